@@ -1,1 +1,42 @@
+//! The neutral model of a storage test: the nouns that every job language lowers to, and the only
+//! ones that the engine knows. Pure data and arithmetic: nothing here opens a file, reads a clock
+//! or knows a job language. Read [`Plan`] first, then [`Run`], then [`BoundPlan`].
 #![forbid(unsafe_code)]
+
+mod bind;
+mod data;
+mod diagnostic;
+mod grant;
+mod ids;
+mod operation;
+mod origin;
+mod plan;
+mod run;
+mod source;
+mod stream;
+mod target;
+mod units;
+
+pub use bind::{
+    Alignment, BindError, BoundPlan, BoundRegion, BoundRun, BoundStream, BoundTarget, Facts,
+    FoundKind, TargetFacts, bind,
+};
+pub use data::{DataSpec, DuplicateSpec, ReplacePolicy, SetCount};
+pub use diagnostic::{Diagnostic, Related, Severity};
+pub use grant::{Access, Grant};
+pub use ids::{PoolId, RunId, SearchId, StreamId, TargetId, TemplateId};
+pub use operation::{Direction, Operation, OperationMix, PerDirection};
+pub use origin::{Origin, PlanValue};
+pub use plan::{Override, Plan, Reporting, RunSpec, RunTemplate, Search, StopSearch};
+pub use run::{
+    ArrivalLaw, Coupling, ErrorBudget, FirstInterval, Label, Load, Pool, PoolAdmission, Run,
+    RunKind, RunStop, StartAlign, Timing, Window,
+};
+pub use source::{Position, SourceFile, SourceId, SourceMap, Span};
+pub use stream::{
+    AddressOrder, AlignRule, Bound, FirstBlock, Generator, HitArea, LocalStop, OpSource, Pacing,
+    RandomLaw, Region, SequentialEnd, SequentialStart, SizeShare, Stream, TargetOrder,
+    TransferSizes,
+};
+pub use target::{Ledger, OpenMode, Preparation, SizeRule, SyncMode, Target, TargetKind};
+pub use units::{Bytes, Nanos};

@@ -1,0 +1,675 @@
+//! From a plan and what was found on the machine to a [`BoundPlan`], in which every value that the
+//! engine needs is a number.
+use crate::ids::{PoolId, RunId, TargetId};
+use crate::origin::Origin;
+use crate::plan::Plan;
+use crate::run::{Run, RunKind};
+use crate::stream::{
+    AddressOrder, Bound, FirstBlock, OpSource, Region, SequentialStart, Stream, TargetOrder,
+};
+use crate::target::{Preparation, SizeRule, Target, TargetKind};
+use crate::units::Bytes;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// What was found of one target.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct TargetFacts {
+    pub found: FoundKind,
+    /// Present size; zero where nothing is.
+    pub bytes: u64,
+    pub alignment: Alignment,
+    /// The data never leaves memory (RAM disk, zram, tmpfs).
+    pub ram_backed: bool,
+}
+
+/// What stands at the path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FoundKind {
+    Missing,
+    File,
+    BlockDevice,
+    Directory,
+    /// A character device, socket or the like.
+    Other,
+}
+
+/// What direct I/O asks of addresses and of memory, in bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Alignment {
+    pub offset: u64,
+    pub memory: u64,
+}
+
+/// Facts of all targets of a plan, in the order of [`Plan::targets`].
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Facts {
+    pub targets: Vec<TargetFacts>,
+}
+
+/// A plan whose every symbolic size is resolved.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct BoundPlan {
+    pub plan: Plan,
+    pub targets: Vec<BoundTarget>,
+    /// The runs to carry out, in order; preparations that nothing needs are left out.
+    pub runs: Vec<RunId>,
+}
+
+/// A target with its size and its limits.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct BoundTarget {
+    pub facts: TargetFacts,
+    /// The size that runs use, once prepared.
+    pub bytes: u64,
+    /// Whether a preparation run writes to it.
+    pub is_prepared: bool,
+    /// Whether any run may change it.
+    pub is_written: bool,
+}
+
+/// A run with the regions of its streams in bytes.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct BoundRun {
+    pub id: RunId,
+    pub run: Run,
+    /// One per stream of the run, in order.
+    pub streams: Vec<BoundStream>,
+}
+
+/// What a stream may touch: one region per target of the stream, in order.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BoundStream {
+    pub regions: Vec<BoundRegion>,
+}
+
+/// Addresses from `low` up to `low + width`; beyond `wrap_at` they go on at zero.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BoundRegion {
+    pub target: TargetId,
+    pub low: u64,
+    pub width: u64,
+    pub wrap_at: Option<u64>,
+    /// Where a sequential stream begins, relative to `low`.
+    pub start: u64,
+}
+
+/// Why a plan does not fit the machine.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum BindError {
+    DeviceMissing {
+        target: String,
+        path: String,
+        origin: Origin,
+    },
+    DeviceTooSmall {
+        target: String,
+        asked: u64,
+        found: u64,
+        origin: Origin,
+    },
+    SizeUnknown {
+        target: String,
+        path: String,
+        origin: Origin,
+    },
+    NotUsable {
+        target: String,
+        path: String,
+        found: FoundKind,
+        origin: Origin,
+    },
+    RegionTooSmall {
+        target: String,
+        stream: String,
+        width: u64,
+        transfer: u64,
+        origin: Origin,
+    },
+    OutsideTarget {
+        target: String,
+        stream: String,
+        end: u64,
+        bytes: u64,
+        origin: Origin,
+    },
+    Misaligned {
+        target: String,
+        stream: String,
+        transfer: u64,
+        alignment: u64,
+        origin: Origin,
+    },
+}
+
+/// Resolves the plan against the facts; reports every misfit at once.
+///
+/// # Errors
+/// All reasons why runs of this plan could not be carried out on these targets.
+pub fn bind(plan: Plan, facts: &Facts) -> Result<BoundPlan, Vec<BindError>> {
+    assert_eq!(
+        plan.targets.len(),
+        facts.targets.len(),
+        "facts of every target of the plan"
+    );
+    let mut errors = Vec::new();
+    let used = used_targets(&plan);
+    let mut targets = Vec::with_capacity(plan.targets.len());
+    for (target, found) in plan.targets.iter().zip(&facts.targets) {
+        let in_use = used[targets.len()];
+        match bind_target(target, found, in_use) {
+            Ok(bound) => targets.push(bound),
+            Err(error) => {
+                errors.push(error);
+                let bytes = found.bytes;
+                targets.push(BoundTarget {
+                    facts: found.clone(),
+                    bytes,
+                    is_prepared: false,
+                    is_written: false,
+                });
+            }
+        }
+    }
+    if !errors.is_empty() {
+        return Err(errors);
+    }
+    for id in plan.written_targets() {
+        targets[id.index()].is_written = true;
+    }
+    let mut bound = BoundPlan {
+        runs: Vec::new(),
+        plan,
+        targets,
+    };
+    bound.runs = bound
+        .plan
+        .run_ids()
+        .filter(|id| bound.is_needed(*id))
+        .collect();
+    bound.forget_unneeded_writes();
+    bound.check_runs(&mut errors);
+    if errors.is_empty() {
+        Ok(bound)
+    } else {
+        Err(errors)
+    }
+}
+
+impl BoundPlan {
+    /// One run with its regions.
+    ///
+    /// # Panics
+    /// When the plan did not come from [`bind`], which has checked every region.
+    pub fn run(&self, id: RunId) -> BoundRun {
+        self.bound_run(id).expect("bind has checked every run")
+    }
+
+    /// The first and the end byte that runs may change on a target.
+    pub fn write_extent(&self, target: TargetId) -> Option<(u64, u64)> {
+        let mut extent: Option<(u64, u64)> = None;
+        for id in &self.runs {
+            let run = self.run(*id);
+            for (stream, bound) in run.run.streams.iter().zip(&run.streams) {
+                if !stream.source.changes_data() {
+                    continue;
+                }
+                for region in bound
+                    .regions
+                    .iter()
+                    .filter(|region| region.target == target)
+                {
+                    let (low, end) = region.extent();
+                    let so_far = extent.unwrap_or((low, end));
+                    extent = Some((so_far.0.min(low), so_far.1.max(end)));
+                }
+            }
+        }
+        extent
+    }
+
+    fn is_needed(&self, id: RunId) -> bool {
+        let spec = self.plan.spec(id);
+        spec.kind == RunKind::Measure
+            || self.plan.templates[spec.template.index()]
+                .streams
+                .iter()
+                .any(|stream| {
+                    stream
+                        .targets
+                        .iter()
+                        .any(|target| self.targets[target.index()].is_prepared)
+                })
+    }
+
+    /// A target that only an unneeded preparation would write is not written at all.
+    fn forget_unneeded_writes(&mut self) {
+        let mut written = vec![false; self.targets.len()];
+        for id in &self.runs {
+            let run = self.plan.run(*id);
+            for stream in run
+                .streams
+                .iter()
+                .filter(|stream| stream.source.changes_data())
+            {
+                for target in &stream.targets {
+                    let counts =
+                        run.kind == RunKind::Measure || self.targets[target.index()].is_prepared;
+                    written[target.index()] |= counts;
+                }
+            }
+        }
+        for (target, written) in self.targets.iter_mut().zip(written) {
+            target.is_written = written;
+        }
+    }
+
+    /// Each template and set of overrides is checked; a run whose like was checked costs little.
+    fn check_runs(&self, errors: &mut Vec<BindError>) {
+        let mut seen: Vec<(u32, String)> = Vec::new();
+        for id in &self.runs {
+            let spec = self.plan.spec(*id);
+            let key = (spec.template.0, format!("{:?}", spec.overrides));
+            if seen.contains(&key) {
+                continue;
+            }
+            if let Err(error) = self.bound_run(*id)
+                && !errors.contains(&error)
+            {
+                errors.push(error);
+            }
+            seen.push(key);
+        }
+    }
+
+    fn bound_run(&self, id: RunId) -> Result<BoundRun, BindError> {
+        let mut run = self.plan.run(id);
+        if run.kind == RunKind::Prepare {
+            self.keep_prepared(&mut run);
+        }
+        let mut streams = Vec::with_capacity(run.streams.len());
+        for stream in &run.streams {
+            let mut regions = Vec::with_capacity(stream.targets.len());
+            for target in &stream.targets {
+                regions.push(self.bound_region(stream, *target)?);
+            }
+            streams.push(BoundStream { regions });
+        }
+        Ok(BoundRun { id, run, streams })
+    }
+
+    fn keep_prepared(&self, run: &mut Run) {
+        run.streams.retain(|stream| {
+            stream
+                .targets
+                .iter()
+                .any(|target| self.targets[target.index()].is_prepared)
+        });
+        let mut pools = Vec::new();
+        for stream in &mut run.streams {
+            pools.push(run.pools[stream.pool.index()].clone());
+            stream.pool = PoolId::at(pools.len() - 1);
+        }
+        run.pools = pools;
+        let share_pct = 100.0 / run.streams.len().max(1) as f64;
+        run.streams
+            .iter_mut()
+            .for_each(|stream| stream.share_pct = share_pct);
+    }
+
+    fn bound_region(&self, stream: &Stream, id: TargetId) -> Result<BoundRegion, BindError> {
+        let target = self.plan.target(id);
+        let bound = &self.targets[id.index()];
+        let OpSource::Generator(generator) = &stream.source else {
+            return Ok(BoundRegion {
+                target: id,
+                low: 0,
+                width: bound.bytes,
+                wrap_at: None,
+                start: 0,
+            });
+        };
+        let mut region = resolve(&generator.region, id, bound);
+        let transfer = generator.largest_transfer();
+        let origin = target.origin.clone();
+        let blocks_needed = if matches!(generator.order, AddressOrder::Sequential { .. }) {
+            1
+        } else {
+            2
+        };
+        if transfer == 0 || region.width < transfer * blocks_needed {
+            return Err(BindError::RegionTooSmall {
+                target: target.name.clone(),
+                stream: stream.name.clone(),
+                width: region.width,
+                transfer,
+                origin,
+            });
+        }
+        let end = region.low + region.width;
+        if region.wrap_at.is_none() && end > bound.bytes && target.is_real() {
+            let (target, stream) = (target.name.clone(), stream.name.clone());
+            return Err(BindError::OutsideTarget {
+                target,
+                stream,
+                end,
+                bytes: bound.bytes,
+                origin,
+            });
+        }
+        self.check_alignment(stream, target, bound, generator)?;
+        if let AddressOrder::Sequential {
+            start: SequentialStart::PresentEnd { rounded_to },
+            ..
+        } = generator.order
+            && target.preparation == Preparation::MakeOrExtend
+        {
+            let present = bound.facts.bytes - bound.facts.bytes % rounded_to.max(1);
+            region.start = present.saturating_sub(region.low).min(region.width);
+        }
+        Ok(region)
+    }
+
+    fn check_alignment(
+        &self,
+        stream: &Stream,
+        target: &Target,
+        bound: &BoundTarget,
+        generator: &crate::Generator,
+    ) -> Result<(), BindError> {
+        let open = stream.open.unwrap_or(target.open);
+        let alignment = bound.facts.alignment.offset.max(1);
+        let transfer = generator
+            .transfer
+            .read
+            .smallest()
+            .min(generator.transfer.write.smallest());
+        if open.direct && target.is_real() && !transfer.is_multiple_of(alignment) {
+            return Err(BindError::Misaligned {
+                target: target.name.clone(),
+                stream: stream.name.clone(),
+                transfer,
+                alignment,
+                origin: target.origin.clone(),
+            });
+        }
+        Ok(())
+    }
+}
+
+impl BoundRegion {
+    /// The first and the end byte that may be touched; a wrapped region touches from zero.
+    pub fn extent(&self) -> (u64, u64) {
+        match self.wrap_at {
+            Some(size) if self.low + self.width > size => (0, size),
+            _ => (self.low, self.low + self.width),
+        }
+    }
+}
+
+fn used_targets(plan: &Plan) -> Vec<bool> {
+    let mut used = vec![false; plan.targets.len()];
+    for spec in &plan.runs {
+        for stream in &plan.templates[spec.template.index()].streams {
+            stream
+                .targets
+                .iter()
+                .for_each(|target| used[target.index()] = true);
+        }
+    }
+    used
+}
+
+fn bind_target(
+    target: &Target,
+    found: &TargetFacts,
+    in_use: bool,
+) -> Result<BoundTarget, BindError> {
+    let (name, path, origin) = (
+        target.name.clone(),
+        target.path.display().to_string(),
+        target.origin.clone(),
+    );
+    let bound = |bytes, is_prepared| BoundTarget {
+        facts: found.clone(),
+        bytes,
+        is_prepared,
+        is_written: false,
+    };
+    if !target.is_real() {
+        let SizeRule::Bytes(bytes) = target.size else {
+            return Err(BindError::SizeUnknown {
+                target: name,
+                path,
+                origin,
+            });
+        };
+        return Ok(bound(bytes, false));
+    }
+    match (target.kind, found.found) {
+        (TargetKind::Device, FoundKind::Missing) if in_use => {
+            return Err(BindError::DeviceMissing {
+                target: name,
+                path,
+                origin,
+            });
+        }
+        (_, FoundKind::Directory | FoundKind::Other) => {
+            return Err(BindError::NotUsable {
+                target: name,
+                path,
+                found: found.found,
+                origin,
+            });
+        }
+        _ => {}
+    }
+    let asked = match target.size {
+        SizeRule::AsFound => found.bytes,
+        SizeRule::Bytes(bytes) => bytes,
+        SizeRule::PercentOfFound(pct) => (found.bytes as f64 * pct / 100.0) as u64,
+    };
+    if asked == 0 && in_use {
+        return Err(BindError::SizeUnknown {
+            target: name,
+            path,
+            origin,
+        });
+    }
+    if found.found == FoundKind::BlockDevice && asked > found.bytes {
+        return Err(BindError::DeviceTooSmall {
+            target: name,
+            asked,
+            found: found.bytes,
+            origin,
+        });
+    }
+    let is_prepared = in_use
+        && match target.preparation {
+            Preparation::AsFound => false,
+            Preparation::MakeOrExtend => {
+                found.found != FoundKind::BlockDevice && found.bytes < asked
+            }
+            Preparation::Rewrite => true,
+        };
+    Ok(bound(asked, is_prepared))
+}
+
+fn resolve(region: &Region, id: TargetId, bound: &BoundTarget) -> BoundRegion {
+    let granule = region.granule_bytes.max(1);
+    let at = |limit: Bound| match limit {
+        Bound::Percent(pct) => (bound.bytes as f64 * pct / 100.0) as u64,
+        Bound::Bytes(bytes) => bytes,
+    };
+    let down = |address: u64| address - address % granule;
+    let spared = region.first_block == FirstBlock::SparedOnDevices
+        && bound.facts.found == FoundKind::BlockDevice;
+    let mut low = down(at(region.low));
+    let mut high = down(at(region.high));
+    let wraps = high > bound.bytes;
+    if wraps {
+        high = high.min(low + down(bound.bytes));
+    }
+    if spared && low < granule {
+        low = granule;
+    }
+    low += region.offset_bytes;
+    // The offset shifts all addresses; the last ones must not fall behind the end of the target.
+    if !wraps && region.offset_bytes > 0 {
+        let room = bound.bytes.saturating_sub(low);
+        high = high.min(low + down(room));
+    }
+    let width = high.saturating_sub(low);
+    BoundRegion {
+        target: id,
+        low,
+        width,
+        wrap_at: wraps.then_some(down(bound.bytes)),
+        start: 0,
+    }
+}
+
+impl BindError {
+    /// Where in the user's words the cause stands.
+    pub fn origin(&self) -> &Origin {
+        match self {
+            BindError::DeviceMissing { origin, .. }
+            | BindError::DeviceTooSmall { origin, .. }
+            | BindError::SizeUnknown { origin, .. }
+            | BindError::NotUsable { origin, .. }
+            | BindError::RegionTooSmall { origin, .. }
+            | BindError::OutsideTarget { origin, .. }
+            | BindError::Misaligned { origin, .. } => origin,
+        }
+    }
+
+    /// A stable code for documents and scripts.
+    pub fn code(&self) -> &'static str {
+        match self {
+            BindError::DeviceMissing { .. } => "bind-0001",
+            BindError::DeviceTooSmall { .. } => "bind-0002",
+            BindError::SizeUnknown { .. } => "bind-0003",
+            BindError::NotUsable { .. } => "bind-0004",
+            BindError::RegionTooSmall { .. } => "bind-0005",
+            BindError::OutsideTarget { .. } => "bind-0006",
+            BindError::Misaligned { .. } => "bind-0007",
+        }
+    }
+}
+
+impl fmt::Display for BindError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            BindError::DeviceMissing { target, path, .. } => {
+                write!(
+                    f,
+                    "device `{path}` of `{target}` does not exist, or may not be read"
+                )
+            }
+            BindError::DeviceTooSmall {
+                target,
+                asked,
+                found,
+                ..
+            } => {
+                let (asked, found) = (Bytes(*asked), Bytes(*found));
+                write!(f, "`{target}` asks for {asked}, its device holds {found}")
+            }
+            BindError::SizeUnknown { target, path, .. } => {
+                write!(
+                    f,
+                    "size of `{target}` is unknown: `{path}` does not exist or is empty, and no size is given"
+                )
+            }
+            BindError::NotUsable {
+                target,
+                path,
+                found,
+                ..
+            } => {
+                let what = if *found == FoundKind::Directory {
+                    "a directory"
+                } else {
+                    "neither file nor block device"
+                };
+                write!(f, "`{path}` of `{target}` is {what}")
+            }
+            BindError::RegionTooSmall {
+                target,
+                stream,
+                width,
+                transfer,
+                ..
+            } => {
+                let (width, transfer) = (Bytes(*width), Bytes(*transfer));
+                write!(
+                    f,
+                    "`{stream}` has {width} to use on `{target}`, too little for transfers of {transfer}"
+                )
+            }
+            BindError::OutsideTarget {
+                target,
+                stream,
+                end,
+                bytes,
+                ..
+            } => {
+                let (end, bytes) = (Bytes(*end), Bytes(*bytes));
+                write!(
+                    f,
+                    "`{stream}` reaches up to {end} on `{target}`, which has {bytes}"
+                )
+            }
+            BindError::Misaligned {
+                target,
+                stream,
+                transfer,
+                alignment,
+                ..
+            } => {
+                let transfer = Bytes(*transfer);
+                write!(
+                    f,
+                    "`{stream}` transfers {transfer} directly on `{target}`, whose addresses must be multiples of {alignment} B"
+                )
+            }
+        }
+    }
+}
+
+impl std::error::Error for BindError {}
+
+impl Facts {
+    /// Facts for targets that do not exist in the real world, and for tests.
+    pub fn of_unreal(plan: &Plan) -> Self {
+        let fact = |target: &Target| TargetFacts {
+            found: FoundKind::File,
+            bytes: match target.size {
+                SizeRule::Bytes(bytes) => bytes,
+                _ => 0,
+            },
+            alignment: Alignment {
+                offset: 1,
+                memory: 1,
+            },
+            ram_backed: false,
+        };
+        Self {
+            targets: plan.targets.iter().map(fact).collect(),
+        }
+    }
+}
+
+impl BoundRun {
+    /// Slots of all pools together.
+    pub fn slots(&self) -> u32 {
+        self.run.pools.iter().map(|pool| pool.slots).sum()
+    }
+
+    /// Whether several targets of one stream form one address space.
+    pub fn is_end_to_end(&self, stream: usize) -> bool {
+        self.run.streams[stream].target_order == TargetOrder::EndToEnd
+    }
+}

@@ -1,0 +1,216 @@
+//! A plan: targets, run templates, and the runs that point at them. It is factored, so that a
+//! thousand targets times ten thousand runs stay small; [`Plan::run`] expands one at a time.
+use crate::diagnostic::Diagnostic;
+use crate::ids::{RunId, SearchId, TargetId, TemplateId};
+use crate::operation::PerDirection;
+use crate::origin::{Origin, PlanValue};
+use crate::run::{ArrivalLaw, Coupling, Label, Load, Pool, Run, RunKind, RunStop, Timing};
+use crate::stream::{AddressOrder, Generator, HitArea, OpSource, Stream, TransferSizes};
+use crate::units::Nanos;
+use serde::{Deserialize, Serialize};
+
+/// Everything that one execution is to do, before the machine is looked at.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Plan {
+    pub targets: Vec<Target>,
+    pub templates: Vec<RunTemplate>,
+    /// In the order in which they are carried out.
+    pub runs: Vec<RunSpec>,
+    pub searches: Vec<Search>,
+    /// All random draws of an execution follow from this.
+    pub seed: u64,
+    pub reporting: Reporting,
+    /// Commands and other things of the language that the conductor carries out by name.
+    pub labels: Vec<Label>,
+    /// For `explain`.
+    pub values: Vec<PlanValue>,
+}
+
+pub use crate::target::Target;
+
+/// What runs of one kind have in common.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RunTemplate {
+    pub pools: Vec<Pool>,
+    pub streams: Vec<Stream>,
+    pub coupling: Coupling,
+}
+
+/// One run: a template, what differs from it, and what is asked.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RunSpec {
+    pub name: String,
+    pub kind: RunKind,
+    pub template: TemplateId,
+    pub overrides: Vec<Override>,
+    /// Replaces the coupling of the template.
+    pub coupling: Option<Coupling>,
+    pub load: Load,
+    pub law: ArrivalLaw,
+    pub timing: Timing,
+    pub stop: RunStop,
+    pub labels: Vec<Label>,
+    pub origin: Origin,
+}
+
+/// A value that a run sets for all its streams or pools.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Override {
+    /// Slots of every pool.
+    Slots(u32),
+    TransferBytes(u64),
+    ReadPct(f64),
+    Order(AddressOrder),
+    HitAreaBytes(u64),
+    ReadHitPct(f64),
+    WriteHitPct(f64),
+    CompressionRatio(f64),
+}
+
+/// Runs that look for something together: a base, then points that depend on it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Search {
+    /// Percentages of the base rate, in the order in which they run.
+    pub points_pct: Vec<f64>,
+    pub stop: Option<StopSearch>,
+}
+
+/// When a search ends before its last point.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct StopSearch {
+    /// A point whose mean service time exceeds this ends the whole execution.
+    pub service_above: Nanos,
+}
+
+/// What the reports of the execution were asked to show.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Reporting {
+    pub labels: Vec<Label>,
+}
+
+impl Plan {
+    pub fn target(&self, id: TargetId) -> &Target {
+        &self.targets[id.index()]
+    }
+
+    pub fn search(&self, id: SearchId) -> &Search {
+        &self.searches[id.index()]
+    }
+
+    /// Runs in order with their ids.
+    pub fn run_ids(&self) -> impl Iterator<Item = RunId> + use<> {
+        (0..self.runs.len()).map(RunId::at)
+    }
+
+    pub fn spec(&self, id: RunId) -> &RunSpec {
+        &self.runs[id.index()]
+    }
+
+    /// A run in full, with the overrides applied in order.
+    pub fn run(&self, id: RunId) -> Run {
+        let spec = self.spec(id);
+        let template = &self.templates[spec.template.index()];
+        let mut run = Run {
+            name: spec.name.clone(),
+            kind: spec.kind,
+            pools: template.pools.clone(),
+            streams: template.streams.clone(),
+            coupling: spec.coupling.unwrap_or(template.coupling),
+            load: spec.load.clone(),
+            law: spec.law,
+            timing: spec.timing,
+            stop: spec.stop.clone(),
+            labels: spec.labels.clone(),
+        };
+        for change in &spec.overrides {
+            apply(change, &mut run);
+        }
+        run
+    }
+
+    /// Targets that some run may change, in order.
+    pub fn written_targets(&self) -> Vec<TargetId> {
+        let mut written = vec![false; self.targets.len()];
+        for id in self.run_ids() {
+            for stream in self
+                .run(id)
+                .streams
+                .iter()
+                .filter(|stream| stream.source.changes_data())
+            {
+                for target in &stream.targets {
+                    written[target.index()] = true;
+                }
+            }
+        }
+        (0..written.len())
+            .filter(|index| written[*index])
+            .map(TargetId::at)
+            .collect()
+    }
+
+    /// Checks what every reader must uphold; for tests and assertions.
+    pub fn inconsistencies(&self) -> Vec<Diagnostic> {
+        let mut found = Vec::new();
+        for spec in &self.runs {
+            let Some(template) = self.templates.get(spec.template.index()) else {
+                found.push(Diagnostic::error(
+                    "plan-0001",
+                    format!("run `{}` has no template", spec.name),
+                ));
+                continue;
+            };
+            for stream in &template.streams {
+                let whole = stream.pool.index() < template.pools.len()
+                    && stream
+                        .targets
+                        .iter()
+                        .all(|target| target.index() < self.targets.len())
+                    && !stream.targets.is_empty();
+                if !whole {
+                    let message = format!("stream `{}` points outside of the plan", stream.name);
+                    found.push(Diagnostic::error("plan-0002", message));
+                }
+            }
+        }
+        found
+    }
+}
+
+fn apply(change: &Override, run: &mut Run) {
+    if let Override::Slots(slots) = change {
+        run.pools.iter_mut().for_each(|pool| pool.slots = *slots);
+        return;
+    }
+    for stream in &mut run.streams {
+        if let Override::CompressionRatio(ratio) = change {
+            stream.data.compression_ratio = *ratio;
+        } else if let OpSource::Generator(generator) = &mut stream.source {
+            apply_to_generator(change, generator);
+        }
+    }
+}
+
+fn apply_to_generator(change: &Override, generator: &mut Generator) {
+    let hits = || HitArea {
+        bytes: 1 << 20,
+        read_hit_pct: 0.0,
+        write_hit_pct: 0.0,
+    };
+    match change {
+        Override::TransferBytes(bytes) => {
+            generator.transfer = PerDirection::all(TransferSizes::Fixed(*bytes))
+        }
+        Override::ReadPct(pct) => generator.operations = crate::OperationMix::reads(*pct),
+        Override::Order(order) => generator.order = order.clone(),
+        Override::HitAreaBytes(bytes) => {
+            if let Some(area) = &mut generator.hits {
+                area.bytes = *bytes;
+            }
+        }
+        Override::ReadHitPct(pct) => generator.hits.get_or_insert_with(hits).read_hit_pct = *pct,
+        Override::WriteHitPct(pct) => generator.hits.get_or_insert_with(hits).write_hit_pct = *pct,
+        Override::Slots(_) | Override::CompressionRatio(_) => {}
+    }
+}

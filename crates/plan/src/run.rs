@@ -1,0 +1,193 @@
+//! A run: streams that belong together, what is asked of them, for how long.
+use crate::ids::SearchId;
+use crate::stream::Stream;
+use crate::units::Nanos;
+use serde::{Deserialize, Serialize};
+
+/// A run in full: a template with its overrides applied.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Run {
+    pub name: String,
+    pub kind: RunKind,
+    pub pools: Vec<Pool>,
+    pub streams: Vec<Stream>,
+    pub coupling: Coupling,
+    pub load: Load,
+    pub law: ArrivalLaw,
+    pub timing: Timing,
+    pub stop: RunStop,
+    pub labels: Vec<Label>,
+}
+
+/// What a run is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RunKind {
+    /// Measures.
+    Measure,
+    /// Makes or extends targets; left out by `bind` where nothing is missing, and kept to the
+    /// streams whose target needs it.
+    Prepare,
+}
+
+/// A word for reports that the model does not interpret.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Label {
+    pub key: String,
+    pub value: String,
+}
+
+/// In-flight slots and the order in which work gets them.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Pool {
+    pub name: String,
+    pub slots: u32,
+    pub admission: PoolAdmission,
+}
+
+/// Which waiting operation gets a free slot.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PoolAdmission {
+    /// Streams in turn.
+    FirstCome,
+    Priority,
+    /// By intended arrival.
+    Arrival,
+}
+
+/// How the streams of a run hold together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Coupling {
+    /// Each as it can.
+    Independent,
+    /// In the proportion of their shares; the slowest holds back the others.
+    Proportional,
+    Priority,
+}
+
+/// What is asked of the run as a whole.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Load {
+    /// As much as the slots allow.
+    FlatOut,
+    /// Arrivals per second over all streams, by their shares.
+    Rate { per_second: f64 },
+    /// A share in percent of what the previous run reached.
+    PercentOfPrevious { pct: f64 },
+    /// The first run of a search: flat out, and its rate is the base of the points.
+    SearchBase { search: SearchId },
+    /// A point of a search, as a percentage of its base.
+    SearchPoint { search: SearchId, pct: f64 },
+    /// Rates (arrivals per second) that follow each other, each for a span, over and over.
+    Steps { steps: Vec<(f64, Nanos)> },
+    /// Each stream has its own pace.
+    PerStream,
+}
+
+/// The law of the time between arrivals.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ArrivalLaw {
+    /// A Poisson process.
+    Exponential,
+    /// Uniform between zero and twice the mean.
+    Uniform,
+    /// Evenly spaced.
+    Deterministic,
+    /// All arrivals of a second at its start.
+    Spike,
+}
+
+/// When a run starts, what of it is measured, and how it is cut into intervals.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Timing {
+    pub start: StartAlign,
+    /// Before the window, and not measured.
+    pub warmup: Nanos,
+    pub window: Window,
+    pub interval: Nanos,
+    /// Whether the first interval of a run without warm-up belongs to the averages.
+    pub first_interval: FirstInterval,
+    /// Waited after this run, before the next.
+    pub pause_after: Nanos,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum StartAlign {
+    WholeSecond,
+    AtOnce,
+}
+
+/// How long the measured part lasts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Window {
+    For(Nanos),
+    /// Until all streams that end have ended, at most this long when given.
+    UntilDone {
+        at_most: Option<Nanos>,
+    },
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FirstInterval {
+    Counted,
+    Dropped,
+}
+
+/// Aggregate rules that end a run early.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct RunStop {
+    /// Ends one interval after this many bytes were moved.
+    pub total_bytes: Option<u64>,
+    pub read_bytes: Option<u64>,
+    pub written_bytes: Option<u64>,
+    pub errors: ErrorBudget,
+}
+
+/// How many failed operations end the execution.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ErrorBudget {
+    Unlimited,
+    /// Ends when this many have failed.
+    Count(u64),
+}
+
+impl Default for ErrorBudget {
+    fn default() -> Self {
+        Self::Count(50)
+    }
+}
+
+impl Label {
+    pub fn new(key: impl Into<String>, value: impl Into<String>) -> Self {
+        Self {
+            key: key.into(),
+            value: value.into(),
+        }
+    }
+
+    /// The value under `key` in a list of labels.
+    pub fn find<'a>(labels: &'a [Label], key: &str) -> Option<&'a str> {
+        labels
+            .iter()
+            .find(|label| label.key == key)
+            .map(|label| label.value.as_str())
+    }
+}
+
+impl Timing {
+    /// The whole span from start to the planned end; `None` when the end is a size.
+    pub fn total(&self) -> Option<Nanos> {
+        match self.window {
+            Window::For(window) => Some(self.warmup + window),
+            Window::UntilDone { .. } => None,
+        }
+    }
+}

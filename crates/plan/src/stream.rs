@@ -1,0 +1,328 @@
+//! A stream: a source of operations on targets, through a pool, at a pace.
+use crate::data::DataSpec;
+use crate::ids::{PoolId, TargetId};
+use crate::operation::{OperationMix, PerDirection};
+use crate::run::{ArrivalLaw, Label};
+use crate::target::OpenMode;
+use crate::units::Nanos;
+use serde::{Deserialize, Serialize};
+
+/// One stream of operations.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Stream {
+    pub name: String,
+    pub targets: Vec<TargetId>,
+    pub target_order: TargetOrder,
+    pub pool: PoolId,
+    pub source: OpSource,
+    pub pacing: Pacing,
+    /// Share of the run's load in percent; the shares of the streams without a pace of their own
+    /// add up to 100 in a run.
+    pub share_pct: f64,
+    /// Lower is served first, where the pool admits by priority.
+    pub priority: Option<u32>,
+    pub data: DataSpec,
+    /// Overrides the open mode of the targets.
+    pub open: Option<OpenMode>,
+    pub stop: LocalStop,
+    /// Waits this long after the start of the run.
+    pub start_delay: Nanos,
+    /// How reports group it, in the words of the language it came from.
+    pub labels: Vec<Label>,
+}
+
+/// Where operations come from.
+#[expect(
+    clippy::large_enum_variant,
+    reason = "nearly every stream is a generator"
+)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum OpSource {
+    /// Drawn from laws.
+    Generator(Generator),
+    /// Read from a trace.
+    Replay { trace: String, speed_pct: f64 },
+    /// Visits the objects of a tree.
+    Tree {
+        operation: crate::Operation,
+        selection: String,
+    },
+    /// Reads back and checks what a ledger knows.
+    Verify,
+}
+
+/// Operations drawn from laws: what, how much, where.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Generator {
+    pub operations: OperationMix,
+    pub transfer: PerDirection<TransferSizes>,
+    pub order: AddressOrder,
+    pub region: Region,
+    pub align: AlignRule,
+    pub hits: Option<HitArea>,
+}
+
+/// Transfer sizes in bytes.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TransferSizes {
+    Fixed(u64),
+    /// Sizes with their shares in percent, adding up to 100.
+    Mix(Vec<SizeShare>),
+    /// Uniform over min, min + step, … up to max.
+    Uniform {
+        min: u64,
+        max: u64,
+        step: u64,
+    },
+}
+
+/// One size of a mix.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SizeShare {
+    pub bytes: u64,
+    pub pct: f64,
+}
+
+/// The order in which addresses are visited.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum AddressOrder {
+    Random(RandomLaw),
+    Sequential {
+        start: SequentialStart,
+        end: SequentialEnd,
+    },
+    /// A share of the operations seeks, the others go on behind the previous one.
+    Mixed {
+        random_pct: f64,
+        law: RandomLaw,
+    },
+    /// Forward only: each seek skips between `min` and `max` bytes; back to the start at the end.
+    Stride {
+        min: u64,
+        max: u64,
+        random_pct: f64,
+    },
+    /// The target in this many equal slices, each with a cursor of its own.
+    Slices {
+        count: u32,
+        end: SequentialEnd,
+    },
+}
+
+/// Laws for random addresses.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RandomLaw {
+    Uniform,
+    /// Exponential over the region, folded: `⌊−ln(u) × blocks ÷ midpoint⌋ mod blocks`.
+    Poisson {
+        midpoint: f64,
+    },
+    /// A fixed curve of hot spots, folded into the region.
+    HotBand,
+    Zipf {
+        theta: f64,
+        center_pct: Option<f64>,
+    },
+    Pareto {
+        power: f64,
+        center_pct: Option<f64>,
+    },
+    Normal {
+        deviation_pct: f64,
+        center_pct: Option<f64>,
+    },
+    /// Shares of accesses in percent over shares of the region in percent.
+    Zoned(Vec<(f64, f64)>),
+    /// Shares of accesses in percent over spans in bytes.
+    ZonedBytes(Vec<(f64, u64)>),
+    /// Each block once before any block again.
+    OncePerBlock,
+}
+
+/// Where a sequential stream begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SequentialStart {
+    First,
+    RandomBlock,
+    /// The end of what the target holds, rounded down to a multiple of these bytes.
+    PresentEnd {
+        rounded_to: u64,
+    },
+}
+
+/// What a sequential stream does at the end of its region.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SequentialEnd {
+    Wrap,
+    Stop,
+}
+
+/// The part of the target that is used.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Region {
+    pub low: Bound,
+    /// Above 100 % wraps to the start of the target.
+    pub high: Bound,
+    /// Both ends are rounded down to a multiple of this.
+    pub granule_bytes: u64,
+    /// Added to every address.
+    pub offset_bytes: u64,
+    pub first_block: FirstBlock,
+}
+
+/// One end of a region.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Bound {
+    Percent(f64),
+    Bytes(u64),
+}
+
+/// Whether the first granule of a device may be touched; files have no such rule.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FirstBlock {
+    SparedOnDevices,
+    Used,
+}
+
+/// What addresses are multiples of, counted from the start of the region.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum AlignRule {
+    /// Of the transfer at hand.
+    Transfer,
+    Bytes(u64),
+}
+
+/// The first part of the region, revisited so that caches answer.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct HitArea {
+    pub bytes: u64,
+    pub read_hit_pct: f64,
+    pub write_hit_pct: f64,
+}
+
+/// The pace of one stream.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Pacing {
+    /// By the load of the run.
+    FromRun,
+    /// As fast as slots come free.
+    None,
+    /// Arrivals per second by direction; a direction without a rate is unpaced.
+    Rate {
+        per_second: PerDirection<Option<f64>>,
+        law: ArrivalLaw,
+    },
+    /// Arrivals per second of the stream as a whole.
+    TotalRate { per_second: f64, law: ArrivalLaw },
+}
+
+/// Where a stream ends by itself; exact in the worker.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LocalStop {
+    pub operations: Option<u64>,
+    pub bytes: Option<u64>,
+}
+
+/// The order in which a stream visits several targets.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TargetOrder {
+    #[default]
+    RoundRobin,
+    OneAfterTheOther,
+    Random,
+    /// All targets in order as one long address space.
+    EndToEnd,
+}
+
+impl TransferSizes {
+    /// The largest size that can be drawn.
+    pub fn largest(&self) -> u64 {
+        match self {
+            TransferSizes::Fixed(bytes) => *bytes,
+            TransferSizes::Mix(shares) => shares.iter().map(|share| share.bytes).max().unwrap_or(0),
+            TransferSizes::Uniform { max, .. } => *max,
+        }
+    }
+
+    /// The smallest size that can be drawn.
+    pub fn smallest(&self) -> u64 {
+        match self {
+            TransferSizes::Fixed(bytes) => *bytes,
+            TransferSizes::Mix(shares) => shares.iter().map(|share| share.bytes).min().unwrap_or(0),
+            TransferSizes::Uniform { min, .. } => *min,
+        }
+    }
+
+    /// The mean size in bytes.
+    pub fn mean(&self) -> f64 {
+        match self {
+            TransferSizes::Fixed(bytes) => *bytes as f64,
+            TransferSizes::Mix(shares) => {
+                shares
+                    .iter()
+                    .map(|share| share.bytes as f64 * share.pct)
+                    .sum::<f64>()
+                    / 100.0
+            }
+            TransferSizes::Uniform { min, max, .. } => (*min + *max) as f64 / 2.0,
+        }
+    }
+}
+
+impl Generator {
+    /// Whether it may change what a target holds.
+    pub fn changes_data(&self) -> bool {
+        self.operations.changes_data()
+    }
+
+    /// The largest transfer in any direction that the mix uses.
+    pub fn largest_transfer(&self) -> u64 {
+        let sizes = [
+            (self.operations.read_pct, &self.transfer.read),
+            (self.operations.write_pct, &self.transfer.write),
+            (self.operations.trim_pct, &self.transfer.trim),
+        ];
+        sizes
+            .into_iter()
+            .filter(|(pct, _)| *pct > 0.0)
+            .map(|(_, size)| size.largest())
+            .max()
+            .unwrap_or(0)
+    }
+}
+
+impl OpSource {
+    /// Whether it may change what a target holds.
+    pub fn changes_data(&self) -> bool {
+        match self {
+            OpSource::Generator(generator) => generator.changes_data(),
+            OpSource::Replay { .. } => true,
+            OpSource::Tree { operation, .. } => operation.changes_data(),
+            OpSource::Verify => false,
+        }
+    }
+}
+
+impl Region {
+    /// The whole target.
+    pub fn whole(granule_bytes: u64, first_block: FirstBlock) -> Self {
+        Self {
+            low: Bound::Percent(0.0),
+            high: Bound::Percent(100.0),
+            granule_bytes,
+            offset_bytes: 0,
+            first_block,
+        }
+    }
+}

@@ -1,0 +1,112 @@
+//! What is tested: a device, a file, a set of files or a tree.
+use crate::origin::Origin;
+use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
+
+/// A place that I/O goes to.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Target {
+    /// The user's name for it, unique in the plan.
+    pub name: String,
+    /// The host that reaches it.
+    pub host: String,
+    pub path: PathBuf,
+    pub kind: TargetKind,
+    pub size: SizeRule,
+    pub open: OpenMode,
+    pub preparation: Preparation,
+    pub ledger: Ledger,
+    /// Where the target was named, for messages about it.
+    pub origin: Origin,
+}
+
+/// What a target is expected to be. `bind` compares it with what is found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TargetKind {
+    /// A block device; it must exist and is never created.
+    Device,
+    /// A regular file, which may have to be made.
+    File,
+    /// Several files that one stream visits.
+    FileSet,
+    /// A tree of directories and files.
+    Tree,
+    /// Nothing: I/O completes at once and moves no data.
+    Nothing,
+    /// Simulated storage, for exact tests.
+    Simulated,
+}
+
+/// How large the target is taken to be.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SizeRule {
+    /// As large as it is found.
+    AsFound,
+    /// This many bytes; a file is made or extended to it, a smaller device is an error.
+    Bytes(u64),
+    /// This share of what is found.
+    PercentOfFound(f64),
+}
+
+/// How it is opened.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OpenMode {
+    /// Past the page cache (O_DIRECT).
+    pub direct: bool,
+    pub sync: SyncMode,
+    /// Flush before close.
+    pub sync_on_close: bool,
+    /// Further bits for open(2), as the user wrote them.
+    pub raw_flags: i32,
+}
+
+/// Whether each write is made durable by itself.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SyncMode {
+    #[default]
+    None,
+    /// O_DSYNC
+    Data,
+    /// O_SYNC
+    All,
+}
+
+/// What is done to the target before its first run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Preparation {
+    /// Used as found.
+    AsFound,
+    /// Written from its present end to its size by a run of [`crate::RunKind::Prepare`].
+    MakeOrExtend,
+    /// Written whole by such a run, in place.
+    Rewrite,
+}
+
+/// What must be remembered of a target beyond a run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Ledger {
+    #[default]
+    None,
+    /// A generation per block, for checking what is read back.
+    BlockKeys,
+    /// The same, with a journal that survives a crash.
+    JournaledBlockKeys,
+    /// Which files and directories exist, and how full they are.
+    TreeState,
+    /// Which blocks were visited, so that each is visited once.
+    VisitedBlocks,
+    /// How far a verification has come.
+    VerifyState,
+}
+
+impl Target {
+    /// Whether I/O to it reaches storage at all.
+    pub fn is_real(&self) -> bool {
+        !matches!(self.kind, TargetKind::Nothing | TargetKind::Simulated)
+    }
+}
