@@ -1,0 +1,152 @@
+//! Opening, reading, writing and growing one file or block device; asking about it is in [`facts`].
+//!
+//! No call here can shorten or empty what already exists: O_TRUNC is refused, and sizes only grow.
+
+mod facts;
+#[cfg(test)]
+mod tests;
+
+use std::fs::File;
+use std::io;
+use std::path::Path;
+
+use rustix::fs::{FlockOperation, Mode, OFlags};
+use rustix::io::{Errno, retry_on_intr};
+
+pub use crate::memory::memory_bytes;
+pub use facts::{
+    DirectAlignment, Extents, FileSystem, device_bytes, direct_io_alignment, extents, file_system,
+    is_read_only, logical_block_bytes, physical_block_bytes,
+};
+
+/// How to open. Nothing is implied: at least one of `read` and `write` must be set.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct OpenFlags {
+    pub read: bool,
+    pub write: bool,
+    /// Make the file (mode 0644 less umask) when it is not there; what is there stays as it is. Needs `write`.
+    pub create: bool,
+    /// O_DIRECT: past the page cache.
+    pub direct: bool,
+    /// O_DSYNC: a write returns when its data are stable.
+    pub dsync: bool,
+    /// O_SYNC: as `dsync`, with all metadata.
+    pub sync: bool,
+    /// O_EXCL: on a block device without `create`, claim it against mounts and other claims; with `create`, fail when
+    /// the file exists.
+    pub exclusive: bool,
+    /// Further flags of `open(2)`. O_TRUNC, O_APPEND and the access mode are refused.
+    pub raw: i32,
+}
+
+/// Opens `path`; the descriptor is closed on exec.
+///
+/// # Errors
+/// `InvalidInput` for flags that contradict each other or that could lose data; what `open(2)` says otherwise (EBUSY:
+/// an exclusive claim on a device in use; EINVAL: usually no direct I/O there).
+pub fn open(path: &Path, flags: &OpenFlags) -> io::Result<File> {
+    let file =
+        retry_on_intr(|| rustix::fs::open(path, open_bits(flags)?, Mode::from_raw_mode(0o644)))?;
+    Ok(File::from(file))
+}
+
+/// Reads once at `offset`, bytes; fewer bytes than asked for are legal at the end of a file.
+///
+/// # Errors
+/// What `pread(2)` says; interrupts are retried.
+#[inline]
+pub fn pread(file: &File, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
+    Ok(retry_on_intr(|| {
+        rustix::io::pread(file, &mut *buffer, offset)
+    })?)
+}
+
+/// Writes once at `offset`, bytes; may write fewer bytes than given.
+///
+/// # Errors
+/// What `pwrite(2)` says; interrupts are retried.
+#[inline]
+pub fn pwrite(file: &File, buffer: &[u8], offset: u64) -> io::Result<usize> {
+    Ok(retry_on_intr(|| rustix::io::pwrite(file, buffer, offset))?)
+}
+
+/// Makes data and metadata stable.
+///
+/// # Errors
+/// What `fsync(2)` says. After an error the written data may be gone from the cache: a second call proves nothing.
+pub fn fsync(file: &File) -> io::Result<()> {
+    Ok(retry_on_intr(|| rustix::fs::fsync(file))?)
+}
+
+/// Makes data stable, and the metadata needed to read them.
+///
+/// # Errors
+/// As [`fsync`].
+pub fn fdatasync(file: &File) -> io::Result<()> {
+    Ok(retry_on_intr(|| rustix::fs::fdatasync(file))?)
+}
+
+/// Grows a regular file to `len` bytes with a hole; the same length changes nothing.
+///
+/// # Errors
+/// `InvalidInput` when the file is longer already or is no regular file; what `ftruncate(2)` says otherwise.
+pub fn extend(file: &File, len: u64) -> io::Result<()> {
+    let metadata = file.metadata()?;
+    if !metadata.is_file() {
+        return Err(io::Error::new(
+            io::ErrorKind::InvalidInput,
+            "only a regular file can be extended",
+        ));
+    }
+    if metadata.len() > len {
+        let message = format!(
+            "extending to {len} bytes would cut the file of {} bytes",
+            metadata.len()
+        );
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, message));
+    }
+    if metadata.len() < len {
+        retry_on_intr(|| rustix::fs::ftruncate(file, len))?;
+    }
+    Ok(())
+}
+
+/// Takes the advisory exclusive lock (flock) of this open file without waiting: true when it is ours now, false when
+/// another open file holds it. It ends with the last copy of the descriptor.
+///
+/// # Errors
+/// What `flock(2)` says otherwise.
+pub fn lock_exclusive(file: &File) -> io::Result<bool> {
+    match retry_on_intr(|| rustix::fs::flock(file, FlockOperation::NonBlockingLockExclusive)) {
+        Ok(()) => Ok(true),
+        Err(Errno::WOULDBLOCK) => Ok(false),
+        Err(error) => Err(error.into()),
+    }
+}
+
+fn open_bits(flags: &OpenFlags) -> Result<OFlags, Errno> {
+    let raw = OFlags::from_bits_retain(flags.raw as u32);
+    // Appending would put writes elsewhere than at their offset.
+    if raw.intersects(OFlags::TRUNC | OFlags::APPEND | OFlags::RWMODE)
+        || (flags.create && !flags.write)
+    {
+        return Err(Errno::INVAL);
+    }
+    let mut bits = raw | OFlags::CLOEXEC;
+    bits |= match (flags.read, flags.write) {
+        (true, true) => OFlags::RDWR,
+        (true, false) => OFlags::RDONLY,
+        (false, true) => OFlags::WRONLY,
+        (false, false) => return Err(Errno::INVAL),
+    };
+    bits.set(OFlags::CREATE, flags.create || raw.contains(OFlags::CREATE));
+    bits.set(OFlags::DIRECT, flags.direct || raw.contains(OFlags::DIRECT));
+    bits.set(OFlags::EXCL, flags.exclusive || raw.contains(OFlags::EXCL));
+    if flags.dsync {
+        bits |= OFlags::DSYNC;
+    }
+    if flags.sync {
+        bits |= OFlags::SYNC;
+    }
+    Ok(bits)
+}

@@ -1,0 +1,353 @@
+//! What the kernel says of a file, device or file system: sizes, alignments, extents. Changes nothing, except that
+//! [`extents`] writes back dirty pages first.
+
+use std::fs::{self, File};
+use std::io;
+use std::path::Path;
+
+use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, Statx, StatxFlags};
+use rustix::ioctl::{Getter, Opcode, Updater, ioctl, opcode};
+
+/// `_IOR(0x12, 114, size_t)`, linux/fs.h.
+const BLKGETSIZE64: Opcode = opcode::read::<usize>(0x12, 114);
+/// `_IO(0x12, 94)`, linux/fs.h; fills in an int.
+const BLKROGET: Opcode = opcode::none(0x12, 94);
+/// `_IOWR('f', 11, struct fiemap)`, linux/fs.h; the size counts the header only.
+const FS_IOC_FIEMAP: Opcode = opcode::read_write::<FiemapHeader>(b'f', 11);
+
+const FIEMAP_FLAG_SYNC: u32 = 0x1;
+const FIEMAP_EXTENT_LAST: u32 = 0x1;
+const FIEMAP_EXTENT_UNKNOWN: u32 = 0x2;
+const FIEMAP_EXTENT_DATA_INLINE: u32 = 0x200;
+const FIEMAP_EXTENT_UNWRITTEN: u32 = 0x800;
+const FIEMAP_EXTENT_SHARED: u32 = 0x2000;
+const FIEMAP_BATCH: usize = 256;
+
+/// What direct I/O asks of memory addresses and of file offsets and lengths, bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DirectAlignment {
+    pub memory: u32,
+    pub offset: u32,
+}
+
+/// The file system that holds a path.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FileSystem {
+    /// The magic number of `statfs(2)`.
+    pub kind: u64,
+    /// As in the mount table, else by the magic number, else the number in hexadecimal.
+    pub name: String,
+    /// Bytes that an ordinary user may still write.
+    pub free_bytes: u64,
+    pub total_bytes: u64,
+    /// The data live in memory (tmpfs, ramfs, hugetlbfs): direct I/O means nothing there.
+    pub ram_backed: bool,
+}
+
+/// How much of a file has places on the device.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Extents {
+    pub count: u64,
+    /// Bytes with a place on the device, unwritten ones included; may go beyond the end of the file.
+    pub mapped_bytes: u64,
+    /// The part of `mapped_bytes` that was allocated and never written: reads of it do not reach the device.
+    pub unwritten_bytes: u64,
+    /// The part of `mapped_bytes` that other files share (reflinks): the first write pays for a copy.
+    pub shared_bytes: u64,
+    /// Device address of the first extent that has one, bytes.
+    pub first_physical: Option<u64>,
+}
+
+/// Size of a block device, bytes (BLKGETSIZE64).
+///
+/// # Errors
+/// ENOTTY when it is no block device.
+pub fn device_bytes(file: &File) -> io::Result<u64> {
+    // The ioctl numbers of block devices mean other things to other drivers.
+    require_block_device(file)?;
+    // SAFETY: for block devices BLKGETSIZE64 writes one u64 to its argument, which `Getter` owns.
+    Ok(unsafe { ioctl(file, Getter::<BLKGETSIZE64, u64>::new()) }?)
+}
+
+/// Whether a block device is set read-only (BLKROGET).
+///
+/// # Errors
+/// ENOTTY when it is no block device.
+pub fn is_read_only(file: &File) -> io::Result<bool> {
+    require_block_device(file)?;
+    // SAFETY: for block devices BLKROGET writes one int to its argument, which `Getter` owns.
+    Ok(unsafe { ioctl(file, Getter::<BLKROGET, i32>::new()) }? != 0)
+}
+
+/// The smallest unit a block device addresses, bytes (BLKSSZGET).
+///
+/// # Errors
+/// ENOTTY when it is no block device.
+pub fn logical_block_bytes(file: &File) -> io::Result<u32> {
+    require_block_device(file)?;
+    Ok(rustix::fs::ioctl_blksszget(file)?)
+}
+
+/// The smallest unit a block device writes without reading first, bytes (BLKPBSZGET).
+///
+/// # Errors
+/// ENOTTY when it is no block device.
+pub fn physical_block_bytes(file: &File) -> io::Result<u32> {
+    require_block_device(file)?;
+    Ok(rustix::fs::ioctl_blkpbszget(file)?)
+}
+
+/// What direct I/O on `path` asks for; nothing when it is not supported there or the path cannot be looked at.
+///
+/// From `statx(2)` (STATX_DIOALIGN, Linux 6.1) where the file system tells; else the logical block size of the device
+/// underneath; else, where an open with O_DIRECT succeeds (NFS), the page size.
+#[must_use]
+pub fn direct_io_alignment(path: &Path) -> Option<DirectAlignment> {
+    let facts = statx(path, StatxFlags::BASIC_STATS | StatxFlags::DIOALIGN).ok()?;
+    if facts.stx_mask & StatxFlags::DIOALIGN.bits() != 0 {
+        let alignment = DirectAlignment {
+            memory: facts.stx_dio_mem_align,
+            offset: facts.stx_dio_offset_align,
+        };
+        return (alignment.memory > 0 && alignment.offset > 0).then_some(alignment);
+    }
+    // A kernel or file system that does not tell: opening is the only question left.
+    let flags = OFlags::RDONLY | OFlags::DIRECT | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    rustix::fs::open(path, flags, Mode::empty()).ok()?;
+    let block_bytes =
+        logical_block_bytes_of_device(&facts).unwrap_or(rustix::param::page_size() as u32);
+    Some(DirectAlignment {
+        memory: block_bytes,
+        offset: block_bytes,
+    })
+}
+
+/// The file system under `path`, which must exist: a file or a directory.
+///
+/// # Errors
+/// `InvalidInput` for a device (its node's file system says nothing of it); what `statfs(2)` says otherwise.
+pub fn file_system(path: &Path) -> io::Result<FileSystem> {
+    let facts = statx(path, StatxFlags::BASIC_STATS | StatxFlags::MNT_ID)?;
+    let file_type = FileType::from_raw_mode(u32::from(facts.stx_mode));
+    if !matches!(file_type, FileType::RegularFile | FileType::Directory) {
+        return Err(io::Error::new(
+            io::ErrorKind::InvalidInput,
+            "neither a file nor a directory",
+        ));
+    }
+    let sizes = rustix::fs::statfs(path)?;
+    // Magic numbers have 32 bits; the field is signed and wider on some machines.
+    let kind = u64::from(sizes.f_type as u32);
+    let known = KNOWN_FILE_SYSTEMS.iter().find(|known| known.0 == kind);
+    let mounted = (facts.stx_mask & StatxFlags::MNT_ID.bits() != 0)
+        .then(|| {
+            mounted_type(
+                &fs::read_to_string("/proc/self/mountinfo").ok()?,
+                facts.stx_mnt_id,
+            )
+        })
+        .flatten();
+    let name = mounted
+        .or(known.map(|known| known.1.to_owned()))
+        .unwrap_or_else(|| format!("{kind:#x}"));
+    let unit_bytes = sizes.f_frsize as u64;
+    Ok(FileSystem {
+        kind,
+        name,
+        free_bytes: sizes.f_bavail.saturating_mul(unit_bytes),
+        total_bytes: sizes.f_blocks.saturating_mul(unit_bytes),
+        ram_backed: known.is_some_and(|known| known.2),
+    })
+}
+
+/// Walks the extent map (FIEMAP). Dirty pages are written back first, since data without a place yet would be missed.
+///
+/// # Errors
+/// EOPNOTSUPP or ENOTTY where the file system has no extent map (tmpfs, most network file systems).
+pub fn extents(file: &File) -> io::Result<Extents> {
+    let mut sum = Extents::default();
+    let mut request = Box::new(FiemapRequest::new());
+    let mut start = 0;
+    loop {
+        request.header = FiemapHeader {
+            start,
+            length: u64::MAX - start,
+            flags: FIEMAP_FLAG_SYNC,
+            mapped_extents: 0,
+            extent_count: FIEMAP_BATCH as u32,
+            reserved: 0,
+        };
+        // SAFETY: FIEMAP reads the header and writes it and at most `extent_count` extents behind it, all of which
+        // lie in `request`, which is borrowed for the call.
+        unsafe {
+            ioctl(
+                file,
+                Updater::<FS_IOC_FIEMAP, FiemapRequest>::new(&mut request),
+            )
+        }?;
+        let found = &request.extents[..(request.header.mapped_extents as usize).min(FIEMAP_BATCH)];
+        found.iter().for_each(|extent| sum.add(extent));
+        let Some(last) = found
+            .last()
+            .filter(|last| last.flags & FIEMAP_EXTENT_LAST == 0)
+        else {
+            return Ok(sum);
+        };
+        start = last.logical.saturating_add(last.length);
+    }
+}
+
+impl Extents {
+    fn add(&mut self, extent: &FiemapExtent) {
+        self.count += 1;
+        self.mapped_bytes += extent.length;
+        if extent.flags & FIEMAP_EXTENT_UNWRITTEN != 0 {
+            self.unwritten_bytes += extent.length;
+        }
+        if extent.flags & FIEMAP_EXTENT_SHARED != 0 {
+            self.shared_bytes += extent.length;
+        }
+        if extent.flags & (FIEMAP_EXTENT_UNKNOWN | FIEMAP_EXTENT_DATA_INLINE) == 0 {
+            self.first_physical.get_or_insert(extent.physical);
+        }
+    }
+}
+
+/// `struct fiemap`, linux/fiemap.h, without its trailing array.
+#[repr(C)]
+#[derive(Clone, Copy, Default)]
+struct FiemapHeader {
+    start: u64,
+    length: u64,
+    flags: u32,
+    mapped_extents: u32,
+    extent_count: u32,
+    reserved: u32,
+}
+
+/// `struct fiemap_extent`, linux/fiemap.h.
+#[repr(C)]
+#[derive(Clone, Copy, Default)]
+struct FiemapExtent {
+    logical: u64,
+    physical: u64,
+    length: u64,
+    reserved64: [u64; 2],
+    flags: u32,
+    reserved: [u32; 3],
+}
+
+#[repr(C)]
+struct FiemapRequest {
+    header: FiemapHeader,
+    extents: [FiemapExtent; FIEMAP_BATCH],
+}
+
+const _: () = assert!(size_of::<FiemapHeader>() == 32 && size_of::<FiemapExtent>() == 56);
+
+impl FiemapRequest {
+    fn new() -> FiemapRequest {
+        FiemapRequest {
+            header: FiemapHeader::default(),
+            extents: [FiemapExtent::default(); FIEMAP_BATCH],
+        }
+    }
+}
+
+/// Magic number (linux/magic.h and the file systems' own headers), name, and whether the data live in memory.
+const KNOWN_FILE_SYSTEMS: &[(u64, &str, bool)] = &[
+    (0x0102_1994, "tmpfs", true),
+    (0x8584_58f6, "ramfs", true),
+    (0x9584_58f6, "hugetlbfs", true),
+    (0x0000_ef53, "ext", false),
+    (0x5846_5342, "xfs", false),
+    (0x9123_683e, "btrfs", false),
+    (0xf2f5_2010, "f2fs", false),
+    (0xca45_1a4e, "bcachefs", false),
+    (0x2fc1_2fc1, "zfs", false),
+    (0x794c_7630, "overlay", false),
+    (0x6573_5546, "fuse", false),
+    (0x0000_6969, "nfs", false),
+    (0xff53_4d42, "cifs", false),
+    (0xfe53_4d42, "smb2", false),
+    (0x0102_1997, "9p", false),
+    (0x00c3_6400, "ceph", false),
+    (0x0bd0_0bd0, "lustre", false),
+    (0x4750_4653, "gpfs", false),
+    (0x0116_1970, "gfs2", false),
+    (0x7461_636f, "ocfs2", false),
+    (0x2011_bab0, "exfat", false),
+    (0x0000_4d44, "vfat", false),
+];
+
+fn require_block_device(file: &File) -> io::Result<()> {
+    let facts = rustix::fs::fstat(file)?;
+    if FileType::from_raw_mode(facts.st_mode) == FileType::BlockDevice {
+        return Ok(());
+    }
+    Err(io::Error::from_raw_os_error(libc::ENOTTY))
+}
+
+fn statx(path: &Path, mask: StatxFlags) -> io::Result<Statx> {
+    Ok(rustix::fs::statx(CWD, path, AtFlags::empty(), mask)?)
+}
+
+fn logical_block_bytes_of_device(facts: &Statx) -> Option<u32> {
+    let (major, minor) = match FileType::from_raw_mode(u32::from(facts.stx_mode)) {
+        FileType::BlockDevice => (facts.stx_rdev_major, facts.stx_rdev_minor),
+        _ => (facts.stx_dev_major, facts.stx_dev_minor),
+    };
+    // A partition has no queue of its own; its directory lies inside its disk's.
+    ["queue", "../queue"].iter().find_map(|queue| {
+        let path = format!("/sys/dev/block/{major}:{minor}/{queue}/logical_block_size");
+        fs::read_to_string(path).ok()?.trim().parse().ok()
+    })
+}
+
+/// proc(5): the first word is the mount's number; the file system type follows the separator ` - `.
+fn mounted_type(mountinfo: &str, mount_id: u64) -> Option<String> {
+    let line = mountinfo
+        .lines()
+        .find(|line| line.split(' ').next().and_then(|word| word.parse().ok()) == Some(mount_id))?;
+    line.split_once(" - ")?
+        .1
+        .split(' ')
+        .next()
+        .map(str::to_owned)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn mount_table_is_read_by_number() {
+        let table = "21 1 254:0 / / rw - ext4 /dev/root rw\n\
+                     22 21 0:5 /a\\040-\\040b /dev rw shared:2 - devtmpfs none rw\n";
+        assert_eq!(mounted_type(table, 22).as_deref(), Some("devtmpfs"));
+        assert_eq!(mounted_type(table, 21).as_deref(), Some("ext4"));
+        assert_eq!(mounted_type(table, 2), None);
+    }
+
+    #[test]
+    fn extents_add_up_by_kind() {
+        let extent = |physical, length, flags| FiemapExtent {
+            physical,
+            length,
+            flags,
+            ..FiemapExtent::default()
+        };
+        let mut sum = Extents::default();
+        sum.add(&extent(0, 10, FIEMAP_EXTENT_DATA_INLINE));
+        sum.add(&extent(4096, 100, FIEMAP_EXTENT_UNWRITTEN));
+        sum.add(&extent(8192, 1000, FIEMAP_EXTENT_SHARED));
+        let expected = Extents {
+            count: 3,
+            mapped_bytes: 1110,
+            unwritten_bytes: 100,
+            shared_bytes: 1000,
+            first_physical: Some(4096),
+        };
+        assert_eq!(sum, expected);
+    }
+}

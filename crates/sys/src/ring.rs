@@ -1,0 +1,416 @@
+//! An io_uring with its slots and their buffers: push requests, enter once, reap.
+//!
+//! A slot is free or busy; its buffer can be touched only while it is free, and memory that the kernel may still
+//! write is leaked rather than freed. Knows nothing of time stamps, retries or what the requests are for. Read [`Ring`]
+//! first; how a ring is set up is in [`setup`].
+
+mod setup;
+#[cfg(test)]
+mod tests;
+
+use std::fmt;
+use std::fs::File;
+use std::io;
+use std::marker::PhantomData;
+use std::mem::ManuallyDrop;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use io_uring::squeue::{Entry, Flags};
+use io_uring::types::{Fd, FsyncFlags, SubmitArgs, Timespec};
+use io_uring::{EnterFlags, IoUring, opcode};
+
+use crate::buffer::AlignedBuffers;
+use setup::Parts;
+pub use setup::{RingConfig, RingFeatures, RingRefused};
+
+/// How long dropping a ring waits for what is in flight before it leaks it, ns.
+pub const DROP_WAIT_NS: u64 = 1_000_000_000;
+
+/// `BLOCK_URING_CMD_DISCARD`, `_IO(0x12, 0)`, linux/blkdev.h; since Linux 6.12.
+const BLOCK_URING_CMD_DISCARD: u32 = 0x1200;
+
+/// One thread's ring. It belongs to the thread that makes it (the type is not `Send`).
+pub struct Ring {
+    ring: ManuallyDrop<IoUring>,
+    buffers: ManuallyDrop<AlignedBuffers>,
+    targets: Box<[Target]>,
+    busy: Box<[bool]>,
+    /// In the submission queue and not yet taken by the kernel.
+    queued: u32,
+    /// Taken by the kernel and not yet reaped.
+    in_flight: u32,
+    queue_slots: u32,
+    registered_buffers: u32,
+    file_flags: Flags,
+    refusals: u64,
+    features: RingFeatures,
+    /// Keeps the descriptors open while queued requests name them.
+    _files: Vec<Arc<File>>,
+    _made_on_this_thread: PhantomData<*const ()>,
+}
+
+/// What a slot asks of the kernel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Request {
+    pub kind: RequestKind,
+    /// Index into the files that the ring was made with.
+    pub file: u32,
+    /// Bytes; at most `i64::MAX`. 0 for `Fsync` and `Fdatasync`.
+    pub offset: u64,
+    /// Bytes; for `Read` and `Write` at most the buffer. 0 for `Fsync` and `Fdatasync`.
+    pub length: u32,
+}
+
+/// The operation of a [`Request`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum RequestKind {
+    /// Into the slot's buffer.
+    Read,
+    /// From the slot's buffer.
+    Write,
+    /// The whole file, data and metadata.
+    Fsync,
+    /// The whole file, data and what is needed to read them.
+    Fdatasync,
+    /// Gives the range back: on a block device its discard command (Linux 6.12; -EOPNOTSUPP or -EINVAL before and
+    /// where the device has none), on a file a hole.
+    Discard,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Target {
+    /// The descriptor, or its index among the registered files.
+    number: i32,
+    block_device: bool,
+}
+
+impl Ring {
+    /// Makes a ring for this thread over `files`, trying newer kernel features first.
+    ///
+    /// # Errors
+    /// [`RingRefused`] with the likely cause; limits that merely cost speed (registered files and buffers) are not
+    /// errors, see [`Ring::features`].
+    pub fn new(config: &RingConfig, files: Vec<Arc<File>>) -> Result<Ring, RingRefused> {
+        let Parts {
+            ring,
+            buffers,
+            targets,
+            features,
+        } = setup::build(config, &files)?;
+        Ok(Ring {
+            queue_slots: ring.params().sq_entries(),
+            registered_buffers: features.registered_buffers,
+            file_flags: if features.registered_files {
+                Flags::FIXED_FILE
+            } else {
+                Flags::empty()
+            },
+            ring: ManuallyDrop::new(ring),
+            buffers: ManuallyDrop::new(buffers),
+            targets,
+            busy: vec![false; config.slots as usize].into_boxed_slice(),
+            queued: 0,
+            in_flight: 0,
+            refusals: 0,
+            features,
+            _files: files,
+            _made_on_this_thread: PhantomData,
+        })
+    }
+
+    /// What the kernel granted.
+    #[must_use]
+    pub fn features(&self) -> &RingFeatures {
+        &self.features
+    }
+
+    /// The number of slots.
+    #[inline]
+    #[must_use]
+    pub fn slots(&self) -> u32 {
+        self.busy.len() as u32
+    }
+
+    /// Whether `slot` is queued or in flight. Panics beyond `slots()`.
+    #[inline]
+    #[must_use]
+    pub fn is_busy(&self, slot: u32) -> bool {
+        self.busy[slot as usize]
+    }
+
+    /// Requests pushed and not yet handed to the kernel.
+    #[inline]
+    #[must_use]
+    pub fn queued(&self) -> u32 {
+        self.queued
+    }
+
+    /// Requests the kernel has, completed ones included until they are reaped.
+    #[inline]
+    #[must_use]
+    pub fn in_flight(&self) -> u32 {
+        self.in_flight
+    }
+
+    /// Whether `push` needs an `enter` first.
+    #[inline]
+    #[must_use]
+    pub fn queue_full(&self) -> bool {
+        self.queued == self.queue_slots
+    }
+
+    /// How often the kernel asked to come again (EAGAIN, EBUSY): memory was short or the completion queue had run
+    /// over. Nothing is lost by it but time.
+    #[must_use]
+    pub fn refusals(&self) -> u64 {
+        self.refusals
+    }
+
+    /// The buffer of a free slot. Panics when the slot is queued or in flight.
+    #[inline]
+    #[must_use]
+    pub fn buffer(&self, slot: u32) -> &[u8] {
+        assert!(!self.busy[slot as usize], "buffer of busy slot {slot}");
+        self.buffers.get(slot as usize)
+    }
+
+    /// The buffer of a free slot, to fill. Panics when the slot is queued or in flight.
+    #[inline]
+    pub fn buffer_mut(&mut self, slot: u32) -> &mut [u8] {
+        assert!(!self.busy[slot as usize], "buffer of busy slot {slot}");
+        self.buffers.get_mut(slot as usize)
+    }
+
+    /// Queues a request; the kernel sees it at the next [`Ring::enter`].
+    ///
+    /// Panics when the slot is busy, the queue full, the file unknown, or the request not as [`Request`] says: those
+    /// are the caller's mistakes, and each would corrupt memory or a figure.
+    #[inline]
+    pub fn push(&mut self, slot: u32, request: Request) {
+        assert!(!self.busy[slot as usize], "slot {slot} is busy");
+        assert!(!self.queue_full(), "the submission queue is full");
+        let entry = self
+            .entry(slot, &request)
+            .flags(self.file_flags)
+            .user_data(u64::from(slot));
+        // SAFETY: the slot owns the buffer that the entry names; marking it busy keeps everyone else away until
+        // `reap` sees the completion, and `Drop` leaks the buffer if that never comes. Descriptors live in `_files`.
+        let pushed = unsafe { self.ring.submission().push(&entry) };
+        assert!(pushed.is_ok(), "the queue had room by our own count");
+        self.busy[slot as usize] = true;
+        self.queued += 1;
+    }
+
+    /// One `io_uring_enter`: submits what is queued, lets finished work show, and waits for completions.
+    ///
+    /// Waits until `want` completions can be reaped (counting those that could be before), or `timeout_ns` has passed,
+    /// or a signal came; so it may return with fewer, or with requests still queued, and the caller looks at
+    /// [`Ring::ready`] and [`Ring::queued`] and comes again. `want` 0 does not wait. `want` is capped to what is
+    /// outstanding; when nothing is, a timeout is slept out and no timeout returns at once.
+    ///
+    /// # Errors
+    /// Only what calling again cannot cure: EINTR, ETIME, EAGAIN and EBUSY come back as `Ok` (the last two are counted
+    /// in [`Ring::refusals`]).
+    #[inline]
+    pub fn enter(&mut self, want: u32, timeout_ns: Option<u64>) -> io::Result<()> {
+        let outstanding = self.queued + self.in_flight;
+        let want = match (outstanding, timeout_ns) {
+            (0, Some(_)) => want.min(1),
+            _ => want.min(outstanding),
+        };
+        self.enter_with(self.queued, want, timeout_ns)
+    }
+
+    /// Completions that `reap` would deliver now, without asking the kernel.
+    #[inline]
+    pub fn ready(&mut self) -> usize {
+        self.ring.completion().len()
+    }
+
+    /// Delivers every completion that shows, as slot and result: bytes or 0, or a negative errno. The slot is free
+    /// before `completed` runs. Returns how many there were.
+    #[inline]
+    pub fn reap(&mut self, mut completed: impl FnMut(u32, i32)) -> usize {
+        let mut count = 0;
+        for completion in self.ring.completion() {
+            let slot = completion.user_data() as u32;
+            self.busy[slot as usize] = false;
+            self.in_flight -= 1;
+            count += 1;
+            completed(slot, completion.result());
+        }
+        count
+    }
+
+    /// Gives up at once: the ring, and memory the kernel may still write, stay until the process ends.
+    pub fn abandon(mut self) {
+        self.targets = Box::default();
+        self._files = Vec::new();
+        std::mem::forget(self);
+    }
+
+    #[inline]
+    fn entry(&self, slot: u32, request: &Request) -> Entry {
+        let Request {
+            kind,
+            file,
+            offset,
+            length,
+        } = *request;
+        let target = self.targets[file as usize];
+        // Offset -1 would mean the file's own position.
+        assert!(offset <= i64::MAX as u64, "offset {offset}");
+        let number = Fd(target.number);
+        match kind {
+            RequestKind::Read | RequestKind::Write => {
+                self.transfer(slot, kind, number, offset, length)
+            }
+            RequestKind::Fsync | RequestKind::Fdatasync => {
+                assert!(offset == 0 && length == 0, "a sync covers the whole file");
+                let datasync = kind == RequestKind::Fdatasync;
+                let flags = if datasync {
+                    FsyncFlags::DATASYNC
+                } else {
+                    FsyncFlags::empty()
+                };
+                opcode::Fsync::new(number).flags(flags).build()
+            }
+            RequestKind::Discard if target.block_device => {
+                // The kernel takes the length from `addr3`, the first half of the command's own bytes.
+                let mut command = [0; 16];
+                command[..8].copy_from_slice(&u64::from(length).to_ne_bytes());
+                opcode::UringCmd16::new(number, BLOCK_URING_CMD_DISCARD)
+                    .addr(Some(offset))
+                    .cmd(command)
+                    .build()
+            }
+            RequestKind::Discard => opcode::Fallocate::new(number, u64::from(length))
+                .offset(offset)
+                .mode(libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_KEEP_SIZE)
+                .build(),
+        }
+    }
+
+    #[inline]
+    fn transfer(
+        &self,
+        slot: u32,
+        kind: RequestKind,
+        number: Fd,
+        offset: u64,
+        length: u32,
+    ) -> Entry {
+        assert!(
+            length as usize <= self.buffers.bytes_each(),
+            "{length} bytes into a smaller buffer"
+        );
+        let memory = self.buffers.pointer(slot as usize);
+        // Slots beyond 16 bits are never registered (`setup::REGISTERED_BUFFERS_MAX`).
+        let registered = slot as u16;
+        match (kind == RequestKind::Read, slot < self.registered_buffers) {
+            (true, true) => opcode::ReadFixed::new(number, memory, length, registered)
+                .offset(offset)
+                .build(),
+            (true, false) => opcode::Read::new(number, memory, length)
+                .offset(offset)
+                .build(),
+            (false, true) => opcode::WriteFixed::new(number, memory, length, registered)
+                .offset(offset)
+                .build(),
+            (false, false) => opcode::Write::new(number, memory, length)
+                .offset(offset)
+                .build(),
+        }
+    }
+
+    #[inline]
+    fn enter_with(&mut self, submit: u32, want: u32, timeout_ns: Option<u64>) -> io::Result<()> {
+        // GETEVENTS also without waiting: deferred task work runs in no other call.
+        let flags = EnterFlags::GETEVENTS;
+        let submitter = self.ring.submitter();
+        let entered = match timeout_ns.filter(|_| want > 0) {
+            Some(timeout_ns) => {
+                let timeout = Timespec::new()
+                    .sec(timeout_ns / 1_000_000_000)
+                    .nsec((timeout_ns % 1_000_000_000) as u32);
+                let arguments = SubmitArgs::new().timespec(&timeout);
+                // SAFETY: the arguments and the time they point to outlive the call; EXT_ARG says that they are of
+                // this type. What is submitted was checked in `push`.
+                unsafe {
+                    submitter.enter(
+                        submit,
+                        want,
+                        (flags | EnterFlags::EXT_ARG).bits(),
+                        Some(&arguments),
+                    )
+                }
+            }
+            // SAFETY: no argument is passed. What is submitted was checked in `push`.
+            None => unsafe { submitter.enter::<libc::sigset_t>(submit, want, flags.bits(), None) },
+        };
+        match entered {
+            Ok(submitted) => {
+                let submitted = submitted as u32;
+                self.queued -= submitted;
+                self.in_flight += submitted;
+                Ok(())
+            }
+            Err(error) => self.forgive(error),
+        }
+    }
+
+    #[cold]
+    fn forgive(&mut self, error: io::Error) -> io::Result<()> {
+        match error.raw_os_error() {
+            Some(libc::EINTR | libc::ETIME) => Ok(()),
+            Some(libc::EAGAIN | libc::EBUSY) => {
+                self.refusals += 1;
+                // Whoever holds the memory, or has to finish the work, may need this CPU.
+                std::thread::yield_now();
+                Ok(())
+            }
+            _ => Err(error),
+        }
+    }
+
+    /// Waits for what the kernel has, at most until `limit`; true when nothing is left. Submits nothing.
+    fn drain(&mut self, limit: Instant) -> bool {
+        loop {
+            self.reap(|_, _| ());
+            if self.in_flight == 0 {
+                return true;
+            }
+            let left = limit.saturating_duration_since(Instant::now());
+            if left.is_zero() || self.enter_with(0, 1, Some(left.as_nanos() as u64)).is_err() {
+                return false;
+            }
+        }
+    }
+}
+
+impl fmt::Debug for Ring {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Ring")
+            .field("slots", &self.slots())
+            .field("queued", &self.queued)
+            .field("in_flight", &self.in_flight)
+            .field("refusals", &self.refusals)
+            .field("features", &self.features)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Drop for Ring {
+    /// Waits at most [`DROP_WAIT_NS`]; queued requests are never submitted.
+    fn drop(&mut self) {
+        if !self.drain(Instant::now() + Duration::from_nanos(DROP_WAIT_NS)) {
+            // Leaked: a block request cannot be cancelled, and its buffer must outlive it.
+            return;
+        }
+        // SAFETY: dropped once, here, and not used after; the kernel has completed everything that named a buffer.
+        unsafe { ManuallyDrop::drop(&mut self.ring) };
+        // SAFETY: as above; the ring, which may have the buffers registered, went first.
+        unsafe { ManuallyDrop::drop(&mut self.buffers) };
+    }
+}

@@ -1,0 +1,139 @@
+//! What a worker sets on its own thread (timer slack, CPU, name) and what CPU time it has used.
+
+use std::ffi::CString;
+use std::io;
+use std::num::NonZeroU64;
+
+use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
+use rustix::time::{ClockId, clock_gettime};
+
+/// How late, ns, the kernel may fire this thread's sleeps to save wake-ups; 0 restores the default (50 µs usually).
+///
+/// # Errors
+/// What `prctl(PR_SET_TIMERSLACK)` says.
+pub fn set_timer_slack_ns(slack_ns: u64) -> io::Result<()> {
+    Ok(rustix::thread::set_current_timer_slack(NonZeroU64::new(
+        slack_ns,
+    ))?)
+}
+
+/// The timer slack of this thread, ns.
+///
+/// # Errors
+/// What `prctl(PR_GET_TIMERSLACK)` says.
+pub fn timer_slack_ns() -> io::Result<u64> {
+    Ok(rustix::thread::current_timer_slack()?)
+}
+
+/// Lets this thread run on CPU `cpu` only.
+///
+/// # Errors
+/// `InvalidInput` for a CPU that does not exist or that this process may not use.
+pub fn pin_to_cpu(cpu: usize) -> io::Result<()> {
+    if cpu >= CpuSet::MAX_CPU {
+        return Err(io::Error::new(
+            io::ErrorKind::InvalidInput,
+            format!("cpu {cpu} is beyond {}", CpuSet::MAX_CPU),
+        ));
+    }
+    let mut only = CpuSet::new();
+    only.set(cpu);
+    Ok(sched_setaffinity(None, &only)?)
+}
+
+/// The CPUs this thread may run on, ascending. Empty only where the kernel does not say.
+#[must_use]
+pub fn available_cpus() -> Vec<usize> {
+    match sched_getaffinity(None) {
+        Ok(set) => (0..CpuSet::MAX_CPU)
+            .filter(|cpu| set.is_set(*cpu))
+            .collect(),
+        // More CPUs than the fixed mask holds; the standard library counts with a mask of the right size.
+        Err(_) => {
+            (0..std::thread::available_parallelism().map_or(0, |count| count.get())).collect()
+        }
+    }
+}
+
+/// Names this thread in `ps` and `top`; the kernel keeps the first 15 bytes, cut here at a character.
+///
+/// # Errors
+/// `InvalidInput` for a name with a zero byte.
+pub fn set_name(name: &str) -> io::Result<()> {
+    let kept = (0..=name.len().min(15))
+        .rev()
+        .find(|end| name.is_char_boundary(*end))
+        .expect("0 is a boundary");
+    let name = CString::new(&name[..kept])?;
+    Ok(rustix::thread::set_name(&name)?)
+}
+
+/// CPU time this thread has used, ns. Costs a system call (about 0.5 µs).
+#[must_use]
+pub fn thread_cpu_ns() -> u64 {
+    crate::clock::nanoseconds(clock_gettime(ClockId::ThreadCPUTime))
+}
+
+/// CPU time all threads of this process have used, ns; kernel I/O workers started for its rings are among them.
+#[must_use]
+pub fn process_cpu_ns() -> u64 {
+    crate::clock::nanoseconds(clock_gettime(ClockId::ProcessCPUTime))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Affinity and slack are a thread's own; the test harness's threads stay as they are.
+    fn on_own_thread(test: impl FnOnce() + Send + 'static) {
+        std::thread::spawn(test).join().unwrap();
+    }
+
+    #[test]
+    fn timer_slack_is_what_was_set() {
+        on_own_thread(|| {
+            let default_ns = timer_slack_ns().unwrap();
+            set_timer_slack_ns(1234).unwrap();
+            assert_eq!(timer_slack_ns().unwrap(), 1234);
+            set_timer_slack_ns(0).unwrap();
+            assert_eq!(timer_slack_ns().unwrap(), default_ns);
+        });
+    }
+
+    #[test]
+    fn pinning_leaves_one_cpu() {
+        on_own_thread(|| {
+            let cpu = *available_cpus().last().unwrap();
+            pin_to_cpu(cpu).unwrap();
+            assert_eq!(available_cpus(), [cpu]);
+            assert!(pin_to_cpu(CpuSet::MAX_CPU).is_err());
+            assert!(pin_to_cpu(CpuSet::MAX_CPU - 1).is_err(), "no such cpu here");
+        });
+    }
+
+    #[test]
+    fn names_are_cut_at_a_character() {
+        on_own_thread(|| {
+            for (name, kept) in [
+                ("worker-3", "worker-3"),
+                ("0123456789abcdéx", "0123456789abcd"),
+                ("", ""),
+            ] {
+                set_name(name).unwrap();
+                assert_eq!(rustix::thread::name().unwrap().to_str().unwrap(), kept);
+            }
+            assert!(set_name("a\0b").is_err());
+        });
+    }
+
+    #[test]
+    fn cpu_time_grows_with_work() {
+        on_own_thread(|| {
+            let (thread_before, process_before) = (thread_cpu_ns(), process_cpu_ns());
+            while thread_cpu_ns() < thread_before + 2_000_000 {
+                std::hint::black_box([0_u8; 4096]);
+            }
+            assert!(process_cpu_ns() >= process_before + 2_000_000);
+        });
+    }
+}
