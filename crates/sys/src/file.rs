@@ -1,4 +1,4 @@
-//! Opening, reading, writing and growing one file or block device; asking about it is in [`facts`].
+//! Opening, reading, writing and growing one file or block device; asking about it is in `facts`.
 //!
 //! No call here can shorten or empty what already exists: O_TRUNC is refused, and sizes only grow.
 

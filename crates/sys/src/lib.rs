@@ -10,3 +10,29 @@ pub mod loopdev;
 pub mod memory;
 pub mod ring;
 pub mod thread;
+
+#[cfg(test)]
+mod testing {
+    use std::process::Command;
+
+    /// Whether this process runs the named test only. If not, a child process does so now, and must succeed: for
+    /// tests of what a whole process holds, which the tests beside them would disturb.
+    pub fn is_alone(test: &str) -> bool {
+        const MARK: &str = "SYS_TEST_ALONE";
+        if std::env::var_os(MARK).is_some_and(|name| name == test) {
+            return true;
+        }
+        let output = Command::new(std::env::current_exe().unwrap())
+            .args([test, "--exact", "--nocapture"])
+            .env(MARK, test)
+            .output()
+            .unwrap();
+        let printed = String::from_utf8_lossy(&output.stdout);
+        println!("{printed}{}", String::from_utf8_lossy(&output.stderr));
+        assert!(
+            output.status.success() && printed.contains("1 passed"),
+            "{test}, alone"
+        );
+        false
+    }
+}

@@ -35,11 +35,13 @@ mod tests {
 
     #[test]
     fn resident_memory_grows_by_what_is_touched() {
+        if !crate::testing::is_alone("memory::tests::resident_memory_grows_by_what_is_touched") {
+            return;
+        }
         let before = process_rss_bytes().unwrap();
         let buffers = crate::buffer::AlignedBuffers::new(1, 64 << 20, 4096).unwrap();
         let after = process_rss_bytes().unwrap();
-        // Other tests of this process free a little meanwhile.
-        assert!(after > before + (48 << 20), "{before} -> {after}");
+        assert!(after >= before + (63 << 20), "{before} -> {after}");
         assert_eq!(buffers.len(), 1);
         assert!(after < memory_bytes());
     }

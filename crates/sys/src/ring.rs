@@ -2,7 +2,7 @@
 //!
 //! A slot is free or busy; its buffer can be touched only while it is free, and memory that the kernel may still
 //! write is leaked rather than freed. Knows nothing of time stamps, retries or what the requests are for. Read [`Ring`]
-//! first; how a ring is set up is in [`setup`].
+//! first; how a ring is set up is in `setup`.
 
 mod setup;
 #[cfg(test)]
