@@ -1,1 +1,24 @@
+//! What is measured and how it is written down: histograms, counters, recorders that a worker
+//! writes while somebody else reads, and the one stream of [`Event`]s that store, reports and live
+//! views fold over. Knows neither devices nor files nor job languages. Read [`Event`] first.
 #![forbid(unsafe_code)]
+
+mod event;
+mod facts;
+mod fold;
+mod histogram;
+mod recorder;
+
+pub use event::{
+    EngineSample, Event, ExecutionFinished, ExecutionStarted, ExecutionTarget, Figure, FigureKey,
+    FinishReason, Interval, IntervalPhase, IoFailure, LatencyFigures, Outstanding, PoolInfo,
+    PoolSample, Remark, RunFinished, RunStarted, StreamInfo, StreamSample, WorkerSample,
+};
+pub use facts::{
+    CpuTimes, DeviceCounters, DeviceSample, HostFacts, HostSample, MountFacts, TargetIdentity,
+};
+pub use fold::{RunFold, RunTotals, StreamTotals};
+pub use histogram::{
+    BUCKETS, Bucket, Histogram, HistogramBuilder, MAX_VALUE_NS, bucket_bounds, bucket_of,
+};
+pub use recorder::{CellReader, FigureCell, FigureReader, LatencyCell, Sharing};

@@ -1,0 +1,364 @@
+//! The one stream of events: whatever happens in an execution is one of these, in this order:
+//! [`Event::ExecutionStarted`], then per run [`Event::RunStarted`], [`Event::Interval`]s and
+//! [`Event::RunFinished`], at the end [`Event::ExecutionFinished`]; failures and remarks anywhere.
+//!
+//! Times called `*_ns` without more are nanoseconds since the start of the run; `*_unix_ns` are
+//! nanoseconds since 1970 in UTC.
+use crate::facts::{HostFacts, HostSample, TargetIdentity};
+use crate::histogram::Histogram;
+use plan::{Label, Load, Operation, RunKind, Severity, StreamId, TargetId};
+use serde::{Deserialize, Serialize};
+
+/// Something that happened.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Event {
+    ExecutionStarted(ExecutionStarted),
+    RunStarted(RunStarted),
+    Interval(Interval),
+    RunFinished(RunFinished),
+    IoFailure(IoFailure),
+    Remark(Remark),
+    ExecutionFinished(ExecutionFinished),
+}
+
+/// The beginning of an execution.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ExecutionStarted {
+    pub unix_ns: u64,
+    /// Offset of local time from UTC in seconds, and the name of the zone.
+    pub utc_offset_s: i32,
+    pub time_zone: String,
+    pub fathom_version: String,
+    pub arguments: Vec<String>,
+    /// Texts that were read: name and content.
+    pub inputs: Vec<(String, String)>,
+    /// The plan as JSON, for `explain` and for going on later.
+    pub plan_json: String,
+    pub seed: u64,
+    pub host: HostFacts,
+    pub targets: Vec<ExecutionTarget>,
+    /// The backend that was chosen, and why.
+    pub backend: String,
+    pub backend_reason: String,
+    pub workers: u32,
+    pub clock: String,
+    /// Names of the series in reports: transport, firmware …
+    pub labels: Vec<Label>,
+    pub reporting: Vec<Label>,
+}
+
+/// A target as the execution found it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ExecutionTarget {
+    pub name: String,
+    pub path: String,
+    /// The size that runs use.
+    pub bytes: u64,
+    pub is_written: bool,
+    pub identity: TargetIdentity,
+}
+
+/// The beginning of a run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RunStarted {
+    /// Place of the run in the execution, from zero.
+    pub run: u32,
+    /// How many runs the execution has.
+    pub runs: u32,
+    pub name: String,
+    pub kind: RunKind,
+    pub unix_ns: u64,
+    pub interval_ns: u64,
+    pub warmup_ns: u64,
+    /// The planned window; `None` when the end is a size.
+    pub window_ns: Option<u64>,
+    /// Intervals at the start that do not enter the averages.
+    pub unmeasured_intervals: u32,
+    pub load: Load,
+    /// Arrivals per second that are asked of the run as a whole; `None` when flat out.
+    pub asked_rate: Option<f64>,
+    /// Whether arrivals follow a schedule, so that response differs from service.
+    pub is_open_loop: bool,
+    pub pools: Vec<PoolInfo>,
+    pub streams: Vec<StreamInfo>,
+    /// Bytes that the run will move when its end is a size.
+    pub expected_bytes: Option<u64>,
+    pub labels: Vec<Label>,
+}
+
+/// A pool of a run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PoolInfo {
+    pub name: String,
+    pub slots: u32,
+}
+
+/// A stream of a run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct StreamInfo {
+    pub name: String,
+    pub targets: Vec<TargetId>,
+    pub pool: u32,
+    pub asked_rate: Option<f64>,
+    pub share_pct: f64,
+    pub labels: Vec<Label>,
+}
+
+/// Whether an interval enters the averages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum IntervalPhase {
+    Warmup,
+    Measured,
+}
+
+/// One reporting interval.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Interval {
+    pub run: u32,
+    /// From one.
+    pub number: u32,
+    pub start_ns: u64,
+    /// The real end; earlier than planned when the run was cut short.
+    pub end_ns: u64,
+    pub unix_ns: u64,
+    pub phase: IntervalPhase,
+    /// Only what was busy: keys without any count are left out.
+    pub figures: Vec<Figure>,
+    pub engine: EngineSample,
+    pub host: HostSample,
+}
+
+/// What a figure counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct FigureKey {
+    pub stream: StreamId,
+    pub target: TargetId,
+    pub operation: Operation,
+}
+
+/// Counts and latencies of one stream, target and operation.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Figure {
+    pub key: FigureKey,
+    /// Successful completions.
+    pub operations: u64,
+    pub bytes: u64,
+    pub errors: u64,
+    pub short_transfers: u64,
+    /// From just before the submitting system call to the completion being seen.
+    pub service: LatencyFigures,
+    /// From the intended arrival; equal to service in a closed loop.
+    pub response: LatencyFigures,
+}
+
+/// Values of one latency.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LatencyFigures {
+    pub sum_ns: u64,
+    /// Exact.
+    pub max_ns: u64,
+    pub histogram: Histogram,
+}
+
+/// How the engine itself fared in an interval.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct EngineSample {
+    pub streams: Vec<StreamSample>,
+    pub pools: Vec<PoolSample>,
+    pub workers: WorkerSample,
+    /// The oldest operation in flight at the end of the interval.
+    pub oldest_in_flight_ns: u64,
+    pub in_flight: u32,
+}
+
+/// Arrivals of one stream.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct StreamSample {
+    /// Arrivals that the schedule has in this interval.
+    pub scheduled: u64,
+    /// Operations that were submitted in this interval.
+    pub submitted: u64,
+    /// Arrivals due and not submitted at the end of the interval.
+    pub backlog: u64,
+    /// From the intended arrival to just before the submitting system call.
+    pub lateness: LatencyFigures,
+    /// Ages of arrivals that were still unserved when the window ended; they belong to the
+    /// response figures. Empty but in the last interval.
+    pub unserved: LatencyFigures,
+}
+
+/// Use of one pool.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PoolSample {
+    pub slots: u32,
+    /// Integral of slots in use over time.
+    pub busy_ns: u64,
+    /// Time with no slot free.
+    pub exhausted_ns: u64,
+}
+
+/// All workers together.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WorkerSample {
+    pub workers: u32,
+    /// CPU time of the worker threads; zero where the platform does not tell per thread.
+    pub cpu_ns: u64,
+    /// Submitting system calls, and the time spent in them.
+    pub submit_calls: u64,
+    pub submit_ns: u64,
+    /// Passes over completions, the longest gap between two, and the sum of gaps while I/O was in
+    /// flight: how long a completion may have waited to be seen.
+    pub reaps: u64,
+    pub reap_gap_sum_ns: u64,
+    pub reap_gap_max_ns: u64,
+    pub wakeups: u64,
+    /// Clock differences that came out negative and were taken as zero.
+    pub clamped: u64,
+}
+
+/// A failed operation, with enough to find it again.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct IoFailure {
+    pub run: u32,
+    pub unix_ns: u64,
+    pub stream: StreamId,
+    pub target: TargetId,
+    pub operation: Operation,
+    pub offset: u64,
+    pub length: u32,
+    pub errno: i32,
+    /// The text of the error number.
+    pub message: String,
+}
+
+/// A message of the execution that belongs into its record.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Remark {
+    pub run: Option<u32>,
+    pub unix_ns: u64,
+    pub severity: Severity,
+    /// A stable word for programs.
+    pub code: String,
+    pub message: String,
+}
+
+/// Why a run or an execution ended.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FinishReason {
+    /// As planned: the window is over, or all streams that end have ended.
+    Complete,
+    /// A total of bytes was reached.
+    ReachedTotal,
+    /// A search has found its end.
+    SearchEnded {
+        message: String,
+    },
+    TooManyErrors,
+    StoppedByUser,
+    Failed {
+        message: String,
+    },
+}
+
+/// The end of a run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RunFinished {
+    pub run: u32,
+    pub unix_ns: u64,
+    pub reason: FinishReason,
+    /// First and last measured interval; first > last when there is none.
+    pub first_measured: u32,
+    pub last_measured: u32,
+    /// Arrivals of the schedule over the whole run, warm-up too.
+    pub scheduled: u64,
+    pub submitted: u64,
+    /// Arrivals due before the end and never submitted; scheduled = submitted + unsent.
+    pub unsent: u64,
+    /// How long the drain took.
+    pub drain_ns: u64,
+    /// What was still in flight when the drain was given up.
+    pub outstanding: Vec<Outstanding>,
+}
+
+/// An operation that did not come back.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Outstanding {
+    pub stream: StreamId,
+    pub target: TargetId,
+    pub operation: Operation,
+    pub offset: u64,
+    pub length: u32,
+    pub age_ns: u64,
+}
+
+/// The end of an execution.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ExecutionFinished {
+    pub unix_ns: u64,
+    pub reason: FinishReason,
+}
+
+impl LatencyFigures {
+    /// Adds other values.
+    pub fn merge(&mut self, other: &LatencyFigures) {
+        self.sum_ns += other.sum_ns;
+        self.max_ns = self.max_ns.max(other.max_ns);
+        self.histogram.merge(&other.histogram);
+    }
+
+    /// Mean in nanoseconds; zero when empty.
+    pub fn mean_ns(&self) -> f64 {
+        match self.histogram.count() {
+            0 => 0.0,
+            count => self.sum_ns as f64 / count as f64,
+        }
+    }
+
+    /// A percentile (0 to 100), never above the exact maximum.
+    pub fn percentile_ns(&self, percentile: f64) -> u64 {
+        self.histogram
+            .quantile_ns(percentile / 100.0)
+            .min(self.max_ns)
+    }
+}
+
+impl Figure {
+    /// Adds the counts of another figure; the key stays.
+    pub fn merge(&mut self, other: &Figure) {
+        self.operations += other.operations;
+        self.bytes += other.bytes;
+        self.errors += other.errors;
+        self.short_transfers += other.short_transfers;
+        self.service.merge(&other.service);
+        self.response.merge(&other.response);
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.operations == 0 && self.errors == 0 && self.short_transfers == 0
+    }
+}
+
+impl WorkerSample {
+    /// Adds another interval or another group of workers.
+    pub fn add(&mut self, other: &WorkerSample) {
+        self.workers = self.workers.max(other.workers);
+        self.cpu_ns += other.cpu_ns;
+        self.submit_calls += other.submit_calls;
+        self.submit_ns += other.submit_ns;
+        self.reaps += other.reaps;
+        self.reap_gap_sum_ns += other.reap_gap_sum_ns;
+        self.reap_gap_max_ns = self.reap_gap_max_ns.max(other.reap_gap_max_ns);
+        self.wakeups += other.wakeups;
+        self.clamped += other.clamped;
+    }
+}
+
+impl Interval {
+    /// The real length in nanoseconds.
+    pub fn length_ns(&self) -> u64 {
+        self.end_ns.saturating_sub(self.start_ns)
+    }
+}

@@ -1,0 +1,318 @@
+//! From the intervals of a run to its totals: what every summary and decision is computed from.
+use crate::event::{
+    Event, Figure, FigureKey, Interval, IntervalPhase, LatencyFigures, PoolSample, RunFinished,
+    RunStarted, WorkerSample,
+};
+use crate::facts::HostSample;
+use crate::histogram::HistogramBuilder;
+use plan::Operation;
+use std::collections::BTreeMap;
+
+/// Collects the measured intervals of one run after another.
+#[derive(Debug, Default)]
+pub struct RunFold {
+    started: Option<RunStarted>,
+    length_ns: u64,
+    intervals: u32,
+    figures: BTreeMap<FigureKey, Collected>,
+    streams: Vec<CollectedStream>,
+    pools: Vec<PoolSample>,
+    workers: WorkerSample,
+    host: HostSample,
+}
+
+/// Totals of a run over its measured intervals.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RunTotals {
+    pub started: RunStarted,
+    pub finished: Option<RunFinished>,
+    /// Real length of the measured intervals together.
+    pub length_ns: u64,
+    pub intervals: u32,
+    /// In the order of their keys.
+    pub figures: Vec<Figure>,
+    pub streams: Vec<StreamTotals>,
+    pub pools: Vec<PoolSample>,
+    pub workers: WorkerSample,
+    pub host: HostSample,
+}
+
+/// Arrivals of a stream over the measured intervals.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct StreamTotals {
+    pub scheduled: u64,
+    pub submitted: u64,
+    /// At the end of the last interval.
+    pub backlog: u64,
+    pub lateness: LatencyFigures,
+    pub unserved: LatencyFigures,
+}
+
+#[derive(Debug, Default)]
+struct Latencies {
+    sum_ns: u64,
+    max_ns: u64,
+    histogram: HistogramBuilder,
+}
+
+#[derive(Debug, Default)]
+struct Collected {
+    operations: u64,
+    bytes: u64,
+    errors: u64,
+    short_transfers: u64,
+    service: Latencies,
+    response: Latencies,
+}
+
+#[derive(Debug, Default)]
+struct CollectedStream {
+    scheduled: u64,
+    submitted: u64,
+    backlog: u64,
+    lateness: Latencies,
+    unserved: Latencies,
+}
+
+impl Latencies {
+    fn add(&mut self, figures: &LatencyFigures) {
+        self.sum_ns += figures.sum_ns;
+        self.max_ns = self.max_ns.max(figures.max_ns);
+        self.histogram.add(&figures.histogram);
+    }
+
+    fn figures(&self) -> LatencyFigures {
+        LatencyFigures {
+            sum_ns: self.sum_ns,
+            max_ns: self.max_ns,
+            histogram: self.histogram.build(),
+        }
+    }
+}
+
+impl RunFold {
+    /// Takes one event; returns the totals of a run when it is finished.
+    pub fn fold(&mut self, event: &Event) -> Option<RunTotals> {
+        match event {
+            Event::RunStarted(started) => {
+                *self = Self {
+                    started: Some(started.clone()),
+                    ..Self::default()
+                };
+                None
+            }
+            Event::Interval(interval) => {
+                self.add(interval);
+                None
+            }
+            Event::RunFinished(finished) => self.totals(Some(finished.clone())),
+            _ => None,
+        }
+    }
+
+    /// The totals so far; `None` before the first run.
+    pub fn totals(&self, finished: Option<RunFinished>) -> Option<RunTotals> {
+        let figure = |(key, collected): (&FigureKey, &Collected)| Figure {
+            key: *key,
+            operations: collected.operations,
+            bytes: collected.bytes,
+            errors: collected.errors,
+            short_transfers: collected.short_transfers,
+            service: collected.service.figures(),
+            response: collected.response.figures(),
+        };
+        let stream = |collected: &CollectedStream| StreamTotals {
+            scheduled: collected.scheduled,
+            submitted: collected.submitted,
+            backlog: collected.backlog,
+            lateness: collected.lateness.figures(),
+            unserved: collected.unserved.figures(),
+        };
+        Some(RunTotals {
+            started: self.started.clone()?,
+            finished,
+            length_ns: self.length_ns,
+            intervals: self.intervals,
+            figures: self.figures.iter().map(figure).collect(),
+            streams: self.streams.iter().map(stream).collect(),
+            pools: self.pools.clone(),
+            workers: self.workers,
+            host: self.host.clone(),
+        })
+    }
+
+    fn add(&mut self, interval: &Interval) {
+        if interval.phase != IntervalPhase::Measured {
+            return;
+        }
+        self.length_ns += interval.length_ns();
+        self.intervals += 1;
+        for figure in &interval.figures {
+            let collected = self.figures.entry(figure.key).or_default();
+            collected.operations += figure.operations;
+            collected.bytes += figure.bytes;
+            collected.errors += figure.errors;
+            collected.short_transfers += figure.short_transfers;
+            collected.service.add(&figure.service);
+            collected.response.add(&figure.response);
+        }
+        self.add_engine(interval);
+        self.host.add(&interval.host);
+    }
+
+    fn add_engine(&mut self, interval: &Interval) {
+        let engine = &interval.engine;
+        if self.streams.len() < engine.streams.len() {
+            self.streams
+                .resize_with(engine.streams.len(), CollectedStream::default);
+        }
+        for (collected, sample) in self.streams.iter_mut().zip(&engine.streams) {
+            collected.scheduled += sample.scheduled;
+            collected.submitted += sample.submitted;
+            collected.backlog = sample.backlog;
+            collected.lateness.add(&sample.lateness);
+            collected.unserved.add(&sample.unserved);
+        }
+        self.pools.resize(
+            engine.pools.len().max(self.pools.len()),
+            PoolSample::default(),
+        );
+        for (collected, sample) in self.pools.iter_mut().zip(&engine.pools) {
+            collected.slots = sample.slots;
+            collected.busy_ns += sample.busy_ns;
+            collected.exhausted_ns += sample.exhausted_ns;
+        }
+        self.workers.add(&engine.workers);
+    }
+}
+
+impl RunTotals {
+    /// Successful operations.
+    pub fn operations(&self) -> u64 {
+        self.figures.iter().map(|figure| figure.operations).sum()
+    }
+
+    pub fn bytes(&self) -> u64 {
+        self.figures.iter().map(|figure| figure.bytes).sum()
+    }
+
+    pub fn errors(&self) -> u64 {
+        self.figures.iter().map(|figure| figure.errors).sum()
+    }
+
+    /// Successful operations per second over the real length of the measured intervals.
+    pub fn rate(&self) -> f64 {
+        per_second(self.operations(), self.length_ns)
+    }
+
+    /// Bytes per second over the same.
+    pub fn bytes_per_second(&self) -> f64 {
+        per_second(self.bytes(), self.length_ns)
+    }
+
+    /// Service times of all operations, or of one kind.
+    pub fn service(&self, operation: Option<Operation>) -> LatencyFigures {
+        self.merged(operation, |figure| &figure.service)
+    }
+
+    /// Response times of all operations, or of one kind. Over all operations, arrivals that were
+    /// still unserved at the end enter with their age.
+    pub fn response(&self, operation: Option<Operation>) -> LatencyFigures {
+        let mut response = self.merged(operation, |figure| &figure.response);
+        if operation.is_none() {
+            self.streams
+                .iter()
+                .for_each(|stream| response.merge(&stream.unserved));
+        }
+        response
+    }
+
+    /// Lateness of submission over all streams.
+    pub fn lateness(&self) -> LatencyFigures {
+        let mut lateness = LatencyFigures::default();
+        self.streams
+            .iter()
+            .for_each(|stream| lateness.merge(&stream.lateness));
+        lateness
+    }
+
+    /// Slots of all pools.
+    pub fn slots(&self) -> u32 {
+        self.started.pools.iter().map(|pool| pool.slots).sum()
+    }
+
+    /// Slots in use on average.
+    pub fn slots_busy(&self) -> f64 {
+        let busy_ns: u64 = self.pools.iter().map(|pool| pool.busy_ns).sum();
+        if self.length_ns == 0 {
+            0.0
+        } else {
+            busy_ns as f64 / self.length_ns as f64
+        }
+    }
+
+    /// Operations in flight on average, by Little's law: service times ÷ length.
+    pub fn queue_depth(&self) -> f64 {
+        let sum: u64 = self
+            .figures
+            .iter()
+            .map(|figure| figure.service.sum_ns)
+            .sum();
+        if self.length_ns == 0 {
+            0.0
+        } else {
+            sum as f64 / self.length_ns as f64
+        }
+    }
+
+    /// The share of the time in which some pool had no slot free.
+    pub fn exhausted_share(&self) -> f64 {
+        let worst = self
+            .pools
+            .iter()
+            .map(|pool| pool.exhausted_ns)
+            .max()
+            .unwrap_or(0);
+        if self.length_ns == 0 {
+            0.0
+        } else {
+            worst as f64 / self.length_ns as f64
+        }
+    }
+
+    /// Host busy time per successful operation in nanoseconds; `None` without either.
+    pub fn host_cpu_ns_per_operation(&self) -> Option<f64> {
+        let cpu = self.host.cpu.as_ref()?;
+        let operations = self.operations();
+        (operations > 0).then(|| cpu.busy_ns() as f64 / operations as f64)
+    }
+
+    /// Fathom's own CPU time per successful operation in nanoseconds.
+    pub fn fathom_cpu_ns_per_operation(&self) -> Option<f64> {
+        let operations = self.operations();
+        let own = self.host.fathom_user_ns + self.host.fathom_system_ns;
+        (operations > 0).then(|| own as f64 / operations as f64)
+    }
+
+    fn merged(
+        &self,
+        operation: Option<Operation>,
+        of: impl Fn(&Figure) -> &LatencyFigures,
+    ) -> LatencyFigures {
+        let mut all = Latencies::default();
+        for figure in &self.figures {
+            if operation.is_none_or(|operation| operation == figure.key.operation) {
+                all.add(of(figure));
+            }
+        }
+        all.figures()
+    }
+}
+
+fn per_second(count: u64, length_ns: u64) -> f64 {
+    if length_ns == 0 {
+        0.0
+    } else {
+        count as f64 * 1e9 / length_ns as f64
+    }
+}
