@@ -1,0 +1,430 @@
+//! From rows to events. Believes nothing: a value that does not fit is a damaged file.
+use crate::error::{Outcome, Problem};
+use crate::latency::unpack;
+use crate::schema::{self, OPERATIONS, Table};
+use crate::words;
+use measure::{
+    CpuTimes, DeviceCounters, DeviceSample, EngineSample, Event, ExecutionFinished,
+    ExecutionStarted, ExecutionTarget, Figure, FigureKey, HostSample, Interval, IoFailure,
+    LatencyFigures, PoolInfo, PoolSample, Remark, RunFinished, RunStarted, StreamInfo,
+    StreamSample, WorkerSample,
+};
+use plan::{Operation, StreamId, TargetId};
+use rusqlite::types::FromSql;
+use rusqlite::{Connection, Row};
+use serde::de::DeserializeOwned;
+
+/// Reads the events of one file.
+#[derive(Debug)]
+pub(crate) struct Decoder {
+    /// What the numbers of operations mean in this file.
+    operations: Vec<(u32, Operation)>,
+}
+
+/// The columns of a row, one after the other.
+struct Fields<'a> {
+    row: &'a Row<'a>,
+    table: &'static str,
+    place: usize,
+}
+
+impl Decoder {
+    pub(crate) fn new(connection: &Connection) -> Outcome<Self> {
+        let sql = format!("SELECT operation, name FROM {OPERATIONS}");
+        let mut statement = connection.prepare(&sql)?;
+        let mut rows = statement.query([])?;
+        let mut operations = Vec::new();
+        while let Some(row) = rows.next()? {
+            let name: String = row.get(1)?;
+            // An operation of a later version is refused when a figure names it.
+            if let Some(operation) = Operation::from_name(&name) {
+                operations.push((row.get(0)?, operation));
+            }
+        }
+        Ok(Self { operations })
+    }
+
+    /// The event with this number, of which `kind` is known.
+    pub(crate) fn event(&self, connection: &Connection, event: i64, kind: &str) -> Outcome<Event> {
+        let rows = Details { connection, event };
+        match kind {
+            "execution_started" => execution_started(&rows),
+            "run_started" => run_started(&rows),
+            "interval" => self.interval(&rows),
+            "run_finished" => rows.one(&schema::RUN_ENDS, run_finished),
+            "io_failure" => rows.one(&schema::FAILURES, |fields| self.io_failure(fields)),
+            "remark" => rows.one(&schema::REMARKS, remark),
+            "execution_finished" => rows.one(&schema::EXECUTION_ENDS, execution_finished),
+            other => Err(Problem::Damaged(format!(
+                "event {event} is of unknown kind `{other}`"
+            ))),
+        }
+    }
+
+    fn operation(&self, number: u32) -> Outcome<Operation> {
+        self.operations
+            .iter()
+            .find(|(known, _)| *known == number)
+            .map(|(_, operation)| *operation)
+            .ok_or_else(|| Problem::Damaged(format!("operation {number} is unknown")))
+    }
+
+    fn interval(&self, rows: &Details) -> Outcome<Event> {
+        let mut interval = rows.one(&schema::INTERVALS, interval)?;
+        interval.figures = rows.all(&schema::FIGURES, |fields| self.figure(fields))?;
+        interval.engine.streams = rows.all(&schema::STREAM_SAMPLES, stream_sample)?;
+        interval.engine.pools = rows.all(&schema::POOL_SAMPLES, pool_sample)?;
+        interval.host = rows.one(&schema::HOST_SAMPLES, host_sample)?;
+        interval.host.devices = rows.all(&schema::DEVICE_SAMPLES, device_sample)?;
+        Ok(Event::Interval(interval))
+    }
+
+    fn figure(&self, fields: &mut Fields) -> Outcome<Figure> {
+        fields.skip(2);
+        let key = FigureKey {
+            stream: StreamId(fields.get()?),
+            target: TargetId(fields.get()?),
+            operation: self.operation(fields.get()?)?,
+        };
+        let (operations, bytes) = (fields.whole()?, fields.whole()?);
+        let (errors, short_transfers) = (fields.whole()?, fields.whole()?);
+        let service = fields.latency()?;
+        let (sum_ns, max_ns) = (fields.whole()?, fields.whole()?);
+        let histogram = match fields.get::<Option<Vec<u8>>>()? {
+            Some(bytes) => unpack(&bytes)?,
+            None => service.histogram.clone(),
+        };
+        Ok(Figure {
+            key,
+            operations,
+            bytes,
+            errors,
+            short_transfers,
+            service,
+            response: LatencyFigures {
+                sum_ns,
+                max_ns,
+                histogram,
+            },
+        })
+    }
+
+    fn io_failure(&self, fields: &mut Fields) -> Outcome<Event> {
+        Ok(Event::IoFailure(IoFailure {
+            run: fields.get()?,
+            unix_ns: fields.whole()?,
+            stream: StreamId(fields.get()?),
+            target: TargetId(fields.get()?),
+            operation: self.operation(fields.get()?)?,
+            offset: fields.whole()?,
+            length: fields.get()?,
+            errno: fields.get()?,
+            message: fields.get()?,
+        }))
+    }
+}
+
+/// The rows of one event.
+struct Details<'a> {
+    connection: &'a Connection,
+    event: i64,
+}
+
+impl Details<'_> {
+    fn all<T>(
+        &self,
+        table: &Table,
+        mut read: impl FnMut(&mut Fields) -> Outcome<T>,
+    ) -> Outcome<Vec<T>> {
+        let mut statement = self.connection.prepare_cached(&table.select())?;
+        let mut rows = statement.query([self.event])?;
+        let mut found = Vec::new();
+        while let Some(row) = rows.next()? {
+            found.push(read(&mut Fields {
+                row,
+                table: table.name,
+                place: 1,
+            })?);
+        }
+        Ok(found)
+    }
+
+    fn one<T>(&self, table: &Table, read: impl FnMut(&mut Fields) -> Outcome<T>) -> Outcome<T> {
+        let found = self.all(table, read)?;
+        found.into_iter().next().ok_or_else(|| {
+            Problem::Damaged(format!(
+                "event {} has no row in `{}`",
+                self.event, table.name
+            ))
+        })
+    }
+}
+
+impl Fields<'_> {
+    fn skip(&mut self, columns: usize) {
+        self.place += columns;
+    }
+
+    fn get<T: FromSql>(&mut self) -> Outcome<T> {
+        let value = self.row.get(self.place)?;
+        self.place += 1;
+        Ok(value)
+    }
+
+    fn whole(&mut self) -> Outcome<u64> {
+        Ok(self.get::<i64>()?.cast_unsigned())
+    }
+
+    fn whole_or_null(&mut self) -> Outcome<Option<u64>> {
+        Ok(self.get::<Option<i64>>()?.map(i64::cast_unsigned))
+    }
+
+    fn json<T: DeserializeOwned>(&mut self) -> Outcome<T> {
+        let text: String = self.get()?;
+        serde_json::from_str(&text)
+            .map_err(|error| Problem::Damaged(format!("JSON in table `{}`: {error}", self.table)))
+    }
+
+    fn word<T>(&mut self, known: impl FnOnce(&str) -> Option<T>) -> Outcome<T> {
+        let word: String = self.get()?;
+        known(&word).ok_or_else(|| {
+            Problem::Damaged(format!("`{word}` in table `{}` is unknown", self.table))
+        })
+    }
+
+    fn reason(&mut self) -> Outcome<measure::FinishReason> {
+        let (word, message): (String, Option<String>) = (self.get()?, self.get()?);
+        words::reason_of(&word, message)
+            .ok_or_else(|| Problem::Damaged(format!("reason `{word}` is unknown")))
+    }
+
+    fn latency(&mut self) -> Outcome<LatencyFigures> {
+        Ok(LatencyFigures {
+            sum_ns: self.whole()?,
+            max_ns: self.whole()?,
+            histogram: unpack(&self.get::<Vec<u8>>()?)?,
+        })
+    }
+}
+
+fn execution_started(rows: &Details) -> Outcome<Event> {
+    let mut started = rows.one(&schema::EXECUTIONS, |fields| {
+        Ok(ExecutionStarted {
+            unix_ns: fields.whole()?,
+            utc_offset_s: fields.get()?,
+            time_zone: fields.get()?,
+            fathom_version: fields.get()?,
+            arguments: fields.json()?,
+            inputs: fields.json()?,
+            plan_json: fields.get()?,
+            seed: fields.whole()?,
+            host: fields.json()?,
+            targets: Vec::new(),
+            backend: fields.get()?,
+            backend_reason: fields.get()?,
+            workers: fields.get()?,
+            clock: fields.get()?,
+            labels: fields.json()?,
+            reporting: fields.json()?,
+        })
+    })?;
+    started.targets = rows.all(&schema::TARGETS, |fields| {
+        fields.skip(1);
+        Ok(ExecutionTarget {
+            name: fields.get()?,
+            path: fields.get()?,
+            bytes: fields.whole()?,
+            is_written: fields.get()?,
+            identity: fields.json()?,
+        })
+    })?;
+    Ok(Event::ExecutionStarted(started))
+}
+
+fn execution_finished(fields: &mut Fields) -> Outcome<Event> {
+    Ok(Event::ExecutionFinished(ExecutionFinished {
+        unix_ns: fields.whole()?,
+        reason: fields.reason()?,
+    }))
+}
+
+fn run_started(rows: &Details) -> Outcome<Event> {
+    let mut started = rows.one(&schema::RUNS, |fields| {
+        Ok(RunStarted {
+            run: fields.get()?,
+            runs: fields.get()?,
+            name: fields.get()?,
+            kind: fields.word(words::run_kind_of)?,
+            unix_ns: fields.whole()?,
+            interval_ns: fields.whole()?,
+            warmup_ns: fields.whole()?,
+            window_ns: fields.whole_or_null()?,
+            unmeasured_intervals: fields.get()?,
+            load: fields.json()?,
+            asked_rate: fields.get()?,
+            is_open_loop: fields.get()?,
+            pools: Vec::new(),
+            streams: Vec::new(),
+            expected_bytes: fields.whole_or_null()?,
+            labels: fields.json()?,
+        })
+    })?;
+    started.pools = rows.all(&schema::POOLS, |fields| {
+        fields.skip(1);
+        Ok(PoolInfo {
+            name: fields.get()?,
+            slots: fields.get()?,
+        })
+    })?;
+    started.streams = rows.all(&schema::STREAMS, stream_info)?;
+    Ok(Event::RunStarted(started))
+}
+
+fn stream_info(fields: &mut Fields) -> Outcome<StreamInfo> {
+    fields.skip(1);
+    Ok(StreamInfo {
+        name: fields.get()?,
+        targets: fields.json()?,
+        pool: fields.get()?,
+        asked_rate: fields.get()?,
+        share_pct: fields.get()?,
+        labels: fields.json()?,
+    })
+}
+
+fn run_finished(fields: &mut Fields) -> Outcome<Event> {
+    Ok(Event::RunFinished(RunFinished {
+        run: fields.get()?,
+        unix_ns: fields.whole()?,
+        reason: fields.reason()?,
+        first_measured: fields.get()?,
+        last_measured: fields.get()?,
+        scheduled: fields.whole()?,
+        submitted: fields.whole()?,
+        unsent: fields.whole()?,
+        drain_ns: fields.whole()?,
+        outstanding: fields.json()?,
+    }))
+}
+
+fn interval(fields: &mut Fields) -> Outcome<Interval> {
+    let (run, number) = (fields.get()?, fields.get()?);
+    let (start_ns, end_ns, unix_ns) = (fields.whole()?, fields.whole()?, fields.whole()?);
+    let phase = fields.word(words::phase_of)?;
+    let (in_flight, oldest_in_flight_ns) = (fields.get()?, fields.whole()?);
+    Ok(Interval {
+        run,
+        number,
+        start_ns,
+        end_ns,
+        unix_ns,
+        phase,
+        figures: Vec::new(),
+        engine: EngineSample {
+            streams: Vec::new(),
+            pools: Vec::new(),
+            workers: WorkerSample {
+                workers: fields.get()?,
+                cpu_ns: fields.whole()?,
+                submit_calls: fields.whole()?,
+                submit_ns: fields.whole()?,
+                reaps: fields.whole()?,
+                reap_gap_sum_ns: fields.whole()?,
+                reap_gap_max_ns: fields.whole()?,
+                wakeups: fields.whole()?,
+                clamped: fields.whole()?,
+            },
+            oldest_in_flight_ns,
+            in_flight,
+        },
+        host: HostSample::default(),
+    })
+}
+
+fn stream_sample(fields: &mut Fields) -> Outcome<StreamSample> {
+    fields.skip(3);
+    Ok(StreamSample {
+        scheduled: fields.whole()?,
+        submitted: fields.whole()?,
+        backlog: fields.whole()?,
+        lateness: fields.latency()?,
+        unserved: fields.latency()?,
+    })
+}
+
+fn pool_sample(fields: &mut Fields) -> Outcome<PoolSample> {
+    fields.skip(1);
+    Ok(PoolSample {
+        slots: fields.get()?,
+        busy_ns: fields.whole()?,
+        exhausted_ns: fields.whole()?,
+    })
+}
+
+fn host_sample(fields: &mut Fields) -> Outcome<HostSample> {
+    let mut times = [0; 8];
+    let mut told = true;
+    for time in &mut times {
+        match fields.whole_or_null()? {
+            Some(ns) => *time = ns,
+            None => told = false,
+        }
+    }
+    let [
+        user_ns,
+        nice_ns,
+        system_ns,
+        idle_ns,
+        io_wait_ns,
+        irq_ns,
+        softirq_ns,
+        steal_ns,
+    ] = times;
+    Ok(HostSample {
+        cpu: told.then_some(CpuTimes {
+            user_ns,
+            nice_ns,
+            system_ns,
+            idle_ns,
+            io_wait_ns,
+            irq_ns,
+            softirq_ns,
+            steal_ns,
+        }),
+        fathom_user_ns: fields.whole()?,
+        fathom_system_ns: fields.whole()?,
+        fathom_memory_bytes: fields.whole()?,
+        throttled_ns: fields.whole_or_null()?,
+        throttled_periods: fields.whole_or_null()?,
+        devices: Vec::new(),
+    })
+}
+
+fn device_sample(fields: &mut Fields) -> Outcome<DeviceSample> {
+    fields.skip(1);
+    Ok(DeviceSample {
+        device: fields.get()?,
+        counters: DeviceCounters {
+            reads: fields.whole()?,
+            read_bytes: fields.whole()?,
+            read_ns: fields.whole()?,
+            writes: fields.whole()?,
+            written_bytes: fields.whole()?,
+            write_ns: fields.whole()?,
+            discards: fields.whole()?,
+            flushes: fields.whole()?,
+            busy_ns: fields.whole()?,
+            weighted_ns: fields.whole()?,
+        },
+    })
+}
+
+fn remark(fields: &mut Fields) -> Outcome<Event> {
+    Ok(Event::Remark(Remark {
+        run: fields.get()?,
+        unix_ns: fields.whole()?,
+        severity: fields.word(words::severity_of)?,
+        code: fields.get()?,
+        message: fields.get()?,
+    }))
+}

@@ -1,0 +1,271 @@
+//! Reads a result file: one that is complete, one whose execution was killed, or one that is being
+//! written at this moment. Changes nothing.
+use crate::decode::Decoder;
+use crate::error::{Outcome, Problem, StoreError};
+use crate::schema::{self, APPLICATION_ID, OPERATIONS, SCHEMA_VERSIONS};
+use measure::Event;
+use rusqlite::config::DbConfig;
+use rusqlite::{Connection, ErrorCode, OpenFlags, OptionalExtension};
+use std::fs::File;
+use std::io::Read;
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
+
+const MAGIC: &[u8; 16] = b"SQLite format 3\0";
+
+/// An open result file.
+#[derive(Debug)]
+pub struct Reader {
+    path: PathBuf,
+    connection: Connection,
+    decoder: Decoder,
+    /// Goes after the connection that uses it.
+    _copy: Option<Copy>,
+}
+
+/// The events of a file in their order.
+///
+/// An event that cannot be read is an error, and the iteration goes on behind it.
+#[derive(Debug)]
+pub struct Events<'a> {
+    reader: &'a Reader,
+    last: i64,
+    is_over: bool,
+}
+
+/// A copy of a file in a folder of its own, which goes with it.
+#[derive(Debug)]
+struct Copy {
+    folder: PathBuf,
+}
+
+impl Reader {
+    /// Opens a result file. One whose execution was killed has a log (`-wal`) beside it, which is
+    /// read with it; where the folder cannot be written, which reading a log takes, a copy is read.
+    ///
+    /// # Errors
+    /// [`StoreError::Access`] when it is not there or may not be read, [`StoreError::NotAResult`]
+    /// for something else, [`StoreError::UnknownVersion`] for one of a later version,
+    /// [`StoreError::Damaged`] when it is cut off or contradicts itself.
+    pub fn open(path: impl AsRef<Path>) -> Result<Self, StoreError> {
+        let path = path.as_ref();
+        check_header(path)?;
+        let (connection, copy) = match connect(path) {
+            Ok(connection) => (connection, None),
+            Err(problem) if needs_a_copy(&problem) => {
+                let copy = Copy::of(path).map_err(|error| StoreError::access(path, &error))?;
+                let connection = connect(&copy.file()).map_err(|problem| problem.at(path))?;
+                (connection, Some(copy))
+            }
+            Err(problem) => return Err(problem.at(path)),
+        };
+        check_version(&connection, path)?;
+        let decoder = check_tables(&connection)
+            .and_then(|()| Decoder::new(&connection))
+            .map_err(|problem| problem.at(path))?;
+        connection.set_prepared_statement_cache_capacity(schema::TABLES.len());
+        Ok(Self {
+            path: path.to_owned(),
+            connection,
+            decoder,
+            _copy: copy,
+        })
+    }
+
+    /// The file.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// All events in the order in which they were appended.
+    pub fn events(&self) -> Events<'_> {
+        Events {
+            reader: self,
+            last: i64::MIN,
+            is_over: false,
+        }
+    }
+
+    /// Whether the execution came to its end, in whatever way, and said so. Of a killed one, and of
+    /// one that is still going, the file holds every interval that was committed.
+    ///
+    /// # Errors
+    /// [`StoreError::Damaged`].
+    pub fn is_complete(&self) -> Result<bool, StoreError> {
+        let sql = format!("SELECT 1 FROM {} LIMIT 1", schema::EXECUTION_ENDS.name);
+        let found = self.connection.query_row(&sql, [], |_| Ok(())).optional();
+        found
+            .map(|found| found.is_some())
+            .map_err(|error| Problem::from(error).at(&self.path))
+    }
+
+    /// Number and kind of the event behind `last`.
+    fn after(&self, last: i64) -> Outcome<Option<(i64, String)>> {
+        let sql = "SELECT event, kind FROM events WHERE event > ? ORDER BY event LIMIT 1";
+        let mut statement = self.connection.prepare_cached(sql)?;
+        let found = statement
+            .query_row([last], |row| Ok((row.get(0)?, row.get(1)?)))
+            .optional()?;
+        match found {
+            Some((event, _)) if event <= last => {
+                Err(Problem::Damaged("its events are out of order".into()))
+            }
+            other => Ok(other),
+        }
+    }
+}
+
+impl Iterator for Events<'_> {
+    type Item = Result<Event, StoreError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.is_over {
+            return None;
+        }
+        let reader = self.reader;
+        let event = match reader.after(self.last) {
+            Ok(None) => {
+                self.is_over = true;
+                return None;
+            }
+            Ok(Some((number, kind))) => {
+                self.last = number;
+                reader.decoder.event(&reader.connection, number, &kind)
+            }
+            Err(problem) => {
+                self.is_over = true;
+                Err(problem)
+            }
+        };
+        Some(event.map_err(|problem| problem.at(&reader.path)))
+    }
+}
+
+/// Checks from its first bytes that a file is a whole result file, before SQLite sees it.
+pub(crate) fn check_header(path: &Path) -> Result<(), StoreError> {
+    let access = |error| StoreError::access(path, &error);
+    let file = File::open(path).map_err(access)?;
+    let facts = file.metadata().map_err(access)?;
+    let not_a_result = |reason: &str| StoreError::NotAResult {
+        path: path.to_owned(),
+        reason: reason.to_owned(),
+    };
+    if !facts.is_file() {
+        return Err(not_a_result("it is not a regular file"));
+    }
+    let mut header = Vec::new();
+    file.take(100).read_to_end(&mut header).map_err(access)?;
+    if header.is_empty() {
+        return Err(not_a_result("it is empty"));
+    }
+    if header.len() < 100 || !header.starts_with(MAGIC) {
+        return Err(not_a_result("it is not an SQLite database"));
+    }
+    let word = |at: usize| {
+        u32::from_be_bytes([header[at], header[at + 1], header[at + 2], header[at + 3]])
+    };
+    if word(68) != APPLICATION_ID {
+        return Err(not_a_result("it is an SQLite database of another program"));
+    }
+    // Offsets 16 and 28 (SQLite file format, section 1.3): page size, with 1 for 65536, and pages.
+    let page_bytes = match word(16) >> 16 {
+        1 => 65_536,
+        bytes => u64::from(bytes),
+    };
+    let whole_bytes = page_bytes * u64::from(word(28));
+    // With a log the first page may already tell of pages that only the log holds.
+    if facts.len() < whole_bytes && !schema::log_path(path).exists() {
+        return Err(StoreError::Damaged {
+            path: path.to_owned(),
+            reason: format!("it is cut off after {} of {whole_bytes} bytes", facts.len()),
+        });
+    }
+    Ok(())
+}
+
+fn connect(path: &Path) -> Outcome<Connection> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let connection = Connection::open_with_flags(path, flags)?;
+    connection.busy_timeout(std::time::Duration::from_secs(5))?;
+    // A file may come from anywhere: its schema is not to run anything, its pages are checked.
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true)?;
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false)?;
+    connection.pragma_update(None, "cell_size_check", true)?;
+    // The first access; opening alone touches nothing.
+    connection.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()))?;
+    Ok(connection)
+}
+
+fn needs_a_copy(problem: &Problem) -> bool {
+    let Problem::Sql(error) = problem else {
+        return false;
+    };
+    matches!(
+        error.sqlite_error_code(),
+        Some(ErrorCode::CannotOpen | ErrorCode::ReadOnly | ErrorCode::PermissionDenied)
+    )
+}
+
+fn check_version(connection: &Connection, path: &Path) -> Result<(), StoreError> {
+    let version: u32 = connection
+        .query_row("PRAGMA user_version", [], |row| row.get(0))
+        .map_err(|error| Problem::from(error).at(path))?;
+    if SCHEMA_VERSIONS.iter().any(|(known, _)| *known == version) {
+        return Ok(());
+    }
+    Err(StoreError::UnknownVersion {
+        path: path.to_owned(),
+        version,
+    })
+}
+
+/// That every table is a table and no view, whose query could be anything.
+fn check_tables(connection: &Connection) -> Outcome<()> {
+    let mut statement = connection
+        .prepare("SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name = ?")?;
+    let names = schema::TABLES
+        .iter()
+        .map(|table| table.name)
+        .chain([OPERATIONS]);
+    for name in names {
+        let tables: i64 = statement.query_row([name], |row| row.get(0))?;
+        if tables != 1 {
+            return Err(Problem::Damaged(format!("table `{name}` is missing")));
+        }
+    }
+    Ok(())
+}
+
+impl Copy {
+    fn of(path: &Path) -> std::io::Result<Self> {
+        static NUMBER: AtomicU32 = AtomicU32::new(0);
+        let copy = loop {
+            let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+            let name = format!("fathom-{}-{number}", std::process::id());
+            let folder = std::env::temp_dir().join(name);
+            match std::fs::DirBuilder::new().mode(0o700).create(&folder) {
+                Ok(()) => break Self { folder },
+                Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
+                Err(error) => return Err(error),
+            }
+        };
+        std::fs::copy(path, copy.file())?;
+        let log = schema::log_path(path);
+        if log.exists() {
+            std::fs::copy(log, schema::log_path(&copy.file()))?;
+        }
+        Ok(copy)
+    }
+
+    fn file(&self) -> PathBuf {
+        self.folder.join("result.fathom")
+    }
+}
+
+impl Drop for Copy {
+    fn drop(&mut self) {
+        // A folder that stays behind in the place for temporary things does no harm.
+        let _ = std::fs::remove_dir_all(&self.folder);
+    }
+}

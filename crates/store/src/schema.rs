@@ -1,0 +1,441 @@
+//! The layout of the file: every table and column, declared once. The statements that create,
+//! fill and read a table are made from its declaration, so they cannot disagree.
+//!
+//! Integers of 64 bits without a sign are kept bit by bit in SQLite's signed ones: a seed above
+//! 2^63 looks negative in a query.
+use crate::error::Outcome;
+use plan::Operation;
+use rusqlite::Connection;
+use std::path::{Path, PathBuf};
+
+/// `PRAGMA application_id` of a result file: "FTHM" in ASCII.
+pub const APPLICATION_ID: u32 = 0x4654_484d;
+
+/// Layout versions (`PRAGMA user_version`) and why each came.
+pub const SCHEMA_VERSIONS: &[(u32, &str)] = &[(
+    1,
+    "first layout: one row per event, its details in tables of their own",
+)];
+
+/// The version that is written.
+pub const SCHEMA_VERSION: u32 = SCHEMA_VERSIONS[SCHEMA_VERSIONS.len() - 1].0;
+
+/// One table.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Table {
+    pub(crate) name: &'static str,
+    /// Name and type.
+    pub(crate) columns: &'static [(&'static str, &'static str)],
+    pub(crate) key: Key,
+}
+
+/// How the rows of an event are found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Key {
+    /// One row per event; the first column.
+    Event,
+    /// Several small rows, by the first two columns: event and place.
+    EventAndPlace,
+    /// Several large rows in the order in which they were written.
+    EventIndexed,
+}
+
+const INTEGER: &str = "INTEGER NOT NULL";
+const INTEGER_OR_NULL: &str = "INTEGER";
+const REAL: &str = "REAL NOT NULL";
+const REAL_OR_NULL: &str = "REAL";
+const TEXT: &str = "TEXT NOT NULL";
+const TEXT_OR_NULL: &str = "TEXT";
+const BLOB: &str = "BLOB NOT NULL";
+const BLOB_OR_NULL: &str = "BLOB";
+
+pub(crate) const EVENTS: Table = Table {
+    name: "events",
+    columns: &[("event", INTEGER), ("kind", TEXT)],
+    key: Key::Event,
+};
+
+pub(crate) const EXECUTIONS: Table = Table {
+    name: "executions",
+    columns: &[
+        ("event", INTEGER),
+        ("unix_ns", INTEGER),
+        ("utc_offset_s", INTEGER),
+        ("time_zone", TEXT),
+        ("fathom_version", TEXT),
+        ("arguments_json", TEXT),
+        ("inputs_json", TEXT),
+        ("plan_json", TEXT),
+        ("seed", INTEGER),
+        ("host_json", TEXT),
+        ("backend", TEXT),
+        ("backend_reason", TEXT),
+        ("workers", INTEGER),
+        ("clock", TEXT),
+        ("labels_json", TEXT),
+        ("reporting_json", TEXT),
+    ],
+    key: Key::Event,
+};
+
+pub(crate) const TARGETS: Table = Table {
+    name: "targets",
+    columns: &[
+        ("event", INTEGER),
+        ("target", INTEGER),
+        ("name", TEXT),
+        ("path", TEXT),
+        ("size_bytes", INTEGER),
+        ("is_written", INTEGER),
+        ("identity_json", TEXT),
+    ],
+    key: Key::EventAndPlace,
+};
+
+pub(crate) const EXECUTION_ENDS: Table = Table {
+    name: "execution_ends",
+    columns: &[
+        ("event", INTEGER),
+        ("unix_ns", INTEGER),
+        ("reason", TEXT),
+        ("reason_message", TEXT_OR_NULL),
+    ],
+    key: Key::Event,
+};
+
+pub(crate) const RUNS: Table = Table {
+    name: "runs",
+    columns: &[
+        ("event", INTEGER),
+        ("run", INTEGER),
+        ("runs_planned", INTEGER),
+        ("name", TEXT),
+        ("kind", TEXT),
+        ("unix_ns", INTEGER),
+        ("interval_ns", INTEGER),
+        ("warmup_ns", INTEGER),
+        ("window_ns", INTEGER_OR_NULL),
+        ("unmeasured_intervals", INTEGER),
+        ("load_json", TEXT),
+        ("asked_per_s", REAL_OR_NULL),
+        ("is_open_loop", INTEGER),
+        ("expected_bytes", INTEGER_OR_NULL),
+        ("labels_json", TEXT),
+    ],
+    key: Key::Event,
+};
+
+pub(crate) const POOLS: Table = Table {
+    name: "pools",
+    columns: &[
+        ("event", INTEGER),
+        ("pool", INTEGER),
+        ("name", TEXT),
+        ("slots", INTEGER),
+    ],
+    key: Key::EventAndPlace,
+};
+
+pub(crate) const STREAMS: Table = Table {
+    name: "streams",
+    columns: &[
+        ("event", INTEGER),
+        ("stream", INTEGER),
+        ("name", TEXT),
+        ("targets_json", TEXT),
+        ("pool", INTEGER),
+        ("asked_per_s", REAL_OR_NULL),
+        ("share_pct", REAL),
+        ("labels_json", TEXT),
+    ],
+    key: Key::EventAndPlace,
+};
+
+pub(crate) const RUN_ENDS: Table = Table {
+    name: "run_ends",
+    columns: &[
+        ("event", INTEGER),
+        ("run", INTEGER),
+        ("unix_ns", INTEGER),
+        ("reason", TEXT),
+        ("reason_message", TEXT_OR_NULL),
+        ("first_measured", INTEGER),
+        ("last_measured", INTEGER),
+        ("scheduled", INTEGER),
+        ("submitted", INTEGER),
+        ("unsent", INTEGER),
+        ("drain_ns", INTEGER),
+        ("outstanding_json", TEXT),
+    ],
+    key: Key::Event,
+};
+
+pub(crate) const INTERVALS: Table = Table {
+    name: "intervals",
+    columns: &[
+        ("event", INTEGER),
+        ("run", INTEGER),
+        ("interval", INTEGER),
+        ("start_ns", INTEGER),
+        ("end_ns", INTEGER),
+        ("unix_ns", INTEGER),
+        ("phase", TEXT),
+        ("in_flight", INTEGER),
+        ("oldest_in_flight_ns", INTEGER),
+        ("workers", INTEGER),
+        ("workers_cpu_ns", INTEGER),
+        ("submit_calls", INTEGER),
+        ("submit_ns", INTEGER),
+        ("reaps", INTEGER),
+        ("reap_gap_ns_sum", INTEGER),
+        ("reap_gap_ns_max", INTEGER),
+        ("wakeups", INTEGER),
+        ("clamped", INTEGER),
+    ],
+    key: Key::Event,
+};
+
+pub(crate) const FIGURES: Table = Table {
+    name: "figures",
+    columns: &[
+        ("event", INTEGER),
+        ("run", INTEGER),
+        ("interval", INTEGER),
+        ("stream", INTEGER),
+        ("target", INTEGER),
+        ("operation", INTEGER),
+        ("operations", INTEGER),
+        ("bytes", INTEGER),
+        ("errors", INTEGER),
+        ("short_transfers", INTEGER),
+        ("service_ns_sum", INTEGER),
+        ("service_ns_max", INTEGER),
+        ("service_histogram", BLOB),
+        ("response_ns_sum", INTEGER),
+        ("response_ns_max", INTEGER),
+        ("response_histogram", BLOB_OR_NULL),
+    ],
+    key: Key::EventIndexed,
+};
+
+pub(crate) const STREAM_SAMPLES: Table = Table {
+    name: "stream_samples",
+    columns: &[
+        ("event", INTEGER),
+        ("run", INTEGER),
+        ("interval", INTEGER),
+        ("stream", INTEGER),
+        ("scheduled", INTEGER),
+        ("submitted", INTEGER),
+        ("backlog", INTEGER),
+        ("lateness_ns_sum", INTEGER),
+        ("lateness_ns_max", INTEGER),
+        ("lateness_histogram", BLOB),
+        ("unserved_age_ns_sum", INTEGER),
+        ("unserved_age_ns_max", INTEGER),
+        ("unserved_age_histogram", BLOB),
+    ],
+    key: Key::EventIndexed,
+};
+
+pub(crate) const POOL_SAMPLES: Table = Table {
+    name: "pool_samples",
+    columns: &[
+        ("event", INTEGER),
+        ("pool", INTEGER),
+        ("slots", INTEGER),
+        ("busy_ns", INTEGER),
+        ("exhausted_ns", INTEGER),
+    ],
+    key: Key::EventAndPlace,
+};
+
+pub(crate) const HOST_SAMPLES: Table = Table {
+    name: "host_samples",
+    columns: &[
+        ("event", INTEGER),
+        ("cpu_user_ns", INTEGER_OR_NULL),
+        ("cpu_nice_ns", INTEGER_OR_NULL),
+        ("cpu_system_ns", INTEGER_OR_NULL),
+        ("cpu_idle_ns", INTEGER_OR_NULL),
+        ("cpu_io_wait_ns", INTEGER_OR_NULL),
+        ("cpu_irq_ns", INTEGER_OR_NULL),
+        ("cpu_softirq_ns", INTEGER_OR_NULL),
+        ("cpu_steal_ns", INTEGER_OR_NULL),
+        ("fathom_user_ns", INTEGER),
+        ("fathom_system_ns", INTEGER),
+        ("fathom_memory_bytes", INTEGER),
+        ("throttled_ns", INTEGER_OR_NULL),
+        ("throttled_periods", INTEGER_OR_NULL),
+    ],
+    key: Key::Event,
+};
+
+pub(crate) const DEVICE_SAMPLES: Table = Table {
+    name: "device_samples",
+    columns: &[
+        ("event", INTEGER),
+        ("place", INTEGER),
+        ("device", TEXT),
+        ("reads", INTEGER),
+        ("read_bytes", INTEGER),
+        ("read_ns", INTEGER),
+        ("writes", INTEGER),
+        ("written_bytes", INTEGER),
+        ("write_ns", INTEGER),
+        ("discards", INTEGER),
+        ("flushes", INTEGER),
+        ("busy_ns", INTEGER),
+        ("weighted_ns", INTEGER),
+    ],
+    key: Key::EventAndPlace,
+};
+
+pub(crate) const FAILURES: Table = Table {
+    name: "failures",
+    columns: &[
+        ("event", INTEGER),
+        ("run", INTEGER),
+        ("unix_ns", INTEGER),
+        ("stream", INTEGER),
+        ("target", INTEGER),
+        ("operation", INTEGER),
+        ("offset_bytes", INTEGER),
+        ("length_bytes", INTEGER),
+        ("errno", INTEGER),
+        ("message", TEXT),
+    ],
+    key: Key::Event,
+};
+
+pub(crate) const REMARKS: Table = Table {
+    name: "remarks",
+    columns: &[
+        ("event", INTEGER),
+        ("run", INTEGER_OR_NULL),
+        ("unix_ns", INTEGER),
+        ("severity", TEXT),
+        ("code", TEXT),
+        ("message", TEXT),
+    ],
+    key: Key::Event,
+};
+
+pub(crate) const TABLES: [Table; 16] = [
+    EVENTS,
+    EXECUTIONS,
+    TARGETS,
+    EXECUTION_ENDS,
+    RUNS,
+    POOLS,
+    STREAMS,
+    RUN_ENDS,
+    INTERVALS,
+    FIGURES,
+    STREAM_SAMPLES,
+    POOL_SAMPLES,
+    HOST_SAMPLES,
+    DEVICE_SAMPLES,
+    FAILURES,
+    REMARKS,
+];
+
+/// The numbers of operations in `figures` and `failures`, so that a file explains itself.
+pub(crate) const OPERATIONS: &str = "operations";
+
+/// What people most often ask of a file.
+const INTERVAL_RATES: &str = "CREATE VIEW interval_rates AS
+    SELECT i.run, r.name, i.interval, i.phase,
+        coalesce(sum(f.operations), 0) AS operations,
+        coalesce(sum(f.operations), 0) * 1e9 / (i.end_ns - i.start_ns) AS operations_per_s,
+        coalesce(sum(f.bytes), 0) * 1e9 / (i.end_ns - i.start_ns) AS bytes_per_s,
+        coalesce(sum(f.errors), 0) AS errors,
+        sum(f.service_ns_sum) * 1.0 / nullif(sum(f.operations), 0) AS service_ns_mean,
+        sum(f.response_ns_sum) * 1.0 / nullif(sum(f.operations), 0) AS response_ns_mean,
+        max(f.service_ns_max) AS service_ns_max,
+        max(f.response_ns_max) AS response_ns_max
+    FROM intervals i JOIN runs r ON r.run = i.run LEFT JOIN figures f ON f.event = i.event
+    GROUP BY i.event";
+
+impl Table {
+    fn create(&self) -> String {
+        let columns: Vec<String> = self
+            .columns
+            .iter()
+            .enumerate()
+            .map(|(place, (name, kind))| match (place, self.key) {
+                (0, Key::Event) => format!("{name} INTEGER PRIMARY KEY"),
+                _ => format!("{name} {kind}"),
+            })
+            .collect();
+        let columns = columns.join(", ");
+        let name = self.name;
+        match self.key {
+            Key::Event => format!("CREATE TABLE {name} ({columns})"),
+            Key::EventAndPlace => {
+                let place = self.columns[1].0;
+                format!(
+                    "CREATE TABLE {name} ({columns}, PRIMARY KEY (event, {place})) WITHOUT ROWID"
+                )
+            }
+            Key::EventIndexed => format!(
+                "CREATE TABLE {name} ({columns}); CREATE INDEX {name}_by_event ON {name} (event)"
+            ),
+        }
+    }
+
+    /// A statement that takes all columns in order.
+    pub(crate) fn insert(&self) -> String {
+        let places = vec!["?"; self.columns.len()].join(", ");
+        format!("INSERT INTO {} VALUES ({places})", self.name)
+    }
+
+    /// A statement that yields all columns in order for the rows of one event.
+    pub(crate) fn select(&self) -> String {
+        let names: Vec<&str> = self.columns.iter().map(|(name, _)| *name).collect();
+        let order = match self.key {
+            Key::Event => "event",
+            Key::EventAndPlace => self.columns[1].0,
+            Key::EventIndexed => "rowid",
+        };
+        let names = names.join(", ");
+        format!(
+            "SELECT {names} FROM {} WHERE event = ? ORDER BY {order}",
+            self.name
+        )
+    }
+}
+
+/// Lays out an empty file in one transaction.
+pub(crate) fn create(connection: &Connection) -> Outcome<()> {
+    let mut statements = vec!["BEGIN IMMEDIATE".to_owned()];
+    statements.extend(TABLES.iter().map(Table::create));
+    statements.push(format!(
+        "CREATE TABLE {OPERATIONS} (operation INTEGER PRIMARY KEY, name TEXT NOT NULL)"
+    ));
+    for operation in Operation::ALL {
+        statements.push(format!(
+            "INSERT INTO {OPERATIONS} VALUES ({}, '{}')",
+            operation_number(operation),
+            operation.name()
+        ));
+    }
+    statements.push(INTERVAL_RATES.to_owned());
+    statements.push(format!("PRAGMA application_id = {APPLICATION_ID}"));
+    statements.push(format!("PRAGMA user_version = {SCHEMA_VERSION}"));
+    statements.push("COMMIT".to_owned());
+    connection.execute_batch(&statements.join(";\n"))?;
+    Ok(())
+}
+
+/// The number of an operation in files that this version writes; readers ask the file itself.
+pub(crate) fn operation_number(operation: Operation) -> u32 {
+    operation as u32
+}
+
+/// Where SQLite keeps what is committed and not yet in the file itself.
+pub(crate) fn log_path(path: &Path) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push("-wal");
+    PathBuf::from(name)
+}

@@ -1,0 +1,290 @@
+//! Whole files: written, read, killed, cut, filled up.
+mod draw;
+mod endings;
+
+use crate::schema::TABLES;
+use crate::{APPLICATION_ID, Reader, SCHEMA_VERSION, StoreError, Writer};
+use draw::Draw;
+use measure::Event;
+use proptest::prelude::*;
+use std::path::Path;
+
+fn write(path: &Path, events: &[Event]) -> Result<(), StoreError> {
+    let writer = Writer::create(path)?;
+    events.iter().try_for_each(|event| writer.append(event))?;
+    writer.finish()
+}
+
+fn read(path: &Path) -> Vec<Event> {
+    let reader = Reader::open(path).unwrap();
+    reader.events().map(Result::unwrap).collect()
+}
+
+fn some_events(seed: u64, count: usize) -> Vec<Event> {
+    let mut draw = Draw(seed);
+    (0..count).map(|_| draw.event()).collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+
+    #[test]
+    fn what_was_written_is_read(seed in any::<u64>(), count in 0_usize..30) {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("result.fathom");
+        let events = some_events(seed, count);
+        write(&path, &events).unwrap();
+        prop_assert_eq!(read(&path), events);
+        let left: Vec<_> = std::fs::read_dir(folder.path()).unwrap().collect();
+        prop_assert_eq!(left.len(), 1, "only the file itself remains");
+    }
+}
+
+#[test]
+fn a_file_is_complete_once_its_execution_has_ended() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("result.fathom");
+    let finished = Event::ExecutionFinished(measure::ExecutionFinished {
+        unix_ns: 7,
+        reason: measure::FinishReason::StoppedByUser,
+    });
+    let writer = Writer::create(&path).unwrap();
+    writer.append(&Event::Interval(Draw(1).interval())).unwrap();
+    writer.flush().unwrap();
+    let reader = Reader::open(&path).unwrap();
+    assert!(!reader.is_complete().unwrap());
+    assert_eq!(
+        reader.events().count(),
+        1,
+        "a reader sees what is committed, while it is written"
+    );
+    writer.append(&finished).unwrap();
+    writer.flush().unwrap();
+    assert!(reader.is_complete().unwrap());
+    drop(reader);
+    writer.finish().unwrap();
+    assert!(Reader::open(&path).unwrap().is_complete().unwrap());
+}
+
+#[test]
+fn an_earlier_result_is_kept_and_another_file_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("result.fathom");
+    let generations: Vec<_> = (0..3).map(|seed| some_events(seed, 5)).collect();
+    for events in &generations {
+        write(&path, events).unwrap();
+    }
+    assert_eq!(read(&folder.path().join("result.1.fathom")), generations[0]);
+    assert_eq!(read(&folder.path().join("result.2.fathom")), generations[1]);
+    assert_eq!(read(&path), generations[2]);
+
+    for content in ["", "precious", &"x".repeat(5000)] {
+        let foreign = folder.path().join("notes.txt");
+        std::fs::write(&foreign, content).unwrap();
+        assert!(matches!(
+            Writer::create(&foreign),
+            Err(StoreError::NotAResult { .. })
+        ));
+        assert!(matches!(
+            Reader::open(&foreign),
+            Err(StoreError::NotAResult { .. })
+        ));
+        assert_eq!(std::fs::read_to_string(&foreign).unwrap(), content);
+    }
+    let other = folder.path().join("other.db");
+    let connection = rusqlite::Connection::open(&other).unwrap();
+    connection.execute_batch("CREATE TABLE t (a)").unwrap();
+    drop(connection);
+    assert!(matches!(
+        Writer::create(&other),
+        Err(StoreError::NotAResult { .. })
+    ));
+    let link = folder.path().join("link.fathom");
+    std::os::unix::fs::symlink(&path, &link).unwrap();
+    assert!(matches!(
+        Writer::create(&link),
+        Err(StoreError::NotAResult { .. })
+    ));
+    assert!(matches!(
+        Writer::create(folder.path()),
+        Err(StoreError::NotAResult { .. })
+    ));
+    assert!(matches!(
+        Reader::open(folder.path().join("missing")),
+        Err(StoreError::Access { .. })
+    ));
+}
+
+#[test]
+fn a_result_that_is_being_written_is_not_replaced() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("result.fathom");
+    let events = some_events(3, 5);
+    let writer = Writer::create(&path).unwrap();
+    writer.append(&events[0]).unwrap();
+    writer.flush().unwrap();
+    assert_eq!(
+        Writer::create(&path).err(),
+        Some(StoreError::InUse { path: path.clone() })
+    );
+    events[1..]
+        .iter()
+        .for_each(|event| writer.append(event).unwrap());
+    writer.finish().unwrap();
+    assert_eq!(read(&path), events);
+}
+
+#[test]
+fn a_number_that_is_none_ends_the_recording_with_an_error() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("result.fathom");
+    let mut draw = Draw(5);
+    let mut run = loop {
+        if let Event::RunStarted(run) = draw.event() {
+            break run;
+        }
+    };
+    let writer = Writer::create(&path).unwrap();
+    writer.append(&Event::RunStarted(run.clone())).unwrap();
+    run.load = plan::Load::Rate {
+        per_second: f64::NAN,
+    };
+    writer.append(&Event::RunStarted(run)).unwrap();
+    let error = writer.flush().unwrap_err();
+    assert!(
+        matches!(error, StoreError::Unrepresentable { .. }),
+        "{error}"
+    );
+    assert_eq!(writer.finish(), Err(error));
+    assert_eq!(read(&path).len(), 1);
+}
+
+#[test]
+fn a_file_of_a_later_layout_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("result.fathom");
+    write(&path, &[]).unwrap();
+    let connection = rusqlite::Connection::open(&path).unwrap();
+    connection
+        .pragma_update(None, "user_version", SCHEMA_VERSION + 1)
+        .unwrap();
+    drop(connection);
+    let version = SCHEMA_VERSION + 1;
+    assert_eq!(
+        Reader::open(&path).err(),
+        Some(StoreError::UnknownVersion { path, version })
+    );
+}
+
+#[test]
+fn columns_hold_what_they_are_called() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("result.fathom");
+    let interval = Draw(9).typical(1, 2, 50);
+    write(&path, &[Event::Interval(interval.clone())]).unwrap();
+    let connection = rusqlite::Connection::open(&path).unwrap();
+    let text = |sql: &str| -> String { connection.query_row(sql, [], |row| row.get(0)).unwrap() };
+    let number = |sql: &str| -> i64 { connection.query_row(sql, [], |row| row.get(0)).unwrap() };
+    assert_eq!(number("PRAGMA application_id"), i64::from(APPLICATION_ID));
+    let write = &interval.figures[3];
+    let where_write = "FROM figures JOIN operations USING (operation) \
+                       WHERE name = 'write' AND target = 1 AND run = 0 AND interval = 1";
+    for (column, value) in [
+        ("operations", write.operations),
+        ("bytes", write.bytes),
+        ("service_ns_sum", write.service.sum_ns),
+        ("service_ns_max", write.service.max_ns),
+        ("response_ns_sum", write.response.sum_ns),
+        ("response_ns_max", write.response.max_ns),
+    ] {
+        assert_eq!(
+            number(&format!("SELECT {column} {where_write}")),
+            value.cast_signed(),
+            "{column}"
+        );
+    }
+    assert_eq!(text("SELECT phase FROM intervals"), "measured");
+    assert_eq!(number("SELECT slots FROM pool_samples"), 32);
+    assert_eq!(number("SELECT end_ns FROM intervals"), 1_000_000_000);
+    for (column, value) in [("scheduled", 50), ("submitted", 50), ("backlog", 0)] {
+        assert_eq!(
+            number(&format!("SELECT {column} FROM stream_samples")),
+            value,
+            "{column}"
+        );
+    }
+    let workers = interval.engine.workers;
+    for (column, value) in [
+        ("submit_ns", workers.submit_ns),
+        ("reap_gap_ns_max", workers.reap_gap_max_ns),
+    ] {
+        assert_eq!(
+            number(&format!("SELECT {column} FROM intervals")),
+            value.cast_signed(),
+            "{column}"
+        );
+    }
+}
+
+#[test]
+fn rates_can_be_asked_of_a_view() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("result.fathom");
+    let mut draw = Draw(11);
+    let run = loop {
+        if let Event::RunStarted(run) = draw.event() {
+            break measure::RunStarted { run: 0, ..run };
+        }
+    };
+    let interval = draw.typical(1, 2, 50);
+    write(&path, &[Event::RunStarted(run), Event::Interval(interval)]).unwrap();
+    let connection = rusqlite::Connection::open(&path).unwrap();
+    let sql = "SELECT operations_per_s, bytes_per_s FROM interval_rates";
+    let rates = connection.query_row(sql, [], |row| Ok((row.get(0)?, row.get(1)?)));
+    assert_eq!(rates.unwrap(), (200.0, 200.0 * 4096.0));
+}
+
+/// 64 targets, reads and writes, an hour of seconds: 460 800 figures in well under 400 MB.
+#[test]
+fn an_hour_of_64_targets_stays_small() {
+    let folder = tempfile::tempdir().unwrap();
+    for (operations, most_bytes) in [(300, 450), (1_000, 800)] {
+        let path = folder.path().join(format!("{operations}.fathom"));
+        let mut draw = Draw(42);
+        let intervals: Vec<Event> = (1..=20)
+            .map(|number| Event::Interval(draw.typical(number, 16, operations)))
+            .collect();
+        write(&path, &intervals).unwrap();
+        let bytes = std::fs::metadata(&path).unwrap().len() - empty_file_bytes(folder.path());
+        let per_figure = bytes / (20 * 32);
+        println!("{operations} operations per figure: {per_figure} bytes per figure");
+        assert!(per_figure < most_bytes, "{per_figure} bytes per figure");
+    }
+}
+
+fn empty_file_bytes(folder: &Path) -> u64 {
+    let path = folder.join("empty.fathom");
+    write(&path, &[]).unwrap();
+    std::fs::metadata(&path).unwrap().len()
+}
+
+#[test]
+fn the_reference_names_every_table_and_column() {
+    let text = include_str!("../../../docs/reference/result-file.md");
+    let sections: Vec<&str> = text.split("\n### ").collect();
+    for table in TABLES {
+        let title = format!("`{}`", table.name);
+        let section = sections.iter().find(|section| section.starts_with(&title));
+        let section = section.unwrap_or_else(|| panic!("no section {title}"));
+        for (column, _) in table.columns {
+            let is_named = section.contains(&format!("`{column}`"));
+            assert!(is_named, "{}.{column} is not described", table.name);
+        }
+    }
+    for (version, reason) in crate::SCHEMA_VERSIONS {
+        assert!(
+            text.contains(&format!("| {version} | {reason}")),
+            "version {version}"
+        );
+    }
+}

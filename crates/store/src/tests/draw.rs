@@ -1,0 +1,438 @@
+//! Random events of every kind, from a seed, with values of every magnitude.
+use measure::*;
+use plan::{Label, Load, Nanos, Operation, RunKind, SearchId, Severity, StreamId, TargetId};
+
+pub(super) struct Draw(pub(super) u64);
+
+impl Draw {
+    fn bits(&mut self) -> u64 {
+        // SplitMix64.
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+
+    pub(super) fn below(&mut self, limit: u64) -> u64 {
+        self.bits() % limit
+    }
+
+    fn whole(&mut self) -> u64 {
+        let shift = self.below(64);
+        self.bits() >> shift
+    }
+
+    fn number(&mut self) -> u32 {
+        (self.whole() >> 32) as u32
+    }
+
+    fn fraction(&mut self) -> f64 {
+        let value = f64::from_bits(self.bits());
+        if value.is_finite() { value } else { 0.1 }
+    }
+
+    fn flag(&mut self) -> bool {
+        self.below(2) == 1
+    }
+
+    fn maybe<T>(&mut self, of: impl FnOnce(&mut Self) -> T) -> Option<T> {
+        self.flag().then(|| of(self))
+    }
+
+    fn several<T>(&mut self, most: u64, of: impl Fn(&mut Self) -> T) -> Vec<T> {
+        (0..self.below(most + 1)).map(|_| of(self)).collect()
+    }
+
+    fn text(&mut self) -> String {
+        let letters = ['a', 'ß', '"', '\\', '\n', '\0', '漢', '\'', '🦀', ' '];
+        let places = self.several(6, |draw| draw.below(letters.len() as u64));
+        places
+            .into_iter()
+            .map(|place| letters[place as usize])
+            .collect()
+    }
+
+    fn labels(&mut self) -> Vec<Label> {
+        self.several(2, |draw| Label::new(draw.text(), draw.text()))
+    }
+
+    fn histogram(&mut self) -> Histogram {
+        let buckets = self.several(30, |draw| Bucket {
+            index: draw.below(BUCKETS as u64) as u32,
+            count: (draw.whole() >> 5).max(1),
+        });
+        Histogram::from_buckets(buckets)
+    }
+
+    fn latency(&mut self) -> LatencyFigures {
+        LatencyFigures {
+            sum_ns: self.whole(),
+            max_ns: self.whole(),
+            histogram: self.histogram(),
+        }
+    }
+
+    fn operation(&mut self) -> Operation {
+        Operation::ALL[self.below(Operation::ALL.len() as u64) as usize]
+    }
+
+    fn reason(&mut self) -> FinishReason {
+        match self.below(6) {
+            0 => FinishReason::Complete,
+            1 => FinishReason::ReachedTotal,
+            2 => FinishReason::SearchEnded {
+                message: self.text(),
+            },
+            3 => FinishReason::TooManyErrors,
+            4 => FinishReason::StoppedByUser,
+            _ => FinishReason::Failed {
+                message: self.text(),
+            },
+        }
+    }
+
+    fn load(&mut self) -> Load {
+        match self.below(7) {
+            0 => Load::FlatOut,
+            1 => Load::Rate {
+                per_second: self.fraction(),
+            },
+            2 => Load::PercentOfPrevious {
+                pct: self.fraction(),
+            },
+            3 => Load::SearchBase {
+                search: SearchId(self.number()),
+            },
+            4 => Load::SearchPoint {
+                search: SearchId(self.number()),
+                pct: self.fraction(),
+            },
+            5 => Load::Steps {
+                steps: self.several(3, |draw| (draw.fraction(), Nanos(draw.whole()))),
+            },
+            _ => Load::PerStream,
+        }
+    }
+
+    pub(super) fn event(&mut self) -> Event {
+        match self.below(9) {
+            0 => Event::ExecutionStarted(self.execution_started()),
+            1 => Event::RunStarted(self.run_started()),
+            2..5 => Event::Interval(self.interval()),
+            5 => Event::RunFinished(self.run_finished()),
+            6 => Event::IoFailure(IoFailure {
+                run: self.number(),
+                unix_ns: self.whole(),
+                stream: StreamId(self.number()),
+                target: TargetId(self.number()),
+                operation: self.operation(),
+                offset: self.whole(),
+                length: self.number(),
+                errno: self.number() as i32,
+                message: self.text(),
+            }),
+            7 => Event::Remark(Remark {
+                run: self.maybe(Self::number),
+                unix_ns: self.whole(),
+                severity: [Severity::Note, Severity::Warning, Severity::Error]
+                    [self.below(3) as usize],
+                code: self.text(),
+                message: self.text(),
+            }),
+            _ => Event::ExecutionFinished(ExecutionFinished {
+                unix_ns: self.whole(),
+                reason: self.reason(),
+            }),
+        }
+    }
+
+    fn execution_started(&mut self) -> ExecutionStarted {
+        ExecutionStarted {
+            unix_ns: self.whole(),
+            utc_offset_s: self.number() as i32,
+            time_zone: self.text(),
+            fathom_version: self.text(),
+            arguments: self.several(3, Self::text),
+            inputs: self.several(2, |draw| (draw.text(), draw.text())),
+            plan_json: self.text(),
+            seed: self.bits(),
+            host: HostFacts {
+                name: self.text(),
+                kernel: self.text(),
+                distribution: self.text(),
+                cpu_model: self.text(),
+                cpus: self.number(),
+                memory_bytes: self.whole(),
+                clock_source: self.text(),
+                virtualization: self.text(),
+                fathom_version: self.text(),
+                details: self.several(2, |draw| (draw.text(), draw.text())),
+            },
+            targets: self.several(3, |draw| ExecutionTarget {
+                name: draw.text(),
+                path: draw.text(),
+                bytes: draw.whole(),
+                is_written: draw.flag(),
+                identity: draw.identity(),
+            }),
+            backend: self.text(),
+            backend_reason: self.text(),
+            workers: self.number(),
+            clock: self.text(),
+            labels: self.labels(),
+            reporting: self.labels(),
+        }
+    }
+
+    fn identity(&mut self) -> TargetIdentity {
+        TargetIdentity {
+            path: self.text(),
+            kind: self.text(),
+            bytes: self.whole(),
+            counted_devices: self.several(2, Self::text),
+            serial: self.text(),
+            rotational: self.maybe(Self::flag),
+            logical_block_bytes: self.whole(),
+            queue: self.several(2, |draw| (draw.text(), draw.text())),
+            mount: self.maybe(|draw| MountFacts {
+                point: draw.text(),
+                source: draw.text(),
+                kind: draw.text(),
+                options: draw.text(),
+            }),
+            members: self.several(2, Self::text),
+            ram_backed: self.flag(),
+            ..TargetIdentity::default()
+        }
+    }
+
+    fn run_started(&mut self) -> RunStarted {
+        RunStarted {
+            run: self.number(),
+            runs: self.number(),
+            name: self.text(),
+            kind: [RunKind::Measure, RunKind::Prepare][self.below(2) as usize],
+            unix_ns: self.whole(),
+            interval_ns: self.whole(),
+            warmup_ns: self.whole(),
+            window_ns: self.maybe(Self::whole),
+            unmeasured_intervals: self.number(),
+            load: self.load(),
+            asked_rate: self.maybe(Self::fraction),
+            is_open_loop: self.flag(),
+            pools: self.several(3, |draw| PoolInfo {
+                name: draw.text(),
+                slots: draw.number(),
+            }),
+            streams: self.several(3, |draw| StreamInfo {
+                name: draw.text(),
+                targets: draw.several(3, |draw| TargetId(draw.number())),
+                pool: draw.number(),
+                asked_rate: draw.maybe(Self::fraction),
+                share_pct: draw.fraction(),
+                labels: draw.labels(),
+            }),
+            expected_bytes: self.maybe(Self::whole),
+            labels: self.labels(),
+        }
+    }
+
+    fn run_finished(&mut self) -> RunFinished {
+        RunFinished {
+            run: self.number(),
+            unix_ns: self.whole(),
+            reason: self.reason(),
+            first_measured: self.number(),
+            last_measured: self.number(),
+            scheduled: self.whole(),
+            submitted: self.whole(),
+            unsent: self.whole(),
+            drain_ns: self.whole(),
+            outstanding: self.several(2, |draw| Outstanding {
+                stream: StreamId(draw.number()),
+                target: TargetId(draw.number()),
+                operation: draw.operation(),
+                offset: draw.whole(),
+                length: draw.number(),
+                age_ns: draw.whole(),
+            }),
+        }
+    }
+
+    fn figure(&mut self) -> Figure {
+        let service = self.latency();
+        let mut response = self.latency();
+        if self.flag() {
+            response.histogram = service.histogram.clone();
+        }
+        Figure {
+            key: FigureKey {
+                stream: StreamId(self.number()),
+                target: TargetId(self.number()),
+                operation: self.operation(),
+            },
+            operations: self.whole(),
+            bytes: self.whole(),
+            errors: self.whole(),
+            short_transfers: self.whole(),
+            service,
+            response,
+        }
+    }
+
+    pub(super) fn interval(&mut self) -> Interval {
+        Interval {
+            run: self.number(),
+            number: self.number(),
+            start_ns: self.whole(),
+            end_ns: self.whole(),
+            unix_ns: self.whole(),
+            phase: [IntervalPhase::Warmup, IntervalPhase::Measured][self.below(2) as usize],
+            figures: self.several(4, Self::figure),
+            engine: EngineSample {
+                streams: self.several(3, |draw| StreamSample {
+                    scheduled: draw.whole(),
+                    submitted: draw.whole(),
+                    backlog: draw.whole(),
+                    lateness: draw.latency(),
+                    unserved: draw.latency(),
+                }),
+                pools: self.several(3, |draw| PoolSample {
+                    slots: draw.number(),
+                    busy_ns: draw.whole(),
+                    exhausted_ns: draw.whole(),
+                }),
+                workers: self.workers(),
+                oldest_in_flight_ns: self.whole(),
+                in_flight: self.number(),
+            },
+            host: self.host_sample(),
+        }
+    }
+
+    fn workers(&mut self) -> WorkerSample {
+        WorkerSample {
+            workers: self.number(),
+            cpu_ns: self.whole(),
+            submit_calls: self.whole(),
+            submit_ns: self.whole(),
+            reaps: self.whole(),
+            reap_gap_sum_ns: self.whole(),
+            reap_gap_max_ns: self.whole(),
+            wakeups: self.whole(),
+            clamped: self.whole(),
+        }
+    }
+
+    fn host_sample(&mut self) -> HostSample {
+        HostSample {
+            cpu: self.maybe(|draw| CpuTimes {
+                user_ns: draw.whole(),
+                nice_ns: draw.whole(),
+                system_ns: draw.whole(),
+                idle_ns: draw.whole(),
+                io_wait_ns: draw.whole(),
+                irq_ns: draw.whole(),
+                softirq_ns: draw.whole(),
+                steal_ns: draw.whole(),
+            }),
+            fathom_user_ns: self.whole(),
+            fathom_system_ns: self.whole(),
+            fathom_memory_bytes: self.whole(),
+            throttled_ns: self.maybe(Self::whole),
+            throttled_periods: self.maybe(Self::whole),
+            devices: self.several(2, |draw| DeviceSample {
+                device: draw.text(),
+                counters: DeviceCounters {
+                    reads: draw.whole(),
+                    read_bytes: draw.whole(),
+                    read_ns: draw.whole(),
+                    writes: draw.whole(),
+                    written_bytes: draw.whole(),
+                    write_ns: draw.whole(),
+                    discards: draw.whole(),
+                    flushes: draw.whole(),
+                    busy_ns: draw.whole(),
+                    weighted_ns: draw.whole(),
+                },
+            }),
+        }
+    }
+
+    /// An interval as one second of one busy target looks: `operations` per figure, latencies
+    /// spread log-normally, response apart from service.
+    pub(super) fn typical(&mut self, number: u32, targets: u32, operations: u64) -> Interval {
+        let figures = (0..targets)
+            .flat_map(|target| [(target, Operation::Read), (target, Operation::Write)])
+            .map(|(target, operation)| self.typical_figure(target, operation, operations));
+        Interval {
+            run: 0,
+            number,
+            start_ns: u64::from(number - 1) * 1_000_000_000,
+            end_ns: u64::from(number) * 1_000_000_000,
+            unix_ns: 1_800_000_000_000_000_000 + u64::from(number) * 1_000_000_000,
+            phase: IntervalPhase::Measured,
+            figures: figures.collect(),
+            engine: EngineSample {
+                streams: vec![StreamSample {
+                    scheduled: operations,
+                    submitted: operations,
+                    backlog: 0,
+                    lateness: self.spread(operations, 4_000.0).0,
+                    unserved: LatencyFigures::default(),
+                }],
+                pools: vec![PoolSample {
+                    slots: 32,
+                    busy_ns: 5_000_000_000,
+                    exhausted_ns: 0,
+                }],
+                workers: self.workers(),
+                oldest_in_flight_ns: 100_000,
+                in_flight: 5,
+            },
+            host: self.host_sample(),
+        }
+    }
+
+    fn typical_figure(&mut self, target: u32, operation: Operation, operations: u64) -> Figure {
+        let (service, response) = self.spread(operations, 200_000.0);
+        Figure {
+            key: FigureKey {
+                stream: StreamId(0),
+                target: TargetId(target),
+                operation,
+            },
+            operations,
+            bytes: operations * 4096,
+            errors: 0,
+            short_transfers: 0,
+            service,
+            response,
+        }
+    }
+
+    /// Log-normal values with σ = 0.5, and the same with an exponential delay added.
+    fn spread(&mut self, count: u64, median: f64) -> (LatencyFigures, LatencyFigures) {
+        let (mut service, mut response) = (Vec::new(), Vec::new());
+        for _ in 0..count {
+            let sum: f64 = (0..12)
+                .map(|_| self.below(1 << 20) as f64 / (1 << 20) as f64)
+                .sum();
+            let value = median * ((sum - 6.0) * 0.5).exp();
+            let uniform = (self.below(1 << 20) as f64 + 1.0) / (1 << 20) as f64;
+            let delay = -uniform.ln();
+            service.push(value as u64);
+            response.push((value + delay * median / 10.0) as u64);
+        }
+        (figures_of(&service), figures_of(&response))
+    }
+}
+
+fn figures_of(values: &[u64]) -> LatencyFigures {
+    LatencyFigures {
+        sum_ns: values.iter().sum(),
+        max_ns: values.iter().copied().max().unwrap_or(0),
+        histogram: values.iter().copied().collect(),
+    }
+}

@@ -1,0 +1,70 @@
+//! The words that stand for the cases of an enumeration in the tables.
+use measure::{FinishReason, IntervalPhase};
+use plan::{RunKind, Severity};
+
+pub(crate) fn run_kind(kind: RunKind) -> &'static str {
+    match kind {
+        RunKind::Measure => "measure",
+        RunKind::Prepare => "prepare",
+    }
+}
+
+pub(crate) fn run_kind_of(word: &str) -> Option<RunKind> {
+    [RunKind::Measure, RunKind::Prepare]
+        .into_iter()
+        .find(|kind| run_kind(*kind) == word)
+}
+
+pub(crate) fn phase(phase: IntervalPhase) -> &'static str {
+    match phase {
+        IntervalPhase::Warmup => "warmup",
+        IntervalPhase::Measured => "measured",
+    }
+}
+
+pub(crate) fn phase_of(word: &str) -> Option<IntervalPhase> {
+    [IntervalPhase::Warmup, IntervalPhase::Measured]
+        .into_iter()
+        .find(|one| phase(*one) == word)
+}
+
+pub(crate) fn severity(severity: Severity) -> &'static str {
+    match severity {
+        Severity::Note => "note",
+        Severity::Warning => "warning",
+        Severity::Error => "error",
+    }
+}
+
+pub(crate) fn severity_of(word: &str) -> Option<Severity> {
+    [Severity::Note, Severity::Warning, Severity::Error]
+        .into_iter()
+        .find(|one| severity(*one) == word)
+}
+
+/// The word and the message, where there is one.
+pub(crate) fn reason(reason: &FinishReason) -> (&'static str, Option<&str>) {
+    match reason {
+        FinishReason::Complete => ("complete", None),
+        FinishReason::ReachedTotal => ("reached_total", None),
+        FinishReason::SearchEnded { message } => ("search_ended", Some(message)),
+        FinishReason::TooManyErrors => ("too_many_errors", None),
+        FinishReason::StoppedByUser => ("stopped_by_user", None),
+        FinishReason::Failed { message } => ("failed", Some(message)),
+    }
+}
+
+pub(crate) fn reason_of(word: &str, message: Option<String>) -> Option<FinishReason> {
+    let message = message.unwrap_or_default();
+    let candidates = [
+        FinishReason::Complete,
+        FinishReason::ReachedTotal,
+        FinishReason::TooManyErrors,
+        FinishReason::StoppedByUser,
+        FinishReason::SearchEnded {
+            message: message.clone(),
+        },
+        FinishReason::Failed { message },
+    ];
+    candidates.into_iter().find(|one| reason(one).0 == word)
+}

@@ -1,0 +1,338 @@
+//! Appends events: the caller hands them to a bounded queue, one thread writes and commits them.
+use crate::encode;
+use crate::error::{Problem, StoreError};
+use crate::reader;
+use crate::schema;
+use measure::Event;
+use rusqlite::{Connection, ErrorCode, OpenFlags};
+use std::fs::OpenOptions;
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{Receiver, SyncSender, TryRecvError, sync_channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+/// How many events may wait for the disk before [`Writer::append`] blocks: a quarter of a minute
+/// at one interval a second, and a bound on memory.
+pub const QUEUE_EVENTS: usize = 16;
+
+const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// Records the events of one execution.
+#[derive(Debug)]
+pub struct Writer {
+    path: PathBuf,
+    queue: Option<SyncSender<Message>>,
+    thread: Option<JoinHandle<()>>,
+    failure: Failure,
+}
+
+#[derive(Debug)]
+enum Message {
+    Event(Box<Event>),
+    /// Answered when everything before it is committed, or cannot be.
+    Flush(SyncSender<()>),
+}
+
+/// The first error of the recording thread.
+#[derive(Clone, Debug, Default)]
+struct Failure(Arc<Mutex<Option<StoreError>>>);
+
+impl Writer {
+    /// Creates the file and begins to record. A result that is there already is kept under the next
+    /// free name (`result.1.fathom` …).
+    ///
+    /// # Errors
+    /// [`StoreError::NotAResult`] when the path holds anything else, which is left alone;
+    /// [`StoreError::InUse`] when the result there is being written or read.
+    pub fn create(path: impl AsRef<Path>) -> Result<Self, StoreError> {
+        Self::create_limited(path.as_ref(), None)
+    }
+
+    /// The same with a bound on the pages of the file, to test what happens when space runs out.
+    pub(crate) fn create_limited(path: &Path, max_pages: Option<u32>) -> Result<Self, StoreError> {
+        set_aside(path)?;
+        OpenOptions::new()
+            .write(true)
+            .create_new(true)
+            .open(path)
+            .map_err(|error| StoreError::access(path, &error))?;
+        let connection = prepare(path, max_pages).map_err(|problem| {
+            // It was made above and holds nothing yet; whatever stands in the way of removing it,
+            // the first problem is the one to tell.
+            let _ = std::fs::remove_file(path);
+            problem.at(path)
+        })?;
+        let (queue, messages) = sync_channel(QUEUE_EVENTS);
+        let failure = Failure::default();
+        let thread = {
+            let (own_path, failure) = (path.to_owned(), failure.clone());
+            std::thread::Builder::new()
+                .name("store".into())
+                .spawn(move || record(connection, &messages, &own_path, &failure))
+                .map_err(|error| StoreError::access(path, &error))
+        };
+        Ok(Self {
+            path: path.to_owned(),
+            queue: Some(queue),
+            thread: Some(thread?),
+            failure,
+        })
+    }
+
+    /// The file.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Hands an event over; waits only while the queue is full.
+    ///
+    /// # Errors
+    /// The error that ended the recording, at the first call after it is known and at every one
+    /// after that.
+    pub fn append(&self, event: &Event) -> Result<(), StoreError> {
+        self.send(Message::Event(Box::new(event.clone())))
+    }
+
+    /// Waits until everything appended so far is committed.
+    ///
+    /// # Errors
+    /// As [`Writer::append`].
+    pub fn flush(&self) -> Result<(), StoreError> {
+        let (answer, answered) = sync_channel(1);
+        self.send(Message::Flush(answer))?;
+        // A thread that ended has dropped its side, and has left the reason.
+        let is_answered = answered.recv().is_ok();
+        match self.failure.get() {
+            Some(error) => Err(error),
+            None if is_answered => Ok(()),
+            None => Err(self.ended()),
+        }
+    }
+
+    /// Commits what is left and leaves one file without a log beside it. When somebody has the file
+    /// open for reading just then, the log (`-wal`) stays and belongs to the file.
+    ///
+    /// # Errors
+    /// As [`Writer::append`].
+    pub fn finish(mut self) -> Result<(), StoreError> {
+        self.close();
+        self.failure.get().map_or(Ok(()), Err)
+    }
+
+    fn send(&self, message: Message) -> Result<(), StoreError> {
+        if let Some(error) = self.failure.get() {
+            return Err(error);
+        }
+        let queue = self.queue.as_ref().ok_or_else(|| self.ended())?;
+        queue
+            .send(message)
+            .map_err(|_| self.failure.get().unwrap_or_else(|| self.ended()))
+    }
+
+    fn ended(&self) -> StoreError {
+        StoreError::Ended {
+            path: self.path.clone(),
+        }
+    }
+
+    fn close(&mut self) {
+        self.queue = None;
+        if let Some(thread) = self.thread.take()
+            && thread.join().is_err()
+        {
+            self.failure.set(self.ended());
+        }
+    }
+}
+
+/// What was appended is committed also when the caller forgets to finish.
+impl Drop for Writer {
+    fn drop(&mut self) {
+        self.close();
+    }
+}
+
+impl Failure {
+    fn get(&self) -> Option<StoreError> {
+        self.0
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
+    }
+
+    fn set(&self, error: StoreError) {
+        let mut first = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        first.get_or_insert(error);
+    }
+}
+
+/// Lays out the file and turns on its write-ahead log.
+fn prepare(path: &Path, max_pages: Option<u32>) -> Result<Connection, Problem> {
+    let connection = open_to_write(path)?;
+    // Before the log, so that the file itself always tells what it is.
+    schema::create(&connection)?;
+    // Where a log is not possible (shared memory on some network file systems), SQLite stays with
+    // its rollback journal, which is as safe and slower.
+    connection.pragma_update_and_check(None, "journal_mode", "WAL", |_| Ok(()))?;
+    connection.pragma_update(None, "synchronous", "NORMAL")?;
+    if let Some(pages) = max_pages {
+        connection.pragma_update_and_check(None, "max_page_count", pages, |_| Ok(()))?;
+    }
+    connection.set_prepared_statement_cache_capacity(schema::TABLES.len());
+    Ok(connection)
+}
+
+fn open_to_write(path: &Path) -> Result<Connection, Problem> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let connection = Connection::open_with_flags(path, flags)?;
+    connection.busy_timeout(BUSY_TIMEOUT)?;
+    Ok(connection)
+}
+
+/// Gives an earlier result another name; refuses anything else.
+fn set_aside(path: &Path) -> Result<(), StoreError> {
+    match std::fs::symlink_metadata(path) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
+        Err(error) => return Err(StoreError::access(path, &error)),
+        Ok(facts) if !facts.is_file() => {
+            return Err(StoreError::NotAResult {
+                path: path.to_owned(),
+                reason: "it is not a regular file; choose another output folder".into(),
+            });
+        }
+        Ok(_) => {}
+    }
+    reader::check_header(path)?;
+    // A log left by a killed process belongs to the file; it is taken in before the name changes.
+    // That needs the file alone, so a result that is being written is never moved.
+    let merged = open_to_write(path).and_then(|connection| {
+        connection.busy_timeout(Duration::ZERO)?;
+        Ok(merge_log(&connection)?)
+    });
+    merged.map_err(|problem| problem.at(path))?;
+    let free = reserve_name(path)?;
+    std::fs::rename(path, free).map_err(|error| StoreError::access(path, &error))
+}
+
+/// Makes an empty file under the first free name of `name.1.ext`, `name.2.ext` …
+fn reserve_name(path: &Path) -> Result<PathBuf, StoreError> {
+    let stem = path.file_stem().unwrap_or_default();
+    for number in 1_u32.. {
+        let mut name = stem.to_owned();
+        name.push(format!(".{number}"));
+        if let Some(extension) = path.extension() {
+            name.push(".");
+            name.push(extension);
+        }
+        let candidate = path.with_file_name(name);
+        match OpenOptions::new()
+            .write(true)
+            .create_new(true)
+            .open(&candidate)
+        {
+            Ok(_) => return Ok(candidate),
+            Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
+            Err(error) => return Err(StoreError::access(&candidate, &error)),
+        }
+    }
+    Err(StoreError::Access {
+        path: path.to_owned(),
+        reason: "no free name for the earlier result".into(),
+    })
+}
+
+/// Brings everything into the file itself and removes the log.
+fn merge_log(connection: &Connection) -> rusqlite::Result<()> {
+    connection.pragma_update_and_check(None, "journal_mode", "DELETE", |_| Ok(()))
+}
+
+/// The recording thread.
+fn record(connection: Connection, messages: &Receiver<Message>, path: &Path, failure: &Failure) {
+    let mut is_open = false;
+    loop {
+        let message = match messages.try_recv() {
+            Ok(message) => message,
+            Err(TryRecvError::Disconnected) => break,
+            Err(TryRecvError::Empty) => {
+                keep_first(
+                    commit(&connection, &mut is_open),
+                    &connection,
+                    path,
+                    failure,
+                );
+                match messages.recv() {
+                    Ok(message) => message,
+                    Err(_) => break,
+                }
+            }
+        };
+        // After an error the queue is still emptied, so that nobody waits for it.
+        match message {
+            Message::Event(_) if failure.get().is_some() => {}
+            Message::Event(event) => {
+                let written = write(&connection, &event, &mut is_open);
+                keep_first(written, &connection, path, failure);
+            }
+            Message::Flush(answer) => {
+                if failure.get().is_none() {
+                    keep_first(
+                        commit(&connection, &mut is_open),
+                        &connection,
+                        path,
+                        failure,
+                    );
+                }
+                // The one who asked may have gone.
+                let _ = answer.send(());
+            }
+        }
+    }
+    if failure.get().is_none() {
+        let closed = commit(&connection, &mut is_open).and_then(|()| close(&connection));
+        keep_first(closed, &connection, path, failure);
+    }
+}
+
+fn write(connection: &Connection, event: &Event, is_open: &mut bool) -> Result<(), Problem> {
+    if !*is_open {
+        connection.execute_batch("BEGIN IMMEDIATE")?;
+        *is_open = true;
+    }
+    encode::insert(connection, event)?;
+    // Failures can come in thousands; they are committed together, at the latest when the queue
+    // is empty.
+    match event {
+        Event::IoFailure(_) => Ok(()),
+        _ => commit(connection, is_open),
+    }
+}
+
+fn commit(connection: &Connection, is_open: &mut bool) -> Result<(), Problem> {
+    if *is_open {
+        connection.execute_batch("COMMIT")?;
+        *is_open = false;
+    }
+    Ok(())
+}
+
+fn close(connection: &Connection) -> Result<(), Problem> {
+    match merge_log(connection) {
+        Err(error) if error.sqlite_error_code() == Some(ErrorCode::DatabaseBusy) => Ok(()),
+        other => Ok(other?),
+    }
+}
+
+/// Remembers an error and undoes what was half done.
+fn keep_first(
+    result: Result<(), Problem>,
+    connection: &Connection,
+    path: &Path,
+    failure: &Failure,
+) {
+    if let Err(problem) = result {
+        failure.set(problem.at(path));
+        // SQLite may have rolled back by itself already; then this fails, which is as well.
+        let _ = connection.execute_batch("ROLLBACK");
+    }
+}
