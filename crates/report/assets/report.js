@@ -1,0 +1,629 @@
+// Draws the charts of the page from the JSON beside it. Latencies come in microseconds and are
+// drawn in seconds, so that the axes can label them with SI prefixes at any zoom.
+(function () {
+  "use strict";
+
+  const data = JSON.parse(document.getElementById("data").textContent);
+  const runs = data.runs;
+  const byId = (id) => document.getElementById(id);
+  const PERCENTILES = [["p50", "p50"], ["p90", "p90"], ["p99", "p99"], ["p999", "p99.9"]];
+  const LINE = { curve: { log: true, shown: null }, sweep: { log: true, shown: null } };
+  const state = { run: 0, logLatency: true, tail: false, printing: false };
+
+  // ---- look -------------------------------------------------------------------------------
+
+  const dark = matchMedia("(prefers-color-scheme: dark)");
+  const LIGHT = {
+    ink: "#18212c", soft: "#566373", grid: "#e6eaee", paper: "#ffffff", bad: "#c62828", accent: "#1f6fb5",
+    warm: "rgba(110,125,140,.13)", percentile: ["#12866a", "#1f6fb5", "#7445b8", "#c2410c"], max: "#98a3af",
+    series: ["#1f6fb5", "#c2410c", "#12866a", "#7445b8", "#b0851a", "#c2337f", "#4b7d1b", "#0e7f92", "#8a5a44", "#5b6673"],
+  };
+  const DARK = {
+    ink: "#e4e9ef", soft: "#9aa8b7", grid: "#2a3541", paper: "#182029", bad: "#ff8a80", accent: "#6db3f2",
+    warm: "rgba(160,175,190,.13)", percentile: ["#4cc9a0", "#6db3f2", "#b794f4", "#f5925c"], max: "#6c7a88",
+    series: ["#6db3f2", "#f5925c", "#4cc9a0", "#b794f4", "#e3bf5a", "#f080b4", "#9bd05f", "#5cc8d9", "#c79a84", "#a4b0bd"],
+  };
+  const look = () => (dark.matches && !state.printing ? DARK : LIGHT);
+  const fade = (hex, alpha) =>
+    `rgba(${[1, 3, 5].map((at) => parseInt(hex.slice(at, at + 2), 16)).join(",")},${alpha})`;
+
+  // Plotly reads a small mark-up in its texts; names from outside must not be read as such.
+  const esc = (text) => String(text).replace(/&/g, "&amp;").replace(/</g, "&lt;").replace(/>/g, "&gt;");
+  const short = (text, length) => (text.length > length ? text.slice(0, length - 1) + "…" : text);
+
+  const trim = (value) => {
+    const digits = value >= 100 ? 0 : value >= 10 ? 1 : 2;
+    return value.toFixed(digits).replace(/\.0+$/, "");
+  };
+  const latency = (us) =>
+    us === null || us === undefined ? "–"
+      : us <= 0 ? "0"
+      : us < 1 ? `${(us * 1e3).toFixed(0)} ns`
+      : us < 1e3 ? `${trim(us)} µs`
+      : us < 1e6 ? `${trim(us / 1e3)} ms`
+      : `${trim(us / 1e6)} s`;
+  const number = (value) =>
+    value === null || value === undefined ? "–"
+      : Number(value.toFixed(Math.abs(value) >= 100 ? 0 : 2)).toLocaleString("en").replace(/,/g, "\u202f");
+  const seconds = (values) => values.map((us) => (us === null ? null : us / 1e6));
+
+  function layout(x, y, more) {
+    const l = look();
+    const axis = (own) => Object.assign({
+      gridcolor: l.grid, linecolor: l.grid, zerolinecolor: l.grid, tickcolor: l.grid, automargin: true,
+      title: { standoff: 8 }, fixedrange: false,
+    }, own, own && own.title ? { title: { text: own.title, standoff: 8, font: { size: 12, color: l.soft } } } : {});
+    return Object.assign({
+      paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)",
+      font: { family: "system-ui, -apple-system, Segoe UI, Roboto, Noto Sans, DejaVu Sans, sans-serif", size: 12, color: l.ink },
+      margin: { l: 56, r: 16, t: 30, b: 44 }, hovermode: "closest",
+      hoverlabel: { bgcolor: l.paper, bordercolor: l.grid, font: { color: l.ink, size: 12 }, align: "left" },
+      legend: { orientation: "h", x: 0, y: 1, yanchor: "bottom", font: { size: 12 }, bgcolor: "rgba(0,0,0,0)" },
+      xaxis: axis(x), yaxis: axis(y), axis,
+    }, more);
+  }
+  const latencyAxis = (log, title) => Object.assign(
+    { title, tickformat: "~s", ticksuffix: "s", hoverformat: ".4~s" },
+    log ? { type: "log", dtick: undefined, minor: { showgrid: false } } : { rangemode: "tozero" });
+  const rateAxis = (title) => ({ title, tickformat: "~s", rangemode: "tozero" });
+
+  // ---- frames -----------------------------------------------------------------------------
+
+  const CONFIG = {
+    displaylogo: false, responsive: true, showTips: false, showSendToCloud: false, showLink: false,
+    modeBarButtonsToRemove: ["select2d", "lasso2d", "autoScale2d"], displayModeBar: "hover",
+    toImageButtonOptions: { format: "svg", filename: "fathom" },
+  };
+
+  // A chart is drawn into its figure, and its rows become the table below it when that is opened.
+  function draw(name, traces, plan, table) {
+    const figure = byId(`chart-${name}`);
+    const plot = figure.querySelector(".plot");
+    delete plan.axis;
+    figure.tableOf = table;
+    const details = figure.querySelector("details");
+    if (!details.ontoggle) details.ontoggle = () => details.open && fillTable(figure);
+    if (details.open) fillTable(figure);
+    plot.setAttribute("role", "img");
+    plot.setAttribute("aria-label", `${figure.querySelector("h3").textContent}. The table below holds the values.`);
+    if (!traces.length) {
+      if (window.Plotly && plot.data) Plotly.purge(plot);
+      plot.textContent = "";
+      const nothing = document.createElement("p");
+      nothing.className = "nothing";
+      nothing.textContent = plan.nothing || "Nothing was recorded for this chart.";
+      plot.append(nothing);
+      figure.dataset.drawn = "empty";
+      return Promise.resolve(plot);
+    }
+    if (!plot.data) plot.textContent = "";
+    return Plotly.react(plot, traces, plan, CONFIG).then(() => {
+      figure.dataset.drawn = "true";
+      return plot;
+    });
+  }
+
+  function fillTable(figure) {
+    const { head, rows } = figure.tableOf();
+    const table = document.createElement("table");
+    const line = (cells, tag, into) => {
+      const row = into.insertRow();
+      cells.forEach((cell, at) => {
+        const element = document.createElement(at === 0 || tag === "th" ? "th" : "td");
+        if (tag === "th") element.scope = "col";
+        else if (at === 0) element.scope = "row";
+        element.textContent = cell;
+        row.append(element);
+      });
+    };
+    line(head, "th", table.createTHead());
+    const body = table.createTBody();
+    rows.forEach((cells) => line(cells, "td", body));
+    figure.querySelector(".data .scroll").replaceChildren(table);
+  }
+
+  function switches(name, groups) {
+    const box = byId(`chart-${name}`).querySelector(".controls");
+    box.hidden = false;
+    box.replaceChildren(...groups.map(({ legend, options }) => {
+      const set = document.createElement("fieldset");
+      const title = document.createElement("legend");
+      title.textContent = legend;
+      set.append(title, ...options.map(({ label, on, press }) => {
+        const button = document.createElement("button");
+        button.type = "button";
+        button.textContent = label;
+        button.setAttribute("aria-pressed", String(on));
+        button.onclick = press;
+        return button;
+      }));
+      return set;
+    }));
+  }
+  const scaleSwitch = (isLog, set) => ({
+    legend: "Latency axis",
+    options: [{ label: "log", on: isLog, press: () => set(true) }, { label: "linear", on: !isLog, press: () => set(false) }],
+  });
+
+  // ---- latency against rate ---------------------------------------------------------------
+
+  const words = (run) => {
+    const lines = [`<b>${esc(short(run.name, 80))}</b> · ${esc(run.load)}`];
+    if (run.asked !== null) lines.push(`asked ${number(run.asked)} I/O/s`);
+    lines.push(`achieved ${number(run.rate)} I/O/s, ${number(run.bytes / 1e6)} MB/s`);
+    lines.push(PERCENTILES.map(([key, label]) => `${label} ${latency(run.response[key])}`).join(", "));
+    lines.push(`slots busy ${number(run.busy)} of ${run.slots}`);
+    run.doubts.forEach((doubt) => lines.push(`<b>${esc(doubt.word)}</b>: ${esc(short(doubt.text, 90))}`));
+    return lines.join("<br>");
+  };
+  const symbol = (run) => (run.missed ? "x" : "circle") + (run.is_exhausted ? "-open" : "");
+
+  function percentileSwitch(name, redraw) {
+    const chart = LINE[name];
+    return [
+      {
+        legend: "Percentiles",
+        options: PERCENTILES.map(([key, label]) => ({
+          label, on: chart.shown.has(key),
+          press: () => {
+            if (chart.shown.has(key) && chart.shown.size > 1) chart.shown.delete(key); else chart.shown.add(key);
+            redraw();
+          },
+        })),
+      },
+      scaleSwitch(chart.log, (log) => { chart.log = log; redraw(); }),
+    ];
+  }
+
+  // With one series the colour tells the percentile, with several the series, and the dash the percentile.
+  const DASHES = ["dot", "dash", "solid", "dashdot"];
+  function lineStyle(serie, series, percentile) {
+    const l = look();
+    return series === 1
+      ? { color: l.percentile[percentile], dash: "solid" }
+      : { color: l.series[serie % l.series.length], dash: DASHES[percentile] };
+  }
+
+  function rateLatency(name, series, plan) {
+    const chart = LINE[name];
+    if (!chart.shown) chart.shown = new Set(series.length > 1 ? ["p99"] : PERCENTILES.map(([key]) => key));
+    switches(name, percentileSwitch(name, () => rateLatency(name, series, plan)));
+    const traces = [];
+    series.forEach((serie, at) => PERCENTILES.forEach(([key, label], percentile) => {
+      if (!chart.shown.has(key)) return;
+      const style = lineStyle(at, series.length, percentile);
+      const points = serie.points.map((one) => runs[one.run]);
+      const title = series.length === 1 ? label : chart.shown.size === 1 ? serie.name : `${serie.name}, ${label}`;
+      const last = percentile === 3 || !PERCENTILES.slice(percentile + 1).some(([later]) => chart.shown.has(later));
+      const texts = serie.points.map((one) => plan.text(one, runs[one.run], last));
+      traces.push({
+        type: "scatter", mode: texts.some((text) => text) ? "lines+markers+text" : "lines+markers",
+        name: esc(short(title, 48)), legendgroup: title,
+        x: points.map((run) => run.rate), y: points.map((run) => run.response[key] === null ? null : run.response[key] / 1e6),
+        line: { color: style.color, dash: style.dash, width: 2 },
+        marker: { symbol: points.map(symbol), size: 10, color: style.color, line: { width: 2, color: style.color } },
+        text: texts, textposition: plan.position, textfont: { size: 11, color: style.color }, cliponaxis: false,
+        customdata: serie.points.map((one) => one.run), hovertext: points.map(words), hoverinfo: "text",
+      });
+      if (serie.base !== undefined && serie.base !== null && runs[serie.base].response[key] !== null) {
+        const base = runs[serie.base];
+        traces.push({
+          type: "scatter", mode: last ? "markers+text" : "markers", name: "flat out", legendgroup: title, showlegend: false,
+          x: [base.rate], y: [base.response[key] / 1e6], customdata: [serie.base], hovertext: [words(base)], hoverinfo: "text",
+          marker: { symbol: "square-open", size: 11, color: style.color, line: { width: 2 } },
+          text: ["flat out"], textposition: "bottom center", textfont: { size: 11, color: style.color }, cliponaxis: false,
+        });
+      }
+    }));
+    const l = look();
+    const shapes = [];
+    const annotations = [];
+    series.forEach((serie) => {
+      if (serie.knee === undefined || serie.knee === null) return;
+      const run = runs[serie.knee];
+      shapes.push({ type: "line", xref: "x", yref: "paper", x0: run.rate, x1: run.rate, y0: 0, y1: 1, line: { color: l.soft, dash: "dot", width: 1.5 } });
+      annotations.push({
+        xref: "x", yref: "paper", x: run.rate, y: 1, yanchor: "top", xanchor: "right", showarrow: false,
+        text: `knee ${number(run.rate)} I/O/s${series.length > 1 ? " · " + esc(short(serie.name, 24)) : ""}`, font: { size: 12, color: l.soft },
+      });
+    });
+    keys(series).forEach((key) => traces.push(key));
+    const table = () => ({
+      head: ["Series", "Run", plan.column, "Asked I/O/s", "Achieved I/O/s", ...PERCENTILES.map(([, label]) => label), "Marks"],
+      rows: series.flatMap((serie) => [
+        ...(serie.base === undefined || serie.base === null ? [] : [{ run: serie.base, slots: runs[serie.base].slots }]), ...serie.points,
+      ].map((one) => {
+        const run = runs[one.run];
+        return [serie.name, run.name, plan.cell(one, run), number(run.asked), number(run.rate),
+          ...PERCENTILES.map(([key]) => latency(run.response[key])), run.doubts.map((doubt) => doubt.word).join(", ")];
+      })),
+    });
+    return draw(name, traces, layout(rateAxis("Achieved rate (I/O per second)"),
+      latencyAxis(chart.log, "Response time"), { shapes, annotations, margin: { l: 60, r: 30, t: 40, b: 48 } }), table)
+      .then((plot) => {
+        if (plot.clickable) return;
+        plot.clickable = true;
+        plot.on("plotly_click", (event) => {
+          const run = event.points[0].customdata;
+          if (run !== undefined) { choose(run); byId("run").scrollIntoView({ behavior: "smooth" }); }
+        });
+      });
+  }
+
+  // The symbols that occur, explained in the legend.
+  function keys(series) {
+    const l = look();
+    const all = series.flatMap((serie) => serie.points.map((one) => runs[one.run]));
+    const key = (symbol, name) => ({
+      type: "scatter", mode: "markers", name, x: [null], y: [null], hoverinfo: "skip",
+      marker: { symbol, size: 10, color: l.soft, line: { width: 2, color: l.soft } },
+    });
+    const found = [];
+    if (all.some((run) => run.is_exhausted)) found.push(key("circle-open", "slots exhausted"));
+    if (all.some((run) => run.missed)) found.push(key("x", "rate missed"));
+    if (series.some((serie) => serie.base !== undefined && serie.base !== null)) found.push(key("square-open", "flat out (closed loop)"));
+    return found;
+  }
+
+  function drawCurve() {
+    if (!data.curves.length) return Promise.resolve();
+    const series = data.curves.map((curve) => Object.assign({}, curve, { points: curve.points.map((run) => ({ run })) }));
+    return rateLatency("curve", series, {
+      column: "Load", cell: (one, run) => run.load, position: "top left",
+      text: (one, run, last) => (last && run.missed && run.asked !== null ? `missed ${number(run.asked)}` : ""),
+    });
+  }
+
+  function drawSweep() {
+    if (!data.sweeps.length) return Promise.resolve();
+    const series = data.sweeps.map((sweep) => ({ name: sweep.name, points: sweep.points.map(([run, slots]) => ({ run, slots })) }));
+    return rateLatency("sweep", series, {
+      column: "Threads", cell: (one) => String(one.slots ?? ""), position: "top center",
+      text: (one, run, last) => (last ? String(one.slots) : ""),
+    });
+  }
+
+  // ---- all runs beside each other ---------------------------------------------------------
+
+  const runNumber = (at) => at + 1;
+  function runAxis() {
+    const few = runs.length <= 14;
+    return few
+      ? { tickvals: runs.map((_, at) => runNumber(at)), ticktext: runs.map((run) => esc(short(run.name, 16))), tickangle: runs.length > 4 ? -35 : 0, title: "Run" }
+      : { title: "Run (number)", tickformat: "d" };
+  }
+
+  function drawDepth() {
+    const l = look();
+    const x = runs.map((_, at) => runNumber(at));
+    const names = runs.map((run, at) => `${runNumber(at)} ${esc(short(run.name, 60))}`);
+    const traces = [
+      {
+        type: "bar", name: "slots busy", x, y: runs.map((run) => run.busy), hovertext: runs.map((run, at) =>
+          `${names[at]}<br>${number(run.busy)} of ${run.slots} slots busy<br>none free ${number(run.exhausted)} % of the time`), hoverinfo: "text",
+        marker: {
+          color: runs.map((run) => fade(l.accent, run.is_exhausted ? 0.2 : 0.85)), line: { color: l.accent, width: runs.map((run) => (run.is_exhausted ? 2 : 0)) },
+        },
+      },
+      {
+        type: "scatter", mode: "lines", name: "slots", x, y: runs.map((run) => run.slots), line: { shape: "hvh", color: l.ink, width: 1.5 },
+        hovertemplate: "%{y} slots<extra></extra>",
+      },
+    ];
+    if (runs.some((run) => run.backlog > 0)) {
+      traces.push({
+        type: "scatter", mode: "markers", name: "waiting at the end (right axis)", x, y: runs.map((run) => run.backlog || null), yaxis: "y2",
+        marker: { symbol: "triangle-up", size: 9, color: l.bad }, hovertext: runs.map((run, at) => `${names[at]}<br>${number(run.backlog)} arrivals waiting`), hoverinfo: "text",
+      });
+    }
+    const plan = layout(runAxis(), { title: "Slots", rangemode: "tozero" });
+    if (traces.length > 2) plan.yaxis2 = plan.axis({ title: "Arrivals waiting", overlaying: "y", side: "right", rangemode: "tozero", showgrid: false, tickformat: "~s" });
+    return draw("depth", traces, plan, () => ({
+      head: ["Run", "Slots busy", "Slots", "None free (% of the time)", "Arrivals waiting at the end"],
+      rows: runs.map((run, at) => [`${runNumber(at)} ${run.name}`, number(run.busy), number(run.slots), number(run.exhausted), number(run.backlog)]),
+    }));
+  }
+
+  function drawCpu() {
+    const l = look();
+    const x = runs.map((_, at) => runNumber(at));
+    const table = () => ({
+      head: ["Run", "Host CPU per I/O", "Fathom CPU per I/O", "In submitting calls per I/O"],
+      rows: runs.map((run, at) => [`${runNumber(at)} ${run.name}`, ...[run.cpu, run.own_cpu, run.submit].map((ns) => (ns === null ? "–" : latency(ns / 1e3)))]),
+    });
+    if (!runs.some((run) => run.cpu !== null || run.own_cpu)) return draw("cpu", [], { nothing: "CPU times were not readable on this host." }, table);
+    const bar = (name, key, color) => ({
+      type: "bar", name, x, y: runs.map((run) => (run[key] === null ? null : run[key] / 1e9)), marker: { color },
+      hovertext: runs.map((run, at) => `${runNumber(at)} ${esc(short(run.name, 60))}<br>${name}: ${latency((run[key] || 0) / 1e3)} per I/O`), hoverinfo: "text",
+    });
+    const traces = [bar("whole host", "cpu", fade(l.accent, 0.45)), bar("Fathom", "own_cpu", l.percentile[2])];
+    return draw("cpu", traces, layout(runAxis(), { title: "CPU time per I/O", tickformat: "~s", ticksuffix: "s", rangemode: "tozero" },
+      { barmode: "group", bargap: 0.25 }), table);
+  }
+
+  // ---- one run over time ------------------------------------------------------------------
+
+  const TIME_CHARTS = ["run-rate", "run-latency", "run-depth", "run-cpu"];
+
+  function timeFrame(run) {
+    const series = run.series;
+    const end = series.end.length ? series.end[series.end.length - 1] : 0;
+    const [unit, per] = end > 172800 ? ["h", 3600] : end > 10800 ? ["min", 60] : ["s", 1];
+    const x = series.start.map((start, at) => (start + series.end[at]) / 2 / per);
+    const l = look();
+    const shapes = [];
+    const annotations = [];
+    if (series.warmup_s > 0) {
+      shapes.push({ type: "rect", xref: "x", yref: "paper", x0: 0, x1: series.warmup_s / per, y0: 0, y1: 1, fillcolor: l.warm, line: { width: 0 }, layer: "below" });
+      annotations.push({ xref: "x", yref: "paper", x: 0, y: 1, xanchor: "left", yanchor: "top", showarrow: false, text: "warm-up", font: { size: 11, color: l.soft } });
+    }
+    (series.errors || []).forEach((count, at) => {
+      if (count > 0) shapes.push({ type: "line", xref: "x", yref: "paper", x0: x[at], x1: x[at], y0: 0, y1: 1, line: { color: fade(l.bad, 0.55), width: 1.5 } });
+    });
+    const axis = { title: `Time since the start of the run (${unit})`, range: [0, end / per] };
+    return { x, axis, shapes, annotations, per, unit, end: end / per };
+  }
+
+  // Hundreds of failing columns are one picture, not hundreds of lines.
+  const thin = (shapes) => (shapes.length <= 200 ? shapes : shapes.filter((_, at) => at % Math.ceil(shapes.length / 200) === 0));
+
+  const band = (x, low, high, name, color) => [
+    { type: "scatter", mode: "lines", x, y: low, line: { width: 0 }, hoverinfo: "skip", showlegend: false },
+    { type: "scatter", mode: "lines", x, y: high, line: { width: 0 }, fill: "tonexty", fillcolor: color, name, hoverinfo: "skip" },
+  ];
+  const curveOf = (x, y, name, color, template, more) => Object.assign(
+    { type: "scatter", mode: x.length < 3 ? "lines+markers" : "lines", x, y, name, line: Object.assign({ color, width: 1.8 }, more), hovertemplate: template + "<extra></extra>" });
+
+  function timeLayout(frame, y, more) {
+    return layout(frame.axis, y, Object.assign({ shapes: thin(frame.shapes), annotations: frame.annotations, hovermode: "x unified" }, more));
+  }
+
+  function drawRunRate(run, frame) {
+    const l = look();
+    const s = run.series;
+    const traces = s.rate_min ? band(frame.x, s.rate_min, s.rate_max, `slowest to fastest of ${s.group} intervals`, fade(l.accent, 0.22)) : [];
+    traces.push(curveOf(frame.x, s.rate, "achieved", l.accent, "%{y:,.5~r} I/O/s"));
+    if (run.asked !== null) {
+      traces.push(curveOf([0, frame.end], [run.asked, run.asked], "asked", l.soft, "asked %{y:,.5~r} I/O/s", { dash: "dash", width: 1.3 }));
+    }
+    if (s.errors) {
+      traces.push({
+        type: "scatter", mode: "markers", name: "failed I/Os", x: frame.x, y: s.errors.map((count) => (count > 0 ? 0 : null)), text: s.errors.map((count) => `${number(count)} failed`),
+        marker: { symbol: "triangle-up", color: l.bad, size: 9 }, hovertemplate: "%{text}<extra></extra>", cliponaxis: false,
+      });
+    }
+    return draw("run-rate", traces, timeLayout(frame, rateAxis("I/O per second")), () => ({
+      head: [`From (s)`, "To (s)", "I/O/s", "slowest interval", "fastest interval", "MB/s", "Failed"],
+      rows: s.rate.map((rate, at) => [number(s.start[at]), number(s.end[at]), number(rate), number((s.rate_min || s.rate)[at]), number((s.rate_max || s.rate)[at]),
+        number(s.bytes[at] / 1e6), number((s.errors || [])[at] || 0)]),
+    }));
+  }
+
+  function drawRunLatency(run, frame) {
+    const l = look();
+    const s = run.series;
+    const [p50, p90, p99, max, service] = ["p50", "p90", "p99", "max", "service"].map((key) => seconds(s[key]));
+    const traces = [
+      ...band(frame.x, p50, p90, "p50 to p90", fade(l.percentile[0], 0.2)),
+      ...band(frame.x, p90, p99, "p90 to p99", fade(l.percentile[2], 0.15)),
+      curveOf(frame.x, max, "max", l.max, "max %{y:.4~s}s", { width: 1 }),
+      curveOf(frame.x, p99, "p99", l.percentile[2], "p99 %{y:.4~s}s"),
+      curveOf(frame.x, p90, "p90", l.percentile[1], "p90 %{y:.4~s}s"),
+      curveOf(frame.x, p50, "p50", l.percentile[0], "p50 %{y:.4~s}s"),
+      curveOf(frame.x, service, "service, mean", l.ink, "service mean %{y:.4~s}s", { dash: "dash", width: 1.3 }),
+    ];
+    traces[1].showlegend = traces[3].showlegend = false;
+    switches("run-latency", [scaleSwitch(state.logLatency, (log) => { state.logLatency = log; drawRunLatency(run, frame); })]);
+    return draw("run-latency", traces, timeLayout(frame, latencyAxis(state.logLatency, "Response time")), () => ({
+      head: ["From (s)", "p50", "p90", "p99", "p99.9", "max", "mean", "service mean"],
+      rows: s.start.map((start, at) => [number(start), ...["p50", "p90", "p99", "p999", "max", "mean", "service"].map((key) => latency(s[key][at]))]),
+    }));
+  }
+
+  function drawRunDepth(run, frame) {
+    const l = look();
+    const s = run.series;
+    const traces = [
+      curveOf([0, frame.end], [run.slots, run.slots], "slots", l.ink, "%{y} slots", { width: 1.3, dash: "dash" }),
+      curveOf(frame.x, s.busy, "busy, mean", l.accent, "%{y:.3~r} busy"),
+    ];
+    if (s.busy_max) traces.push(curveOf(frame.x, s.busy_max, "busy, highest interval", fade(l.accent, 0.5), "at most %{y:.3~r} busy", { width: 1 }));
+    const plan = timeLayout(frame, { title: "Slots", rangemode: "tozero" });
+    if (s.backlog) {
+      traces.push(Object.assign(curveOf(frame.x, s.backlog, "waiting (right axis)", l.bad, "%{y:,} waiting"), { yaxis: "y2" }));
+      plan.yaxis2 = plan.axis({ title: "Arrivals waiting", overlaying: "y", side: "right", rangemode: "tozero", showgrid: false, tickformat: "~s" });
+    }
+    return draw("run-depth", traces, plan, () => ({
+      head: ["From (s)", "Slots busy", "highest interval", "Slots", "Arrivals waiting"],
+      rows: s.start.map((start, at) => [number(start), number(s.busy[at]), number((s.busy_max || s.busy)[at]), number(run.slots), number((s.backlog || [])[at] || 0)]),
+    }));
+  }
+
+  function drawRunCpu(run, frame) {
+    const l = look();
+    const s = run.series;
+    const traces = [];
+    if (s.cpu) traces.push(curveOf(frame.x, s.cpu, "host busy", l.accent, "host %{y:.3~r} %"));
+    if (s.cpu_max) traces.push(curveOf(frame.x, s.cpu_max, "host, highest interval", fade(l.accent, 0.5), "at most %{y:.3~r} %", { width: 1 }));
+    traces.push(curveOf(frame.x, s.own_cpu, "Fathom (% of one CPU)", l.percentile[2], "Fathom %{y:.3~r} % of one CPU"));
+    if (s.steal) traces.push(curveOf(frame.x, s.steal, "stolen", l.bad, "stolen %{y:.3~r} %"));
+    return draw("run-cpu", traces, timeLayout(frame, { title: "CPU (%)", rangemode: "tozero" }), () => ({
+      head: ["From (s)", "Host busy (%)", "highest interval (%)", "Fathom (% of one CPU)", "Stolen (%)"],
+      rows: s.start.map((start, at) => [number(start), number((s.cpu || [])[at]), number((s.cpu_max || s.cpu || [])[at]), number(s.own_cpu[at]), number((s.steal || [])[at])]),
+    }));
+  }
+
+  // Bin i joins 16 buckets of a histogram with 256 buckets per power of two: 16 bins per doubling.
+  function binStart(bin) {
+    const bucket = bin * 16;
+    if (bucket < 512) return bucket;
+    const shift = Math.floor(bucket / 256) - 1;
+    return (bucket - shift * 256) * 2 ** shift;
+  }
+
+  function bins(distribution) {
+    const total = distribution.counts.reduce((sum, count) => sum + count, 0);
+    let above = total;
+    return distribution.counts.map((count, at) => {
+      const bin = distribution.first + at;
+      const [from, to] = [binStart(bin), binStart(bin + 1)];
+      above -= count;
+      return { from: Math.max(from, 1) / 1e9, to: to / 1e9, share: (100 * count) / total, above: (100 * above) / total, count };
+    });
+  }
+
+  function drawDistribution(run) {
+    const l = look();
+    const both = [["response", run.distribution, l.accent]];
+    if (run.service_distribution.counts.length) both.push(["service", run.service_distribution, l.percentile[3]]);
+    else if (run.distribution.counts.length) both[0][0] = "response = service (closed loop)";
+    const traces = both.filter(([, one]) => one.counts.length).map(([name, one, color]) => {
+      const all = bins(one);
+      if (state.tail) {
+        const some = all.filter((bin) => bin.above > 0);
+        return curveOf(some.map((bin) => bin.to), some.map((bin) => bin.above), name, color, `${name}: %{y:.3~g} % took longer than %{x:.3~s}s`);
+      }
+      return Object.assign(curveOf(all.map((bin) => Math.sqrt(bin.from * bin.to)), all.map((bin) => bin.share), name, color, `${name}: %{y:.3~g} % around %{x:.3~s}s`, { shape: "hvh" }),
+        { fill: "tozeroy", fillcolor: fade(color, 0.18) });
+    });
+    const percentiles = PERCENTILES.map(([key, label]) => [run.response[key], label]).filter(([value]) => value);
+    const shapes = percentiles.map(([value]) => ({ type: "line", xref: "x", yref: "paper", x0: value / 1e6, x1: value / 1e6, y0: 0, y1: 1, line: { color: l.soft, width: 1, dash: "dot" } }));
+    // Labels on one height would overlap where percentiles are close together.
+    const annotations = percentiles.map(([value, label], at) => ({
+      xref: "x", yref: "paper", x: Math.log10(value / 1e6), y: 1 - at * 0.08, xanchor: "left", yanchor: "top", showarrow: false, text: label, font: { size: 11, color: l.soft },
+    }));
+    switches("run-distribution", [{
+      legend: "Show",
+      options: [{ label: "histogram", on: !state.tail, press: () => { state.tail = false; drawDistribution(run); } },
+        { label: "tail", on: state.tail, press: () => { state.tail = true; drawDistribution(run); } }],
+    }]);
+    const y = state.tail ? { title: "I/Os that took longer (%)", type: "log", tickformat: "~g" } : { title: "I/Os per step of 4 % (%)", rangemode: "tozero" };
+    return draw("run-distribution", traces, layout(latencyAxis(true, "Latency"), y, { shapes, annotations }), () => ({
+      head: ["Latency from", "to", "Response I/Os", "share (%)", "longer (%)", "Service I/Os"],
+      rows: distributionRows(run),
+    }));
+  }
+
+  function distributionRows(run) {
+    const service = new Map(bins(run.service_distribution).map((bin) => [bin.from, bin.count]));
+    return bins(run.distribution).filter((bin) => bin.count > 0 || service.get(bin.from) > 0).map((bin) => [
+      latency(bin.from * 1e6), latency(bin.to * 1e6), number(bin.count), bin.share.toPrecision(3), bin.above.toPrecision(3),
+      run.service_distribution.counts.length ? number(service.get(bin.from) || 0) : number(bin.count),
+    ]);
+  }
+
+  function drawTargets(run) {
+    const l = look();
+    const parts = run.parts.targets.map(([target, part]) => Object.assign({}, part, { name: data.targets[target] ?? `target ${target + 1}` }));
+    const table = () => ({
+      head: ["Target", "I/O/s", "MB/s", "p50", "p90", "p99", "max", "Failed"],
+      rows: parts.map((part) => [part.name, number(part.rate), number(part.bytes / 1e6), ...["p50", "p90", "p99", "max"].map((key) => latency(part.response[key])), number(part.errors)]),
+    });
+    if (!parts.length) return draw("run-targets", [], { nothing: "One target, or too many runs and targets to keep them apart here." }, table);
+    const x = parts.map((_, at) => at + 1);
+    const hover = parts.map((part) => `<b>${esc(short(part.name, 60))}</b><br>${number(part.rate)} I/O/s<br>p50 ${latency(part.response.p50)}, p99 ${latency(part.response.p99)}, max ${latency(part.response.max)}`);
+    const span = { x: [], y: [] };
+    parts.forEach((part, at) => {
+      if (part.response.p50 === null) return;
+      span.x.push(x[at], x[at], null);
+      span.y.push(part.response.p50 / 1e6, part.response.p99 / 1e6, null);
+    });
+    const dots = (key, name, color, size, symbol) => ({
+      type: "scatter", mode: "markers", name, x, y: parts.map((part) => (part.response[key] === null ? null : part.response[key] / 1e6)), yaxis: "y2",
+      marker: { color, size, symbol }, hovertext: hover, hoverinfo: "text",
+    });
+    const traces = [
+      { type: "bar", name: "rate", x, y: parts.map((part) => part.rate), marker: { color: fade(l.accent, 0.6) }, hovertext: hover, hoverinfo: "text", showlegend: false },
+      { type: "scatter", mode: "lines", x: span.x, y: span.y, yaxis: "y2", line: { color: l.max, width: 2 }, hoverinfo: "skip", showlegend: false },
+      dots("p50", "p50", l.percentile[0], 7, "circle"), dots("p99", "p99", l.percentile[2], 7, "circle"), dots("max", "max", l.max, 6, "line-ew-open"),
+    ];
+    const few = parts.length <= 12;
+    const axis = few
+      ? { tickvals: x, ticktext: parts.map((part) => esc(short(part.name, 14))), tickangle: parts.length > 5 ? -35 : 0, title: "Target" }
+      : { title: "Target (number)", tickformat: "d" };
+    const plan = layout(axis, Object.assign(rateAxis("I/O per second"), { domain: [0, 0.36], nticks: 4 }));
+    plan.yaxis2 = plan.axis(Object.assign(latencyAxis(true, "Response time"), { domain: [0.46, 1] }));
+    return draw("run-targets", traces, plan, table);
+  }
+
+  function fillParts(run) {
+    const rows = [...run.parts.operations.map((part) => ["operation", part]), ...run.parts.streams.map((part) => ["stream", part])];
+    const figure = { tableOf: null };
+    figure.tableOf = () => ({
+      head: ["Part", "Kind", "I/O/s", "MB/s", "mean", "p50", "p90", "p99", "p99.9", "max", "Failed"],
+      rows: rows.map(([kind, part]) => [part.name, kind, number(part.rate), number(part.bytes / 1e6),
+        ...["mean", "p50", "p90", "p99", "p999", "max"].map((key) => latency(part.response[key])), number(part.errors)]),
+    });
+    figure.querySelector = () => byId("run-parts");
+    fillTable(figure);
+  }
+
+  // ---- choosing a run ---------------------------------------------------------------------
+
+  let linking = false;
+  function link(plots) {
+    plots.forEach((plot) => {
+      if (!plot || !plot.on || plot.linked) return;
+      plot.linked = true;
+      plot.on("plotly_relayout", (change) => {
+        if (linking) return;
+        const range = change["xaxis.range[0]"] !== undefined ? [change["xaxis.range[0]"], change["xaxis.range[1]"]] : change["xaxis.range"];
+        if (!range && !change["xaxis.autorange"]) return;
+        linking = true;
+        const others = TIME_CHARTS.map((name) => byId(`chart-${name}`).querySelector(".plot")).filter((other) => other !== plot && other.data);
+        Promise.all(others.map((other) => Plotly.relayout(other, range ? { "xaxis.range": range } : { "xaxis.autorange": true })))
+          .finally(() => { linking = false; });
+      });
+    });
+  }
+
+  function drawRun() {
+    const run = runs[state.run];
+    const frame = timeFrame(run);
+    const resolution = run.series.group > 1 ? ` A point of the series stands for ${run.series.group} intervals.` : "";
+    byId("run-words").textContent = [
+      `${run.load}${run.asked === null ? "" : `, ${number(run.asked)} I/O/s asked`}: ${number(run.rate)} I/O/s, ${number(run.bytes / 1e6)} MB/s,`,
+      `response p50 ${latency(run.response.p50)}, p99 ${latency(run.response.p99)}, max ${latency(run.response.max)};`,
+      `${number(run.operations)} I/Os in ${number(run.length_s)} s over ${number(run.intervals)} measured intervals.`,
+      run.doubts.map((doubt) => `${doubt.word}: ${doubt.text}.`).join(" ") + resolution,
+    ].join(" ");
+    document.querySelectorAll("#table-runs tr[data-run]").forEach((row) => row.classList.toggle("chosen", Number(row.dataset.run) === state.run));
+    byId("run-select").value = String(state.run);
+    byId("run-previous").disabled = state.run === 0;
+    byId("run-next").disabled = state.run === runs.length - 1;
+    fillParts(run);
+    const time = run.series.start.length
+      ? [drawRunRate, drawRunLatency, drawRunDepth, drawRunCpu].map((one) => one(run, frame))
+      : TIME_CHARTS.map((name) => draw(name, [], { nothing: "No interval of this run was recorded." }, () => ({ head: [], rows: [] })));
+    return Promise.all([Promise.all(time).then(link), drawDistribution(run), drawTargets(run)]);
+  }
+
+  function choose(run) {
+    state.run = Math.max(0, Math.min(runs.length - 1, run));
+    drawRun();
+  }
+
+  function setUpChooser() {
+    const select = byId("run-select");
+    select.append(...runs.map((run, at) => new Option(`${runNumber(at)} · ${short(run.name, 60)} · ${run.measures ? run.load : "prepares targets"} · ${number(run.rate)} I/O/s`, at)));
+    select.onchange = () => choose(Number(select.value));
+    byId("run-previous").onclick = () => choose(state.run - 1);
+    byId("run-next").onclick = () => choose(state.run + 1);
+    document.querySelectorAll("#table-runs a[data-run]").forEach((anchor) => {
+      anchor.onclick = () => choose(Number(anchor.dataset.run));
+    });
+    const fastest = runs.reduce((best, run, at) => (run.measures && run.rate > (runs[best].measures ? runs[best].rate : -1) ? at : best), 0);
+    state.run = fastest;
+  }
+
+  function drawAll() {
+    return runs.length ? Promise.all([drawCurve(), drawSweep(), drawDepth(), drawCpu(), drawRun()]) : Promise.resolve();
+  }
+
+  if (runs.length) setUpChooser();
+  drawAll().then(() => { document.documentElement.dataset.ready = "true"; });
+  dark.addEventListener("change", drawAll);
+  // Paper is white whatever the screen shows.
+  addEventListener("beforeprint", () => { state.printing = true; drawAll(); });
+  addEventListener("afterprint", () => { state.printing = false; drawAll(); });
+})();

@@ -1,0 +1,52 @@
+//! Writes the page of a large result that never was and prints its size: 64 targets, an hour in
+//! intervals of a second.
+//!
+//! ```text
+//! cargo run --release -p report --example big_report -- big.html          one run of an hour
+//! cargo run --release -p report --example big_report -- sweep.html sweep  16 runs of some minutes
+//! ```
+#[path = "../tests/synthetic/mod.rs"]
+mod synthetic;
+
+use report::html::Page;
+use std::fs::File;
+use std::io::{self, BufWriter, Write};
+use std::time::Instant;
+use synthetic::Synthetic;
+
+fn main() -> io::Result<()> {
+    let mut arguments = std::env::args().skip(1);
+    let path = arguments.next().unwrap_or_else(|| "big_report.html".into());
+    let shape = arguments.next().unwrap_or_else(|| "hour".into());
+    let mut execution = match shape.as_str() {
+        "hour" => Synthetic::new(64, 60, "sd"),
+        "sweep" => Synthetic::new(8, 400, "sd"),
+        "hostile" => Synthetic::new(3, 400, synthetic::HOSTILE),
+        other => panic!("unknown shape {other}: hour, sweep or hostile"),
+    };
+    if shape == "hour" {
+        let load = plan::Load::Rate {
+            per_second: 300_000.0,
+        };
+        execution.push("hour", load, Some(300_000.0), 300_000.0, 2_048, 3_600);
+    } else {
+        execution.curve(128, 120, 0);
+        execution.sweep(60);
+        execution.runs[3].errors = 2;
+    }
+    let started = Instant::now();
+    let mut page = Page::default();
+    execution.events(|event| page.on_event(&event));
+    let folded = started.elapsed();
+    let mut file = BufWriter::new(File::create(&path)?);
+    page.write(&mut file)?;
+    file.flush()?;
+    let bytes = std::fs::metadata(&path)?.len();
+    println!(
+        "{path}: {:.2} MB; making up and folding {:.1} s, writing {:.2} s",
+        bytes as f64 / 1e6,
+        folded.as_secs_f64(),
+        (started.elapsed() - folded).as_secs_f64()
+    );
+    Ok(())
+}

@@ -1,0 +1,245 @@
+//! `report.html`: the whole result on one page, in one file, that fetches nothing: headline,
+//! latency curve, thread sweep, every run over time, distributions, conditions and plan. A fold
+//! over the events; knows neither engine nor result file.
+//!
+//! Memory is bounded by the number of runs and targets, not by their length: see [`columns`] for
+//! the series, and the `MAX_` constants for the rest.
+mod columns;
+mod curves;
+mod headline;
+mod record;
+mod script;
+mod tables;
+mod text;
+
+use columns::Columns;
+use curves::Curves;
+use measure::{
+    Event, ExecutionFinished, ExecutionStarted, IoFailure, Remark, RunFinished, RunFold, RunTotals,
+};
+use plan::{Operation, TargetId};
+use record::RunRecord;
+use serde::Serialize;
+use std::collections::BTreeMap;
+use std::io::{self, Write};
+use text::{Escaped, json_for_script};
+
+/// Columns of one time series.
+const MAX_COLUMNS: usize = 2_000;
+
+/// Columns of all runs together, some 100 bytes each: what keeps the page of a long sweep small.
+const MAX_COLUMNS_OF_PAGE: usize = 60_000;
+
+/// Below this a series shows nothing any more.
+const MIN_COLUMNS: usize = 24;
+
+/// Rows per target of all runs together.
+const MAX_TARGET_ROWS: usize = 12_000;
+
+/// Remarks and kinds of failures that are kept in full; the others are counted.
+const MAX_REMARKS: usize = 500;
+const MAX_FAILURES: usize = 300;
+
+/// Folds events into the page.
+///
+/// ```
+/// let mut page = report::html::Page::default();
+/// let mut html = Vec::new();
+/// page.write(&mut html).unwrap();
+/// assert!(html.starts_with(b"<!DOCTYPE html>"));
+/// ```
+#[derive(Debug, Default)]
+pub struct Page {
+    execution: Option<ExecutionStarted>,
+    finished: Option<ExecutionFinished>,
+    fold: RunFold,
+    /// The series of the run that is going.
+    columns: Option<Columns>,
+    runs: Vec<RunRecord>,
+    /// Names by the number that events give a run.
+    run_names: BTreeMap<u32, String>,
+    curves: Curves,
+    target_rows: usize,
+    remarks: Vec<Remark>,
+    remarks_left_out: u64,
+    failures: BTreeMap<FailureKey, Failures>,
+    failures_left_out: u64,
+}
+
+/// Failures that differ in nothing but place and time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct FailureKey {
+    run: u32,
+    target: TargetId,
+    operation: Operation,
+    errno: i32,
+}
+
+#[derive(Debug)]
+struct Failures {
+    count: u64,
+    first: IoFailure,
+}
+
+/// What the drawing script gets.
+#[derive(Serialize)]
+struct PageData<'a> {
+    runs: &'a [RunRecord],
+    curves: &'a [curves::Curve],
+    sweeps: &'a [curves::Sweep],
+    targets: Vec<&'a str>,
+}
+
+impl Page {
+    /// Takes the next event of an execution.
+    pub fn on_event(&mut self, event: &Event) {
+        match event {
+            Event::ExecutionStarted(started) => {
+                self.execution = Some(ExecutionStarted {
+                    // The page shows the texts that were read; the plan stays in the result file.
+                    plan_json: String::new(),
+                    ..started.clone()
+                });
+            }
+            Event::RunStarted(started) => {
+                self.end_run(None);
+                self.fold.fold(event);
+                self.run_names.insert(started.run, started.name.clone());
+                let share = MAX_COLUMNS_OF_PAGE / started.runs.max(1) as usize;
+                self.columns = Some(Columns::new(share.clamp(MIN_COLUMNS, MAX_COLUMNS)));
+            }
+            Event::Interval(interval) => {
+                self.fold.fold(event);
+                if let Some(columns) = &mut self.columns {
+                    columns.add(interval);
+                }
+            }
+            Event::RunFinished(finished) => self.end_run(Some(finished)),
+            Event::IoFailure(failure) => self.add_failure(failure),
+            Event::Remark(remark) if self.remarks.len() < MAX_REMARKS => {
+                self.remarks.push(remark.clone());
+            }
+            Event::Remark(_) => self.remarks_left_out += 1,
+            Event::ExecutionFinished(finished) => self.finished = Some(finished.clone()),
+        }
+    }
+
+    /// Writes the page as it stands. A run whose end has not been seen is shown as unfinished.
+    pub fn write(&mut self, out: &mut dyn Write) -> io::Result<()> {
+        self.end_run(None);
+        let data = PageData {
+            runs: &self.runs,
+            curves: &self.curves.curves(),
+            sweeps: &self.curves.sweeps(),
+            targets: self.targets().iter().map(|one| one.name.as_str()).collect(),
+        };
+        let json = json_for_script(&data).map_err(io::Error::other)?;
+        self.write_head(out)?;
+        out.write_all(b"<body>\n<main>\n")?;
+        headline::write(self, &data, out)?;
+        self.write_charts(&data, out)?;
+        tables::write(self, out)?;
+        out.write_all(b"</main>\n<script type=\"application/json\" id=\"data\">")?;
+        out.write_all(json.as_bytes())?;
+        out.write_all(b"</script>\n<script>")?;
+        out.write_all(script::plotly().as_bytes())?;
+        out.write_all(b"</script>\n<script>")?;
+        out.write_all(script::DRAW.as_bytes())?;
+        out.write_all(b"</script>\n</body>\n</html>\n")
+    }
+
+    fn end_run(&mut self, finished: Option<&RunFinished>) {
+        let Some(columns) = self.columns.take() else {
+            return;
+        };
+        let Some(totals) = self.fold.totals(finished.cloned()) else {
+            return;
+        };
+        self.add_run(&totals, &columns);
+    }
+
+    fn add_run(&mut self, totals: &RunTotals, columns: &Columns) {
+        let judged = self.curves.add(totals);
+        let mut record = RunRecord::new(totals, judged, columns.series());
+        self.target_rows += record.parts.targets.len();
+        if self.target_rows > MAX_TARGET_ROWS {
+            record.parts.targets.clear();
+        }
+        self.runs.push(record);
+    }
+
+    fn add_failure(&mut self, failure: &IoFailure) {
+        let key = FailureKey {
+            run: failure.run,
+            target: failure.target,
+            operation: failure.operation,
+            errno: failure.errno,
+        };
+        let is_full = self.failures.len() >= MAX_FAILURES;
+        match self.failures.get_mut(&key) {
+            Some(failures) => failures.count += 1,
+            None if is_full => self.failures_left_out += 1,
+            None => {
+                let first = failure.clone();
+                self.failures.insert(key, Failures { count: 1, first });
+            }
+        }
+    }
+
+    fn targets(&self) -> &[measure::ExecutionTarget] {
+        self.execution.as_ref().map_or(&[], |one| &one.targets)
+    }
+
+    fn utc_offset_s(&self) -> i32 {
+        self.execution.as_ref().map_or(0, |one| one.utc_offset_s)
+    }
+
+    /// What the page is called: the first text that was read, or the command.
+    fn title(&self) -> String {
+        let input = self
+            .execution
+            .as_ref()
+            .and_then(|one| one.inputs.first())
+            .map(|(name, _)| name.rsplit('/').next().unwrap_or(name).to_owned());
+        input.unwrap_or_else(|| "Storage measurement".into())
+    }
+
+    fn write_head(&self, out: &mut dyn Write) -> io::Result<()> {
+        // The policy is a second lock on the promise that nothing is fetched.
+        write!(
+            out,
+            concat!(
+                "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n",
+                "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; ",
+                "script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data: blob:; ",
+                "base-uri 'none'; form-action 'none'\">\n",
+                "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n",
+                "<meta name=\"color-scheme\" content=\"light dark\">\n",
+                "<link rel=\"icon\" href=\"data:,\">\n",
+                "<title>{title} – Fathom</title>\n<style>{style}</style>\n</head>\n"
+            ),
+            title = Escaped(self.title()),
+            style = script::STYLE,
+        )
+    }
+
+    fn write_charts(&self, data: &PageData<'_>, out: &mut dyn Write) -> io::Result<()> {
+        if !data.curves.is_empty() {
+            out.write_all(CURVE_SECTION.as_bytes())?;
+        }
+        if !data.sweeps.is_empty() {
+            out.write_all(SWEEP_SECTION.as_bytes())?;
+        }
+        if !data.runs.is_empty() {
+            out.write_all(RUNS_SECTION.as_bytes())?;
+            tables::write_runs(self, out)?;
+            out.write_all(RUN_SECTION.as_bytes())?;
+        }
+        Ok(())
+    }
+}
+
+const CURVE_SECTION: &str = include_str!("../assets/curve.html");
+const SWEEP_SECTION: &str = include_str!("../assets/sweep.html");
+const RUNS_SECTION: &str = include_str!("../assets/runs.html");
+const RUN_SECTION: &str = include_str!("../assets/run.html");

@@ -1,0 +1,374 @@
+//! The top of the page: what was tested and on what, the main figures, and in words whatever
+//! makes them doubtful.
+use super::record::RunRecord;
+use super::text::{Escaped, counted, latency, megabytes, moment, rate, size, span};
+use super::{Page, PageData};
+use measure::{ExecutionStarted, FinishReason};
+use plan::Severity;
+use std::io::{self, Write};
+
+/// Runs that are named under one reason; further ones are counted.
+const NAMED_RUNS: usize = 4;
+
+/// A sign in words, with its weight.
+struct Sign {
+    class: &'static str,
+    word: String,
+    text: String,
+}
+
+pub(super) fn write(page: &Page, data: &PageData<'_>, out: &mut dyn Write) -> io::Result<()> {
+    writeln!(
+        out,
+        "<header>\n<p class=\"brand\">Fathom report</p>\n<h1>{}</h1>",
+        Escaped(page.title())
+    )?;
+    writeln!(out, "<p class=\"lead\">{}</p>", Escaped(subject(page)))?;
+    write_labels(page, out)?;
+    write_cards(page, data, out)?;
+    write_signs(page, out)?;
+    writeln!(out, "</header>")
+}
+
+fn subject(page: &Page) -> String {
+    let Some(execution) = &page.execution else {
+        return "The result holds no start of an execution: what ran and where is not known."
+            .into();
+    };
+    let runs = page.runs.iter().filter(|run| run.measures).count() as u64;
+    let total_ns: u64 = page
+        .runs
+        .iter()
+        .filter(|run| run.measures)
+        .map(|run| (run.length_s.0 * 1e9) as u64)
+        .sum();
+    format!(
+        "{} on {}: {}, {} measured, with {}, started {} {}.",
+        targets_words(execution),
+        or_unknown(&execution.host.name, "an unnamed host"),
+        counted(runs, "run"),
+        span(total_ns),
+        or_unknown(&execution.backend, "an unnamed backend"),
+        moment(execution.unix_ns, execution.utc_offset_s),
+        execution.time_zone,
+    )
+}
+
+fn targets_words(execution: &ExecutionStarted) -> String {
+    let targets = &execution.targets;
+    let mut kinds: Vec<&str> = targets
+        .iter()
+        .map(|one| one.identity.kind.as_str())
+        .collect();
+    kinds.sort_unstable();
+    kinds.dedup();
+    let kind = match kinds.as_slice() {
+        [kind] if !kind.is_empty() && *kind != "missing" => kind,
+        _ => "target",
+    };
+    let bytes: u64 = targets.iter().map(|target| target.bytes).sum();
+    let mut models: Vec<&str> = targets
+        .iter()
+        .map(|target| target.identity.model.trim())
+        .filter(|model| !model.is_empty())
+        .collect();
+    models.sort_unstable();
+    models.dedup();
+    let models = match models.as_slice() {
+        [] => String::new(),
+        [model] => format!(", {model}"),
+        many => format!(", {} models", many.len()),
+    };
+    let count = counted(targets.len() as u64, kind);
+    format!("{count} ({} in all{models})", size(bytes))
+}
+
+fn or_unknown<'a>(text: &'a str, otherwise: &'a str) -> &'a str {
+    if text.is_empty() { otherwise } else { text }
+}
+
+fn write_labels(page: &Page, out: &mut dyn Write) -> io::Result<()> {
+    let labels = page.execution.as_ref().map_or(&[][..], |one| &one.labels);
+    if labels.is_empty() {
+        return Ok(());
+    }
+    write!(out, "<p class=\"labels\">")?;
+    for label in labels {
+        write!(
+            out,
+            "<span class=\"label\"><b>{}</b> {}</span> ",
+            Escaped(&label.key),
+            Escaped(&label.value)
+        )?;
+    }
+    writeln!(out, "</p>")
+}
+
+fn write_cards(page: &Page, data: &PageData<'_>, out: &mut dyn Write) -> io::Result<()> {
+    let measured: Vec<&RunRecord> = page
+        .runs
+        .iter()
+        .filter(|run| run.measures && run.operations > 0)
+        .collect();
+    let by = |of: fn(&RunRecord) -> f64| {
+        measured
+            .iter()
+            .copied()
+            .max_by(|one, other| of(one).total_cmp(&of(other)))
+    };
+    let (Some(fastest), Some(widest), Some(quickest)) = (
+        by(|run| run.rate),
+        by(|run| run.bytes),
+        by(|run| -run.response.p50.0),
+    ) else {
+        return Ok(());
+    };
+    writeln!(out, "<div class=\"cards\">")?;
+    let depth = format!(
+        "{}, p99 {}, {:.1} of {} slots busy",
+        fastest.name,
+        latency(fastest.response.p99.0 * 1e3),
+        fastest.busy.0,
+        fastest.slots
+    );
+    card(
+        out,
+        "Highest rate",
+        &rate(fastest.rate),
+        "I/O per second",
+        &depth,
+    )?;
+    if widest.bytes > 0.0 {
+        card(
+            out,
+            "Highest throughput",
+            &megabytes(widest.bytes),
+            "MB/s",
+            &widest.name,
+        )?;
+    }
+    let quick = format!(
+        "{} at {} I/O per second, p99 {}",
+        quickest.name,
+        rate(quickest.rate),
+        latency(quickest.response.p99.0 * 1e3)
+    );
+    let (value, unit) = value_and_unit(&latency(quickest.response.p50.0 * 1e3));
+    card(out, "Lowest median response", &value, &unit, &quick)?;
+    for curve in data.curves.iter().take(1) {
+        if let Some(knee) = curve.knee.and_then(|knee| page.runs.get(knee)) {
+            let at = format!("{}, p99 {}", knee.name, latency(knee.response.p99.0 * 1e3));
+            card(
+                out,
+                "Knee of the curve",
+                &rate(knee.rate),
+                "I/O per second",
+                &at,
+            )?;
+        }
+    }
+    if let Some(cpu) = fastest.cpu {
+        let (value, unit) = value_and_unit(&latency(cpu.0));
+        let own = fastest.own_cpu.map_or(0.0, |own| own.0);
+        let own = format!(
+            "of the host at the highest rate; Fathom itself {}",
+            latency(own)
+        );
+        card(out, "CPU per I/O", &value, &unit, &own)?;
+    }
+    writeln!(out, "</div>")
+}
+
+fn value_and_unit(text: &str) -> (String, String) {
+    let (value, unit) = text.split_once(' ').unwrap_or((text, ""));
+    (value.into(), unit.into())
+}
+
+fn card(out: &mut dyn Write, title: &str, value: &str, unit: &str, note: &str) -> io::Result<()> {
+    writeln!(
+        out,
+        "<div class=\"card\"><h2>{title}</h2><p class=\"value\">{value} <span>{unit}</span></p><p>{}</p></div>",
+        Escaped(note)
+    )
+}
+
+fn write_signs(page: &Page, out: &mut dyn Write) -> io::Result<()> {
+    let mut signs = execution_signs(page);
+    signs.extend(run_signs(page));
+    if signs.is_empty() {
+        signs.push(Sign {
+            class: "calm",
+            word: "No warning sign recorded".into(),
+            text: "no missed rate, exhausted slots, failed or short I/O, response above service, \
+                   stolen or throttled CPU"
+                .into(),
+        });
+    }
+    signs.extend(limits_of_evidence(page));
+    writeln!(
+        out,
+        "<section class=\"signs\" aria-label=\"Can these figures be believed\"><h2>Can these figures be believed?</h2><ul>"
+    )?;
+    for sign in signs {
+        writeln!(
+            out,
+            "<li class=\"{}\"><b>{}</b>: {}</li>",
+            sign.class,
+            Escaped(sign.word),
+            Escaped(sign.text)
+        )?;
+    }
+    writeln!(out, "</ul></section>")
+}
+
+fn execution_signs(page: &Page) -> Vec<Sign> {
+    let mut signs = Vec::new();
+    let mut sign = |class, word: &str, text: String| {
+        signs.push(Sign {
+            class,
+            word: word.into(),
+            text,
+        });
+    };
+    match page.finished.as_ref().map(|finished| &finished.reason) {
+        None => sign(
+            "bad",
+            "Unfinished result",
+            "the end of the execution was not recorded; what follows covers what was written until then".into(),
+        ),
+        Some(FinishReason::Failed { message }) => sign("bad", "Execution failed", message.clone()),
+        Some(FinishReason::StoppedByUser) => {
+            sign("warn", "Stopped", "the user stopped the execution".into());
+        }
+        Some(FinishReason::TooManyErrors) => {
+            sign("bad", "Too many errors", "the execution ended early".into());
+        }
+        Some(FinishReason::Complete | FinishReason::ReachedTotal | FinishReason::SearchEnded { .. }) => {}
+    }
+    let failed: u64 =
+        page.failures.values().map(|one| one.count).sum::<u64>() + page.failures_left_out;
+    if failed > 0 {
+        let first = page.failures.values().min_by_key(|one| one.first.unix_ns);
+        let first = first.map_or(String::new(), |one| {
+            format!(", the first: {}", one.first.message)
+        });
+        sign(
+            "bad",
+            "Failed I/Os",
+            format!("{} recorded{first}", counted(failed, "failure")),
+        );
+    }
+    let loud = |severity| {
+        page.remarks
+            .iter()
+            .filter(move |one| one.severity == severity)
+            .count() as u64
+    };
+    for (severity, class, word) in [
+        (Severity::Error, "bad", "error"),
+        (Severity::Warning, "warn", "warning"),
+    ] {
+        let count = loud(severity);
+        if count > 0 {
+            let text = format!("{}, listed below", counted(count, word));
+            sign(class, "Remarks", text);
+        }
+    }
+    signs
+}
+
+/// One sign per reason, naming the runs that have it.
+fn run_signs(page: &Page) -> Vec<Sign> {
+    let mut words: Vec<(&'static str, Vec<(&RunRecord, &str)>)> = Vec::new();
+    for run in &page.runs {
+        for doubt in &run.doubts {
+            match words.iter_mut().find(|(word, _)| *word == doubt.word) {
+                Some((_, runs)) => runs.push((run, &doubt.text)),
+                None => words.push((doubt.word, vec![(run, &doubt.text)])),
+            }
+        }
+    }
+    let sign = |(word, runs): (&'static str, Vec<(&RunRecord, &str)>)| {
+        let named: Vec<String> = runs
+            .iter()
+            .take(NAMED_RUNS)
+            .map(|(run, text)| format!("{}: {text}", run.name))
+            .collect();
+        let more = match runs.len() {
+            count if count > NAMED_RUNS => {
+                format!("; and {} more", counted((count - NAMED_RUNS) as u64, "run"))
+            }
+            _ => String::new(),
+        };
+        let mut word = word.to_owned();
+        if let Some(first) = word.get_mut(..1) {
+            first.make_ascii_uppercase();
+        }
+        Sign {
+            class: if matches!(word.as_str(), "Errors" | "Failed" | "Outstanding") {
+                "bad"
+            } else {
+                "warn"
+            },
+            word,
+            text: named.join("; ") + &more,
+        }
+    };
+    words.into_iter().map(sign).collect()
+}
+
+/// What was not looked at, so that silence is not read as praise.
+fn limits_of_evidence(page: &Page) -> Vec<Sign> {
+    let mut signs = Vec::new();
+    let mut sign = |word: &str, text: String| {
+        signs.push(Sign {
+            class: "note",
+            word: word.into(),
+            text,
+        });
+    };
+    let measured: Vec<&RunRecord> = page.runs.iter().filter(|run| run.measures).collect();
+    let closed = measured.iter().filter(|run| !run.open).count() as u64;
+    if closed > 0 {
+        sign(
+            "Closed loop",
+            format!(
+                "{} sent the next I/O only after an answer, so their latency is slots ÷ rate and hides waiting before the I/O",
+                counted(closed, "run")
+            ),
+        );
+    }
+    if !measured.is_empty() && measured.iter().all(|run| run.cpu.is_none()) {
+        sign(
+            "CPU not known",
+            "the host did not tell its CPU times, so steal could not be checked".into(),
+        );
+    }
+    let memory = page
+        .targets()
+        .iter()
+        .filter(|one| one.identity.ram_backed)
+        .count() as u64;
+    if memory > 0 {
+        sign(
+            "Memory, not storage",
+            format!("{} never left memory", counted(memory, "target")),
+        );
+    }
+    let few: Vec<&&RunRecord> = measured
+        .iter()
+        .filter(|run| run.response.count > 0 && run.response.count < 10_000)
+        .collect();
+    if let Some(run) = few.iter().min_by_key(|run| run.response.count) {
+        sign(
+            "Few samples",
+            format!(
+                "p99.9 wants some 10 000 I/Os; {} had fewer, {} only {}",
+                counted(few.len() as u64, "run"),
+                run.name,
+                run.response.count
+            ),
+        );
+    }
+    signs
+}

@@ -1,0 +1,405 @@
+//! What the page keeps of a run once it is over: its figures, its series and what makes them
+//! doubtful. Everything comes from [`RunTotals`]; nothing is measured here.
+use super::columns::{Distribution, TimeSeries};
+use super::text::{Short, counted, latency, percent, rate, span};
+use measure::{Figure, FinishReason, LatencyFigures, RunTotals};
+use plan::{Label, Load, Operation, RunKind};
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// A response p99 this far above the service p99 means that I/Os waited before they were sent.
+const RESPONSE_GAP: f64 = 1.1;
+
+/// Steal and throttling below this share of the time are noise of the counters.
+const STOLEN_SHARE: f64 = 0.005;
+
+/// Percentiles in microseconds.
+#[derive(Clone, Debug, Default, Serialize)]
+pub(super) struct Percentiles {
+    pub mean: Short,
+    pub p50: Short,
+    pub p90: Short,
+    pub p99: Short,
+    pub p999: Short,
+    pub max: Short,
+    #[serde(skip)]
+    pub count: u64,
+}
+
+/// The figures of an operation, a stream or a target within a run.
+#[derive(Clone, Debug, Default, Serialize)]
+pub(super) struct Part {
+    pub name: String,
+    pub rate: Short,
+    pub bytes: Short,
+    pub errors: u64,
+    pub response: Percentiles,
+}
+
+/// The same run split three ways. A way with only one part says nothing and is left empty, but
+/// for operations.
+#[derive(Clone, Debug, Default, Serialize)]
+pub(super) struct Parts {
+    pub operations: Vec<Part>,
+    pub streams: Vec<Part>,
+    /// Targets by number; their names are kept once for the whole page.
+    pub targets: Vec<(u32, Part)>,
+}
+
+/// One run. Rates per second, latencies in microseconds, CPU per operation in nanoseconds.
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct RunRecord {
+    pub name: String,
+    pub measures: bool,
+    pub load: String,
+    pub labels: Vec<(String, String)>,
+    pub asked: Option<f64>,
+    pub rate: f64,
+    pub bytes: f64,
+    pub operations: u64,
+    pub errors: u64,
+    pub open: bool,
+    pub length_s: Short,
+    pub intervals: u32,
+    pub response: Percentiles,
+    pub service: Percentiles,
+    pub lateness_p99: Option<Short>,
+    pub slots: u32,
+    pub busy: Short,
+    pub exhausted: Short,
+    pub backlog: u64,
+    pub cpu: Option<Short>,
+    pub own_cpu: Option<Short>,
+    pub submit: Option<Short>,
+    /// Completions fell short of the arrivals of the schedule.
+    pub missed: bool,
+    /// A pool had no free slot while arrivals waited.
+    pub is_exhausted: bool,
+    /// What makes the figures doubtful, in words; the first words are short enough for a table.
+    pub doubts: Vec<Doubt>,
+    pub parts: Parts,
+    pub series: TimeSeries,
+    pub distribution: Distribution,
+    /// Empty in a closed loop, where service is response.
+    pub service_distribution: Distribution,
+    #[serde(skip)]
+    pub devices: Vec<DeviceRow>,
+}
+
+/// A reason to look twice at a run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub(super) struct Doubt {
+    pub word: &'static str,
+    pub text: String,
+}
+
+/// What a block device did during a run, beside what was asked of the run.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct DeviceRow {
+    pub device: String,
+    pub read_rate: f64,
+    pub read_bytes: f64,
+    pub write_rate: f64,
+    pub written_bytes: f64,
+    pub busy_share: f64,
+    pub depth: f64,
+}
+
+/// Judgements that the analysis makes of a run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Judged {
+    pub missed: bool,
+    pub exhausted: bool,
+}
+
+impl Percentiles {
+    fn of(figures: &LatencyFigures) -> Self {
+        let count = figures.histogram.count();
+        if count == 0 {
+            let none = Short(f64::NAN);
+            return Self {
+                mean: none,
+                p50: none,
+                p90: none,
+                p99: none,
+                p999: none,
+                max: none,
+                count,
+            };
+        }
+        let at = |percentile: f64| Short(figures.percentile_ns(percentile) as f64 / 1e3);
+        Self {
+            mean: Short(figures.mean_ns() / 1e3),
+            p50: at(50.0),
+            p90: at(90.0),
+            p99: at(99.0),
+            p999: at(99.9),
+            max: Short(figures.max_ns as f64 / 1e3),
+            count,
+        }
+    }
+}
+
+impl RunRecord {
+    /// From the totals of a run; `unfinished` when its end was never recorded.
+    pub fn new(totals: &RunTotals, judged: Judged, series: TimeSeries) -> Self {
+        let started = &totals.started;
+        let response = totals.response(None);
+        let service = totals.service(None);
+        let lateness = totals.lateness();
+        let operations = totals.operations();
+        let per_operation =
+            |ns: u64| (operations > 0).then(|| Short(ns as f64 / operations as f64));
+        let mut record = Self {
+            name: started.name.clone(),
+            measures: started.kind == RunKind::Measure,
+            load: load_words(&started.load),
+            labels: pairs(&started.labels),
+            asked: started.asked_rate,
+            rate: totals.rate(),
+            bytes: totals.bytes_per_second(),
+            operations,
+            errors: totals.errors(),
+            open: started.is_open_loop,
+            length_s: Short(totals.length_ns as f64 / 1e9),
+            intervals: totals.intervals,
+            response: Percentiles::of(&response),
+            service: Percentiles::of(&service),
+            lateness_p99: (lateness.histogram.count() > 0)
+                .then(|| Short(lateness.percentile_ns(99.0) as f64 / 1e3)),
+            slots: totals.slots(),
+            busy: Short(totals.slots_busy()),
+            exhausted: Short(totals.exhausted_share() * 100.0),
+            backlog: totals.streams.iter().map(|stream| stream.backlog).sum(),
+            cpu: totals.host_cpu_ns_per_operation().map(Short),
+            own_cpu: totals.fathom_cpu_ns_per_operation().map(Short),
+            submit: per_operation(totals.workers.submit_ns),
+            missed: judged.missed,
+            is_exhausted: judged.exhausted,
+            doubts: Vec::new(),
+            parts: parts(totals),
+            series,
+            distribution: Distribution::from(&response.histogram),
+            service_distribution: if started.is_open_loop {
+                Distribution::from(&service.histogram)
+            } else {
+                Distribution::default()
+            },
+            devices: device_rows(totals),
+        };
+        record.doubts = doubts(totals, &record);
+        record
+    }
+}
+
+fn doubts(totals: &RunTotals, record: &RunRecord) -> Vec<Doubt> {
+    let mut doubts = ending(totals);
+    let mut doubt = |word: &'static str, text: String| doubts.push(Doubt { word, text });
+    if totals.intervals == 0 {
+        doubt("no measured interval", "it has no figures".into());
+    }
+    if record.errors > 0 {
+        let share = record.errors as f64 / (record.errors + record.operations) as f64;
+        let count = counted(record.errors, "I/O");
+        doubt("errors", format!("{count} failed ({})", percent(share)));
+    }
+    let short: u64 = totals.figures.iter().map(|f| f.short_transfers).sum();
+    if short > 0 {
+        let count = counted(short, "I/O");
+        doubt(
+            "short transfers",
+            format!("{count} moved fewer bytes than asked"),
+        );
+    }
+    if let (true, Some(asked)) = (record.missed, record.asked) {
+        doubt("rate missed", missed_words(asked, record));
+    } else if record.missed {
+        doubt(
+            "rate missed",
+            "completions fell behind the schedule of arrivals".into(),
+        );
+    }
+    if record.is_exhausted {
+        let share = percent(record.exhausted.0 / 100.0);
+        doubt(
+            "slots exhausted",
+            format!(
+                "no slot was free for {share} of the time: the depth of {} limited the rate, not the storage alone",
+                record.slots
+            ),
+        );
+    }
+    let gap = record.response.p99.0 / record.service.p99.0;
+    if record.open && gap > RESPONSE_GAP {
+        doubt(
+            "response above service",
+            format!(
+                "response p99 is {}, service p99 {}: I/Os waited before they were sent",
+                latency(record.response.p99.0 * 1e3),
+                latency(record.service.p99.0 * 1e3)
+            ),
+        );
+    }
+    let unserved: u64 = totals
+        .streams
+        .iter()
+        .map(|stream| stream.unserved.histogram.count())
+        .sum();
+    if unserved > 0 {
+        let count = counted(unserved, "arrival");
+        doubt(
+            "unserved arrivals",
+            format!(
+                "{count} had no answer at the end and entered the response times with their age"
+            ),
+        );
+    }
+    doubts.extend(host_doubts(totals));
+    doubts
+}
+
+fn missed_words(asked: f64, record: &RunRecord) -> String {
+    format!(
+        "{} of {} I/Os per second reached ({})",
+        rate(record.rate),
+        rate(asked),
+        percent(record.rate / asked)
+    )
+}
+
+fn ending(totals: &RunTotals) -> Vec<Doubt> {
+    let mut doubts = Vec::new();
+    let mut doubt = |word: &'static str, text: String| doubts.push(Doubt { word, text });
+    let Some(finished) = &totals.finished else {
+        let seen = span(totals.length_ns);
+        doubt(
+            "unfinished",
+            format!("its end was not recorded; the figures cover the {seen} that were"),
+        );
+        return doubts;
+    };
+    match &finished.reason {
+        FinishReason::Complete | FinishReason::ReachedTotal | FinishReason::SearchEnded { .. } => {}
+        FinishReason::TooManyErrors => doubt("too many errors", "it ended early".into()),
+        FinishReason::StoppedByUser => doubt("stopped", "it was stopped by the user".into()),
+        FinishReason::Failed { message } => doubt("failed", message.clone()),
+    }
+    if let Some(oldest) = finished.outstanding.iter().map(|one| one.age_ns).max() {
+        let count = counted(finished.outstanding.len() as u64, "I/O");
+        doubt(
+            "outstanding",
+            format!("{count} never came back, the oldest {} old", span(oldest)),
+        );
+    }
+    doubts
+}
+
+fn host_doubts(totals: &RunTotals) -> Vec<Doubt> {
+    let mut doubts = Vec::new();
+    if let Some(cpu) = totals.host.cpu.filter(|cpu| cpu.total_ns() > 0) {
+        let stolen = cpu.steal_ns as f64 / cpu.total_ns() as f64;
+        if stolen > STOLEN_SHARE {
+            doubts.push(Doubt {
+                word: "CPU stolen",
+                text: format!("the hypervisor took {} of the CPU time", percent(stolen)),
+            });
+        }
+    }
+    let throttled_ns = totals.host.throttled_ns.unwrap_or(0);
+    if throttled_ns as f64 > totals.length_ns as f64 * STOLEN_SHARE {
+        doubts.push(Doubt {
+            word: "CPU throttled",
+            text: format!("the control group was throttled for {}", span(throttled_ns)),
+        });
+    }
+    doubts
+}
+
+fn load_words(load: &Load) -> String {
+    match load {
+        Load::FlatOut => "flat out".into(),
+        Load::Rate { .. } => "fixed rate".into(),
+        Load::PercentOfPrevious { pct } => format!("{pct} % of the run before"),
+        Load::SearchBase { .. } => "flat out, base of the curve".into(),
+        Load::SearchPoint { pct, .. } => format!("{pct} % of the base"),
+        Load::Steps { steps } => format!("{} steps of rate", steps.len()),
+        Load::PerStream => "a pace per stream".into(),
+    }
+}
+
+pub(super) fn pairs(labels: &[Label]) -> Vec<(String, String)> {
+    let pair = |label: &Label| (label.key.clone(), label.value.clone());
+    labels.iter().map(pair).collect()
+}
+
+fn parts(totals: &RunTotals) -> Parts {
+    let stream_name = |index: u32| match totals.started.streams.get(index as usize) {
+        Some(stream) if !stream.name.is_empty() => stream.name.clone(),
+        _ => format!("stream {}", index + 1),
+    };
+    let operation_name = |operation: Operation| operation.name().replace('_', " ");
+    let mut parts = Parts {
+        operations: split(totals, |figure| figure.key.operation, operation_name)
+            .into_iter()
+            .map(|(_, part)| part)
+            .collect(),
+        streams: split(totals, |figure| figure.key.stream.0, stream_name)
+            .into_iter()
+            .map(|(_, part)| part)
+            .collect(),
+        targets: split(totals, |figure| figure.key.target.0, |_| String::new()),
+    };
+    if parts.streams.len() < 2 {
+        parts.streams.clear();
+    }
+    if parts.targets.len() < 2 {
+        parts.targets.clear();
+    }
+    parts
+}
+
+fn split<K: Ord + Copy>(
+    totals: &RunTotals,
+    key: impl Fn(&Figure) -> K,
+    name: impl Fn(K) -> String,
+) -> Vec<(K, Part)> {
+    let mut groups: BTreeMap<K, Figure> = BTreeMap::new();
+    for figure in &totals.figures {
+        groups
+            .entry(key(figure))
+            .and_modify(|group| group.merge(figure))
+            .or_insert_with(|| figure.clone());
+    }
+    let seconds = totals.length_ns as f64 / 1e9;
+    let part = |(key, figure): (K, Figure)| {
+        let part = Part {
+            name: name(key),
+            rate: Short(figure.operations as f64 / seconds),
+            bytes: Short(figure.bytes as f64 / seconds),
+            errors: figure.errors,
+            response: Percentiles::of(&figure.response),
+        };
+        (key, part)
+    };
+    groups.into_iter().map(part).collect()
+}
+
+fn device_rows(totals: &RunTotals) -> Vec<DeviceRow> {
+    let seconds = totals.length_ns as f64 / 1e9;
+    let row = |sample: &measure::DeviceSample| {
+        let counters = &sample.counters;
+        DeviceRow {
+            device: sample.device.clone(),
+            read_rate: counters.reads as f64 / seconds,
+            read_bytes: counters.read_bytes as f64 / seconds,
+            write_rate: counters.writes as f64 / seconds,
+            written_bytes: counters.written_bytes as f64 / seconds,
+            busy_share: counters.busy_ns as f64 / totals.length_ns as f64,
+            depth: counters.weighted_ns as f64 / totals.length_ns as f64,
+        }
+    };
+    if totals.length_ns == 0 {
+        return Vec::new();
+    }
+    totals.host.devices.iter().map(row).collect()
+}

@@ -1,0 +1,432 @@
+//! The tables of the page: runs, targets, host, plan, remarks and failures.
+use super::Page;
+use super::record::{Percentiles, RunRecord};
+use super::text::{Escaped, latency, megabytes, moment, percent, rate, size};
+use measure::{ExecutionStarted, ExecutionTarget};
+use plan::Severity;
+use std::io::{self, Write};
+
+/// Characters of one input that are shown.
+const MAX_INPUT: usize = 200_000;
+
+/// Targets that are listed with their identity.
+const MAX_TARGETS: usize = 1_000;
+
+/// Rows of block devices over all runs.
+const MAX_DEVICE_ROWS: usize = 3_000;
+
+/// The table of all runs.
+pub(super) fn write_runs(page: &Page, out: &mut dyn Write) -> io::Result<()> {
+    const HEAD: &[(&str, &str)] = &[
+        ("Run", ""),
+        ("Load", ""),
+        ("Asked", "I/O/s"),
+        ("Achieved", "I/O/s"),
+        ("Data", "MB/s"),
+        ("p50", "response"),
+        ("p90", "response"),
+        ("p99", "response"),
+        ("p99.9", "response"),
+        ("max", "response"),
+        ("Service", "mean"),
+        ("Busy", "of slots"),
+        ("CPU", "per I/O"),
+        ("Marks", ""),
+    ];
+    writeln!(
+        out,
+        "<div class=\"scroll\"><table class=\"runs\" id=\"table-runs\"><caption>All runs. Figures cover the measured intervals; response counts from the intended arrival, service from just before the submitting call.</caption><thead><tr><th>#</th>"
+    )?;
+    for (name, unit) in HEAD {
+        write!(out, "<th scope=\"col\">{name}")?;
+        if !unit.is_empty() {
+            write!(out, "<small>{unit}</small>")?;
+        }
+        write!(out, "</th>")?;
+    }
+    writeln!(out, "</tr></thead><tbody>")?;
+    for (index, run) in page.runs.iter().enumerate() {
+        write_run(index, run, out)?;
+    }
+    writeln!(out, "</tbody></table></div></section>")
+}
+
+fn write_run(index: usize, run: &RunRecord, out: &mut dyn Write) -> io::Result<()> {
+    write!(
+        out,
+        "<tr data-run=\"{index}\"><td>{}</td><th scope=\"row\"><a href=\"#run\" data-run=\"{index}\">{}</a>",
+        index + 1,
+        Escaped(&run.name)
+    )?;
+    if !run.labels.is_empty() {
+        let labels: Vec<String> = run
+            .labels
+            .iter()
+            .map(|(key, value)| format!("{key}={value}"))
+            .collect();
+        write!(out, "<small>{}</small>", Escaped(labels.join(" ")))?;
+    }
+    let load = if run.measures {
+        run.load.as_str()
+    } else {
+        "prepares targets"
+    };
+    write!(out, "</th><td class=\"text\">{}</td>", Escaped(load))?;
+    write!(out, "<td>{}</td>", run.asked.map_or("–".into(), rate))?;
+    write!(
+        out,
+        "<td><b>{}</b></td><td>{}</td>",
+        rate(run.rate),
+        megabytes(run.bytes)
+    )?;
+    let Percentiles {
+        p50,
+        p90,
+        p99,
+        p999,
+        max,
+        ..
+    } = run.response;
+    for value in [p50, p90, p99, p999, max, run.service.mean] {
+        write!(out, "<td>{}</td>", latency_us(value.0))?;
+    }
+    write!(out, "<td>{:.1} / {}</td>", run.busy.0, run.slots)?;
+    write!(
+        out,
+        "<td>{}</td>",
+        run.cpu.map_or("–".into(), |cpu| latency(cpu.0))
+    )?;
+    write!(out, "<td class=\"text\">")?;
+    for doubt in &run.doubts {
+        write!(
+            out,
+            "<span class=\"mark\" title=\"{}\">{}</span> ",
+            Escaped(&doubt.text),
+            doubt.word
+        )?;
+    }
+    if !run.open {
+        write!(out, "<span class=\"mark quiet\">closed loop</span>")?;
+    }
+    writeln!(out, "</td></tr>")
+}
+
+fn latency_us(us: f64) -> String {
+    if us.is_finite() {
+        latency(us * 1e3)
+    } else {
+        "–".into()
+    }
+}
+
+/// Everything below the charts.
+pub(super) fn write(page: &Page, out: &mut dyn Write) -> io::Result<()> {
+    write_devices(page, out)?;
+    if let Some(execution) = &page.execution {
+        write_conditions(execution, out)?;
+        write_targets(execution, out)?;
+    }
+    write_remarks(page, out)?;
+    write_failures(page, out)?;
+    if let Some(execution) = &page.execution {
+        write_inputs(execution, out)?;
+    }
+    out.write_all(include_str!("../../assets/reading.html").as_bytes())
+}
+
+fn write_devices(page: &Page, out: &mut dyn Write) -> io::Result<()> {
+    let rows: usize = page.runs.iter().map(|run| run.devices.len()).sum();
+    if rows == 0 {
+        return Ok(());
+    }
+    let mut left = MAX_DEVICE_ROWS;
+    writeln!(
+        out,
+        "<section id=\"devices\"><h2>What the block devices counted</h2><p>The kernel's own counters of the devices below the targets. Where a device moved far fewer bytes than the run asked for, a cache answered.</p><details><summary>Table of {rows} rows</summary><div class=\"scroll\"><table><thead><tr><th scope=\"col\">Run</th><th scope=\"col\">Asked of all targets<small>MB/s</small></th><th scope=\"col\">Device</th><th scope=\"col\">Reads<small>/s</small></th><th scope=\"col\">Read<small>MB/s</small></th><th scope=\"col\">Writes<small>/s</small></th><th scope=\"col\">Written<small>MB/s</small></th><th scope=\"col\">Busy</th><th scope=\"col\">In flight<small>mean</small></th></tr></thead><tbody>"
+    )?;
+    for run in &page.runs {
+        for device in run.devices.iter().take(left) {
+            writeln!(
+                out,
+                "<tr><th scope=\"row\">{}</th><td>{}</td><td class=\"text\">{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{:.1}</td></tr>",
+                Escaped(&run.name),
+                megabytes(run.bytes),
+                Escaped(&device.device),
+                rate(device.read_rate),
+                megabytes(device.read_bytes),
+                rate(device.write_rate),
+                megabytes(device.written_bytes),
+                percent(device.busy_share),
+                device.depth
+            )?;
+        }
+        left = left.saturating_sub(run.devices.len());
+    }
+    writeln!(out, "</tbody></table></div>")?;
+    if rows > MAX_DEVICE_ROWS {
+        writeln!(
+            out,
+            "<p>{} more rows are in the result file.</p>",
+            rows - MAX_DEVICE_ROWS
+        )?;
+    }
+    writeln!(out, "</details></section>")
+}
+
+fn write_conditions(execution: &ExecutionStarted, out: &mut dyn Write) -> io::Result<()> {
+    let host = &execution.host;
+    let memory = size(host.memory_bytes);
+    let started = format!(
+        "{} {}",
+        moment(execution.unix_ns, execution.utc_offset_s),
+        execution.time_zone
+    );
+    let (cpus, workers, seed) = (
+        host.cpus.to_string(),
+        execution.workers.to_string(),
+        execution.seed.to_string(),
+    );
+    let command = execution.arguments.join(" ");
+    let mut rows: Vec<(&str, &str)> = vec![
+        ("Started", &started),
+        ("Command", &command),
+        ("Fathom", &execution.fathom_version),
+        ("Backend", &execution.backend),
+        ("Backend chosen because", &execution.backend_reason),
+        ("Workers", &workers),
+        ("Clock of the measurement", &execution.clock),
+        ("Seed", &seed),
+        ("Host", &host.name),
+        ("Distribution", &host.distribution),
+        ("Kernel", &host.kernel),
+        ("CPU", &host.cpu_model),
+        ("CPUs usable", &cpus),
+        ("Memory", &memory),
+        ("Virtualization", &host.virtualization),
+        ("Clock source of the kernel", &host.clock_source),
+    ];
+    rows.extend(
+        host.details
+            .iter()
+            .map(|(name, value)| (name.as_str(), value.as_str())),
+    );
+    let labels = execution.labels.iter().chain(&execution.reporting);
+    rows.extend(labels.map(|label| (label.key.as_str(), label.value.as_str())));
+    writeln!(
+        out,
+        "<section id=\"conditions\"><h2>Host and versions</h2><table class=\"facts\"><tbody>"
+    )?;
+    for (name, value) in rows.into_iter().filter(|(_, value)| !value.is_empty()) {
+        writeln!(
+            out,
+            "<tr><th scope=\"row\">{}</th><td class=\"text\">{}</td></tr>",
+            Escaped(name),
+            Escaped(value)
+        )?;
+    }
+    writeln!(out, "</tbody></table></section>")
+}
+
+fn write_targets(execution: &ExecutionStarted, out: &mut dyn Write) -> io::Result<()> {
+    let targets = &execution.targets;
+    if targets.is_empty() {
+        return Ok(());
+    }
+    let open = if targets.len() <= 12 { " open" } else { "" };
+    writeln!(
+        out,
+        "<section id=\"targets\"><h2>Targets</h2><details{open}><summary>{} with identity and settings</summary><div class=\"scroll\"><table><thead><tr><th scope=\"col\">Name</th><th scope=\"col\">Path</th><th scope=\"col\">Kind</th><th scope=\"col\">Size used</th><th scope=\"col\">Written</th><th scope=\"col\">Device</th><th scope=\"col\">Identity</th><th scope=\"col\">Settings</th></tr></thead><tbody>",
+        super::text::counted(targets.len() as u64, "target")
+    )?;
+    for target in targets.iter().take(MAX_TARGETS) {
+        let identity = &target.identity;
+        let kind = if identity.ram_backed {
+            format!("{}, memory-backed", identity.kind)
+        } else {
+            identity.kind.clone()
+        };
+        writeln!(
+            out,
+            "<tr><th scope=\"row\">{}</th><td class=\"text\">{}</td><td class=\"text\">{}</td><td>{}</td><td>{}</td><td class=\"text\">{}</td><td class=\"text\">{}</td><td class=\"text\">{}</td></tr>",
+            Escaped(&target.name),
+            Escaped(&target.path),
+            Escaped(kind),
+            size(target.bytes),
+            if target.is_written { "yes" } else { "no" },
+            Escaped(joined(&[
+                ("", &identity.device),
+                ("", &identity.transport),
+                ("members ", &identity.members.join(", ")),
+            ])),
+            Escaped(identity_words(target)),
+            Escaped(settings_words(target)),
+        )?;
+    }
+    writeln!(out, "</tbody></table></div>")?;
+    if targets.len() > MAX_TARGETS {
+        writeln!(
+            out,
+            "<p>{} more are in the result file.</p>",
+            targets.len() - MAX_TARGETS
+        )?;
+    }
+    writeln!(out, "</details></section>")
+}
+
+fn identity_words(target: &ExecutionTarget) -> String {
+    let identity = &target.identity;
+    joined(&[
+        ("", identity.vendor.trim()),
+        ("", identity.model.trim()),
+        ("serial ", identity.serial.trim()),
+        ("WWN ", identity.wwn.trim()),
+        ("firmware ", identity.firmware.trim()),
+    ])
+}
+
+fn settings_words(target: &ExecutionTarget) -> String {
+    let identity = &target.identity;
+    let block = match (identity.logical_block_bytes, identity.physical_block_bytes) {
+        (0, 0) => String::new(),
+        (logical, physical) => format!("{logical} / {physical} bytes"),
+    };
+    let rotational = match identity.rotational {
+        Some(true) => "rotational",
+        Some(false) => "not rotational",
+        None => "",
+    };
+    let mount = identity.mount.as_ref().map_or(String::new(), |mount| {
+        format!("{} on {} ({})", mount.kind, mount.point, mount.options)
+    });
+    let queue: Vec<String> = identity
+        .queue
+        .iter()
+        .map(|(name, value)| format!("{name} {value}"))
+        .collect();
+    joined(&[
+        ("scheduler ", &identity.scheduler),
+        ("blocks ", &block),
+        ("", rotational),
+        ("mount ", &mount),
+        ("", &queue.join(", ")),
+    ])
+}
+
+fn joined(parts: &[(&str, &str)]) -> String {
+    let known = parts.iter().filter(|(_, value)| !value.is_empty());
+    let words: Vec<String> = known
+        .map(|(name, value)| format!("{name}{value}"))
+        .collect();
+    words.join(", ")
+}
+
+fn write_remarks(page: &Page, out: &mut dyn Write) -> io::Result<()> {
+    if page.remarks.is_empty() {
+        return Ok(());
+    }
+    writeln!(
+        out,
+        "<section id=\"remarks\"><h2>Remarks</h2><div class=\"scroll\"><table><thead><tr><th scope=\"col\">Time</th><th scope=\"col\">Run</th><th scope=\"col\">Weight</th><th scope=\"col\">Remark</th></tr></thead><tbody>"
+    )?;
+    for remark in &page.remarks {
+        let (class, weight) = match remark.severity {
+            Severity::Note => ("note", "note"),
+            Severity::Warning => ("warn", "warning"),
+            Severity::Error => ("bad", "error"),
+        };
+        writeln!(
+            out,
+            "<tr class=\"{class}\"><td>{}</td><td class=\"text\">{}</td><td class=\"text\">{weight}</td><td class=\"text\">{} <small>{}</small></td></tr>",
+            moment(remark.unix_ns, page.utc_offset_s()),
+            Escaped(run_name(page, remark.run)),
+            Escaped(&remark.message),
+            Escaped(&remark.code)
+        )?;
+    }
+    writeln!(out, "</tbody></table></div>")?;
+    if page.remarks_left_out > 0 {
+        writeln!(
+            out,
+            "<p>{} more are in the result file.</p>",
+            page.remarks_left_out
+        )?;
+    }
+    writeln!(out, "</section>")
+}
+
+fn write_failures(page: &Page, out: &mut dyn Write) -> io::Result<()> {
+    if page.failures.is_empty() {
+        return Ok(());
+    }
+    writeln!(
+        out,
+        "<section id=\"failures\"><h2>Failed I/Os</h2><div class=\"scroll\"><table><thead><tr><th scope=\"col\">Run</th><th scope=\"col\">Target</th><th scope=\"col\">Operation</th><th scope=\"col\">Error</th><th scope=\"col\">Count</th><th scope=\"col\">First at</th><th scope=\"col\">First offset<small>bytes</small></th><th scope=\"col\">Length<small>bytes</small></th></tr></thead><tbody>"
+    )?;
+    for (key, failures) in &page.failures {
+        let target = page.targets().get(key.target.index());
+        let target = target.map_or_else(
+            || format!("target {}", key.target.0 + 1),
+            |one| one.name.clone(),
+        );
+        writeln!(
+            out,
+            "<tr><td class=\"text\">{}</td><td class=\"text\">{}</td><td class=\"text\">{}</td><td class=\"text\">{} ({})</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td></tr>",
+            Escaped(run_name(page, Some(key.run))),
+            Escaped(target),
+            key.operation.name().replace('_', " "),
+            Escaped(&failures.first.message),
+            key.errno,
+            failures.count,
+            moment(failures.first.unix_ns, page.utc_offset_s()),
+            failures.first.offset,
+            failures.first.length
+        )?;
+    }
+    writeln!(out, "</tbody></table></div>")?;
+    if page.failures_left_out > 0 {
+        writeln!(
+            out,
+            "<p>{} more are in the result file.</p>",
+            page.failures_left_out
+        )?;
+    }
+    writeln!(out, "</section>")
+}
+
+fn run_name(page: &Page, run: Option<u32>) -> String {
+    match run {
+        None => String::new(),
+        Some(run) => page
+            .run_names
+            .get(&run)
+            .cloned()
+            .unwrap_or_else(|| format!("run {}", run + 1)),
+    }
+}
+
+fn write_inputs(execution: &ExecutionStarted, out: &mut dyn Write) -> io::Result<()> {
+    if execution.inputs.is_empty() {
+        return Ok(());
+    }
+    writeln!(out, "<section id=\"plan\"><h2>Plan as it was read</h2>")?;
+    for (name, text) in &execution.inputs {
+        let end = (0..=text.len().min(MAX_INPUT))
+            .rev()
+            .find(|end| text.is_char_boundary(*end))
+            .unwrap_or(0);
+        writeln!(
+            out,
+            "<h3>{}</h3><pre tabindex=\"0\">{}</pre>",
+            Escaped(name),
+            Escaped(&text[..end])
+        )?;
+        if end < text.len() {
+            writeln!(
+                out,
+                "<p>{} more bytes are in the result file.</p>",
+                text.len() - end
+            )?;
+        }
+    }
+    writeln!(out, "</section>")
+}
