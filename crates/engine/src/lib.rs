@@ -1,1 +1,29 @@
+//! The engine: workers that draw operations, submit them through a backend, and record what came
+//! back. It knows plans, bound to numbers, and nothing of languages, reports or decisions; it opens
+//! only targets for which it holds a [`plan::Grant`], and it reads no defaults.
+//!
+//! Read [`worker::Worker`] first: one loop serves every backend. [`session`] runs workers on
+//! threads, [`sim`] runs them in simulated time.
 #![forbid(unsafe_code)]
+
+pub mod arrivals;
+pub mod backend;
+mod collect;
+mod data;
+mod draw;
+mod files;
+mod gate;
+mod random;
+mod rule;
+pub mod session;
+mod shared;
+pub mod sim;
+pub mod worker;
+
+pub use backend::BackendKind;
+pub use collect::{Collected, Collector};
+pub use data::BLOCK_MARK;
+pub use files::{OpenError, OpenTargets, open_targets};
+pub use rule::{BackendChoice, WorkerRule, choose_backend, planned_workers};
+pub use session::{Drained, EngineConfig, EngineError, Session};
+pub use shared::{Failure, unsupported};

@@ -112,7 +112,8 @@ impl LatencyCell {
         });
     }
 
-    fn max_of(&self, interval: u64) -> u64 {
+    /// The largest value of `interval`; zero when another interval has been written since.
+    pub fn max_of(&self, interval: u64) -> u64 {
         let seen = self.max.load(Relaxed);
         if seen >> MAX_BITS == (interval << MAX_BITS) >> MAX_BITS {
             seen & MAX_MASK

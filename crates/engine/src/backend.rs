@@ -1,0 +1,257 @@
+//! Where requests go: the kernel by a ring, the kernel by plain calls, nowhere, or a simulation.
+//! A backend queues, submits and hands back; it stamps nothing and decides nothing.
+use std::fmt;
+use std::fs::File;
+use std::io;
+use std::sync::Arc;
+use sys::buffer::AlignedBuffers;
+pub use sys::ring::{Request, RequestKind};
+use sys::ring::{Ring, RingConfig, RingRefused};
+
+/// The kinds of backend.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BackendKind {
+    /// io_uring: many slots on one worker.
+    Uring,
+    /// A thread per slot with plain positional calls.
+    Sync,
+    /// Completes at once and moves nothing.
+    Null,
+    /// Simulated storage in simulated time.
+    Sim,
+}
+
+/// What a worker needs of a backend. `enter` submits everything queued and waits for at least
+/// `want` completions or until the time-out; completions are delivered by `reap`.
+pub(crate) trait Backend {
+    fn buffer_mut(&mut self, slot: u32) -> &mut [u8];
+    fn push(&mut self, slot: u32, request: Request);
+    /// Whether `push` needs an `enter` first.
+    fn is_full(&self) -> bool;
+    fn enter(&mut self, want: u32, timeout_ns: Option<u64>) -> io::Result<()>;
+    fn reap(&mut self, completed: impl FnMut(u32, i32));
+    /// Requests pushed and not yet entered.
+    fn queued(&self) -> u32;
+    /// Gives up on what is in flight without freeing what the kernel may still write.
+    fn abandon(self);
+}
+
+/// The io_uring of one worker.
+pub(crate) struct UringBackend {
+    ring: Ring,
+}
+
+/// One slot; the call is made inside `enter`.
+pub(crate) struct SyncBackend {
+    files: Vec<Arc<File>>,
+    buffers: AlignedBuffers,
+    queued: Option<Request>,
+    done: Option<i32>,
+}
+
+/// Completes everything at the next `enter`.
+pub(crate) struct NullBackend {
+    buffers: AlignedBuffers,
+    queued: Vec<(u32, u32)>,
+    done: Vec<(u32, u32)>,
+}
+
+impl UringBackend {
+    pub(crate) fn new(config: &RingConfig, files: Vec<Arc<File>>) -> Result<Self, RingRefused> {
+        Ok(Self {
+            ring: Ring::new(config, files)?,
+        })
+    }
+
+    pub(crate) fn features(&self) -> String {
+        self.ring.features().to_string()
+    }
+}
+
+impl Backend for UringBackend {
+    #[inline]
+    fn buffer_mut(&mut self, slot: u32) -> &mut [u8] {
+        self.ring.buffer_mut(slot)
+    }
+
+    #[inline]
+    fn push(&mut self, slot: u32, request: Request) {
+        self.ring.push(slot, request);
+    }
+
+    #[inline]
+    fn is_full(&self) -> bool {
+        self.ring.queue_full()
+    }
+
+    #[inline]
+    fn enter(&mut self, want: u32, timeout_ns: Option<u64>) -> io::Result<()> {
+        self.ring.enter(want, timeout_ns)
+    }
+
+    #[inline]
+    fn reap(&mut self, completed: impl FnMut(u32, i32)) {
+        self.ring.reap(completed);
+    }
+
+    #[inline]
+    fn queued(&self) -> u32 {
+        self.ring.queued()
+    }
+
+    fn abandon(self) {
+        self.ring.abandon();
+    }
+}
+
+impl SyncBackend {
+    pub(crate) fn new(
+        files: Vec<Arc<File>>,
+        buffer_bytes: usize,
+        align: usize,
+    ) -> io::Result<Self> {
+        Ok(Self {
+            files,
+            buffers: AlignedBuffers::new(1, buffer_bytes, align)?,
+            queued: None,
+            done: None,
+        })
+    }
+}
+
+impl Backend for SyncBackend {
+    #[inline]
+    fn buffer_mut(&mut self, slot: u32) -> &mut [u8] {
+        self.buffers.get_mut(slot as usize)
+    }
+
+    #[inline]
+    fn push(&mut self, slot: u32, request: Request) {
+        assert!(slot == 0 && self.queued.is_none(), "a thread has one slot");
+        self.queued = Some(request);
+    }
+
+    #[inline]
+    fn is_full(&self) -> bool {
+        self.queued.is_some()
+    }
+
+    #[inline]
+    fn enter(&mut self, _want: u32, timeout_ns: Option<u64>) -> io::Result<()> {
+        let Some(request) = self.queued.take() else {
+            std::thread::sleep(std::time::Duration::from_nanos(timeout_ns.unwrap_or(0)));
+            return Ok(());
+        };
+        let file = &self.files[request.file as usize];
+        let length = request.length as usize;
+        let result = match request.kind {
+            RequestKind::Read => {
+                sys::file::pread(file, &mut self.buffers.get_mut(0)[..length], request.offset)
+            }
+            RequestKind::Write => {
+                sys::file::pwrite(file, &self.buffers.get(0)[..length], request.offset)
+            }
+            RequestKind::Fsync => sys::file::fsync(file).map(|()| 0),
+            RequestKind::Fdatasync => sys::file::fdatasync(file).map(|()| 0),
+            // No plain call discards on a device and a file alike; `unsupported` refuses it first.
+            RequestKind::Discard => Err(io::Error::from_raw_os_error(95)),
+        };
+        self.done = Some(match result {
+            Ok(bytes) => bytes as i32,
+            Err(error) => -error.raw_os_error().unwrap_or(5),
+        });
+        Ok(())
+    }
+
+    #[inline]
+    fn reap(&mut self, mut completed: impl FnMut(u32, i32)) {
+        if let Some(result) = self.done.take() {
+            completed(0, result);
+        }
+    }
+
+    #[inline]
+    fn queued(&self) -> u32 {
+        u32::from(self.queued.is_some())
+    }
+
+    fn abandon(self) {}
+}
+
+impl NullBackend {
+    pub(crate) fn new(slots: u32, buffer_bytes: usize) -> io::Result<Self> {
+        let room = slots as usize;
+        Ok(Self {
+            buffers: AlignedBuffers::new(room, buffer_bytes, 4096)?,
+            queued: Vec::with_capacity(room),
+            done: Vec::with_capacity(room),
+        })
+    }
+}
+
+impl Backend for NullBackend {
+    #[inline]
+    fn buffer_mut(&mut self, slot: u32) -> &mut [u8] {
+        self.buffers.get_mut(slot as usize)
+    }
+
+    #[inline]
+    fn push(&mut self, slot: u32, request: Request) {
+        self.queued.push((slot, request.length));
+    }
+
+    #[inline]
+    fn is_full(&self) -> bool {
+        false
+    }
+
+    #[inline]
+    fn enter(&mut self, _want: u32, timeout_ns: Option<u64>) -> io::Result<()> {
+        if self.queued.is_empty() && self.done.is_empty() {
+            std::thread::sleep(std::time::Duration::from_nanos(timeout_ns.unwrap_or(0)));
+        }
+        self.done.append(&mut self.queued);
+        Ok(())
+    }
+
+    #[inline]
+    fn reap(&mut self, mut completed: impl FnMut(u32, i32)) {
+        for (slot, length) in self.done.drain(..) {
+            completed(slot, length as i32);
+        }
+    }
+
+    #[inline]
+    fn queued(&self) -> u32 {
+        self.queued.len() as u32
+    }
+
+    fn abandon(self) {}
+}
+
+impl fmt::Display for BackendKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            BackendKind::Uring => "uring",
+            BackendKind::Sync => "sync",
+            BackendKind::Null => "null",
+            BackendKind::Sim => "sim",
+        })
+    }
+}
+
+impl std::str::FromStr for BackendKind {
+    type Err = String;
+
+    fn from_str(name: &str) -> Result<Self, String> {
+        match name {
+            "uring" => Ok(BackendKind::Uring),
+            "sync" => Ok(BackendKind::Sync),
+            "null" => Ok(BackendKind::Null),
+            "sim" => Ok(BackendKind::Sim),
+            _ => Err(format!(
+                "`{name}` is no backend; there are `uring`, `sync`, `null` and `sim`"
+            )),
+        }
+    }
+}

@@ -1,0 +1,434 @@
+//! Reads what workers have counted, an interval at a time, without holding anybody up.
+use crate::arrivals::Arrivals;
+use crate::shared::{AFTER_STOP, OPERATIONS, SharedRun, unpack};
+use measure::{
+    CellReader, EngineSample, Figure, FigureKey, FigureReader, HistogramBuilder, LatencyFigures,
+    Outstanding, PoolSample, StreamSample, WorkerSample,
+};
+use plan::StreamId;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+/// What one interval amounts to.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Collected {
+    pub figures: Vec<Figure>,
+    pub engine: EngineSample,
+}
+
+/// Reads a run's counts and remembers what it has read.
+#[derive(Debug)]
+pub struct Collector {
+    shared: Arc<SharedRun>,
+    streams: Vec<StreamReader>,
+    workers: Vec<WorkerReader>,
+    pools_exhausted_ns: Vec<u64>,
+    /// Time that slots in flight at the end of the last interval had been busy, by pool.
+    partial_ns: Vec<u64>,
+    captured: Option<Capture>,
+    service: HistogramBuilder,
+    response: HistogramBuilder,
+}
+
+#[derive(Debug)]
+struct StreamReader {
+    /// By recorder and slab.
+    cells: Vec<[Vec<FigureReader>; 3]>,
+    lateness: Vec<[CellReader; 3]>,
+    submitted: Vec<[u64; 3]>,
+    schedule: Option<Schedule>,
+    submitted_total: u64,
+    scheduled_total: u64,
+}
+
+#[derive(Debug)]
+struct Schedule {
+    /// Counts what is due.
+    ahead: Arrivals,
+    next_ns: u64,
+    /// Follows what was submitted, so that the ages of the rest can be told.
+    behind: Arrivals,
+}
+
+#[derive(Debug, Default)]
+struct WorkerReader {
+    cpu_ns: u64,
+    submit_calls: u64,
+    submit_ns: u64,
+    reaps: u64,
+    wakeups: u64,
+    clamped: u64,
+    gaps: CellReader,
+}
+
+/// What was in flight at one moment.
+#[derive(Debug, Default)]
+struct Capture {
+    partial_ns: Vec<u64>,
+    oldest_ns: u64,
+    in_flight: u32,
+    /// By stream with a schedule: ages since the intended arrival.
+    ages_ns: Vec<Vec<u64>>,
+}
+
+impl Collector {
+    pub(crate) fn new(shared: Arc<SharedRun>) -> Self {
+        let streams = shared.streams.iter().map(|stream| {
+            let readers = || {
+                (0..stream.targets.len() * OPERATIONS.len())
+                    .map(|_| FigureReader::default())
+                    .collect()
+            };
+            let count = stream.recorders.len();
+            StreamReader {
+                cells: (0..count)
+                    .map(|_| [readers(), readers(), readers()])
+                    .collect(),
+                lateness: (0..count).map(|_| Default::default()).collect(),
+                submitted: vec![[0; 3]; count],
+                schedule: stream.arrivals.clone().map(Schedule::new),
+                submitted_total: 0,
+                scheduled_total: 0,
+            }
+        });
+        Self {
+            streams: streams.collect(),
+            workers: shared
+                .workers
+                .iter()
+                .map(|_| WorkerReader::default())
+                .collect(),
+            pools_exhausted_ns: vec![0; shared.pools.len()],
+            partial_ns: vec![0; shared.pools.len()],
+            captured: None,
+            service: HistogramBuilder::default(),
+            response: HistogramBuilder::default(),
+            shared,
+        }
+    }
+
+    /// Notes what is in flight at the end of the window; call it there, before the drain.
+    pub fn capture(&mut self, end_ns: u64) {
+        let start_ns = self.shared.start_ns.load(Relaxed);
+        self.captured = Some(self.look(start_ns + end_ns));
+    }
+
+    /// The counts of interval `number` (from zero), which ended `end_ns` after the start.
+    pub fn collect(&mut self, number: u64, end_ns: u64) -> Collected {
+        self.read(number, end_ns, &[(number & 1) as usize])
+    }
+
+    /// The counts of the last interval, after the drain: with what was captured at its end.
+    pub fn collect_last(&mut self, number: u64, end_ns: u64) -> Collected {
+        let mut collected = self.read(number, end_ns, &[0, 1]);
+        let ages = self
+            .captured
+            .take()
+            .map(|capture| capture.ages_ns)
+            .unwrap_or_default();
+        for (stream, sample) in collected.engine.streams.iter_mut().enumerate() {
+            self.add_late_submissions(stream, sample);
+            let in_flight = ages.get(stream).map_or(&[][..], Vec::as_slice);
+            sample.unserved = self.unserved(stream, end_ns, in_flight);
+            let reader = &self.streams[stream];
+            sample.backlog = reader
+                .scheduled_total
+                .saturating_sub(reader.submitted_total);
+        }
+        collected
+    }
+
+    /// Scheduled and submitted over the whole run so far.
+    pub fn totals(&self) -> (u64, u64) {
+        let scheduled = self
+            .streams
+            .iter()
+            .map(|reader| reader.scheduled_total)
+            .sum();
+        let paced = self
+            .streams
+            .iter()
+            .filter(|reader| reader.schedule.is_some());
+        (scheduled, paced.map(|reader| reader.submitted_total).sum())
+    }
+
+    /// What is in flight now, oldest first.
+    pub fn outstanding(&self, now_ns: u64) -> Vec<Outstanding> {
+        let mut found = Vec::new();
+        for view in self.shared.workers.iter().flat_map(|worker| &worker.slots) {
+            let started_ns = view.started_ns.load(Relaxed);
+            if started_ns == 0 {
+                continue;
+            }
+            let (stream, place, operation, length) = unpack(view.what.load(Relaxed));
+            found.push(Outstanding {
+                stream: StreamId::at(stream),
+                target: self.shared.streams[stream].targets[place],
+                operation: OPERATIONS[operation],
+                offset: view.offset.load(Relaxed),
+                length,
+                age_ns: now_ns.saturating_sub(started_ns),
+            });
+        }
+        found.sort_by_key(|outstanding| std::cmp::Reverse(outstanding.age_ns));
+        found
+    }
+
+    fn read(&mut self, number: u64, end_ns: u64, slabs: &[usize]) -> Collected {
+        let shared = Arc::clone(&self.shared);
+        let mut collected = Collected::default();
+        let mut service_of_pool = vec![0; shared.pools.len()];
+        for (stream, state) in shared.streams.iter().enumerate() {
+            for cell in 0..state.targets.len() * OPERATIONS.len() {
+                let figure = self.figure(stream, cell, number, slabs);
+                service_of_pool[state.pool] += figure.service.sum_ns;
+                if !figure.is_empty() {
+                    collected.figures.push(figure);
+                }
+            }
+            let sample = self.stream_sample(stream, number, end_ns, slabs);
+            collected.engine.streams.push(sample);
+        }
+        let start_ns = shared.start_ns.load(Relaxed);
+        let looked = match &mut self.captured {
+            Some(capture) => Capture {
+                partial_ns: capture.partial_ns.clone(),
+                oldest_ns: capture.oldest_ns,
+                in_flight: capture.in_flight,
+                ages_ns: Vec::new(),
+            },
+            None => self.look(start_ns + end_ns),
+        };
+        collected.engine.oldest_in_flight_ns = looked.oldest_ns;
+        collected.engine.in_flight = looked.in_flight;
+        collected.engine.pools =
+            self.pools(&service_of_pool, &looked.partial_ns, start_ns + end_ns);
+        self.partial_ns = looked.partial_ns;
+        collected.engine.workers = self.worker_sample(number);
+        collected
+    }
+
+    fn figure(&mut self, stream: usize, cell: usize, number: u64, slabs: &[usize]) -> Figure {
+        let state = &self.shared.streams[stream];
+        let key = FigureKey {
+            stream: StreamId::at(stream),
+            target: state.targets[cell / OPERATIONS.len()],
+            operation: OPERATIONS[cell % OPERATIONS.len()],
+        };
+        let mut figure = Figure::empty(key);
+        for (recorder, readers) in state.recorders.iter().zip(&mut self.streams[stream].cells) {
+            for slab in slabs {
+                let source = &recorder.slabs[*slab].cells[cell];
+                readers[*slab][cell].read(
+                    source,
+                    number,
+                    &mut figure,
+                    &mut self.service,
+                    &mut self.response,
+                );
+            }
+        }
+        if figure.operations > 0 {
+            figure.service.histogram = self.service.drain();
+            figure.response.histogram = self.response.drain();
+            bound_max(&mut figure.service);
+            bound_max(&mut figure.response);
+        }
+        figure
+    }
+
+    fn stream_sample(
+        &mut self,
+        stream: usize,
+        number: u64,
+        end_ns: u64,
+        slabs: &[usize],
+    ) -> StreamSample {
+        let mut sample = StreamSample::default();
+        self.add_submissions(stream, number, slabs, &mut sample);
+        let delay_ns = self.shared.streams[stream].start_delay_ns;
+        let reader = &mut self.streams[stream];
+        if let Some(schedule) = &mut reader.schedule {
+            sample.scheduled = schedule.count_until(end_ns.saturating_sub(delay_ns));
+            reader.scheduled_total += sample.scheduled;
+            schedule.follow(reader.submitted_total);
+            sample.backlog = reader
+                .scheduled_total
+                .saturating_sub(reader.submitted_total);
+        }
+        sample
+    }
+
+    fn add_submissions(
+        &mut self,
+        stream: usize,
+        number: u64,
+        slabs: &[usize],
+        sample: &mut StreamSample,
+    ) {
+        let state = &self.shared.streams[stream];
+        let reader = &mut self.streams[stream];
+        let mut added = 0;
+        for (place, recorder) in state.recorders.iter().enumerate() {
+            for slab in slabs {
+                let source = &recorder.slabs[*slab];
+                let now = source.submitted.load(Relaxed);
+                added += now.wrapping_sub(reader.submitted[place][*slab]);
+                reader.submitted[place][*slab] = now;
+                let lateness = &mut reader.lateness[place][*slab];
+                sample.lateness.sum_ns += lateness.read(&source.lateness, &mut self.service).0;
+                sample.lateness.max_ns = sample.lateness.max_ns.max(source.lateness.max_of(number));
+            }
+        }
+        sample.lateness.histogram.merge(&self.service.drain());
+        bound_max(&mut sample.lateness);
+        sample.submitted += added;
+        reader.submitted_total += added;
+    }
+
+    /// What was claimed before the stop and stamped just after it.
+    fn add_late_submissions(&mut self, stream: usize, sample: &mut StreamSample) {
+        self.add_submissions(stream, u64::MAX, &[AFTER_STOP], sample);
+        let total = self.streams[stream].submitted_total;
+        if let Some(schedule) = &mut self.streams[stream].schedule {
+            schedule.follow(total);
+        }
+    }
+
+    fn unserved(&mut self, stream: usize, end_ns: u64, in_flight_ages: &[u64]) -> LatencyFigures {
+        let delay_ns = self.shared.streams[stream].start_delay_ns;
+        let reader = &mut self.streams[stream];
+        let mut figures = LatencyFigures::default();
+        let Some(schedule) = &mut reader.schedule else {
+            return figures;
+        };
+        let mut add = |age_ns: u64, builder: &mut HistogramBuilder| {
+            builder.record(age_ns);
+            figures.sum_ns += age_ns;
+            figures.max_ns = figures.max_ns.max(age_ns);
+        };
+        in_flight_ages
+            .iter()
+            .for_each(|age| add(*age, &mut self.service));
+        let unsent = reader
+            .scheduled_total
+            .saturating_sub(reader.submitted_total);
+        let mut rest = schedule.behind.clone();
+        for _ in 0..unsent {
+            let arrival_ns = delay_ns + rest.next_ns();
+            add(end_ns.saturating_sub(arrival_ns), &mut self.service);
+        }
+        figures.histogram = self.service.drain();
+        figures
+    }
+
+    fn look(&self, at_ns: u64) -> Capture {
+        let shared = &self.shared;
+        let mut capture = Capture {
+            partial_ns: vec![0; shared.pools.len()],
+            ages_ns: vec![Vec::new(); shared.streams.len()],
+            ..Capture::default()
+        };
+        for worker in &shared.workers {
+            for (view, pool) in worker.slots.iter().zip(&worker.pool_of_slot) {
+                let started_ns = view.started_ns.load(Relaxed);
+                if started_ns == 0 || started_ns >= at_ns {
+                    continue;
+                }
+                let age_ns = at_ns - started_ns;
+                capture.partial_ns[*pool as usize] += age_ns;
+                capture.oldest_ns = capture.oldest_ns.max(age_ns);
+                capture.in_flight += 1;
+                let (stream, ..) = unpack(view.what.load(Relaxed));
+                if shared.streams[stream].feed.is_some() {
+                    let arrival_ns = view.arrival_ns.load(Relaxed);
+                    capture.ages_ns[stream].push(at_ns.saturating_sub(arrival_ns));
+                }
+            }
+        }
+        capture
+    }
+
+    fn pools(&mut self, service_ns: &[u64], partial_ns: &[u64], end_ns: u64) -> Vec<PoolSample> {
+        let sample = |(number, pool): (usize, &crate::shared::SharedPool)| {
+            let since = pool.exhausted_since_ns.load(Relaxed);
+            let running = if since == 0 {
+                0
+            } else {
+                end_ns.saturating_sub(since)
+            };
+            let exhausted_ns = pool.exhausted_ns.load(Relaxed) + running;
+            let before = std::mem::replace(&mut self.pools_exhausted_ns[number], exhausted_ns);
+            PoolSample {
+                slots: pool.slots,
+                busy_ns: (service_ns[number] + partial_ns[number])
+                    .saturating_sub(self.partial_ns[number]),
+                exhausted_ns: exhausted_ns.saturating_sub(before),
+            }
+        };
+        self.shared.pools.iter().enumerate().map(sample).collect()
+    }
+
+    fn worker_sample(&mut self, number: u64) -> WorkerSample {
+        let mut sample = WorkerSample {
+            workers: self.workers.len() as u32,
+            ..WorkerSample::default()
+        };
+        for (view, reader) in self.shared.workers.iter().zip(&mut self.workers) {
+            sample.cpu_ns += difference(&view.cpu_ns, &mut reader.cpu_ns);
+            sample.submit_calls += difference(&view.submit_calls, &mut reader.submit_calls);
+            sample.submit_ns += difference(&view.submit_ns, &mut reader.submit_ns);
+            sample.reaps += difference(&view.reaps, &mut reader.reaps);
+            sample.wakeups += difference(&view.wakeups, &mut reader.wakeups);
+            sample.clamped += difference(&view.clamped, &mut reader.clamped);
+            sample.reap_gap_sum_ns += reader.gaps.read(&view.reap_gaps, &mut self.service).0;
+            sample.reap_gap_max_ns = sample.reap_gap_max_ns.max(view.reap_gaps.max_of(number));
+        }
+        self.service.drain();
+        sample
+    }
+}
+
+/// A value recorded just as its interval was read has its maximum in a tag that has moved on; the
+/// histogram still knows it to within a bucket.
+fn bound_max(figures: &mut LatencyFigures) {
+    let highest = figures
+        .histogram
+        .buckets()
+        .last()
+        .map_or(0, |b| measure::bucket_bounds(b.index as usize).0);
+    figures.max_ns = figures.max_ns.max(highest);
+}
+
+fn difference(counter: &AtomicU64, seen: &mut u64) -> u64 {
+    let now = counter.load(Relaxed);
+    now.wrapping_sub(std::mem::replace(seen, now))
+}
+
+impl Schedule {
+    fn new(arrivals: Arrivals) -> Self {
+        let mut ahead = arrivals.clone();
+        let next_ns = ahead.next_ns();
+        Self {
+            ahead,
+            next_ns,
+            behind: arrivals,
+        }
+    }
+
+    /// How many arrivals come before `end_ns` that were not counted yet.
+    fn count_until(&mut self, end_ns: u64) -> u64 {
+        let mut count = 0;
+        while self.next_ns < end_ns {
+            count += 1;
+            self.next_ns = self.ahead.next_ns();
+        }
+        count
+    }
+
+    fn follow(&mut self, submitted: u64) {
+        while self.behind.taken() < submitted {
+            self.behind.next_ns();
+        }
+    }
+}

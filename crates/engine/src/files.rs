@@ -1,0 +1,171 @@
+//! Opening targets, by grant only, and checking that what is opened is what was examined.
+use plan::{Access, BoundPlan, BoundRun, Grant, OpenMode, SyncMode, TargetId};
+use std::collections::BTreeMap;
+use std::fmt;
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::path::PathBuf;
+use std::sync::Arc;
+use sys::file::OpenFlags;
+
+/// The files of one run, by target and stream.
+#[derive(Debug, Default)]
+pub struct OpenTargets {
+    /// One per different way in which a target is opened.
+    pub(crate) files: Vec<Arc<File>>,
+    /// For each stream, the file of each of its targets.
+    pub(crate) by_stream: Vec<Vec<u32>>,
+    /// For each file, whether it is flushed before it is closed.
+    sync_on_close: Vec<bool>,
+}
+
+/// Why a target could not be opened.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum OpenError {
+    /// The guard gave no grant, or a weaker one.
+    NotGranted { target: TargetId },
+    /// What stands at the path is not what was examined.
+    Replaced { path: PathBuf },
+    Io {
+        path: PathBuf,
+        direct: bool,
+        error: io::Error,
+    },
+}
+
+/// Opens what a run needs. Files that are written and missing are created, never truncated.
+///
+/// # Errors
+/// The first target that could not be opened, with the likely cause.
+pub fn open_targets(
+    plan: &BoundPlan,
+    run: &BoundRun,
+    grants: &[Grant],
+) -> Result<OpenTargets, OpenError> {
+    let mut open = OpenTargets::default();
+    let mut known: BTreeMap<(TargetId, bool, String), u32> = BTreeMap::new();
+    for stream in &run.run.streams {
+        let mut files = Vec::new();
+        for id in &stream.targets {
+            let target = plan.plan.target(*id);
+            if !target.is_real() {
+                files.push(0);
+                continue;
+            }
+            let mode = stream.open.unwrap_or(target.open);
+            // One descriptor serves readers and writers of a target in the same mode.
+            let writes = run
+                .run
+                .streams
+                .iter()
+                .any(|s| s.source.changes_data() && s.targets.contains(id));
+            let key = (*id, writes, format!("{mode:?}"));
+            let index = match known.get(&key) {
+                Some(index) => *index,
+                None => {
+                    let file = open_one(*id, grants, writes, mode)?;
+                    open.files.push(Arc::new(file));
+                    open.sync_on_close.push(mode.sync_on_close && writes);
+                    let index = open.files.len() as u32 - 1;
+                    known.insert(key, index);
+                    index
+                }
+            };
+            files.push(index);
+        }
+        open.by_stream.push(files);
+    }
+    Ok(open)
+}
+
+impl OpenTargets {
+    /// Flushes what its open mode says.
+    ///
+    /// # Errors
+    /// The first flush that failed.
+    pub fn close(self) -> io::Result<()> {
+        for (file, sync) in self.files.iter().zip(&self.sync_on_close) {
+            if *sync {
+                sys::file::fsync(file)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+fn open_one(
+    id: TargetId,
+    grants: &[Grant],
+    writes: bool,
+    mode: OpenMode,
+) -> Result<File, OpenError> {
+    let grant = grants
+        .iter()
+        .find(|grant| grant.target() == id && (!writes || grant.access() != Access::Read))
+        .ok_or(OpenError::NotGranted { target: id })?;
+    let path = grant.path().to_path_buf();
+    let flags = OpenFlags {
+        read: true,
+        write: writes,
+        create: writes && grant.access() == Access::Create,
+        direct: mode.direct,
+        dsync: mode.sync == SyncMode::Data,
+        sync: mode.sync == SyncMode::All,
+        exclusive: false,
+        raw: mode.raw_flags,
+    };
+    let failed = |error| OpenError::Io {
+        path: path.clone(),
+        direct: mode.direct,
+        error,
+    };
+    let file = sys::file::open(&path, &flags).map_err(failed)?;
+    let metadata = file.metadata().map_err(failed)?;
+    let identity = if metadata.file_type().is_block_device() {
+        let bytes = sys::file::device_bytes(&file).map_err(failed)?;
+        (metadata.rdev(), bytes)
+    } else {
+        (metadata.dev(), metadata.ino())
+    };
+    if grant
+        .identity()
+        .is_some_and(|expected| expected != identity)
+    {
+        return Err(OpenError::Replaced { path });
+    }
+    Ok(file)
+}
+
+impl fmt::Display for OpenError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            OpenError::NotGranted { target } => {
+                write!(f, "target {} may not be opened: no grant", target.0)
+            }
+            OpenError::Replaced { path } => {
+                write!(
+                    f,
+                    "`{}` is no longer what was examined before the run",
+                    path.display()
+                )
+            }
+            OpenError::Io {
+                path,
+                direct,
+                error,
+            } => {
+                write!(f, "`{}` cannot be opened: {error}", path.display())?;
+                match (error.raw_os_error(), direct) {
+                    (Some(22), true) => write!(f, " (its file system may not support direct I/O)"),
+                    (Some(16), _) => write!(f, " (somebody else holds it)"),
+                    (Some(24), _) => write!(f, " (too many open files: raise `ulimit -n`)"),
+                    _ => Ok(()),
+                }
+            }
+        }
+    }
+}
+
+impl std::error::Error for OpenError {}

@@ -1,0 +1,518 @@
+//! A run on threads: set up, start at a set time, collect, stop, drain.
+use crate::backend::{Backend, BackendKind, NullBackend, SyncBackend, UringBackend};
+use crate::collect::Collector;
+use crate::files::OpenTargets;
+use crate::gate::Gate;
+use crate::rule::{WorkerRule, planned_workers};
+use crate::shared::{Failure, Setup, SharedRun, buffer_bytes};
+use crate::worker::{Wake, Worker};
+use measure::Outstanding;
+use plan::{BoundPlan, BoundRun};
+use std::cell::Cell;
+use std::fmt;
+use std::io;
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel, sync_channel};
+use std::sync::{Arc, Condvar, Mutex};
+use std::time::Duration;
+use sys::clock::Clock;
+use sys::ring::RingConfig;
+
+/// A worker looks at least this often whether it is to give up.
+const LOOK_NS: u64 = 100_000_000;
+
+/// Failures kept for the record at a time; more are counted but not listed.
+const FAILURES_KEPT: usize = 4096;
+
+/// How the engine is to work; complete, so that it reads no defaults.
+#[derive(Clone, Copy, Debug)]
+pub struct EngineConfig {
+    pub kind: BackendKind,
+    pub workers: WorkerRule,
+    pub clock: Clock,
+    /// CPUs that this process may use.
+    pub cpus: u32,
+    /// Differs between executions, so that their data differ.
+    pub nonce: u64,
+    /// Completions waited for at once where no arrival is awaited.
+    pub reap_batch: u32,
+}
+
+/// A run on threads.
+#[derive(Debug)]
+pub struct Session {
+    shared: Arc<SharedRun>,
+    gates: Vec<Arc<Gate>>,
+    release: Arc<Release>,
+    ended: Receiver<Result<(), EngineError>>,
+    running: usize,
+    failures: Receiver<Failure>,
+    collector: Collector,
+    clock: Clock,
+    features: String,
+    fatal: Option<EngineError>,
+}
+
+/// How the drain ended.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Drained {
+    pub drain_ns: u64,
+    /// What was given up, oldest first.
+    pub outstanding: Vec<Outstanding>,
+}
+
+/// Why a run could not be carried out.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum EngineError {
+    RingRefused(String),
+    Memory(io::Error),
+    Thread(io::Error),
+    Submit(io::Error),
+    WorkerDied,
+}
+
+/// Holds the threads back until the run begins.
+#[derive(Debug, Default)]
+struct Release {
+    is_open: Mutex<bool>,
+    opened: Condvar,
+}
+
+/// Sends the threads home when a session does not come about.
+struct GiveUp {
+    shared: Arc<SharedRun>,
+    release: Arc<Release>,
+    armed: Cell<bool>,
+}
+
+struct Seat {
+    shared: Arc<SharedRun>,
+    number: usize,
+    files: Vec<Arc<std::fs::File>>,
+    config: EngineConfig,
+    buffer_bytes: usize,
+    buffer_align: usize,
+    gate: Option<(Arc<Gate>, usize)>,
+}
+
+impl Session {
+    /// Opens rings and starts threads, which then wait for [`Session::start`].
+    ///
+    /// # Errors
+    /// When a ring, memory or a thread is refused; nothing is left behind.
+    pub fn prepare(
+        plan: &BoundPlan,
+        run: &BoundRun,
+        open: &OpenTargets,
+        run_rate: Option<f64>,
+        shares_pct: Option<&[f64]>,
+        config: EngineConfig,
+    ) -> Result<Self, EngineError> {
+        let workers = planned_workers(run, config.kind, config.workers, config.cpus);
+        let setup = Setup {
+            plan,
+            run,
+            files: &open.by_stream,
+            kind: config.kind,
+            workers,
+            cpus: config.cpus,
+            run_rate,
+            shares_pct,
+            nonce: config.nonce,
+        };
+        let (failure_sender, failures) = sync_channel(FAILURES_KEPT);
+        let shared = Arc::new(SharedRun::new(&setup, failure_sender));
+        let gates = gates(&shared, config.kind);
+        let release = Arc::new(Release::default());
+        let (ended_sender, ended) = channel();
+        let (ready_sender, ready) = channel();
+        let align = buffer_align(plan, run);
+        let give_up = GiveUp {
+            shared: Arc::clone(&shared),
+            release: Arc::clone(&release),
+            armed: Cell::new(true),
+        };
+        for seat in seats(&shared, open, config, buffer_bytes(run), align, &gates) {
+            let (release, ended, ready) = (
+                Arc::clone(&release),
+                ended_sender.clone(),
+                ready_sender.clone(),
+            );
+            let name = format!("worker-{}", seat.number);
+            std::thread::Builder::new()
+                .name(name)
+                .stack_size(256 << 10)
+                .spawn(move || seat.run(&release, &ready, &ended))
+                .map_err(EngineError::Thread)?;
+        }
+        drop((ready_sender, ended_sender));
+        let mut features = String::new();
+        for _ in 0..shared.workers.len() {
+            features = ready.recv().map_err(|_| EngineError::WorkerDied)??;
+        }
+        give_up.armed.set(false);
+        Ok(Self {
+            collector: Collector::new(Arc::clone(&shared)),
+            running: shared.workers.len(),
+            shared,
+            gates,
+            release,
+            ended,
+            failures,
+            clock: config.clock,
+            features,
+            fatal: None,
+        })
+    }
+
+    /// Lets the run begin at `start_ns` of the clock.
+    pub fn start(&mut self, start_ns: u64) {
+        self.shared.start_ns.store(start_ns, Relaxed);
+        self.release.open();
+    }
+
+    /// No operation is issued at or after this time of the clock.
+    pub fn stop_at(&self, stop_ns: u64) {
+        self.shared.stop_ns.store(stop_ns, Relaxed);
+        self.gates.iter().for_each(|gate| gate.wake_all());
+    }
+
+    /// Reads counts.
+    pub fn collector(&mut self) -> &mut Collector {
+        &mut self.collector
+    }
+
+    /// Whether all streams that end by themselves have ended, and nothing is in flight.
+    pub fn is_done(&mut self) -> bool {
+        self.note_ended(Duration::ZERO);
+        self.running == 0 || (self.shared.all_ended() && self.shared.in_flight() == 0)
+    }
+
+    /// What the kernel granted, in words.
+    pub fn features(&self) -> &str {
+        &self.features
+    }
+
+    /// The error that ended a worker, if one did.
+    pub fn take_fatal(&mut self) -> Option<EngineError> {
+        self.note_ended(Duration::ZERO);
+        self.fatal.take()
+    }
+
+    /// Failed operations since the last call, and how many were too many to list.
+    pub fn take_failures(&self) -> (Vec<Failure>, u64) {
+        (
+            self.failures.try_iter().collect(),
+            self.shared.failures_lost.swap(0, Relaxed),
+        )
+    }
+
+    /// How many workers the run has.
+    pub fn workers(&self) -> u32 {
+        self.shared.workers.len() as u32
+    }
+
+    /// Waits for what is in flight, at most `limit_ns`, or until `hurry` says so; then gives up on
+    /// the rest.
+    pub fn drain(&mut self, limit_ns: u64, hurry: impl Fn() -> bool) -> Drained {
+        let begun_ns = self.clock.now_ns();
+        self.gates.iter().for_each(|gate| gate.wake_all());
+        while self.running > 0 && !hurry() && self.clock.now_ns() - begun_ns < limit_ns {
+            self.note_ended(Duration::from_millis(20));
+        }
+        let mut drained = Drained::default();
+        if self.running > 0 {
+            drained.outstanding = self.collector.outstanding(self.clock.now_ns());
+            self.shared.abandon.store(true, Relaxed);
+            // Rings give up within a look; a thread inside a system call stays there until the
+            // device answers or the process ends.
+            let limit_ns = self.clock.now_ns() + 3 * LOOK_NS;
+            while self.running > 0 && self.clock.now_ns() < limit_ns {
+                self.note_ended(Duration::from_millis(20));
+            }
+        }
+        drained.drain_ns = self.clock.now_ns() - begun_ns;
+        drained
+    }
+
+    fn note_ended(&mut self, wait: Duration) {
+        let mut wait = wait;
+        while self.running > 0 {
+            match self.ended.recv_timeout(wait) {
+                Ok(result) => {
+                    self.running -= 1;
+                    if let Err(error) = result {
+                        self.fatal.get_or_insert(error);
+                    }
+                    wait = Duration::ZERO;
+                }
+                Err(RecvTimeoutError::Timeout) => return,
+                Err(RecvTimeoutError::Disconnected) => {
+                    self.running = 0;
+                    self.fatal.get_or_insert(EngineError::WorkerDied);
+                }
+            }
+        }
+    }
+}
+
+impl Drop for Session {
+    fn drop(&mut self) {
+        self.shared.stop_ns.store(0, Relaxed);
+        self.shared.abandon.store(true, Relaxed);
+        self.release.open();
+        self.gates.iter().for_each(|gate| gate.wake_all());
+    }
+}
+
+fn gates(shared: &SharedRun, kind: BackendKind) -> Vec<Arc<Gate>> {
+    let threads = |pool: usize| {
+        shared
+            .workers
+            .iter()
+            .filter(|w| w.pool_of_slot[0] as usize == pool)
+            .count()
+    };
+    match kind {
+        BackendKind::Sync => (0..shared.pools.len())
+            .map(|pool| Arc::new(Gate::new(threads(pool))))
+            .collect(),
+        _ => Vec::new(),
+    }
+}
+
+fn seats(
+    shared: &Arc<SharedRun>,
+    open: &OpenTargets,
+    config: EngineConfig,
+    buffer_bytes: usize,
+    buffer_align: usize,
+    gates: &[Arc<Gate>],
+) -> Vec<Seat> {
+    let mut threads_of_pool = vec![0; gates.len()];
+    let seat = |number: usize| {
+        let pool = shared.workers[number].pool_of_slot[0] as usize;
+        let paced = shared
+            .streams
+            .iter()
+            .any(|stream| stream.pool == pool && stream.feed.is_some());
+        let gate = (config.kind == BackendKind::Sync && paced).then(|| {
+            threads_of_pool[pool] += 1;
+            (Arc::clone(&gates[pool]), threads_of_pool[pool] - 1)
+        });
+        let files = open.files.clone();
+        Seat {
+            shared: Arc::clone(shared),
+            number,
+            files,
+            config,
+            buffer_bytes,
+            buffer_align,
+            gate,
+        }
+    };
+    (0..shared.workers.len()).map(seat).collect()
+}
+
+fn buffer_align(plan: &BoundPlan, run: &BoundRun) -> usize {
+    let targets = run.run.streams.iter().flat_map(|stream| &stream.targets);
+    let align = targets
+        .map(|target| plan.targets[target.index()].facts.alignment.memory)
+        .max();
+    align.unwrap_or(0).max(4096) as usize
+}
+
+impl Release {
+    fn open(&self) {
+        *self
+            .is_open
+            .lock()
+            .expect("nothing panics while holding it") = true;
+        self.opened.notify_all();
+    }
+
+    fn wait(&self) {
+        let mut is_open = self
+            .is_open
+            .lock()
+            .expect("nothing panics while holding it");
+        while !*is_open {
+            is_open = self
+                .opened
+                .wait(is_open)
+                .expect("nothing panics while holding it");
+        }
+    }
+}
+
+impl Drop for GiveUp {
+    fn drop(&mut self) {
+        if self.armed.get() {
+            self.shared.stop_ns.store(0, Relaxed);
+            self.shared.abandon.store(true, Relaxed);
+            self.release.open();
+        }
+    }
+}
+
+impl Seat {
+    fn run(
+        self,
+        release: &Release,
+        ready: &Sender<Result<String, EngineError>>,
+        ended: &Sender<Result<(), EngineError>>,
+    ) {
+        // Refusal only makes wake-ups later, which lateness shows.
+        let _ = sys::thread::set_timer_slack_ns(1);
+        let slots = self.shared.workers[self.number].slots.len() as u32;
+        match self.config.kind {
+            BackendKind::Uring => {
+                let config = RingConfig {
+                    slots,
+                    batch: slots.clamp(1, 256),
+                    buffer_bytes: self.buffer_bytes.next_multiple_of(self.buffer_align),
+                    buffer_align: self.buffer_align,
+                    register_buffers: true,
+                    register_files: true,
+                };
+                let backend = UringBackend::new(&config, self.files.clone())
+                    .map_err(|refusal| EngineError::RingRefused(refusal.to_string()));
+                let features = backend
+                    .as_ref()
+                    .map(UringBackend::features)
+                    .unwrap_or_default();
+                self.serve(backend, features, release, ready, ended);
+            }
+            BackendKind::Sync => {
+                let bytes = self.buffer_bytes.next_multiple_of(self.buffer_align);
+                let backend = SyncBackend::new(self.files.clone(), bytes, self.buffer_align);
+                self.serve(
+                    backend.map_err(EngineError::Memory),
+                    String::new(),
+                    release,
+                    ready,
+                    ended,
+                );
+            }
+            BackendKind::Null | BackendKind::Sim => {
+                let backend = NullBackend::new(slots, self.buffer_bytes.next_multiple_of(4096));
+                self.serve(
+                    backend.map_err(EngineError::Memory),
+                    String::new(),
+                    release,
+                    ready,
+                    ended,
+                );
+            }
+        }
+    }
+
+    fn serve<B: Backend>(
+        &self,
+        backend: Result<B, EngineError>,
+        features: String,
+        release: &Release,
+        ready: &Sender<Result<String, EngineError>>,
+        ended: &Sender<Result<(), EngineError>>,
+    ) {
+        let backend = match backend {
+            Ok(backend) => backend,
+            Err(error) => {
+                let _ = ready.send(Err(error));
+                return;
+            }
+        };
+        let clock = self.config.clock;
+        let want = self.config.reap_batch.max(1);
+        let mut worker = Worker::new(Arc::clone(&self.shared), self.number, backend, clock, want);
+        let _ = ready.send(Ok(features));
+        release.wait();
+        worker.begin();
+        let result = match &self.gate {
+            Some((gate, me)) => self.drive_in_turn(&mut worker, gate, *me),
+            None => self.drive(&mut worker),
+        };
+        worker.note_cpu(sys::thread::thread_cpu_ns());
+        if worker.in_flight() > 0 {
+            worker.backend.abandon();
+        }
+        let _ = ended.send(result.map_err(EngineError::Submit));
+    }
+
+    fn drive<B: Backend>(&self, worker: &mut Worker<B, Clock>) -> io::Result<()> {
+        let mut interval = 0;
+        loop {
+            let Wake::Wait { want, until_ns } = worker.step(true) else {
+                return Ok(());
+            };
+            if self.shared.abandon.load(Relaxed) {
+                return Ok(());
+            }
+            worker.enter(want, until_ns, LOOK_NS)?;
+            if worker.interval() != interval {
+                interval = worker.interval();
+                worker.note_cpu(sys::thread::thread_cpu_ns());
+            }
+        }
+    }
+
+    /// As [`Seat::drive`], for threads of a pool with a schedule, one of which has the turn.
+    fn drive_in_turn<B: Backend>(
+        &self,
+        worker: &mut Worker<B, Clock>,
+        gate: &Gate,
+        me: usize,
+    ) -> io::Result<()> {
+        let clock = self.config.clock;
+        let mut interval = 0;
+        gate.enrol(me);
+        loop {
+            let has_turn = gate.wait_for_turn(me, || clock.now_ns());
+            let Wake::Wait { want, until_ns } = worker.step(has_turn) else {
+                break;
+            };
+            if self.shared.abandon.load(Relaxed) {
+                break;
+            }
+            if worker.in_flight() > 0 {
+                let begun_ns = clock.now_ns();
+                let kept = gate.begin_io(me, begun_ns, worker.next_arrival_ns());
+                worker.enter(want, u64::MAX, LOOK_NS)?;
+                gate.end_io(kept, clock.now_ns() - begun_ns);
+                worker.step(false);
+            } else if has_turn {
+                worker.enter(0, until_ns, LOOK_NS)?;
+            }
+            if worker.interval() != interval {
+                interval = worker.interval();
+                worker.note_cpu(sys::thread::thread_cpu_ns());
+            }
+        }
+        gate.hand_over(me);
+        gate.wake_all();
+        Ok(())
+    }
+}
+
+impl fmt::Display for EngineError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            EngineError::RingRefused(text) => write!(f, "{text}; use `--backend sync`"),
+            EngineError::Memory(error) => write!(f, "no memory for buffers: {error}"),
+            EngineError::Thread(error) => {
+                write!(
+                    f,
+                    "a worker thread cannot be started: {error} (see `ulimit -u`, or ask for fewer slots)"
+                )
+            }
+            EngineError::Submit(error) => write!(f, "the kernel no longer takes requests: {error}"),
+            EngineError::WorkerDied => write!(
+                f,
+                "a worker ended without a word; this is a defect of Fathom"
+            ),
+        }
+    }
+}
+
+impl std::error::Error for EngineError {}

@@ -1,0 +1,507 @@
+//! What the workers of a run share, and what others may read of it while they work.
+use crate::arrivals::{Arrivals, Feed};
+use crate::backend::BackendKind;
+use crate::data::Pattern;
+use crate::draw::{self, Drawer};
+use measure::{FigureCell, LatencyCell, Sharing};
+use plan::{
+    ArrivalLaw, BoundPlan, BoundRun, Coupling, Direction, Load, OpSource, Operation, Pacing,
+    PoolAdmission, Stream, TargetId,
+};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::Relaxed};
+use std::sync::mpsc::SyncSender;
+
+/// Operations that workers can do now, in the order of their cells.
+pub(crate) const OPERATIONS: [Operation; 3] = [Operation::Read, Operation::Write, Operation::Trim];
+
+/// How far a stream may run ahead of the slowest one when their proportions are held, in
+/// operations of the run.
+const PROPORTION_WINDOW: f64 = 256.0;
+
+/// A failed operation as the worker saw it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Failure {
+    pub at_ns: u64,
+    pub stream: u32,
+    pub place: u32,
+    pub operation: Operation,
+    pub offset: u64,
+    pub length: u32,
+    pub errno: i32,
+}
+
+/// Everything about a run that its workers share.
+#[derive(Debug)]
+pub(crate) struct SharedRun {
+    pub start_ns: AtomicU64,
+    pub interval_ns: u64,
+    /// No operation is issued at or after this time.
+    pub stop_ns: AtomicU64,
+    /// Workers leave what is in flight and return.
+    pub abandon: AtomicBool,
+    pub streams: Vec<SharedStream>,
+    pub pools: Vec<SharedPool>,
+    pub workers: Vec<WorkerView>,
+    pub proportion: Option<Proportion>,
+    pub pattern: Pattern,
+    pub failures: SyncSender<Failure>,
+    pub failures_lost: AtomicU64,
+}
+
+/// One stream.
+#[derive(Debug)]
+pub(crate) struct SharedStream {
+    pub pool: usize,
+    pub targets: Vec<TargetId>,
+    /// File numbers by target.
+    pub files: Vec<u32>,
+    pub drawer: Drawer,
+    pub next_index: AtomicU64,
+    pub feed: Option<Feed>,
+    /// The same schedule for whoever counts it.
+    pub arrivals: Option<Arrivals>,
+    pub ended: AtomicBool,
+    pub start_delay_ns: u64,
+    pub recorders: Vec<Recorder>,
+}
+
+/// Counts of one stream by one writer or group of writers: a slab for even intervals, one for odd
+/// ones, and one for what comes back after the stop.
+#[derive(Debug)]
+pub(crate) struct Recorder {
+    pub slabs: [Slab; 3],
+}
+
+/// The slab of what comes back after the stop; it belongs to no interval.
+pub(crate) const AFTER_STOP: usize = 2;
+
+#[derive(Debug)]
+pub(crate) struct Slab {
+    /// By place of the target and operation.
+    pub cells: Vec<FigureCell>,
+    pub lateness: LatencyCell,
+    pub submitted: AtomicU64,
+}
+
+/// One pool over all workers.
+#[derive(Debug)]
+pub(crate) struct SharedPool {
+    pub slots: u32,
+    pub in_use: AtomicU32,
+    /// Since when no slot is free; zero while one is.
+    pub exhausted_since_ns: AtomicU64,
+    pub exhausted_ns: AtomicU64,
+}
+
+/// What a worker shows of itself.
+#[derive(Debug)]
+pub(crate) struct WorkerView {
+    pub slots: Vec<SlotView>,
+    pub pool_of_slot: Vec<u32>,
+    /// Index into [`SharedStream::recorders`].
+    pub shard: usize,
+    pub sharing: Sharing,
+    pub cpu_ns: AtomicU64,
+    pub submit_calls: AtomicU64,
+    pub submit_ns: AtomicU64,
+    pub reaps: AtomicU64,
+    pub reap_gaps: LatencyCell,
+    pub wakeups: AtomicU64,
+    pub clamped: AtomicU64,
+}
+
+/// One slot, readable from outside: how old is what is in flight, and what is it.
+#[derive(Debug, Default)]
+pub(crate) struct SlotView {
+    /// Zero while the slot is free.
+    pub started_ns: AtomicU64,
+    pub arrival_ns: AtomicU64,
+    pub offset: AtomicU64,
+    /// Stream, place, operation and length, packed by [`pack`].
+    pub what: AtomicU64,
+}
+
+/// Keeps the streams of a run in the proportion of their shares.
+#[derive(Debug)]
+pub(crate) struct Proportion {
+    per_share: Vec<f64>,
+    /// A lower bound of the slowest stream's progress, as bits of an f64.
+    slowest: AtomicU64,
+}
+
+/// Stream (16 bits), place (16), operation (4), length (28).
+pub(crate) fn pack(stream: u32, place: u32, operation: usize, length: u32) -> u64 {
+    debug_assert!(stream < 1 << 16 && place < 1 << 16 && length < 1 << 28);
+    u64::from(stream) << 48 | u64::from(place) << 32 | (operation as u64) << 28 | u64::from(length)
+}
+
+pub(crate) fn unpack(what: u64) -> (usize, usize, usize, u32) {
+    let mask = |bits: u32| (1_u64 << bits) - 1;
+    (
+        (what >> 48) as usize,
+        (what >> 32 & mask(16)) as usize,
+        (what >> 28 & mask(4)) as usize,
+        (what & mask(28)) as u32,
+    )
+}
+
+/// What of a run this build cannot carry out, in words; empty when all of it can be.
+pub fn unsupported(run: &BoundRun) -> Vec<String> {
+    let mut found = Vec::new();
+    let mut add = |what: String| {
+        if !found.contains(&what) {
+            found.push(what);
+        }
+    };
+    if matches!(run.run.load, Load::Steps { .. }) {
+        add("rates that change in steps".to_owned());
+    }
+    if run.run.coupling == Coupling::Priority {
+        add("streams by priority".to_owned());
+    }
+    if run
+        .run
+        .pools
+        .iter()
+        .any(|pool| pool.admission == PoolAdmission::Priority)
+    {
+        add("pools that admit by priority".to_owned());
+    }
+    for stream in &run.run.streams {
+        match &stream.source {
+            OpSource::Generator(generator) => {
+                if let Some(what) = draw::unsupported(generator, stream.target_order) {
+                    add(what.to_owned());
+                }
+                if generator.largest_transfer() >= 1 << 28 {
+                    add("transfers of 256 MiB or more".to_owned());
+                }
+            }
+            OpSource::Replay { .. } => add("replay of traces".to_owned()),
+            OpSource::Tree { .. } => add("trees of files".to_owned()),
+            OpSource::Verify => add("verification".to_owned()),
+        }
+        if let Pacing::Rate { per_second, .. } = &stream.pacing {
+            let rates = [Direction::Read, Direction::Write, Direction::Trim]
+                .map(|d| per_second.of(d).is_some());
+            if rates.contains(&true) && mixes(stream) && !is_even_split(stream) {
+                add("rates per direction that differ from the mix".to_owned());
+            }
+        }
+        if stream.data.pattern.is_some() || stream.data.duplicates.is_some() {
+            add("write data by pattern or with duplicates".to_owned());
+        }
+        if (stream.data.compression_ratio - 1.0).abs() > f64::EPSILON
+            && stream.source.changes_data()
+        {
+            add("compressible write data".to_owned());
+        }
+    }
+    found
+}
+
+fn mixes(stream: &Stream) -> bool {
+    matches!(&stream.source, OpSource::Generator(g) if g.operations.read_pct > 0.0 && g.operations.read_pct < 100.0)
+}
+
+fn is_even_split(stream: &Stream) -> bool {
+    let (OpSource::Generator(generator), Pacing::Rate { per_second, .. }) =
+        (&stream.source, &stream.pacing)
+    else {
+        return false;
+    };
+    match (per_second.read, per_second.write) {
+        (Some(read), Some(write)) => {
+            (read * 100.0 / (read + write) - generator.operations.read_pct).abs() < 0.01
+        }
+        _ => false,
+    }
+}
+
+/// Arrivals per second of a stream, if it has a schedule, and their law.
+pub(crate) fn stream_rate(
+    run: &BoundRun,
+    stream: &Stream,
+    run_rate: Option<f64>,
+) -> Option<(f64, ArrivalLaw)> {
+    match &stream.pacing {
+        Pacing::None => None,
+        Pacing::TotalRate { per_second, law } => Some((*per_second, *law)),
+        Pacing::Rate { per_second, law } => {
+            let rates = [per_second.read, per_second.write, per_second.trim];
+            let sum: f64 = rates.into_iter().flatten().sum();
+            (sum > 0.0).then_some((sum, *law))
+        }
+        Pacing::FromRun => {
+            let rate = run_rate? * stream.share_pct / 100.0;
+            (rate > 0.0).then_some((rate, run.run.law))
+        }
+    }
+}
+
+/// How the slots of a run are dealt to workers: for each worker its slots by pool.
+pub(crate) fn deal_slots(
+    run: &BoundRun,
+    kind: BackendKind,
+    workers: u32,
+) -> Vec<Vec<(usize, u32)>> {
+    let pools = &run.run.pools;
+    if kind == BackendKind::Sync {
+        let each = pools.iter().enumerate();
+        return each
+            .flat_map(|(pool, p)| (0..p.slots).map(move |_| vec![(pool, 1)]))
+            .collect();
+    }
+    let workers = workers as usize;
+    let mut dealt: Vec<Vec<(usize, u32)>> = vec![Vec::new(); workers];
+    let load = |of: &Vec<(usize, u32)>| of.iter().map(|(_, slots)| *slots).sum::<u32>();
+    for (pool, info) in pools.iter().enumerate() {
+        if pools.len() >= workers || (info.slots as usize) < workers {
+            let least = (0..workers)
+                .min_by_key(|worker| load(&dealt[*worker]))
+                .expect("at least one worker");
+            dealt[least].push((pool, info.slots));
+            continue;
+        }
+        for (worker, of) in dealt.iter_mut().enumerate() {
+            let (share, rest) = (info.slots / workers as u32, info.slots % workers as u32);
+            of.push((pool, share + u32::from((worker as u32) < rest)));
+        }
+    }
+    dealt.retain(|of| !of.is_empty());
+    dealt
+}
+
+/// Everything that is needed to set up a [`SharedRun`].
+pub(crate) struct Setup<'a> {
+    pub plan: &'a BoundPlan,
+    pub run: &'a BoundRun,
+    pub files: &'a [Vec<u32>],
+    pub kind: BackendKind,
+    pub workers: u32,
+    pub cpus: u32,
+    pub run_rate: Option<f64>,
+    pub shares_pct: Option<&'a [f64]>,
+    pub nonce: u64,
+}
+
+impl SharedRun {
+    pub(crate) fn new(setup: &Setup<'_>, failures: SyncSender<Failure>) -> Self {
+        let run = setup.run;
+        let dealt = deal_slots(run, setup.kind, setup.workers);
+        let workers = worker_views(&dealt, setup);
+        let seed = |stream: usize| (setup.plan.plan.seed, u64::from(run.id.0), stream as u64);
+        let streams: Vec<SharedStream> = run
+            .run
+            .streams
+            .iter()
+            .enumerate()
+            .map(|(number, stream)| shared_stream(setup, number, stream, &workers, seed(number)))
+            .collect();
+        let largest = buffer_bytes(run);
+        let pools = run.run.pools.iter().map(|pool| SharedPool {
+            slots: pool.slots,
+            in_use: AtomicU32::new(0),
+            exhausted_since_ns: AtomicU64::new(0),
+            exhausted_ns: AtomicU64::new(0),
+        });
+        Self {
+            start_ns: AtomicU64::new(0),
+            interval_ns: run.run.timing.interval.0.max(1),
+            stop_ns: AtomicU64::new(u64::MAX),
+            abandon: AtomicBool::new(false),
+            proportion: Proportion::of(run, setup.shares_pct),
+            streams,
+            pools: pools.collect(),
+            workers,
+            pattern: Pattern::new(largest, setup.nonce),
+            failures,
+            failures_lost: AtomicU64::new(0),
+        }
+    }
+
+    /// Whether every stream that can end has ended, and there is one.
+    pub(crate) fn all_ended(&self) -> bool {
+        let mut ending = self
+            .streams
+            .iter()
+            .filter(|stream| stream.drawer.ends())
+            .peekable();
+        ending.peek().is_some() && ending.all(|stream| stream.ended.load(Relaxed))
+    }
+
+    pub(crate) fn in_flight(&self) -> u32 {
+        self.pools
+            .iter()
+            .map(|pool| pool.in_use.load(Relaxed))
+            .sum()
+    }
+}
+
+/// The largest transfer of a run: the size of each buffer.
+pub(crate) fn buffer_bytes(run: &BoundRun) -> usize {
+    let largest = run.run.streams.iter().map(|stream| match &stream.source {
+        OpSource::Generator(generator) => generator.largest_transfer(),
+        _ => 0,
+    });
+    largest.max().unwrap_or(0).max(4096) as usize
+}
+
+fn worker_views(dealt: &[Vec<(usize, u32)>], setup: &Setup<'_>) -> Vec<WorkerView> {
+    let mut threads_of_pool = vec![0_u32; setup.run.run.pools.len()];
+    let views = dealt.iter().enumerate().map(|(number, of)| {
+        let slots: Vec<u32> = of
+            .iter()
+            .flat_map(|(pool, n)| (0..*n).map(|_| *pool as u32))
+            .collect();
+        let (shard, sharing) = if setup.kind == BackendKind::Sync {
+            let pool = of[0].0;
+            let thread = threads_of_pool[pool];
+            threads_of_pool[pool] += 1;
+            (
+                (thread % shards(setup, pool)) as usize,
+                Sharing::ManyWriters,
+            )
+        } else {
+            (number, Sharing::OneWriter)
+        };
+        WorkerView {
+            slots: slots.iter().map(|_| SlotView::default()).collect(),
+            pool_of_slot: slots,
+            shard,
+            sharing,
+            cpu_ns: AtomicU64::new(0),
+            submit_calls: AtomicU64::new(0),
+            submit_ns: AtomicU64::new(0),
+            reaps: AtomicU64::new(0),
+            reap_gaps: LatencyCell::default(),
+            wakeups: AtomicU64::new(0),
+            clamped: AtomicU64::new(0),
+        }
+    });
+    views.collect()
+}
+
+/// Threads of a pool share recorders, as one each would not fit into caches or memory.
+fn shards(setup: &Setup<'_>, pool: usize) -> u32 {
+    setup.run.run.pools[pool].slots.min(setup.cpus).max(1)
+}
+
+fn shared_stream(
+    setup: &Setup<'_>,
+    number: usize,
+    stream: &Stream,
+    workers: &[WorkerView],
+    seed: (u64, u64, u64),
+) -> SharedStream {
+    let OpSource::Generator(generator) = &stream.source else {
+        unreachable!("refused by `unsupported`");
+    };
+    let pool = stream.pool.index();
+    let shard_count = match setup.kind {
+        BackendKind::Sync => shards(setup, pool) as usize,
+        _ => workers.len(),
+    };
+    let mut paced = stream.clone();
+    if let Some(shares) = setup.shares_pct {
+        paced.share_pct = shares[number];
+    }
+    let phase = number as f64 / setup.run.run.streams.len() as f64;
+    let arrivals = stream_rate(setup.run, &paced, setup.run_rate)
+        .map(|(rate, law)| Arrivals::new(law, rate, phase, seed));
+    let targets = stream.targets.clone();
+    let files = match setup.kind {
+        BackendKind::Sim => targets.iter().map(|target| target.0).collect(),
+        _ => setup.files[number].clone(),
+    };
+    let drawer = Drawer::new(
+        generator,
+        &setup.run.streams[number].regions,
+        stream.stop,
+        seed,
+    );
+    SharedStream {
+        pool,
+        files,
+        drawer,
+        next_index: AtomicU64::new(0),
+        feed: arrivals.clone().map(Feed::new),
+        arrivals,
+        ended: AtomicBool::new(false),
+        start_delay_ns: stream.start_delay.0,
+        recorders: (0..shard_count)
+            .map(|_| Recorder::new(targets.len()))
+            .collect(),
+        targets,
+    }
+}
+
+impl Recorder {
+    fn new(targets: usize) -> Self {
+        let slab = || Slab {
+            cells: (0..targets * OPERATIONS.len())
+                .map(|_| FigureCell::default())
+                .collect(),
+            lateness: LatencyCell::default(),
+            submitted: AtomicU64::new(0),
+        };
+        Self {
+            slabs: [slab(), slab(), slab()],
+        }
+    }
+}
+
+impl SharedPool {
+    /// Counts a slot as used, and notes when that was the last free one.
+    #[inline]
+    pub(crate) fn take(&self, now_ns: u64) {
+        if self.in_use.fetch_add(1, Relaxed) + 1 == self.slots {
+            self.exhausted_since_ns.store(now_ns, Relaxed);
+        }
+    }
+
+    #[inline]
+    pub(crate) fn give_back(&self, now_ns: u64) {
+        if self.in_use.fetch_sub(1, Relaxed) == self.slots {
+            let since = self.exhausted_since_ns.swap(0, Relaxed);
+            if since > 0 {
+                self.exhausted_ns
+                    .fetch_add(now_ns.saturating_sub(since), Relaxed);
+            }
+        }
+    }
+}
+
+impl Proportion {
+    fn of(run: &BoundRun, shares_pct: Option<&[f64]>) -> Option<Self> {
+        let holds = run.run.coupling == Coupling::Proportional && run.run.streams.len() > 1;
+        let share = |(number, stream): (usize, &Stream)| {
+            1.0 / shares_pct
+                .map_or(stream.share_pct, |shares| shares[number])
+                .max(1e-9)
+                * 100.0
+        };
+        let per_share = run.run.streams.iter().enumerate().map(share).collect();
+        holds.then_some(Self {
+            per_share,
+            slowest: AtomicU64::new(0.0_f64.to_bits()),
+        })
+    }
+
+    /// Whether stream `number` may issue now without leaving the slowest too far behind.
+    pub(crate) fn allows(&self, number: usize, streams: &[SharedStream]) -> bool {
+        let progress = |number: usize| {
+            streams[number].next_index.load(Relaxed) as f64 * self.per_share[number]
+        };
+        let mine = progress(number);
+        if mine <= f64::from_bits(self.slowest.load(Relaxed)) + PROPORTION_WINDOW {
+            return true;
+        }
+        let active = (0..streams.len()).filter(|n| !streams[*n].ended.load(Relaxed));
+        let slowest = active.map(progress).fold(f64::INFINITY, f64::min);
+        if slowest.is_finite() {
+            self.slowest.store(slowest.to_bits(), Relaxed);
+        }
+        mine <= slowest + PROPORTION_WINDOW
+    }
+}

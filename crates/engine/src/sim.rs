@@ -1,0 +1,342 @@
+//! Runs in simulated time on simulated storage: exact, repeatable, and independent of the number
+//! of workers. One scheduler steps every worker at every event.
+use crate::backend::{Backend, BackendKind, Request};
+use crate::collect::Collector;
+use crate::random::mix;
+use crate::shared::{Failure, Setup, SharedRun, buffer_bytes};
+use crate::worker::{Time, Wake, Worker};
+use plan::{BoundPlan, BoundRun};
+use std::cell::{Cell, RefCell};
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::io;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::mpsc::{Receiver, sync_channel};
+
+/// How simulated storage behaves; the same for every target, each with servers of its own.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Script {
+    /// Time that one operation takes in a server.
+    pub service_ns: u64,
+    /// Added to it, uniformly from zero up to this, by a draw over target, offset and time.
+    pub jitter_ns: u64,
+    /// Operations served at once by a target; further ones queue.
+    pub servers: u32,
+    /// Spans (from, to) of the run in which no operation completes; those that would have wait for
+    /// the end of the span.
+    pub stalls: Vec<(u64, u64)>,
+    /// Byte ranges that answer with an error number.
+    pub bad: Vec<(u64, u64, i32)>,
+    /// Byte ranges whose transfers are cut to half.
+    pub short: Vec<(u64, u64)>,
+    /// After this time every operation never completes: the device has vanished.
+    pub vanishes_at_ns: Option<u64>,
+}
+
+/// A run in simulated time.
+pub struct Simulation {
+    shared: Arc<SharedRun>,
+    world: Rc<RefCell<World>>,
+    now: Rc<Cell<u64>>,
+    workers: Vec<Worker<SimBackend, SimTime>>,
+    failures: Receiver<Failure>,
+    collector: Collector,
+}
+
+#[derive(Clone)]
+struct SimTime(Rc<Cell<u64>>);
+
+struct World {
+    script: Script,
+    start_ns: u64,
+    /// For each target, when each of its servers is free.
+    servers: Vec<Vec<u64>>,
+    events: BinaryHeap<Reverse<Completion>>,
+    sequence: u64,
+}
+
+/// Ordered by time, then by the order of submission.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Completion {
+    at_ns: u64,
+    sequence: u64,
+    worker: usize,
+    slot: u32,
+    result: i32,
+}
+
+struct SimBackend {
+    world: Rc<RefCell<World>>,
+    now: Rc<Cell<u64>>,
+    number: usize,
+    buffers: Vec<Vec<u8>>,
+    queued: Vec<(u32, Request)>,
+    done: Vec<(u32, i32)>,
+}
+
+impl Default for Script {
+    fn default() -> Self {
+        Self {
+            service_ns: 100_000,
+            jitter_ns: 0,
+            servers: 8,
+            stalls: Vec::new(),
+            bad: Vec::new(),
+            short: Vec::new(),
+            vanishes_at_ns: None,
+        }
+    }
+}
+
+impl Time for SimTime {
+    fn now_ns(&self) -> u64 {
+        self.0.get()
+    }
+}
+
+impl Simulation {
+    /// Time begins at `now_ns`.
+    pub fn prepare(
+        plan: &BoundPlan,
+        run: &BoundRun,
+        rate: Option<f64>,
+        shares_pct: Option<&[f64]>,
+        workers: u32,
+        script: Script,
+        now_ns: u64,
+    ) -> Self {
+        let setup = Setup {
+            plan,
+            run,
+            files: &[],
+            kind: BackendKind::Sim,
+            workers: workers.min(run.slots()).max(1),
+            cpus: workers,
+            run_rate: rate,
+            shares_pct,
+            nonce: 0,
+        };
+        let (sender, failures) = sync_channel(4096);
+        let shared = Arc::new(SharedRun::new(&setup, sender));
+        let now = Rc::new(Cell::new(now_ns));
+        let world = Rc::new(RefCell::new(World {
+            servers: vec![vec![0; script.servers.max(1) as usize]; plan.targets.len()],
+            script,
+            start_ns: now_ns,
+            events: BinaryHeap::new(),
+            sequence: 0,
+        }));
+        let bytes = buffer_bytes(run);
+        let worker = |number: usize| {
+            let slots = shared.workers[number].slots.len();
+            let backend = SimBackend {
+                world: Rc::clone(&world),
+                now: Rc::clone(&now),
+                number,
+                buffers: vec![vec![0; bytes]; slots],
+                queued: Vec::new(),
+                done: Vec::new(),
+            };
+            Worker::new(
+                Arc::clone(&shared),
+                number,
+                backend,
+                SimTime(Rc::clone(&now)),
+                1,
+            )
+        };
+        let workers = (0..shared.workers.len()).map(worker).collect();
+        Self {
+            collector: Collector::new(Arc::clone(&shared)),
+            shared,
+            world,
+            now,
+            workers,
+            failures,
+        }
+    }
+
+    pub fn now_ns(&self) -> u64 {
+        self.now.get()
+    }
+
+    pub fn start(&mut self, start_ns: u64) {
+        self.shared.start_ns.store(start_ns, Relaxed);
+        self.world.borrow_mut().start_ns = start_ns;
+        self.workers.iter_mut().for_each(Worker::begin);
+    }
+
+    pub fn stop_at(&self, stop_ns: u64) {
+        self.shared.stop_ns.store(stop_ns, Relaxed);
+    }
+
+    pub fn collector(&mut self) -> &mut Collector {
+        &mut self.collector
+    }
+
+    pub fn is_done(&self) -> bool {
+        self.shared.all_ended() && self.shared.in_flight() == 0
+    }
+
+    pub fn in_flight(&self) -> u32 {
+        self.shared.in_flight()
+    }
+
+    pub fn workers(&self) -> u32 {
+        self.workers.len() as u32
+    }
+
+    pub fn take_failures(&self) -> (Vec<Failure>, u64) {
+        (
+            self.failures.try_iter().collect(),
+            self.shared.failures_lost.swap(0, Relaxed),
+        )
+    }
+
+    /// Lets time pass up to `until_ns`; completions at that very time are not seen yet.
+    pub fn run_until(&mut self, until_ns: u64) {
+        loop {
+            let wake_ns = self.settle();
+            let event_ns = self
+                .world
+                .borrow()
+                .events
+                .peek()
+                .map_or(u64::MAX, |Reverse(event)| event.at_ns);
+            let next_ns = wake_ns.min(event_ns);
+            if next_ns >= until_ns {
+                self.now.set(until_ns.max(self.now.get()));
+                return;
+            }
+            self.now.set(next_ns.max(self.now.get()));
+            self.deliver();
+        }
+    }
+
+    /// Steps all workers until nothing moves at this time; returns when one wants to be woken.
+    fn settle(&mut self) -> u64 {
+        loop {
+            let mut moved = false;
+            let mut wake_ns = u64::MAX;
+            for worker in &mut self.workers {
+                if let Wake::Wait { until_ns, .. } = worker.step(true) {
+                    // A retry is of no use here: whatever lets a stream go on is an event.
+                    wake_ns = wake_ns.min(until_ns.max(self.now.get() + 1));
+                    worker
+                        .enter(0, u64::MAX, 0)
+                        .expect("simulated calls do not fail");
+                }
+                moved |= worker.moved;
+            }
+            if !moved {
+                return wake_ns;
+            }
+        }
+    }
+
+    fn deliver(&mut self) {
+        let now_ns = self.now.get();
+        loop {
+            let mut world = self.world.borrow_mut();
+            let due = world
+                .events
+                .peek()
+                .is_some_and(|Reverse(event)| event.at_ns <= now_ns);
+            if !due {
+                return;
+            }
+            let Reverse(Completion {
+                worker,
+                slot,
+                result,
+                ..
+            }) = world.events.pop().expect("just seen");
+            drop(world);
+            self.workers[worker].backend.done.push((slot, result));
+        }
+    }
+}
+
+impl World {
+    fn submit(&mut self, worker: usize, slot: u32, request: Request, now_ns: u64) {
+        let script = &self.script;
+        let jitter_ns = match script.jitter_ns {
+            0 => 0,
+            jitter => mix(request.offset ^ now_ns ^ (u64::from(request.file) << 56)) % (jitter + 1),
+        };
+        let servers = &mut self.servers[request.file as usize];
+        let free = servers.iter_mut().min().expect("at least one server");
+        let begin_ns = now_ns.max(*free);
+        let mut end_ns = begin_ns + script.service_ns + jitter_ns;
+        for (from, to) in &script.stalls {
+            if end_ns >= self.start_ns + from && end_ns < self.start_ns + to {
+                end_ns = self.start_ns + to;
+            }
+        }
+        *free = end_ns;
+        if script
+            .vanishes_at_ns
+            .is_some_and(|at| end_ns >= self.start_ns + at)
+        {
+            return;
+        }
+        let (low, high) = (request.offset, request.offset + u64::from(request.length));
+        let hits = |from: u64, to: u64| low < to && high > from;
+        let error = script
+            .bad
+            .iter()
+            .find(|(from, to, _)| hits(*from, *to))
+            .map(|bad| -bad.2);
+        let cut = script.short.iter().any(|(from, to)| hits(*from, *to));
+        let whole = if cut {
+            request.length / 2
+        } else {
+            request.length
+        } as i32;
+        self.sequence += 1;
+        let (at_ns, sequence, result) = (end_ns, self.sequence, error.unwrap_or(whole));
+        self.events.push(Reverse(Completion {
+            at_ns,
+            sequence,
+            worker,
+            slot,
+            result,
+        }));
+    }
+}
+
+impl Backend for SimBackend {
+    fn buffer_mut(&mut self, slot: u32) -> &mut [u8] {
+        &mut self.buffers[slot as usize]
+    }
+
+    fn push(&mut self, slot: u32, request: Request) {
+        self.queued.push((slot, request));
+    }
+
+    fn is_full(&self) -> bool {
+        false
+    }
+
+    fn enter(&mut self, _want: u32, _timeout_ns: Option<u64>) -> io::Result<()> {
+        let mut world = self.world.borrow_mut();
+        for (slot, request) in self.queued.drain(..) {
+            world.submit(self.number, slot, request, self.now.get());
+        }
+        Ok(())
+    }
+
+    fn reap(&mut self, mut completed: impl FnMut(u32, i32)) {
+        self.done
+            .drain(..)
+            .for_each(|(slot, result)| completed(slot, result));
+    }
+
+    fn queued(&self) -> u32 {
+        self.queued.len() as u32
+    }
+
+    fn abandon(self) {}
+}

@@ -1,0 +1,666 @@
+//! The one loop of the engine: reap, record, draw, queue, stamp. A backend, a pace and a stop are
+//! values here; there is no second loop.
+//!
+//! [`Worker::step`] does not block: it says until when and for how many completions its driver may
+//! wait. On threads the driver is in [`crate::session`], in simulated time in [`crate::sim`].
+use crate::backend::{Backend, Request, RequestKind};
+use crate::shared::{AFTER_STOP, Failure, OPERATIONS, SharedRun, pack, unpack};
+use measure::Sharing;
+use plan::Operation;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+const EAGAIN: i32 = 11;
+const ENODATA: i32 = 61;
+
+/// A gated stream looks again after this time.
+const GATE_RETRY_NS: u64 = 100_000;
+
+/// Every this many submissions, one is timed apart from the wait for completions.
+const SUBMIT_SAMPLE: u64 = 32;
+
+/// Where time comes from.
+pub(crate) trait Time {
+    fn now_ns(&self) -> u64;
+}
+
+impl Time for sys::clock::Clock {
+    #[inline]
+    fn now_ns(&self) -> u64 {
+        sys::clock::Clock::now_ns(self)
+    }
+}
+
+/// What a step leaves to its driver.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Wake {
+    /// Enter the backend: wait for `want` completions, at most until `until_ns`.
+    Wait { want: u32, until_ns: u64 },
+    /// Nothing is in flight and nothing will be issued.
+    Done,
+}
+
+/// One worker with its slots.
+pub(crate) struct Worker<B, T> {
+    shared: Arc<SharedRun>,
+    pub(crate) backend: B,
+    time: T,
+    number: usize,
+    shard: usize,
+    sharing: Sharing,
+    pools: Vec<WorkerPool>,
+    /// For each pool, the earliest time at which it may have something to issue.
+    due_ns: Vec<u64>,
+    pool_of_slot: Vec<u32>,
+    /// How many bytes at the start of a slot's buffer hold our own data rather than what was read.
+    filled: Vec<u32>,
+    queued: Vec<u32>,
+    completed: Vec<(u32, i32)>,
+    in_flight: u32,
+    interval: u64,
+    interval_end_ns: u64,
+    /// Which slab the present interval counts in.
+    slab: usize,
+    last_reap_ns: u64,
+    enters: u64,
+    want: u32,
+    /// What happened in the last step, for drivers that step until nothing moves.
+    pub(crate) moved: bool,
+}
+
+#[derive(Debug)]
+struct WorkerPool {
+    pool: usize,
+    free: Vec<u32>,
+    streams: Vec<usize>,
+    turn: usize,
+    has_schedule: bool,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Chosen {
+    stream: usize,
+    /// The intended arrival, absolute; `None` in a closed loop.
+    arrival_ns: Option<u64>,
+}
+
+impl<B: Backend, T: Time> Worker<B, T> {
+    /// `want` is for how many completions a wait without a deadline asks at once.
+    pub(crate) fn new(
+        shared: Arc<SharedRun>,
+        number: usize,
+        backend: B,
+        time: T,
+        want: u32,
+    ) -> Self {
+        let view = &shared.workers[number];
+        let pool_of_slot = view.pool_of_slot.clone();
+        let slots = pool_of_slot.len();
+        let mut pools: Vec<WorkerPool> = Vec::new();
+        let mut local = vec![0; slots];
+        for (slot, pool) in pool_of_slot.iter().map(|pool| *pool as usize).enumerate() {
+            let found = pools.iter().position(|mine| mine.pool == pool);
+            let place = found.unwrap_or_else(|| {
+                pools.push(WorkerPool::new(pool, &shared));
+                pools.len() - 1
+            });
+            pools[place].free.push(slot as u32);
+            local[slot] = place as u32;
+        }
+        pools.iter_mut().for_each(|pool| pool.free.reverse());
+        let (shard, sharing) = (view.shard, view.sharing);
+        let start_ns = shared.start_ns.load(Relaxed);
+        Self {
+            due_ns: vec![0; pools.len()],
+            interval_end_ns: start_ns + shared.interval_ns,
+            last_reap_ns: start_ns,
+            pools,
+            pool_of_slot: local,
+            filled: vec![0; slots],
+            queued: Vec::with_capacity(slots),
+            completed: Vec::with_capacity(slots),
+            shared,
+            backend,
+            time,
+            number,
+            shard,
+            sharing,
+            in_flight: 0,
+            interval: 0,
+            slab: 0,
+            enters: 0,
+            want,
+            moved: false,
+        }
+    }
+
+    /// Called once when the start of the run is known.
+    pub(crate) fn begin(&mut self) {
+        let start_ns = self.shared.start_ns.load(Relaxed);
+        self.interval_end_ns = start_ns + self.shared.interval_ns;
+        self.last_reap_ns = start_ns;
+    }
+
+    /// Reaps, records, and queues what is due; `may_issue` is false while another worker has the
+    /// turn to issue. What is queued is submitted when the driver enters the backend.
+    #[inline]
+    pub(crate) fn step(&mut self, may_issue: bool) -> Wake {
+        let now_ns = self.time.now_ns();
+        self.moved = false;
+        self.reap(now_ns);
+        let stop_ns = self.shared.stop_ns.load(Relaxed);
+        let start_ns = self.shared.start_ns.load(Relaxed);
+        if may_issue && now_ns < stop_ns && now_ns >= start_ns {
+            for pool in 0..self.pools.len() {
+                if self.due_ns[pool] <= now_ns {
+                    self.fill(pool, now_ns, stop_ns);
+                }
+            }
+        }
+        if !self.queued.is_empty() {
+            self.stamp();
+        }
+        self.next_wake(now_ns, start_ns, stop_ns)
+    }
+
+    /// Submits and waits as the step has said, but never longer than `look_ns`.
+    #[inline]
+    pub(crate) fn enter(&mut self, want: u32, until_ns: u64, look_ns: u64) -> std::io::Result<()> {
+        let view = &self.shared.workers[self.number];
+        self.enters += 1;
+        bump(&view.wakeups, 1);
+        if self.backend.queued() > 0 {
+            bump(&view.submit_calls, 1);
+            if self.enters.is_multiple_of(SUBMIT_SAMPLE) && want > 0 {
+                let before = self.time.now_ns();
+                self.backend.enter(0, None)?;
+                let spent = self.time.now_ns().saturating_sub(before);
+                bump(
+                    &self.shared.workers[self.number].submit_ns,
+                    spent * SUBMIT_SAMPLE,
+                );
+            }
+        }
+        // Without a deadline no clock is read: this is the busy path.
+        let timeout_ns = match until_ns {
+            u64::MAX => look_ns,
+            _ => until_ns.saturating_sub(self.time.now_ns()).min(look_ns),
+        };
+        self.backend.enter(want, Some(timeout_ns))
+    }
+
+    /// The worker's CPU time so far, as its driver knows it.
+    pub(crate) fn note_cpu(&self, cpu_ns: u64) {
+        self.shared.workers[self.number]
+            .cpu_ns
+            .store(cpu_ns, Relaxed);
+    }
+
+    pub(crate) fn in_flight(&self) -> u32 {
+        self.in_flight
+    }
+
+    pub(crate) fn interval(&self) -> u64 {
+        self.interval
+    }
+
+    #[inline]
+    fn reap(&mut self, now_ns: u64) {
+        let completed = &mut self.completed;
+        completed.clear();
+        self.backend
+            .reap(|slot, result| completed.push((slot, result)));
+        if self.in_flight > 0 {
+            self.note_gap(now_ns);
+        }
+        self.last_reap_ns = now_ns;
+        if self.completed.is_empty() {
+            return;
+        }
+        self.moved = true;
+        self.advance_interval(now_ns);
+        let completed = std::mem::take(&mut self.completed);
+        for (slot, result) in &completed {
+            self.complete(*slot, *result, now_ns);
+        }
+        self.completed = completed;
+    }
+
+    #[inline]
+    fn note_gap(&self, now_ns: u64) {
+        // Threads with one slot see each completion as it comes back.
+        if self.sharing == Sharing::ManyWriters {
+            return;
+        }
+        let view = &self.shared.workers[self.number];
+        bump(&view.reaps, 1);
+        let gap = now_ns.saturating_sub(self.last_reap_ns);
+        view.reap_gaps
+            .record(gap, self.interval, Sharing::OneWriter);
+    }
+
+    #[inline]
+    fn advance_interval(&mut self, now_ns: u64) {
+        if now_ns >= self.interval_end_ns || now_ns >= self.shared.stop_ns.load(Relaxed) {
+            self.begin_interval(now_ns);
+        }
+    }
+
+    #[cold]
+    fn begin_interval(&mut self, now_ns: u64) {
+        let start_ns = self.shared.start_ns.load(Relaxed);
+        let length_ns = self.shared.interval_ns;
+        if now_ns >= self.shared.stop_ns.load(Relaxed) {
+            self.slab = AFTER_STOP;
+            self.interval = self.interval.max((now_ns - start_ns) / length_ns);
+            self.interval_end_ns = u64::MAX;
+            return;
+        }
+        self.interval = (now_ns - start_ns) / length_ns;
+        self.slab = (self.interval & 1) as usize;
+        self.interval_end_ns = start_ns + (self.interval + 1) * length_ns;
+    }
+
+    #[inline]
+    fn complete(&mut self, slot: u32, result: i32, now_ns: u64) {
+        let shared = Arc::clone(&self.shared);
+        let view = &shared.workers[self.number].slots[slot as usize];
+        let (stream, place, operation, length) = unpack(view.what.load(Relaxed));
+        let started_ns = view.started_ns.load(Relaxed);
+        if result == -EAGAIN {
+            // Ours to repeat; the clock runs on from the first submission.
+            self.push(
+                slot,
+                stream,
+                place,
+                operation,
+                view.offset.load(Relaxed),
+                length,
+            );
+            return;
+        }
+        if now_ns < started_ns {
+            bump(&shared.workers[self.number].clamped, 1);
+        }
+        let service_ns = now_ns.saturating_sub(started_ns);
+        let response_ns = now_ns.saturating_sub(view.arrival_ns.load(Relaxed));
+        let slab = &shared.streams[stream].recorders[self.shard].slabs[self.slab];
+        let cell = &slab.cells[place * OPERATIONS.len() + operation];
+        let moved = if OPERATIONS[operation] == Operation::Trim {
+            length
+        } else {
+            result.max(0) as u32
+        };
+        if result < 0 || (moved == 0 && length > 0) {
+            cell.failed();
+            let errno = if result < 0 { -result } else { ENODATA };
+            self.report_failure(
+                stream,
+                place,
+                operation,
+                view.offset.load(Relaxed),
+                length,
+                errno,
+                now_ns,
+            );
+        } else {
+            cell.succeeded(
+                u64::from(moved),
+                service_ns,
+                response_ns,
+                self.interval,
+                self.sharing,
+            );
+            if moved < length {
+                cell.was_short();
+            }
+        }
+        view.started_ns.store(0, Relaxed);
+        self.in_flight -= 1;
+        let place = self.pool_of_slot[slot as usize] as usize;
+        self.due_ns[place] = 0;
+        let pool = &mut self.pools[place];
+        pool.free.push(slot);
+        shared.pools[pool.pool].give_back(now_ns);
+    }
+
+    #[cold]
+    #[expect(clippy::too_many_arguments, reason = "the parts of one failure")]
+    fn report_failure(
+        &self,
+        stream: usize,
+        place: usize,
+        operation: usize,
+        offset: u64,
+        length: u32,
+        errno: i32,
+        at_ns: u64,
+    ) {
+        let failure = Failure {
+            at_ns,
+            stream: stream as u32,
+            place: place as u32,
+            operation: OPERATIONS[operation],
+            offset,
+            length,
+            errno,
+        };
+        if self.shared.failures.try_send(failure).is_err() {
+            self.shared.failures_lost.fetch_add(1, Relaxed);
+        }
+    }
+
+    /// Issues from a pool until it has no free slot or nothing is due.
+    fn fill(&mut self, place: usize, now_ns: u64, stop_ns: u64) {
+        let mut next_due = u64::MAX;
+        while !self.pools[place].free.is_empty() {
+            match self.choose(place, now_ns, stop_ns) {
+                Ok(chosen) => self.issue(place, chosen, now_ns),
+                Err(due_ns) => {
+                    next_due = due_ns;
+                    break;
+                }
+            }
+        }
+        self.due_ns[place] = next_due;
+    }
+
+    /// The stream to issue from, or the time at which it is worth looking again.
+    #[inline]
+    fn choose(&mut self, place: usize, now_ns: u64, stop_ns: u64) -> Result<Chosen, u64> {
+        if self.pools[place].has_schedule {
+            return self.choose_scheduled(place, now_ns, stop_ns);
+        }
+        let start_ns = self.shared.start_ns.load(Relaxed);
+        let pool = &mut self.pools[place];
+        let count = pool.streams.len();
+        let mut next_due = u64::MAX;
+        for ahead in 0..count {
+            let turn = if pool.turn + ahead >= count {
+                pool.turn + ahead - count
+            } else {
+                pool.turn + ahead
+            };
+            let number = pool.streams[turn];
+            let stream = &self.shared.streams[number];
+            if stream.ended.load(Relaxed) {
+                continue;
+            }
+            let open_ns = start_ns + stream.start_delay_ns;
+            if now_ns < open_ns {
+                next_due = next_due.min(open_ns);
+                continue;
+            }
+            let gated = self
+                .shared
+                .proportion
+                .as_ref()
+                .is_some_and(|gate| !gate.allows(number, &self.shared.streams));
+            if gated {
+                next_due = next_due.min(now_ns + GATE_RETRY_NS);
+                continue;
+            }
+            pool.turn = if turn + 1 == count { 0 } else { turn + 1 };
+            return Ok(Chosen {
+                stream: number,
+                arrival_ns: None,
+            });
+        }
+        Err(next_due)
+    }
+
+    /// Among scheduled streams the earliest arrival that is due; streams without a schedule take
+    /// what slots are left.
+    fn choose_scheduled(&mut self, place: usize, now_ns: u64, stop_ns: u64) -> Result<Chosen, u64> {
+        let start_ns = self.shared.start_ns.load(Relaxed);
+        loop {
+            let mut best: Option<(u64, usize, u64)> = None;
+            let mut unpaced = None;
+            for number in &self.pools[place].streams {
+                let stream = &self.shared.streams[*number];
+                if stream.ended.load(Relaxed) {
+                    continue;
+                }
+                let Some(feed) = &stream.feed else {
+                    unpaced = unpaced.or(Some(*number));
+                    continue;
+                };
+                let (index, relative_ns) = feed.peek();
+                let at_ns = start_ns + stream.start_delay_ns + relative_ns;
+                if best.is_none_or(|(earliest, ..)| at_ns < earliest) {
+                    best = Some((at_ns, *number, index));
+                }
+            }
+            match best {
+                Some((at_ns, number, index)) if at_ns <= now_ns && at_ns < stop_ns => {
+                    let feed = self.shared.streams[number]
+                        .feed
+                        .as_ref()
+                        .expect("chosen for its schedule");
+                    if feed.claim(index) {
+                        return Ok(Chosen {
+                            stream: number,
+                            arrival_ns: Some(at_ns),
+                        });
+                    }
+                }
+                other => {
+                    if let Some(number) = unpaced {
+                        return Ok(Chosen {
+                            stream: number,
+                            arrival_ns: None,
+                        });
+                    }
+                    return Err(other.map_or(u64::MAX, |(at_ns, ..)| at_ns));
+                }
+            }
+        }
+    }
+
+    #[inline]
+    fn issue(&mut self, place: usize, chosen: Chosen, now_ns: u64) {
+        let shared = Arc::clone(&self.shared);
+        let stream = &shared.streams[chosen.stream];
+        let index = stream.next_index.fetch_add(1, Relaxed);
+        let Some(drawn) = stream.drawer.draw(index) else {
+            stream.ended.store(true, Relaxed);
+            self.moved = true;
+            return;
+        };
+        let pool = &mut self.pools[place];
+        let slot = pool
+            .free
+            .pop()
+            .expect("the caller has checked for a free slot");
+        shared.pools[pool.pool].take(now_ns);
+        let operation = match drawn.operation {
+            Operation::Read => 0,
+            Operation::Write => 1,
+            _ => 2,
+        };
+        if operation == 1 {
+            self.fill_buffer(slot, chosen.stream, index, drawn.length);
+        }
+        if operation == 0 {
+            self.filled[slot as usize] = 0;
+        }
+        let view = &shared.workers[self.number].slots[slot as usize];
+        view.offset.store(drawn.offset, Relaxed);
+        view.what.store(
+            pack(chosen.stream as u32, drawn.place, operation, drawn.length),
+            Relaxed,
+        );
+        view.arrival_ns
+            .store(chosen.arrival_ns.unwrap_or(0), Relaxed);
+        self.in_flight += 1;
+        self.moved = true;
+        self.queued.push(slot);
+        self.push(
+            slot,
+            chosen.stream,
+            drawn.place as usize,
+            operation,
+            drawn.offset,
+            drawn.length,
+        );
+    }
+
+    fn fill_buffer(&mut self, slot: u32, stream: usize, index: u64, length: u32) {
+        let buffer = &mut self.backend.buffer_mut(slot)[..length as usize];
+        let filled = &mut self.filled[slot as usize];
+        if *filled < length {
+            self.shared.pattern.fill(buffer, index);
+            *filled = length;
+        }
+        self.shared.pattern.stamp(buffer, stream as u64, index);
+    }
+
+    #[inline]
+    fn push(
+        &mut self,
+        slot: u32,
+        stream: usize,
+        place: usize,
+        operation: usize,
+        offset: u64,
+        length: u32,
+    ) {
+        if self.backend.is_full() {
+            self.stamp();
+            // A refusal by the kernel shows again at the next enter, which the driver reports.
+            let _ = self.backend.enter(0, None);
+        }
+        let kind = match operation {
+            0 => RequestKind::Read,
+            1 => RequestKind::Write,
+            _ => RequestKind::Discard,
+        };
+        let file = self.shared.streams[stream].files[place];
+        self.backend.push(
+            slot,
+            Request {
+                kind,
+                file,
+                offset,
+                length,
+            },
+        );
+    }
+
+    /// One clock reading for all that is about to be submitted: before the call, as a completion may
+    /// be there before the call returns.
+    #[inline]
+    fn stamp(&mut self) {
+        let now_ns = self.time.now_ns();
+        self.advance_interval(now_ns);
+        for slot in self.queued.drain(..) {
+            let view = &self.shared.workers[self.number].slots[slot as usize];
+            let (stream, ..) = unpack(view.what.load(Relaxed));
+            let slab = &self.shared.streams[stream].recorders[self.shard].slabs[self.slab];
+            match self.sharing {
+                Sharing::OneWriter => bump(&slab.submitted, 1),
+                Sharing::ManyWriters => {
+                    slab.submitted.fetch_add(1, Relaxed);
+                }
+            }
+            match view.arrival_ns.load(Relaxed) {
+                0 => view.arrival_ns.store(now_ns, Relaxed),
+                arrival_ns => {
+                    slab.lateness.record(
+                        now_ns.saturating_sub(arrival_ns),
+                        self.interval,
+                        self.sharing,
+                    );
+                }
+            }
+            view.started_ns.store(now_ns, Relaxed);
+        }
+    }
+
+    #[inline]
+    fn next_wake(&mut self, now_ns: u64, start_ns: u64, stop_ns: u64) -> Wake {
+        if now_ns < start_ns {
+            return Wake::Wait {
+                want: 0,
+                until_ns: start_ns,
+            };
+        }
+        let stopped = now_ns >= stop_ns;
+        let due_ns = if stopped {
+            u64::MAX
+        } else {
+            self.due_ns.iter().copied().min().unwrap_or(u64::MAX)
+        };
+        if self.in_flight == 0 {
+            let ended = self.pools.iter().all(|pool| {
+                pool.streams
+                    .iter()
+                    .all(|number| self.shared.streams[*number].ended.load(Relaxed))
+            });
+            if stopped || ended {
+                return Wake::Done;
+            }
+            return Wake::Wait {
+                want: 0,
+                until_ns: due_ns.min(stop_ns),
+            };
+        }
+        if stopped {
+            return Wake::Wait {
+                want: 1,
+                until_ns: u64::MAX,
+            };
+        }
+        // Where arrivals are awaited a single completion must not wait for company.
+        let want = if due_ns == u64::MAX {
+            self.want.min(self.in_flight)
+        } else {
+            1
+        };
+        Wake::Wait {
+            want,
+            until_ns: due_ns.min(stop_ns),
+        }
+    }
+
+    /// When the next arrival of any stream of this worker is due; zero when one without a
+    /// schedule could issue at once.
+    pub(crate) fn next_arrival_ns(&self) -> u64 {
+        let start_ns = self.shared.start_ns.load(Relaxed);
+        let streams = self
+            .pools
+            .iter()
+            .flat_map(|pool| &pool.streams)
+            .map(|number| &self.shared.streams[*number]);
+        let live = streams.filter(|stream| !stream.ended.load(Relaxed));
+        let due = live.map(|stream| match &stream.feed {
+            Some(feed) => start_ns + stream.start_delay_ns + feed.peek().1,
+            None => 0,
+        });
+        due.min().unwrap_or(u64::MAX)
+    }
+}
+
+/// For counters that only their worker writes.
+#[inline]
+fn bump(counter: &AtomicU64, by: u64) {
+    counter.store(counter.load(Relaxed).wrapping_add(by), Relaxed);
+}
+
+impl WorkerPool {
+    fn new(pool: usize, shared: &SharedRun) -> Self {
+        let mine = |stream: &&usize| shared.streams[**stream].pool == pool;
+        let numbers: Vec<usize> = (0..shared.streams.len()).collect();
+        let streams: Vec<usize> = numbers.iter().filter(mine).copied().collect();
+        let has_schedule = streams
+            .iter()
+            .any(|stream| shared.streams[*stream].feed.is_some());
+        Self {
+            pool,
+            free: Vec::new(),
+            streams,
+            turn: 0,
+            has_schedule,
+        }
+    }
+}
