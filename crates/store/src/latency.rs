@@ -1,57 +1,65 @@
 //! Histograms as bytes. Most of a result file is histograms, so they are packed to about the
-//! number of bits that they carry.
+//! information that they carry.
 //!
-//! The form: nothing for an empty histogram; else a byte whose high half is the order of the code
-//! for gaps and whose low half is the order of the code for counts; then the number of occupied
-//! buckets less one (code of order 8), then for each the gap to the bucket before (its index less
-//! the one before less one; for the first its index) and its count less one.
-use crate::bits::{BitReader, BitWriter};
+//! The form: nothing for an empty histogram; else the code of [`crate::coder`] of the number of
+//! occupied buckets and of the index of the first (14 plain bits each), the count of the first less
+//! one, and for each further one the empty buckets before it and its count less one. What is
+//! expected of a gap or a count depends on the counts of the two buckets before it.
+use crate::coder::{Decoder, Encoder, Number};
 use crate::error::{Outcome, Problem};
 use measure::{BUCKETS, Histogram};
 use serde::Deserialize;
 use serde::de::value::{Error as ValueError, SeqDeserializer};
 
-const LENGTH_ORDER: u32 = 8;
-const MAX_ORDER: u32 = 15;
+const INDEX_BITS: u32 = 14;
+const _: () = assert!(BUCKETS <= 1 << INDEX_BITS);
+
+/// Magnitudes of what stood before.
+const CONTEXTS: usize = 12;
+
+/// What is expected, by the magnitude of the neighbours.
+#[derive(Debug, Default)]
+struct Models {
+    gaps: [Number; CONTEXTS],
+    counts: [Number; CONTEXTS],
+    /// Counts of the two buckets before the current one.
+    before: [u64; 2],
+}
 
 /// Packs a histogram.
 pub(crate) fn pack(histogram: &Histogram) -> Outcome<Vec<u8>> {
     let buckets = histogram.buckets();
-    let Some(last) = buckets.last() else {
+    let Some(first) = buckets.first() else {
         return Ok(Vec::new());
     };
-    let length = buckets.len() as u64;
-    let gaps = u64::from(last.index) + 1 - length.min(u64::from(last.index) + 1);
-    let counts = buckets
-        .iter()
-        .fold(0_u64, |sum, bucket| sum.saturating_add(bucket.count));
-    let (gap_order, count_order) = (
-        order_for(gaps, length),
-        order_for(counts - length.min(counts), length),
-    );
-    let mut writer = BitWriter::after(vec![((gap_order << 4) | count_order) as u8]);
-    writer.put(length - 1, LENGTH_ORDER);
-    let mut next = 0;
+    let (mut encoder, mut models) = (Encoder::default(), Models::default());
+    encoder.plain(buckets.len() as u64, INDEX_BITS);
+    encoder.plain(u64::from(first.index), INDEX_BITS);
+    let mut next = first.index;
     for bucket in buckets {
-        let gap = bucket.index.checked_sub(next);
+        let gap = bucket.index.checked_sub(next).map(u64::from);
         let (Some(gap), Some(count)) = (gap, bucket.count.checked_sub(1)) else {
             return Err(Problem::Unrepresentable(
                 "a histogram whose buckets are out of order or empty".into(),
             ));
         };
-        writer.put(u64::from(gap), gap_order);
-        writer.put(count, count_order);
+        if bucket.index > first.index {
+            encoder.number(models.gap(), gap);
+        }
+        models.pass(gap);
+        encoder.number(models.count(), count);
+        models.push(bucket.count);
         next = bucket.index + 1;
     }
-    Ok(writer.finish())
+    Ok(encoder.finish())
 }
 
 /// The histogram that [`pack`] made these bytes of.
 pub(crate) fn unpack(bytes: &[u8]) -> Outcome<Histogram> {
-    let Some((orders, bits)) = bytes.split_first() else {
+    if bytes.is_empty() {
         return Ok(Histogram::default());
-    };
-    let buckets = read_buckets(u32::from(*orders), &mut BitReader::new(bits))
+    }
+    let buckets = read_buckets(&mut Decoder::new(bytes))
         .ok_or_else(|| Problem::Damaged("a histogram cannot be unpacked".into()))?;
     // The plain constructor goes through all buckets of the range; these are in order already.
     let pairs = buckets
@@ -61,29 +69,53 @@ pub(crate) fn unpack(bytes: &[u8]) -> Outcome<Histogram> {
         .map_err(|error| Problem::Damaged(format!("a histogram cannot be unpacked: {error}")))
 }
 
-fn read_buckets(orders: u32, reader: &mut BitReader) -> Option<Vec<[u64; 2]>> {
-    let length = reader.take(LENGTH_ORDER)?.checked_add(1)?;
-    let length = usize::try_from(length)
-        .ok()
-        .filter(|length| *length <= BUCKETS)?;
+fn read_buckets(decoder: &mut Decoder) -> Option<Vec<[u64; 2]>> {
+    let length = decoder.plain(INDEX_BITS) as usize;
+    let mut next = decoder.plain(INDEX_BITS);
+    let mut models = Models::default();
     let mut buckets = Vec::with_capacity(length);
-    let mut next = 0_u64;
-    for _ in 0..length {
-        let index = next.checked_add(reader.take(orders >> 4)?)?;
-        let count = reader.take(orders & 15)?.checked_add(1)?;
+    for place in 0..length {
+        let gap = match place {
+            0 => 0,
+            _ => decoder.number(models.gap())?,
+        };
+        let index = next.checked_add(gap)?;
         if index >= BUCKETS as u64 {
             return None;
         }
+        models.pass(gap);
+        let count = decoder.number(models.count())?.checked_add(1)?;
+        models.push(count);
         buckets.push([index, count]);
         next = index + 1;
     }
     Some(buckets)
 }
 
-/// The order that suits values of this mean.
-fn order_for(sum: u64, length: u64) -> u32 {
-    let mean = sum / length;
-    (63 - (mean | 1).leading_zeros()).min(MAX_ORDER)
+impl Models {
+    fn context(&self) -> usize {
+        let sum = self.before[0].saturating_add(self.before[1]);
+        ((64 - sum.leading_zeros()) as usize).min(CONTEXTS - 1)
+    }
+
+    fn gap(&mut self) -> &mut Number {
+        let context = self.context();
+        &mut self.gaps[context]
+    }
+
+    fn count(&mut self) -> &mut Number {
+        let context = self.context();
+        &mut self.counts[context]
+    }
+
+    /// Goes over empty buckets.
+    fn pass(&mut self, empty: u64) {
+        (0..empty.min(2)).for_each(|_| self.push(0));
+    }
+
+    fn push(&mut self, count: u64) {
+        self.before = [count, self.before[0]];
+    }
 }
 
 #[cfg(test)]
@@ -122,5 +154,48 @@ mod tests {
             Histogram::from_buckets((0..BUCKETS as u32).map(|index| Bucket { index, count: 1 }));
         assert_eq!(unpack(&pack(&full).unwrap()).unwrap(), full);
         assert!(pack(&Histogram::default()).unwrap().is_empty());
+    }
+
+    /// The program of the reference page reads what [`pack`] writes.
+    #[test]
+    fn the_documented_program_unpacks() {
+        let page = include_str!("../../../docs/reference/result-file.md");
+        let program = page
+            .split("```python\n")
+            .nth(1)
+            .unwrap()
+            .split("```")
+            .next()
+            .unwrap();
+        let values = (0..3000_u64).map(|n| 20_000 + (n * n) % 70_001 + (n % 50 / 49) * 90_000_000);
+        let histogram: Histogram = values.collect();
+        let hex: String = pack(&histogram)
+            .unwrap()
+            .iter()
+            .map(|byte| format!("{byte:02x}"))
+            .collect();
+        let script = format!(
+            "{program}\nfor low, count in unpack(bytes.fromhex('{hex}')): print(low, count)"
+        );
+        let Ok(output) = std::process::Command::new("python3")
+            .args(["-c", &script])
+            .output()
+        else {
+            println!("skipped: python3 is missing");
+            return;
+        };
+        let expected: String = histogram
+            .buckets()
+            .iter()
+            .map(|bucket| {
+                (
+                    measure::bucket_bounds(bucket.index as usize).0,
+                    bucket.count,
+                )
+            })
+            .map(|(low, count)| format!("{low} {count}\n"))
+            .collect();
+        assert_eq!(String::from_utf8_lossy(&output.stderr), "");
+        assert_eq!(String::from_utf8_lossy(&output.stdout), expected);
     }
 }

@@ -12,7 +12,7 @@
 //! The tables are described in `docs/reference/result-file.md`.
 #![forbid(unsafe_code)]
 
-mod bits;
+mod coder;
 mod decode;
 mod encode;
 mod error;

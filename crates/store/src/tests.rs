@@ -248,7 +248,7 @@ fn rates_can_be_asked_of_a_view() {
 #[test]
 fn an_hour_of_64_targets_stays_small() {
     let folder = tempfile::tempdir().unwrap();
-    for (operations, most_bytes) in [(300, 450), (1_000, 800)] {
+    for (operations, most_bytes) in [(300, 400), (2_000, 860)] {
         let path = folder.path().join(format!("{operations}.fathom"));
         let mut draw = Draw(42);
         let intervals: Vec<Event> = (1..=20)
