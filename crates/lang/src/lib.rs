@@ -1,1 +1,12 @@
+//! Readers of the job languages: text in, a neutral [`plan::Plan`] and diagnostics out.
+//!
+//! Nothing here opens a file, looks at a device or reads a clock: all of that comes in as an
+//! [`Environment`]. What only the machine knows (sizes, what exists) is left symbolic for
+//! `plan::bind`.
 #![forbid(unsafe_code)]
+
+mod environment;
+mod nearest;
+pub mod vdbench;
+
+pub use environment::{CommandLine, Environment, Files, FormatOverride, MemoryFiles, Variable};

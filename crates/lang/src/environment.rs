@@ -1,0 +1,86 @@
+//! What a reader needs from outside, as a value. Must not know where any of it comes from.
+use std::collections::BTreeMap;
+
+/// Reads whole files by the path that the user wrote.
+pub trait Files {
+    /// # Errors
+    /// The reason, in words for a diagnostic, such as `no such file`.
+    fn read(&self, path: &str) -> Result<Vec<u8>, String>;
+}
+
+/// Everything outside of the text that decides what it means.
+pub struct Environment<'a> {
+    pub files: &'a dyn Files,
+    pub cpus: u32,
+    pub memory_bytes: u64,
+    /// The name of this host, and others that mean it.
+    pub host_names: Vec<String>,
+    /// All random draws of the execution follow from this.
+    pub seed: u64,
+    pub command_line: CommandLine,
+}
+
+/// Arguments that change what the text means.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct CommandLine {
+    pub variables: Vec<Variable>,
+    /// Text behind `+`, without the `+`.
+    pub run_overrides: Option<String>,
+    /// In seconds; replaces that of every run.
+    pub elapsed_s: Option<u64>,
+    pub interval_s: Option<u64>,
+    pub warmup_s: Option<u64>,
+    /// Processes per host.
+    pub processes: Option<u32>,
+    pub format: Option<FormatOverride>,
+    /// Starts at the first definition whose name starts with this.
+    pub first_run: Option<String>,
+    /// Checking of data read back was asked for.
+    pub validate: bool,
+    /// A journal was asked for.
+    pub journal: bool,
+    /// Repetition of all runs was asked for.
+    pub repeat: bool,
+}
+
+/// `name=value` on the command line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Variable {
+    pub name: String,
+    pub value: String,
+}
+
+/// What becomes of the formats that run definitions ask for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FormatOverride {
+    Yes,
+    No,
+    Only,
+}
+
+/// Files held in memory, for tests and for built-in texts.
+#[derive(Clone, Debug, Default)]
+pub struct MemoryFiles(pub BTreeMap<String, Vec<u8>>);
+
+impl Files for MemoryFiles {
+    fn read(&self, path: &str) -> Result<Vec<u8>, String> {
+        self.0
+            .get(path)
+            .cloned()
+            .ok_or_else(|| "no such file".to_owned())
+    }
+}
+
+impl<'a> Environment<'a> {
+    /// One CPU, one GiB, a host named `localhost`, no arguments: for tests.
+    pub fn bare(files: &'a dyn Files) -> Self {
+        Self {
+            files,
+            cpus: 1,
+            memory_bytes: 1 << 30,
+            host_names: Vec::new(),
+            seed: 1,
+            command_line: CommandLine::default(),
+        }
+    }
+}

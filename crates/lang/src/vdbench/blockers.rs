@@ -1,0 +1,230 @@
+//! What is read and checked but cannot be carried out yet, refused parameters, and notes about
+//! what is done in another way.
+use super::codes;
+use super::declare::{Section, Status};
+use super::definitions::{Definition, Field};
+use super::lower::Job;
+use super::model::{Host, Seek};
+use super::resolve::is_plain_error_budget;
+use super::sink::Sink;
+use crate::Environment;
+use plan::{Diagnostic, Span};
+use std::collections::HashSet;
+
+/// Goes through every parameter of the text: refusals and notes go to the sink, the rest comes
+/// back. One finding per parameter, at its first place.
+pub(crate) fn find(
+    definitions: &[Definition],
+    hosts: &[Host],
+    environment: &Environment<'_>,
+    sink: &mut Sink,
+) -> Vec<Diagnostic> {
+    let mut blockers = of_command_line(environment);
+    let mut seen: HashSet<(Section, &str)> = HashSet::new();
+    let mut seen_sections: HashSet<Section> = HashSet::new();
+    for definition in definitions {
+        let section = definition.section;
+        let is_unbuilt = matches!(
+            section,
+            Section::FileSystem | Section::FileWorkload | Section::ReplayGroup
+        );
+        if is_unbuilt && seen_sections.insert(section) {
+            let what = format!("a {}", section.title());
+            blockers.push(not_built(&what, definition.name.span));
+        }
+        for field in definition.fields.iter().filter(|field| field.is_valid) {
+            let name = field.parameter.name();
+            match status(field) {
+                Status::Honoured => {}
+                // The section says it once for all of its parameters.
+                Status::CheckOnly if is_unbuilt => {}
+                Status::CheckOnly => {
+                    if seen.insert((section, name)) {
+                        blockers.push(not_built(&format!("`{name}`"), field.span));
+                    }
+                }
+                Status::Translated(note) => {
+                    if seen.insert((section, name)) {
+                        let message = format!("`{name}`: {note}");
+                        sink.push(
+                            Diagnostic::note(codes::TRANSLATED, message)
+                                .at(field.span, "done in another way"),
+                        );
+                    }
+                }
+                Status::Refused(reason) => sink.error(
+                    codes::REFUSED,
+                    field.span,
+                    format!("`{name}` is refused: {reason}"),
+                    "refused",
+                    "remove it",
+                ),
+            }
+        }
+    }
+    blockers.extend(of_hosts(hosts));
+    blockers
+}
+
+/// The status of a parameter for the values that it has.
+fn status(field: &Field) -> Status {
+    let lower = |index: usize| {
+        field
+            .words
+            .get(index)
+            .map(|word| word.text.to_ascii_lowercase())
+            .unwrap_or_default()
+    };
+    match field.parameter.name() {
+        "data_errors" if !is_plain_error_budget(field) => Status::CheckOnly,
+        "distribution" if field.parameter.names.len() == 1 => {
+            let is_unbuilt =
+                (0..field.words.len()).any(|index| lower(index).starts_with(['v', 's']));
+            if is_unbuilt {
+                Status::CheckOnly
+            } else {
+                field.status()
+            }
+        }
+        "openflags"
+            if field
+                .words
+                .iter()
+                .any(|word| word.text.eq_ignore_ascii_case("o_sync")) =>
+        {
+            Status::Translated("`o_sync` means O_DSYNC, as in the original on Linux")
+        }
+        _ => field.status(),
+    }
+}
+
+fn not_built(what: &str, span: Span) -> Diagnostic {
+    Diagnostic::error(codes::NOT_BUILT, format!("{what} is not built yet"))
+        .at(span, "read and checked, but cannot be run yet")
+        .with_help("`check` and `vdbench -s` go on; a run needs a file without it")
+}
+
+fn of_command_line(environment: &Environment<'_>) -> Vec<Diagnostic> {
+    let line = &environment.command_line;
+    [
+        (line.validate, "data validation (`-v`)"),
+        (line.journal, "a journal (`-j`)"),
+        (line.repeat, "repetition of all runs (`-l`)"),
+    ]
+    .into_iter()
+    .filter(|(is_asked, _)| *is_asked)
+    .map(|(_, what)| {
+        Diagnostic::error(codes::NOT_BUILT, format!("{what} is not built yet"))
+            .with_help("remove the option")
+    })
+    .collect()
+}
+
+fn of_hosts(hosts: &[Host]) -> Vec<Diagnostic> {
+    let remote: Vec<&Host> = hosts.iter().filter(|host| !host.is_local).collect();
+    if let Some(first) = remote.first()
+        && let Some(span) = first.span
+    {
+        let message = match remote.len() {
+            1 => format!("remote host `{}` is not built yet", first.label),
+            count => format!(
+                "{count} remote hosts are not built yet, the first is `{}`",
+                first.label
+            ),
+        };
+        return vec![
+            Diagnostic::error(codes::NOT_BUILT, message)
+                .at(span, "not this host")
+                .with_help("runs use this host only so far: `hd=localhost`, or no `hd=` at all"),
+        ];
+    }
+    if hosts.len() > 1
+        && let Some(span) = hosts[1].span
+    {
+        return vec![not_built("more than one host", span)];
+    }
+    Vec::new()
+}
+
+/// What only shows once everything is resolved.
+pub(crate) fn of_runs(job: &Job<'_>) -> Vec<Diagnostic> {
+    let mut out = Vec::new();
+    for definition in job.definitions {
+        let from_random = definition
+            .workloads
+            .iter()
+            .find(|workload| workload.seek == Seek::SequentialFromRandom);
+        if let Some(workload) = from_random {
+            out.push(not_built(
+                "`seekpct=seqnz`",
+                workload.fields.place("seekpct"),
+            ));
+        }
+        let fields = &definition.fields;
+        let limits = definition.limits;
+        let named = [
+            ("maxdata", limits.total),
+            ("maxdataread", limits.read),
+            ("maxdatawritten", limits.written),
+        ];
+        for (name, limit) in named {
+            if limit.is_some_and(|limit| limit <= 100.0) && lacks_size(job, definition) {
+                let what = format!("`{name}` as a multiple of storage without `size`");
+                out.push(not_built(&what, fields.place(name)));
+            }
+        }
+    }
+    out.extend(of_storages(job));
+    let mut seen = HashSet::new();
+    out.retain(|diagnostic| seen.insert((diagnostic.message.clone(), diagnostic.span)));
+    out
+}
+
+fn lacks_size(job: &Job<'_>, definition: &super::model::RunDefinition) -> bool {
+    let mut choices = job
+        .runs
+        .iter()
+        .filter(|run| std::ptr::eq(&job.definitions[run.definition], definition));
+    choices.any(|run| {
+        job.storages_of_run(definition, run.choice)
+            .iter()
+            .any(|index| job.storages[*index].bytes.is_none())
+    })
+}
+
+/// Paths that cannot be used on this host. The original looks at them when it runs, not when it
+/// simulates.
+fn of_storages(job: &Job<'_>) -> Vec<Diagnostic> {
+    let mut out = Vec::new();
+    for storage in job.storages {
+        let path = &storage.lun;
+        if path.text.contains('\\') {
+            out.push(
+                Diagnostic::error(
+                    codes::FOREIGN_PATH,
+                    format!("`{}` is a path of Windows", path.text),
+                )
+                .at(path.span, "holds a backslash")
+                .with_help("use the path as this host knows it"),
+            );
+        }
+        let is_given_elsewhere = job.definitions.iter().all(|definition| {
+            definition.open.is_some()
+                || definition
+                    .workloads
+                    .iter()
+                    .all(|workload| workload.open.is_some())
+        });
+        if storage.is_device() && storage.open.is_none() && !is_given_elsewhere {
+            out.push(
+                Diagnostic::error(
+                    codes::NO_OPEN_FLAGS,
+                    format!("device `{}` has no `openflags`", path.text),
+                )
+                .at(path.span, "would be measured through the page cache")
+                .with_help("add `openflags=o_direct`"),
+            );
+        }
+    }
+    out
+}

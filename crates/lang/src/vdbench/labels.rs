@@ -1,0 +1,110 @@
+//! What reports need back of a run in the words of the language; see [`super::lower`] for the keys.
+use super::expand::{RawRate, RawRun};
+use super::lower::{Job, PREPARATION, PREPARATION_SLOTS};
+use super::model::{LoopKind, LoopValue, RunDefinition, Seek, Workload};
+use plan::{Label, TransferSizes};
+
+/// What flat files print where workloads differ.
+const NOT_AVAILABLE: &str = "n/a";
+
+/// The labels of one run.
+pub(crate) fn run_labels(job: &Job<'_>, run: &RawRun, definition: &RunDefinition) -> Vec<Label> {
+    let mut labels = vec![
+        Label::new("rd", definition.name.clone()),
+        Label::new("loops", run.loops_text.clone()),
+        Label::new("elapsed", definition.times.elapsed_s.to_string()),
+    ];
+    let (rate, requested) = match &run.rate {
+        RawRate::Max => (Some(run.simulated_rate.clone()), Some(9_999_988.0)),
+        RawRate::CurveBase(_) => (Some(run.simulated_rate.clone()), Some(9_999_977.0)),
+        RawRate::PerSecond(rate) => (Some(super::expand::rate_text(*rate)), Some(*rate)),
+        RawRate::Steps(_) => (Some(run.simulated_rate.clone()), None),
+        RawRate::CurvePoint(..) | RawRate::PercentOfPrevious(_) => (None, None),
+    };
+    labels.extend(rate.map(|rate| Label::new("rate", rate)));
+    labels.extend(requested.map(|rate| Label::new("flat.reqrate", format!("{rate:.4}"))));
+    labels.extend(flat_labels(job, run, definition));
+    labels
+}
+
+/// The labels of the run that makes files.
+pub(crate) fn preparation_labels() -> Vec<Label> {
+    vec![
+        Label::new("rd", PREPARATION),
+        Label::new("loops", format!("threads={PREPARATION_SLOTS} iorate=max")),
+        Label::new("rate", "Uncontrolled MAX"),
+        Label::new("elapsed", "(none)"),
+    ]
+}
+
+fn flat_labels(job: &Job<'_>, run: &RawRun, definition: &RunDefinition) -> Vec<Label> {
+    let workloads = &definition.workloads;
+    let swept = |kind: LoopKind| {
+        run.values.iter().find_map(|(found, value)| match value {
+            LoopValue::Number(number) if *found == kind => Some(*number),
+            LoopValue::Seek(seek) if *found == kind => Some(seek_number(*seek)),
+            _ => None,
+        })
+    };
+    let share = |kind: LoopKind, of: &dyn Fn(&Workload) -> f64| {
+        let common = swept(kind).or_else(|| same(workloads.iter().map(of)));
+        common.map_or(NOT_AVAILABLE.to_owned(), |value| format!("{value:.4}"))
+    };
+    let size = swept(LoopKind::TransferSize).or_else(|| {
+        same(workloads.iter().map(|workload| match workload.transfer {
+            TransferSizes::Fixed(bytes) => bytes as f64,
+            _ => f64::NAN,
+        }))
+    });
+    let threads = swept(LoopKind::Threads).map_or_else(
+        || {
+            let used = job.storages_of_run(definition, run.choice);
+            let each = used
+                .iter()
+                .map(|index| f64::from(job.storages[*index].threads));
+            same(each).map_or("-1".to_owned(), |threads| format!("{threads}"))
+        },
+        |threads| format!("{threads:.4}"),
+    );
+    let ratio = swept(LoopKind::CompressionRatio).unwrap_or(job.general.compression_ratio);
+    vec![
+        Label::new(
+            "flat.xfersize",
+            size.map_or(NOT_AVAILABLE.to_owned(), |size| format!("{size}")),
+        ),
+        Label::new("flat.threads", threads),
+        Label::new(
+            "flat.rdpct",
+            share(LoopKind::ReadPct, &|workload| workload.read_pct),
+        ),
+        Label::new(
+            "flat.rhpct",
+            share(LoopKind::ReadHitPct, &|workload| workload.read_hit_pct),
+        ),
+        Label::new(
+            "flat.whpct",
+            share(LoopKind::WriteHitPct, &|workload| workload.write_hit_pct),
+        ),
+        Label::new(
+            "flat.seekpct",
+            share(LoopKind::SeekPct, &|workload| seek_number(workload.seek)),
+        ),
+        Label::new("flat.lunsize", NOT_AVAILABLE),
+        Label::new("flat.compratio", format!("{ratio:.4}")),
+    ]
+}
+
+fn seek_number(seek: Seek) -> f64 {
+    match seek {
+        Seek::Percent(pct) => pct,
+        Seek::SequentialFromRandom => 0.0,
+        Seek::UntilEnd => -1.0,
+        Seek::Poisson(_) => 100.0,
+    }
+}
+
+/// The value that all have.
+fn same(mut values: impl Iterator<Item = f64>) -> Option<f64> {
+    let first = values.next().filter(|first| !first.is_nan())?;
+    values.all(|value| value == first).then_some(first)
+}

@@ -1,0 +1,176 @@
+//! The list of runs of a raw job, and the checks that need the whole job.
+use super::codes;
+use super::expand::{ListedKind, ListedRun, RawRate, RawRun};
+use super::lower::{Job, PREPARATION, PREPARATION_SLOTS, prepared};
+use super::model::{Host, LoopKind, LoopValue, RunDefinition, Seek, Storage, StorageChoice};
+use super::sink::Sink;
+
+/// The runs in order, the one that makes files first.
+pub(crate) fn raw(job: &Job<'_>) -> Vec<ListedRun> {
+    let mut out: Vec<ListedRun> = preparation(job).into_iter().collect();
+    out.extend(job.runs.iter().map(|run| listed(job, run)));
+    out
+}
+
+fn preparation(job: &Job<'_>) -> Option<ListedRun> {
+    let count = prepared(job).len() as u64;
+    let first = &job.definitions[job.runs.first()?.definition];
+    (count > 0).then(|| {
+        let loops = format!("threads={PREPARATION_SLOTS} iorate=max");
+        ListedRun {
+            name: PREPARATION.to_owned(),
+            kind: ListedKind::Prepare,
+            rate: "Uncontrolled MAX".to_owned(),
+            simulated: format!(
+                "{PREPARATION}; I/O rate: Uncontrolled MAX; elapsed=(none); For loops: {loops}"
+            ),
+            loops,
+            threads: count * u64::from(PREPARATION_SLOTS),
+            elapsed_s: None,
+            warmup_s: 0,
+            interval_s: first.times.interval_s,
+            pause_s: 0,
+        }
+    })
+}
+
+fn listed(job: &Job<'_>, run: &RawRun) -> ListedRun {
+    let definition = &job.definitions[run.definition];
+    let times = definition.times;
+    let rate = match &run.rate {
+        RawRate::PerSecond(rate) => super::expand::rate_text(*rate),
+        RawRate::PercentOfPrevious(pct) => format!("{pct}%"),
+        RawRate::CurvePoint(_, pct) => format!("{}%", pct.trunc()),
+        _ => run.simulated_rate.clone(),
+    };
+    let warmup = match times.warmup_s {
+        0 => String::new(),
+        seconds => format!(" warmup={seconds}"),
+    };
+    let elapsed = times.elapsed_s;
+    ListedRun {
+        name: run.name.clone(),
+        kind: ListedKind::Measure,
+        rate,
+        loops: run.loops_text.clone(),
+        threads: slots(job, run, definition),
+        elapsed_s: (!ends_by_itself(run, definition)).then_some(elapsed),
+        warmup_s: times.warmup_s,
+        interval_s: times.interval_s,
+        pause_s: times.pause_s,
+        simulated: format!(
+            "{}; I/O rate: {}; elapsed={elapsed}{warmup}; For loops: {}",
+            run.name, run.simulated_rate, run.loops_text
+        ),
+    }
+}
+
+fn ends_by_itself(run: &RawRun, definition: &RunDefinition) -> bool {
+    let swept = run
+        .values
+        .iter()
+        .find(|(kind, _)| *kind == LoopKind::SeekPct);
+    match swept {
+        Some((_, value)) => *value == LoopValue::Seek(Seek::UntilEnd),
+        None => definition
+            .workloads
+            .iter()
+            .any(|workload| workload.seek == Seek::UntilEnd),
+    }
+}
+
+fn slots(job: &Job<'_>, run: &RawRun, definition: &RunDefinition) -> u64 {
+    let swept = run.values.iter().find_map(|(kind, value)| match value {
+        LoopValue::Number(threads) if *kind == LoopKind::Threads => Some(*threads as u64),
+        _ => None,
+    });
+    job.storages_of_run(definition, run.choice)
+        .iter()
+        .map(|index| swept.unwrap_or(u64::from(job.storages[*index].threads)))
+        .sum()
+}
+
+/// What the original refuses about a raw job as a whole.
+pub(crate) fn check_raw(
+    definitions: &[RunDefinition],
+    storages: &[Storage],
+    hosts: &[Host],
+    sink: &mut Sink,
+) {
+    check_hosts(definitions, storages, hosts, sink);
+    check_alignment(definitions, storages, sink);
+}
+
+fn check_hosts(
+    definitions: &[RunDefinition],
+    storages: &[Storage],
+    hosts: &[Host],
+    sink: &mut Sink,
+) {
+    if sink.has_errors() || definitions.is_empty() {
+        return;
+    }
+    let mut used = std::collections::HashSet::new();
+    let all: Vec<usize> = (0..storages.len()).collect();
+    for definition in definitions {
+        for workload in &definition.workloads {
+            let list: &[usize] = match &definition.storage {
+                StorageChoice::OfWorkloads => workload.storages.as_deref().unwrap_or(&[]),
+                StorageChoice::These(list) => list,
+                StorageChoice::Repeated(_) => &all,
+            };
+            for index in list {
+                for host in hosts {
+                    let by_storage = &storages[*index].hosts;
+                    let is_used = (by_storage.is_empty() || by_storage.contains(&host.label))
+                        && (workload.hosts.is_empty() || workload.hosts.contains(&host.label));
+                    if is_used {
+                        used.insert(host.label.as_str());
+                    }
+                }
+            }
+        }
+    }
+    report_unused(hosts, |label| used.contains(label), sink);
+}
+
+/// Reports hosts that no workload uses.
+pub(crate) fn report_unused(hosts: &[Host], is_used: impl Fn(&str) -> bool, sink: &mut Sink) {
+    for host in hosts.iter().filter(|host| !is_used(&host.label)) {
+        if let Some(span) = host.span {
+            sink.error(
+                codes::UNUSED_HOST,
+                span,
+                format!("no workload uses host `{}`", host.label),
+                "not used",
+                "remove the definition, or name the host in a definition of storage or workload",
+            );
+        }
+    }
+}
+
+fn check_alignment(definitions: &[RunDefinition], storages: &[Storage], sink: &mut Sink) {
+    for workload in definitions
+        .iter()
+        .flat_map(|definition| &definition.workloads)
+    {
+        let plan::TransferSizes::Uniform { step, .. } = workload.transfer else {
+            continue;
+        };
+        for index in workload.storages.iter().flatten() {
+            let storage = &storages[*index];
+            if storage.align_bytes.is_some_and(|align| align != step) {
+                sink.error(
+                    codes::CONFLICT,
+                    workload.fields.place("xfersize"),
+                    format!(
+                        "the step of the transfer sizes differs from `align` of `{}`",
+                        storage.name
+                    ),
+                    "third value is the step",
+                    "make both equal",
+                );
+            }
+        }
+    }
+}

@@ -1,0 +1,670 @@
+//! Runs of a raw job to a neutral plan. Each run definition becomes a template; what its loops
+//! change becomes overrides, so that long lists of runs stay small.
+//!
+//! Labels of runs, for reports: `rd` (name of the definition), `loops`, `rate` (left out for the
+//! points of a curve, whose rate is known only when they run), `elapsed`, and for the flat file, as
+//! it prints them: `flat.xfersize`, `flat.threads`, `flat.rdpct`, `flat.rhpct`, `flat.whpct`,
+//! `flat.seekpct`, `flat.lunsize`, `flat.compratio`, `flat.reqrate` (left out for points).
+//! Labels of streams: `sd`, `wd`.
+use super::expand::{RawRate, RawRun};
+use super::labels::run_labels;
+use super::model::{
+    FormatStorage, General, LoopKind, LoopValue, RunDefinition, Seek, Storage, StorageChoice,
+    Workload,
+};
+use plan::{
+    AddressOrder, AlignRule, Bound, Coupling, DataSpec, FirstBlock, FirstInterval, Generator,
+    HitArea, Ledger, Load, LocalStop, Nanos, OpSource, OperationMix, Origin, Override, Pacing,
+    PerDirection, Plan, Pool, PoolAdmission, PoolId, Preparation, RandomLaw, Region, RunKind,
+    RunSpec, RunStop, RunTemplate, Search, SearchId, SequentialEnd, SequentialStart, SizeRule,
+    StartAlign, StopSearch, Stream, Target, TargetId, TargetKind, TargetOrder, TemplateId, Timing,
+    TransferSizes, Window,
+};
+use std::collections::HashMap;
+
+/// A raw job with everything resolved.
+pub(crate) struct Job<'a> {
+    pub general: &'a General,
+    pub storages: &'a [Storage],
+    pub definitions: &'a [RunDefinition],
+    pub runs: &'a [RawRun],
+    pub seed: u64,
+}
+
+/// The name of the run that makes or extends files.
+pub(crate) const PREPARATION: &str = "SD_format";
+/// Operations in flight per storage definition while files are made.
+pub(crate) const PREPARATION_SLOTS: u32 = 2;
+
+/// The plan of a raw job.
+pub(crate) fn lower(job: &Job<'_>) -> Plan {
+    let largest = largest_transfers(job);
+    let mut lowering = Lowering {
+        job,
+        largest,
+        plan: Plan {
+            targets: targets(job),
+            seed: job.seed,
+            ..Plan::default()
+        },
+        templates: HashMap::new(),
+        searches: HashMap::new(),
+    };
+    lowering.preparation();
+    for run in job.runs {
+        lowering.run(run);
+    }
+    lowering.plan
+}
+
+impl Job<'_> {
+    /// The storage of a workload in a run, in order.
+    pub(crate) fn storages_of<'w>(
+        &'w self,
+        definition: &'w RunDefinition,
+        choice: usize,
+        workload: &'w Workload,
+    ) -> &'w [usize] {
+        match &definition.storage {
+            StorageChoice::OfWorkloads => workload.storages.as_deref().unwrap_or(&[]),
+            StorageChoice::These(list) => list,
+            StorageChoice::Repeated(lists) => lists.get(choice).map_or(&[], |(_, list)| list),
+        }
+    }
+
+    /// Every storage definition that a run uses, once, in order of use.
+    pub(crate) fn storages_of_run(&self, definition: &RunDefinition, choice: usize) -> Vec<usize> {
+        let mut out = Vec::new();
+        let mut seen = vec![false; self.storages.len()];
+        for workload in &definition.workloads {
+            for index in self.storages_of(definition, choice, workload) {
+                if !std::mem::replace(&mut seen[*index], true) {
+                    out.push(*index);
+                }
+            }
+        }
+        out
+    }
+}
+
+/// The largest transfer per storage definition over all runs; ends of ranges are multiples of it.
+fn largest_transfers(job: &Job<'_>) -> Vec<u64> {
+    let mut largest = vec![0; job.storages.len()];
+    let mut seen = std::collections::HashSet::new();
+    for run in job.runs {
+        if !seen.insert((run.definition, run.choice)) {
+            continue;
+        }
+        let definition = &job.definitions[run.definition];
+        let swept = definition
+            .loops
+            .iter()
+            .find(|found| found.kind == LoopKind::TransferSize)
+            .map(|found| {
+                let numbers = found.values.iter().map(|value| match value {
+                    LoopValue::Number(number) => *number as u64,
+                    _ => 0,
+                });
+                numbers.max().unwrap_or(0)
+            });
+        for workload in &definition.workloads {
+            let bytes = swept.unwrap_or_else(|| workload.transfer.largest());
+            for index in job.storages_of(definition, run.choice, workload) {
+                largest[*index] = largest[*index].max(bytes);
+            }
+        }
+    }
+    largest
+}
+
+fn targets(job: &Job<'_>) -> Vec<Target> {
+    job.storages
+        .iter()
+        .map(|storage| Target {
+            name: storage.name.clone(),
+            host: "localhost".to_owned(),
+            path: storage.lun.text.clone().into(),
+            kind: if storage.is_device() {
+                TargetKind::Device
+            } else {
+                TargetKind::File
+            },
+            size: storage.bytes.map_or(SizeRule::AsFound, SizeRule::Bytes),
+            open: storage.open.unwrap_or_default(),
+            preparation: preparation(storage, job.general.format_storage),
+            ledger: Ledger::None,
+            origin: Origin::Written(storage.lun.span),
+        })
+        .collect()
+}
+
+fn preparation(storage: &Storage, rule: FormatStorage) -> Preparation {
+    match rule {
+        FormatStorage::Always => Preparation::Rewrite,
+        FormatStorage::WhereNeeded if !storage.is_device() && storage.bytes.is_some() => {
+            Preparation::MakeOrExtend
+        }
+        _ => Preparation::AsFound,
+    }
+}
+
+/// Whether a job may write storage before its first run, and which.
+pub(crate) fn prepared(job: &Job<'_>) -> Vec<usize> {
+    let mut used = vec![false; job.storages.len()];
+    let mut seen = std::collections::HashSet::new();
+    for run in job.runs {
+        if seen.insert((run.definition, run.choice)) {
+            for index in job.storages_of_run(&job.definitions[run.definition], run.choice) {
+                used[index] = true;
+            }
+        }
+    }
+    (0..used.len())
+        .filter(|index| used[*index])
+        .filter(|index| {
+            let rule = preparation(&job.storages[*index], job.general.format_storage);
+            rule != Preparation::AsFound
+        })
+        .collect()
+}
+
+struct Lowering<'a> {
+    job: &'a Job<'a>,
+    largest: Vec<u64>,
+    plan: Plan,
+    /// By definition, repetition, and the seek share where the order needs it.
+    templates: HashMap<(usize, usize, Option<u64>), TemplateId>,
+    searches: HashMap<usize, SearchId>,
+}
+
+impl Lowering<'_> {
+    fn preparation(&mut self) {
+        let prepared = prepared(self.job);
+        if prepared.is_empty() {
+            return;
+        }
+        let share_pct = 100.0 / prepared.len() as f64;
+        let rewrites = self.job.general.format_storage == FormatStorage::Always;
+        let mut template = RunTemplate {
+            pools: Vec::new(),
+            streams: Vec::new(),
+            coupling: Coupling::Independent,
+        };
+        for index in prepared {
+            let storage = &self.job.storages[index];
+            let transfer = preparation_transfer(storage, self.job.general);
+            let start = if rewrites {
+                SequentialStart::First
+            } else {
+                SequentialStart::PresentEnd {
+                    rounded_to: 1 << 20,
+                }
+            };
+            let pool = pool(storage, PREPARATION_SLOTS);
+            let generator = Generator {
+                operations: OperationMix::reads(0.0),
+                transfer: PerDirection::all(TransferSizes::Fixed(transfer)),
+                order: AddressOrder::Sequential {
+                    start,
+                    end: SequentialEnd::Stop,
+                },
+                region: Region::whole(transfer, FirstBlock::SparedOnDevices),
+                align: AlignRule::Transfer,
+                hits: None,
+            };
+            template.pools.push(pool);
+            let pool = PoolId::at(template.pools.len() - 1);
+            let stream = self.stream(PREPARATION, index, pool, generator, share_pct);
+            template.streams.push(stream);
+        }
+        self.plan.templates.push(template);
+        let first = &self.job.definitions[self.job.runs[0].definition];
+        self.plan.runs.push(RunSpec {
+            name: PREPARATION.to_owned(),
+            kind: RunKind::Prepare,
+            template: TemplateId::at(0),
+            overrides: Vec::new(),
+            coupling: None,
+            load: Load::FlatOut,
+            law: plan::ArrivalLaw::Exponential,
+            timing: Timing {
+                start: StartAlign::WholeSecond,
+                warmup: Nanos(0),
+                window: Window::UntilDone { at_most: None },
+                interval: Nanos::from_secs(first.times.interval_s),
+                first_interval: FirstInterval::Dropped,
+                pause_after: Nanos(0),
+            },
+            stop: RunStop {
+                errors: self.job.general.errors,
+                ..RunStop::default()
+            },
+            labels: super::labels::preparation_labels(),
+            origin: Origin::Derived(
+                "files that are missing or short are made before the first run".to_owned(),
+            ),
+        });
+    }
+
+    fn run(&mut self, run: &RawRun) {
+        let definition = &self.job.definitions[run.definition];
+        let template = self.template(run, definition);
+        let until_end = self.ends_by_itself(run, definition);
+        let spec = RunSpec {
+            name: run.name.clone(),
+            kind: RunKind::Measure,
+            template,
+            overrides: overrides(run, definition),
+            coupling: None,
+            load: self.load(run, definition),
+            law: definition.law,
+            timing: timing(definition, until_end),
+            stop: self.stop(run, definition),
+            labels: run_labels(self.job, run, definition),
+            origin: Origin::Written(definition.fields.name.span),
+        };
+        self.plan.runs.push(spec);
+    }
+
+    /// Whether some stream stops at the end of its storage, which then ends the run.
+    fn ends_by_itself(&self, run: &RawRun, definition: &RunDefinition) -> bool {
+        match run
+            .values
+            .iter()
+            .find(|(kind, _)| *kind == LoopKind::SeekPct)
+        {
+            Some((_, value)) => *value == LoopValue::Seek(Seek::UntilEnd),
+            None => definition
+                .workloads
+                .iter()
+                .any(|workload| workload.seek == Seek::UntilEnd),
+        }
+    }
+
+    fn load(&mut self, run: &RawRun, definition: &RunDefinition) -> Load {
+        match &run.rate {
+            RawRate::Max => Load::FlatOut,
+            RawRate::PerSecond(per_second) => Load::Rate {
+                per_second: *per_second,
+            },
+            RawRate::PercentOfPrevious(pct) => Load::PercentOfPrevious { pct: *pct },
+            RawRate::CurveBase(curve) => Load::SearchBase {
+                search: self.search(*curve, definition),
+            },
+            RawRate::CurvePoint(curve, pct) => Load::SearchPoint {
+                search: self.search(*curve, definition),
+                pct: pct.trunc(),
+            },
+            RawRate::Steps(steps) => Load::Steps {
+                steps: steps
+                    .iter()
+                    .map(|(rate, seconds)| (*rate, Nanos::from_secs_f64(*seconds)))
+                    .collect(),
+            },
+        }
+    }
+
+    fn search(&mut self, curve: usize, definition: &RunDefinition) -> SearchId {
+        let searches = &mut self.plan.searches;
+        *self.searches.entry(curve).or_insert_with(|| {
+            searches.push(Search {
+                points_pct: definition.curve_pct.iter().map(|pct| pct.trunc()).collect(),
+                stop: definition.stop_curve_ms.map(|ms| StopSearch {
+                    service_above: Nanos::from_secs_f64(ms / 1e3),
+                }),
+            });
+            SearchId::at(searches.len() - 1)
+        })
+    }
+
+    fn stop(&self, run: &RawRun, definition: &RunDefinition) -> RunStop {
+        let whole = self.total_bytes(run, definition);
+        let bytes = |limit: Option<f64>| {
+            let limit = limit?;
+            if limit <= 100.0 {
+                whole.map(|whole| (whole as f64 * limit) as u64)
+            } else {
+                Some(limit as u64)
+            }
+        };
+        RunStop {
+            total_bytes: bytes(definition.limits.total),
+            read_bytes: bytes(definition.limits.read),
+            written_bytes: bytes(definition.limits.written),
+            errors: self.job.general.errors,
+        }
+    }
+
+    /// The sizes of all storage of a run; `None` where one is known to the machine only.
+    fn total_bytes(&self, run: &RawRun, definition: &RunDefinition) -> Option<u64> {
+        self.job
+            .storages_of_run(definition, run.choice)
+            .into_iter()
+            .map(|index| self.job.storages[index].bytes)
+            .sum()
+    }
+
+    fn template(&mut self, run: &RawRun, definition: &RunDefinition) -> TemplateId {
+        let seek = swept_seek(run);
+        let seek = seek.filter(|_| needs_own_template(definition));
+        let seek_key = match seek {
+            Some(Seek::Percent(pct)) => Some(pct.to_bits()),
+            Some(_) => Some(u64::MAX),
+            None => None,
+        };
+        let key = (run.definition, run.choice, seek_key);
+        if let Some(id) = self.templates.get(&key) {
+            return *id;
+        }
+        let template = self.new_template(run, definition, seek);
+        self.plan.templates.push(template);
+        let id = TemplateId::at(self.plan.templates.len() - 1);
+        self.templates.insert(key, id);
+        id
+    }
+
+    fn new_template(
+        &self,
+        run: &RawRun,
+        definition: &RunDefinition,
+        seek: Option<Seek>,
+    ) -> RunTemplate {
+        let used = self.job.storages_of_run(definition, run.choice);
+        let pools = used
+            .iter()
+            .map(|index| {
+                let storage = &self.job.storages[*index];
+                let mut pool = pool(storage, storage.threads);
+                if definition
+                    .workloads
+                    .iter()
+                    .any(|workload| workload.priority.is_some())
+                {
+                    pool.admission = PoolAdmission::Priority;
+                }
+                pool
+            })
+            .collect();
+        let shares = shares(&definition.workloads);
+        let mut streams = Vec::new();
+        for (workload, share_pct) in definition.workloads.iter().zip(shares) {
+            let list = self.job.storages_of(definition, run.choice, workload);
+            for index in list {
+                let place = used.iter().position(|used| used == index);
+                let pool = PoolId::at(place.expect("a run uses the storage of its workloads"));
+                let generator = self.generator(definition, workload, *index, seek);
+                let share_pct = share_pct / list.len() as f64;
+                let mut stream = self.stream(&workload.name, *index, pool, generator, share_pct);
+                stream.open = definition.open.or(workload.open);
+                stream.priority = workload.priority;
+                if let Some(rate) = workload.rate {
+                    stream.pacing = Pacing::TotalRate {
+                        per_second: rate / list.len() as f64,
+                        law: definition.law,
+                    };
+                }
+                streams.push(stream);
+            }
+        }
+        RunTemplate {
+            pools,
+            streams,
+            coupling: self.coupling(definition),
+        }
+    }
+
+    fn coupling(&self, definition: &RunDefinition) -> Coupling {
+        let workloads = &definition.workloads;
+        if workloads.iter().any(|workload| workload.priority.is_some()) {
+            return Coupling::Priority;
+        }
+        // At a rate, arrivals follow the schedule of each stream; only a run without one has to be
+        // held in proportion.
+        let is_flat_out = matches!(
+            definition.rate,
+            super::model::RateSpec::Max | super::model::RateSpec::Curve
+        );
+        if is_flat_out && super::expand::is_controlled(definition) {
+            Coupling::Proportional
+        } else {
+            Coupling::Independent
+        }
+    }
+
+    fn stream(
+        &self,
+        workload: &str,
+        storage: usize,
+        pool: PoolId,
+        generator: Generator,
+        share_pct: f64,
+    ) -> Stream {
+        let name = &self.job.storages[storage].name;
+        Stream {
+            name: format!("{workload}.{name}"),
+            targets: vec![TargetId::at(storage)],
+            target_order: TargetOrder::RoundRobin,
+            pool,
+            source: OpSource::Generator(generator),
+            pacing: Pacing::FromRun,
+            share_pct,
+            priority: None,
+            data: DataSpec {
+                compression_ratio: self.job.general.compression_ratio,
+                seed: self.job.general.compression_seed,
+                ..DataSpec::default()
+            },
+            open: None,
+            stop: LocalStop::default(),
+            start_delay: Nanos(0),
+            labels: vec![
+                plan::Label::new("sd", name.clone()),
+                plan::Label::new("wd", workload),
+            ],
+        }
+    }
+
+    fn generator(
+        &self,
+        definition: &RunDefinition,
+        workload: &Workload,
+        index: usize,
+        swept: Option<Seek>,
+    ) -> Generator {
+        let storage = &self.job.storages[index];
+        let seek = swept.unwrap_or(workload.seek);
+        let range = workload.hot_band.or(workload.range).or(storage.range);
+        let mut region = region(range, self.largest[index], storage.offset_bytes);
+        if seek == Seek::UntilEnd {
+            // A stream that stops at the end has none to wrap around.
+            if let Bound::Percent(pct) = &mut region.high {
+                *pct = pct.min(100.0);
+            }
+        }
+        let sweeps_hits = definition.loops.iter().any(|found| {
+            matches!(
+                found.kind,
+                LoopKind::HitArea | LoopKind::ReadHitPct | LoopKind::WriteHitPct
+            )
+        });
+        let uses_hits = workload.read_hit_pct > 0.0 || workload.write_hit_pct > 0.0;
+        Generator {
+            operations: OperationMix::reads(workload.read_pct),
+            transfer: PerDirection::all(workload.transfer.clone()),
+            order: order(workload, seek),
+            region,
+            align: storage
+                .align_bytes
+                .map_or(AlignRule::Transfer, AlignRule::Bytes),
+            hits: (uses_hits || sweeps_hits).then_some(HitArea {
+                bytes: storage.hit_area_bytes,
+                read_hit_pct: workload.read_hit_pct,
+                write_hit_pct: workload.write_hit_pct,
+            }),
+        }
+    }
+}
+
+fn pool(storage: &Storage, slots: u32) -> Pool {
+    Pool {
+        name: storage.name.clone(),
+        slots,
+        admission: PoolAdmission::FirstCome,
+    }
+}
+
+/// 128 KiB, or one sector where the file is no multiple of that; a given size wins.
+fn preparation_transfer(storage: &Storage, general: &General) -> u64 {
+    const USUAL: u64 = 128 << 10;
+    general
+        .format_transfer_bytes
+        .unwrap_or(match storage.bytes {
+            Some(bytes) if !bytes.is_multiple_of(USUAL) => 512,
+            _ => USUAL,
+        })
+}
+
+/// The share of each workload; those without one share the rest.
+fn shares(workloads: &[Workload]) -> Vec<f64> {
+    let given: f64 = workloads
+        .iter()
+        .filter_map(|workload| workload.skew_pct)
+        .sum();
+    let without = workloads
+        .iter()
+        .filter(|workload| workload.skew_pct.is_none() && workload.rate.is_none())
+        .count();
+    let rest = (100.0 - given).max(0.0) / without.max(1) as f64;
+    workloads
+        .iter()
+        .map(|workload| match (workload.skew_pct, workload.rate) {
+            (Some(pct), _) => pct,
+            (None, Some(_)) => 0.0,
+            (None, None) => rest,
+        })
+        .collect()
+}
+
+fn order(workload: &Workload, seek: Seek) -> AddressOrder {
+    let law = if workload.hot_band.is_some() {
+        RandomLaw::HotBand
+    } else {
+        RandomLaw::Uniform
+    };
+    if let (Some(count), Seek::Percent(_) | Seek::UntilEnd) = (workload.streams, seek) {
+        let end = if seek == Seek::UntilEnd {
+            SequentialEnd::Stop
+        } else {
+            SequentialEnd::Wrap
+        };
+        return AddressOrder::Slices { count, end };
+    }
+    if let (Some((min, max)), Seek::Percent(random_pct)) = (workload.stride, seek)
+        && random_pct > 0.0
+    {
+        return AddressOrder::Stride {
+            min,
+            max,
+            random_pct,
+        };
+    }
+    plain_order(seek, law)
+}
+
+fn plain_order(seek: Seek, law: RandomLaw) -> AddressOrder {
+    let sequential = |start, end| AddressOrder::Sequential { start, end };
+    match seek {
+        Seek::Percent(pct) if pct >= 100.0 => AddressOrder::Random(law),
+        Seek::Percent(pct) if pct <= 0.0 => sequential(SequentialStart::First, SequentialEnd::Wrap),
+        Seek::Percent(random_pct) => AddressOrder::Mixed { random_pct, law },
+        Seek::SequentialFromRandom => sequential(SequentialStart::RandomBlock, SequentialEnd::Wrap),
+        Seek::UntilEnd => sequential(SequentialStart::First, SequentialEnd::Stop),
+        Seek::Poisson(midpoint) => AddressOrder::Random(RandomLaw::Poisson { midpoint }),
+    }
+}
+
+fn region(range: Option<(f64, f64)>, granule_bytes: u64, offset_bytes: u64) -> Region {
+    let (low, high) = range.unwrap_or((0.0, 100.0));
+    // Up to 100 the lower end is a percentage, up to 200 the upper one; above, both are bytes.
+    let bound = |value: f64, percent_max: f64| {
+        if value <= percent_max {
+            Bound::Percent(value)
+        } else {
+            Bound::Bytes(value as u64)
+        }
+    };
+    Region {
+        low: bound(low, 100.0),
+        high: bound(high, 200.0),
+        granule_bytes,
+        offset_bytes,
+        first_block: FirstBlock::SparedOnDevices,
+    }
+}
+
+fn swept_seek(run: &RawRun) -> Option<Seek> {
+    run.values.iter().find_map(|(_, value)| match value {
+        LoopValue::Seek(seek) => Some(*seek),
+        _ => None,
+    })
+}
+
+/// Whether a seek share means something else for each of the workloads, so that one override for
+/// all of them cannot say it.
+fn needs_own_template(definition: &RunDefinition) -> bool {
+    definition.workloads.iter().any(|workload| {
+        workload.stride.is_some() || workload.hot_band.is_some() || workload.streams.is_some()
+    })
+}
+
+fn overrides(run: &RawRun, definition: &RunDefinition) -> Vec<Override> {
+    let is_in_template = needs_own_template(definition);
+    let number = |value: &LoopValue| match value {
+        LoopValue::Number(number) => *number,
+        _ => 0.0,
+    };
+    run.values
+        .iter()
+        .filter_map(|(kind, value)| {
+            Some(match kind {
+                LoopKind::TransferSize => Override::TransferBytes(number(value) as u64),
+                LoopKind::Threads => Override::Slots((number(value) as u32).max(1)),
+                LoopKind::ReadPct => Override::ReadPct(number(value)),
+                LoopKind::ReadHitPct => Override::ReadHitPct(number(value)),
+                LoopKind::WriteHitPct => Override::WriteHitPct(number(value)),
+                LoopKind::HitArea => Override::HitAreaBytes(number(value) as u64),
+                LoopKind::CompressionRatio => Override::CompressionRatio(number(value)),
+                LoopKind::SeekPct if !is_in_template => match value {
+                    LoopValue::Seek(seek) => {
+                        Override::Order(plain_order(*seek, RandomLaw::Uniform))
+                    }
+                    _ => return None,
+                },
+                _ => return None,
+            })
+        })
+        .collect()
+}
+
+fn timing(definition: &RunDefinition, until_end: bool) -> Timing {
+    let times = definition.times;
+    let elapsed = Nanos::from_secs(times.elapsed_s);
+    Timing {
+        start: StartAlign::WholeSecond,
+        warmup: Nanos::from_secs(times.warmup_s),
+        window: if until_end {
+            Window::UntilDone {
+                at_most: Some(elapsed),
+            }
+        } else {
+            Window::For(elapsed)
+        },
+        interval: Nanos::from_secs(times.interval_s),
+        first_interval: if times.warmup_s == 0 {
+            FirstInterval::Dropped
+        } else {
+            FirstInterval::Counted
+        },
+        pause_after: Nanos::from_secs(times.pause_s),
+    }
+}

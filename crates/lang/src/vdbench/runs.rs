@@ -1,0 +1,621 @@
+//! What run definitions of raw and of file-system jobs share, and those of raw jobs: rates, times,
+//! loops, the choice of storage.
+use super::codes;
+use super::declare::Section;
+use super::definitions::{Definition, Field, report_not_numbers};
+use super::fields::{Fields, with_defaults};
+use super::model::{
+    DataLimits, General, Host, Loop, LoopKind, LoopValue, RateSpec, RunDefinition, Seek, Storage,
+    StorageChoice, Times, Workload,
+};
+use super::resolve::{open_mode, references, report_duplicates};
+use super::sink::Sink;
+use super::value::{self, Unit};
+use super::workload::{seek, workload_of_run};
+use crate::{CommandLine, Environment};
+use plan::{ArrivalLaw, Diagnostic, Span};
+
+/// Everything that raw run definitions refer to.
+pub(crate) struct Raw<'a> {
+    pub definitions: &'a [Definition],
+    pub storages: &'a [Storage],
+    pub workloads: &'a [Workload],
+    pub hosts: &'a [Host],
+    pub general: &'a General,
+}
+
+const CURVE_DEFAULT: [f64; 6] = [10.0, 50.0, 70.0, 80.0, 90.0, 100.0];
+
+/// All run definitions with their defaults, checked for names.
+pub(crate) fn run_fields(definitions: &[Definition], sink: &mut Sink) -> Vec<Fields> {
+    let all = with_defaults(definitions, Section::Run);
+    report_duplicates(
+        all.iter().map(|fields| &fields.name),
+        Section::Run,
+        false,
+        sink,
+    );
+    let defaults = definitions
+        .iter()
+        .filter(|definition| definition.section == Section::Run && definition.is_default());
+    for field in defaults.flat_map(|definition| &definition.fields) {
+        if field.parameter.name() == "format" {
+            sink.error(
+                codes::NOT_ON_DEFAULT,
+                field.span,
+                "`format` on `rd=default`",
+                "not allowed on defaults",
+                "set `format` on each run definition that needs it",
+            );
+        }
+    }
+    all
+}
+
+/// The run definitions of a raw job.
+pub(crate) fn raw_runs(
+    raw: &Raw<'_>,
+    environment: &Environment<'_>,
+    sink: &mut Sink,
+) -> Vec<RunDefinition> {
+    run_fields(raw.definitions, sink)
+        .into_iter()
+        .map(|fields| raw_run(fields, raw, environment, sink))
+        .collect()
+}
+
+fn raw_run(
+    fields: Fields,
+    raw: &Raw<'_>,
+    environment: &Environment<'_>,
+    sink: &mut Sink,
+) -> RunDefinition {
+    report_file_parameters(&fields, sink);
+    let storage = storage_choice(&fields, raw, sink);
+    let workloads = workloads_of(&fields, raw, &storage, sink);
+    check_shares(&fields, &workloads, sink);
+    check_priorities(&fields, &workloads, sink);
+    let (law, is_stepped) = distribution(&fields);
+    let rate = match fields.given("iorate") {
+        Some(field) => rate(field, is_stepped, sink),
+        None => {
+            missing_rate(&fields, "iorate", sink);
+            RateSpec::Max
+        }
+    };
+    check_streams(&fields, &workloads, &rate, sink);
+    RunDefinition {
+        name: fields.name.text.clone(),
+        workloads,
+        storage,
+        rate,
+        law,
+        curve_pct: curve(&fields),
+        stop_curve_ms: fields.number("stopcurve"),
+        times: times(&fields, &environment.command_line, sink),
+        limits: DataLimits {
+            total: fields.number("maxdata"),
+            read: fields.number("maxdataread"),
+            written: fields.number("maxdatawritten"),
+        },
+        loops: loops(&fields, sink),
+        open: fields.get("openflags").map(|field| open_mode(field, sink)),
+        fields,
+    }
+}
+
+fn report_file_parameters(fields: &Fields, sink: &mut Sink) {
+    for name in [
+        "fwd",
+        "fsd",
+        "fwdrate",
+        "format",
+        "operations",
+        "foroperations",
+    ] {
+        // Defaults may serve another kind of job; what nobody uses is no mistake of this run.
+        if let Some(field) = fields
+            .own()
+            .iter()
+            .find(|field| field.parameter.name() == name)
+        {
+            sink.error(
+                codes::CONFLICT,
+                field.span,
+                format!(
+                    "`{name}` belongs to file-system jobs, and this one defines no file system"
+                ),
+                "no `fsd=` and `fwd=` in this job",
+                "define `fsd=` and `fwd=`, or use `wd=` and `iorate=`",
+            );
+        }
+    }
+}
+
+fn workloads_of(
+    fields: &Fields,
+    raw: &Raw<'_>,
+    storage: &StorageChoice,
+    sink: &mut Sink,
+) -> Vec<Workload> {
+    let Some(field) = fields.given("wd") else {
+        if *storage == StorageChoice::OfWorkloads && !fields.has("sd") && !fields.has("fwd") {
+            sink.error(
+                codes::MISSING,
+                fields.name.span,
+                format!("run definition `{}` names no workload", fields.name.text),
+                "neither `wd` nor `sd`",
+                "add `wd=WORKLOAD`, or `sd=STORAGE` to use the defaults of `wd=default`",
+            );
+        }
+        return vec![workload_of_run(
+            raw.definitions,
+            fields,
+            raw.storages,
+            raw.hosts,
+            raw.general,
+            sink,
+        )];
+    };
+    let names: Vec<&str> = raw
+        .workloads
+        .iter()
+        .map(|workload| workload.name.as_str())
+        .collect();
+    let found: Vec<Workload> = references(field, &names, Section::Workload, sink)
+        .into_iter()
+        .map(|index| raw.workloads[index].clone())
+        .collect();
+    for workload in &found {
+        if workload.storages.is_none()
+            && *storage == StorageChoice::OfWorkloads
+            && !fields.has("sd")
+        {
+            let name = &workload.name;
+            sink.error(
+                codes::MISSING,
+                workload.fields.name.span,
+                format!("workload `{name}` names no storage, and neither does its run"),
+                "no `sd`",
+                "add `sd=STORAGE` here or on `rd=`",
+            );
+        }
+    }
+    found
+}
+
+fn storage_choice(fields: &Fields, raw: &Raw<'_>, sink: &mut Sink) -> StorageChoice {
+    let Some(field) = fields.given("sd") else {
+        return StorageChoice::OfWorkloads;
+    };
+    let names: Vec<&str> = raw
+        .storages
+        .iter()
+        .map(|storage| storage.name.as_str())
+        .collect();
+    let word = field.words[0].text.to_ascii_lowercase();
+    let is_form = field.words.len() == 1 && !names.contains(&field.words[0].text.as_str());
+    let every: Vec<usize> = (0..names.len()).collect();
+    if is_form && word == "single" {
+        let singles = every
+            .iter()
+            .map(|index| (names[*index].to_owned(), vec![*index]));
+        return StorageChoice::Repeated(singles.collect());
+    }
+    if is_form && word == "range" {
+        let first = names.first().copied().unwrap_or("");
+        let ranges = every.iter().map(|last| {
+            (
+                format!("{first}-{}", names[*last]),
+                every[..=*last].to_vec(),
+            )
+        });
+        return StorageChoice::Repeated(ranges.collect());
+    }
+    if let Some(size) = word.strip_prefix("setsof").filter(|_| is_form) {
+        return sets_of(size, field, &names, sink);
+    }
+    StorageChoice::These(references(field, &names, Section::Storage, sink))
+}
+
+/// Shuffled with a fixed seed and cut; sets of one keep the order of definition.
+fn sets_of(size: &str, field: &Field, names: &[&str], sink: &mut Sink) -> StorageChoice {
+    let Some(size) = size.parse::<usize>().ok().filter(|size| *size > 0) else {
+        sink.error(
+            codes::NOT_A_NUMBER,
+            field.span,
+            "`setsof` without a number",
+            "how many in a set?",
+            "write `sd=setsof4`",
+        );
+        return StorageChoice::These(Vec::new());
+    };
+    let mut order: Vec<usize> = (0..names.len()).collect();
+    if size > 1 {
+        let mut state: u64 = 0x5eed;
+        for last in (1..order.len()).rev() {
+            state = state
+                .wrapping_mul(6364136223846793005)
+                .wrapping_add(1442695040888963407);
+            order.swap(last, (state >> 33) as usize % (last + 1));
+        }
+    }
+    let sets = order.chunks(size).map(|set| {
+        let text: Vec<&str> = set.iter().map(|index| names[*index]).collect();
+        (text.join("_"), set.to_vec())
+    });
+    StorageChoice::Repeated(sets.collect())
+}
+
+/// Shares of workloads without a rate of their own add up to 100, or leave a rest to share.
+pub(crate) fn check_shares(fields: &Fields, workloads: &[Workload], sink: &mut Sink) {
+    let sharing: Vec<&Workload> = workloads
+        .iter()
+        .filter(|workload| workload.rate.is_none())
+        .collect();
+    let given: Vec<f64> = sharing
+        .iter()
+        .filter_map(|workload| workload.skew_pct)
+        .collect();
+    if given.is_empty() {
+        return;
+    }
+    let total: f64 = given.iter().sum();
+    let leaves_rest = given.len() < sharing.len() && total <= 100.0001;
+    if leaves_rest || (total - 100.0).abs() <= 0.0001 {
+        return;
+    }
+    let last = sharing
+        .iter()
+        .rev()
+        .find(|workload| workload.skew_pct.is_some());
+    let mut error = Diagnostic::error(
+        codes::SHARES,
+        format!(
+            "the `skew` of the workloads of run `{}` adds up to {total}, not 100",
+            fields.name.text
+        ),
+    )
+    .at(
+        fields
+            .given("wd")
+            .map_or(fields.name.span, |field| field.span),
+        "these workloads",
+    )
+    .with_help("make them add up to 100, or leave `skew` out of one, which then takes the rest");
+    if let Some(workload) = last {
+        error = error.with_related(workload.fields.place("skew"), "last share set here");
+    }
+    sink.push(error);
+}
+
+fn check_priorities(fields: &Fields, workloads: &[Workload], sink: &mut Sink) {
+    let any = workloads
+        .iter()
+        .any(|workload| workload.priority.is_some() || workload.rate.is_some());
+    if !any {
+        return;
+    }
+    let mut priorities: Vec<u32> = workloads
+        .iter()
+        .filter_map(|workload| workload.priority)
+        .collect();
+    priorities.sort_unstable();
+    let is_complete = priorities.len() == workloads.len()
+        && priorities
+            .iter()
+            .zip(1..)
+            .all(|(priority, expected)| *priority == expected);
+    if !is_complete {
+        sink.error(
+            codes::CONFLICT,
+            fields.place("wd"),
+            "priorities of the workloads of a run are 1, 2, 3, … without gaps",
+            "one is missing, twice or skipped",
+            "give each workload of this run its own `priority`",
+        );
+    }
+    let last_with_rate = workloads
+        .iter()
+        .filter(|workload| workload.rate.is_some())
+        .filter_map(|workload| workload.priority)
+        .max();
+    let first_without = workloads
+        .iter()
+        .filter(|workload| workload.rate.is_none())
+        .filter_map(|workload| workload.priority)
+        .min();
+    if let (Some(with), Some(without)) = (last_with_rate, first_without)
+        && with > without
+    {
+        sink.error(
+            codes::CONFLICT,
+            fields.place("wd"),
+            "workloads with a rate of their own come first in priority",
+            "one comes behind a workload without a rate",
+            "give lower numbers to the workloads with `iorate`",
+        );
+    }
+}
+
+fn check_streams(fields: &Fields, workloads: &[Workload], rate: &RateSpec, sink: &mut Sink) {
+    let Some(workload) = workloads.iter().find(|workload| workload.streams.is_some()) else {
+        return;
+    };
+    let place = workload.fields.place("streams");
+    if workloads.len() > 1 {
+        sink.error(
+            codes::CONFLICT,
+            place,
+            "`streams` allows one workload in a run",
+            format!("run `{}` has {}", fields.name.text, workloads.len()),
+            "run the workloads one after the other",
+        );
+    }
+    if *rate != RateSpec::Max {
+        sink.error(
+            codes::CONFLICT,
+            place,
+            "`streams` needs `iorate=max`",
+            format!("run `{}` asks for another rate", fields.name.text),
+            "use `iorate=max`, or remove `streams`",
+        );
+    }
+}
+
+pub(crate) fn missing_rate(fields: &Fields, name: &str, sink: &mut Sink) {
+    sink.error(
+        codes::MISSING,
+        fields.name.span,
+        format!("run definition `{}` has no `{name}`", fields.name.text),
+        "no rate",
+        format!("add `{name}=max`, `{name}=curve` or a number"),
+    );
+}
+
+/// Numbers, `max` or `curve`.
+pub(crate) fn rate(field: &Field, is_stepped: bool, sink: &mut Sink) -> RateSpec {
+    let first = field.words[0].text.to_ascii_lowercase();
+    match first.as_str() {
+        "max" if field.words.len() == 1 => return RateSpec::Max,
+        "curve" if field.words.len() == 1 => return RateSpec::Curve,
+        _ => {}
+    }
+    let numbers = match value::numbers(&field.words, Unit::Plain) {
+        Ok(numbers) => numbers,
+        Err(problem) => {
+            let is_word = field.words.len() == 1;
+            match crate::nearest::nearest(&first, ["max", "curve"]).filter(|_| is_word) {
+                Some(near) => sink.error(
+                    codes::UNKNOWN_WORD,
+                    field.words[0].span,
+                    format!("`{}` is no rate", field.words[0].text),
+                    "not known",
+                    format!("did you mean `{near}`?"),
+                ),
+                None => report_not_numbers(field, problem, sink),
+            }
+            return RateSpec::Max;
+        }
+    };
+    let values: Vec<f64> = numbers.iter().map(|number| number.value).collect();
+    if let Some(zero) = numbers.iter().find(|number| number.value == 0.0) {
+        sink.error(
+            codes::OUT_OF_RANGE,
+            zero.span,
+            "a rate of zero",
+            "no I/O at all",
+            "use a rate above zero, or `max`",
+        );
+    }
+    if !is_stepped {
+        return RateSpec::Numbers(values);
+    }
+    if values.len() % 2 == 1 {
+        sink.error(
+            codes::VALUE_COUNT,
+            field.span,
+            "a variable rate is (rate,seconds,rate,seconds,…)",
+            "an odd count of values",
+            "give each rate its seconds",
+        );
+        return RateSpec::Max;
+    }
+    RateSpec::Steps(
+        values
+            .chunks_exact(2)
+            .map(|pair| (pair[0], pair[1]))
+            .collect(),
+    )
+}
+
+fn distribution(fields: &Fields) -> (ArrivalLaw, bool) {
+    let mut law = ArrivalLaw::Exponential;
+    let mut is_stepped = false;
+    let words = fields
+        .get("distribution")
+        .map_or(&[][..], |field| &field.words);
+    for word in words {
+        let lower = word.text.to_ascii_lowercase();
+        match lower.chars().next() {
+            Some('u') => law = ArrivalLaw::Uniform,
+            Some('d') => law = ArrivalLaw::Deterministic,
+            Some('s') => law = ArrivalLaw::Spike,
+            Some('v') => is_stepped = true,
+            _ => {}
+        }
+    }
+    (law, is_stepped)
+}
+
+pub(crate) fn curve(fields: &Fields) -> Vec<f64> {
+    fields.get("curve").map_or_else(
+        || CURVE_DEFAULT.to_vec(),
+        |field| field.numbers.iter().map(|number| number.value).collect(),
+    )
+}
+
+/// Times with the overrides of the command line.
+pub(crate) fn times(fields: &Fields, line: &CommandLine, sink: &mut Sink) -> Times {
+    let whole = |name: &str, default: f64| fields.number(name).unwrap_or(default) as u64;
+    let elapsed_s = line.elapsed_s.unwrap_or_else(|| whole("elapsed", 30.0));
+    let mut interval_s = line.interval_s.unwrap_or_else(|| whole("interval", 1.0));
+    if interval_s == 0 {
+        interval_s = (elapsed_s / 2).clamp(1, 60);
+    }
+    let times = Times {
+        elapsed_s,
+        interval_s,
+        warmup_s: line.warmup_s.unwrap_or_else(|| whole("warmup", 0.0)),
+        pause_s: whole("pause", 0.0),
+    };
+    if !fields.has("replay") {
+        check_times(fields, times, sink);
+    }
+    times
+}
+
+fn check_times(fields: &Fields, times: Times, sink: &mut Sink) {
+    let Times {
+        elapsed_s,
+        interval_s,
+        warmup_s,
+        ..
+    } = times;
+    let mut report = |name: &str, message: String, label: String, help: String| {
+        sink.error(codes::TIMES, fields.place(name), message, label, help);
+    };
+    if elapsed_s < 2 * interval_s {
+        let least = 2 * interval_s;
+        report(
+            "elapsed",
+            format!("a run of {elapsed_s} s has fewer than two intervals of {interval_s} s"),
+            "too short".to_owned(),
+            format!("use `elapsed={least}` or more, or a shorter `interval`"),
+        );
+    } else if !elapsed_s.is_multiple_of(interval_s) {
+        let near = elapsed_s.next_multiple_of(interval_s);
+        report(
+            "elapsed",
+            format!("`elapsed={elapsed_s}` is not a multiple of `interval={interval_s}`"),
+            "does not end with an interval".to_owned(),
+            format!("use `elapsed={near}`"),
+        );
+    }
+    if !warmup_s.is_multiple_of(interval_s) {
+        let near = warmup_s.next_multiple_of(interval_s);
+        report(
+            "warmup",
+            format!("`warmup={warmup_s}` is not a multiple of `interval={interval_s}`"),
+            "does not end with an interval".to_owned(),
+            format!("use `warmup={near}`"),
+        );
+    }
+}
+
+/// The loops of a run in order of first appearance; a repetition replaces the values in place.
+pub(crate) fn loops(fields: &Fields, sink: &mut Sink) -> Vec<Loop> {
+    let mut out: Vec<Loop> = Vec::new();
+    for field in fields.all.iter().filter(|field| field.is_valid) {
+        let Some(found) = loop_of(field, sink) else {
+            continue;
+        };
+        match out.iter_mut().find(|known| known.kind == found.kind) {
+            Some(known) => *known = found,
+            None => out.push(found),
+        }
+    }
+    out
+}
+
+fn loop_of(field: &Field, sink: &mut Sink) -> Option<Loop> {
+    let name = field.parameter.name();
+    let span = field.span;
+    if name == "fwdrate" {
+        // One rate is no loop.
+        let numbers = value::numbers(&field.words, Unit::Plain).ok()?;
+        let values = numbers.iter().map(|number| LoopValue::Number(number.value));
+        let kind = LoopKind::FileRate;
+        return Some(Loop {
+            kind,
+            values: values.collect(),
+            span,
+        });
+    }
+    let kind = LoopKind::of_parameter(name)?;
+    let values = match kind {
+        LoopKind::Operation => field
+            .words
+            .iter()
+            .map(|word| LoopValue::Word(word.text.clone()))
+            .collect(),
+        LoopKind::SeekPct => seek_values(field, sink)?,
+        _ => field
+            .numbers
+            .iter()
+            .map(|number| LoopValue::Number(loop_number(name, number.value)))
+            .collect(),
+    };
+    if kind == LoopKind::TransferSize {
+        check_sizes(field, sink);
+    }
+    Some(Loop { kind, values, span })
+}
+
+fn loop_number(name: &str, value: f64) -> f64 {
+    // The older form says how many percent remain.
+    if name == "forcompression" && value > 0.0 {
+        100.0 / value
+    } else {
+        value
+    }
+}
+
+fn check_sizes(field: &Field, sink: &mut Sink) {
+    for number in &field.numbers {
+        if number.value % 512.0 != 0.0 {
+            sink.error(
+                codes::OUT_OF_RANGE,
+                number.span,
+                "a transfer size is a multiple of 512 bytes",
+                format!("{} bytes", number.value),
+                "a list on `rd=` loops over sizes; mixes with percentages belong to `wd=`",
+            );
+            return;
+        }
+    }
+}
+
+fn seek_values(field: &Field, sink: &mut Sink) -> Option<Vec<LoopValue>> {
+    let numbers = value::numbers(&field.words, Unit::Plain);
+    if let Ok(numbers) = numbers
+        && numbers.len() > 1
+    {
+        let mut values = Vec::new();
+        for number in numbers {
+            let is_known = (0.0..=100.0).contains(&number.value) || number.value == -1.0;
+            if !is_known {
+                out_of_seek_range(number.span, sink);
+                return None;
+            }
+            let one = if number.value < 0.0 {
+                Seek::UntilEnd
+            } else {
+                Seek::Percent(number.value)
+            };
+            values.push(LoopValue::Seek(one));
+        }
+        return Some(values);
+    }
+    Some(vec![LoopValue::Seek(seek(field, sink)?)])
+}
+
+fn out_of_seek_range(span: Span, sink: &mut Sink) {
+    sink.error(
+        codes::OUT_OF_RANGE,
+        span,
+        "`seekpct` is between 0 and 100",
+        "out of range",
+        "0 is sequential, 100 is random",
+    );
+}

@@ -1,0 +1,307 @@
+//! Storage definitions: paths, numbered copies, hosts, sizes. Must not look at any device.
+use super::codes;
+use super::declare::Section;
+use super::definitions::Definition;
+use super::fields::{Fields, with_defaults};
+use super::model::{General, Host, Storage};
+use super::resolve::{check_sector_multiple, conflict, host_labels, open_mode, report_duplicates};
+use super::sink::Sink;
+use super::token::Word;
+use plan::Diagnostic;
+
+/// What one definition may be copied to.
+const COPIES_MAX: f64 = 10_240.0;
+
+/// All storage definitions in order.
+pub(crate) fn storages(
+    definitions: &[Definition],
+    hosts: &[Host],
+    general: &General,
+    sink: &mut Sink,
+) -> Vec<Storage> {
+    report_defaults(definitions, sink);
+    let mut out = Vec::new();
+    for fields in with_defaults(definitions, Section::Storage) {
+        if let Some(storage) = storage(fields, hosts, general, sink) {
+            copies(storage, sink, &mut out);
+        }
+    }
+    let names: Vec<Word> = out
+        .iter()
+        .map(|storage| Word {
+            text: storage.name.clone(),
+            span: storage.fields.name.span,
+        })
+        .collect();
+    report_duplicates(&names, Section::Storage, false, sink);
+    warn_same_device(&out, sink);
+    out
+}
+
+fn report_defaults(definitions: &[Definition], sink: &mut Sink) {
+    let defaults = definitions
+        .iter()
+        .filter(|definition| definition.section == Section::Storage && definition.is_default());
+    for field in defaults.flat_map(|definition| &definition.fields) {
+        if field.parameter.name() == "lun" {
+            sink.error(
+                codes::NOT_ON_DEFAULT,
+                field.span,
+                "`lun` on `sd=default`",
+                "each definition has its own",
+                "move `lun` to the definitions that follow",
+            );
+        }
+    }
+}
+
+fn storage(fields: Fields, hosts: &[Host], general: &General, sink: &mut Sink) -> Option<Storage> {
+    let name = fields.name.text.clone();
+    if name == "concat" {
+        sink.error(
+            codes::RESERVED_NAME,
+            fields.name.span,
+            "a storage definition cannot be named `concat`",
+            "reserved",
+            "choose another name",
+        );
+    }
+    let (lun, labels) = paths(&fields, hosts, sink)?;
+    let range = range(&fields, "range", sink);
+    let divided = |name: &str| {
+        let numbers = &fields.get(name)?.numbers;
+        let divisor = numbers.get(1).map_or(1.0, |number| number.value);
+        (divisor > 0.0).then(|| (numbers[0].value / divisor).floor())
+    };
+    let offset = fields.number("offset").unwrap_or(0.0);
+    check_sector_multiple(offset, &fields, "offset", sink);
+    let align = fields.number("align").unwrap_or(0.0);
+    check_sector_multiple(align, &fields, "align", sink);
+    let open = fields.get("openflags").map(|field| open_mode(field, sink));
+    if general.validates {
+        check_validated(&fields, sink);
+    }
+    if general.concatenates {
+        for parameter in ["hitarea", "offset", "align", "range"] {
+            if fields.has(parameter) {
+                concatenation_conflict(&fields, parameter, sink);
+            }
+        }
+    }
+    Some(Storage {
+        name,
+        lun,
+        hosts: labels,
+        bytes: divided("size")
+            .map(|bytes| bytes as u64)
+            .filter(|bytes| *bytes > 0),
+        threads: divided("threads").map_or(8, |threads| (threads as u32).max(1)),
+        hit_area_bytes: fields
+            .number("hitarea")
+            .map_or(1 << 20, |bytes| bytes as u64),
+        offset_bytes: offset as u64,
+        align_bytes: (align > 0.0).then_some(align as u64),
+        range,
+        open,
+        fields,
+    })
+}
+
+fn check_validated(fields: &Fields, sink: &mut Sink) {
+    for parameter in ["offset", "align"] {
+        if fields.number(parameter).unwrap_or(0.0) > 0.0 {
+            sink.error(
+                codes::CONFLICT,
+                fields.place(parameter),
+                format!("`{parameter}` and data validation exclude each other"),
+                "set here",
+                "remove it, or do without validation",
+            );
+        }
+    }
+    if fields.name.text.len() > 8 {
+        sink.error(
+            codes::RESERVED_NAME,
+            fields.name.span,
+            "with data validation, names have 8 characters at most",
+            "too long",
+            "shorten the name",
+        );
+    }
+}
+
+fn concatenation_conflict(fields: &Fields, parameter: &str, sink: &mut Sink) {
+    sink.error(
+        codes::CONFLICT,
+        fields.place(parameter),
+        format!("`{parameter}` and `concatenatesds` exclude each other"),
+        "set here",
+        "remove one of them",
+    );
+}
+
+/// The path, and the hosts that use it. A path per host is read and left to the list of what is
+/// not built yet.
+fn paths(fields: &Fields, hosts: &[Host], sink: &mut Sink) -> Option<(Word, Vec<String>)> {
+    let own = |name: &str| {
+        fields
+            .own()
+            .iter()
+            .filter(|field| field.parameter.name() == name && field.is_valid)
+            .collect::<Vec<_>>()
+    };
+    let (luns, own_hosts) = (own("lun"), own("host"));
+    let mut labels = Vec::new();
+    if own_hosts.is_empty() {
+        if let Some(field) = fields.get("host") {
+            labels = host_labels(field, hosts, sink);
+        }
+    }
+    for field in &own_hosts {
+        labels.extend(host_labels(field, hosts, sink));
+    }
+    let Some(first) = luns.first() else {
+        sink.error(
+            codes::MISSING,
+            fields.name.span,
+            format!("storage definition `{}` has no `lun`", fields.name.text),
+            "no device or file",
+            "add `lun=DEVICE-OR-FILE`",
+        );
+        return None;
+    };
+    if luns.len() > 1 && luns.len() != own_hosts.len() {
+        sink.push(
+            Diagnostic::error(codes::CONFLICT, "several `lun` without a `host` for each")
+                .at(luns[1].span, "second path")
+                .with_related(first.span, "first path")
+                .with_help("pair them, `host=A,lun=…,host=B,lun=…`, or define two `sd=`"),
+        );
+    }
+    if own_hosts.len() > 1 && luns.len() == 1 {
+        sink.push(
+            Diagnostic::error(codes::CONFLICT, "several `host` for one `lun`")
+                .at(own_hosts[1].span, "second host")
+                .with_related(own_hosts[0].span, "first host")
+                .with_help("write the hosts as a list, `host=(A,B)`, or give each a `lun`"),
+        );
+    }
+    let lun = first.words.first().cloned()?;
+    Some((lun, labels))
+}
+
+/// `range=(low,high)`, checked.
+pub(crate) fn range(fields: &Fields, name: &str, sink: &mut Sink) -> Option<(f64, f64)> {
+    let field = fields.get(name)?;
+    // `10%` is kept as a negative number; here a percentage is meant either way.
+    let (low, high) = (field.numbers[0].value.abs(), field.numbers[1].value.abs());
+    let wraps_whole = low <= 100.0 && high <= 200.0 && high - low > 100.0;
+    if low >= high || wraps_whole {
+        sink.error(
+            codes::OUT_OF_RANGE,
+            field.span,
+            format!("`{name}=({low},{high})` is no part of the storage"),
+            if wraps_whole {
+                "more than the whole"
+            } else {
+                "ends before it begins"
+            },
+            "write (low,high): percent up to 100 (200 to wrap around the end), bytes above",
+        );
+        return None;
+    }
+    Some((low, high))
+}
+
+fn copies(storage: Storage, sink: &mut Sink, out: &mut Vec<Storage>) {
+    let Some(field) = storage.fields.get("count") else {
+        out.push(storage);
+        return;
+    };
+    let (start, count) = (field.numbers[0].value, field.numbers[1].value);
+    if start < 0.0 || !(1.0..=COPIES_MAX).contains(&count) {
+        sink.error(
+            codes::OUT_OF_RANGE,
+            field.span,
+            "`count` is (first number, how many)",
+            "out of range",
+            format!("the second value is between 1 and {COPIES_MAX}"),
+        );
+        return;
+    }
+    for number in start as u64..start as u64 + count as u64 {
+        let mut copy = storage.clone();
+        copy.name = format!("{}{number}", storage.name);
+        copy.lun.text = numbered_path(&storage.lun.text, number);
+        out.push(copy);
+    }
+}
+
+/// A number in place of a mask such as `%04d`, of the first `*`, or behind the path.
+pub(crate) fn numbered_path(path: &str, number: u64) -> String {
+    if let Some(at) = path.find('%') {
+        let mask = &path[at + 1..];
+        let digits = mask.len()
+            - mask
+                .trim_start_matches(|ch: char| ch.is_ascii_digit())
+                .len();
+        if mask[digits..].starts_with('d') {
+            let width = &mask[..digits];
+            let count: usize = width.parse().unwrap_or(0).min(64);
+            let text = if width.starts_with('0') {
+                format!("{number:0count$}")
+            } else {
+                format!("{number:count$}")
+            };
+            return format!("{}{text}{}", &path[..at], &mask[digits + 1..]);
+        }
+    }
+    if path.contains('*') {
+        return path.replacen('*', &number.to_string(), 1);
+    }
+    format!("{path}{number}")
+}
+
+fn warn_same_device(storages: &[Storage], sink: &mut Sink) {
+    let mut seen: std::collections::HashMap<(&str, &[String]), &Storage> =
+        std::collections::HashMap::new();
+    for storage in storages {
+        let key = (storage.lun.text.as_str(), storage.hosts.as_slice());
+        let Some(first) = seen.insert(key, storage) else {
+            continue;
+        };
+        sink.push(
+            Diagnostic::warning(
+                codes::SAME_DEVICE,
+                format!(
+                    "`{}` and `{}` are the same `{}`",
+                    first.name, storage.name, key.0
+                ),
+            )
+            .at(storage.lun.span, "again here")
+            .with_related(first.lun.span, "first here")
+            .with_help("give each its own device or file, or its own `range`"),
+        );
+    }
+}
+
+/// Reports what the original refuses about a pair of exclusive parameters.
+pub(crate) fn check_pair(fields: &Fields, one: &str, other: &str, sink: &mut Sink) {
+    if fields.has(one) && fields.has(other) {
+        conflict(fields, one, other, sink);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::numbered_path;
+
+    #[test]
+    fn a_number_goes_into_mask_star_or_end() {
+        assert_eq!(numbered_path("/d/file%04d", 7), "/d/file0007");
+        assert_eq!(numbered_path("/d/f*x", 12), "/d/f12x");
+        assert_eq!(numbered_path("/d/f", 3), "/d/f3");
+        assert_eq!(numbered_path("/d/100%", 3), "/d/100%3");
+        assert_eq!(numbered_path("/d/%da", 3), "/d/3a");
+    }
+}

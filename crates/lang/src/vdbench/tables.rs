@@ -1,0 +1,952 @@
+//! Every parameter of the language, per section in the order in which abbreviations are tried
+//! (release 5.04.06; what only 5.04.07 knows comes last).
+use super::declare::{Kind, Parameter, Status};
+
+use Status::{CheckOnly, Honoured, Refused, Translated};
+
+const fn number(min: f64, max: f64) -> Kind {
+    Kind::Numbers {
+        is_time: false,
+        least: 1,
+        most: 1,
+        min,
+        max,
+    }
+}
+
+const fn some_numbers(least: usize, most: usize, min: f64) -> Kind {
+    Kind::Numbers {
+        is_time: false,
+        least,
+        most,
+        min,
+        max: f64::INFINITY,
+    }
+}
+
+const fn list(min: f64, max: f64) -> Kind {
+    Kind::Numbers {
+        is_time: false,
+        least: 1,
+        most: usize::MAX,
+        min,
+        max,
+    }
+}
+
+const fn seconds(min: f64) -> Kind {
+    Kind::Numbers {
+        is_time: true,
+        least: 1,
+        most: 1,
+        min,
+        max: f64::INFINITY,
+    }
+}
+
+const ANY: f64 = f64::NEG_INFINITY;
+const UNBOUNDED: f64 = f64::INFINITY;
+
+const fn p(
+    names: &'static [&'static str],
+    kind: Kind,
+    default: &'static str,
+    status: Status,
+    doc: &'static str,
+) -> Parameter {
+    Parameter::new(names, kind, default, status, doc)
+}
+
+const MESSAGES: Status = Translated("kernel messages are not copied into the report");
+const LOCAL_ONLY: Status = Translated("only remote hosts need it; the local host does not");
+const SUN: Status = Refused("a facility of Solaris");
+const SHELL: Kind = Kind::Words(&["rsh", "ssh", "vdbench"]);
+const COMMAND: Kind = Kind::Form("(\"command\",…) with `cons`, `sum`, `log`, `master`, `slave`");
+
+const DEDUP_RATIO: Parameter = p(
+    &["dedupratio"],
+    number(1.0, UNBOUNDED),
+    "",
+    CheckOnly,
+    "blocks written ÷ blocks that are unique or first of their set",
+);
+const DEDUP_UNIT: Parameter = p(
+    &["dedupunit"],
+    number(512.0, UNBOUNDED),
+    "",
+    CheckOnly,
+    "size of a duplicate block in bytes, a multiple of 512",
+);
+const DEDUP_SETS: Parameter = p(
+    &["dedupsets"],
+    number(ANY, UNBOUNDED),
+    "5%",
+    CheckOnly,
+    "number of sets of equal blocks, or their share of all blocks",
+);
+const DEDUP_HOT_SETS: Parameter = p(
+    &["deduphotsets"],
+    some_numbers(2, usize::MAX, 1.0),
+    "",
+    CheckOnly,
+    "(sets,blocks,…): small sets at the start of the range",
+);
+const DEDUP_FLIP_FLOP: Parameter = p(
+    &["dedupflipflop"],
+    Kind::Words(&["yes", "no", "hotsets"]),
+    "no",
+    CheckOnly,
+    "whether a rewritten duplicate changes its content",
+);
+const DEDUP_ACROSS: Parameter = p(
+    &["dedupacross"],
+    Kind::YesNo,
+    "yes",
+    CheckOnly,
+    "whether duplicates are shared between storage definitions",
+);
+
+pub(crate) static GENERAL: &[Parameter] = &[
+    p(&["compression"], number(0.0, 100.0), "", CheckOnly, "percent that remains after compression; older form of `compratio`").inert(&["100"]).exact(),
+    p(&["compratio"], number(1.0, 25.0), "1", CheckOnly, "size of written data ÷ its size after compression").inert(&["1", "1.0"]),
+    p(&["compressionseed"], Kind::Form("number or `tod`"), "0", CheckOnly, "seed of the generated data").inert(&["0"]),
+    DEDUP_RATIO.exact(),
+    DEDUP_UNIT.exact(),
+    DEDUP_SETS.exact(),
+    DEDUP_HOT_SETS.exact(),
+    DEDUP_FLIP_FLOP.exact(),
+    DEDUP_ACROSS.exact(),
+    p(&["dedupmaxkey"], number(1.0, UNBOUNDED), "2", CheckOnly, "how many contents a rewritten duplicate alternates between").exact(),
+    p(&["port"], number(1.0, 65535.0), "5570", Translated("no port is opened on one host"), "port of the master"),
+    p(&["pattern"], Kind::Text, "", CheckOnly, "file whose content is written"),
+    p(&["data_errors", "dataerrors"], Kind::Form("n · (n,seconds) · `stop` · `remove_device` · \"command\""), "50", Honoured, "failed I/Os that end the execution"),
+    p(&["swat"], Kind::Texts, "", Refused("the original refuses it too"), "link to another tool"),
+    p(&["validate"], Kind::Words(&["yes", "no", "read_after_write", "no_preread", "time", "ignore_zero_reads", "reportdedupsets", "continue_old_map"]), "no", CheckOnly, "check what is read against what was written").inert(&["no"]),
+    p(&["journal"], Kind::Form("list of `yes`, `no`, `recover`, `noflush`, `maponly`, `only`, `skip_read_all`, `ignore_pending`, `max=size`"), "no", CheckOnly, "keep the state of validation across crashes").inert(&["no"]).exact(),
+    p(&["startcmd", "start_cmd"], COMMAND, "", CheckOnly, "command before the first run").exact(),
+    p(&["endcmd", "end_cmd"], COMMAND, "", CheckOnly, "command behind the last run").exact(),
+    p(&["heartbeat_error"], Kind::Texts, "", Translated("there is no heartbeat within one process"), "command for a lost heartbeat").exact(),
+    p(&["debug"], list(0.0, UNBOUNDED), "", Translated("switches of the original's own code have no effect"), "internal switches").exact(),
+    p(&["unix2windows"], Kind::Texts, "", Refused("there are no Windows hosts"), "path translation"),
+    p(&["formatxfersize"], number(512.0, UNBOUNDED), "128k", Honoured, "transfer size when a file is made or extended"),
+    p(&["create_anchors"], Kind::YesNo, "no", Translated("matters for file-system workloads only"), "make missing parent directories of anchors"),
+    p(&["formatsds"], Kind::Words(&["yes", "no"]), "", Honoured, "`yes` writes every storage definition whole before the first run, `no` never makes or extends files"),
+    p(&["report"], Kind::Words(&["host_detail", "slave_detail", "no_sd_detail", "no_fsd_detail"]), "", Translated("all details stay in the result file and every report is made from it"), "which reports are made"),
+    p(&["report_run_totals"], Kind::YesNo, "no", Translated("totals of every run are always reported"), "running totals"),
+    p(&["histogram"], Kind::Texts, "", Translated("histograms are recorded finer than any list of buckets; reports keep their own"), "buckets of the printed histogram"),
+    p(&["psrset"], Kind::Texts, "", SUN, "processor set"),
+    p(&["auxreport"], Kind::Texts, "", CheckOnly, "columns from a user class"),
+    p(&["monitor"], Kind::Text, "", CheckOnly, "file that ends a run when words are written to it"),
+    p(&["concatenatesds"], Kind::YesNo, "no", CheckOnly, "storage definitions of a workload form one address space").inert(&["no"]),
+    p(&["messagescan"], Kind::Form("`yes`, `no`, `nodisplay` or number"), "yes", MESSAGES, "look for kernel messages"),
+    p(&["abort_failed_skew"], number(0.0, 100.0), "", CheckOnly, "end when shares are missed by more than this, percent"),
+    p(&["misc"], Kind::Texts, "", Translated("options of the original's own processes have no effect"), "options for the original's processes"),
+    p(&["pattern_buffer"], number(1.0, UNBOUNDED), "1", Translated("data are generated, not cut from a buffer"), "size of the data buffer, MB").exact(),
+    p(&["showlba"], Kind::YesNo, "no", CheckOnly, "record each address").inert(&["no"]).exact(),
+    p(&["loop"], Kind::Form("n, ns, nm or nh"), "", CheckOnly, "repeat all runs").inert(&["1"]).exact(),
+    p(&["ios_per_jvm"], number(1.0, UNBOUNDED), "100000", Translated("one process serves all rates"), "rate above which processes are added (5.04.07)"),
+    p(&["fwd_thread_adjust"], Kind::YesNo, "yes", CheckOnly, "whether thread counts of file workloads may be raised (5.04.07)"),
+    p(&["timeout"], Kind::Texts, "", CheckOnly, "command for a hang (5.04.07)"),
+];
+
+pub(crate) static HOST: &[Parameter] = &[
+    p(
+        &["hd", "host"],
+        Kind::Name,
+        "",
+        Honoured,
+        "label of the host; `default` sets defaults",
+    )
+    .exact(),
+    p(
+        &["system"],
+        Kind::Text,
+        "the label",
+        Honoured,
+        "name or address; only this host can be used so far",
+    ),
+    p(
+        &["vdbench"],
+        Kind::Text,
+        "",
+        LOCAL_ONLY,
+        "where the program is installed there",
+    ),
+    p(
+        &["shell"],
+        SHELL,
+        "rsh",
+        LOCAL_ONLY,
+        "how the host is reached",
+    ),
+    p(&["user"], Kind::Text, "", LOCAL_ONLY, "login there"),
+    p(
+        &["jvms"],
+        number(1.0, 1000.0),
+        "1",
+        Translated("one process serves the host"),
+        "processes on the host",
+    ),
+    p(
+        &["clients"],
+        number(1.0, 1000.0),
+        "",
+        CheckOnly,
+        "the host counts as this many hosts",
+    )
+    .inert(&["1"]),
+    p(
+        &["mount"],
+        Kind::Text,
+        "",
+        CheckOnly,
+        "mount command run there",
+    ),
+    p(
+        &["master"],
+        Kind::Text,
+        "",
+        LOCAL_ONLY,
+        "address at which the master is reached (5.04.07)",
+    ),
+];
+
+pub(crate) static REPLAY_GROUP: &[Parameter] = &[
+    p(&["rg"], Kind::Name, "", CheckOnly, "name of the group").exact(),
+    p(
+        &["devices"],
+        list(0.0, UNBOUNDED),
+        "",
+        CheckOnly,
+        "device numbers of the trace",
+    ),
+];
+
+pub(crate) static STORAGE: &[Parameter] = &[
+    p(
+        &["sd"],
+        Kind::Name,
+        "",
+        Honoured,
+        "name; `default` sets defaults",
+    )
+    .exact(),
+    p(
+        &["host", "hd"],
+        Kind::Texts,
+        "all hosts",
+        Honoured,
+        "hosts that use it; pairs with `lun`",
+    ),
+    p(&["lun"], Kind::Text, "", Honoured, "device or file"),
+    p(
+        &["count"],
+        some_numbers(2, 2, ANY),
+        "",
+        Honoured,
+        "(start,n): n definitions with numbered names and paths",
+    ),
+    p(
+        &["size"],
+        some_numbers(1, 2, 0.0),
+        "as found",
+        Honoured,
+        "bytes to use, or (bytes,divisor); a file is made or extended to it",
+    ),
+    p(
+        &["threads"],
+        some_numbers(1, 2, 1.0),
+        "8",
+        Honoured,
+        "I/Os in flight, or (n,divisor), shared by all its workloads",
+    ),
+    p(
+        &["hitarea"],
+        number(0.0, UNBOUNDED),
+        "1m",
+        Honoured,
+        "bytes that `rhpct` and `whpct` revisit",
+    ),
+    p(
+        &["offset"],
+        number(0.0, UNBOUNDED),
+        "0",
+        Honoured,
+        "bytes added to each address, a multiple of 512",
+    ),
+    p(
+        &["align"],
+        number(0.0, UNBOUNDED),
+        "transfer size",
+        Honoured,
+        "random addresses are multiples of this, itself a multiple of 512",
+    ),
+    p(&["kstat"], Kind::Texts, "", SUN, "statistics of a device"),
+    p(
+        &["instance"],
+        Kind::Texts,
+        "",
+        SUN,
+        "statistics of a device",
+    ),
+    p(
+        &["replay"],
+        Kind::Texts,
+        "",
+        CheckOnly,
+        "devices of a trace to replay",
+    ),
+    p(
+        &["journal"],
+        Kind::Text,
+        "current directory",
+        CheckOnly,
+        "where its journal is kept",
+    ),
+    p(
+        &["resetlun"],
+        Kind::Numbers {
+            is_time: true,
+            least: 1,
+            most: 1,
+            min: 0.0,
+            max: f64::INFINITY,
+        },
+        "0",
+        SUN,
+        "SCSI resets",
+    ),
+    p(
+        &["resetbus"],
+        Kind::Numbers {
+            is_time: true,
+            least: 1,
+            most: 1,
+            min: 0.0,
+            max: f64::INFINITY,
+        },
+        "0",
+        SUN,
+        "SCSI resets",
+    ),
+    p(
+        &["openflags"],
+        Kind::Texts,
+        "",
+        Honoured,
+        "`o_direct`, `directio`, `o_sync`, `o_dsync`, `o_rsync`, `fsync`, or bits as 0x…",
+    ),
+    p(
+        &["range"],
+        some_numbers(2, 2, ANY),
+        "(0,100)",
+        Honoured,
+        "part that is used: percent up to 100, bytes above",
+    ),
+    DEDUP_RATIO,
+    DEDUP_UNIT,
+    DEDUP_SETS,
+    DEDUP_HOT_SETS,
+    DEDUP_FLIP_FLOP,
+    DEDUP_ACROSS,
+    p(
+        &["streams"],
+        Kind::Texts,
+        "",
+        Refused("it belongs to a workload definition"),
+        "several sequential streams",
+    ),
+];
+
+pub(crate) static WORKLOAD: &[Parameter] = &[
+    p(
+        &["wd"],
+        Kind::Name,
+        "",
+        Honoured,
+        "name; `default` sets defaults",
+    )
+    .exact(),
+    p(
+        &["sd"],
+        Kind::Texts,
+        "",
+        Honoured,
+        "storage definitions used: names, lists, ranges, `name*`",
+    )
+    .exact(),
+    p(
+        &["skew"],
+        number(0.0, 100.0),
+        "an equal part of the rest",
+        Honoured,
+        "share of the run's load, percent",
+    ),
+    p(
+        &["xfersize"],
+        some_numbers(1, usize::MAX, 0.0),
+        "4k",
+        Honoured,
+        "transfer size: bytes, (bytes,percent,…) or (min,max,step)",
+    ),
+    p(
+        &["readpct", "rdpct"],
+        number(0.0, 100.0),
+        "100",
+        Honoured,
+        "share of reads, percent",
+    ),
+    p(
+        &["writepct", "wrpct"],
+        number(0.0, 100.0),
+        "0",
+        Honoured,
+        "share of writes, percent",
+    ),
+    p(
+        &["range"],
+        some_numbers(2, 2, ANY),
+        "that of the storage",
+        Honoured,
+        "part that is used",
+    ),
+    p(
+        &["hotband"],
+        some_numbers(2, 2, ANY),
+        "",
+        CheckOnly,
+        "part that is used, with hot spots",
+    ),
+    p(
+        &["seekpct"],
+        Kind::Form("percent · `random` · `seq` · `seqnz` · `eof` · `poisson` · (poisson,midpoint)"),
+        "100",
+        Honoured,
+        "share of I/Os that seek; `seq` never, `eof` never and stops at the end",
+    ),
+    p(
+        &["stride"],
+        some_numbers(2, 2, 0.0),
+        "",
+        Honoured,
+        "(min,max): seeks go forward by this many bytes",
+    ),
+    p(
+        &["priority"],
+        number(1.0, UNBOUNDED),
+        "",
+        CheckOnly,
+        "lower is served first",
+    ),
+    p(
+        &["iorate"],
+        some_numbers(1, usize::MAX, 0.0),
+        "",
+        CheckOnly,
+        "rate of its own",
+    ),
+    p(
+        &["rhpct"],
+        number(0.0, 100.0),
+        "0",
+        Honoured,
+        "reads that go to the hit area, percent",
+    ),
+    p(
+        &["whpct"],
+        number(0.0, 100.0),
+        "0",
+        Honoured,
+        "writes that go to the hit area, percent",
+    ),
+    p(
+        &["host", "hd"],
+        Kind::Texts,
+        "all hosts",
+        Honoured,
+        "hosts that run it",
+    ),
+    p(
+        &["openflags"],
+        Kind::Texts,
+        "those of the storage",
+        Honoured,
+        "replaces the open flags of the storage",
+    ),
+    p(&["user"], Kind::Texts, "", CheckOnly, "a class of the user").exact(),
+    p(
+        &["threads"],
+        number(1.0, UNBOUNDED),
+        "",
+        CheckOnly,
+        "I/Os in flight; with `concatenatesds` only",
+    ),
+    p(
+        &["streams"],
+        number(1.0, UNBOUNDED),
+        "",
+        CheckOnly,
+        "slices with a cursor each",
+    ),
+];
+
+pub(crate) static FILE_SYSTEM: &[Parameter] = &[
+    p(
+        &["fsd"],
+        Kind::Name,
+        "",
+        CheckOnly,
+        "name; `default` sets defaults",
+    )
+    .exact(),
+    p(
+        &["anchor"],
+        Kind::Text,
+        "",
+        CheckOnly,
+        "directory that holds the tree",
+    ),
+    p(
+        &["journal"],
+        Kind::Text,
+        "current directory",
+        CheckOnly,
+        "where its journal is kept",
+    ),
+    p(
+        &["host"],
+        Kind::Texts,
+        "",
+        Refused("hosts belong to the workload definition, `fwd=`"),
+        "hosts",
+    ),
+    p(
+        &["width"],
+        number(1.0, UNBOUNDED),
+        "1",
+        CheckOnly,
+        "directories per directory",
+    ),
+    p(
+        &["depth"],
+        number(0.0, UNBOUNDED),
+        "1",
+        CheckOnly,
+        "levels of directories",
+    ),
+    p(
+        &["sizes"],
+        some_numbers(1, usize::MAX, 0.0),
+        "4096",
+        CheckOnly,
+        "file size: bytes, (bytes,percent,…) or (average,0)",
+    ),
+    p(
+        &["shared"],
+        Kind::YesNo,
+        "no",
+        CheckOnly,
+        "several hosts use one tree",
+    ),
+    p(
+        &["wss", "workingsetsize"],
+        some_numbers(1, 2, ANY),
+        "",
+        CheckOnly,
+        "bytes of the tree that are visited",
+    ),
+    p(
+        &["totalsize", "total_size"],
+        some_numbers(1, 2, ANY),
+        "",
+        CheckOnly,
+        "bytes after which no more files are made",
+    ),
+    p(
+        &["files"],
+        list(ANY, UNBOUNDED),
+        "10",
+        CheckOnly,
+        "files per directory",
+    ),
+    p(
+        &["distribution"],
+        Kind::Words(&["bottom", "all"]),
+        "bottom",
+        CheckOnly,
+        "which directories hold files",
+    ),
+    p(
+        &["cleanup"],
+        Kind::Texts,
+        "",
+        Refused("the original refuses it too; use `format=clean`"),
+        "remove the tree",
+    ),
+    p(
+        &["openflags"],
+        Kind::Texts,
+        "",
+        CheckOnly,
+        "how files are opened",
+    ),
+    p(&["log"], Kind::YesNo, "no", CheckOnly, "log of operations").exact(),
+    p(
+        &["count"],
+        some_numbers(2, 2, ANY),
+        "",
+        CheckOnly,
+        "(start,n): n definitions with numbered names and anchors",
+    ),
+    p(
+        &[
+            "dedupratio",
+            "dedupunit",
+            "dedupsets",
+            "deduphotsets",
+            "dedupflipflop",
+            "dedupacross",
+        ],
+        Kind::Texts,
+        "",
+        Refused("duplicates are set for all definitions together, as general parameters"),
+        "duplicates",
+    ),
+    p(
+        &["mask"],
+        Kind::Texts,
+        "",
+        CheckOnly,
+        "names of files and directories (5.04.07)",
+    ),
+];
+
+pub(crate) static FILE_WORKLOAD: &[Parameter] = &[
+    p(
+        &["fwd"],
+        Kind::Name,
+        "",
+        CheckOnly,
+        "name; `default` sets defaults, `format` those of formats",
+    )
+    .exact(),
+    p(
+        &["fsd"],
+        Kind::Texts,
+        "",
+        CheckOnly,
+        "file system definitions used",
+    )
+    .exact(),
+    p(
+        &["readpct", "rdpct"],
+        number(0.0, 100.0),
+        "",
+        CheckOnly,
+        "share of reads within a file, percent",
+    ),
+    p(
+        &["stopafter"],
+        number(ANY, UNBOUNDED),
+        "the file size",
+        CheckOnly,
+        "blocks, or percent of the file, before the next file",
+    ),
+    p(
+        &["operation"],
+        Kind::Texts,
+        "read",
+        CheckOnly,
+        "what is done",
+    ),
+    p(
+        &["fileselect"],
+        Kind::Texts,
+        "sequential",
+        CheckOnly,
+        "which file is next",
+    ),
+    p(
+        &["fileio"],
+        Kind::Words(&[
+            "random",
+            "sequential",
+            "shared",
+            "delete",
+            "seqdelete",
+            "sequentialnz",
+        ]),
+        "sequential",
+        CheckOnly,
+        "order within a file",
+    )
+    .exact(),
+    p(
+        &["xfersizes"],
+        some_numbers(1, usize::MAX, 0.0),
+        "4096",
+        CheckOnly,
+        "transfer size: bytes or (bytes,percent,…)",
+    ),
+    p(
+        &["skew"],
+        number(0.0, 100.0),
+        "an equal part of the rest",
+        CheckOnly,
+        "share of the run's load, percent",
+    ),
+    p(
+        &["threads"],
+        number(1.0, UNBOUNDED),
+        "1",
+        CheckOnly,
+        "operations in flight",
+    ),
+    p(
+        &["target"],
+        Kind::Text,
+        "",
+        CheckOnly,
+        "where copies and moves go",
+    ),
+    p(
+        &["host", "hd"],
+        Kind::Texts,
+        "all hosts",
+        CheckOnly,
+        "hosts that run it",
+    ),
+    p(
+        &["openflags"],
+        Kind::Texts,
+        "those of the file system",
+        CheckOnly,
+        "how files are opened",
+    ),
+];
+
+const LOOP: &str = "one value replaces that of the workloads; several repeat the run for each";
+
+const fn swept(names: &'static [&'static str], min: f64, max: f64, status: Status) -> Parameter {
+    p(names, list(min, max), "", status, LOOP)
+}
+
+pub(crate) static RUN: &[Parameter] = &[
+    p(
+        &["rd"],
+        Kind::Name,
+        "",
+        Honoured,
+        "name; `default` sets defaults",
+    )
+    .exact(),
+    p(
+        &["wd"],
+        Kind::Texts,
+        "",
+        Honoured,
+        "workloads that run together: names, lists, ranges, `name*`",
+    )
+    .exact(),
+    p(
+        &["sd"],
+        Kind::Texts,
+        "that of the workloads",
+        Honoured,
+        "replaces the storage of the workloads; `single`, `range`, `setsofN` repeat the run",
+    )
+    .exact(),
+    p(
+        &["fsd"],
+        Kind::Texts,
+        "that of the workloads",
+        CheckOnly,
+        "replaces the file systems of the workloads",
+    )
+    .exact(),
+    p(
+        &["iorate"],
+        Kind::Form("numbers, ranges, `max`, `curve` or n%"),
+        "",
+        Honoured,
+        "I/Os per second of the run",
+    ),
+    p(
+        &["maxdata"],
+        number(0.0, UNBOUNDED),
+        "",
+        Honoured,
+        "stop after this many bytes; up to 100: this many times the storage",
+    ),
+    p(
+        &["maxdataread"],
+        number(0.0, UNBOUNDED),
+        "",
+        Honoured,
+        "the same, for bytes read",
+    ),
+    p(
+        &["maxdatawritten"],
+        number(0.0, UNBOUNDED),
+        "",
+        Honoured,
+        "the same, for bytes written",
+    ),
+    p(
+        &["curve"],
+        list(0.0, UNBOUNDED),
+        "10,50,70,80,90,100",
+        Honoured,
+        "percentages of the highest rate",
+    ),
+    p(
+        &["stopcurve"],
+        number(0.0, UNBOUNDED),
+        "",
+        Honoured,
+        "ends the execution behind a point with a longer mean response, ms",
+    ),
+    p(
+        &["elapsed"],
+        seconds(0.0),
+        "30",
+        Honoured,
+        "length of the run",
+    ),
+    p(
+        &["interval"],
+        seconds(0.0),
+        "1",
+        Honoured,
+        "length of a reporting interval",
+    ),
+    p(
+        &["warmup"],
+        seconds(0.0),
+        "0",
+        Honoured,
+        "time before the measured part",
+    ),
+    p(&["replay"], Kind::Texts, "", CheckOnly, "trace to replay").exact(),
+    p(
+        &["pause"],
+        seconds(0.0),
+        "0",
+        Honoured,
+        "time before the next run",
+    ),
+    swept(&["forxfersize", "xfersize"], 1.0, UNBOUNDED, Honoured),
+    swept(&["forthreads", "threads"], 1.0, UNBOUNDED, Honoured),
+    swept(&["forrdpct", "rdpct"], 0.0, 100.0, Honoured),
+    swept(&["forrhpct", "rhpct"], 0.0, 100.0, Honoured),
+    swept(&["forwhpct", "whpct"], 0.0, 100.0, Honoured),
+    p(
+        &["forseekpct", "seekpct"],
+        Kind::Form("percentages, or one of `random`, `seq`, `eof`, `poisson`"),
+        "",
+        Honoured,
+        LOOP,
+    ),
+    swept(&["forhitarea", "hitarea"], 0.0, UNBOUNDED, Honoured),
+    swept(&["forcompratio", "compratio"], 1.0, 25.0, CheckOnly).inert(&["1", "1.0"]),
+    swept(&["forcompression", "compression"], 0.0, 100.0, CheckOnly).inert(&["100"]),
+    swept(&["fordepth", "depth"], 0.0, UNBOUNDED, CheckOnly),
+    swept(&["forwidth", "width"], 1.0, UNBOUNDED, CheckOnly),
+    swept(&["forfiles", "files"], 1.0, UNBOUNDED, CheckOnly),
+    swept(&["forsizes", "sizes"], 0.0, UNBOUNDED, CheckOnly),
+    swept(&["fortotalsize", "totalsize"], ANY, UNBOUNDED, CheckOnly),
+    swept(
+        &["forwss", "forworkingsetsize", "wss", "workingsetsize"],
+        ANY,
+        UNBOUNDED,
+        CheckOnly,
+    ),
+    p(
+        &["foroperations"],
+        Kind::Texts,
+        "",
+        CheckOnly,
+        "repeats the run for each operation",
+    ),
+    p(
+        &["distribution"],
+        Kind::Words(&[
+            "exponential",
+            "uniform",
+            "deterministic",
+            "variable",
+            "spike",
+        ]),
+        "exponential",
+        Honoured,
+        "law of the time between I/Os; `variable` and `spike` are check only",
+    ),
+    p(
+        &["startcmd", "start_cmd"],
+        COMMAND,
+        "",
+        CheckOnly,
+        "command before the run",
+    ),
+    p(
+        &["endcmd", "end_cmd"],
+        COMMAND,
+        "",
+        CheckOnly,
+        "command behind the run",
+    ),
+    p(
+        &["fwd"],
+        Kind::Texts,
+        "",
+        CheckOnly,
+        "file system workloads that run together",
+    )
+    .exact(),
+    p(
+        &["fwdrate"],
+        Kind::Form("numbers, ranges, `max` or `curve`"),
+        "",
+        CheckOnly,
+        "operations per second of the run",
+    ),
+    p(
+        &["operations"],
+        Kind::Texts,
+        "those of the workloads",
+        CheckOnly,
+        "operations that run together",
+    ),
+    p(
+        &["format"],
+        Kind::Words(&[
+            "yes",
+            "no",
+            "restart",
+            "only",
+            "clean",
+            "directories",
+            "once",
+            "limited",
+            "complete",
+        ]),
+        "no",
+        CheckOnly,
+        "what becomes of the tree before the run",
+    )
+    .inert(&["no"]),
+    p(
+        &["openflags"],
+        Kind::Texts,
+        "those of the workloads",
+        Honoured,
+        "replaces all other open flags",
+    ),
+    p(
+        &["mount"],
+        Kind::Text,
+        "",
+        CheckOnly,
+        "options for the mount command of the hosts",
+    ),
+];

@@ -1,0 +1,226 @@
+//! The stream of characters to `keyword=value` pairs. Must not know any keyword.
+use super::codes;
+use super::sink::Sink;
+use super::text::{Glyph, LINE_END, cover, cover_spans};
+use plan::Span;
+
+/// A piece of text with its place.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Word {
+    pub text: String,
+    pub span: Span,
+}
+
+/// `keyword=value` or `keyword=(value,…)`.
+#[derive(Clone, Debug)]
+pub(crate) struct Pair {
+    pub keyword: Word,
+    pub values: Vec<Word>,
+    pub in_parentheses: bool,
+    /// First of a line that does not continue another.
+    pub starts_line: bool,
+    /// From the keyword to the last value.
+    pub span: Span,
+}
+
+/// All pairs that can be made out; what cannot is reported and left out.
+pub(crate) fn pairs(glyphs: &[Glyph], sink: &mut Sink) -> Vec<Pair> {
+    let mut out = Vec::new();
+    let mut starts_line = true;
+    let mut at = 0;
+    while at < glyphs.len() {
+        if is(&glyphs[at], ',') {
+            at += 1;
+            continue;
+        }
+        if is(&glyphs[at], LINE_END) {
+            starts_line = true;
+            at += 1;
+            continue;
+        }
+        let (pair, next) = pair(glyphs, at, starts_line, sink);
+        out.extend(pair);
+        starts_line = false;
+        at = next.max(at + 1);
+    }
+    out
+}
+
+fn pair(
+    glyphs: &[Glyph],
+    start: usize,
+    starts_line: bool,
+    sink: &mut Sink,
+) -> (Option<Pair>, usize) {
+    let stop = find(glyphs, start, &['=', ',', LINE_END]);
+    let keyword = word(&glyphs[start..stop]);
+    if stop == glyphs.len() || !is(&glyphs[stop], '=') {
+        let shown = &keyword.text;
+        sink.error(
+            codes::NO_EQUALS,
+            keyword.span,
+            format!("`{shown}` is not of the form `keyword=value`"),
+            "no `=` here",
+            "write `keyword=value`, or start the line with `#` if it is a comment",
+        );
+        return (None, end_of_line(glyphs, stop));
+    }
+    if keyword.text.is_empty() {
+        sink.error(
+            codes::NO_EQUALS,
+            glyphs[stop].span,
+            "`=` without a keyword in front",
+            "a keyword is missing",
+            "write `keyword=value`",
+        );
+        return (None, find(glyphs, stop, &[',', LINE_END]));
+    }
+    let value = stop + 1;
+    let (values, in_parentheses, next) = if value < glyphs.len() && is(&glyphs[value], '(') {
+        let Some((values, next)) = list(glyphs, value, sink) else {
+            return (None, end_of_line(glyphs, value));
+        };
+        (values, true, next)
+    } else {
+        let (values, next) = bare(glyphs, value, &keyword, sink);
+        (values, false, next)
+    };
+    let span = values
+        .last()
+        .map_or(keyword.span, |last| cover_spans(keyword.span, last.span));
+    let pair = Pair {
+        keyword,
+        values,
+        in_parentheses,
+        starts_line,
+        span,
+    };
+    (Some(pair), next)
+}
+
+/// A value without parentheses.
+fn bare(glyphs: &[Glyph], start: usize, keyword: &Word, sink: &mut Sink) -> (Vec<Word>, usize) {
+    let stop = find(glyphs, start, &[',', LINE_END]);
+    let piece = &glyphs[start..stop];
+    if piece.is_empty() {
+        let shown = &keyword.text;
+        sink.error(
+            codes::NO_VALUE,
+            keyword.span,
+            format!("`{shown}=` has no value"),
+            "a value is missing",
+            "a value follows `=` without a blank",
+        );
+        return (Vec::new(), stop);
+    }
+    if let Some(second) = piece.iter().position(|glyph| is(glyph, '=')) {
+        sink.error(
+            codes::LOST_COMMA,
+            piece[second].span,
+            "a second `=` in one parameter",
+            "unexpected `=`",
+            "put a comma in front of the next keyword, or quotes around a value that holds `=`",
+        );
+        return (Vec::new(), end_of_line(glyphs, stop));
+    }
+    if let Some(paren) = piece
+        .iter()
+        .position(|glyph| is(glyph, ')') || is(glyph, '('))
+    {
+        let opens = piece[paren].ch == '(';
+        let help = if opens {
+            "a list begins right behind `=`; quote a value that holds parentheses"
+        } else {
+            "add the missing `(` behind `=`, or remove this one"
+        };
+        sink.error(
+            codes::PARENTHESES,
+            piece[paren].span,
+            format!("`{}` without its partner", piece[paren].ch),
+            "this one stands alone",
+            help,
+        );
+        return (Vec::new(), end_of_line(glyphs, stop));
+    }
+    (vec![word(piece)], stop)
+}
+
+/// The values between parentheses; `None` when the list does not end.
+fn list(glyphs: &[Glyph], open: usize, sink: &mut Sink) -> Option<(Vec<Word>, usize)> {
+    let mut depth = 1;
+    let mut close = open + 1;
+    while close < glyphs.len() {
+        if is(&glyphs[close], LINE_END) {
+            break;
+        }
+        if is(&glyphs[close], '(') {
+            depth += 1;
+        } else if is(&glyphs[close], ')') {
+            depth -= 1;
+            if depth == 0 {
+                break;
+            }
+        }
+        close += 1;
+    }
+    if close >= glyphs.len() || !is(&glyphs[close], ')') {
+        sink.error(
+            codes::PARENTHESES,
+            glyphs[open].span,
+            "a list is not closed",
+            "opened here",
+            "add `)`; a list goes on in the next line only behind a comma, and a blank ends its line",
+        );
+        return None;
+    }
+    let inside = &glyphs[open + 1..close];
+    let mut values = Vec::new();
+    for piece in inside.split(|glyph| is(glyph, ',')) {
+        if piece.is_empty() {
+            sink.error(
+                codes::NO_VALUE,
+                cover_spans(glyphs[open].span, glyphs[close].span),
+                "a list holds an empty value",
+                "two commas, or a comma beside a parenthesis",
+                "remove the comma, or write the value",
+            );
+        } else {
+            values.push(word(piece));
+        }
+    }
+    let next = close + 1;
+    let is_clean = next >= glyphs.len() || is(&glyphs[next], ',') || is(&glyphs[next], LINE_END);
+    if is_clean {
+        return Some((values, next));
+    }
+    let stop = find(glyphs, next, &[',', LINE_END]);
+    sink.error(
+        codes::LOST_COMMA,
+        cover(&glyphs[next..stop]),
+        "text right behind a closing parenthesis",
+        "a comma is missing in front of this",
+        "put a comma behind `)`",
+    );
+    Some((values, end_of_line(glyphs, stop)))
+}
+
+fn is(glyph: &Glyph, ch: char) -> bool {
+    glyph.ch == ch && !glyph.quoted
+}
+
+fn find(glyphs: &[Glyph], start: usize, stops: &[char]) -> usize {
+    (start..glyphs.len())
+        .find(|at| stops.iter().any(|stop| is(&glyphs[*at], *stop)))
+        .unwrap_or(glyphs.len())
+}
+
+fn end_of_line(glyphs: &[Glyph], start: usize) -> usize {
+    find(glyphs, start, &[LINE_END])
+}
+
+fn word(glyphs: &[Glyph]) -> Word {
+    Word {
+        text: glyphs.iter().map(|glyph| glyph.ch).collect(),
+        span: cover(glyphs),
+    }
+}
