@@ -38,7 +38,7 @@
   const latency = (us) =>
     us === null || us === undefined ? "–"
       : us <= 0 ? "0"
-      : us < 1 ? `${(us * 1e3).toFixed(0)} ns`
+      : us < 1 ? `${trim(us * 1e3)} ns`
       : us < 1e3 ? `${trim(us)} µs`
       : us < 1e6 ? `${trim(us / 1e3)} ms`
       : `${trim(us / 1e6)} s`;
@@ -59,12 +59,27 @@
       margin: { l: 56, r: 16, t: 30, b: 44 }, hovermode: "closest",
       hoverlabel: { bgcolor: l.paper, bordercolor: l.grid, font: { color: l.ink, size: 12 }, align: "left" },
       legend: { orientation: "h", x: 0, y: 1, yanchor: "bottom", font: { size: 12 }, bgcolor: "rgba(0,0,0,0)" },
+      modebar: { bgcolor: "rgba(0,0,0,0)", color: fade(l.soft, 0.6), activecolor: l.accent },
       xaxis: axis(x), yaxis: axis(y), axis,
     }, more);
   }
-  const latencyAxis = (log, title) => Object.assign(
-    { title, tickformat: "~s", ticksuffix: "s", hoverformat: ".4~s" },
-    log ? { type: "log", dtick: undefined, minor: { showgrid: false } } : { rangemode: "tozero" });
+  const latencyAxis = (log, title, ...values) =>
+    (log ? Object.assign({ title, type: "log" }, logTicks(values)) : { title, tickformat: "~s", ticksuffix: "s", rangemode: "tozero" });
+
+  // Plotly labels a logarithmic axis with bare digits between the powers; ours carry their unit.
+  function logTicks(values) {
+    let [low, high] = [Infinity, 0];
+    values.flat().forEach((value) => {
+      if (value > 0) { low = Math.min(low, value); high = Math.max(high, value); }
+    });
+    if (low > high) return {};
+    const steps = high / low < 30 ? [1, 1.5, 2, 3, 5, 7] : high / low < 2e3 ? [1, 2, 5] : [1];
+    const tickvals = [];
+    for (let power = Math.floor(Math.log10(low)) - 1; power <= Math.ceil(Math.log10(high)) + 1; power++) {
+      steps.forEach((step) => tickvals.push(step * 10 ** power));
+    }
+    return { tickvals, ticktext: tickvals.map((value) => latency(value * 1e6)) };
+  }
   const rateAxis = (title) => ({ title, tickformat: "~s", rangemode: "tozero" });
 
   // ---- frames -----------------------------------------------------------------------------
@@ -239,7 +254,7 @@
       })),
     });
     return draw(name, traces, layout(rateAxis("Achieved rate (I/O per second)"),
-      latencyAxis(chart.log, "Response time"), { shapes, annotations, margin: { l: 60, r: 30, t: 40, b: 48 } }), table)
+      latencyAxis(chart.log, "Response time", ...traces.map((trace) => trace.y)), { shapes, annotations, margin: { l: 60, r: 30, t: 40, b: 48 } }), table)
       .then((plot) => {
         if (plot.clickable) return;
         plot.clickable = true;
@@ -372,7 +387,7 @@
     { type: "scatter", mode: "lines", x, y: high, line: { width: 0 }, fill: "tonexty", fillcolor: color, name, hoverinfo: "skip" },
   ];
   const curveOf = (x, y, name, color, template, more) => Object.assign(
-    { type: "scatter", mode: x.length < 3 ? "lines+markers" : "lines", x, y, name, line: Object.assign({ color, width: 1.8 }, more), hovertemplate: template + "<extra></extra>" });
+    { type: "scatter", mode: x.length === 1 ? "lines+markers" : "lines", x, y, name, line: Object.assign({ color, width: 1.8 }, more), hovertemplate: template + "<extra></extra>" });
 
   function timeLayout(frame, y, more) {
     return layout(frame.axis, y, Object.assign({ shapes: thin(frame.shapes), annotations: frame.annotations, hovermode: "x unified" }, more));
@@ -414,7 +429,7 @@
     ];
     traces[1].showlegend = traces[3].showlegend = false;
     switches("run-latency", [scaleSwitch(state.logLatency, (log) => { state.logLatency = log; drawRunLatency(run, frame); })]);
-    return draw("run-latency", traces, timeLayout(frame, latencyAxis(state.logLatency, "Response time")), () => ({
+    return draw("run-latency", traces, timeLayout(frame, latencyAxis(state.logLatency, "Response time", p50, max, service)), () => ({
       head: ["From (s)", "p50", "p90", "p99", "p99.9", "max", "mean", "service mean"],
       rows: s.start.map((start, at) => [number(start), ...["p50", "p90", "p99", "p999", "max", "mean", "service"].map((key) => latency(s[key][at]))]),
     }));
@@ -468,7 +483,10 @@
       const bin = distribution.first + at;
       const [from, to] = [binStart(bin), binStart(bin + 1)];
       above -= count;
-      return { from: Math.max(from, 1) / 1e9, to: to / 1e9, share: (100 * count) / total, above: (100 * above) / total, count };
+      const share = (100 * count) / total;
+      // Bins are wider at the start of a doubling than at its end; drawn per equal step they make no teeth.
+      const density = share / (16 * Math.log2(to / Math.max(from, 1)));
+      return { from: Math.max(from, 1) / 1e9, to: to / 1e9, share, density, above: (100 * above) / total, count };
     });
   }
 
@@ -483,7 +501,7 @@
         const some = all.filter((bin) => bin.above > 0);
         return curveOf(some.map((bin) => bin.to), some.map((bin) => bin.above), name, color, `${name}: %{y:.3~g} % took longer than %{x:.3~s}s`);
       }
-      return Object.assign(curveOf(all.map((bin) => Math.sqrt(bin.from * bin.to)), all.map((bin) => bin.share), name, color, `${name}: %{y:.3~g} % around %{x:.3~s}s`, { shape: "hvh" }),
+      return Object.assign(curveOf(all.map((bin) => Math.sqrt(bin.from * bin.to)), all.map((bin) => bin.density), name, color, `${name}: %{y:.3~g} % around %{x:.3~s}s`, { shape: "hvh" }),
         { fill: "tozeroy", fillcolor: fade(color, 0.18) });
     });
     const percentiles = PERCENTILES.map(([key, label]) => [run.response[key], label]).filter(([value]) => value);
@@ -497,8 +515,8 @@
       options: [{ label: "histogram", on: !state.tail, press: () => { state.tail = false; drawDistribution(run); } },
         { label: "tail", on: state.tail, press: () => { state.tail = true; drawDistribution(run); } }],
     }]);
-    const y = state.tail ? { title: "I/Os that took longer (%)", type: "log", tickformat: "~g" } : { title: "I/Os per step of 4 % (%)", rangemode: "tozero" };
-    return draw("run-distribution", traces, layout(latencyAxis(true, "Latency"), y, { shapes, annotations }), () => ({
+    const y = state.tail ? { title: "I/Os that took longer (%)", type: "log", tickformat: "~g" } : { title: "I/Os per 4.4 % of latency (%)", rangemode: "tozero" };
+    return draw("run-distribution", traces, layout(latencyAxis(true, "Latency", ...traces.map((trace) => trace.x)), y, { shapes, annotations }), () => ({
       head: ["Latency from", "to", "Response I/Os", "share (%)", "longer (%)", "Service I/Os"],
       rows: distributionRows(run),
     }));
@@ -541,8 +559,8 @@
     const axis = few
       ? { tickvals: x, ticktext: parts.map((part) => esc(short(part.name, 14))), tickangle: parts.length > 5 ? -35 : 0, title: "Target" }
       : { title: "Target (number)", tickformat: "d" };
-    const plan = layout(axis, Object.assign(rateAxis("I/O per second"), { domain: [0, 0.36], nticks: 4 }));
-    plan.yaxis2 = plan.axis(Object.assign(latencyAxis(true, "Response time"), { domain: [0.46, 1] }));
+    const plan = layout(axis, Object.assign(rateAxis("I/O per second"), { domain: [0, 0.34], nticks: 4 }));
+    plan.yaxis2 = plan.axis(Object.assign(latencyAxis(true, "Response time", ...traces.slice(2).map((trace) => trace.y)), { domain: [0.44, 1] }));
     return draw("run-targets", traces, plan, table);
   }
 

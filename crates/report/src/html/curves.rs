@@ -75,7 +75,8 @@ impl Curves {
 
     pub fn sweeps(&self) -> Vec<Sweep> {
         let flat = self.runs.iter().enumerate().filter(|(_, run)| !run.2);
-        let points: Vec<_> = flat.map(|(index, run)| (index, run.1)).collect();
+        let mut points: Vec<_> = flat.map(|(index, run)| (index, run.1)).collect();
+        points.sort_by_key(|(_, slots)| *slots);
         if points.len() < 3 {
             return Vec::new();
         }

@@ -38,7 +38,12 @@ pub(super) fn write_runs(page: &Page, out: &mut dyn Write) -> io::Result<()> {
         "<div class=\"scroll\"><table class=\"runs\" id=\"table-runs\"><caption>All runs. Figures cover the measured intervals; response counts from the intended arrival, service from just before the submitting call.</caption><thead><tr><th>#</th>"
     )?;
     for (name, unit) in HEAD {
-        write!(out, "<th scope=\"col\">{name}")?;
+        let class = if matches!(*name, "Run" | "Load" | "Marks") {
+            " class=\"text\""
+        } else {
+            ""
+        };
+        write!(out, "<th scope=\"col\"{class}>{name}")?;
         if !unit.is_empty() {
             write!(out, "<small>{unit}</small>")?;
         }
@@ -142,7 +147,7 @@ fn write_devices(page: &Page, out: &mut dyn Write) -> io::Result<()> {
     let mut left = MAX_DEVICE_ROWS;
     writeln!(
         out,
-        "<section id=\"devices\"><h2>What the block devices counted</h2><p>The kernel's own counters of the devices below the targets. Where a device moved far fewer bytes than the run asked for, a cache answered.</p><details><summary>Table of {rows} rows</summary><div class=\"scroll\"><table><thead><tr><th scope=\"col\">Run</th><th scope=\"col\">Asked of all targets<small>MB/s</small></th><th scope=\"col\">Device</th><th scope=\"col\">Reads<small>/s</small></th><th scope=\"col\">Read<small>MB/s</small></th><th scope=\"col\">Writes<small>/s</small></th><th scope=\"col\">Written<small>MB/s</small></th><th scope=\"col\">Busy</th><th scope=\"col\">In flight<small>mean</small></th></tr></thead><tbody>"
+        "<section id=\"devices\"><h2>What the block devices counted</h2><p>The kernel's own counters of the devices below the targets. Where a device moved far fewer bytes than the run asked for, a cache answered.</p><details><summary>Table of {rows} rows</summary><div class=\"scroll\"><table><thead><tr><th scope=\"col\" class=\"text\">Run</th><th scope=\"col\">Asked of all targets<small>MB/s</small></th><th scope=\"col\" class=\"text\">Device</th><th scope=\"col\">Reads<small>/s</small></th><th scope=\"col\">Read<small>MB/s</small></th><th scope=\"col\">Writes<small>/s</small></th><th scope=\"col\">Written<small>MB/s</small></th><th scope=\"col\">Busy</th><th scope=\"col\">In flight<small>mean</small></th></tr></thead><tbody>"
     )?;
     for run in &page.runs {
         for device in run.devices.iter().take(left) {
@@ -235,7 +240,7 @@ fn write_targets(execution: &ExecutionStarted, out: &mut dyn Write) -> io::Resul
     let open = if targets.len() <= 12 { " open" } else { "" };
     writeln!(
         out,
-        "<section id=\"targets\"><h2>Targets</h2><details{open}><summary>{} with identity and settings</summary><div class=\"scroll\"><table><thead><tr><th scope=\"col\">Name</th><th scope=\"col\">Path</th><th scope=\"col\">Kind</th><th scope=\"col\">Size used</th><th scope=\"col\">Written</th><th scope=\"col\">Device</th><th scope=\"col\">Identity</th><th scope=\"col\">Settings</th></tr></thead><tbody>",
+        "<section id=\"targets\"><h2>Targets</h2><details{open}><summary>{} with identity and settings</summary><div class=\"scroll\"><table><thead><tr><th scope=\"col\" class=\"text\">Name</th><th scope=\"col\" class=\"text\">Path</th><th scope=\"col\" class=\"text\">Kind</th><th scope=\"col\">Size used</th><th scope=\"col\">Written</th><th scope=\"col\" class=\"text\">Device</th><th scope=\"col\" class=\"text\">Identity</th><th scope=\"col\" class=\"text\">Settings</th></tr></thead><tbody>",
         super::text::counted(targets.len() as u64, "target")
     )?;
     for target in targets.iter().take(MAX_TARGETS) {
@@ -247,7 +252,7 @@ fn write_targets(execution: &ExecutionStarted, out: &mut dyn Write) -> io::Resul
         };
         writeln!(
             out,
-            "<tr><th scope=\"row\">{}</th><td class=\"text\">{}</td><td class=\"text\">{}</td><td>{}</td><td>{}</td><td class=\"text\">{}</td><td class=\"text\">{}</td><td class=\"text\">{}</td></tr>",
+            "<tr><th scope=\"row\">{}</th><td class=\"text\">{}</td><td class=\"text\">{}</td><td>{}</td><td>{}</td><td class=\"text\">{}</td><td class=\"text long\">{}</td><td class=\"text long\">{}</td></tr>",
             Escaped(&target.name),
             Escaped(&target.path),
             Escaped(kind),
@@ -326,7 +331,7 @@ fn write_remarks(page: &Page, out: &mut dyn Write) -> io::Result<()> {
     }
     writeln!(
         out,
-        "<section id=\"remarks\"><h2>Remarks</h2><div class=\"scroll\"><table><thead><tr><th scope=\"col\">Time</th><th scope=\"col\">Run</th><th scope=\"col\">Weight</th><th scope=\"col\">Remark</th></tr></thead><tbody>"
+        "<section id=\"remarks\"><h2>Remarks</h2><div class=\"scroll\"><table><thead><tr><th scope=\"col\" class=\"text\">Time</th><th scope=\"col\" class=\"text\">Run</th><th scope=\"col\" class=\"text\">Weight</th><th scope=\"col\" class=\"text\">Remark</th></tr></thead><tbody>"
     )?;
     for remark in &page.remarks {
         let (class, weight) = match remark.severity {
@@ -336,7 +341,7 @@ fn write_remarks(page: &Page, out: &mut dyn Write) -> io::Result<()> {
         };
         writeln!(
             out,
-            "<tr class=\"{class}\"><td>{}</td><td class=\"text\">{}</td><td class=\"text\">{weight}</td><td class=\"text\">{} <small>{}</small></td></tr>",
+            "<tr class=\"{class}\"><td>{}</td><td class=\"text\">{}</td><td class=\"text\">{weight}</td><td class=\"text long\">{} <small>{}</small></td></tr>",
             moment(remark.unix_ns, page.utc_offset_s()),
             Escaped(run_name(page, remark.run)),
             Escaped(&remark.message),
@@ -360,7 +365,7 @@ fn write_failures(page: &Page, out: &mut dyn Write) -> io::Result<()> {
     }
     writeln!(
         out,
-        "<section id=\"failures\"><h2>Failed I/Os</h2><div class=\"scroll\"><table><thead><tr><th scope=\"col\">Run</th><th scope=\"col\">Target</th><th scope=\"col\">Operation</th><th scope=\"col\">Error</th><th scope=\"col\">Count</th><th scope=\"col\">First at</th><th scope=\"col\">First offset<small>bytes</small></th><th scope=\"col\">Length<small>bytes</small></th></tr></thead><tbody>"
+        "<section id=\"failures\"><h2>Failed I/Os</h2><div class=\"scroll\"><table><thead><tr><th scope=\"col\" class=\"text\">Run</th><th scope=\"col\" class=\"text\">Target</th><th scope=\"col\" class=\"text\">Operation</th><th scope=\"col\" class=\"text\">Error</th><th scope=\"col\">Count</th><th scope=\"col\">First at</th><th scope=\"col\">First offset<small>bytes</small></th><th scope=\"col\">Length<small>bytes</small></th></tr></thead><tbody>"
     )?;
     for (key, failures) in &page.failures {
         let target = page.targets().get(key.target.index());

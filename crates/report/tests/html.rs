@@ -1,0 +1,251 @@
+//! The page in a real browser: everything drawn, no error, nothing fetched, no name taken for
+//! markup.
+mod synthetic;
+
+use plan::Load;
+use report::html::Page;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use synthetic::{HOSTILE, RunSpec, Synthetic};
+
+const ALL_CHARTS: [&str; 10] = [
+    "curve",
+    "sweep",
+    "depth",
+    "cpu",
+    "run-rate",
+    "run-latency",
+    "run-depth",
+    "run-cpu",
+    "run-distribution",
+    "run-targets",
+];
+
+fn page_of(execution: Synthetic) -> String {
+    let mut page = Page::default();
+    execution.events(|event| page.on_event(&event));
+    text_of(&mut page)
+}
+
+fn text_of(page: &mut Page) -> String {
+    let mut html = Vec::new();
+    page.write(&mut html).unwrap();
+    String::from_utf8(html).unwrap()
+}
+
+/// A curve with a missed point and failures, and a sweep, under hostile names.
+fn full() -> Synthetic {
+    let mut execution = Synthetic::new(3, 60, HOSTILE);
+    execution.curve(64, 20, 0);
+    execution.sweep(12);
+    execution.runs[2].errors = 3;
+    execution
+}
+
+fn one_run() -> RunSpec {
+    RunSpec {
+        name: "only".into(),
+        load: Load::Rate {
+            per_second: 1_000.0,
+        },
+        asked: Some(1_000.0),
+        rate: 1_000.0,
+        slots: 4,
+        seconds: 10,
+        warmup_seconds: 0,
+        errors: 0,
+        is_finished: true,
+    }
+}
+
+struct Opened {
+    dom: String,
+    log: String,
+}
+
+/// Opens a page without any way to a network; `None` where there is no browser.
+fn open(html: &str) -> Option<Opened> {
+    let browser = std::env::var_os("PATH").and_then(|path| {
+        let files = std::env::split_paths(&path).map(|folder| folder.join("chromium"));
+        files.into_iter().find(|file: &PathBuf| file.is_file())
+    });
+    let Some(browser) = browser else {
+        println!("skipped: no chromium");
+        return None;
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("report.html");
+    std::fs::write(&file, html).unwrap();
+    let output = Command::new(browser)
+        .args([
+            "--headless",
+            "--no-sandbox",
+            "--disable-gpu",
+            "--disable-quic",
+            "--no-first-run",
+        ])
+        .args([
+            "--disable-background-networking",
+            "--disable-component-update",
+            "--disable-sync",
+        ])
+        .args([
+            "--host-resolver-rules=MAP * ~NOTFOUND",
+            "--proxy-server=127.0.0.1:9",
+        ])
+        .args(["--virtual-time-budget=20000", "--window-size=1300,3000"])
+        .args(["--enable-logging=stderr", "--v=0", "--dump-dom"])
+        .arg(format!(
+            "--user-data-dir={}",
+            path_text(&folder.path().join("profile"))
+        ))
+        .arg(format!("file://{}", path_text(&file)))
+        .output()
+        .unwrap();
+    Some(Opened {
+        dom: String::from_utf8_lossy(&output.stdout).into_owned(),
+        log: String::from_utf8_lossy(&output.stderr).into_owned(),
+    })
+}
+
+fn path_text(path: &Path) -> &str {
+    path.to_str().unwrap()
+}
+
+impl Opened {
+    /// What the page itself wrote to the console, errors of the script and of the policy too.
+    fn console(&self) -> Vec<&str> {
+        let lines = self.log.lines();
+        lines.filter(|line| line.contains("CONSOLE")).collect()
+    }
+
+    /// How a chart came out: `true`, `empty`, or nothing when it was not reached.
+    fn drawn(&self, chart: &str) -> Option<&str> {
+        let at = self.dom.find(&format!("id=\"chart-{chart}\""))?;
+        let tag_start = self.dom[..at].rfind('<')?;
+        let tag = &self.dom[tag_start..][..self.dom[tag_start..].find('>')?];
+        let value = tag.split("data-drawn=\"").nth(1)?;
+        value.split('"').next()
+    }
+
+    fn svgs(&self) -> usize {
+        self.dom.matches("class=\"main-svg\"").count()
+    }
+}
+
+#[test]
+fn every_chart_is_drawn_without_an_error() {
+    let Some(opened) = open(&page_of(full())) else {
+        return;
+    };
+    assert!(opened.dom.contains("data-ready=\"true\""), "{}", opened.log);
+    assert_eq!(opened.console(), [""; 0]);
+    for chart in ALL_CHARTS {
+        assert_eq!(opened.drawn(chart), Some("true"), "chart {chart}");
+    }
+    assert!(
+        opened.svgs() >= ALL_CHARTS.len(),
+        "{} drawings",
+        opened.svgs()
+    );
+}
+
+#[test]
+fn hostile_names_stay_text() {
+    let html = page_of(full());
+    assert!(!html.contains("<img"));
+    let Some(opened) = open(&html) else {
+        return;
+    };
+    assert!(!opened.dom.contains("<img"));
+    assert!(opened.dom.contains("<title>made-up.parm – Fathom</title>"));
+}
+
+#[test]
+fn an_execution_cut_short_is_shown_and_said_to_be() {
+    let mut execution = Synthetic::new(1, 60, "sd");
+    execution.runs.push(RunSpec {
+        is_finished: false,
+        ..one_run()
+    });
+    let html = page_of(execution);
+    assert!(html.contains("<b>Unfinished result</b>"));
+    assert!(html.contains("<b>Unfinished</b>: only: its end was not recorded"));
+    let Some(opened) = open(&html) else {
+        return;
+    };
+    assert_eq!(opened.console(), [""; 0]);
+    assert_eq!(opened.drawn("run-rate"), Some("true"));
+    // One target has no sisters to stand beside.
+    assert_eq!(opened.drawn("run-targets"), Some("empty"));
+}
+
+#[test]
+fn an_empty_result_is_a_page_without_charts() {
+    let html = text_of(&mut Page::default());
+    assert!(!html.contains("id=\"chart-"));
+    let Some(opened) = open(&html) else {
+        return;
+    };
+    assert_eq!(opened.console(), [""; 0]);
+    assert!(opened.dom.contains("data-ready=\"true\""));
+}
+
+#[test]
+fn a_run_of_no_interval_is_said_to_have_none() {
+    let mut execution = Synthetic::new(2, 60, "sd");
+    execution.runs.push(RunSpec {
+        seconds: 0,
+        ..one_run()
+    });
+    let Some(opened) = open(&page_of(execution)) else {
+        return;
+    };
+    assert_eq!(opened.console(), [""; 0]);
+    assert_eq!(opened.drawn("run-rate"), Some("empty"));
+}
+
+#[test]
+fn the_page_names_no_address() {
+    let html = page_of(full());
+    for (at, _) in html.match_indices("://") {
+        let before = &html[..at];
+        let is_web = before.ends_with("http") || before.ends_with("https");
+        let is_vocabulary = html[at + 3..].starts_with("www.w3.org/");
+        let start = html.floor_boundary(at.saturating_sub(40));
+        assert!(!is_web || is_vocabulary, "{}", &html[start..][..80]);
+    }
+    for reference in [
+        "@import",
+        "<iframe",
+        "<object",
+        "<embed",
+        " src=\"",
+        "rel=\"stylesheet\"",
+    ] {
+        let own = html.split("<script>").next().unwrap();
+        assert!(!own.contains(reference), "{reference}");
+    }
+}
+
+#[test]
+fn figures_of_the_table_are_those_of_the_run() {
+    let mut execution = Synthetic::new(1, 60, "sd");
+    execution.runs.push(one_run());
+    let html = page_of(execution);
+    // 700 reads and 300 writes of 4 KiB per second.
+    assert!(html.contains("<td>1\u{202f}000</td><td><b>1\u{202f}000</b></td><td>4.10</td>"));
+}
+
+trait FloorBoundary {
+    fn floor_boundary(&self, at: usize) -> usize;
+}
+
+impl FloorBoundary for str {
+    fn floor_boundary(&self, at: usize) -> usize {
+        (0..=at)
+            .rev()
+            .find(|at| self.is_char_boundary(*at))
+            .unwrap_or(0)
+    }
+}
