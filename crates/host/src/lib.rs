@@ -1,1 +1,22 @@
+//! What this machine is and holds: target probing and identity, the overwrite guard, and the counters of host,
+//! process and devices.
+//!
+//! Nothing here knows of job languages, runs or reports, and nothing writes to a target: what is opened is opened for
+//! reading, and [`guard::claim`] opens for writing without a write. Every reader takes a [`SysRoot`], so that tests
+//! can hand in a faked machine. Read [`guard`] first.
 #![forbid(unsafe_code)]
+
+mod block;
+mod facts;
+pub mod guard;
+mod mounts;
+mod probe;
+mod root;
+mod sampler;
+mod space;
+
+pub use facts::{facts, facts_of};
+pub use probe::{target_facts, target_identity};
+pub use root::{DeviceNumber, SysRoot};
+pub use sampler::Sampler;
+pub use space::{NoSpace, SpaceNeed, check_free_space};

@@ -1,0 +1,257 @@
+//! What stays the same of a machine during an execution.
+
+use measure::HostFacts;
+
+use crate::root::{SysRoot, names_in, read_text};
+
+/// The running machine.
+#[must_use]
+pub fn facts() -> HostFacts {
+    facts_of(&SysRoot::real())
+}
+
+/// The same with the trees of `root`; name, kernel, memory and usable CPUs are always the running machine's, since
+/// they come from system calls.
+#[must_use]
+pub fn facts_of(root: &SysRoot) -> HostFacts {
+    let uname = rustix::system::uname();
+    HostFacts {
+        name: uname.nodename().to_string_lossy().into_owned(),
+        kernel: format!(
+            "{} {}",
+            uname.release().to_string_lossy(),
+            uname.machine().to_string_lossy()
+        ),
+        distribution: distribution(root),
+        cpu_model: cpu_model(root),
+        cpus: u32::try_from(sys::thread::available_cpus().len()).unwrap_or(u32::MAX),
+        memory_bytes: sys::file::memory_bytes(),
+        clock_source: attribute(
+            root,
+            "devices/system/clocksource/clocksource0/current_clocksource",
+        ),
+        virtualization: virtualization(root),
+        fathom_version: env!("CARGO_PKG_VERSION").to_owned(),
+        details: details(root, &uname.version().to_string_lossy()),
+    }
+}
+
+fn attribute(root: &SysRoot, name: &str) -> String {
+    read_text(&root.sys.join(name)).unwrap_or_default()
+}
+
+fn distribution(root: &SysRoot) -> String {
+    let Some(text) = read_text(&root.etc.join("os-release")) else {
+        return String::new();
+    };
+    let value = |key: &str| {
+        text.lines()
+            .filter_map(|line| line.split_once('='))
+            .find(|(name, _)| *name == key)
+            .map(|(_, value)| value.trim_matches(['"', '\'']).to_owned())
+    };
+    value("PRETTY_NAME")
+        .or_else(|| value("NAME"))
+        .unwrap_or_default()
+}
+
+/// Not all architectures name a model; then what tells the processor apart is put together.
+fn cpu_model(root: &SysRoot) -> String {
+    let text = read_text(&root.proc.join("cpuinfo")).unwrap_or_default();
+    let value = |key: &str| cpuinfo_value(&text, key);
+    value("model name")
+        .or_else(|| value("cpu model"))
+        .or_else(|| value("cpu"))
+        .or_else(|| value("Processor"))
+        .or_else(|| {
+            let part = value("CPU part")?;
+            Some(format!(
+                "implementer {} part {part}",
+                value("CPU implementer")?
+            ))
+        })
+        .unwrap_or_default()
+}
+
+fn cpuinfo_value(text: &str, key: &str) -> Option<String> {
+    text.lines()
+        .filter_map(|line| line.split_once(':'))
+        .find(|(name, value)| name.trim() == key && !value.trim().is_empty())
+        .map(|(_, value)| value.trim().to_owned())
+}
+
+/// `machine` signs first, then `container` signs; empty on bare metal as far as it shows.
+fn virtualization(root: &SysRoot) -> String {
+    let mut signs = Vec::new();
+    if let Some(kind) = read_text(&root.sys.join("hypervisor/type")) {
+        signs.push(kind);
+    }
+    let cpuinfo = read_text(&root.proc.join("cpuinfo")).unwrap_or_default();
+    let is_guest = cpuinfo_value(&cpuinfo, "flags")
+        .is_some_and(|flags| flags.split(' ').any(|flag| flag == "hypervisor"));
+    let vendor = [
+        attribute(root, "class/dmi/id/sys_vendor"),
+        attribute(root, "class/dmi/id/product_name"),
+    ]
+    .join(" ");
+    const MACHINES: &[&str] = &[
+        "QEMU",
+        "KVM",
+        "VMware",
+        "VirtualBox",
+        "Xen",
+        "Microsoft Corporation Virtual",
+        "Amazon EC2",
+        "Google Compute",
+        "OpenStack",
+        "Bochs",
+        "Nutanix AHV",
+    ];
+    if MACHINES.iter().any(|name| vendor.contains(name)) {
+        signs.push(vendor.trim().to_owned());
+    } else if is_guest && signs.is_empty() {
+        signs.push("virtual machine".to_owned());
+    }
+    if let Some(kind) = container(root) {
+        signs.push(kind);
+    }
+    signs.join(", ")
+}
+
+/// As the container managers leave it: in the first process's control group, and on what the root is mounted.
+fn container(root: &SysRoot) -> Option<String> {
+    let groups = read_text(&root.proc.join("1/cgroup")).unwrap_or_default();
+    for (part, name) in [
+        ("kubepods", "Kubernetes container"),
+        ("docker", "Docker container"),
+        ("libpod", "Podman container"),
+        ("/lxc", "LXC container"),
+    ] {
+        if groups.contains(part) {
+            return Some(name.to_owned());
+        }
+    }
+    let mounts = crate::mounts::own_mounts(root);
+    let is_overlay = mounts
+        .iter()
+        .any(|mount| mount.point.as_os_str() == "/" && mount.kind == "overlay");
+    is_overlay.then(|| "container".to_owned())
+}
+
+fn details(root: &SysRoot, kernel_version: &str) -> Vec<(String, String)> {
+    let mut all = vec![("kernel version".to_owned(), kernel_version.to_owned())];
+    let mut keep = |name: &str, value: Option<String>| {
+        if let Some(value) = value {
+            all.push((name.to_owned(), value));
+        }
+    };
+    keep("kernel command line", read_text(&root.proc.join("cmdline")));
+    let cpu = root.sys.join("devices/system/cpu");
+    keep("cpus online", read_text(&cpu.join("online")));
+    keep(
+        "cpu governor",
+        read_text(&cpu.join("cpu0/cpufreq/scaling_governor")),
+    );
+    keep("smt", read_text(&cpu.join("smt/control")));
+    let nodes = names_in(&root.sys.join("devices/system/node"))
+        .iter()
+        .filter(|name| {
+            name.strip_prefix("node")
+                .is_some_and(|rest| rest.bytes().all(|b| b.is_ascii_digit()))
+        })
+        .count();
+    keep("numa nodes", (nodes > 0).then(|| nodes.to_string()));
+    keep(
+        "io_uring disabled",
+        read_text(&root.proc.join("sys/kernel/io_uring_disabled")),
+    );
+    keep(
+        "aio requests at most",
+        read_text(&root.proc.join("sys/fs/aio-max-nr")),
+    );
+    keep(
+        "lockable memory",
+        sys::memory::memlock_limit().map(|bytes| format!("{bytes} B")),
+    );
+    keep(
+        "nvme multipath",
+        attribute_option(root, "module/nvme_core/parameters/multipath"),
+    );
+    all
+}
+
+fn attribute_option(root: &SysRoot, name: &str) -> Option<String> {
+    read_text(&root.sys.join(name))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    fn tree(files: &[(&str, &str)]) -> (tempfile::TempDir, SysRoot) {
+        let directory = tempfile::tempdir().unwrap();
+        for (name, text) in files {
+            let path = directory.path().join(name);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        }
+        let root = SysRoot::under(directory.path());
+        (directory, root)
+    }
+
+    #[test]
+    fn a_faked_machine_is_read() {
+        let (_keep, root) = tree(&[
+            (
+                "etc/os-release",
+                "NAME=\"Some\"\nPRETTY_NAME=\"Some Linux 9\"\n",
+            ),
+            (
+                "proc/cpuinfo",
+                "processor : 0\nmodel name\t: A CPU @ 3 GHz\nflags : sse hypervisor\n",
+            ),
+            ("proc/1/cgroup", "0::/kubepods/burstable/pod1\n"),
+            (
+                "sys/devices/system/clocksource/clocksource0/current_clocksource",
+                "tsc\n",
+            ),
+            ("sys/devices/system/node/node0/cpulist", "0-3"),
+            ("sys/devices/system/node/node1/cpulist", "4-7"),
+        ]);
+        let facts = facts_of(&root);
+        assert_eq!(facts.distribution, "Some Linux 9");
+        assert_eq!(facts.cpu_model, "A CPU @ 3 GHz");
+        assert_eq!(facts.clock_source, "tsc");
+        assert_eq!(
+            facts.virtualization,
+            "virtual machine, Kubernetes container"
+        );
+        assert!(
+            facts
+                .details
+                .contains(&("numa nodes".to_owned(), "2".to_owned()))
+        );
+    }
+
+    #[test]
+    fn this_machine_tells_of_itself() {
+        let facts = facts();
+        assert!(!facts.kernel.is_empty() && facts.cpus >= 1 && facts.memory_bytes > 1 << 20);
+        assert_eq!(facts.fathom_version, env!("CARGO_PKG_VERSION"));
+    }
+
+    #[test]
+    fn an_empty_machine_gives_empty_facts() {
+        let (_keep, root) = tree(&[]);
+        let facts = facts_of(&root);
+        assert_eq!(
+            (
+                facts.distribution.as_str(),
+                facts.cpu_model.as_str(),
+                facts.virtualization.as_str()
+            ),
+            ("", "", "")
+        );
+    }
+}

@@ -1,0 +1,389 @@
+//! The overwrite guard: nothing that holds something is written to unless the user names it.
+//!
+//! [`examine`] looks at each target, [`judge`] turns what was found and the user's words into grants or refusals, and
+//! [`claim_all`] takes the devices for this process before the first write. The rules:
+//!
+//! - **Reading** is granted on block devices and regular files.
+//! - **Never overridable**: a device that is mounted, held (device mapper, RAID, bcache, DRBD), swap, behind a loop
+//!   device or read-only, by itself, by a partition of it or by the disk that it is a part of; a file that is swap or
+//!   behind a loop device; a path that is no file or device, or lies on a file system that stores nothing (/proc).
+//! - **Overridable by naming the target**: a known signature on it or on a partition of it, a disk image, data of
+//!   unknown kind, a place that cannot be read.
+//! - **Free**: what is blank or ours. Looked at are the first and the last MiB, 64 places spread over the addresses to
+//!   be written and, in a file with holes, the start of its data areas, in blocks of 4 KiB. A block is blank when all
+//!   its bytes are 0x00 or all are 0xff. It is ours when it carries [`DATA_MARK`], which starts every 4 KiB that the
+//!   engine writes, or is the end of such data. Every block must be one or the other: a single block of other origin
+//!   means asking. Samples can miss data that lie between them and carry no known signature at the usual places.
+//! - **A file to be made** needs a directory and room.
+//!
+//! Nothing here writes. Targets are opened for reading, without an exclusive claim, so that looking disturbs nobody.
+
+mod claim;
+mod content;
+mod examine;
+mod overwrite;
+mod second_opinion;
+mod signatures;
+#[cfg(test)]
+mod tests;
+mod usage;
+
+use std::fmt;
+use std::fs;
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::path::{Path, PathBuf};
+
+use plan::{Access, FoundKind, Grant, TargetId, TargetKind};
+
+pub use claim::{claim, claim_all};
+pub use content::DATA_MARK;
+pub use examine::examine;
+pub use overwrite::{Overwrite, OverwriteError};
+pub use signatures::Family;
+
+use crate::root::SysRoot;
+use crate::space::{NoSpace, SpaceNeed, check_free_space};
+
+/// What is wanted of one target.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Request {
+    pub target: TargetId,
+    pub path: PathBuf,
+    /// What the plan takes it for. A missing device is never made.
+    pub kind: TargetKind,
+    pub access: Access,
+    /// First byte that may be written, and the byte behind the last.
+    pub extent: (u64, u64),
+    /// Size that a file shall have, bytes; decides on free space. Without meaning for devices.
+    pub bytes: u64,
+    /// A file that this execution made itself and filled with data without our mark: its unknown data pass. Nothing
+    /// else does, and devices are not believed.
+    pub is_ours: bool,
+}
+
+/// What was found of one target.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Examination {
+    pub request: Request,
+    /// With links resolved.
+    pub real_path: PathBuf,
+    pub found: FoundKind,
+    /// Device number and size of a device, device and inode of a file; nothing where nothing is.
+    pub identity: Option<(u64, u64)>,
+    pub findings: Vec<Finding>,
+    /// Words of `--overwrite` that name this target, the one to advise first.
+    pub words: Vec<String>,
+}
+
+/// One reason not to write to a target.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Finding {
+    Mounted {
+        device: String,
+        at: String,
+    },
+    Held {
+        device: String,
+        by: String,
+    },
+    Swap {
+        device: String,
+    },
+    BacksLoop {
+        device: String,
+        by: String,
+    },
+    ReadOnly,
+    /// Neither a regular file nor a block device.
+    NotUsable {
+        what: &'static str,
+    },
+    Missing,
+    /// A file system that stores nothing.
+    PseudoFileSystem {
+        name: String,
+    },
+    CannotExamine {
+        error: String,
+    },
+    Signature {
+        /// The partition that carries it, when the target is the disk.
+        partition: Option<String>,
+        family: Family,
+        name: &'static str,
+        /// Of the magic, bytes from the start of target or partition.
+        offset: u64,
+    },
+    /// What the `blkid` program names.
+    SecondOpinion {
+        kind: String,
+    },
+    UnknownData {
+        offset: u64,
+        sampled: u64,
+        foreign: u64,
+    },
+    /// A place that could not be read, so that nothing can be said of it.
+    Unreadable {
+        offset: u64,
+        error: String,
+    },
+}
+
+/// The targets that may not be touched, and why. At least one of the lists is not empty.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refused {
+    pub refusals: Vec<Refusal>,
+    pub no_space: Vec<NoSpace>,
+}
+
+/// One refused target.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refusal {
+    pub target: TargetId,
+    pub path: PathBuf,
+    /// Everything found, not only the first.
+    pub findings: Vec<Finding>,
+    /// The word to give with `--overwrite`; nothing where no word helps.
+    pub word: Option<String>,
+}
+
+/// Grants everything, or refuses with all reasons at once. `examinations` are those of a whole plan, since files share
+/// the space of a file system.
+///
+/// # Errors
+/// Every target with a finding that no word may override, or that the words do not name, and every file system without
+/// the room.
+pub fn judge(examinations: &[Examination], overwrite: &Overwrite) -> Result<Vec<Grant>, Refused> {
+    let mut grants = Vec::new();
+    let mut refusals = Vec::new();
+    for examination in examinations {
+        match examination.refusal(overwrite) {
+            Some(refusal) => refusals.push(refusal),
+            None => grants.push(examination.grant()),
+        }
+    }
+    let no_space = check_free_space(&needs(examinations))
+        .err()
+        .unwrap_or_default();
+    if refusals.is_empty() && no_space.is_empty() {
+        return Ok(grants);
+    }
+    Err(Refused { refusals, no_space })
+}
+
+/// [`examine`], then [`judge`].
+///
+/// # Errors
+/// As [`judge`].
+pub fn guard(
+    root: &SysRoot,
+    requests: &[Request],
+    overwrite: &Overwrite,
+) -> Result<Vec<Grant>, Refused> {
+    judge(&examine(root, requests), overwrite)
+}
+
+/// Words that name none of the targets: most likely mistyped, or left over.
+#[must_use]
+pub fn unused_words(examinations: &[Examination], overwrite: &Overwrite) -> Vec<String> {
+    let is_unused = |word: &&String| {
+        !examinations
+            .iter()
+            .any(|examination| examination.is_named_by(word))
+    };
+    overwrite.words.iter().filter(is_unused).cloned().collect()
+}
+
+impl Examination {
+    /// Whether the word stands for this target: one of its names, or a path that leads to it.
+    #[must_use]
+    pub fn is_named_by(&self, word: &str) -> bool {
+        if self.words.iter().any(|name| name == word) {
+            return true;
+        }
+        let path = Path::new(word);
+        if path == self.real_path {
+            return true;
+        }
+        let Some(identity) = self.identity else {
+            return false;
+        };
+        match fs::metadata(path) {
+            Ok(facts) if facts.file_type().is_block_device() => {
+                self.found == FoundKind::BlockDevice && facts.rdev() == identity.0
+            }
+            Ok(facts) => self.found == FoundKind::File && (facts.dev(), facts.ino()) == identity,
+            Err(_) => false,
+        }
+    }
+
+    fn refusal(&self, overwrite: &Overwrite) -> Option<Refusal> {
+        if self.findings.is_empty() {
+            return None;
+        }
+        let is_overridable = self.findings.iter().all(Finding::is_overridable);
+        if is_overridable && overwrite.words.iter().any(|word| self.is_named_by(word)) {
+            return None;
+        }
+        Some(Refusal {
+            target: self.request.target,
+            path: self.request.path.clone(),
+            findings: self.findings.clone(),
+            word: is_overridable
+                .then(|| self.words.first().cloned())
+                .flatten(),
+        })
+    }
+
+    fn grant(&self) -> Grant {
+        Grant::issue(
+            self.request.target,
+            self.real_path.clone(),
+            self.request.access,
+            self.identity,
+        )
+    }
+}
+
+impl Finding {
+    /// Whether naming the target is enough to write over this.
+    #[must_use]
+    pub fn is_overridable(&self) -> bool {
+        match self {
+            Finding::Mounted { .. }
+            | Finding::Held { .. }
+            | Finding::Swap { .. }
+            | Finding::BacksLoop { .. }
+            | Finding::ReadOnly
+            | Finding::NotUsable { .. }
+            | Finding::Missing
+            | Finding::PseudoFileSystem { .. }
+            | Finding::CannotExamine { .. } => false,
+            Finding::Signature { .. }
+            | Finding::SecondOpinion { .. }
+            | Finding::UnknownData { .. }
+            | Finding::Unreadable { .. } => true,
+        }
+    }
+}
+
+impl Refused {
+    /// A text for `--overwrite @FILE`: what was found as comments, and below it the word. What no word can free is a
+    /// comment only.
+    #[must_use]
+    pub fn overwrite_file(&self) -> String {
+        let mut text = String::from(
+            "# Targets that hold something. Keep a line to have its target overwritten.\n",
+        );
+        for refusal in &self.refusals {
+            let path = one_line(&refusal.path.display().to_string());
+            text.push_str(&format!("\n# {path}\n"));
+            for finding in &refusal.findings {
+                text.push_str(&format!("#   {}\n", one_line(&finding.to_string())));
+            }
+            match &refusal.word {
+                Some(word) if one_line(word) == *word => text.push_str(&format!("{word}\n")),
+                Some(_) => text.push_str("# its name has a line end: give it as an argument\n"),
+                None => text.push_str("# cannot be overridden\n"),
+            }
+        }
+        text
+    }
+}
+
+impl fmt::Display for Finding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Finding::Mounted { device, at } => write!(f, "`{device}` is mounted at {at}"),
+            Finding::Held { device, by } => write!(f, "`{device}` is held by {by}"),
+            Finding::Swap { device } => write!(f, "`{device}` is in use as swap"),
+            Finding::BacksLoop { device, by } => write!(f, "`{device}` stands behind {by}"),
+            Finding::ReadOnly => write!(f, "the device is read-only"),
+            Finding::NotUsable { what } => write!(f, "it is {what}"),
+            Finding::Missing => write!(f, "it does not exist"),
+            Finding::PseudoFileSystem { name } => {
+                write!(f, "it lies on {name}, where no data is stored")
+            }
+            Finding::CannotExamine { error } => write!(f, "it cannot be examined: {error}"),
+            Finding::Signature {
+                partition,
+                name,
+                offset,
+                ..
+            } => {
+                write!(f, "{name} at byte {offset}")?;
+                match partition {
+                    Some(partition) => write!(f, " of `{partition}`"),
+                    None => Ok(()),
+                }
+            }
+            Finding::SecondOpinion { kind } => write!(f, "blkid finds {kind}"),
+            Finding::UnknownData {
+                offset,
+                sampled,
+                foreign,
+            } => write!(
+                f,
+                "data of unknown kind, first at byte {offset} ({foreign} of {sampled} samples)"
+            ),
+            Finding::Unreadable { offset, error } => {
+                write!(f, "byte {offset} cannot be read: {error}")
+            }
+        }
+    }
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "`{}` is not touched: ", self.path.display())?;
+        for (index, finding) in self.findings.iter().enumerate() {
+            write!(f, "{}{finding}", if index > 0 { "; " } else { "" })?;
+        }
+        match &self.word {
+            Some(word) => write!(
+                f,
+                "\n  to have it overwritten: --overwrite {}",
+                quoted(word)
+            ),
+            None => write!(f, "\n  this cannot be overridden"),
+        }
+    }
+}
+
+impl fmt::Display for Refused {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let refusals = self.refusals.iter().map(|one| one.to_string());
+        let no_space = self.no_space.iter().map(|one| one.to_string());
+        let all: Vec<String> = refusals.chain(no_space).collect();
+        write!(f, "{}", all.join("\n"))
+    }
+}
+
+impl std::error::Error for Refused {}
+
+fn needs(examinations: &[Examination]) -> Vec<SpaceNeed> {
+    examinations
+        .iter()
+        .filter(|one| one.request.access != Access::Read)
+        .filter(|one| matches!(one.found, FoundKind::File | FoundKind::Missing))
+        .map(|one| SpaceNeed {
+            path: one.real_path.clone(),
+            bytes: one.request.bytes,
+        })
+        .collect()
+}
+
+/// As a shell takes it.
+fn quoted(word: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-:+,=@%".contains(c);
+    if !word.is_empty() && !word.starts_with('@') && word.chars().all(is_plain) {
+        return word.to_owned();
+    }
+    format!("'{}'", word.replace('\'', r"'\''"))
+}
+
+fn one_line(text: &str) -> String {
+    text.replace(['\n', '\r'], " ")
+}

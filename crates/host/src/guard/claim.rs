@@ -1,0 +1,83 @@
+//! The exclusive claim on what is written to, held for as long as the returned file is open.
+
+use std::collections::BTreeSet;
+use std::fs::{self, File};
+use std::io;
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
+
+use plan::{Access, Grant};
+use sys::file::{OpenFlags, lock_exclusive, open};
+
+/// Claims what a grant names: a block device against mounts, volume managers and other claims (O_EXCL), a file against
+/// other executions (flock, advisory). Nothing is written, made or cut. Nothing is claimed for reading, nor where a
+/// file is still to be made: claim again once it is there.
+///
+/// The claim on a device is the last part of the guard, since it sees users that no table shows: take it before the
+/// first write.
+///
+/// # Errors
+/// EBUSY where somebody else holds the device; `WouldBlock` where another process has locked the file; `InvalidData`
+/// where something else stands there than was examined; what `open(2)` says otherwise.
+pub fn claim(grant: &Grant) -> io::Result<Option<File>> {
+    if grant.access() == Access::Read {
+        return Ok(None);
+    }
+    let found = match fs::metadata(grant.path()) {
+        Ok(found) => found,
+        Err(error) if error.kind() == io::ErrorKind::NotFound && grant.identity().is_none() => {
+            return Ok(None);
+        }
+        Err(error) => return Err(error),
+    };
+    let flags = OpenFlags {
+        read: true,
+        write: true,
+        exclusive: found.file_type().is_block_device(),
+        ..OpenFlags::default()
+    };
+    let file = open(grant.path(), &flags)?;
+    let identity = identity_of(&file)?;
+    if grant
+        .identity()
+        .is_some_and(|expected| expected != identity)
+    {
+        let message = "something else stands there than was examined";
+        return Err(io::Error::new(io::ErrorKind::InvalidData, message));
+    }
+    if !flags.exclusive && !lock_exclusive(&file)? {
+        let message = "another process has locked this file";
+        return Err(io::Error::new(io::ErrorKind::WouldBlock, message));
+    }
+    Ok(Some(file))
+}
+
+/// Claims everything that is written to, each device and file once: a device named by two targets is one device.
+///
+/// # Errors
+/// The first grant that could not be claimed, with the reason as in [`claim`]. Claims taken before it are given back.
+pub fn claim_all(grants: &[Grant]) -> Result<Vec<File>, (Grant, io::Error)> {
+    let mut claimed = BTreeSet::new();
+    let mut files = Vec::new();
+    for grant in grants.iter().filter(|grant| grant.access() != Access::Read) {
+        if grant
+            .identity()
+            .is_some_and(|identity| !claimed.insert(identity))
+        {
+            continue;
+        }
+        match claim(grant) {
+            Ok(file) => files.extend(file),
+            Err(error) => return Err((grant.clone(), error)),
+        }
+    }
+    Ok(files)
+}
+
+/// Device number and size of a block device, device and inode of a file: what a grant is issued for.
+pub(crate) fn identity_of(file: &File) -> io::Result<(u64, u64)> {
+    let facts = file.metadata()?;
+    if facts.file_type().is_block_device() {
+        return Ok((facts.rdev(), sys::file::device_bytes(file)?));
+    }
+    Ok((facts.dev(), facts.ino()))
+}

@@ -1,0 +1,169 @@
+//! Who uses a device or file at this moment: mounts, holders, swap, loop devices. None of this can be overridden.
+
+use std::cell::OnceCell;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use super::Finding;
+use crate::block::{BlockDevice, DiskIdentity};
+use crate::mounts::{Mount, Swap, mounts, swaps};
+use crate::probe::btrfs_members;
+use crate::root::{DeviceNumber, SysRoot};
+
+/// The tables of one moment, read once for all targets of a plan.
+#[derive(Debug)]
+pub(crate) struct Tables {
+    pub root: SysRoot,
+    mounts: Vec<Mount>,
+    swaps: Vec<Swap>,
+    /// Every loop device in use with the path behind it.
+    loops: Vec<(String, PathBuf)>,
+    btrfs: Vec<Vec<BlockDevice>>,
+    disks: OnceCell<Vec<(DeviceNumber, DiskIdentity)>>,
+}
+
+impl Tables {
+    pub(crate) fn read(root: &SysRoot) -> Self {
+        Self {
+            root: root.clone(),
+            mounts: mounts(root),
+            swaps: swaps(root),
+            loops: loop_files(root),
+            btrfs: btrfs_members(root),
+            disks: OnceCell::new(),
+        }
+    }
+
+    /// All disks with what names them.
+    pub(crate) fn disks(&self) -> &[(DeviceNumber, DiskIdentity)] {
+        self.disks.get_or_init(|| {
+            BlockDevice::all(&self.root)
+                .into_iter()
+                .map(|disk| (disk.number, disk.identity(&self.root)))
+                .collect()
+        })
+    }
+
+    /// Users of a block device, of its partitions, and of the whole disk that it is a part of.
+    ///
+    /// A ZFS pool, a journal on another device or a mount in a closed name space shows in none of these tables; they
+    /// hold an exclusive claim, which makes ours fail ([`super::claim`]).
+    pub(crate) fn users_of_device(&self, device: &BlockDevice) -> Vec<Finding> {
+        let root = &self.root;
+        let related = related(device);
+        let mut findings = self.mounted(&related);
+        for one in &related {
+            for holder in one.holders() {
+                let by = BlockDevice::by_name(root, &holder)
+                    .map_or(holder, |device| device.shown_name());
+                let device = one.name.clone();
+                findings.push(Finding::Held { device, by });
+            }
+        }
+        for swap in self.swaps.iter().filter(|swap| !swap.is_file) {
+            if let Some(device) = member(root, &related, &swap.path) {
+                findings.push(Finding::Swap { device });
+            }
+        }
+        for (by, file) in &self.loops {
+            if let Some(device) = member(root, &related, file) {
+                let by = by.clone();
+                findings.push(Finding::BacksLoop { device, by });
+            }
+        }
+        if device.is_read_only() {
+            findings.push(Finding::ReadOnly);
+        }
+        findings
+    }
+
+    /// Users of the regular file with this device and inode.
+    pub(crate) fn users_of_file(&self, real_path: &Path, identity: (u64, u64)) -> Vec<Finding> {
+        let is_same = |path: &Path| match std::fs::metadata(self.root.locate(path)) {
+            Ok(facts) => (facts.dev(), facts.ino()) == identity,
+            Err(_) => path == real_path,
+        };
+        let device = real_path.display().to_string();
+        let mut findings = Vec::new();
+        if self
+            .swaps
+            .iter()
+            .any(|swap| swap.is_file && is_same(&swap.path))
+        {
+            let device = device.clone();
+            findings.push(Finding::Swap { device });
+        }
+        for (by, file) in &self.loops {
+            if is_same(file) {
+                let (device, by) = (device.clone(), by.clone());
+                findings.push(Finding::BacksLoop { device, by });
+            }
+        }
+        findings
+    }
+
+    fn mounted(&self, related: &[BlockDevice]) -> Vec<Finding> {
+        let named = |number: DeviceNumber| related.iter().find(|device| device.number == number);
+        let mut findings = Vec::new();
+        let mut is_seen = vec![false; self.btrfs.len()];
+        for mount in &self.mounts {
+            let mut numbers = vec![mount.number];
+            // The number is that of no block device where a file system spans several, or hides them.
+            if mount.source.starts_with("/dev/")
+                && let Some(source) = BlockDevice::by_node(&self.root, Path::new(&mount.source))
+            {
+                numbers.push(source.number);
+                for (group, seen) in self.btrfs.iter().zip(&mut is_seen) {
+                    if group.iter().any(|one| one.number == source.number) {
+                        numbers.extend(group.iter().map(|one| one.number));
+                        *seen = true;
+                    }
+                }
+            }
+            if let Some(device) = numbers.into_iter().find_map(named) {
+                let (device, at) = (device.name.clone(), mount.point.display().to_string());
+                findings.push(Finding::Mounted { device, at });
+            }
+        }
+        // A btrfs that is mounted elsewhere still shows its members.
+        for (group, _) in self.btrfs.iter().zip(is_seen).filter(|(_, seen)| !seen) {
+            if let Some(device) = group.iter().find_map(|one| named(one.number)) {
+                let (device, at) = (device.name.clone(), "a place out of sight".to_owned());
+                findings.push(Finding::Mounted { device, at });
+            }
+        }
+        findings.dedup();
+        findings
+    }
+}
+
+/// The device, then its partitions, or the disk that it is a part of. Other partitions of that disk are no concern.
+fn related(device: &BlockDevice) -> Vec<BlockDevice> {
+    let mut all = vec![device.clone()];
+    all.extend(device.partitions());
+    if device.is_partition() {
+        all.push(device.disk());
+    }
+    all
+}
+
+/// The name of the related device that a path in a table stands for.
+fn member(root: &SysRoot, related: &[BlockDevice], path: &Path) -> Option<String> {
+    let number = BlockDevice::by_node(root, path)?.number;
+    let device = related.iter().find(|device| device.number == number)?;
+    Some(device.name.clone())
+}
+
+/// The kernel marks the path of a file that was removed.
+fn loop_files(root: &SysRoot) -> Vec<(String, PathBuf)> {
+    BlockDevice::all(root)
+        .into_iter()
+        .filter(|device| device.name.starts_with("loop"))
+        .filter_map(|device| {
+            let file = device.loop_backing_file()?;
+            let text = file.to_string_lossy();
+            let plain = text.strip_suffix(" (deleted)").unwrap_or(&text);
+            Some((device.name.clone(), PathBuf::from(plain)))
+        })
+        .collect()
+}

@@ -1,0 +1,198 @@
+//! The mount and swap tables, from the files that proc(5) describes.
+
+use std::path::{Path, PathBuf};
+
+use crate::root::{DeviceNumber, SysRoot, read_bytes};
+
+/// One line of a mount table.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Mount {
+    /// Of the file system's files; major 0 where it is not that of one block device (btrfs, tmpfs, network).
+    pub number: DeviceNumber,
+    /// The directory of the file system that is seen at `point`.
+    pub root: String,
+    pub point: PathBuf,
+    pub kind: String,
+    pub source: String,
+    /// Those of the mount, then those of the file system.
+    pub options: String,
+}
+
+/// One line of the swap table.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Swap {
+    pub path: PathBuf,
+    /// Swap on a file, not on a device.
+    pub is_file: bool,
+}
+
+/// What is mounted in this process's name space, and, where it may be read, in that of the first process: a container
+/// does not see the mounts of the machine around it.
+pub(crate) fn mounts(root: &SysRoot) -> Vec<Mount> {
+    let mut all = own_mounts(root);
+    for mount in table(root, "1/mountinfo") {
+        if !all.contains(&mount) {
+            all.push(mount);
+        }
+    }
+    all
+}
+
+/// What is mounted in this process's name space, in the order of mounting.
+pub(crate) fn own_mounts(root: &SysRoot) -> Vec<Mount> {
+    table(root, "self/mountinfo")
+}
+
+/// The mount that holds `real_path`, which lies on a file system of this number where that is known. The last one
+/// wins, since it covers the earlier ones.
+pub(crate) fn mount_of<'a>(
+    mounts: &'a [Mount],
+    real_path: &Path,
+    number: Option<DeviceNumber>,
+) -> Option<&'a Mount> {
+    let holds = |mount: &&Mount| {
+        real_path.starts_with(&mount.point) && number.is_none_or(|number| number == mount.number)
+    };
+    mounts
+        .iter()
+        .filter(holds)
+        .max_by_key(|mount| mount.point.components().count())
+        .or_else(|| match number {
+            Some(_) => mount_of(mounts, real_path, None),
+            None => None,
+        })
+}
+
+/// Active swap.
+pub(crate) fn swaps(root: &SysRoot) -> Vec<Swap> {
+    let Some(bytes) = read_bytes(&root.proc.join("swaps")) else {
+        return Vec::new();
+    };
+    String::from_utf8_lossy(&bytes)
+        .lines()
+        .skip(1)
+        .filter_map(parse_swap)
+        .collect()
+}
+
+fn table(root: &SysRoot, name: &str) -> Vec<Mount> {
+    let Some(bytes) = read_bytes(&root.proc.join(name)) else {
+        return Vec::new();
+    };
+    String::from_utf8_lossy(&bytes)
+        .lines()
+        .filter_map(parse_mount)
+        .collect()
+}
+
+fn parse_mount(line: &str) -> Option<Mount> {
+    let (before, after) = line.split_once(" - ")?;
+    let before: Vec<&str> = before.split(' ').collect();
+    let after: Vec<&str> = after.split(' ').collect();
+    let mut options = before.get(5)?.to_string();
+    for option in after.get(2).into_iter().flat_map(|text| text.split(',')) {
+        if !options.split(',').any(|known| known == option) {
+            options.push(',');
+            options.push_str(option);
+        }
+    }
+    Some(Mount {
+        number: DeviceNumber::parse(before.get(2)?)?,
+        root: unescape(before.get(3)?),
+        point: PathBuf::from(unescape(before.get(4)?)),
+        kind: after.first()?.to_string(),
+        source: unescape(after.get(1)?),
+        options,
+    })
+}
+
+fn parse_swap(line: &str) -> Option<Swap> {
+    let mut words = line.split_ascii_whitespace();
+    let path = PathBuf::from(unescape(words.next()?));
+    let is_file = words.next()? == "file";
+    Some(Swap { path, is_file })
+}
+
+/// Blanks, tabs, line ends and backslashes stand as three octal digits behind a backslash.
+fn unescape(text: &str) -> String {
+    let bytes = text.as_bytes();
+    let mut plain = Vec::with_capacity(bytes.len());
+    let mut at = 0;
+    while at < bytes.len() {
+        let code = (bytes[at] == b'\\')
+            .then(|| text.get(at + 1..at + 4))
+            .flatten()
+            .and_then(|digits| u8::from_str_radix(digits, 8).ok());
+        match code {
+            Some(code) => {
+                plain.push(code);
+                at += 4;
+            }
+            None => {
+                plain.push(bytes[at]);
+                at += 1;
+            }
+        }
+    }
+    String::from_utf8_lossy(&plain).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_mount_line_is_taken_apart() {
+        let line =
+            r"36 35 98:0 /mnt1 /mnt\0402 rw,noatime master:1 shared:3 - ext3 /dev/root rw,errors=x";
+        let mount = parse_mount(line).unwrap();
+        assert_eq!(mount.number.to_string(), "98:0");
+        assert_eq!(mount.root, "/mnt1");
+        assert_eq!(mount.point, Path::new("/mnt 2"));
+        assert_eq!(mount.kind, "ext3");
+        assert_eq!(mount.source, "/dev/root");
+        assert_eq!(mount.options, "rw,noatime,errors=x");
+        assert_eq!(parse_mount("nonsense"), None);
+    }
+
+    #[test]
+    fn the_deepest_and_last_mount_holds_a_path() {
+        let lines = [
+            "1 0 8:1 / / rw - ext4 /dev/a rw",
+            "2 1 8:2 / /data rw - xfs /dev/b rw",
+            "3 1 8:3 / /data rw - xfs /dev/c rw",
+        ];
+        let mounts: Vec<Mount> = lines.iter().filter_map(|line| parse_mount(line)).collect();
+        let source = |path: &str, number: Option<&str>| {
+            mount_of(
+                &mounts,
+                Path::new(path),
+                number.and_then(DeviceNumber::parse),
+            )
+            .unwrap()
+            .source
+            .clone()
+        };
+        assert_eq!(source("/data/x", None), "/dev/c");
+        assert_eq!(source("/data/x", Some("8:2")), "/dev/b");
+        assert_eq!(source("/data/x", Some("0:99")), "/dev/c");
+        assert_eq!(source("/database", None), "/dev/a");
+    }
+
+    #[test]
+    fn swap_lines_and_escapes() {
+        assert_eq!(
+            parse_swap(
+                r"/a\040file   file\t 100 0 -2"
+                    .replace(r"\t", "\t")
+                    .as_str()
+            ),
+            Some(Swap {
+                path: PathBuf::from("/a file"),
+                is_file: true
+            })
+        );
+        assert!(!parse_swap("/dev/dm-1 partition 1 0 -2").unwrap().is_file);
+        assert_eq!(unescape(r"a\134b\9"), r"a\b\9");
+    }
+}
