@@ -1,1 +1,105 @@
+//! Carries a bound plan through: start barrier, absolute interval tick, stop rules over the whole
+//! run, set-points, and asking `analysis` what is next. Every happening leaves as one
+//! [`measure::Event`]. No async, no output formats, no job languages.
+//!
+//! Read [`execute`] first; [`Host`] is what it needs of a machine, [`LocalHost`] is this one,
+//! [`SimulatedHost`] one in simulated time.
 #![forbid(unsafe_code)]
+
+mod control;
+mod execution;
+mod local;
+mod simulated;
+mod tick;
+
+pub use control::{Control, Haste};
+pub use execution::{Outcome, SinkError, execute};
+pub use local::LocalHost;
+pub use simulated::SimulatedHost;
+pub use tick::{expected_bytes, planned_ns, unmeasured_intervals};
+
+use engine::{Collected, Drained};
+use measure::HostSample;
+use plan::{BoundPlan, BoundRun};
+
+/// A machine that can carry out a run. Times are nanoseconds of its own clock.
+pub trait Host {
+    fn now_ns(&self) -> u64;
+
+    /// Nanoseconds since 1970 at a moment of its clock.
+    fn unix_ns(&self, at_ns: u64) -> u64;
+
+    /// Sets up a run so that it can start at once.
+    ///
+    /// # Errors
+    /// When targets cannot be opened or the engine is refused what it needs.
+    fn prepare(
+        &mut self,
+        plan: &BoundPlan,
+        run: &BoundRun,
+        point: &SetPoint,
+    ) -> Result<(), HostError>;
+
+    /// Starts the prepared run at `start_ns`, which lies ahead.
+    fn start(&mut self, start_ns: u64);
+
+    /// Lets time pass until `until_ns`; returns early when `control` asks for an end.
+    fn wait_until(&mut self, until_ns: u64, control: &Control);
+
+    /// No operation is issued at or after `stop_ns`.
+    fn stop_at(&mut self, stop_ns: u64);
+
+    /// Whether all streams that end by themselves have ended.
+    fn is_done(&mut self) -> bool;
+
+    /// What ended a worker before its time.
+    fn fatal(&mut self) -> Option<HostError>;
+
+    /// The counts of interval `number` (from zero) that ended `end_ns` after the start.
+    fn collect(&mut self, number: u64, end_ns: u64) -> Collected;
+
+    /// Notes what is in flight at the end of the window, waits for it, and gives the counts of the
+    /// last interval.
+    fn finish(&mut self, number: u64, end_ns: u64, control: &Control) -> (Collected, Drained);
+
+    /// Scheduled and submitted arrivals of the whole run.
+    fn arrivals(&mut self) -> (u64, u64);
+
+    /// Failed operations since the last call, and how many more there were than are listed.
+    fn failures(&mut self) -> (Vec<engine::Failure>, u64);
+
+    /// What the machine did since the last call.
+    fn sample(&mut self) -> HostSample;
+
+    fn workers(&self) -> u32;
+}
+
+/// What is asked of a run once its load is decided.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct SetPoint {
+    /// Arrivals per second of the run; `None` is flat out.
+    pub rate: Option<f64>,
+    /// Shares of the streams in percent, in place of those of the plan.
+    pub shares_pct: Option<Vec<f64>>,
+}
+
+/// Why a machine could not do its part.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum HostError {
+    Open(engine::OpenError),
+    Engine(engine::EngineError),
+    Close(std::io::Error),
+}
+
+impl std::fmt::Display for HostError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            HostError::Open(error) => error.fmt(f),
+            HostError::Engine(error) => error.fmt(f),
+            HostError::Close(error) => write!(f, "flushing a target failed: {error}"),
+        }
+    }
+}
+
+impl std::error::Error for HostError {}

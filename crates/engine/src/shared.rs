@@ -219,7 +219,7 @@ fn is_even_split(stream: &Stream) -> bool {
 }
 
 /// Arrivals per second of a stream, if it has a schedule, and their law.
-pub(crate) fn stream_rate(
+pub fn stream_rate(
     run: &BoundRun,
     stream: &Stream,
     run_rate: Option<f64>,

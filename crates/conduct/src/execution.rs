@@ -1,0 +1,549 @@
+//! One execution: every run of a bound plan in order, each asked for by `analysis`.
+use crate::tick::{Ticks, expected_bytes, unmeasured_intervals};
+use crate::{Control, Host, HostError, SetPoint};
+use analysis::{Decision, History};
+use engine::{Collected, Drained, Failure};
+use measure::{
+    Event, ExecutionFinished, FinishReason, Interval, IntervalPhase, IoFailure, PoolInfo, Remark,
+    RunFinished, RunFold, RunStarted, RunTotals, StreamInfo,
+};
+use plan::{
+    BoundPlan, BoundRun, ErrorBudget, Nanos, RunId, Severity, StartAlign, StreamId, Window,
+};
+use std::fmt;
+
+/// A run that ends with a size is looked at this often.
+const DONE_LOOK_NS: u64 = 20_000_000;
+
+/// Time between the decision to start and the start, for threads to be in their places.
+const LEAD_NS: u64 = 20_000_000;
+
+/// The receiver of events cannot go on; the text says why.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SinkError(pub String);
+
+/// How an execution ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Outcome {
+    pub reason: FinishReason,
+    /// Failed operations over all runs.
+    pub errors: u64,
+    /// Whether operations were left in flight.
+    pub left_outstanding: bool,
+}
+
+/// Carries out the runs of a plan. Events go to `sink`; when it refuses one, the execution ends.
+///
+/// `ExecutionStarted` is the caller's to send before, as it knows what was read and from where.
+pub fn execute(
+    plan: &BoundPlan,
+    host: &mut dyn Host,
+    control: &Control,
+    sink: &mut dyn FnMut(&Event) -> Result<(), SinkError>,
+) -> Outcome {
+    let mut conductor = Conductor {
+        plan,
+        host,
+        control,
+        sink,
+        fold: RunFold::default(),
+        history: History::default(),
+        errors: 0,
+        left_outstanding: false,
+    };
+    let reason = match conductor.all_runs() {
+        Ok(reason) => reason,
+        Err(SinkError(message)) => FinishReason::Failed { message },
+    };
+    let unix_ns = conductor.unix_now();
+    let finished = Event::ExecutionFinished(ExecutionFinished {
+        unix_ns,
+        reason: reason.clone(),
+    });
+    let told = (conductor.sink)(&finished);
+    let reason = match told {
+        Err(SinkError(message)) if reason == FinishReason::Complete => {
+            FinishReason::Failed { message }
+        }
+        _ => reason,
+    };
+    Outcome {
+        reason,
+        errors: conductor.errors,
+        left_outstanding: conductor.left_outstanding,
+    }
+}
+
+struct Conductor<'a> {
+    plan: &'a BoundPlan,
+    host: &'a mut dyn Host,
+    control: &'a Control,
+    sink: &'a mut dyn FnMut(&Event) -> Result<(), SinkError>,
+    fold: RunFold,
+    history: History,
+    errors: u64,
+    left_outstanding: bool,
+}
+
+/// The state of one run while it is going.
+struct Going<'a> {
+    run: &'a BoundRun,
+    number: u32,
+    start_ns: u64,
+    ticks: Ticks,
+    unmeasured: u32,
+    last_end_ns: u64,
+    errors: u64,
+    moved: Moved,
+    /// Set when a total was reached: the run ends with the interval after.
+    ends_after: Option<u64>,
+}
+
+/// Bytes in measured intervals.
+#[derive(Clone, Copy, Debug, Default)]
+struct Moved {
+    read: u64,
+    written: u64,
+}
+
+impl Conductor<'_> {
+    fn all_runs(&mut self) -> Result<FinishReason, SinkError> {
+        let mut pause = Nanos(0);
+        for (number, id) in self.plan.runs.iter().enumerate() {
+            self.pause(pause)?;
+            if self.control.is_stopping() {
+                return Ok(FinishReason::StoppedByUser);
+            }
+            let run = self.plan.run(*id);
+            let point = match self.decide(*id, &run, number as u32)? {
+                Ok(point) => point,
+                Err(message) => return Ok(FinishReason::SearchEnded { message }),
+            };
+            let reason = match self.one_run(number as u32, &run, &point)? {
+                Ok(reason) => reason,
+                Err(error) => {
+                    return Ok(FinishReason::Failed {
+                        message: error.to_string(),
+                    });
+                }
+            };
+            match reason {
+                FinishReason::Complete | FinishReason::ReachedTotal => {}
+                other => return Ok(other),
+            }
+            pause = run.run.timing.pause_after;
+        }
+        Ok(FinishReason::Complete)
+    }
+
+    fn pause(&mut self, pause: Nanos) -> Result<(), SinkError> {
+        if pause.0 == 0 {
+            return Ok(());
+        }
+        let text = format!("waiting {} s before the next run", pause.as_secs_f64());
+        self.remark(None, Severity::Note, "pause", text)?;
+        let until_ns = self.host.now_ns() + pause.0;
+        self.host.wait_until(until_ns, self.control);
+        Ok(())
+    }
+
+    /// The set-point of the next run, or why there is none.
+    fn decide(
+        &mut self,
+        id: RunId,
+        run: &BoundRun,
+        number: u32,
+    ) -> Result<Result<SetPoint, String>, SinkError> {
+        let decision = analysis::next(&self.plan.plan, id, &self.history);
+        for remark in &decision.remarks {
+            self.remark(Some(number), Severity::Warning, "search", remark.clone())?;
+        }
+        Ok(match decision.decision {
+            Decision::FlatOut => Ok(SetPoint::default()),
+            Decision::Rate {
+                per_second,
+                shares_pct,
+            } => {
+                let shares_pct = shares_pct.filter(|shares| shares.len() == run.run.streams.len());
+                Ok(SetPoint {
+                    rate: Some(per_second),
+                    shares_pct,
+                })
+            }
+            Decision::EndExecution { message } => Err(message),
+        })
+    }
+
+    fn one_run(
+        &mut self,
+        number: u32,
+        run: &BoundRun,
+        point: &SetPoint,
+    ) -> Result<Result<FinishReason, HostError>, SinkError> {
+        if let Err(error) = self.host.prepare(self.plan, run, point) {
+            return Ok(Err(error));
+        }
+        let start_ns = self.start_time(run);
+        let ticks = Ticks::of(&run.run.timing);
+        if let Some(planned_ns) = ticks.planned_ns {
+            self.host.stop_at(start_ns + planned_ns);
+        }
+        self.host.start(start_ns);
+        self.host.wait_until(start_ns, self.control);
+        let started = self.run_started(number, run, point, start_ns);
+        self.tell(Event::RunStarted(started))?;
+        let mut going = Going {
+            run,
+            number,
+            start_ns,
+            ticks,
+            unmeasured: unmeasured_intervals(&run.run.timing),
+            last_end_ns: 0,
+            errors: 0,
+            moved: Moved::default(),
+            ends_after: None,
+        };
+        let reason = self.intervals(&mut going)?;
+        if let Some(error) = self.host.fatal() {
+            return Ok(Err(error));
+        }
+        Ok(Ok(self.judge_errors(&going, reason)))
+    }
+
+    /// Runs of a language that starts on whole seconds of the wall clock do so.
+    fn start_time(&self, run: &BoundRun) -> u64 {
+        let soon_ns = self.host.now_ns() + LEAD_NS;
+        match run.run.timing.start {
+            StartAlign::AtOnce => soon_ns,
+            StartAlign::WholeSecond => {
+                let unix_ns = self.host.unix_ns(soon_ns);
+                soon_ns + (unix_ns.next_multiple_of(Nanos::SECOND) - unix_ns)
+            }
+        }
+    }
+
+    fn intervals(&mut self, going: &mut Going<'_>) -> Result<FinishReason, SinkError> {
+        for number in 0.. {
+            let (end_ns, is_last) = going.ticks.end(number);
+            let cut_ns = self.wait_for(going, end_ns);
+            let stopping = self.control.is_stopping();
+            let is_last = is_last || cut_ns.is_some() || going.ends_after == Some(number);
+            if is_last {
+                let end_ns = cut_ns.unwrap_or(end_ns);
+                let reason = self.reason(going, stopping, number);
+                return self.last_interval(going, number, end_ns, reason);
+            }
+            let collected = self.host.collect(number, end_ns);
+            let interval = self.interval(going, number, end_ns, collected);
+            self.tell(Event::Interval(interval))?;
+            if let Some(reason) = self.check_limits(going, number)? {
+                let end_ns = self.elapsed(going);
+                return self.last_interval(going, number + 1, end_ns, reason);
+            }
+        }
+        unreachable!("the numbers of intervals do not end")
+    }
+
+    /// Waits for the end of an interval; the time at which the run was cut short, if it was.
+    fn wait_for(&mut self, going: &Going<'_>, end_ns: u64) -> Option<u64> {
+        let until_ns = going.start_ns + end_ns;
+        let ends_by_itself = matches!(going.run.run.timing.window, Window::UntilDone { .. });
+        loop {
+            let look_ns = if ends_by_itself {
+                self.host.now_ns() + DONE_LOOK_NS
+            } else {
+                until_ns
+            };
+            self.host.wait_until(until_ns.min(look_ns), self.control);
+            if self.control.is_stopping() || self.host.is_done() {
+                let now_ns = self.host.now_ns().min(until_ns);
+                self.host.stop_at(now_ns);
+                return Some(now_ns.saturating_sub(going.start_ns).max(1));
+            }
+            if self.host.now_ns() >= until_ns {
+                return None;
+            }
+        }
+    }
+
+    fn reason(&self, going: &Going<'_>, stopping: bool, number: u64) -> FinishReason {
+        if stopping {
+            FinishReason::StoppedByUser
+        } else if going.ends_after == Some(number) {
+            FinishReason::ReachedTotal
+        } else {
+            FinishReason::Complete
+        }
+    }
+
+    fn elapsed(&self, going: &Going<'_>) -> u64 {
+        self.host.now_ns().saturating_sub(going.start_ns)
+    }
+
+    fn last_interval(
+        &mut self,
+        going: &mut Going<'_>,
+        number: u64,
+        end_ns: u64,
+        reason: FinishReason,
+    ) -> Result<FinishReason, SinkError> {
+        self.host.stop_at(going.start_ns + end_ns);
+        let (collected, drained) = self.host.finish(number, end_ns, self.control);
+        let interval = self.interval(going, number, end_ns, collected);
+        self.tell(Event::Interval(interval))?;
+        self.report_failures(going)?;
+        self.finish_run(going, number, reason.clone(), drained)?;
+        Ok(reason)
+    }
+
+    fn interval(
+        &mut self,
+        going: &mut Going<'_>,
+        number: u64,
+        end_ns: u64,
+        collected: Collected,
+    ) -> Interval {
+        let start_ns = going.last_end_ns;
+        going.last_end_ns = end_ns;
+        let measured = number >= u64::from(going.unmeasured);
+        for figure in &collected.figures {
+            going.errors += figure.errors;
+            if !measured {
+                continue;
+            }
+            if figure.key.operation == plan::Operation::Read {
+                going.moved.read += figure.bytes;
+            } else if figure.key.operation == plan::Operation::Write {
+                going.moved.written += figure.bytes;
+            }
+        }
+        Interval {
+            run: going.number,
+            number: number as u32 + 1,
+            start_ns,
+            end_ns,
+            unix_ns: self.host.unix_ns(going.start_ns + end_ns),
+            phase: if measured {
+                IntervalPhase::Measured
+            } else {
+                IntervalPhase::Warmup
+            },
+            figures: collected.figures,
+            engine: collected.engine,
+            host: self.host.sample(),
+        }
+    }
+
+    /// Rules over the whole run, looked at once per interval.
+    fn check_limits(
+        &mut self,
+        going: &mut Going<'_>,
+        number: u64,
+    ) -> Result<Option<FinishReason>, SinkError> {
+        self.report_failures(going)?;
+        let stop = &going.run.run.stop;
+        if let ErrorBudget::Count(limit) = stop.errors
+            && going.errors >= limit
+        {
+            return Ok(Some(FinishReason::TooManyErrors));
+        }
+        let moved = going.moved;
+        let reached = [
+            stop.total_bytes
+                .is_some_and(|limit| moved.read + moved.written >= limit),
+            stop.read_bytes.is_some_and(|limit| moved.read >= limit),
+            stop.written_bytes
+                .is_some_and(|limit| moved.written >= limit),
+        ];
+        if going.ends_after.is_none() && reached.contains(&true) {
+            going.ends_after = Some(number + 1);
+            let end_ns = going.ticks.end(number + 1).0;
+            self.host.stop_at(going.start_ns + end_ns);
+            let text =
+                "the total of data was reached; the run ends with the next interval".to_owned();
+            self.remark(Some(going.number), Severity::Note, "total-reached", text)?;
+        }
+        Ok(None)
+    }
+
+    fn finish_run(
+        &mut self,
+        going: &Going<'_>,
+        last: u64,
+        reason: FinishReason,
+        drained: Drained,
+    ) -> Result<(), SinkError> {
+        let (scheduled, submitted) = self.host.arrivals();
+        self.left_outstanding |= !drained.outstanding.is_empty();
+        self.errors += going.errors;
+        let finished = RunFinished {
+            run: going.number,
+            unix_ns: self.unix_now(),
+            reason,
+            first_measured: going.unmeasured + 1,
+            last_measured: last as u32 + 1,
+            scheduled,
+            submitted,
+            unsent: scheduled.saturating_sub(submitted),
+            drain_ns: drained.drain_ns,
+            outstanding: drained.outstanding,
+        };
+        self.tell(Event::RunFinished(finished))
+    }
+
+    /// A run with a budget of errors must have none at its end for the execution to go on.
+    fn judge_errors(&self, going: &Going<'_>, reason: FinishReason) -> FinishReason {
+        let counts = matches!(going.run.run.stop.errors, ErrorBudget::Count(_));
+        match reason {
+            FinishReason::Complete | FinishReason::ReachedTotal if counts && going.errors > 0 => {
+                FinishReason::Failed {
+                    message: format!(
+                        "{} operations failed in run `{}`",
+                        going.errors, going.run.run.name
+                    ),
+                }
+            }
+            reason => reason,
+        }
+    }
+
+    fn report_failures(&mut self, going: &Going<'_>) -> Result<(), SinkError> {
+        let (failures, lost) = self.host.failures();
+        for failure in failures {
+            let event = self.failure_event(going, &failure);
+            self.tell(event)?;
+        }
+        if lost > 0 {
+            let text = format!("{lost} further failures are counted but not listed");
+            self.remark(
+                Some(going.number),
+                Severity::Warning,
+                "failures-not-listed",
+                text,
+            )?;
+        }
+        Ok(())
+    }
+
+    fn failure_event(&self, going: &Going<'_>, failure: &Failure) -> Event {
+        let stream = &going.run.run.streams[failure.stream as usize];
+        Event::IoFailure(IoFailure {
+            run: going.number,
+            unix_ns: self.host.unix_ns(failure.at_ns),
+            stream: StreamId(failure.stream),
+            target: stream.targets[failure.place as usize],
+            operation: failure.operation,
+            offset: failure.offset,
+            length: failure.length,
+            errno: failure.errno,
+            message: std::io::Error::from_raw_os_error(failure.errno).to_string(),
+        })
+    }
+
+    fn run_started(
+        &self,
+        number: u32,
+        run: &BoundRun,
+        point: &SetPoint,
+        start_ns: u64,
+    ) -> RunStarted {
+        let rates: Vec<Option<f64>> = run
+            .run
+            .streams
+            .iter()
+            .enumerate()
+            .map(|(stream, info)| {
+                let mut paced = info.clone();
+                if let Some(shares) = &point.shares_pct {
+                    paced.share_pct = shares[stream];
+                }
+                engine::stream_rate(run, &paced, point.rate).map(|(rate, _)| rate)
+            })
+            .collect();
+        let asked_rate = rates.iter().copied().sum::<Option<f64>>();
+        let streams = run
+            .run
+            .streams
+            .iter()
+            .zip(&rates)
+            .map(|(stream, rate)| StreamInfo {
+                name: stream.name.clone(),
+                targets: stream.targets.clone(),
+                pool: stream.pool.0,
+                asked_rate: *rate,
+                share_pct: stream.share_pct,
+                labels: stream.labels.clone(),
+            });
+        let timing = &run.run.timing;
+        RunStarted {
+            run: number,
+            runs: self.plan.runs.len() as u32,
+            name: run.run.name.clone(),
+            kind: run.run.kind,
+            unix_ns: self.host.unix_ns(start_ns),
+            interval_ns: timing.interval.0,
+            warmup_ns: timing.warmup.0,
+            window_ns: match timing.window {
+                Window::For(window) => Some(window.0),
+                Window::UntilDone { .. } => None,
+            },
+            unmeasured_intervals: unmeasured_intervals(timing),
+            load: run.run.load.clone(),
+            asked_rate: point.rate.or(asked_rate),
+            is_open_loop: rates.iter().any(Option::is_some),
+            pools: run
+                .run
+                .pools
+                .iter()
+                .map(|p| PoolInfo {
+                    name: p.name.clone(),
+                    slots: p.slots,
+                })
+                .collect(),
+            streams: streams.collect(),
+            expected_bytes: expected_bytes(run),
+            labels: run.run.labels.clone(),
+        }
+    }
+
+    fn tell(&mut self, event: Event) -> Result<(), SinkError> {
+        if let Some(totals) = self.fold.fold(&event) {
+            self.remember(&totals);
+        }
+        (self.sink)(&event)
+    }
+
+    fn remember(&mut self, totals: &RunTotals) {
+        let id = self.plan.runs[totals.started.run as usize];
+        self.history.add(id, totals);
+    }
+
+    fn remark(
+        &mut self,
+        run: Option<u32>,
+        severity: Severity,
+        code: &str,
+        message: String,
+    ) -> Result<(), SinkError> {
+        let unix_ns = self.unix_now();
+        self.tell(Event::Remark(Remark {
+            run,
+            unix_ns,
+            severity,
+            code: code.to_owned(),
+            message,
+        }))
+    }
+
+    fn unix_now(&self) -> u64 {
+        self.host.unix_ns(self.host.now_ns())
+    }
+}
+
+impl fmt::Display for SinkError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for SinkError {}

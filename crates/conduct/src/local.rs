@@ -1,0 +1,134 @@
+//! This machine as a [`Host`].
+use crate::{Control, Host, HostError, SetPoint};
+use engine::{Collected, Drained, EngineConfig, OpenTargets, Session, open_targets};
+use measure::HostSample;
+use plan::{BoundPlan, BoundRun, Grant};
+
+/// How long a drain may take.
+const DRAIN_NS: u64 = 30_000_000_000;
+
+/// How often a wait looks at the stop flag.
+const LOOK_NS: u64 = 20_000_000;
+
+/// Counts are read this long after an interval's end, so that a worker that has just taken its
+/// stamp has counted it.
+const GRACE_NS: u64 = 2_000_000;
+
+/// The machine that this process runs on.
+pub struct LocalHost {
+    config: EngineConfig,
+    grants: Vec<Grant>,
+    sampler: host::Sampler,
+    session: Option<Session>,
+    open: Option<OpenTargets>,
+    close_error: Option<std::io::Error>,
+}
+
+impl LocalHost {
+    pub fn new(config: EngineConfig, grants: Vec<Grant>, sampler: host::Sampler) -> Self {
+        Self {
+            config,
+            grants,
+            sampler,
+            session: None,
+            open: None,
+            close_error: None,
+        }
+    }
+
+    fn session(&mut self) -> &mut Session {
+        self.session
+            .as_mut()
+            .expect("the conductor prepares a run before it asks of it")
+    }
+}
+
+impl Host for LocalHost {
+    fn now_ns(&self) -> u64 {
+        self.config.clock.now_ns()
+    }
+
+    fn unix_ns(&self, at_ns: u64) -> u64 {
+        self.config.clock.unix_ns(at_ns)
+    }
+
+    fn prepare(
+        &mut self,
+        plan: &BoundPlan,
+        run: &BoundRun,
+        point: &SetPoint,
+    ) -> Result<(), HostError> {
+        self.session = None;
+        let open = open_targets(plan, run, &self.grants).map_err(HostError::Open)?;
+        let shares = point.shares_pct.as_deref();
+        let session = Session::prepare(plan, run, &open, point.rate, shares, self.config);
+        self.session = Some(session.map_err(HostError::Engine)?);
+        self.open = Some(open);
+        // What happened before the run does not belong to its first interval.
+        let _ = self.sampler.sample();
+        Ok(())
+    }
+
+    fn start(&mut self, start_ns: u64) {
+        self.session().start(start_ns);
+    }
+
+    fn wait_until(&mut self, until_ns: u64, control: &Control) {
+        loop {
+            let now_ns = self.now_ns();
+            if now_ns >= until_ns || control.is_stopping() {
+                return;
+            }
+            self.config
+                .clock
+                .sleep_until(until_ns.min(now_ns + LOOK_NS));
+        }
+    }
+
+    fn stop_at(&mut self, stop_ns: u64) {
+        self.session().stop_at(stop_ns);
+    }
+
+    fn is_done(&mut self) -> bool {
+        self.session().is_done()
+    }
+
+    fn fatal(&mut self) -> Option<HostError> {
+        let fatal = self.session().take_fatal().map(HostError::Engine);
+        fatal.or_else(|| self.close_error.take().map(HostError::Close))
+    }
+
+    fn collect(&mut self, number: u64, end_ns: u64) -> Collected {
+        std::thread::sleep(std::time::Duration::from_nanos(GRACE_NS));
+        self.session().collector().collect(number, end_ns)
+    }
+
+    fn finish(&mut self, number: u64, end_ns: u64, control: &Control) -> (Collected, Drained) {
+        let session = self.session();
+        session.collector().capture(end_ns);
+        let drained = session.drain(DRAIN_NS, || control.is_urgent());
+        let collected = session.collector().collect_last(number, end_ns);
+        if drained.outstanding.is_empty()
+            && let Some(open) = self.open.take()
+        {
+            self.close_error = open.close().err();
+        }
+        (collected, drained)
+    }
+
+    fn arrivals(&mut self) -> (u64, u64) {
+        self.session().collector().totals()
+    }
+
+    fn failures(&mut self) -> (Vec<engine::Failure>, u64) {
+        self.session().take_failures()
+    }
+
+    fn sample(&mut self) -> HostSample {
+        self.sampler.sample()
+    }
+
+    fn workers(&self) -> u32 {
+        self.session.as_ref().map_or(0, Session::workers)
+    }
+}
