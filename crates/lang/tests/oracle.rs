@@ -7,10 +7,10 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 /// How many accepted files give the original's list of runs exactly. Raise them, never lower them.
-const RAW_AGREE: usize = 0;
-const FILES_AGREE: usize = 0;
+const RAW_AGREE: usize = 78;
+const FILES_AGREE: usize = 84;
 /// How many refused files are refused here too.
-const REFUSED_AGREE: usize = 0;
+const REFUSED_AGREE: usize = 69;
 
 struct Disk(PathBuf);
 

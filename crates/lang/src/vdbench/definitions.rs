@@ -20,11 +20,9 @@ pub(crate) struct Definition {
 #[derive(Clone, Debug)]
 pub(crate) struct Field {
     pub parameter: &'static Parameter,
-    pub keyword: Word,
     pub words: Vec<Word>,
     /// For parameters that take numbers.
     pub numbers: Vec<Number>,
-    pub in_parentheses: bool,
     pub starts_line: bool,
     pub span: Span,
     /// Whether the values are of the right kind; if not, that was reported.
@@ -277,10 +275,8 @@ impl Grouping<'_> {
 fn field(parameter: &'static Parameter, pair: Pair) -> Field {
     Field {
         parameter,
-        keyword: pair.keyword,
         words: pair.values,
         numbers: Vec::new(),
-        in_parentheses: pair.in_parentheses,
         starts_line: pair.starts_line,
         span: pair.span,
         is_valid: true,

@@ -219,7 +219,7 @@ fn with_rates(base: RawRun, definition: &RunDefinition, curves: &mut usize, out:
 }
 
 /// A base of 10000 is what a curve falls back to where nothing was measured.
-fn simulated_point(pct: f64) -> f64 {
+pub(crate) fn simulated_point(pct: f64) -> f64 {
     let rate = (10_000.0 * pct.trunc() / 100.0).trunc();
     let unit = if rate > 1000.0 { 100.0 } else { 10.0 };
     (rate / unit).ceil() * unit

@@ -22,6 +22,7 @@ mod storage;
 mod tables;
 mod text;
 mod token;
+mod tree_checks;
 mod trees;
 mod value;
 mod values;

@@ -135,7 +135,6 @@ pub(crate) enum LoopValue {
 pub(crate) struct Loop {
     pub kind: LoopKind,
     pub values: Vec<LoopValue>,
-    pub span: Span,
 }
 
 /// Which storage a run uses.

@@ -513,33 +513,40 @@ fn check_times(fields: &Fields, times: Times, sink: &mut Sink) {
     }
 }
 
-/// The loops of a run in order of first appearance; a repetition replaces the values in place.
+/// The loops of a run in order of appearance. A repetition within the definition replaces the values
+/// in place; one that overrides a default takes its own place.
 pub(crate) fn loops(fields: &Fields, sink: &mut Sink) -> Vec<Loop> {
-    let mut out: Vec<Loop> = Vec::new();
-    for field in fields.all.iter().filter(|field| field.is_valid) {
-        let Some(found) = loop_of(field, sink) else {
+    let mut out: Vec<(bool, Loop)> = Vec::new();
+    for (at, field) in fields.all.iter().enumerate() {
+        let is_default = at < fields.defaults;
+        let Some(found) = field.is_valid.then(|| loop_of(field, sink)).flatten() else {
             continue;
         };
-        match out.iter_mut().find(|known| known.kind == found.kind) {
-            Some(known) => *known = found,
-            None => out.push(found),
+        let known = out.iter().position(|(_, known)| known.kind == found.kind);
+        match known {
+            Some(place) if out[place].0 == is_default => out[place].1 = found,
+            Some(place) => {
+                out.remove(place);
+                out.push((is_default, found));
+            }
+            None => out.push((is_default, found)),
         }
     }
-    out
+    out.into_iter().map(|(_, found)| found).collect()
 }
 
 fn loop_of(field: &Field, sink: &mut Sink) -> Option<Loop> {
     let name = field.parameter.name();
-    let span = field.span;
     if name == "fwdrate" {
         // One rate is no loop.
-        let numbers = value::numbers(&field.words, Unit::Plain).ok()?;
+        let numbers = value::numbers(&field.words, Unit::Plain)
+            .ok()
+            .filter(|numbers| numbers.len() > 1)?;
         let values = numbers.iter().map(|number| LoopValue::Number(number.value));
         let kind = LoopKind::FileRate;
         return Some(Loop {
             kind,
             values: values.collect(),
-            span,
         });
     }
     let kind = LoopKind::of_parameter(name)?;
@@ -559,7 +566,7 @@ fn loop_of(field: &Field, sink: &mut Sink) -> Option<Loop> {
     if kind == LoopKind::TransferSize {
         check_sizes(field, sink);
     }
-    Some(Loop { kind, values, span })
+    Some(Loop { kind, values })
 }
 
 fn loop_number(name: &str, value: f64) -> f64 {

@@ -16,7 +16,6 @@ pub(crate) struct Word {
 pub(crate) struct Pair {
     pub keyword: Word,
     pub values: Vec<Word>,
-    pub in_parentheses: bool,
     /// First of a line that does not continue another.
     pub starts_line: bool,
     /// From the keyword to the last value.
@@ -76,14 +75,13 @@ fn pair(
         return (None, find(glyphs, stop, &[',', LINE_END]));
     }
     let value = stop + 1;
-    let (values, in_parentheses, next) = if value < glyphs.len() && is(&glyphs[value], '(') {
+    let (values, next) = if value < glyphs.len() && is(&glyphs[value], '(') {
         let Some((values, next)) = list(glyphs, value, sink) else {
             return (None, end_of_line(glyphs, value));
         };
-        (values, true, next)
+        (values, next)
     } else {
-        let (values, next) = bare(glyphs, value, &keyword, sink);
-        (values, false, next)
+        bare(glyphs, value, &keyword, sink)
     };
     let span = values
         .last()
@@ -91,7 +89,6 @@ fn pair(
     let pair = Pair {
         keyword,
         values,
-        in_parentheses,
         starts_line,
         span,
     };

@@ -1,15 +1,495 @@
-//! File-system jobs: trees, their workloads, formats, and the list of runs. Nothing is lowered yet.
+//! File-system jobs: trees of files, their workloads, formats, and the list of runs. All of it is
+//! read, checked and listed; nothing is lowered yet.
+use super::codes;
+use super::declare::Section;
 use super::definitions::Definition;
-use super::expand::ListedRun;
-use super::model::Host;
+use super::expand::{ListedKind, ListedRun, combinations, loops_text, rate_text, report_too_many};
+use super::fields::{Fields, with_defaults};
+use super::listing::report_unused;
+use super::model::{Host, LoopKind, LoopValue, RateSpec, Times};
+use super::resolve::{host_labels, open_mode, references, report_duplicates};
+use super::runs::{curve, loops, missing_rate, rate, run_fields, times};
 use super::sink::Sink;
-use crate::Environment;
+use super::storage::numbered_path;
+use super::tree_checks::{check_shared, check_totals, check_tree, check_workload};
+use crate::{Environment, FormatOverride};
+use plan::Diagnostic;
 
+/// A tree of files.
+#[derive(Clone, Debug)]
+pub(crate) struct Tree {
+    pub fields: Fields,
+    pub name: String,
+    pub anchor: String,
+    pub is_shared: bool,
+}
+
+/// What is done in trees.
+#[derive(Clone, Debug)]
+pub(crate) struct TreeWorkload {
+    pub fields: Fields,
+    pub name: String,
+    /// Places in the list of trees.
+    pub trees: Vec<usize>,
+    /// Labels; empty means all.
+    pub hosts: Vec<String>,
+    pub threads: u64,
+}
+
+/// A run of a file-system job, before its loops are unfolded.
+#[derive(Clone, Debug)]
+pub(crate) struct TreeRun {
+    pub fields: Fields,
+    pub workloads: Vec<TreeWorkload>,
+    /// Trees in place of those of the workloads.
+    pub trees: Option<Vec<usize>>,
+    pub rate: RateSpec,
+    pub times: Times,
+    pub format: Format,
+}
+
+/// What becomes of the tree before a run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Format {
+    pub formats: bool,
+    pub restarts: bool,
+    pub is_only: bool,
+    pub is_once: bool,
+    pub is_limited: bool,
+    pub is_complete: bool,
+    pub says_yes: bool,
+}
+
+/// Loop values of one run.
+pub(crate) type Values = Vec<(LoopKind, LoopValue)>;
+
+const FORMAT_THREADS: u64 = 8;
+
+/// The runs of a file-system job in order.
 pub(crate) fn list(
-    _definitions: &[Definition],
-    _hosts: &[Host],
-    _environment: &Environment<'_>,
-    _sink: &mut Sink,
+    definitions: &[Definition],
+    hosts: &[Host],
+    environment: &Environment<'_>,
+    sink: &mut Sink,
 ) -> Vec<ListedRun> {
-    Vec::new()
+    let trees = trees(definitions, sink);
+    let (workloads, format_threads) = workloads(definitions, &trees, hosts, sink);
+    let runs: Vec<TreeRun> = run_fields(definitions, sink)
+        .into_iter()
+        .map(|fields| run(fields, &trees, &workloads, environment, sink))
+        .collect();
+    let runs = from_first(runs, environment, sink);
+    check_hosts(&runs, hosts, sink);
+    let mut out = Vec::new();
+    for run in &runs {
+        check_shared(run, &trees, hosts, sink);
+        unfold(run, &trees, format_threads, &mut out, sink);
+    }
+    out
+}
+
+fn trees(definitions: &[Definition], sink: &mut Sink) -> Vec<Tree> {
+    let mut out: Vec<Tree> = Vec::new();
+    for fields in with_defaults(definitions, Section::FileSystem) {
+        check_tree(&fields, sink);
+        let name = fields.name.text.clone();
+        let Some(anchor) = fields.text("anchor").map(|word| word.text.clone()) else {
+            sink.error(
+                codes::MISSING,
+                fields.name.span,
+                format!("file system definition `{name}` has no `anchor`"),
+                "no directory",
+                "add `anchor=DIRECTORY`",
+            );
+            continue;
+        };
+        let is_shared = fields.is_yes("shared");
+        let count = fields.get("count").map(|field| {
+            let (start, count) = (field.numbers[0].value, field.numbers[1].value);
+            (start.max(0.0) as u64, count.clamp(0.0, 10_240.0) as u64)
+        });
+        let tree = Tree {
+            name: name.clone(),
+            anchor: anchor.clone(),
+            is_shared,
+            fields,
+        };
+        match count {
+            None => out.push(tree),
+            Some((start, count)) => out.extend((start..start + count).map(|number| Tree {
+                name: format!("{name}{number}"),
+                anchor: numbered_path(&anchor, number),
+                ..tree.clone()
+            })),
+        }
+    }
+    let names: Vec<_> = out
+        .iter()
+        .map(|tree| super::token::Word {
+            text: tree.name.clone(),
+            span: tree.fields.name.span,
+        })
+        .collect();
+    report_duplicates(&names, Section::FileSystem, true, sink);
+    check_anchors(&out, sink);
+    out
+}
+
+/// One anchor inside another would have each format destroy the other's tree.
+fn check_anchors(trees: &[Tree], sink: &mut Sink) {
+    let mut sorted: Vec<(String, &Tree)> = trees
+        .iter()
+        .map(|tree| (format!("{}/", tree.anchor.trim_end_matches('/')), tree))
+        .collect();
+    sorted.sort_by(|one, other| one.0.cmp(&other.0));
+    for pair in sorted.windows(2) {
+        let ((outer, first), (inner, second)) = (&pair[0], &pair[1]);
+        if inner != outer && inner.starts_with(outer.as_str()) {
+            sink.push(
+                Diagnostic::error(
+                    codes::CONFLICT,
+                    format!(
+                        "the anchor of `{}` lies inside that of `{}`",
+                        second.name, first.name
+                    ),
+                )
+                .at(second.fields.place("anchor"), "inside the other")
+                .with_related(first.fields.place("anchor"), "the other")
+                .with_help("use directories beside each other"),
+            );
+        }
+    }
+}
+
+fn workloads(
+    definitions: &[Definition],
+    trees: &[Tree],
+    hosts: &[Host],
+    sink: &mut Sink,
+) -> (Vec<TreeWorkload>, u64) {
+    let all = with_defaults(definitions, Section::FileWorkload);
+    let mut format_threads = FORMAT_THREADS;
+    let mut out = Vec::new();
+    for fields in all {
+        if fields.name.text == "format" {
+            let own = fields
+                .own()
+                .iter()
+                .rev()
+                .find(|field| field.parameter.name() == "threads");
+            let threads = own.and_then(|field| field.numbers.first());
+            format_threads = threads.map_or(format_threads, |number| number.value as u64);
+            continue;
+        }
+        out.push(workload(fields, trees, hosts, sink));
+    }
+    let names: Vec<_> = out
+        .iter()
+        .map(|workload: &TreeWorkload| workload.fields.name.clone())
+        .collect();
+    report_duplicates(&names, Section::FileWorkload, true, sink);
+    (out, format_threads)
+}
+
+fn workload(fields: Fields, trees: &[Tree], hosts: &[Host], sink: &mut Sink) -> TreeWorkload {
+    check_workload(&fields, sink);
+    let names: Vec<&str> = trees.iter().map(|tree| tree.name.as_str()).collect();
+    let name = fields.name.text.clone();
+    let used = match fields.given("fsd") {
+        Some(field) => references(field, &names, Section::FileSystem, sink),
+        None => {
+            sink.error(
+                codes::MISSING,
+                fields.name.span,
+                format!("file system workload `{name}` names no file system"),
+                "no `fsd`",
+                "add `fsd=NAME`",
+            );
+            Vec::new()
+        }
+    };
+    if let Some(field) = fields.get("openflags") {
+        open_mode(field, sink);
+    }
+    TreeWorkload {
+        trees: used,
+        hosts: fields
+            .given("host")
+            .map(|field| host_labels(field, hosts, sink))
+            .unwrap_or_default(),
+        threads: fields.number("threads").map_or(1, |threads| threads as u64),
+        name,
+        fields,
+    }
+}
+
+fn run(
+    fields: Fields,
+    trees: &[Tree],
+    workloads: &[TreeWorkload],
+    environment: &Environment<'_>,
+    sink: &mut Sink,
+) -> TreeRun {
+    let names: Vec<&str> = workloads
+        .iter()
+        .map(|workload| workload.name.as_str())
+        .collect();
+    let used = match fields.given("fwd") {
+        Some(field) => references(field, &names, Section::FileWorkload, sink),
+        None => {
+            sink.error(
+                codes::MISSING,
+                fields.name.span,
+                format!("run definition `{}` names no workload", fields.name.text),
+                "no `fwd`",
+                "add `fwd=WORKLOAD`",
+            );
+            Vec::new()
+        }
+    };
+    let tree_names: Vec<&str> = trees.iter().map(|tree| tree.name.as_str()).collect();
+    let replaced = fields
+        .given("fsd")
+        .map(|field| references(field, &tree_names, Section::FileSystem, sink));
+    let asked = match fields.given("fwdrate") {
+        Some(field) => rate(field, false, sink),
+        None => {
+            missing_rate(&fields, "fwdrate", sink);
+            RateSpec::Max
+        }
+    };
+    if fields.has("operations") && fields.has("foroperations") {
+        super::resolve::conflict(&fields, "operations", "foroperations", sink);
+    }
+    super::tree_checks::check_run(&fields, sink);
+    TreeRun {
+        workloads: used
+            .into_iter()
+            .map(|index| workloads[index].clone())
+            .collect(),
+        trees: replaced,
+        rate: asked,
+        times: times(&fields, &environment.command_line, sink),
+        format: format(&fields, environment.command_line.format, sink),
+        fields,
+    }
+}
+
+fn format(fields: &Fields, forced: Option<FormatOverride>, sink: &mut Sink) -> Format {
+    let mut format = Format::default();
+    for word in fields.get("format").map_or(&[][..], |field| &field.words) {
+        let lower = word.text.to_ascii_lowercase();
+        // The declaration has checked that each is the start of a known word.
+        match lower.get(..2).unwrap_or(&lower) {
+            "y" | "ye" => (format.formats, format.says_yes) = (true, true),
+            "r" | "re" => (format.formats, format.restarts) = (true, true),
+            "cl" => (format.formats, format.is_only) = (true, true),
+            "d" | "di" => format.formats = true,
+            "on" if lower.starts_with("onc") => (format.formats, format.is_once) = (true, true),
+            "on" => (format.formats, format.is_only) = (true, true),
+            "l" | "li" => format.is_limited = true,
+            "co" => format.is_complete = true,
+            _ => {}
+        }
+    }
+    let place = fields.place("format");
+    if format.is_limited && !format.is_only {
+        sink.error(
+            codes::CONFLICT,
+            place,
+            "`format=limited` without `only`",
+            "set here",
+            "write `format=(only,limited)`",
+        );
+    }
+    if format.is_complete && format.formats {
+        sink.error(
+            codes::CONFLICT,
+            place,
+            "`format=complete` together with a format",
+            "set here",
+            "write `format=(no,complete)`",
+        );
+    }
+    match forced {
+        Some(FormatOverride::Yes) => Format {
+            formats: true,
+            says_yes: true,
+            ..Format::default()
+        },
+        Some(FormatOverride::No) => Format::default(),
+        Some(FormatOverride::Only) => Format {
+            formats: true,
+            is_only: true,
+            ..Format::default()
+        },
+        None => format,
+    }
+}
+
+fn from_first(runs: Vec<TreeRun>, environment: &Environment<'_>, sink: &mut Sink) -> Vec<TreeRun> {
+    let Some(first) = &environment.command_line.first_run else {
+        return runs;
+    };
+    let found = runs
+        .iter()
+        .position(|run| run.fields.name.text.starts_with(first.as_str()));
+    match found {
+        Some(at) => runs.into_iter().skip(at).collect(),
+        None => {
+            let message = format!("no run definition has a name that starts with `{first}`");
+            sink.push(Diagnostic::error(codes::UNKNOWN_REFERENCE, message));
+            runs
+        }
+    }
+}
+
+fn check_hosts(runs: &[TreeRun], hosts: &[Host], sink: &mut Sink) {
+    if sink.has_errors() || runs.is_empty() {
+        return;
+    }
+    let is_used = |label: &str| {
+        runs.iter().flat_map(|run| &run.workloads).any(|workload| {
+            workload.hosts.is_empty() || workload.hosts.iter().any(|host| host == label)
+        })
+    };
+    report_unused(hosts, is_used, sink);
+}
+
+/// The runs of one definition: loops, and a format in front of each where asked.
+fn unfold(
+    run: &TreeRun,
+    trees: &[Tree],
+    format_threads: u64,
+    out: &mut Vec<ListedRun>,
+    sink: &mut Sink,
+) {
+    const RUNS_MAX: usize = 200_000;
+    let loops = loops(&run.fields, sink);
+    let all = combinations(&loops);
+    let per_combination = match run.rate {
+        RateSpec::Curve => curve(&run.fields).len() + 2,
+        _ => 2,
+    };
+    if all.len().saturating_mul(per_combination) + out.len() > RUNS_MAX {
+        report_too_many(run.fields.name.span, sink);
+        return;
+    }
+    let mut before: Option<&Values> = None;
+    for values in &all {
+        check_totals(run, trees, values, sink);
+        if is_formatted(run.format, before, values) {
+            out.push(format_run(run, format_threads));
+        }
+        before = Some(values);
+        if !run.format.is_only {
+            measured(run, values, out);
+        }
+    }
+}
+
+/// Every combination is formatted, unless the first was enough.
+fn is_formatted(format: Format, before: Option<&Values>, values: &Values) -> bool {
+    let Some(before) = before else {
+        return format.formats;
+    };
+    if format.is_once {
+        return false;
+    }
+    if format.says_yes && format.restarts {
+        let of_tree = |values: &Values| -> Values {
+            values
+                .iter()
+                .filter(|(kind, _)| kind.changes_tree())
+                .cloned()
+                .collect()
+        };
+        return of_tree(before) != of_tree(values);
+    }
+    format.formats
+}
+
+fn format_run(run: &TreeRun, threads: u64) -> ListedRun {
+    let name = format!("format_for_{}", run.fields.name.text);
+    ListedRun {
+        simulated: name.clone(),
+        name,
+        kind: ListedKind::Format,
+        rate: "max".to_owned(),
+        loops: "None".to_owned(),
+        threads,
+        elapsed_s: run.format.is_limited.then_some(run.times.elapsed_s),
+        warmup_s: 0,
+        interval_s: run.times.interval_s,
+        pause_s: 0,
+    }
+}
+
+fn measured(run: &TreeRun, values: &Values, out: &mut Vec<ListedRun>) {
+    let name = &run.fields.name.text;
+    let rate = values.iter().find_map(|(kind, value)| match value {
+        LoopValue::Number(rate) if *kind == LoopKind::FileRate => Some(*rate),
+        _ => None,
+    });
+    match (&run.rate, rate) {
+        (_, Some(rate)) => out.push(listed(run, name.clone(), &rate_text(rate), values)),
+        (RateSpec::Numbers(rates), None) => {
+            let rate = rate_text(rates.first().copied().unwrap_or(0.0));
+            out.push(listed(run, name.clone(), &rate, values));
+        }
+        (RateSpec::Curve, None) => {
+            out.push(listed(run, name.clone(), "curve", values));
+            for pct in curve(&run.fields) {
+                let rate = rate_text(super::expand::simulated_point(pct));
+                out.push(listed(
+                    run,
+                    format!("{name}_({}%)", pct.trunc()),
+                    &rate,
+                    values,
+                ));
+            }
+        }
+        _ => out.push(listed(run, name.clone(), "max", values)),
+    }
+}
+
+fn listed(run: &TreeRun, name: String, rate: &str, values: &Values) -> ListedRun {
+    let loops = match loops_text(values) {
+        text if text.is_empty() => "None".to_owned(),
+        text => text,
+    };
+    let swept = values.iter().find_map(|(kind, value)| match value {
+        LoopValue::Number(threads) if *kind == LoopKind::Threads => Some(*threads as u64),
+        _ => None,
+    });
+    let times = run.times;
+    let warmup = match times.warmup_s {
+        0 => String::new(),
+        seconds => format!(" warmup={seconds}"),
+    };
+    // The original ends a word with a full stop and a number with a semicolon.
+    let end = if ["max", "curve"].contains(&rate) {
+        "."
+    } else {
+        ";"
+    };
+    ListedRun {
+        simulated: format!(
+            "{name}; elapsed={}{warmup}; fwdrate={rate}{end} For loops: {loops}",
+            times.elapsed_s
+        ),
+        name,
+        kind: ListedKind::Measure,
+        rate: rate.to_owned(),
+        loops,
+        threads: run
+            .workloads
+            .iter()
+            .map(|workload| swept.unwrap_or(workload.threads))
+            .sum(),
+        elapsed_s: Some(times.elapsed_s),
+        warmup_s: times.warmup_s,
+        interval_s: times.interval_s,
+        pause_s: times.pause_s,
+    }
 }

@@ -1,0 +1,378 @@
+//! What the original refuses about trees, their workloads and their runs.
+use super::codes;
+use super::definitions::Field;
+use super::fields::Fields;
+use super::model::{Host, LoopKind, LoopValue};
+use super::resolve::{conflict, open_mode};
+use super::sink::Sink;
+use super::trees::{Tree, TreeRun, Values};
+use super::value::{self, Unit};
+use crate::nearest::nearest;
+use plan::{Bytes, Diagnostic};
+
+const OPERATIONS: [&str; 15] = [
+    "read", "write", "mkdir", "rmdir", "create", "delete", "open", "close", "getattr", "setattr",
+    "access", "copy", "move", "put", "get",
+];
+
+/// A tree by itself.
+pub(crate) fn check_tree(fields: &Fields, sink: &mut Sink) {
+    if let Some(field) = fields.get("files") {
+        let files = field.numbers[0].value;
+        let is_meant = files % 1e6 == 777.0;
+        if files < 1.0 || (files > 1e7 && !is_meant) {
+            sink.error(
+                codes::OUT_OF_RANGE,
+                field.span,
+                "`files` is between 1 and 10 million per directory",
+                "out of range",
+                "spread more files over more directories with `depth` and `width`",
+            );
+        }
+    }
+    if let Some(field) = fields.get("sizes") {
+        check_mix(field, true, sink);
+    }
+    if let Some(field) = fields.get("totalsize")
+        && field.numbers[0].value < 0.0
+    {
+        sink.error(
+            codes::OUT_OF_RANGE,
+            field.span,
+            "`totalsize` of a file system is bytes, not a percentage",
+            "a percentage",
+            "percentages are allowed on `rd=`, as `fortotalsize`",
+        );
+    }
+    let (width, depth) = (levels(fields, "width", 1.0), levels(fields, "depth", 1.0));
+    let directories: f64 = (1..=depth as u32)
+        .map(|level| width.powi(level as i32))
+        .sum();
+    if directories >= f64::from(i32::MAX) {
+        sink.error(
+            codes::OUT_OF_RANGE,
+            fields.name.span,
+            format!("{directories:.0} directories"),
+            "too many",
+            "use a smaller `depth` or `width`",
+        );
+    }
+    if let Some(field) = fields.get("openflags") {
+        open_mode(field, sink);
+    }
+}
+
+/// Levels are bounded so that the count of directories can be computed at once.
+fn levels(fields: &Fields, name: &str, default: f64) -> f64 {
+    fields.number(name).unwrap_or(default).clamp(0.0, 1024.0)
+}
+
+/// Bytes, (bytes,percent,…), or for files (average,0).
+fn check_mix(field: &Field, allows_average: bool, sink: &mut Sink) {
+    let values: Vec<f64> = field.numbers.iter().map(|number| number.value).collect();
+    if values.len() == 1 || (allows_average && values.len() == 2 && values[1] == 0.0) {
+        return;
+    }
+    let total: f64 = values.iter().skip(1).step_by(2).sum();
+    let name = field.parameter.name();
+    if values.len() % 2 == 1 {
+        sink.error(
+            codes::VALUE_COUNT,
+            field.span,
+            format!("`{name}` is one value or (size,percent,…)"),
+            "an odd count of values",
+            "give each size its percentage",
+        );
+    } else if (total - 100.0).abs() > 0.01 && total.trunc() != 100.0 {
+        sink.error(
+            codes::SHARES,
+            field.span,
+            format!("the percentages of `{name}` add up to {total}, not 100"),
+            "percentages are the second, fourth, … value",
+            "make them add up to 100",
+        );
+    }
+}
+
+/// A workload by itself.
+pub(crate) fn check_workload(fields: &Fields, sink: &mut Sink) {
+    let name = &fields.name.text;
+    if OPERATIONS.contains(&name.as_str()) {
+        sink.error(
+            codes::RESERVED_NAME,
+            fields.name.span,
+            format!("a file system workload cannot be named `{name}`"),
+            "the name of an operation",
+            "choose another name",
+        );
+    }
+    if let Some(field) = fields.get("operation") {
+        if field.words.len() > 1 {
+            sink.error(
+                codes::VALUE_COUNT,
+                field.span,
+                "`operation` of a workload is one operation",
+                "a list",
+                "lists belong to `rd=`, as `operations`; or define two workloads",
+            );
+        }
+        check_operations(field, sink);
+    }
+    if let Some(field) = fields.get("xfersizes") {
+        check_mix(field, false, sink);
+    }
+    if let Some(field) = fields.get("openflags") {
+        open_mode(field, sink);
+    }
+    check_selection(fields, sink);
+    let operation = fields
+        .text("operation")
+        .map_or("read", |word| word.text.as_str());
+    let copies = ["copy", "move"].contains(&operation);
+    if fields.has("target") != copies {
+        let (place, message) = if copies {
+            (
+                "operation",
+                format!("`operation={operation}` without `target`"),
+            )
+        } else {
+            (
+                "target",
+                "`target` without `operation=copy` or `move`".to_owned(),
+            )
+        };
+        let help = "`target` names the file system definition that receives the files";
+        sink.error(codes::CONFLICT, fields.place(place), message, "here", help);
+    }
+}
+
+fn check_selection(fields: &Fields, sink: &mut Sink) {
+    let says = |name: &str, start: &str| {
+        fields.get(name).is_some_and(|field| {
+            field
+                .words
+                .iter()
+                .any(|word| word.text.to_ascii_lowercase().starts_with(start))
+        })
+    };
+    let is_random = says("fileio", "rand");
+    if fields.has("readpct") && !is_random {
+        let label = if fields.has("fileio") {
+            "sequential here"
+        } else {
+            "sequential by default"
+        };
+        let error = Diagnostic::error(
+            codes::CONFLICT,
+            "`rdpct` and sequential file I/O exclude each other",
+        )
+        .at(fields.place("readpct"), "mixes reads and writes")
+        .with_related(fields.place("fileio"), label)
+        .with_help("add `fileio=random`");
+        sink.push(error);
+    }
+    if says("fileio", "shared") && says("fileselect", "rand") {
+        conflict(fields, "fileio", "fileselect", sink);
+    }
+    if (says("fileio", "delete") || says("fileio", "seqdelete")) && fields.has("readpct") {
+        conflict(fields, "fileio", "readpct", sink);
+    }
+    let Some(field) = fields.get("fileselect") else {
+        return;
+    };
+    let known = [
+        "random",
+        "sequential",
+        "seqnz",
+        "once",
+        "poisson",
+        "skewed",
+        "full",
+        "empty",
+        "notfull",
+    ];
+    for word in &field.words {
+        let lower = word.text.to_ascii_lowercase();
+        let is_known = known
+            .iter()
+            .any(|known| known.starts_with(&lower) || lower == *known)
+            || lower.starts_with("midpoint=")
+            || value::number(&lower, Unit::Plain).is_some();
+        if !is_known {
+            let help = nearest(&lower, known).map_or_else(
+                || format!("known: {}", known.join(", ")),
+                |near| format!("did you mean `{near}`?"),
+            );
+            sink.error(
+                codes::UNKNOWN_WORD,
+                word.span,
+                format!("`{}` is not a value of `fileselect`", word.text),
+                "not known",
+                help,
+            );
+        }
+    }
+}
+
+fn check_operations(field: &Field, sink: &mut Sink) {
+    for word in &field.words {
+        let lower = word.text.to_ascii_lowercase();
+        if !OPERATIONS.contains(&lower.as_str()) {
+            let help = nearest(&lower, OPERATIONS).map_or_else(
+                || format!("known: {}", OPERATIONS.join(", ")),
+                |near| format!("did you mean `{near}`?"),
+            );
+            sink.error(
+                codes::UNKNOWN_WORD,
+                word.span,
+                format!("unknown operation `{}`", word.text),
+                "not known",
+                help,
+            );
+        }
+    }
+}
+
+/// A run by itself.
+pub(crate) fn check_run(fields: &Fields, sink: &mut Sink) {
+    for name in ["operations", "foroperations"] {
+        if let Some(field) = fields.get(name) {
+            check_operations(field, sink);
+        }
+    }
+    for name in ["maxdata", "maxdataread", "maxdatawritten"] {
+        if fields.number(name).is_some_and(|limit| limit < 100.0) {
+            sink.error(
+                codes::OUT_OF_RANGE,
+                fields.place(name),
+                format!("`{name}` of a file-system job is 100 bytes or more"),
+                "multiples are for storage definitions",
+                "write the amount in bytes",
+            );
+        }
+    }
+}
+
+/// A tree that several hosts use is declared shared, and then not formatted by `yes`.
+pub(crate) fn check_shared(run: &TreeRun, trees: &[Tree], hosts: &[Host], sink: &mut Sink) {
+    for (index, tree) in trees.iter().enumerate() {
+        let is_used_by = |host: &Host| {
+            run.workloads.iter().any(|workload| {
+                let list = run.trees.as_ref().unwrap_or(&workload.trees);
+                list.contains(&index)
+                    && (workload.hosts.is_empty() || workload.hosts.contains(&host.label))
+            })
+        };
+        let count = hosts.iter().filter(|host| is_used_by(host)).count();
+        if count > 1 && !tree.is_shared {
+            sink.error(
+                codes::CONFLICT,
+                tree.fields.name.span,
+                format!("{count} hosts use `{}`, which is not shared", tree.name),
+                "not shared",
+                "add `shared=yes`, or give each host its own with `host=` on `fwd=`",
+            );
+        }
+        if count > 0 && tree.is_shared && run.format.says_yes && !run.format.restarts {
+            sink.error(
+                codes::CONFLICT,
+                run.fields.place("format"),
+                format!("`format=yes` of the shared tree `{}`", tree.name),
+                "not possible for shared trees",
+                "use `format=(clean,only)` in one run and `format=(restart,only)` in the next",
+            );
+        }
+    }
+}
+
+/// The parts of a tree that are asked for are not larger than the tree.
+pub(crate) fn check_totals(run: &TreeRun, trees: &[Tree], values: &Values, sink: &mut Sink) {
+    let swept = |kind: LoopKind| {
+        values.iter().find_map(|(found, value)| match value {
+            LoopValue::Number(number) if *found == kind => Some(*number),
+            _ => None,
+        })
+    };
+    for workload in &run.workloads {
+        for index in run.trees.as_ref().unwrap_or(&workload.trees) {
+            let fields = &trees[*index].fields;
+            let total = swept(LoopKind::TotalSize).or(divided(fields, "totalsize"));
+            let Some(total) = total.filter(|total| *total >= 1.0) else {
+                continue;
+            };
+            let whole = tree_bytes(fields, &swept);
+            if total > whole * 1.01 {
+                let (asked, found) = (Bytes(total as u64), Bytes(whole as u64));
+                let place = if swept(LoopKind::TotalSize).is_some() {
+                    run.fields.place("fortotalsize")
+                } else {
+                    fields.place("totalsize")
+                };
+                sink.error(
+                    codes::OUT_OF_RANGE,
+                    place,
+                    format!(
+                        "`totalsize` of {asked} is more than the tree `{}` holds, {found}",
+                        trees[*index].name
+                    ),
+                    "larger than the tree",
+                    "use more or larger files, or a smaller `totalsize`",
+                );
+            }
+            let visited = swept(LoopKind::WorkingSet).or(divided(fields, "wss"));
+            if visited.is_some_and(|visited| visited > total) {
+                sink.error(
+                    codes::OUT_OF_RANGE,
+                    run.fields.name.span,
+                    format!(
+                        "the working set of `{}` is larger than its `totalsize`",
+                        trees[*index].name
+                    ),
+                    "in this run",
+                    "make it smaller",
+                );
+            }
+        }
+    }
+}
+
+/// A value, or (value,divisor).
+fn divided(fields: &Fields, name: &str) -> Option<f64> {
+    let numbers = &fields.get(name)?.numbers;
+    let divisor = numbers.get(1).map_or(1.0, |number| number.value);
+    Some(numbers[0].value / divisor).filter(|value| value.is_finite())
+}
+
+fn tree_bytes(fields: &Fields, swept: &dyn Fn(LoopKind) -> Option<f64>) -> f64 {
+    let value = |kind: LoopKind, name: &str, default: f64| {
+        swept(kind).or(fields.number(name)).unwrap_or(default)
+    };
+    let width = value(LoopKind::Width, "width", 1.0).clamp(0.0, 1e6);
+    let depth = value(LoopKind::Depth, "depth", 1.0).clamp(0.0, 1024.0);
+    let files = value(LoopKind::Files, "files", 10.0);
+    let holds_everywhere = fields
+        .text("distribution")
+        .is_some_and(|word| word.text.eq_ignore_ascii_case("all"));
+    let directories: f64 = if holds_everywhere {
+        (1..=depth as u32)
+            .map(|level| width.powi(level as i32))
+            .sum()
+    } else {
+        width.powi(depth as i32)
+    };
+    directories * files * swept(LoopKind::Sizes).unwrap_or_else(|| mean_size(fields))
+}
+
+fn mean_size(fields: &Fields) -> f64 {
+    let Some(field) = fields.get("sizes") else {
+        return 4096.0;
+    };
+    let values: Vec<f64> = field.numbers.iter().map(|number| number.value).collect();
+    match values.as_slice() {
+        [one] | [one, 0.0] => *one,
+        pairs => pairs
+            .chunks_exact(2)
+            .map(|pair| pair[0] * pair[1] / 100.0)
+            .sum(),
+    }
+}
