@@ -1,1 +1,10 @@
+//! Every output format as a fold over events: the HTML report, the faces of older tools, the
+//! summary for the terminal. Never sees the engine; computes nothing that the events do not hold.
 #![forbid(unsafe_code)]
+
+pub mod html;
+pub mod summary;
+pub mod vdbench;
+
+#[cfg(test)]
+mod testing;

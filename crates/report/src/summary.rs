@@ -1,0 +1,334 @@
+//! The summary of an execution: a line per run, as a table for the terminal and as CSV from the
+//! same [`Row`]s. Leads with response; knows nothing of any job language but the labels that name
+//! a run and its loop values.
+use comfy_table::{
+    CellAlignment, ColumnConstraint, ContentArrangement, LineStyle, Table, Width, presets,
+};
+use measure::{FinishReason, Interval, LatencyFigures, RunTotals, bucket_bounds};
+use plan::{Label, Nanos};
+
+/// An operation submitted later than this after its intended arrival counts as late.
+pub const LATE_NS: u64 = 1_000_000;
+
+/// Terminals of this width show the table unbroken.
+const TABLE_WIDTH: u16 = 120;
+
+/// The figures of one run over its measured intervals. Times are in nanoseconds.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Row {
+    pub run: String,
+    /// Loop values of the run, such as `threads=4`; empty without loops.
+    pub loops: String,
+    /// Arrivals per second; `None` when flat out.
+    pub asked_rate: Option<f64>,
+    /// Successful completions per second.
+    pub rate: f64,
+    pub bytes_per_second: f64,
+    /// From the intended arrival; unserved arrivals enter with their age.
+    pub response_ns: Percentiles,
+    pub service_mean_ns: f64,
+    /// Operations in flight on average, from service times.
+    pub queue_depth: f64,
+    pub slots: u32,
+    pub slots_busy: f64,
+    /// Share (0 to 1) of submissions more than [`LATE_NS`] after their arrival; `None` in a closed
+    /// loop, where nothing has an intended arrival.
+    pub late_share: Option<f64>,
+    /// Busy time of the host per operation; `None` where the host tells nothing.
+    pub host_cpu_ns: Option<f64>,
+    pub own_cpu_ns: Option<f64>,
+    pub errors: u64,
+    /// Arrivals that were due and not served at the end.
+    pub unserved: u64,
+    /// Words on what is to be known before the figures are used.
+    pub marks: Vec<String>,
+}
+
+/// Response times in nanoseconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Percentiles {
+    pub p50: u64,
+    pub p90: u64,
+    pub p99: u64,
+    pub p99_9: u64,
+    /// Exact.
+    pub max: u64,
+}
+
+impl Percentiles {
+    pub fn of(figures: &LatencyFigures) -> Self {
+        Self {
+            p50: figures.percentile_ns(50.0),
+            p90: figures.percentile_ns(90.0),
+            p99: figures.percentile_ns(99.0),
+            p99_9: figures.percentile_ns(99.9),
+            max: figures.max_ns,
+        }
+    }
+}
+
+impl Row {
+    /// `marks` are words about the run that the analysis found, such as `rate missed`; how the run
+    /// ended is added here.
+    pub fn new(totals: &RunTotals, marks: &[&str]) -> Self {
+        let started = &totals.started;
+        let loops = Label::find(&started.labels, "loops").filter(|loops| *loops != "None");
+        let ended = totals.finished.as_ref().map(|finished| &finished.reason);
+        let marks = marks.iter().copied().chain(ended.and_then(ending));
+        Self {
+            run: started.name.clone(),
+            loops: loops.unwrap_or_default().to_string(),
+            asked_rate: started.asked_rate,
+            rate: totals.rate(),
+            bytes_per_second: totals.bytes_per_second(),
+            response_ns: Percentiles::of(&totals.response(None)),
+            service_mean_ns: totals.service(None).mean_ns(),
+            queue_depth: totals.queue_depth(),
+            slots: totals.slots(),
+            slots_busy: totals.slots_busy(),
+            late_share: started.is_open_loop.then(|| late_share(&totals.lateness())),
+            host_cpu_ns: totals.host_cpu_ns_per_operation(),
+            own_cpu_ns: totals.fathom_cpu_ns_per_operation(),
+            errors: totals.errors(),
+            unserved: totals
+                .streams
+                .iter()
+                .map(|stream| stream.unserved.histogram.count())
+                .sum(),
+            marks: marks.map(String::from).collect(),
+        }
+    }
+}
+
+/// A row per run, in order; `marks` gives what the analysis found of each.
+pub fn rows<'a>(
+    totals: impl IntoIterator<Item = &'a RunTotals>,
+    marks: impl Fn(&RunTotals) -> Vec<&'static str>,
+) -> Vec<Row> {
+    totals
+        .into_iter()
+        .map(|totals| Row::new(totals, &marks(totals)))
+        .collect()
+}
+
+/// The table with units in its head; 120 columns where the names and numbers allow it.
+pub fn table(rows: &[Row]) -> String {
+    let mut table = Table::new();
+    table
+        .load_style(presets::NOTHING.header_separator(LineStyle::none().fill('-').junction('-')))
+        .set_content_arrangement(ContentArrangement::Dynamic)
+        .set_width(TABLE_WIDTH)
+        .set_header([
+            "run",
+            "asked\nI/O/s",
+            "reached\nI/O/s",
+            "MB/s\n10^6",
+            "resp.\np50 ms",
+            "\np90 ms",
+            "\np99 ms",
+            "\np99.9 ms",
+            "\nmax ms",
+            "service\nmean ms",
+            "depth",
+            "slots\nbusy/of",
+            "late\n>1ms %",
+            "CPU µs/IO\nhost/own",
+            "errors/\nunserved",
+        ]);
+    for row in rows {
+        table.add_row(cells(row));
+    }
+    for (place, column) in table.column_iter_mut().enumerate() {
+        // The style puts a blank between columns.
+        column.set_padding((0, 0));
+        if place == 0 {
+            let bounds = ColumnConstraint::Boundaries {
+                lower: Width::Fixed(14),
+                upper: Width::Fixed(30),
+            };
+            column.set_constraint(bounds);
+        } else {
+            column.set_constraint(ColumnConstraint::ContentWidth);
+            column.set_cell_alignment(CellAlignment::Right);
+        }
+    }
+    let mut text = table.trim_fmt();
+    text.push('\n');
+    text
+}
+
+/// The same as CSV, one line per run; an empty field is a value that there is not.
+pub fn csv(rows: &[Row]) -> String {
+    let mut writer = csv::Writer::from_writer(Vec::new());
+    let mut write = |record: &[String]| {
+        writer
+            .write_record(record)
+            .expect("a record of as many fields as the first, into memory");
+    };
+    write(&CSV_HEADER.map(String::from));
+    for row in rows {
+        write(&record(row));
+    }
+    let bytes = writer.into_inner().expect("memory takes every byte");
+    String::from_utf8(bytes).expect("every field is a string")
+}
+
+/// A short text on an interval, for a line of progress.
+pub fn live_line(interval: &Interval) -> String {
+    let seconds = interval.length_ns() as f64 / 1e9;
+    let per_second = |count: u64| {
+        if seconds > 0.0 {
+            count as f64 / seconds
+        } else {
+            0.0
+        }
+    };
+    let mut response = LatencyFigures::default();
+    let (mut operations, mut bytes) = (0, 0);
+    for figure in &interval.figures {
+        response.merge(&figure.response);
+        operations += figure.operations;
+        bytes += figure.bytes;
+    }
+    interval
+        .engine
+        .streams
+        .iter()
+        .for_each(|stream| response.merge(&stream.unserved));
+    format!(
+        "interval {}: {} I/O/s, {} MB/s, response p50 {} p99 {}",
+        interval.number,
+        rate_text(per_second(operations)),
+        rate_text(per_second(bytes) / 1e6),
+        Nanos(response.percentile_ns(50.0)),
+        Nanos(response.percentile_ns(99.0)),
+    )
+}
+
+const CSV_HEADER: [&str; 20] = [
+    "run",
+    "loops",
+    "asked_rate_per_s",
+    "achieved_rate_per_s",
+    "throughput_mb_per_s",
+    "response_p50_ms",
+    "response_p90_ms",
+    "response_p99_ms",
+    "response_p99.9_ms",
+    "response_max_ms",
+    "service_mean_ms",
+    "queue_depth",
+    "slots",
+    "slots_busy",
+    "late_over_1ms_pct",
+    "host_cpu_per_io_us",
+    "fathom_cpu_per_io_us",
+    "errors",
+    "unserved",
+    "marks",
+];
+
+fn record(row: &Row) -> [String; CSV_HEADER.len()] {
+    let ms = |ns: u64| format!("{:.6}", ns as f64 / 1e6);
+    let us = |ns: Option<f64>| ns.map_or(String::new(), |ns| format!("{:.3}", ns / 1e3));
+    [
+        row.run.clone(),
+        row.loops.clone(),
+        row.asked_rate
+            .map_or(String::new(), |rate| format!("{rate:.3}")),
+        format!("{:.3}", row.rate),
+        format!("{:.3}", row.bytes_per_second / 1e6),
+        ms(row.response_ns.p50),
+        ms(row.response_ns.p90),
+        ms(row.response_ns.p99),
+        ms(row.response_ns.p99_9),
+        ms(row.response_ns.max),
+        format!("{:.6}", row.service_mean_ns / 1e6),
+        format!("{:.3}", row.queue_depth),
+        row.slots.to_string(),
+        format!("{:.3}", row.slots_busy),
+        row.late_share
+            .map_or(String::new(), |share| format!("{:.4}", share * 100.0)),
+        us(row.host_cpu_ns),
+        us(row.own_cpu_ns),
+        row.errors.to_string(),
+        row.unserved.to_string(),
+        row.marks.join("; "),
+    ]
+}
+
+fn cells(row: &Row) -> Vec<String> {
+    let ms = |ns: u64| millis_text(ns as f64);
+    let us = |ns: Option<f64>| ns.map_or("-".to_string(), |ns| digits(ns / 1e3, 2));
+    let mut name = row.run.clone();
+    if !row.loops.is_empty() {
+        name.push_str(&format!("\n {}", row.loops));
+    }
+    for mark in &row.marks {
+        name.push_str(&format!("\n! {mark}"));
+    }
+    vec![
+        name,
+        row.asked_rate.map_or("max".to_string(), rate_text),
+        rate_text(row.rate),
+        rate_text(row.bytes_per_second / 1e6),
+        ms(row.response_ns.p50),
+        ms(row.response_ns.p90),
+        ms(row.response_ns.p99),
+        ms(row.response_ns.p99_9),
+        ms(row.response_ns.max),
+        millis_text(row.service_mean_ns),
+        format!("{:.1}", row.queue_depth),
+        format!("{:.1}/{}", row.slots_busy, row.slots),
+        row.late_share
+            .map_or("-".to_string(), |share| format!("{:.2}", share * 100.0)),
+        format!("{}/{}", us(row.host_cpu_ns), us(row.own_cpu_ns)),
+        format!("{}/{}", row.errors, row.unserved),
+    ]
+}
+
+/// What of the end of a run has to be known.
+fn ending(reason: &FinishReason) -> Option<&'static str> {
+    match reason {
+        FinishReason::Complete | FinishReason::ReachedTotal | FinishReason::SearchEnded { .. } => {
+            None
+        }
+        FinishReason::TooManyErrors => Some("too many errors"),
+        FinishReason::StoppedByUser => Some("stopped by the user"),
+        FinishReason::Failed { .. } => Some("failed"),
+    }
+}
+
+fn late_share(lateness: &LatencyFigures) -> f64 {
+    let late = |bucket: &&measure::Bucket| bucket_bounds(bucket.index as usize).0 >= LATE_NS;
+    let buckets = lateness.histogram.buckets().iter();
+    let count: u64 = buckets.filter(late).map(|bucket| bucket.count).sum();
+    count as f64 / lateness.histogram.count().max(1) as f64
+}
+
+/// Whole numbers from 1000 on, one decimal below.
+fn rate_text(rate: f64) -> String {
+    if rate >= 1000.0 {
+        format!("{rate:.0}")
+    } else {
+        format!("{rate:.1}")
+    }
+}
+
+fn millis_text(ns: f64) -> String {
+    digits(ns / 1e6, 3)
+}
+
+/// So many decimals below 10, one fewer for each further digit.
+fn digits(value: f64, decimals: usize) -> String {
+    let fewer = match value {
+        value if value < 10.0 => 0,
+        value if value < 100.0 => 1,
+        value if value < 1000.0 => 2,
+        _ => 3,
+    };
+    format!("{value:.*}", decimals.saturating_sub(fewer))
+}
+
+#[cfg(test)]
+mod tests;

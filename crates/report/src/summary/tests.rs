@@ -1,0 +1,177 @@
+use super::*;
+use crate::testing::{IntervalShape, RunShape, Scenario, StreamShape, Work};
+use measure::{Event, RunFold};
+use plan::Operation;
+use std::fs;
+
+#[test]
+fn table_and_csv_of_the_same_rows() {
+    let totals = totals();
+    let marks = |run: &RunTotals| {
+        if run.started.asked_rate.is_some() {
+            vec!["rate missed"]
+        } else {
+            vec![]
+        }
+    };
+    let rows = rows(&totals, marks);
+    let (table, csv) = (table(&rows), csv(&rows));
+    assert!(
+        table.lines().all(|line| line.chars().count() <= 120),
+        "{table}"
+    );
+    golden("table.txt", &table);
+    golden("table.csv", &csv);
+    let mut reader = csv::Reader::from_reader(csv.as_bytes());
+    let fields: Vec<usize> = reader
+        .records()
+        .map(|record| record.unwrap().len())
+        .collect();
+    assert_eq!(fields, [CSV_HEADER.len(); 2]);
+}
+
+#[test]
+fn rows_say_what_the_totals_say() {
+    let totals = totals();
+    let row = Row::new(&totals[0], &["rate missed"]);
+    assert_eq!(
+        (row.run.as_str(), row.loops.as_str()),
+        ("rate", "threads=4")
+    );
+    assert_eq!(row.rate, 1001.0);
+    assert_eq!(row.late_share, Some(0.25));
+    assert_eq!(row.unserved, 2);
+    // 2 002 completions and 2 unserved: ranks 1 984 and 2 002 are slow ones, only 2 003 waits.
+    let slow = |ns: u64| ns.abs_diff(3_000_000) <= 3_000_000 / 200;
+    assert!(slow(row.response_ns.p99) && slow(row.response_ns.p99_9));
+    assert_eq!(row.response_ns.max, 900_000_000);
+    assert!(row.response_ns.p50.abs_diff(1_200_000) <= 1_200_000 / 200);
+    assert!(
+        (row.service_mean_ns - 220_000.0).abs() < 25_000.0,
+        "{}",
+        row.service_mean_ns
+    );
+    assert_eq!(row.marks, ["rate missed"]);
+    let closed = Row::new(&totals[1], &[]);
+    assert_eq!(
+        (closed.late_share, closed.asked_rate, closed.host_cpu_ns),
+        (None, None, None)
+    );
+    assert_eq!(closed.loops, "");
+}
+
+#[test]
+fn the_end_of_a_run_is_a_mark() {
+    let mut totals = totals().remove(0);
+    totals.finished.as_mut().unwrap().reason = FinishReason::StoppedByUser;
+    assert_eq!(Row::new(&totals, &[]).marks, ["stopped by the user"]);
+}
+
+#[test]
+fn the_live_line_is_short() {
+    let events = scenario().events();
+    let intervals: Vec<&Interval> = events
+        .iter()
+        .filter_map(|event| match event {
+            Event::Interval(interval) => Some(interval),
+            _ => None,
+        })
+        .collect();
+    let line = live_line(intervals[0]);
+    assert_eq!(
+        line,
+        "interval 1: 1001 I/O/s, 4.1 MB/s, response p50 1.20 ms p99 1.20 ms"
+    );
+    let empty = Interval {
+        figures: Vec::new(),
+        ..intervals[0].clone()
+    };
+    assert_eq!(
+        live_line(&empty),
+        "interval 1: 0.0 I/O/s, 0.0 MB/s, response p50 0 ns p99 0 ns"
+    );
+}
+
+#[test]
+fn long_names_wrap_and_numbers_never_do() {
+    let mut row = Row::new(&totals()[0], &[]);
+    row.run = "a_run_with_a_name_that_is_much_longer_than_any_column".into();
+    row.rate = 1_234_567.0;
+    let table = table(&[row]);
+    assert!(
+        table.lines().any(|line| line.contains(" 1234567 ")),
+        "{table}"
+    );
+}
+
+fn totals() -> Vec<RunTotals> {
+    let mut fold = RunFold::default();
+    scenario()
+        .events()
+        .iter()
+        .filter_map(|event| fold.fold(event))
+        .collect()
+}
+
+fn scenario() -> Scenario {
+    let stream = StreamShape {
+        workload: "wd1".into(),
+        target: 0,
+        share_pct: 100.0,
+    };
+    let work = |service: &[(u64, u64)], wait_ns| Work {
+        stream: 0,
+        operation: Operation::Read,
+        service: service.to_vec(),
+        wait_ns,
+    };
+    let second = IntervalShape {
+        work: vec![work(&[(200_000, 991), (2_000_000, 10)], 1_000_000)],
+        transfer_bytes: 4096,
+        cpu: Some((10.0, 15.0)),
+        unserved_ns: Vec::new(),
+        lateness_ns: vec![20_000, 30_000, 40_000, 1_100_000],
+    };
+    let last = IntervalShape {
+        unserved_ns: vec![700_000_000, 900_000_000],
+        ..second.clone()
+    };
+    let rate = RunShape {
+        name: "rate".into(),
+        labels: vec![("loops".into(), "threads=4".into())],
+        asked_rate: Some(2000.0),
+        streams: vec![stream.clone()],
+        slots: 4,
+        intervals: vec![second, last],
+        ..RunShape::default()
+    };
+    let flat_out = IntervalShape {
+        work: vec![work(&[(90_000, 43_000)], 0)],
+        transfer_bytes: 4096,
+        ..IntervalShape::default()
+    };
+    let max = RunShape {
+        name: "max".into(),
+        labels: vec![("loops".into(), "None".into())],
+        streams: vec![stream],
+        slots: 4,
+        intervals: vec![flat_out],
+        ..RunShape::default()
+    };
+    Scenario {
+        targets: vec![("sd1".into(), "/dev/sdx".into(), 1 << 30)],
+        runs: vec![rate, max],
+        ..Scenario::default()
+    }
+}
+
+fn golden(file: &str, text: &str) {
+    let dir = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/golden/summary/");
+    let path = std::path::Path::new(dir).join(file);
+    if std::env::var_os("UPDATE").is_some() {
+        fs::create_dir_all(dir).unwrap();
+        fs::write(path, text).unwrap();
+        return;
+    }
+    assert_eq!(text, fs::read_to_string(path).unwrap(), "{file}");
+}

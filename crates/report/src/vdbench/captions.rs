@@ -1,0 +1,204 @@
+//! What runs and workloads an execution will have, read from its stored plan: the pages open with
+//! links to runs that are still to come.
+use plan::{BoundPlan, Label, Plan, RunId, RunKind};
+use std::collections::HashMap;
+
+/// The caption of a run in links and titles.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct RunCaption {
+    pub name: String,
+    /// What follows `For loops:`.
+    pub loops: String,
+}
+
+/// All that is known beforehand.
+#[derive(Debug, Default)]
+pub struct Captions {
+    runs: Vec<RunCaption>,
+    /// Waited after a run, in seconds; by place in the execution.
+    pauses_s: Vec<f64>,
+    workloads: Vec<String>,
+    values: Vec<String>,
+    anchors_given: HashMap<RunCaption, u32>,
+}
+
+impl RunCaption {
+    /// Of a run with this name and these labels.
+    pub fn of(name: &str, labels: &[Label]) -> Self {
+        Self {
+            name: name.to_string(),
+            loops: Label::find(labels, "loops").unwrap_or("None").to_string(),
+        }
+    }
+}
+
+impl Captions {
+    /// `None` when the text is no plan of this version.
+    pub fn of(plan_json: &str) -> Option<Self> {
+        if let Ok(bound) = serde_json::from_str::<BoundPlan>(plan_json) {
+            return Some(Self::of_runs(&bound.plan, &bound.runs));
+        }
+        let plan: Plan = serde_json::from_str(plan_json).ok()?;
+        // Which preparations will be needed is only known after binding.
+        let measures = |id: &RunId| plan.spec(*id).kind == RunKind::Measure;
+        let runs: Vec<RunId> = plan.run_ids().filter(measures).collect();
+        Some(Self {
+            // Without the preparations, places in the list are not those of the execution.
+            pauses_s: Vec::new(),
+            ..Self::of_runs(&plan, &runs)
+        })
+    }
+
+    /// In the order of first use.
+    pub fn workloads(&self) -> &[String] {
+        &self.workloads
+    }
+
+    /// Each value of the plan in the words of its file.
+    pub fn values(&self) -> &[String] {
+        &self.values
+    }
+
+    /// The pause between run `place` and a next one, in seconds.
+    pub fn pause_after_s(&self, place: u32) -> Option<f64> {
+        let place = place as usize;
+        let pause_s = *self.pauses_s.get(place)?;
+        (pause_s > 0.0 && place + 1 < self.pauses_s.len()).then_some(pause_s)
+    }
+
+    /// An empty line and a link per run. Where only the last loop value differs from the run
+    /// before, what is the same is left blank.
+    pub fn links(&self) -> Vec<String> {
+        let mut lines = vec![String::new()];
+        let mut given = HashMap::new();
+        let mut previous: Option<(String, String)> = None;
+        for run in &self.runs {
+            let (prefix, last) = split(run);
+            let is_same = previous
+                .as_ref()
+                .is_some_and(|(before, _)| *before == prefix);
+            let href = anchor(run, count(&mut given, run));
+            let heading = if lines.len() == 1 {
+                "Link to Run Definitions:"
+            } else {
+                ""
+            };
+            lines.push(if is_same && !prefix.is_empty() {
+                format!(
+                    "{heading:<33}{:width$}<A HREF=\"#{href}\">{last}</A>",
+                    "",
+                    width = prefix.len()
+                )
+            } else {
+                format!("{heading:<33}<A HREF=\"#{href}\">{prefix}{last}</A>")
+            });
+            previous = Some((prefix, last));
+        }
+        lines.push(String::new());
+        lines
+    }
+
+    /// The anchor of the next run with this caption.
+    pub fn next_anchor(&mut self, run: &RunCaption) -> String {
+        anchor(run, count(&mut self.anchors_given, run))
+    }
+
+    fn of_runs(plan: &Plan, runs: &[RunId]) -> Self {
+        let value =
+            |value: &plan::PlanValue| format!("{}: {}={}", value.subject, value.name, value.value);
+        let mut captions = Self {
+            values: plan.values.iter().map(value).collect(),
+            ..Self::default()
+        };
+        let mut is_seen = vec![false; plan.templates.len()];
+        for id in runs {
+            let spec = plan.spec(*id);
+            captions.runs.push(RunCaption::of(&spec.name, &spec.labels));
+            captions
+                .pauses_s
+                .push(spec.timing.pause_after.as_secs_f64());
+            if std::mem::replace(&mut is_seen[spec.template.index()], true) {
+                continue;
+            }
+            for stream in &plan.templates[spec.template.index()].streams {
+                let name = workload(&stream.name, &stream.labels);
+                if !captions.workloads.iter().any(|known| known == name) {
+                    captions.workloads.push(name.to_string());
+                }
+            }
+        }
+        captions
+    }
+}
+
+/// The workload that a stream belongs to in reports.
+pub fn workload<'a>(stream: &'a str, labels: &'a [Label]) -> &'a str {
+    Label::find(labels, "wd").unwrap_or(stream)
+}
+
+/// The part that may be left blank, and the rest; the first is empty for a run without loops.
+fn split(run: &RunCaption) -> (String, String) {
+    let text = format!("{} For loops: {}", run.name, run.loops);
+    if run.loops == "None" {
+        return (String::new(), text);
+    }
+    let last = run.loops.rsplit(' ').next().unwrap_or_default().to_string();
+    (text[..text.len() - last.len()].to_string(), last)
+}
+
+fn count(given: &mut HashMap<RunCaption, u32>, run: &RunCaption) -> u32 {
+    let count = given.entry(run.clone()).or_default();
+    *count += 1;
+    *count
+}
+
+/// FNV-1a, cut to 31 bits: the same run has the same anchor in every execution.
+fn anchor(run: &RunCaption, occurrence: u32) -> String {
+    let text = format!("{}\n{}\n{occurrence}", run.name, run.loops);
+    let step = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3);
+    let hash = text.bytes().fold(0xcbf2_9ce4_8422_2325, step);
+    format!("_{}", hash >> 33)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn equal_fields_are_left_blank() {
+        let run = |name: &str, loops: &str| RunCaption {
+            name: name.into(),
+            loops: loops.into(),
+        };
+        let captions = Captions {
+            runs: vec![
+                run("mix", "None"),
+                run("loops", "threads=1 iorate=500"),
+                run("loops", "threads=1 iorate=1000"),
+                run("loops", "threads=4 iorate=500"),
+                run("mix", "None"),
+            ],
+            ..Captions::default()
+        };
+        let lines = captions.links();
+        let shown: Vec<String> = lines
+            .iter()
+            .map(|line| {
+                let (before, after) = line.split_once("<A HREF").unwrap_or((line, ">"));
+                let text = after.split_once('>').unwrap().1.trim_end_matches("</A>");
+                format!("{}|{text}", before.len())
+            })
+            .collect();
+        let expected = [
+            "0|",
+            "33|mix For loops: None",
+            "33|loops For loops: threads=1 iorate=500",
+            "60|iorate=1000",
+            "33|loops For loops: threads=4 iorate=500",
+            "33|mix For loops: None",
+            "0|",
+        ];
+        assert_eq!(shown, expected);
+        assert_ne!(lines[1], lines[5], "two runs of one name have two anchors");
+    }
+}

@@ -1,0 +1,162 @@
+//! `flatfile.html`: one line per interval and per average, in columns split by blanks
+//! (reference 10.6).
+use super::columns::Megabyte;
+use super::tally::{CpuShares, Values};
+use measure::RunStarted;
+use plan::Label;
+
+/// What stands for a value that is not there, or that differs between workloads.
+const MISSING: &str = "n/a";
+
+/// What the original prints as requested rate of a run without one, and of a curve's first run.
+const MAX_RATE: f64 = 9_999_988.0;
+const CURVE_RATE: f64 = 9_999_977.0;
+
+const COLUMNS: [(&str, &str); 28] = [
+    ("Run", "the run, by its rd= name"),
+    ("Interval", "number of the interval, or avg_first-last"),
+    ("reqrate", "rate asked for, I/Os per second"),
+    ("rate", "rate reached, I/Os per second"),
+    ("MB/sec", "megabytes per second, as in the reports"),
+    ("bytes/io", "mean size of a transfer"),
+    ("read%", "share of reads"),
+    ("resp", "mean time of an I/O in ms"),
+    ("read_resp", "mean time of a read in ms"),
+    ("write_resp", "mean time of a write in ms"),
+    ("resp_max", "longest time in ms"),
+    ("resp_std", "standard deviation in ms"),
+    ("xfersize", "transfer size asked for"),
+    ("threads", "threads asked for"),
+    ("rdpct", "share of reads asked for"),
+    ("rhpct", "share of read hits asked for"),
+    ("whpct", "share of write hits asked for"),
+    ("seekpct", "share of seeks asked for"),
+    ("lunsize", "size of all devices of the run in GB of 1024**3"),
+    ("version", "not used"),
+    ("compratio", "compression ratio asked for"),
+    ("dedupratio", "deduplication ratio asked for"),
+    ("queue_depth", "mean number of I/Os in flight"),
+    ("cpu_used", "processor share, user and system"),
+    ("cpu_user", "processor share, user"),
+    ("cpu_kernel", "processor share, system"),
+    ("cpu_wait", "processor share, idle with I/O outstanding"),
+    ("cpu_idle", "processor share, idle"),
+];
+
+/// Columns that stay the same during a run.
+#[derive(Debug, Default)]
+pub struct RunColumns {
+    run: String,
+    asked: String,
+    xfersize: String,
+    threads: String,
+    /// rdpct to seekpct.
+    shares: [String; 4],
+    lunsize: String,
+    ratios: [String; 2],
+}
+
+/// Comment lines and the line of column names.
+pub fn header() -> Vec<String> {
+    let mut lines: Vec<String> = [
+        "*",
+        "* This file holds what the reports hold as columns, for spreadsheets and scripts. ",
+        "* The first line that is no comment names the columns, a word for each. ",
+        "* Every following line has a word for each of them, for an interval or for the averages of a run. ",
+        "* Read it by splitting at blanks, since a long name widens its line; ",
+        "* a column whose value is not known, or not the same in all workloads ",
+        "* of a run, holds 'n/a'. ",
+        "* Rates and shares are over the nominal length of an interval. ",
+        "*",
+    ]
+    .map(String::from)
+    .into();
+    lines.extend(COLUMNS.map(|(name, meaning)| format!("* {name:<16}: {meaning}")));
+    lines.push(format!("* {:<16}: no value, or several", "'n/a'"));
+    lines.push("* ".to_string());
+    let names: String = COLUMNS.map(|(name, _)| format!("{name:>10} ")).concat();
+    lines.push(format!("{:>12} {:>23} {names}", "tod", "timestamp"));
+    lines
+}
+
+impl RunColumns {
+    /// `run` and `rate` as printed; `target_bytes` is the size of all devices of the run.
+    pub fn new(run: &str, rate: &str, started: &RunStarted, target_bytes: u64) -> Self {
+        let label = |key| Label::find(&started.labels, key).unwrap_or(MISSING);
+        let asked = match (
+            Label::find(&started.labels, "flat.reqrate"),
+            started.asked_rate,
+        ) {
+            (Some(label), _) => label.to_string(),
+            (None, Some(asked)) => fixed(asked),
+            (None, None) if rate.ends_with("curve") => fixed(CURVE_RATE),
+            (None, None) => fixed(MAX_RATE),
+        };
+        Self {
+            run: run.to_string(),
+            asked,
+            xfersize: label("flat.xfersize").to_string(),
+            threads: label("flat.threads").to_string(),
+            shares: ["flat.rdpct", "flat.rhpct", "flat.whpct", "flat.seekpct"]
+                .map(|key| decimal(label(key))),
+            lunsize: fixed(target_bytes as f64 / (1_u64 << 30) as f64),
+            ratios: ["flat.compratio", "flat.dedupratio"].map(|key| decimal(label(key))),
+        }
+    }
+
+    /// A line; `time` and `stamp` are its first two columns.
+    pub fn line(
+        &self,
+        [time, stamp]: [&str; 2],
+        interval: &str,
+        values: &Values,
+        cpu: Option<CpuShares>,
+        megabyte: Megabyte,
+    ) -> String {
+        let share =
+            |of: fn(&CpuShares) -> f64| cpu.as_ref().map_or(MISSING.into(), |cpu| fixed(of(cpu)));
+        let [rdpct, rhpct, whpct, seekpct] = self.shares.clone();
+        let [compratio, dedupratio] = self.ratios.clone();
+        let cells: [String; COLUMNS.len()] = [
+            self.run.clone(),
+            interval.to_string(),
+            self.asked.clone(),
+            fixed(values.rate),
+            fixed(values.bytes_per_second / megabyte.bytes()),
+            values.bytes_per_io.to_string(),
+            fixed(values.read_pct),
+            fixed(values.resp_ms),
+            fixed(values.read_resp_ms),
+            fixed(values.write_resp_ms),
+            fixed(values.resp_max_ms),
+            fixed(values.resp_stddev_ms),
+            self.xfersize.clone(),
+            self.threads.clone(),
+            rdpct,
+            rhpct,
+            whpct,
+            seekpct,
+            self.lunsize.clone(),
+            MISSING.to_string(),
+            compratio,
+            dedupratio,
+            fixed(values.queue_depth),
+            share(CpuShares::used),
+            share(|cpu| cpu.user),
+            share(|cpu| cpu.system),
+            share(|cpu| cpu.wait),
+            share(|cpu| cpu.idle),
+        ];
+        let cells: String = cells.map(|cell| format!("{cell:>10} ")).concat();
+        format!("{time:>12} {stamp:>23} {cells}")
+    }
+}
+
+fn fixed(value: f64) -> String {
+    format!("{value:.4}")
+}
+
+/// A number with four decimals; anything else as it is.
+fn decimal(label: &str) -> String {
+    label.parse().map_or(label.to_string(), fixed)
+}

@@ -1,0 +1,316 @@
+//! The face of Vdbench: its output folder and its console, in the layout of release 5.04.06, as a
+//! fold over events. Nothing but the current run is kept. Where it differs from the original, and
+//! why, is listed in `docs/differences.md`.
+//!
+//! Reads the labels that the language leaves on runs (`loops`, `rate`, `elapsed`, `flat.…`) and on
+//! streams (`wd`). Knows nothing of the engine. Read [`Face`] first, then `run`.
+mod buckets;
+mod captions;
+mod clock;
+mod columns;
+mod flatfile;
+mod messages;
+mod opening;
+mod pages;
+mod run;
+mod skew;
+mod tally;
+
+pub use columns::Megabyte;
+
+use captions::{Captions, RunCaption};
+use clock::Zone;
+use measure::{
+    Event, ExecutionFinished, ExecutionTarget, FinishReason, IoFailure, Remark, RunFinished,
+    RunStarted,
+};
+use pages::{PageId, Pages};
+use plan::{Severity, TargetId};
+use run::Run;
+use std::io;
+use std::path::Path;
+
+/// Which latency the `resp` columns show.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum RespColumns {
+    /// As the original: around the system call. Comparable with history.
+    #[default]
+    Service,
+    /// From the intended arrival; arrivals that were never served enter with their age.
+    Arrival,
+}
+
+/// What the user may choose.
+#[derive(Clone, Debug)]
+pub struct FaceOptions {
+    pub megabyte: Megabyte,
+    pub columns: RespColumns,
+    /// The name of this host in titles, links and file names.
+    pub host: String,
+}
+
+/// Writes the folder, and hands out the lines for the console.
+#[derive(Debug)]
+pub struct Face {
+    pages: Pages,
+    options: FaceOptions,
+    console: Vec<String>,
+    execution: Option<Execution>,
+}
+
+/// What stays the same during an execution, and the counts over its runs.
+#[derive(Debug)]
+struct Execution {
+    zone: Zone,
+    captions: Captions,
+    /// By [`TargetId`].
+    targets: Vec<ExecutionTarget>,
+    workloads: Vec<String>,
+    folder: Folder,
+    run: Option<Run>,
+    runs_started: u32,
+    has_skew_note: bool,
+    errors: u64,
+}
+
+/// The pages of an execution.
+#[derive(Debug)]
+struct Folder {
+    summary: PageId,
+    totals: PageId,
+    log: PageId,
+    status: PageId,
+    errors: PageId,
+    flat: PageId,
+    histogram: PageId,
+    skew: PageId,
+    host: PageId,
+    slave: PageId,
+    slave_console: PageId,
+    /// Report and histogram of each device and workload, in their order.
+    devices: Vec<[PageId; 2]>,
+    workloads: Vec<[PageId; 2]>,
+}
+
+impl Default for FaceOptions {
+    fn default() -> Self {
+        Self {
+            megabyte: Megabyte::default(),
+            columns: RespColumns::default(),
+            host: "localhost".to_string(),
+        }
+    }
+}
+
+impl FaceOptions {
+    fn slave(&self) -> String {
+        format!("{}-0", self.host)
+    }
+}
+
+impl Face {
+    /// Makes the folder if it is missing and removes the reports of an earlier execution from it;
+    /// any other file stays. Nothing is written before the first event.
+    ///
+    /// # Errors
+    /// Those of the file system.
+    pub fn create(dir: &Path, options: FaceOptions) -> io::Result<Self> {
+        Ok(Self {
+            pages: Pages::create(dir)?,
+            options,
+            console: Vec::new(),
+            execution: None,
+        })
+    }
+
+    /// Absolute.
+    pub fn dir(&self) -> &Path {
+        self.pages.dir()
+    }
+
+    /// Writes what follows from an event, and returns the lines that belong on the console.
+    ///
+    /// # Errors
+    /// Those of the file system (what was pending stays pending), and
+    /// [`io::ErrorKind::InvalidData`] for events out of order.
+    pub fn on_event(&mut self, event: &Event) -> io::Result<Vec<String>> {
+        match event {
+            Event::ExecutionStarted(started) => self.execution = Some(self.open(started)?),
+            Event::RunStarted(started) => self.with(|face, it| face.start_run(it, started))?,
+            Event::Interval(interval) => self.with(|face, it| face.add_interval(it, interval))?,
+            Event::RunFinished(finished) => self.with(|face, it| face.finish_run(it, finished))?,
+            Event::IoFailure(failure) => self.with(|face, it| face.add_failure(it, failure))?,
+            Event::Remark(remark) => self.with(|face, it| face.add_remark(it, remark))?,
+            Event::ExecutionFinished(finished) => self.with(|face, it| face.end(it, finished))?,
+        }
+        self.pages.flush()?;
+        Ok(std::mem::take(&mut self.console))
+    }
+
+    /// Writes what an earlier error left pending.
+    ///
+    /// # Errors
+    /// Those of the file system.
+    pub fn finish(mut self) -> io::Result<()> {
+        self.pages.flush()
+    }
+
+    /// Lends out the execution, so that pages and execution can both change.
+    fn with(&mut self, act: impl FnOnce(&mut Self, &mut Execution)) -> io::Result<()> {
+        let Some(mut execution) = self.execution.take() else {
+            let message = "an event came before the beginning of the execution";
+            return Err(io::Error::new(io::ErrorKind::InvalidData, message));
+        };
+        act(self, &mut execution);
+        self.execution = Some(execution);
+        Ok(())
+    }
+
+    fn start_run(&mut self, it: &mut Execution, started: &RunStarted) {
+        let caption = RunCaption::of(&started.name, &started.labels);
+        let run = Run::new(started, caption, &it.targets, &it.workloads);
+        let line = format!("{} {}", it.zone.time(started.unix_ns), run.start_line());
+        let anchor = it.captions.next_anchor(run.caption());
+        let title = messages::anchored(&anchor, &line);
+        self.console.push(line.clone());
+        self.pages.line(it.folder.log, &line);
+        for page in it.folder.with_titles() {
+            self.pages.lines(page, &title);
+        }
+        // Headers in the totals come every 15 runs.
+        if it.runs_started.is_multiple_of(15) {
+            let header = columns::header(&it.zone.date(started.unix_ns), self.options.megabyte);
+            self.pages.lines(it.folder.totals, &header);
+        }
+        self.status(it, started.unix_ns, "Starting", Some(&run));
+        it.runs_started += 1;
+        it.run = Some(run);
+    }
+
+    fn finish_run(&mut self, it: &mut Execution, finished: &RunFinished) {
+        let Some(run) = it.run.take() else { return };
+        let at = finished.unix_ns;
+        self.write_averages(it, &run, finished);
+        for lines in [
+            run.late_line(self.options.columns).into_iter().collect(),
+            run.cpu_warning(&self.options.host),
+            self.write_skew(it, &run, at),
+            messages::outstanding(&finished.outstanding, |left| it.device(left.target)),
+        ] {
+            self.say(it, at, &lines);
+        }
+        let left = messages::outstanding(&finished.outstanding, |left| it.device(left.target));
+        self.stamped(it.folder.errors, &it.zone, at, &left);
+        self.write_histograms(it, &run);
+        it.errors += run.errors();
+        if run.errors() > 0 {
+            self.say(it, at, &messages::error_count(run.errors()));
+        }
+        self.status(it, at, "Workload done", Some(&run));
+        self.status(it, at, "Slaves done", Some(&run));
+        let pause_s = it.captions.pause_after_s(run.place());
+        if let (Some(pause_s), FinishReason::Complete | FinishReason::ReachedTotal) =
+            (pause_s, &finished.reason)
+        {
+            let line = format!("Waiting {pause_s} seconds; requested by 'pause' parameter");
+            self.tell(it, at, &[line]);
+        }
+    }
+
+    fn add_failure(&mut self, it: &mut Execution, failure: &IoFailure) {
+        if let Some(run) = &mut it.run {
+            run.add_failure();
+        }
+        let path = it.device(failure.target);
+        let time = it.zone.time(failure.unix_ns);
+        let slave = self.options.slave();
+        let line = format!("{slave}: {time} {}", messages::failure(failure, &path));
+        self.tell(it, failure.unix_ns, std::slice::from_ref(&line));
+        self.stamped(it.folder.errors, &it.zone, failure.unix_ns, &[line]);
+    }
+
+    fn add_remark(&mut self, it: &mut Execution, remark: &Remark) {
+        let lines: Vec<String> = remark.message.lines().map(String::from).collect();
+        match remark.severity {
+            Severity::Note => self.stamped(it.folder.log, &it.zone, remark.unix_ns, &lines),
+            Severity::Warning | Severity::Error => self.tell(it, remark.unix_ns, &lines),
+        }
+    }
+
+    fn end(&mut self, it: &mut Execution, finished: &ExecutionFinished) {
+        let at = finished.unix_ns;
+        let dir = self.pages.dir().display().to_string();
+        let ending = messages::ending(&finished.reason, it.errors, &dir);
+        self.tell(it, at, &ending.console);
+        self.console.push(String::new());
+        self.pages.line(it.folder.log, "");
+        self.stamped(it.folder.summary, &it.zone, at, &ending.summary);
+        if ending.is_by_user {
+            self.status(it, at, "Ctrl-C found", None);
+        }
+        self.status(it, at, "Shutting down slaves", None);
+        self.status(it, at, "Vdbench complete", None);
+    }
+
+    /// Console and log.
+    fn tell(&mut self, it: &Execution, at: u64, lines: &[String]) {
+        let time = it.zone.time(at);
+        self.console
+            .extend(lines.iter().map(|line| format!("{time} {line}")));
+        self.stamped(it.folder.log, &it.zone, at, lines);
+    }
+
+    /// Console, log and summary.
+    fn say(&mut self, it: &Execution, at: u64, lines: &[String]) {
+        self.tell(it, at, lines);
+        self.stamped(it.folder.summary, &it.zone, at, lines);
+    }
+
+    fn stamped(&mut self, page: PageId, zone: &Zone, at: u64, lines: &[String]) {
+        let time = zone.time(at);
+        for line in lines {
+            self.pages.line(page, &format!("{time} {line}"));
+        }
+    }
+
+    fn status(&mut self, it: &Execution, at: u64, state: &str, run: Option<&Run>) {
+        let stamp = it.zone.stamp(at);
+        let of_run = run.map_or(String::new(), |run| {
+            let RunCaption { name, loops } = run.caption();
+            format!("\trd={name}\tFor loops: {loops}")
+        });
+        self.pages
+            .line(it.folder.status, &format!("{stamp} \t{state}{of_run}"));
+    }
+}
+
+impl Execution {
+    /// The path of a target.
+    fn device(&self, target: TargetId) -> String {
+        let found = self.targets.get(target.index());
+        found.map_or(format!("target {}", target.0), |target| target.path.clone())
+    }
+}
+
+impl Folder {
+    /// Pages with a title per run.
+    fn with_titles(&self) -> Vec<PageId> {
+        let mut pages = vec![
+            self.summary,
+            self.totals,
+            self.log,
+            self.histogram,
+            self.skew,
+            self.host,
+            self.slave,
+            self.slave_console,
+        ];
+        pages.extend(self.devices.iter().chain(&self.workloads).flatten());
+        pages
+    }
+}
+
+#[cfg(test)]
+mod masks;
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,186 @@
+//! The files of an output folder: opened once, written in whole events, never held open, so that
+//! a thousand devices need no thousand descriptors. Knows nothing of what is in them.
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Read, Write};
+use std::path::{Path, PathBuf};
+
+/// What every report of the old layout begins with, ours and the original's.
+const MARK: &str = "<title>Vdbench ";
+
+/// A file of the folder.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PageId(usize);
+
+/// The folder and what is still to be written into it.
+#[derive(Debug)]
+pub struct Pages {
+    dir: PathBuf,
+    is_new: bool,
+    pages: Vec<Page>,
+}
+
+#[derive(Debug)]
+struct Page {
+    path: PathBuf,
+    pending: String,
+}
+
+impl Pages {
+    /// Makes the last level of `dir` if it is missing; removes reports of an earlier execution
+    /// there, as the original does, and leaves every other file alone.
+    pub fn create(dir: &Path) -> io::Result<Self> {
+        let dir = std::path::absolute(dir)?;
+        let is_new = !dir.exists();
+        if is_new {
+            fs::create_dir(&dir).map_err(|error| at(&dir, &error))?;
+        }
+        remove_old_reports(&dir)?;
+        Ok(Self {
+            dir,
+            is_new,
+            pages: Vec::new(),
+        })
+    }
+
+    /// Absolute.
+    pub fn dir(&self) -> &Path {
+        &self.dir
+    }
+
+    /// Whether the folder was made by [`Pages::create`].
+    pub fn is_new(&self) -> bool {
+        self.is_new
+    }
+
+    /// Creates a file with its title line. Letters that a file name cannot have become `_`.
+    ///
+    /// # Errors
+    /// The file system's, and [`io::ErrorKind::AlreadyExists`] for a file that is no report.
+    pub fn open(&mut self, file: &str) -> io::Result<PageId> {
+        let file = file.replace(['/', '\0'], "_");
+        let path = self.dir.join(&file);
+        match OpenOptions::new().write(true).create_new(true).open(&path) {
+            Ok(_) => {}
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => refuse_content(&path)?,
+            Err(error) => return Err(at(&path, &error)),
+        }
+        let folder = self.dir.file_name().unwrap_or_default().to_string_lossy();
+        let pending = format!("{MARK}{folder}/{file}</title><pre>\n");
+        self.pages.push(Page { path, pending });
+        Ok(PageId(self.pages.len() - 1))
+    }
+
+    pub fn line(&mut self, page: PageId, line: &str) {
+        let pending = &mut self.pages[page.0].pending;
+        pending.push_str(line);
+        pending.push('\n');
+    }
+
+    pub fn lines<'a>(&mut self, page: PageId, lines: impl IntoIterator<Item = &'a String>) {
+        lines.into_iter().for_each(|line| self.line(page, line));
+    }
+
+    /// Writes what is pending.
+    pub fn flush(&mut self) -> io::Result<()> {
+        for page in self
+            .pages
+            .iter_mut()
+            .filter(|page| !page.pending.is_empty())
+        {
+            let append = || {
+                let mut file = OpenOptions::new().append(true).open(&page.path)?;
+                file.write_all(page.pending.as_bytes())
+            };
+            append().map_err(|error| at(&page.path, &error))?;
+            page.pending.clear();
+        }
+        Ok(())
+    }
+}
+
+fn remove_old_reports(dir: &Path) -> io::Result<()> {
+    for entry in fs::read_dir(dir).map_err(|error| at(dir, &error))? {
+        let entry = entry?;
+        let path = entry.path();
+        let is_page = path
+            .extension()
+            .is_some_and(|extension| extension == "html");
+        if is_page && entry.file_type()?.is_file() && has_mark(&path)? {
+            fs::remove_file(&path).map_err(|error| at(&path, &error))?;
+        }
+    }
+    Ok(())
+}
+
+fn has_mark(path: &Path) -> io::Result<bool> {
+    let mut start = Vec::new();
+    let file = File::open(path).map_err(|error| at(path, &error))?;
+    file.take(MARK.len() as u64).read_to_end(&mut start)?;
+    Ok(start == MARK.as_bytes())
+}
+
+/// An empty file has nothing to lose; it is what an execution leaves that met a full disk.
+fn refuse_content(path: &Path) -> io::Result<()> {
+    let found = fs::symlink_metadata(path).map_err(|error| at(path, &error))?;
+    if found.is_file() && found.len() == 0 {
+        return Ok(());
+    }
+    let message = format!(
+        "`{}` exists and is no report of an earlier run",
+        path.display()
+    );
+    Err(io::Error::new(io::ErrorKind::AlreadyExists, message))
+}
+
+fn at(path: &Path, error: &io::Error) -> io::Error {
+    io::Error::new(error.kind(), format!("`{}`: {error}", path.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_old_reports_are_replaced() {
+        let folder = tempfile::tempdir().unwrap();
+        let dir = folder.path().join("out");
+        let mut pages = Pages::create(&dir).unwrap();
+        assert!(pages.is_new());
+        let page = pages.open("summary.html").unwrap();
+        pages.line(page, "first");
+        pages.flush().unwrap();
+        fs::write(dir.join("mine.html"), "<p>mine").unwrap();
+        fs::write(dir.join("totals.html"), "<p>mine too").unwrap();
+
+        let mut again = Pages::create(&dir).unwrap();
+        assert!(!again.is_new());
+        let page = again.open("summary.html").unwrap();
+        again.line(page, "second");
+        again.flush().unwrap();
+        again.line(page, "third");
+        again.flush().unwrap();
+        let text = fs::read_to_string(dir.join("summary.html")).unwrap();
+        assert_eq!(
+            text,
+            "<title>Vdbench out/summary.html</title><pre>\nsecond\nthird\n"
+        );
+        assert_eq!(
+            fs::read_to_string(dir.join("mine.html")).unwrap(),
+            "<p>mine"
+        );
+        let refused = again.open("totals.html").unwrap_err();
+        assert_eq!(refused.kind(), io::ErrorKind::AlreadyExists);
+        assert_eq!(
+            fs::read_to_string(dir.join("totals.html")).unwrap(),
+            "<p>mine too"
+        );
+    }
+
+    #[test]
+    fn a_name_cannot_leave_the_folder() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut pages = Pages::create(folder.path()).unwrap();
+        pages.open("../sd1.html").unwrap();
+        assert!(folder.path().join(".._sd1.html").exists());
+    }
+}

@@ -1,0 +1,432 @@
+//! One run: what its intervals add up to, and the rows, tables and warnings that follow.
+use super::captions::{RunCaption, workload};
+use super::columns::{self, has_header};
+use super::flatfile::RunColumns;
+use super::skew::{self, Layout, Part};
+use super::tally::{CpuShares, Tally};
+use super::{Execution, Face, RespColumns, buckets};
+use measure::{
+    CpuTimes, ExecutionTarget, Interval, IntervalPhase, LatencyFigures, RunFinished, RunStarted,
+};
+use plan::Label;
+
+/// Above this share of the host's processors, a run is warned about.
+const BUSY_CPU_PCT: f64 = 80.0;
+
+/// Response p99 above service p99 by this factor deserves a loud line.
+const LATE_FACTOR: f64 = 1.1;
+
+/// Counts of one run.
+#[derive(Debug)]
+pub struct Run {
+    caption: RunCaption,
+    rate: String,
+    elapsed: String,
+    place: u32,
+    interval_s: f64,
+    warmup_s: f64,
+    unmeasured: u32,
+    is_controlled: bool,
+    flat: RunColumns,
+    streams: Vec<StreamPlace>,
+    total: Counts,
+    devices: Vec<Counts>,
+    workloads: Vec<Counts>,
+    measured_intervals: u32,
+    cpu: Option<CpuTimes>,
+    service: LatencyFigures,
+    response: LatencyFigures,
+    errors: u64,
+    failures: u64,
+}
+
+/// Where a stream is counted.
+#[derive(Debug)]
+struct StreamPlace {
+    workload: Option<usize>,
+    /// Its device, when it has only one.
+    device: Option<usize>,
+    share_pct: f64,
+}
+
+/// The last interval, the measured intervals, and all of them.
+#[derive(Debug, Default)]
+struct Counts {
+    now: Tally,
+    measured: Tally,
+    whole: Tally,
+    /// Whether the run uses this device or workload.
+    is_active: bool,
+}
+
+impl Run {
+    pub fn new(
+        started: &RunStarted,
+        caption: RunCaption,
+        targets: &[ExecutionTarget],
+        workloads: &[String],
+    ) -> Self {
+        let mut devices: Vec<Counts> = targets.iter().map(|_| Counts::default()).collect();
+        let mut counts: Vec<Counts> = workloads.iter().map(|_| Counts::default()).collect();
+        let mut streams = Vec::with_capacity(started.streams.len());
+        for stream in &started.streams {
+            let name = workload(&stream.name, &stream.labels);
+            let place = workloads.iter().position(|known| known == name);
+            if let Some(counts) = place.and_then(|place| counts.get_mut(place)) {
+                counts.is_active = true;
+            }
+            for target in &stream.targets {
+                if let Some(device) = devices.get_mut(target.index()) {
+                    device.is_active = true;
+                }
+            }
+            let device = match stream.targets[..] {
+                [only] => Some(only.index()),
+                _ => None,
+            };
+            streams.push(StreamPlace {
+                workload: place,
+                device,
+                share_pct: stream.share_pct,
+            });
+        }
+        let active = devices
+            .iter()
+            .zip(targets)
+            .filter(|(device, _)| device.is_active);
+        let bytes = active.map(|(_, target)| target.bytes).sum();
+        let rate = rate_text(started);
+        Self {
+            flat: RunColumns::new(&caption.name, &rate, started, bytes),
+            elapsed: Label::find(&started.labels, "elapsed")
+                .map_or_else(|| elapsed_text(started), String::from),
+            place: started.run,
+            interval_s: started.interval_ns as f64 / 1e9,
+            warmup_s: started.warmup_ns as f64 / 1e9,
+            unmeasured: started.unmeasured_intervals,
+            is_controlled: !rate.starts_with("Uncontrolled"),
+            caption,
+            rate,
+            streams,
+            total: Counts::default(),
+            devices,
+            workloads: counts,
+            measured_intervals: 0,
+            cpu: None,
+            service: LatencyFigures::default(),
+            response: LatencyFigures::default(),
+            errors: 0,
+            failures: 0,
+        }
+    }
+
+    pub fn caption(&self) -> &RunCaption {
+        &self.caption
+    }
+
+    /// Place in the execution, from zero.
+    pub fn place(&self) -> u32 {
+        self.place
+    }
+
+    /// Failed I/Os in all intervals, warm-up too.
+    pub fn errors(&self) -> u64 {
+        self.errors.max(self.failures)
+    }
+
+    /// Counts a failure that was told one by one.
+    pub fn add_failure(&mut self) {
+        self.failures += 1;
+    }
+
+    /// `Starting RD=…`, without the time.
+    pub fn start_line(&self) -> String {
+        let RunCaption { name, loops } = &self.caption;
+        let warmup = match self.warmup_s {
+            warmup_s if warmup_s > 0.0 => format!(" warmup={warmup_s}"),
+            _ => String::new(),
+        };
+        let Self { rate, elapsed, .. } = self;
+        format!(
+            "Starting RD={name}; I/O rate: {rate}; elapsed={elapsed}{warmup}; For loops: {loops}"
+        )
+    }
+
+    /// The loud line: the columns hide how late operations were.
+    pub fn late_line(&self, columns: RespColumns) -> Option<String> {
+        let [response_ms, service_ms] =
+            [&self.response, &self.service].map(|figures| figures.percentile_ns(99.0) as f64 / 1e6);
+        let is_late = columns == RespColumns::Service && response_ms > LATE_FACTOR * service_ms;
+        is_late.then(|| {
+            format!(
+                "*** response time from the intended arrival is p99 {response_ms:.3} ms, against p99 \
+                 {service_ms:.3} ms of the times in the columns above, which begin when an I/O is \
+                 submitted; --resp arrival shows the former ***"
+            )
+        })
+    }
+
+    /// A box when the host was busy.
+    pub fn cpu_warning(&self, host: &str) -> Vec<String> {
+        let used = CpuShares::of(self.cpu.as_ref()).map_or(0.0, |cpu| cpu.used());
+        if used <= BUSY_CPU_PCT {
+            return Vec::new();
+        }
+        columns::boxed(&[
+            format!("Warning for host={host}: average processor utilization {used:.1}%"),
+            "Above 80% the processors, and not the storage, may be what".to_string(),
+            "holds the rate back and stretches the times.".to_string(),
+        ])
+    }
+
+    fn add(&mut self, interval: &Interval, columns: RespColumns) {
+        let is_measured = interval.phase == IntervalPhase::Measured;
+        self.each().for_each(|counts| counts.now = Tally::default());
+        for figure in &interval.figures {
+            self.total.now.add_figure(figure, columns);
+            if let Some(device) = self.devices.get_mut(figure.key.target.index()) {
+                device.now.add_figure(figure, columns);
+            }
+            let workload = self
+                .streams
+                .get(figure.key.stream.index())
+                .and_then(|stream| stream.workload);
+            if let Some(workload) = workload {
+                self.workloads[workload].now.add_figure(figure, columns);
+            }
+            self.errors += figure.errors;
+            if is_measured {
+                self.service.merge(&figure.service);
+                self.response.merge(&figure.response);
+            }
+        }
+        self.add_unserved(interval, columns);
+        if is_measured {
+            self.measured_intervals += 1;
+            if let Some(cpu) = &interval.host.cpu {
+                self.cpu.get_or_insert_default().add(cpu);
+            }
+        }
+        self.each().for_each(|counts| {
+            counts.whole.merge(&counts.now);
+            if is_measured {
+                counts.measured.merge(&counts.now);
+            }
+        });
+    }
+
+    /// Ages of what was never served belong to the response, whatever the columns show.
+    fn add_unserved(&mut self, interval: &Interval, columns: RespColumns) {
+        for (sample, place) in interval.engine.streams.iter().zip(&self.streams) {
+            if interval.phase == IntervalPhase::Measured {
+                self.response.merge(&sample.unserved);
+            }
+            if columns == RespColumns::Service {
+                continue;
+            }
+            self.total.now.add_unserved(&sample.unserved);
+            if let Some(device) = place.device.and_then(|device| self.devices.get_mut(device)) {
+                device.now.add_unserved(&sample.unserved);
+            }
+            if let Some(workload) = place.workload {
+                self.workloads[workload].now.add_unserved(&sample.unserved);
+            }
+        }
+    }
+
+    fn each(&mut self) -> impl Iterator<Item = &mut Counts> {
+        let parts = self.devices.iter_mut().chain(&mut self.workloads);
+        std::iter::once(&mut self.total).chain(parts)
+    }
+
+    fn measured_s(&self) -> f64 {
+        f64::from(self.measured_intervals) * self.interval_s
+    }
+
+    /// The share of the load that a workload was asked to take.
+    fn asked_pct(&self, workload: usize) -> f64 {
+        let of = |stream: &&StreamPlace| stream.workload == Some(workload);
+        self.streams
+            .iter()
+            .filter(of)
+            .map(|stream| stream.share_pct)
+            .sum()
+    }
+}
+
+impl Face {
+    pub(super) fn add_interval(&mut self, it: &mut Execution, interval: &Interval) {
+        let Some(mut run) = it.run.take() else { return };
+        run.add(interval, self.options.columns);
+        if has_header(interval.number) {
+            self.write_header(it, interval.unix_ns);
+        }
+        let cpu = CpuShares::of(interval.host.cpu.as_ref());
+        let label = interval.number.to_string();
+        let now = |counts: &Counts| counts.now.values(run.interval_s);
+        self.write_rows(it, &run, interval.unix_ns, &label, cpu, now);
+        if interval.number == run.unmeasured {
+            self.status(it, interval.unix_ns, "Warmup done", Some(&run));
+        }
+        it.run = Some(run);
+    }
+
+    pub(super) fn write_averages(&mut self, it: &Execution, run: &Run, finished: &RunFinished) {
+        let label = format!("avg_{}-{}", finished.first_measured, finished.last_measured);
+        let cpu = CpuShares::of(run.cpu.as_ref());
+        let seconds = run.measured_s();
+        let measured = |counts: &Counts| counts.measured.values(seconds);
+        let row = self.write_rows(it, run, finished.unix_ns, &label, cpu, measured);
+        self.pages.line(it.folder.totals, &row);
+    }
+
+    /// Returns the row of the total.
+    fn write_rows(
+        &mut self,
+        it: &Execution,
+        run: &Run,
+        at: u64,
+        label: &str,
+        cpu: Option<CpuShares>,
+        values: impl Fn(&Counts) -> super::tally::Values,
+    ) -> String {
+        let (time, megabyte) = (it.zone.time(at), self.options.megabyte);
+        let total = values(&run.total);
+        let flat = run
+            .flat
+            .line([&time, &it.zone.stamp(at)], label, &total, cpu, megabyte);
+        self.pages.line(it.folder.flat, &flat);
+        let row = columns::row(&time, label, &total, cpu, megabyte);
+        self.console.push(row.clone());
+        for page in [
+            it.folder.summary,
+            it.folder.log,
+            it.folder.host,
+            it.folder.slave,
+        ] {
+            self.pages.line(page, &row);
+        }
+        let parts = run.devices.iter().chain(&run.workloads);
+        let pages = it.folder.devices.iter().chain(&it.folder.workloads);
+        for (counts, [page, _]) in parts.zip(pages) {
+            self.pages.line(
+                *page,
+                &columns::row(&time, label, &values(counts), cpu, megabyte),
+            );
+        }
+        row
+    }
+
+    fn write_header(&mut self, it: &Execution, at: u64) {
+        let header = columns::header(&it.zone.date(at), self.options.megabyte);
+        self.console.extend(header.clone());
+        let folder = &it.folder;
+        let parts = folder
+            .devices
+            .iter()
+            .chain(&folder.workloads)
+            .map(|[page, _]| *page);
+        for page in [folder.summary, folder.log, folder.host, folder.slave]
+            .into_iter()
+            .chain(parts)
+        {
+            self.pages.lines(page, &header);
+        }
+    }
+
+    pub(super) fn write_histograms(&mut self, it: &Execution, run: &Run) {
+        self.pages
+            .lines(it.folder.histogram, &buckets::lines(&run.total.whole));
+        let parts = run.devices.iter().chain(&run.workloads);
+        let pages = it.folder.devices.iter().chain(&it.folder.workloads);
+        for (counts, [_, page]) in parts.zip(pages) {
+            self.pages.lines(*page, &buckets::lines(&counts.whole));
+        }
+    }
+
+    /// Writes the tables; returns the warning about a skew that was not kept.
+    pub(super) fn write_skew(&mut self, it: &mut Execution, run: &Run, at: u64) -> Vec<String> {
+        let names = it
+            .targets
+            .iter()
+            .map(|target| &target.name)
+            .chain(&it.workloads);
+        let longest = names.map(|name| name.chars().count()).max().unwrap_or(0);
+        let layout = Layout {
+            width: longest.max(self.options.slave().chars().count()),
+            seconds: run.measured_s(),
+            megabyte: self.options.megabyte,
+        };
+        let names = it.targets.iter().map(|target| target.name.as_str());
+        let devices: Vec<Part<'_>> = parts(&run.devices, names, |_| 0.0).collect();
+        let names = it.workloads.iter().map(String::as_str);
+        let workloads: Vec<Part<'_>> =
+            parts(&run.workloads, names, |place| run.asked_pct(place)).collect();
+        let mut lines = Vec::new();
+        if devices.len() > 1 {
+            lines.push(String::new());
+            lines.extend(skew::devices(&devices, layout));
+        }
+        if workloads.len() > 1 {
+            lines.push(String::new());
+            lines.extend(skew::workloads(&workloads, layout));
+        }
+        let missed = if run.is_controlled && workloads.len() > 1 {
+            skew::missed(&workloads)
+        } else {
+            Vec::new()
+        };
+        let warning = skew_warning(&missed);
+        if !lines.is_empty() && !it.has_skew_note {
+            let note = "Warm-up intervals are not in the counts below.";
+            lines.splice(0..0, [String::new(), note.to_string()]);
+            it.has_skew_note = true;
+        }
+        self.stamped(it.folder.skew, &it.zone, at, &lines);
+        warning
+    }
+}
+
+/// What of the devices or workloads the run uses.
+fn parts<'a>(
+    counts: &'a [Counts],
+    names: impl Iterator<Item = &'a str>,
+    asked_pct: impl Fn(usize) -> f64,
+) -> impl Iterator<Item = Part<'a>> {
+    let placed = counts.iter().zip(names).enumerate();
+    placed
+        .filter(|(_, (counts, _))| counts.is_active)
+        .map(move |(place, (counts, name))| Part {
+            name,
+            tally: &counts.measured,
+            asked_pct: asked_pct(place),
+        })
+}
+
+fn skew_warning(missed: &[(&str, f64, f64)]) -> Vec<String> {
+    if missed.is_empty() {
+        return Vec::new();
+    }
+    let mut lines =
+        vec!["Warning: the skew that was asked for was not kept within 1%:".to_string()];
+    let line = |(name, asked, observed): &(&str, f64, f64)| {
+        format!("wd={name}: requested {asked:.2}%, observed {observed:.2}%")
+    };
+    lines.extend(missed.iter().map(line));
+    columns::boxed(&lines)
+}
+
+fn rate_text(started: &RunStarted) -> String {
+    match (Label::find(&started.labels, "rate"), started.asked_rate) {
+        (Some(label), _) => label.to_string(),
+        (None, Some(asked)) => format!("{asked:.0}"),
+        (None, None) => "Uncontrolled MAX".to_string(),
+    }
+}
+
+fn elapsed_text(started: &RunStarted) -> String {
+    match started.window_ns {
+        Some(window_ns) => (window_ns as f64 / 1e9).to_string(),
+        None => "(none)".to_string(),
+    }
+}

@@ -1,0 +1,321 @@
+//! Whole folders of synthetic executions against stored ones (`UPDATE=1` rewrites them), and rules
+//! that masks cannot show.
+use super::*;
+use crate::testing::{IntervalShape, RunShape, START_NS, Scenario, StreamShape, Work};
+use measure::{IoFailure, Outstanding};
+use plan::{Operation, StreamId};
+use std::collections::BTreeMap;
+use std::fs;
+
+/// File name to content; the console is one of them.
+type Contents = BTreeMap<String, String>;
+
+#[test]
+fn a_mixed_execution_has_these_files() {
+    golden("mixed", &written(&mixed().events(), FaceOptions::default()));
+}
+
+#[test]
+fn arrival_columns_and_decimal_megabytes() {
+    let options = FaceOptions {
+        megabyte: Megabyte::Decimal,
+        columns: RespColumns::Arrival,
+        ..FaceOptions::default()
+    };
+    let contents = written(&mixed().events(), options);
+    let kept = ["console", "summary.html", "flatfile.html"];
+    golden(
+        "arrival",
+        &contents
+            .into_iter()
+            .filter(|(name, _)| kept.contains(&name.as_str()))
+            .collect(),
+    );
+}
+
+#[test]
+fn failures_end_without_success() {
+    let mut events = mixed().events();
+    let failure = IoFailure {
+        run: 0,
+        unix_ns: START_NS + 4_200_000_000,
+        stream: StreamId(0),
+        target: TargetId(0),
+        operation: Operation::Read,
+        offset: 40_960,
+        length: 4096,
+        errno: 5,
+        message: "Input/output error".into(),
+    };
+    let left = Outstanding {
+        stream: StreamId(0),
+        target: TargetId(1),
+        operation: Operation::Write,
+        offset: 8192,
+        length: 4096,
+        age_ns: 31_000_000_000,
+    };
+    let place = events
+        .iter()
+        .position(|event| matches!(event, Event::RunFinished(_)))
+        .unwrap();
+    let Event::RunFinished(finished) = &mut events[place] else {
+        unreachable!()
+    };
+    finished.outstanding.push(left);
+    events.insert(place, Event::IoFailure(failure));
+    let contents = written(&events, FaceOptions::default());
+    let kept = ["console", "errorlog.html"];
+    golden(
+        "errors",
+        &contents
+            .into_iter()
+            .filter(|(name, _)| kept.contains(&name.as_str()))
+            .collect(),
+    );
+}
+
+#[test]
+fn a_run_without_measured_intervals_averages_to_nothing() {
+    let mut scenario = mixed();
+    scenario.runs.truncate(1);
+    scenario.runs[0].intervals.truncate(1);
+    let contents = written(&scenario.events(), FaceOptions::default());
+    let average = contents["console"]
+        .lines()
+        .find(|line| line.contains("avg_2-1"))
+        .unwrap();
+    let cells: Vec<&str> = average.split_whitespace().collect();
+    assert_eq!(cells[1..5], ["avg_2-1", "0.00", "0.00", "0"]);
+    assert_eq!(cells[cells.len() - 2..], ["NaN", "NaN"]);
+    assert!(contents["flatfile.html"].contains("   avg_2-1 "));
+    assert!(
+        contents["histogram.html"].contains("Reads:"),
+        "histograms include the warm-up"
+    );
+}
+
+#[test]
+fn headers_return_every_thirty_intervals_and_fifteen_totals() {
+    let mut scenario = mixed();
+    let first = scenario.runs[0].intervals[0].clone();
+    scenario.runs[0].intervals = vec![first; 61];
+    let mut short = scenario.runs[0].clone();
+    short.intervals.truncate(1);
+    scenario.runs.truncate(1);
+    scenario.runs.extend(vec![short; 15]);
+    let contents = written(&scenario.events(), FaceOptions::default());
+    let headers = |name: &str| contents[name].matches("interval        i/o").count();
+    assert_eq!(headers("summary.html"), 3 + 15);
+    assert_eq!(headers("totals.html"), 2);
+}
+
+#[test]
+fn a_single_workload_has_no_page() {
+    let mut scenario = mixed();
+    for run in &mut scenario.runs {
+        run.streams
+            .iter_mut()
+            .for_each(|stream| stream.workload = "wd1".into());
+    }
+    let contents = written(&scenario.events(), FaceOptions::default());
+    assert!(contents.contains_key("sd1.html") && !contents.contains_key("wd1.html"));
+    assert!(!contents["summary.html"].contains("Link to workload report"));
+}
+
+#[test]
+fn a_plan_that_cannot_be_read_is_told() {
+    let mut events = mixed().events();
+    let Event::ExecutionStarted(started) = &mut events[0] else {
+        unreachable!()
+    };
+    started.plan_json = "{}".into();
+    let contents = written(&events, FaceOptions::default());
+    assert!(contents["console"].contains("plan of this execution cannot be read"));
+    assert!(contents["console"].contains("completed successfully"));
+}
+
+#[test]
+fn every_interval_is_on_disk_when_its_event_returns() {
+    let scratch = tempfile::tempdir().unwrap();
+    let mut face = Face::create(&scratch.path().join("out"), FaceOptions::default()).unwrap();
+    let mut rows = 0;
+    for event in mixed().events() {
+        face.on_event(&event).unwrap();
+        rows += usize::from(matches!(event, Event::Interval(_) | Event::RunFinished(_)));
+        let flat = fs::read_to_string(face.dir().join("flatfile.html")).unwrap();
+        assert_eq!(
+            flat.lines().filter(|line| line.starts_with("07:")).count(),
+            rows
+        );
+    }
+}
+
+#[test]
+fn errors_count_even_where_no_failure_was_told() {
+    let mut scenario = mixed();
+    scenario.runs[0].errors = 3;
+    let contents = written(&scenario.events(), FaceOptions::default());
+    let count = "Total Data Validation or I/O error count: 18";
+    assert!(
+        contents["summary.html"].contains(count),
+        "three in each of two streams and three intervals"
+    );
+    assert!(!contents["console"].contains("successfully"));
+}
+
+#[test]
+fn an_event_before_the_beginning_is_refused() {
+    let scratch = tempfile::tempdir().unwrap();
+    let mut face = Face::create(scratch.path(), FaceOptions::default()).unwrap();
+    let events = mixed().events();
+    let error = face.on_event(&events[1]).unwrap_err();
+    assert_eq!(error.kind(), io::ErrorKind::InvalidData);
+}
+
+/// Two workloads on two devices at a rate, late; then one of them flat out.
+fn mixed() -> Scenario {
+    let pairs = |pairs: &[(&str, &str)]| {
+        pairs
+            .iter()
+            .map(|(key, value)| (key.to_string(), value.to_string()))
+            .collect()
+    };
+    let stream = |workload: &str, target, share_pct| StreamShape {
+        workload: workload.into(),
+        target,
+        share_pct,
+    };
+    let work = |stream, operation, service: &[(u64, u64)], wait_ns| Work {
+        stream,
+        operation,
+        service: service.to_vec(),
+        wait_ns,
+    };
+    let second = |scale: u64, cpu| IntervalShape {
+        work: vec![
+            work(
+                0,
+                Operation::Read,
+                &[(200_000, 700 * scale), (2_000_000, 20)],
+                1_500_000,
+            ),
+            work(1, Operation::Write, &[(400_000, 240 * scale)], 0),
+        ],
+        transfer_bytes: 8192,
+        cpu,
+        unserved_ns: Vec::new(),
+        lateness_ns: vec![50_000; 90]
+            .into_iter()
+            .chain(vec![1_500_000; 10])
+            .collect(),
+    };
+    let mut last = second(2, Some((70.0, 25.0)));
+    last.unserved_ns = vec![300_000_000, 500_000_000];
+    let rate = RunShape {
+        name: "rate".into(),
+        labels: pairs(&[
+            ("loops", "threads=4 iorate=2000"),
+            ("rate", "2000"),
+            ("elapsed", "3"),
+            ("flat.xfersize", "8192"),
+            ("flat.threads", "4.0000"),
+            ("flat.rdpct", "n/a"),
+            ("flat.compratio", "1.0000"),
+        ]),
+        asked_rate: Some(2000.0),
+        unmeasured: 1,
+        streams: vec![stream("wd1", 0, 80.0), stream("wd2", 1, 20.0)],
+        slots: 8,
+        intervals: vec![
+            second(1, Some((60.0, 30.0))),
+            second(1, Some((61.5, 30.25))),
+            last,
+        ],
+        ..RunShape::default()
+    };
+    let flat_out = IntervalShape {
+        work: vec![work(0, Operation::Read, &[(90_000, 11_000)], 0)],
+        transfer_bytes: 4096,
+        ..IntervalShape::default()
+    };
+    let max = RunShape {
+        name: "max".into(),
+        labels: pairs(&[
+            ("loops", "None"),
+            ("elapsed", "2"),
+            ("flat.reqrate", "9999988.0000"),
+        ]),
+        warmup_s: 1,
+        unmeasured: 1,
+        streams: vec![stream("wd2", 1, 100.0)],
+        slots: 8,
+        intervals: vec![flat_out.clone(), flat_out.clone(), flat_out],
+        ..RunShape::default()
+    };
+    Scenario {
+        inputs: vec![(
+            "two.parm".into(),
+            "sd=sd1,lun=/dev/sdx\nsd=sd2,lun=/data/file\n".into(),
+        )],
+        arguments: ["vdbench", "-f", "two.parm"].map(String::from).into(),
+        targets: vec![
+            ("sd1".into(), "/dev/sdx".into(), 8 << 30),
+            ("sd2".into(), "/data/file".into(), 1 << 30),
+        ],
+        runs: vec![rate, max],
+        ending: None,
+    }
+}
+
+fn written(events: &[Event], options: FaceOptions) -> Contents {
+    let scratch = tempfile::tempdir().unwrap();
+    let mut face = Face::create(&scratch.path().join("output"), options).unwrap();
+    let mut console = String::new();
+    for event in events {
+        for line in face.on_event(event).unwrap() {
+            console.push_str(&line);
+            console.push('\n');
+        }
+    }
+    let dir = face.dir().to_path_buf();
+    face.finish().unwrap();
+    let mut contents = Contents::from([("console".to_string(), console)]);
+    for entry in fs::read_dir(&dir).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_name().unwrap().to_str().unwrap().to_string();
+        contents.insert(name, fs::read_to_string(&path).unwrap());
+    }
+    let scratch = scratch.path().display().to_string();
+    contents
+        .values_mut()
+        .for_each(|text| *text = text.replace(&scratch, "/scratch"));
+    contents
+}
+
+fn golden(name: &str, contents: &Contents) {
+    let root = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/golden/vdbench/");
+    let dir = Path::new(root).join(name);
+    if std::env::var_os("UPDATE").is_some() {
+        let _ = fs::remove_dir_all(&dir);
+        fs::create_dir_all(&dir).unwrap();
+        contents
+            .iter()
+            .for_each(|(file, text)| fs::write(dir.join(file), text).unwrap());
+        return;
+    }
+    let stored = fs::read_dir(&dir)
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name());
+    let mut stored: Vec<String> = stored.map(|file| file.into_string().unwrap()).collect();
+    stored.sort();
+    assert_eq!(
+        stored,
+        contents.keys().cloned().collect::<Vec<_>>(),
+        "{name}: the set of files"
+    );
+    for (file, text) in contents {
+        let stored = fs::read_to_string(dir.join(file)).unwrap();
+        assert_eq!(text, &stored, "{name}/{file}");
+    }
+}
