@@ -1,6 +1,6 @@
 //! What the next run is to have, from its load and from what the runs before it reached.
 use measure::RunTotals;
-use plan::{Coupling, Load, Plan, RunId, SearchId};
+use plan::{Coupling, Load, Plan, RunId, RunKind, SearchId};
 
 /// A base that reached nothing is taken as this rate.
 const EMPTY_BASE_RATE: u64 = 10_000;
@@ -37,13 +37,16 @@ struct Finished {
     run: RunId,
     rate: f64,
     service_mean_ns: f64,
-    /// Observed shares of the streams in percent.
-    shares_pct: Vec<f64>,
+    /// Observed shares of the streams in percent; none when nothing succeeded.
+    shares_pct: Option<Vec<f64>>,
 }
 
 impl History {
-    /// Adds a run that has ended.
+    /// Adds a run that has ended. One that only prepares targets is left out: no rate depends on it.
     pub fn add(&mut self, run: RunId, totals: &RunTotals) {
+        if totals.started.kind == RunKind::Prepare {
+            return;
+        }
         let operations = totals.operations();
         let share = |stream: usize| {
             let mine = totals
@@ -51,13 +54,14 @@ impl History {
                 .iter()
                 .filter(|figure| figure.key.stream.index() == stream);
             let count: u64 = mine.map(|figure| figure.operations).sum();
-            count as f64 * 100.0 / operations.max(1) as f64
+            count as f64 * 100.0 / operations as f64
         };
+        let streams = 0..totals.started.streams.len();
         self.finished.push(Finished {
             run,
             rate: totals.rate(),
             service_mean_ns: totals.service(None).mean_ns(),
-            shares_pct: (0..totals.started.streams.len()).map(share).collect(),
+            shares_pct: (operations > 0).then(|| streams.map(share).collect()),
         });
     }
 
@@ -94,7 +98,7 @@ pub fn next(plan: &Plan, id: RunId, history: &History) -> Next {
         Load::PercentOfPrevious { pct } => {
             let base = rounded_base(history.last(), &mut remarks);
             Decision::Rate {
-                per_second: point_rate(base, *pct),
+                per_second: rate_of_percent(base, *pct, &mut remarks),
                 shares_pct: None,
             }
         }
@@ -104,10 +108,10 @@ pub fn next(plan: &Plan, id: RunId, history: &History) -> Next {
                 base.is_some_and(|base| coupling(plan, base.run) == Coupling::Independent);
             let shares_pct = base
                 .filter(|_| uncontrolled)
-                .map(|base| base.shares_pct.clone());
+                .and_then(|base| base.shares_pct.clone());
             let base = rounded_base(base, &mut remarks);
             Decision::Rate {
-                per_second: point_rate(base, *pct),
+                per_second: rate_of_percent(base, *pct, &mut remarks),
                 shares_pct,
             }
         }
@@ -115,23 +119,43 @@ pub fn next(plan: &Plan, id: RunId, history: &History) -> Next {
     Next { decision, remarks }
 }
 
-/// The rate of a point: base × percent in whole numbers, rounded up to a multiple of 100 above
-/// 1 000 and of 10 below. The percentage is cut to a whole number, as the curves of old were.
+/// The rate of a point, in operations per second: base × percent in whole numbers, rounded up to a
+/// multiple of 100 above 1 000 and of 10 below, and at least 10. The percentage is cut to a whole
+/// number, as the curves of old were; [`next`] remarks on it.
 pub fn point_rate(base: u64, pct: f64) -> f64 {
-    let exact = (u128::from(base) * (pct.max(0.0) as u128) / 100) as u64;
+    let exact = u128::from(base) * u128::from(pct.max(0.0) as u64) / 100;
     let step = if exact > 1_000 { 100 } else { 10 };
-    exact.next_multiple_of(step).max(step) as f64
+    exact.div_ceil(step).max(1).saturating_mul(step) as f64
+}
+
+fn rate_of_percent(base: u64, pct: f64, remarks: &mut Vec<String>) -> f64 {
+    let rate = point_rate(base, pct);
+    if pct.fract() != 0.0 {
+        let whole = pct.max(0.0).trunc();
+        remarks.push(format!(
+            "percentages of a rate are whole numbers: {pct} % counts as {whole} %, which is {rate}/s"
+        ));
+    }
+    rate
 }
 
 fn rounded_base(base: Option<&Finished>, remarks: &mut Vec<String>) -> u64 {
-    match base.map(|base| base.rate.round() as u64) {
-        Some(rate) if rate > 0 => rate,
-        _ => {
+    let Some(base) = base else {
+        remarks.push(format!(
+            "no run before this one has a rate to take a percentage of; {EMPTY_BASE_RATE}/s is \
+             used in its place"
+        ));
+        return EMPTY_BASE_RATE;
+    };
+    match base.rate.round() as u64 {
+        0 => {
             remarks.push(format!(
-                "the run that this rate depends on reached nothing; {EMPTY_BASE_RATE}/s is used in its place"
+                "the run that this rate depends on reached nothing; {EMPTY_BASE_RATE}/s is used \
+                 in its place"
             ));
             EMPTY_BASE_RATE
         }
+        rate => rate,
     }
 }
 
@@ -159,34 +183,5 @@ fn search_has_ended(plan: &Plan, history: &History) -> Option<String> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn points_round_up_as_curves_always_did() {
-        let points = |base, pcts: &[u32]| {
-            pcts.iter()
-                .map(|p| point_rate(base, f64::from(*p)) as u64)
-                .collect::<Vec<_>>()
-        };
-        assert_eq!(
-            points(130_848, &[1, 10, 70, 80]),
-            [1_400, 13_100, 91_600, 104_700]
-        );
-        assert_eq!(points(20_554, &[10, 50]), [2_100, 10_300]);
-        assert_eq!(
-            points(274_637, &[10, 50, 70, 80, 90, 100]),
-            [27_500, 137_400, 192_300, 219_800, 247_200, 274_700]
-        );
-        assert_eq!(
-            points(53_739, &[10, 50, 70, 80]),
-            [5_400, 26_900, 37_700, 43_000]
-        );
-        assert_eq!(
-            points(35_000_000, &[100]),
-            [35_000_000],
-            "no overflow at 2^31"
-        );
-        assert_eq!(points(500, &[1]), [10]);
-    }
-}
+#[path = "decision_tests.rs"]
+mod tests;

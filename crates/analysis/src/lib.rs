@@ -1,7 +1,20 @@
 //! Curves, decisions and steady state: pure functions over totals of runs. Nothing here reads a
-//! clock, a file or a device.
+//! clock, a file or a device. Read [`next`] for what a run is asked, [`point`] for what it says.
 #![forbid(unsafe_code)]
 
+mod curve;
 mod decision;
+mod gap;
+mod series;
+mod steady;
+#[cfg(test)]
+mod testing;
 
+pub use curve::{
+    CurvePoint, EXHAUSTED_SHARE, Exhausted, Knee, LATE_NS_LEAST, LATE_SERVICE_SHARE, Late,
+    MISSED_SHARE, Percentiles, ScheduleCheck, curve, highest_rate_under, knee, point,
+};
 pub use decision::{Decision, History, Next, next, point_rate};
+pub use gap::{GAP_SHARE, Gap, response_gap};
+pub use series::{RunOutline, Series, SeriesKind, StreamOutline, series};
+pub use steady::{Drift, IntervalFacts, Stall, Steadiness, steadiness};

@@ -1,0 +1,239 @@
+//! What one run says as a point of a curve, and what the points say together: the knee, and the
+//! highest rate under a latency limit.
+use measure::{LatencyFigures, RunTotals};
+use plan::ArrivalLaw;
+
+/// The share of the time without a free slot from which on slots count as exhausted. An arrival at
+/// a random time meets that state with this probability, so beyond 1 % the p99 of the response
+/// holds waiting for slots.
+pub const EXHAUSTED_SHARE: f64 = 0.01;
+
+/// A submission up to this late is within what timers of an ordinary kernel do.
+pub const LATE_NS_LEAST: u64 = 100_000;
+
+/// A submission later than this share of the mean service time changes what is measured.
+pub const LATE_SERVICE_SHARE: f64 = 0.1;
+
+/// Completions may fall short of the arrivals of the schedule by this share.
+pub const MISSED_SHARE: f64 = 0.005;
+
+/// A percentile of fewer values is a guess: p99 of 100 values is the largest but one.
+const SAMPLES_FOR_P99: u64 = 100;
+
+const KNEE_POINTS_LEAST: usize = 4;
+
+/// How far the curve must bend for a knee, where 1 is a right angle.
+const KNEE_BEND_LEAST: f64 = 0.1;
+
+/// One run as a point: rates per second, times in nanoseconds.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CurvePoint {
+    pub run: u32,
+    pub name: String,
+    /// `None` when flat out.
+    pub asked_per_s: Option<f64>,
+    pub achieved_per_s: f64,
+    pub bytes_per_s: f64,
+    pub operations: u64,
+    pub response: Percentiles,
+    pub service_ns_mean: f64,
+    pub service_ns_p99: u64,
+    pub slots: u32,
+    pub slots_busy: f64,
+    pub exhausted: Exhausted,
+    /// `None` in a closed loop, which has no schedule.
+    pub schedule: Option<ScheduleCheck>,
+    /// `None` in a closed loop, and when nothing was submitted.
+    pub late: Option<Late>,
+    /// `None` where the host does not tell, or nothing succeeded.
+    pub host_cpu_ns_per_operation: Option<f64>,
+    pub fathom_cpu_ns_per_operation: Option<f64>,
+}
+
+/// Percentiles of a latency in nanoseconds, by the upper bounds of histogram buckets (0.4 %), and
+/// the exact maximum. All zero without a value.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Percentiles {
+    pub samples: u64,
+    pub p50: u64,
+    pub p90: u64,
+    pub p99: u64,
+    pub p99_9: u64,
+    pub max: u64,
+}
+
+/// Whether arrivals found no free slot.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Exhausted {
+    /// Share of the time in which some pool had none, 0 to 1.
+    pub share: f64,
+    /// Only with a schedule: a closed loop keeps all its slots busy by design.
+    pub is_exhausted: bool,
+}
+
+/// Completions against the schedule over the measured intervals.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ScheduleCheck {
+    /// Arrivals of the schedule; from the asked rate where the record has no counts.
+    pub scheduled: u64,
+    /// Operations that came back, failed ones too.
+    pub completed: u64,
+    /// By how many they may fall short.
+    pub allowance: f64,
+    pub is_missed: bool,
+}
+
+/// Submissions after their intended time.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Late {
+    /// What counts as late: the larger of [`LATE_NS_LEAST`] and [`LATE_SERVICE_SHARE`] of the mean
+    /// service time.
+    pub limit_ns: u64,
+    /// Share of submissions, 0 to 1.
+    pub share: f64,
+}
+
+/// Where latency begins to rise faster than the rate.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Knee {
+    /// Place in the points that were given.
+    pub point: usize,
+    /// Distance from the chord on axes scaled to 1, 0 to 1.
+    pub bend: f64,
+}
+
+/// Points of runs in their order. The law of arrivals is not among the totals of a run; who does
+/// not know it says [`ArrivalLaw::Exponential`], which allows the most.
+pub fn curve(runs: &[RunTotals], law_of: impl Fn(&RunTotals) -> ArrivalLaw) -> Vec<CurvePoint> {
+    runs.iter().map(|run| point(run, law_of(run))).collect()
+}
+
+/// One run as a point.
+pub fn point(totals: &RunTotals, law: ArrivalLaw) -> CurvePoint {
+    let started = &totals.started;
+    let service = totals.service(None);
+    let share = totals.exhausted_share();
+    CurvePoint {
+        run: started.run,
+        name: started.name.clone(),
+        asked_per_s: started.asked_rate,
+        achieved_per_s: totals.rate(),
+        bytes_per_s: totals.bytes_per_second(),
+        operations: totals.operations(),
+        response: Percentiles::of(&totals.response(None)),
+        service_ns_mean: service.mean_ns(),
+        service_ns_p99: service.percentile_ns(99.0),
+        slots: totals.slots(),
+        slots_busy: totals.slots_busy(),
+        exhausted: Exhausted {
+            share,
+            is_exhausted: started.is_open_loop && share > EXHAUSTED_SHARE,
+        },
+        schedule: schedule_check(totals, law),
+        late: late(totals, service.mean_ns()),
+        host_cpu_ns_per_operation: totals.host_cpu_ns_per_operation(),
+        fathom_cpu_ns_per_operation: totals.fathom_cpu_ns_per_operation(),
+    }
+}
+
+/// The knee of rate against response p99: the point farthest below the chord from the first to the
+/// last, on axes scaled to 1 (Satopää and others, "Finding a Kneedle in a Haystack", 2011). `None`
+/// for fewer than four points with values, and when they lie about on a line.
+pub fn knee(points: &[CurvePoint]) -> Option<Knee> {
+    let mut by_rate: Vec<(usize, f64, f64)> = points
+        .iter()
+        .enumerate()
+        .filter(|(_, point)| point.response.samples > 0)
+        .map(|(place, point)| (place, point.achieved_per_s, point.response.p99 as f64))
+        .collect();
+    if by_rate.len() < KNEE_POINTS_LEAST {
+        return None;
+    }
+    by_rate.sort_by(|a, b| a.1.total_cmp(&b.1));
+    let (first, last) = (by_rate[0], by_rate[by_rate.len() - 1]);
+    let (width, height) = (last.1 - first.1, last.2 - first.2);
+    if width <= 0.0 || height <= 0.0 {
+        return None;
+    }
+    by_rate
+        .iter()
+        .map(|(place, rate, latency)| Knee {
+            point: *place,
+            bend: (rate - first.1) / width - (latency - first.2) / height,
+        })
+        .filter(|knee| knee.bend >= KNEE_BEND_LEAST)
+        .max_by(|a, b| a.bend.total_cmp(&b.bend))
+}
+
+/// The place of the point with the highest achieved rate whose response p99 is at most `limit_ns`.
+/// Points with fewer than 100 values do not count, nor do those that missed their schedule: their
+/// latency grows for as long as they last.
+pub fn highest_rate_under(points: &[CurvePoint], limit_ns: u64) -> Option<usize> {
+    points
+        .iter()
+        .enumerate()
+        .filter(|(_, point)| point.response.samples >= SAMPLES_FOR_P99)
+        .filter(|(_, point)| !point.schedule.is_some_and(|check| check.is_missed))
+        .filter(|(_, point)| point.response.p99 <= limit_ns)
+        .max_by(|a, b| a.1.achieved_per_s.total_cmp(&b.1.achieved_per_s))
+        .map(|(place, _)| place)
+}
+
+impl Percentiles {
+    pub fn of(figures: &LatencyFigures) -> Self {
+        Self {
+            samples: figures.histogram.count(),
+            p50: figures.percentile_ns(50.0),
+            p90: figures.percentile_ns(90.0),
+            p99: figures.percentile_ns(99.0),
+            p99_9: figures.percentile_ns(99.9),
+            max: figures.max_ns,
+        }
+    }
+}
+
+fn schedule_check(totals: &RunTotals, law: ArrivalLaw) -> Option<ScheduleCheck> {
+    if !totals.started.is_open_loop {
+        return None;
+    }
+    let counted: u64 = totals.streams.iter().map(|stream| stream.scheduled).sum();
+    let scheduled = match (counted, totals.started.asked_rate) {
+        (0, Some(asked)) => (asked * totals.length_ns as f64 / 1e9).round() as u64,
+        _ => counted,
+    };
+    let completed = totals.operations() + totals.errors();
+    // A Poisson count has the standard deviation √n. Of a law without such chance only what is in
+    // flight when the window ends may be missing.
+    let scatter = match law {
+        ArrivalLaw::Deterministic => totals.slots_busy().ceil() + 1.0,
+        ArrivalLaw::Exponential | ArrivalLaw::Uniform | ArrivalLaw::Spike => {
+            3.0 * (scheduled as f64).sqrt()
+        }
+    };
+    let allowance = scatter.max(MISSED_SHARE * scheduled as f64);
+    let shortfall = scheduled.saturating_sub(completed) as f64;
+    Some(ScheduleCheck {
+        scheduled,
+        completed,
+        allowance,
+        is_missed: shortfall > allowance,
+    })
+}
+
+fn late(totals: &RunTotals, service_ns_mean: f64) -> Option<Late> {
+    let lateness = totals.lateness();
+    let count = lateness.histogram.count();
+    if !totals.started.is_open_loop || count == 0 {
+        return None;
+    }
+    let limit_ns = LATE_NS_LEAST.max((service_ns_mean * LATE_SERVICE_SHARE) as u64);
+    let in_time = lateness.histogram.count_below(limit_ns + 1);
+    Some(Late {
+        limit_ns,
+        share: (count - in_time) as f64 / count as f64,
+    })
+}
+
+#[cfg(test)]
+#[path = "curve_tests.rs"]
+mod tests;

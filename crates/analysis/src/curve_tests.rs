@@ -1,0 +1,209 @@
+use super::*;
+use crate::testing::{SECOND, closed, latency, open};
+use measure::CpuTimes;
+use proptest::prelude::*;
+
+/// A point of a curve with 1000 values at this p99.
+fn at(rate: f64, p99_ns: u64) -> CurvePoint {
+    let mut point = point(&closed(0, &[1; 4]), ArrivalLaw::Exponential);
+    point.achieved_per_s = rate;
+    point.response.p99 = p99_ns;
+    point.response.samples = 1000;
+    point
+}
+
+#[test]
+fn a_closed_loop_has_no_schedule_and_full_slots_are_no_fault() {
+    let values: Vec<u64> = (1..=200).collect();
+    let point = point(&closed(3, &values), ArrivalLaw::Exponential);
+    assert_eq!(
+        (point.run, point.operations, point.asked_per_s),
+        (3, 200, None)
+    );
+    assert_eq!(
+        (point.achieved_per_s, point.bytes_per_s),
+        (200.0, 200.0 * 4096.0)
+    );
+    let expected = Percentiles {
+        samples: 200,
+        p50: 100,
+        p90: 180,
+        p99: 198,
+        p99_9: 200,
+        max: 200,
+    };
+    assert_eq!(point.response, expected);
+    assert_eq!((point.service_ns_mean, point.service_ns_p99), (100.5, 198));
+    assert_eq!((point.slots, point.slots_busy), (8, 8.0));
+    assert_eq!(
+        point.exhausted,
+        Exhausted {
+            share: 1.0,
+            is_exhausted: false
+        }
+    );
+    assert_eq!((point.schedule, point.late), (None, None));
+    assert_eq!(point.host_cpu_ns_per_operation, None);
+}
+
+#[test]
+fn unserved_arrivals_are_in_the_response() {
+    let mut totals = open(0, 100.0, &[1_000; 90], &[1_000; 90]);
+    totals.streams[0].scheduled = 100;
+    totals.streams[0].unserved = latency(&[SECOND; 10]);
+    let point = point(&totals, ArrivalLaw::Deterministic);
+    assert_eq!(point.response.samples, 100);
+    assert_eq!(point.response.p99, SECOND);
+    assert_eq!(point.service_ns_p99, 1_000);
+}
+
+#[test]
+fn slots_are_exhausted_beyond_a_percent_of_the_time() {
+    let mut totals = open(0, 100.0, &[1_000; 100], &[1_000; 100]);
+    totals.pools[0].exhausted_ns = SECOND / 100;
+    assert!(
+        !point(&totals, ArrivalLaw::Exponential)
+            .exhausted
+            .is_exhausted
+    );
+    totals.pools[0].exhausted_ns += 1_000_000;
+    let exhausted = point(&totals, ArrivalLaw::Exponential).exhausted;
+    assert!(exhausted.is_exhausted && (exhausted.share - 0.011).abs() < 1e-12);
+}
+
+/// Whether a run with so many arrivals of which so many came back missed its rate.
+fn is_missed(scheduled: u64, completed: u64, law: ArrivalLaw) -> bool {
+    let mut totals = open(0, scheduled as f64, &[1_000], &[1_000]);
+    totals.streams[0].scheduled = scheduled;
+    totals.figures[0].operations = completed;
+    point(&totals, law).schedule.unwrap().is_missed
+}
+
+#[test]
+fn a_rate_is_missed_beyond_half_a_percent_and_chance() {
+    // 3 √10000 = 300 is more than 0.5 % = 50.
+    assert!(!is_missed(10_000, 9_700, ArrivalLaw::Exponential));
+    assert!(is_missed(10_000, 9_699, ArrivalLaw::Exponential));
+    assert!(!is_missed(10_000, 9_950, ArrivalLaw::Deterministic));
+    assert!(is_missed(10_000, 9_949, ArrivalLaw::Deterministic));
+    // 0.5 % of 4 000 000 = 20000 is more than 3 √n = 6000.
+    assert!(!is_missed(4_000_000, 3_980_000, ArrivalLaw::Exponential));
+    assert!(is_missed(4_000_000, 3_979_999, ArrivalLaw::Exponential));
+    // One slot is busy on average: that one and the next may be under way at the end.
+    assert!(!is_missed(10, 8, ArrivalLaw::Deterministic));
+    assert!(is_missed(10, 7, ArrivalLaw::Deterministic));
+    assert!(!is_missed(10, 12, ArrivalLaw::Deterministic));
+}
+
+#[test]
+fn failed_operations_did_come_back_and_missing_counts_follow_from_the_rate() {
+    let mut totals = open(0, 10_000.0, &[1_000], &[1_000]);
+    totals.streams.clear();
+    totals.figures[0].operations = 9_000;
+    totals.figures[0].errors = 1_000;
+    let check = point(&totals, ArrivalLaw::Deterministic).schedule.unwrap();
+    assert_eq!(
+        (check.scheduled, check.completed, check.is_missed),
+        (10_000, 10_000, false)
+    );
+}
+
+#[test]
+fn lateness_counts_against_service_or_timer() {
+    let mut totals = open(0, 4.0, &[400_000; 4], &[400_000; 4]);
+    totals.streams[0].lateness = latency(&[50_000, 90_000, 110_000, 300_000]);
+    let late_share = |totals: &RunTotals| point(totals, ArrivalLaw::Exponential).late.unwrap();
+    assert_eq!(
+        late_share(&totals),
+        Late {
+            limit_ns: 100_000,
+            share: 0.5
+        }
+    );
+    totals.figures[0].service = latency(&[2_000_000; 4]);
+    assert_eq!(
+        late_share(&totals),
+        Late {
+            limit_ns: 200_000,
+            share: 0.25
+        }
+    );
+}
+
+#[test]
+fn cpu_is_per_operation() {
+    let mut totals = closed(0, &[1_000; 10]);
+    totals.host.cpu = Some(CpuTimes {
+        user_ns: 400,
+        irq_ns: 100,
+        idle_ns: 9_000,
+        ..CpuTimes::default()
+    });
+    totals.host.fathom_system_ns = 50;
+    let point = point(&totals, ArrivalLaw::Exponential);
+    assert_eq!(point.host_cpu_ns_per_operation, Some(50.0));
+    assert_eq!(point.fathom_cpu_ns_per_operation, Some(5.0));
+}
+
+#[test]
+fn the_knee_is_where_latency_takes_off() {
+    // Out of order, as a file may ask for them.
+    let points = [
+        at(90.0, 400),
+        at(10.0, 100),
+        at(100.0, 2_000),
+        at(50.0, 110),
+        at(80.0, 150),
+    ];
+    assert_eq!(knee(&points).unwrap().point, 4);
+    assert_eq!(knee(&points[..3]), None, "three points tell nothing");
+    let line: Vec<_> = (1..6)
+        .map(|n| at(f64::from(n), u64::from(n as u32) * 10))
+        .collect();
+    assert_eq!(knee(&line), None);
+    let flat: Vec<_> = (1..6).map(|n| at(f64::from(n), 100)).collect();
+    assert_eq!(knee(&flat), None);
+}
+
+#[test]
+fn the_highest_rate_under_a_limit_needs_evidence() {
+    let mut points = vec![at(10.0, 100), at(50.0, 200), at(80.0, 900), at(90.0, 150)];
+    assert_eq!(highest_rate_under(&points, 200), Some(3));
+    points[3].response.samples = 99;
+    assert_eq!(highest_rate_under(&points, 200), Some(1));
+    points[1].schedule = Some(ScheduleCheck {
+        scheduled: 2_000,
+        completed: 1_000,
+        allowance: 100.0,
+        is_missed: true,
+    });
+    assert_eq!(highest_rate_under(&points, 200), Some(0));
+    assert_eq!(highest_rate_under(&points, 99), None);
+    assert_eq!(highest_rate_under(&[], 99), None);
+}
+
+proptest! {
+    #[test]
+    fn the_knee_does_not_depend_on_units_or_order(
+        mut values in proptest::collection::vec((1.0_f64..1e6, 1_u64..1_000_000), 4..12),
+        turn in 0_usize..12,
+    ) {
+        let points: Vec<_> = values.iter().map(|(rate, p99)| at(*rate, *p99)).collect();
+        let found = knee(&points).map(|knee| values[knee.point]);
+        let turn = turn % values.len();
+        values.rotate_left(turn);
+        let scaled: Vec<_> = values.iter().map(|(rate, p99)| at(rate * 8.0, p99 * 4)).collect();
+        prop_assert_eq!(knee(&scaled).map(|knee| values[knee.point]), found);
+    }
+
+    #[test]
+    fn a_higher_limit_never_lowers_the_rate(
+        values in proptest::collection::vec((1.0_f64..1e6, 1_u64..1000), 0..12),
+        limit in 1_u64..1000,
+        more in 0_u64..1000,
+    ) {
+        let points: Vec<_> = values.iter().map(|(rate, p99)| at(*rate, *p99)).collect();
+        let rate = |limit| highest_rate_under(&points, limit).map_or(0.0, |place| points[place].achieved_per_s);
+        prop_assert!(rate(limit) <= rate(limit + more));
+    }
+}

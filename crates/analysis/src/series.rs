@@ -1,0 +1,392 @@
+//! Which runs belong in one picture: the points of one search, and runs that differ in their slots
+//! alone.
+//!
+//! What a run was made of is known here only as far as its totals show it: streams, targets,
+//! shares, load, and the transfer size and read share that came out.
+use measure::RunTotals;
+use plan::{Label, Load, Operation, RunKind, SearchId, TargetId};
+use std::collections::BTreeSet;
+
+/// What grouping needs of a run; small, so that it can be kept when the totals are gone.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RunOutline {
+    pub name: String,
+    pub kind: RunKind,
+    pub load: Load,
+    pub slots: u32,
+    pub labels: Vec<Label>,
+    pub streams: Vec<StreamOutline>,
+    pub operations: u64,
+    /// Means over the successful operations; zero without any.
+    pub bytes_per_operation: f64,
+    pub read_share: f64,
+}
+
+/// A stream, as far as it matters for grouping.
+#[derive(Clone, Debug, PartialEq)]
+pub struct StreamOutline {
+    pub name: String,
+    pub targets: Vec<TargetId>,
+    pub share_pct: f64,
+    pub asked_per_s: Option<f64>,
+}
+
+/// Runs for one picture.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Series {
+    pub kind: SeriesKind,
+    pub title: String,
+    /// Places in what was given: of a curve in the order in which they ran, of a sweep by slots.
+    pub runs: Vec<usize>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SeriesKind {
+    /// Base and points of a search.
+    Curve { search: SearchId },
+    /// Everything the same but the slots.
+    SlotSweep,
+}
+
+/// Sizes and shares that came out this close to each other were asked the same.
+const SIZE_TOLERANCE: f64 = 0.1;
+const READ_SHARE_TOLERANCE: f64 = 0.03;
+
+/// All series among runs: curves first, then sweeps, each in the order of its first run. A run that
+/// is in none stands for itself.
+pub fn series(runs: &[RunOutline]) -> Vec<Series> {
+    let mut found = curves(runs);
+    for cluster in clusters(runs) {
+        for part in split_repeated(runs, cluster) {
+            found.extend(sweep(runs, part));
+        }
+    }
+    found
+}
+
+impl RunOutline {
+    pub fn of(totals: &RunTotals) -> Self {
+        let operations = totals.operations();
+        let reads = totals
+            .figures
+            .iter()
+            .filter(|figure| figure.key.operation == Operation::Read);
+        let reads: u64 = reads.map(|figure| figure.operations).sum();
+        let per_operation = |count: u64| count as f64 / operations.max(1) as f64;
+        let started = &totals.started;
+        Self {
+            name: started.name.clone(),
+            kind: started.kind,
+            load: started.load.clone(),
+            slots: totals.slots(),
+            labels: started.labels.clone(),
+            streams: started
+                .streams
+                .iter()
+                .map(|stream| StreamOutline {
+                    name: stream.name.clone(),
+                    targets: stream.targets.clone(),
+                    share_pct: stream.share_pct,
+                    asked_per_s: stream.asked_rate,
+                })
+                .collect(),
+            operations,
+            bytes_per_operation: per_operation(totals.bytes()),
+            read_share: per_operation(reads),
+        }
+    }
+
+    fn search(&self) -> Option<SearchId> {
+        match self.load {
+            Load::SearchBase { search } | Load::SearchPoint { search, .. } => Some(search),
+            _ => None,
+        }
+    }
+
+    fn is_alike(&self, other: &Self) -> bool {
+        let sizes = [self.bytes_per_operation, other.bytes_per_operation];
+        let size_gap = (sizes[0] - sizes[1]).abs();
+        // Of a few operations the share of reads is uncertain by itself.
+        let fewest = self.operations.min(other.operations).max(1) as f64;
+        let chance = 3.0 * (self.read_share * (1.0 - self.read_share) / fewest).sqrt();
+        self.load == other.load
+            && self.streams == other.streams
+            && size_gap <= SIZE_TOLERANCE * sizes[0].max(sizes[1])
+            && (self.read_share - other.read_share).abs() <= READ_SHARE_TOLERANCE + chance
+    }
+}
+
+fn curves(runs: &[RunOutline]) -> Vec<Series> {
+    let mut searches: Vec<(SearchId, Vec<usize>)> = Vec::new();
+    for (place, run) in runs.iter().enumerate() {
+        let Some(search) = run.search() else {
+            continue;
+        };
+        match searches.iter_mut().find(|(known, _)| *known == search) {
+            Some((_, places)) => places.push(place),
+            None => searches.push((search, vec![place])),
+        }
+    }
+    let mut found: Vec<Series> = searches
+        .into_iter()
+        .filter(|(_, places)| places.iter().any(|place| is_point(&runs[*place])))
+        .map(|(search, places)| Series {
+            kind: SeriesKind::Curve { search },
+            title: runs[places[0]].name.clone(),
+            runs: places,
+        })
+        .collect();
+    let titles: Vec<String> = found.iter().map(|series| series.title.clone()).collect();
+    for series in &mut found {
+        if titles
+            .iter()
+            .filter(|title| **title == series.title)
+            .count()
+            > 1
+        {
+            series.title += &format!(", {} slots", runs[series.runs[0]].slots);
+        }
+    }
+    found
+}
+
+fn is_point(run: &RunOutline) -> bool {
+    matches!(run.load, Load::SearchPoint { .. })
+}
+
+/// Runs that are alike but for slots and labels.
+fn clusters(runs: &[RunOutline]) -> Vec<Vec<usize>> {
+    let mut clusters: Vec<Vec<usize>> = Vec::new();
+    for (place, run) in runs.iter().enumerate() {
+        if run.search().is_some() || run.kind != RunKind::Measure || run.operations == 0 {
+            continue;
+        }
+        let known = clusters
+            .iter_mut()
+            .find(|cluster| runs[cluster[0]].is_alike(run));
+        match known {
+            Some(cluster) => cluster.push(place),
+            None => clusters.push(vec![place]),
+        }
+    }
+    clusters
+}
+
+/// Runs with the same slots in one cluster differ in something that only labels tell. A label whose
+/// values are the same for every count of slots is such a thing; it splits the cluster.
+fn split_repeated(runs: &[RunOutline], cluster: Vec<usize>) -> Vec<Vec<usize>> {
+    if slots_of(runs, &cluster).len() == cluster.len() {
+        return vec![cluster];
+    }
+    let keys: BTreeSet<&str> = cluster
+        .iter()
+        .flat_map(|place| runs[*place].labels.iter().map(|label| label.key.as_str()))
+        .filter(|key| is_independent_of_slots(runs, &cluster, key))
+        .collect();
+    let values = |place: usize| -> Vec<Option<&str>> {
+        keys.iter()
+            .map(|key| Label::find(&runs[place].labels, key))
+            .collect()
+    };
+    let mut parts: Vec<Vec<usize>> = Vec::new();
+    for place in cluster {
+        match parts
+            .iter_mut()
+            .find(|part| values(part[0]) == values(place))
+        {
+            Some(part) => part.push(place),
+            None => parts.push(vec![place]),
+        }
+    }
+    parts
+}
+
+fn is_independent_of_slots(runs: &[RunOutline], cluster: &[usize], key: &str) -> bool {
+    let values_at = |slots: u32| -> BTreeSet<Option<&str>> {
+        let same = cluster.iter().filter(|place| runs[**place].slots == slots);
+        same.map(|place| Label::find(&runs[*place].labels, key))
+            .collect()
+    };
+    let mut sets = slots_of(runs, cluster).into_iter().map(values_at);
+    let first = sets.next();
+    sets.all(|set| Some(set) == first)
+}
+
+fn slots_of(runs: &[RunOutline], places: &[usize]) -> BTreeSet<u32> {
+    places.iter().map(|place| runs[*place].slots).collect()
+}
+
+/// A sweep needs two counts of slots, and no count twice: which of the two would be the dot?
+fn sweep(runs: &[RunOutline], mut part: Vec<usize>) -> Option<Series> {
+    if part.len() < 2 || slots_of(runs, &part).len() != part.len() {
+        return None;
+    }
+    part.sort_by_key(|place| runs[*place].slots);
+    Some(Series {
+        kind: SeriesKind::SlotSweep,
+        title: common_name(runs, &part),
+        runs: part,
+    })
+}
+
+/// What the names have in common at their beginning, or the first name.
+fn common_name(runs: &[RunOutline], places: &[usize]) -> String {
+    let first = runs[places[0]].name.as_str();
+    let common = places.iter().fold(first, |common, place| {
+        let same = common
+            .chars()
+            .zip(runs[*place].name.chars())
+            .take_while(|(a, b)| a == b);
+        let bytes: usize = same.map(|(letter, _)| letter.len_utf8()).sum();
+        &common[..bytes]
+    });
+    if common == first {
+        return first.to_owned();
+    }
+    // A number that goes on differently is none of the common name.
+    let whole = common.trim_end_matches(|letter: char| letter.is_ascii_digit());
+    match whole.trim_end_matches(|letter: char| !letter.is_alphanumeric()) {
+        "" => first.to_owned(),
+        name => name.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::closed;
+
+    fn outline(name: &str, slots: u32, load: Load) -> RunOutline {
+        let mut outline = RunOutline::of(&closed(0, &[1_000; 10]));
+        outline.name = name.into();
+        outline.slots = slots;
+        outline.load = load;
+        outline
+    }
+
+    fn labelled(name: &str, slots: u32, labels: &[(&str, &str)]) -> RunOutline {
+        let labels = labels.iter().map(|(key, value)| Label::new(*key, *value));
+        RunOutline {
+            labels: labels.collect(),
+            ..outline(name, slots, Load::FlatOut)
+        }
+    }
+
+    fn base(name: &str, slots: u32, search: u32) -> RunOutline {
+        outline(
+            name,
+            slots,
+            Load::SearchBase {
+                search: SearchId(search),
+            },
+        )
+    }
+
+    fn search_point(search: u32, pct: f64) -> RunOutline {
+        outline(
+            "point",
+            8,
+            Load::SearchPoint {
+                search: SearchId(search),
+                pct,
+            },
+        )
+    }
+
+    #[test]
+    fn an_outline_has_the_means() {
+        let outline = RunOutline::of(&closed(0, &[1_000; 10]));
+        assert_eq!((outline.operations, outline.slots), (10, 8));
+        assert_eq!(
+            (outline.bytes_per_operation, outline.read_share),
+            (4096.0, 1.0)
+        );
+    }
+
+    #[test]
+    fn searches_are_curves() {
+        let runs = [
+            base("a", 8, 0),
+            search_point(0, 10.0),
+            outline("between", 8, Load::FlatOut),
+            search_point(0, 50.0),
+            base("a", 16, 1),
+            search_point(1, 10.0),
+            base("cut short", 8, 2),
+        ];
+        let found = series(&runs);
+        assert_eq!(found.len(), 2);
+        assert_eq!(
+            found[0].kind,
+            SeriesKind::Curve {
+                search: SearchId(0)
+            }
+        );
+        assert_eq!(
+            (found[0].title.as_str(), &found[0].runs[..]),
+            ("a, 8 slots", &[0, 1, 3][..])
+        );
+        assert_eq!(
+            (found[1].title.as_str(), &found[1].runs[..]),
+            ("a, 16 slots", &[4, 5][..])
+        );
+    }
+
+    #[test]
+    fn slots_alone_make_a_sweep() {
+        let mut runs = vec![
+            labelled("run_(16)", 16, &[("loops", "16")]),
+            labelled("run_(1)", 1, &[("loops", "1")]),
+            labelled("run_(4)", 4, &[("loops", "4")]),
+        ];
+        let sweep = |runs: &[usize]| Series {
+            kind: SeriesKind::SlotSweep,
+            title: "run".into(),
+            runs: runs.to_vec(),
+        };
+        assert_eq!(series(&runs), [sweep(&[1, 2, 0])]);
+        runs[2].bytes_per_operation *= 2.0;
+        assert_eq!(series(&runs), [sweep(&[1, 0])], "another transfer size");
+        runs[1].load = Load::Rate { per_second: 5.0 };
+        assert_eq!(series(&runs), [], "another load");
+        runs[1].load = Load::FlatOut;
+        runs[1].streams[0].targets = vec![TargetId(1)];
+        assert_eq!(series(&runs), [], "another target");
+    }
+
+    #[test]
+    fn a_second_swept_thing_splits_a_sweep_by_its_label() {
+        let runs: Vec<_> = [(1, "0"), (8, "0"), (1, "100"), (8, "100")]
+            .iter()
+            .map(|(slots, order)| {
+                let loops = format!("{slots} {order}");
+                labelled("run", *slots, &[("loops", &loops), ("order", order)])
+            })
+            .collect();
+        let found: Vec<_> = series(&runs)
+            .into_iter()
+            .map(|series| series.runs)
+            .collect();
+        assert_eq!(found, [[0, 1], [2, 3]]);
+        let repeated = [
+            labelled("a", 1, &[]),
+            labelled("a", 8, &[]),
+            labelled("a", 8, &[]),
+        ];
+        assert_eq!(
+            series(&repeated),
+            [],
+            "nobody knows which of the two it would be"
+        );
+    }
+
+    #[test]
+    fn a_read_share_within_chance_is_the_same() {
+        let mut runs = [labelled("a", 1, &[]), labelled("a", 8, &[])];
+        runs[0].read_share = 0.7;
+        runs[1].read_share = 0.75;
+        assert_eq!(series(&runs).len(), 1, "of ten operations that is chance");
+        runs.iter_mut().for_each(|run| run.operations = 100_000);
+        assert_eq!(series(&runs).len(), 0);
+    }
+}
