@@ -342,21 +342,10 @@ fn interval(rows: &Rows, interval: &Interval) -> Outcome<()> {
     for (index, stream) in streams.iter().enumerate() {
         stream_sample(rows, *run, *number, index, stream)?;
     }
-    for (index, pool) in pools.iter().enumerate() {
-        let PoolSample {
-            slots,
-            busy_ns,
-            exhausted_ns,
-        } = pool;
-        let values = params![
-            rows.event,
-            place(index),
-            slots,
-            whole(*busy_ns),
-            whole(*exhausted_ns)
-        ];
-        rows.add(&schema::POOL_SAMPLES, values)?;
-    }
+    pools
+        .iter()
+        .enumerate()
+        .try_for_each(|(index, pool)| pool_sample(rows, index, pool))?;
     host_sample(rows, host)
 }
 
@@ -432,6 +421,24 @@ fn stream_sample(
             whole(unserved.sum_ns),
             whole(unserved.max_ns),
             pack(&unserved.histogram)?,
+        ],
+    )
+}
+
+fn pool_sample(rows: &Rows, index: usize, sample: &PoolSample) -> Outcome<()> {
+    let PoolSample {
+        slots,
+        busy_ns,
+        exhausted_ns,
+    } = sample;
+    rows.add(
+        &schema::POOL_SAMPLES,
+        params![
+            rows.event,
+            place(index),
+            slots,
+            whole(*busy_ns),
+            whole(*exhausted_ns)
         ],
     )
 }
