@@ -1,5 +1,8 @@
 //! What a target is: its kind, size and alignment for binding, and its identity for the record.
 
+#[cfg(test)]
+mod tests;
+
 use std::fs::{self, File};
 use std::io;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};

@@ -46,12 +46,6 @@ impl SysRoot {
         }
     }
 
-    /// Whether this is the running machine, which may be asked by system calls too.
-    #[must_use]
-    pub fn is_real(&self) -> bool {
-        self.sys == Path::new("/sys")
-    }
-
     /// Where a path of this machine, such as one in a mount table, is to be found.
     #[must_use]
     pub fn locate(&self, path: &Path) -> PathBuf {

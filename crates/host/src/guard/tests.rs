@@ -1,6 +1,6 @@
 //! Tests of the guard: every signature in files, users in a faked machine, words, and real loop devices.
 
-
+mod devices;
 mod files;
 mod machine;
 mod table;

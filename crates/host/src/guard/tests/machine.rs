@@ -87,10 +87,17 @@ impl Machine {
         fs::write(&held, content).unwrap();
         let file = File::options().read(true).write(true).open(&held).unwrap();
         file.set_len(BYTES).unwrap();
-        let request = write_to(Path::new(&format!("/dev/{name}")), TargetKind::Device, BYTES);
+        let request = write_to(
+            Path::new(&format!("/dev/{name}")),
+            TargetKind::Device,
+            BYTES,
+        );
         let subject = Subject {
             real_path: held,
-            what: What::Device { number, bytes: BYTES },
+            what: What::Device {
+                number,
+                bytes: BYTES,
+            },
         };
         examine_subject(&Tables::read(&self.root()), &request, subject, Some(&file))
     }
@@ -109,7 +116,10 @@ fn assert_never(examination: &Examination, is_it: impl Fn(&Finding) -> bool) {
     let all: Vec<&str> = all.iter().map(String::as_str).collect();
     let refused = judge(std::slice::from_ref(examination), &words(&all)).unwrap_err();
     assert_eq!(refused.refusals[0].word, None);
-    assert!(refused.to_string().contains("cannot be overridden"), "{refused}");
+    assert!(
+        refused.to_string().contains("cannot be overridden"),
+        "{refused}"
+    );
 }
 
 fn is_mounted(finding: &Finding) -> bool {
@@ -152,7 +162,10 @@ fn a_mount_protects_disk_and_partition_but_not_the_neighbours() {
 #[test]
 fn a_mount_in_the_first_process_name_space_counts() {
     let machine = Machine::new();
-    machine.file("proc/1/mountinfo", "30 1 8:16 / /data rw - ext4 /dev/sdb rw\n");
+    machine.file(
+        "proc/1/mountinfo",
+        "30 1 8:16 / /data rw - ext4 /dev/sdb rw\n",
+    );
     assert_never(&machine.examine("sdb"), is_mounted);
 }
 
@@ -185,11 +198,19 @@ fn a_holder_protects() {
     fs::create_dir_all(machine.path("sys/devices/block/sda/sda1/holders/md0")).unwrap();
     let path = machine.examine("sdb");
     assert_never(&path, is_held);
-    assert!(path.findings[0].to_string().contains("dm-0 (mpatha)"), "{:?}", path.findings);
+    assert!(
+        path.findings[0].to_string().contains("dm-0 (mpatha)"),
+        "{:?}",
+        path.findings
+    );
     assert_never(&machine.examine("sda1"), is_held);
     assert_never(&machine.examine("sda"), is_held);
     assert_eq!(machine.examine("sda2").findings, []);
-    assert_eq!(machine.examine("dm-0").findings, [], "the multipath device itself is free");
+    assert_eq!(
+        machine.examine("dm-0").findings,
+        [],
+        "the multipath device itself is free"
+    );
 }
 
 #[test]
@@ -216,7 +237,9 @@ fn a_device_behind_a_loop_device_or_read_only_is_protected() {
         matches!(finding, Finding::BacksLoop { .. })
     });
     machine.block("sda/sda1/ro", "1");
-    assert_never(&machine.examine("sda1"), |finding| *finding == Finding::ReadOnly);
+    assert_never(&machine.examine("sda1"), |finding| {
+        *finding == Finding::ReadOnly
+    });
 }
 
 #[test]
@@ -233,13 +256,21 @@ fn files_that_are_swap_or_behind_a_loop_device_are_protected() {
     let link = machine.path("link to image");
     symlink(machine.path("image"), &link).unwrap();
     machine.block("loop3/loop/backing_file", link.to_str().unwrap());
-    assert_never(&examine("image"), |finding| matches!(finding, Finding::BacksLoop { .. }));
+    assert_never(&examine("image"), |finding| {
+        matches!(finding, Finding::BacksLoop { .. })
+    });
     let gone = format!("{} (deleted)", machine.path("image").display());
     machine.block("loop3/loop/backing_file", &gone);
-    assert_never(&examine("image"), |finding| matches!(finding, Finding::BacksLoop { .. }));
+    assert_never(&examine("image"), |finding| {
+        matches!(finding, Finding::BacksLoop { .. })
+    });
     let line = format!(
         "Filename Type Size Used Priority\n{} file 9 0 -2\n",
-        machine.path("swap file").display().to_string().replace(' ', "\\040")
+        machine
+            .path("swap file")
+            .display()
+            .to_string()
+            .replace(' ', "\\040")
     );
     machine.file("proc/swaps", &line);
     assert_never(&examine("swap file"), is_swap);
@@ -281,17 +312,31 @@ fn words_name_by_wwn_serial_and_path() {
     for word in ["naa.600508b4000971ca", "VM17", "/dev/sdb"] {
         assert!(judge(all, &words(&["nothing", word])).is_ok(), "{word}");
     }
-    for word in ["naa.600508b4000971c", "VM1", "vm17", "/dev/sda", "sdb", "*", ""] {
+    for word in [
+        "naa.600508b4000971c",
+        "VM1",
+        "vm17",
+        "/dev/sda",
+        "sdb",
+        "*",
+        "",
+    ] {
         assert!(judge(all, &words(&[word])).is_err(), "{word}");
     }
     let refused = judge(all, &words(&[])).unwrap_err();
-    assert_eq!(refused.refusals[0].word.as_deref(), Some("naa.600508b4000971ca"));
+    assert_eq!(
+        refused.refusals[0].word.as_deref(),
+        Some("naa.600508b4000971ca")
+    );
     assert_eq!(unused_words(all, &words(&["VM17", "VM18"])), ["VM18"]);
 
     let part = machine.examine_with("sda2", b"LUKS\xba\xbe");
     assert_eq!(part.words, ["Z1D2-part2", "/dev/sda2"]);
     for word in ["Z1D2", "Z1D2-part1", "/dev/sda"] {
-        assert!(judge(std::slice::from_ref(&part), &words(&[word])).is_err(), "{word}");
+        assert!(
+            judge(std::slice::from_ref(&part), &words(&[word])).is_err(),
+            "{word}"
+        );
     }
 }
 
@@ -304,7 +349,10 @@ fn a_serial_number_that_several_units_share_names_none() {
     }
     assert_eq!(machine.examine("sdb").words, ["eui.0002", "/dev/sdb"]);
     machine.block("sda/wwid", "eui.0002");
-    assert_eq!(machine.examine("sdb").words, ["eui.0002", "SAME", "/dev/sdb"]);
+    assert_eq!(
+        machine.examine("sdb").words,
+        ["eui.0002", "SAME", "/dev/sdb"]
+    );
     machine.block("sda/wwid", "eui.0000000000000000");
     machine.block("sdb/wwid", "eui.0000000000000000");
     assert_eq!(machine.examine("sdb").words, ["/dev/sdb"]);

@@ -134,27 +134,45 @@ fn a_short_magic_alone_is_not_enough() {
             let place = at.checked_add_signed(field.from_magic).unwrap();
             put(&file, place, &encode(field, outside));
             let found = found(&file);
-            assert!(!found.contains(&signature.name), "{}: {field:?}", signature.name);
+            assert!(
+                !found.contains(&signature.name),
+                "{}: {field:?}",
+                signature.name
+            );
         }
     }
 }
 
 #[test]
 fn sums_and_entries_are_checked() {
-    let weak: Vec<&Signature> = SIGNATURES.iter().filter(|one| one.check.is_some()).collect();
+    let weak: Vec<&Signature> = SIGNATURES
+        .iter()
+        .filter(|one| one.check.is_some())
+        .collect();
     assert_eq!(weak.len(), 4);
     for signature in weak {
         let at = signature.places[0].offsets(BYTES).next().unwrap();
         let file = blank_file(BYTES);
         plant(&file, signature, at);
         assert!(found(&file).contains(&signature.name));
-        let spoiled = if signature.name == "MBR partition table" { at - 48 } else { at + 3 };
+        let spoiled = if signature.name == "MBR partition table" {
+            at - 48
+        } else {
+            at + 3
+        };
         put(&file, spoiled, &[0x55]);
-        assert!(!found(&file).contains(&signature.name), "{}", signature.name);
+        assert!(
+            !found(&file).contains(&signature.name),
+            "{}",
+            signature.name
+        );
     }
     let empty = blank_file(BYTES);
     put(&empty, 510, b"\x55\xaa");
-    assert!(found(&empty).is_empty(), "an MBR without entries is no table");
+    assert!(
+        found(&empty).is_empty(),
+        "an MBR without entries is no table"
+    );
 }
 
 #[test]
@@ -223,7 +241,10 @@ fn assert_refused_until_named(path: &Path, name: &str) {
     let refusal = refused(std::slice::from_ref(&request), &words(&["/some/other"]));
     let text = refusal.to_string();
     let path_text = path.display().to_string();
-    assert!(text.contains(name) && text.contains(&format!("--overwrite {path_text}")), "{text}");
+    assert!(
+        text.contains(name) && text.contains(&format!("--overwrite {path_text}")),
+        "{text}"
+    );
     let before = fs::read(path).unwrap();
     assert!(is_granted(&request, &words(&[&path_text])));
     assert!(fs::read(path).unwrap() == before, "{name}: the guard wrote");

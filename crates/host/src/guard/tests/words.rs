@@ -12,10 +12,17 @@ use crate::guard::{Finding, Overwrite, OverwriteError, Refusal, Refused};
 fn a_list_holds_a_word_on_each_line() {
     let directory = tempfile::tempdir().unwrap();
     let list = directory.path().join("list");
-    fs::write(&list, "# comment\n\n  naa.5000  \n/a path with # in it\r\n#/dev/sdb\n").unwrap();
+    fs::write(
+        &list,
+        "# comment\n\n  naa.5000  \n/a path with # in it\r\n#/dev/sdb\n",
+    )
+    .unwrap();
     let arguments = ["/dev/sda".to_owned(), format!("@{}", list.display())];
     let overwrite = Overwrite::from_arguments(&arguments).unwrap();
-    assert_eq!(overwrite.words, ["/dev/sda", "naa.5000", "/a path with # in it"]);
+    assert_eq!(
+        overwrite.words,
+        ["/dev/sda", "naa.5000", "/a path with # in it"]
+    );
 }
 
 #[test]
@@ -51,11 +58,18 @@ fn what_no_word_frees_is_a_comment_in_the_list() {
         no_space: Vec::new(),
     };
     let text = refused.overwrite_file();
-    assert!(text.lines().all(|line| line.is_empty() || line.starts_with('#')), "{text}");
+    assert!(
+        text.lines()
+            .all(|line| line.is_empty() || line.starts_with('#')),
+        "{text}"
+    );
 }
 
 #[test]
 fn words_are_quoted_for_the_shell() {
-    assert_eq!(crate::guard::quoted("/dev/disk/by-id/nvme-eui.00"), "/dev/disk/by-id/nvme-eui.00");
+    assert_eq!(
+        crate::guard::quoted("/dev/disk/by-id/nvme-eui.00"),
+        "/dev/disk/by-id/nvme-eui.00"
+    );
     assert_eq!(crate::guard::quoted("it's here"), r"'it'\''s here'");
 }
