@@ -1,14 +1,12 @@
 //! The summary of an execution: a line per run, as a table for the terminal and as CSV from the
 //! same [`Row`]s. Leads with response; knows nothing of any job language but the labels that name
 //! a run and its loop values.
+use analysis::{Late, Percentiles, point};
 use comfy_table::{
     CellAlignment, ColumnConstraint, ContentArrangement, LineStyle, Table, Width, presets,
 };
-use measure::{FinishReason, Interval, LatencyFigures, RunTotals, bucket_bounds};
-use plan::{Label, Nanos};
-
-/// An operation submitted later than this after its intended arrival counts as late.
-pub const LATE_NS: u64 = 1_000_000;
+use measure::{FinishReason, Interval, LatencyFigures, RunTotals};
+use plan::{ArrivalLaw, Label, Nanos};
 
 /// Terminals of this width show the table unbroken.
 const TABLE_WIDTH: u16 = 120;
@@ -31,9 +29,8 @@ pub struct Row {
     pub queue_depth: f64,
     pub slots: u32,
     pub slots_busy: f64,
-    /// Share (0 to 1) of submissions more than [`LATE_NS`] after their arrival; `None` in a closed
-    /// loop, where nothing has an intended arrival.
-    pub late_share: Option<f64>,
+    /// `None` in a closed loop, where nothing has an intended arrival.
+    pub late: Option<Late>,
     /// Busy time of the host per operation; `None` where the host tells nothing.
     pub host_cpu_ns: Option<f64>,
     pub own_cpu_ns: Option<f64>,
@@ -44,71 +41,48 @@ pub struct Row {
     pub marks: Vec<String>,
 }
 
-/// Response times in nanoseconds.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Percentiles {
-    pub p50: u64,
-    pub p90: u64,
-    pub p99: u64,
-    pub p99_9: u64,
-    /// Exact.
-    pub max: u64,
-}
-
-impl Percentiles {
-    pub fn of(figures: &LatencyFigures) -> Self {
-        Self {
-            p50: figures.percentile_ns(50.0),
-            p90: figures.percentile_ns(90.0),
-            p99: figures.percentile_ns(99.0),
-            p99_9: figures.percentile_ns(99.9),
-            max: figures.max_ns,
-        }
-    }
-}
-
 impl Row {
-    /// `marks` are words about the run that the analysis found, such as `rate missed`; how the run
-    /// ended is added here.
-    pub fn new(totals: &RunTotals, marks: &[&str]) -> Self {
-        let started = &totals.started;
-        let loops = Label::find(&started.labels, "loops").filter(|loops| *loops != "None");
+    /// The law of the run's arrivals decides by how much completions may fall short of them.
+    pub fn new(totals: &RunTotals, law: ArrivalLaw) -> Self {
+        let point = point(totals, law);
+        let labels = &totals.started.labels;
+        let loops = Label::find(labels, "loops").filter(|loops| *loops != "None");
+        let is_missed = point.schedule.is_some_and(|check| check.is_missed);
         let ended = totals.finished.as_ref().map(|finished| &finished.reason);
-        let marks = marks.iter().copied().chain(ended.and_then(ending));
+        let marks = [
+            is_missed.then_some("rate missed"),
+            point.exhausted.is_exhausted.then_some("slots exhausted"),
+            ended.and_then(ending),
+        ];
+        let unserved = |stream: &measure::StreamTotals| stream.unserved.histogram.count();
         Self {
-            run: started.name.clone(),
+            run: point.name,
             loops: loops.unwrap_or_default().to_string(),
-            asked_rate: started.asked_rate,
-            rate: totals.rate(),
-            bytes_per_second: totals.bytes_per_second(),
-            response_ns: Percentiles::of(&totals.response(None)),
-            service_mean_ns: totals.service(None).mean_ns(),
+            asked_rate: point.asked_per_s,
+            rate: point.achieved_per_s,
+            bytes_per_second: point.bytes_per_s,
+            response_ns: point.response,
+            service_mean_ns: point.service_ns_mean,
             queue_depth: totals.queue_depth(),
-            slots: totals.slots(),
-            slots_busy: totals.slots_busy(),
-            late_share: started.is_open_loop.then(|| late_share(&totals.lateness())),
-            host_cpu_ns: totals.host_cpu_ns_per_operation(),
-            own_cpu_ns: totals.fathom_cpu_ns_per_operation(),
+            slots: point.slots,
+            slots_busy: point.slots_busy,
+            late: point.late,
+            host_cpu_ns: point.host_cpu_ns_per_operation,
+            own_cpu_ns: point.fathom_cpu_ns_per_operation,
             errors: totals.errors(),
-            unserved: totals
-                .streams
-                .iter()
-                .map(|stream| stream.unserved.histogram.count())
-                .sum(),
-            marks: marks.map(String::from).collect(),
+            unserved: totals.streams.iter().map(unserved).sum(),
+            marks: marks.into_iter().flatten().map(String::from).collect(),
         }
     }
 }
 
-/// A row per run, in order; `marks` gives what the analysis found of each.
+/// A row per run, in order; `law_of` tells the law of its arrivals.
 pub fn rows<'a>(
     totals: impl IntoIterator<Item = &'a RunTotals>,
-    marks: impl Fn(&RunTotals) -> Vec<&'static str>,
+    law_of: impl Fn(&RunTotals) -> ArrivalLaw,
 ) -> Vec<Row> {
-    totals
-        .into_iter()
-        .map(|totals| Row::new(totals, &marks(totals)))
-        .collect()
+    let row = |totals: &RunTotals| Row::new(totals, law_of(totals));
+    totals.into_iter().map(row).collect()
 }
 
 /// The table with units in its head; 120 columns where the names and numbers allow it.
@@ -131,7 +105,7 @@ pub fn table(rows: &[Row]) -> String {
             "service\nmean ms",
             "depth",
             "slots\nbusy/of",
-            "late\n>1ms %",
+            "late\n%",
             "CPU µs/IO\nhost/own",
             "errors/\nunserved",
         ]);
@@ -205,7 +179,7 @@ pub fn live_line(interval: &Interval) -> String {
     )
 }
 
-const CSV_HEADER: [&str; 20] = [
+const CSV_HEADER: [&str; 21] = [
     "run",
     "loops",
     "asked_rate_per_s",
@@ -220,7 +194,8 @@ const CSV_HEADER: [&str; 20] = [
     "queue_depth",
     "slots",
     "slots_busy",
-    "late_over_1ms_pct",
+    "late_pct",
+    "late_limit_ms",
     "host_cpu_per_io_us",
     "fathom_cpu_per_io_us",
     "errors",
@@ -247,8 +222,9 @@ fn record(row: &Row) -> [String; CSV_HEADER.len()] {
         format!("{:.3}", row.queue_depth),
         row.slots.to_string(),
         format!("{:.3}", row.slots_busy),
-        row.late_share
-            .map_or(String::new(), |share| format!("{:.4}", share * 100.0)),
+        row.late
+            .map_or(String::new(), |late| format!("{:.4}", late.share * 100.0)),
+        row.late.map_or(String::new(), |late| ms(late.limit_ns)),
         us(row.host_cpu_ns),
         us(row.own_cpu_ns),
         row.errors.to_string(),
@@ -280,8 +256,8 @@ fn cells(row: &Row) -> Vec<String> {
         millis_text(row.service_mean_ns),
         format!("{:.1}", row.queue_depth),
         format!("{:.1}/{}", row.slots_busy, row.slots),
-        row.late_share
-            .map_or("-".to_string(), |share| format!("{:.2}", share * 100.0)),
+        row.late
+            .map_or("-".to_string(), |late| format!("{:.2}", late.share * 100.0)),
         format!("{}/{}", us(row.host_cpu_ns), us(row.own_cpu_ns)),
         format!("{}/{}", row.errors, row.unserved),
     ]
@@ -297,13 +273,6 @@ fn ending(reason: &FinishReason) -> Option<&'static str> {
         FinishReason::StoppedByUser => Some("stopped by the user"),
         FinishReason::Failed { .. } => Some("failed"),
     }
-}
-
-fn late_share(lateness: &LatencyFigures) -> f64 {
-    let late = |bucket: &&measure::Bucket| bucket_bounds(bucket.index as usize).0 >= LATE_NS;
-    let buckets = lateness.histogram.buckets().iter();
-    let count: u64 = buckets.filter(late).map(|bucket| bucket.count).sum();
-    count as f64 / lateness.histogram.count().max(1) as f64
 }
 
 /// Whole numbers from 1000 on, one decimal below.

@@ -6,10 +6,10 @@ use measure::{
     WorkerSample,
 };
 use plan::{
-    ArrivalLaw, BoundPlan, Coupling, DataSpec, FirstInterval, Label, Load, LocalStop, Nanos,
-    OpSource, Operation, Origin, Pacing, Plan, Pool, PoolAdmission, PoolId, RunId, RunKind,
-    RunSpec, RunStop, RunTemplate, StartAlign, Stream, StreamId, TargetId, TargetOrder, TemplateId,
-    Timing, Window,
+    ArrivalLaw, BoundPlan, Coupling, DataSpec, FirstInterval, Label, Ledger, Load, LocalStop,
+    Nanos, OpSource, OpenMode, Operation, Origin, Pacing, Plan, Pool, PoolAdmission, PoolId,
+    Preparation, RunId, RunKind, RunSpec, RunStop, RunTemplate, SizeRule, StartAlign, Stream,
+    StreamId, Target, TargetId, TargetKind, TargetOrder, TemplateId, Timing, Window,
 };
 
 /// 2026-11-21 07:43:55 UTC.
@@ -122,8 +122,9 @@ impl Scenario {
         }
     }
 
-    fn plan(&self) -> BoundPlan {
+    pub fn plan(&self) -> BoundPlan {
         let plan = Plan {
+            targets: self.targets.iter().map(plan_target).collect(),
             templates: self.runs.iter().map(RunShape::template).collect(),
             runs: self
                 .runs
@@ -327,6 +328,20 @@ impl RunShape {
             drain_ns: 0,
             outstanding: Vec::new(),
         }
+    }
+}
+
+fn plan_target((name, path, bytes): &(String, String, u64)) -> Target {
+    Target {
+        name: name.clone(),
+        host: "localhost".into(),
+        path: path.into(),
+        kind: TargetKind::File,
+        size: SizeRule::Bytes(*bytes),
+        open: OpenMode::default(),
+        preparation: Preparation::MakeOrExtend,
+        ledger: Ledger::None,
+        origin: Origin::Default("test".into()),
     }
 }
 

@@ -7,14 +7,7 @@ use std::fs;
 #[test]
 fn table_and_csv_of_the_same_rows() {
     let totals = totals();
-    let marks = |run: &RunTotals| {
-        if run.started.asked_rate.is_some() {
-            vec!["rate missed"]
-        } else {
-            vec![]
-        }
-    };
-    let rows = rows(&totals, marks);
+    let rows = rows(&totals, |_| ArrivalLaw::Exponential);
     let (table, csv) = (table(&rows), csv(&rows));
     assert!(
         table.lines().all(|line| line.chars().count() <= 120),
@@ -33,13 +26,14 @@ fn table_and_csv_of_the_same_rows() {
 #[test]
 fn rows_say_what_the_totals_say() {
     let totals = totals();
-    let row = Row::new(&totals[0], &["rate missed"]);
+    let row = Row::new(&totals[0], ArrivalLaw::Exponential);
     assert_eq!(
         (row.run.as_str(), row.loops.as_str()),
         ("rate", "threads=4")
     );
     assert_eq!(row.rate, 1001.0);
-    assert_eq!(row.late_share, Some(0.25));
+    let late = row.late.unwrap();
+    assert_eq!((late.share, late.limit_ns), (0.25, analysis::LATE_NS_LEAST));
     assert_eq!(row.unserved, 2);
     // 2 002 completions and 2 unserved: ranks 1 984 and 2 002 are slow ones, only 2 003 waits.
     let slow = |ns: u64| ns.abs_diff(3_000_000) <= 3_000_000 / 200;
@@ -52,9 +46,9 @@ fn rows_say_what_the_totals_say() {
         row.service_mean_ns
     );
     assert_eq!(row.marks, ["rate missed"]);
-    let closed = Row::new(&totals[1], &[]);
+    let closed = Row::new(&totals[1], ArrivalLaw::Exponential);
     assert_eq!(
-        (closed.late_share, closed.asked_rate, closed.host_cpu_ns),
+        (closed.late, closed.asked_rate, closed.host_cpu_ns),
         (None, None, None)
     );
     assert_eq!(closed.loops, "");
@@ -64,7 +58,10 @@ fn rows_say_what_the_totals_say() {
 fn the_end_of_a_run_is_a_mark() {
     let mut totals = totals().remove(0);
     totals.finished.as_mut().unwrap().reason = FinishReason::StoppedByUser;
-    assert_eq!(Row::new(&totals, &[]).marks, ["stopped by the user"]);
+    assert_eq!(
+        Row::new(&totals, ArrivalLaw::Exponential).marks,
+        ["rate missed", "stopped by the user"]
+    );
 }
 
 #[test]
@@ -94,7 +91,7 @@ fn the_live_line_is_short() {
 
 #[test]
 fn long_names_wrap_and_numbers_never_do() {
-    let mut row = Row::new(&totals()[0], &[]);
+    let mut row = Row::new(&totals()[0], ArrivalLaw::Exponential);
     row.run = "a_run_with_a_name_that_is_much_longer_than_any_column".into();
     row.rate = 1_234_567.0;
     let table = table(&[row]);

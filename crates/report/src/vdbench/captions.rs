@@ -1,6 +1,7 @@
 //! What runs and workloads an execution will have, read from its stored plan: the pages open with
 //! links to runs that are still to come.
-use plan::{BoundPlan, Label, Plan, RunId, RunKind};
+use measure::ExecutionTarget;
+use plan::{BoundPlan, Label, Plan, Preparation, RunId, RunKind, TargetId};
 use std::collections::HashMap;
 
 /// The caption of a run in links and titles.
@@ -33,20 +34,21 @@ impl RunCaption {
 }
 
 impl Captions {
-    /// `None` when the text is no plan of this version.
-    pub fn of(plan_json: &str) -> Option<Self> {
+    /// `None` when the text is no plan of this version. `found` is what stood at the targets, in
+    /// their order: it tells which preparations are carried out where the plan is not bound.
+    pub fn of(plan_json: &str, found: &[ExecutionTarget]) -> Option<Self> {
         if let Ok(bound) = serde_json::from_str::<BoundPlan>(plan_json) {
             return Some(Self::of_runs(&bound.plan, &bound.runs));
         }
         let plan: Plan = serde_json::from_str(plan_json).ok()?;
-        // Which preparations will be needed is only known after binding.
-        let measures = |id: &RunId| plan.spec(*id).kind == RunKind::Measure;
-        let runs: Vec<RunId> = plan.run_ids().filter(measures).collect();
-        Some(Self {
-            // Without the preparations, places in the list are not those of the execution.
-            pauses_s: Vec::new(),
-            ..Self::of_runs(&plan, &runs)
-        })
+        let is_carried_out = |id: &RunId| {
+            let spec = plan.spec(*id);
+            let streams = &plan.templates[spec.template.index()].streams;
+            let mut targets = streams.iter().flat_map(|stream| &stream.targets);
+            spec.kind == RunKind::Measure || targets.any(|id| is_prepared(&plan, *id, found))
+        };
+        let runs: Vec<RunId> = plan.run_ids().filter(is_carried_out).collect();
+        Some(Self::of_runs(&plan, &runs))
     }
 
     /// In the order of first use.
@@ -128,6 +130,21 @@ impl Captions {
             }
         }
         captions
+    }
+}
+
+/// Whether `bind` keeps a preparation for this target.
+fn is_prepared(plan: &Plan, id: TargetId, found: &[ExecutionTarget]) -> bool {
+    let Some(found) = found.get(id.index()) else {
+        return false;
+    };
+    match plan.target(id).preparation {
+        Preparation::AsFound => false,
+        Preparation::Rewrite => true,
+        Preparation::MakeOrExtend => {
+            let is_file = ["missing", "file"].contains(&found.identity.kind.as_str());
+            is_file && found.identity.bytes < found.bytes
+        }
     }
 }
 

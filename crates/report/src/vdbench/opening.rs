@@ -13,7 +13,7 @@ const LINKS_PER_LINE: usize = 8;
 impl Face {
     pub(super) fn open(&mut self, started: &ExecutionStarted) -> io::Result<Execution> {
         let zone = Zone::new(started.utc_offset_s, &started.time_zone);
-        let known = Captions::of(&started.plan_json);
+        let known = Captions::of(&started.plan_json, &started.targets);
         let has_plan = known.is_some();
         let captions = known.unwrap_or_default();
         let mut workloads = captions.workloads().to_vec();

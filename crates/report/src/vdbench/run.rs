@@ -6,15 +6,13 @@ use super::skew::{self, Layout, Part};
 use super::tally::{CpuShares, Tally};
 use super::{Execution, Face, RespColumns, buckets};
 use measure::{
-    CpuTimes, ExecutionTarget, Interval, IntervalPhase, LatencyFigures, RunFinished, RunStarted,
+    CpuTimes, ExecutionTarget, Figure, FigureKey, HostSample, Interval, IntervalPhase,
+    LatencyFigures, RunFinished, RunStarted, RunTotals, StreamTotals, WorkerSample,
 };
-use plan::Label;
+use plan::{Label, Nanos, Operation, StreamId, TargetId};
 
 /// Above this share of the host's processors, a run is warned about.
 const BUSY_CPU_PCT: f64 = 80.0;
-
-/// Response p99 above service p99 by this factor deserves a loud line.
-const LATE_FACTOR: f64 = 1.1;
 
 /// Counts of one run.
 #[derive(Debug)]
@@ -34,8 +32,8 @@ pub struct Run {
     workloads: Vec<Counts>,
     measured_intervals: u32,
     cpu: Option<CpuTimes>,
-    service: LatencyFigures,
-    response: LatencyFigures,
+    /// Both latencies of the measured intervals, whatever the columns show.
+    sum: RunTotals,
     errors: u64,
     failures: u64,
 }
@@ -113,8 +111,7 @@ impl Run {
             workloads: counts,
             measured_intervals: 0,
             cpu: None,
-            service: LatencyFigures::default(),
-            response: LatencyFigures::default(),
+            sum: empty_totals(started),
             errors: 0,
             failures: 0,
         }
@@ -154,16 +151,20 @@ impl Run {
 
     /// The loud line: the columns hide how late operations were.
     pub fn late_line(&self, columns: RespColumns) -> Option<String> {
-        let [response_ms, service_ms] =
-            [&self.response, &self.service].map(|figures| figures.percentile_ns(99.0) as f64 / 1e6);
-        let is_late = columns == RespColumns::Service && response_ms > LATE_FACTOR * service_ms;
-        is_late.then(|| {
-            format!(
-                "*** response time from the intended arrival is p99 {response_ms:.3} ms, against p99 \
-                 {service_ms:.3} ms of the times in the columns above, which begin when an I/O is \
-                 submitted; --resp arrival shows the former ***"
-            )
-        })
+        if columns == RespColumns::Arrival {
+            return None;
+        }
+        let gap = analysis::response_gap(&self.sum)?;
+        let [response, service] = [gap.response_ns_p99, gap.service_ns_p99].map(Nanos);
+        let unserved = match gap.unserved {
+            0 => String::new(),
+            count => format!("; {count} arrivals were never served"),
+        };
+        Some(format!(
+            "*** response time from the intended arrival is p99 {response}, against p99 {service} of \
+             the times in the columns above, which begin when an I/O is submitted{unserved}; --resp \
+             arrival shows response ***"
+        ))
     }
 
     /// A box when the host was busy.
@@ -196,8 +197,7 @@ impl Run {
             }
             self.errors += figure.errors;
             if is_measured {
-                self.service.merge(&figure.service);
-                self.response.merge(&figure.response);
+                self.sum.figures[0].merge(figure);
             }
         }
         self.add_unserved(interval, columns);
@@ -219,7 +219,7 @@ impl Run {
     fn add_unserved(&mut self, interval: &Interval, columns: RespColumns) {
         for (sample, place) in interval.engine.streams.iter().zip(&self.streams) {
             if interval.phase == IntervalPhase::Measured {
-                self.response.merge(&sample.unserved);
+                self.sum.streams[0].unserved.merge(&sample.unserved);
             }
             if columns == RespColumns::Service {
                 continue;
@@ -401,6 +401,34 @@ fn parts<'a>(
             tally: &counts.measured,
             asked_pct: asked_pct(place),
         })
+}
+
+/// All figures and all streams in one, which is all that a comparison of latencies needs.
+fn empty_totals(started: &RunStarted) -> RunTotals {
+    let all = Figure {
+        key: FigureKey {
+            stream: StreamId(0),
+            target: TargetId(0),
+            operation: Operation::Read,
+        },
+        operations: 0,
+        bytes: 0,
+        errors: 0,
+        short_transfers: 0,
+        service: LatencyFigures::default(),
+        response: LatencyFigures::default(),
+    };
+    RunTotals {
+        started: started.clone(),
+        finished: None,
+        length_ns: 0,
+        intervals: 0,
+        figures: vec![all],
+        streams: vec![StreamTotals::default()],
+        pools: Vec::new(),
+        workers: WorkerSample::default(),
+        host: HostSample::default(),
+    }
 }
 
 fn skew_warning(missed: &[(&str, f64, f64)]) -> Vec<String> {

@@ -123,6 +123,60 @@ fn a_single_workload_has_no_page() {
     assert!(!contents["summary.html"].contains("Link to workload report"));
 }
 
+/// An unbound plan holds preparations that may not be needed; links must not lead nowhere.
+#[test]
+fn links_to_preparations_follow_what_was_found() {
+    let scenario = mixed();
+    let mut plan = scenario.plan().plan;
+    plan.runs[0].kind = plan::RunKind::Prepare;
+    let links = |kind: &str, bytes: u64| {
+        let mut events = scenario.events();
+        let Event::ExecutionStarted(started) = &mut events[0] else {
+            unreachable!()
+        };
+        started.plan_json = serde_json::to_string(&plan).unwrap();
+        for target in &mut started.targets {
+            target.identity.kind = kind.into();
+            target.identity.bytes = bytes;
+        }
+        let contents = written(&events, FaceOptions::default());
+        contents["totals.html"].matches("<A HREF=\"#_").count()
+    };
+    assert_eq!(links("missing", 0), 2);
+    assert_eq!(links("file", 1 << 20), 2);
+    assert_eq!(links("file", 8 << 30), 1);
+    assert_eq!(links("block device", 0), 1);
+}
+
+/// Every link to a run has its anchor on the same page.
+#[test]
+fn links_lead_to_anchors() {
+    let mut scenario = mixed();
+    let again = scenario.runs[1].clone();
+    scenario.runs.push(again);
+    let contents = written(&scenario.events(), FaceOptions::default());
+    let mut links = 0;
+    for (file, text) in &contents {
+        for link in text.split("<A HREF=\"#").skip(1) {
+            let anchor = link.split('"').next().unwrap();
+            let count = text.matches(&format!("<a name=\"{anchor}\">")).count();
+            assert_eq!(count, 1, "{file}: {anchor}");
+            links += 1;
+        }
+        for link in text
+            .split("<A HREF=\"")
+            .skip(1)
+            .filter(|link| !link.starts_with('#'))
+        {
+            assert!(
+                contents.contains_key(link.split('"').next().unwrap()),
+                "{file}: {link}"
+            );
+        }
+    }
+    assert!(links > 3 * 10);
+}
+
 #[test]
 fn a_plan_that_cannot_be_read_is_told() {
     let mut events = mixed().events();
