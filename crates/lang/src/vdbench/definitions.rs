@@ -115,17 +115,39 @@ impl Grouping<'_> {
         // On a run, `wd=` on a line of its own is a second workload list or a late definition.
         let repeats = self.section == Run
             && pair.starts_line
-            && self.definitions.last().is_some_and(|definition| {
-                definition
-                    .fields
-                    .iter()
-                    .any(|field| field.parameter.name() == keyword)
-            });
+            && (self.has(keyword) || !self.may_refer(opened, pair));
         if repeats {
             Role::OpensTooLate(opened)
         } else {
             Role::Parameter
         }
+    }
+
+    /// Whether the definition at hand has the parameter.
+    fn has(&self, keyword: &str) -> bool {
+        self.definitions.last().is_some_and(|definition| {
+            definition
+                .fields
+                .iter()
+                .any(|field| field.parameter.name() == keyword)
+        })
+    }
+
+    /// Whether the values can be references: a single new name is a definition that comes late.
+    fn may_refer(&self, section: Section, pair: &Pair) -> bool {
+        let [name] = pair.values.as_slice() else {
+            return true;
+        };
+        let is_form = name.text.contains(['*', '-', '$', '!', '#'])
+            || ["single", "range"].contains(&name.text.as_str())
+            || name.text.starts_with("setsof");
+        is_form
+            || self.definitions.iter().any(|definition| {
+                definition.section == section
+                    && (definition.name.text == name.text
+                        // Copies get numbers behind the name.
+                        || name.text.starts_with(&definition.name.text))
+            })
     }
 
     fn open(&mut self, section: Section, pair: Pair) {
@@ -189,7 +211,7 @@ impl Grouping<'_> {
             return;
         }
         let Some(parameter) = self.section.find(keyword) else {
-            self.unknown(keyword, &pair);
+            self.unknown(keyword, pair);
             return;
         };
         if pair.values.is_empty() {
@@ -220,7 +242,7 @@ impl Grouping<'_> {
         definition.fields.push(field(parameter, pair));
     }
 
-    fn unknown(&mut self, keyword: &str, pair: &Pair) {
+    fn unknown(&mut self, keyword: &str, pair: Pair) {
         let here = self.section.title();
         let names = self
             .section
@@ -253,12 +275,13 @@ impl Grouping<'_> {
             return;
         }
         let near = nearest(keyword, names);
-        let sections = Section::ALL.map(Section::keyword);
-        let help = match (near, nearest(keyword, sections)) {
+        let opened = pair
+            .starts_line
+            .then(|| misspelt_section(keyword))
+            .flatten();
+        let help = match (near, opened) {
+            (_, Some(opened)) => format!("did you mean `{}=`?", opened.keyword()),
             (Some(near), _) => format!("did you mean `{near}`?"),
-            (None, Some(near)) if pair.starts_line && !near.is_empty() => {
-                format!("did you mean `{near}=`?")
-            }
             _ => format!("`fathom help vdbench` lists the parameters of a {here}"),
         };
         self.sink.error(
@@ -268,8 +291,23 @@ impl Grouping<'_> {
             "not known here",
             help,
         );
+        if let Some(opened) = opened {
+            self.open(opened, pair);
+            return;
+        }
         self.skips_line = pair.starts_line && near.is_none();
     }
+}
+
+/// The section that a short keyword at the start of a line was to open.
+fn misspelt_section(keyword: &str) -> Option<Section> {
+    if keyword.len() > 4 {
+        return None;
+    }
+    let near = nearest(keyword, Section::ALL.map(Section::keyword))?;
+    Section::ALL
+        .into_iter()
+        .find(|section| section.keyword() == near)
 }
 
 fn field(parameter: &'static Parameter, pair: Pair) -> Field {
@@ -279,7 +317,7 @@ fn field(parameter: &'static Parameter, pair: Pair) -> Field {
         numbers: Vec::new(),
         starts_line: pair.starts_line,
         span: pair.span,
-        is_valid: true,
+        is_valid: pair.is_valid,
     }
 }
 
@@ -345,7 +383,7 @@ impl Definition {
 /// Reads the values of every field by the kind of its parameter.
 pub(crate) fn check_kinds(definitions: &mut [Definition], sink: &mut Sink) {
     for definition in definitions {
-        for field in &mut definition.fields {
+        for field in definition.fields.iter_mut().filter(|field| field.is_valid) {
             check_kind(field, sink);
         }
     }

@@ -89,7 +89,7 @@ pub fn read(files: &[InputFile], environment: &Environment<'_>) -> Reading {
     let hosts = resolve::hosts(&definitions, environment, &mut sink);
     let labels: Vec<String> = hosts.iter().map(|host| host.label.clone()).collect();
     let definitions = definitions::replicate(definitions, &labels);
-    let mode = mode(&definitions, &mut sink);
+    let (mode, is_mixed) = mode(&definitions, &mut sink);
     let general_fields = Fields {
         section: Section::General,
         name: definitions[0].name.clone(),
@@ -108,6 +108,8 @@ pub fn read(files: &[InputFile], environment: &Environment<'_>) -> Reading {
         mode,
     };
     match mode {
+        // What follows from a mixture of both, or from a missing file, says nothing new.
+        _ if is_mixed || sink.has(codes::FILE) => {}
         Mode::Raw => {
             let input = RawInput {
                 definitions: &definitions,
@@ -266,8 +268,9 @@ fn from_first(
     }
 }
 
-/// File definitions make a file-system job; both kinds in one job exclude each other.
-fn mode(definitions: &[Definition], sink: &mut Sink) -> Mode {
+/// File definitions make a file-system job; both kinds in one job exclude each other. Also says
+/// whether both are there.
+fn mode(definitions: &[Definition], sink: &mut Sink) -> (Mode, bool) {
     let first = |sections: [Section; 2]| {
         definitions
             .iter()
@@ -285,11 +288,12 @@ fn mode(definitions: &[Definition], sink: &mut Sink) -> Mode {
         .with_help("make two jobs of it");
         sink.push(error);
     }
-    if files.is_some() {
+    let mode = if files.is_some() {
         Mode::Files
     } else {
         Mode::Raw
-    }
+    };
+    (mode, raw.is_some() && files.is_some())
 }
 
 fn report_no_run(definitions: &[Definition], sink: &mut Sink) {

@@ -290,9 +290,7 @@ pub(crate) fn check_shares(fields: &Fields, workloads: &[Workload], sink: &mut S
 }
 
 fn check_priorities(fields: &Fields, workloads: &[Workload], sink: &mut Sink) {
-    let any = workloads
-        .iter()
-        .any(|workload| workload.priority.is_some() || workload.rate.is_some());
+    let any = workloads.iter().any(|workload| workload.priority.is_some());
     if !any {
         return;
     }

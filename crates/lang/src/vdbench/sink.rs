@@ -58,6 +58,10 @@ impl Sink {
             .any(|diagnostic| diagnostic.severity == Severity::Error)
     }
 
+    pub(crate) fn has(&self, code: &str) -> bool {
+        self.found.iter().any(|diagnostic| diagnostic.code == code)
+    }
+
     /// In the order of the text.
     pub(crate) fn into_sorted(mut self) -> Vec<Diagnostic> {
         self.found.sort_by_key(|diagnostic| {

@@ -22,9 +22,7 @@ pub(crate) fn storages(
     report_defaults(definitions, sink);
     let mut out = Vec::new();
     for fields in with_defaults(definitions, Section::Storage) {
-        if let Some(storage) = storage(fields, hosts, general, sink) {
-            copies(storage, sink, &mut out);
-        }
+        copies(storage(fields, hosts, general, sink), sink, &mut out);
     }
     let names: Vec<Word> = out
         .iter()
@@ -55,7 +53,7 @@ fn report_defaults(definitions: &[Definition], sink: &mut Sink) {
     }
 }
 
-fn storage(fields: Fields, hosts: &[Host], general: &General, sink: &mut Sink) -> Option<Storage> {
+fn storage(fields: Fields, hosts: &[Host], general: &General, sink: &mut Sink) -> Storage {
     let name = fields.name.text.clone();
     if name == "concat" {
         sink.error(
@@ -66,7 +64,7 @@ fn storage(fields: Fields, hosts: &[Host], general: &General, sink: &mut Sink) -
             "choose another name",
         );
     }
-    let (lun, labels) = paths(&fields, hosts, sink)?;
+    let (lun, labels) = paths(&fields, hosts, sink);
     let range = range(&fields, "range", sink);
     let divided = |name: &str| {
         let numbers = &fields.get(name)?.numbers;
@@ -88,7 +86,7 @@ fn storage(fields: Fields, hosts: &[Host], general: &General, sink: &mut Sink) -
             }
         }
     }
-    Some(Storage {
+    Storage {
         name,
         lun,
         hosts: labels,
@@ -104,7 +102,7 @@ fn storage(fields: Fields, hosts: &[Host], general: &General, sink: &mut Sink) -
         range,
         open,
         fields,
-    })
+    }
 }
 
 fn check_validated(fields: &Fields, sink: &mut Sink) {
@@ -142,7 +140,7 @@ fn concatenation_conflict(fields: &Fields, parameter: &str, sink: &mut Sink) {
 
 /// The path, and the hosts that use it. A path per host is read and left to the list of what is
 /// not built yet.
-fn paths(fields: &Fields, hosts: &[Host], sink: &mut Sink) -> Option<(Word, Vec<String>)> {
+fn paths(fields: &Fields, hosts: &[Host], sink: &mut Sink) -> (Word, Vec<String>) {
     let own = |name: &str| {
         fields
             .own()
@@ -168,7 +166,8 @@ fn paths(fields: &Fields, hosts: &[Host], sink: &mut Sink) -> Option<(Word, Vec<
             "no device or file",
             "add `lun=DEVICE-OR-FILE`",
         );
-        return None;
+        // A place to stand, so that references to it are no mistakes.
+        return (fields.name.clone(), labels);
     };
     if luns.len() > 1 && luns.len() != own_hosts.len() {
         sink.push(
@@ -186,8 +185,7 @@ fn paths(fields: &Fields, hosts: &[Host], sink: &mut Sink) -> Option<(Word, Vec<
                 .with_help("write the hosts as a list, `host=(A,B)`, or give each a `lun`"),
         );
     }
-    let lun = first.words.first().cloned()?;
-    Some((lun, labels))
+    (first.words[0].clone(), labels)
 }
 
 /// `range=(low,high)`, checked.

@@ -18,6 +18,8 @@ pub(crate) struct Pair {
     pub values: Vec<Word>,
     /// First of a line that does not continue another.
     pub starts_line: bool,
+    /// Whether its values were read as they were meant; if not, that was reported.
+    pub is_valid: bool,
     /// From the keyword to the last value.
     pub span: Span,
 }
@@ -37,7 +39,7 @@ pub(crate) fn pairs(glyphs: &[Glyph], sink: &mut Sink) -> Vec<Pair> {
             at += 1;
             continue;
         }
-        let (pair, next) = pair(glyphs, at, starts_line, sink);
+        let (pair, next) = pair(glyphs, at, starts_line, out.last_mut(), sink);
         out.extend(pair);
         starts_line = false;
         at = next.max(at + 1);
@@ -49,19 +51,20 @@ fn pair(
     glyphs: &[Glyph],
     start: usize,
     starts_line: bool,
+    before: Option<&mut Pair>,
     sink: &mut Sink,
 ) -> (Option<Pair>, usize) {
     let stop = find(glyphs, start, &['=', ',', LINE_END]);
     let keyword = word(&glyphs[start..stop]);
     if stop == glyphs.len() || !is(&glyphs[stop], '=') {
-        let shown = &keyword.text;
-        sink.error(
-            codes::NO_EQUALS,
-            keyword.span,
-            format!("`{shown}` is not of the form `keyword=value`"),
-            "no `=` here",
-            "write `keyword=value`, or start the line with `#` if it is a comment",
-        );
+        match before.filter(|_| !starts_line) {
+            Some(before) => {
+                // The pair in front may have meant this as one of its values.
+                before.is_valid = false;
+                report_stray(&keyword, before, sink);
+            }
+            None => report_no_equals(&keyword, sink),
+        }
         return (None, end_of_line(glyphs, stop));
     }
     if keyword.text.is_empty() {
@@ -75,13 +78,14 @@ fn pair(
         return (None, find(glyphs, stop, &[',', LINE_END]));
     }
     let value = stop + 1;
-    let (values, next) = if value < glyphs.len() && is(&glyphs[value], '(') {
-        let Some((values, next)) = list(glyphs, value, sink) else {
+    let (values, next, is_valid) = if value < glyphs.len() && is(&glyphs[value], '(') {
+        let Some(list) = list(glyphs, value, sink) else {
             return (None, end_of_line(glyphs, value));
         };
-        (values, next)
+        list
     } else {
-        bare(glyphs, value, &keyword, sink)
+        let (values, next) = bare(glyphs, value, &keyword, sink);
+        (values, next, true)
     };
     let span = values
         .last()
@@ -90,9 +94,52 @@ fn pair(
         keyword,
         values,
         starts_line,
+        is_valid,
         span,
     };
     (Some(pair), next)
+}
+
+fn report_no_equals(word: &Word, sink: &mut Sink) {
+    sink.error(
+        codes::NO_EQUALS,
+        word.span,
+        format!("`{}` is not of the form `keyword=value`", word.text),
+        "no `=` here",
+        "write `keyword=value`, or start the line with `#` if it is a comment",
+    );
+}
+
+fn report_stray(word: &Word, before: &Pair, sink: &mut Sink) {
+    let keyword = &before.keyword.text;
+    if word.text.ends_with(')') {
+        let help = format!("a list is written `{keyword}=(a,b)`");
+        sink.error(
+            codes::PARENTHESES,
+            word.span,
+            "`)` without its partner",
+            "no `(` in front",
+            help,
+        );
+        return;
+    }
+    let looks_like_value = word.text.starts_with(|ch: char| ch.is_ascii_digit());
+    let help = match before.values.last() {
+        Some(last) if looks_like_value => {
+            format!(
+                "a list is written `{keyword}=({},{})`",
+                last.text, word.text
+            )
+        }
+        _ => format!("write `{}=VALUE`, or remove it", word.text),
+    };
+    sink.error(
+        codes::NO_EQUALS,
+        word.span,
+        format!("`{}` is not of the form `keyword=value`", word.text),
+        "no `=` here",
+        help,
+    );
 }
 
 /// A value without parentheses.
@@ -143,7 +190,7 @@ fn bare(glyphs: &[Glyph], start: usize, keyword: &Word, sink: &mut Sink) -> (Vec
 }
 
 /// The values between parentheses; `None` when the list does not end.
-fn list(glyphs: &[Glyph], open: usize, sink: &mut Sink) -> Option<(Vec<Word>, usize)> {
+fn list(glyphs: &[Glyph], open: usize, sink: &mut Sink) -> Option<(Vec<Word>, usize, bool)> {
     let mut depth = 1;
     let mut close = open + 1;
     while close < glyphs.len() {
@@ -172,8 +219,10 @@ fn list(glyphs: &[Glyph], open: usize, sink: &mut Sink) -> Option<(Vec<Word>, us
     }
     let inside = &glyphs[open + 1..close];
     let mut values = Vec::new();
+    let mut is_valid = true;
     for piece in inside.split(|glyph| is(glyph, ',')) {
         if piece.is_empty() {
+            is_valid = false;
             sink.error(
                 codes::NO_VALUE,
                 cover_spans(glyphs[open].span, glyphs[close].span),
@@ -188,7 +237,7 @@ fn list(glyphs: &[Glyph], open: usize, sink: &mut Sink) -> Option<(Vec<Word>, us
     let next = close + 1;
     let is_clean = next >= glyphs.len() || is(&glyphs[next], ',') || is(&glyphs[next], LINE_END);
     if is_clean {
-        return Some((values, next));
+        return Some((values, next, is_valid));
     }
     let stop = find(glyphs, next, &[',', LINE_END]);
     sink.error(
@@ -198,7 +247,7 @@ fn list(glyphs: &[Glyph], open: usize, sink: &mut Sink) -> Option<(Vec<Word>, us
         "a comma is missing in front of this",
         "put a comma behind `)`",
     );
-    Some((values, end_of_line(glyphs, stop)))
+    Some((values, end_of_line(glyphs, stop), is_valid))
 }
 
 fn is(glyph: &Glyph, ch: char) -> bool {

@@ -146,7 +146,8 @@ pub(crate) fn check_workload(fields: &Fields, sink: &mut Sink) {
     }
 }
 
-fn check_selection(fields: &Fields, sink: &mut Sink) {
+/// A workload that a run uses; the original does not look at the others.
+pub(crate) fn check_used(fields: &Fields, sink: &mut Sink) {
     let says = |name: &str, start: &str| {
         fields.get(name).is_some_and(|field| {
             field
@@ -177,6 +178,9 @@ fn check_selection(fields: &Fields, sink: &mut Sink) {
     if (says("fileio", "delete") || says("fileio", "seqdelete")) && fields.has("readpct") {
         conflict(fields, "fileio", "readpct", sink);
     }
+}
+
+fn check_selection(fields: &Fields, sink: &mut Sink) {
     let Some(field) = fields.get("fileselect") else {
         return;
     };

@@ -262,6 +262,9 @@ fn run(
         super::resolve::conflict(&fields, "operations", "foroperations", sink);
     }
     super::tree_checks::check_run(&fields, sink);
+    for index in &used {
+        super::tree_checks::check_used(&workloads[*index].fields, sink);
+    }
     TreeRun {
         workloads: used
             .into_iter()

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 /// How many accepted files give the original's list of runs exactly. Raise them, never lower them.
 const RAW_AGREE: usize = 78;
-const FILES_AGREE: usize = 84;
+const FILES_AGREE: usize = 85;
 /// How many refused files are refused here too.
 const REFUSED_AGREE: usize = 69;
 

@@ -1,0 +1,5 @@
+//! Everything that is tested from outside: golden pairs, mistakes, properties, the shared corpus.
+mod golden;
+mod oracle;
+mod properties;
+mod render;

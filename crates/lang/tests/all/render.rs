@@ -1,0 +1,174 @@
+//! A reading as text for golden files: short, complete where it matters, exact in numbers.
+use lang::vdbench::{self, Preparations, Reading};
+use plan::{Diagnostic, Generator, OpSource, Plan, PlanValue, RunSpec, SourceMap, Stream};
+use std::fmt::Write;
+
+/// Everything that a reading yields.
+pub fn reading(reading: &Reading) -> String {
+    let mut out = String::new();
+    for line in vdbench::simulate_lines(reading, Preparations::Shown) {
+        writeln!(out, "{line}").unwrap();
+    }
+    for run in &reading.listing {
+        writeln!(
+            out,
+            "run {} {:?} rate={:?} threads={} elapsed={:?} warmup={} interval={} pause={}",
+            run.name,
+            run.kind,
+            run.rate,
+            run.threads,
+            run.elapsed_s,
+            run.warmup_s,
+            run.interval_s,
+            run.pause_s
+        )
+        .unwrap();
+    }
+    for found in &reading.diagnostics {
+        out += &diagnostic(found, &reading.sources);
+    }
+    for found in &reading.run_blockers {
+        out += "blocks a run: ";
+        out += &diagnostic(found, &reading.sources);
+    }
+    if let Some(plan) = &reading.plan {
+        out += &whole_plan(plan);
+    }
+    out
+}
+
+/// One finding: severity, code, place, message, label, help.
+pub fn diagnostic(found: &Diagnostic, sources: &SourceMap) -> String {
+    let mut out = format!("{:?}[{}]", found.severity, found.code).to_lowercase();
+    if let Some(span) = found.span {
+        let place = sources.position(span);
+        let file = &sources.file(span.source).name;
+        let text = sources.text(span);
+        write!(out, " {file}:{}:{} `{text}`", place.line, place.column).unwrap();
+    }
+    write!(out, "\n    {}", found.message).unwrap();
+    if !found.label.is_empty() {
+        write!(out, "\n    ^ {}", found.label).unwrap();
+    }
+    for related in &found.related {
+        let place = sources.position(related.span);
+        let text = sources.text(related.span);
+        write!(
+            out,
+            "\n    {}:{} `{text}` {}",
+            place.line, place.column, related.label
+        )
+        .unwrap();
+    }
+    if let Some(help) = &found.help {
+        write!(out, "\n    help: {help}").unwrap();
+    }
+    out + "\n"
+}
+
+fn whole_plan(plan: &Plan) -> String {
+    let mut out = String::new();
+    for target in &plan.targets {
+        writeln!(
+            out,
+            "target {} {} {:?} {:?} {:?} {:?}",
+            target.name,
+            target.path.display(),
+            target.kind,
+            target.size,
+            target.preparation,
+            target.open
+        )
+        .unwrap();
+    }
+    for (index, template) in plan.templates.iter().enumerate() {
+        writeln!(out, "template {index} {:?}", template.coupling).unwrap();
+        for pool in &template.pools {
+            writeln!(
+                out,
+                "  pool {} {} {:?}",
+                pool.name, pool.slots, pool.admission
+            )
+            .unwrap();
+        }
+        for one in &template.streams {
+            out += &stream(one);
+        }
+    }
+    for search in &plan.searches {
+        writeln!(out, "search {:?} {:?}", search.points_pct, search.stop).unwrap();
+    }
+    for run in &plan.runs {
+        out += &spec(run);
+    }
+    out
+}
+
+fn stream(stream: &Stream) -> String {
+    let OpSource::Generator(generator) = &stream.source else {
+        return format!("  stream {:?}\n", stream.source);
+    };
+    let Generator {
+        operations,
+        transfer,
+        order,
+        region,
+        align,
+        hits,
+    } = generator;
+    format!(
+        "  stream {} targets={:?} pool={} share={} read={} size={:?}\n    {order:?} {align:?}\n    {region:?}\n    hits={hits:?} open={:?} data={:?} pacing={:?}\n",
+        stream.name,
+        stream.targets,
+        stream.pool.0,
+        stream.share_pct,
+        operations.read_pct,
+        transfer.read,
+        stream.open,
+        stream.data,
+        stream.pacing,
+    )
+}
+
+fn spec(run: &RunSpec) -> String {
+    let labels: Vec<String> = run
+        .labels
+        .iter()
+        .map(|label| format!("{}={}", label.key, label.value))
+        .collect();
+    format!(
+        "spec {} {:?} template={} {:?} {:?}\n  {:?}\n  {:?}\n  {:?}\n  {}\n",
+        run.name,
+        run.kind,
+        run.template.0,
+        run.load,
+        run.law,
+        run.overrides,
+        run.timing,
+        run.stop,
+        labels.join("; ")
+    )
+}
+
+/// The values for `explain`, one per line.
+pub fn values(values: &[PlanValue], sources: &SourceMap) -> String {
+    let mut out = String::new();
+    for value in values {
+        let origin = match &value.origin {
+            plan::Origin::Written(span) => {
+                let place = sources.position(*span);
+                format!("{}:{}", sources.file(span.source).name, place.line)
+            }
+            plan::Origin::Argument(argument) => format!("argument {argument}"),
+            plan::Origin::Default(rule) => format!("default: {rule}"),
+            plan::Origin::Derived(rule) => format!("derived: {rule}"),
+        };
+        writeln!(
+            out,
+            "{} {}={} ({origin})",
+            value.subject, value.name, value.value
+        )
+        .unwrap();
+    }
+    out
+}
