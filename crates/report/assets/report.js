@@ -238,7 +238,7 @@
       const run = runs[serie.knee];
       shapes.push({ type: "line", xref: "x", yref: "paper", x0: run.rate, x1: run.rate, y0: 0, y1: 1, line: { color: l.soft, dash: "dot", width: 1.5 } });
       annotations.push({
-        xref: "x", yref: "paper", x: run.rate, y: 1, yanchor: "top", xanchor: "right", showarrow: false,
+        xref: "x", yref: "paper", x: run.rate, y: 0.55, yanchor: "middle", xanchor: "right", showarrow: false,
         text: `knee ${number(run.rate)} I/O/s${series.length > 1 ? " · " + esc(short(serie.name, 24)) : ""}`, font: { size: 12, color: l.soft },
       });
     });
@@ -301,6 +301,7 @@
   // ---- all runs beside each other ---------------------------------------------------------
 
   const runNumber = (at) => at + 1;
+  const barGap = () => (runs.length < 4 ? 0.75 : 0.25);
   function runAxis() {
     const few = runs.length <= 14;
     return few
@@ -321,7 +322,8 @@
         },
       },
       {
-        type: "scatter", mode: "lines", name: "slots", x, y: runs.map((run) => run.slots), line: { shape: "hvh", color: l.ink, width: 1.5 },
+        type: "scatter", mode: runs.length > 14 ? "lines" : "markers", name: "slots", x, y: runs.map((run) => run.slots),
+        line: { shape: "hvh", color: l.ink, width: 1.5 }, marker: { symbol: "line-ew-open", size: 26, color: l.ink, line: { width: 2 } },
         hovertemplate: "%{y} slots<extra></extra>",
       },
     ];
@@ -331,7 +333,7 @@
         marker: { symbol: "triangle-up", size: 9, color: l.bad }, hovertext: runs.map((run, at) => `${names[at]}<br>${number(run.backlog)} arrivals waiting`), hoverinfo: "text",
       });
     }
-    const plan = layout(runAxis(), { title: "Slots", rangemode: "tozero" });
+    const plan = layout(runAxis(), { title: "Slots", rangemode: "tozero" }, { bargap: barGap() });
     if (traces.length > 2) plan.yaxis2 = plan.axis({ title: "Arrivals waiting", overlaying: "y", side: "right", rangemode: "tozero", showgrid: false, tickformat: "~s" });
     return draw("depth", traces, plan, () => ({
       head: ["Run", "Slots busy", "Slots", "None free (% of the time)", "Arrivals waiting at the end"],
@@ -353,7 +355,7 @@
     });
     const traces = [bar("whole host", "cpu", fade(l.accent, 0.45)), bar("Fathom", "own_cpu", l.percentile[2])];
     return draw("cpu", traces, layout(runAxis(), { title: "CPU time per I/O", tickformat: "~s", ticksuffix: "s", rangemode: "tozero" },
-      { barmode: "group", bargap: 0.25 }), table);
+      { barmode: "group", bargap: barGap() }), table);
   }
 
   // ---- one run over time ------------------------------------------------------------------
@@ -370,7 +372,7 @@
     const annotations = [];
     if (series.warmup_s > 0) {
       shapes.push({ type: "rect", xref: "x", yref: "paper", x0: 0, x1: series.warmup_s / per, y0: 0, y1: 1, fillcolor: l.warm, line: { width: 0 }, layer: "below" });
-      annotations.push({ xref: "x", yref: "paper", x: 0, y: 1, xanchor: "left", yanchor: "top", showarrow: false, text: "warm-up", font: { size: 11, color: l.soft } });
+      annotations.push({ xref: "x", yref: "paper", x: 0, y: 0, xanchor: "left", yanchor: "bottom", showarrow: false, text: "warm-up", font: { size: 11, color: l.soft } });
     }
     (series.errors || []).forEach((count, at) => {
       if (count > 0) shapes.push({ type: "line", xref: "x", yref: "paper", x0: x[at], x1: x[at], y0: 0, y1: 1, line: { color: fade(l.bad, 0.55), width: 1.5 } });
@@ -603,6 +605,7 @@
       `${run.load}${run.asked === null ? "" : `, ${number(run.asked)} I/O/s asked`}: ${number(run.rate)} I/O/s, ${number(run.bytes / 1e6)} MB/s,`,
       `response p50 ${latency(run.response.p50)}, p99 ${latency(run.response.p99)}, max ${latency(run.response.max)};`,
       `${number(run.operations)} I/Os in ${number(run.length_s)} s over ${number(run.intervals)} measured intervals.`,
+      run.lateness_p99 === null ? "" : `Lateness of submission p99 ${latency(run.lateness_p99)}, ${number(run.late)} % late.`,
       run.doubts.map((doubt) => `${doubt.word}: ${doubt.text}.`).join(" ") + resolution,
     ].join(" ");
     document.querySelectorAll("#table-runs tr[data-run]").forEach((row) => row.classList.toggle("chosen", Number(row.dataset.run) === state.run));
@@ -639,7 +642,10 @@
   }
 
   if (runs.length) setUpChooser();
-  drawAll().then(() => { document.documentElement.dataset.ready = "true"; });
+  drawAll().then(() => { 
+    document.documentElement.dataset.ready = "true";
+    document.documentElement.dataset.readyMs = Math.round(performance.now());
+  });
   dark.addEventListener("change", drawAll);
   // Paper is white whatever the screen shows.
   addEventListener("beforeprint", () => { state.printing = true; drawAll(); });

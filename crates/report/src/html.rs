@@ -104,6 +104,7 @@ impl Page {
             Event::RunStarted(started) => {
                 self.end_run(None);
                 self.fold.fold(event);
+                self.curves.start();
                 self.run_names.insert(started.run, started.name.clone());
                 let share = MAX_COLUMNS_OF_PAGE / started.runs.max(1) as usize;
                 self.columns = Some(Columns::new(share.clamp(MIN_COLUMNS, MAX_COLUMNS)));
@@ -112,6 +113,7 @@ impl Page {
                 self.fold.fold(event);
                 if let Some(columns) = &mut self.columns {
                     columns.add(interval);
+                    self.curves.add_interval(interval);
                 }
             }
             Event::RunFinished(finished) => self.end_run(Some(finished)),
@@ -127,10 +129,11 @@ impl Page {
     /// Writes the page as it stands. A run whose end has not been seen is shown as unfinished.
     pub fn write(&mut self, out: &mut dyn Write) -> io::Result<()> {
         self.end_run(None);
+        let (curves, sweeps) = self.curves.pictures();
         let data = PageData {
             runs: &self.runs,
-            curves: &self.curves.curves(),
-            sweeps: &self.curves.sweeps(),
+            curves: &curves,
+            sweeps: &sweeps,
             targets: self.targets().iter().map(|one| one.name.as_str()).collect(),
         };
         let json = json_for_script(&data).map_err(io::Error::other)?;
@@ -160,7 +163,7 @@ impl Page {
 
     fn add_run(&mut self, totals: &RunTotals, columns: &Columns) {
         let judged = self.curves.add(totals);
-        let mut record = RunRecord::new(totals, judged, columns.series());
+        let mut record = RunRecord::new(totals, &judged, columns.series());
         self.target_rows += record.parts.targets.len();
         if self.target_rows > MAX_TARGET_ROWS {
             record.parts.targets.clear();

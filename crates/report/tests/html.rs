@@ -237,6 +237,62 @@ fn figures_of_the_table_are_those_of_the_run() {
     assert!(html.contains("<td>1\u{202f}000</td><td><b>1\u{202f}000</b></td><td>4.10</td>"));
 }
 
+#[test]
+fn doubts_stand_at_the_top_in_words() {
+    let mut execution = Synthetic::new(1, 60, "sd");
+    execution.push(
+        "slow",
+        Load::Rate {
+            per_second: 1_000.0,
+        },
+        Some(1_000.0),
+        900.0,
+        4,
+        20,
+    );
+    execution.push(
+        "fine",
+        Load::Rate { per_second: 500.0 },
+        Some(500.0),
+        500.0,
+        4,
+        20,
+    );
+    execution.runs[1].errors = 1;
+    let html = page_of(execution);
+    let top = html.split("</header>").next().unwrap();
+    for words in [
+        "<b>Rate missed</b>: sd_slow: 900 of 1\u{202f}000 I/Os per second reached (90 %)",
+        "<b>Slots exhausted</b>: sd_slow: no slot was free for 90 % of the time",
+        "<b>Response above service</b>: sd_slow: response p99 is ",
+        "<b>Errors</b>: sd_fine: 4 I/Os failed",
+        "<b>Failed I/Os</b>: 2 failures recorded",
+    ] {
+        assert!(top.contains(words), "{words}\n{top}");
+    }
+    assert!(!top.contains("Unfinished") && !top.contains("No warning sign"));
+}
+
+#[test]
+fn an_hour_of_many_targets_stays_within_its_columns() {
+    let mut execution = Synthetic::new(4, 4, "sd");
+    execution.push("hour", Load::FlatOut, None, 5_000.0, 8, 4_500);
+    let html = page_of(execution);
+    let json = html.split("id=\"data\">").nth(1).unwrap();
+    let data: serde_json::Value =
+        serde_json::from_str(json.split("</script>").next().unwrap()).unwrap();
+    let series = &data["runs"][0]["series"];
+    let columns = series["rate"].as_array().unwrap().len();
+    assert!((1_000..=2_000).contains(&columns), "{columns} columns");
+    assert_eq!(series["group"], 4);
+    for key in [
+        "rate_min", "rate_max", "p50", "p99", "max", "service", "busy", "cpu", "own_cpu",
+    ] {
+        assert_eq!(series[key].as_array().unwrap().len(), columns, "{key}");
+    }
+    assert!(html.len() < 15_000_000);
+}
+
 trait FloorBoundary {
     fn floor_boundary(&self, at: usize) -> usize;
 }

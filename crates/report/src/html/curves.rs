@@ -1,12 +1,23 @@
-//! Which runs belong together in one picture: the latency curves and the thread sweeps, as the
-//! analysis groups them.
-use super::record::Judged;
-use measure::RunTotals;
-use plan::Load;
+//! Which runs belong together in one picture: latency curves and sweeps of slots, as the analysis
+//! groups them, and lists of rates that are a curve without a search. Judges nothing itself.
+use analysis::{
+    CurvePoint, IntervalFacts, RunOutline, SeriesKind, StreamOutline, knee, point, response_gap,
+    series, steadiness,
+};
+use measure::{Interval, IntervalPhase, RunTotals};
+use plan::{ArrivalLaw, Load, RunKind};
 use serde::Serialize;
 
+/// Longer runs are not looked at for drift and stalls, so that memory stays bounded: a week in
+/// intervals of five seconds.
+const MAX_INTERVALS: usize = 120_000;
+
+/// Sizes and read shares this close were asked the same.
+const SIZE_TOLERANCE: f64 = 0.1;
+const READ_SHARE_TOLERANCE: f64 = 0.05;
+
 /// Runs by number, in the order of their rates.
-#[derive(Clone, Debug, Default, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub(super) struct Curve {
     pub name: String,
     /// The flat-out run whose rate the points are shares of.
@@ -16,73 +27,236 @@ pub(super) struct Curve {
 }
 
 /// Runs that differ in their slots.
-#[derive(Clone, Debug, Default, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub(super) struct Sweep {
     pub name: String,
     /// Run and slots.
     pub points: Vec<(usize, u32)>,
 }
 
-/// Collects what the grouping needs.
+/// Collects what the grouping needs of each run.
 #[derive(Debug, Default)]
 pub(super) struct Curves {
-    runs: Vec<(Load, u32, bool)>,
+    outlines: Vec<RunOutline>,
+    points: Vec<CurvePoint>,
+    /// Of the run that is going.
+    intervals: Vec<IntervalFacts>,
+    is_too_long: bool,
+}
+
+/// What the analysis makes of a run.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Judged {
+    pub missed: bool,
+    pub exhausted: bool,
+    /// Response p99 is well above service p99.
+    pub has_gap: bool,
+    /// Share of submissions that were late, with what counts as late in nanoseconds.
+    pub late: Option<(f64, u64)>,
+    /// Change of the rate from the first to the last interval as a share, when it drifts.
+    pub drift: Option<f64>,
+    /// Start interval and length in nanoseconds of the longest span without a completion.
+    pub stall: Option<(u32, u64)>,
 }
 
 impl Curves {
-    /// Takes a run and judges it.
+    /// A run begins.
+    pub fn start(&mut self) {
+        self.intervals.clear();
+        self.is_too_long = false;
+    }
+
+    pub fn add_interval(&mut self, interval: &Interval) {
+        if interval.phase != IntervalPhase::Measured {
+            return;
+        }
+        if self.intervals.len() < MAX_INTERVALS {
+            self.intervals.push(IntervalFacts::of(interval));
+        } else {
+            self.is_too_long = true;
+        }
+    }
+
+    /// Takes the totals of the run and judges it.
     pub fn add(&mut self, totals: &RunTotals) -> Judged {
-        self.runs.push((
-            totals.started.load.clone(),
-            totals.slots(),
-            totals.started.is_open_loop,
-        ));
-        let asked = totals.started.asked_rate.unwrap_or(0.0);
-        Judged {
-            missed: totals.started.is_open_loop && totals.rate() < asked * 0.995,
-            exhausted: totals.started.is_open_loop && totals.exhausted_share() > 0.01,
-        }
+        // The totals do not tell the law of arrivals; this one allows the most.
+        let point = point(totals, ArrivalLaw::Exponential);
+        let steady = (!self.is_too_long).then(|| steadiness(&self.intervals));
+        let judged = Judged {
+            missed: point.schedule.is_some_and(|check| check.is_missed),
+            exhausted: point.exhausted.is_exhausted,
+            has_gap: totals.started.is_open_loop && response_gap(totals).is_some(),
+            late: point.late.map(|late| (late.share, late.limit_ns)),
+            drift: steady
+                .and_then(|steady| steady.drift)
+                .filter(|drift| drift.is_drifting)
+                .map(|drift| drift.change_share),
+            stall: steady
+                .and_then(|steady| steady.stall)
+                .map(|stall| (stall.first, stall.length_ns)),
+        };
+        self.points.push(point);
+        self.outlines.push(RunOutline::of(totals));
+        judged
     }
 
-    pub fn curves(&self) -> Vec<Curve> {
-        let mut all: Vec<(u32, Curve)> = Vec::new();
-        for (index, (load, slots, _)) in self.runs.iter().enumerate() {
-            let search = match load {
-                Load::SearchBase { search } | Load::SearchPoint { search, .. } => search.0,
-                _ => continue,
-            };
-            if all.iter().all(|(id, _)| *id != search) {
-                all.push((
-                    search,
-                    Curve {
-                        name: format!("{slots} slots"),
-                        ..Curve::default()
-                    },
-                ));
-            }
-            let curve = &mut all
-                .iter_mut()
-                .find(|(id, _)| *id == search)
-                .expect("pushed above")
-                .1;
-            match load {
-                Load::SearchBase { .. } => curve.base = Some(index),
-                _ => curve.points.push(index),
+    /// The curves and the sweeps among the runs so far.
+    pub fn pictures(&self) -> (Vec<Curve>, Vec<Sweep>) {
+        let (mut curves, mut sweeps) = (Vec::new(), Vec::new());
+        for series in series(&self.outlines) {
+            match series.kind {
+                SeriesKind::Curve { .. } => curves.push(self.curve(series.title, &series.runs)),
+                SeriesKind::SlotSweep => sweeps.push(Sweep {
+                    name: series.title,
+                    points: series
+                        .runs
+                        .into_iter()
+                        .map(|run| (run, self.points[run].slots))
+                        .collect(),
+                }),
             }
         }
-        all.into_iter().map(|(_, curve)| curve).collect()
+        for runs in self.lists_of_rates() {
+            curves.push(self.curve(self.outlines[runs[0]].name.clone(), &runs));
+        }
+        (curves, sweeps)
     }
 
-    pub fn sweeps(&self) -> Vec<Sweep> {
-        let flat = self.runs.iter().enumerate().filter(|(_, run)| !run.2);
-        let mut points: Vec<_> = flat.map(|(index, run)| (index, run.1)).collect();
-        points.sort_by_key(|(_, slots)| *slots);
-        if points.len() < 3 {
-            return Vec::new();
-        }
-        vec![Sweep {
-            name: "flat out".into(),
+    fn curve(&self, name: String, runs: &[usize]) -> Curve {
+        let is_base = |run: &usize| matches!(self.outlines[*run].load, Load::SearchBase { .. });
+        let base = runs.iter().copied().find(is_base);
+        let mut points: Vec<usize> = runs.iter().copied().filter(|run| !is_base(run)).collect();
+        points.sort_by(|one, other| self.rate(*one).total_cmp(&self.rate(*other)));
+        let of_points: Vec<CurvePoint> =
+            points.iter().map(|run| self.points[*run].clone()).collect();
+        let knee = knee(&of_points).map(|knee| points[knee.point]);
+        Curve {
+            name,
+            base,
             points,
-        }]
+            knee,
+        }
+    }
+
+    /// Along the line of a curve a point stands where it was meant to, so that one that fell behind
+    /// does not change places with its neighbour.
+    fn rate(&self, run: usize) -> f64 {
+        let point = &self.points[run];
+        point.asked_per_s.unwrap_or(point.achieved_per_s)
+    }
+
+    /// Runs at fixed rates, the same but for the rate.
+    fn lists_of_rates(&self) -> Vec<Vec<usize>> {
+        let mut lists: Vec<Vec<usize>> = Vec::new();
+        for (run, outline) in self.outlines.iter().enumerate() {
+            let has_rate = matches!(
+                outline.load,
+                Load::Rate { .. } | Load::PercentOfPrevious { .. }
+            );
+            if !has_rate || outline.kind != RunKind::Measure {
+                continue;
+            }
+            let alike = |list: &&mut Vec<usize>| is_same_work(&self.outlines[list[0]], outline);
+            match lists.iter_mut().find(alike) {
+                Some(list) => list.push(run),
+                None => lists.push(vec![run]),
+            }
+        }
+        lists.retain(|list| list.iter().any(|run| self.rate(*run) != self.rate(list[0])));
+        lists
+    }
+}
+
+fn is_same_work(one: &RunOutline, other: &RunOutline) -> bool {
+    let work = |stream: &StreamOutline| StreamOutline {
+        asked_per_s: None,
+        ..stream.clone()
+    };
+    let sizes = (one.bytes_per_operation, other.bytes_per_operation);
+    one.slots == other.slots
+        && one
+            .streams
+            .iter()
+            .map(work)
+            .eq(other.streams.iter().map(work))
+        && (sizes.0 - sizes.1).abs() <= SIZE_TOLERANCE * sizes.0.max(sizes.1)
+        && (one.read_share - other.read_share).abs() <= READ_SHARE_TOLERANCE
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use measure::{Event, RunFold, RunStarted};
+
+    fn totals(name: &str, load: Load, asked_rate: Option<f64>) -> RunTotals {
+        let mut fold = RunFold::default();
+        fold.fold(&Event::RunStarted(RunStarted {
+            run: 0,
+            runs: 1,
+            name: name.into(),
+            kind: RunKind::Measure,
+            unix_ns: 0,
+            interval_ns: 1,
+            warmup_ns: 0,
+            window_ns: None,
+            unmeasured_intervals: 0,
+            is_open_loop: asked_rate.is_some(),
+            load,
+            asked_rate,
+            pools: Vec::new(),
+            streams: Vec::new(),
+            expected_bytes: None,
+            labels: Vec::new(),
+        }));
+        fold.totals(None).unwrap()
+    }
+
+    fn pictures(runs: &[RunTotals]) -> (Vec<Curve>, Vec<Sweep>) {
+        let mut curves = Curves::default();
+        runs.iter().for_each(|run| {
+            curves.add(run);
+        });
+        curves.pictures()
+    }
+
+    #[test]
+    fn a_list_of_rates_is_a_curve_without_base() {
+        let rate = |per_second: f64| totals("rd", Load::Rate { per_second }, Some(per_second));
+        let (curves, sweeps) = pictures(&[rate(300.0), rate(100.0), rate(200.0)]);
+        assert_eq!((curves.len(), sweeps.len()), (1, 0));
+        assert_eq!(
+            (curves[0].base, &curves[0].points[..]),
+            (None, &[1, 2, 0][..])
+        );
+        assert_eq!(
+            pictures(&[rate(100.0), rate(100.0)]).0,
+            [],
+            "one rate is no curve"
+        );
+    }
+
+    #[test]
+    fn a_search_has_its_base_apart() {
+        let search = plan::SearchId(0);
+        let point = |pct: f64| totals("p", Load::SearchPoint { search, pct }, Some(pct));
+        let base = totals("base", Load::SearchBase { search }, None);
+        let (curves, _) = pictures(&[base, point(50.0), point(10.0)]);
+        assert_eq!(curves[0].name, "base");
+        assert_eq!(
+            (curves[0].base, &curves[0].points[..]),
+            (Some(0), &[2, 1][..])
+        );
+    }
+
+    #[test]
+    fn a_run_without_completions_misses_its_rate() {
+        let mut missed = totals("rd", Load::Rate { per_second: 100.0 }, Some(100.0));
+        missed.length_ns = 10_000_000_000;
+        assert!(Curves::default().add(&missed).missed);
+        assert!(
+            !Curves::default()
+                .add(&totals("flat", Load::FlatOut, None))
+                .missed
+        );
     }
 }

@@ -131,13 +131,7 @@ fn write_cards(page: &Page, data: &PageData<'_>, out: &mut dyn Write) -> io::Res
         fastest.busy.0,
         fastest.slots
     );
-    card(
-        out,
-        "Highest rate",
-        &rate(fastest.rate),
-        "I/O per second",
-        &depth,
-    )?;
+    card(out, "Highest rate", &rate(fastest.rate), "I/O/s", &depth)?;
     if widest.bytes > 0.0 {
         card(
             out,
@@ -158,13 +152,7 @@ fn write_cards(page: &Page, data: &PageData<'_>, out: &mut dyn Write) -> io::Res
     for curve in data.curves.iter().take(1) {
         if let Some(knee) = curve.knee.and_then(|knee| page.runs.get(knee)) {
             let at = format!("{}, p99 {}", knee.name, latency(knee.response.p99.0 * 1e3));
-            card(
-                out,
-                "Knee of the curve",
-                &rate(knee.rate),
-                "I/O per second",
-                &at,
-            )?;
+            card(out, "Knee of the curve", &rate(knee.rate), "I/O/s", &at)?;
         }
     }
     if let Some(cpu) = fastest.cpu {
@@ -199,9 +187,10 @@ fn write_signs(page: &Page, out: &mut dyn Write) -> io::Result<()> {
         signs.push(Sign {
             class: "calm",
             word: "No warning sign recorded".into(),
-            text: "no missed rate, exhausted slots, failed or short I/O, response above service, \
-                   stolen or throttled CPU"
-                .into(),
+            text:
+                "no missed rate, exhausted slots, late submission, failed or short I/O, response \
+                   above service, drift, stall, stolen or throttled CPU"
+                    .into(),
         });
     }
     signs.extend(limits_of_evidence(page));
@@ -245,18 +234,12 @@ fn execution_signs(page: &Page) -> Vec<Sign> {
         }
         Some(FinishReason::Complete | FinishReason::ReachedTotal | FinishReason::SearchEnded { .. }) => {}
     }
-    let failed: u64 =
-        page.failures.values().map(|one| one.count).sum::<u64>() + page.failures_left_out;
-    if failed > 0 {
-        let first = page.failures.values().min_by_key(|one| one.first.unix_ns);
-        let first = first.map_or(String::new(), |one| {
-            format!(", the first: {}", one.first.message)
-        });
-        sign(
-            "bad",
-            "Failed I/Os",
-            format!("{} recorded{first}", counted(failed, "failure")),
-        );
+    let failed = page.failures.values().map(|one| one.count).sum::<u64>() + page.failures_left_out;
+    if let Some(first) = page.failures.values().min_by_key(|one| one.first.unix_ns) {
+        let count = counted(failed, "failure");
+        let message = &first.first.message;
+        let text = format!("{count} recorded one by one, warm-up included; the first: {message}");
+        sign("bad", "Failed I/Os", text);
     }
     let loud = |severity| {
         page.remarks

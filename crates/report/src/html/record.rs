@@ -1,14 +1,15 @@
 //! What the page keeps of a run once it is over: its figures, its series and what makes them
 //! doubtful. Everything comes from [`RunTotals`]; nothing is measured here.
 use super::columns::{Distribution, TimeSeries};
+use super::curves::Judged;
 use super::text::{Short, counted, latency, percent, rate, span};
 use measure::{Figure, FinishReason, LatencyFigures, RunTotals};
 use plan::{Label, Load, Operation, RunKind};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// A response p99 this far above the service p99 means that I/Os waited before they were sent.
-const RESPONSE_GAP: f64 = 1.1;
+/// Late submissions below this share do not move a p99.
+const LATE_SHARE: f64 = 0.01;
 
 /// Steal and throttling below this share of the time are noise of the counters.
 const STOLEN_SHARE: f64 = 0.005;
@@ -64,6 +65,8 @@ pub(super) struct RunRecord {
     pub response: Percentiles,
     pub service: Percentiles,
     pub lateness_p99: Option<Short>,
+    /// Share of submissions that were late, in percent.
+    pub late: Option<Short>,
     pub slots: u32,
     pub busy: Short,
     pub exhausted: Short,
@@ -105,13 +108,6 @@ pub(super) struct DeviceRow {
     pub depth: f64,
 }
 
-/// Judgements that the analysis makes of a run.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Judged {
-    pub missed: bool,
-    pub exhausted: bool,
-}
-
 impl Percentiles {
     fn of(figures: &LatencyFigures) -> Self {
         let count = figures.histogram.count();
@@ -142,7 +138,7 @@ impl Percentiles {
 
 impl RunRecord {
     /// From the totals of a run; `unfinished` when its end was never recorded.
-    pub fn new(totals: &RunTotals, judged: Judged, series: TimeSeries) -> Self {
+    pub fn new(totals: &RunTotals, judged: &Judged, series: TimeSeries) -> Self {
         let started = &totals.started;
         let response = totals.response(None);
         let service = totals.service(None);
@@ -165,8 +161,9 @@ impl RunRecord {
             intervals: totals.intervals,
             response: Percentiles::of(&response),
             service: Percentiles::of(&service),
-            lateness_p99: (lateness.histogram.count() > 0)
+            lateness_p99: (started.is_open_loop && lateness.histogram.count() > 0)
                 .then(|| Short(lateness.percentile_ns(99.0) as f64 / 1e3)),
+            late: judged.late.map(|(share, _)| Short(share * 100.0)),
             slots: totals.slots(),
             busy: Short(totals.slots_busy()),
             exhausted: Short(totals.exhausted_share() * 100.0),
@@ -187,12 +184,12 @@ impl RunRecord {
             },
             devices: device_rows(totals),
         };
-        record.doubts = doubts(totals, &record);
+        record.doubts = doubts(totals, judged, &record);
         record
     }
 }
 
-fn doubts(totals: &RunTotals, record: &RunRecord) -> Vec<Doubt> {
+fn doubts(totals: &RunTotals, judged: &Judged, record: &RunRecord) -> Vec<Doubt> {
     let mut doubts = ending(totals);
     let mut doubt = |word: &'static str, text: String| doubts.push(Doubt { word, text });
     if totals.intervals == 0 {
@@ -229,8 +226,7 @@ fn doubts(totals: &RunTotals, record: &RunRecord) -> Vec<Doubt> {
             ),
         );
     }
-    let gap = record.response.p99.0 / record.service.p99.0;
-    if record.open && gap > RESPONSE_GAP {
+    if judged.has_gap {
         doubt(
             "response above service",
             format!(
@@ -254,7 +250,44 @@ fn doubts(totals: &RunTotals, record: &RunRecord) -> Vec<Doubt> {
             ),
         );
     }
+    doubts.extend(course_doubts(judged));
     doubts.extend(host_doubts(totals));
+    doubts
+}
+
+/// Doubts from how the run went on.
+fn course_doubts(judged: &Judged) -> Vec<Doubt> {
+    let mut doubts = Vec::new();
+    let mut doubt = |word: &'static str, text: String| doubts.push(Doubt { word, text });
+    if let Some((share, limit_ns)) = judged.late.filter(|(share, _)| *share > LATE_SHARE) {
+        doubt(
+            "late submissions",
+            format!(
+                "{} of the I/Os were sent more than {} after their time",
+                percent(share),
+                latency(limit_ns as f64)
+            ),
+        );
+    }
+    if let Some(change) = judged.drift {
+        let direction = if change < 0.0 { "fell" } else { "rose" };
+        doubt(
+            "drift",
+            format!(
+                "the rate {direction} by {} from start to end",
+                percent(change.abs())
+            ),
+        );
+    }
+    if let Some((first, length_ns)) = judged.stall {
+        doubt(
+            "stall",
+            format!(
+                "nothing completed for {} from interval {first} on",
+                span(length_ns)
+            ),
+        );
+    }
     doubts
 }
 
