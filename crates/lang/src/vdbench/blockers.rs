@@ -29,7 +29,7 @@ pub(crate) fn find(
             Section::FileSystem | Section::FileWorkload | Section::ReplayGroup
         );
         if is_unbuilt && seen_sections.insert(section) {
-            let what = format!("a {}", section.title());
+            let what = section.phrase();
             blockers.push(not_built(&what, definition.name.span));
         }
         for field in definition.fields.iter().filter(|field| field.is_valid) {

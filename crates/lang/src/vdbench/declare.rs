@@ -109,6 +109,14 @@ impl Section {
         }
     }
 
+    /// The section in a sentence.
+    pub(crate) fn phrase(self) -> String {
+        match self {
+            Section::General => "the general parameters".to_owned(),
+            other => format!("a {}", other.title()),
+        }
+    }
+
     /// Its parameters in the order in which abbreviations are tried.
     pub fn parameters(self) -> &'static [Parameter] {
         match self {

@@ -189,11 +189,11 @@ impl Grouping<'_> {
     }
 
     fn report_too_late(&mut self, section: Section, pair: &Pair) {
-        let (what, here) = (section.title(), self.section.title());
+        let (what, here) = (section.phrase(), self.section.phrase());
         self.sink.error(
             codes::OUT_OF_ORDER,
             pair.span,
-            format!("a {what} behind a {here}"),
+            format!("{what} behind {here}"),
             "too late here",
             "the order is general, hd, rg, sd, wd, rd; or general, hd, fsd, fwd, rd",
         );
@@ -243,7 +243,7 @@ impl Grouping<'_> {
     }
 
     fn unknown(&mut self, keyword: &str, pair: Pair) {
-        let here = self.section.title();
+        let here = self.section.phrase();
         let names = self
             .section
             .parameters()
@@ -268,7 +268,7 @@ impl Grouping<'_> {
             self.sink.error(
                 codes::OTHER_SECTION,
                 pair.keyword.span,
-                format!("`{shown}` is not a parameter of a {here}"),
+                format!("`{shown}` is not a parameter of {here}"),
                 "does not belong here",
                 format!("it belongs to: {}", elsewhere.join(", ")),
             );
@@ -282,12 +282,12 @@ impl Grouping<'_> {
         let help = match (near, opened) {
             (_, Some(opened)) => format!("did you mean `{}=`?", opened.keyword()),
             (Some(near), _) => format!("did you mean `{near}`?"),
-            _ => format!("`fathom help vdbench` lists the parameters of a {here}"),
+            _ => format!("`fathom help vdbench` lists the parameters of {here}"),
         };
         self.sink.error(
             codes::UNKNOWN_PARAMETER,
             pair.keyword.span,
-            format!("unknown parameter `{shown}` in a {here}"),
+            format!("unknown parameter `{shown}` in {here}"),
             "not known here",
             help,
         );

@@ -17,8 +17,10 @@ pub struct ListedRun {
     pub loops: String,
     /// Operations in flight, all storage together.
     pub threads: u64,
-    /// Planned length in seconds; `None` where the end is a size.
+    /// Planned length in seconds, behind the warm-up; `None` where nothing bounds it but a size.
     pub elapsed_s: Option<u64>,
+    /// Whether it ends before that once its sequential streams reach their end.
+    pub ends_at_size: bool,
     pub warmup_s: u64,
     pub interval_s: u64,
     pub pause_s: u64,

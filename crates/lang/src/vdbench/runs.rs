@@ -569,7 +569,7 @@ fn loop_of(field: &Field, sink: &mut Sink) -> Option<Loop> {
 
 fn loop_number(name: &str, value: f64) -> f64 {
     // The older form says how many percent remain.
-    if name == "forcompression" && value > 0.0 {
+    if name == "compression" && value > 0.0 {
         100.0 / value
     } else {
         value

@@ -150,10 +150,10 @@ fn paths(fields: &Fields, hosts: &[Host], sink: &mut Sink) -> (Word, Vec<String>
     };
     let (luns, own_hosts) = (own("lun"), own("host"));
     let mut labels = Vec::new();
-    if own_hosts.is_empty() {
-        if let Some(field) = fields.get("host") {
-            labels = host_labels(field, hosts, sink);
-        }
+    if own_hosts.is_empty()
+        && let Some(field) = fields.get("host")
+    {
+        labels = host_labels(field, hosts, sink);
     }
     for field in &own_hosts {
         labels.extend(host_labels(field, hosts, sink));

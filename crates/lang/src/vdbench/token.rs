@@ -87,9 +87,10 @@ fn pair(
         let (values, next) = bare(glyphs, value, &keyword, sink);
         (values, next, true)
     };
-    let span = values
-        .last()
-        .map_or(keyword.span, |last| cover_spans(keyword.span, last.span));
+    let span = match glyphs.get(next.wrapping_sub(1)) {
+        Some(last) if next > stop => cover_spans(keyword.span, last.span),
+        _ => keyword.span,
+    };
     let pair = Pair {
         keyword,
         values,

@@ -157,7 +157,7 @@ pub(crate) fn check_used(fields: &Fields, sink: &mut Sink) {
         })
     };
     let is_random = says("fileio", "rand");
-    if fields.has("readpct") && !is_random {
+    if fields.has("rdpct") && !is_random {
         let label = if fields.has("fileio") {
             "sequential here"
         } else {
@@ -167,7 +167,7 @@ pub(crate) fn check_used(fields: &Fields, sink: &mut Sink) {
             codes::CONFLICT,
             "`rdpct` and sequential file I/O exclude each other",
         )
-        .at(fields.place("readpct"), "mixes reads and writes")
+        .at(fields.place("rdpct"), "mixes reads and writes")
         .with_related(fields.place("fileio"), label)
         .with_help("add `fileio=random`");
         sink.push(error);
@@ -175,8 +175,8 @@ pub(crate) fn check_used(fields: &Fields, sink: &mut Sink) {
     if says("fileio", "shared") && says("fileselect", "rand") {
         conflict(fields, "fileio", "fileselect", sink);
     }
-    if (says("fileio", "delete") || says("fileio", "seqdelete")) && fields.has("readpct") {
-        conflict(fields, "fileio", "readpct", sink);
+    if (says("fileio", "delete") || says("fileio", "seqdelete")) && fields.has("rdpct") {
+        conflict(fields, "fileio", "rdpct", sink);
     }
 }
 
@@ -308,7 +308,7 @@ pub(crate) fn check_totals(run: &TreeRun, trees: &[Tree], values: &Values, sink:
             if total > whole * 1.01 {
                 let (asked, found) = (Bytes(total as u64), Bytes(whole as u64));
                 let place = if swept(LoopKind::TotalSize).is_some() {
-                    run.fields.place("fortotalsize")
+                    run.fields.place("totalsize")
                 } else {
                     fields.place("totalsize")
                 };

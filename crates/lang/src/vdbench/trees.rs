@@ -422,6 +422,7 @@ fn format_run(run: &TreeRun, threads: u64) -> ListedRun {
         loops: "None".to_owned(),
         threads,
         elapsed_s: run.format.is_limited.then_some(run.times.elapsed_s),
+        ends_at_size: true,
         warmup_s: 0,
         interval_s: run.times.interval_s,
         pause_s: 0,
@@ -491,6 +492,7 @@ fn listed(run: &TreeRun, name: String, rate: &str, values: &Values) -> ListedRun
             .map(|workload| swept.unwrap_or(workload.threads))
             .sum(),
         elapsed_s: Some(times.elapsed_s),
+        ends_at_size: false,
         warmup_s: times.warmup_s,
         interval_s: times.interval_s,
         pause_s: times.pause_s,

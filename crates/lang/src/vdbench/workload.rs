@@ -168,7 +168,7 @@ fn read_pct(fields: &Fields) -> f64 {
         .rev()
         .filter(|field| field.is_valid)
         .find_map(|field| match field.parameter.name() {
-            "readpct" => field.numbers.first().map(|number| number.value),
+            "rdpct" => field.numbers.first().map(|number| number.value),
             "writepct" => field.numbers.first().map(|number| 100.0 - number.value),
             _ => None,
         })

@@ -12,6 +12,23 @@ const FILES_AGREE: usize = 85;
 /// How many refused files are refused here too.
 const REFUSED_AGREE: usize = 69;
 
+/// Where the verdict differs on purpose.
+const DIFFERENCES: [(&str, &str); 3] = [
+    (
+        "cloudanimal+Vdbench__workloads__max_io__sql.cfg",
+        IN_COMMENT,
+    ),
+    (
+        "cloudanimal+Vdbench__workloads__templates__EXCHANGE.cfg",
+        IN_COMMENT,
+    ),
+    (
+        "cloudanimal+Vdbench__workloads__templates__OLTP.cfg",
+        IN_COMMENT,
+    ),
+];
+const IN_COMMENT: &str = "the original refuses an unset variable even inside a comment";
+
 struct Disk(PathBuf);
 
 impl Files for Disk {
@@ -73,6 +90,7 @@ fn first_error(reading: &Reading) -> String {
 fn verdicts_and_run_lists_agree_with_the_original() {
     let Some(shared) = shared() else { return };
     let mut agree: BTreeMap<&str, usize> = BTreeMap::new();
+    let mut disagreements = 0;
     let mut total: BTreeMap<&str, usize> = BTreeMap::new();
     for case in cases(&shared) {
         let name = case["file"].as_str().unwrap();
@@ -100,6 +118,11 @@ fn verdicts_and_run_lists_agree_with_the_original() {
             *agree.entry(kind).or_default() += 1;
             continue;
         }
+        if let Some((_, reason)) = DIFFERENCES.iter().find(|(file, _)| *file == name) {
+            println!("on purpose: {name}: {reason}");
+            continue;
+        }
+        disagreements += 1;
         let differing = lines
             .iter()
             .zip(&expected)
@@ -128,6 +151,10 @@ fn verdicts_and_run_lists_agree_with_the_original() {
     for (kind, count) in &total {
         println!("{kind}: {} of {count} agree", agree.get(kind).unwrap_or(&0));
     }
+    assert_eq!(
+        disagreements, 0,
+        "every difference is on purpose and named above"
+    );
     let count = |kind: &str| agree.get(kind).copied().unwrap_or(0);
     assert!(count("raw") >= RAW_AGREE, "raw: {}", count("raw"));
     assert!(count("files") >= FILES_AGREE, "files: {}", count("files"));

@@ -12,12 +12,13 @@ pub fn reading(reading: &Reading) -> String {
     for run in &reading.listing {
         writeln!(
             out,
-            "run {} {:?} rate={:?} threads={} elapsed={:?} warmup={} interval={} pause={}",
+            "run {} {:?} rate={:?} threads={} elapsed={:?} ends_at_size={} warmup={} interval={} pause={}",
             run.name,
             run.kind,
             run.rate,
             run.threads,
             run.elapsed_s,
+            run.ends_at_size,
             run.warmup_s,
             run.interval_s,
             run.pause_s
