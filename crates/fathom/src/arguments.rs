@@ -1,0 +1,164 @@
+//! The command line of the neutral verbs.
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use std::path::PathBuf;
+
+/// Storage I/O benchmark: runs Vdbench parameter files, draws the latency curve, and says what
+/// limited each number.
+#[derive(Debug, Parser)]
+#[command(name = "fathom", version, max_term_width = 100)]
+pub struct Arguments {
+    #[command(subcommand)]
+    pub verb: Verb,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Verb {
+    /// Run a job file and leave a report.
+    Run(RunOptions),
+    /// Measure a latency curve of a device or file, without a job file.
+    Curve(CurveOptions),
+    /// Find every problem of a job file at once, and list what would run.
+    Check(CheckOptions),
+    /// Write every report again from a result file.
+    Report(ReportOptions),
+    /// Show each value of a job file and where it comes from.
+    Explain(ExplainOptions),
+    /// Print the manual page, shell completions or the generated reference.
+    #[command(hide = true)]
+    Manual(ManualOptions),
+}
+
+/// What every verb that runs takes.
+#[derive(Args, Clone, Debug, Default)]
+pub struct Common {
+    /// Folder for the result, the report and the tables.
+    #[arg(short, long, value_name = "FOLDER", default_value = "fathom-output")]
+    pub output: PathBuf,
+
+    /// How I/O is done: uring, sync, null or sim. Chosen by the kind of the targets when left out.
+    #[arg(long)]
+    pub backend: Option<String>,
+
+    /// Worker threads; by default one per 128 slots and at most one per CPU. The sync backend has
+    /// one per slot.
+    #[arg(long, value_name = "N")]
+    pub workers: Option<u32>,
+
+    /// Name a series in reports, such as transport=nvme-tcp. Repeatable.
+    #[arg(long, value_name = "KEY=VALUE")]
+    pub label: Vec<String>,
+
+    /// A target that may be overwritten although it holds something: by serial number, WWN or path;
+    /// @FILE reads one per line. Repeatable.
+    #[arg(long, value_name = "TARGET|@FILE")]
+    pub overwrite: Vec<String>,
+
+    /// Seed of all random draws.
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub seed: u64,
+}
+
+#[derive(Args, Debug)]
+pub struct RunOptions {
+    /// Job files, read as one; `-` is standard input. `name=value` sets a variable of the file.
+    #[arg(required = true, value_name = "FILE|NAME=VALUE")]
+    pub inputs: Vec<String>,
+
+    #[command(flatten)]
+    pub common: Common,
+}
+
+#[derive(Args, Debug)]
+pub struct CurveOptions {
+    /// A device, or a file that is made when it is missing.
+    pub target: PathBuf,
+
+    /// Transfer size.
+    #[arg(long, value_name = "BYTES", default_value = "4k")]
+    pub bs: String,
+
+    /// Share of reads in percent. Below 100 the target is written to, and the overwrite guard looks
+    /// at it first.
+    #[arg(long, value_name = "PERCENT", default_value_t = 100.0)]
+    pub read: f64,
+
+    /// Operations in flight at most; a list such as 1,2,4,8 makes a sweep of flat-out runs instead
+    /// of a curve.
+    #[arg(long, value_name = "N[,N…]", default_value = "32")]
+    pub threads: String,
+
+    /// Points of the curve, in percent of the maximum.
+    #[arg(long, value_name = "PERCENT,…", default_value = "10,30,50,70,80,90")]
+    pub points: String,
+
+    /// Size of a file to make, or the part of the target to use.
+    #[arg(long, value_name = "BYTES")]
+    pub size: Option<String>,
+
+    /// Before each measurement.
+    #[arg(long, value_name = "SECONDS", default_value_t = 2)]
+    pub warmup: u64,
+
+    /// Length of each measurement.
+    #[arg(long, value_name = "SECONDS", default_value_t = 10)]
+    pub elapsed: u64,
+
+    /// Through the page cache. The default is past it, where the file system can.
+    #[arg(long)]
+    pub buffered: bool,
+
+    #[command(flatten)]
+    pub common: Common,
+}
+
+#[derive(Args, Debug)]
+pub struct CheckOptions {
+    /// Job files, read as one; `-` is standard input. `name=value` sets a variable of the file.
+    #[arg(required = true, value_name = "FILE|NAME=VALUE")]
+    pub inputs: Vec<String>,
+
+    /// As JSON, for programs; the schema is in docs/reference/check-json.md.
+    #[arg(long)]
+    pub json: bool,
+
+    /// Write the words for targets that would be refused to this file, for --overwrite @FILE.
+    #[arg(long, value_name = "FILE")]
+    pub write_overwrite: Option<PathBuf>,
+}
+
+#[derive(Args, Debug)]
+pub struct ReportOptions {
+    /// A result file, or the folder that holds one.
+    pub result: PathBuf,
+
+    /// Folder for the reports; by default beside the result.
+    #[arg(short, long, value_name = "FOLDER")]
+    pub output: Option<PathBuf>,
+
+    /// Also write the Vdbench output files there.
+    #[arg(long)]
+    pub vdbench: bool,
+}
+
+#[derive(Args, Debug)]
+pub struct ExplainOptions {
+    /// Job files, read as one. `name=value` sets a variable of the file.
+    #[arg(required = true, value_name = "FILE|NAME=VALUE")]
+    pub inputs: Vec<String>,
+}
+
+#[derive(Args, Debug)]
+pub struct ManualOptions {
+    pub what: ManualPart,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub enum ManualPart {
+    /// The manual page, in roff.
+    Man,
+    /// The reference of Vdbench parameters, in Markdown.
+    Vdbench,
+    Bash,
+    Zsh,
+    Fish,
+}

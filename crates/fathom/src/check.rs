@@ -1,0 +1,317 @@
+//! `fathom check`: every problem at once, what would run and for how long, what may be overwritten.
+use crate::arguments::CheckOptions;
+use crate::exit::Exit;
+use crate::launch::{planned_seconds, planned_text, print_refusal};
+use crate::{machine, plan_file, render};
+use host::SysRoot;
+use host::guard::{Overwrite, Refused};
+use lang::vdbench::{ListedRun, Reading};
+use plan::{
+    BoundPlan, Bytes, Diagnostic, Facts, FoundKind, Plan, Severity, SizeRule, SourceMap, TargetId,
+    TargetKind,
+};
+use serde::Serialize;
+
+/// Stands in for the size of a device that is not here.
+const STAND_IN_BYTES: u64 = 1 << 40;
+
+#[derive(Serialize)]
+struct CheckOutput {
+    runs: Vec<RunOutput>,
+    targets: Vec<TargetOutput>,
+    diagnostics: Vec<DiagnosticOutput>,
+    /// Seconds of all runs with pauses; absent when some end is a size.
+    total_s: Option<u64>,
+}
+
+#[derive(Serialize)]
+struct RunOutput {
+    name: String,
+    rate: String,
+    loops: String,
+    threads: u64,
+    elapsed_s: Option<u64>,
+    warmup_s: u64,
+    interval_s: u64,
+    pause_s: u64,
+}
+
+#[derive(Serialize)]
+struct TargetOutput {
+    name: String,
+    path: String,
+    /// `file`, `block device` or `missing`.
+    found: &'static str,
+    /// The size that runs use; absent when it is not known here.
+    bytes: Option<u64>,
+    /// Whether runs make or extend the file.
+    is_prepared: bool,
+    is_written: bool,
+    /// First byte that may be overwritten and the byte behind the last; absent when nothing is
+    /// written, or when the size is not known here.
+    overwrite: Option<(u64, u64)>,
+    /// What the guard has against writing, if anything.
+    refused: Vec<String>,
+    /// The word for `--overwrite`, where one would help.
+    overwrite_word: Option<String>,
+}
+
+#[derive(Serialize)]
+struct DiagnosticOutput {
+    code: String,
+    severity: Severity,
+    file: Option<String>,
+    line: Option<u32>,
+    column: Option<u32>,
+    message: String,
+    help: Option<String>,
+}
+
+/// What was found out about the machine.
+#[derive(Default)]
+struct Looked {
+    plan: Option<BoundPlan>,
+    is_stand_in: Vec<bool>,
+    refused: Option<Refused>,
+    diagnostics: Vec<Diagnostic>,
+}
+
+pub fn main(options: &CheckOptions) -> Exit {
+    let reading = match plan_file::read(&options.inputs, 1) {
+        Ok(reading) => reading,
+        Err(message) => {
+            eprintln!("error: {message}");
+            return Exit::Usage;
+        }
+    };
+    let looked = reading.plan.clone().map(look).unwrap_or_default();
+    let diagnostics = all_diagnostics(&reading, &looked);
+    let has_errors = diagnostics
+        .iter()
+        .any(|diagnostic| diagnostic.severity == Severity::Error);
+    if let (Some(path), Some(refused)) = (&options.write_overwrite, &looked.refused)
+        && let Err(error) = std::fs::write(path, refused.overwrite_file())
+    {
+        eprintln!("error: `{}` cannot be written: {error}", path.display());
+        return Exit::Failed;
+    }
+    if options.json {
+        let output = output(&reading, &looked, &diagnostics);
+        println!(
+            "{}",
+            serde_json::to_string_pretty(&output).expect("plain data")
+        );
+    } else {
+        print(&reading, &looked, &diagnostics);
+    }
+    if has_errors { Exit::Usage } else { Exit::Fine }
+}
+
+/// What keeps a run from starting is no error of the file: here it is a note.
+fn all_diagnostics(reading: &Reading, looked: &Looked) -> Vec<Diagnostic> {
+    let mut all = reading.diagnostics.clone();
+    for blocker in &reading.run_blockers {
+        let known = all
+            .iter()
+            .any(|known| known.code == blocker.code && known.span == blocker.span);
+        if !known {
+            all.push(Diagnostic {
+                severity: Severity::Note,
+                ..blocker.clone()
+            });
+        }
+    }
+    all.extend(looked.diagnostics.iter().cloned());
+    all
+}
+
+fn look(plan: Plan) -> Looked {
+    let root = SysRoot::real();
+    let found = machine::facts(&plan, &root);
+    let (facts, is_stand_in) = with_stand_ins(&plan, found);
+    match machine::bind_to(plan, &facts) {
+        Err(diagnostics) => Looked {
+            diagnostics,
+            is_stand_in,
+            ..Looked::default()
+        },
+        Ok(bound) => {
+            let mut examinations = machine::examine(&bound, &root);
+            examinations.retain(|examination| examination.found != FoundKind::Missing);
+            let refused = machine::judge(&examinations, &Overwrite::default()).err();
+            Looked {
+                plan: Some(bound),
+                is_stand_in,
+                refused,
+                diagnostics: Vec::new(),
+            }
+        }
+    }
+}
+
+/// Devices that are not here are taken as if they were, as large as the file says.
+fn with_stand_ins(plan: &Plan, mut facts: Facts) -> (Facts, Vec<bool>) {
+    let mut is_stand_in = Vec::new();
+    for (target, facts) in plan.targets.iter().zip(&mut facts.targets) {
+        let missing = facts.found == FoundKind::Missing;
+        let sized = matches!(target.size, SizeRule::Bytes(_));
+        let stands_in = missing && (target.kind == TargetKind::Device || !sized);
+        if stands_in {
+            let is_device = target.kind == TargetKind::Device;
+            facts.found = if is_device {
+                FoundKind::BlockDevice
+            } else {
+                FoundKind::File
+            };
+            facts.bytes = match target.size {
+                SizeRule::Bytes(bytes) => bytes,
+                _ => STAND_IN_BYTES,
+            };
+        }
+        is_stand_in.push(stands_in && !sized);
+    }
+    (facts, is_stand_in)
+}
+
+fn output(reading: &Reading, looked: &Looked, diagnostics: &[Diagnostic]) -> CheckOutput {
+    CheckOutput {
+        runs: reading.listing.iter().map(run_output).collect(),
+        targets: targets(looked),
+        diagnostics: diagnostics
+            .iter()
+            .map(|diagnostic| diagnostic_output(diagnostic, &reading.sources))
+            .collect(),
+        total_s: total_seconds(reading, looked),
+    }
+}
+
+fn total_seconds(reading: &Reading, looked: &Looked) -> Option<u64> {
+    match &looked.plan {
+        Some(plan) => planned_seconds(plan),
+        None => reading
+            .listing
+            .iter()
+            .map(|run| Some(run.elapsed_s? + run.warmup_s + run.pause_s))
+            .sum(),
+    }
+}
+
+fn run_output(run: &ListedRun) -> RunOutput {
+    RunOutput {
+        name: run.name.clone(),
+        rate: run.rate.clone(),
+        loops: run.loops.clone(),
+        threads: run.threads,
+        elapsed_s: run.elapsed_s,
+        warmup_s: run.warmup_s,
+        interval_s: run.interval_s,
+        pause_s: run.pause_s,
+    }
+}
+
+fn targets(looked: &Looked) -> Vec<TargetOutput> {
+    let Some(plan) = &looked.plan else {
+        return Vec::new();
+    };
+    let target = |number: usize| {
+        let id = TargetId::at(number);
+        let (target, bound) = (plan.plan.target(id), &plan.targets[number]);
+        let known = !looked.is_stand_in[number];
+        let refusals = looked.refused.iter().flat_map(|refused| &refused.refusals);
+        let refusal = refusals.into_iter().find(|refusal| refusal.target == id);
+        TargetOutput {
+            name: target.name.clone(),
+            path: target.path.display().to_string(),
+            found: match bound.facts.found {
+                FoundKind::File => "file",
+                FoundKind::BlockDevice => "block device",
+                _ => "missing",
+            },
+            bytes: known.then_some(bound.bytes),
+            is_prepared: bound.is_prepared,
+            is_written: bound.is_written,
+            overwrite: plan.write_extent(id).filter(|_| known),
+            refused: refusal.map_or_else(Vec::new, |r| {
+                r.findings.iter().map(ToString::to_string).collect()
+            }),
+            overwrite_word: refusal.and_then(|refusal| refusal.word.clone()),
+        }
+    };
+    (0..plan.targets.len()).map(target).collect()
+}
+
+fn diagnostic_output(diagnostic: &Diagnostic, sources: &SourceMap) -> DiagnosticOutput {
+    let position = diagnostic.span.map(|span| sources.position(span));
+    DiagnosticOutput {
+        code: diagnostic.code.clone(),
+        severity: diagnostic.severity,
+        file: diagnostic
+            .span
+            .map(|span| sources.file(span.source).name.clone()),
+        line: position.map(|position| position.line),
+        column: position.map(|position| position.column),
+        message: diagnostic.message.clone(),
+        help: diagnostic.help.clone(),
+    }
+}
+
+fn print(reading: &Reading, looked: &Looked, diagnostics: &[Diagnostic]) {
+    render::print(diagnostics, &reading.sources);
+    if reading.listing.is_empty() {
+        return;
+    }
+    println!("runs, in order:");
+    for run in &reading.listing {
+        let elapsed = run
+            .elapsed_s
+            .map_or("to its end".to_owned(), |seconds| format!("{seconds} s"));
+        let warmup = if run.warmup_s > 0 {
+            format!(" after {} s of warm-up", run.warmup_s)
+        } else {
+            String::new()
+        };
+        let pause = if run.pause_s > 0 {
+            format!(", then a pause of {} s", run.pause_s)
+        } else {
+            String::new()
+        };
+        println!(
+            "  {}: rate {}, {} threads, {elapsed}{warmup}{pause}, every {} s; loops: {}",
+            run.name, run.rate, run.threads, run.interval_s, run.loops
+        );
+    }
+    println!(
+        "total time: {}",
+        planned_text(total_seconds(reading, looked))
+    );
+    print_targets(looked);
+    if let (Some(refused), Some(plan)) = (&looked.refused, &looked.plan) {
+        eprintln!("\na run would be refused:");
+        print_refusal(refused, plan);
+    }
+}
+
+fn print_targets(looked: &Looked) {
+    println!("targets:");
+    for target in targets(looked) {
+        let size = target
+            .bytes
+            .map_or("size not known here".to_owned(), |bytes| {
+                Bytes(bytes).to_string()
+            });
+        let write = match (target.is_written, target.overwrite) {
+            (false, _) => "only read".to_owned(),
+            (true, None) => "may be overwritten, all of it".to_owned(),
+            (true, Some((low, end))) => format!("bytes {low} to {end} may be overwritten"),
+        };
+        let made = if target.is_prepared {
+            ", made or extended first"
+        } else {
+            ""
+        };
+        println!(
+            "  {} ({}): {}, {size}, {write}{made}",
+            target.name, target.path, target.found
+        );
+    }
+}

@@ -1,0 +1,338 @@
+//! `fathom curve`: a latency curve or a sweep over threads, without a job file.
+use crate::arguments::CurveOptions;
+use crate::exit::Exit;
+use crate::launch::{Launch, Style, launch};
+use plan::{
+    AddressOrder, AlignRule, ArrivalLaw, Coupling, DataSpec, ErrorBudget, FirstBlock,
+    FirstInterval, Generator, Label, Ledger, Load, LocalStop, Nanos, OpSource, OpenMode,
+    OperationMix, Origin, Override, Pacing, PerDirection, Plan, Pool, PoolAdmission, PoolId,
+    Preparation, RandomLaw, Region, RunKind, RunSpec, RunStop, RunTemplate, Search, SearchId,
+    SequentialEnd, SequentialStart, SizeRule, SourceMap, StartAlign, Stream, Target, TargetId,
+    TargetKind, TargetOrder, TemplateId, Timing, TransferSizes, Window,
+};
+use std::path::Path;
+
+/// The size of a file that is made when none is asked.
+const DEFAULT_FILE_BYTES: u64 = 1 << 30;
+const FILL_BYTES: u64 = 1 << 20;
+
+/// What was asked, as numbers.
+#[derive(Debug)]
+struct Asked {
+    transfer_bytes: u64,
+    size_bytes: Option<u64>,
+    read_pct: f64,
+    threads: Vec<u32>,
+    points_pct: Vec<f64>,
+}
+
+pub fn main(options: &CurveOptions, arguments: &[String]) -> Exit {
+    let asked = match asked(options) {
+        Ok(asked) => asked,
+        Err(message) => {
+            eprintln!("error: {message}");
+            return Exit::Usage;
+        }
+    };
+    launch(Launch {
+        plan: plan(options, &asked),
+        sources: SourceMap::default(),
+        arguments: arguments.to_vec(),
+        common: options.common.clone(),
+        style: Style::Summary,
+    })
+}
+
+fn asked(options: &CurveOptions) -> Result<Asked, String> {
+    let transfer_bytes = bytes("--bs", &options.bs)?;
+    if transfer_bytes == 0 || !transfer_bytes.is_multiple_of(512) {
+        return Err(format!("`--bs {}` is no multiple of 512 bytes", options.bs));
+    }
+    if !(0.0..=100.0).contains(&options.read) {
+        return Err(format!(
+            "`--read {}` is no percentage from 0 to 100",
+            options.read
+        ));
+    }
+    if options.elapsed == 0 {
+        return Err("`--elapsed 0` measures nothing".to_owned());
+    }
+    let list = |name: &str, text: &str| -> Result<Vec<f64>, String> {
+        let number = |part: &str| {
+            part.trim()
+                .parse::<f64>()
+                .ok()
+                .filter(|number| *number > 0.0)
+        };
+        let parts: Option<Vec<f64>> = text.split(',').map(number).collect();
+        parts.ok_or_else(|| {
+            format!("`{name} {text}` is no list of numbers above zero, such as 10,50,90")
+        })
+    };
+    let threads = list("--threads", &options.threads)?;
+    if threads
+        .iter()
+        .any(|threads| threads.fract() != 0.0 || *threads > 65_536.0)
+    {
+        return Err(format!(
+            "`--threads {}` is no list of whole numbers up to 65536",
+            options.threads
+        ));
+    }
+    Ok(Asked {
+        transfer_bytes,
+        size_bytes: options
+            .size
+            .as_ref()
+            .map(|size| bytes("--size", size))
+            .transpose()?,
+        read_pct: options.read,
+        threads: threads.iter().map(|threads| *threads as u32).collect(),
+        points_pct: list("--points", &options.points)?,
+    })
+}
+
+/// A number with an optional k, m, g or t, powers of 1024.
+fn bytes(name: &str, text: &str) -> Result<u64, String> {
+    let lower = text.trim().to_ascii_lowercase();
+    let number = lower.trim_end_matches("ib").trim_end_matches('b');
+    let (number, shift) = match number.chars().last() {
+        Some('k') => (&number[..number.len() - 1], 10),
+        Some('m') => (&number[..number.len() - 1], 20),
+        Some('g') => (&number[..number.len() - 1], 30),
+        Some('t') => (&number[..number.len() - 1], 40),
+        _ => (number, 0),
+    };
+    let value: Option<f64> = number
+        .parse()
+        .ok()
+        .filter(|value: &f64| value.is_finite() && *value >= 0.0);
+    let value = value
+        .map(|value| value * (1_u64 << shift) as f64)
+        .filter(|value| *value < (1_u64 << 62) as f64);
+    value
+        .map(|value| value as u64)
+        .ok_or_else(|| format!("`{name} {text}` is no size; give it as 4096, 4k or 1.5g"))
+}
+
+fn plan(options: &CurveOptions, asked: &Asked) -> Plan {
+    let path = &options.target;
+    let is_device = path.starts_with("/dev");
+    let exists = path.exists();
+    let size = match (asked.size_bytes, exists) {
+        (Some(bytes), _) => SizeRule::Bytes(bytes),
+        (None, true) => SizeRule::AsFound,
+        (None, false) => SizeRule::Bytes(DEFAULT_FILE_BYTES),
+    };
+    let target = Target {
+        name: path.file_name().map_or("target".to_owned(), |name| {
+            name.to_string_lossy().into_owned()
+        }),
+        host: "localhost".to_owned(),
+        path: path.clone(),
+        kind: if is_device {
+            TargetKind::Device
+        } else {
+            TargetKind::File
+        },
+        size,
+        open: OpenMode {
+            direct: !options.buffered,
+            ..OpenMode::default()
+        },
+        preparation: if is_device {
+            Preparation::AsFound
+        } else {
+            Preparation::MakeOrExtend
+        },
+        ledger: Ledger::None,
+        origin: Origin::Argument(path.display().to_string()),
+    };
+    let sweep = asked.threads.len() > 1;
+    let mut runs = vec![fill_run()];
+    if sweep {
+        runs.extend(
+            asked
+                .threads
+                .iter()
+                .map(|threads| sweep_run(options, *threads)),
+        );
+    } else {
+        runs.extend(curve_runs(options, &asked.points_pct));
+    }
+    Plan {
+        targets: vec![target],
+        templates: vec![fill_template(), measure_template(asked, path)],
+        runs,
+        searches: vec![Search {
+            points_pct: asked.points_pct.clone(),
+            stop: None,
+        }],
+        seed: options.common.seed,
+        ..Plan::default()
+    }
+}
+
+fn generator(operations: OperationMix, transfer_bytes: u64, order: AddressOrder) -> Generator {
+    Generator {
+        operations,
+        transfer: PerDirection::all(TransferSizes::Fixed(transfer_bytes)),
+        order,
+        region: Region::whole(transfer_bytes, FirstBlock::SparedOnDevices),
+        align: AlignRule::Transfer,
+        hits: None,
+    }
+}
+
+fn template(name: &str, slots: u32, generator: Generator) -> RunTemplate {
+    let stream = Stream {
+        name: name.to_owned(),
+        targets: vec![TargetId(0)],
+        target_order: TargetOrder::RoundRobin,
+        pool: PoolId(0),
+        source: OpSource::Generator(generator),
+        pacing: Pacing::FromRun,
+        share_pct: 100.0,
+        priority: None,
+        data: DataSpec::default(),
+        open: None,
+        stop: LocalStop::default(),
+        start_delay: Nanos(0),
+        labels: Vec::new(),
+    };
+    let pool = Pool {
+        name: name.to_owned(),
+        slots,
+        admission: PoolAdmission::FirstCome,
+    };
+    RunTemplate {
+        pools: vec![pool],
+        streams: vec![stream],
+        coupling: Coupling::Independent,
+    }
+}
+
+fn fill_template() -> RunTemplate {
+    let start = SequentialStart::PresentEnd {
+        rounded_to: FILL_BYTES,
+    };
+    let order = AddressOrder::Sequential {
+        start,
+        end: SequentialEnd::Stop,
+    };
+    let mut fill = generator(OperationMix::reads(0.0), FILL_BYTES, order);
+    // A size that is no multiple of a whole write still has to be filled to its end.
+    fill.region.granule_bytes = 512;
+    template("fill", 4, fill)
+}
+
+fn measure_template(asked: &Asked, path: &Path) -> RunTemplate {
+    let order = AddressOrder::Random(RandomLaw::Uniform);
+    let measure = generator(
+        OperationMix::reads(asked.read_pct),
+        asked.transfer_bytes,
+        order,
+    );
+    template(&path.display().to_string(), asked.threads[0], measure)
+}
+
+fn spec(name: String, kind: RunKind, template: u32, load: Load, timing: Timing) -> RunSpec {
+    RunSpec {
+        name,
+        kind,
+        template: TemplateId(template),
+        overrides: Vec::new(),
+        coupling: None,
+        load,
+        law: ArrivalLaw::Exponential,
+        timing,
+        stop: RunStop {
+            errors: ErrorBudget::default(),
+            ..RunStop::default()
+        },
+        labels: Vec::new(),
+        origin: Origin::Default("fathom curve".to_owned()),
+    }
+}
+
+fn timing(warmup_s: u64, window: Window) -> Timing {
+    Timing {
+        start: StartAlign::AtOnce,
+        warmup: Nanos::from_secs(warmup_s),
+        window,
+        interval: Nanos::from_secs(1),
+        first_interval: FirstInterval::Counted,
+        pause_after: Nanos(0),
+    }
+}
+
+fn fill_run() -> RunSpec {
+    let timing = timing(0, Window::UntilDone { at_most: None });
+    spec(
+        "fill".to_owned(),
+        RunKind::Prepare,
+        0,
+        Load::FlatOut,
+        timing,
+    )
+}
+
+fn curve_runs(options: &CurveOptions, points_pct: &[f64]) -> Vec<RunSpec> {
+    let timing = timing(
+        options.warmup,
+        Window::For(Nanos::from_secs(options.elapsed)),
+    );
+    let search = SearchId(0);
+    let base = spec(
+        "maximum".to_owned(),
+        RunKind::Measure,
+        1,
+        Load::SearchBase { search },
+        timing,
+    );
+    let point = |pct: &f64| {
+        spec(
+            format!("{pct} %"),
+            RunKind::Measure,
+            1,
+            Load::SearchPoint { search, pct: *pct },
+            timing,
+        )
+    };
+    std::iter::once(base)
+        .chain(points_pct.iter().map(point))
+        .collect()
+}
+
+fn sweep_run(options: &CurveOptions, threads: u32) -> RunSpec {
+    let timing = timing(
+        options.warmup,
+        Window::For(Nanos::from_secs(options.elapsed)),
+    );
+    let mut run = spec(
+        format!("{threads} threads"),
+        RunKind::Measure,
+        1,
+        Load::FlatOut,
+        timing,
+    );
+    run.overrides.push(Override::Slots(threads));
+    run.labels
+        .push(Label::new("loops", format!("threads={threads}")));
+    run
+}
+
+#[cfg(test)]
+mod tests {
+    use super::bytes;
+
+    #[test]
+    fn sizes_are_powers_of_1024() {
+        assert_eq!(bytes("--bs", "4k"), Ok(4096));
+        assert_eq!(bytes("--bs", "1.5G"), Ok(3 << 29));
+        assert_eq!(bytes("--bs", "2MiB"), Ok(2 << 20));
+        assert!(bytes("--bs", "4 apples").is_err());
+        assert!(bytes("--bs", "-1").is_err());
+        assert!(bytes("--bs", "").is_err());
+    }
+}

@@ -1,0 +1,50 @@
+//! `fathom explain`: each value and where it comes from.
+use crate::arguments::ExplainOptions;
+use crate::exit::Exit;
+use crate::{plan_file, render};
+use plan::{Origin, SourceMap};
+
+pub fn main(options: &ExplainOptions) -> Exit {
+    let reading = match plan_file::read(&options.inputs, 1) {
+        Ok(reading) => reading,
+        Err(message) => {
+            eprintln!("error: {message}");
+            return Exit::Usage;
+        }
+    };
+    render::print(&reading.diagnostics, &reading.sources);
+    let Some(plan) = reading.plan else {
+        return Exit::Usage;
+    };
+    let mut subject = String::new();
+    for value in &plan.values {
+        if value.subject != subject {
+            println!("{}", value.subject);
+            subject.clone_from(&value.subject);
+        }
+        println!(
+            "  {:<14} {:<24} {}",
+            value.name,
+            value.value,
+            origin(&value.origin, &reading.sources)
+        );
+    }
+    Exit::Fine
+}
+
+fn origin(origin: &Origin, sources: &SourceMap) -> String {
+    match origin {
+        Origin::Written(span) => {
+            let at = sources.position(*span);
+            format!(
+                "{}:{}:{}",
+                sources.file(span.source).name,
+                at.line,
+                at.column
+            )
+        }
+        Origin::Argument(argument) => format!("argument `{argument}`"),
+        Origin::Default(rule) => format!("default: {rule}"),
+        Origin::Derived(rule) => format!("derived: {rule}"),
+    }
+}

@@ -1,0 +1,65 @@
+//! Real files for the readers of job languages.
+use lang::vdbench::InputFile;
+use lang::{CommandLine, Environment, Files, Variable};
+use std::io::Read;
+
+/// Files by path, as the process sees them.
+pub struct RealFiles;
+
+impl Files for RealFiles {
+    fn read(&self, path: &str) -> Result<Vec<u8>, String> {
+        std::fs::read(path).map_err(|error| match error.kind() {
+            std::io::ErrorKind::NotFound => "no such file".to_owned(),
+            std::io::ErrorKind::PermissionDenied => "permission denied".to_owned(),
+            _ => error.to_string(),
+        })
+    }
+}
+
+/// Splits words of the command line into files and `name=value`.
+pub fn split_inputs(words: &[String]) -> (Vec<String>, Vec<Variable>) {
+    let mut files = Vec::new();
+    let mut variables = Vec::new();
+    for word in words {
+        match word.split_once('=') {
+            Some((name, value)) if !std::path::Path::new(word).exists() => {
+                variables.push(Variable {
+                    name: name.to_owned(),
+                    value: value.to_owned(),
+                });
+            }
+            _ => files.push(word.clone()),
+        }
+    }
+    (files, variables)
+}
+
+/// The inputs of a reading; `-` is standard input, read once.
+pub fn input_files(names: &[String]) -> Vec<InputFile> {
+    let input = |name: &String| {
+        if !matches!(name.as_str(), "-" | "stdin") {
+            return InputFile::Path(name.clone());
+        }
+        let mut bytes = Vec::new();
+        // What cannot be read is an empty text, in which no run is defined; that is reported.
+        let _ = std::io::stdin().lock().read_to_end(&mut bytes);
+        InputFile::Text {
+            name: "standard input".to_owned(),
+            bytes,
+        }
+    };
+    names.iter().map(input).collect()
+}
+
+/// The environment that a text is read in.
+pub fn environment(command_line: CommandLine, seed: u64) -> Environment<'static> {
+    let facts = host::facts();
+    Environment {
+        files: &RealFiles,
+        cpus: facts.cpus,
+        memory_bytes: facts.memory_bytes,
+        host_names: vec![facts.name],
+        seed,
+        command_line,
+    }
+}

@@ -1,0 +1,373 @@
+//! Everything between a plan and its report: bind, guard, claim, record, conduct, write down.
+use crate::arguments::Common;
+use crate::exit::Exit;
+use crate::progress::{Progress, duration};
+use crate::sinks::Sinks;
+use crate::{machine, render, stop};
+use conduct::{Control, Host, LocalHost, Outcome, SimulatedHost, execute, planned_ns};
+use engine::{BackendChoice, BackendKind, EngineConfig};
+use host::SysRoot;
+use host::guard::{Overwrite, Refused, claim_all};
+use measure::{Event, ExecutionStarted, ExecutionTarget, FinishReason, RunTotals};
+use plan::{BoundPlan, Diagnostic, Grant, Label, Nanos, Plan, SourceMap};
+use report::vdbench::{Face, FaceOptions};
+use std::path::Path;
+
+/// What to carry out, and how to talk about it.
+pub struct Launch {
+    pub plan: Plan,
+    pub sources: SourceMap,
+    pub arguments: Vec<String>,
+    pub common: Common,
+    pub style: Style,
+}
+
+/// Who is talked to.
+pub enum Style {
+    /// Progress on standard error, a table at the end.
+    Summary,
+    /// The console and the output files of Vdbench.
+    Vdbench(FaceOptions),
+}
+
+/// What is settled before anything is written.
+struct Settled {
+    plan: BoundPlan,
+    grants: Vec<Grant>,
+    choice: BackendChoice,
+    labels: Vec<Label>,
+}
+
+/// Runs a plan to its report.
+pub fn launch(launch: Launch) -> Exit {
+    let root = SysRoot::real();
+    let settled = match settle(&launch, &root) {
+        Ok(settled) => settled,
+        Err(exit) => return exit,
+    };
+    let _claims = match claim_all(&settled.grants) {
+        Ok(claims) => claims,
+        Err((grant, error)) => {
+            let path = grant.path().display();
+            return fail(
+                Exit::Guard,
+                &format!("`{path}` cannot be claimed for this process alone: {error}"),
+            );
+        }
+    };
+    let clock = sys::clock::Clock::calibrate();
+    let started = execution_started(&launch, &settled, &root, clock);
+    warn_of_shared_file_system(&launch, &settled.plan);
+    let mut sinks = match open_sinks(&launch, &settled.plan) {
+        Ok(sinks) => sinks,
+        Err(message) => return fail(Exit::Failed, &message),
+    };
+    let control = Control::default();
+    if let Err(error) = stop::watch(&control) {
+        return fail(Exit::Failed, &format!("signals cannot be watched: {error}"));
+    }
+    let outcome = match sinks.take(&Event::ExecutionStarted(started.clone())) {
+        Ok(()) => carry_out(
+            &launch, settled, &started, &control, clock, &root, &mut sinks,
+        ),
+        Err(error) => Outcome {
+            reason: FinishReason::Failed {
+                message: error.to_string(),
+            },
+            errors: 0,
+            left_outstanding: false,
+        },
+    };
+    conclude(&launch, sinks, &outcome)
+}
+
+/// Everything that may refuse, before the first file is made.
+fn settle(launch: &Launch, root: &SysRoot) -> Result<Settled, Exit> {
+    let refuse = |diagnostics: &[Diagnostic]| {
+        render::print(diagnostics, &launch.sources);
+        Exit::Usage
+    };
+    let facts = machine::facts(&launch.plan, root);
+    let plan = machine::bind_to(launch.plan.clone(), &facts).map_err(|found| refuse(&found))?;
+    let missing = machine::not_built(&plan);
+    if !missing.is_empty() {
+        return Err(refuse(&missing));
+    }
+    if plan.runs.is_empty() {
+        return Err(fail(Exit::Usage, "there is nothing to run"));
+    }
+    let labels = labels(&launch.common.label).map_err(|message| fail(Exit::Usage, &message))?;
+    let choice = machine::backend(&plan, launch.common.backend.as_deref())
+        .map_err(|message| fail(Exit::Usage, &message))?;
+    let overwrite = Overwrite::from_arguments(&launch.common.overwrite)
+        .map_err(|error| fail(Exit::Usage, &error.to_string()))?;
+    if matches!(choice.kind, BackendKind::Null | BackendKind::Sim) {
+        return Ok(Settled {
+            plan,
+            grants: Vec::new(),
+            choice,
+            labels,
+        });
+    }
+    let examinations = machine::examine(&plan, root);
+    for word in host::guard::unused_words(&examinations, &overwrite) {
+        return Err(fail(
+            Exit::Usage,
+            &format!("`--overwrite {word}` names no target of this job"),
+        ));
+    }
+    let grants = machine::judge(&examinations, &overwrite).map_err(|refused| {
+        print_refusal(&refused, &plan);
+        Exit::Guard
+    })?;
+    Ok(Settled {
+        plan,
+        grants,
+        choice,
+        labels,
+    })
+}
+
+/// Says for each refused target what was found and what to do.
+pub fn print_refusal(refused: &Refused, plan: &BoundPlan) {
+    for refusal in &refused.refusals {
+        let name = &plan.plan.target(refusal.target).name;
+        eprintln!(
+            "error: `{name}` ({}) may not be overwritten:",
+            refusal.path.display()
+        );
+        for finding in &refusal.findings {
+            eprintln!("  - {finding}");
+        }
+        match &refusal.word {
+            Some(word) => eprintln!(
+                "  to overwrite it all the same: --overwrite {}",
+                quoted(word)
+            ),
+            None => eprintln!("  nothing overrides this"),
+        }
+    }
+    for no_space in &refused.no_space {
+        eprintln!("error: {no_space}");
+    }
+}
+
+fn quoted(word: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "/._-:@%+".contains(c);
+    if word.chars().all(plain) {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', "'\\''"))
+    }
+}
+
+fn labels(words: &[String]) -> Result<Vec<Label>, String> {
+    let label = |word: &String| {
+        let (key, value) = word
+            .split_once('=')
+            .ok_or_else(|| format!("`--label {word}` has no `=`; give it as key=value"))?;
+        Ok(Label::new(key, value))
+    };
+    words.iter().map(label).collect()
+}
+
+fn execution_started(
+    launch: &Launch,
+    settled: &Settled,
+    root: &SysRoot,
+    clock: sys::clock::Clock,
+) -> ExecutionStarted {
+    let plan = &settled.plan;
+    let now = jiff::Zoned::now();
+    let facts = host::facts();
+    let target = |(number, target): (usize, &plan::Target)| ExecutionTarget {
+        name: target.name.clone(),
+        path: target.path.display().to_string(),
+        bytes: plan.targets[number].bytes,
+        is_written: plan.targets[number].is_written,
+        identity: if target.is_real() {
+            host::target_identity(root, &target.path)
+        } else {
+            Default::default()
+        },
+    };
+    let widest = plan.runs.iter().map(|id| {
+        let rule = machine::worker_rule(launch.common.workers);
+        engine::planned_workers(&plan.run(*id), settled.choice.kind, rule, facts.cpus)
+    });
+    ExecutionStarted {
+        unix_ns: clock.unix_ns(clock.now_ns()),
+        utc_offset_s: now.offset().seconds(),
+        time_zone: now.strftime("%Z").to_string(),
+        fathom_version: env!("CARGO_PKG_VERSION").to_owned(),
+        arguments: launch.arguments.clone(),
+        inputs: launch
+            .sources
+            .files()
+            .iter()
+            .map(|file| (file.name.clone(), file.text.clone()))
+            .collect(),
+        plan_json: serde_json::to_string(&plan.plan).expect("a plan is plain data"),
+        seed: plan.plan.seed,
+        targets: plan.plan.targets.iter().enumerate().map(target).collect(),
+        backend: settled.choice.kind.to_string(),
+        backend_reason: settled.choice.reason.clone(),
+        workers: widest.max().unwrap_or(0),
+        clock: clock.source().to_string(),
+        labels: settled.labels.clone(),
+        reporting: plan.plan.reporting.labels.clone(),
+        host: facts,
+    }
+}
+
+/// A result file on the file system under test disturbs both.
+fn warn_of_shared_file_system(launch: &Launch, plan: &BoundPlan) {
+    let output = launch
+        .common
+        .output
+        .parent()
+        .filter(|path| !path.as_os_str().is_empty())
+        .unwrap_or(Path::new("."));
+    let shared = plan.plan.targets.iter().find(|target| {
+        let folder = target.path.parent().unwrap_or(Path::new("/"));
+        target.is_real()
+            && !target.path.starts_with("/dev")
+            && machine::same_file_system(folder, output)
+    });
+    if let (Some(target), Style::Summary) = (shared, &launch.style) {
+        eprintln!(
+            "warning: the results are written to the file system that holds `{}`; a folder elsewhere (-o) disturbs less",
+            target.path.display()
+        );
+    }
+}
+
+fn open_sinks(launch: &Launch, plan: &BoundPlan) -> Result<Sinks, String> {
+    let folder = &launch.common.output;
+    std::fs::create_dir_all(folder)
+        .map_err(|error| format!("folder `{}`: {error}", folder.display()))?;
+    let writer =
+        store::Writer::create(folder.join("result.fathom")).map_err(|error| error.to_string())?;
+    let (face, progress) = match &launch.style {
+        Style::Summary => (None, Some(Progress::new(planned_seconds(plan)))),
+        Style::Vdbench(options) => {
+            let face = Face::create(folder, options.clone())
+                .map_err(|error| format!("folder `{}`: {error}", folder.display()))?;
+            (Some(face), None)
+        }
+    };
+    Ok(Sinks::new(writer, face, progress))
+}
+
+/// The time of all runs with their pauses; `None` when some end is a size.
+pub fn planned_seconds(plan: &BoundPlan) -> Option<u64> {
+    let seconds = |id: &plan::RunId| {
+        let timing = plan.plan.spec(*id).timing;
+        planned_ns(&timing).map(|ns| (ns + timing.pause_after.0) / 1_000_000_000)
+    };
+    plan.runs.iter().map(seconds).sum()
+}
+
+fn carry_out(
+    launch: &Launch,
+    settled: Settled,
+    started: &ExecutionStarted,
+    control: &Control,
+    clock: sys::clock::Clock,
+    root: &SysRoot,
+    sinks: &mut Sinks,
+) -> Outcome {
+    let devices: Vec<String> = started
+        .targets
+        .iter()
+        .flat_map(|target| target.identity.counted_devices.clone())
+        .collect();
+    let mut host: Box<dyn Host> = match settled.choice.kind {
+        BackendKind::Sim => Box::new(SimulatedHost::new(
+            engine::sim::Script::default(),
+            launch.common.workers.unwrap_or(1),
+        )),
+        kind => {
+            let config = EngineConfig {
+                kind,
+                workers: machine::worker_rule(launch.common.workers),
+                clock,
+                cpus: started.host.cpus,
+                nonce: started.unix_ns ^ u64::from(std::process::id()) << 40,
+                reap_batch: 1,
+            };
+            Box::new(LocalHost::new(
+                config,
+                settled.grants,
+                host::Sampler::new(root, &devices),
+            ))
+        }
+    };
+    execute(&settled.plan, host.as_mut(), control, &mut |event| {
+        sinks.take(event)
+    })
+}
+
+fn conclude(launch: &Launch, sinks: Sinks, outcome: &Outcome) -> Exit {
+    let folder = &launch.common.output;
+    let finished = sinks.finish(folder);
+    let exit = exit_of(outcome);
+    if let Style::Summary = launch.style {
+        if let Ok((totals, rows)) = &finished {
+            println!("{}", report::summary::table(rows));
+            totals.iter().for_each(print_gap);
+        }
+        let absolute = std::fs::canonicalize(folder).unwrap_or_else(|_| folder.clone());
+        println!("report:  {}", absolute.join("report.html").display());
+        println!("result:  {}", absolute.join("result.fathom").display());
+    }
+    match (&outcome.reason, &finished) {
+        (FinishReason::Failed { message }, _) => return fail(Exit::Failed, message),
+        (_, Err(message)) => return fail(Exit::Failed, message),
+        (FinishReason::TooManyErrors, _) => {
+            return fail(
+                Exit::Failed,
+                "too many operations failed; the run was ended",
+            );
+        }
+        _ => {}
+    }
+    if outcome.errors > 0 {
+        eprintln!("warning: {} operations failed", outcome.errors);
+    }
+    exit
+}
+
+/// Service times alone would tell another story.
+fn print_gap(totals: &RunTotals) {
+    let Some(gap) = analysis::response_gap(totals) else {
+        return;
+    };
+    let (response, service) = (Nanos(gap.response_ns_p99), Nanos(gap.service_ns_p99));
+    println!(
+        "`{}`: arrivals waited: response p99 is {response}, service p99 is {service}",
+        totals.started.name
+    );
+}
+
+fn exit_of(outcome: &Outcome) -> Exit {
+    match outcome.reason {
+        FinishReason::StoppedByUser => Exit::Stopped,
+        FinishReason::Failed { .. } | FinishReason::TooManyErrors => Exit::Failed,
+        _ if outcome.errors > 0 || outcome.left_outstanding => Exit::Failed,
+        _ => Exit::Fine,
+    }
+}
+
+fn fail(exit: Exit, message: &str) -> Exit {
+    eprintln!("error: {message}");
+    exit
+}
+
+/// For `check`: the planned time in words.
+pub fn planned_text(seconds: Option<u64>) -> String {
+    seconds.map_or(
+        "not known before, as some run ends with a size".to_owned(),
+        duration,
+    )
+}

@@ -1,0 +1,163 @@
+//! The plan meets the machine: what targets are, what they hold, whether they may be written.
+use engine::{BackendChoice, BackendKind, WorkerRule};
+use host::SysRoot;
+use host::guard::{Examination, Overwrite, Refused, Request};
+use plan::{
+    Access, Alignment, BindError, BoundPlan, Diagnostic, Facts, FoundKind, Grant, Origin, Plan,
+    SizeRule, TargetFacts, TargetId, bind,
+};
+use std::path::Path;
+
+/// Facts of all targets. What cannot be looked at counts as missing, and `bind` says so.
+pub fn facts(plan: &Plan, root: &SysRoot) -> Facts {
+    let of = |target: &plan::Target| {
+        let size = match target.size {
+            SizeRule::Bytes(bytes) => bytes,
+            _ => 0,
+        };
+        let alignment = Alignment {
+            offset: 1,
+            memory: 1,
+        };
+        if !target.is_real() {
+            return TargetFacts {
+                found: FoundKind::File,
+                bytes: size,
+                alignment,
+                ram_backed: false,
+            };
+        }
+        let missing = TargetFacts {
+            found: FoundKind::Missing,
+            bytes: 0,
+            alignment,
+            ram_backed: false,
+        };
+        host::target_facts(root, &target.path, target.kind).unwrap_or(missing)
+    };
+    Facts {
+        targets: plan.targets.iter().map(of).collect(),
+    }
+}
+
+/// Binds a plan; misfits become diagnostics at the words that caused them.
+pub fn bind_to(plan: Plan, facts: &Facts) -> Result<BoundPlan, Vec<Diagnostic>> {
+    bind(plan, facts).map_err(|errors| errors.iter().map(diagnostic).collect())
+}
+
+fn diagnostic(error: &BindError) -> Diagnostic {
+    let diagnostic = Diagnostic::error(error.code(), error.to_string());
+    let diagnostic = match error.origin() {
+        Origin::Written(span) => diagnostic.at(*span, "defined here"),
+        _ => diagnostic,
+    };
+    match error {
+        BindError::SizeUnknown { .. } => {
+            diagnostic.with_help("give a size, so that the file can be made")
+        }
+        BindError::DeviceMissing { .. } => {
+            diagnostic.with_help("check the path and the permissions")
+        }
+        BindError::Misaligned { .. } => {
+            diagnostic.with_help("use a multiple of that, or leave out direct I/O")
+        }
+        _ => diagnostic,
+    }
+}
+
+/// What this build cannot carry out, as diagnostics without a place.
+pub fn not_built(plan: &BoundPlan) -> Vec<Diagnostic> {
+    let mut found: Vec<String> = Vec::new();
+    let mut seen = Vec::new();
+    for id in &plan.runs {
+        let spec = plan.plan.spec(*id);
+        let key = (
+            spec.template,
+            format!("{:?}{:?}", spec.overrides, spec.load),
+        );
+        if seen.contains(&key) {
+            continue;
+        }
+        seen.push(key);
+        for what in engine::unsupported(&plan.run(*id)) {
+            if !found.contains(&what) {
+                found.push(what);
+            }
+        }
+    }
+    let error = |what: &String| {
+        let message = format!("{what}: not built yet");
+        Diagnostic::error("fathom-0001", message)
+    };
+    found.iter().map(error).collect()
+}
+
+/// Looks at every target that the runs use.
+pub fn examine(plan: &BoundPlan, root: &SysRoot) -> Vec<Examination> {
+    let mut used = vec![false; plan.targets.len()];
+    for id in &plan.runs {
+        let template = plan.plan.spec(*id).template;
+        for stream in &plan.plan.templates[template.index()].streams {
+            stream
+                .targets
+                .iter()
+                .for_each(|target| used[target.index()] = true);
+        }
+    }
+    let request = |id: TargetId| {
+        let (target, bound) = (plan.plan.target(id), &plan.targets[id.index()]);
+        let access = match (bound.is_written, bound.facts.found) {
+            (false, _) => Access::Read,
+            (true, FoundKind::Missing) => Access::Create,
+            (true, _) => Access::Write,
+        };
+        Request {
+            target: id,
+            path: target.path.clone(),
+            kind: target.kind,
+            access,
+            extent: plan.write_extent(id).unwrap_or((0, 0)),
+            bytes: bound.bytes,
+            is_ours: false,
+        }
+    };
+    let ids = (0..plan.targets.len()).map(TargetId::at);
+    let real = ids.filter(|id| used[id.index()] && plan.plan.target(*id).is_real());
+    host::guard::examine(root, &real.map(request).collect::<Vec<_>>())
+}
+
+/// Grants for all targets, or everything that stands against it.
+pub fn judge(examinations: &[Examination], overwrite: &Overwrite) -> Result<Vec<Grant>, Refused> {
+    host::guard::judge(examinations, overwrite)
+}
+
+/// Chooses the backend, trying a ring only where one would be used.
+pub fn backend(plan: &BoundPlan, asked: Option<&str>) -> Result<BackendChoice, String> {
+    let asked = asked.map(str::parse::<BackendKind>).transpose()?;
+    let refusal = || {
+        let config = sys::ring::RingConfig {
+            slots: 1,
+            batch: 1,
+            buffer_bytes: 4096,
+            buffer_align: 4096,
+            register_buffers: false,
+            register_files: false,
+        };
+        sys::ring::Ring::new(&config, Vec::new())
+            .err()
+            .map(|refused| refused.to_string())
+    };
+    Ok(engine::choose_backend(plan, asked, refusal))
+}
+
+/// The rule for workers from the command line.
+pub fn worker_rule(workers: Option<u32>) -> WorkerRule {
+    workers.map_or(WorkerRule::Automatic, WorkerRule::Exactly)
+}
+
+/// Whether two paths are on one file system; false when either cannot be told.
+pub fn same_file_system(one: &Path, other: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    let device = |path: &Path| std::fs::metadata(path).ok().map(|facts| facts.dev());
+    device(one).is_some_and(|mine| device(other) == Some(mine))
+}

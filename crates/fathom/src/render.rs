@@ -1,0 +1,70 @@
+//! Diagnostics for people: the user's text with the place marked.
+use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
+use plan::{Diagnostic, Severity, SourceMap, Span};
+use std::io::IsTerminal;
+
+/// Prints diagnostics to standard error, with colours on a terminal.
+pub fn print(diagnostics: &[Diagnostic], sources: &SourceMap) {
+    let coloured = std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none();
+    for diagnostic in diagnostics {
+        eprintln!("{}", text(diagnostic, sources, coloured));
+    }
+}
+
+/// One diagnostic as text.
+pub fn text(diagnostic: &Diagnostic, sources: &SourceMap, coloured: bool) -> String {
+    let level = match diagnostic.severity {
+        Severity::Error => Level::ERROR,
+        Severity::Warning => Level::WARNING,
+        Severity::Note => Level::NOTE,
+    };
+    let title = level
+        .primary_title(diagnostic.message.as_str())
+        .id(diagnostic.code.as_str());
+    let mut group = match diagnostic.span {
+        Some(span) => title.element(snippet(diagnostic, span, sources)),
+        None => Group::with_title(title),
+    };
+    if let Some(help) = &diagnostic.help {
+        group = group.element(Level::HELP.message(help.as_str()));
+    }
+    let renderer = if coloured {
+        Renderer::styled()
+    } else {
+        Renderer::plain()
+    };
+    renderer.render(&[group])
+}
+
+fn snippet<'a>(
+    diagnostic: &'a Diagnostic,
+    span: Span,
+    sources: &'a SourceMap,
+) -> Snippet<'a, annotate_snippets::Annotation<'a>> {
+    let file = sources.file(span.source);
+    let primary = AnnotationKind::Primary
+        .span(range(span, file.text.len()))
+        .label(diagnostic.label.as_str());
+    let mut snippet = Snippet::source(file.text.as_str())
+        .path(file.name.as_str())
+        .fold(true)
+        .annotation(primary);
+    for related in diagnostic
+        .related
+        .iter()
+        .filter(|related| related.span.source == span.source)
+    {
+        let range = range(related.span, file.text.len());
+        snippet = snippet.annotation(
+            AnnotationKind::Context
+                .span(range)
+                .label(related.label.as_str()),
+        );
+    }
+    snippet
+}
+
+fn range(span: Span, length: usize) -> std::ops::Range<usize> {
+    let start = (span.start as usize).min(length);
+    start..(span.end as usize).clamp(start, length)
+}

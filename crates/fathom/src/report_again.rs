@@ -1,0 +1,80 @@
+//! `fathom report`: every report again from a result file, also of an execution that was killed.
+use crate::arguments::ReportOptions;
+use crate::exit::Exit;
+use crate::sinks::{Judge, write_report};
+use measure::{Event, RunFold};
+use report::html::Page;
+use report::vdbench::{Face, FaceOptions};
+use std::path::{Path, PathBuf};
+use store::Reader;
+
+pub fn main(options: &ReportOptions) -> Exit {
+    match write_all(options) {
+        Ok(()) => Exit::Fine,
+        Err(message) => {
+            eprintln!("error: {message}");
+            Exit::Usage
+        }
+    }
+}
+
+fn write_all(options: &ReportOptions) -> Result<(), String> {
+    let path = result_file(&options.result);
+    let folder = options
+        .output
+        .clone()
+        .unwrap_or_else(|| path.parent().unwrap_or(Path::new(".")).to_owned());
+    let reader = Reader::open(&path).map_err(|error| error.to_string())?;
+    std::fs::create_dir_all(&folder)
+        .map_err(|error| format!("folder `{}`: {error}", folder.display()))?;
+    let mut face = match options.vdbench {
+        true => {
+            Some(Face::create(&folder, FaceOptions::default()).map_err(|error| error.to_string())?)
+        }
+        false => None,
+    };
+    let (mut page, mut fold, mut totals) = (Page::default(), RunFold::default(), Vec::new());
+    let mut judge = Judge::default();
+    for event in reader.events() {
+        let event = event.map_err(|error| error.to_string())?;
+        page.on_event(&event);
+        judge.on_event(&event);
+        totals.extend(fold.fold(&event));
+        if let Event::RunStarted(_) = &event {
+            // A run that was cut off before its end still has totals, from the intervals below.
+            judge.run_is_open(true);
+        } else if let Event::RunFinished(_) = &event {
+            judge.run_is_open(false);
+        }
+        if let Some(face) = &mut face {
+            face.on_event(&event).map_err(|error| error.to_string())?;
+        }
+    }
+    if judge.has_open_run() {
+        totals.extend(fold.totals(None));
+    }
+    if let Some(face) = face {
+        face.finish().map_err(|error| error.to_string())?;
+    }
+    if !reader.is_complete().map_err(|error| error.to_string())? {
+        eprintln!(
+            "note: the execution did not come to its end; everything until its last interval is here"
+        );
+    }
+    write_report(&mut page, &folder)?;
+    let rows = report::summary::rows(&totals, |totals| judge.law(totals));
+    let csv = folder.join("summary.csv");
+    std::fs::write(&csv, report::summary::csv(&rows))
+        .map_err(|e| format!("`{}`: {e}", csv.display()))?;
+    println!("{}", report::summary::table(&rows));
+    println!("report:  {}", folder.join("report.html").display());
+    Ok(())
+}
+
+fn result_file(path: &Path) -> PathBuf {
+    if path.is_dir() {
+        path.join("result.fathom")
+    } else {
+        path.to_owned()
+    }
+}

@@ -1,0 +1,46 @@
+//! `fathom run`.
+use crate::arguments::RunOptions;
+use crate::exit::Exit;
+use crate::launch::{Launch, Style, launch};
+use crate::{plan_file, render};
+use plan::Severity;
+
+pub fn main(options: &RunOptions, arguments: &[String]) -> Exit {
+    let reading = match plan_file::read(&options.inputs, options.common.seed) {
+        Ok(reading) => reading,
+        Err(message) => {
+            eprintln!("error: {message}");
+            return Exit::Usage;
+        }
+    };
+    let blocked = !reading.run_blockers.is_empty();
+    render::print(&reading.diagnostics, &reading.sources);
+    render::print(&reading.run_blockers, &reading.sources);
+    let Some(plan) = reading.plan.filter(|_| !blocked) else {
+        let errors = reading
+            .diagnostics
+            .iter()
+            .filter(|d| d.severity == Severity::Error)
+            .count();
+        eprintln!(
+            "nothing was run: {} to resolve first",
+            count(errors + reading.run_blockers.len())
+        );
+        return Exit::Usage;
+    };
+    launch(Launch {
+        plan,
+        sources: reading.sources,
+        arguments: arguments.to_vec(),
+        common: options.common.clone(),
+        style: Style::Summary,
+    })
+}
+
+fn count(problems: usize) -> String {
+    if problems == 1 {
+        "one problem".to_owned()
+    } else {
+        format!("{problems} problems")
+    }
+}

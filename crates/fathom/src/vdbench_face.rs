@@ -1,0 +1,360 @@
+//! Called as `vdbench`: that tool's options, console and output files.
+use crate::arguments::Common;
+use crate::exit::Exit;
+use crate::launch::{Launch, Style, launch};
+use crate::{files, machine, render};
+use host::SysRoot;
+use lang::vdbench::{InputFile, ListedKind, Preparations, Reading};
+use lang::{CommandLine, FormatOverride, Variable};
+use plan::{Diagnostic, Severity, bind};
+use report::vdbench::{FaceOptions, Megabyte, RespColumns};
+use std::path::{Path, PathBuf};
+
+const USAGE: &str = "\
+usage: vdbench -f FILE… [-o FOLDER] [options] [name=value…] [+run-overrides]
+
+  -f FILE…        parameter files, read as one; - is standard input
+  -o FOLDER       output folder (default `output`); FOLDER+ takes the first free number,
+                  .tod in the name becomes date and time
+  -e N -i N -w N  elapsed, interval and warm-up of every run, in seconds
+  -m N            processes per host (noted: one process serves all)
+  -mb             megabytes of 1000² bytes
+  -s              list the runs and do nothing
+  -t -t1 -t2      a short test on a file in the temporary folder
+  -r NAME         begin with the run definition whose name starts so
+  name=value      a variable of the file: $name, !name
+  +KEY=VALUE,…    added to every run definition
+
+of Fathom:
+  --overwrite TARGET|@FILE   a target that may be overwritten although it holds something
+  --backend NAME --workers N --label KEY=VALUE --seed N
+  --resp arrival             the resp columns show time from the intended arrival";
+
+/// The built-in job of `-t`: small, mixed, paced.
+const SELF_TEST: &str = "sd=sd1,lun=$lun,size=40m$flags
+wd=wd1,sd=sd1,xfersize=1k,rdpct=$rdpct
+rd=rd1,wd=wd1,iorate=$iorate,elapsed=5,interval=1
+";
+
+/// The command line, read.
+#[derive(Debug, Default)]
+struct Options {
+    files: Vec<String>,
+    folder: Option<String>,
+    simulate: bool,
+    decimal_megabytes: bool,
+    self_test: Option<String>,
+    command_line: CommandLine,
+    common: Common,
+    arrival_columns: bool,
+}
+
+pub fn main(all: &[String], words: &[String]) -> Exit {
+    if words.is_empty() {
+        eprintln!("{USAGE}");
+        return Exit::Usage;
+    }
+    if words
+        .iter()
+        .any(|word| matches!(word.as_str(), "-h" | "-?" | "--help"))
+    {
+        println!("{USAGE}");
+        return Exit::Fine;
+    }
+    let options = match parse(words) {
+        Ok(options) => options,
+        Err(message) => {
+            eprintln!("error: {message}\n\n{USAGE}");
+            return Exit::Usage;
+        }
+    };
+    let reading = match read(&options) {
+        Ok(reading) => reading,
+        Err(message) => {
+            eprintln!("error: {message}");
+            return Exit::Usage;
+        }
+    };
+    if options.simulate {
+        simulate(&reading)
+    } else {
+        carry_out(all, options, reading)
+    }
+}
+
+fn parse(words: &[String]) -> Result<Options, String> {
+    let mut options = Options {
+        common: Common {
+            seed: 1,
+            ..Common::default()
+        },
+        ..Options::default()
+    };
+    let mut rest = words.iter().map(String::as_str).peekable();
+    let mut names_files = false;
+    while let Some(word) = rest.next() {
+        if let Some(overrides) = word.strip_prefix('+') {
+            let text = if overrides.is_empty() {
+                rest.next().unwrap_or("")
+            } else {
+                overrides
+            };
+            let so_far = options.command_line.run_overrides.take();
+            options.command_line.run_overrides =
+                Some(so_far.map_or(text.to_owned(), |old| format!("{old},{text}")));
+        } else if word.starts_with('-') && word.len() > 1 {
+            names_files = word.starts_with("-f");
+            option(word, &mut rest, &mut options)?;
+        } else if let Some((name, value)) =
+            word.split_once('=').filter(|_| !Path::new(word).exists())
+        {
+            options.command_line.variables.push(Variable {
+                name: name.to_owned(),
+                value: value.to_owned(),
+            });
+        } else if names_files {
+            options.files.push(word.to_owned());
+        } else {
+            return Err(format!("`{word}` belongs to no option"));
+        }
+    }
+    if options.files.is_empty() && options.self_test.is_none() {
+        return Err("no parameter file is named; use `-f FILE`".to_owned());
+    }
+    Ok(options)
+}
+
+fn option<'a>(
+    word: &str,
+    rest: &mut std::iter::Peekable<impl Iterator<Item = &'a str>>,
+    options: &mut Options,
+) -> Result<(), String> {
+    if let Some(long) = word.strip_prefix("--") {
+        return long_option(long, rest, options);
+    }
+    match word {
+        "-s" => options.simulate = true,
+        "-mb" => options.decimal_megabytes = true,
+        "-t" | "-t1" | "-t2" => options.self_test = Some(word.to_owned()),
+        "-cy" | "-cn" | "-co" => {
+            options.command_line.format = Some(match word {
+                "-cy" => FormatOverride::Yes,
+                "-cn" => FormatOverride::No,
+                _ => FormatOverride::Only,
+            });
+        }
+        _ if word.starts_with("-v") => options.command_line.validate = true,
+        _ if word.starts_with("-j") => options.command_line.journal = true,
+        _ if word.starts_with("-l") => {
+            options.command_line.repeat = true;
+            return Err(format!("`{word}`: repetition of all runs is not built yet"));
+        }
+        "-k" | "-c" | "-td" | "-tf" => return Err(format!("`{word}` is not built yet")),
+        _ => return value_option(word, rest, options),
+    }
+    Ok(())
+}
+
+/// Options with a value, attached or behind.
+fn value_option<'a>(
+    word: &str,
+    rest: &mut std::iter::Peekable<impl Iterator<Item = &'a str>>,
+    options: &mut Options,
+) -> Result<(), String> {
+    if !word.is_char_boundary(2) {
+        return Err(format!("`{word}` is no option"));
+    }
+    let (name, attached) = word.split_at(2);
+    if !matches!(
+        name,
+        "-f" | "-o" | "-e" | "-i" | "-w" | "-m" | "-r" | "-p" | "-d"
+    ) {
+        return Err(format!("`{word}` is no option"));
+    }
+    let value = match attached {
+        "" => rest
+            .next()
+            .ok_or_else(|| format!("`{word}` needs a value"))?,
+        attached => attached,
+    };
+    let number = || {
+        value
+            .parse::<u64>()
+            .map_err(|_| format!("`{name} {value}` is no number"))
+    };
+    match name {
+        "-f" => options.files.push(value.to_owned()),
+        "-o" => options.folder = Some(value.to_owned()),
+        "-e" => options.command_line.elapsed_s = Some(number()?),
+        "-i" => options.command_line.interval_s = Some(number()?),
+        "-w" => options.command_line.warmup_s = Some(number()?),
+        "-m" => options.command_line.processes = Some(number()? as u32),
+        "-r" => options.command_line.first_run = Some(value.to_owned()),
+        _ => eprintln!("note: `{name} {value}` has no meaning here and changes nothing"),
+    }
+    Ok(())
+}
+
+fn long_option<'a>(
+    long: &str,
+    rest: &mut std::iter::Peekable<impl Iterator<Item = &'a str>>,
+    options: &mut Options,
+) -> Result<(), String> {
+    let (name, attached) = match long.split_once('=') {
+        Some((name, value)) => (name, Some(value)),
+        None => (long, None),
+    };
+    let mut value = || {
+        attached
+            .or_else(|| rest.next())
+            .ok_or_else(|| format!("`--{name}` needs a value"))
+    };
+    let number = |text: &str| {
+        text.parse::<u64>()
+            .map_err(|_| format!("`--{name} {text}` is no number"))
+    };
+    match name {
+        "overwrite" => options.common.overwrite.push(value()?.to_owned()),
+        "label" => options.common.label.push(value()?.to_owned()),
+        "backend" => options.common.backend = Some(value()?.to_owned()),
+        "workers" => options.common.workers = Some(number(value()?)? as u32),
+        "seed" => options.common.seed = number(value()?)?,
+        "resp" => match value()? {
+            "arrival" => options.arrival_columns = true,
+            "service" => {}
+            other => {
+                return Err(format!(
+                    "`--resp {other}`: there are `service` and `arrival`"
+                ));
+            }
+        },
+        _ => return Err(format!("`--{name}` is no option")),
+    }
+    Ok(())
+}
+
+fn read(options: &Options) -> Result<Reading, String> {
+    let environment = files::environment(options.command_line.clone(), options.common.seed);
+    let inputs = match &options.self_test {
+        Some(kind) => vec![self_test(kind)?],
+        None => files::input_files(&options.files),
+    };
+    Ok(lang::vdbench::read(&inputs, &environment))
+}
+
+fn self_test(kind: &str) -> Result<InputFile, String> {
+    let path = std::env::temp_dir().join("fathom-self-test.data");
+    let path = path
+        .to_str()
+        .ok_or("the name of the temporary folder is no text")?;
+    let (read_pct, rate, flags) = match kind {
+        "-t1" => ("50", "100", ",openflags=(o_direct,o_sync)"),
+        "-t2" => ("0", "max", ""),
+        _ => ("50", "100", ""),
+    };
+    let text = SELF_TEST
+        .replace("$lun", path)
+        .replace("$flags", flags)
+        .replace("$rdpct", read_pct)
+        .replace("$iorate", rate);
+    Ok(InputFile::Text {
+        name: format!("the built-in job of `{kind}`"),
+        bytes: text.into_bytes(),
+    })
+}
+
+fn simulate(reading: &Reading) -> Exit {
+    render::print(&reading.diagnostics, &reading.sources);
+    if reading.has_errors() {
+        return Exit::Usage;
+    }
+    let stamp = || jiff::Zoned::now().strftime("%H:%M:%S.%3f").to_string();
+    for line in lang::vdbench::simulate_lines(reading, preparations(reading)) {
+        println!("{} {line}", stamp());
+    }
+    println!("{} Vdbench simulation completed successfully", stamp());
+    Exit::Fine
+}
+
+/// The run that makes files is listed where some file is missing or short.
+fn preparations(reading: &Reading) -> Preparations {
+    let prepares = reading
+        .listing
+        .iter()
+        .any(|run| run.kind == ListedKind::Prepare);
+    let Some(plan) = reading.plan.clone().filter(|_| prepares) else {
+        return Preparations::LeftOut;
+    };
+    let facts = machine::facts(&plan, &SysRoot::real());
+    let needed = match bind(plan, &facts) {
+        Ok(bound) => bound.targets.iter().any(|target| target.is_prepared),
+        Err(_) => true,
+    };
+    if needed {
+        Preparations::Shown
+    } else {
+        Preparations::LeftOut
+    }
+}
+
+fn carry_out(all: &[String], options: Options, reading: Reading) -> Exit {
+    let worth_telling = |d: &&Diagnostic| d.severity > Severity::Note || reading.has_errors();
+    let told: Vec<Diagnostic> = reading
+        .diagnostics
+        .iter()
+        .filter(worth_telling)
+        .cloned()
+        .collect();
+    render::print(&told, &reading.sources);
+    render::print(&reading.run_blockers, &reading.sources);
+    let blocked = !reading.run_blockers.is_empty();
+    let Some(plan) = reading.plan.filter(|_| !blocked) else {
+        return Exit::Usage;
+    };
+    let folder = match folder(options.folder.as_deref().unwrap_or("output")) {
+        Ok(folder) => folder,
+        Err(message) => {
+            eprintln!("error: {message}");
+            return Exit::Usage;
+        }
+    };
+    let face = FaceOptions {
+        megabyte: if options.decimal_megabytes {
+            Megabyte::Decimal
+        } else {
+            Megabyte::default()
+        },
+        columns: if options.arrival_columns {
+            RespColumns::Arrival
+        } else {
+            RespColumns::Service
+        },
+        ..FaceOptions::default()
+    };
+    launch(Launch {
+        plan,
+        sources: reading.sources,
+        arguments: all.to_vec(),
+        common: Common {
+            output: folder,
+            ..options.common
+        },
+        style: Style::Vdbench(face),
+    })
+}
+
+/// `name+` is the first of `name001` … `name998` that is free; `.tod` becomes the time of day.
+fn folder(name: &str) -> Result<PathBuf, String> {
+    if let Some(stem) = name.strip_suffix(".tod") {
+        return Ok(PathBuf::from(format!(
+            "{stem}.{}",
+            jiff::Zoned::now().strftime("%y%m%d.%H%M%S")
+        )));
+    }
+    let Some(stem) = name.strip_suffix('+') else {
+        return Ok(PathBuf::from(name));
+    };
+    let numbered = |number: u32| PathBuf::from(format!("{stem}{number:03}"));
+    let free = (1..=998).map(numbered).find(|path| !path.exists());
+    free.ok_or_else(|| format!("`{stem}001` to `{stem}998` all exist"))
+}
