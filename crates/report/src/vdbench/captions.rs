@@ -15,11 +15,11 @@ pub struct RunCaption {
 /// All that is known beforehand.
 #[derive(Debug, Default)]
 pub struct Captions {
-    runs: Vec<RunCaption>,
     /// Waited after a run, in seconds; by place in the execution.
     pauses_s: Vec<f64>,
     workloads: Vec<String>,
     values: Vec<String>,
+    links: Vec<String>,
     anchors_given: HashMap<RunCaption, u32>,
 }
 
@@ -68,36 +68,9 @@ impl Captions {
         (pause_s > 0.0 && place + 1 < self.pauses_s.len()).then_some(pause_s)
     }
 
-    /// An empty line and a link per run. Where only the last loop value differs from the run
-    /// before, what is the same is left blank.
-    pub fn links(&self) -> Vec<String> {
-        let mut lines = vec![String::new()];
-        let mut given = HashMap::new();
-        let mut previous: Option<(String, String)> = None;
-        for run in &self.runs {
-            let (prefix, last) = split(run);
-            let is_same = previous
-                .as_ref()
-                .is_some_and(|(before, _)| *before == prefix);
-            let href = anchor(run, count(&mut given, run));
-            let heading = if lines.len() == 1 {
-                "Link to Run Definitions:"
-            } else {
-                ""
-            };
-            lines.push(if is_same && !prefix.is_empty() {
-                format!(
-                    "{heading:<33}{:width$}<A HREF=\"#{href}\">{last}</A>",
-                    "",
-                    width = prefix.len()
-                )
-            } else {
-                format!("{heading:<33}<A HREF=\"#{href}\">{prefix}{last}</A>")
-            });
-            previous = Some((prefix, last));
-        }
-        lines.push(String::new());
-        lines
+    /// An empty line, a link per run, and an empty line.
+    pub fn links(&self) -> &[String] {
+        &self.links
     }
 
     /// The anchor of the next run with this caption.
@@ -112,10 +85,11 @@ impl Captions {
             values: plan.values.iter().map(value).collect(),
             ..Self::default()
         };
+        let mut captions_of = Vec::with_capacity(runs.len());
         let mut is_seen = vec![false; plan.templates.len()];
         for id in runs {
             let spec = plan.spec(*id);
-            captions.runs.push(RunCaption::of(&spec.name, &spec.labels));
+            captions_of.push(RunCaption::of(&spec.name, &spec.labels));
             captions
                 .pauses_s
                 .push(spec.timing.pause_after.as_secs_f64());
@@ -129,6 +103,7 @@ impl Captions {
                 }
             }
         }
+        captions.links = links(&captions_of);
         captions
     }
 }
@@ -151,6 +126,37 @@ fn is_prepared(plan: &Plan, id: TargetId, found: &[ExecutionTarget]) -> bool {
 /// The workload that a stream belongs to in reports.
 pub fn workload<'a>(stream: &'a str, labels: &'a [Label]) -> &'a str {
     Label::find(labels, "wd").unwrap_or(stream)
+}
+
+/// Where only the last loop value differs from the run before, what is the same is left blank.
+fn links(runs: &[RunCaption]) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    let mut given = HashMap::new();
+    let mut previous: Option<(String, String)> = None;
+    for run in runs {
+        let (prefix, last) = split(run);
+        let is_same = previous
+            .as_ref()
+            .is_some_and(|(before, _)| *before == prefix);
+        let href = anchor(run, count(&mut given, run));
+        let heading = if lines.len() == 1 {
+            "Link to Run Definitions:"
+        } else {
+            ""
+        };
+        lines.push(if is_same && !prefix.is_empty() {
+            format!(
+                "{heading:<33}{:width$}<A HREF=\"#{href}\">{last}</A>",
+                "",
+                width = prefix.len()
+            )
+        } else {
+            format!("{heading:<33}<A HREF=\"#{href}\">{prefix}{last}</A>")
+        });
+        previous = Some((prefix, last));
+    }
+    lines.push(String::new());
+    lines
 }
 
 /// The part that may be left blank, and the rest; the first is empty for a run without loops.
@@ -187,17 +193,13 @@ mod tests {
             name: name.into(),
             loops: loops.into(),
         };
-        let captions = Captions {
-            runs: vec![
-                run("mix", "None"),
-                run("loops", "threads=1 iorate=500"),
-                run("loops", "threads=1 iorate=1000"),
-                run("loops", "threads=4 iorate=500"),
-                run("mix", "None"),
-            ],
-            ..Captions::default()
-        };
-        let lines = captions.links();
+        let lines = links(&[
+            run("mix", "None"),
+            run("loops", "threads=1 iorate=500"),
+            run("loops", "threads=1 iorate=1000"),
+            run("loops", "threads=4 iorate=500"),
+            run("mix", "None"),
+        ]);
         let shown: Vec<String> = lines
             .iter()
             .map(|line| {

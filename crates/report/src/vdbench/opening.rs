@@ -3,7 +3,7 @@ use super::captions::Captions;
 use super::clock::Zone;
 use super::columns::grouped;
 use super::pages::PageId;
-use super::{Execution, Face, Folder, flatfile, skew};
+use super::{Execution, Face, Folder, RespColumns, flatfile, skew};
 use measure::ExecutionStarted;
 use std::io;
 
@@ -118,7 +118,7 @@ impl Face {
         captions: &Captions,
     ) -> io::Result<PageId> {
         let page = self.open_plain(file, head)?;
-        self.pages.lines(page, &captions.links());
+        self.pages.lines(page, captions.links());
         Ok(page)
     }
 
@@ -137,7 +137,10 @@ impl Face {
         ];
         let report = self.open_page(&format!("{name}.html"), &head, captions)?;
         let head = [format!("{kind} response time histogram."), String::new()];
-        Ok([report, self.open_page(&file, &head, captions)?])
+        let histogram = self.open_page(&file, &head, captions)?;
+        // Thousands of devices times thousands of links do not fit into memory.
+        self.pages.flush()?;
+        Ok([report, histogram])
     }
 
     fn open_errors(&mut self, started: &ExecutionStarted) -> io::Result<PageId> {
@@ -212,7 +215,7 @@ impl Face {
         let workload =
             |name: &String| labelled("Link to workload report:", &format!("{name}.html"), name);
         lines.extend(it.workloads.iter().map(workload));
-        lines.extend(it.captions.links());
+        lines.extend_from_slice(it.captions.links());
         self.pages.lines(page, &lines);
     }
 
@@ -252,9 +255,14 @@ impl Face {
                 "The plan of this execution cannot be read: no links to runs, no workload reports.";
             self.tell(it, at, &[missing.to_string()]);
         }
+        if self.options.columns == RespColumns::Arrival {
+            let note =
+                "The resp columns show response time from the intended arrival (--resp arrival).";
+            self.tell(it, at, &[note.to_string()]);
+        }
         let sizes: Vec<String> = started.targets.iter().map(size_line).collect();
         self.stamped(it.folder.log, &it.zone, at, &sizes);
-        self.pages.lines(it.folder.log, &it.captions.links());
+        self.pages.lines(it.folder.log, it.captions.links());
     }
 
     fn write_status_head(&mut self, it: &Execution, at: u64) {
