@@ -12,6 +12,7 @@ pub trait Files {
 pub struct Environment<'a> {
     pub files: &'a dyn Files,
     pub cpus: u32,
+    /// Zero where it is not known.
     pub memory_bytes: u64,
     /// The name of this host, and others that mean it.
     pub host_names: Vec<String>,
@@ -72,12 +73,12 @@ impl Files for MemoryFiles {
 }
 
 impl<'a> Environment<'a> {
-    /// One CPU, one GiB, a host named `localhost`, no arguments: for tests.
+    /// One CPU, memory unknown, no names of this host but `localhost`, no arguments: for tests.
     pub fn bare(files: &'a dyn Files) -> Self {
         Self {
             files,
             cpus: 1,
-            memory_bytes: 1 << 30,
+            memory_bytes: 0,
             host_names: Vec::new(),
             seed: 1,
             command_line: CommandLine::default(),

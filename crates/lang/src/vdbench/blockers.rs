@@ -20,15 +20,19 @@ pub(crate) fn find(
     sink: &mut Sink,
 ) -> Vec<Diagnostic> {
     let mut blockers = of_command_line(environment);
+    note_command_line(environment, sink);
     let mut seen: HashSet<(Section, &str)> = HashSet::new();
     let mut seen_sections: HashSet<Section> = HashSet::new();
+    let has_trees = definitions
+        .iter()
+        .any(|definition| definition.section == Section::FileSystem);
     for definition in definitions {
         let section = definition.section;
         let is_unbuilt = matches!(
             section,
             Section::FileSystem | Section::FileWorkload | Section::ReplayGroup
         );
-        if is_unbuilt && seen_sections.insert(section) {
+        if is_unbuilt && section != Section::FileWorkload && seen_sections.insert(section) {
             let what = section.phrase();
             blockers.push(not_built(&what, definition.name.span));
         }
@@ -38,6 +42,7 @@ pub(crate) fn find(
                 Status::Honoured => {}
                 // The section says it once for all of its parameters.
                 Status::CheckOnly if is_unbuilt => {}
+                Status::CheckOnly if has_trees && section == Section::Run => {}
                 Status::CheckOnly => {
                     if seen.insert((section, name)) {
                         blockers.push(not_built(&format!("`{name}`"), field.span));
@@ -118,6 +123,13 @@ fn of_command_line(environment: &Environment<'_>) -> Vec<Diagnostic> {
             .with_help("remove the option")
     })
     .collect()
+}
+
+fn note_command_line(environment: &Environment<'_>, sink: &mut Sink) {
+    if environment.command_line.processes.is_some() {
+        let message = "`-m`: one process serves the host";
+        sink.push(Diagnostic::note(codes::TRANSLATED, message));
+    }
 }
 
 fn of_hosts(hosts: &[Host]) -> Vec<Diagnostic> {

@@ -31,6 +31,10 @@ codes! {
     SAME_DEVICE = "vdb-0013";
     /// a value that reads differently from what it looks like
     SURPRISING_VALUE = "vdb-0014";
+    /// a warm-up longer than what is measured
+    LONG_WARMUP = "vdb-0015";
+    /// storage that the page cache can hold, without direct I/O
+    CACHED = "vdb-0016";
     /// a word without `=`
     NO_EQUALS = "vdb-0100";
     /// parentheses that do not match

@@ -36,6 +36,8 @@ pub(crate) const PREPARATION: &str = "SD_format";
 /// Operations in flight per storage definition while files are made.
 pub(crate) const PREPARATION_SLOTS: u32 = 2;
 
+const SECTOR: u64 = 512;
+
 /// The plan of a raw job.
 pub(crate) fn lower(job: &Job<'_>) -> Plan {
     let largest = largest_transfers(job);
@@ -48,6 +50,7 @@ pub(crate) fn lower(job: &Job<'_>) -> Plan {
             ..Plan::default()
         },
         templates: HashMap::new(),
+        contents: HashMap::new(),
         searches: HashMap::new(),
     };
     lowering.preparation();
@@ -174,7 +177,19 @@ struct Lowering<'a> {
     plan: Plan,
     /// By definition, repetition, and the seek share where the order needs it.
     templates: HashMap<(usize, usize, Option<u64>), TemplateId>,
+    contents: HashMap<TemplateKey, TemplateId>,
     searches: HashMap<usize, SearchId>,
+}
+
+/// What decides the content of a template.
+#[derive(PartialEq, Eq, Hash)]
+struct TemplateKey {
+    /// Names with the storage that each uses.
+    workloads: Vec<(String, Vec<usize>)>,
+    seek: Option<u64>,
+    sweeps_hits: bool,
+    /// Open mode, coupling and law in text.
+    manner: String,
 }
 
 impl Lowering<'_> {
@@ -208,7 +223,10 @@ impl Lowering<'_> {
                     start,
                     end: SequentialEnd::Stop,
                 },
-                region: Region::whole(transfer, FirstBlock::SparedOnDevices),
+                region: Region::whole(
+                    preparation_granule(storage, transfer),
+                    FirstBlock::SparedOnDevices,
+                ),
                 align: AlignRule::Transfer,
                 hits: None,
             };
@@ -356,11 +374,49 @@ impl Lowering<'_> {
         if let Some(id) = self.templates.get(&key) {
             return *id;
         }
-        let template = self.new_template(run, definition, seek);
-        self.plan.templates.push(template);
-        let id = TemplateId::at(self.plan.templates.len() - 1);
+        // Definitions that differ in rate and times only share one.
+        let content = self.template_key(run, definition, seek_key);
+        let id = match self.contents.get(&content) {
+            Some(id) => *id,
+            None => {
+                let template = self.new_template(run, definition, seek);
+                self.plan.templates.push(template);
+                let id = TemplateId::at(self.plan.templates.len() - 1);
+                self.contents.insert(content, id);
+                id
+            }
+        };
         self.templates.insert(key, id);
         id
+    }
+
+    fn template_key(
+        &self,
+        run: &RawRun,
+        definition: &RunDefinition,
+        seek: Option<u64>,
+    ) -> TemplateKey {
+        let workloads = &definition.workloads;
+        let storages = |workload| {
+            self.job
+                .storages_of(definition, run.choice, workload)
+                .to_vec()
+        };
+        let has_rates = workloads.iter().any(|workload| workload.rate.is_some());
+        TemplateKey {
+            workloads: workloads
+                .iter()
+                .map(|workload| (workload.name.clone(), storages(workload)))
+                .collect(),
+            seek,
+            sweeps_hits: sweeps_hits(definition),
+            manner: format!(
+                "{:?} {:?} {:?}",
+                definition.open,
+                self.coupling(definition),
+                has_rates.then_some(definition.law)
+            ),
+        }
     }
 
     fn new_template(
@@ -481,12 +537,6 @@ impl Lowering<'_> {
                 *pct = pct.min(100.0);
             }
         }
-        let sweeps_hits = definition.loops.iter().any(|found| {
-            matches!(
-                found.kind,
-                LoopKind::HitArea | LoopKind::ReadHitPct | LoopKind::WriteHitPct
-            )
-        });
         let uses_hits = workload.read_hit_pct > 0.0 || workload.write_hit_pct > 0.0;
         Generator {
             operations: OperationMix::reads(workload.read_pct),
@@ -496,13 +546,23 @@ impl Lowering<'_> {
             align: storage
                 .align_bytes
                 .map_or(AlignRule::Transfer, AlignRule::Bytes),
-            hits: (uses_hits || sweeps_hits).then_some(HitArea {
+            hits: (uses_hits || sweeps_hits(definition)).then_some(HitArea {
                 bytes: storage.hit_area_bytes,
                 read_hit_pct: workload.read_hit_pct,
                 write_hit_pct: workload.write_hit_pct,
             }),
         }
     }
+}
+
+/// Whether runs of a definition change the hit area.
+fn sweeps_hits(definition: &RunDefinition) -> bool {
+    definition.loops.iter().any(|found| {
+        matches!(
+            found.kind,
+            LoopKind::HitArea | LoopKind::ReadHitPct | LoopKind::WriteHitPct
+        )
+    })
 }
 
 fn pool(storage: &Storage, slots: u32) -> Pool {
@@ -516,12 +576,23 @@ fn pool(storage: &Storage, slots: u32) -> Pool {
 /// 128 KiB, or one sector where the file is no multiple of that; a given size wins.
 fn preparation_transfer(storage: &Storage, general: &General) -> u64 {
     const USUAL: u64 = 128 << 10;
-    general
-        .format_transfer_bytes
-        .unwrap_or(match storage.bytes {
-            Some(bytes) if !bytes.is_multiple_of(USUAL) => 512,
-            _ => USUAL,
-        })
+    let asked = general.format_transfer_bytes.unwrap_or(USUAL);
+    match storage.bytes {
+        Some(bytes) if bytes < asked => SECTOR,
+        Some(bytes) if general.format_transfer_bytes.is_none() && !bytes.is_multiple_of(USUAL) => {
+            SECTOR
+        }
+        _ => asked,
+    }
+}
+
+/// A file is written to its last sector; of a device, the first transfer stays spared.
+fn preparation_granule(storage: &Storage, transfer: u64) -> u64 {
+    if storage.is_device() {
+        transfer
+    } else {
+        SECTOR
+    }
 }
 
 /// The share of each workload; those without one share the rest.

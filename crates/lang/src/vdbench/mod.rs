@@ -12,6 +12,7 @@ mod definitions;
 mod expand;
 mod fields;
 mod labels;
+mod lints;
 mod listing;
 mod lower;
 mod model;
@@ -30,6 +31,7 @@ mod workload;
 
 pub use declare::{Kind, Parameter, Section, Status, help, reference_markdown};
 pub use expand::{ListedKind, ListedRun};
+pub use lints::{is_lint, lints};
 
 use crate::{Environment, MemoryFiles, Variable};
 use definitions::Definition;
@@ -237,6 +239,7 @@ fn raw(input: RawInput<'_>, environment: &Environment<'_>, reading: &mut Reading
         seed: environment.seed,
     };
     reading.run_blockers.extend(blockers::of_runs(&job));
+    lints::raw(&job, environment.memory_bytes, sink);
     reading.listing = listing::raw(&job);
     let mut plan = lower::lower(&job);
     plan.values = values::all(input.general_fields, &job, &workloads, environment);

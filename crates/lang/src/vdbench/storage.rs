@@ -90,8 +90,9 @@ fn storage(fields: Fields, hosts: &[Host], general: &General, sink: &mut Sink) -
         name,
         lun,
         hosts: labels,
+        // Nothing smaller than a sector is ever transferred.
         bytes: divided("size")
-            .map(|bytes| bytes as u64)
+            .map(|bytes| bytes as u64 / 512 * 512)
             .filter(|bytes| *bytes > 0),
         threads: divided("threads").map_or(8, |threads| (threads as u32).max(1)),
         hit_area_bytes: fields

@@ -178,3 +178,25 @@ fn no_prefix_of_a_corpus_file_panics() {
         }
     }
 }
+
+/// The job files of published benchmarks run as they are.
+#[test]
+fn published_jobs_are_accepted() {
+    let Some(shared) = shared() else { return };
+    let files = Disk(shared.join("samples/vdbench"));
+    for entry in std::fs::read_dir(&files.0).unwrap() {
+        let name = entry.unwrap().file_name().into_string().unwrap();
+        let environment = Environment::bare(&files);
+        let reading = vdbench::read(&[InputFile::Path(name.clone())], &environment);
+        assert!(!reading.has_errors(), "{name}: {}", first_error(&reading));
+        assert!(
+            !reading.listing.is_empty() && reading.plan.is_some(),
+            "{name}"
+        );
+        let loses_text = reading
+            .diagnostics
+            .iter()
+            .any(|diagnostic| diagnostic.code == "vdb-0010");
+        assert_eq!(loses_text, name.contains("as-printed"), "{name}");
+    }
+}

@@ -195,3 +195,62 @@ fn a_large_job_stays_factored() {
         .sum();
     assert_eq!(streams, 2000);
 }
+
+#[test]
+fn storage_that_memory_can_hold_is_warned_of() {
+    use lang::vdbench::{InputFile, is_lint, read};
+    use lang::{Environment, MemoryFiles};
+    let count = |flags: &str, memory_bytes: u64| {
+        let text =
+            format!("sd=sd1,lun=/data/a,size=1g{flags}\nwd=wd1,sd=sd1\nrd=r,wd=wd1,iorate=max\n");
+        let files = MemoryFiles::default();
+        let mut environment = Environment::bare(&files);
+        environment.memory_bytes = memory_bytes;
+        let input = InputFile::Text {
+            name: "cached".to_owned(),
+            bytes: text.into_bytes(),
+        };
+        let found = read(&[input], &environment).diagnostics;
+        assert!(found.iter().all(is_lint));
+        found
+            .iter()
+            .filter(|diagnostic| diagnostic.code == "vdb-0016")
+            .count()
+    };
+    assert_eq!(count("", 1 << 30), 1);
+    assert_eq!(count(",openflags=o_direct", 1 << 30), 0);
+    assert_eq!(count("", 1 << 29), 0);
+    assert_eq!(count("", 0), 0);
+}
+
+#[test]
+fn several_files_follow_each_other_and_compressed_ones_are_unpacked() {
+    use lang::vdbench::{InputFile, read};
+    use lang::{Environment, MemoryFiles};
+    use std::io::Write;
+    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    encoder
+        .write_all(b"sd=sd1,lun=/data/a,size=1g\nwd=wd1,sd=sd1\neof\nnot read")
+        .unwrap();
+    let mut files = MemoryFiles::default();
+    files
+        .0
+        .insert("storage.gz".to_owned(), encoder.finish().unwrap());
+    files.0.insert("torn.gz".to_owned(), b"no gzip".to_vec());
+    let run = InputFile::Text {
+        name: "standard input".to_owned(),
+        bytes: b"rd=r,wd=wd1,iorate=max".to_vec(),
+    };
+    let path = |name: &str| InputFile::Path(name.to_owned());
+    let reading = read(
+        &[path("storage.gz"), run.clone()],
+        &Environment::bare(&files),
+    );
+    assert!(!reading.has_errors(), "{:?}", reading.diagnostics);
+    assert_eq!(reading.listing.len(), 2);
+    for name in ["torn.gz", "missing"] {
+        let reading = read(&[path(name), run.clone()], &Environment::bare(&files));
+        assert_eq!(reading.diagnostics.len(), 1, "{:?}", reading.diagnostics);
+        assert_eq!(reading.diagnostics[0].code, "vdb-0001");
+    }
+}
