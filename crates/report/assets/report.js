@@ -112,6 +112,8 @@
       return Promise.resolve(plot);
     }
     if (!plot.data) plot.textContent = "";
+    // Plotly's own resizing waits a moment, and a print does not.
+    if (state.printing) plan.width = plot.clientWidth;
     return Plotly.react(plot, traces, plan, CONFIG).then(() => {
       figure.dataset.drawn = "true";
       return plot;
@@ -223,7 +225,7 @@
       if (serie.base !== undefined && serie.base !== null && runs[serie.base].response[key] !== null) {
         const base = runs[serie.base];
         traces.push({
-          type: "scatter", mode: last ? "markers+text" : "markers", name: "flat out", legendgroup: title, showlegend: false,
+          type: "scatter", mode: last && series.length === 1 ? "markers+text" : "markers", name: "flat out", legendgroup: title, showlegend: false,
           x: [base.rate], y: [base.response[key] / 1e6], customdata: [serie.base], hovertext: [words(base)], hoverinfo: "text",
           marker: { symbol: "square-open", size: 11, color: style.color, line: { width: 2 } },
           text: ["flat out"], textposition: "bottom center", textfont: { size: 11, color: style.color }, cliponaxis: false,
@@ -233,13 +235,15 @@
     const l = look();
     const shapes = [];
     const annotations = [];
-    series.forEach((serie) => {
+    series.forEach((serie, at) => {
       if (serie.knee === undefined || serie.knee === null) return;
-      const run = runs[serie.knee];
-      shapes.push({ type: "line", xref: "x", yref: "paper", x0: run.rate, x1: run.rate, y0: 0, y1: 1, line: { color: l.soft, dash: "dot", width: 1.5 } });
+      const rate = runs[serie.knee].rate;
+      const color = series.length > 1 ? lineStyle(at, series.length, 0).color : l.soft;
+      shapes.push({ type: "line", xref: "x", yref: "paper", x0: rate, x1: rate, y0: 0, y1: 1, line: { color, dash: "dot", width: 1.5 } });
+      // Knees of several curves may be close together: their words stand on steps.
       annotations.push({
-        xref: "x", yref: "paper", x: run.rate, y: 0.55, yanchor: "middle", xanchor: "right", showarrow: false,
-        text: `knee ${number(run.rate)} I/O/s${series.length > 1 ? " · " + esc(short(serie.name, 24)) : ""}`, font: { size: 12, color: l.soft },
+        xref: "x", yref: "paper", x: rate, y: 0.6 - 0.06 * (at % 6), yanchor: "middle", xanchor: "right", showarrow: false,
+        text: series.length > 1 ? "knee" : `knee ${number(rate)} I/O/s`, font: { size: 12, color },
       });
     });
     keys(series).forEach((key) => traces.push(key));
@@ -647,7 +651,14 @@
     document.documentElement.dataset.readyMs = Math.round(performance.now());
   });
   dark.addEventListener("change", drawAll);
-  // Paper is white whatever the screen shows.
-  addEventListener("beforeprint", () => { state.printing = true; drawAll(); });
-  addEventListener("afterprint", () => { state.printing = false; drawAll(); });
+  // Paper is white whatever the screen shows, and a landscape sheet has room for this width.
+  const PAPER_WIDTH = "960px";
+  function redrawFor(paper) {
+    state.printing = paper;
+    document.body.style.width = paper ? PAPER_WIDTH : "";
+    drawAll();
+    if (!paper) document.querySelectorAll(".plot").forEach((plot) => { if (plot.data) Plotly.Plots.resize(plot); });
+  }
+  addEventListener("beforeprint", () => redrawFor(true));
+  addEventListener("afterprint", () => redrawFor(false));
 })();

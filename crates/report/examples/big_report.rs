@@ -4,6 +4,7 @@
 //! ```text
 //! cargo run --release -p report --example big_report -- big.html          one run of an hour
 //! cargo run --release -p report --example big_report -- sweep.html sweep  16 runs of some minutes
+//! cargo run --release -p report --example big_report -- wide.html wide    40 runs of half an hour
 //! ```
 #[path = "../tests/synthetic/mod.rs"]
 mod synthetic;
@@ -21,14 +22,19 @@ fn main() -> io::Result<()> {
     let mut execution = match shape.as_str() {
         "hour" => Synthetic::new(64, 60, "sd"),
         "sweep" => Synthetic::new(8, 400, "sd"),
+        "wide" => Synthetic::new(2, 20, "sd"),
         "hostile" => Synthetic::new(3, 400, synthetic::HOSTILE),
-        other => panic!("unknown shape {other}: hour, sweep or hostile"),
+        other => panic!("unknown shape {other}: hour, sweep, wide or hostile"),
     };
     if shape == "hour" {
         let load = plan::Load::Rate {
             per_second: 300_000.0,
         };
         execution.push("hour", load, Some(300_000.0), 300_000.0, 2_048, 3_600);
+    } else if shape == "wide" {
+        for search in 0..5 {
+            execution.curve(8 << search, 1_800, search);
+        }
     } else {
         execution.curve(128, 120, 0);
         execution.sweep(60);

@@ -128,6 +128,12 @@ impl Opened {
         value.split('"').next()
     }
 
+    /// The first tag, where the script leaves its marks.
+    fn root(&self) -> &str {
+        let end = self.dom.find("<head").unwrap_or(self.dom.len());
+        &self.dom[..end]
+    }
+
     fn svgs(&self) -> usize {
         self.dom.matches("class=\"main-svg\"").count()
     }
@@ -150,6 +156,68 @@ fn every_chart_is_drawn_without_an_error() {
     );
 }
 
+/// What a reader may do: every switch, every run, every table, a print, and a click on a point.
+const EXERCISE: &str = r##"<script>
+addEventListener("load", () => setTimeout(async () => {
+  const settle = () => new Promise((done) => setTimeout(done, 50));
+  const all = (selector) => [...document.querySelectorAll(selector)];
+  all("details").forEach((details) => { details.open = true; });
+  for (let round = 0; round < all(".controls button").length; round++) {
+    all(".controls button")[round].click();
+    await settle();
+  }
+  for (let run = 0; run < 40 && !document.getElementById("run-next").disabled; run++) {
+    document.getElementById("run-next").click();
+    await settle();
+  }
+  const words = document.getElementById("run-words").textContent;
+  document.getElementById("run-previous").click();
+  await settle();
+  const root = document.documentElement.dataset;
+  root.chosen = document.getElementById("run-select").value;
+  root.wordsChange = String(words !== document.getElementById("run-words").textContent);
+  const plot = document.querySelector("#chart-curve .plot");
+  plot.emit("plotly_click", { points: [{ customdata: 3 }] });
+  await settle();
+  root.clicked = document.getElementById("run-select").value;
+  dispatchEvent(new Event("beforeprint"));
+  await settle();
+  root.paperWidth = Math.round(plot.querySelector(".main-svg").getBoundingClientRect().width);
+  dispatchEvent(new Event("afterprint"));
+  // Plotly resizes after a moment.
+  for (let wait = 0; wait < 20; wait++) await settle();
+  root.screenWidth = Math.round(plot.querySelector(".main-svg").getBoundingClientRect().width);
+  root.emptyTables = all("figure.chart").filter((one) => one.querySelectorAll("td").length === 0).length;
+  root.exercised = "true";
+}, 500));
+</script></body>"##;
+
+#[test]
+fn every_control_works_without_an_error() {
+    let html = page_of(full()).replace("</body>", EXERCISE);
+    let Some(opened) = open(&html) else {
+        return;
+    };
+    assert_eq!(opened.console(), [""; 0]);
+    let root = opened.root();
+    for expected in [
+        "data-exercised=\"true\"",
+        // The last of 16 runs and one back.
+        "data-chosen=\"14\"",
+        "data-words-change=\"true\"",
+        "data-clicked=\"3\"",
+        "data-empty-tables=\"0\"",
+    ] {
+        assert!(root.contains(expected), "{expected}: {root}");
+    }
+    let width = |name: &str| -> u32 {
+        let value = root.split(&format!("data-{name}=\"")).nth(1).unwrap();
+        value.split('"').next().unwrap().parse().unwrap()
+    };
+    assert!(width("paper-width") < 960, "{root}");
+    assert!(width("screen-width") > 1_000, "{root}");
+}
+
 #[test]
 fn hostile_names_stay_text() {
     let html = page_of(full());
@@ -170,7 +238,7 @@ fn an_execution_cut_short_is_shown_and_said_to_be() {
     });
     let html = page_of(execution);
     assert!(html.contains("<b>Unfinished result</b>"));
-    assert!(html.contains("<b>Unfinished</b>: only: its end was not recorded"));
+    assert!(html.contains("<b>Unfinished</b>: run 1, only: its end was not recorded"));
     let Some(opened) = open(&html) else {
         return;
     };
@@ -262,10 +330,10 @@ fn doubts_stand_at_the_top_in_words() {
     let html = page_of(execution);
     let top = html.split("</header>").next().unwrap();
     for words in [
-        "<b>Rate missed</b>: sd_slow: 900 of 1\u{202f}000 I/Os per second reached (90 %)",
-        "<b>Slots exhausted</b>: sd_slow: no slot was free for 90 % of the time",
-        "<b>Response above service</b>: sd_slow: response p99 is ",
-        "<b>Errors</b>: sd_fine: 4 I/Os failed",
+        "<b>Rate missed</b>: run 1, sd_slow: 900 of 1\u{202f}000 I/Os per second reached (90 %)",
+        "<b>Slots exhausted</b>: run 1, sd_slow: no slot was free for 90 % of the time",
+        "<b>Response above service</b>: run 1, sd_slow: response p99 is ",
+        "<b>Errors</b>: run 2, sd_fine: 4 I/Os failed",
         "<b>Failed I/Os</b>: 2 failures recorded",
     ] {
         assert!(top.contains(words), "{words}\n{top}");

@@ -8,7 +8,7 @@ use plan::Severity;
 use std::io::{self, Write};
 
 /// Runs that are named under one reason; further ones are counted.
-const NAMED_RUNS: usize = 4;
+const NAMED_RUNS: usize = 3;
 
 /// A sign in words, with its weight.
 struct Sign {
@@ -23,7 +23,11 @@ pub(super) fn write(page: &Page, data: &PageData<'_>, out: &mut dyn Write) -> io
         "<header>\n<p class=\"brand\">Fathom report</p>\n<h1>{}</h1>",
         Escaped(page.title())
     )?;
-    writeln!(out, "<p class=\"lead\">{}</p>", Escaped(subject(page)))?;
+    writeln!(
+        out,
+        "<p class=\"lead\">{}</p><noscript><p>The charts need scripts; the tables do not.</p></noscript>",
+        Escaped(subject(page))
+    )?;
     write_labels(page, out)?;
     write_cards(page, data, out)?;
     write_signs(page, out)?;
@@ -149,11 +153,15 @@ fn write_cards(page: &Page, data: &PageData<'_>, out: &mut dyn Write) -> io::Res
     );
     let (value, unit) = value_and_unit(&latency(quickest.response.p50.0 * 1e3));
     card(out, "Lowest median response", &value, &unit, &quick)?;
-    for curve in data.curves.iter().take(1) {
-        if let Some(knee) = curve.knee.and_then(|knee| page.runs.get(knee)) {
-            let at = format!("{}, p99 {}", knee.name, latency(knee.response.p99.0 * 1e3));
-            card(out, "Knee of the curve", &rate(knee.rate), "I/O/s", &at)?;
-        }
+    let knees = data.curves.iter().filter_map(|curve| curve.knee);
+    let knees = knees.filter_map(|knee| page.runs.get(knee));
+    if let Some(knee) = knees.max_by(|one, other| one.rate.total_cmp(&other.rate)) {
+        let title = match data.curves.len() {
+            1 => "Knee of the curve",
+            _ => "Highest knee of the curves",
+        };
+        let at = format!("{}, p99 {}", knee.name, latency(knee.response.p99.0 * 1e3));
+        card(out, title, &rate(knee.rate), "I/O/s", &at)?;
     }
     if let Some(cpu) = fastest.cpu {
         let (value, unit) = value_and_unit(&latency(cpu.0));
@@ -262,20 +270,22 @@ fn execution_signs(page: &Page) -> Vec<Sign> {
 
 /// One sign per reason, naming the runs that have it.
 fn run_signs(page: &Page) -> Vec<Sign> {
-    let mut words: Vec<(&'static str, Vec<(&RunRecord, &str)>)> = Vec::new();
-    for run in &page.runs {
+    let mut words: Vec<(&'static str, Vec<(String, &str)>)> = Vec::new();
+    for (index, run) in page.runs.iter().enumerate() {
+        // Names repeat in loops; the number is the one of the table.
+        let name = format!("run {}, {}", index + 1, run.name);
         for doubt in &run.doubts {
             match words.iter_mut().find(|(word, _)| *word == doubt.word) {
-                Some((_, runs)) => runs.push((run, &doubt.text)),
-                None => words.push((doubt.word, vec![(run, &doubt.text)])),
+                Some((_, runs)) => runs.push((name.clone(), &doubt.text)),
+                None => words.push((doubt.word, vec![(name.clone(), &doubt.text)])),
             }
         }
     }
-    let sign = |(word, runs): (&'static str, Vec<(&RunRecord, &str)>)| {
+    let sign = |(word, runs): (&'static str, Vec<(String, &str)>)| {
         let named: Vec<String> = runs
             .iter()
             .take(NAMED_RUNS)
-            .map(|(run, text)| format!("{}: {text}", run.name))
+            .map(|(name, text)| format!("{name}: {text}"))
             .collect();
         let more = match runs.len() {
             count if count > NAMED_RUNS => {

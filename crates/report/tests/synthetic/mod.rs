@@ -267,8 +267,8 @@ impl Synthetic {
         let rate = run.rate * if run.asked.is_some() { 1.0 } else { wobble };
         let per_target = rate / f64::from(self.targets);
         let missing = run.asked.map_or(0.0, |asked| (asked - run.rate).max(0.0));
-        // Arrivals that wait at the end of the window lengthen the response of all that follow.
-        let queue_ns = missing * f64::from(second) / run.rate * 1e9;
+        // Waiting arrivals lengthen the response of all that follow; here they are soon given up.
+        let queue_ns = (missing * f64::from(second) / run.rate * 1e9).min(4e9);
         let slow = if second % 47 == 46 { 3.0 } else { 1.0 };
         let base_ns = 80_000.0 / (1.0 - use_of_slots).max(0.05) * slow;
         let mut figures = Vec::new();
