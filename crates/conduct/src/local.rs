@@ -1,6 +1,6 @@
 //! This machine as a [`Host`].
 use crate::{Control, Host, HostError, SetPoint};
-use engine::{Collected, Drained, EngineConfig, OpenTargets, Session, open_targets};
+use engine::{BackendKind, Collected, Drained, EngineConfig, OpenTargets, Session, open_targets};
 use measure::HostSample;
 use plan::{BoundPlan, BoundRun, Grant};
 
@@ -59,7 +59,10 @@ impl Host for LocalHost {
         point: &SetPoint,
     ) -> Result<(), HostError> {
         self.session = None;
-        let open = open_targets(plan, run, &self.grants).map_err(HostError::Open)?;
+        let open = match self.config.kind {
+            BackendKind::Null | BackendKind::Sim => OpenTargets::none(run),
+            _ => open_targets(plan, run, &self.grants).map_err(HostError::Open)?,
+        };
         let shares = point.shares_pct.as_deref();
         let session = Session::prepare(plan, run, &open, point.rate, shares, self.config);
         self.session = Some(session.map_err(HostError::Engine)?);

@@ -81,6 +81,20 @@ pub fn open_targets(
 }
 
 impl OpenTargets {
+    /// Nothing opened, for backends that reach no storage.
+    pub fn none(run: &BoundRun) -> Self {
+        let by_stream = run
+            .run
+            .streams
+            .iter()
+            .map(|stream| vec![0; stream.targets.len()])
+            .collect();
+        Self {
+            by_stream,
+            ..Self::default()
+        }
+    }
+
     /// Flushes what its open mode says.
     ///
     /// # Errors

@@ -1,7 +1,7 @@
 //! `fathom check`: every problem at once, what would run and for how long, what may be overwritten.
 use crate::arguments::CheckOptions;
 use crate::exit::Exit;
-use crate::launch::{planned_seconds, planned_text, print_refusal};
+use crate::launch::{planned_seconds, planned_text, print_refusal, timed_seconds};
 use crate::{machine, plan_file, render};
 use host::SysRoot;
 use host::guard::{Overwrite, Refused};

@@ -110,11 +110,9 @@ fn settle(launch: &Launch, root: &SysRoot) -> Result<Settled, Exit> {
         });
     }
     let examinations = machine::examine(&plan, root);
-    for word in host::guard::unused_words(&examinations, &overwrite) {
-        return Err(fail(
-            Exit::Usage,
-            &format!("`--overwrite {word}` names no target of this job"),
-        ));
+    if let Some(word) = host::guard::unused_words(&examinations, &overwrite).first() {
+        let message = format!("`--overwrite {word}` names no target of this job");
+        return Err(fail(Exit::Usage, &message));
     }
     let grants = machine::judge(&examinations, &overwrite).map_err(|refused| {
         print_refusal(&refused, &plan);
@@ -249,7 +247,7 @@ fn open_sinks(launch: &Launch, plan: &BoundPlan) -> Result<Sinks, String> {
     let writer =
         store::Writer::create(folder.join("result.fathom")).map_err(|error| error.to_string())?;
     let (face, progress) = match &launch.style {
-        Style::Summary => (None, Some(Progress::new(planned_seconds(plan)))),
+        Style::Summary => (None, Some(Progress::new(timed_seconds(plan)))),
         Style::Vdbench(options) => {
             let face = Face::create(folder, options.clone())
                 .map_err(|error| format!("folder `{}`: {error}", folder.display()))?;
@@ -257,6 +255,15 @@ fn open_sinks(launch: &Launch, plan: &BoundPlan) -> Result<Sinks, String> {
         }
     };
     Ok(Sinks::new(writer, face, progress))
+}
+
+/// The time of all runs with their pauses that end by time; a run that makes files is not counted.
+pub fn timed_seconds(plan: &BoundPlan) -> u64 {
+    let seconds = |id: &plan::RunId| {
+        let timing = plan.plan.spec(*id).timing;
+        planned_ns(&timing).map_or(0, |ns| (ns + timing.pause_after.0) / 1_000_000_000)
+    };
+    plan.runs.iter().map(seconds).sum()
 }
 
 /// The time of all runs with their pauses; `None` when some end is a size.

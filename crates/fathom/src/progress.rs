@@ -9,14 +9,14 @@ pub struct Progress {
     bar: Option<ProgressBar>,
     started: Option<RunStarted>,
     moved_bytes: u64,
-    /// Planned time of all runs in seconds, where it is known; and of those that are over.
-    planned_s: Option<u64>,
+    /// Seconds of all runs that end by time with their pauses; and of those that are over.
+    planned_s: u64,
     over_s: u64,
 }
 
 impl Progress {
-    /// `planned_s` is the time of all runs with their pauses.
-    pub fn new(planned_s: Option<u64>) -> Self {
+    /// `planned_s` is the time of all runs that end by time, with their pauses.
+    pub fn new(planned_s: u64) -> Self {
         let bar = std::io::stderr().is_terminal().then(|| {
             let bar = ProgressBar::with_draw_target(Some(1000), ProgressDrawTarget::stderr());
             bar.set_style(
@@ -40,7 +40,7 @@ impl Progress {
             Event::RunStarted(started) => self.begin(started),
             Event::Interval(interval) => self.advance(interval),
             Event::RunFinished(_) => self.end(),
-            Event::Remark(remark) => self.line(&format!("{}", remark.message)),
+            Event::Remark(remark) => self.line(&remark.message),
             Event::ExecutionFinished(_) => {
                 if let Some(bar) = &self.bar {
                     bar.finish_and_clear();
@@ -95,11 +95,12 @@ impl Progress {
 
     /// From the plan where the runs have planned times, from bytes where a run ends with a size.
     fn seconds_left(&self, started: &RunStarted, interval: &Interval, share: f64) -> Option<u64> {
-        match (started.window_ns, self.planned_s) {
-            (Some(_), Some(planned_s)) => {
-                Some(planned_s.saturating_sub(self.over_s + interval.end_ns / 1_000_000_000))
-            }
-            (None, _) if share > 0.0 => {
+        match started.window_ns {
+            Some(_) => Some(
+                self.planned_s
+                    .saturating_sub(self.over_s + interval.end_ns / 1_000_000_000),
+            ),
+            None if share > 0.0 => {
                 let spent_s = interval.end_ns as f64 / 1e9;
                 Some((spent_s / share - spent_s) as u64)
             }
