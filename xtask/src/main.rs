@@ -1,2 +1,45 @@
+//! The chores of the workspace: `cargo xtask tidy`, `cargo xtask ci`, `cargo xtask fuzz`.
+//!
+//! Holds no code of the product and needs none of its crates, so that it builds in seconds and runs while the product
+//! does not compile. Read [`tidy`] first.
 #![forbid(unsafe_code)]
-fn main() {}
+mod ci;
+mod command;
+mod lexer;
+mod source;
+mod tidy;
+mod workspace;
+
+use std::process::ExitCode;
+
+const HELP: &str = "\
+cargo xtask tidy                  check the rules of the house that the compiler does not know
+cargo xtask ci                    everything that a change must pass; `.ci/run` does the same on a bare machine
+cargo xtask fuzz [--seconds N] [--target NAME] [--seed N]
+                                  feed mutated inputs to the readers of files that users bring
+";
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let mut words = arguments.iter().map(String::as_str);
+    let outcome = match words.next() {
+        Some("tidy") if arguments.len() == 1 => tidy::run(&workspace::root()),
+        Some("ci") if arguments.len() == 1 => ci::run(&workspace::root()),
+        Some("fuzz") => ci::fuzz(&workspace::root(), &arguments[1..]),
+        Some("help" | "--help" | "-h") => {
+            print!("{HELP}");
+            return ExitCode::SUCCESS;
+        }
+        _ => {
+            eprint!("{HELP}");
+            return ExitCode::from(2);
+        }
+    };
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(message) => {
+            eprintln!("xtask: {message}");
+            ExitCode::FAILURE
+        }
+    }
+}

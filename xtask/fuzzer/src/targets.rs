@@ -1,0 +1,225 @@
+//! What is fuzzed, and with what it begins.
+use crate::mutate::Grain;
+use measure::{Event, ExecutionFinished, ExecutionStarted, FinishReason, Remark};
+use plan::Severity;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// A function that takes any bytes and panics only when it is wrong.
+#[derive(Clone, Copy, Debug)]
+pub struct Target {
+    pub name: &'static str,
+    pub execute: fn(&[u8]),
+    /// The inputs to begin with, given the root of the workspace.
+    pub seeds: fn(&Path) -> Result<Vec<Vec<u8>>, String>,
+    pub grain: Grain,
+    /// Words that its inputs are made of.
+    pub words: &'static [&'static str],
+}
+
+/// The reader of Vdbench parameter files.
+pub const VDBENCH: Target = Target {
+    name: "vdbench",
+    execute: lang::vdbench::fuzz_one,
+    seeds: parameter_files,
+    grain: Grain::Text,
+    words: PARAMETER_WORDS,
+};
+
+/// The reader of result files.
+pub const RESULT_FILE: Target = Target {
+    name: "result_file",
+    execute: read_result,
+    seeds: result_files,
+    grain: Grain::Binary,
+    words: &[],
+};
+
+/// Holds a planted panic: a fuzzer that does not find it finds nothing.
+pub const CANARY: Target = Target {
+    name: "canary",
+    execute: canary,
+    seeds: parameter_files,
+    grain: Grain::Text,
+    words: PARAMETER_WORDS,
+};
+
+/// Those that have to stand every input.
+pub const TARGETS: &[&Target] = &[&VDBENCH, &RESULT_FILE];
+
+const PARAMETER_WORDS: &[&str] = &[
+    "sd",
+    "wd",
+    "rd",
+    "hd",
+    "fsd",
+    "fwd",
+    "default",
+    "lun",
+    "size",
+    "threads",
+    "openflags",
+    "align",
+    "offset",
+    "count",
+    "range",
+    "xfersize",
+    "rdpct",
+    "seekpct",
+    "rhpct",
+    "whpct",
+    "skew",
+    "iorate",
+    "elapsed",
+    "interval",
+    "warmup",
+    "pause",
+    "forthreads",
+    "forxfersize",
+    "forrdpct",
+    "curve",
+    "max",
+    "seq",
+    "eof",
+    "include=i",
+    "$v",
+    "sd*",
+    "o_direct",
+    "system",
+    "localhost",
+    "compratio",
+    "dedupratio",
+    "hitarea",
+    "replay",
+    "(1-9,d)",
+    "(1-9,1)",
+    "(512,50,4k,50)",
+    "*",
+    "\"",
+];
+
+/// The folder of the workspace.
+pub fn root() -> PathBuf {
+    let own = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let root = own.ancestors().nth(2);
+    root.expect("this crate lies two folders below the root")
+        .to_owned()
+}
+
+/// Parameter files of our own, wherever tests keep them.
+fn parameter_files(root: &Path) -> Result<Vec<Vec<u8>>, String> {
+    let mut seeds = Vec::new();
+    for folder in ["fuzz/seeds/vdbench", "crates/lang/tests"] {
+        collect(&root.join(folder), &mut seeds).map_err(|error| format!("{folder}: {error}"))?;
+    }
+    Ok(seeds)
+}
+
+/// In the order of their names, so that a seed of the mutator means the same everywhere.
+fn collect(folder: &Path, seeds: &mut Vec<Vec<u8>>) -> std::io::Result<()> {
+    let mut entries: Vec<PathBuf> = Vec::new();
+    for entry in std::fs::read_dir(folder)? {
+        entries.push(entry?.path());
+    }
+    entries.sort();
+    for path in entries {
+        if path.is_dir() {
+            collect(&path, seeds)?;
+        } else if path
+            .extension()
+            .is_some_and(|extension| extension == "parm")
+        {
+            seeds.push(std::fs::read(&path)?);
+        }
+    }
+    Ok(())
+}
+
+/// Two lines alike that follow each other, and a number that no integer holds: neither is in the seeds, and no single
+/// mutation makes both.
+fn canary(data: &[u8]) {
+    let lines: Vec<&[u8]> = data.split(|byte| *byte == b'\n').collect();
+    let is_doubled = lines
+        .windows(2)
+        .any(|pair| pair[0] == pair[1] && pair[0].starts_with(b"rd="));
+    let is_huge = data
+        .windows(20)
+        .any(|digits| digits.iter().all(u8::is_ascii_digit));
+    assert!(!(is_doubled && is_huge), "the planted panic");
+}
+
+/// Opens the bytes as a result file and reads every event.
+fn read_result(data: &[u8]) {
+    let file = Scratch::new();
+    std::fs::write(&file.0, data).expect("the folder for temporary files can be written");
+    let Ok(reader) = store::Reader::open(&file.0) else {
+        return;
+    };
+    let _ = reader.is_complete();
+    for event in reader.events() {
+        let _ = event;
+    }
+}
+
+/// One file of an execution that was ended, and one of an execution that was not.
+fn result_files(_root: &Path) -> Result<Vec<Vec<u8>>, String> {
+    let started = Event::ExecutionStarted(ExecutionStarted {
+        fathom_version: "0".to_owned(),
+        arguments: vec!["run".to_owned(), "a".to_owned()],
+        inputs: vec![("a".to_owned(), "sd=sd1,lun=/b\n".to_owned())],
+        plan_json: "{}".to_owned(),
+        ..ExecutionStarted::default()
+    });
+    let remark = Event::Remark(Remark {
+        run: None,
+        unix_ns: 1,
+        severity: Severity::Note,
+        code: "note".to_owned(),
+        message: "text".to_owned(),
+    });
+    let finished = Event::ExecutionFinished(ExecutionFinished {
+        unix_ns: 2,
+        reason: FinishReason::Complete,
+    });
+    let whole = [started.clone(), remark, finished];
+    [&whole[..], &whole[..1]]
+        .into_iter()
+        .map(result_file)
+        .collect()
+}
+
+fn result_file(events: &[Event]) -> Result<Vec<u8>, String> {
+    let file = Scratch::new();
+    let write = || {
+        let writer = store::Writer::create(&file.0)?;
+        for event in events {
+            writer.append(event)?;
+        }
+        writer.finish()
+    };
+    write().map_err(|error: store::StoreError| error.to_string())?;
+    std::fs::read(&file.0).map_err(|error| error.to_string())
+}
+
+/// A file that goes when this goes.
+struct Scratch(PathBuf);
+
+impl Scratch {
+    fn new() -> Self {
+        static NUMBER: AtomicU64 = AtomicU64::new(0);
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+        let name = format!("fuzzer-{}-{number}.fathom", std::process::id());
+        Self(std::env::temp_dir().join(name))
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        for end in ["", "-wal", "-shm", "-journal"] {
+            let mut path = self.0.clone().into_os_string();
+            path.push(end);
+            // It need not be there, and one that stays behind in the folder for temporary files does no harm.
+            let _ = std::fs::remove_file(path);
+        }
+    }
+}
