@@ -280,9 +280,10 @@ fn print(reading: &Reading, looked: &Looked, diagnostics: &[Diagnostic]) {
             run.name, run.rate, run.threads, run.interval_s, run.loops
         );
     }
+    let timed_s = looked.plan.as_ref().map_or(0, timed_seconds);
     println!(
         "total time: {}",
-        planned_text(total_seconds(reading, looked))
+        planned_text(total_seconds(reading, looked), timed_s)
     );
     print_targets(looked);
     if let (Some(refused), Some(plan)) = (&looked.refused, &looked.plan) {

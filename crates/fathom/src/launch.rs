@@ -371,10 +371,14 @@ fn fail(exit: Exit, message: &str) -> Exit {
     exit
 }
 
-/// For `check`: the planned time in words.
-pub fn planned_text(seconds: Option<u64>) -> String {
-    seconds.map_or(
-        "not known before, as some run ends with a size".to_owned(),
-        duration,
-    )
+/// For `check`: the planned time in words. `timed_s` is that of the runs whose end is a time.
+pub fn planned_text(seconds: Option<u64>, timed_s: u64) -> String {
+    match seconds {
+        Some(seconds) => duration(seconds),
+        None if timed_s > 0 => format!(
+            "{} and the time that runs take which end with a size",
+            duration(timed_s)
+        ),
+        None => "not known before, as runs end with a size".to_owned(),
+    }
 }
