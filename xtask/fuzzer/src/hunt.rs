@@ -1,6 +1,7 @@
 //! Runs one target over and over until its budget is spent or it panics.
 use crate::mutate::Mutator;
-use crate::targets::Target;
+use crate::targets::{Sight, Target};
+use std::collections::BTreeSet;
 use std::os::unix::fs::FileExt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
@@ -9,8 +10,8 @@ use std::time::{Duration, Instant};
 /// Executions that may go into making a failing input smaller.
 const SHRINK_EXECUTIONS: u64 = 2_000;
 
-/// How many inputs of earlier rounds are mutated further.
-const POOL_INPUTS: usize = 64;
+/// How many inputs are mutated further, the seeds not counted.
+const POOL_INPUTS: usize = 4_000;
 
 /// When to stop.
 #[derive(Clone, Copy, Debug)]
@@ -37,7 +38,8 @@ pub struct Failure {
     pub path: PathBuf,
 }
 
-/// Feeds the target its seeds as they are, then mutated.
+/// Feeds the target its seeds as they are, then mutated. An input that shows the target in a new light is mutated
+/// further.
 ///
 /// Each input is in `folder/current` while it is being executed, so that it can be found when the process dies of it.
 ///
@@ -54,34 +56,24 @@ pub fn hunt(
     let current = std::fs::File::create(folder.join("current"))?;
     let begin = Instant::now();
     let mut mutator = Mutator::new(seed, target.grain, target.words);
-    // What stands behind the seeds drifts away from them, round by round.
-    let mut inputs = seeds.to_vec();
-    inputs.push(Vec::new());
-    let originals = inputs.len();
+    let mut pool = Pool::default();
     let mut executions = 0;
     while !is_spent(budget, executions, begin) {
-        let input = match inputs
-            .get(executions as usize)
-            .filter(|_| executions < originals as u64)
-        {
+        let input = match seeds.get(executions as usize) {
             Some(seed) => seed.clone(),
-            None => mutator.next(&inputs),
+            None => pool.next(&mut mutator),
         };
         current.set_len(0)?;
         current.write_all_at(&input, 0)?;
         executions += 1;
-        if let Some(message) = panic_of(target, &input) {
-            let failure = keep(target, input, message, folder)?;
-            return Ok(Hunt {
-                executions,
-                failure: Some(failure),
-            });
-        }
-        if mutator.below(16) == 0 {
-            if inputs.len() < originals + POOL_INPUTS {
-                inputs.push(input);
-            } else {
-                inputs[originals + mutator.below(POOL_INPUTS)] = input;
+        match execute(target, &input) {
+            Ok(sight) => pool.keep(input, sight, seeds.len()),
+            Err(message) => {
+                let failure = keep(target, input, message, folder)?;
+                return Ok(Hunt {
+                    executions,
+                    failure: Some(failure),
+                });
             }
         }
     }
@@ -91,15 +83,49 @@ pub fn hunt(
     })
 }
 
-/// What the target panics with on an input, if it does.
-pub(crate) fn panic_of(target: &Target, input: &[u8]) -> Option<String> {
+/// What is mutated: the seeds, and what came out of them and looked new.
+#[derive(Debug, Default)]
+struct Pool {
+    inputs: Vec<Vec<u8>>,
+    /// Places of those that the target takes as sound: they lead furthest into it.
+    sound: Vec<usize>,
+    signatures: BTreeSet<u64>,
+}
+
+impl Pool {
+    fn next(&self, mutator: &mut Mutator) -> Vec<u8> {
+        if self.inputs.is_empty() {
+            return mutator.next(&[], &[]);
+        }
+        let other = mutator.below(self.inputs.len());
+        let mut at = mutator.below(self.inputs.len());
+        if !self.sound.is_empty() && mutator.below(4) != 0 {
+            at = self.sound[mutator.below(self.sound.len())];
+        }
+        mutator.next(&self.inputs[at], &self.inputs[other])
+    }
+
+    fn keep(&mut self, input: Vec<u8>, sight: Sight, seeds: usize) {
+        let is_new = self.signatures.insert(sight.signature);
+        if self.inputs.len() < seeds || is_new && self.inputs.len() < seeds + POOL_INPUTS {
+            if sight.is_sound {
+                self.sound.push(self.inputs.len());
+            }
+            self.inputs.push(input);
+        }
+    }
+}
+
+/// What the target shows of itself on an input, or what it panics with.
+pub(crate) fn execute(target: &Target, input: &[u8]) -> Result<Sight, String> {
     // Nothing is shared between executions, so nothing is left half done.
-    let payload = catch_unwind(AssertUnwindSafe(|| (target.execute)(input))).err()?;
-    let text = payload
-        .downcast_ref::<&str>()
-        .map(|text| (*text).to_owned());
-    let text = text.or_else(|| payload.downcast_ref::<String>().cloned());
-    Some(text.unwrap_or_else(|| "a panic without a text".to_owned()))
+    catch_unwind(AssertUnwindSafe(|| (target.execute)(input))).map_err(|payload| {
+        let text = payload
+            .downcast_ref::<&str>()
+            .map(|text| (*text).to_owned());
+        let text = text.or_else(|| payload.downcast_ref::<String>().cloned());
+        text.unwrap_or_else(|| "a panic without a text".to_owned())
+    })
 }
 
 fn is_spent(budget: Budget, executions: u64, begin: Instant) -> bool {
@@ -139,7 +165,7 @@ fn shrink(target: &Target, mut input: Vec<u8>) -> Vec<u8> {
             let mut smaller = input.clone();
             smaller.drain(at..(at + piece).min(input.len()));
             left -= 1;
-            if panic_of(target, &smaller).is_some() {
+            if execute(target, &smaller).is_err() {
                 input = smaller;
             } else {
                 at += piece;
@@ -176,7 +202,7 @@ mod tests {
             let failure = found.failure.expect("the canary is found");
             assert!(failure.message.contains("planted"), "{}", failure.message);
             assert_eq!(std::fs::read(&failure.path).unwrap(), failure.input);
-            assert!(panic_of(&CANARY, &failure.input).is_some());
+            assert!(execute(&CANARY, &failure.input).is_err());
             assert!(failure.input.len() < 300, "{} bytes", failure.input.len());
         }
     }
@@ -201,12 +227,32 @@ mod tests {
     fn the_readers_stand_a_short_hunt() {
         for (target, executions) in [(&VDBENCH, 300), (&RESULT_FILE, 100)] {
             let (found, _folder) = hunt_for(target, executions, 1);
-            assert_eq!(found.executions, executions);
             assert!(
                 found.failure.is_none(),
                 "{}: {:?}",
                 target.name,
                 found.failure
+            );
+            assert_eq!(found.executions, executions);
+        }
+    }
+
+    #[test]
+    fn mutated_inputs_get_past_the_first_checks() {
+        for target in TARGETS {
+            let seeds = (target.seeds)(&crate::targets::root()).unwrap();
+            let mut pool = Pool::default();
+            let mut mutator = Mutator::new(1, target.grain, target.words);
+            for seed in &seeds {
+                pool.keep(seed.clone(), execute(target, seed).unwrap(), seeds.len());
+            }
+            // One that fails is the business of the hunt.
+            let sights = (0..200).filter_map(|_| execute(target, &pool.next(&mut mutator)).ok());
+            let sound = sights.filter(|sight| sight.is_sound).count();
+            assert!(
+                (10..195).contains(&sound),
+                "{}: {sound} of 200",
+                target.name
             );
         }
     }

@@ -2,6 +2,8 @@
 use crate::mutate::Grain;
 use measure::{Event, ExecutionFinished, ExecutionStarted, FinishReason, Remark};
 use plan::Severity;
+use std::collections::BTreeSet;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -9,7 +11,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 #[derive(Clone, Copy, Debug)]
 pub struct Target {
     pub name: &'static str,
-    pub execute: fn(&[u8]),
+    pub execute: fn(&[u8]) -> Sight,
     /// The inputs to begin with, given the root of the workspace.
     pub seeds: fn(&Path) -> Result<Vec<Vec<u8>>, String>,
     pub grain: Grain,
@@ -17,10 +19,19 @@ pub struct Target {
     pub words: &'static [&'static str],
 }
 
+/// What can be seen of how the target took an input.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sight {
+    /// Nothing was found wrong with the input.
+    pub is_sound: bool,
+    /// Inputs that the target treats alike have the same.
+    pub signature: u64,
+}
+
 /// The reader of Vdbench parameter files.
 pub const VDBENCH: Target = Target {
     name: "vdbench",
-    execute: lang::vdbench::fuzz_one,
+    execute: read_parameters,
     seeds: parameter_files,
     grain: Grain::Text,
     words: PARAMETER_WORDS,
@@ -137,7 +148,7 @@ fn collect(folder: &Path, seeds: &mut Vec<Vec<u8>>) -> std::io::Result<()> {
 
 /// Two lines alike that follow each other, and a number that no integer holds: neither is in the seeds, and no single
 /// mutation makes both.
-fn canary(data: &[u8]) {
+fn canary(data: &[u8]) -> Sight {
     let lines: Vec<&[u8]> = data.split(|byte| *byte == b'\n').collect();
     let is_doubled = lines
         .windows(2)
@@ -146,19 +157,62 @@ fn canary(data: &[u8]) {
         .windows(20)
         .any(|digits| digits.iter().all(u8::is_ascii_digit));
     assert!(!(is_doubled && is_huge), "the planted panic");
+    Sight {
+        is_sound: false,
+        signature: 0,
+    }
+}
+
+/// The reader's own entry for fuzzing, and once more for what it has to say.
+fn read_parameters(data: &[u8]) -> Sight {
+    lang::vdbench::fuzz_one(data);
+    let files = lang::MemoryFiles::default();
+    let input = lang::vdbench::InputFile::Text {
+        name: "fuzz".to_owned(),
+        bytes: data.to_vec(),
+    };
+    let reading = lang::vdbench::read(&[input], &lang::Environment::bare(&files));
+    let codes: BTreeSet<&str> = reading
+        .diagnostics
+        .iter()
+        .map(|found| found.code.as_str())
+        .collect();
+    let kinds: BTreeSet<String> = reading
+        .listing
+        .iter()
+        .map(|run| format!("{:?}", run.kind))
+        .collect();
+    Sight {
+        is_sound: !reading.has_errors(),
+        signature: signature(&(codes, kinds, reading.listing.len().min(8))),
+    }
 }
 
 /// Opens the bytes as a result file and reads every event.
-fn read_result(data: &[u8]) {
+fn read_result(data: &[u8]) -> Sight {
     let file = Scratch::new();
     std::fs::write(&file.0, data).expect("the folder for temporary files can be written");
-    let Ok(reader) = store::Reader::open(&file.0) else {
-        return;
+    let reader = match store::Reader::open(&file.0) {
+        Ok(reader) => reader,
+        Err(error) => {
+            return Sight {
+                is_sound: false,
+                signature: signature(&(false, std::mem::discriminant(&error))),
+            };
+        }
     };
-    let _ = reader.is_complete();
-    for event in reader.events() {
-        let _ = event;
+    let events: Vec<bool> = reader.events().map(|event| event.is_ok()).collect();
+    Sight {
+        is_sound: events.iter().all(|is_read| *is_read),
+        signature: signature(&(true, reader.is_complete().ok(), events)),
     }
+}
+
+fn signature(seen: &impl Hash) -> u64 {
+    // The same in every process, unlike that of a hash map.
+    let mut hasher = DefaultHasher::new();
+    seen.hash(&mut hasher);
+    hasher.finish()
 }
 
 /// One file of an execution that was ended, and one of an execution that was not.

@@ -1,0 +1,6 @@
+//! The reader of Vdbench parameter files.
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|data: &[u8]| {
+    (fuzzer::targets::VDBENCH.execute)(data);
+});
