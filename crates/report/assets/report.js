@@ -288,8 +288,8 @@
     if (!data.curves.length) return Promise.resolve();
     const series = data.curves.map((curve) => Object.assign({}, curve, { points: curve.points.map((run) => ({ run })) }));
     return rateLatency("curve", series, {
-      column: "Load", cell: (one, run) => run.load, position: "top left",
-      text: (one, run, last) => (last && run.missed && run.asked !== null ? `missed ${number(run.asked)}` : ""),
+      column: "Load", cell: (one, run) => run.load, position: "middle right",
+      text: (one, run, last) => (last && run.missed && run.asked !== null ? ` missed ${number(run.asked)}` : ""),
     });
   }
 

@@ -252,6 +252,7 @@ fn an_execution_cut_short_is_shown_and_said_to_be() {
 fn an_empty_result_is_a_page_without_charts() {
     let html = text_of(&mut Page::default());
     assert!(!html.contains("id=\"chart-"));
+    assert!(html.contains("<b>Unfinished result</b>") && !html.contains("No warning sign"));
     let Some(opened) = open(&html) else {
         return;
     };
@@ -339,6 +340,25 @@ fn doubts_stand_at_the_top_in_words() {
         assert!(top.contains(words), "{words}\n{top}");
     }
     assert!(!top.contains("Unfinished") && !top.contains("No warning sign"));
+}
+
+#[test]
+fn silence_is_praise_only_where_figures_are() {
+    let mut execution = Synthetic::new(1, 60, "sd");
+    execution.runs.push(RunSpec {
+        seconds: 5,
+        ..one_run()
+    });
+    let html = page_of(execution);
+    assert!(html.contains("No warning sign recorded"));
+    assert!(html.contains("<b>Drift not judged</b>: 1 run had fewer than ten"));
+    let mut execution = Synthetic::new(1, 60, "sd");
+    execution.runs.push(RunSpec {
+        seconds: 0,
+        ..one_run()
+    });
+    assert!(!page_of(execution).contains("No warning sign recorded"));
+    assert!(!page_of(Synthetic::new(1, 60, "sd")).contains("No warning sign recorded"));
 }
 
 #[test]

@@ -53,6 +53,8 @@ pub(super) struct Judged {
     pub has_gap: bool,
     /// Share of submissions that were late, with what counts as late in nanoseconds.
     pub late: Option<(f64, u64)>,
+    /// Whether there were enough intervals, and not too many, to tell drift.
+    pub is_drift_known: bool,
     /// Change of the rate from the first to the last interval as a share, when it drifts.
     pub drift: Option<f64>,
     /// Start interval and length in nanoseconds of the longest span without a completion.
@@ -87,6 +89,7 @@ impl Curves {
             exhausted: point.exhausted.is_exhausted,
             has_gap: totals.started.is_open_loop && response_gap(totals).is_some(),
             late: point.late.map(|late| (late.share, late.limit_ns)),
+            is_drift_known: steady.is_some_and(|steady| steady.drift.is_some()),
             drift: steady
                 .and_then(|steady| steady.drift)
                 .filter(|drift| drift.is_drifting)

@@ -146,7 +146,7 @@ fn write_cards(page: &Page, data: &PageData<'_>, out: &mut dyn Write) -> io::Res
         )?;
     }
     let quick = format!(
-        "{} at {} I/O per second, p99 {}",
+        "{} at {} I/O/s, p99 {}",
         quickest.name,
         rate(quickest.rate),
         latency(quickest.response.p99.0 * 1e3)
@@ -158,7 +158,7 @@ fn write_cards(page: &Page, data: &PageData<'_>, out: &mut dyn Write) -> io::Res
     if let Some(knee) = knees.max_by(|one, other| one.rate.total_cmp(&other.rate)) {
         let title = match data.curves.len() {
             1 => "Knee of the curve",
-            _ => "Highest knee of the curves",
+            _ => "Highest knee",
         };
         let at = format!("{}, p99 {}", knee.name, latency(knee.response.p99.0 * 1e3));
         card(out, title, &rate(knee.rate), "I/O/s", &at)?;
@@ -191,7 +191,11 @@ fn card(out: &mut dyn Write, title: &str, value: &str, unit: &str, note: &str) -
 fn write_signs(page: &Page, out: &mut dyn Write) -> io::Result<()> {
     let mut signs = execution_signs(page);
     signs.extend(run_signs(page));
-    if signs.is_empty() {
+    let has_figures = page
+        .runs
+        .iter()
+        .any(|run| run.measures && run.operations > 0);
+    if signs.is_empty() && has_figures {
         signs.push(Sign {
             class: "calm",
             word: "No warning sign recorded".into(),
@@ -328,6 +332,16 @@ fn limits_of_evidence(page: &Page) -> Vec<Sign> {
             format!(
                 "{} sent the next I/O only after an answer, so their latency is slots ÷ rate and hides waiting before the I/O",
                 counted(closed, "run")
+            ),
+        );
+    }
+    let unjudged = measured.iter().filter(|run| !run.is_drift_known).count() as u64;
+    if unjudged > 0 {
+        sign(
+            "Drift not judged",
+            format!(
+                "{} had fewer than ten measured intervals, too many of them, or no completion",
+                counted(unjudged, "run")
             ),
         );
     }

@@ -86,6 +86,8 @@ pub(super) struct RunRecord {
     /// Empty in a closed loop, where service is response.
     pub service_distribution: Distribution,
     #[serde(skip)]
+    pub is_drift_known: bool,
+    #[serde(skip)]
     pub devices: Vec<DeviceRow>,
 }
 
@@ -182,6 +184,7 @@ impl RunRecord {
             } else {
                 Distribution::default()
             },
+            is_drift_known: judged.is_drift_known,
             devices: device_rows(totals),
         };
         record.doubts = doubts(totals, judged, &record);
