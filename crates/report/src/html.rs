@@ -126,7 +126,8 @@ impl Page {
         }
     }
 
-    /// Writes the page as it stands. A run whose end has not been seen is shown as unfinished.
+    /// Writes the page. A run whose end has not been seen is closed and shown as unfinished, so this
+    /// comes after the last event. Errors are those of `out`.
     pub fn write(&mut self, out: &mut dyn Write) -> io::Result<()> {
         self.end_run(None);
         let (curves, sweeps) = self.curves.pictures();
