@@ -23,8 +23,14 @@ pub enum Verb {
     Report(ReportOptions),
     /// Show each value of a job file and where it comes from.
     Explain(ExplainOptions),
-    /// Print the manual page, shell completions or the generated reference.
-    #[command(hide = true)]
+    /// Take the options of Vdbench, print what it prints, write the files that it writes.
+    #[command(disable_help_flag = true)]
+    Vdbench {
+        /// As `fathom help vdbench` lists them.
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        words: Vec<String>,
+    },
+    /// Print the manual page, shell completions or a generated reference.
     Manual(ManualOptions),
 }
 
@@ -41,7 +47,7 @@ pub struct Common {
 
     /// Worker threads; by default one per 128 slots and at most one per CPU. The sync backend has
     /// one per slot.
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub workers: Option<u32>,
 
     /// Name a series in reports, such as transport=nvme-tcp. Repeatable.

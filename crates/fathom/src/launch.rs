@@ -7,7 +7,7 @@ use crate::{machine, render, stop};
 use conduct::{Control, Host, LocalHost, Outcome, SimulatedHost, execute, planned_ns};
 use engine::{BackendChoice, BackendKind, EngineConfig};
 use host::SysRoot;
-use host::guard::{Overwrite, Refused, claim_all};
+use host::guard::{Finding, Overwrite, Refusal, Refused, claim_all};
 use measure::{Event, ExecutionStarted, ExecutionTarget, FinishReason, RunTotals};
 use plan::{BoundPlan, Diagnostic, Grant, Label, Nanos, Plan, SourceMap};
 use report::vdbench::{Face, FaceOptions};
@@ -57,11 +57,11 @@ pub fn launch(launch: Launch) -> Exit {
     };
     let clock = sys::clock::Clock::calibrate();
     let started = execution_started(&launch, &settled, &root, clock);
-    warn_of_shared_file_system(&launch, &settled.plan);
     let mut sinks = match open_sinks(&launch, &settled.plan) {
         Ok(sinks) => sinks,
-        Err(message) => return fail(Exit::Failed, &message),
+        Err(message) => return fail(Exit::Usage, &message),
     };
+    warn_of_shared_file_system(&launch, &settled.plan);
     let control = Control::default();
     if let Err(error) = stop::watch(&control) {
         return fail(Exit::Failed, &format!("signals cannot be watched: {error}"));
@@ -116,7 +116,7 @@ fn settle(launch: &Launch, root: &SysRoot) -> Result<Settled, Exit> {
     }
     let grants = machine::judge(&examinations, &overwrite).map_err(|refused| {
         print_refusal(&refused, &plan);
-        Exit::Guard
+        refusal_exit(&refused)
     })?;
     Ok(Settled {
         plan,
@@ -130,10 +130,12 @@ fn settle(launch: &Launch, root: &SysRoot) -> Result<Settled, Exit> {
 pub fn print_refusal(refused: &Refused, plan: &BoundPlan) {
     for refusal in &refused.refusals {
         let name = &plan.plan.target(refusal.target).name;
-        eprintln!(
-            "error: `{name}` ({}) may not be overwritten:",
-            refusal.path.display()
-        );
+        let verdict = if is_unusable(refusal) {
+            "cannot be used"
+        } else {
+            "may not be overwritten"
+        };
+        eprintln!("error: `{name}` ({}) {verdict}:", refusal.path.display());
         for finding in &refusal.findings {
             eprintln!("  - {finding}");
         }
@@ -142,12 +144,29 @@ pub fn print_refusal(refused: &Refused, plan: &BoundPlan) {
                 "  to overwrite it all the same: --overwrite {}",
                 quoted(word)
             ),
+            None if is_unusable(refusal) => {}
             None => eprintln!("  nothing overrides this"),
         }
     }
     for no_space in &refused.no_space {
         eprintln!("error: {no_space}");
     }
+}
+
+/// Whether the target is wrong, and not protected.
+fn is_unusable(refusal: &Refusal) -> bool {
+    let is_misfit = |finding: &Finding| {
+        matches!(
+            finding,
+            Finding::Missing | Finding::NotUsable { .. } | Finding::CannotExamine { .. }
+        )
+    };
+    refusal.findings.iter().all(is_misfit)
+}
+
+fn refusal_exit(refused: &Refused) -> Exit {
+    let is_mistake = refused.no_space.is_empty() && refused.refusals.iter().all(is_unusable);
+    if is_mistake { Exit::Usage } else { Exit::Guard }
 }
 
 fn quoted(word: &str) -> String {
@@ -205,7 +224,7 @@ fn execution_started(
             .iter()
             .map(|file| (file.name.clone(), file.text.clone()))
             .collect(),
-        plan_json: serde_json::to_string(&plan.plan).expect("a plan is plain data"),
+        plan_json: serde_json::to_string(plan).expect("a plan is plain data"),
         seed: plan.plan.seed,
         targets: plan.plan.targets.iter().enumerate().map(target).collect(),
         backend: settled.choice.kind.to_string(),
@@ -243,7 +262,7 @@ fn warn_of_shared_file_system(launch: &Launch, plan: &BoundPlan) {
 fn open_sinks(launch: &Launch, plan: &BoundPlan) -> Result<Sinks, String> {
     let folder = &launch.common.output;
     std::fs::create_dir_all(folder)
-        .map_err(|error| format!("folder `{}`: {error}", folder.display()))?;
+        .map_err(|error| format!("folder `{}` cannot be made: {error}", folder.display()))?;
     let writer =
         store::Writer::create(folder.join("result.fathom")).map_err(|error| error.to_string())?;
     let (face, progress) = match &launch.style {

@@ -26,12 +26,16 @@ use exit::Exit;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    let arguments: Vec<String> = std::env::args().collect();
+    let Some(arguments) = arguments() else {
+        return Exit::Usage.into();
+    };
     let called = arguments.first().map_or("", String::as_str);
     let name = called.rsplit('/').next().unwrap_or(called);
-    let exit = match (name, arguments.get(1).map(String::as_str)) {
+    let word = |at: usize| arguments.get(at).map(String::as_str);
+    let exit = match (name, word(1)) {
         ("vdbench", _) => vdbench_face::main(&arguments, &arguments[1..]),
         (_, Some("vdbench")) => vdbench_face::main(&arguments, &arguments[2..]),
+        (_, Some("help")) if word(2) == Some("vdbench") => vdbench_face::help(),
         ("fio", _) | (_, Some("fio")) => {
             eprintln!(
                 "error: fio job files are not built yet; Vdbench parameter files are (`fathom vdbench`)"
@@ -41,6 +45,21 @@ fn main() -> ExitCode {
         _ => neutral(&arguments),
     };
     exit.into()
+}
+
+/// The words of the command line. All of them are stored and shown, so all must be text.
+fn arguments() -> Option<Vec<String>> {
+    let mut words = Vec::new();
+    for word in std::env::args_os() {
+        match word.into_string() {
+            Ok(word) => words.push(word),
+            Err(word) => {
+                eprintln!("error: the argument `{}` is no UTF-8 text", word.display());
+                return None;
+            }
+        }
+    }
+    Some(words)
 }
 
 fn neutral(arguments: &[String]) -> Exit {
@@ -63,6 +82,7 @@ fn neutral(arguments: &[String]) -> Exit {
         Verb::Check(options) => check::main(&options),
         Verb::Report(options) => report_again::main(&options),
         Verb::Explain(options) => explain::main(&options),
+        Verb::Vdbench { words } => vdbench_face::main(arguments, &words),
         Verb::Manual(options) => manual::main(&options, &mut Arguments::command()),
     }
 }

@@ -11,6 +11,32 @@ pub fn print(diagnostics: &[Diagnostic], sources: &SourceMap) {
     }
 }
 
+/// Prints diagnostics in front of a run: what changes nothing takes a line each.
+pub fn print_briefly(diagnostics: &[Diagnostic], sources: &SourceMap) {
+    let (notes, rest): (Vec<&Diagnostic>, Vec<&Diagnostic>) = diagnostics
+        .iter()
+        .partition(|diagnostic| diagnostic.severity == Severity::Note);
+    for note in notes {
+        eprintln!("{}", line(note, sources));
+    }
+    let rest: Vec<Diagnostic> = rest.into_iter().cloned().collect();
+    print(&rest, sources);
+}
+
+/// A diagnostic in one line, with its place at the end.
+fn line(diagnostic: &Diagnostic, sources: &SourceMap) -> String {
+    let place = diagnostic.span.map_or(String::new(), |span| {
+        let at = sources.position(span);
+        format!(
+            " ({}:{}:{})",
+            sources.file(span.source).name,
+            at.line,
+            at.column
+        )
+    });
+    format!("note: {}{place}", diagnostic.message)
+}
+
 /// One diagnostic as text.
 pub fn text(diagnostic: &Diagnostic, sources: &SourceMap, coloured: bool) -> String {
     let level = match diagnostic.severity {
@@ -21,19 +47,26 @@ pub fn text(diagnostic: &Diagnostic, sources: &SourceMap, coloured: bool) -> Str
     let title = level
         .primary_title(diagnostic.message.as_str())
         .id(diagnostic.code.as_str());
-    let mut group = match diagnostic.span {
-        Some(span) => title.element(snippet(diagnostic, span, sources)),
-        None => Group::with_title(title),
+    let help = diagnostic.help.as_deref();
+    let groups = match diagnostic.span {
+        Some(span) => {
+            let group = title.element(snippet(diagnostic, span, sources));
+            vec![match help {
+                Some(help) => group.element(Level::HELP.message(help)),
+                None => group,
+            }]
+        }
+        // Without a snippet, a help that hangs below it hangs below nothing.
+        None => std::iter::once(Group::with_title(title))
+            .chain(help.map(|help| Group::with_title(Level::HELP.secondary_title(help))))
+            .collect(),
     };
-    if let Some(help) = &diagnostic.help {
-        group = group.element(Level::HELP.message(help.as_str()));
-    }
     let renderer = if coloured {
         Renderer::styled()
     } else {
         Renderer::plain()
     };
-    renderer.render(&[group])
+    renderer.render(&groups)
 }
 
 fn snippet<'a>(

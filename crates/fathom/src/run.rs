@@ -14,7 +14,7 @@ pub fn main(options: &RunOptions, arguments: &[String]) -> Exit {
         }
     };
     let blocked = !reading.run_blockers.is_empty();
-    render::print(&reading.diagnostics, &reading.sources);
+    render::print_briefly(&reading.diagnostics, &reading.sources);
     render::print(&reading.run_blockers, &reading.sources);
     let Some(plan) = reading.plan.filter(|_| !blocked) else {
         let errors = reading

@@ -2,7 +2,7 @@
 use crate::progress::Progress;
 use conduct::SinkError;
 use measure::{Event, RunFold, RunTotals};
-use plan::ArrivalLaw;
+use plan::{ArrivalLaw, BoundPlan};
 use report::html::Page;
 use report::summary::Row;
 use report::vdbench::Face;
@@ -102,10 +102,11 @@ pub struct Judge {
 impl Judge {
     pub fn on_event(&mut self, event: &Event) {
         if let Event::ExecutionStarted(started) = event {
-            // Runs that bind leaves out come first and have no arrivals: their law does not matter.
-            let plan: Option<plan::Plan> = serde_json::from_str(&started.plan_json).ok();
-            self.laws = plan
-                .map(|plan| plan.runs.iter().map(|run| run.law).collect())
+            // Runs are numbered as they are carried out: what binding left out has no number.
+            let bound: Option<BoundPlan> = serde_json::from_str(&started.plan_json).ok();
+            let law = |bound: &BoundPlan, id: &plan::RunId| bound.plan.spec(*id).law;
+            self.laws = bound
+                .map(|bound| bound.runs.iter().map(|id| law(&bound, id)).collect())
                 .unwrap_or_default();
         }
     }

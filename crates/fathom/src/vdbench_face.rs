@@ -6,7 +6,7 @@ use crate::{files, machine, render};
 use host::SysRoot;
 use lang::vdbench::{InputFile, ListedKind, Preparations, Reading};
 use lang::{CommandLine, FormatOverride, Variable};
-use plan::{Diagnostic, Severity, bind};
+use plan::bind;
 use report::vdbench::{FaceOptions, Megabyte, RespColumns};
 use std::path::{Path, PathBuf};
 
@@ -24,11 +24,16 @@ usage: vdbench -f FILE… [-o FOLDER] [options] [name=value…] [+run-overrides]
   -r NAME         begin with the run definition whose name starts so
   name=value      a variable of the file: $name, !name
   +KEY=VALUE,…    added to every run definition
+  -p N -d N       (noted: no port is opened, and there are no debug switches)
+  -v -j -l -k -c -td -tf   not built yet, and refused
 
 of Fathom:
   --overwrite TARGET|@FILE   a target that may be overwritten although it holds something
   --backend NAME --workers N --label KEY=VALUE --seed N
-  --resp arrival             the resp columns show time from the intended arrival";
+  --resp arrival             the resp columns show time from the intended arrival
+
+Every parameter of a file: `fathom manual vdbench`. Problems of a file: `fathom check FILE`.
+Exit codes: 0 fine, 1 run failed, 2 refused as written, 3 target protected, 4 stopped by the user.";
 
 /// The built-in job of `-t`: small, mixed, paced.
 const SELF_TEST: &str = "sd=sd1,lun=$lun,size=40m$flags
@@ -49,6 +54,12 @@ struct Options {
     arrival_columns: bool,
 }
 
+/// Prints what the options are.
+pub fn help() -> Exit {
+    println!("{USAGE}");
+    Exit::Fine
+}
+
 pub fn main(all: &[String], words: &[String]) -> Exit {
     if words.is_empty() {
         eprintln!("{USAGE}");
@@ -58,13 +69,12 @@ pub fn main(all: &[String], words: &[String]) -> Exit {
         .iter()
         .any(|word| matches!(word.as_str(), "-h" | "-?" | "--help"))
     {
-        println!("{USAGE}");
-        return Exit::Fine;
+        return help();
     }
     let options = match parse(words) {
         Ok(options) => options,
         Err(message) => {
-            eprintln!("error: {message}\n\n{USAGE}");
+            eprintln!("error: {message}\n  help: `fathom help vdbench` lists the options");
             return Exit::Usage;
         }
     };
@@ -188,11 +198,19 @@ fn value_option<'a>(
         "-e" => options.command_line.elapsed_s = Some(number()?),
         "-i" => options.command_line.interval_s = Some(number()?),
         "-w" => options.command_line.warmup_s = Some(number()?),
-        "-m" => options.command_line.processes = Some(number()? as u32),
+        "-m" => options.command_line.processes = Some(count(name, value)?),
         "-r" => options.command_line.first_run = Some(value.to_owned()),
         _ => eprintln!("note: `{name} {value}` has no meaning here and changes nothing"),
     }
     Ok(())
+}
+
+/// A number of things that are each a part of this process.
+fn count(name: &str, text: &str) -> Result<u32, String> {
+    text.parse()
+        .ok()
+        .filter(|count| *count > 0)
+        .ok_or_else(|| format!("`{name} {text}` is no whole number above zero"))
 }
 
 fn long_option<'a>(
@@ -217,7 +235,7 @@ fn long_option<'a>(
         "overwrite" => options.common.overwrite.push(value()?.to_owned()),
         "label" => options.common.label.push(value()?.to_owned()),
         "backend" => options.common.backend = Some(value()?.to_owned()),
-        "workers" => options.common.workers = Some(number(value()?)? as u32),
+        "workers" => options.common.workers = Some(count("--workers", value()?)?),
         "seed" => options.common.seed = number(value()?)?,
         "resp" => match value()? {
             "arrival" => options.arrival_columns = true,
@@ -298,14 +316,7 @@ fn preparations(reading: &Reading) -> Preparations {
 }
 
 fn carry_out(all: &[String], options: Options, reading: Reading) -> Exit {
-    let worth_telling = |d: &&Diagnostic| d.severity > Severity::Note || reading.has_errors();
-    let told: Vec<Diagnostic> = reading
-        .diagnostics
-        .iter()
-        .filter(worth_telling)
-        .cloned()
-        .collect();
-    render::print(&told, &reading.sources);
+    render::print_briefly(&reading.diagnostics, &reading.sources);
     render::print(&reading.run_blockers, &reading.sources);
     let blocked = !reading.run_blockers.is_empty();
     let Some(plan) = reading.plan.filter(|_| !blocked) else {

@@ -232,7 +232,8 @@ impl Lowering<'_> {
             };
             template.pools.push(pool);
             let pool = PoolId::at(template.pools.len() - 1);
-            let stream = self.stream(PREPARATION, index, pool, generator, share_pct);
+            let workload = format!("{PREPARATION}_{}", storage.name);
+            let stream = self.stream(&workload, index, pool, generator, share_pct);
             template.streams.push(stream);
         }
         self.plan.templates.push(template);

@@ -20,6 +20,9 @@ pub(crate) struct Glyph {
 /// Ends a line that is complete; nothing else is this character.
 pub(crate) const LINE_END: char = '\n';
 
+/// Stands where bytes are no text.
+const NO_TEXT: char = char::REPLACEMENT_CHARACTER;
+
 const LINES_MAX: usize = 32_768;
 /// What a compressed file may unfold to.
 const UNFOLDED_BYTES_MAX: u64 = 64 << 20;
@@ -158,6 +161,10 @@ impl Scanner<'_, '_> {
             return Next::Line;
         }
         let glyphs = self.without_comment(glyphs);
+        if let Some(glyph) = glyphs.iter().find(|glyph| glyph.ch == NO_TEXT) {
+            self.report_no_text(*glyph, name);
+            return Next::EndOfFile;
+        }
         self.report_unset(&glyphs);
         let Some(last) = glyphs.last().copied() else {
             return Next::Line;
@@ -176,6 +183,17 @@ impl Scanner<'_, '_> {
             last.span.end as usize,
         ));
         Next::Line
+    }
+
+    /// Comments may hold anything; a parameter with another name than the one written may not run.
+    fn report_no_text(&mut self, glyph: Glyph, name: &str) {
+        self.sink.error(
+            codes::FILE,
+            glyph.span,
+            format!("cannot read parameter file `{name}` as text: it is not UTF-8 here"),
+            "no UTF-8",
+            "save the file as UTF-8, and check that it is a parameter file",
+        );
     }
 
     fn end_line(&mut self, span: Span) {
