@@ -65,6 +65,8 @@ struct WorkerReader {
 #[derive(Debug, Default)]
 struct Capture {
     partial_ns: Vec<u64>,
+    /// Time without a free slot since the start, by pool.
+    exhausted_ns: Vec<u64>,
     oldest_ns: u64,
     in_flight: u32,
     /// By stream with a schedule: ages since the intended arrival.
@@ -193,6 +195,7 @@ impl Collector {
         let looked = match &mut self.captured {
             Some(capture) => Capture {
                 partial_ns: capture.partial_ns.clone(),
+                exhausted_ns: capture.exhausted_ns.clone(),
                 oldest_ns: capture.oldest_ns,
                 in_flight: capture.in_flight,
                 ages_ns: Vec::new(),
@@ -201,8 +204,7 @@ impl Collector {
         };
         collected.engine.oldest_in_flight_ns = looked.oldest_ns;
         collected.engine.in_flight = looked.in_flight;
-        collected.engine.pools =
-            self.pools(&service_of_pool, &looked.partial_ns, start_ns + end_ns);
+        collected.engine.pools = self.pools(&service_of_pool, &looked);
         self.partial_ns = looked.partial_ns;
         collected.engine.workers = self.worker_sample(number);
         collected
@@ -304,7 +306,7 @@ impl Collector {
         };
         let mut add = |age_ns: u64, builder: &mut HistogramBuilder| {
             builder.record(age_ns);
-            figures.sum_ns += age_ns;
+            figures.sum_ns = figures.sum_ns.saturating_add(age_ns);
             figures.max_ns = figures.max_ns.max(age_ns);
         };
         in_flight_ages
@@ -326,6 +328,11 @@ impl Collector {
         let shared = &self.shared;
         let mut capture = Capture {
             partial_ns: vec![0; shared.pools.len()],
+            exhausted_ns: shared
+                .pools
+                .iter()
+                .map(|pool| pool.exhausted_until(at_ns))
+                .collect(),
             ages_ns: vec![Vec::new(); shared.streams.len()],
             ..Capture::default()
         };
@@ -349,19 +356,13 @@ impl Collector {
         capture
     }
 
-    fn pools(&mut self, service_ns: &[u64], partial_ns: &[u64], end_ns: u64) -> Vec<PoolSample> {
+    fn pools(&mut self, service_ns: &[u64], looked: &Capture) -> Vec<PoolSample> {
         let sample = |(number, pool): (usize, &crate::shared::SharedPool)| {
-            let since = pool.exhausted_since_ns.load(Relaxed);
-            let running = if since == 0 {
-                0
-            } else {
-                end_ns.saturating_sub(since)
-            };
-            let exhausted_ns = pool.exhausted_ns.load(Relaxed) + running;
+            let exhausted_ns = looked.exhausted_ns[number];
             let before = std::mem::replace(&mut self.pools_exhausted_ns[number], exhausted_ns);
             PoolSample {
                 slots: pool.slots,
-                busy_ns: (service_ns[number] + partial_ns[number])
+                busy_ns: (service_ns[number] + looked.partial_ns[number])
                     .saturating_sub(self.partial_ns[number]),
                 exhausted_ns: exhausted_ns.saturating_sub(before),
             }

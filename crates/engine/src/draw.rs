@@ -31,6 +31,17 @@ pub(crate) struct Drawer {
     stop: LocalStop,
     bytes_left: AtomicU64,
     draws: DrawSet,
+    plain: Option<Plain>,
+}
+
+/// The everyday case with everything computed that does not change: one target, one size,
+/// uniform addresses.
+#[derive(Clone, Copy, Debug)]
+struct Plain {
+    low: u64,
+    length: u32,
+    unit: u64,
+    blocks: u64,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -120,6 +131,7 @@ impl Drawer {
             region: *region,
             cursor: AtomicU64::new(first_position(generator, region, start.at(place as u64))),
         });
+        let plain = Plain::of(generator, regions, stop);
         let read_limit = share_limit(generator.operations.read_pct);
         let both = generator.operations.read_pct + generator.operations.write_pct;
         Self {
@@ -143,6 +155,7 @@ impl Drawer {
                 hit: draws(Purpose::Hit),
                 address: draws(Purpose::Address),
             },
+            plain,
         }
     }
 
@@ -160,6 +173,16 @@ impl Drawer {
             return None;
         }
         let operation = self.operation(index);
+        if let Some(plain) = &self.plain {
+            let block = self.draws.address.below(index, plain.blocks);
+            let offset = plain.low + block * plain.unit;
+            return Some(Drawn {
+                operation,
+                place: 0,
+                offset,
+                length: plain.length,
+            });
+        }
         let mut length = match operation {
             Operation::Read => self.sizes.read.draw(self.draws.size, index),
             Operation::Write => self.sizes.write.draw(self.draws.size, index),
@@ -289,6 +312,33 @@ impl Drawer {
             }
         };
         block * unit
+    }
+}
+
+impl Plain {
+    fn of(generator: &Generator, regions: &[BoundRegion], stop: LocalStop) -> Option<Self> {
+        let transfer = &generator.transfer;
+        let AddressOrder::Random(RandomLaw::Uniform) = generator.order else {
+            return None;
+        };
+        let (TransferSizes::Fixed(size), [region]) = (&transfer.read, regions) else {
+            return None;
+        };
+        let one_size = transfer.write == transfer.read && transfer.trim == transfer.read;
+        let is_plain = one_size
+            && generator.hits.is_none()
+            && stop.bytes.is_none()
+            && region.wrap_at.is_none();
+        let unit = match generator.align {
+            AlignRule::Transfer => *size,
+            AlignRule::Bytes(bytes) => bytes,
+        };
+        is_plain.then(|| Self {
+            low: region.low,
+            length: *size as u32,
+            unit,
+            blocks: (region.width.saturating_sub(*size) / unit + 1).max(1),
+        })
     }
 }
 

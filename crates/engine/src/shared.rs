@@ -8,7 +8,7 @@ use plan::{
     ArrivalLaw, BoundPlan, BoundRun, Coupling, Direction, Load, OpSource, Operation, Pacing,
     PoolAdmission, Stream, TargetId,
 };
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::sync::mpsc::SyncSender;
 
 /// Operations that workers can do now, in the order of their cells.
@@ -57,6 +57,8 @@ pub(crate) struct SharedStream {
     pub files: Vec<u32>,
     pub drawer: Drawer,
     pub next_index: AtomicU64,
+    /// Whether one worker alone serves the pool of the stream.
+    pub sharing: Sharing,
     pub feed: Option<Feed>,
     /// The same schedule for whoever counts it.
     pub arrivals: Option<Arrivals>,
@@ -87,6 +89,7 @@ pub(crate) struct Slab {
 #[derive(Debug)]
 pub(crate) struct SharedPool {
     pub slots: u32,
+    pub sharing: Sharing,
     pub in_use: AtomicU32,
     /// Since when no slot is free; zero while one is.
     pub exhausted_since_ns: AtomicU64,
@@ -299,12 +302,19 @@ impl SharedRun {
             .map(|(number, stream)| shared_stream(setup, number, stream, &workers, seed(number)))
             .collect();
         let largest = buffer_bytes(run);
-        let pools = run.run.pools.iter().map(|pool| SharedPool {
-            slots: pool.slots,
-            in_use: AtomicU32::new(0),
-            exhausted_since_ns: AtomicU64::new(0),
-            exhausted_ns: AtomicU64::new(0),
-        });
+        let pools = run
+            .run
+            .pools
+            .iter()
+            .enumerate()
+            .map(|(number, pool)| SharedPool {
+                slots: pool.slots,
+                sharing: pool_sharing(&workers, number),
+                in_use: AtomicU32::new(0),
+                exhausted_since_ns: AtomicU64::new(0),
+                exhausted_ns: AtomicU64::new(0),
+            });
+        let pools = pools.collect();
         Self {
             start_ns: AtomicU64::new(0),
             interval_ns: run.run.timing.interval.0.max(1),
@@ -312,7 +322,7 @@ impl SharedRun {
             abandon: AtomicBool::new(false),
             proportion: Proportion::of(run, setup.shares_pct),
             streams,
-            pools: pools.collect(),
+            pools,
             workers,
             pattern: Pattern::new(largest, setup.nonce),
             failures,
@@ -382,6 +392,16 @@ fn worker_views(dealt: &[Vec<(usize, u32)>], setup: &Setup<'_>) -> Vec<WorkerVie
     views.collect()
 }
 
+/// Whether one worker alone serves a pool.
+fn pool_sharing(workers: &[WorkerView], pool: usize) -> Sharing {
+    let serves = |worker: &&WorkerView| worker.pool_of_slot.contains(&(pool as u32));
+    if workers.iter().filter(serves).count() > 1 {
+        Sharing::ManyWriters
+    } else {
+        Sharing::OneWriter
+    }
+}
+
 /// Threads of a pool share recorders, as one each would not fit into caches or memory.
 fn shards(setup: &Setup<'_>, pool: usize) -> u32 {
     setup.run.run.pools[pool].slots.min(setup.cpus).max(1)
@@ -425,6 +445,7 @@ fn shared_stream(
         files,
         drawer,
         next_index: AtomicU64::new(0),
+        sharing: pool_sharing(workers, pool),
         feed: arrivals.clone().map(Feed::new),
         arrivals,
         ended: AtomicBool::new(false),
@@ -451,24 +472,66 @@ impl Recorder {
     }
 }
 
+impl SharedStream {
+    /// The number of the next operation.
+    #[inline]
+    pub(crate) fn claim_index(&self) -> u64 {
+        match self.sharing {
+            Sharing::OneWriter => {
+                let index = self.next_index.load(Relaxed);
+                self.next_index.store(index + 1, Relaxed);
+                index
+            }
+            Sharing::ManyWriters => self.next_index.fetch_add(1, Relaxed),
+        }
+    }
+}
+
 impl SharedPool {
     /// Counts a slot as used, and notes when that was the last free one.
     #[inline]
     pub(crate) fn take(&self, now_ns: u64) {
-        if self.in_use.fetch_add(1, Relaxed) + 1 == self.slots {
+        let before = match self.sharing {
+            Sharing::OneWriter => {
+                let before = self.in_use.load(Relaxed);
+                self.in_use.store(before + 1, Relaxed);
+                before
+            }
+            Sharing::ManyWriters => self.in_use.fetch_add(1, Relaxed),
+        };
+        if before + 1 == self.slots {
             self.exhausted_since_ns.store(now_ns, Relaxed);
         }
     }
 
     #[inline]
     pub(crate) fn give_back(&self, now_ns: u64) {
-        if self.in_use.fetch_sub(1, Relaxed) == self.slots {
+        let before = match self.sharing {
+            Sharing::OneWriter => {
+                let before = self.in_use.load(Relaxed);
+                self.in_use.store(before - 1, Relaxed);
+                before
+            }
+            Sharing::ManyWriters => self.in_use.fetch_sub(1, Relaxed),
+        };
+        if before == self.slots {
             let since = self.exhausted_since_ns.swap(0, Relaxed);
             if since > 0 {
                 self.exhausted_ns
                     .fetch_add(now_ns.saturating_sub(since), Relaxed);
             }
         }
+    }
+}
+
+impl SharedPool {
+    /// Time without a free slot up to `at_ns`.
+    pub(crate) fn exhausted_until(&self, at_ns: u64) -> u64 {
+        let running_ns = match self.exhausted_since_ns.load(Relaxed) {
+            0 => 0,
+            since_ns => at_ns.saturating_sub(since_ns),
+        };
+        self.exhausted_ns.load(Relaxed) + running_ns
     }
 }
 

@@ -216,24 +216,38 @@ impl Simulation {
     }
 
     /// Steps all workers until nothing moves at this time; returns when one wants to be woken.
+    ///
+    /// All reap before any issues, and pools issue in order over all workers, so that what is
+    /// issued next does not depend on which worker holds a free slot.
     fn settle(&mut self) -> u64 {
-        loop {
-            let mut moved = false;
-            let mut wake_ns = u64::MAX;
+        self.workers.iter_mut().for_each(|worker| {
+            worker.step(false);
+        });
+        while self.issue() {}
+        let now_ns = self.now.get();
+        let wakes = self.workers.iter_mut().map(|worker| worker.step(false));
+        // A retry is of no use here: whatever lets a stream go on is an event.
+        let until = wakes.map(|wake| match wake {
+            Wake::Wait { until_ns, .. } => until_ns.max(now_ns + 1),
+            Wake::Done => u64::MAX,
+        });
+        until.min().unwrap_or(u64::MAX)
+    }
+
+    /// Issues from each pool what is due; whether anything was.
+    fn issue(&mut self) -> bool {
+        let mut moved = false;
+        for pool in 0..self.shared.pools.len() {
             for worker in &mut self.workers {
-                if let Wake::Wait { until_ns, .. } = worker.step(true) {
-                    // A retry is of no use here: whatever lets a stream go on is an event.
-                    wake_ns = wake_ns.min(until_ns.max(self.now.get() + 1));
+                if worker.issue_from(pool) {
+                    moved = true;
                     worker
                         .enter(0, u64::MAX, 0)
                         .expect("simulated calls do not fail");
                 }
-                moved |= worker.moved;
-            }
-            if !moved {
-                return wake_ns;
             }
         }
+        moved
     }
 
     fn deliver(&mut self) {
@@ -269,7 +283,8 @@ impl World {
         let servers = &mut self.servers[request.file as usize];
         let free = servers.iter_mut().min().expect("at least one server");
         let begin_ns = now_ns.max(*free);
-        let mut end_ns = begin_ns + script.service_ns + jitter_ns;
+        // Time has to pass, or a closed loop would never come to its end.
+        let mut end_ns = begin_ns + (script.service_ns + jitter_ns).max(1);
         for (from, to) in &script.stalls {
             if end_ns >= self.start_ns + from && end_ns < self.start_ns + to {
                 end_ns = self.start_ns + to;

@@ -13,6 +13,9 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 const EAGAIN: i32 = 11;
 const ENODATA: i32 = 61;
 
+const HOLDS_READ: usize = 0;
+const HOLDS_OWN: usize = 1;
+
 /// A gated stream looks again after this time.
 const GATE_RETRY_NS: u64 = 100_000;
 
@@ -71,9 +74,10 @@ pub(crate) struct Worker<B, T> {
 #[derive(Debug)]
 struct WorkerPool {
     pool: usize,
-    free: Vec<u32>,
+    /// Free slots by what their buffers hold: what was read, and our own data. Reads prefer the
+    /// former and writes the latter, so that buffers rarely have to be filled again.
+    free: [Vec<u32>; 2],
     streams: Vec<usize>,
-    turn: usize,
     has_schedule: bool,
 }
 
@@ -104,10 +108,14 @@ impl<B: Backend, T: Time> Worker<B, T> {
                 pools.push(WorkerPool::new(pool, &shared));
                 pools.len() - 1
             });
-            pools[place].free.push(slot as u32);
+            pools[place].free[HOLDS_READ].push(slot as u32);
             local[slot] = place as u32;
         }
-        pools.iter_mut().for_each(|pool| pool.free.reverse());
+        for pool in &mut pools {
+            pool.free[HOLDS_READ].reverse();
+            let room = pool.free[HOLDS_READ].len();
+            pool.free[HOLDS_OWN].reserve(room);
+        }
         let (shard, sharing) = (view.shard, view.sharing);
         let start_ns = shared.start_ns.load(Relaxed);
         Self {
@@ -145,15 +153,18 @@ impl<B: Backend, T: Time> Worker<B, T> {
     /// turn to issue. What is queued is submitted when the driver enters the backend.
     #[inline]
     pub(crate) fn step(&mut self, may_issue: bool) -> Wake {
+        // One count of the reference per step; what is below borrows it.
+        let shared = Arc::clone(&self.shared);
+        let shared = &*shared;
         let now_ns = self.time.now_ns();
         self.moved = false;
-        self.reap(now_ns);
-        let stop_ns = self.shared.stop_ns.load(Relaxed);
-        let start_ns = self.shared.start_ns.load(Relaxed);
+        self.reap(shared, now_ns);
+        let stop_ns = shared.stop_ns.load(Relaxed);
+        let start_ns = shared.start_ns.load(Relaxed);
         if may_issue && now_ns < stop_ns && now_ns >= start_ns {
             for pool in 0..self.pools.len() {
                 if self.due_ns[pool] <= now_ns {
-                    self.fill(pool, now_ns, stop_ns);
+                    self.fill(shared, pool, now_ns, stop_ns);
                 }
             }
         }
@@ -205,7 +216,7 @@ impl<B: Backend, T: Time> Worker<B, T> {
     }
 
     #[inline]
-    fn reap(&mut self, now_ns: u64) {
+    fn reap(&mut self, shared: &SharedRun, now_ns: u64) {
         let completed = &mut self.completed;
         completed.clear();
         self.backend
@@ -221,7 +232,7 @@ impl<B: Backend, T: Time> Worker<B, T> {
         self.advance_interval(now_ns);
         let completed = std::mem::take(&mut self.completed);
         for (slot, result) in &completed {
-            self.complete(*slot, *result, now_ns);
+            self.complete(shared, *slot, *result, now_ns);
         }
         self.completed = completed;
     }
@@ -262,8 +273,7 @@ impl<B: Backend, T: Time> Worker<B, T> {
     }
 
     #[inline]
-    fn complete(&mut self, slot: u32, result: i32, now_ns: u64) {
-        let shared = Arc::clone(&self.shared);
+    fn complete(&mut self, shared: &SharedRun, slot: u32, result: i32, now_ns: u64) {
         let view = &shared.workers[self.number].slots[slot as usize];
         let (stream, place, operation, length) = unpack(view.what.load(Relaxed));
         let started_ns = view.started_ns.load(Relaxed);
@@ -320,7 +330,8 @@ impl<B: Backend, T: Time> Worker<B, T> {
         let place = self.pool_of_slot[slot as usize] as usize;
         self.due_ns[place] = 0;
         let pool = &mut self.pools[place];
-        pool.free.push(slot);
+        let kind = usize::from(self.filled[slot as usize] > 0);
+        pool.free[kind].push(slot);
         shared.pools[pool.pool].give_back(now_ns);
     }
 
@@ -351,11 +362,11 @@ impl<B: Backend, T: Time> Worker<B, T> {
     }
 
     /// Issues from a pool until it has no free slot or nothing is due.
-    fn fill(&mut self, place: usize, now_ns: u64, stop_ns: u64) {
+    fn fill(&mut self, shared: &SharedRun, place: usize, now_ns: u64, stop_ns: u64) {
         let mut next_due = u64::MAX;
-        while !self.pools[place].free.is_empty() {
-            match self.choose(place, now_ns, stop_ns) {
-                Ok(chosen) => self.issue(place, chosen, now_ns),
+        while self.pools[place].has_free() {
+            match self.choose(shared, place, now_ns, stop_ns) {
+                Ok(chosen) => self.issue(shared, place, chosen, now_ns),
                 Err(due_ns) => {
                     next_due = due_ns;
                     break;
@@ -367,22 +378,34 @@ impl<B: Backend, T: Time> Worker<B, T> {
 
     /// The stream to issue from, or the time at which it is worth looking again.
     #[inline]
-    fn choose(&mut self, place: usize, now_ns: u64, stop_ns: u64) -> Result<Chosen, u64> {
+    fn choose(
+        &mut self,
+        shared: &SharedRun,
+        place: usize,
+        now_ns: u64,
+        stop_ns: u64,
+    ) -> Result<Chosen, u64> {
         if self.pools[place].has_schedule {
             return self.choose_scheduled(place, now_ns, stop_ns);
         }
-        let start_ns = self.shared.start_ns.load(Relaxed);
-        let pool = &mut self.pools[place];
+        let start_ns = shared.start_ns.load(Relaxed);
+        let pool = &self.pools[place];
         let count = pool.streams.len();
+        let shared_turn = &self.shared.pools[pool.pool].turn;
+        let first = if count > 1 {
+            shared_turn.load(Relaxed)
+        } else {
+            0
+        };
         let mut next_due = u64::MAX;
         for ahead in 0..count {
-            let turn = if pool.turn + ahead >= count {
-                pool.turn + ahead - count
+            let turn = if first + ahead >= count {
+                first + ahead - count
             } else {
-                pool.turn + ahead
+                first + ahead
             };
             let number = pool.streams[turn];
-            let stream = &self.shared.streams[number];
+            let stream = &shared.streams[number];
             if stream.ended.load(Relaxed) {
                 continue;
             }
@@ -391,16 +414,17 @@ impl<B: Backend, T: Time> Worker<B, T> {
                 next_due = next_due.min(open_ns);
                 continue;
             }
-            let gated = self
-                .shared
+            let gated = shared
                 .proportion
                 .as_ref()
-                .is_some_and(|gate| !gate.allows(number, &self.shared.streams));
+                .is_some_and(|gate| !gate.allows(number, &shared.streams));
             if gated {
                 next_due = next_due.min(now_ns + GATE_RETRY_NS);
                 continue;
             }
-            pool.turn = if turn + 1 == count { 0 } else { turn + 1 };
+            if count > 1 {
+                shared_turn.store(if turn + 1 == count { 0 } else { turn + 1 }, Relaxed);
+            }
             return Ok(Chosen {
                 stream: number,
                 arrival_ns: None,
@@ -458,20 +482,16 @@ impl<B: Backend, T: Time> Worker<B, T> {
     }
 
     #[inline]
-    fn issue(&mut self, place: usize, chosen: Chosen, now_ns: u64) {
-        let shared = Arc::clone(&self.shared);
+    fn issue(&mut self, shared: &SharedRun, place: usize, chosen: Chosen, now_ns: u64) {
         let stream = &shared.streams[chosen.stream];
-        let index = stream.next_index.fetch_add(1, Relaxed);
+        let index = stream.claim_index();
         let Some(drawn) = stream.drawer.draw(index) else {
             stream.ended.store(true, Relaxed);
             self.moved = true;
             return;
         };
         let pool = &mut self.pools[place];
-        let slot = pool
-            .free
-            .pop()
-            .expect("the caller has checked for a free slot");
+        let slot = pool.take_slot(drawn.operation);
         shared.pools[pool.pool].take(now_ns);
         let operation = match drawn.operation {
             Operation::Read => 0,
@@ -657,10 +677,27 @@ impl WorkerPool {
             .any(|stream| shared.streams[*stream].feed.is_some());
         Self {
             pool,
-            free: Vec::new(),
+            free: [Vec::new(), Vec::new()],
             streams,
-            turn: 0,
             has_schedule,
         }
+    }
+
+    #[inline]
+    fn has_free(&self) -> bool {
+        !self.free[HOLDS_READ].is_empty() || !self.free[HOLDS_OWN].is_empty()
+    }
+
+    #[inline]
+    fn take_slot(&mut self, operation: Operation) -> u32 {
+        let first = if operation == Operation::Write {
+            HOLDS_OWN
+        } else {
+            HOLDS_READ
+        };
+        let slot = self.free[first]
+            .pop()
+            .or_else(|| self.free[1 - first].pop());
+        slot.expect("the caller has checked for a free slot")
     }
 }

@@ -156,6 +156,7 @@ pub struct Figure {
 /// Values of one latency.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LatencyFigures {
+    /// Stays at its largest value once it gets there: 584 years of waiting.
     pub sum_ns: u64,
     /// Exact.
     pub max_ns: u64,
@@ -304,15 +305,16 @@ pub struct ExecutionFinished {
 impl LatencyFigures {
     /// Adds other values.
     pub fn merge(&mut self, other: &LatencyFigures) {
-        self.sum_ns += other.sum_ns;
+        self.sum_ns = self.sum_ns.saturating_add(other.sum_ns);
         self.max_ns = self.max_ns.max(other.max_ns);
         self.histogram.merge(&other.histogram);
     }
 
-    /// Mean in nanoseconds; zero when empty.
+    /// Mean in nanoseconds; zero when empty. From the histogram where the sum has run into its limit.
     pub fn mean_ns(&self) -> f64 {
         match self.histogram.count() {
             0 => 0.0,
+            _ if self.sum_ns == u64::MAX => self.histogram.mean_ns(),
             count => self.sum_ns as f64 / count as f64,
         }
     }

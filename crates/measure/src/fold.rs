@@ -76,7 +76,7 @@ struct CollectedStream {
 
 impl Latencies {
     fn add(&mut self, figures: &LatencyFigures) {
-        self.sum_ns += figures.sum_ns;
+        self.sum_ns = self.sum_ns.saturating_add(figures.sum_ns);
         self.max_ns = self.max_ns.max(figures.max_ns);
         self.histogram.add(&figures.histogram);
     }
