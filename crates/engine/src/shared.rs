@@ -90,6 +90,8 @@ pub(crate) struct Slab {
 pub(crate) struct SharedPool {
     pub slots: u32,
     pub sharing: Sharing,
+    /// The stream that is next to issue, of those in the pool.
+    pub turn: AtomicUsize,
     pub in_use: AtomicU32,
     /// Since when no slot is free; zero while one is.
     pub exhausted_since_ns: AtomicU64,
@@ -310,6 +312,7 @@ impl SharedRun {
             .map(|(number, pool)| SharedPool {
                 slots: pool.slots,
                 sharing: pool_sharing(&workers, number),
+                turn: AtomicUsize::new(0),
                 in_use: AtomicU32::new(0),
                 exhausted_since_ns: AtomicU64::new(0),
                 exhausted_ns: AtomicU64::new(0),
@@ -522,9 +525,7 @@ impl SharedPool {
             }
         }
     }
-}
 
-impl SharedPool {
     /// Time without a free slot up to `at_ns`.
     pub(crate) fn exhausted_until(&self, at_ns: u64) -> u64 {
         let running_ns = match self.exhausted_since_ns.load(Relaxed) {

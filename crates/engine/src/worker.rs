@@ -174,6 +174,21 @@ impl<B: Backend, T: Time> Worker<B, T> {
         self.next_wake(now_ns, start_ns, stop_ns)
     }
 
+    /// Queues what is due in one pool of the run, for a driver that orders pools over all workers;
+    /// whether there was anything.
+    pub(crate) fn issue_from(&mut self, pool: usize) -> bool {
+        let shared = Arc::clone(&self.shared);
+        let (now_ns, stop_ns) = (self.time.now_ns(), shared.stop_ns.load(Relaxed));
+        let is_running = now_ns < stop_ns && now_ns >= shared.start_ns.load(Relaxed);
+        let place = self.pools.iter().position(|mine| mine.pool == pool);
+        self.moved = false;
+        if let Some(place) = place.filter(|_| is_running) {
+            self.fill(&shared, place, now_ns, stop_ns);
+            self.stamp();
+        }
+        self.moved
+    }
+
     /// Submits and waits as the step has said, but never longer than `look_ns`.
     #[inline]
     pub(crate) fn enter(&mut self, want: u32, until_ns: u64, look_ns: u64) -> std::io::Result<()> {
@@ -391,7 +406,7 @@ impl<B: Backend, T: Time> Worker<B, T> {
         let start_ns = shared.start_ns.load(Relaxed);
         let pool = &self.pools[place];
         let count = pool.streams.len();
-        let shared_turn = &self.shared.pools[pool.pool].turn;
+        let shared_turn = &shared.pools[pool.pool].turn;
         let first = if count > 1 {
             shared_turn.load(Relaxed)
         } else {
