@@ -1,4 +1,4 @@
-//! The chores of the workspace: `cargo xtask tidy`, `cargo xtask ci`, `cargo xtask fuzz`.
+//! The chores of the workspace: `cargo xtask tidy`, `ci`, `docs` and `fuzz`.
 //!
 //! Holds no code of the product and needs none of its crates, so that it builds in seconds and runs while the product
 //! does not compile. Read [`tidy`] first.
@@ -15,6 +15,7 @@ use std::process::ExitCode;
 const HELP: &str = "\
 cargo xtask tidy                  check the rules of the house that the compiler does not know
 cargo xtask ci                    everything that a change must pass; `.ci/run` does the same on a bare machine
+cargo xtask docs                  write the generated documents again
 cargo xtask fuzz [--seconds N] [--target NAME] [--seed N]
                                   feed mutated inputs to the readers of files that users bring
 ";
@@ -25,6 +26,7 @@ fn main() -> ExitCode {
     let outcome = match words.next() {
         Some("tidy") if arguments.len() == 1 => tidy::run(&workspace::root()),
         Some("ci") if arguments.len() == 1 => ci::run(&workspace::root()),
+        Some("docs") if arguments.len() == 1 => ci::write_documents(&workspace::root()),
         Some("fuzz") => ci::fuzz(&workspace::root(), &arguments[1..]),
         Some("help" | "--help" | "-h") => {
             print!("{HELP}");
