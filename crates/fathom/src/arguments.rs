@@ -164,6 +164,8 @@ pub enum ManualPart {
     Man,
     /// The reference of Vdbench parameters, in Markdown.
     Vdbench,
+    /// The reference of this command line, in Markdown.
+    Commands,
     Bash,
     Zsh,
     Fish,

@@ -5,7 +5,7 @@ use crate::launch::{planned_seconds, planned_text, print_refusal, timed_seconds}
 use crate::{machine, plan_file, render};
 use host::SysRoot;
 use host::guard::{Overwrite, Refused};
-use lang::vdbench::{ListedRun, Reading};
+use lang::vdbench::{ListedKind, ListedRun, Reading};
 use plan::{
     BoundPlan, Bytes, Diagnostic, Facts, FoundKind, Plan, Severity, SizeRule, SourceMap, TargetId,
     TargetKind,
@@ -30,7 +30,10 @@ struct RunOutput {
     rate: String,
     loops: String,
     threads: u64,
+    /// Absent when only a size ends the run.
     elapsed_s: Option<u64>,
+    /// Whether the run ends earlier once its sequential streams reach their end.
+    ends_at_size: bool,
     warmup_s: u64,
     interval_s: u64,
     pause_s: u64,
@@ -175,7 +178,7 @@ fn with_stand_ins(plan: &Plan, mut facts: Facts) -> (Facts, Vec<bool>) {
 
 fn output(reading: &Reading, looked: &Looked, diagnostics: &[Diagnostic]) -> CheckOutput {
     CheckOutput {
-        runs: reading.listing.iter().map(run_output).collect(),
+        runs: listed(reading, looked).map(run_output).collect(),
         targets: targets(looked),
         diagnostics: diagnostics
             .iter()
@@ -188,12 +191,22 @@ fn output(reading: &Reading, looked: &Looked, diagnostics: &[Diagnostic]) -> Che
 fn total_seconds(reading: &Reading, looked: &Looked) -> Option<u64> {
     match &looked.plan {
         Some(plan) => planned_seconds(plan),
-        None => reading
-            .listing
-            .iter()
+        None => listed(reading, looked)
             .map(|run| Some(run.elapsed_s? + run.warmup_s + run.pause_s))
             .sum(),
     }
+}
+
+/// The runs that would be carried out: nothing is prepared where everything is there.
+fn listed<'a>(reading: &'a Reading, looked: &Looked) -> impl Iterator<Item = &'a ListedRun> {
+    let is_prepared = looked
+        .plan
+        .as_ref()
+        .is_none_or(|plan| plan.targets.iter().any(|target| target.is_prepared));
+    reading
+        .listing
+        .iter()
+        .filter(move |run| is_prepared || run.kind != ListedKind::Prepare)
 }
 
 fn run_output(run: &ListedRun) -> RunOutput {
@@ -203,6 +216,7 @@ fn run_output(run: &ListedRun) -> RunOutput {
         loops: run.loops.clone(),
         threads: run.threads,
         elapsed_s: run.elapsed_s,
+        ends_at_size: run.ends_at_size,
         warmup_s: run.warmup_s,
         interval_s: run.interval_s,
         pause_s: run.pause_s,
@@ -261,10 +275,12 @@ fn print(reading: &Reading, looked: &Looked, diagnostics: &[Diagnostic]) {
         return;
     }
     println!("runs, in order:");
-    for run in &reading.listing {
-        let elapsed = run
-            .elapsed_s
-            .map_or("to its end".to_owned(), |seconds| format!("{seconds} s"));
+    for run in listed(reading, looked) {
+        let elapsed = match (run.elapsed_s, run.ends_at_size) {
+            (Some(seconds), false) => format!("{seconds} s"),
+            (Some(seconds), true) => format!("to its end or {seconds} s"),
+            (None, _) => "to its end".to_owned(),
+        };
         let warmup = if run.warmup_s > 0 {
             format!(" after {} s of warm-up", run.warmup_s)
         } else {

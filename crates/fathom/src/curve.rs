@@ -310,7 +310,10 @@ fn sweep_run(options: &CurveOptions, threads: u32) -> RunSpec {
         Window::For(Nanos::from_secs(options.elapsed)),
     );
     let mut run = spec(
-        format!("{threads} threads"),
+        match threads {
+            1 => "1 thread".to_owned(),
+            _ => format!("{threads} threads"),
+        },
         RunKind::Measure,
         1,
         Load::FlatOut,

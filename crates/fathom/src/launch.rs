@@ -339,12 +339,12 @@ fn conclude(launch: &Launch, sinks: Sinks, outcome: &Outcome) -> Exit {
     let finished = sinks.finish(folder);
     let exit = exit_of(outcome);
     if let Style::Summary = launch.style {
+        let absolute = std::fs::canonicalize(folder).unwrap_or_else(|_| folder.clone());
         if let Ok((totals, rows)) = &finished {
             println!("{}", report::summary::table(rows));
             totals.iter().for_each(print_gap);
+            println!("report:  {}", absolute.join("report.html").display());
         }
-        let absolute = std::fs::canonicalize(folder).unwrap_or_else(|_| folder.clone());
-        println!("report:  {}", absolute.join("report.html").display());
         println!("result:  {}", absolute.join("result.fathom").display());
     }
     match (&outcome.reason, &finished) {

@@ -47,26 +47,23 @@ pub fn text(diagnostic: &Diagnostic, sources: &SourceMap, coloured: bool) -> Str
     let title = level
         .primary_title(diagnostic.message.as_str())
         .id(diagnostic.code.as_str());
-    let help = diagnostic.help.as_deref();
-    let groups = match diagnostic.span {
-        Some(span) => {
-            let group = title.element(snippet(diagnostic, span, sources));
-            vec![match help {
-                Some(help) => group.element(Level::HELP.message(help)),
-                None => group,
-            }]
-        }
-        // Without a snippet, a help that hangs below it hangs below nothing.
-        None => std::iter::once(Group::with_title(title))
-            .chain(help.map(|help| Group::with_title(Level::HELP.secondary_title(help))))
-            .collect(),
+    let group = match diagnostic.span {
+        Some(span) => title.element(snippet(diagnostic, span, sources)),
+        None => Group::with_title(title),
     };
     let renderer = if coloured {
         Renderer::styled()
     } else {
         Renderer::plain()
     };
-    renderer.render(&groups)
+    match (&diagnostic.help, diagnostic.span) {
+        (None, _) => renderer.render(&[group]),
+        (Some(help), Some(_)) => {
+            renderer.render(&[group.element(Level::HELP.message(help.as_str()))])
+        }
+        // The renderer would hang the help below a snippet that there is not.
+        (Some(help), None) => format!("{}\n  help: {help}", renderer.render(&[group])),
+    }
 }
 
 fn snippet<'a>(

@@ -134,7 +134,12 @@ fn write_file(
 ) -> Result<(), String> {
     let fail = |error: std::io::Error| format!("`{}` cannot be written: {error}", path.display());
     let mut out = BufWriter::new(std::fs::File::create(path).map_err(fail)?);
-    write(&mut out).and_then(|()| out.flush()).map_err(fail)
+    let written = write(&mut out).and_then(|()| out.flush());
+    if written.is_err() {
+        // A part of a report looks like a whole one.
+        let _ = std::fs::remove_file(path);
+    }
+    written.map_err(fail)
 }
 
 /// A closed pipe must not end a measurement.
@@ -144,4 +149,64 @@ fn print_lines(lines: &[String]) {
         let _ = writeln!(out, "{line}");
     }
     let _ = out.flush();
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Judge;
+    use measure::{Event, ExecutionStarted, HostFacts};
+    use plan::ArrivalLaw::{Deterministic, Exponential};
+
+    /// A job whose file is there already: binding leaves its first run out.
+    fn started(text: &str) -> ExecutionStarted {
+        let files = lang::MemoryFiles::default();
+        let input = lang::vdbench::InputFile::Text {
+            name: "job".to_owned(),
+            bytes: text.as_bytes().to_vec(),
+        };
+        let reading = lang::vdbench::read(&[input], &lang::Environment::bare(&files));
+        let plan = reading.plan.expect("the text has no mistake");
+        assert_eq!(plan.runs.len(), 3);
+        let facts = plan::Facts {
+            targets: vec![plan::TargetFacts {
+                found: plan::FoundKind::File,
+                bytes: 1 << 20,
+                alignment: plan::Alignment {
+                    offset: 1,
+                    memory: 1,
+                },
+                ram_backed: false,
+            }],
+        };
+        let bound = plan::bind(plan, &facts).expect("the file fits");
+        assert_eq!(bound.runs.len(), 2);
+        ExecutionStarted {
+            unix_ns: 0,
+            utc_offset_s: 0,
+            time_zone: String::new(),
+            fathom_version: String::new(),
+            arguments: Vec::new(),
+            inputs: Vec::new(),
+            plan_json: serde_json::to_string(&bound).expect("plain data"),
+            seed: 1,
+            targets: Vec::new(),
+            backend: String::new(),
+            backend_reason: String::new(),
+            workers: 1,
+            clock: String::new(),
+            labels: Vec::new(),
+            reporting: Vec::new(),
+            host: HostFacts::default(),
+        }
+    }
+
+    #[test]
+    fn laws_follow_the_runs_that_are_carried_out() {
+        let text = "sd=sd1,lun=/data/file,size=1m\nwd=wd1,sd=sd1\n\
+                    rd=rd1,wd=wd1,iorate=10,distribution=d,elapsed=10,interval=1\n\
+                    rd=rd2,wd=wd1,iorate=10,elapsed=10,interval=1\n";
+        let mut judge = Judge::default();
+        judge.on_event(&Event::ExecutionStarted(started(text)));
+        assert_eq!(judge.laws, [Deterministic, Exponential]);
+    }
 }

@@ -10,7 +10,7 @@ use plan::bind;
 use report::vdbench::{FaceOptions, Megabyte, RespColumns};
 use std::path::{Path, PathBuf};
 
-const USAGE: &str = "\
+pub const USAGE: &str = "\
 usage: vdbench -f FILE… [-o FOLDER] [options] [name=value…] [+run-overrides]
 
   -f FILE…        parameter files, read as one; - is standard input
