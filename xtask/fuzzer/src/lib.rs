@@ -2,7 +2,7 @@
 //! for a stated time. Instead of coverage it is
 //! guided by what a target shows of itself; the targets of `fuzz/` at the root are the same functions under libFuzzer.
 //!
-//! A target panics when the reader is wrong and for no other reason. Read [`targets::Target`] first, then [`hunt`].
+//! A target panics when the reader is wrong and for no other reason. Read [`targets::Target`] first, then [`hunt()`].
 #![forbid(unsafe_code)]
 mod hunt;
 mod mutate;
