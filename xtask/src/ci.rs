@@ -29,12 +29,7 @@ pub fn run(root: &Path) -> Result<(), String> {
         "-D",
         "warnings",
     ])?;
-    let documentation = [
-        "doc",
-        "--workspace",
-        "--no-deps",
-        "--document-private-items",
-    ];
+    let documentation = ["doc", "--workspace", "--no-deps"];
     command::run(
         root,
         &cargo,
