@@ -193,7 +193,7 @@ fn on_a_file(kind: BackendKind) {
         clock: sys::clock::Clock::calibrate(),
         cpus: 2,
         nonce: 7,
-        reap_batch: 1,
+        reap_group_max: 8,
     };
     let mut host = LocalHost::new(config, grants, host::Sampler::new(&root, &[]));
     let (_, totals) = carry_out(&bound, &mut host);

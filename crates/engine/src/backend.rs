@@ -30,6 +30,8 @@ pub(crate) trait Backend {
     fn is_full(&self) -> bool;
     fn enter(&mut self, want: u32, timeout_ns: Option<u64>) -> io::Result<()>;
     fn reap(&mut self, completed: impl FnMut(u32, i32));
+    /// How many completions `reap` would deliver.
+    fn ready(&mut self) -> u32;
     /// Requests pushed and not yet entered.
     fn queued(&self) -> u32;
     /// Gives up on what is in flight without freeing what the kernel may still write.
@@ -92,6 +94,11 @@ impl Backend for UringBackend {
     #[inline]
     fn reap(&mut self, completed: impl FnMut(u32, i32)) {
         self.ring.reap(completed);
+    }
+
+    #[inline]
+    fn ready(&mut self) -> u32 {
+        self.ring.ready() as u32
     }
 
     #[inline]
@@ -171,6 +178,11 @@ impl Backend for SyncBackend {
     }
 
     #[inline]
+    fn ready(&mut self) -> u32 {
+        u32::from(self.done.is_some())
+    }
+
+    #[inline]
     fn queued(&self) -> u32 {
         u32::from(self.queued.is_some())
     }
@@ -219,6 +231,11 @@ impl Backend for NullBackend {
         for (slot, length) in self.done.drain(..) {
             completed(slot, length as i32);
         }
+    }
+
+    #[inline]
+    fn ready(&mut self) -> u32 {
+        self.done.len() as u32
     }
 
     #[inline]

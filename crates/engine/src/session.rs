@@ -34,8 +34,9 @@ pub struct EngineConfig {
     pub cpus: u32,
     /// Differs between executions, so that their data differ.
     pub nonce: u64,
-    /// Completions waited for at once where no arrival is awaited.
-    pub reap_batch: u32,
+    /// Completions waited for at once, at most, where no arrival is awaited; the group is an eighth
+    /// of a worker's slots.
+    pub reap_group_max: u32,
 }
 
 /// A run on threads.
@@ -424,8 +425,14 @@ impl Seat {
             }
         };
         let clock = self.config.clock;
-        let want = self.config.reap_batch.max(1);
-        let mut worker = Worker::new(Arc::clone(&self.shared), self.number, backend, clock, want);
+        let group_max = self.config.reap_group_max;
+        let mut worker = Worker::new(
+            Arc::clone(&self.shared),
+            self.number,
+            backend,
+            clock,
+            group_max,
+        );
         let _ = ready.send(Ok(features));
         release.wait();
         worker.begin();

@@ -349,6 +349,10 @@ impl Backend for SimBackend {
             .for_each(|(slot, result)| completed(slot, result));
     }
 
+    fn ready(&mut self) -> u32 {
+        self.done.len() as u32
+    }
+
     fn queued(&self) -> u32 {
         self.queued.len() as u32
     }

@@ -19,6 +19,16 @@ const HOLDS_OWN: usize = 1;
 /// A gated stream looks again after this time.
 const GATE_RETRY_NS: u64 = 100_000;
 
+/// Completions are waited for in groups no longer than this, so that a slow device does not make
+/// the first of a group wait for the last.
+const GROUP_WAIT_NS: u64 = 50_000;
+
+/// After a group did not fill in time, this many waits are for a single completion.
+const SINGLE_WAITS: u32 = 64;
+
+/// A group is this share of the slots of a worker.
+const GROUP_SHARE: u32 = 8;
+
 /// Every this many submissions, one is timed apart from the wait for completions.
 const SUBMIT_SAMPLE: u64 = 32;
 
@@ -66,7 +76,9 @@ pub(crate) struct Worker<B, T> {
     slab: usize,
     last_reap_ns: u64,
     enters: u64,
-    want: u32,
+    /// Completions waited for at once where no arrival is awaited.
+    group: u32,
+    single_waits: u32,
     /// What happened in the last step, for drivers that step until nothing moves.
     pub(crate) moved: bool,
 }
@@ -89,13 +101,13 @@ struct Chosen {
 }
 
 impl<B: Backend, T: Time> Worker<B, T> {
-    /// `want` is for how many completions a wait without a deadline asks at once.
+    /// `group_max` bounds how many completions a wait without a deadline asks for at once.
     pub(crate) fn new(
         shared: Arc<SharedRun>,
         number: usize,
         backend: B,
         time: T,
-        want: u32,
+        group_max: u32,
     ) -> Self {
         let view = &shared.workers[number];
         let pool_of_slot = view.pool_of_slot.clone();
@@ -137,7 +149,8 @@ impl<B: Backend, T: Time> Worker<B, T> {
             interval: 0,
             slab: 0,
             enters: 0,
-            want,
+            group: (slots as u32 / GROUP_SHARE).clamp(1, group_max.max(1)),
+            single_waits: 0,
             moved: false,
         }
     }
@@ -209,10 +222,15 @@ impl<B: Backend, T: Time> Worker<B, T> {
         }
         // Without a deadline no clock is read: this is the busy path.
         let timeout_ns = match until_ns {
+            u64::MAX if want > 1 => GROUP_WAIT_NS,
             u64::MAX => look_ns,
             _ => until_ns.saturating_sub(self.time.now_ns()).min(look_ns),
         };
-        self.backend.enter(want, Some(timeout_ns))
+        self.backend.enter(want, Some(timeout_ns))?;
+        if want > 1 && self.backend.ready() < want {
+            self.single_waits = SINGLE_WAITS;
+        }
+        Ok(())
     }
 
     /// The worker's CPU time so far, as its driver knows it.
@@ -647,10 +665,12 @@ impl<B: Backend, T: Time> Worker<B, T> {
             };
         }
         // Where arrivals are awaited a single completion must not wait for company.
-        let want = if due_ns == u64::MAX {
-            self.want.min(self.in_flight)
-        } else {
+        let single = due_ns != u64::MAX || self.single_waits > 0;
+        self.single_waits = self.single_waits.saturating_sub(1);
+        let want = if single {
             1
+        } else {
+            self.group.min(self.in_flight)
         };
         Wake::Wait {
             want,

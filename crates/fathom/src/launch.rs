@@ -276,22 +276,28 @@ fn open_sinks(launch: &Launch, plan: &BoundPlan) -> Result<Sinks, String> {
     Ok(Sinks::new(writer, face, progress))
 }
 
-/// The time of all runs with their pauses that end by time; a run that makes files is not counted.
+/// The time of all runs with the pauses between them that end by time.
 pub fn timed_seconds(plan: &BoundPlan) -> u64 {
-    let seconds = |id: &plan::RunId| {
-        let timing = plan.plan.spec(*id).timing;
-        planned_ns(&timing).map_or(0, |ns| (ns + timing.pause_after.0) / 1_000_000_000)
-    };
-    plan.runs.iter().map(seconds).sum()
+    run_seconds(plan).flatten().sum()
 }
 
-/// The time of all runs with their pauses; `None` when some end is a size.
+/// The time of all runs with the pauses between them; `None` when some end is a size.
 pub fn planned_seconds(plan: &BoundPlan) -> Option<u64> {
-    let seconds = |id: &plan::RunId| {
+    run_seconds(plan).sum()
+}
+
+/// Each run with the pause behind it. Nothing waits behind the last.
+fn run_seconds(plan: &BoundPlan) -> impl Iterator<Item = Option<u64>> {
+    let last = plan.runs.len().saturating_sub(1);
+    plan.runs.iter().enumerate().map(move |(place, id)| {
         let timing = plan.plan.spec(*id).timing;
-        planned_ns(&timing).map(|ns| (ns + timing.pause_after.0) / 1_000_000_000)
-    };
-    plan.runs.iter().map(seconds).sum()
+        let pause_ns = if place == last {
+            0
+        } else {
+            timing.pause_after.0
+        };
+        planned_ns(&timing).map(|ns| (ns + pause_ns) / 1_000_000_000)
+    })
 }
 
 fn carry_out(
@@ -320,7 +326,7 @@ fn carry_out(
                 clock,
                 cpus: started.host.cpus,
                 nonce: started.unix_ns ^ u64::from(std::process::id()) << 40,
-                reap_batch: 1,
+                reap_group_max: 8,
             };
             Box::new(LocalHost::new(
                 config,
