@@ -146,6 +146,9 @@ impl Backend for SyncBackend {
     #[inline]
     fn enter(&mut self, _want: u32, timeout_ns: Option<u64>) -> io::Result<()> {
         let Some(request) = self.queued.take() else {
+            if self.done.is_some() {
+                return Ok(());
+            }
             std::thread::sleep(std::time::Duration::from_nanos(timeout_ns.unwrap_or(0)));
             return Ok(());
         };
