@@ -117,25 +117,20 @@ impl Collector {
 
     /// The counts of interval `number` (from zero), which ended `end_ns` after the start.
     pub fn collect(&mut self, number: u64, end_ns: u64) -> Collected {
-        self.read(number, end_ns, &[(number & 1) as usize])
+        self.read(number, end_ns, &[(number & 1) as usize], false)
     }
 
     /// The counts of the last interval, after the drain: with what was captured at its end.
     pub fn collect_last(&mut self, number: u64, end_ns: u64) -> Collected {
-        let mut collected = self.read(number, end_ns, &[0, 1]);
+        let mut collected = self.read(number, end_ns, &[0, 1], true);
         let ages = self
             .captured
             .take()
             .map(|capture| capture.ages_ns)
             .unwrap_or_default();
         for (stream, sample) in collected.engine.streams.iter_mut().enumerate() {
-            self.add_late_submissions(stream, sample);
             let in_flight = ages.get(stream).map_or(&[][..], Vec::as_slice);
             sample.unserved = self.unserved(stream, end_ns, in_flight);
-            let reader = &self.streams[stream];
-            sample.backlog = reader
-                .scheduled_total
-                .saturating_sub(reader.submitted_total);
         }
         collected
     }
@@ -176,7 +171,7 @@ impl Collector {
         found
     }
 
-    fn read(&mut self, number: u64, end_ns: u64, slabs: &[usize]) -> Collected {
+    fn read(&mut self, number: u64, end_ns: u64, slabs: &[usize], is_last: bool) -> Collected {
         let shared = Arc::clone(&self.shared);
         let mut collected = Collected::default();
         let mut service_of_pool = vec![0; shared.pools.len()];
@@ -188,7 +183,13 @@ impl Collector {
                     collected.figures.push(figure);
                 }
             }
-            let sample = self.stream_sample(stream, number, end_ns, slabs);
+            let mut sample = StreamSample::default();
+            self.add_submissions(stream, number, slabs, &mut sample);
+            if is_last {
+                // What was claimed before the stop and stamped just after it.
+                self.add_submissions(stream, u64::MAX, &[AFTER_STOP], &mut sample);
+            }
+            self.add_arrivals(stream, end_ns, &mut sample);
             collected.engine.streams.push(sample);
         }
         let start_ns = shared.start_ns.load(Relaxed);
@@ -239,26 +240,33 @@ impl Collector {
         figure
     }
 
-    fn stream_sample(
-        &mut self,
-        stream: usize,
-        number: u64,
-        end_ns: u64,
-        slabs: &[usize],
-    ) -> StreamSample {
-        let mut sample = StreamSample::default();
-        self.add_submissions(stream, number, slabs, &mut sample);
-        let delay_ns = self.shared.streams[stream].start_delay_ns;
+    fn add_arrivals(&mut self, stream: usize, end_ns: u64, sample: &mut StreamSample) {
+        let state = &self.shared.streams[stream];
         let reader = &mut self.streams[stream];
-        if let Some(schedule) = &mut reader.schedule {
-            sample.scheduled = schedule.count_until(end_ns.saturating_sub(delay_ns));
-            reader.scheduled_total += sample.scheduled;
-            schedule.follow(reader.submitted_total);
-            sample.backlog = reader
+        let Some(schedule) = &mut reader.schedule else {
+            return;
+        };
+        let due = schedule.count_until(end_ns.saturating_sub(state.start_delay_ns));
+        // Behind the end of a stream its schedule means nothing.
+        let most = match state.ended.load(Relaxed) {
+            true => reader.submitted_total,
+            false => state.drawer.operations_limit(),
+        };
+        sample.scheduled = due.min(most.saturating_sub(reader.scheduled_total));
+        reader.scheduled_total += sample.scheduled;
+        schedule.follow(reader.submitted_total);
+        sample.backlog = self.backlog(stream);
+    }
+
+    /// Arrivals that wait to be submitted.
+    fn backlog(&self, stream: usize) -> u64 {
+        let reader = &self.streams[stream];
+        match self.shared.streams[stream].ended.load(Relaxed) {
+            true => 0,
+            false => reader
                 .scheduled_total
-                .saturating_sub(reader.submitted_total);
+                .saturating_sub(reader.submitted_total),
         }
-        sample
     }
 
     fn add_submissions(
@@ -288,17 +296,9 @@ impl Collector {
         reader.submitted_total += added;
     }
 
-    /// What was claimed before the stop and stamped just after it.
-    fn add_late_submissions(&mut self, stream: usize, sample: &mut StreamSample) {
-        self.add_submissions(stream, u64::MAX, &[AFTER_STOP], sample);
-        let total = self.streams[stream].submitted_total;
-        if let Some(schedule) = &mut self.streams[stream].schedule {
-            schedule.follow(total);
-        }
-    }
-
     fn unserved(&mut self, stream: usize, end_ns: u64, in_flight_ages: &[u64]) -> LatencyFigures {
         let delay_ns = self.shared.streams[stream].start_delay_ns;
+        let waiting = self.backlog(stream);
         let reader = &mut self.streams[stream];
         let mut figures = LatencyFigures::default();
         let Some(schedule) = &mut reader.schedule else {
@@ -312,11 +312,8 @@ impl Collector {
         in_flight_ages
             .iter()
             .for_each(|age| add(*age, &mut self.service));
-        let unsent = reader
-            .scheduled_total
-            .saturating_sub(reader.submitted_total);
         let mut rest = schedule.behind.clone();
-        for _ in 0..unsent {
+        for _ in 0..waiting {
             let arrival_ns = delay_ns + rest.next_ns();
             add(end_ns.saturating_sub(arrival_ns), &mut self.service);
         }

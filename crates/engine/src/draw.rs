@@ -166,6 +166,11 @@ impl Drawer {
             || self.stop.operations.is_some()
     }
 
+    /// How many operations the stream has at most.
+    pub(crate) fn operations_limit(&self) -> u64 {
+        self.stop.operations.unwrap_or(u64::MAX)
+    }
+
     /// Operation number `index` of the stream; `None` when the stream is at its end.
     #[inline]
     pub(crate) fn draw(&self, index: u64) -> Option<Drawn> {

@@ -187,7 +187,7 @@ impl Session {
     /// Whether all streams that end by themselves have ended, and nothing is in flight.
     pub fn is_done(&mut self) -> bool {
         self.note_ended(Duration::ZERO);
-        self.running == 0 || (self.shared.all_ended() && self.shared.in_flight() == 0)
+        self.running == 0 || self.shared.is_done()
     }
 
     /// What the kernel granted, in words.

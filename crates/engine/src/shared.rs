@@ -8,7 +8,10 @@ use plan::{
     ArrivalLaw, BoundPlan, BoundRun, Coupling, Direction, Load, OpSource, Operation, Pacing,
     PoolAdmission, Stream, TargetId,
 };
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering::Relaxed};
+use std::sync::atomic::{
+    AtomicBool, AtomicU32, AtomicU64, AtomicUsize,
+    Ordering::{Acquire, Relaxed},
+};
 use std::sync::mpsc::SyncSender;
 
 /// Operations that workers can do now, in the order of their cells.
@@ -63,6 +66,10 @@ pub(crate) struct SharedStream {
     /// The same schedule for whoever counts it.
     pub arrivals: Option<Arrivals>,
     pub ended: AtomicBool,
+    /// Whether the stream ends by itself.
+    pub ends: bool,
+    /// Of a stream that ends: numbers drawn that came back, or were beyond its end.
+    pub resolved: AtomicU64,
     pub start_delay_ns: u64,
     pub recorders: Vec<Recorder>,
 }
@@ -223,7 +230,8 @@ fn is_even_split(stream: &Stream) -> bool {
     }
 }
 
-/// Arrivals per second of a stream, if it has a schedule, and their law.
+/// Arrivals per second of a stream, if it has a schedule, and their law. A stream without a share
+/// of the rate of its run has none: zero per second.
 pub fn stream_rate(
     run: &BoundRun,
     stream: &Stream,
@@ -237,10 +245,7 @@ pub fn stream_rate(
             let sum: f64 = rates.into_iter().flatten().sum();
             (sum > 0.0).then_some((sum, *law))
         }
-        Pacing::FromRun => {
-            let rate = run_rate? * stream.share_pct / 100.0;
-            (rate > 0.0).then_some((rate, run.run.law))
-        }
+        Pacing::FromRun => Some((run_rate? * stream.share_pct / 100.0, run.run.law)),
     }
 }
 
@@ -333,14 +338,11 @@ impl SharedRun {
         }
     }
 
-    /// Whether every stream that can end has ended, and there is one.
-    pub(crate) fn all_ended(&self) -> bool {
-        let mut ending = self
-            .streams
-            .iter()
-            .filter(|stream| stream.drawer.ends())
-            .peekable();
-        ending.peek().is_some() && ending.all(|stream| stream.ended.load(Relaxed))
+    /// Whether every stream that can end has ended and nothing of it is in flight, and there is one.
+    /// What streams without an end have in flight does not matter.
+    pub(crate) fn is_done(&self) -> bool {
+        let mut ending = self.streams.iter().filter(|stream| stream.ends).peekable();
+        ending.peek().is_some() && ending.all(SharedStream::is_done)
     }
 
     pub(crate) fn in_flight(&self) -> u32 {
@@ -430,8 +432,11 @@ fn shared_stream(
         paced.share_pct = shares[number];
     }
     let phase = number as f64 / setup.run.run.streams.len() as f64;
-    let arrivals = stream_rate(setup.run, &paced, setup.run_rate)
-        .map(|(rate, law)| Arrivals::new(law, rate, phase, seed));
+    let rate = stream_rate(setup.run, &paced, setup.run_rate);
+    let has_arrivals = rate.is_none_or(|(per_second, _)| per_second > 0.0);
+    let arrivals = rate
+        .filter(|_| has_arrivals)
+        .map(|(per_second, law)| Arrivals::new(law, per_second, phase, seed));
     let targets = stream.targets.clone();
     let files = match setup.kind {
         BackendKind::Sim => targets.iter().map(|target| target.0).collect(),
@@ -446,12 +451,14 @@ fn shared_stream(
     SharedStream {
         pool,
         files,
-        drawer,
         next_index: AtomicU64::new(0),
         sharing: pool_sharing(workers, pool),
         feed: arrivals.clone().map(Feed::new),
         arrivals,
-        ended: AtomicBool::new(false),
+        ended: AtomicBool::new(!has_arrivals),
+        ends: drawer.ends(),
+        resolved: AtomicU64::new(0),
+        drawer,
         start_delay_ns: stream.start_delay.0,
         recorders: (0..shard_count)
             .map(|_| Recorder::new(targets.len()))
@@ -476,6 +483,11 @@ impl Recorder {
 }
 
 impl SharedStream {
+    fn is_done(&self) -> bool {
+        let resolved = self.resolved.load(Acquire);
+        self.ended.load(Acquire) && resolved == self.next_index.load(Acquire)
+    }
+
     /// The number of the next operation.
     #[inline]
     pub(crate) fn claim_index(&self) -> u64 {

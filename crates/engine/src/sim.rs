@@ -177,7 +177,7 @@ impl Simulation {
     }
 
     pub fn is_done(&self) -> bool {
-        self.shared.all_ended() && self.shared.in_flight() == 0
+        self.shared.is_done()
     }
 
     pub fn in_flight(&self) -> u32 {

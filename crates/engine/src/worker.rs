@@ -8,7 +8,10 @@ use crate::shared::{AFTER_STOP, Failure, OPERATIONS, SharedRun, pack, unpack};
 use measure::Sharing;
 use plan::Operation;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{
+    AtomicU64,
+    Ordering::{Relaxed, Release},
+};
 
 const EAGAIN: i32 = 11;
 const ENODATA: i32 = 61;
@@ -359,6 +362,9 @@ impl<B: Backend, T: Time> Worker<B, T> {
             }
         }
         view.started_ns.store(0, Relaxed);
+        if shared.streams[stream].ends {
+            shared.streams[stream].resolved.fetch_add(1, Release);
+        }
         self.in_flight -= 1;
         let place = self.pool_of_slot[slot as usize] as usize;
         self.due_ns[place] = 0;
@@ -473,13 +479,22 @@ impl<B: Backend, T: Time> Worker<B, T> {
         loop {
             let mut best: Option<(u64, usize, u64)> = None;
             let mut unpaced = None;
-            for number in &self.pools[place].streams {
+            let mut opens_ns = u64::MAX;
+            let pool = &self.pools[place];
+            let turn = &self.shared.pools[pool.pool].turn;
+            let (later, sooner) = pool.streams.split_at(turn.load(Relaxed));
+            for number in sooner.iter().chain(later) {
                 let stream = &self.shared.streams[*number];
                 if stream.ended.load(Relaxed) {
                     continue;
                 }
                 let Some(feed) = &stream.feed else {
-                    unpaced = unpaced.or(Some(*number));
+                    let open_ns = start_ns + stream.start_delay_ns;
+                    if now_ns >= open_ns {
+                        unpaced = unpaced.or(Some(*number));
+                    } else {
+                        opens_ns = opens_ns.min(open_ns);
+                    }
                     continue;
                 };
                 let (index, relative_ns) = feed.peek();
@@ -503,12 +518,14 @@ impl<B: Backend, T: Time> Worker<B, T> {
                 }
                 other => {
                     if let Some(number) = unpaced {
+                        let after = pool.streams.iter().position(|mine| *mine == number);
+                        turn.store(after.map_or(0, |at| (at + 1) % pool.streams.len()), Relaxed);
                         return Ok(Chosen {
                             stream: number,
                             arrival_ns: None,
                         });
                     }
-                    return Err(other.map_or(u64::MAX, |(at_ns, ..)| at_ns));
+                    return Err(other.map_or(opens_ns, |(at_ns, ..)| at_ns.min(opens_ns)));
                 }
             }
         }
@@ -520,6 +537,7 @@ impl<B: Backend, T: Time> Worker<B, T> {
         let index = stream.claim_index();
         let Some(drawn) = stream.drawer.draw(index) else {
             stream.ended.store(true, Relaxed);
+            stream.resolved.fetch_add(1, Release);
             self.moved = true;
             return;
         };

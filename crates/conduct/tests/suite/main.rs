@@ -1,0 +1,11 @@
+//! The engine under the conductor: one behaviour on every backend, exact figures in simulated
+//! time, faults, and the rules over whole runs.
+#![forbid(unsafe_code)]
+
+mod determinism;
+#[path = "../../../engine/tests/plans/mod.rs"]
+mod plans;
+mod response;
+mod rules;
+mod shares;
+mod story;

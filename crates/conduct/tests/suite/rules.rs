@@ -1,0 +1,185 @@
+//! Rules over whole runs: what is measured, what ends a run, what comes after it.
+use crate::plans::*;
+use crate::story::simulate;
+use engine::sim::Script;
+use measure::{FinishReason, IntervalPhase};
+use plan::*;
+
+fn reads(runs: Vec<RunSpec>) -> BoundPlan {
+    bind_unreal(plan(
+        vec![simulated(64 * MIB)],
+        &[4],
+        vec![stream(0, 0, |_| {})],
+        runs,
+    ))
+}
+
+fn timed(change: impl FnOnce(&mut Timing)) -> RunSpec {
+    let mut spec = flat_out(SECOND, 100 * MS);
+    change(&mut spec.timing);
+    spec
+}
+
+#[test]
+fn warm_up_and_a_dropped_first_interval_stay_out_of_the_averages() {
+    let dropped = timed(|timing| timing.first_interval = FirstInterval::Dropped);
+    let warm = timed(|timing| {
+        timing.first_interval = FirstInterval::Dropped;
+        timing.warmup = Nanos(250 * MS);
+    });
+    let story = simulate(&reads(vec![dropped, warm]), &Script::default(), 2);
+    for (run, (first, intervals, length_ms)) in [(2, 10, 900), (4, 13, 950)].into_iter().enumerate()
+    {
+        let (totals, finished) = (&story.totals[run], story.finished(run));
+        assert_eq!(
+            (finished.first_measured, finished.last_measured),
+            (first, intervals)
+        );
+        assert_eq!(totals.length_ns, length_ms * MS);
+        // Four slots at 100 µs; who comes back at the end of an interval belongs to the next.
+        assert_eq!(totals.operations(), length_ms * 40);
+        for interval in story.intervals(run as u32) {
+            let is_measured = interval.number >= first;
+            assert_eq!(interval.phase == IntervalPhase::Measured, is_measured);
+        }
+    }
+}
+
+#[test]
+fn a_window_that_is_no_multiple_of_the_interval_ends_with_a_short_one() {
+    let spec = timed(|timing| timing.interval = Nanos(300 * MS));
+    let story = simulate(&reads(vec![spec]), &Script::default(), 2);
+    let lengths: Vec<u64> = story
+        .intervals(0)
+        .iter()
+        .map(|interval| interval.length_ns() / MS)
+        .collect();
+    assert_eq!(lengths, [300, 300, 300, 100]);
+}
+
+#[test]
+fn a_pause_comes_between_runs_and_not_behind_the_last() {
+    let spec = timed(|timing| timing.pause_after = Nanos(3 * SECOND));
+    let story = simulate(&reads(vec![spec.clone(), spec]), &Script::default(), 2);
+    let gap_ns = story.totals[1].started.unix_ns - story.finished(0).unix_ns;
+    assert!(
+        (3 * SECOND..3 * SECOND + 100 * MS).contains(&gap_ns),
+        "{gap_ns}"
+    );
+    assert_eq!(story.remarks("pause"), 1);
+}
+
+#[test]
+fn runs_of_whole_seconds_begin_on_one() {
+    let spec = timed(|timing| {
+        timing.start = StartAlign::WholeSecond;
+        timing.window = Window::For(Nanos(1_300 * MS));
+    });
+    let story = simulate(&reads(vec![spec.clone(), spec]), &Script::default(), 2);
+    for totals in &story.totals {
+        assert_eq!(totals.started.unix_ns % SECOND, 0);
+    }
+}
+
+#[test]
+fn a_total_of_bytes_ends_the_run_one_interval_after() {
+    let limit = 60 * MIB;
+    let mut by_total = flat_out(10 * SECOND, 100 * MS);
+    by_total.stop.total_bytes = Some(limit);
+    let mut by_reads = flat_out(10 * SECOND, 100 * MS);
+    by_reads.stop.read_bytes = Some(limit);
+    by_reads.stop.written_bytes = Some(limit);
+    let story = simulate(&reads(vec![by_total, by_reads]), &Script::default(), 2);
+    for run in 0..2 {
+        assert_eq!(story.finished(run).reason, FinishReason::ReachedTotal);
+        let bytes = |interval: &&measure::Interval| {
+            interval
+                .figures
+                .iter()
+                .map(|figure| figure.bytes)
+                .sum::<u64>()
+        };
+        let all: Vec<u64> = story.intervals(run as u32).iter().map(bytes).collect();
+        let before = |intervals: usize| all[..all.len() - intervals].iter().sum::<u64>();
+        assert!(before(1) >= limit && before(2) < limit, "{all:?}");
+        assert_eq!(story.totals[run].length_ns, all.len() as u64 * 100 * MS);
+    }
+    assert_eq!(story.remarks("total-reached"), 2);
+}
+
+fn with_errors(budget: ErrorBudget) -> (FinishReason, usize, u64) {
+    let mut spec = flat_out(SECOND, 100 * MS);
+    spec.stop.errors = budget;
+    let script = Script {
+        bad: vec![(0, 64 * KIB, 5)],
+        ..Script::default()
+    };
+    let story = simulate(&reads(vec![spec.clone(), spec]), &script, 2);
+    assert_eq!(
+        story.outcome.errors,
+        story
+            .totals
+            .iter()
+            .map(|totals| totals.errors())
+            .sum::<u64>()
+    );
+    assert_eq!(story.failures().len() as u64, story.outcome.errors);
+    (
+        story.outcome.reason,
+        story.totals.len(),
+        story.outcome.errors,
+    )
+}
+
+#[test]
+fn an_error_budget_ends_everything() {
+    // A thousandth of the blocks is bad: some forty in a second.
+    let (reason, runs, errors) = with_errors(ErrorBudget::Count(10));
+    assert_eq!((reason, runs), (FinishReason::TooManyErrors, 1));
+    assert!((10..20).contains(&errors), "{errors}");
+    let (reason, runs, _) = with_errors(ErrorBudget::Count(1_000));
+    assert!(matches!(reason, FinishReason::Failed { .. }));
+    assert_eq!(runs, 1);
+    let (reason, runs, _) = with_errors(ErrorBudget::Unlimited);
+    assert_eq!((reason, runs), (FinishReason::Complete, 2));
+}
+
+#[test]
+fn a_run_until_done_ends_when_all_who_end_have_ended() {
+    let streams = vec![stream(0, 0, fill), stream(1, 0, |_| {})];
+    let runs = vec![until_done(100 * MS)];
+    let plan = plan(vec![simulated(64 * MIB)], &[4, 1], streams, runs);
+    let story = simulate(&bind_unreal(plan), &Script::default(), 2);
+    let totals = &story.totals[0];
+    let written: u64 = totals
+        .figures
+        .iter()
+        .filter(|figure| figure.key.operation == Operation::Write)
+        .map(|figure| figure.bytes)
+        .sum();
+    assert_eq!(written, 64 * MIB);
+    // 16 384 blocks, four at a time, 100 µs each; looked at every 20 ms.
+    let exact_ns = 16_384 / 4 * 100_000;
+    let length_ns = totals.length_ns;
+    assert!(
+        (exact_ns..=exact_ns + 20 * MS).contains(&length_ns),
+        "{length_ns}"
+    );
+}
+
+#[test]
+fn a_run_until_done_ends_at_its_limit() {
+    let mut spec = until_done(100 * MS);
+    spec.timing.window = Window::UntilDone {
+        at_most: Some(Nanos(350 * MS)),
+    };
+    let plan = plan(
+        vec![simulated(64 * MIB)],
+        &[4],
+        vec![stream(0, 0, fill)],
+        vec![spec],
+    );
+    let story = simulate(&bind_unreal(plan), &Script::default(), 2);
+    assert_eq!(story.totals[0].length_ns, 350 * MS);
+    assert_eq!(story.totals[0].operations(), 350 * 40 - 4);
+}

@@ -1,0 +1,154 @@
+//! What an execution told, and what must hold of the accounts of any.
+use conduct::{Control, Host, Outcome, SimulatedHost, execute};
+use engine::sim::Script;
+use measure::{Event, Interval, IoFailure, RunFinished, RunFold, RunTotals, StreamSample};
+use plan::BoundPlan;
+
+pub struct Story {
+    pub events: Vec<Event>,
+    pub totals: Vec<RunTotals>,
+    pub outcome: Outcome,
+}
+
+pub fn carry_out(plan: &BoundPlan, host: &mut dyn Host, control: &Control) -> Story {
+    let (mut events, mut totals, mut fold) = (Vec::new(), Vec::new(), RunFold::default());
+    let outcome = execute(plan, host, control, &mut |event| {
+        totals.extend(fold.fold(event));
+        events.push(event.clone());
+        Ok(())
+    });
+    Story {
+        events,
+        totals,
+        outcome,
+    }
+}
+
+pub fn simulate(plan: &BoundPlan, script: &Script, workers: u32) -> Story {
+    let mut host = SimulatedHost::new(script.clone(), workers);
+    let story = carry_out(plan, &mut host, &Control::default());
+    story.check_accounts(Exactness::Exact);
+    story
+}
+
+/// Whether a completion between the end of a window and the look at what is in flight may be
+/// missing from both.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Exactness {
+    Exact,
+    ToTheSlots,
+}
+
+impl Story {
+    pub fn intervals(&self, run: u32) -> Vec<&Interval> {
+        let of_run = |event: &'_ Event| matches!(event, Event::Interval(i) if i.run == run);
+        let interval = |event| match event {
+            &Event::Interval(ref interval) => interval,
+            _ => unreachable!("filtered"),
+        };
+        let events = self.events.iter().filter(|event| of_run(event));
+        events.map(interval).collect()
+    }
+
+    pub fn failures(&self) -> Vec<&IoFailure> {
+        let failure = |event| match event {
+            &Event::IoFailure(ref failure) => Some(failure),
+            _ => None,
+        };
+        self.events.iter().filter_map(failure).collect()
+    }
+
+    pub fn remarks(&self, code: &str) -> usize {
+        let has_code = |event: &&Event| matches!(event, Event::Remark(r) if r.code == code);
+        self.events.iter().filter(has_code).count()
+    }
+
+    pub fn finished(&self, run: usize) -> &RunFinished {
+        self.totals[run]
+            .finished
+            .as_ref()
+            .expect("every run of a story has finished")
+    }
+
+    /// Sums over all intervals of a run, measured or not.
+    pub fn sum(&self, run: usize, of: impl Fn(&StreamSample) -> u64) -> u64 {
+        let intervals = self.intervals(run as u32);
+        let samples = intervals
+            .iter()
+            .flat_map(|interval| &interval.engine.streams);
+        samples.map(of).sum()
+    }
+
+    /// Successes and failures over all intervals of a run, measured or not.
+    pub fn completed(&self, run: usize) -> u64 {
+        let intervals = self.intervals(run as u32);
+        let figures = intervals.iter().flat_map(|interval| &interval.figures);
+        figures
+            .map(|figure| figure.operations + figure.errors)
+            .sum()
+    }
+
+    /// Two routes to every count.
+    pub fn check_accounts(&self, exactness: Exactness) {
+        for (run, totals) in self.totals.iter().enumerate() {
+            self.check_run(run, totals, exactness);
+        }
+    }
+
+    fn check_run(&self, run: usize, totals: &RunTotals, exactness: Exactness) {
+        let (finished, intervals) = (self.finished(run), self.intervals(run as u32));
+        assert_eq!(finished.scheduled, finished.submitted + finished.unsent);
+        assert_eq!(finished.scheduled, self.sum(run, |stream| stream.scheduled));
+        let paced = totals
+            .started
+            .streams
+            .iter()
+            .map(|s| s.asked_rate.is_some());
+        let submitted = self.sum(run, |stream| stream.submitted);
+        if paced.clone().all(|is_paced| is_paced) {
+            assert_eq!(finished.submitted, submitted);
+        }
+        let last = intervals.last().expect("a run has an interval");
+        let (known, slots) = (
+            self.completed(run) + u64::from(last.engine.in_flight),
+            u64::from(totals.slots()),
+        );
+        match exactness {
+            Exactness::Exact => assert_eq!(submitted, known),
+            Exactness::ToTheSlots => {
+                assert!(
+                    known <= submitted && submitted <= known + slots,
+                    "{known} of {submitted}"
+                );
+            }
+        }
+        self.check_intervals(&intervals);
+        let unserved: u64 = totals
+            .streams
+            .iter()
+            .map(|s| s.unserved.histogram.count())
+            .sum();
+        let response = totals.response(None).histogram.count();
+        assert_eq!(response, totals.operations() + unserved);
+        assert_eq!(totals.service(None).histogram.count(), totals.operations());
+    }
+
+    fn check_intervals(&self, intervals: &[&Interval]) {
+        let mut end_ns = 0;
+        for (place, interval) in intervals.iter().enumerate() {
+            assert_eq!(interval.number as usize, place + 1);
+            assert_eq!(interval.start_ns, end_ns);
+            end_ns = interval.end_ns;
+            for figure in &interval.figures {
+                for latency in [&figure.service, &figure.response] {
+                    assert_eq!(latency.histogram.count(), figure.operations);
+                }
+            }
+            for pool in &interval.engine.pools {
+                let most_ns = u64::from(pool.slots) * interval.length_ns();
+                assert!(pool.exhausted_ns <= interval.length_ns().max(1), "{pool:?}");
+                assert!(pool.busy_ns <= most_ns, "{pool:?} in {most_ns}");
+            }
+        }
+    }
+}
