@@ -188,18 +188,17 @@ impl Drawer {
                 length: plain.length,
             });
         }
-        let mut length = match operation {
+        let length = match operation {
             Operation::Read => self.sizes.read.draw(self.draws.size, index),
             Operation::Write => self.sizes.write.draw(self.draws.size, index),
             _ => self.sizes.trim.draw(self.draws.size, index),
         };
+        let (place, relative, mut length) = self.place(operation, index, length)?;
+        // After the end of the region may have cut it.
         if self.stop.bytes.is_some() {
             length = self.take_bytes(length)?;
         }
-        let places = self.regions.len() as u64;
-        let place = if places == 1 { 0 } else { index % places };
-        let area = &self.regions[place as usize];
-        let (relative, length) = self.position(operation, area, index, length)?;
+        let area = &self.regions[place];
         let mut offset = area.region.low + relative;
         if let Some(end) = area.region.wrap_at {
             if offset >= end {
@@ -213,6 +212,21 @@ impl Drawer {
             place: place as u32,
             offset,
             length,
+        })
+    }
+
+    /// The target whose turn it is, or the next one that is not at its end, and where in it.
+    #[inline]
+    fn place(&self, operation: Operation, index: u64, length: u32) -> Option<(usize, u64, u32)> {
+        let places = self.regions.len();
+        let first = match places {
+            1 => 0,
+            _ => (index % places as u64) as usize,
+        };
+        (first..places).chain(0..first).find_map(|place| {
+            let (relative, length) =
+                self.position(operation, &self.regions[place], index, length)?;
+            Some((place, relative, length))
         })
     }
 

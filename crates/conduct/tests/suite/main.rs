@@ -2,7 +2,9 @@
 //! time, faults, and the rules over whole runs.
 #![forbid(unsafe_code)]
 
+mod addresses;
 mod determinism;
+mod faults;
 #[path = "../../../engine/tests/plans/mod.rs"]
 mod plans;
 mod response;

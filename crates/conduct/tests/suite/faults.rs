@@ -1,0 +1,116 @@
+//! Storage that fails, in simulated time.
+use crate::plans::*;
+use crate::story::simulate;
+use engine::sim::Script;
+use measure::FinishReason;
+use plan::*;
+
+fn mixed(spec: RunSpec) -> BoundPlan {
+    bind_unreal(plan(
+        vec![simulated(MIB)],
+        &[8],
+        vec![stream(0, 0, operations(50.0))],
+        vec![spec],
+    ))
+}
+
+#[test]
+fn failed_operations_are_counted_listed_and_kept_out_of_latencies() {
+    let script = Script {
+        bad: vec![(0, 64 * KIB, 5), (512 * KIB, 516 * KIB, 61)],
+        ..Script::default()
+    };
+    for spec in [
+        flat_out(SECOND / 10, 20 * MS),
+        at_rate(20_000.0, ArrivalLaw::Exponential, SECOND / 10, 20 * MS),
+    ] {
+        let story = simulate(&mixed(spec), &script, 2);
+        let totals = &story.totals[0];
+        let failures = story.failures();
+        assert!(failures.len() > 50);
+        // Failures of the drain are listed too, though they belong to no interval.
+        assert!(totals.errors() <= failures.len() as u64);
+        assert!(failures.len() as u64 <= totals.errors() + 8);
+        for failure in failures {
+            let errno = match failure.offset {
+                at if at < 64 * KIB => 5,
+                at if at == 512 * KIB => 61,
+                at => panic!("{at} is good"),
+            };
+            assert_eq!(failure.errno, errno);
+            assert_eq!(failure.length, BLOCK as u32);
+        }
+        assert_eq!(totals.bytes(), totals.operations() * BLOCK);
+        assert_eq!(totals.service(None).histogram.count(), totals.operations());
+    }
+}
+
+#[test]
+fn short_transfers_are_counted_apart_with_what_they_moved() {
+    let script = Script {
+        short: vec![(0, 256 * KIB)],
+        ..Script::default()
+    };
+    let story = simulate(&mixed(flat_out(SECOND / 10, 20 * MS)), &script, 2);
+    let totals = &story.totals[0];
+    let short: u64 = totals.figures.iter().map(|f| f.short_transfers).sum();
+    assert!(short > 1_000);
+    assert_eq!(totals.errors(), 0);
+    assert_eq!(
+        totals.bytes(),
+        totals.operations() * BLOCK - short * BLOCK / 2
+    );
+}
+
+#[test]
+fn a_vanished_device_is_given_up_after_half_a_minute_and_what_it_holds_is_listed() {
+    let script = Script {
+        vanishes_at_ns: Some(500 * MS),
+        ..Script::default()
+    };
+    for (spec, is_open_loop) in [
+        (flat_out(SECOND, 100 * MS), false),
+        (
+            at_rate(1_000.0, ArrivalLaw::Deterministic, SECOND, 100 * MS),
+            true,
+        ),
+    ] {
+        let story = simulate(&mixed(spec), &script, 2);
+        let (totals, finished) = (&story.totals[0], story.finished(0));
+        assert_eq!(finished.reason, FinishReason::Complete);
+        assert!(story.outcome.left_outstanding);
+        assert_eq!(finished.drain_ns, 30 * SECOND);
+        assert_eq!(finished.outstanding.len(), 8);
+        let ages: Vec<u64> = finished.outstanding.iter().map(|o| o.age_ns).collect();
+        assert!(ages.is_sorted_by(|older, younger| older >= younger));
+        assert!(
+            ages.iter()
+                .all(|age| (30 * SECOND..31 * SECOND).contains(age))
+        );
+        // The last ones to come back do so before the device is gone.
+        for interval in story.intervals(0).iter().filter(|i| i.start_ns >= 500 * MS) {
+            assert!(interval.figures.is_empty());
+            assert_eq!(interval.engine.in_flight, 8);
+        }
+        if is_open_loop {
+            assert_eq!(totals.operations(), 500);
+            assert_eq!(finished.unsent, 1_000 - 508);
+            assert_eq!(totals.streams[0].unserved.histogram.count(), 500);
+        }
+    }
+}
+
+#[test]
+fn more_failures_than_can_be_listed_are_still_counted() {
+    let script = Script {
+        bad: vec![(0, u64::MAX, 5)],
+        ..Script::default()
+    };
+    let story = simulate(&mixed(flat_out(SECOND, SECOND)), &script, 2);
+    assert_eq!(story.totals[0].operations(), 0);
+    // Eight at 100 µs for a second; the last ones come back at its very end.
+    assert_eq!(story.totals[0].errors(), 8 * 9_999);
+    assert_eq!(story.outcome.errors, 8 * 9_999);
+    assert_eq!(story.failures().len(), 4_096);
+    assert_eq!(story.remarks("failures-not-listed"), 1);
+}
