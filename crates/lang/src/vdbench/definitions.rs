@@ -4,7 +4,7 @@ use super::codes;
 use super::declare::{Kind, Parameter, Section, kind_text};
 use super::sink::Sink;
 use super::token::{Pair, Word};
-use super::value::{self, NotNumbers, Number};
+use super::value::{self, NotNumbers, Number, SECONDS_MAX};
 use crate::nearest::nearest;
 use plan::{Diagnostic, Span};
 
@@ -440,7 +440,9 @@ fn check_bounds(numbers: &[Number], name: &str, min: f64, max: f64, sink: &mut S
     for number in numbers {
         if number.value < min || number.value > max {
             is_valid = false;
-            let bounds = if max.is_finite() {
+            let bounds = if max == SECONDS_MAX as f64 {
+                format!("`{name}` is between {min} and {max} seconds, which are ten years")
+            } else if max.is_finite() {
                 format!("`{name}` is between {min} and {max}")
             } else {
                 format!("`{name}` is at least {min}")
@@ -500,6 +502,14 @@ pub(crate) fn report_not_numbers(field: &Field, problem: NotNumbers, sink: &mut 
             let message = format!("`{name}` has more than 10240 values");
             let help = "use a larger step, or several definitions";
             (codes::VALUE_COUNT, word, message, help.to_owned())
+        }
+        NotNumbers::TooLarge(word) => {
+            let message = format!("`{}` is too large for `{name}`", word.text);
+            let help = match field.parameter.unit() {
+                value::Unit::Seconds => format!("times end at ten years, {SECONDS_MAX} s"),
+                value::Unit::Plain => "numbers end at 2^62; as bytes, that is 4 EiB".to_owned(),
+            };
+            (codes::OUT_OF_RANGE, word, message, help)
         }
     };
     sink.error(code, word.span, message, "here", help);

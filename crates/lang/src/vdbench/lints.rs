@@ -49,7 +49,10 @@ fn cached(job: &Job<'_>, memory_bytes: u64, sink: &mut Sink) {
             .map(|index| &job.storages[index])
             .filter(|storage| !is_direct(storage))
             .collect();
-        let total: Option<u64> = buffered.iter().map(|storage| storage.bytes).sum();
+        let total = buffered
+            .iter()
+            .map(|storage| storage.bytes)
+            .try_fold(0_u64, |sum, bytes| Some(sum.saturating_add(bytes?)));
         let (Some(first), Some(total)) = (buffered.first(), total) else {
             continue;
         };

@@ -360,7 +360,7 @@ impl Lowering<'_> {
             .storages_of_run(definition, run.choice)
             .into_iter()
             .map(|index| self.job.storages[index].bytes)
-            .sum()
+            .try_fold(0_u64, |sum, bytes| Some(sum.saturating_add(bytes?)))
     }
 
     fn template(&mut self, run: &RawRun, definition: &RunDefinition) -> TemplateId {

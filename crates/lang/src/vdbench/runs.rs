@@ -10,7 +10,7 @@ use super::model::{
 };
 use super::resolve::{open_mode, references, report_duplicates};
 use super::sink::Sink;
-use super::value::{self, Unit};
+use super::value::{self, SECONDS_MAX, Unit};
 use super::workload::{seek, workload_of_run};
 use crate::{CommandLine, Environment};
 use plan::{ArrivalLaw, Diagnostic, Span};
@@ -409,6 +409,20 @@ pub(crate) fn rate(field: &Field, is_stepped: bool, sink: &mut Sink) -> RateSpec
     if !is_stepped {
         return RateSpec::Numbers(values);
     }
+    let too_long = numbers
+        .iter()
+        .skip(1)
+        .step_by(2)
+        .find(|seconds| !(0.0..=SECONDS_MAX as f64).contains(&seconds.value));
+    if let Some(seconds) = too_long {
+        sink.error(
+            codes::OUT_OF_RANGE,
+            seconds.span,
+            "the seconds of a variable rate are out of range",
+            "out of range",
+            format!("a step lasts from 0 to {SECONDS_MAX} s, which are ten years"),
+        );
+    }
     if values.len() % 2 == 1 {
         sink.error(
             codes::VALUE_COUNT,
@@ -455,22 +469,52 @@ pub(crate) fn curve(fields: &Fields) -> Vec<f64> {
 
 /// Times with the overrides of the command line.
 pub(crate) fn times(fields: &Fields, line: &CommandLine, sink: &mut Sink) -> Times {
-    let whole = |name: &str, default: f64| fields.number(name).unwrap_or(default) as u64;
-    let elapsed_s = line.elapsed_s.unwrap_or_else(|| whole("elapsed", 30.0));
-    let mut interval_s = line.interval_s.unwrap_or_else(|| whole("interval", 1.0));
+    let whole = |name: &str, argument: Option<u64>, default: f64| {
+        argument.map_or_else(
+            || fields.number(name).unwrap_or(default) as u64,
+            // Beyond that it is reported where the arguments are read.
+            |seconds| seconds.min(SECONDS_MAX),
+        )
+    };
+    let elapsed_s = whole("elapsed", line.elapsed_s, 30.0);
+    let mut interval_s = whole("interval", line.interval_s, 1.0);
     if interval_s == 0 {
         interval_s = (elapsed_s / 2).clamp(1, 60);
     }
     let times = Times {
         elapsed_s,
         interval_s,
-        warmup_s: line.warmup_s.unwrap_or_else(|| whole("warmup", 0.0)),
-        pause_s: whole("pause", 0.0),
+        warmup_s: whole("warmup", line.warmup_s, 0.0),
+        pause_s: whole("pause", None, 0.0),
     };
-    if !fields.has("replay") {
+    // What follows from a value that was not understood says nothing new.
+    let is_understood = ["elapsed", "interval", "warmup"]
+        .iter()
+        .all(|name| fields.given(name).is_none_or(|field| field.is_valid));
+    if !fields.has("replay") && is_understood {
         check_times(fields, times, sink);
     }
     times
+}
+
+/// Times of the command line have no place in the text.
+pub(crate) fn check_arguments(line: &CommandLine, sink: &mut Sink) {
+    let arguments = [
+        ("-e", line.elapsed_s),
+        ("-i", line.interval_s),
+        ("-w", line.warmup_s),
+    ];
+    for (option, seconds) in arguments {
+        if let Some(seconds) = seconds.filter(|seconds| *seconds > SECONDS_MAX) {
+            sink.push(
+                Diagnostic::error(
+                    codes::OUT_OF_RANGE,
+                    format!("`{option} {seconds}` is out of range"),
+                )
+                .with_help(format!("times end at ten years, {SECONDS_MAX} s")),
+            );
+        }
+    }
 }
 
 fn check_times(fields: &Fields, times: Times, sink: &mut Sink) {

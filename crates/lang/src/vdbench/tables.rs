@@ -1,6 +1,7 @@
 //! Every parameter of the language, per section in the order in which abbreviations are tried
 //! (release 5.04.06; what only 5.04.07 knows comes last).
 use super::declare::{Kind, Parameter, Status};
+use super::value::SECONDS_MAX;
 
 use Status::{CheckOnly, Honoured, Refused, Translated};
 
@@ -40,9 +41,12 @@ const fn seconds(min: f64) -> Kind {
         least: 1,
         most: 1,
         min,
-        max: f64::INFINITY,
+        max: SECONDS_MAX as f64,
     }
 }
+
+/// What slots and streams are counted with.
+const COUNT_MAX: f64 = u32::MAX as f64;
 
 const ANY: f64 = f64::NEG_INFINITY;
 const UNBOUNDED: f64 = f64::INFINITY;
@@ -255,7 +259,13 @@ pub(crate) static STORAGE: &[Parameter] = &[
     ),
     p(
         &["threads"],
-        some_numbers(1, 2, 1.0),
+        Kind::Numbers {
+            is_time: false,
+            least: 1,
+            most: 2,
+            min: 1.0,
+            max: COUNT_MAX,
+        },
         "8",
         Honoured,
         "I/Os in flight, or (n,divisor), shared by all its workloads",
@@ -303,32 +313,8 @@ pub(crate) static STORAGE: &[Parameter] = &[
         CheckOnly,
         "where its journal is kept",
     ),
-    p(
-        &["resetlun"],
-        Kind::Numbers {
-            is_time: true,
-            least: 1,
-            most: 1,
-            min: 0.0,
-            max: f64::INFINITY,
-        },
-        "0",
-        SUN,
-        "SCSI resets",
-    ),
-    p(
-        &["resetbus"],
-        Kind::Numbers {
-            is_time: true,
-            least: 1,
-            most: 1,
-            min: 0.0,
-            max: f64::INFINITY,
-        },
-        "0",
-        SUN,
-        "SCSI resets",
-    ),
+    p(&["resetlun"], seconds(0.0), "0", SUN, "SCSI resets"),
+    p(&["resetbus"], seconds(0.0), "0", SUN, "SCSI resets"),
     p(
         &["openflags"],
         Kind::Texts,
@@ -433,7 +419,7 @@ pub(crate) static WORKLOAD: &[Parameter] = &[
     ),
     p(
         &["priority"],
-        number(1.0, UNBOUNDED),
+        number(1.0, COUNT_MAX),
         "",
         CheckOnly,
         "lower is served first",
@@ -476,14 +462,14 @@ pub(crate) static WORKLOAD: &[Parameter] = &[
     p(&["user"], Kind::Texts, "", CheckOnly, "a class of the user").exact(),
     p(
         &["threads"],
-        number(1.0, UNBOUNDED),
+        number(1.0, COUNT_MAX),
         "",
         CheckOnly,
         "I/Os in flight; with `concatenatesds` only",
     ),
     p(
         &["streams"],
-        number(1.0, UNBOUNDED),
+        number(1.0, COUNT_MAX),
         "",
         CheckOnly,
         "slices with a cursor each",
@@ -697,7 +683,7 @@ pub(crate) static FILE_WORKLOAD: &[Parameter] = &[
     ),
     p(
         &["threads"],
-        number(1.0, UNBOUNDED),
+        number(1.0, COUNT_MAX),
         "1",
         CheckOnly,
         "operations in flight",
@@ -836,7 +822,7 @@ pub(crate) static RUN: &[Parameter] = &[
         "time before the next run",
     ),
     swept(&["xfersize", "forxfersize"], 1.0, UNBOUNDED, Honoured),
-    swept(&["threads", "forthreads"], 1.0, UNBOUNDED, Honoured),
+    swept(&["threads", "forthreads"], 1.0, COUNT_MAX, Honoured),
     swept(&["rdpct", "forrdpct"], 0.0, 100.0, Honoured),
     swept(&["rhpct", "forrhpct"], 0.0, 100.0, Honoured),
     swept(&["whpct", "forwhpct"], 0.0, 100.0, Honoured),

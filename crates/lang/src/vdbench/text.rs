@@ -20,8 +20,8 @@ pub(crate) struct Glyph {
 /// Ends a line that is complete; nothing else is this character.
 pub(crate) const LINE_END: char = '\n';
 
-/// Stands where bytes are no text.
-const NO_TEXT: char = char::REPLACEMENT_CHARACTER;
+/// What stands where bytes are no text, and what no text holds.
+const NO_TEXT: [char; 2] = [char::REPLACEMENT_CHARACTER, '\0'];
 
 const LINES_MAX: usize = 32_768;
 /// What a compressed file may unfold to.
@@ -161,7 +161,7 @@ impl Scanner<'_, '_> {
             return Next::Line;
         }
         let glyphs = self.without_comment(glyphs);
-        if let Some(glyph) = glyphs.iter().find(|glyph| glyph.ch == NO_TEXT) {
+        if let Some(glyph) = glyphs.iter().find(|glyph| NO_TEXT.contains(&glyph.ch)) {
             self.report_no_text(*glyph, name);
             return Next::EndOfFile;
         }
@@ -190,8 +190,8 @@ impl Scanner<'_, '_> {
         self.sink.error(
             codes::FILE,
             glyph.span,
-            format!("cannot read parameter file `{name}` as text: it is not UTF-8 here"),
-            "no UTF-8",
+            format!("cannot read parameter file `{name}` as text: here it is none"),
+            "no text",
             "save the file as UTF-8, and check that it is a parameter file",
         );
     }

@@ -30,7 +30,14 @@ pub(crate) enum NotNumbers {
     /// A step of zero or less would never arrive.
     BadStep(Word),
     TooMany(Word),
+    /// Further from zero than [`NUMBER_MAX`].
+    TooLarge(Word),
 }
+
+/// What no size, count or rate exceeds, 4 EiB: sums of two such numbers fit 64 bits with a sign.
+pub(crate) const NUMBER_MAX: f64 = (1_u64 << 62) as f64;
+/// What no time exceeds, in seconds: ten years of 365 days. Nanoseconds of it fit 64 bits.
+pub(crate) const SECONDS_MAX: u64 = 10 * 365 * 24 * 3600;
 
 /// The largest count of numbers in one list.
 const NUMBERS_MAX: usize = 10_240;
@@ -95,6 +102,7 @@ pub(crate) fn numbers(words: &[Word], unit: Unit) -> Result<Vec<Number>, NotNumb
     while at < words.len() {
         let word = &words[at];
         if let Some(value) = number(&word.text, unit) {
+            check_size(value, word)?;
             out.push(Number {
                 value,
                 span: word.span,
@@ -104,6 +112,8 @@ pub(crate) fn numbers(words: &[Word], unit: Unit) -> Result<Vec<Number>, NotNumb
             let Some(step) = words.get(at + 1) else {
                 return Err(NotNumbers::NoStep(word.clone()));
             };
+            check_size(low, word)?;
+            check_size(high, word)?;
             unfold(low, high, word, step, unit, &mut out)?;
             at += 2;
         } else if numeric > 0 || !out.is_empty() {
@@ -116,6 +126,13 @@ pub(crate) fn numbers(words: &[Word], unit: Unit) -> Result<Vec<Number>, NotNumb
         }
     }
     Ok(out)
+}
+
+fn check_size(value: f64, word: &Word) -> Result<(), NotNumbers> {
+    if value.abs() > NUMBER_MAX {
+        return Err(NotNumbers::TooLarge(word.clone()));
+    }
+    Ok(())
 }
 
 /// Whether the word is two numbers with a dash between them.

@@ -104,6 +104,18 @@ fn no_prefix_of_a_fixture_panics() {
     }
 }
 
+/// What a fuzzer found once is not found again.
+#[test]
+fn no_seed_of_the_fuzzer_panics() {
+    let seeds = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fuzz/seeds/vdbench");
+    let mut count = 0;
+    for entry in std::fs::read_dir(seeds).unwrap() {
+        vdbench::fuzz_one(&std::fs::read(entry.unwrap().path()).unwrap());
+        count += 1;
+    }
+    assert!(count > 10, "{count} seeds");
+}
+
 /// A name of a parameter means that parameter, unless an earlier one of the section starts with it.
 #[test]
 fn every_parameter_can_be_reached_by_its_name() {
