@@ -22,9 +22,9 @@ pub struct Collector {
     shared: Arc<SharedRun>,
     streams: Vec<StreamReader>,
     workers: Vec<WorkerReader>,
-    pools_exhausted_ns: Vec<u64>,
-    /// Time that slots in flight at the end of the last interval had been busy, by pool.
-    partial_ns: Vec<u64>,
+    pools: Vec<PoolReader>,
+    /// The end of the last interval that was read.
+    end_ns: u64,
     captured: Option<Capture>,
     service: HistogramBuilder,
     response: HistogramBuilder,
@@ -59,6 +59,15 @@ struct WorkerReader {
     wakeups: u64,
     clamped: u64,
     gaps: CellReader,
+}
+
+/// What was told of a pool so far. A reading comes a little after the end of its interval and may
+/// hold what belongs to the next; what an interval cannot hold is told with the next.
+#[derive(Debug, Default)]
+struct PoolReader {
+    service_ns: u64,
+    busy_ns: u64,
+    exhausted_ns: u64,
 }
 
 /// What was in flight at one moment.
@@ -100,8 +109,8 @@ impl Collector {
                 .iter()
                 .map(|_| WorkerReader::default())
                 .collect(),
-            pools_exhausted_ns: vec![0; shared.pools.len()],
-            partial_ns: vec![0; shared.pools.len()],
+            pools: shared.pools.iter().map(|_| PoolReader::default()).collect(),
+            end_ns: 0,
             captured: None,
             service: HistogramBuilder::default(),
             response: HistogramBuilder::default(),
@@ -205,8 +214,7 @@ impl Collector {
         };
         collected.engine.oldest_in_flight_ns = looked.oldest_ns;
         collected.engine.in_flight = looked.in_flight;
-        collected.engine.pools = self.pools(&service_of_pool, &looked);
-        self.partial_ns = looked.partial_ns;
+        collected.engine.pools = self.pools(&service_of_pool, &looked, end_ns);
         collected.engine.workers = self.worker_sample(number);
         collected
     }
@@ -353,18 +361,27 @@ impl Collector {
         capture
     }
 
-    fn pools(&mut self, service_ns: &[u64], looked: &Capture) -> Vec<PoolSample> {
-        let sample = |(number, pool): (usize, &crate::shared::SharedPool)| {
-            let exhausted_ns = looked.exhausted_ns[number];
-            let before = std::mem::replace(&mut self.pools_exhausted_ns[number], exhausted_ns);
+    fn pools(&mut self, service_ns: &[u64], looked: &Capture, end_ns: u64) -> Vec<PoolSample> {
+        let length_ns = end_ns.saturating_sub(std::mem::replace(&mut self.end_ns, end_ns));
+        let shared = &self.shared;
+        let sample = |(number, reader): (usize, &mut PoolReader)| {
+            let slots = shared.pools[number].slots;
+            reader.service_ns += service_ns[number];
+            let busy_ns = (reader.service_ns + looked.partial_ns[number])
+                .saturating_sub(reader.busy_ns)
+                .min(u64::from(slots) * length_ns);
+            let exhausted_ns = looked.exhausted_ns[number]
+                .saturating_sub(reader.exhausted_ns)
+                .min(length_ns);
+            reader.busy_ns += busy_ns;
+            reader.exhausted_ns += exhausted_ns;
             PoolSample {
-                slots: pool.slots,
-                busy_ns: (service_ns[number] + looked.partial_ns[number])
-                    .saturating_sub(self.partial_ns[number]),
-                exhausted_ns: exhausted_ns.saturating_sub(before),
+                slots,
+                busy_ns,
+                exhausted_ns,
             }
         };
-        self.shared.pools.iter().enumerate().map(sample).collect()
+        self.pools.iter_mut().enumerate().map(sample).collect()
     }
 
     fn worker_sample(&mut self, number: u64) -> WorkerSample {

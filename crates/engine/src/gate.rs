@@ -3,8 +3,9 @@
 //! With a thread per slot, waking another thread for each arrival would cost more than most of the
 //! I/O it starts. So one thread holds the turn: it waits, claims and, where I/O is fast and nothing
 //! else is due, does the I/O itself without giving up the turn. Where I/O takes longer than the gap
-//! to the next arrival it hands the turn over first. A standby looks every millisecond whether the
-//! holder is stuck in its I/O and takes the turn from it, so a stall holds up no arrival for longer.
+//! to the next arrival it hands the turn over first. A standby looks every five milliseconds whether
+//! the holder is stuck in its I/O and takes the turn from it, so a stall holds up no arrival for
+//! longer than six.
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::SeqCst};
 use std::thread::Thread;
@@ -12,12 +13,15 @@ use std::time::Duration;
 
 const NOBODY: usize = usize::MAX;
 const STALL_NS: u64 = 1_000_000;
-const STANDBY_LOOKS: Duration = Duration::from_millis(1);
-const PARK: Duration = Duration::from_millis(100);
+const STANDBY_LOOKS: Duration = Duration::from_millis(5);
+const PARK: Duration = Duration::from_secs(1);
 
-/// What an overlap of the next arrival with the I/O at hand may cost in lateness before a wake-up
-/// of another thread is the better deal.
-const TOLERATED_NS: u64 = 20_000;
+/// I/O shorter than this is done in turn rather than by waking another thread, which costs more.
+const SHORT_IO_NS: u64 = 20_000;
+
+/// What short and longer I/O may cost the next arrival in lateness before another thread is woken.
+const TOLERATED_SHORT_NS: u64 = 150_000;
+const TOLERATED_LONG_NS: u64 = 20_000;
 
 /// The turn of one pool.
 #[derive(Debug)]
@@ -83,10 +87,13 @@ impl Gate {
     pub(crate) fn begin_io(&self, me: usize, now_ns: u64, next_due_ns: u64) -> bool {
         let service_ns = self.service_ns.load(SeqCst);
         let ends_ns = now_ns + service_ns;
-        if service_ns == 0
-            || next_due_ns.saturating_add(TOLERATED_NS) < ends_ns
-            || service_ns > STALL_NS / 4
-        {
+        let tolerated_ns = if service_ns < SHORT_IO_NS {
+            TOLERATED_SHORT_NS
+        } else {
+            TOLERATED_LONG_NS
+        };
+        let delays_next = next_due_ns.saturating_add(tolerated_ns) < ends_ns;
+        if service_ns == 0 || delays_next || service_ns > STALL_NS / 4 {
             self.hand_over(me);
             return false;
         }

@@ -221,6 +221,7 @@ impl Session {
         self.gates.iter().for_each(|gate| gate.wake_all());
         while self.running > 0 && !hurry() && self.clock.now_ns() - begun_ns < limit_ns {
             self.note_ended(Duration::from_millis(20));
+            self.gates.iter().for_each(|gate| gate.wake_all());
         }
         let mut drained = Drained::default();
         if self.running > 0 {

@@ -32,6 +32,11 @@ const SINGLE_WAITS: u32 = 64;
 /// A group is this share of the slots of a worker.
 const GROUP_SHARE: u32 = 8;
 
+/// A worker that only waits for arrivals sleeps at least this long, so that close arrivals share a
+/// wake-up. A wake-up costs 8 to 16 µs of CPU and comes 15 to 20 µs late by itself; this adds about
+/// as much again to the lateness of dense schedules and halves their cost.
+const SHARED_WAKE_NS: u64 = 50_000;
+
 /// Every this many submissions, one is timed apart from the wait for completions.
 const SUBMIT_SAMPLE: u64 = 32;
 
@@ -227,13 +232,24 @@ impl<B: Backend, T: Time> Worker<B, T> {
         let timeout_ns = match until_ns {
             u64::MAX if want > 1 => GROUP_WAIT_NS,
             u64::MAX => look_ns,
-            _ => until_ns.saturating_sub(self.time.now_ns()).min(look_ns),
+            _ => self.time_to(until_ns).min(look_ns),
         };
         self.backend.enter(want, Some(timeout_ns))?;
         if want > 1 && self.backend.ready() < want {
             self.single_waits = SINGLE_WAITS;
         }
         Ok(())
+    }
+
+    /// The time left until an arrival; never so short that close arrivals cannot share a wake-up.
+    fn time_to(&self, until_ns: u64) -> u64 {
+        let left_ns = until_ns.saturating_sub(self.time.now_ns());
+        let is_running = until_ns > self.shared.start_ns.load(Relaxed);
+        if is_running {
+            left_ns.max(SHARED_WAKE_NS)
+        } else {
+            left_ns
+        }
     }
 
     /// The worker's CPU time so far, as its driver knows it.
@@ -690,10 +706,12 @@ impl<B: Backend, T: Time> Worker<B, T> {
         } else {
             self.group.min(self.in_flight)
         };
-        Wake::Wait {
-            want,
-            until_ns: due_ns.min(stop_ns),
-        }
+        let until_ns = if due_ns == u64::MAX {
+            u64::MAX
+        } else {
+            due_ns.min(stop_ns)
+        };
+        Wake::Wait { want, until_ns }
     }
 
     /// When the next arrival of any stream of this worker is due; zero when one without a
