@@ -1,4 +1,4 @@
-//! The chores of the workspace: `cargo xtask tidy`, `ci`, `docs` and `fuzz`.
+//! The chores of the workspace: `cargo xtask tidy`, `ci`, `docs`, `fuzz` and `compare-peers`.
 //!
 //! Holds no code of the product and needs none of its crates, so that it builds in seconds and runs while the product
 //! does not compile. Read [`tidy`] first.
@@ -6,6 +6,7 @@
 mod ci;
 mod command;
 mod lexer;
+mod peers;
 mod source;
 mod tidy;
 mod workspace;
@@ -18,6 +19,9 @@ cargo xtask ci                    everything that a change must pass; `.ci/run` 
 cargo xtask docs                  write the generated documents again
 cargo xtask fuzz [--seconds N] [--target NAME] [--seed N]
                                   feed mutated inputs to the readers of files that users bring
+cargo xtask compare-peers [--quick] [--figure N] ...
+                                  measure Fathom beside fio and bare loops; `--help` tells the rest
+cargo xtask bare-timer, bare-ring the bare loops by themselves
 ";
 
 fn main() -> ExitCode {
@@ -28,6 +32,7 @@ fn main() -> ExitCode {
         Some("ci") if arguments.len() == 1 => ci::run(&workspace::root()),
         Some("docs") if arguments.len() == 1 => ci::write_documents(&workspace::root()),
         Some("fuzz") => ci::fuzz(&workspace::root(), &arguments[1..]),
+        Some(verb) if peers::VERBS.contains(&verb) => peers::run(&workspace::root(), &arguments),
         Some("help" | "--help" | "-h") => {
             print!("{HELP}");
             return ExitCode::SUCCESS;

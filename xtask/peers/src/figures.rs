@@ -1,0 +1,61 @@
+//! The figures that are published, each with its contenders and its bars.
+mod arrivals;
+mod file;
+mod memory;
+mod null;
+mod truth;
+
+use crate::machine::Machine;
+use crate::reading::Reading;
+use crate::session::{Contender, Session};
+use crate::table::Row;
+
+/// Measures one figure. What cannot be measured here is a row that says why.
+pub fn measure(session: &mut Session, machine: &Machine, figure: u8) -> Vec<Row> {
+    let (name, needs_fio) = match figure {
+        15 => ("null", true),
+        16 => ("file", true),
+        17 => ("RAM-backed device", true),
+        18 => ("arrivals", false),
+        _ => ("response truth", false),
+    };
+    if needs_fio && machine.fio.is_none() {
+        let reason = "skipped: fio is not installed".to_owned();
+        return vec![Row::without(figure, name, reason)];
+    }
+    let outcome = match figure {
+        15 => null::measure(session, machine),
+        16 => file::measure(session),
+        17 => memory::measure(session),
+        18 => arrivals::measure(session, machine),
+        _ => truth::measure(session, machine),
+    };
+    outcome.unwrap_or_else(|message| {
+        eprintln!("# figure {figure}: {message}");
+        vec![Row::without(figure, name, message)]
+    })
+}
+
+fn contender<'a>(
+    name: &str,
+    run: impl Fn(&mut Session) -> Result<Reading, String> + 'a,
+) -> Contender<'a> {
+    Contender {
+        name: name.to_owned(),
+        run: Box::new(run),
+    }
+}
+
+/// The readings of one contender, by round.
+fn column(rounds: &[Vec<Reading>], place: usize) -> Vec<Reading> {
+    rounds.iter().map(|round| round[place].clone()).collect()
+}
+
+/// The mean of a number over readings; not a number when one of them has none.
+fn mean(readings: &[Reading], name: &str) -> f64 {
+    readings
+        .iter()
+        .map(|reading| reading.get(name))
+        .sum::<f64>()
+        / readings.len() as f64
+}

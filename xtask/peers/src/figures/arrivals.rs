@@ -1,0 +1,295 @@
+//! Arrivals by a schedule: every one accounted for, the rate kept, and hardly later than a bare timer loop would be.
+use super::{column, contender, mean};
+use crate::bare::timer::Law;
+use crate::fio;
+use crate::machine::Machine;
+use crate::ours::{self, COMPLETED, Job, RATE_SHARE, SCHEDULED, UNACCOUNTED};
+use crate::process::owned;
+use crate::reading::{CPU, LATENESS_MAX, LATENESS_P50, LATENESS_P99, RATE, Reading};
+use crate::session::{Contender, Session, Settings};
+use crate::statistics::{Bar, ratio};
+use crate::table::{Held, Row, shown};
+use crate::targets::{self, Memory};
+
+const FIGURE: u8 = 18;
+const RATES: &[u32] = &[1_000, 10_000, 20_000, 50_000];
+const RATE_BESIDE_FIO: u32 = 20_000;
+const SLOTS: u32 = 32;
+const LAWS: [(Law, &str); 2] = [
+    (Law::Deterministic, "deterministic"),
+    (Law::Exponential, "exponential"),
+];
+
+/// How late arrivals may be beside the bare loop: this many times as late, and this much more.
+const LATENESS_TIMES: f64 = 1.25;
+const LATENESS_MORE_NS: f64 = 20_000.0;
+
+/// How far a deterministic rate may be off.
+const RATE_OFF_MAX: f64 = 0.001;
+
+pub fn measure(session: &mut Session, machine: &Machine) -> Result<Vec<Row>, String> {
+    let settings = session.settings;
+    if settings.is_quick {
+        // Sixteen kinds of windows: the shortest that still are windows.
+        session.settings = Settings {
+            pairs: 1,
+            window_s: 2,
+            ..settings
+        };
+    }
+    let rows = targets::memory(session).and_then(|target| {
+        let mut rows = Vec::new();
+        for rate in RATES {
+            let has_fio = machine.fio.is_some();
+            rows.extend(at_rate(session, &target, *rate, has_fio)?);
+        }
+        Ok(rows)
+    });
+    session.settings = settings;
+    rows
+}
+
+fn at_rate(
+    session: &mut Session,
+    target: &Memory,
+    rate: u32,
+    has_fio: bool,
+) -> Result<Vec<Row>, String> {
+    let beside_fio = rate == RATE_BESIDE_FIO;
+    let mut contenders: Vec<Contender<'_>> = Vec::new();
+    for (law, name) in LAWS {
+        contenders.push(contender(&format!("fathom {name}"), move |session| {
+            ours(session, target, rate, name)
+        }));
+        contenders.push(contender(&format!("bare timer {name}"), move |session| {
+            bare_timer(session, rate, law)
+        }));
+    }
+    if beside_fio && has_fio {
+        let options = fio_options(target, rate);
+        contenders.push(contender("fio io_uring", move |session| {
+            fio::run(session, &options)
+        }));
+    }
+    let rounds = session.rounds(FIGURE, session.settings.pairs, &contenders)?;
+    let mut rows = Vec::new();
+    for (place, (law, name)) in LAWS.into_iter().enumerate() {
+        let (ours, timer) = (column(&rounds, 2 * place), column(&rounds, 2 * place + 1));
+        let what = format!("{rate} arrivals/s, {name}");
+        rows.push(accounted(&what, &ours));
+        if law == Law::Deterministic {
+            rows.push(rate_kept(&what, &ours));
+        }
+        rows.extend(late(&what, &ours, &timer));
+    }
+    if beside_fio && has_fio {
+        let (ours, peer) = (column(&rounds, 0), column(&rounds, 4));
+        let what = format!("{rate} arrivals/s: CPU per I/O");
+        let peer_name = format!(
+            "fio io_uring rate_iops={rate}, {}",
+            shown(RATE, mean(&peer, RATE))
+        );
+        let peer = (peer_name.as_str(), peer.as_slice());
+        rows.push(Row::compared(
+            FIGURE,
+            &what,
+            CPU,
+            &ours,
+            peer,
+            Some(Bar::AtMost(0.5)),
+        ));
+    } else if beside_fio {
+        let reason = "skipped: fio is not installed".to_owned();
+        rows.push(Row::without(FIGURE, "CPU per I/O beside fio", reason));
+    }
+    Ok(rows)
+}
+
+fn ours(session: &mut Session, target: &Memory, rate: u32, law: &str) -> Result<Reading, String> {
+    let job = Job {
+        name: &format!("arrivals-{rate}-{law}"),
+        storage: &target.storage(SLOTS),
+        work: "xfersize=4k,rdpct=100,seekpct=100",
+        run: &format!("iorate={rate},distribution={law}"),
+        options: &[],
+    };
+    ours::run(session, &job).map(|ours| ours.reading())
+}
+
+fn bare_timer(session: &mut Session, rate: u32, law: Law) -> Result<Reading, String> {
+    let settings = session.settings;
+    let (rate, law) = (rate.to_string(), format!("{law:?}").to_lowercase());
+    let (seconds, warmup) = (settings.window_s.to_string(), settings.ramp_s.to_string());
+    let found = session.bare(&[
+        "bare-timer",
+        "--rate",
+        &rate,
+        "--law",
+        &law,
+        "--seconds",
+        &seconds,
+        "--warmup",
+        &warmup,
+    ])?;
+    let number = |name: &str| {
+        let number = found[name].as_f64();
+        number.ok_or_else(|| format!("the bare timer says nothing of `{name}`"))
+    };
+    Ok(Reading::default()
+        .with(LATENESS_P50, number(LATENESS_P50)?)
+        .with(LATENESS_P99, number(LATENESS_P99)?)
+        .with(LATENESS_MAX, number(LATENESS_MAX)?)
+        .with(CPU, number("cpu_ns")? / number("moments")?))
+}
+
+fn fio_options(target: &Memory, rate: u32) -> Vec<String> {
+    let mut options = target.fio_options();
+    options.extend(owned(&[
+        "--ioengine=io_uring",
+        "--rw=randread",
+        "--norandommap",
+        "--bs=4k",
+    ]));
+    options.extend([format!("--iodepth={SLOTS}"), format!("--rate_iops={rate}")]);
+    options
+}
+
+/// Every arrival was submitted or is known as unsent, and what was submitted shows as completions.
+fn accounted(what: &str, ours: &[Reading]) -> Row {
+    let holds = |reading: &&Reading| {
+        // What was in flight when the run ended completes after its last interval.
+        let missing = reading.get(ours::SUBMITTED) - reading.get(COMPLETED);
+        reading.get(UNACCOUNTED) == 0.0 && (0.0..=f64::from(SLOTS)).contains(&missing)
+    };
+    let sum = |name: &str| ours.iter().map(|reading| reading.get(name)).sum::<f64>();
+    Row::held(
+        FIGURE,
+        &format!("{what}: scheduled = submitted + unsent"),
+        format!(
+            "{:.0} = {:.0} + {:.0}",
+            sum(SCHEDULED),
+            sum(ours::SUBMITTED),
+            sum(SCHEDULED) - sum(ours::SUBMITTED)
+        ),
+        format!("{:.0} completions", sum(COMPLETED)),
+        "exactly",
+        Held {
+            windows: ours.iter().filter(holds).count(),
+            of: ours.len(),
+        },
+    )
+}
+
+fn rate_kept(what: &str, ours: &[Reading]) -> Row {
+    let off = |reading: &Reading| (reading.get(RATE_SHARE) - 1.0).abs();
+    let worst = ours.iter().map(off).fold(0.0, f64::max);
+    let windows = ours
+        .iter()
+        .filter(|reading| off(reading) <= RATE_OFF_MAX)
+        .count();
+    Row::held(
+        FIGURE,
+        &format!("{what}: rate"),
+        format!(
+            "{}, at worst {:.3} % off",
+            shown(RATE, mean(ours, RATE)),
+            worst * 100.0
+        ),
+        String::new(),
+        "within 0.1 %",
+        Held {
+            windows,
+            of: ours.len(),
+        },
+    )
+}
+
+/// Lateness against what the bare loop, run in turn, allows.
+fn late(what: &str, ours: &[Reading], timer: &[Reading]) -> Vec<Row> {
+    let row = |(percentile, name): (&str, &str)| {
+        let allowed = |timer: &Reading| LATENESS_TIMES * timer.get(name) + LATENESS_MORE_NS;
+        let pairs: Vec<(f64, f64)> = ours
+            .iter()
+            .zip(timer)
+            .map(|(ours, timer)| (ours.get(name), allowed(timer)))
+            .collect();
+        let numbers = (
+            shown(name, mean(ours, name)),
+            format!("{} (bare timer)", shown(name, mean(timer, name))),
+        );
+        let what = format!("{what}: lateness {percentile}, ratio to what is allowed");
+        let row = Row::judged(FIGURE, &what, numbers, ratio(&pairs), Bar::AtMost(1.0));
+        Row {
+            bar: "≤ 1.25 × + 20 µs".to_owned(),
+            ..row
+        }
+    };
+    [("p50", LATENESS_P50), ("p99", LATENESS_P99)]
+        .into_iter()
+        .map(row)
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn window(scheduled: f64, submitted: f64, unaccounted: f64, completed: f64) -> Reading {
+        Reading::default()
+            .with(SCHEDULED, scheduled)
+            .with(ours::SUBMITTED, submitted)
+            .with(UNACCOUNTED, unaccounted)
+            .with(COMPLETED, completed)
+    }
+
+    #[test]
+    fn an_arrival_that_is_nowhere_is_found() {
+        let good = window(100.0, 90.0, 0.0, 88.0);
+        assert_eq!(accounted("x", std::slice::from_ref(&good)).verdict, "met");
+        let lost = window(100.0, 90.0, 1.0, 88.0);
+        assert_eq!(
+            accounted("x", &[good.clone(), lost]).verdict,
+            "missed in 1 of 2"
+        );
+        let not_completed = window(100.0, 90.0, 0.0, 50.0);
+        assert_eq!(accounted("x", &[not_completed]).verdict, "missed in 1 of 1");
+        assert_eq!(
+            accounted("x", &[Reading::default()]).verdict,
+            "missed in 1 of 1"
+        );
+    }
+
+    #[test]
+    fn lateness_may_be_a_little_above_the_bare_loop() {
+        let reading = |late_ns| {
+            vec![
+                Reading::default()
+                    .with(LATENESS_P50, late_ns)
+                    .with(LATENESS_P99, late_ns);
+                3
+            ]
+        };
+        let verdict = |ours, timer| {
+            late("x", &reading(ours), &reading(timer))[0]
+                .verdict
+                .clone()
+        };
+        // 1.25 × 16 µs + 20 µs = 40 µs.
+        assert_eq!(verdict(39_000.0, 16_000.0), "met");
+        assert_eq!(verdict(41_000.0, 16_000.0), "missed");
+    }
+
+    #[test]
+    fn a_rate_off_by_more_than_a_thousandth_is_found() {
+        let at = |share| {
+            Reading::default()
+                .with(RATE, 1000.0)
+                .with(RATE_SHARE, share)
+        };
+        assert_eq!(rate_kept("x", &[at(1.0009), at(0.9991)]).verdict, "met");
+        assert_eq!(
+            rate_kept("x", &[at(1.0), at(0.9985)]).verdict,
+            "missed in 1 of 2"
+        );
+    }
+}
