@@ -25,7 +25,6 @@ pub struct Collector {
     pools: Vec<PoolReader>,
     /// The end of the last interval that was read.
     end_ns: u64,
-    captured: Option<Capture>,
     service: HistogramBuilder,
     response: HistogramBuilder,
 }
@@ -111,17 +110,10 @@ impl Collector {
                 .collect(),
             pools: shared.pools.iter().map(|_| PoolReader::default()).collect(),
             end_ns: 0,
-            captured: None,
             service: HistogramBuilder::default(),
             response: HistogramBuilder::default(),
             shared,
         }
-    }
-
-    /// Notes what is in flight at the end of the window; call it there, before the drain.
-    pub fn capture(&mut self, end_ns: u64) {
-        let start_ns = self.shared.start_ns.load(Relaxed);
-        self.captured = Some(self.look(start_ns + end_ns));
     }
 
     /// The counts of interval `number` (from zero), which ended `end_ns` after the start.
@@ -129,19 +121,10 @@ impl Collector {
         self.read(number, end_ns, &[(number & 1) as usize], false)
     }
 
-    /// The counts of the last interval, after the drain: with what was captured at its end.
+    /// The counts of the last interval, which ended with the stop; call it after the drain. What was
+    /// in flight at the stop is told with its age there, whether it has come back since or not.
     pub fn collect_last(&mut self, number: u64, end_ns: u64) -> Collected {
-        let mut collected = self.read(number, end_ns, &[0, 1], true);
-        let ages = self
-            .captured
-            .take()
-            .map(|capture| capture.ages_ns)
-            .unwrap_or_default();
-        for (stream, sample) in collected.engine.streams.iter_mut().enumerate() {
-            let in_flight = ages.get(stream).map_or(&[][..], Vec::as_slice);
-            sample.unserved = self.unserved(stream, end_ns, in_flight);
-        }
-        collected
+        self.read(number, end_ns, &[0, 1], true)
     }
 
     /// Scheduled and submitted over the whole run so far.
@@ -183,6 +166,7 @@ impl Collector {
     fn read(&mut self, number: u64, end_ns: u64, slabs: &[usize], is_last: bool) -> Collected {
         let shared = Arc::clone(&self.shared);
         let mut collected = Collected::default();
+        let mut looked = self.look(shared.start_ns.load(Relaxed) + end_ns);
         let mut service_of_pool = vec![0; shared.pools.len()];
         for (stream, state) in shared.streams.iter().enumerate() {
             for cell in 0..state.targets.len() * OPERATIONS.len() {
@@ -197,26 +181,40 @@ impl Collector {
             if is_last {
                 // What was claimed before the stop and stamped just after it.
                 self.add_submissions(stream, u64::MAX, &[AFTER_STOP], &mut sample);
+                self.add_drained(stream, &mut looked, &mut sample);
             }
             self.add_arrivals(stream, end_ns, &mut sample);
+            if is_last {
+                sample
+                    .unserved
+                    .merge(&self.unserved(stream, end_ns, &looked.ages_ns[stream]));
+            }
             collected.engine.streams.push(sample);
         }
-        let start_ns = shared.start_ns.load(Relaxed);
-        let looked = match &mut self.captured {
-            Some(capture) => Capture {
-                partial_ns: capture.partial_ns.clone(),
-                exhausted_ns: capture.exhausted_ns.clone(),
-                oldest_ns: capture.oldest_ns,
-                in_flight: capture.in_flight,
-                ages_ns: Vec::new(),
-            },
-            None => self.look(start_ns + end_ns),
-        };
         collected.engine.oldest_in_flight_ns = looked.oldest_ns;
         collected.engine.in_flight = looked.in_flight;
         collected.engine.pools = self.pools(&service_of_pool, &looked, end_ns);
         collected.engine.workers = self.worker_sample(number);
         collected
+    }
+
+    /// What came back after the stop, as it was at the stop.
+    fn add_drained(&mut self, stream: usize, looked: &mut Capture, sample: &mut StreamSample) {
+        let state = &self.shared.streams[stream];
+        let (cells, pool, is_paced) = (
+            state.targets.len() * OPERATIONS.len(),
+            state.pool,
+            state.feed.is_some(),
+        );
+        for cell in 0..cells {
+            let figure = self.figure(stream, cell, u64::MAX, &[AFTER_STOP]);
+            looked.partial_ns[pool] += figure.service.sum_ns;
+            looked.oldest_ns = looked.oldest_ns.max(figure.service.max_ns);
+            looked.in_flight += (figure.operations + figure.errors) as u32;
+            if is_paced {
+                sample.unserved.merge(&figure.response);
+            }
+        }
     }
 
     fn figure(&mut self, stream: usize, cell: usize, number: u64, slabs: &[usize]) -> Figure {
@@ -344,18 +342,21 @@ impl Collector {
         for worker in &shared.workers {
             for (view, pool) in worker.slots.iter().zip(&worker.pool_of_slot) {
                 let started_ns = view.started_ns.load(Relaxed);
-                if started_ns == 0 || started_ns >= at_ns {
+                if started_ns == 0 {
+                    continue;
+                }
+                let (stream, ..) = unpack(view.what.load(Relaxed));
+                let arrival_ns = view.arrival_ns.load(Relaxed);
+                if shared.streams[stream].feed.is_some() && arrival_ns < at_ns {
+                    capture.ages_ns[stream].push(at_ns - arrival_ns);
+                }
+                if started_ns >= at_ns {
                     continue;
                 }
                 let age_ns = at_ns - started_ns;
                 capture.partial_ns[*pool as usize] += age_ns;
                 capture.oldest_ns = capture.oldest_ns.max(age_ns);
                 capture.in_flight += 1;
-                let (stream, ..) = unpack(view.what.load(Relaxed));
-                if shared.streams[stream].feed.is_some() {
-                    let arrival_ns = view.arrival_ns.load(Relaxed);
-                    capture.ages_ns[stream].push(at_ns.saturating_sub(arrival_ns));
-                }
             }
         }
         capture

@@ -490,7 +490,7 @@ impl Seat {
                 gate.end_io(kept, clock.now_ns() - begun_ns);
                 worker.step(false);
             } else if has_turn {
-                worker.enter(0, until_ns, LOOK_NS)?;
+                worker.enter(1, until_ns, LOOK_NS)?;
             }
             if worker.interval() != interval {
                 interval = worker.interval();

@@ -81,7 +81,8 @@ pub(crate) struct Recorder {
     pub slabs: [Slab; 3],
 }
 
-/// The slab of what comes back after the stop; it belongs to no interval.
+/// The slab of what comes back after the stop; it belongs to no interval, and its values are ages at
+/// the stop.
 pub(crate) const AFTER_STOP: usize = 2;
 
 #[derive(Debug)]

@@ -55,7 +55,8 @@ impl Time for sys::clock::Clock {
 /// What a step leaves to its driver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Wake {
-    /// Enter the backend: wait for `want` completions, at most until `until_ns`.
+    /// Enter the backend: wait for `want` completions, at most until `until_ns`. With nothing in
+    /// flight the time is slept out.
     Wait { want: u32, until_ns: u64 },
     /// Nothing is in flight and nothing will be issued.
     Done,
@@ -344,8 +345,14 @@ impl<B: Backend, T: Time> Worker<B, T> {
         if now_ns < started_ns {
             bump(&shared.workers[self.number].clamped, 1);
         }
-        let service_ns = now_ns.saturating_sub(started_ns);
-        let response_ns = now_ns.saturating_sub(view.arrival_ns.load(Relaxed));
+        // What comes back after the stop was unserved at the stop: it is counted with its age there.
+        let (seen_ns, tag) = if self.slab == AFTER_STOP {
+            (now_ns.min(shared.stop_ns.load(Relaxed)), u64::MAX)
+        } else {
+            (now_ns, self.interval)
+        };
+        let service_ns = seen_ns.saturating_sub(started_ns);
+        let response_ns = seen_ns.saturating_sub(view.arrival_ns.load(Relaxed));
         let slab = &shared.streams[stream].recorders[self.shard].slabs[self.slab];
         let cell = &slab.cells[place * OPERATIONS.len() + operation];
         let moved = if OPERATIONS[operation] == Operation::Trim {
@@ -366,13 +373,7 @@ impl<B: Backend, T: Time> Worker<B, T> {
                 now_ns,
             );
         } else {
-            cell.succeeded(
-                u64::from(moved),
-                service_ns,
-                response_ns,
-                self.interval,
-                self.sharing,
-            );
+            cell.succeeded(u64::from(moved), service_ns, response_ns, tag, self.sharing);
             if moved < length {
                 cell.was_short();
             }
@@ -387,7 +388,7 @@ impl<B: Backend, T: Time> Worker<B, T> {
         let pool = &mut self.pools[place];
         let kind = usize::from(self.filled[slot as usize] > 0);
         pool.free[kind].push(slot);
-        shared.pools[pool.pool].give_back(now_ns);
+        shared.pools[pool.pool].give_back(seen_ns);
     }
 
     #[cold]
@@ -668,7 +669,7 @@ impl<B: Backend, T: Time> Worker<B, T> {
     fn next_wake(&mut self, now_ns: u64, start_ns: u64, stop_ns: u64) -> Wake {
         if now_ns < start_ns {
             return Wake::Wait {
-                want: 0,
+                want: 1,
                 until_ns: start_ns,
             };
         }
@@ -688,7 +689,7 @@ impl<B: Backend, T: Time> Worker<B, T> {
                 return Wake::Done;
             }
             return Wake::Wait {
-                want: 0,
+                want: 1,
                 until_ns: due_ns.min(stop_ns),
             };
         }
