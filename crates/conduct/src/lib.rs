@@ -58,8 +58,8 @@ pub trait Host {
     /// The counts of interval `number` (from zero) that ended `end_ns` after the start.
     fn collect(&mut self, number: u64, end_ns: u64) -> Collected;
 
-    /// Notes what is in flight at the end of the window, waits for it, and gives the counts of the
-    /// last interval.
+    /// Waits for what is in flight at the end of the window, and gives the counts of the last
+    /// interval.
     fn finish(&mut self, number: u64, end_ns: u64, control: &Control) -> (Collected, Drained);
 
     /// Scheduled and submitted arrivals of the whole run.

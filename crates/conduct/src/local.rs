@@ -108,7 +108,6 @@ impl Host for LocalHost {
 
     fn finish(&mut self, number: u64, end_ns: u64, control: &Control) -> (Collected, Drained) {
         let session = self.session();
-        session.collector().capture(end_ns);
         let drained = session.drain(DRAIN_NS, || control.is_urgent());
         let collected = session.collector().collect_last(number, end_ns);
         if drained.outstanding.is_empty()

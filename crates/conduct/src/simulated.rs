@@ -104,7 +104,6 @@ impl Host for SimulatedHost {
 
     fn finish(&mut self, number: u64, end_ns: u64, _control: &Control) -> (Collected, Drained) {
         let begun_ns = self.now_ns;
-        self.simulation().collector().capture(end_ns);
         // In small steps, so that the drain's length is known to a step.
         while self.simulation().in_flight() > 0 && self.now_ns < begun_ns + DRAIN_NS {
             self.pass_until(self.now_ns + 100_000);

@@ -172,7 +172,7 @@ fn unserved(totals: &RunTotals) -> u64 {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(48))]
+    #![proptest_config(ProptestConfig { cases: 48, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn no_operation_leaves_its_region(

@@ -3,8 +3,10 @@
 #![forbid(unsafe_code)]
 
 mod addresses;
+mod behaviour;
 mod determinism;
 mod faults;
+mod places;
 #[path = "../../../engine/tests/plans/mod.rs"]
 mod plans;
 mod response;
