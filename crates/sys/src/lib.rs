@@ -3,6 +3,7 @@
 //! Nothing here knows of plans, runs or reports. Everything is Linux; a figure that the kernel does not give is an
 //! `Option` or an error, never a guess. Read [`ring::Ring`] first.
 
+pub mod allocations;
 pub mod buffer;
 pub mod clock;
 pub mod file;
