@@ -1,4 +1,5 @@
 //! What a reader needs from outside, as a value. Must not know where any of it comes from.
+use crate::lint::LintSelection;
 use std::collections::BTreeMap;
 
 /// Reads whole files by the path that the user wrote.
@@ -42,6 +43,8 @@ pub struct CommandLine {
     pub journal: bool,
     /// Repetition of all runs was asked for.
     pub repeat: bool,
+    /// What becomes of findings that are no errors.
+    pub lints: LintSelection,
 }
 
 /// `name=value` on the command line.

@@ -6,7 +6,9 @@
 #![forbid(unsafe_code)]
 
 mod environment;
+mod lint;
 mod nearest;
 pub mod vdbench;
 
 pub use environment::{CommandLine, Environment, Files, FormatOverride, MemoryFiles, Variable};
+pub use lint::{Lint, LintError, LintLevel, LintSelection};

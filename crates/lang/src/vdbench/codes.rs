@@ -35,6 +35,20 @@ codes! {
     LONG_WARMUP = "vdb-0015";
     /// storage that the page cache can hold, without direct I/O
     CACHED = "vdb-0016";
+    /// a range or an offset beyond the size of its storage
+    BEYOND_STORAGE = "vdb-0017";
+    /// more I/Os in flight, open files or buffers than this host allows
+    KERNEL_LIMITS = "vdb-0018";
+    /// too few I/Os for a 99th percentile
+    FEW_SAMPLES = "vdb-0019";
+    /// a file that is read before all of it was written
+    UNWRITTEN = "vdb-0020";
+    /// an error budget that a failure uses up at once
+    SMALL_BUDGET = "vdb-0021";
+    /// a rate or a point of a curve that is not the number it looks like
+    ODD_RATE = "vdb-0022";
+    /// results on the storage under test
+    RESULTS_ON_STORAGE = "vdb-0023";
     /// a word without `=`
     NO_EQUALS = "vdb-0100";
     /// parentheses that do not match

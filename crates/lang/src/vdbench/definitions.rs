@@ -113,14 +113,25 @@ impl Grouping<'_> {
             return Role::OpensTooLate(opened);
         }
         // On a run, `wd=` on a line of its own is a second workload list or a late definition.
-        let repeats = self.section == Run
-            && pair.starts_line
-            && (self.has(keyword) || !self.may_refer(opened, pair));
-        if repeats {
+        let is_new = !self.may_refer(opened, pair);
+        let is_late = match self.section {
+            Run => self.has(keyword) || is_new,
+            // A workload names its storage in a line of its own, too; a misspelt name is no definition.
+            Workload | FileWorkload => is_new && (self.has(keyword) || !self.defines(opened)),
+            _ => false,
+        };
+        if pair.starts_line && is_late {
             Role::OpensTooLate(opened)
         } else {
             Role::Parameter
         }
+    }
+
+    /// Whether a definition of the section came before.
+    fn defines(&self, section: Section) -> bool {
+        self.definitions
+            .iter()
+            .any(|definition| definition.section == section)
     }
 
     /// Whether the definition at hand has the parameter.
@@ -517,10 +528,16 @@ pub(crate) fn report_not_numbers(field: &Field, problem: NotNumbers, sink: &mut 
 
 fn number_help(field: &Field, text: &str) -> String {
     let lower = text.to_ascii_lowercase();
-    if let Some(digits) = lower.strip_suffix('s')
-        && value::number(digits, field.parameter.unit()).is_some()
-    {
+    let unit = field.parameter.unit();
+    let digits = lower.trim_end_matches(|ch: char| ch.is_ascii_alphabetic());
+    let suffix: String = lower[digits.len()..].chars().take(1).collect();
+    if suffix == "s" && value::number(digits, unit).is_some() {
         return format!("there is no suffix `s`: write `{digits}`");
+    }
+    // `kib`, `kbyte`, `min`, `hours`: the first letter is the suffix of the language.
+    let short = format!("{digits}{suffix}");
+    if value::number(&short, unit).is_some() {
+        return format!("write `{short}`");
     }
     format!("it takes: {}", kind_text(&field.parameter.kind))
 }
@@ -540,10 +557,15 @@ fn warn_downward(field: &Field, sink: &mut Sink) {
                 pair[0].span,
                 "a range with a step runs upward only",
                 "yields its first value only",
-                format!(
-                    "write the values as a list, or the range as `{}` upward",
-                    pair[0].text
-                ),
+                match pair[0].text.split_once('-') {
+                    Some((first, last)) => {
+                        format!(
+                            "write the values as a list, or upward: `({last}-{first},{})`",
+                            pair[1].text
+                        )
+                    }
+                    None => "write the values as a list".to_owned(),
+                },
             );
         }
     }

@@ -15,6 +15,7 @@ mod labels;
 mod lints;
 mod listing;
 mod lower;
+mod machine_lints;
 mod model;
 mod resolve;
 mod runs;
@@ -32,12 +33,14 @@ mod workload;
 pub use declare::{Kind, Parameter, Section, Status, help, reference_markdown};
 pub use expand::{ListedKind, ListedRun};
 pub use lints::{is_lint, lints};
+pub use machine_lints::{Limits, MachineFacts, ResultPlace, StorageFacts, machine_lints};
 
 use crate::{Environment, MemoryFiles, Variable};
 use definitions::Definition;
 use fields::Fields;
 use plan::{Diagnostic, Plan, Severity, SourceMap};
 use sink::Sink;
+use std::collections::HashMap;
 
 /// A parameter file.
 #[derive(Clone, Debug)]
@@ -82,7 +85,7 @@ pub enum Preparations {
 
 /// Reads parameter files, which follow each other as if they were one.
 pub fn read(files: &[InputFile], environment: &Environment<'_>) -> Reading {
-    let mut sink = Sink::default();
+    let mut sink = Sink::new(&environment.command_line.lints);
     let mut sources = SourceMap::default();
     let glyphs = text::scan(files, environment, &mut sources, &mut sink);
     let pairs = token::pairs(&glyphs, &mut sink);
@@ -131,6 +134,7 @@ pub fn read(files: &[InputFile], environment: &Environment<'_>) -> Reading {
         reading.listing.clear();
     }
     reading.diagnostics = sink.into_sorted();
+    explain_by_lost_text(&mut reading.diagnostics, &reading.sources);
     reading
 }
 
@@ -240,7 +244,7 @@ fn raw(input: RawInput<'_>, environment: &Environment<'_>, reading: &mut Reading
         seed: environment.seed,
     };
     reading.run_blockers.extend(blockers::of_runs(&job));
-    lints::raw(&job, environment.memory_bytes, sink);
+    lints::raw(&job, input.general_fields, environment.memory_bytes, sink);
     reading.listing = listing::raw(&job);
     let mut plan = lower::lower(&job);
     plan.values = values::all(input.general_fields, &job, &workloads, environment);
@@ -298,6 +302,36 @@ fn mode(definitions: &[Definition], sink: &mut Sink) -> (Mode, bool) {
         Mode::Raw
     };
     (mode, raw.is_some() && files.is_some())
+}
+
+/// What is missing from a line whose end was not read is missing for that reason: one finding, at the
+/// text that was lost.
+fn explain_by_lost_text(found: &mut Vec<Diagnostic>, sources: &SourceMap) {
+    let line = |diagnostic: &Diagnostic| {
+        let span = diagnostic.span?;
+        Some((span.source, sources.position(span).line))
+    };
+    let mut lost = HashMap::new();
+    for diagnostic in found.iter().filter(|found| found.code == codes::LOST_TEXT) {
+        lost.insert(line(diagnostic), diagnostic.clone());
+    }
+    if lost.is_empty() {
+        return;
+    }
+    let mut explained = Vec::new();
+    for missing in found
+        .iter_mut()
+        .filter(|found| found.code == codes::MISSING)
+    {
+        let line = line(missing);
+        if let Some(lost) = lost.get(&line).filter(|_| line.is_some()) {
+            missing.span = lost.span;
+            missing.label = "not read, because it stands behind a blank".to_owned();
+            missing.help.clone_from(&lost.help);
+            explained.push(lost.span);
+        }
+    }
+    found.retain(|found| found.code != codes::LOST_TEXT || !explained.contains(&found.span));
 }
 
 fn report_no_run(definitions: &[Definition], sink: &mut Sink) {

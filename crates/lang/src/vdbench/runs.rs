@@ -79,7 +79,14 @@ fn raw_run(
     let rate = match fields.given("iorate") {
         Some(field) => rate(field, is_stepped, sink),
         None => {
-            missing_rate(&fields, "iorate", sink);
+            // A rate for file systems was reported already.
+            if !fields
+                .own()
+                .iter()
+                .any(|field| field.parameter.name() == "fwdrate")
+            {
+                missing_rate(&fields, "iorate", sink);
+            }
             RateSpec::Max
         }
     };
@@ -362,6 +369,21 @@ fn check_streams(fields: &Fields, workloads: &[Workload], rate: &RateSpec, sink:
 }
 
 pub(crate) fn missing_rate(fields: &Fields, name: &str, sink: &mut Sink) {
+    if let Some(other) = fields.given("iorate").filter(|_| name == "fwdrate") {
+        let words: Vec<&str> = other.words.iter().map(|word| word.text.as_str()).collect();
+        let value = match words.as_slice() {
+            [one] => (*one).to_owned(),
+            many => format!("({})", many.join(",")),
+        };
+        sink.error(
+            codes::CONFLICT,
+            other.span,
+            "`iorate` is the rate of storage workloads, and this run uses file systems",
+            "no rate for `fwd=`",
+            format!("write `fwdrate={value}`"),
+        );
+        return;
+    }
     sink.error(
         codes::MISSING,
         fields.name.span,

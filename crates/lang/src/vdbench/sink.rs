@@ -1,4 +1,5 @@
 //! Collects diagnostics, each once: defaults are read again for every definition that they serve.
+use crate::lint::LintSelection;
 use plan::{Diagnostic, Severity, Span};
 
 /// The findings of one reading.
@@ -6,10 +7,21 @@ use plan::{Diagnostic, Severity, Span};
 pub(crate) struct Sink {
     found: Vec<Diagnostic>,
     seen: std::collections::HashSet<(String, Option<Span>, String)>,
+    lints: LintSelection,
 }
 
 impl Sink {
+    pub(crate) fn new(lints: &LintSelection) -> Self {
+        Self {
+            lints: lints.clone(),
+            ..Self::default()
+        }
+    }
+
     pub(crate) fn push(&mut self, diagnostic: Diagnostic) {
+        let Some(diagnostic) = self.lints.apply(diagnostic) else {
+            return;
+        };
         let key = (
             diagnostic.code.clone(),
             diagnostic.span,

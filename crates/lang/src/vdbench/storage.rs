@@ -32,7 +32,6 @@ pub(crate) fn storages(
         })
         .collect();
     report_duplicates(&names, Section::Storage, false, sink);
-    warn_same_device(&out, sink);
     out
 }
 
@@ -259,29 +258,6 @@ pub(crate) fn numbered_path(path: &str, number: u64) -> String {
         return path.replacen('*', &number.to_string(), 1);
     }
     format!("{path}{number}")
-}
-
-fn warn_same_device(storages: &[Storage], sink: &mut Sink) {
-    let mut seen: std::collections::HashMap<(&str, &[String]), &Storage> =
-        std::collections::HashMap::new();
-    for storage in storages {
-        let key = (storage.lun.text.as_str(), storage.hosts.as_slice());
-        let Some(first) = seen.insert(key, storage) else {
-            continue;
-        };
-        sink.push(
-            Diagnostic::warning(
-                codes::SAME_DEVICE,
-                format!(
-                    "`{}` and `{}` are the same `{}`",
-                    first.name, storage.name, key.0
-                ),
-            )
-            .at(storage.lun.span, "again here")
-            .with_related(first.lun.span, "first here")
-            .with_help("give each its own device or file, or its own `range`"),
-        );
-    }
 }
 
 /// Reports what the original refuses about a pair of exclusive parameters.

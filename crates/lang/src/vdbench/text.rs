@@ -304,7 +304,7 @@ impl Scanner<'_, '_> {
                 continue;
             }
             if glyph.ch.is_whitespace() && opening.is_none() {
-                self.report_lost(&glyphs[at..]);
+                self.report_lost(&out, &glyphs[at..]);
                 return out;
             }
             out.push(Glyph {
@@ -325,7 +325,7 @@ impl Scanner<'_, '_> {
     }
 
     /// A trailing comment is fine; something that looks like a parameter is not.
-    fn report_lost(&mut self, rest: &[Glyph]) {
+    fn report_lost(&mut self, before: &[Glyph], rest: &[Glyph]) {
         let text: String = rest.iter().map(|glyph| glyph.ch).collect();
         let text = text.trim();
         let is_marked = text.starts_with(['#', '*', '/']);
@@ -342,12 +342,18 @@ impl Scanner<'_, '_> {
                 .iter()
                 .take_while(|glyph| glyph.ch.is_whitespace())
                 .count();
+            let repair = match before.last() {
+                Some(last) if last.ch == ',' => "remove the blank",
+                _ => "put a comma in place of the blank",
+            };
             self.sink.warning(
                 codes::LOST_TEXT,
                 cover(&rest[skip..]),
                 "text behind a blank is a comment and is not read",
                 "not read",
-                "remove the blank to make it count, or put `#` in front to say that it is a comment",
+                format!(
+                    "{repair} to make it count, or put `#` in front to say that it is a comment"
+                ),
             );
         }
     }

@@ -93,7 +93,8 @@ fn trees(definitions: &[Definition], sink: &mut Sink) -> Vec<Tree> {
     for fields in with_defaults(definitions, Section::FileSystem) {
         check_tree(&fields, sink);
         let name = fields.name.text.clone();
-        let Some(anchor) = fields.text("anchor").map(|word| word.text.clone()) else {
+        let anchor = fields.text("anchor").map(|word| word.text.clone());
+        if anchor.is_none() {
             sink.error(
                 codes::MISSING,
                 fields.name.span,
@@ -101,8 +102,9 @@ fn trees(definitions: &[Definition], sink: &mut Sink) -> Vec<Tree> {
                 "no directory",
                 "add `anchor=DIRECTORY`",
             );
-            continue;
-        };
+        }
+        // A place to stand, so that references to it are no mistakes.
+        let anchor = anchor.unwrap_or_else(|| name.clone());
         let is_shared = fields.is_yes("shared");
         let count = fields.get("count").map(|field| {
             let (start, count) = (field.numbers[0].value, field.numbers[1].value);

@@ -1,5 +1,6 @@
 //! Everything that is tested from outside: golden pairs, mistakes, properties, the shared corpus.
 mod golden;
+mod lints;
 mod oracle;
 mod properties;
 mod render;

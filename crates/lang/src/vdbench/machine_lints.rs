@@ -1,0 +1,336 @@
+//! What runs, but probably not as meant, as far as only a look at the machine tells: limits of the
+//! host, links, holes in files, where results go. The facts come in as values; nothing is looked up.
+use super::codes;
+use crate::lint::LintSelection;
+use plan::{
+    AddressOrder, Bound, Bytes, Diagnostic, Generator, OpSource, Origin, Override, Plan, RunKind,
+    RunSpec, SequentialEnd, SequentialStart, Stream, Target, TargetId,
+};
+use std::collections::HashMap;
+
+/// What is known of the machine that a job is to run on.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct MachineFacts {
+    /// One per target of the plan, in order; those that are missing are not judged.
+    pub targets: Vec<StorageFacts>,
+    pub limits: Limits,
+    pub results: Option<ResultPlace>,
+}
+
+/// What stands at the path of a target.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct StorageFacts {
+    /// The same for two paths that lead to one file or device, links followed. For a file the
+    /// numbers of its file system and of its inode, for a device its own number and zero.
+    pub identity: Option<(u64, u64)>,
+    /// Numbers of the block devices that hold it: the device itself and those that it is a part of
+    /// or is made from; for a file, those of its file system.
+    pub devices: Vec<u64>,
+    /// The present length of a file.
+    pub bytes: u64,
+    /// What of the length has blocks; `None` for devices, and where the file system does not say.
+    pub allocated_bytes: Option<u64>,
+}
+
+/// What the kernel and the host allow; `None` where it is not known or not limited.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Limits {
+    /// I/Os in flight of one process, with the backend that allows most.
+    pub in_flight_max: Option<u64>,
+    /// Files open at a time, those that the process needs for itself left out.
+    pub open_files_max: Option<u64>,
+    /// Bytes for the buffers of I/Os in flight.
+    pub buffer_bytes_max: Option<u64>,
+}
+
+/// Where results are written.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ResultPlace {
+    pub path: String,
+    /// Numbers of the block devices that hold it, as in [`StorageFacts::devices`].
+    pub devices: Vec<u64>,
+}
+
+/// A file with less than this share of its length in blocks has holes: metadata and compression
+/// blur the rest.
+const WRITTEN_SHARE: f64 = 0.95;
+
+/// Judges a plan by the machine, with the levels of the selection. One finding per kind and target.
+pub fn machine_lints(
+    plan: &Plan,
+    facts: &MachineFacts,
+    selection: &LintSelection,
+) -> Vec<Diagnostic> {
+    let mut found = same_device(plan, facts);
+    found.extend(limits(plan, &facts.limits));
+    found.extend(unwritten(plan, facts));
+    found.extend(results_on_storage(plan, facts));
+    found
+        .into_iter()
+        .filter_map(|diagnostic| selection.apply(diagnostic))
+        .collect()
+}
+
+fn at_target(diagnostic: Diagnostic, target: &Target, label: impl Into<String>) -> Diagnostic {
+    match target.origin {
+        Origin::Written(span) => diagnostic.at(span, label),
+        _ => diagnostic,
+    }
+}
+
+/// Two names that lead to one place. The reader has compared the names as they are written.
+fn same_device(plan: &Plan, facts: &MachineFacts) -> Vec<Diagnostic> {
+    let mut seen: HashMap<(u64, u64), &Target> = HashMap::new();
+    let mut found = Vec::new();
+    for (target, facts) in plan.targets.iter().zip(&facts.targets) {
+        let Some(identity) = facts.identity else {
+            continue;
+        };
+        let Some(first) = seen.get(&identity) else {
+            seen.insert(identity, target);
+            continue;
+        };
+        if first.path == target.path {
+            continue;
+        }
+        let message = format!(
+            "`{}` and `{}` are the same device or file",
+            first.name, target.name
+        );
+        let warning = Diagnostic::warning(codes::SAME_DEVICE, message)
+            .with_help("give each its own device or file; links lead to one place");
+        let mut warning = at_target(
+            warning,
+            target,
+            format!("leads to {}", first.path.display()),
+        );
+        if let Origin::Written(span) = first.origin {
+            warning = warning.with_related(span, "first here");
+        }
+        found.push(warning);
+    }
+    found
+}
+
+/// What the largest run needs.
+#[derive(Default)]
+struct Needs<'a> {
+    in_flight: (u64, Option<&'a RunSpec>),
+    open_files: (u64, Option<&'a RunSpec>),
+    buffer_bytes: (u64, Option<&'a RunSpec>),
+}
+
+fn limits(plan: &Plan, limits: &Limits) -> Vec<Diagnostic> {
+    let needs = needs(plan);
+    let kinds = [
+        (needs.in_flight, limits.in_flight_max, Kind::InFlight),
+        (needs.open_files, limits.open_files_max, Kind::OpenFiles),
+        (needs.buffer_bytes, limits.buffer_bytes_max, Kind::Buffers),
+    ];
+    kinds
+        .into_iter()
+        .filter_map(|((needed, run), limit, kind)| {
+            let (run, limit) = (run?, limit?);
+            (needed > limit).then(|| beyond_limit(run, needed, limit, kind))
+        })
+        .collect()
+}
+
+#[derive(Clone, Copy)]
+enum Kind {
+    InFlight,
+    OpenFiles,
+    Buffers,
+}
+
+fn beyond_limit(run: &RunSpec, needed: u64, limit: u64, kind: Kind) -> Diagnostic {
+    let name = &run.name;
+    let (message, help) = match kind {
+        Kind::InFlight => (
+            format!("run `{name}` keeps {needed} I/Os in flight, and this host allows {limit}"),
+            "use fewer `threads` or fewer storage definitions, or raise `fs.aio-max-nr` and the limit of processes",
+        ),
+        Kind::OpenFiles => (
+            format!("run `{name}` opens {needed} files, and this process may open {limit}"),
+            "raise the limit with `ulimit -n`, or use fewer storage definitions",
+        ),
+        Kind::Buffers => (
+            format!(
+                "run `{name}` needs buffers of {}, and this host has {} for them",
+                Bytes(needed),
+                Bytes(limit)
+            ),
+            "use fewer `threads`, or a smaller `xfersize`",
+        ),
+    };
+    let warning = Diagnostic::warning(codes::KERNEL_LIMITS, message).with_help(help);
+    match run.origin {
+        Origin::Written(span) => warning.at(span, "this run"),
+        _ => warning,
+    }
+}
+
+/// Per template first: runs are many, and most of them share one.
+fn needs(plan: &Plan) -> Needs<'_> {
+    struct PerTemplate {
+        slots: u64,
+        pools: u64,
+        targets: u64,
+        transfer: u64,
+    }
+    let templates: Vec<PerTemplate> = plan
+        .templates
+        .iter()
+        .map(|template| {
+            let mut used: Vec<TargetId> = template
+                .streams
+                .iter()
+                .flat_map(|stream| stream.targets.iter().copied())
+                .collect();
+            used.sort_unstable();
+            used.dedup();
+            let transfers = template.streams.iter().filter_map(generator);
+            PerTemplate {
+                slots: template
+                    .pools
+                    .iter()
+                    .map(|pool| u64::from(pool.slots))
+                    .sum(),
+                pools: template.pools.len() as u64,
+                targets: used.len() as u64,
+                transfer: transfers
+                    .map(Generator::largest_transfer)
+                    .max()
+                    .unwrap_or(0),
+            }
+        })
+        .collect();
+    let mut needs = Needs::default();
+    for run in &plan.runs {
+        let template = &templates[run.template.index()];
+        let mut slots = template.slots;
+        let mut transfer = template.transfer;
+        for change in &run.overrides {
+            match change {
+                Override::Slots(each) => slots = u64::from(*each) * template.pools,
+                Override::TransferBytes(bytes) => transfer = *bytes,
+                _ => {}
+            }
+        }
+        let raise = |need: &mut (u64, Option<_>), needed: u64| {
+            // A preparation may turn out not to be needed, and has no place in the text.
+            let is_better_known = needed == need.0
+                && need
+                    .1
+                    .is_some_and(|known: &RunSpec| known.kind == RunKind::Prepare);
+            if needed > need.0 || is_better_known {
+                *need = (needed, Some(run));
+            }
+        };
+        raise(&mut needs.in_flight, slots);
+        raise(&mut needs.open_files, template.targets);
+        raise(&mut needs.buffer_bytes, slots.saturating_mul(transfer));
+    }
+    needs
+}
+
+fn generator(stream: &Stream) -> Option<&Generator> {
+    match &stream.source {
+        OpSource::Generator(generator) => Some(generator),
+        _ => None,
+    }
+}
+
+/// Files with holes that are read before they are written from beginning to end: a hole is read from
+/// no storage. A file that is missing is made by a preparation, which writes all of it.
+fn unwritten(plan: &Plan, facts: &MachineFacts) -> Vec<Diagnostic> {
+    let mut holes: HashMap<TargetId, (u64, u64)> = HashMap::new();
+    for (index, facts) in facts.targets.iter().enumerate().take(plan.targets.len()) {
+        if let Some(allocated) = facts.allocated_bytes
+            && (allocated as f64) < facts.bytes as f64 * WRITTEN_SHARE
+        {
+            holes.insert(TargetId::at(index), (allocated, facts.bytes));
+        }
+    }
+    let mut found = Vec::new();
+    for spec in &plan.runs {
+        if holes.is_empty() {
+            break;
+        }
+        let overrides = &spec.overrides;
+        for stream in &plan.templates[spec.template.index()].streams {
+            let Some(generator) = generator(stream) else {
+                continue;
+            };
+            let (reads, fills) = uses(generator, overrides);
+            for id in &stream.targets {
+                if fills {
+                    holes.remove(id);
+                } else if let Some((allocated, bytes)) = holes.get(id).copied().filter(|_| reads) {
+                    holes.remove(id);
+                    let target = plan.target(*id);
+                    found.push(reads_holes(target, &spec.name, allocated, bytes));
+                }
+            }
+        }
+    }
+    found
+}
+
+/// Whether a stream reads, and whether it writes all of its target once.
+fn uses(generator: &Generator, overrides: &[Override]) -> (bool, bool) {
+    let mut read_pct = generator.operations.read_pct;
+    let mut order = &generator.order;
+    for change in overrides {
+        match change {
+            Override::ReadPct(pct) => read_pct = *pct,
+            Override::Order(changed) => order = changed,
+            _ => {}
+        }
+    }
+    let to_the_end = AddressOrder::Sequential {
+        start: SequentialStart::First,
+        end: SequentialEnd::Stop,
+    };
+    let is_whole = generator.region.low == Bound::Percent(0.0)
+        && matches!(generator.region.high, Bound::Percent(pct) if pct >= 100.0);
+    let fills = read_pct == 0.0 && is_whole && *order == to_the_end;
+    (read_pct > 0.0, fills)
+}
+
+fn reads_holes(target: &Target, run: &str, allocated: u64, bytes: u64) -> Diagnostic {
+    let (allocated, bytes) = (Bytes(allocated), Bytes(bytes));
+    let message = format!(
+        "run `{run}` reads `{}`, of which {allocated} of {bytes} were ever written",
+        target.path.display()
+    );
+    let warning = Diagnostic::warning(codes::UNWRITTEN, message)
+        .with_help("write it first: a run with `rdpct=0,seekpct=eof`, or `formatsds=yes`");
+    at_target(warning, target, "has holes, which no storage answers for")
+}
+
+/// Writing down results is I/O too.
+fn results_on_storage(plan: &Plan, facts: &MachineFacts) -> Option<Diagnostic> {
+    let results = facts.results.as_ref()?;
+    let mut targets = plan.targets.iter().zip(&facts.targets);
+    let (target, _) = targets.find(|(_, facts)| {
+        facts
+            .devices
+            .iter()
+            .any(|device| results.devices.contains(device))
+    })?;
+    let message = format!(
+        "results go to `{}`, which is on the storage under test",
+        results.path
+    );
+    let warning = Diagnostic::warning(codes::RESULTS_ON_STORAGE, message)
+        .with_help("write the results to another disk, with `-o FOLDER`");
+    Some(at_target(
+        warning,
+        target,
+        "shares its device with the results",
+    ))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,132 @@
+use super::*;
+use crate::vdbench::{InputFile, read};
+use crate::{Environment, MemoryFiles};
+
+const TWO_FILES: &str =
+    "sd=sd1,lun=/data/a,size=1g,threads=32\nsd=sd2,lun=/data/b,size=1g,threads=32\nwd=wd1,sd=sd*\n";
+
+fn plan(text: &str) -> Plan {
+    let files = MemoryFiles::default();
+    let input = InputFile::Text {
+        name: "job".to_owned(),
+        bytes: text.as_bytes().to_vec(),
+    };
+    let reading = read(&[input], &Environment::bare(&files));
+    reading.plan.expect("the job is right")
+}
+
+fn messages(plan: &Plan, facts: &MachineFacts) -> Vec<String> {
+    machine_lints(plan, facts, &LintSelection::default())
+        .into_iter()
+        .map(|found| {
+            assert!(crate::vdbench::is_lint(&found) && found.help.is_some());
+            assert!(found.span.is_some(), "{}", found.message);
+            format!("{}: {}", found.code, found.message)
+        })
+        .collect()
+}
+
+fn storage(identity: u64, devices: &[u64], allocated_bytes: u64) -> StorageFacts {
+    StorageFacts {
+        identity: Some((1, identity)),
+        devices: devices.to_vec(),
+        bytes: 1 << 30,
+        allocated_bytes: Some(allocated_bytes),
+    }
+}
+
+#[test]
+fn without_facts_nothing_is_said() {
+    let plan = plan(&format!("{TWO_FILES}rd=r,wd=wd1,iorate=max\n"));
+    assert!(messages(&plan, &MachineFacts::default()).is_empty());
+}
+
+#[test]
+fn two_names_of_one_file_are_found() {
+    let plan = plan(&format!("{TWO_FILES}rd=r,wd=wd1,iorate=max\n"));
+    let facts = |second| MachineFacts {
+        targets: vec![storage(7, &[], 1 << 30), storage(second, &[], 1 << 30)],
+        ..MachineFacts::default()
+    };
+    assert_eq!(
+        messages(&plan, &facts(7)),
+        ["vdb-0013: `sd1` and `sd2` are the same device or file"]
+    );
+    assert!(messages(&plan, &facts(8)).is_empty());
+}
+
+#[test]
+fn the_largest_run_is_held_against_the_limits() {
+    let plan = plan(&format!(
+        "{TWO_FILES}rd=small,wd=wd1,iorate=max\nrd=large,wd=wd1,iorate=max,threads=(64,500),xfersize=1m\n"
+    ));
+    let at = |in_flight, files, bytes| MachineFacts {
+        limits: Limits {
+            in_flight_max: Some(in_flight),
+            open_files_max: Some(files),
+            buffer_bytes_max: Some(bytes),
+        },
+        ..MachineFacts::default()
+    };
+    assert!(messages(&plan, &at(1000, 2, 1000 << 20)).is_empty());
+    assert_eq!(
+        messages(&plan, &at(999, 1, 999 << 20)),
+        [
+            "vdb-0018: run `large` keeps 1000 I/Os in flight, and this host allows 999",
+            // The preparation opens both files as well.
+            "vdb-0018: run `small` opens 2 files, and this process may open 1",
+            "vdb-0018: run `large` needs buffers of 1000 MiB, and this host has 999 MiB for them",
+        ]
+    );
+}
+
+#[test]
+fn holes_are_found_where_they_are_read_before_they_are_filled() {
+    let holed = MachineFacts {
+        targets: vec![storage(1, &[], 1 << 30), storage(2, &[], 1 << 28)],
+        ..MachineFacts::default()
+    };
+    let read = plan(&format!("{TWO_FILES}rd=r,wd=wd1,iorate=max\n"));
+    assert_eq!(
+        messages(&read, &holed),
+        ["vdb-0020: run `r` reads `/data/b`, of which 256 MiB of 1 GiB were ever written"]
+    );
+    let filled = "wd=fill,sd=sd*,rdpct=0,seekpct=eof,xfersize=1m\n\
+        rd=fill,wd=fill,iorate=max,elapsed=10h\nrd=r,wd=wd1,iorate=max\n";
+    assert!(messages(&plan(&format!("{TWO_FILES}{filled}")), &holed).is_empty());
+    let swept = "rd=fill,wd=wd1,iorate=max,rdpct=0,seekpct=eof\nrd=r,wd=wd1,iorate=max\n";
+    assert!(messages(&plan(&format!("{TWO_FILES}{swept}")), &holed).is_empty());
+    let part = filled.replace("seekpct=eof", "seekpct=eof,range=(0,50)");
+    assert_eq!(
+        messages(&plan(&format!("{TWO_FILES}{part}")), &holed).len(),
+        1
+    );
+    let rewritten = format!("formatsds=yes\n{TWO_FILES}rd=r,wd=wd1,iorate=max\n");
+    assert!(messages(&plan(&rewritten), &holed).is_empty());
+    let written = plan(&format!("{TWO_FILES}rd=r,wd=wd1,iorate=max,rdpct=0\n"));
+    assert!(messages(&written, &holed).is_empty());
+}
+
+#[test]
+fn results_beside_the_storage_are_found_and_can_be_allowed() {
+    let plan = plan(&format!("{TWO_FILES}rd=r,wd=wd1,iorate=max\n"));
+    let facts = |device| MachineFacts {
+        targets: vec![storage(1, &[3], 1 << 30), storage(2, &[8, 5], 1 << 30)],
+        results: Some(ResultPlace {
+            path: "output".to_owned(),
+            devices: vec![device],
+        }),
+        ..MachineFacts::default()
+    };
+    assert_eq!(
+        messages(&plan, &facts(5)),
+        ["vdb-0023: results go to `output`, which is on the storage under test"]
+    );
+    assert!(messages(&plan, &facts(4)).is_empty());
+    let mut selection = LintSelection::default();
+    selection.set("results-on-storage=off").unwrap();
+    assert!(machine_lints(&plan, &facts(5), &selection).is_empty());
+    selection.set("results-on-storage=error").unwrap();
+    let found = machine_lints(&plan, &facts(5), &selection);
+    assert_eq!(found[0].severity, ::plan::Severity::Error);
+}
