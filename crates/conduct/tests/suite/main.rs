@@ -9,6 +9,7 @@ mod faults;
 mod places;
 #[path = "../../../engine/tests/plans/mod.rs"]
 mod plans;
+mod real_faults;
 mod response;
 mod rules;
 mod shares;
