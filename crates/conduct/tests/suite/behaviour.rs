@@ -18,6 +18,8 @@ const ALL: [BackendKind; 4] = [
     BackendKind::Sim,
 ];
 const BYTES: u64 = 2 * MIB;
+const EINVAL: i32 = 22;
+const EOPNOTSUPP: i32 = 95;
 
 /// From the second to the sixth quarter MiB.
 fn middle(generator: &mut Generator) {
@@ -325,26 +327,27 @@ fn a_user_who_stops_gets_the_averages_of_the_real_time() {
     }
 }
 
+fn trims(place: &Place) -> BoundPlan {
+    let streams = vec![stream(0, 0, |generator| {
+        fill(generator);
+        middle(generator);
+        generator.operations = OperationMix {
+            read_pct: 0.0,
+            write_pct: 0.0,
+            trim_pct: 100.0,
+        };
+    })];
+    let runs = vec![until_done(20 * MS)];
+    bind_real(plan(vec![place.target()], &[4], streams, runs))
+}
+
 #[test]
 fn trims_give_back_their_range() {
     for place in Place::all(BYTES) {
-        let streams = vec![stream(0, 0, |generator| {
-            fill(generator);
-            middle(generator);
-            generator.operations = OperationMix {
-                read_pct: 0.0,
-                write_pct: 0.0,
-                trim_pct: 100.0,
-            };
-        })];
-        let runs = vec![until_done(20 * MS)];
-        let plan = bind_real(plan(vec![place.target()], &[4], streams, runs));
-        let story = run_on(&plan, BackendKind::Uring, 1);
+        let story = run_on(&trims(&place), BackendKind::Uring, 1);
         let failures = story.failures();
-        if failures
-            .iter()
-            .any(|failure| [22, 95].contains(&failure.errno))
-        {
+        let is_refused = |errno| errno == EINVAL || errno == EOPNOTSUPP;
+        if failures.iter().any(|failure| is_refused(failure.errno)) {
             println!(
                 "skipped: {} takes no trims: {}",
                 place.name, failures[0].message
@@ -358,6 +361,17 @@ fn trims_give_back_their_range() {
             let expected = if MIDDLE.contains(&at) { 0 } else { OLD };
             assert_eq!(*byte, expected, "{} at {at}", place.name);
         }
+    }
+}
+
+#[test]
+fn trims_by_plain_calls_fail_and_touch_nothing() {
+    for place in Place::all(BYTES) {
+        let story = run_on(&trims(&place), BackendKind::Sync, 1);
+        assert_eq!(story.totals[0].operations(), 0);
+        assert_eq!(story.totals[0].errors(), MIDDLE.len() as u64 / BLOCK);
+        assert!(story.failures().iter().all(|f| f.errno == EOPNOTSUPP));
+        assert!(place.content().iter().all(|byte| *byte == OLD));
     }
 }
 
