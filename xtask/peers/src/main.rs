@@ -86,10 +86,7 @@ fn main() -> ExitCode {
 }
 
 fn compare(options: &CompareOptions) -> Result<(), String> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"))
-        .ancestors()
-        .nth(2)
-        .expect("this crate lies two folders below the root");
+    let root = root();
     let mut settings = if options.quick {
         Settings::quick()
     } else {
@@ -128,6 +125,14 @@ fn compare(options: &CompareOptions) -> Result<(), String> {
         Some(file) => append(file, &table::markdown(&session, &machine, &rows)),
         None => Ok(()),
     }
+}
+
+/// The folder that holds the workspace.
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .ancestors()
+        .nth(2)
+        .expect("this crate lies two folders below the root")
 }
 
 fn write_down(

@@ -7,6 +7,7 @@ pub struct Ratio {
     pub mean: f64,
     pub low: f64,
     pub high: f64,
+    /// Zero for what was counted once and has no spread.
     pub pairs: usize,
 }
 

@@ -132,10 +132,10 @@ impl Row {
         let (mean, interval) = match &self.ratio {
             Some(found) => (
                 format!("{:.3}", found.mean),
-                if found.high.is_finite() {
-                    format!("{:.3}–{:.3}", found.low, found.high)
-                } else {
-                    "one pair".to_owned()
+                match found.pairs {
+                    0 => "counted".to_owned(),
+                    1 => "one pair".to_owned(),
+                    _ => format!("{:.3}–{:.3}", found.low, found.high),
                 },
             ),
             None => (String::new(), String::new()),
@@ -223,13 +223,15 @@ pub fn methods(settings: &Settings) -> String {
     format!(
         "{caveat}
 - Rounds of all contenders in turn, the order reversed in every second round (ABBA): {pairs} rounds, windows of \
-{window_s} s after {ramp_s} s of ramp. Where a figure takes other lengths, its rows say so.
+{window_s} s after {ramp_s} s of ramp.
 - Ratio: geometric mean over the rounds of Fathom ÷ peer; 95 %: Student's t over the logarithms. The columns Fathom and \
 Peer are arithmetic means.
 - CPU of Fathom: all threads of the process in the measured intervals, by the process clock, from its result file. CPU \
 of fio: user and system time of its jobs from the end of the ramp, from its JSON; its main and helper threads are left \
 out. Interrupts and kernel threads are in neither, but for what runs in the threads' own time. The CPU time of the whole \
 process, start and end included, is in the JSON record as `process_cpu_ns`.
+- Figure 18 in a quick run: one round, windows of 2 s. Figure 19: runs of the length of a window but 8 s at least, without \
+ramp, one round in a quick run; the disk falls silent after a third of it.
 - Verdict: the mean against the bar; \"interval crosses\" where the 95 % interval has the bar inside.
 "
     )
@@ -303,9 +305,11 @@ pub fn record(session: &Session, machine: &Machine, rows: &[Row]) -> Value {
 
 /// A command without the folders of one machine.
 fn general(session: &Session, command: &str) -> String {
+    let root = format!("{}/", crate::root().display());
     command
         .replace(&session.folder.display().to_string(), "DIR")
         .replace(&session.results.display().to_string(), "RESULTS")
+        .replace(&root, "")
 }
 
 fn finite(value: f64) -> Value {

@@ -1,5 +1,5 @@
 //! Reading a file past the page cache: Fathom beside the configurations of fio, and beside a bare ring.
-use super::{column, contender, mean};
+use super::{column, contender};
 use crate::fio;
 use crate::ours::{self, Job};
 use crate::process::owned;
@@ -93,7 +93,7 @@ pub fn measure(session: &mut Session) -> Result<Vec<Row>, String> {
         compared("the same: CPU per I/O beside a bare ring", CPU, 2, None),
         compared("the same: rate beside a bare ring", RATE, 2, None),
     ];
-    rows.extend(candidates.iter().map(|candidate| told(candidate, &columns)));
+    rows.extend(candidates.iter().map(told));
     Ok(rows)
 }
 
@@ -152,22 +152,15 @@ fn choose(candidates: &[Candidate]) -> (usize, usize) {
     (best, cheapest)
 }
 
-fn told(candidate: &Candidate, columns: &[Vec<Reading>]) -> Row {
-    Row::told(
-        FIGURE,
-        "choice of a peer: rate, CPU per I/O",
-        format!(
-            "{}, {}",
-            shown(RATE, mean(&columns[0], RATE)),
-            shown(CPU, mean(&columns[0], CPU))
-        ),
-        format!(
-            "{}, {} ({})",
-            shown(RATE, candidate.rate),
-            shown(CPU, candidate.cpu_ns),
-            candidate.name
-        ),
-    )
+fn told(candidate: &Candidate) -> Row {
+    let numbers = format!(
+        "{}, {} ({})",
+        shown(RATE, candidate.rate),
+        shown(CPU, candidate.cpu_ns),
+        candidate.name
+    );
+    let what = "choice of a peer by short runs: rate, CPU per I/O";
+    Row::told(FIGURE, what, String::new(), numbers)
 }
 
 fn configuration<'a>(candidate: &Candidate, file: &Path) -> Contender<'a> {

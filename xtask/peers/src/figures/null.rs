@@ -89,12 +89,11 @@ fn instructions(session: &mut Session, options: &[String]) -> Result<Row, String
         let (outcome, finished) = fio::execute(session, CALLGRIND, options, 0, length_s)?;
         Ok((collected(&finished)?, outcome.window.operations as f64))
     })?;
-    // Counted, not sampled: there is no spread to give an interval of.
     let ratio = Ratio {
         mean: ours / peer,
         low: ours / peer,
         high: ours / peer,
-        pairs: 1,
+        pairs: 0,
     };
     Ok(Row {
         ratio: Some(ratio),

@@ -60,7 +60,7 @@ pub fn measure(session: &mut Session, machine: &Machine) -> Result<Vec<Row>, Str
     if let Some(reason) = injector::missing(Path::new("/dev/fuse")) {
         return Err(format!("skipped: {reason}"));
     }
-    let plugin = Path::new(env!("CARGO_MANIFEST_DIR")).with_file_name("assets/stalling_disk.py");
+    let plugin = crate::root().join("xtask/assets/stalling_disk.py");
     let folder = session.folder.clone();
     let injector = Injector::start(&plugin, &folder, &mut session.commands)?;
     let settings = session.settings;
