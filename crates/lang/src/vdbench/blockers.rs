@@ -4,7 +4,7 @@ use super::codes;
 use super::declare::{Section, Status};
 use super::definitions::{Definition, Field};
 use super::lower::Job;
-use super::model::{Host, Seek};
+use super::model::Host;
 use super::resolve::is_plain_error_budget;
 use super::sink::Sink;
 use crate::Environment;
@@ -162,16 +162,6 @@ fn of_hosts(hosts: &[Host]) -> Vec<Diagnostic> {
 pub(crate) fn of_runs(job: &Job<'_>) -> Vec<Diagnostic> {
     let mut out = Vec::new();
     for definition in job.definitions {
-        let from_random = definition
-            .workloads
-            .iter()
-            .find(|workload| workload.seek == Seek::SequentialFromRandom);
-        if let Some(workload) = from_random {
-            out.push(not_built(
-                "`seekpct=seqnz`",
-                workload.fields.place("seekpct"),
-            ));
-        }
         let fields = &definition.fields;
         let limits = definition.limits;
         let named = [

@@ -123,7 +123,7 @@ pub(crate) static GENERAL: &[Parameter] = &[
     p(&["dedupmaxkey"], number(1.0, UNBOUNDED), "2", CheckOnly, "how many contents a rewritten duplicate alternates between").exact(),
     p(&["port"], number(1.0, 65535.0), "5570", Translated("no port is opened on one host"), "port of the master"),
     p(&["pattern"], Kind::Text, "", CheckOnly, "file whose content is written"),
-    p(&["data_errors", "dataerrors"], Kind::Form("n · (n,seconds) · `stop` · `remove_device` · \"command\""), "50", Honoured, "failed I/Os that end the execution"),
+    p(&["data_errors", "dataerrors"], Kind::Form("n · (n,seconds) · `stop` · `remove_device` · \"command\""), "50", Honoured, "failed I/Os that end the execution; forms other than n and `stop` are check only"),
     p(&["swat"], Kind::Texts, "", Refused("the original refuses it too"), "link to another tool"),
     p(&["validate"], Kind::Words(&["yes", "no", "read_after_write", "no_preread", "time", "ignore_zero_reads", "reportdedupsets", "continue_old_map"]), "no", CheckOnly, "check what is read against what was written").inert(&["no"]),
     p(&["journal"], Kind::Form("list of `yes`, `no`, `recover`, `noflush`, `maponly`, `only`, `skip_read_all`, `ignore_pending`, `max=size`"), "no", CheckOnly, "keep the state of validation across crashes").inert(&["no"]).exact(),
@@ -167,7 +167,7 @@ pub(crate) static HOST: &[Parameter] = &[
         Kind::Text,
         "the label",
         Honoured,
-        "name or address; only this host can be used so far",
+        "name or address; hosts other than this one are check only",
     ),
     p(
         &["vdbench"],
@@ -240,7 +240,7 @@ pub(crate) static STORAGE: &[Parameter] = &[
         Kind::Texts,
         "all hosts",
         Honoured,
-        "hosts that use it; pairs with `lun`",
+        "hosts that use it; several hosts, and a `lun` for each, are check only",
     ),
     p(&["lun"], Kind::Text, "", Honoured, "device or file"),
     p(
@@ -408,7 +408,7 @@ pub(crate) static WORKLOAD: &[Parameter] = &[
         Kind::Form("percent · `random` · `seq` · `seqnz` · `eof` · `poisson` · (poisson,midpoint)"),
         "100",
         Honoured,
-        "share of I/Os that seek; `seq` never, `eof` never and stops at the end",
+        "share of I/Os that seek; `seq` never, `eof` never and stops at the end, `seqnz` never and starts at a random block",
     ),
     p(
         &["stride"],
@@ -450,7 +450,7 @@ pub(crate) static WORKLOAD: &[Parameter] = &[
         Kind::Texts,
         "all hosts",
         Honoured,
-        "hosts that run it",
+        "hosts that run it; several are check only",
     ),
     p(
         &["openflags"],
@@ -762,21 +762,21 @@ pub(crate) static RUN: &[Parameter] = &[
         number(0.0, UNBOUNDED),
         "",
         Honoured,
-        "stop after this many bytes; up to 100: this many times the storage",
+        "stop after this many bytes; up to 100: this many times the storage, check only where that has no `size`",
     ),
     p(
         &["maxdataread"],
         number(0.0, UNBOUNDED),
         "",
         Honoured,
-        "the same, for bytes read",
+        "the same as `maxdata`, for bytes read",
     ),
     p(
         &["maxdatawritten"],
         number(0.0, UNBOUNDED),
         "",
         Honoured,
-        "the same, for bytes written",
+        "the same as `maxdata`, for bytes written",
     ),
     p(
         &["curve"],
@@ -828,7 +828,7 @@ pub(crate) static RUN: &[Parameter] = &[
     swept(&["whpct", "forwhpct"], 0.0, 100.0, Honoured),
     p(
         &["seekpct", "forseekpct"],
-        Kind::Form("percentages, or one of `random`, `seq`, `eof`, `poisson`"),
+        Kind::Form("percentages, or one of `random`, `seq`, `seqnz`, `eof`, `poisson`"),
         "",
         Honoured,
         LOOP,

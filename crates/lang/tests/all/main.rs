@@ -1,6 +1,7 @@
 //! Everything that is tested from outside: golden pairs, mistakes, properties, the shared corpus.
 mod golden;
 mod lints;
+mod matrix;
 mod oracle;
 mod properties;
 mod render;
