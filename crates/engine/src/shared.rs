@@ -21,6 +21,10 @@ pub(crate) const OPERATIONS: [Operation; 3] = [Operation::Read, Operation::Write
 /// operations of the run.
 const PROPORTION_WINDOW: f64 = 256.0;
 
+/// The fastest schedule, in arrivals per second: beyond what any host submits, and counting it
+/// would take longer than the run.
+const FASTEST_SCHEDULE: f64 = 1e8;
+
 /// A failed operation as the worker saw it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Failure {
@@ -168,6 +172,18 @@ pub fn unsupported(run: &BoundRun) -> Vec<String> {
     };
     if matches!(run.run.load, Load::Steps { .. }) {
         add("rates that change in steps".to_owned());
+    }
+    let run_rate = match run.run.load {
+        Load::Rate { per_second } => Some(per_second),
+        _ => None,
+    };
+    let rates = run
+        .run
+        .streams
+        .iter()
+        .filter_map(|stream| stream_rate(run, stream, run_rate));
+    if rates.into_iter().any(|(rate, _)| rate > FASTEST_SCHEDULE) {
+        add("more than 100 million arrivals per second".to_owned());
     }
     if run.run.coupling == Coupling::Priority {
         add("streams by priority".to_owned());
