@@ -45,8 +45,8 @@ const fn seconds(min: f64) -> Kind {
     }
 }
 
-/// What slots and streams are counted with.
-const COUNT_MAX: f64 = u32::MAX as f64;
+/// More than a kernel keeps in flight; sums over all storage stay within 32 bits.
+const COUNT_MAX: f64 = (1 << 18) as f64;
 
 const ANY: f64 = f64::NEG_INFINITY;
 const UNBOUNDED: f64 = f64::INFINITY;

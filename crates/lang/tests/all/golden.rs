@@ -3,7 +3,7 @@
 //! `name=value`, `-e N`, `-i N`, `-w N`, `-r NAME`, `+overrides`.
 use crate::render;
 use lang::vdbench::{self, InputFile, Reading};
-use lang::{Environment, Files, Variable};
+use lang::{CommandLine, Environment, Files, Variable};
 use plan::Severity;
 use std::path::{Path, PathBuf};
 
@@ -23,8 +23,13 @@ pub fn read_fixture(folder: &Path, name: &str) -> Reading {
     let files = Folder(folder.to_owned());
     let mut environment = Environment::bare(&files);
     let text = std::fs::read_to_string(folder.join(name)).unwrap_or_default();
+    arguments(&text, &mut environment.command_line);
+    vdbench::read(&[InputFile::Path(name.to_owned())], &environment)
+}
+
+/// Reads the command line in the first line of a text.
+pub fn arguments(text: &str, line: &mut CommandLine) {
     let first = text.lines().next().unwrap_or("");
-    let line = &mut environment.command_line;
     let mut arguments = first.strip_prefix("# args: ").unwrap_or("").split(' ');
     while let Some(argument) = arguments.next() {
         let mut seconds = || arguments.next().and_then(|text| text.parse().ok());
@@ -44,7 +49,6 @@ pub fn read_fixture(folder: &Path, name: &str) -> Reading {
             }
         }
     }
-    vdbench::read(&[InputFile::Path(name.to_owned())], &environment)
 }
 
 /// Names of the parameter files of a folder, in order.

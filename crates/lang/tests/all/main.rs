@@ -3,5 +3,6 @@ mod golden;
 mod lints;
 mod matrix;
 mod oracle;
+mod pages;
 mod properties;
 mod render;
