@@ -231,7 +231,7 @@ of fio: user and system time of its jobs from the end of the ramp, from its JSON
 out. Interrupts and kernel threads are in neither, but for what runs in the threads' own time. The CPU time of the whole \
 process, start and end included, is in the JSON record as `process_cpu_ns`.
 - Figure 18 in a quick run: one round, windows of 2 s. Figure 19: runs of the length of a window but 8 s at least, without \
-ramp, one round in a quick run; the disk falls silent after a third of it.
+ramp, one round in a quick run; the disk falls silent after a third of it; the median round is held against the bar.
 - Verdict: the mean against the bar; \"interval crosses\" where the 95 % interval has the bar inside.
 "
     )
