@@ -117,6 +117,8 @@ impl Grouping<'_> {
         let is_late = match self.section {
             Run => self.has(keyword) || is_new,
             // A workload names its storage in a line of its own, too; a misspelt name is no definition.
+            Workload if opened != Storage => false,
+            FileWorkload if opened != FileSystem => false,
             Workload | FileWorkload => is_new && (self.has(keyword) || !self.defines(opened)),
             _ => false,
         };

@@ -11,6 +11,7 @@ mod declare;
 mod definitions;
 mod expand;
 mod fields;
+mod follow_ups;
 mod labels;
 mod lints;
 mod listing;
@@ -40,7 +41,6 @@ use definitions::Definition;
 use fields::Fields;
 use plan::{Diagnostic, Plan, Severity, SourceMap};
 use sink::Sink;
-use std::collections::HashMap;
 
 /// A parameter file.
 #[derive(Clone, Debug)]
@@ -134,7 +134,7 @@ pub fn read(files: &[InputFile], environment: &Environment<'_>) -> Reading {
         reading.listing.clear();
     }
     reading.diagnostics = sink.into_sorted();
-    explain_by_lost_text(&mut reading.diagnostics, &reading.sources);
+    follow_ups::explain(&mut reading.diagnostics, &reading.sources);
     reading
 }
 
@@ -302,36 +302,6 @@ fn mode(definitions: &[Definition], sink: &mut Sink) -> (Mode, bool) {
         Mode::Raw
     };
     (mode, raw.is_some() && files.is_some())
-}
-
-/// What is missing from a line whose end was not read is missing for that reason: one finding, at the
-/// text that was lost.
-fn explain_by_lost_text(found: &mut Vec<Diagnostic>, sources: &SourceMap) {
-    let line = |diagnostic: &Diagnostic| {
-        let span = diagnostic.span?;
-        Some((span.source, sources.position(span).line))
-    };
-    let mut lost = HashMap::new();
-    for diagnostic in found.iter().filter(|found| found.code == codes::LOST_TEXT) {
-        lost.insert(line(diagnostic), diagnostic.clone());
-    }
-    if lost.is_empty() {
-        return;
-    }
-    let mut explained = Vec::new();
-    for missing in found
-        .iter_mut()
-        .filter(|found| found.code == codes::MISSING)
-    {
-        let line = line(missing);
-        if let Some(lost) = lost.get(&line).filter(|_| line.is_some()) {
-            missing.span = lost.span;
-            missing.label = "not read, because it stands behind a blank".to_owned();
-            missing.help.clone_from(&lost.help);
-            explained.push(lost.span);
-        }
-    }
-    found.retain(|found| found.code != codes::LOST_TEXT || !explained.contains(&found.span));
 }
 
 fn report_no_run(definitions: &[Definition], sink: &mut Sink) {

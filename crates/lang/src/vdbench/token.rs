@@ -125,7 +125,14 @@ fn report_stray(word: &Word, before: &Pair, sink: &mut Sink) {
         return;
     }
     let looks_like_value = word.text.starts_with(|ch: char| ch.is_ascii_digit());
+    let is_group = word.text.len() == 3 && word.text.chars().all(|ch| ch.is_ascii_digit());
     let help = match before.values.last() {
+        Some(last) if is_group && last.text.chars().all(|ch| ch.is_ascii_digit()) => {
+            let (first, group) = (&last.text, &word.text);
+            format!(
+                "write `{keyword}={first}{group}` if it is one number, and a list as `{keyword}=({first},{group})`"
+            )
+        }
         Some(last) if looks_like_value => {
             format!(
                 "a list is written `{keyword}=({},{})`",
@@ -164,7 +171,11 @@ fn bare(glyphs: &[Glyph], start: usize, keyword: &Word, sink: &mut Sink) -> (Vec
             piece[second].span,
             "a second `=` in one parameter",
             "unexpected `=`",
-            "put a comma in front of the next keyword, or quotes around a value that holds `=`",
+            if piece[..second].iter().any(|glyph| is(glyph, ';')) {
+                "parameters are separated by commas: write `,` in place of `;`"
+            } else {
+                "put a comma in front of the next keyword, or quotes around a value that holds `=`"
+            },
         );
         return (Vec::new(), end_of_line(glyphs, stop));
     }
