@@ -34,7 +34,7 @@ pub struct EngineConfig {
     pub cpus: u32,
     /// Differs between executions, so that their data differ.
     pub nonce: u64,
-    /// Completions waited for at once, at most, where no arrival is awaited; the group is an eighth
+    /// Completions waited for at once, at most, where no arrival is awaited; the group is a quarter
     /// of a worker's slots.
     pub reap_group_max: u32,
 }
