@@ -70,11 +70,21 @@ struct DiagnosticOutput {
     help: Option<String>,
 }
 
+/// Whether a target of the machine is what is looked at.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum StandIn {
+    None,
+    /// It is not here; its size is that of the text.
+    Sized,
+    /// It is not here, and neither is its size.
+    Unsized,
+}
+
 /// What was found out about the machine.
 #[derive(Default)]
 struct Looked {
     plan: Option<BoundPlan>,
-    is_stand_in: Vec<bool>,
+    stand_ins: Vec<StandIn>,
     refused: Option<Refused>,
     diagnostics: Vec<Diagnostic>,
 }
@@ -131,11 +141,11 @@ fn all_diagnostics(reading: &Reading, looked: &Looked) -> Vec<Diagnostic> {
 fn look(plan: Plan) -> Looked {
     let root = SysRoot::real();
     let found = machine::facts(&plan, &root);
-    let (facts, is_stand_in) = with_stand_ins(&plan, found);
+    let (facts, stand_ins) = with_stand_ins(&plan, found);
     match machine::bind_to(plan, &facts) {
         Err(diagnostics) => Looked {
             diagnostics,
-            is_stand_in,
+            stand_ins,
             ..Looked::default()
         },
         Ok(bound) => {
@@ -144,7 +154,7 @@ fn look(plan: Plan) -> Looked {
             let refused = machine::judge(&examinations, &Overwrite::default()).err();
             Looked {
                 plan: Some(bound),
-                is_stand_in,
+                stand_ins,
                 refused,
                 diagnostics: Vec::new(),
             }
@@ -153,27 +163,32 @@ fn look(plan: Plan) -> Looked {
 }
 
 /// Devices that are not here are taken as if they were, as large as the file says.
-fn with_stand_ins(plan: &Plan, mut facts: Facts) -> (Facts, Vec<bool>) {
-    let mut is_stand_in = Vec::new();
+fn with_stand_ins(plan: &Plan, mut facts: Facts) -> (Facts, Vec<StandIn>) {
+    let mut stand_ins = Vec::new();
     for (target, facts) in plan.targets.iter().zip(&mut facts.targets) {
         let missing = facts.found == FoundKind::Missing;
+        let is_device = target.kind == TargetKind::Device;
         let sized = matches!(target.size, SizeRule::Bytes(_));
-        let stands_in = missing && (target.kind == TargetKind::Device || !sized);
-        if stands_in {
-            let is_device = target.kind == TargetKind::Device;
-            facts.found = if is_device {
-                FoundKind::BlockDevice
-            } else {
-                FoundKind::File
-            };
-            facts.bytes = match target.size {
-                SizeRule::Bytes(bytes) => bytes,
-                _ => STAND_IN_BYTES,
-            };
+        if !missing || (sized && !is_device) {
+            stand_ins.push(StandIn::None);
+            continue;
         }
-        is_stand_in.push(stands_in && !sized);
+        facts.found = if is_device {
+            FoundKind::BlockDevice
+        } else {
+            FoundKind::File
+        };
+        facts.bytes = match target.size {
+            SizeRule::Bytes(bytes) => bytes,
+            _ => STAND_IN_BYTES,
+        };
+        stand_ins.push(if sized {
+            StandIn::Sized
+        } else {
+            StandIn::Unsized
+        });
     }
-    (facts, is_stand_in)
+    (facts, stand_ins)
 }
 
 fn output(reading: &Reading, looked: &Looked, diagnostics: &[Diagnostic]) -> CheckOutput {
@@ -230,13 +245,15 @@ fn targets(looked: &Looked) -> Vec<TargetOutput> {
     let target = |number: usize| {
         let id = TargetId::at(number);
         let (target, bound) = (plan.plan.target(id), &plan.targets[number]);
-        let known = !looked.is_stand_in[number];
+        let stand_in = looked.stand_ins[number];
+        let known = stand_in != StandIn::Unsized;
         let refusals = looked.refused.iter().flat_map(|refused| &refused.refusals);
         let refusal = refusals.into_iter().find(|refusal| refusal.target == id);
         TargetOutput {
             name: target.name.clone(),
             path: target.path.display().to_string(),
             found: match bound.facts.found {
+                _ if stand_in != StandIn::None => "missing",
                 FoundKind::File => "file",
                 FoundKind::BlockDevice => "block device",
                 _ => "missing",
@@ -326,9 +343,13 @@ fn print_targets(looked: &Looked) {
         } else {
             ""
         };
+        let found = match target.found {
+            "missing" if !target.is_prepared => "not here",
+            found => found,
+        };
         println!(
-            "  {} ({}): {}, {size}, {write}{made}",
-            target.name, target.path, target.found
+            "  {} ({}): {found}, {size}, {write}{made}",
+            target.name, target.path
         );
     }
 }

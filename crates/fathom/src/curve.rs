@@ -14,6 +14,8 @@ use std::path::Path;
 
 /// The size of a file that is made when none is asked.
 const DEFAULT_FILE_BYTES: u64 = 1 << 30;
+/// Far above any curve, and far below a rate that cannot be scheduled.
+const POINT_PCT_MAX: f64 = 1000.0;
 const FILL_BYTES: u64 = 1 << 20;
 
 /// What was asked, as numbers.
@@ -79,6 +81,13 @@ fn asked(options: &CurveOptions) -> Result<Asked, String> {
             options.threads
         ));
     }
+    let points_pct = list("--points", &options.points)?;
+    if points_pct.iter().any(|pct| *pct > POINT_PCT_MAX) {
+        return Err(format!(
+            "`--points {}` asks for more than {POINT_PCT_MAX} % of the maximum",
+            options.points
+        ));
+    }
     Ok(Asked {
         transfer_bytes,
         size_bytes: options
@@ -88,7 +97,7 @@ fn asked(options: &CurveOptions) -> Result<Asked, String> {
             .transpose()?,
         read_pct: options.read,
         threads: threads.iter().map(|threads| *threads as u32).collect(),
-        points_pct: list("--points", &options.points)?,
+        points_pct,
     })
 }
 

@@ -47,13 +47,7 @@ pub fn launch(launch: Launch) -> Exit {
     };
     let _claims = match claim_all(&settled.grants) {
         Ok(claims) => claims,
-        Err((grant, error)) => {
-            let path = grant.path().display();
-            return fail(
-                Exit::Guard,
-                &format!("`{path}` cannot be claimed for this process alone: {error}"),
-            );
-        }
+        Err((grant, error)) => return unclaimed(grant.path(), &error),
     };
     let clock = sys::clock::Clock::calibrate();
     let started = execution_started(&launch, &settled, &root, clock);
@@ -124,6 +118,16 @@ fn settle(launch: &Launch, root: &SysRoot) -> Result<Settled, Exit> {
         choice,
         labels,
     })
+}
+
+fn unclaimed(path: &Path, error: &std::io::Error) -> Exit {
+    let path = path.display();
+    if error.kind() == std::io::ErrorKind::PermissionDenied {
+        let message = format!("`{path}` cannot be opened for writing: permission denied");
+        return fail(Exit::Usage, &message);
+    }
+    let message = format!("`{path}` cannot be claimed for this process alone: {error}");
+    fail(Exit::Guard, &message)
 }
 
 /// Says for each refused target what was found and what to do.

@@ -1,0 +1,111 @@
+//! What is held or holds something is not written to. Loop devices, so as root only.
+use crate::lab::{Ended, Lab, has, is_root, must, skip};
+use crate::stop::OnDrop;
+
+/// A loop device over a file of the lab, or why there is none.
+fn loop_device(lab: &Lab, name: &str) -> Result<String, &'static str> {
+    if !is_root() {
+        return Err("loop devices need root");
+    }
+    if !has("losetup") || !has("mkfs.ext4") || !has("mount") {
+        return Err("`losetup`, `mkfs.ext4` or `mount` is missing");
+    }
+    let file = std::fs::File::create(lab.path(name)).unwrap();
+    file.set_len(16 << 20).unwrap();
+    let path = lab.path(name).display().to_string();
+    let output = std::process::Command::new("losetup")
+        .args(["-f", "--show", &path])
+        .output();
+    match output {
+        Ok(output) if output.status.success() => {
+            Ok(String::from_utf8(output.stdout).unwrap().trim().to_owned())
+        }
+        _ => Err("no loop device is free"),
+    }
+}
+
+fn write(lab: &Lab, device: &str, more: &[&str]) -> Ended {
+    let text = format!(
+        "sd=sd1,lun={device},threads=2,openflags=o_direct\nwd=wd1,sd=sd1,xfersize=4k,rdpct=50\n\
+         rd=rd1,wd=wd1,iorate=50,elapsed=2,interval=1\n"
+    );
+    lab.write("job", text);
+    let mut words = vec!["vdbench", "-f", "job", "-o", "out"];
+    words.extend(more);
+    lab.fathom(&words)
+}
+
+#[test]
+fn a_mounted_device_is_never_written() {
+    let lab = Lab::new();
+    let device = match loop_device(&lab, "image") {
+        Ok(device) => device,
+        Err(reason) => return skip(reason),
+    };
+    let _detach = OnDrop(|| drop(must("losetup", &["-d", &device])));
+    must("mkfs.ext4", &["-q", "-F", &device]);
+    std::fs::create_dir(lab.path("mnt")).unwrap();
+    let mount = lab.path("mnt").display().to_string();
+    must("mount", &[&device, &mount]);
+    let unmount = OnDrop(|| drop(must("umount", &[&mount])));
+    for more in [&[][..], &["--overwrite", &device]] {
+        let refused = write(&lab, &device, more).expect(3);
+        let refused = refused.says(&["is mounted at", "nothing overrides this"]);
+        assert!(!refused.err.contains("--overwrite"), "{}", refused.err);
+        assert!(!lab.path("out").exists());
+    }
+    // The file behind the device neither, under its own name.
+    let image = lab.path("image").display().to_string();
+    lab.fathom(&[
+        "curve",
+        &image,
+        "--read",
+        "0",
+        "--overwrite",
+        &image,
+        "-o",
+        "out",
+    ])
+    .expect(3)
+    .says(&["nothing overrides this"]);
+    assert!(!lab.path("out").exists());
+    drop(unmount);
+    must("fsck.ext4", &["-n", "-f", &device]);
+}
+
+#[test]
+fn a_device_with_a_signature_has_to_be_named() {
+    let lab = Lab::new();
+    let device = match loop_device(&lab, "image") {
+        Ok(device) => device,
+        Err(reason) => return skip(reason),
+    };
+    let _detach = OnDrop(|| drop(must("losetup", &["-d", &device])));
+    // Blank: nothing to ask.
+    write(&lab, &device, &[]).expect(0);
+    // Ours.
+    write(&lab, &device, &[]).expect(0);
+    must("mkfs.ext4", &["-q", "-F", &device]);
+    let before = lab.bytes("image");
+    let refused = write(&lab, &device, &[]).expect(3);
+    let refused = refused.says(&["ext4", &format!("--overwrite {device}")]);
+    assert_eq!(refused.out, "");
+    assert!(lab.bytes("image") == before);
+    // Reading is free.
+    lab.fathom(&[
+        "curve",
+        &device,
+        "--elapsed",
+        "1",
+        "--warmup",
+        "0",
+        "--points",
+        "50",
+        "-o",
+        "read",
+    ])
+    .expect(0);
+    assert!(lab.bytes("image") == before);
+    write(&lab, &device, &["--overwrite", &device]).expect(0);
+    assert!(lab.bytes("image") != before);
+}

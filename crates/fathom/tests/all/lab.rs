@@ -1,0 +1,241 @@
+//! A folder for one test, and how programs run in it.
+use std::collections::BTreeMap;
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStderr, ChildStdout, Command, Stdio};
+use tempfile::TempDir;
+
+/// A folder that goes away with the test.
+pub struct Lab(TempDir);
+
+/// What a program left.
+#[derive(Debug)]
+pub struct Ended {
+    /// `None` when a signal ended it.
+    pub code: Option<i32>,
+    pub out: String,
+    pub err: String,
+}
+
+/// A program that is going. Dropping it kills it.
+pub struct Going {
+    child: Child,
+    out: BufReader<ChildStdout>,
+    err: BufReader<ChildStderr>,
+}
+
+pub const FATHOM: &str = env!("CARGO_BIN_EXE_fathom");
+
+impl Lab {
+    pub fn new() -> Self {
+        Self(tempfile::tempdir().unwrap())
+    }
+
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    pub fn text(&self, name: &str) -> String {
+        std::fs::read_to_string(self.path(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
+    }
+
+    pub fn bytes(&self, name: &str) -> Vec<u8> {
+        std::fs::read(self.path(name)).unwrap()
+    }
+
+    pub fn write(&self, name: &str, content: impl AsRef<[u8]>) {
+        std::fs::write(self.path(name), content).unwrap();
+    }
+
+    /// Names in a folder of the lab, in order; `.` is the lab itself.
+    pub fn names(&self, folder: &str) -> Vec<String> {
+        let entries = std::fs::read_dir(self.path(folder)).unwrap();
+        let mut names: Vec<String> = entries
+            .map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned())
+            .collect();
+        names.sort();
+        names
+    }
+
+    /// Every file below the lab with its content.
+    pub fn everything(&self) -> BTreeMap<PathBuf, Vec<u8>> {
+        let mut found = BTreeMap::new();
+        let mut folders = vec![self.0.path().to_owned()];
+        while let Some(folder) = folders.pop() {
+            found.insert(folder.clone(), Vec::new());
+            for entry in std::fs::read_dir(folder).unwrap() {
+                let path = entry.unwrap().path();
+                if path.is_dir() {
+                    folders.push(path);
+                } else {
+                    found.insert(path.clone(), std::fs::read(path).unwrap_or_default());
+                }
+            }
+        }
+        found
+    }
+
+    pub fn command(&self, program: impl AsRef<Path>) -> Command {
+        let mut command = Command::new(program.as_ref());
+        command.current_dir(self.0.path()).stdin(Stdio::null());
+        command
+    }
+
+    /// Runs `fathom` to its end.
+    pub fn fathom(&self, arguments: &[&str]) -> Ended {
+        ended(self.command(FATHOM).args(arguments))
+    }
+
+    /// Starts `fathom`.
+    pub fn start(&self, arguments: &[&str]) -> Going {
+        let mut child = self
+            .command(FATHOM)
+            .args(arguments)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        Going {
+            out: BufReader::new(child.stdout.take().unwrap()),
+            err: BufReader::new(child.stderr.take().unwrap()),
+            child,
+        }
+    }
+}
+
+pub fn ended(command: &mut Command) -> Ended {
+    let output = command.output().unwrap();
+    Ended {
+        code: output.status.code(),
+        out: String::from_utf8(output.stdout).unwrap(),
+        err: String::from_utf8(output.stderr).unwrap(),
+    }
+}
+
+impl Ended {
+    /// Fails the test unless the program ended with this code.
+    #[track_caller]
+    pub fn expect(self, code: i32) -> Self {
+        assert_eq!(
+            self.code,
+            Some(code),
+            "\n--- out\n{}--- err\n{}",
+            self.out,
+            self.err
+        );
+        self
+    }
+
+    /// Fails the test unless standard error holds each of these texts.
+    #[track_caller]
+    pub fn says(self, texts: &[&str]) -> Self {
+        for text in texts {
+            assert!(self.err.contains(text), "no `{text}` in\n{}", self.err);
+        }
+        self
+    }
+}
+
+impl Going {
+    /// Reads the console up to a line that `is_it` takes, and returns the lines.
+    #[track_caller]
+    pub fn read_until(&mut self, is_it: impl Fn(&str) -> bool) -> Vec<String> {
+        let mut lines = Vec::new();
+        loop {
+            let mut line = String::new();
+            if self.out.read_line(&mut line).unwrap() == 0 {
+                panic!("the console ended before the line: {lines:#?}");
+            }
+            let found = is_it(line.trim_end());
+            lines.push(line.trim_end().to_owned());
+            if found {
+                return lines;
+            }
+        }
+    }
+
+    /// The same of standard error.
+    #[track_caller]
+    pub fn hear_until(&mut self, is_it: impl Fn(&str) -> bool) {
+        loop {
+            let mut line = String::new();
+            let count = self.err.read_line(&mut line).unwrap();
+            assert!(count > 0, "standard error ended before the line");
+            if is_it(line.trim_end()) {
+                return;
+            }
+        }
+    }
+
+    pub fn signal(&self, name: &str) {
+        let id = self.child.id().to_string();
+        let sent = Command::new("kill").args(["-s", name, &id]).status();
+        assert!(sent.unwrap().success());
+    }
+
+    /// The rest of what it prints, and its code.
+    pub fn end(mut self) -> Ended {
+        let read = |from: &mut dyn BufRead| {
+            let mut text = String::new();
+            std::io::Read::read_to_string(from, &mut text).unwrap();
+            text
+        };
+        // The console of a run fits into the pipe of standard error many times over.
+        let out = read(&mut self.out);
+        let err = read(&mut self.err);
+        let code = self.child.wait().unwrap().code();
+        Ended { code, out, err }
+    }
+}
+
+impl Drop for Going {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// A job on one file: its definition of storage, and the run.
+pub fn job(storage: &str, run: &str) -> String {
+    format!("sd=sd1,{storage},threads=2\nwd=wd1,sd=sd1,xfersize=4k,rdpct=50\nrd=rd1,wd=wd1,{run}\n")
+}
+
+/// The second field of a row of an interval report, where the line is one.
+pub fn interval_label(line: &str) -> Option<&str> {
+    let mut fields = line.split_whitespace();
+    let time = fields.next()?;
+    let label = fields.next()?;
+    let is_time = time.len() == 12 && time.as_bytes()[2] == b':' && time.as_bytes()[8] == b'.';
+    let is_row = line.split_whitespace().count() == 14
+        && line
+            .split_whitespace()
+            .nth(2)
+            .is_some_and(|rate| rate.parse::<f64>().is_ok());
+    (is_time && is_row).then_some(label)
+}
+
+/// Whether a program can be called.
+pub fn has(program: &str) -> bool {
+    let found = Command::new("sh")
+        .args(["-c", &format!("command -v {program}")])
+        .output();
+    found.is_ok_and(|output| output.status.success())
+}
+
+pub fn is_root() -> bool {
+    let id = Command::new("id").arg("-u").output();
+    id.is_ok_and(|output| output.stdout == b"0\n")
+}
+
+/// Prints why a test cannot be run here.
+pub fn skip(reason: &str) {
+    println!("skipped: {reason}");
+}
+
+/// Runs a command that has to succeed.
+#[track_caller]
+pub fn must(program: &str, arguments: &[&str]) -> String {
+    let ended = ended(Command::new(program).args(arguments).stdin(Stdio::null()));
+    assert_eq!(ended.code, Some(0), "{program}: {}", ended.err);
+    ended.out
+}

@@ -1,0 +1,16 @@
+//! The binary as its users meet it: real processes on real files, in a folder of their own for each
+//! test. What a machine lacks is skipped with a reason. Read `lab` first.
+mod check;
+mod curve;
+mod face;
+mod guard;
+mod lab;
+mod manual;
+mod mistakes;
+mod prepare;
+mod report_again;
+mod run;
+mod schema;
+mod stall;
+mod stop;
+mod user;

@@ -1,0 +1,51 @@
+//! Help, and the pages that are generated from it.
+use crate::lab::Lab;
+
+/// `UPDATE=1` writes the page.
+#[track_caller]
+fn same(part: &str, page: &str) {
+    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../../docs/reference")
+        .join(page);
+    let text = Lab::new().fathom(&["manual", part]).expect(0).out;
+    if std::env::var_os("UPDATE").is_some() {
+        std::fs::write(&path, &text).unwrap();
+    }
+    let found = std::fs::read_to_string(&path).unwrap_or_default();
+    assert!(
+        found == text,
+        "{page} is not what `fathom manual {part}` prints; UPDATE=1 writes it"
+    );
+}
+
+#[test]
+fn pages_are_up_to_date() {
+    same("vdbench", "vdbench.md");
+    same("commands", "command-line.md");
+}
+
+#[test]
+fn both_ways_to_the_help_of_the_old_face_print_the_same() {
+    let lab = Lab::new();
+    let help = lab.fathom(&["help", "vdbench"]).expect(0).out;
+    for words in [["vdbench", "--help"], ["vdbench", "-h"]] {
+        assert_eq!(lab.fathom(&words).expect(0).out, help);
+    }
+    for option in ["-f FILE", "-o FOLDER", "-s ", "--overwrite", "-mb"] {
+        assert!(help.contains(option), "no `{option}` in\n{help}");
+    }
+}
+
+#[test]
+fn completions_and_the_manual_page_are_printed() {
+    let lab = Lab::new();
+    for (part, text) in [
+        ("man", ".TH"),
+        ("bash", "complete"),
+        ("zsh", "#compdef"),
+        ("fish", "complete -c fathom"),
+    ] {
+        let out = lab.fathom(&["manual", part]).expect(0).out;
+        assert!(out.contains(text), "{part}");
+    }
+}

@@ -1,0 +1,180 @@
+//! Bad input of every kind: a clear message, exit 2, and nothing left behind.
+use crate::lab::{Lab, job};
+
+/// Words of a command line, and what standard error must say.
+type Case<'a> = (&'a [&'a str], &'a str);
+
+fn lab() -> Lab {
+    let lab = Lab::new();
+    lab.write(
+        "job",
+        job("lun=disk,size=1m", "iorate=50,elapsed=2,interval=1"),
+    );
+    lab.write("empty", "");
+    let garbage: Vec<u8> = (0..4000_u32)
+        .map(|at| (at.wrapping_mul(2_654_435_761) >> 24) as u8)
+        .collect();
+    lab.write("garbage", garbage);
+    lab.write(
+        "latin",
+        b"sd=sd1,lun=caf\xe9,size=1m\nwd=wd1,sd=sd1\nrd=rd1,wd=wd1,iorate=9,elapsed=2,interval=1\n",
+    );
+    lab.write(
+        "nul",
+        "sd=sd1,lun=di\0sk,size=1m\nwd=wd1,sd=sd1\nrd=rd1,wd=wd1,iorate=9,elapsed=2,interval=1\n",
+    );
+    lab.write("fio", "[global]\nrw=randread\n[one]\nfilename=disk\n");
+    lab.write("file", "a file where a folder belongs");
+    std::fs::create_dir(lab.path("folder")).unwrap();
+    lab
+}
+
+#[track_caller]
+fn refuse_all(lab: &Lab, cases: &[Case<'_>]) {
+    let before = lab.everything();
+    for (words, text) in cases {
+        let ended = lab.fathom(words);
+        assert_eq!(ended.code, Some(2), "{words:?}: {}{}", ended.out, ended.err);
+        assert!(
+            ended.err.contains(text),
+            "{words:?} says no `{text}`: {}",
+            ended.err
+        );
+        assert!(!ended.err.contains("panicked"), "{words:?}: {}", ended.err);
+        assert_eq!(lab.everything(), before, "{words:?} left something");
+    }
+}
+
+#[test]
+fn inputs_that_are_no_jobs() {
+    let lab = lab();
+    let inputs = [
+        ("missing", "`missing`: no such file"),
+        ("folder", "`folder`: "),
+        ("empty", "no run is defined"),
+        ("garbage", "cannot read parameter file `garbage` as text"),
+        ("latin", "cannot read parameter file `latin` as text"),
+        ("nul", "cannot read parameter file `nul` as text"),
+    ];
+    for (input, text) in inputs {
+        let cases: [&[&str]; 3] = [
+            &["run", input, "-o", "out"],
+            &["vdbench", "-f", input, "-o", "out"],
+            &["check", input],
+        ];
+        refuse_all(&lab, &cases.map(|words| (words, text)));
+    }
+    refuse_all(
+        &lab,
+        &[
+            (&["run", "fio", "-o", "out"], "not built yet"),
+            (&["explain", "missing"], "no such file"),
+        ],
+    );
+}
+
+#[test]
+fn command_lines_that_cannot_be_meant() {
+    let cases: &[Case<'_>] = &[
+        (&[], "Usage"),
+        (&["nonsense"], "nonsense"),
+        (&["run"], "FILE"),
+        (&["run", "job", "--nonsense"], "--nonsense"),
+        (&["run", "job", "--workers", "0"], "--workers"),
+        (&["run", "job", "--workers", "many"], "many"),
+        (&["run", "job", "--seed", "-1"], "-1"),
+        (&["run", "job", "--backend", "floppy"], "there are `uring`"),
+        (&["run", "job", "--label", "transport"], "key=value"),
+        (&["run", "job", "--overwrite", "@missing"], "`missing`"),
+        (
+            &["run", "job", "--overwrite", "/dev/other"],
+            "names no target",
+        ),
+        (&["run", "job", "other=1"], "`other`"),
+        (&["report", "missing"], "missing"),
+        (&["report", "garbage"], "garbage"),
+        (&["report", "empty"], "empty"),
+        (&["report", "folder"], "result.fathom"),
+        (&["vdbench"], "usage"),
+        (&["vdbench", "-f"], "`-f` needs a value"),
+        (&["vdbench", "-z", "-f", "job"], "`-z` is no option"),
+        (&["vdbench", "-é", "-f", "job"], "is no option"),
+        (
+            &["vdbench", "-f", "job", "-e", "soon"],
+            "`-e soon` is no number",
+        ),
+        (&["vdbench", "-f", "job", "-m", "0"], "above zero"),
+        (
+            &["vdbench", "-f", "job", "-l"],
+            "`-l`: repetition of all runs is not built yet",
+        ),
+        (&["vdbench", "-f", "job", "-l", "5m"], "not built yet"),
+        (
+            &["vdbench", "-f", "job", "-v"],
+            "data validation (`-v`) is not built yet",
+        ),
+        (
+            &["vdbench", "-f", "job", "-jr"],
+            "a journal (`-j`) is not built yet",
+        ),
+        (&["vdbench", "-tf"], "not built yet"),
+        (
+            &["vdbench", "-f", "job", "--resp", "mean"],
+            "`service` and `arrival`",
+        ),
+        (&["vdbench", "-f", "job", "other=1"], "`other`"),
+    ];
+    refuse_all(&lab(), cases);
+}
+
+#[test]
+fn curves_that_cannot_be_drawn() {
+    let cases: &[Case<'_>] = &[
+        (&["curve", "folder"], "is a directory"),
+        (&["curve", "/dev/null"], "neither file nor block device"),
+        (&["curve", "/dev/sdX1"], "does not exist"),
+        (&["curve", "nowhere/disk"], "does not exist"),
+        (&["curve", "disk", "--read", "101"], "--read"),
+        (&["curve", "disk", "--read", "NaN"], "--read"),
+        (&["curve", "disk", "--threads", "0"], "--threads"),
+        (&["curve", "disk", "--threads", "1.5"], "--threads"),
+        (&["curve", "disk", "--bs", "1000"], "--bs"),
+        (&["curve", "disk", "--bs", "big"], "--bs"),
+        (&["curve", "disk", "--size", "0"], "size"),
+        (&["curve", "disk", "--size", "1k"], "too little"),
+        (&["curve", "disk", "--points", "ten"], "--points"),
+        (&["curve", "disk", "--points", "inf"], "--points"),
+        (&["curve", "disk", "--elapsed", "0"], "--elapsed"),
+    ];
+    refuse_all(&lab(), cases);
+}
+
+#[test]
+fn output_folders_that_cannot_be_written() {
+    let cases: &[Case<'_>] = &[
+        (&["run", "job", "-o", "file"], "`file`"),
+        (&["run", "job", "-o", "file/below"], "`file/below`"),
+        (&["run", "job", "-o", "/proc/out"], "/proc/out"),
+        (&["vdbench", "-f", "job", "-o", "file"], "`file`"),
+        (&["vdbench", "-f", "job", "-o", "/proc/out"], "/proc/out"),
+    ];
+    refuse_all(&lab(), cases);
+}
+
+/// A result that is no result is not replaced by one.
+#[test]
+fn a_foreign_result_file_is_kept() {
+    let lab = lab();
+    std::fs::create_dir(lab.path("out")).unwrap();
+    lab.write("out/result.fathom", "something of somebody\n");
+    refuse_all(&lab, &[(&["run", "job", "-o", "out"], "result.fathom")]);
+}
+
+#[test]
+fn an_argument_that_is_no_text() {
+    use std::os::unix::ffi::OsStrExt;
+    let lab = lab();
+    let word = std::ffi::OsStr::from_bytes(b"caf\xe9");
+    let ended = crate::lab::ended(lab.command(crate::lab::FATHOM).arg("curve").arg(word));
+    ended.expect(2).says(&["is no UTF-8 text"]);
+}

@@ -1,0 +1,130 @@
+//! A device that does not answer: a network block device behind FUSE whose reads take an hour.
+use crate::lab::{Lab, has, interval_label, skip};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// A file in the lab, named `hung/disk`, whose reads do not return.
+struct Hung {
+    server: Child,
+    path: String,
+}
+
+impl Hung {
+    fn new(lab: &Lab) -> Result<Self, String> {
+        if !(has("nbdfuse") && has("nbdkit") && has("fusermount3")) {
+            return Err("`nbdfuse`, `nbdkit` or `fusermount3` is missing".to_owned());
+        }
+        if std::fs::File::open("/dev/fuse").is_err() {
+            return Err("/dev/fuse cannot be opened".to_owned());
+        }
+        std::fs::create_dir(lab.path("hung")).unwrap();
+        lab.write("hung/disk", "");
+        let path = lab.path("hung/disk").display().to_string();
+        let server = Command::new("nbdfuse")
+            .args([&path, "--command", "nbdkit", "-s", "--filter=delay"])
+            .args(["memory", "16M", "delay-read=3600"])
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .map_err(|error| error.to_string())?;
+        let hung = Self { server, path };
+        let since = Instant::now();
+        while std::fs::metadata(&hung.path).map_or(0, |facts| facts.len()) != 16 << 20 {
+            if since.elapsed() > Duration::from_secs(10) {
+                return Err("the device did not come up".to_owned());
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        Ok(hung)
+    }
+}
+
+impl Drop for Hung {
+    fn drop(&mut self) {
+        // The server would first wait for the reads; without it, the mount goes at once.
+        let _ = Command::new("fusermount3")
+            .args(["-u", "-z", &self.path])
+            .status();
+        let _ = self.server.kill();
+        let _ = self.server.wait();
+    }
+}
+
+const JOB: &str = "sd=sd1,lun=hung/disk,threads=2,openflags=o_direct
+wd=wd1,sd=sd1,xfersize=4k
+rd=rd1,wd=wd1,iorate=max,elapsed=60,interval=1
+";
+
+#[test]
+fn a_second_interrupt_stops_at_once() {
+    let lab = Lab::new();
+    lab.write("job", JOB);
+    let hung = match Hung::new(&lab) {
+        Ok(hung) => hung,
+        Err(reason) => return skip(&reason),
+    };
+    let mut going = lab.start(&["vdbench", "-f", "job", "-o", "out", "--backend", "uring"]);
+    going.read_until(|line| interval_label(line) == Some("2"));
+    going.signal("INT");
+    going.hear_until(|line| line.contains("once more to stop at once"));
+    let since = Instant::now();
+    going.signal("INT");
+    let ended = going.end().expect(4);
+    // Far below the half minute that a drain may take.
+    assert!(
+        since.elapsed() < Duration::from_secs(15),
+        "{:?}",
+        since.elapsed()
+    );
+    outstanding(&lab, &ended.out);
+    drop(hung);
+}
+
+#[test]
+#[ignore = "waits for half a minute"]
+fn a_drain_gives_up_and_lists_what_is_outstanding() {
+    let lab = Lab::new();
+    lab.write("job", JOB);
+    let hung = match Hung::new(&lab) {
+        Ok(hung) => hung,
+        Err(reason) => return skip(&reason),
+    };
+    let mut going = lab.start(&["vdbench", "-f", "job", "-o", "out", "--backend", "uring"]);
+    going.read_until(|line| interval_label(line) == Some("2"));
+    let since = Instant::now();
+    going.signal("INT");
+    let ended = going.end().expect(4);
+    assert!(
+        since.elapsed() > Duration::from_secs(29),
+        "{:?}",
+        since.elapsed()
+    );
+    let ages = outstanding(&lab, &ended.out);
+    assert!(ages.iter().all(|age_s| *age_s > 29.0), "{ages:?}");
+    drop(hung);
+}
+
+/// Both reads are listed with their age on the console and in the log of errors; the result is
+/// whole.
+fn outstanding(lab: &Lab, console: &str) -> Vec<f64> {
+    let of = |text: &str| -> Vec<f64> {
+        text.lines()
+            .filter(|line| line.contains("not returned: op: read"))
+            .map(|line| {
+                let age = line.rsplit_once(" for ").unwrap().1;
+                age.strip_suffix(" s").unwrap().parse().unwrap()
+            })
+            .collect()
+    };
+    let ages = of(console);
+    assert_eq!(ages.len(), 2, "{console}");
+    assert_eq!(of(&lab.text("out/errorlog.html")), ages);
+    let again = lab.fathom(&["report", "out", "-o", "again"]).expect(0);
+    assert!(
+        !again.err.contains("did not come to its end"),
+        "{}",
+        again.err
+    );
+    ages
+}
