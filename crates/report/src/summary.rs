@@ -8,6 +8,9 @@ use comfy_table::{
 use measure::{FinishReason, Interval, LatencyFigures, RunTotals};
 use plan::{ArrivalLaw, Label, Nanos};
 
+/// What the names of runs may take of it.
+const NAME_WIDTH: u16 = 20;
+
 /// Terminals of this width show the table unbroken.
 const TABLE_WIDTH: u16 = 120;
 
@@ -97,11 +100,11 @@ pub fn table(rows: &[Row]) -> String {
             "asked\nI/O/s",
             "reached\nI/O/s",
             "MB/s\n10^6",
-            "resp.\np50 ms",
-            "\np90 ms",
-            "\np99 ms",
-            "\np99.9 ms",
-            "\nmax ms",
+            "resp.\np50",
+            "ms\np90",
+            "\np99",
+            "\np99.9",
+            "\nmax",
             "service\nmean ms",
             "depth",
             "slots\nbusy/of",
@@ -109,16 +112,21 @@ pub fn table(rows: &[Row]) -> String {
             "CPU µs/IO\nhost/own",
             "errors/\nunserved",
         ]);
+    let mut named = 0;
     for row in rows {
-        table.add_row(cells(row));
+        let cells = cells(row);
+        let lines = cells[0].lines().map(|line| line.chars().count());
+        named = named.max(lines.max().unwrap_or(0) as u16);
+        table.add_row(cells);
     }
     for (place, column) in table.column_iter_mut().enumerate() {
         // The style puts a blank between columns.
         column.set_padding((0, 0));
         if place == 0 {
+            // A mark stays in one line; only long names are broken.
             let bounds = ColumnConstraint::Boundaries {
-                lower: Width::Fixed(14),
-                upper: Width::Fixed(30),
+                lower: Width::Fixed(named.clamp(3, NAME_WIDTH)),
+                upper: Width::Fixed(NAME_WIDTH),
             };
             column.set_constraint(bounds);
         } else {
