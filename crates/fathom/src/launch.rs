@@ -352,7 +352,7 @@ fn conclude(launch: &Launch, sinks: Sinks, outcome: &Outcome) -> Exit {
         let absolute = std::fs::canonicalize(folder).unwrap_or_else(|_| folder.clone());
         if let Ok((totals, rows)) = &finished {
             println!("{}", report::summary::table(rows));
-            totals.iter().for_each(print_gap);
+            print_gap(totals);
             println!("report:  {}", absolute.join("report.html").display());
         }
         println!("result:  {}", absolute.join("result.fathom").display());
@@ -374,15 +374,25 @@ fn conclude(launch: &Launch, sinks: Sinks, outcome: &Outcome) -> Exit {
     exit
 }
 
-/// Service times alone would tell another story.
-fn print_gap(totals: &RunTotals) {
-    let Some(gap) = analysis::response_gap(totals) else {
-        return;
-    };
+/// Service times alone would tell another story. The widest gap stands for all.
+fn print_gap(all: &[RunTotals]) {
+    let gaps: Vec<_> = all
+        .iter()
+        .filter_map(|totals| Some((analysis::response_gap(totals)?, &totals.started.name)))
+        .collect();
+    let widest = gaps.iter().max_by(|(one, _), (other, _)| {
+        let ratios =
+            [one, other].map(|gap| gap.response_ns_p99 as f64 / gap.service_ns_p99.max(1) as f64);
+        ratios[0].total_cmp(&ratios[1])
+    });
+    let Some((gap, name)) = widest else { return };
     let (response, service) = (Nanos(gap.response_ns_p99), Nanos(gap.service_ns_p99));
+    let others = match gaps.len() {
+        1 => String::new(),
+        count => format!("; also in {} more of {} runs", count - 1, all.len()),
+    };
     println!(
-        "`{}`: arrivals waited: response p99 is {response}, service p99 is {service}",
-        totals.started.name
+        "arrivals waited: in `{name}` response p99 is {response}, service p99 is {service}{others}"
     );
 }
 
