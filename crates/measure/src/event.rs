@@ -273,8 +273,9 @@ pub struct RunFinished {
     /// First and last measured interval; first > last when there is none.
     pub first_measured: u32,
     pub last_measured: u32,
-    /// Arrivals of the schedule over the whole run, warm-up too.
+    /// Arrivals of the schedule over the whole run, warm-up too; zero in a closed loop.
     pub scheduled: u64,
+    /// Operations that were submitted for them; zero in a closed loop.
     pub submitted: u64,
     /// Arrivals due before the end and never submitted; scheduled = submitted + unsent.
     pub unsent: u64,
