@@ -390,10 +390,14 @@ fn worker_views(dealt: &[Vec<(usize, u32)>], setup: &Setup<'_>) -> Vec<WorkerVie
             let pool = of[0].0;
             let thread = threads_of_pool[pool];
             threads_of_pool[pool] += 1;
-            (
-                (thread % shards(setup, pool)) as usize,
-                Sharing::ManyWriters,
-            )
+            let shards = shards(setup, pool);
+            let own = shards == setup.run.run.pools[pool].slots;
+            let sharing = if own {
+                Sharing::OneWriter
+            } else {
+                Sharing::ManyWriters
+            };
+            ((thread % shards) as usize, sharing)
         } else {
             (number, Sharing::OneWriter)
         };
@@ -424,9 +428,18 @@ fn pool_sharing(workers: &[WorkerView], pool: usize) -> Sharing {
     }
 }
 
-/// Threads of a pool share recorders, as one each would not fit into caches or memory.
+/// Up to this many threads of a run have a recorder each; more share them, as one each would not fit
+/// into caches or memory.
+const RECORDERS_OF_THEIR_OWN: u32 = 128;
+
+/// How many recorders the threads of a pool have. Sharing costs a locked addition per count.
 fn shards(setup: &Setup<'_>, pool: usize) -> u32 {
-    setup.run.run.pools[pool].slots.min(setup.cpus).max(1)
+    let slots = setup.run.run.pools[pool].slots.max(1);
+    if setup.run.slots() <= RECORDERS_OF_THEIR_OWN {
+        slots
+    } else {
+        slots.min(setup.cpus).max(1)
+    }
 }
 
 fn shared_stream(

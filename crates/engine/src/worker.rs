@@ -295,7 +295,7 @@ impl<B: Backend, T: Time> Worker<B, T> {
     #[inline]
     fn note_gap(&self, now_ns: u64) {
         // Threads with one slot see each completion as it comes back.
-        if self.sharing == Sharing::ManyWriters {
+        if self.filled.len() == 1 {
             return;
         }
         let view = &self.shared.workers[self.number];
