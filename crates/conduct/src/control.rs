@@ -42,9 +42,4 @@ impl Control {
     pub fn is_urgent(&self) -> bool {
         self.haste() == Haste::AtOnce
     }
-
-    /// The counter itself, for signal handlers.
-    pub fn flag(&self) -> Arc<AtomicU8> {
-        Arc::clone(&self.haste)
-    }
 }

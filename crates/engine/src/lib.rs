@@ -26,4 +26,4 @@ pub use data::BLOCK_MARK;
 pub use files::{OpenError, OpenTargets, open_targets};
 pub use rule::{BackendChoice, WorkerRule, choose_backend, planned_workers};
 pub use session::{Drained, EngineConfig, EngineError, Session};
-pub use shared::{Failure, stream_rate, unsupported};
+pub use shared::{Failure, stream_rate, unsupported, unsupported_load};

@@ -25,6 +25,8 @@ const PROPORTION_WINDOW: f64 = 256.0;
 /// would take longer than the run.
 const FASTEST_SCHEDULE: f64 = 1e8;
 
+const TOO_FAST: &str = "more than 100 million arrivals per second";
+
 /// A failed operation as the worker saw it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Failure {
@@ -162,6 +164,15 @@ pub(crate) fn unpack(what: u64) -> (usize, usize, usize, u32) {
     )
 }
 
+/// What of a load this build cannot carry out, if anything.
+pub fn unsupported_load(load: &Load) -> Option<String> {
+    match load {
+        Load::Steps { .. } => Some("rates that change in steps".to_owned()),
+        Load::Rate { per_second } if *per_second > FASTEST_SCHEDULE => Some(TOO_FAST.to_owned()),
+        _ => None,
+    }
+}
+
 /// What of a run this build cannot carry out, in words; empty when all of it can be.
 pub fn unsupported(run: &BoundRun) -> Vec<String> {
     let mut found = Vec::new();
@@ -170,20 +181,16 @@ pub fn unsupported(run: &BoundRun) -> Vec<String> {
             found.push(what);
         }
     };
-    if matches!(run.run.load, Load::Steps { .. }) {
-        add("rates that change in steps".to_owned());
-    }
-    let run_rate = match run.run.load {
-        Load::Rate { per_second } => Some(per_second),
-        _ => None,
-    };
+    unsupported_load(&run.run.load)
+        .into_iter()
+        .for_each(&mut add);
     let rates = run
         .run
         .streams
         .iter()
-        .filter_map(|stream| stream_rate(run, stream, run_rate));
+        .filter_map(|stream| stream_rate(run, stream, None));
     if rates.into_iter().any(|(rate, _)| rate > FASTEST_SCHEDULE) {
-        add("more than 100 million arrivals per second".to_owned());
+        add(TOO_FAST.to_owned());
     }
     if run.run.coupling == Coupling::Priority {
         add("streams by priority".to_owned());

@@ -260,7 +260,7 @@ fn targets(looked: &Looked) -> Vec<TargetOutput> {
             },
             bytes: known.then_some(bound.bytes),
             is_prepared: bound.is_prepared,
-            is_written: bound.is_written,
+            is_written: bound.is_written(),
             overwrite: plan.write_extent(id).filter(|_| known),
             refused: refusal.map_or_else(Vec::new, |r| {
                 r.findings.iter().map(ToString::to_string).collect()

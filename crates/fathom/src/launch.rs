@@ -205,16 +205,16 @@ fn execution_started(
         name: target.name.clone(),
         path: target.path.display().to_string(),
         bytes: plan.targets[number].bytes,
-        is_written: plan.targets[number].is_written,
+        is_written: plan.targets[number].is_written(),
         identity: if target.is_real() {
             host::target_identity(root, &target.path)
         } else {
             Default::default()
         },
     };
-    let widest = plan.runs.iter().map(|id| {
+    let widest = plan.distinct_runs().into_iter().map(|id| {
         let rule = machine::worker_rule(launch.common.workers);
-        engine::planned_workers(&plan.run(*id), settled.choice.kind, rule, facts.cpus)
+        engine::planned_workers(&plan.run(id), settled.choice.kind, rule, facts.cpus)
     });
     ExecutionStarted {
         unix_ns: clock.unix_ns(clock.now_ns()),

@@ -67,24 +67,12 @@ fn diagnostic(error: &BindError) -> Diagnostic {
 
 /// What this build cannot carry out, as diagnostics without a place.
 pub fn not_built(plan: &BoundPlan) -> Vec<Diagnostic> {
-    let mut found: Vec<String> = Vec::new();
-    let mut seen = Vec::new();
-    for id in &plan.runs {
-        let spec = plan.plan.spec(*id);
-        let key = (
-            spec.template,
-            format!("{:?}{:?}", spec.overrides, spec.load),
-        );
-        if seen.contains(&key) {
-            continue;
-        }
-        seen.push(key);
-        for what in engine::unsupported(&plan.run(*id)) {
-            if !found.contains(&what) {
-                found.push(what);
-            }
-        }
-    }
+    let loads = plan.runs.iter().map(|id| &plan.plan.spec(*id).load);
+    let mut found: Vec<String> = loads.filter_map(engine::unsupported_load).collect();
+    let runs = plan.distinct_runs().into_iter();
+    found.extend(runs.flat_map(|id| engine::unsupported(&plan.run(id))));
+    found.sort();
+    found.dedup();
     let error = |what: &String| {
         let message = format!("{what}: not built yet");
         Diagnostic::error("fathom-0001", message)
@@ -106,7 +94,7 @@ pub fn examine(plan: &BoundPlan, root: &SysRoot) -> Vec<Examination> {
     }
     let request = |id: TargetId| {
         let (target, bound) = (plan.plan.target(id), &plan.targets[id.index()]);
-        let access = match (bound.is_written, bound.facts.found) {
+        let access = match (bound.is_written(), bound.facts.found) {
             (false, _) => Access::Read,
             (true, FoundKind::Missing) => Access::Create,
             (true, _) => Access::Write,

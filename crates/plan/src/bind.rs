@@ -4,12 +4,11 @@ use crate::ids::{PoolId, RunId, TargetId};
 use crate::origin::Origin;
 use crate::plan::Plan;
 use crate::run::{Run, RunKind};
-use crate::stream::{
-    AddressOrder, Bound, FirstBlock, OpSource, Region, SequentialStart, Stream, TargetOrder,
-};
+use crate::stream::{AddressOrder, Bound, FirstBlock, OpSource, Region, SequentialStart, Stream};
 use crate::target::{Preparation, SizeRule, Target, TargetKind};
 use crate::units::Bytes;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
 use std::fmt;
 
 /// What was found of one target.
@@ -65,8 +64,9 @@ pub struct BoundTarget {
     pub bytes: u64,
     /// Whether a preparation run writes to it.
     pub is_prepared: bool,
-    /// Whether any run may change it.
-    pub is_written: bool,
+    /// The first byte that runs may change and the byte behind the last; `None` when it is only
+    /// read.
+    pub write_extent: Option<(u64, u64)>,
 }
 
 /// A run with the regions of its streams in bytes.
@@ -168,16 +168,13 @@ pub fn bind(plan: Plan, facts: &Facts) -> Result<BoundPlan, Vec<BindError>> {
                     facts: found.clone(),
                     bytes,
                     is_prepared: false,
-                    is_written: false,
+                    write_extent: None,
                 });
             }
         }
     }
     if !errors.is_empty() {
         return Err(errors);
-    }
-    for id in plan.written_targets() {
-        targets[id.index()].is_written = true;
     }
     let mut bound = BoundPlan {
         runs: Vec::new(),
@@ -189,8 +186,7 @@ pub fn bind(plan: Plan, facts: &Facts) -> Result<BoundPlan, Vec<BindError>> {
         .run_ids()
         .filter(|id| bound.is_needed(*id))
         .collect();
-    bound.forget_unneeded_writes();
-    bound.check_runs(&mut errors);
+    bound.bind_runs(&mut errors);
     if errors.is_empty() {
         Ok(bound)
     } else {
@@ -209,25 +205,22 @@ impl BoundPlan {
 
     /// The first and the end byte that runs may change on a target.
     pub fn write_extent(&self, target: TargetId) -> Option<(u64, u64)> {
-        let mut extent: Option<(u64, u64)> = None;
-        for id in &self.runs {
-            let run = self.run(*id);
-            for (stream, bound) in run.run.streams.iter().zip(&run.streams) {
-                if !stream.source.changes_data() {
-                    continue;
-                }
-                for region in bound
-                    .regions
-                    .iter()
-                    .filter(|region| region.target == target)
-                {
-                    let (low, end) = region.extent();
-                    let so_far = extent.unwrap_or((low, end));
-                    extent = Some((so_far.0.min(low), so_far.1.max(end)));
-                }
-            }
-        }
-        extent
+        self.targets[target.index()].write_extent
+    }
+
+    /// The first run of each template with each coupling and set of overrides: all that differ in
+    /// more than rate, times and labels. Long sweeps over rates repeat few of them.
+    pub fn distinct_runs(&self) -> Vec<RunId> {
+        let mut seen = BTreeSet::new();
+        let key = |id: &RunId| {
+            let spec = self.plan.spec(*id);
+            (
+                spec.template,
+                format!("{:?}{:?}", spec.coupling, spec.overrides),
+            )
+        };
+        let runs = self.runs.iter().copied();
+        runs.filter(|id| seen.insert(key(id))).collect()
     }
 
     fn is_needed(&self, id: RunId) -> bool {
@@ -244,43 +237,26 @@ impl BoundPlan {
                 })
     }
 
-    /// A target that only an unneeded preparation would write is not written at all.
-    fn forget_unneeded_writes(&mut self) {
-        let mut written = vec![false; self.targets.len()];
-        for id in &self.runs {
-            let run = self.plan.run(*id);
-            for stream in run
-                .streams
-                .iter()
-                .filter(|stream| stream.source.changes_data())
-            {
-                for target in &stream.targets {
-                    let counts =
-                        run.kind == RunKind::Measure || self.targets[target.index()].is_prepared;
-                    written[target.index()] |= counts;
-                }
+    /// Checks the regions of all runs, and notes what they write.
+    fn bind_runs(&mut self, errors: &mut Vec<BindError>) {
+        for id in self.distinct_runs() {
+            match self.bound_run(id) {
+                Ok(run) => self.note_writes(&run),
+                Err(error) if errors.contains(&error) => {}
+                Err(error) => errors.push(error),
             }
-        }
-        for (target, written) in self.targets.iter_mut().zip(written) {
-            target.is_written = written;
         }
     }
 
-    /// Each template and set of overrides is checked; a run whose like was checked costs little.
-    fn check_runs(&self, errors: &mut Vec<BindError>) {
-        let mut seen: Vec<(u32, String)> = Vec::new();
-        for id in &self.runs {
-            let spec = self.plan.spec(*id);
-            let key = (spec.template.0, format!("{:?}", spec.overrides));
-            if seen.contains(&key) {
-                continue;
+    fn note_writes(&mut self, run: &BoundRun) {
+        let streams = run.run.streams.iter().zip(&run.streams);
+        for (_, bound) in streams.filter(|(stream, _)| stream.source.changes_data()) {
+            for region in &bound.regions {
+                let (low, end) = region.extent();
+                let extent = &mut self.targets[region.target.index()].write_extent;
+                let so_far = extent.unwrap_or((low, end));
+                *extent = Some((so_far.0.min(low), so_far.1.max(end)));
             }
-            if let Err(error) = self.bound_run(*id)
-                && !errors.contains(&error)
-            {
-                errors.push(error);
-            }
-            seen.push(key);
         }
     }
 
@@ -399,6 +375,13 @@ impl BoundPlan {
     }
 }
 
+impl BoundTarget {
+    /// Whether any run may change it.
+    pub fn is_written(&self) -> bool {
+        self.write_extent.is_some()
+    }
+}
+
 impl BoundRegion {
     /// The first and the end byte that may be touched; a wrapped region touches from zero.
     pub fn extent(&self) -> (u64, u64) {
@@ -436,7 +419,7 @@ fn bind_target(
         facts: found.clone(),
         bytes,
         is_prepared,
-        is_written: false,
+        write_extent: None,
     };
     if !target.is_real() {
         let SizeRule::Bytes(bytes) = target.size else {
@@ -666,10 +649,5 @@ impl BoundRun {
     /// Slots of all pools together.
     pub fn slots(&self) -> u32 {
         self.run.pools.iter().map(|pool| pool.slots).sum()
-    }
-
-    /// Whether several targets of one stream form one address space.
-    pub fn is_end_to_end(&self, stream: usize) -> bool {
-        self.run.streams[stream].target_order == TargetOrder::EndToEnd
     }
 }

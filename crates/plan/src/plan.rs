@@ -129,27 +129,6 @@ impl Plan {
         run
     }
 
-    /// Targets that some run may change, in order.
-    pub fn written_targets(&self) -> Vec<TargetId> {
-        let mut written = vec![false; self.targets.len()];
-        for id in self.run_ids() {
-            for stream in self
-                .run(id)
-                .streams
-                .iter()
-                .filter(|stream| stream.source.changes_data())
-            {
-                for target in &stream.targets {
-                    written[target.index()] = true;
-                }
-            }
-        }
-        (0..written.len())
-            .filter(|index| written[*index])
-            .map(TargetId::at)
-            .collect()
-    }
-
     /// Checks what every reader must uphold; for tests and assertions.
     pub fn inconsistencies(&self) -> Vec<Diagnostic> {
         let mut found = Vec::new();
