@@ -102,14 +102,13 @@ pub struct Knee {
     pub bend: f64,
 }
 
-/// Points of runs in their order. The law of arrivals is not among the totals of a run; who does
-/// not know it says [`ArrivalLaw::Exponential`], which allows the most.
-pub fn curve(runs: &[RunTotals], law_of: impl Fn(&RunTotals) -> ArrivalLaw) -> Vec<CurvePoint> {
-    runs.iter().map(|run| point(run, law_of(run))).collect()
+/// Points of runs in their order.
+pub fn curve(runs: &[RunTotals]) -> Vec<CurvePoint> {
+    runs.iter().map(point).collect()
 }
 
 /// One run as a point.
-pub fn point(totals: &RunTotals, law: ArrivalLaw) -> CurvePoint {
+pub fn point(totals: &RunTotals) -> CurvePoint {
     let started = &totals.started;
     let service = totals.service(None);
     let share = totals.exhausted_share();
@@ -129,7 +128,7 @@ pub fn point(totals: &RunTotals, law: ArrivalLaw) -> CurvePoint {
             share,
             is_exhausted: started.is_open_loop && share > EXHAUSTED_SHARE,
         },
-        schedule: schedule_check(totals, law),
+        schedule: schedule_check(totals),
         late: late(totals, service.mean_ns()),
         host_cpu_ns_per_operation: totals.host_cpu_ns_per_operation(),
         fathom_cpu_ns_per_operation: totals.fathom_cpu_ns_per_operation(),
@@ -192,7 +191,7 @@ impl Percentiles {
     }
 }
 
-fn schedule_check(totals: &RunTotals, law: ArrivalLaw) -> Option<ScheduleCheck> {
+fn schedule_check(totals: &RunTotals) -> Option<ScheduleCheck> {
     if !totals.started.is_open_loop {
         return None;
     }
@@ -204,11 +203,11 @@ fn schedule_check(totals: &RunTotals, law: ArrivalLaw) -> Option<ScheduleCheck> 
     let completed = totals.operations() + totals.errors();
     // A Poisson count has the standard deviation √n. Of a law without such chance only what is in
     // flight when the window ends may be missing.
-    let scatter = match law {
-        ArrivalLaw::Deterministic => totals.slots_busy().ceil() + 1.0,
-        ArrivalLaw::Exponential | ArrivalLaw::Uniform | ArrivalLaw::Spike => {
-            3.0 * (scheduled as f64).sqrt()
-        }
+    // Where the record does not tell the law, it is the one that allows the most.
+    let scatters = totals.started.law.is_none_or(ArrivalLaw::scatters);
+    let scatter = match scatters {
+        false => totals.slots_busy().ceil() + 1.0,
+        true => 3.0 * (scheduled as f64).sqrt(),
     };
     let allowance = scatter.max(MISSED_SHARE * scheduled as f64);
     let shortfall = scheduled.saturating_sub(completed) as f64;

@@ -30,6 +30,7 @@ pub(crate) fn closed(run: u32, service_ns: &[u64]) -> RunTotals {
             unmeasured_intervals: 0,
             load: Load::FlatOut,
             asked_rate: None,
+            law: None,
             is_open_loop: false,
             pools: vec![PoolInfo {
                 name: "pool".into(),

@@ -8,7 +8,8 @@ use measure::{
     RunFinished, RunFold, RunStarted, RunTotals, StreamInfo,
 };
 use plan::{
-    BoundPlan, BoundRun, ErrorBudget, Nanos, RunId, Severity, StartAlign, StreamId, Window,
+    ArrivalLaw, BoundPlan, BoundRun, ErrorBudget, Nanos, RunId, Severity, StartAlign, StreamId,
+    Window,
 };
 use std::fmt;
 
@@ -447,7 +448,7 @@ impl Conductor<'_> {
         point: &SetPoint,
         start_ns: u64,
     ) -> RunStarted {
-        let rates: Vec<Option<f64>> = run
+        let paces: Vec<Option<(f64, ArrivalLaw)>> = run
             .run
             .streams
             .iter()
@@ -457,20 +458,22 @@ impl Conductor<'_> {
                 if let Some(shares) = &point.shares_pct {
                     paced.share_pct = shares[stream];
                 }
-                engine::stream_rate(run, &paced, point.rate).map(|(rate, _)| rate)
+                engine::stream_rate(run, &paced, point.rate)
             })
             .collect();
-        let asked_rate = rates.iter().copied().sum::<Option<f64>>();
+        let rate_of = |pace: &Option<(f64, ArrivalLaw)>| pace.map(|(rate, _)| rate);
+        let asked_rate = paces.iter().map(rate_of).sum::<Option<f64>>();
+        let laws = paces.iter().flatten().map(|(_, law)| *law);
         let streams = run
             .run
             .streams
             .iter()
-            .zip(&rates)
-            .map(|(stream, rate)| StreamInfo {
+            .zip(&paces)
+            .map(|(stream, pace)| StreamInfo {
                 name: stream.name.clone(),
                 targets: stream.targets.clone(),
                 pool: stream.pool.0,
-                asked_rate: *rate,
+                asked_rate: rate_of(pace),
                 share_pct: stream.share_pct,
                 labels: stream.labels.clone(),
             });
@@ -490,7 +493,8 @@ impl Conductor<'_> {
             unmeasured_intervals: unmeasured_intervals(timing),
             load: run.run.load.clone(),
             asked_rate: point.rate.or(asked_rate),
-            is_open_loop: rates.iter().any(Option::is_some),
+            law: laws.max_by_key(|law| law.scatters()),
+            is_open_loop: paces.iter().any(Option::is_some),
             pools: run
                 .run
                 .pools

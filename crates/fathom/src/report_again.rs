@@ -1,7 +1,7 @@
 //! `fathom report`: every report again from a result file, also of an execution that was killed.
 use crate::arguments::ReportOptions;
 use crate::exit::Exit;
-use crate::sinks::{Judge, write_report};
+use crate::sinks::write_report;
 use measure::{Event, RunFold};
 use report::html::Page;
 use report::vdbench::{Face, FaceOptions};
@@ -34,23 +34,22 @@ fn write_all(options: &ReportOptions) -> Result<(), String> {
         false => None,
     };
     let (mut page, mut fold, mut totals) = (Page::default(), RunFold::default(), Vec::new());
-    let mut judge = Judge::default();
+    let mut run_is_open = false;
     for event in reader.events() {
         let event = event.map_err(|error| error.to_string())?;
         page.on_event(&event);
-        judge.on_event(&event);
         totals.extend(fold.fold(&event));
         if let Event::RunStarted(_) = &event {
             // A run that was cut off before its end still has totals, from the intervals below.
-            judge.run_is_open(true);
+            run_is_open = true;
         } else if let Event::RunFinished(_) = &event {
-            judge.run_is_open(false);
+            run_is_open = false;
         }
         if let Some(face) = &mut face {
             face.on_event(&event).map_err(|error| error.to_string())?;
         }
     }
-    if judge.has_open_run() {
+    if run_is_open {
         totals.extend(fold.totals(None));
     }
     if let Some(face) = face {
@@ -62,7 +61,7 @@ fn write_all(options: &ReportOptions) -> Result<(), String> {
         );
     }
     write_report(&mut page, &folder)?;
-    let rows = report::summary::rows(&totals, |totals| judge.law(totals));
+    let rows = report::summary::rows(&totals);
     let csv = folder.join("summary.csv");
     std::fs::write(&csv, report::summary::csv(&rows))
         .map_err(|e| format!("`{}`: {e}", csv.display()))?;

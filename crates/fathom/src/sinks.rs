@@ -2,7 +2,6 @@
 use crate::progress::Progress;
 use conduct::SinkError;
 use measure::{Event, RunFold, RunTotals};
-use plan::{ArrivalLaw, BoundPlan};
 use report::html::Page;
 use report::summary::Row;
 use report::vdbench::Face;
@@ -18,7 +17,6 @@ pub struct Sinks {
     totals: Vec<RunTotals>,
     face: Option<Face>,
     progress: Option<Progress>,
-    judge: Judge,
 }
 
 impl Sinks {
@@ -30,7 +28,6 @@ impl Sinks {
             totals: Vec::new(),
             face,
             progress,
-            judge: Judge::default(),
         }
     }
 
@@ -44,7 +41,6 @@ impl Sinks {
             writer.append(event).map_err(|error| failed(&error))?;
         }
         self.page.on_event(event);
-        self.judge.on_event(event);
         if let Some(mut totals) = self.fold.fold(event) {
             // The summary needs no plan text; many runs would keep many copies.
             totals.started.labels.retain(|label| label.key == "loops");
@@ -78,7 +74,7 @@ impl Sinks {
             .map_or(Ok(()), Face::finish)
             .map_err(|error| error.to_string());
         write_report(&mut self.page, folder)?;
-        let rows = report::summary::rows(&self.totals, |totals| self.judge.law(totals));
+        let rows = report::summary::rows(&self.totals);
         write_file(&folder.join("summary.csv"), |out| {
             out.write_all(report::summary::csv(&rows).as_bytes())
         })?;
@@ -90,42 +86,6 @@ impl Sinks {
 /// Writes `report.html`.
 pub fn write_report(page: &mut Page, folder: &Path) -> Result<(), String> {
     write_file(&folder.join("report.html"), |out| page.write(out))
-}
-
-/// Knows the law of arrivals of each run, which the plan tells.
-#[derive(Default)]
-pub struct Judge {
-    laws: Vec<ArrivalLaw>,
-    run_is_open: bool,
-}
-
-impl Judge {
-    pub fn on_event(&mut self, event: &Event) {
-        if let Event::ExecutionStarted(started) = event {
-            // Runs are numbered as they are carried out: what binding left out has no number.
-            let bound: Option<BoundPlan> = serde_json::from_str(&started.plan_json).ok();
-            let law = |bound: &BoundPlan, id: &plan::RunId| bound.plan.spec(*id).law;
-            self.laws = bound
-                .map(|bound| bound.runs.iter().map(|id| law(&bound, id)).collect())
-                .unwrap_or_default();
-        }
-    }
-
-    pub fn run_is_open(&mut self, is_open: bool) {
-        self.run_is_open = is_open;
-    }
-
-    pub fn has_open_run(&self) -> bool {
-        self.run_is_open
-    }
-
-    /// The law of the arrivals of a run.
-    pub fn law(&self, totals: &RunTotals) -> ArrivalLaw {
-        self.laws
-            .get(totals.started.run as usize)
-            .copied()
-            .unwrap_or(ArrivalLaw::Exponential)
-    }
 }
 
 fn write_file(
@@ -149,64 +109,4 @@ fn print_lines(lines: &[String]) {
         let _ = writeln!(out, "{line}");
     }
     let _ = out.flush();
-}
-
-#[cfg(test)]
-mod tests {
-    use super::Judge;
-    use measure::{Event, ExecutionStarted, HostFacts};
-    use plan::ArrivalLaw::{Deterministic, Exponential};
-
-    /// A job whose file is there already: binding leaves its first run out.
-    fn started(text: &str) -> ExecutionStarted {
-        let files = lang::MemoryFiles::default();
-        let input = lang::vdbench::InputFile::Text {
-            name: "job".to_owned(),
-            bytes: text.as_bytes().to_vec(),
-        };
-        let reading = lang::vdbench::read(&[input], &lang::Environment::bare(&files));
-        let plan = reading.plan.expect("the text has no mistake");
-        assert_eq!(plan.runs.len(), 3);
-        let facts = plan::Facts {
-            targets: vec![plan::TargetFacts {
-                found: plan::FoundKind::File,
-                bytes: 1 << 20,
-                alignment: plan::Alignment {
-                    offset: 1,
-                    memory: 1,
-                },
-                ram_backed: false,
-            }],
-        };
-        let bound = plan::bind(plan, &facts).expect("the file fits");
-        assert_eq!(bound.runs.len(), 2);
-        ExecutionStarted {
-            unix_ns: 0,
-            utc_offset_s: 0,
-            time_zone: String::new(),
-            fathom_version: String::new(),
-            arguments: Vec::new(),
-            inputs: Vec::new(),
-            plan_json: serde_json::to_string(&bound).expect("plain data"),
-            seed: 1,
-            targets: Vec::new(),
-            backend: String::new(),
-            backend_reason: String::new(),
-            workers: 1,
-            clock: String::new(),
-            labels: Vec::new(),
-            reporting: Vec::new(),
-            host: HostFacts::default(),
-        }
-    }
-
-    #[test]
-    fn laws_follow_the_runs_that_are_carried_out() {
-        let text = "sd=sd1,lun=/data/file,size=1m\nwd=wd1,sd=sd1\n\
-                    rd=rd1,wd=wd1,iorate=10,distribution=d,elapsed=10,interval=1\n\
-                    rd=rd2,wd=wd1,iorate=10,elapsed=10,interval=1\n";
-        let mut judge = Judge::default();
-        judge.on_event(&Event::ExecutionStarted(started(text)));
-        assert_eq!(judge.laws, [Deterministic, Exponential]);
-    }
 }

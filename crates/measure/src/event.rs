@@ -6,7 +6,7 @@
 //! nanoseconds since 1970 in UTC.
 use crate::facts::{HostFacts, HostSample, TargetIdentity};
 use crate::histogram::Histogram;
-use plan::{Label, Load, Operation, RunKind, Severity, StreamId, TargetId};
+use plan::{ArrivalLaw, Label, Load, Operation, RunKind, Severity, StreamId, TargetId};
 use serde::{Deserialize, Serialize};
 
 /// Something that happened.
@@ -78,6 +78,9 @@ pub struct RunStarted {
     pub load: Load,
     /// Arrivals per second that are asked of the run as a whole; `None` when flat out.
     pub asked_rate: Option<f64>,
+    /// The law of the arrivals; of streams with several laws the one that scatters most. `None` when
+    /// no arrival follows a schedule, and where an old record does not tell.
+    pub law: Option<ArrivalLaw>,
     /// Whether arrivals follow a schedule, so that response differs from service.
     pub is_open_loop: bool,
     pub pools: Vec<PoolInfo>,

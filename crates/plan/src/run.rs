@@ -159,6 +159,16 @@ pub enum ErrorBudget {
     Count(u64),
 }
 
+impl ArrivalLaw {
+    /// Whether the number of arrivals in a span is drawn, rather than following from its length.
+    pub fn scatters(self) -> bool {
+        match self {
+            ArrivalLaw::Exponential | ArrivalLaw::Uniform => true,
+            ArrivalLaw::Deterministic | ArrivalLaw::Spike => false,
+        }
+    }
+}
+
 impl Default for ErrorBudget {
     fn default() -> Self {
         Self::Count(50)

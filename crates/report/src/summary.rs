@@ -6,7 +6,7 @@ use comfy_table::{
     CellAlignment, ColumnConstraint, ContentArrangement, LineStyle, Table, Width, presets,
 };
 use measure::{FinishReason, Interval, LatencyFigures, RunTotals};
-use plan::{ArrivalLaw, Label, Nanos};
+use plan::{Label, Nanos};
 
 /// What the names of runs may take of it.
 const NAME_WIDTH: u16 = 20;
@@ -45,9 +45,8 @@ pub struct Row {
 }
 
 impl Row {
-    /// The law of the run's arrivals decides by how much completions may fall short of them.
-    pub fn new(totals: &RunTotals, law: ArrivalLaw) -> Self {
-        let point = point(totals, law);
+    pub fn new(totals: &RunTotals) -> Self {
+        let point = point(totals);
         let labels = &totals.started.labels;
         let loops = Label::find(labels, "loops").filter(|loops| *loops != "None");
         let is_missed = point.schedule.is_some_and(|check| check.is_missed);
@@ -79,13 +78,9 @@ impl Row {
     }
 }
 
-/// A row per run, in order; `law_of` tells the law of its arrivals.
-pub fn rows<'a>(
-    totals: impl IntoIterator<Item = &'a RunTotals>,
-    law_of: impl Fn(&RunTotals) -> ArrivalLaw,
-) -> Vec<Row> {
-    let row = |totals: &RunTotals| Row::new(totals, law_of(totals));
-    totals.into_iter().map(row).collect()
+/// A row per run, in order.
+pub fn rows<'a>(totals: impl IntoIterator<Item = &'a RunTotals>) -> Vec<Row> {
+    totals.into_iter().map(Row::new).collect()
 }
 
 /// The table with units in its head; 120 columns where the names and numbers allow it.

@@ -229,6 +229,7 @@ impl RunShape {
             unmeasured_intervals: self.unmeasured,
             load: self.load(),
             asked_rate: self.asked_rate,
+            law: self.asked_rate.map(|_| ArrivalLaw::Exponential),
             is_open_loop: self.asked_rate.is_some(),
             pools: vec![PoolInfo {
                 name: "p".into(),

@@ -19,6 +19,8 @@ use serde::de::DeserializeOwned;
 pub(crate) struct Decoder {
     /// What the numbers of operations mean in this file.
     operations: Vec<(u32, Operation)>,
+    /// The layout of the file.
+    version: u32,
 }
 
 /// The columns of a row, one after the other.
@@ -29,7 +31,7 @@ struct Fields<'a> {
 }
 
 impl Decoder {
-    pub(crate) fn new(connection: &Connection) -> Outcome<Self> {
+    pub(crate) fn new(connection: &Connection, version: u32) -> Outcome<Self> {
         let sql = format!("SELECT operation, name FROM {OPERATIONS}");
         let mut statement = connection.prepare(&sql)?;
         let mut rows = statement.query([])?;
@@ -41,12 +43,19 @@ impl Decoder {
                 operations.push((row.get(0)?, operation));
             }
         }
-        Ok(Self { operations })
+        Ok(Self {
+            operations,
+            version,
+        })
     }
 
     /// The event with this number, of which `kind` is known.
     pub(crate) fn event(&self, connection: &Connection, event: i64, kind: &str) -> Outcome<Event> {
-        let rows = Details { connection, event };
+        let rows = Details {
+            connection,
+            event,
+            version: self.version,
+        };
         match kind {
             "execution_started" => execution_started(&rows),
             "run_started" => run_started(&rows),
@@ -128,6 +137,7 @@ impl Decoder {
 struct Details<'a> {
     connection: &'a Connection,
     event: i64,
+    version: u32,
 }
 
 impl Details<'_> {
@@ -136,7 +146,9 @@ impl Details<'_> {
         table: &Table,
         mut read: impl FnMut(&mut Fields) -> Outcome<T>,
     ) -> Outcome<Vec<T>> {
-        let mut statement = self.connection.prepare_cached(&table.select())?;
+        let mut statement = self
+            .connection
+            .prepare_cached(&table.select(self.version))?;
         let mut rows = statement.query([self.event])?;
         let mut found = Vec::new();
         while let Some(row) = rows.next()? {
@@ -190,6 +202,15 @@ impl Fields<'_> {
         known(&word).ok_or_else(|| {
             Problem::Damaged(format!("`{word}` in table `{}` is unknown", self.table))
         })
+    }
+
+    fn word_or_null<T>(&mut self, known: impl FnOnce(&str) -> Option<T>) -> Outcome<Option<T>> {
+        let word: Option<String> = self.get()?;
+        let Some(word) = word else { return Ok(None) };
+        let found = known(&word).ok_or_else(|| {
+            Problem::Damaged(format!("`{word}` in table `{}` is unknown", self.table))
+        })?;
+        Ok(Some(found))
     }
 
     fn reason(&mut self) -> Outcome<measure::FinishReason> {
@@ -267,6 +288,7 @@ fn run_started(rows: &Details) -> Outcome<Event> {
             streams: Vec::new(),
             expected_bytes: fields.whole_or_null()?,
             labels: fields.json()?,
+            law: fields.word_or_null(words::law_of)?,
         })
     })?;
     started.pools = rows.all(&schema::POOLS, |fields| {

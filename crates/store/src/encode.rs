@@ -188,6 +188,7 @@ fn run_started(rows: &Rows, started: &RunStarted) -> Outcome<()> {
         unmeasured_intervals,
         load,
         asked_rate,
+        law,
         is_open_loop,
         pools,
         streams,
@@ -212,6 +213,7 @@ fn run_started(rows: &Rows, started: &RunStarted) -> Outcome<()> {
             is_open_loop,
             whole_or_null(*expected_bytes),
             json(labels)?,
+            law.map(words::law),
         ],
     )?;
     for (index, PoolInfo { name, slots }) in pools.iter().enumerate() {

@@ -60,9 +60,9 @@ impl Reader {
             }
             Err(problem) => return Err(problem.at(path)),
         };
-        check_version(&connection, path)?;
+        let version = check_version(&connection, path)?;
         let decoder = check_tables(&connection)
-            .and_then(|()| Decoder::new(&connection))
+            .and_then(|()| Decoder::new(&connection, version))
             .map_err(|problem| problem.at(path))?;
         connection.set_prepared_statement_cache_capacity(schema::TABLES.len());
         Ok(Self {
@@ -207,12 +207,12 @@ fn needs_a_copy(problem: &Problem) -> bool {
     )
 }
 
-fn check_version(connection: &Connection, path: &Path) -> Result<(), StoreError> {
+fn check_version(connection: &Connection, path: &Path) -> Result<u32, StoreError> {
     let version: u32 = connection
         .query_row("PRAGMA user_version", [], |row| row.get(0))
         .map_err(|error| Problem::from(error).at(path))?;
     if SCHEMA_VERSIONS.iter().any(|(known, _)| *known == version) {
-        return Ok(());
+        return Ok(version);
     }
     Err(StoreError::UnknownVersion {
         path: path.to_owned(),

@@ -12,10 +12,13 @@ use std::path::{Path, PathBuf};
 pub const APPLICATION_ID: u32 = 0x4654_484d;
 
 /// Layout versions (`PRAGMA user_version`) and why each came.
-pub const SCHEMA_VERSIONS: &[(u32, &str)] = &[(
-    1,
-    "first layout: one row per event, its details in tables of their own",
-)];
+pub const SCHEMA_VERSIONS: &[(u32, &str)] = &[
+    (
+        1,
+        "first layout: one row per event, its details in tables of their own",
+    ),
+    (2, "`runs` tells the law of arrivals"),
+];
 
 /// The version that is written.
 pub const SCHEMA_VERSION: u32 = SCHEMA_VERSIONS[SCHEMA_VERSIONS.len() - 1].0;
@@ -39,6 +42,10 @@ pub(crate) enum Key {
     /// Several large rows in the order in which they were written.
     EventIndexed,
 }
+
+/// Columns that files of an older layout lack: table, column, the version that brought it, and what
+/// stands for it when such a file is read, in SQL. They are declared in their tables as any other.
+const LATER: &[(&str, &str, u32, &str)] = &[("runs", "law", 2, "NULL")];
 
 const INTEGER: &str = "INTEGER NOT NULL";
 const INTEGER_OR_NULL: &str = "INTEGER";
@@ -121,6 +128,7 @@ pub(crate) const RUNS: Table = Table {
         ("is_open_loop", INTEGER),
         ("expected_bytes", INTEGER_OR_NULL),
         ("labels_json", TEXT),
+        ("law", TEXT_OR_NULL),
     ],
     key: Key::Event,
 };
@@ -390,9 +398,16 @@ impl Table {
         format!("INSERT INTO {} VALUES ({places})", self.name)
     }
 
-    /// A statement that yields all columns in order for the rows of one event.
-    pub(crate) fn select(&self) -> String {
-        let names: Vec<&str> = self.columns.iter().map(|(name, _)| *name).collect();
+    /// A statement that yields all columns in order for the rows of one event, from a file of this
+    /// layout version.
+    pub(crate) fn select(&self, version: u32) -> String {
+        let in_file = |column: &'static str| {
+            let later = LATER.iter().find(|(table, later, since, _)| {
+                *table == self.name && *later == column && *since > version
+            });
+            later.map_or(column, |(.., absent)| absent)
+        };
+        let names: Vec<&str> = self.columns.iter().map(|(name, _)| in_file(name)).collect();
         let order = match self.key {
             Key::Event => "event",
             Key::EventAndPlace => self.columns[1].0,

@@ -177,6 +177,28 @@ fn a_file_of_a_later_layout_is_refused() {
 }
 
 #[test]
+fn a_file_of_the_first_layout_can_be_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("result.fathom");
+    let mut draw = Draw(13);
+    let mut events: Vec<Event> = (0..60).map(|_| draw.event()).collect();
+    write(&path, &events).unwrap();
+    let connection = rusqlite::Connection::open(&path).unwrap();
+    connection
+        .execute_batch("ALTER TABLE runs DROP COLUMN law; PRAGMA user_version = 1")
+        .unwrap();
+    drop(connection);
+    let mut laws = 0;
+    for event in &mut events {
+        if let Event::RunStarted(run) = event {
+            laws += u32::from(run.law.take().is_some());
+        }
+    }
+    assert!(laws > 0, "the events tell of laws");
+    assert_eq!(read(&path), events);
+}
+
+#[test]
 fn columns_hold_what_they_are_called() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("result.fathom");

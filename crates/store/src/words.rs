@@ -1,6 +1,6 @@
 //! The words that stand for the cases of an enumeration in the tables.
 use measure::{FinishReason, IntervalPhase};
-use plan::{RunKind, Severity};
+use plan::{ArrivalLaw, RunKind, Severity};
 
 pub(crate) fn run_kind(kind: RunKind) -> &'static str {
     match kind {
@@ -13,6 +13,25 @@ pub(crate) fn run_kind_of(word: &str) -> Option<RunKind> {
     [RunKind::Measure, RunKind::Prepare]
         .into_iter()
         .find(|kind| run_kind(*kind) == word)
+}
+
+pub(crate) fn law(law: ArrivalLaw) -> &'static str {
+    match law {
+        ArrivalLaw::Exponential => "exponential",
+        ArrivalLaw::Uniform => "uniform",
+        ArrivalLaw::Deterministic => "deterministic",
+        ArrivalLaw::Spike => "spike",
+    }
+}
+
+pub(crate) fn law_of(word: &str) -> Option<ArrivalLaw> {
+    let laws = [
+        ArrivalLaw::Exponential,
+        ArrivalLaw::Uniform,
+        ArrivalLaw::Deterministic,
+        ArrivalLaw::Spike,
+    ];
+    laws.into_iter().find(|one| law(*one) == word)
 }
 
 pub(crate) fn phase(phase: IntervalPhase) -> &'static str {

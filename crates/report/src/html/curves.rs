@@ -5,7 +5,7 @@ use analysis::{
     series, steadiness,
 };
 use measure::{Interval, IntervalPhase, RunTotals};
-use plan::{ArrivalLaw, Load, RunKind};
+use plan::{Load, RunKind};
 use serde::Serialize;
 
 /// Longer runs are not looked at for drift and stalls, so that memory stays bounded: a week in
@@ -81,8 +81,7 @@ impl Curves {
 
     /// Takes the totals of the run and judges it.
     pub fn add(&mut self, totals: &RunTotals) -> Judged {
-        // The totals do not tell the law of arrivals; this one allows the most.
-        let point = point(totals, ArrivalLaw::Exponential);
+        let point = point(totals);
         let steady = (!self.is_too_long).then(|| steadiness(&self.intervals));
         let judged = Judged {
             missed: point.schedule.is_some_and(|check| check.is_missed),
@@ -206,6 +205,7 @@ mod tests {
             is_open_loop: asked_rate.is_some(),
             load,
             asked_rate,
+            law: None,
             pools: Vec::new(),
             streams: Vec::new(),
             expected_bytes: None,

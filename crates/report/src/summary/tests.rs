@@ -7,7 +7,7 @@ use std::fs;
 #[test]
 fn table_and_csv_of_the_same_rows() {
     let totals = totals();
-    let rows = rows(&totals, |_| ArrivalLaw::Exponential);
+    let rows = rows(&totals);
     let (table, csv) = (table(&rows), csv(&rows));
     assert!(
         table.lines().all(|line| line.chars().count() <= 120),
@@ -26,7 +26,7 @@ fn table_and_csv_of_the_same_rows() {
 #[test]
 fn rows_say_what_the_totals_say() {
     let totals = totals();
-    let row = Row::new(&totals[0], ArrivalLaw::Exponential);
+    let row = Row::new(&totals[0]);
     assert_eq!(
         (row.run.as_str(), row.loops.as_str()),
         ("rate", "threads=4")
@@ -46,7 +46,7 @@ fn rows_say_what_the_totals_say() {
         row.service_mean_ns
     );
     assert_eq!(row.marks, ["rate missed"]);
-    let closed = Row::new(&totals[1], ArrivalLaw::Exponential);
+    let closed = Row::new(&totals[1]);
     assert_eq!(
         (closed.late, closed.asked_rate, closed.host_cpu_ns),
         (None, None, None)
@@ -59,7 +59,7 @@ fn the_end_of_a_run_is_a_mark() {
     let mut totals = totals().remove(0);
     totals.finished.as_mut().unwrap().reason = FinishReason::StoppedByUser;
     assert_eq!(
-        Row::new(&totals, ArrivalLaw::Exponential).marks,
+        Row::new(&totals).marks,
         ["rate missed", "stopped by the user"]
     );
 }
@@ -91,7 +91,7 @@ fn the_live_line_is_short() {
 
 #[test]
 fn long_names_wrap_and_numbers_never_do() {
-    let mut row = Row::new(&totals()[0], ArrivalLaw::Exponential);
+    let mut row = Row::new(&totals()[0]);
     row.run = "a_run_with_a_name_that_is_much_longer_than_any_column".into();
     row.rate = 1_234_567.0;
     let table = table(&[row]);

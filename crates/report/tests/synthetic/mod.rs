@@ -6,7 +6,7 @@ use measure::{
     IntervalPhase, IoFailure, LatencyFigures, PoolInfo, PoolSample, Remark, RunFinished,
     RunStarted, StreamInfo, StreamSample, TargetIdentity, WorkerSample,
 };
-use plan::{Label, Load, Operation, RunKind, SearchId, Severity, StreamId, TargetId};
+use plan::{ArrivalLaw, Label, Load, Operation, RunKind, SearchId, Severity, StreamId, TargetId};
 
 const SECOND: u64 = 1_000_000_000;
 const START_UNIX_NS: u64 = 1_790_000_000 * SECOND;
@@ -214,6 +214,7 @@ impl Synthetic {
             unmeasured_intervals: run.warmup_seconds,
             load: run.load.clone(),
             asked_rate: run.asked,
+            law: run.asked.map(|_| ArrivalLaw::Exponential),
             is_open_loop,
             pools: vec![PoolInfo {
                 name: "pool".into(),

@@ -1,6 +1,8 @@
 //! Random events of every kind, from a seed, with values of every magnitude.
 use measure::*;
-use plan::{Label, Load, Nanos, Operation, RunKind, SearchId, Severity, StreamId, TargetId};
+use plan::{
+    ArrivalLaw, Label, Load, Nanos, Operation, RunKind, SearchId, Severity, StreamId, TargetId,
+};
 
 pub(super) struct Draw(pub(super) u64);
 
@@ -220,6 +222,15 @@ impl Draw {
             unmeasured_intervals: self.number(),
             load: self.load(),
             asked_rate: self.maybe(Self::fraction),
+            law: self.maybe(|draw| {
+                let laws = [
+                    ArrivalLaw::Exponential,
+                    ArrivalLaw::Uniform,
+                    ArrivalLaw::Deterministic,
+                    ArrivalLaw::Spike,
+                ];
+                laws[draw.below(4) as usize]
+            }),
             is_open_loop: self.flag(),
             pools: self.several(3, |draw| PoolInfo {
                 name: draw.text(),
