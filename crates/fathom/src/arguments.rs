@@ -21,7 +21,7 @@ pub enum Verb {
     Check(CheckOptions),
     /// Write every report again from a result file.
     Report(ReportOptions),
-    /// Show each value of a job file and where it comes from.
+    /// Show each value of a job file and where it comes from, or what a code means.
     Explain(ExplainOptions),
     /// Take the options of Vdbench, print what it prints, write the files that it writes.
     #[command(disable_help_flag = true)]
@@ -62,6 +62,18 @@ pub struct Common {
     /// Seed of all random draws.
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub seed: u64,
+
+    #[command(flatten)]
+    pub lints: LintOptions,
+}
+
+/// What becomes of warnings about a job that probably does not do what was meant.
+#[derive(Args, Clone, Debug, Default)]
+pub struct LintOptions {
+    /// What becomes of a lint, by its name or code: `off`, `on` (warn) or `error` (refuse); `all`
+    /// stands for every other. Repeatable. `fathom explain NAME` tells what one finds.
+    #[arg(long = "lint", value_name = "NAME=LEVEL")]
+    pub words: Vec<String>,
 }
 
 #[derive(Args, Debug)]
@@ -130,6 +142,13 @@ pub struct CheckOptions {
     /// Write the words for targets that would be refused to this file, for --overwrite @FILE.
     #[arg(long, value_name = "FILE")]
     pub write_overwrite: Option<PathBuf>,
+
+    /// The folder that a run would write its results to.
+    #[arg(short, long, value_name = "FOLDER", default_value = "fathom-output")]
+    pub output: PathBuf,
+
+    #[command(flatten)]
+    pub lints: LintOptions,
 }
 
 #[derive(Args, Debug)]
@@ -148,8 +167,9 @@ pub struct ReportOptions {
 
 #[derive(Args, Debug)]
 pub struct ExplainOptions {
-    /// Job files, read as one. `name=value` sets a variable of the file.
-    #[arg(required = true, value_name = "FILE|NAME=VALUE")]
+    /// Job files, read as one; `name=value` sets a variable of the file. Or one code of a
+    /// diagnostic, such as vdb-0013, or the name of a lint.
+    #[arg(required = true, value_name = "FILE|NAME=VALUE|CODE")]
     pub inputs: Vec<String>,
 }
 

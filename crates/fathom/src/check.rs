@@ -2,15 +2,18 @@
 use crate::arguments::CheckOptions;
 use crate::exit::Exit;
 use crate::launch::{planned_seconds, planned_text, print_refusal, timed_seconds};
-use crate::{machine, plan_file, render};
+use crate::{lints, machine, plan_file, render};
+use engine::WorkerRule;
 use host::SysRoot;
 use host::guard::{Overwrite, Refused};
+use lang::LintSelection;
 use lang::vdbench::{ListedKind, ListedRun, Reading};
 use plan::{
     BoundPlan, Bytes, Diagnostic, Facts, FoundKind, Plan, Severity, SizeRule, SourceMap, TargetId,
     TargetKind,
 };
 use serde::Serialize;
+use std::path::Path;
 
 /// Stands in for the size of a device that is not here.
 const STAND_IN_BYTES: u64 = 1 << 40;
@@ -90,14 +93,22 @@ struct Looked {
 }
 
 pub fn main(options: &CheckOptions) -> Exit {
-    let reading = match plan_file::read(&options.inputs, 1) {
-        Ok(reading) => reading,
+    let read = lints::selection(&options.lints.words).and_then(|lints| {
+        let reading = plan_file::read(&options.inputs, 1, lints.clone())?;
+        Ok((reading, lints))
+    });
+    let (reading, lints) = match read {
+        Ok(read) => read,
         Err(message) => {
             eprintln!("error: {message}");
             return Exit::Usage;
         }
     };
-    let looked = reading.plan.clone().map(look).unwrap_or_default();
+    let looked = reading
+        .plan
+        .clone()
+        .map(|plan| look(plan, &options.output, &lints))
+        .unwrap_or_default();
     let diagnostics = all_diagnostics(&reading, &looked);
     let has_errors = diagnostics
         .iter()
@@ -138,7 +149,7 @@ fn all_diagnostics(reading: &Reading, looked: &Looked) -> Vec<Diagnostic> {
     all
 }
 
-fn look(plan: Plan) -> Looked {
+fn look(plan: Plan, output: &Path, lints: &LintSelection) -> Looked {
     let root = SysRoot::real();
     let found = machine::facts(&plan, &root);
     let (facts, stand_ins) = with_stand_ins(&plan, found);
@@ -152,11 +163,18 @@ fn look(plan: Plan) -> Looked {
             let mut examinations = machine::examine(&bound, &root);
             examinations.retain(|examination| examination.found != FoundKind::Missing);
             let refused = machine::judge(&examinations, &Overwrite::default()).err();
+            let diagnostics = machine::backend(&bound, None).map_or_else(
+                |_| Vec::new(),
+                |choice| {
+                    let rule = WorkerRule::Automatic;
+                    lints::judge(&bound, &choice, rule, output, lints, &root)
+                },
+            );
             Looked {
                 plan: Some(bound),
                 stand_ins,
                 refused,
-                diagnostics: Vec::new(),
+                diagnostics,
             }
         }
     }

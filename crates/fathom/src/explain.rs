@@ -1,11 +1,24 @@
-//! `fathom explain`: each value and where it comes from.
+//! `fathom explain`: each value and where it comes from, or what a code means.
 use crate::arguments::ExplainOptions;
 use crate::exit::Exit;
-use crate::{plan_file, render};
+use crate::{codes, plan_file, render};
+use lang::LintSelection;
 use plan::{Origin, SourceMap};
 
 pub fn main(options: &ExplainOptions) -> Exit {
-    let reading = match plan_file::read(&options.inputs, 1) {
+    if let [word] = options.inputs.as_slice()
+        && !std::path::Path::new(word).exists()
+    {
+        if let Some(text) = codes::explanation(word) {
+            println!("{text}");
+            return Exit::Fine;
+        }
+        if codes::is_code(word) {
+            eprintln!("error: no diagnostic has the code `{word}`");
+            return Exit::Usage;
+        }
+    }
+    let reading = match plan_file::read(&options.inputs, 1, LintSelection::default()) {
         Ok(reading) => reading,
         Err(message) => {
             eprintln!("error: {message}");

@@ -3,13 +3,13 @@ use crate::arguments::Common;
 use crate::exit::Exit;
 use crate::progress::{Progress, duration};
 use crate::sinks::Sinks;
-use crate::{machine, render, stop};
+use crate::{lints, machine, render, stop};
 use conduct::{Control, Host, LocalHost, Outcome, SimulatedHost, execute, planned_ns};
 use engine::{BackendChoice, BackendKind, EngineConfig};
 use host::SysRoot;
 use host::guard::{Finding, Overwrite, Refusal, Refused, claim_all};
 use measure::{Event, ExecutionStarted, ExecutionTarget, FinishReason, RunTotals};
-use plan::{BoundPlan, Diagnostic, Grant, Label, Nanos, Plan, SourceMap};
+use plan::{BoundPlan, Diagnostic, Grant, Label, Nanos, Plan, Severity, SourceMap};
 use report::vdbench::{Face, FaceOptions};
 use std::path::Path;
 
@@ -55,7 +55,6 @@ pub fn launch(launch: Launch) -> Exit {
         Ok(sinks) => sinks,
         Err(message) => return fail(Exit::Usage, &message),
     };
-    warn_of_shared_file_system(&launch, &settled.plan);
     let control = Control::default();
     if let Err(error) = stop::watch(&control) {
         return fail(Exit::Failed, &format!("signals cannot be watched: {error}"));
@@ -93,6 +92,16 @@ fn settle(launch: &Launch, root: &SysRoot) -> Result<Settled, Exit> {
     let labels = labels(&launch.common.label).map_err(|message| fail(Exit::Usage, &message))?;
     let choice = machine::backend(&plan, launch.common.backend.as_deref())
         .map_err(|message| fail(Exit::Usage, &message))?;
+    host::raise_own_limits();
+    let selection = lints::selection(&launch.common.lints.words)
+        .map_err(|message| fail(Exit::Usage, &message))?;
+    let rule = machine::worker_rule(launch.common.workers);
+    let folder = &launch.common.output;
+    let found = lints::judge(&plan, &choice, rule, folder, &selection, root);
+    render::print(&found, &launch.sources);
+    if found.iter().any(|one| one.severity == Severity::Error) {
+        return Err(Exit::Usage);
+    }
     let overwrite = Overwrite::from_arguments(&launch.common.overwrite)
         .map_err(|error| fail(Exit::Usage, &error.to_string()))?;
     if matches!(choice.kind, BackendKind::Null | BackendKind::Sim) {
@@ -238,28 +247,6 @@ fn execution_started(
         labels: settled.labels.clone(),
         reporting: plan.plan.reporting.labels.clone(),
         host: facts,
-    }
-}
-
-/// A result file on the file system under test disturbs both.
-fn warn_of_shared_file_system(launch: &Launch, plan: &BoundPlan) {
-    let output = launch
-        .common
-        .output
-        .parent()
-        .filter(|path| !path.as_os_str().is_empty())
-        .unwrap_or(Path::new("."));
-    let shared = plan.plan.targets.iter().find(|target| {
-        let folder = target.path.parent().unwrap_or(Path::new("/"));
-        target.is_real()
-            && !target.path.starts_with("/dev")
-            && machine::same_file_system(folder, output)
-    });
-    if let (Some(target), Style::Summary) = (shared, &launch.style) {
-        eprintln!(
-            "warning: the results are written to the file system that holds `{}`; a folder elsewhere (-o) disturbs less",
-            target.path.display()
-        );
     }
 }
 

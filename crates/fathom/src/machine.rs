@@ -6,7 +6,6 @@ use plan::{
     Access, Alignment, BindError, BoundPlan, Diagnostic, Facts, FoundKind, Grant, Origin, Plan,
     SizeRule, TargetFacts, TargetId, bind,
 };
-use std::path::Path;
 
 /// Facts of all targets. What cannot be looked at counts as missing, and `bind` says so.
 pub fn facts(plan: &Plan, root: &SysRoot) -> Facts {
@@ -141,11 +140,4 @@ pub fn backend(plan: &BoundPlan, asked: Option<&str>) -> Result<BackendChoice, S
 /// The rule for workers from the command line.
 pub fn worker_rule(workers: Option<u32>) -> WorkerRule {
     workers.map_or(WorkerRule::Automatic, WorkerRule::Exactly)
-}
-
-/// Whether two paths are on one file system; false when either cannot be told.
-pub fn same_file_system(one: &Path, other: &Path) -> bool {
-    use std::os::unix::fs::MetadataExt;
-    let device = |path: &Path| std::fs::metadata(path).ok().map(|facts| facts.dev());
-    device(one).is_some_and(|mine| device(other) == Some(mine))
 }

@@ -4,11 +4,13 @@
 
 mod arguments;
 mod check;
+mod codes;
 mod curve;
 mod exit;
 mod explain;
 mod files;
 mod launch;
+mod lints;
 mod machine;
 mod manual;
 mod plan_file;

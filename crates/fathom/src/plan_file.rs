@@ -1,10 +1,10 @@
 //! From the words of a command line to a plan: which language, what it says.
 use crate::files;
-use lang::CommandLine;
 use lang::vdbench::{InputFile, Reading};
+use lang::{CommandLine, LintSelection};
 
 /// Reads job files of the neutral verbs. The language is told by content.
-pub fn read(words: &[String], seed: u64) -> Result<Reading, String> {
+pub fn read(words: &[String], seed: u64, lints: LintSelection) -> Result<Reading, String> {
     let (names, variables) = files::split_inputs(words);
     if names.is_empty() {
         return Err("no job file is named".to_owned());
@@ -17,6 +17,7 @@ pub fn read(words: &[String], seed: u64) -> Result<Reading, String> {
     }
     let command_line = CommandLine {
         variables,
+        lints,
         ..CommandLine::default()
     };
     Ok(lang::vdbench::read(

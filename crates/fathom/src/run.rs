@@ -2,11 +2,13 @@
 use crate::arguments::RunOptions;
 use crate::exit::Exit;
 use crate::launch::{Launch, Style, launch};
-use crate::{plan_file, render};
+use crate::{lints, plan_file, render};
 use plan::Severity;
 
 pub fn main(options: &RunOptions, arguments: &[String]) -> Exit {
-    let reading = match plan_file::read(&options.inputs, options.common.seed) {
+    let reading = lints::selection(&options.common.lints.words)
+        .and_then(|lints| plan_file::read(&options.inputs, options.common.seed, lints));
+    let reading = match reading {
         Ok(reading) => reading,
         Err(message) => {
             eprintln!("error: {message}");

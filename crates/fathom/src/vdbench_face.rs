@@ -2,10 +2,10 @@
 use crate::arguments::Common;
 use crate::exit::Exit;
 use crate::launch::{Launch, Style, launch};
-use crate::{files, machine, render};
+use crate::{files, lints, machine, render};
 use host::SysRoot;
 use lang::vdbench::{InputFile, ListedKind, Preparations, Reading};
-use lang::{CommandLine, FormatOverride, Variable};
+use lang::{CommandLine, FormatOverride, LintSelection, Variable};
 use plan::bind;
 use report::vdbench::{FaceOptions, Megabyte, RespColumns};
 use std::path::{Path, PathBuf};
@@ -30,6 +30,7 @@ usage: vdbench -f FILE… [-o FOLDER] [options] [name=value…] [+run-overrides]
 of Fathom:
   --overwrite TARGET|@FILE   a target that may be overwritten although it holds something
   --backend NAME --workers N --label KEY=VALUE --seed N
+  --lint NAME=off|on|error   what becomes of a warning (docs/reference/lints.md)
   --resp arrival             the resp columns show time from the intended arrival
 
 Every parameter of a file: `fathom manual vdbench`. Problems of a file: `fathom check FILE`.
@@ -78,7 +79,9 @@ pub fn main(all: &[String], words: &[String]) -> Exit {
             return Exit::Usage;
         }
     };
-    let reading = match read(&options) {
+    let reading = match lints::selection(&options.common.lints.words)
+        .and_then(|lints| read(&options, lints))
+    {
         Ok(reading) => reading,
         Err(message) => {
             eprintln!("error: {message}");
@@ -233,6 +236,7 @@ fn long_option<'a>(
     };
     match name {
         "overwrite" => options.common.overwrite.push(value()?.to_owned()),
+        "lint" => options.common.lints.words.push(value()?.to_owned()),
         "label" => options.common.label.push(value()?.to_owned()),
         "backend" => options.common.backend = Some(value()?.to_owned()),
         "workers" => options.common.workers = Some(count("--workers", value()?)?),
@@ -251,8 +255,12 @@ fn long_option<'a>(
     Ok(())
 }
 
-fn read(options: &Options) -> Result<Reading, String> {
-    let environment = files::environment(options.command_line.clone(), options.common.seed);
+fn read(options: &Options, lints: LintSelection) -> Result<Reading, String> {
+    let command_line = CommandLine {
+        lints,
+        ..options.command_line.clone()
+    };
+    let environment = files::environment(command_line, options.common.seed);
     let inputs = match &options.self_test {
         Some(kind) => vec![self_test(kind)?],
         None => files::input_files(&options.files),

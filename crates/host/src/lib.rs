@@ -9,13 +9,17 @@
 mod block;
 mod facts;
 pub mod guard;
+mod limits;
 mod mounts;
+mod place;
 mod probe;
 mod root;
 mod sampler;
 mod space;
 
 pub use facts::{facts, facts_of};
+pub use limits::{Limit, ProcessLimits, process_limits, raise_own_limits};
+pub use place::{StoragePlace, devices_of_folder, storage_place};
 pub use probe::{target_facts, target_identity};
 pub use root::{DeviceNumber, SysRoot};
 pub use sampler::Sampler;

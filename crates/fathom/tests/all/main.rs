@@ -5,6 +5,7 @@ mod curve;
 mod face;
 mod guard;
 mod lab;
+mod lints;
 mod manual;
 mod mistakes;
 mod prepare;

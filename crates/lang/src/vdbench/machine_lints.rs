@@ -4,7 +4,7 @@ use super::codes;
 use crate::lint::LintSelection;
 use plan::{
     AddressOrder, Bound, Bytes, Diagnostic, Generator, OpSource, Origin, Override, Plan, RunKind,
-    RunSpec, SequentialEnd, SequentialStart, Stream, Target, TargetId,
+    RunSpec, SequentialEnd, SequentialStart, SizeRule, Stream, Target, TargetId,
 };
 use std::collections::HashMap;
 
@@ -15,6 +15,8 @@ pub struct MachineFacts {
     pub targets: Vec<StorageFacts>,
     pub limits: Limits,
     pub results: Option<ResultPlace>,
+    /// Memory of the host; zero where it is not known.
+    pub memory_bytes: u64,
 }
 
 /// What stands at the path of a target.
@@ -26,21 +28,31 @@ pub struct StorageFacts {
     /// Numbers of the block devices that hold it: the device itself and those that it is a part of
     /// or is made from; for a file, those of its file system.
     pub devices: Vec<u64>,
-    /// The present length of a file.
+    /// The present length of a file, or the size of a device; zero where it is not known.
     pub bytes: u64,
     /// What of the length has blocks; `None` for devices, and where the file system does not say.
     pub allocated_bytes: Option<u64>,
 }
 
 /// What the kernel and the host allow; `None` where it is not known or not limited.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Limits {
-    /// I/Os in flight of one process, with the backend that allows most.
-    pub in_flight_max: Option<u64>,
+    /// I/Os in flight of one process.
+    pub in_flight: Option<Limit>,
     /// Files open at a time, those that the process needs for itself left out.
-    pub open_files_max: Option<u64>,
+    pub open_files: Option<Limit>,
     /// Bytes for the buffers of I/Os in flight.
-    pub buffer_bytes_max: Option<u64>,
+    pub buffer_bytes: Option<Limit>,
+}
+
+/// How much there may be, what says so, and how that is changed.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Limit {
+    pub max: u64,
+    /// Such as `ulimit -n`, with the backticks.
+    pub name: String,
+    /// A clause in the imperative.
+    pub raise: String,
 }
 
 /// Where results are written.
@@ -63,6 +75,8 @@ pub fn machine_lints(
 ) -> Vec<Diagnostic> {
     let mut found = same_device(plan, facts);
     found.extend(limits(plan, &facts.limits));
+    found.extend(cached(plan, facts));
+    found.extend(beyond(plan, facts));
     found.extend(unwritten(plan, facts));
     found.extend(results_on_storage(plan, facts));
     found
@@ -123,15 +137,15 @@ struct Needs<'a> {
 fn limits(plan: &Plan, limits: &Limits) -> Vec<Diagnostic> {
     let needs = needs(plan);
     let kinds = [
-        (needs.in_flight, limits.in_flight_max, Kind::InFlight),
-        (needs.open_files, limits.open_files_max, Kind::OpenFiles),
-        (needs.buffer_bytes, limits.buffer_bytes_max, Kind::Buffers),
+        (needs.in_flight, &limits.in_flight, Kind::InFlight),
+        (needs.open_files, &limits.open_files, Kind::OpenFiles),
+        (needs.buffer_bytes, &limits.buffer_bytes, Kind::Buffers),
     ];
     kinds
         .into_iter()
         .filter_map(|((needed, run), limit, kind)| {
-            let (run, limit) = (run?, limit?);
-            (needed > limit).then(|| beyond_limit(run, needed, limit, kind))
+            let (run, limit) = (run?, limit.as_ref()?);
+            (needed > limit.max).then(|| beyond_limit(run, needed, limit, kind))
         })
         .collect()
 }
@@ -143,27 +157,30 @@ enum Kind {
     Buffers,
 }
 
-fn beyond_limit(run: &RunSpec, needed: u64, limit: u64, kind: Kind) -> Diagnostic {
-    let name = &run.name;
-    let (message, help) = match kind {
+fn beyond_limit(run: &RunSpec, needed: u64, limit: &Limit, kind: Kind) -> Diagnostic {
+    let (run_name, max, name) = (&run.name, limit.max, &limit.name);
+    let (message, instead) = match kind {
         Kind::InFlight => (
-            format!("run `{name}` keeps {needed} I/Os in flight, and this host allows {limit}"),
-            "use fewer `threads` or fewer storage definitions, or raise `fs.aio-max-nr` and the limit of processes",
+            format!(
+                "run `{run_name}` keeps {needed} I/Os in flight, and {name} leaves room for {max}"
+            ),
+            "use fewer `threads` or fewer storage definitions",
         ),
         Kind::OpenFiles => (
-            format!("run `{name}` opens {needed} files, and this process may open {limit}"),
-            "raise the limit with `ulimit -n`, or use fewer storage definitions",
+            format!("run `{run_name}` opens {needed} files, and {name} leaves room for {max}"),
+            "use fewer storage definitions",
         ),
         Kind::Buffers => (
             format!(
-                "run `{name}` needs buffers of {}, and this host has {} for them",
+                "run `{run_name}` needs buffers of {}, and {name} leaves {}",
                 Bytes(needed),
-                Bytes(limit)
+                Bytes(max)
             ),
             "use fewer `threads`, or a smaller `xfersize`",
         ),
     };
-    let warning = Diagnostic::warning(codes::KERNEL_LIMITS, message).with_help(help);
+    let warning = Diagnostic::warning(codes::KERNEL_LIMITS, message)
+        .with_help(format!("{}; or {instead}", limit.raise));
     match run.origin {
         Origin::Written(span) => warning.at(span, "this run"),
         _ => warning,
@@ -239,6 +256,86 @@ fn generator(stream: &Stream) -> Option<&Generator> {
         OpSource::Generator(generator) => Some(generator),
         _ => None,
     }
+}
+
+/// Storage without direct I/O that fits in twice the memory, where only the machine knows how large it
+/// is. The reader has judged what the text gives the sizes of.
+fn cached(plan: &Plan, facts: &MachineFacts) -> Option<Diagnostic> {
+    let bytes_of = |id: TargetId| {
+        let found = facts.targets.get(id.index())?.bytes;
+        match plan.target(id).size {
+            SizeRule::Bytes(bytes) => Some(bytes),
+            SizeRule::AsFound => Some(found),
+            SizeRule::PercentOfFound(pct) => Some((found as f64 * pct / 100.0) as u64),
+        }
+        .filter(|bytes| *bytes > 0)
+    };
+    let mut buffered: Vec<Option<(TargetId, u64)>> = Vec::new();
+    for template in &plan.templates {
+        let mut used: Vec<TargetId> = template
+            .streams
+            .iter()
+            .flat_map(|stream| stream.targets.iter().map(move |id| (stream, *id)))
+            .filter(|(stream, id)| !stream.open.unwrap_or(plan.target(*id).open).direct)
+            .map(|(_, id)| id)
+            .collect();
+        used.sort_unstable();
+        used.dedup();
+        let is_given = |id: &TargetId| matches!(plan.target(*id).size, SizeRule::Bytes(_));
+        let total: Option<u64> = used.iter().copied().map(bytes_of).sum();
+        let first = used.first().copied().filter(|_| !used.iter().all(is_given));
+        buffered.push(first.zip(total));
+    }
+    let (run, first, total) = plan.runs.iter().find_map(|run| {
+        let (first, total) = buffered[run.template.index()]?;
+        let is_judged = run.kind == RunKind::Measure && facts.memory_bytes > 0;
+        (is_judged && total < facts.memory_bytes.saturating_mul(2)).then_some((run, first, total))
+    })?;
+    let (total, memory) = (Bytes(total), Bytes(facts.memory_bytes));
+    let message = format!(
+        "run `{}` uses {total} through the page cache of a host with {memory}",
+        run.name
+    );
+    let warning = Diagnostic::warning(codes::CACHED, message)
+        .with_help("add `openflags=o_direct`, or use more than twice the memory");
+    Some(at_target(
+        warning,
+        plan.target(first),
+        "memory may answer for the storage",
+    ))
+}
+
+/// A range in bytes that ends behind a target whose size only the machine knows.
+fn beyond(plan: &Plan, facts: &MachineFacts) -> Vec<Diagnostic> {
+    let mut found: Vec<(TargetId, Diagnostic)> = Vec::new();
+    let streams = plan.templates.iter().flat_map(|template| &template.streams);
+    for stream in streams {
+        let Some(Bound::Bytes(high)) = generator(stream).map(|one| one.region.high) else {
+            continue;
+        };
+        for id in &stream.targets {
+            let target = plan.target(*id);
+            let bytes = facts.targets.get(id.index()).map_or(0, |facts| facts.bytes);
+            let is_known = found.iter().any(|(known, _)| known == id);
+            if is_known || target.size != SizeRule::AsFound || bytes == 0 || high <= bytes {
+                continue;
+            }
+            let message = format!(
+                "the range on `{}` ends at {}, and `{}` at {}",
+                target.name,
+                Bytes(high),
+                target.path.display(),
+                Bytes(bytes)
+            );
+            let warning = Diagnostic::warning(codes::BEYOND_STORAGE, message)
+                .with_help("end the range within the storage, or write percentages");
+            found.push((*id, at_target(warning, target, "ends before the range")));
+        }
+    }
+    found
+        .into_iter()
+        .map(|(_, diagnostic)| diagnostic)
+        .collect()
 }
 
 /// Files with holes that are read before they are written from beginning to end: a hole is read from

@@ -34,7 +34,7 @@ mod workload;
 pub use declare::{Kind, Parameter, Section, Status, help, reference_markdown};
 pub use expand::{ListedKind, ListedRun};
 pub use lints::{is_lint, lints};
-pub use machine_lints::{Limits, MachineFacts, ResultPlace, StorageFacts, machine_lints};
+pub use machine_lints::{Limit, Limits, MachineFacts, ResultPlace, StorageFacts, machine_lints};
 
 use crate::{Environment, MemoryFiles, Variable};
 use definitions::Definition;

@@ -60,11 +60,18 @@ fn the_largest_run_is_held_against_the_limits() {
     let plan = plan(&format!(
         "{TWO_FILES}rd=small,wd=wd1,iorate=max\nrd=large,wd=wd1,iorate=max,threads=(64,500),xfersize=1m\n"
     ));
+    let limit = |max, name: &str| {
+        Some(Limit {
+            max,
+            name: name.to_owned(),
+            raise: "raise it".to_owned(),
+        })
+    };
     let at = |in_flight, files, bytes| MachineFacts {
         limits: Limits {
-            in_flight_max: Some(in_flight),
-            open_files_max: Some(files),
-            buffer_bytes_max: Some(bytes),
+            in_flight: limit(in_flight, "`pids.max`"),
+            open_files: limit(files, "`ulimit -n`"),
+            buffer_bytes: limit(bytes, "the free memory"),
         },
         ..MachineFacts::default()
     };
@@ -72,10 +79,10 @@ fn the_largest_run_is_held_against_the_limits() {
     assert_eq!(
         messages(&plan, &at(999, 1, 999 << 20)),
         [
-            "vdb-0018: run `large` keeps 1000 I/Os in flight, and this host allows 999",
+            "vdb-0018: run `large` keeps 1000 I/Os in flight, and `pids.max` leaves room for 999",
             // The preparation opens both files as well.
-            "vdb-0018: run `small` opens 2 files, and this process may open 1",
-            "vdb-0018: run `large` needs buffers of 1000 MiB, and this host has 999 MiB for them",
+            "vdb-0018: run `small` opens 2 files, and `ulimit -n` leaves room for 1",
+            "vdb-0018: run `large` needs buffers of 1000 MiB, and the free memory leaves 999 MiB",
         ]
     );
 }
@@ -129,4 +136,34 @@ fn results_beside_the_storage_are_found_and_can_be_allowed() {
     selection.set("results-on-storage=error").unwrap();
     let found = machine_lints(&plan, &facts(5), &selection);
     assert_eq!(found[0].severity, ::plan::Severity::Error);
+}
+
+#[test]
+fn sizes_that_only_the_machine_knows_are_judged_by_it() {
+    let job = |storage: &str, workload: &str| {
+        plan(&format!(
+            "sd=sd1,lun=/data/a{storage}\nwd=wd1,sd=sd1{workload}\nrd=r,wd=wd1,iorate=max\n"
+        ))
+    };
+    let facts = |memory_bytes| MachineFacts {
+        targets: vec![storage(1, &[], 1 << 30)],
+        memory_bytes,
+        ..MachineFacts::default()
+    };
+    let buffered = job("", "");
+    assert_eq!(
+        messages(&buffered, &facts(600 << 20)),
+        ["vdb-0016: run `r` uses 1 GiB through the page cache of a host with 600 MiB"]
+    );
+    assert!(messages(&buffered, &facts(500 << 20)).is_empty());
+    assert!(messages(&buffered, &facts(0)).is_empty());
+    assert!(messages(&job(",openflags=o_direct", ""), &facts(1 << 40)).is_empty());
+    // With a size in the text the reader has said it.
+    assert!(messages(&job(",size=1g", ""), &facts(1 << 40)).is_empty());
+    let ranged = job(",openflags=o_direct", ",range=(0,2g)");
+    assert_eq!(
+        messages(&ranged, &facts(0)),
+        ["vdb-0017: the range on `sd1` ends at 2 GiB, and `/data/a` at 1 GiB"]
+    );
+    assert!(messages(&job(",openflags=o_direct", ",range=(0,1g)"), &facts(0)).is_empty());
 }

@@ -1,0 +1,120 @@
+//! What probably is not as meant, told by a look at the machine: the facts come from `host`, the
+//! judgement from `lang`.
+use engine::{BackendChoice, BackendKind, WorkerRule, planned_workers};
+use host::{Limit, SysRoot, process_limits};
+use lang::LintSelection;
+use lang::vdbench::{Limits, MachineFacts, ResultPlace, StorageFacts, machine_lints};
+use plan::{BoundPlan, Diagnostic, Target};
+use std::path::Path;
+
+/// Files that the process opens for itself: result, reports, consoles, counters.
+const OWN_FILES: u64 = 64;
+
+/// Threads that the process has for itself: writer, signals, conductor.
+const OWN_THREADS: u64 = 8;
+
+/// I/Os in flight of one ring.
+const RING_SLOTS_MAX: u64 = 65_536;
+
+/// Levels of lints from the words of `--lint`.
+///
+/// # Errors
+/// The first word that selects nothing, in words.
+pub fn selection(words: &[String]) -> Result<LintSelection, String> {
+    let mut selection = LintSelection::default();
+    for word in words {
+        let set = selection.set(word);
+        set.map_err(|error| format!("`--lint {word}`: {error}"))?;
+    }
+    Ok(selection)
+}
+
+/// Judges a plan by this machine. `output` is the folder that the results go to.
+pub fn judge(
+    plan: &BoundPlan,
+    choice: &BackendChoice,
+    workers: WorkerRule,
+    output: &Path,
+    selection: &LintSelection,
+    root: &SysRoot,
+) -> Vec<Diagnostic> {
+    if matches!(choice.kind, BackendKind::Null | BackendKind::Sim) {
+        return Vec::new();
+    }
+    let host = host::facts();
+    let facts = MachineFacts {
+        targets: plan
+            .plan
+            .targets
+            .iter()
+            .map(|target| storage(target, root))
+            .collect(),
+        limits: limits(plan, choice.kind, workers, host.cpus, root),
+        results: Some(ResultPlace {
+            path: output.display().to_string(),
+            devices: host::devices_of_folder(root, output),
+        }),
+        memory_bytes: host.memory_bytes,
+    };
+    machine_lints(&plan.plan, &facts, selection)
+}
+
+fn storage(target: &Target, root: &SysRoot) -> StorageFacts {
+    if !target.is_real() {
+        return StorageFacts::default();
+    }
+    let place = host::storage_place(root, &target.path);
+    StorageFacts {
+        identity: place.identity,
+        devices: place.devices,
+        bytes: place.bytes,
+        allocated_bytes: place.written_bytes,
+    }
+}
+
+fn limits(
+    plan: &BoundPlan,
+    kind: BackendKind,
+    workers: WorkerRule,
+    cpus: u32,
+    root: &SysRoot,
+) -> Limits {
+    let found = process_limits(root);
+    let runs = plan.distinct_runs().into_iter();
+    let rings = match kind {
+        BackendKind::Uring => runs
+            .map(|id| u64::from(planned_workers(&plan.run(id), kind, workers, cpus)))
+            .max()
+            .unwrap_or(1),
+        _ => 0,
+    };
+    let in_flight = match kind {
+        BackendKind::Uring => Some(lang::vdbench::Limit {
+            max: RING_SLOTS_MAX * rings,
+            name: format!("the size of {rings} rings"),
+            raise: "use more `--workers`".to_owned(),
+        }),
+        _ => found.threads.map(|limit| {
+            let limit = lang_limit(limit, OWN_THREADS);
+            lang::vdbench::Limit {
+                name: format!("{}, with a thread for each,", limit.name),
+                ..limit
+            }
+        }),
+    };
+    Limits {
+        in_flight,
+        open_files: found
+            .open_files
+            .map(|limit| lang_limit(limit, OWN_FILES + rings)),
+        buffer_bytes: found.memory_bytes.map(|limit| lang_limit(limit, 0)),
+    }
+}
+
+fn lang_limit(limit: Limit, own: u64) -> lang::vdbench::Limit {
+    lang::vdbench::Limit {
+        max: limit.left.saturating_sub(own),
+        name: limit.name,
+        raise: limit.raise,
+    }
+}

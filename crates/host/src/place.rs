@@ -1,0 +1,188 @@
+//! Where the data of a path live: which file it is under all its names, which devices hold it, and how much of it was
+//! ever written. For questions about two paths at once: do they meet?
+
+use std::collections::BTreeSet;
+use std::fs::{self, File};
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::path::Path;
+
+use crate::block::BlockDevice;
+use crate::probe::devices_below;
+use crate::root::{DeviceNumber, SysRoot, existing_directory};
+
+/// Devices are built on devices no deeper than this.
+const DEPTH_MAX: u32 = 16;
+
+/// Where the data of a path live.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct StoragePlace {
+    /// The same for all paths that lead to one file or device: for a file the numbers of its file system and of its
+    /// inode, for a device its own number and zero. Nothing where nothing exists.
+    pub identity: Option<(u64, u64)>,
+    /// Numbers (`dev_t`) of the devices that hold it: itself, its disk, what those are made of; for a file those of
+    /// its file system, and the number of the file system itself.
+    pub devices: Vec<u64>,
+    /// Length of a file or size of a device.
+    pub bytes: u64,
+    /// How many bytes of a file were ever written; nothing for devices and where the file system does not tell.
+    pub written_bytes: Option<u64>,
+}
+
+/// Looks at a path. A missing file lives where the directory does that would hold it.
+#[must_use]
+pub fn storage_place(root: &SysRoot, path: &Path) -> StoragePlace {
+    let Ok(metadata) = fs::metadata(path) else {
+        let devices = existing_directory(path).map_or_else(Vec::new, |holder| below(root, &holder));
+        return StoragePlace {
+            devices,
+            ..StoragePlace::default()
+        };
+    };
+    if metadata.file_type().is_block_device() {
+        let number = DeviceNumber::from_raw(metadata.rdev());
+        let device = BlockDevice::by_number(root, number);
+        let mut devices = BTreeSet::from([metadata.rdev()]);
+        if let Some(device) = &device {
+            add(root, device, &mut devices, 0);
+        }
+        return StoragePlace {
+            identity: Some((metadata.rdev(), 0)),
+            devices: devices.into_iter().collect(),
+            bytes: device.and_then(|device| device.bytes()).unwrap_or(0),
+            written_bytes: None,
+        };
+    }
+    StoragePlace {
+        identity: Some((metadata.dev(), metadata.ino())),
+        devices: below(root, path),
+        bytes: metadata.len(),
+        written_bytes: written_bytes(path, &metadata),
+    }
+}
+
+/// Numbers of the devices that hold a folder, or the one that it would be made in.
+#[must_use]
+pub fn devices_of_folder(root: &SysRoot, folder: &Path) -> Vec<u64> {
+    if folder.is_dir() {
+        return below(root, folder);
+    }
+    existing_directory(folder).map_or_else(Vec::new, |holder| below(root, &holder))
+}
+
+fn below(root: &SysRoot, path: &Path) -> Vec<u64> {
+    let mut devices = BTreeSet::new();
+    add_file_system(root, path, &mut devices, 0);
+    devices.into_iter().collect()
+}
+
+fn add_file_system(root: &SysRoot, path: &Path, devices: &mut BTreeSet<u64>, depth: u32) {
+    // File systems without a block device, such as NFS, are told apart by a number of their own.
+    devices.extend(fs::metadata(path).map(|facts| facts.dev()));
+    for device in devices_below(root, path) {
+        add(root, &device, devices, depth);
+    }
+}
+
+fn add(root: &SysRoot, device: &BlockDevice, devices: &mut BTreeSet<u64>, depth: u32) {
+    let disk = device.disk();
+    devices.insert(device.number.to_raw());
+    devices.insert(disk.number.to_raw());
+    if depth >= DEPTH_MAX {
+        return;
+    }
+    for name in disk.slaves() {
+        if let Some(part) = BlockDevice::by_name(root, &name) {
+            add(root, &part, devices, depth + 1);
+        }
+    }
+    if let Some(file) = disk.loop_backing_file() {
+        add_file_system(root, &file, devices, depth + 1);
+    }
+}
+
+/// From the map of extents, which counts before compression; memory has no such map and no compression.
+fn written_bytes(path: &Path, metadata: &fs::Metadata) -> Option<u64> {
+    if !metadata.is_file() {
+        return None;
+    }
+    if let Ok(file) = File::open(path)
+        && let Ok(extents) = sys::file::extents(&file)
+    {
+        let written = extents.mapped_bytes.saturating_sub(extents.unwritten_bytes);
+        return Some(written.min(metadata.len()));
+    }
+    let is_memory = sys::file::file_system(path).is_ok_and(|system| system.ram_backed);
+    // POSIX leaves the unit of st_blocks open; on Linux it is 512 bytes.
+    is_memory.then(|| (metadata.blocks() * 512).min(metadata.len()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::symlink;
+
+    #[test]
+    fn links_lead_to_one_file_and_holes_are_not_written() {
+        let folder = tempfile::tempdir().unwrap();
+        let (file, link) = (folder.path().join("file"), folder.path().join("link"));
+        fs::write(&file, vec![1; 1 << 20]).unwrap();
+        symlink(&file, &link).unwrap();
+        File::options()
+            .write(true)
+            .open(&file)
+            .unwrap()
+            .set_len(4 << 20)
+            .unwrap();
+        let root = SysRoot::real();
+        let (one, other) = (storage_place(&root, &file), storage_place(&root, &link));
+        assert_eq!(one, other);
+        assert!(one.identity.is_some());
+        assert_eq!(one.bytes, 4 << 20);
+        assert!(
+            one.written_bytes.is_none_or(|written| written == 1 << 20),
+            "{one:?}"
+        );
+        let missing = storage_place(&root, &folder.path().join("missing"));
+        assert_eq!(missing.identity, None);
+        assert_eq!(missing.devices, one.devices);
+        assert_eq!(
+            devices_of_folder(&root, &folder.path().join("a/b")),
+            one.devices
+        );
+    }
+
+    #[test]
+    fn a_partition_meets_its_disk_and_what_is_built_on_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let sys = folder.path().join("sys");
+        let disk = sys.join("devices/sda");
+        let mapped = sys.join("devices/dm-0");
+        for (directory, number) in [
+            (&disk, "8:0"),
+            (&disk.join("sda1"), "8:1"),
+            (&mapped, "253:0"),
+        ] {
+            fs::create_dir_all(directory).unwrap();
+            fs::write(directory.join("dev"), number).unwrap();
+        }
+        fs::write(disk.join("sda1/partition"), "1").unwrap();
+        fs::create_dir_all(mapped.join("slaves/sda1")).unwrap();
+        for place in ["class/block", "dev/block"] {
+            fs::create_dir_all(sys.join(place)).unwrap();
+        }
+        symlink(disk.join("sda1"), sys.join("class/block/sda1")).unwrap();
+        let root = SysRoot::under(folder.path());
+        let device = BlockDevice::by_name(&root, "sda1").unwrap();
+        symlink(&mapped, sys.join("class/block/dm-0")).unwrap();
+        let upper = BlockDevice::by_name(&root, "dm-0").unwrap();
+        let (mut of_part, mut of_upper) = (BTreeSet::new(), BTreeSet::new());
+        add(&root, &device, &mut of_part, 0);
+        add(&root, &upper, &mut of_upper, 0);
+        let raw = |text| DeviceNumber::parse(text).unwrap().to_raw();
+        assert_eq!(of_part, BTreeSet::from([raw("8:0"), raw("8:1")]));
+        assert_eq!(
+            of_upper,
+            BTreeSet::from([raw("8:0"), raw("8:1"), raw("253:0")])
+        );
+    }
+}
