@@ -20,7 +20,7 @@ fn same(part: &str, page: &str) {
 
 #[test]
 fn pages_are_up_to_date() {
-    same("vdbench", "vdbench-parameters.md");
+    same("vdbench", "vdbench.md");
     same("commands", "command-line.md");
 }
 

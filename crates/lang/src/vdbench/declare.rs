@@ -208,7 +208,8 @@ pub fn reference_markdown() -> String {
          Generated from the declarations that the reader itself uses. Every parameter is one of:\n\n\
          - **honoured**: does what it says;\n\
          - **translated**: understood and done in another way, as noted;\n\
-         - **check only**: read, checked and listed by `check` and `-s`; `run` refuses it before the first I/O;\n\
+         - **check only** (read-only-in-check): fully read, checked and listed by `check` and `-s`; `run` refuses it\n\
+           before the first I/O;\n\
          - **refused**: refused by every command, with the reason.\n\n\
          Abbreviations take the first parameter, in the order of these tables, whose name starts with\n\
          what was typed. Those marked *exact* are not abbreviated.\n",
