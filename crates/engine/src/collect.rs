@@ -1,9 +1,10 @@
 //! Reads what workers have counted, an interval at a time, without holding anybody up.
 use crate::arrivals::Arrivals;
+use crate::handover::HandoverReader;
 use crate::shared::{AFTER_STOP, OPERATIONS, SharedRun, unpack};
 use measure::{
-    CellReader, EngineSample, Figure, FigureKey, FigureReader, HistogramBuilder, LatencyFigures,
-    Outstanding, PoolSample, StreamSample, WorkerSample,
+    CellReader, EngineSample, Figure, FigureKey, FigureReader, Handover, HistogramBuilder,
+    LatencyFigures, Outstanding, PoolSample, StreamSample, ThreadUsage, WorkerSample,
 };
 use plan::StreamId;
 use std::sync::Arc;
@@ -34,6 +35,7 @@ struct StreamReader {
     /// By recorder and slab.
     cells: Vec<[Vec<FigureReader>; 3]>,
     lateness: Vec<[CellReader; 3]>,
+    handover: Vec<[HandoverReader; 3]>,
     submitted: Vec<[u64; 3]>,
     schedule: Option<Schedule>,
     submitted_total: u64,
@@ -52,6 +54,7 @@ struct Schedule {
 #[derive(Debug, Default)]
 struct WorkerReader {
     cpu_ns: u64,
+    usage: ThreadUsage,
     submit_calls: u64,
     submit_ns: u64,
     reaps: u64,
@@ -95,6 +98,7 @@ impl Collector {
                     .map(|_| [readers(), readers(), readers()])
                     .collect(),
                 lateness: (0..count).map(|_| Default::default()).collect(),
+                handover: (0..count).map(|_| Default::default()).collect(),
                 submitted: vec![[0; 3]; count],
                 schedule: stream.arrivals.clone().map(Schedule::new),
                 submitted_total: 0,
@@ -178,6 +182,7 @@ impl Collector {
             }
             let mut sample = StreamSample::default();
             self.add_submissions(stream, number, slabs, &mut sample);
+            sample.handover = self.handover(stream, number, slabs);
             if is_last {
                 // What was claimed before the stop and stamped just after it.
                 self.add_submissions(stream, u64::MAX, &[AFTER_STOP], &mut sample);
@@ -302,6 +307,29 @@ impl Collector {
         reader.submitted_total += added;
     }
 
+    fn handover(&mut self, stream: usize, number: u64, slabs: &[usize]) -> Option<Handover> {
+        if !self.shared.notes_handover {
+            return None;
+        }
+        let start_ns = self.shared.start_ns.load(Relaxed);
+        let recorders = &self.shared.streams[stream].recorders;
+        let mut handover = Handover::default();
+        for (recorder, readers) in recorders.iter().zip(&mut self.streams[stream].handover) {
+            for slab in slabs {
+                let Some(cells) = &recorder.slabs[*slab].handover else {
+                    continue;
+                };
+                let service = &mut self.service;
+                readers[*slab].read(cells, number, start_ns, service, &mut handover);
+            }
+        }
+        for parts in &mut handover.parts {
+            bound_max(&mut parts.submission);
+            bound_max(&mut parts.completion);
+        }
+        Some(handover)
+    }
+
     fn unserved(&mut self, stream: usize, end_ns: u64, in_flight_ages: &[u64]) -> LatencyFigures {
         let delay_ns = self.shared.streams[stream].start_delay_ns;
         let waiting = self.backlog(stream);
@@ -392,6 +420,15 @@ impl Collector {
         };
         for (view, reader) in self.shared.workers.iter().zip(&mut self.workers) {
             sample.cpu_ns += difference(&view.cpu_ns, &mut reader.cpu_ns);
+            let usage = ThreadUsage {
+                user_ns: view.usage.user_ns.load(Relaxed),
+                system_ns: view.usage.system_ns.load(Relaxed),
+                context_switches: view.usage.context_switches.load(Relaxed),
+                minor_faults: view.usage.minor_faults.load(Relaxed),
+                major_faults: view.usage.major_faults.load(Relaxed),
+            };
+            sample.usage.add(&usage.since(&reader.usage));
+            reader.usage = usage;
             sample.submit_calls += difference(&view.submit_calls, &mut reader.submit_calls);
             sample.submit_ns += difference(&view.submit_ns, &mut reader.submit_ns);
             sample.reaps += difference(&view.reaps, &mut reader.reaps);

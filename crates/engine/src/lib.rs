@@ -13,6 +13,7 @@ mod data;
 mod draw;
 mod files;
 mod gate;
+mod handover;
 mod random;
 mod rule;
 pub mod session;

@@ -6,7 +6,7 @@ use crate::gate::Gate;
 use crate::rule::{WorkerRule, planned_workers};
 use crate::shared::{Failure, Setup, SharedRun, buffer_bytes};
 use crate::worker::{Wake, Worker};
-use measure::Outstanding;
+use measure::{Outstanding, ThreadUsage};
 use plan::{BoundPlan, BoundRun};
 use std::cell::Cell;
 use std::fmt;
@@ -437,18 +437,23 @@ impl Seat {
         let _ = ready.send(Ok(features));
         release.wait();
         worker.begin();
+        let before = usage();
         let result = match &self.gate {
-            Some((gate, me)) => self.drive_in_turn(&mut worker, gate, *me),
-            None => self.drive(&mut worker),
+            Some((gate, me)) => self.drive_in_turn(&mut worker, gate, *me, &before),
+            None => self.drive(&mut worker, &before),
         };
-        worker.note_cpu(sys::thread::thread_cpu_ns());
+        note_usage(&worker, &before);
         if worker.in_flight() > 0 {
             worker.backend.abandon();
         }
         let _ = ended.send(result.map_err(EngineError::Submit));
     }
 
-    fn drive<B: Backend>(&self, worker: &mut Worker<B, Clock>) -> io::Result<()> {
+    fn drive<B: Backend>(
+        &self,
+        worker: &mut Worker<B, Clock>,
+        before: &ThreadUsage,
+    ) -> io::Result<()> {
         let mut interval = 0;
         loop {
             let Wake::Wait { want, until_ns } = worker.step(true) else {
@@ -460,7 +465,7 @@ impl Seat {
             worker.enter(want, until_ns, LOOK_NS)?;
             if worker.interval() != interval {
                 interval = worker.interval();
-                worker.note_cpu(sys::thread::thread_cpu_ns());
+                note_usage(worker, before);
             }
         }
     }
@@ -471,6 +476,7 @@ impl Seat {
         worker: &mut Worker<B, Clock>,
         gate: &Gate,
         me: usize,
+        before: &ThreadUsage,
     ) -> io::Result<()> {
         let clock = self.config.clock;
         let mut interval = 0;
@@ -494,12 +500,27 @@ impl Seat {
             }
             if worker.interval() != interval {
                 interval = worker.interval();
-                worker.note_cpu(sys::thread::thread_cpu_ns());
+                note_usage(worker, before);
             }
         }
         gate.hand_over(me);
         gate.wake_all();
         Ok(())
+    }
+}
+
+fn note_usage<B: Backend>(worker: &Worker<B, Clock>, before: &ThreadUsage) {
+    worker.note_cpu(sys::thread::thread_cpu_ns(), &usage().since(before));
+}
+
+fn usage() -> ThreadUsage {
+    let used = sys::thread::thread_usage();
+    ThreadUsage {
+        user_ns: used.user_ns,
+        system_ns: used.system_ns,
+        context_switches: used.context_switches,
+        minor_faults: used.minor_faults,
+        major_faults: used.major_faults,
     }
 }
 

@@ -3,6 +3,7 @@ use crate::arrivals::{Arrivals, Feed};
 use crate::backend::BackendKind;
 use crate::data::Pattern;
 use crate::draw::{self, Drawer};
+use crate::handover::HandoverCells;
 use measure::{FigureCell, LatencyCell, Sharing};
 use plan::{
     ArrivalLaw, BoundPlan, BoundRun, Coupling, Direction, Load, OpSource, Operation, Pacing,
@@ -55,6 +56,8 @@ pub(crate) struct SharedRun {
     pub pattern: Pattern,
     pub failures: SyncSender<Failure>,
     pub failures_lost: AtomicU64,
+    /// Whether workers note how operations are handed over.
+    pub notes_handover: bool,
 }
 
 /// One stream.
@@ -97,6 +100,8 @@ pub(crate) struct Slab {
     pub cells: Vec<FigureCell>,
     pub lateness: LatencyCell,
     pub submitted: AtomicU64,
+    /// Only for runs that ask for it.
+    pub handover: Option<Box<HandoverCells>>,
 }
 
 /// One pool over all workers.
@@ -121,12 +126,23 @@ pub(crate) struct WorkerView {
     pub shard: usize,
     pub sharing: Sharing,
     pub cpu_ns: AtomicU64,
+    pub usage: WorkerUsage,
     pub submit_calls: AtomicU64,
     pub submit_ns: AtomicU64,
     pub reaps: AtomicU64,
     pub reap_gaps: LatencyCell,
     pub wakeups: AtomicU64,
     pub clamped: AtomicU64,
+}
+
+/// What a worker's thread has used since the start of the run.
+#[derive(Debug, Default)]
+pub(crate) struct WorkerUsage {
+    pub user_ns: AtomicU64,
+    pub system_ns: AtomicU64,
+    pub context_switches: AtomicU64,
+    pub minor_faults: AtomicU64,
+    pub major_faults: AtomicU64,
 }
 
 /// One slot, readable from outside: how old is what is in flight, and what is it.
@@ -359,6 +375,7 @@ impl SharedRun {
             pattern: Pattern::new(largest, setup.nonce),
             failures,
             failures_lost: AtomicU64::new(0),
+            notes_handover: setup.plan.plan.reporting.handover,
         }
     }
 
@@ -414,6 +431,7 @@ fn worker_views(dealt: &[Vec<(usize, u32)>], setup: &Setup<'_>) -> Vec<WorkerVie
             shard,
             sharing,
             cpu_ns: AtomicU64::new(0),
+            usage: WorkerUsage::default(),
             submit_calls: AtomicU64::new(0),
             submit_ns: AtomicU64::new(0),
             reaps: AtomicU64::new(0),
@@ -498,20 +516,32 @@ fn shared_stream(
         drawer,
         start_delay_ns: stream.start_delay.0,
         recorders: (0..shard_count)
-            .map(|_| Recorder::new(targets.len()))
+            .map(|_| Recorder::new(targets.len(), || handover_cells(setup, stream)))
             .collect(),
         targets,
     }
 }
 
+fn handover_cells(setup: &Setup<'_>, stream: &Stream) -> Option<Box<HandoverCells>> {
+    let splits = match setup.kind {
+        BackendKind::Sync => false,
+        // With one slot nothing is handed over: the operation is done within the call.
+        BackendKind::Null => setup.run.run.pools[stream.pool.index()].slots > 1,
+        BackendKind::Uring | BackendKind::Sim => true,
+    };
+    let asked = setup.plan.plan.reporting.handover;
+    asked.then(|| Box::new(HandoverCells::of(stream, splits)))
+}
+
 impl Recorder {
-    fn new(targets: usize) -> Self {
+    fn new(targets: usize, handover: impl Fn() -> Option<Box<HandoverCells>>) -> Self {
         let slab = || Slab {
             cells: (0..targets * OPERATIONS.len())
                 .map(|_| FigureCell::default())
                 .collect(),
             lateness: LatencyCell::default(),
             submitted: AtomicU64::new(0),
+            handover: handover(),
         };
         Self {
             slabs: [slab(), slab(), slab()],

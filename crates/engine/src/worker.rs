@@ -4,6 +4,7 @@
 //! [`Worker::step`] does not block: it says until when and for how many completions its driver may
 //! wait. On threads the driver is in [`crate::session`], in simulated time in [`crate::sim`].
 use crate::backend::{Backend, Request, RequestKind};
+use crate::handover::{HandoverNotes, Place};
 use crate::shared::{AFTER_STOP, Failure, OPERATIONS, SharedRun, pack, unpack};
 use measure::Sharing;
 use plan::Operation;
@@ -90,6 +91,8 @@ pub(crate) struct Worker<B, T> {
     /// Completions waited for at once where no arrival is awaited.
     group: u32,
     single_waits: u32,
+    /// Only for runs that ask for it.
+    handover: Option<Box<HandoverNotes>>,
     /// What happened in the last step, for drivers that step until nothing moves.
     pub(crate) moved: bool,
 }
@@ -140,6 +143,10 @@ impl<B: Backend, T: Time> Worker<B, T> {
             pool.free[HOLDS_OWN].reserve(room);
         }
         let (shard, sharing) = (view.shard, view.sharing);
+        let most = shared.streams.len().max(shared.pools.len());
+        let handover = shared
+            .notes_handover
+            .then(|| Box::new(HandoverNotes::new(slots, most)));
         let start_ns = shared.start_ns.load(Relaxed);
         Self {
             due_ns: vec![0; pools.len()],
@@ -162,6 +169,7 @@ impl<B: Backend, T: Time> Worker<B, T> {
             enters: 0,
             group: (slots as u32 / GROUP_SHARE).clamp(1, group_max.max(1)),
             single_waits: 0,
+            handover,
             moved: false,
         }
     }
@@ -221,6 +229,9 @@ impl<B: Backend, T: Time> Worker<B, T> {
         bump(&view.wakeups, 1);
         if self.backend.queued() > 0 {
             bump(&view.submit_calls, 1);
+            if self.handover.is_some() {
+                self.hand_over()?;
+            }
             if self.enters.is_multiple_of(SUBMIT_SAMPLE) && want > 0 {
                 let before = self.time.now_ns();
                 self.backend.enter(0, None)?;
@@ -244,6 +255,42 @@ impl<B: Backend, T: Time> Worker<B, T> {
         Ok(())
     }
 
+    /// Submits apart from any wait, so that the time of the call is known.
+    #[cold]
+    fn hand_over(&mut self) -> std::io::Result<()> {
+        let place = self.place();
+        self.backend.enter(0, None)?;
+        let now_ns = self.time.now_ns();
+        if let Some(notes) = &mut self.handover {
+            notes.handed_over(&self.shared, place, now_ns);
+        }
+        Ok(())
+    }
+
+    #[cold]
+    fn note_stamped(&mut self) {
+        let place = self.place();
+        if let Some(notes) = &mut self.handover {
+            notes.stamped(&self.shared, place, &self.queued);
+        }
+    }
+
+    #[cold]
+    fn note_seen(&mut self, shared: &SharedRun, now_ns: u64, completed: &[(u32, i32)]) {
+        let (place, interval) = (self.place(), self.interval);
+        if let Some(notes) = &mut self.handover {
+            notes.seen(shared, place, interval, now_ns, completed);
+        }
+    }
+
+    fn place(&self) -> Place {
+        Place {
+            worker: self.number,
+            shard: self.shard,
+            slab: self.slab,
+        }
+    }
+
     /// The time left until an arrival; never so short that close arrivals cannot share a wake-up.
     fn time_to(&self, until_ns: u64) -> u64 {
         let left_ns = until_ns.saturating_sub(self.time.now_ns());
@@ -255,11 +302,19 @@ impl<B: Backend, T: Time> Worker<B, T> {
         }
     }
 
-    /// The worker's CPU time so far, as its driver knows it.
-    pub(crate) fn note_cpu(&self, cpu_ns: u64) {
-        self.shared.workers[self.number]
-            .cpu_ns
-            .store(cpu_ns, Relaxed);
+    /// The worker's CPU time so far and what its thread used in the run, as its driver knows them.
+    pub(crate) fn note_cpu(&self, cpu_ns: u64, used: &measure::ThreadUsage) {
+        let view = &self.shared.workers[self.number];
+        view.cpu_ns.store(cpu_ns, Relaxed);
+        for (cell, value) in [
+            (&view.usage.user_ns, used.user_ns),
+            (&view.usage.system_ns, used.system_ns),
+            (&view.usage.context_switches, used.context_switches),
+            (&view.usage.minor_faults, used.minor_faults),
+            (&view.usage.major_faults, used.major_faults),
+        ] {
+            cell.store(value, Relaxed);
+        }
     }
 
     pub(crate) fn in_flight(&self) -> u32 {
@@ -286,6 +341,9 @@ impl<B: Backend, T: Time> Worker<B, T> {
         self.moved = true;
         self.advance_interval(now_ns);
         let completed = std::mem::take(&mut self.completed);
+        if self.handover.is_some() {
+            self.note_seen(shared, now_ns, &completed);
+        }
         for (slot, result) in &completed {
             self.complete(shared, *slot, *result, now_ns);
         }
@@ -618,7 +676,10 @@ impl<B: Backend, T: Time> Worker<B, T> {
         if self.backend.is_full() {
             self.stamp();
             // A refusal by the kernel shows again at the next enter, which the driver reports.
-            let _ = self.backend.enter(0, None);
+            let _ = match self.handover {
+                Some(_) => self.hand_over(),
+                None => self.backend.enter(0, None),
+            };
         }
         let kind = match operation {
             0 => RequestKind::Read,
@@ -643,6 +704,9 @@ impl<B: Backend, T: Time> Worker<B, T> {
     fn stamp(&mut self) {
         let now_ns = self.time.now_ns();
         self.advance_interval(now_ns);
+        if self.handover.is_some() {
+            self.note_stamped();
+        }
         for slot in self.queued.drain(..) {
             let view = &self.shared.workers[self.number].slots[slot as usize];
             let (stream, ..) = unpack(view.what.load(Relaxed));

@@ -196,6 +196,8 @@ fn parse_device<'a>(words: impl Iterator<Item = &'a str>) -> Option<DeviceCounte
         weighted_ns: milliseconds(10),
         discards: field(11),
         flushes: field(15),
+        read_merges: field(1),
+        write_merges: field(5),
     })
 }
 
@@ -366,6 +368,8 @@ mod tests {
             write_ns: 2_000_000,
             busy_ns: 2_000_000,
             weighted_ns: 10_000_000,
+            read_merges: 0,
+            write_merges: 0,
             discards: 2,
             flushes: 1,
         };

@@ -191,6 +191,42 @@ pub struct StreamSample {
     /// Ages of arrivals that were still unserved when the window ended; they belong to the
     /// response figures. Empty but in the last interval.
     pub unserved: LatencyFigures,
+    /// How operations were handed over and came back; only where the plan asks for it.
+    pub handover: Option<Handover>,
+}
+
+/// Classes of in-flight counts: 1, 2–3, 4–7, 8–15, 16–31, 32–63, 64 and more.
+pub const DEPTH_CLASSES: usize = 7;
+
+/// Classes of batch sizes: 0, 1–4, 5–8, 9–16, 17–32, 33–64, more.
+pub const BATCH_CLASSES: usize = 7;
+
+/// How the operations of one stream were handed to the kernel and came back from it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Handover {
+    /// Service time in its two parts, by operation; empty where the two cannot be told apart, as
+    /// with plain calls.
+    pub parts: Vec<ServiceParts>,
+    /// Submitted operations by how many of the stream's pool were in flight, themselves included;
+    /// see [`depth_class`].
+    pub depths: [u64; DEPTH_CLASSES],
+    /// Submitting calls that carried operations of the stream, by how many; see [`batch_class`].
+    pub submitted_together: [u64; BATCH_CLASSES],
+    /// Passes over completions that found some of the stream, by how many; see [`batch_class`].
+    pub seen_together: [u64; BATCH_CLASSES],
+    /// When the last completion so far was seen; zero before the first.
+    pub last_seen_ns: u64,
+}
+
+/// Service times of one operation, cut where the submitting call came back.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ServiceParts {
+    pub operation: Operation,
+    /// From just before the submitting call to just after it.
+    pub submission: LatencyFigures,
+    /// From just after the submitting call to the completion being seen; zero where it was there
+    /// before the call came back.
+    pub completion: LatencyFigures,
 }
 
 /// Use of one pool.
@@ -209,6 +245,9 @@ pub struct WorkerSample {
     pub workers: u32,
     /// CPU time of the worker threads; zero where the platform does not tell per thread.
     pub cpu_ns: u64,
+    /// CPU time and events of the worker threads since the start of the run, as the kernel counts
+    /// them per thread; zero where it does not.
+    pub usage: ThreadUsage,
     /// Submitting system calls, and the time spent in them.
     pub submit_calls: u64,
     pub submit_ns: u64,
@@ -220,6 +259,17 @@ pub struct WorkerSample {
     pub wakeups: u64,
     /// Clock differences that came out negative and were taken as zero.
     pub clamped: u64,
+}
+
+/// What threads used, since they began or in an interval.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ThreadUsage {
+    pub user_ns: u64,
+    pub system_ns: u64,
+    /// Voluntary and not.
+    pub context_switches: u64,
+    pub minor_faults: u64,
+    pub major_faults: u64,
 }
 
 /// A failed operation, with enough to find it again.
@@ -352,6 +402,7 @@ impl WorkerSample {
     pub fn add(&mut self, other: &WorkerSample) {
         self.workers = self.workers.max(other.workers);
         self.cpu_ns += other.cpu_ns;
+        self.usage.add(&other.usage);
         self.submit_calls += other.submit_calls;
         self.submit_ns += other.submit_ns;
         self.reaps += other.reaps;
@@ -359,6 +410,75 @@ impl WorkerSample {
         self.reap_gap_max_ns = self.reap_gap_max_ns.max(other.reap_gap_max_ns);
         self.wakeups += other.wakeups;
         self.clamped += other.clamped;
+    }
+}
+
+impl ThreadUsage {
+    /// Adds another interval or another thread.
+    pub fn add(&mut self, other: &ThreadUsage) {
+        self.user_ns += other.user_ns;
+        self.system_ns += other.system_ns;
+        self.context_switches += other.context_switches;
+        self.minor_faults += other.minor_faults;
+        self.major_faults += other.major_faults;
+    }
+
+    /// The use since `earlier`.
+    pub fn since(&self, earlier: &ThreadUsage) -> Self {
+        Self {
+            user_ns: self.user_ns.saturating_sub(earlier.user_ns),
+            system_ns: self.system_ns.saturating_sub(earlier.system_ns),
+            context_switches: self
+                .context_switches
+                .saturating_sub(earlier.context_switches),
+            minor_faults: self.minor_faults.saturating_sub(earlier.minor_faults),
+            major_faults: self.major_faults.saturating_sub(earlier.major_faults),
+        }
+    }
+}
+
+impl Handover {
+    /// Adds a later interval or another stream.
+    pub fn merge(&mut self, other: &Handover) {
+        for theirs in &other.parts {
+            match self
+                .parts
+                .iter_mut()
+                .find(|mine| mine.operation == theirs.operation)
+            {
+                Some(mine) => {
+                    mine.submission.merge(&theirs.submission);
+                    mine.completion.merge(&theirs.completion);
+                }
+                None => self.parts.push(theirs.clone()),
+            }
+        }
+        let counts = [
+            (&mut self.depths, &other.depths),
+            (&mut self.submitted_together, &other.submitted_together),
+            (&mut self.seen_together, &other.seen_together),
+        ];
+        for (mine, theirs) in counts {
+            mine.iter_mut()
+                .zip(theirs)
+                .for_each(|(mine, theirs)| *mine += theirs);
+        }
+        self.last_seen_ns = self.last_seen_ns.max(other.last_seen_ns);
+    }
+}
+
+/// The place of an in-flight count (at least one) in [`Handover::depths`].
+pub fn depth_class(in_flight: u32) -> usize {
+    (in_flight.max(1).ilog2() as usize).min(DEPTH_CLASSES - 1)
+}
+
+/// The place of a batch size in [`Handover::submitted_together`] and [`Handover::seen_together`].
+pub fn batch_class(together: u32) -> usize {
+    match together {
+        0 => 0,
+        1..=4 => 1,
+        5..=64 => (together - 1).ilog2() as usize,
+        _ => BATCH_CLASSES - 1,
     }
 }
 

@@ -89,6 +89,9 @@ pub struct DeviceCounters {
     pub busy_ns: u64,
     /// Integral of I/Os in flight over time.
     pub weighted_ns: u64,
+    /// Requests that were joined to another before they went to the device.
+    pub read_merges: u64,
+    pub write_merges: u64,
 }
 
 /// Counters of a device by name.
@@ -163,6 +166,8 @@ impl DeviceCounters {
             flushes: self.flushes.wrapping_sub(earlier.flushes),
             busy_ns: self.busy_ns.wrapping_sub(earlier.busy_ns),
             weighted_ns: self.weighted_ns.wrapping_sub(earlier.weighted_ns),
+            read_merges: self.read_merges.wrapping_sub(earlier.read_merges),
+            write_merges: self.write_merges.wrapping_sub(earlier.write_merges),
         }
     }
 
@@ -178,6 +183,8 @@ impl DeviceCounters {
         self.flushes += other.flushes;
         self.busy_ns += other.busy_ns;
         self.weighted_ns += other.weighted_ns;
+        self.read_merges += other.read_merges;
+        self.write_merges += other.write_merges;
     }
 }
 

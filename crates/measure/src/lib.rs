@@ -10,9 +10,10 @@ mod histogram;
 mod recorder;
 
 pub use event::{
-    EngineSample, Event, ExecutionFinished, ExecutionStarted, ExecutionTarget, Figure, FigureKey,
-    FinishReason, Interval, IntervalPhase, IoFailure, LatencyFigures, Outstanding, PoolInfo,
-    PoolSample, Remark, RunFinished, RunStarted, StreamInfo, StreamSample, WorkerSample,
+    BATCH_CLASSES, DEPTH_CLASSES, EngineSample, Event, ExecutionFinished, ExecutionStarted,
+    ExecutionTarget, Figure, FigureKey, FinishReason, Handover, Interval, IntervalPhase, IoFailure,
+    LatencyFigures, Outstanding, PoolInfo, PoolSample, Remark, RunFinished, RunStarted,
+    ServiceParts, StreamInfo, StreamSample, ThreadUsage, WorkerSample, batch_class, depth_class,
 };
 pub use facts::{
     CpuTimes, DeviceCounters, DeviceSample, HostFacts, HostSample, MountFacts, TargetIdentity,

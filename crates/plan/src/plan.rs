@@ -87,6 +87,10 @@ pub struct StopSearch {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Reporting {
     pub labels: Vec<Label>,
+    /// Whether submission and completion are told apart, and depths and batch sizes are counted:
+    /// one more system call and clock reading per submission.
+    #[serde(default)]
+    pub handover: bool,
 }
 
 impl Plan {

@@ -5,9 +5,9 @@ use crate::schema::{self, OPERATIONS, Table};
 use crate::words;
 use measure::{
     CpuTimes, DeviceCounters, DeviceSample, EngineSample, Event, ExecutionFinished,
-    ExecutionStarted, ExecutionTarget, Figure, FigureKey, HostSample, Interval, IoFailure,
-    LatencyFigures, PoolInfo, PoolSample, Remark, RunFinished, RunStarted, StreamInfo,
-    StreamSample, WorkerSample,
+    ExecutionStarted, ExecutionTarget, Figure, FigureKey, Handover, HostSample, Interval,
+    IoFailure, LatencyFigures, PoolInfo, PoolSample, Remark, RunFinished, RunStarted, ServiceParts,
+    StreamInfo, StreamSample, ThreadUsage, WorkerSample,
 };
 use plan::{Operation, StreamId, TargetId};
 use rusqlite::types::FromSql;
@@ -85,7 +85,50 @@ impl Decoder {
         interval.engine.pools = rows.all(&schema::POOL_SAMPLES, pool_sample)?;
         interval.host = rows.one(&schema::HOST_SAMPLES, host_sample)?;
         interval.host.devices = rows.all(&schema::DEVICE_SAMPLES, device_sample)?;
+        if self.version >= schema::WORKER_USAGE.since() {
+            self.third_layout(rows, &mut interval)?;
+        }
         Ok(Event::Interval(interval))
+    }
+
+    /// What files have since the third version of the layout.
+    fn third_layout(&self, rows: &Details, interval: &mut Interval) -> Outcome<()> {
+        interval.engine.workers.usage = rows.one(&schema::WORKER_USAGE, thread_usage)?;
+        let outside = |what: &str| Problem::Damaged(format!("a {what} that the interval has not"));
+        for (place, handover) in rows.all(&schema::HANDOVERS, handover)? {
+            let sample = interval.engine.streams.get_mut(place);
+            sample
+                .ok_or_else(|| outside("handover of a stream"))?
+                .handover = Some(handover);
+        }
+        let parts = rows.all(&schema::SERVICE_PARTS, |fields| self.service_parts(fields))?;
+        for (place, parts) in parts {
+            let sample = interval.engine.streams.get_mut(place);
+            let handover = sample.and_then(|sample| sample.handover.as_mut());
+            handover
+                .ok_or_else(|| outside("service time of a handover"))?
+                .parts
+                .push(parts);
+        }
+        let merges = rows.all(&schema::DEVICE_MERGES, |fields| {
+            Ok((fields.get::<u32>()?, fields.whole()?, fields.whole()?))
+        })?;
+        for (place, reads, writes) in merges {
+            let device = interval.host.devices.get_mut(place as usize);
+            let counters = &mut device.ok_or_else(|| outside("device"))?.counters;
+            (counters.read_merges, counters.write_merges) = (reads, writes);
+        }
+        Ok(())
+    }
+
+    fn service_parts(&self, fields: &mut Fields) -> Outcome<(usize, ServiceParts)> {
+        let place = fields.get::<u32>()? as usize;
+        let parts = ServiceParts {
+            operation: self.operation(fields.get()?)?,
+            submission: fields.latency()?,
+            completion: fields.latency()?,
+        };
+        Ok((place, parts))
     }
 
     fn figure(&self, fields: &mut Fields) -> Outcome<Figure> {
@@ -348,6 +391,7 @@ fn interval(fields: &mut Fields) -> Outcome<Interval> {
             workers: WorkerSample {
                 workers: fields.get()?,
                 cpu_ns: fields.whole()?,
+                usage: ThreadUsage::default(),
                 submit_calls: fields.whole()?,
                 submit_ns: fields.whole()?,
                 reaps: fields.whole()?,
@@ -371,7 +415,31 @@ fn stream_sample(fields: &mut Fields) -> Outcome<StreamSample> {
         backlog: fields.whole()?,
         lateness: fields.latency()?,
         unserved: fields.latency()?,
+        handover: None,
     })
+}
+
+fn thread_usage(fields: &mut Fields) -> Outcome<ThreadUsage> {
+    Ok(ThreadUsage {
+        user_ns: fields.whole()?,
+        system_ns: fields.whole()?,
+        context_switches: fields.whole()?,
+        minor_faults: fields.whole()?,
+        major_faults: fields.whole()?,
+    })
+}
+
+fn handover(fields: &mut Fields) -> Outcome<(usize, Handover)> {
+    let place = fields.get::<u32>()? as usize;
+    fields.skip(2);
+    let handover = Handover {
+        parts: Vec::new(),
+        depths: fields.json()?,
+        submitted_together: fields.json()?,
+        seen_together: fields.json()?,
+        last_seen_ns: fields.whole()?,
+    };
+    Ok((place, handover))
 }
 
 fn pool_sample(fields: &mut Fields) -> Outcome<PoolSample> {
@@ -437,6 +505,7 @@ fn device_sample(fields: &mut Fields) -> Outcome<DeviceSample> {
             flushes: fields.whole()?,
             busy_ns: fields.whole()?,
             weighted_ns: fields.whole()?,
+            ..DeviceCounters::default()
         },
     })
 }

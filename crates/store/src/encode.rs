@@ -6,8 +6,9 @@ use crate::schema::{self, Table, operation_number};
 use crate::words;
 use measure::{
     DeviceSample, EngineSample, Event, ExecutionFinished, ExecutionStarted, ExecutionTarget,
-    Figure, HostSample, Interval, IoFailure, LatencyFigures, PoolInfo, PoolSample, Remark,
-    RunFinished, RunStarted, StreamInfo, StreamSample, WorkerSample,
+    Figure, Handover, HostSample, Interval, IoFailure, LatencyFigures, PoolInfo, PoolSample,
+    Remark, RunFinished, RunStarted, ServiceParts, StreamInfo, StreamSample, ThreadUsage,
+    WorkerSample,
 };
 use rusqlite::{Connection, ToSql, params};
 use serde::Serialize;
@@ -307,6 +308,7 @@ fn interval(rows: &Rows, interval: &Interval) -> Outcome<()> {
     let WorkerSample {
         workers,
         cpu_ns,
+        usage,
         submit_calls,
         submit_ns,
         reaps,
@@ -338,6 +340,7 @@ fn interval(rows: &Rows, interval: &Interval) -> Outcome<()> {
             whole(*clamped),
         ],
     )?;
+    thread_usage(rows, usage)?;
     for one in figures {
         figure(rows, *run, *number, one)?;
     }
@@ -401,7 +404,11 @@ fn stream_sample(
         backlog,
         lateness,
         unserved,
+        handover,
     } = sample;
+    if let Some(handover) = handover {
+        add_handover(rows, run, interval, index, handover)?;
+    }
     let LatencyFigures {
         sum_ns: lateness_ns_sum,
         max_ns: lateness_ns_max,
@@ -425,6 +432,78 @@ fn stream_sample(
             pack(&unserved.histogram)?,
         ],
     )
+}
+
+fn thread_usage(rows: &Rows, usage: &ThreadUsage) -> Outcome<()> {
+    let ThreadUsage {
+        user_ns,
+        system_ns,
+        context_switches,
+        minor_faults,
+        major_faults,
+    } = usage;
+    rows.add(
+        &schema::WORKER_USAGE,
+        params![
+            rows.event,
+            whole(*user_ns),
+            whole(*system_ns),
+            whole(*context_switches),
+            whole(*minor_faults),
+            whole(*major_faults),
+        ],
+    )
+}
+
+fn add_handover(
+    rows: &Rows,
+    run: u32,
+    interval: u32,
+    stream: usize,
+    handover: &Handover,
+) -> Outcome<()> {
+    let Handover {
+        parts,
+        depths,
+        submitted_together,
+        seen_together,
+        last_seen_ns,
+    } = handover;
+    rows.add(
+        &schema::HANDOVERS,
+        params![
+            rows.event,
+            place(stream),
+            run,
+            interval,
+            json(depths)?,
+            json(submitted_together)?,
+            json(seen_together)?,
+            whole(*last_seen_ns),
+        ],
+    )?;
+    for one in parts {
+        let ServiceParts {
+            operation,
+            submission,
+            completion,
+        } = one;
+        rows.add(
+            &schema::SERVICE_PARTS,
+            params![
+                rows.event,
+                place(stream),
+                operation_number(*operation),
+                whole(submission.sum_ns),
+                whole(submission.max_ns),
+                pack(&submission.histogram)?,
+                whole(completion.sum_ns),
+                whole(completion.max_ns),
+                pack(&completion.histogram)?,
+            ],
+        )?;
+    }
+    Ok(())
 }
 
 fn pool_sample(rows: &Rows, index: usize, sample: &PoolSample) -> Outcome<()> {
@@ -499,6 +578,15 @@ fn device_sample(rows: &Rows, index: usize, sample: &DeviceSample) -> Outcome<()
             whole(counters.flushes),
             whole(counters.busy_ns),
             whole(counters.weighted_ns),
+        ],
+    )?;
+    rows.add(
+        &schema::DEVICE_MERGES,
+        params![
+            rows.event,
+            place(index),
+            whole(counters.read_merges),
+            whole(counters.write_merges),
         ],
     )
 }

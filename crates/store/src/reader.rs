@@ -61,7 +61,7 @@ impl Reader {
             Err(problem) => return Err(problem.at(path)),
         };
         let version = check_version(&connection, path)?;
-        let decoder = check_tables(&connection)
+        let decoder = check_tables(&connection, version)
             .and_then(|()| Decoder::new(&connection, version))
             .map_err(|problem| problem.at(path))?;
         connection.set_prepared_statement_cache_capacity(schema::TABLES.len());
@@ -221,11 +221,12 @@ fn check_version(connection: &Connection, path: &Path) -> Result<u32, StoreError
 }
 
 /// That every table is a table and no view, whose query could be anything.
-fn check_tables(connection: &Connection) -> Outcome<()> {
+fn check_tables(connection: &Connection, version: u32) -> Outcome<()> {
     let mut statement = connection
         .prepare("SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name = ?")?;
     let names = schema::TABLES
         .iter()
+        .filter(|table| table.since() <= version)
         .map(|table| table.name)
         .chain([OPERATIONS]);
     for name in names {

@@ -18,6 +18,18 @@ pub const SCHEMA_VERSIONS: &[(u32, &str)] = &[
         "first layout: one row per event, its details in tables of their own",
     ),
     (2, "`runs` tells the law of arrivals"),
+    (
+        3,
+        "what worker threads used, merged requests of devices, and how operations were handed over",
+    ),
+];
+
+/// Tables that came after the first layout, and with which.
+const LATER_TABLES: &[(&str, u32)] = &[
+    (WORKER_USAGE.name, 3),
+    (HANDOVERS.name, 3),
+    (SERVICE_PARTS.name, 3),
+    (DEVICE_MERGES.name, 3),
 ];
 
 /// The version that is written.
@@ -329,7 +341,62 @@ pub(crate) const REMARKS: Table = Table {
     key: Key::Event,
 };
 
-pub(crate) const TABLES: [Table; 16] = [
+pub(crate) const WORKER_USAGE: Table = Table {
+    name: "worker_usage",
+    columns: &[
+        ("event", INTEGER),
+        ("user_ns", INTEGER),
+        ("system_ns", INTEGER),
+        ("context_switches", INTEGER),
+        ("minor_faults", INTEGER),
+        ("major_faults", INTEGER),
+    ],
+    key: Key::Event,
+};
+
+pub(crate) const HANDOVERS: Table = Table {
+    name: "handovers",
+    columns: &[
+        ("event", INTEGER),
+        ("stream", INTEGER),
+        ("run", INTEGER),
+        ("interval", INTEGER),
+        ("depths_json", TEXT),
+        ("submitted_together_json", TEXT),
+        ("seen_together_json", TEXT),
+        ("last_seen_ns", INTEGER),
+    ],
+    key: Key::EventAndPlace,
+};
+
+pub(crate) const SERVICE_PARTS: Table = Table {
+    name: "service_parts",
+    columns: &[
+        ("event", INTEGER),
+        ("stream", INTEGER),
+        ("operation", INTEGER),
+        ("submission_ns_sum", INTEGER),
+        ("submission_ns_max", INTEGER),
+        ("submission_histogram", BLOB),
+        ("completion_ns_sum", INTEGER),
+        ("completion_ns_max", INTEGER),
+        ("completion_histogram", BLOB),
+    ],
+    key: Key::EventIndexed,
+};
+
+pub(crate) const DEVICE_MERGES: Table = Table {
+    name: "device_merges",
+    columns: &[
+        ("event", INTEGER),
+        ("place", INTEGER),
+        ("read_merges", INTEGER),
+        ("write_merges", INTEGER),
+    ],
+    key: Key::EventAndPlace,
+};
+
+pub(crate) const TABLES: [Table; 20] = [
     EVENTS,
     EXECUTIONS,
     TARGETS,
@@ -346,6 +413,10 @@ pub(crate) const TABLES: [Table; 16] = [
     DEVICE_SAMPLES,
     FAILURES,
     REMARKS,
+    WORKER_USAGE,
+    HANDOVERS,
+    SERVICE_PARTS,
+    DEVICE_MERGES,
 ];
 
 /// The numbers of operations in `figures` and `failures`, so that a file explains itself.
@@ -390,6 +461,12 @@ impl Table {
                 "CREATE TABLE {name} ({columns}); CREATE INDEX {name}_by_event ON {name} (event)"
             ),
         }
+    }
+
+    /// The first version that has this table.
+    pub(crate) fn since(&self) -> u32 {
+        let later = LATER_TABLES.iter().find(|(name, _)| *name == self.name);
+        later.map_or(1, |(_, version)| *version)
     }
 
     /// A statement that takes all columns in order.

@@ -187,11 +187,14 @@ fn a_file_of_the_first_layout_can_be_read() {
     connection
         .execute_batch("ALTER TABLE runs DROP COLUMN law; PRAGMA user_version = 1")
         .unwrap();
+    drop_later_tables(&connection, 1);
     drop(connection);
     let mut laws = 0;
     for event in &mut events {
         if let Event::RunStarted(run) = event {
             laws += u32::from(run.law.take().is_some());
+        } else if let Event::Interval(interval) = event {
+            forget_third_layout(interval);
         }
     }
     assert!(laws > 0, "the events tell of laws");
@@ -245,6 +248,37 @@ fn columns_hold_what_they_are_called() {
             value.cast_signed(),
             "{column}"
         );
+    }
+}
+
+#[test]
+fn a_file_of_the_second_layout_can_be_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("result.fathom");
+    let mut interval = Draw(9).typical(1, 2, 50);
+    write(&path, &[Event::Interval(interval.clone())]).unwrap();
+    let connection = rusqlite::Connection::open(&path).unwrap();
+    connection.execute_batch("PRAGMA user_version = 2").unwrap();
+    drop_later_tables(&connection, 2);
+    drop(connection);
+    forget_third_layout(&mut interval);
+    assert_eq!(read(&path), [Event::Interval(interval)]);
+}
+
+fn drop_later_tables(connection: &rusqlite::Connection, version: u32) {
+    for table in TABLES.iter().filter(|table| table.since() > version) {
+        let sql = format!("DROP TABLE {}", table.name);
+        connection.execute_batch(&sql).unwrap();
+    }
+}
+
+fn forget_third_layout(interval: &mut measure::Interval) {
+    interval.engine.workers.usage = measure::ThreadUsage::default();
+    for sample in &mut interval.engine.streams {
+        sample.handover = None;
+    }
+    for device in &mut interval.host.devices {
+        (device.counters.read_merges, device.counters.write_merges) = (0, 0);
     }
 }
 

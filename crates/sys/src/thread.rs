@@ -74,6 +74,43 @@ pub fn thread_cpu_ns() -> u64 {
     crate::clock::nanoseconds(clock_gettime(ClockId::ThreadCPUTime))
 }
 
+/// What the kernel counts for a thread since it began.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Usage {
+    /// Their sum is exact; its division follows clock ticks.
+    pub user_ns: u64,
+    pub system_ns: u64,
+    /// Voluntary and not.
+    pub context_switches: u64,
+    pub minor_faults: u64,
+    pub major_faults: u64,
+}
+
+/// What this thread has used, all zero where the kernel does not say. Costs a system call.
+#[must_use]
+pub fn thread_usage() -> Usage {
+    let mut raw = std::mem::MaybeUninit::<libc::rusage>::zeroed();
+    // SAFETY: `raw` is a whole rusage of ours that outlives the call.
+    let result = unsafe { libc::getrusage(libc::RUSAGE_THREAD, raw.as_mut_ptr()) };
+    if result != 0 {
+        return Usage::default();
+    }
+    // SAFETY: zeroed at first, which is valid for a struct of integers, and filled by the kernel.
+    let raw = unsafe { raw.assume_init() };
+    let nanoseconds = |time: libc::timeval| {
+        u64::try_from(time.tv_sec).unwrap_or(0) * 1_000_000_000
+            + u64::try_from(time.tv_usec).unwrap_or(0) * 1_000
+    };
+    let count = |count: libc::c_long| u64::try_from(count).unwrap_or(0);
+    Usage {
+        user_ns: nanoseconds(raw.ru_utime),
+        system_ns: nanoseconds(raw.ru_stime),
+        context_switches: count(raw.ru_nvcsw) + count(raw.ru_nivcsw),
+        minor_faults: count(raw.ru_minflt),
+        major_faults: count(raw.ru_majflt),
+    }
+}
+
 /// CPU time all threads of this process have used, ns; kernel I/O workers started for its rings are among them.
 #[must_use]
 pub fn process_cpu_ns() -> u64 {
@@ -123,6 +160,19 @@ mod tests {
                 assert_eq!(rustix::thread::name().unwrap().to_str().unwrap(), kept);
             }
             assert!(set_name("a\0b").is_err());
+        });
+    }
+
+    #[test]
+    fn usage_counts_faults_and_switches() {
+        on_own_thread(|| {
+            let before = thread_usage();
+            let pages = std::hint::black_box(vec![1_u8; 64 << 20]);
+            std::thread::sleep(std::time::Duration::from_millis(1));
+            let after = thread_usage();
+            assert!(pages[0] == 1 && after.minor_faults > before.minor_faults);
+            assert!(after.context_switches > before.context_switches);
+            assert!(after.user_ns + after.system_ns >= before.user_ns + before.system_ns);
         });
     }
 

@@ -6,6 +6,7 @@ mod addresses;
 mod behaviour;
 mod determinism;
 mod faults;
+mod handover;
 mod places;
 #[path = "../../../engine/tests/plans/mod.rs"]
 mod plans;

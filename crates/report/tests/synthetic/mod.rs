@@ -405,6 +405,7 @@ fn engine_sample(run: &RunSpec, second: u32, figures: &[Figure], missing: f64) -
                 histogram: late,
             },
             unserved: LatencyFigures::default(),
+            handover: None,
         }],
         pools: vec![PoolSample {
             slots: run.slots,

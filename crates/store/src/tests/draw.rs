@@ -308,6 +308,7 @@ impl Draw {
                     backlog: draw.whole(),
                     lateness: draw.latency(),
                     unserved: draw.latency(),
+                    handover: draw.maybe(Self::handover),
                 }),
                 pools: self.several(3, |draw| PoolSample {
                     slots: draw.number(),
@@ -322,10 +323,31 @@ impl Draw {
         }
     }
 
+    fn handover(&mut self) -> Handover {
+        Handover {
+            parts: self.several(3, |draw| ServiceParts {
+                operation: draw.operation(),
+                submission: draw.latency(),
+                completion: draw.latency(),
+            }),
+            depths: std::array::from_fn(|_| self.whole()),
+            submitted_together: std::array::from_fn(|_| self.whole()),
+            seen_together: std::array::from_fn(|_| self.whole()),
+            last_seen_ns: self.whole(),
+        }
+    }
+
     fn workers(&mut self) -> WorkerSample {
         WorkerSample {
             workers: self.number(),
             cpu_ns: self.whole(),
+            usage: ThreadUsage {
+                user_ns: self.whole(),
+                system_ns: self.whole(),
+                context_switches: self.whole(),
+                minor_faults: self.whole(),
+                major_faults: self.whole(),
+            },
             submit_calls: self.whole(),
             submit_ns: self.whole(),
             reaps: self.whole(),
@@ -366,6 +388,8 @@ impl Draw {
                     flushes: draw.whole(),
                     busy_ns: draw.whole(),
                     weighted_ns: draw.whole(),
+                    read_merges: draw.whole(),
+                    write_merges: draw.whole(),
                 },
             }),
         }
@@ -392,6 +416,7 @@ impl Draw {
                     backlog: 0,
                     lateness: self.spread(operations, 4_000.0).0,
                     unserved: LatencyFigures::default(),
+                    handover: None,
                 }],
                 pools: vec![PoolSample {
                     slots: 32,

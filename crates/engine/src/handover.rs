@@ -1,0 +1,240 @@
+//! How operations go to the kernel and come back: what a worker notes for runs that ask for it.
+//! Others have none of this, so that their path pays a test per batch and nothing per operation.
+use crate::shared::{OPERATIONS, SharedRun, SharedStream, unpack};
+use measure::{
+    BATCH_CLASSES, CellReader, DEPTH_CLASSES, Handover, HistogramBuilder, LatencyCell,
+    LatencyFigures, ServiceParts, Sharing, batch_class, depth_class,
+};
+use plan::{OpSource, Operation, Stream};
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+/// What is counted in one slab.
+#[derive(Debug)]
+pub(crate) struct HandoverCells {
+    /// By operation, for those that the stream does.
+    parts: [Option<PartCells>; OPERATIONS.len()],
+    depths: [AtomicU64; DEPTH_CLASSES],
+    submitted_together: [AtomicU64; BATCH_CLASSES],
+    seen_together: [AtomicU64; BATCH_CLASSES],
+    last_seen_ns: AtomicU64,
+}
+
+#[derive(Debug)]
+struct PartCells {
+    submission: LatencyCell,
+    completion: LatencyCell,
+}
+
+/// What a reader remembers of one slab.
+#[derive(Debug, Default)]
+pub(crate) struct HandoverReader {
+    parts: [[CellReader; 2]; OPERATIONS.len()],
+    counts: [u64; DEPTH_CLASSES + 2 * BATCH_CLASSES],
+}
+
+/// A worker's own notes.
+#[derive(Debug)]
+pub(crate) struct HandoverNotes {
+    /// By slot, when the submitting call came back.
+    issued_ns: Vec<u64>,
+    /// Slots stamped since the last submitting call.
+    handing: Vec<u32>,
+    /// By stream, all zero between uses.
+    together: Vec<u32>,
+}
+
+impl HandoverCells {
+    /// Cells for a stream; `splits` tells whether the backend can tell submission from completion.
+    pub(crate) fn of(stream: &Stream, splits: bool) -> Self {
+        let does = |operation: Operation| {
+            let OpSource::Generator(generator) = &stream.source else {
+                return false;
+            };
+            let mix = &generator.operations;
+            match operation {
+                Operation::Read => mix.read_pct > 0.0,
+                Operation::Write => mix.write_pct > 0.0,
+                _ => mix.trim_pct > 0.0,
+            }
+        };
+        let parts = OPERATIONS.map(|operation| {
+            (splits && does(operation)).then(|| PartCells {
+                submission: LatencyCell::default(),
+                completion: LatencyCell::default(),
+            })
+        });
+        Self {
+            parts,
+            depths: std::array::from_fn(|_| AtomicU64::new(0)),
+            submitted_together: std::array::from_fn(|_| AtomicU64::new(0)),
+            seen_together: std::array::from_fn(|_| AtomicU64::new(0)),
+            last_seen_ns: AtomicU64::new(0),
+        }
+    }
+}
+
+impl HandoverNotes {
+    pub(crate) fn new(slots: usize, streams: usize) -> Self {
+        Self {
+            issued_ns: vec![0; slots],
+            handing: Vec::with_capacity(slots),
+            together: vec![0; streams],
+        }
+    }
+
+    /// Notes slots that were just stamped, and how deep their pools are with each of them.
+    pub(crate) fn stamped(&mut self, shared: &SharedRun, at: Place, slots: &[u32]) {
+        for slot in slots {
+            let stream = at.stream_of(shared, *slot);
+            self.together[shared.streams[stream].pool] += 1;
+        }
+        for slot in slots {
+            let stream = &shared.streams[at.stream_of(shared, *slot)];
+            let behind = &mut self.together[stream.pool];
+            *behind -= 1;
+            let depth = shared.pools[stream.pool]
+                .in_use
+                .load(Relaxed)
+                .saturating_sub(*behind);
+            if let Some(cells) = at.cells(stream) {
+                count(&cells.depths[depth_class(depth)]);
+            }
+            self.issued_ns[*slot as usize] = 0;
+        }
+        self.handing.extend_from_slice(slots);
+    }
+
+    /// Notes that the call which submitted the stamped slots came back at `now_ns`.
+    pub(crate) fn handed_over(&mut self, shared: &SharedRun, at: Place, now_ns: u64) {
+        for slot in &self.handing {
+            self.issued_ns[*slot as usize] = now_ns;
+            self.together[at.stream_of(shared, *slot)] += 1;
+        }
+        for slot in &self.handing {
+            let number = at.stream_of(shared, *slot);
+            let together = std::mem::take(&mut self.together[number]);
+            if let Some(cells) = at.cells(&shared.streams[number]).filter(|_| together > 0) {
+                count(&cells.submitted_together[batch_class(together)]);
+            }
+        }
+        self.handing.clear();
+    }
+
+    /// Notes completions, before their slots are given back.
+    pub(crate) fn seen(
+        &mut self,
+        shared: &SharedRun,
+        at: Place,
+        interval: u64,
+        now_ns: u64,
+        completed: &[(u32, i32)],
+    ) {
+        for (slot, result) in completed {
+            let view = &shared.workers[at.worker].slots[*slot as usize];
+            let (number, _, operation, length) = unpack(view.what.load(Relaxed));
+            self.together[number] += 1;
+            let Some(cells) = at.cells(&shared.streams[number]) else {
+                continue;
+            };
+            let issued_ns = self.issued_ns[*slot as usize];
+            let is_trim = OPERATIONS[operation] == Operation::Trim;
+            let succeeded = *result > 0 || (*result == 0 && (is_trim || length == 0));
+            if let Some(parts) = cells.parts[operation].as_ref().filter(|_| succeeded) {
+                let started_ns = view.started_ns.load(Relaxed);
+                // Without a note the completion came with the submitting call.
+                let issued_ns = if issued_ns == 0 { now_ns } else { issued_ns };
+                let submission_ns = issued_ns.saturating_sub(started_ns);
+                let completion_ns = now_ns.saturating_sub(issued_ns);
+                parts
+                    .submission
+                    .record(submission_ns, interval, Sharing::ManyWriters);
+                parts
+                    .completion
+                    .record(completion_ns, interval, Sharing::ManyWriters);
+            }
+            cells.last_seen_ns.fetch_max(now_ns, Relaxed);
+        }
+        for (slot, _) in completed {
+            let number = at.stream_of(shared, *slot);
+            let together = std::mem::take(&mut self.together[number]);
+            if let Some(cells) = at.cells(&shared.streams[number]).filter(|_| together > 0) {
+                count(&cells.seen_together[batch_class(together)]);
+            }
+        }
+    }
+}
+
+/// Where a worker counts at the moment.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Place {
+    pub worker: usize,
+    pub shard: usize,
+    pub slab: usize,
+}
+
+impl Place {
+    fn cells<'a>(&self, stream: &'a SharedStream) -> Option<&'a HandoverCells> {
+        stream.recorders[self.shard].slabs[self.slab]
+            .handover
+            .as_deref()
+    }
+
+    fn stream_of(&self, shared: &SharedRun, slot: u32) -> usize {
+        unpack(
+            shared.workers[self.worker].slots[slot as usize]
+                .what
+                .load(Relaxed),
+        )
+        .0
+    }
+}
+
+impl HandoverReader {
+    /// Adds what came since the last reading to `handover`.
+    pub(crate) fn read(
+        &mut self,
+        cells: &HandoverCells,
+        interval: u64,
+        start_ns: u64,
+        builder: &mut HistogramBuilder,
+        handover: &mut Handover,
+    ) {
+        let mut read = |reader: &mut CellReader, cell: &LatencyCell| {
+            let (sum_ns, _) = reader.read(cell, builder);
+            LatencyFigures {
+                sum_ns,
+                max_ns: cell.max_of(interval),
+                histogram: builder.drain(),
+            }
+        };
+        let mut parts = Vec::new();
+        for (place, cells) in cells.parts.iter().enumerate() {
+            let Some(cells) = cells else { continue };
+            let [submission, completion] = &mut self.parts[place];
+            parts.push(ServiceParts {
+                operation: OPERATIONS[place],
+                submission: read(submission, &cells.submission),
+                completion: read(completion, &cells.completion),
+            });
+        }
+        let mut counts = self.counts.iter_mut();
+        let mut differences = |cells: &[AtomicU64; 7]| {
+            std::array::from_fn(|place| {
+                let now = cells[place].load(Relaxed);
+                let seen = counts.next().expect("as many as there are cells");
+                now.wrapping_sub(std::mem::replace(seen, now))
+            })
+        };
+        handover.merge(&Handover {
+            parts,
+            depths: differences(&cells.depths),
+            submitted_together: differences(&cells.submitted_together),
+            seen_together: differences(&cells.seen_together),
+            last_seen_ns: cells.last_seen_ns.load(Relaxed).saturating_sub(start_ns),
+        });
+    }
+}
+
+fn count(counter: &AtomicU64) {
+    counter.fetch_add(1, Relaxed);
+}
