@@ -33,11 +33,49 @@ pub struct Outcome {
     pub left_outstanding: bool,
 }
 
+/// What an earlier execution of the same plan had finished before it was interrupted.
+#[derive(Clone, Debug, Default)]
+pub struct Done {
+    runs: u32,
+    errors: u64,
+    history: History,
+}
+
+impl Done {
+    /// Adds the next run that is finished, with its failed operations, those of the warm-up too.
+    ///
+    /// # Panics
+    /// When it is not the next one.
+    pub fn add(&mut self, plan: &BoundPlan, totals: &RunTotals, errors: u64) {
+        assert_eq!(totals.started.run, self.runs, "runs are finished in order");
+        self.history.add(plan.runs[self.runs as usize], totals);
+        self.errors += errors;
+        self.runs += 1;
+    }
+
+    /// How many runs are finished.
+    pub fn runs(&self) -> u32 {
+        self.runs
+    }
+}
+
 /// Carries out the runs of a plan. Events go to `sink`; when it refuses one, the execution ends.
 ///
 /// `ExecutionStarted` is the caller's to send before, as it knows what was read and from where.
 pub fn execute(
     plan: &BoundPlan,
+    host: &mut dyn Host,
+    control: &Control,
+    sink: &mut dyn FnMut(&Event) -> Result<(), SinkError>,
+) -> Outcome {
+    go_on(plan, Done::default(), host, control, sink)
+}
+
+/// Carries out the runs behind those that are done. What is asked of them follows from those as if
+/// nothing had come between, and so does every random draw.
+pub fn go_on(
+    plan: &BoundPlan,
+    done: Done,
     host: &mut dyn Host,
     control: &Control,
     sink: &mut dyn FnMut(&Event) -> Result<(), SinkError>,
@@ -48,8 +86,9 @@ pub fn execute(
         control,
         sink,
         fold: RunFold::default(),
-        history: History::default(),
-        errors: 0,
+        history: done.history,
+        first: done.runs as usize,
+        errors: done.errors,
         left_outstanding: false,
     };
     let reason = match conductor.all_runs() {
@@ -82,6 +121,8 @@ struct Conductor<'a> {
     sink: &'a mut dyn FnMut(&Event) -> Result<(), SinkError>,
     fold: RunFold,
     history: History,
+    /// The place of the first run to carry out.
+    first: usize,
     errors: u64,
     left_outstanding: bool,
 }
@@ -109,8 +150,9 @@ struct Moved {
 
 impl Conductor<'_> {
     fn all_runs(&mut self) -> Result<FinishReason, SinkError> {
-        let mut pause = Nanos(0);
-        for (number, id) in self.plan.runs.iter().enumerate() {
+        let before = self.first.checked_sub(1).map(|last| self.plan.runs[last]);
+        let mut pause = before.map_or(Nanos(0), |id| self.plan.plan.spec(id).timing.pause_after);
+        for (number, id) in self.plan.runs.iter().enumerate().skip(self.first) {
             self.pause(pause)?;
             if self.control.is_stopping() {
                 return Ok(FinishReason::StoppedByUser);

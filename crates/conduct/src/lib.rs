@@ -13,7 +13,7 @@ mod simulated;
 mod tick;
 
 pub use control::{Control, Haste};
-pub use execution::{Outcome, SinkError, execute};
+pub use execution::{Done, Outcome, SinkError, execute, go_on};
 pub use local::LocalHost;
 pub use simulated::SimulatedHost;
 pub use tick::{expected_bytes, planned_ns, unmeasured_intervals};

@@ -2,6 +2,9 @@
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
 
+/// Where results go when nothing is said.
+pub const DEFAULT_OUTPUT: &str = "fathom-output";
+
 /// Storage I/O benchmark: runs Vdbench parameter files, draws the latency curve, and says what
 /// limited each number.
 #[derive(Debug, Parser)]
@@ -38,7 +41,7 @@ pub enum Verb {
 #[derive(Args, Clone, Debug, Default)]
 pub struct Common {
     /// Folder for the result, the report and the tables.
-    #[arg(short, long, value_name = "FOLDER", default_value = "fathom-output")]
+    #[arg(short, long, value_name = "FOLDER", default_value = DEFAULT_OUTPUT)]
     pub output: PathBuf,
 
     /// How I/O is done: uring, sync, null or sim. Chosen by the kind of the targets when left out.
@@ -63,6 +66,11 @@ pub struct Common {
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub seed: u64,
 
+    /// Go on with an interrupted result at its first run that is not finished, in its own folder.
+    /// The job has to be the same.
+    #[arg(long, value_name = "RESULT")]
+    pub resume: Option<PathBuf>,
+
     #[command(flatten)]
     pub lints: LintOptions,
 }
@@ -79,7 +87,8 @@ pub struct LintOptions {
 #[derive(Args, Debug)]
 pub struct RunOptions {
     /// Job files, read as one; `-` is standard input. `name=value` sets a variable of the file.
-    #[arg(required = true, value_name = "FILE|NAME=VALUE")]
+    /// With --resume they can be left out.
+    #[arg(required_unless_present = "resume", value_name = "FILE|NAME=VALUE")]
     pub inputs: Vec<String>,
 
     #[command(flatten)]

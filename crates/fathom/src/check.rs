@@ -331,7 +331,10 @@ fn print(reading: &Reading, looked: &Looked, diagnostics: &[Diagnostic]) {
             run.name, run.rate, run.threads, run.interval_s, run.loops
         );
     }
-    let timed_s = looked.plan.as_ref().map_or(0, timed_seconds);
+    let timed_s = looked
+        .plan
+        .as_ref()
+        .map_or(0, |plan| timed_seconds(plan, 0));
     println!(
         "total time: {}",
         planned_text(total_seconds(reading, looked), timed_s)

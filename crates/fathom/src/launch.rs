@@ -1,10 +1,11 @@
 //! Everything between a plan and its report: bind, guard, claim, record, conduct, write down.
-use crate::arguments::Common;
+use crate::arguments::{Common, DEFAULT_OUTPUT};
 use crate::exit::Exit;
 use crate::progress::{Progress, duration};
+use crate::resume::Earlier;
 use crate::sinks::Sinks;
 use crate::{lints, machine, render, stop};
-use conduct::{Control, Host, LocalHost, Outcome, SimulatedHost, execute, planned_ns};
+use conduct::{Control, Host, LocalHost, Outcome, SimulatedHost, go_on, planned_ns};
 use engine::{BackendChoice, BackendKind, EngineConfig};
 use host::SysRoot;
 use host::guard::{Finding, Overwrite, Refusal, Refused, claim_all};
@@ -31,27 +32,39 @@ pub enum Style {
 }
 
 /// What is settled before anything is written.
-struct Settled {
-    plan: BoundPlan,
+pub struct Settled {
+    pub plan: BoundPlan,
     grants: Vec<Grant>,
     choice: BackendChoice,
     labels: Vec<Label>,
 }
 
 /// Runs a plan to its report.
-pub fn launch(launch: Launch) -> Exit {
+pub fn launch(mut launch: Launch) -> Exit {
+    let earlier = match earlier(&mut launch) {
+        Ok(earlier) => earlier,
+        Err(exit) => return exit,
+    };
     let root = SysRoot::real();
-    let settled = match settle(&launch, &root) {
+    let mut settled = match settle(&launch, &root) {
         Ok(settled) => settled,
         Err(exit) => return exit,
     };
+    let clock = sys::clock::Clock::calibrate();
+    let started = execution_started(&launch, &settled, &root, clock);
+    if let Some(earlier) = &earlier {
+        let differences = earlier.machine_differences(&settled, &started);
+        if !differences.is_empty() {
+            return refuse_to_go_on(&launch, &differences);
+        }
+        // Runs keep their numbers, those of preparations too that nothing needs any more.
+        settled.plan.runs = earlier.bound.runs.clone();
+    }
     let _claims = match claim_all(&settled.grants) {
         Ok(claims) => claims,
         Err((grant, error)) => return unclaimed(grant.path(), &error),
     };
-    let clock = sys::clock::Clock::calibrate();
-    let started = execution_started(&launch, &settled, &root, clock);
-    let mut sinks = match open_sinks(&launch, &settled.plan) {
+    let mut sinks = match open_sinks(&launch, &settled.plan, earlier.as_ref()) {
         Ok(sinks) => sinks,
         Err(message) => return fail(Exit::Usage, &message),
     };
@@ -59,10 +72,18 @@ pub fn launch(launch: Launch) -> Exit {
     if let Err(error) = stop::watch(&control) {
         return fail(Exit::Failed, &format!("signals cannot be watched: {error}"));
     }
-    let outcome = match sinks.take(&Event::ExecutionStarted(started.clone())) {
-        Ok(()) => carry_out(
-            &launch, settled, &started, &control, clock, &root, &mut sinks,
-        ),
+    let opening = match &earlier {
+        Some(earlier) => earlier.remark(&started),
+        None => Event::ExecutionStarted(started.clone()),
+    };
+    let done = earlier.map(|earlier| earlier.done).unwrap_or_default();
+    let outcome = match sinks.take(&opening) {
+        Ok(()) => {
+            let mut host = host(&launch, &settled, &started, clock, &root);
+            go_on(&settled.plan, done, host.as_mut(), &control, &mut |event| {
+                sinks.take(event)
+            })
+        }
         Err(error) => Outcome {
             reason: FinishReason::Failed {
                 message: error.to_string(),
@@ -72,6 +93,70 @@ pub fn launch(launch: Launch) -> Exit {
         },
     };
     conclude(&launch, sinks, &outcome)
+}
+
+/// The execution that is to go on, if one is. What is not said again is as it was then.
+fn earlier(launch: &mut Launch) -> Result<Option<Earlier>, Exit> {
+    let Some(result) = &launch.common.resume else {
+        return Ok(None);
+    };
+    let earlier = Earlier::read(result).map_err(|message| fail(Exit::Usage, &message))?;
+    if earlier.is_over() {
+        eprintln!(
+            "note: every run of `{}` is finished; there is nothing to go on with",
+            result.display()
+        );
+        return Err(Exit::Fine);
+    }
+    let differences = earlier.plan_differences(&launch.plan);
+    if !differences.is_empty() {
+        return Err(refuse_to_go_on(launch, &differences));
+    }
+    let folder = earlier.folder();
+    let output = &launch.common.output;
+    if *output != Path::new(DEFAULT_OUTPUT) && !is_same_folder(output, &folder) {
+        let message = format!(
+            "the result goes on in its own folder `{}`, not in `{}`; leave out -o",
+            folder.display(),
+            output.display()
+        );
+        return Err(fail(Exit::Usage, &message));
+    }
+    launch.common.output = folder;
+    if launch.common.label.is_empty() {
+        let words = earlier.started.labels.iter();
+        launch.common.label = words
+            .map(|label| format!("{}={}", label.key, label.value))
+            .collect();
+    }
+    let backend = &mut launch.common.backend;
+    backend.get_or_insert_with(|| earlier.started.backend.clone());
+    if earlier.done.runs() == 0 {
+        eprintln!(
+            "note: no run of `{}` is finished; it begins anew",
+            result.display()
+        );
+        return Ok(None);
+    }
+    Ok(Some(earlier))
+}
+
+fn is_same_folder(one: &Path, other: &Path) -> bool {
+    let absolute = |path: &Path| std::fs::canonicalize(path).ok();
+    absolute(one).is_some_and(|path| absolute(other) == Some(path))
+}
+
+fn refuse_to_go_on(launch: &Launch, differences: &[String]) -> Exit {
+    let result = launch.common.resume.as_deref().unwrap_or(Path::new(""));
+    eprintln!("error: `{}` was made by another job:", result.display());
+    for difference in differences {
+        eprintln!("  - {difference}");
+    }
+    eprintln!(
+        "  help: `fathom run --resume {}` takes the job from the result itself; a changed job needs a result of its own (-o)",
+        quoted(&result.display().to_string())
+    );
+    Exit::Usage
 }
 
 /// Everything that may refuse, before the first file is made.
@@ -250,26 +335,38 @@ fn execution_started(
     }
 }
 
-fn open_sinks(launch: &Launch, plan: &BoundPlan) -> Result<Sinks, String> {
+fn open_sinks(
+    launch: &Launch,
+    plan: &BoundPlan,
+    earlier: Option<&Earlier>,
+) -> Result<Sinks, String> {
     let folder = &launch.common.output;
     std::fs::create_dir_all(folder)
         .map_err(|error| format!("folder `{}` cannot be made: {error}", folder.display()))?;
-    let writer =
-        store::Writer::create(folder.join("result.fathom")).map_err(|error| error.to_string())?;
-    let (face, progress) = match &launch.style {
-        Style::Summary => (None, Some(Progress::new(timed_seconds(plan)))),
-        Style::Vdbench(options) => {
-            let face = Face::create(folder, options.clone())
-                .map_err(|error| format!("folder `{}`: {error}", folder.display()))?;
-            (Some(face), None)
-        }
+    let done = earlier.map_or(0, |earlier| earlier.done.runs() as usize);
+    let sinks = |writer| {
+        let (face, progress) = match &launch.style {
+            Style::Summary => (None, Some(Progress::new(timed_seconds(plan, done)))),
+            Style::Vdbench(options) => {
+                let face = Face::create(folder, options.clone())
+                    .map_err(|error| format!("folder `{}`: {error}", folder.display()))?;
+                (Some(face), None)
+            }
+        };
+        Ok(Sinks::new(writer, face, progress))
     };
-    Ok(Sinks::new(writer, face, progress))
+    match earlier {
+        Some(earlier) => earlier.reopen(sinks),
+        None => {
+            let writer = store::Writer::create(folder.join("result.fathom"));
+            sinks(writer.map_err(|error| error.to_string())?)
+        }
+    }
 }
 
-/// The time of all runs with the pauses between them that end by time.
-pub fn timed_seconds(plan: &BoundPlan) -> u64 {
-    run_seconds(plan).flatten().sum()
+/// The time of all runs that end by time, but the first few, with the pauses behind them.
+pub fn timed_seconds(plan: &BoundPlan, but_first: usize) -> u64 {
+    run_seconds(plan).skip(but_first).flatten().sum()
 }
 
 /// The time of all runs with the pauses between them; `None` when some end is a size.
@@ -291,21 +388,19 @@ fn run_seconds(plan: &BoundPlan) -> impl Iterator<Item = Option<u64>> {
     })
 }
 
-fn carry_out(
+fn host(
     launch: &Launch,
-    settled: Settled,
+    settled: &Settled,
     started: &ExecutionStarted,
-    control: &Control,
     clock: sys::clock::Clock,
     root: &SysRoot,
-    sinks: &mut Sinks,
-) -> Outcome {
+) -> Box<dyn Host> {
     let devices: Vec<String> = started
         .targets
         .iter()
         .flat_map(|target| target.identity.counted_devices.clone())
         .collect();
-    let mut host: Box<dyn Host> = match settled.choice.kind {
+    match settled.choice.kind {
         BackendKind::Sim => Box::new(SimulatedHost::new(
             engine::sim::Script::default(),
             launch.common.workers.unwrap_or(1),
@@ -316,19 +411,17 @@ fn carry_out(
                 workers: machine::worker_rule(launch.common.workers),
                 clock,
                 cpus: started.host.cpus,
+                // Also of what goes on with a result: its data must not repeat.
                 nonce: started.unix_ns ^ u64::from(std::process::id()) << 40,
                 reap_group_max: 8,
             };
             Box::new(LocalHost::new(
                 config,
-                settled.grants,
+                settled.grants.clone(),
                 host::Sampler::new(root, &devices),
             ))
         }
-    };
-    execute(&settled.plan, host.as_mut(), control, &mut |event| {
-        sinks.take(event)
-    })
+    }
 }
 
 fn conclude(launch: &Launch, sinks: Sinks, outcome: &Outcome) -> Exit {

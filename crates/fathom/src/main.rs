@@ -17,6 +17,7 @@ mod plan_file;
 mod progress;
 mod render;
 mod report_again;
+mod resume;
 mod run;
 mod sinks;
 mod stop;

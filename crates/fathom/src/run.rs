@@ -2,10 +2,15 @@
 use crate::arguments::RunOptions;
 use crate::exit::Exit;
 use crate::launch::{Launch, Style, launch};
+use crate::resume::Earlier;
 use crate::{lints, plan_file, render};
 use plan::Severity;
+use std::path::Path;
 
 pub fn main(options: &RunOptions, arguments: &[String]) -> Exit {
+    if let (true, Some(result)) = (options.inputs.is_empty(), &options.common.resume) {
+        return go_on(result, options, arguments);
+    }
     let reading = lints::selection(&options.common.lints.words)
         .and_then(|lints| plan_file::read(&options.inputs, options.common.seed, lints));
     let reading = match reading {
@@ -37,6 +42,23 @@ pub fn main(options: &RunOptions, arguments: &[String]) -> Exit {
         common: options.common.clone(),
         style: Style::Summary,
     })
+}
+
+/// Without a job file, the job is that of the result.
+fn go_on(result: &Path, options: &RunOptions, arguments: &[String]) -> Exit {
+    match Earlier::read(result) {
+        Ok(earlier) => launch(Launch {
+            plan: earlier.bound.plan.clone(),
+            sources: earlier.sources(),
+            arguments: arguments.to_vec(),
+            common: options.common.clone(),
+            style: Style::Summary,
+        }),
+        Err(message) => {
+            eprintln!("error: {message}");
+            Exit::Usage
+        }
+    }
 }
 
 fn count(problems: usize) -> String {

@@ -36,26 +36,34 @@ impl Sinks {
     /// # Errors
     /// When the result file or the output folder cannot take it.
     pub fn take(&mut self, event: &Event) -> Result<(), SinkError> {
-        let failed = |error: &dyn std::fmt::Display| SinkError(error.to_string());
         if let Some(writer) = &self.writer {
-            writer.append(event).map_err(|error| failed(&error))?;
+            let failed = |error: store::StoreError| SinkError(error.to_string());
+            writer.append(event).map_err(failed)?;
         }
+        let lines = self.replay(event)?;
+        print_lines(&lines);
+        if let Some(progress) = &mut self.progress {
+            progress.on_event(event);
+        }
+        Ok(())
+    }
+
+    /// Takes an event that the result file holds already. Returns what the console would show.
+    ///
+    /// # Errors
+    /// When the output folder cannot take it.
+    pub fn replay(&mut self, event: &Event) -> Result<Vec<String>, SinkError> {
         self.page.on_event(event);
         if let Some(mut totals) = self.fold.fold(event) {
             // The summary needs no plan text; many runs would keep many copies.
             totals.started.labels.retain(|label| label.key == "loops");
             self.totals.push(totals);
         }
-        if let Some(face) = &mut self.face {
-            let lines = face
-                .on_event(event)
-                .map_err(|error| failed(&format!("output folder: {error}")))?;
-            print_lines(&lines);
-        }
-        if let Some(progress) = &mut self.progress {
-            progress.on_event(event);
-        }
-        Ok(())
+        let Some(face) = &mut self.face else {
+            return Ok(Vec::new());
+        };
+        face.on_event(event)
+            .map_err(|error| SinkError(format!("output folder: {error}")))
     }
 
     /// Closes the result file and writes the report and the tables. Returns the totals of the runs.

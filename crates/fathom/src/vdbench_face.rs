@@ -1,12 +1,13 @@
 //! Called as `vdbench`: that tool's options, console and output files.
-use crate::arguments::Common;
+use crate::arguments::{Common, DEFAULT_OUTPUT};
 use crate::exit::Exit;
 use crate::launch::{Launch, Style, launch};
+use crate::resume::Earlier;
 use crate::{files, lints, machine, render};
 use host::SysRoot;
 use lang::vdbench::{InputFile, ListedKind, Preparations, Reading};
 use lang::{CommandLine, FormatOverride, LintSelection, Variable};
-use plan::bind;
+use plan::{Plan, SourceMap, bind};
 use report::vdbench::{FaceOptions, Megabyte, RespColumns};
 use std::path::{Path, PathBuf};
 
@@ -30,6 +31,8 @@ usage: vdbench -f FILE… [-o FOLDER] [options] [name=value…] [+run-overrides]
 of Fathom:
   --overwrite TARGET|@FILE   a target that may be overwritten although it holds something
   --backend NAME --workers N --label KEY=VALUE --seed N
+  --resume RESULT            go on with an interrupted result at its first run not finished;
+                             -f can be left out
   --lint NAME=off|on|error   what becomes of a warning (docs/reference/lints.md)
   --resp arrival             the resp columns show time from the intended arrival
 
@@ -79,6 +82,12 @@ pub fn main(all: &[String], words: &[String]) -> Exit {
             return Exit::Usage;
         }
     };
+    if options.files.is_empty()
+        && options.self_test.is_none()
+        && let Some(result) = options.common.resume.clone()
+    {
+        return go_on(all, options, &result);
+    }
     let reading = match lints::selection(&options.common.lints.words)
         .and_then(|lints| read(&options, lints))
     {
@@ -131,7 +140,8 @@ fn parse(words: &[String]) -> Result<Options, String> {
             return Err(format!("`{word}` belongs to no option"));
         }
     }
-    if options.files.is_empty() && options.self_test.is_none() {
+    let has_job = options.self_test.is_some() || options.common.resume.is_some();
+    if options.files.is_empty() && !has_job {
         return Err("no parameter file is named; use `-f FILE`".to_owned());
     }
     Ok(options)
@@ -241,6 +251,7 @@ fn long_option<'a>(
         "backend" => options.common.backend = Some(value()?.to_owned()),
         "workers" => options.common.workers = Some(count("--workers", value()?)?),
         "seed" => options.common.seed = number(value()?)?,
+        "resume" => options.common.resume = Some(value()?.into()),
         "resp" => match value()? {
             "arrival" => options.arrival_columns = true,
             "service" => {}
@@ -330,13 +341,47 @@ fn carry_out(all: &[String], options: Options, reading: Reading) -> Exit {
     let Some(plan) = reading.plan.filter(|_| !blocked) else {
         return Exit::Usage;
     };
-    let folder = match folder(options.folder.as_deref().unwrap_or("output")) {
+    let given = options.folder.as_deref();
+    let folder = match options.common.resume {
+        Some(_) => Ok(PathBuf::from(given.unwrap_or(DEFAULT_OUTPUT))),
+        None => folder(given.unwrap_or("output")),
+    };
+    let folder = match folder {
         Ok(folder) => folder,
         Err(message) => {
             eprintln!("error: {message}");
             return Exit::Usage;
         }
     };
+    start(all, options, folder, plan, reading.sources)
+}
+
+/// Without a parameter file, the job is that of the result.
+fn go_on(all: &[String], options: Options, result: &Path) -> Exit {
+    if options.command_line != CommandLine::default() || options.simulate {
+        eprintln!("error: options that change the job need its parameter file (-f)");
+        return Exit::Usage;
+    }
+    let folder = PathBuf::from(options.folder.as_deref().unwrap_or(DEFAULT_OUTPUT));
+    match Earlier::read(result) {
+        Ok(earlier) => {
+            let (plan, sources) = (earlier.bound.plan.clone(), earlier.sources());
+            start(all, options, folder, plan, sources)
+        }
+        Err(message) => {
+            eprintln!("error: {message}");
+            Exit::Usage
+        }
+    }
+}
+
+fn start(
+    all: &[String],
+    options: Options,
+    folder: PathBuf,
+    plan: Plan,
+    sources: SourceMap,
+) -> Exit {
     let face = FaceOptions {
         megabyte: if options.decimal_megabytes {
             Megabyte::Decimal
@@ -352,7 +397,7 @@ fn carry_out(all: &[String], options: Options, reading: Reading) -> Exit {
     };
     launch(Launch {
         plan,
-        sources: reading.sources,
+        sources,
         arguments: all.to_vec(),
         common: Common {
             output: folder,

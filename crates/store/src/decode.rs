@@ -31,6 +31,10 @@ struct Fields<'a> {
 }
 
 impl Decoder {
+    pub(crate) fn version(&self) -> u32 {
+        self.version
+    }
+
     pub(crate) fn new(connection: &Connection, version: u32) -> Outcome<Self> {
         let sql = format!("SELECT operation, name FROM {OPERATIONS}");
         let mut statement = connection.prepare(&sql)?;

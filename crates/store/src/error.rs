@@ -13,6 +13,8 @@ pub enum StoreError {
     NotAResult { path: PathBuf, reason: String },
     /// The file follows a layout that this version does not know.
     UnknownVersion { path: PathBuf, version: u32 },
+    /// The file follows an earlier layout: it is read as before, and nothing can be added.
+    OldLayout { path: PathBuf, version: u32 },
     /// Another process has the file open.
     InUse { path: PathBuf },
     /// A result file whose content contradicts itself.
@@ -50,6 +52,11 @@ impl fmt::Display for StoreError {
                 "`{path}` has layout version {version}, this program knows up to {}; use a newer one",
                 crate::SCHEMA_VERSION
             ),
+            Self::OldLayout { version, .. } => write!(
+                f,
+                "`{path}` has layout version {version} of an earlier program, which can be read \
+                 and not be gone on with"
+            ),
             Self::InUse { .. } => write!(
                 f,
                 "result file `{path}` is in use by another process; wait for it or choose another \
@@ -72,6 +79,7 @@ impl StoreError {
     pub fn path(&self) -> &Path {
         match self {
             Self::Full { path, .. }
+            | Self::OldLayout { path, .. }
             | Self::NotAResult { path, .. }
             | Self::UnknownVersion { path, .. }
             | Self::InUse { path }

@@ -78,6 +78,11 @@ impl Reader {
         &self.path
     }
 
+    /// The version of its layout.
+    pub(crate) fn version(&self) -> u32 {
+        self.decoder.version()
+    }
+
     /// All events in the order in which they were appended.
     pub fn events(&self) -> Events<'_> {
         Events {

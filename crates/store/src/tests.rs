@@ -1,6 +1,7 @@
 //! Whole files: written, read, killed, cut, filled up.
 mod draw;
 mod endings;
+mod go_on;
 
 use crate::schema::TABLES;
 use crate::{APPLICATION_ID, Reader, SCHEMA_VERSION, StoreError, Writer};

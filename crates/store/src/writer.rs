@@ -1,7 +1,7 @@
 //! Appends events: the caller hands them to a bounded queue, one thread writes and commits them.
 use crate::encode;
 use crate::error::{Problem, StoreError};
-use crate::reader;
+use crate::reader::{self, Reader};
 use crate::schema;
 use measure::Event;
 use rusqlite::{Connection, ErrorCode, OpenFlags};
@@ -63,6 +63,33 @@ impl Writer {
             let _ = std::fs::remove_file(path);
             problem.at(path)
         })?;
+        Self::begin(path, connection)
+    }
+
+    /// Opens an earlier result to go on behind its first `kept` events; the ones behind them leave
+    /// the file. As it was, it is kept under the next free name (`result.1.fathom` …).
+    ///
+    /// Killed in the middle of this, the file holds all of its events or the first `kept`.
+    ///
+    /// # Errors
+    /// [`StoreError::InUse`] while another process writes or reads it, and what a reader refuses.
+    pub fn go_on(path: impl AsRef<Path>, kept: u64) -> Result<Self, StoreError> {
+        let path = path.as_ref();
+        let version = Reader::open(path)?.version();
+        if version != schema::SCHEMA_VERSION {
+            return Err(StoreError::OldLayout {
+                path: path.to_owned(),
+                version,
+            });
+        }
+        merge_log_alone(path)?;
+        let copy = reserve_name(path)?;
+        std::fs::copy(path, &copy).map_err(|error| StoreError::access(&copy, &error))?;
+        let connection = shorten(path, kept).map_err(|problem| problem.at(path))?;
+        Self::begin(path, connection)
+    }
+
+    fn begin(path: &Path, connection: Connection) -> Result<Self, StoreError> {
         let (queue, messages) = sync_channel(QUEUE_EVENTS);
         let failure = Failure::default();
         let thread = {
@@ -172,15 +199,36 @@ fn prepare(path: &Path, max_pages: Option<u32>) -> Result<Connection, Problem> {
     let connection = open_to_write(path)?;
     // Before the log, so that the file itself always tells what it is.
     schema::create(&connection)?;
+    set_up(&connection)?;
+    if let Some(pages) = max_pages {
+        connection.pragma_update_and_check(None, "max_page_count", pages, |_| Ok(()))?;
+    }
+    Ok(connection)
+}
+
+/// Opens a result and removes all but its first `kept` events, in one transaction.
+fn shorten(path: &Path, kept: u64) -> Result<Connection, Problem> {
+    let connection = open_to_write(path)?;
+    set_up(&connection)?;
+    let sql =
+        "SELECT coalesce(max(event), -1) FROM (SELECT event FROM events ORDER BY event LIMIT ?)";
+    let last: i64 = connection.query_row(sql, [kept.cast_signed()], |row| row.get(0))?;
+    connection.execute_batch("BEGIN IMMEDIATE")?;
+    for table in schema::TABLES {
+        let sql = format!("DELETE FROM {} WHERE event > ?", table.name);
+        connection.execute(&sql, [last])?;
+    }
+    connection.execute_batch("COMMIT")?;
+    Ok(connection)
+}
+
+fn set_up(connection: &Connection) -> Result<(), Problem> {
     // Where a log is not possible (shared memory on some network file systems), SQLite stays with
     // its rollback journal, which is as safe and slower.
     connection.pragma_update_and_check(None, "journal_mode", "WAL", |_| Ok(()))?;
     connection.pragma_update(None, "synchronous", "NORMAL")?;
-    if let Some(pages) = max_pages {
-        connection.pragma_update_and_check(None, "max_page_count", pages, |_| Ok(()))?;
-    }
     connection.set_prepared_statement_cache_capacity(schema::TABLES.len());
-    Ok(connection)
+    Ok(())
 }
 
 fn open_to_write(path: &Path) -> Result<Connection, Problem> {
@@ -204,15 +252,19 @@ fn set_aside(path: &Path) -> Result<(), StoreError> {
         Ok(_) => {}
     }
     reader::check_header(path)?;
-    // A log left by a killed process belongs to the file; it is taken in before the name changes.
-    // That needs the file alone, so a result that is being written is never moved.
+    merge_log_alone(path)?;
+    let free = reserve_name(path)?;
+    std::fs::rename(path, free).map_err(|error| StoreError::access(path, &error))
+}
+
+/// Takes the log that a killed process left into the file it belongs to. That needs the file alone,
+/// so a result that is being written is never touched.
+fn merge_log_alone(path: &Path) -> Result<(), StoreError> {
     let merged = open_to_write(path).and_then(|connection| {
         connection.busy_timeout(Duration::ZERO)?;
         Ok(merge_log(&connection)?)
     });
-    merged.map_err(|problem| problem.at(path))?;
-    let free = reserve_name(path)?;
-    std::fs::rename(path, free).map_err(|error| StoreError::access(path, &error))
+    merged.map_err(|problem| problem.at(path))
 }
 
 /// Makes an empty file under the first free name of `name.1.ext`, `name.2.ext` …

@@ -6,6 +6,7 @@ mod addresses;
 mod behaviour;
 mod determinism;
 mod faults;
+mod go_on;
 mod handover;
 mod places;
 #[path = "../../../engine/tests/plans/mod.rs"]

@@ -10,6 +10,7 @@ mod manual;
 mod mistakes;
 mod prepare;
 mod report_again;
+mod resume;
 mod run;
 mod schema;
 mod stall;
