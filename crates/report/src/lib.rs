@@ -2,6 +2,7 @@
 //! summary for the terminal. Never sees the engine; computes nothing that the events do not hold.
 #![forbid(unsafe_code)]
 
+pub mod fio;
 pub mod html;
 pub mod summary;
 pub mod vdbench;

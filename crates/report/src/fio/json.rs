@@ -1,0 +1,363 @@
+//! JSON in fio's layout: two blanks per level, `"key" : value`, six decimals, keys in their order.
+use super::model::{Arrivals, Direction, Disk, Entry};
+use super::settings::{Kind, Settings, Unified};
+use super::stat::Latency;
+use super::text::{
+    BATCHES, DEPTHS, LONG_CLASSES, SHORT_CLASSES, classes_of, cpu_pct, depth_shares, share_of,
+    shares,
+};
+use measure::LatencyFigures;
+use std::fmt::Write;
+
+/// A value whose keys keep their order.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Json {
+    Whole(u64),
+    Real(f64),
+    Text(String),
+    List(Vec<Json>),
+    Object(Vec<(String, Json)>),
+}
+
+/// What is not of one entry.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Heading<'a> {
+    pub program: &'a str,
+    pub unix_ns: u64,
+    pub time: &'a str,
+    pub elapsed_s: u64,
+    pub globals: &'a [(String, String)],
+}
+
+/// Whether the buckets of histograms are shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Bins {
+    Hidden,
+    Shown,
+}
+
+/// The document, with a newline at its end.
+pub(super) fn report(
+    entries: &[Entry],
+    disks: &[Disk],
+    heading: Heading<'_>,
+    bins: Bins,
+) -> String {
+    let mut top = vec![
+        pair("fio version", Json::Text(heading.program.to_owned())),
+        pair("timestamp", Json::Whole(heading.unix_ns / 1_000_000_000)),
+        pair("timestamp_ms", Json::Whole(heading.unix_ns / 1_000_000)),
+        pair("time", Json::Text(heading.time.to_owned())),
+    ];
+    if !heading.globals.is_empty() {
+        top.push(pair("global options", texts(heading.globals)));
+    }
+    let jobs = entries
+        .iter()
+        .map(|one| job(one, entries, heading.elapsed_s, bins))
+        .collect();
+    top.push(pair("jobs", Json::List(jobs)));
+    let shows_disks = entries.iter().all(|one| one.settings.shows_disks);
+    if shows_disks && !disks.is_empty() {
+        top.push(pair(
+            "disk_util",
+            Json::List(disks.iter().map(disk).collect()),
+        ));
+    }
+    let scheduled: Vec<&Entry> = entries
+        .iter()
+        .filter(|one| one.arrivals.is_scheduled)
+        .collect();
+    if !scheduled.is_empty() {
+        let jobs = scheduled.into_iter().map(arrivals).collect();
+        top.push(pair(
+            "fathom",
+            Json::Object(vec![pair("arrivals", Json::List(jobs))]),
+        ));
+    }
+    let mut out = String::new();
+    Json::Object(top).write(&mut out, 0);
+    out.push('\n');
+    out
+}
+
+impl Json {
+    fn write(&self, out: &mut String, level: usize) {
+        match self {
+            Json::Whole(value) => put(out, format_args!("{value}")),
+            Json::Real(value) => put(out, format_args!("{value:.6}")),
+            Json::Text(text) => quote(out, text),
+            Json::List(values) => {
+                out.push('[');
+                for (place, value) in values.iter().enumerate() {
+                    begin_line(out, place, level + 1);
+                    value.write(out, level + 1);
+                }
+                end_of_list(out, level, ']');
+            }
+            Json::Object(pairs) => {
+                out.push('{');
+                for (place, (key, value)) in pairs.iter().enumerate() {
+                    begin_line(out, place, level + 1);
+                    quote(out, key);
+                    out.push_str(" : ");
+                    value.write(out, level + 1);
+                }
+                end_of_list(out, level, '}');
+            }
+        }
+    }
+}
+
+fn put(out: &mut String, arguments: std::fmt::Arguments<'_>) {
+    let _ = out.write_fmt(arguments);
+}
+
+fn begin_line(out: &mut String, place: usize, level: usize) {
+    out.push_str(if place > 0 { ",\n" } else { "\n" });
+    put(out, format_args!("{:1$}", "", level * 2));
+}
+
+fn end_of_list(out: &mut String, level: usize, bracket: char) {
+    put(out, format_args!("\n{:1$}{bracket}", "", level * 2));
+}
+
+/// Control characters are escaped, which fio forgets: its document is then no JSON.
+fn quote(out: &mut String, text: &str) {
+    out.push('"');
+    for c in text.chars() {
+        match c {
+            '"' | '\\' => {
+                out.push('\\');
+                out.push(c);
+            }
+            c if c.is_control() => put(out, format_args!("\\u{:04x}", u32::from(c))),
+            c => out.push(c),
+        }
+    }
+    out.push('"');
+}
+
+fn pair(key: &str, value: Json) -> (String, Json) {
+    (key.to_owned(), value)
+}
+
+fn texts(pairs: &[(String, String)]) -> Json {
+    let text = |(key, value): &(String, String)| pair(key, Json::Text(value.clone()));
+    Json::Object(pairs.iter().map(text).collect())
+}
+
+fn named(names: &[&str], values: &[f64]) -> Json {
+    let one = |(name, value): (&&str, &f64)| pair(name, Json::Real(*value));
+    Json::Object(names.iter().zip(values).map(one).collect())
+}
+
+fn job(entry: &Entry, all: &[Entry], elapsed_s: u64, bins: Bins) -> Json {
+    let settings = &entry.settings;
+    let mut pairs = vec![
+        pair("jobname", Json::Text(entry.name.clone())),
+        pair("groupid", Json::Whole(u64::from(entry.group))),
+        pair(
+            "error",
+            Json::Whole(u64::from(entry.errno().unsigned_abs())),
+        ),
+        pair("eta", Json::Whole(0)),
+        pair("elapsed", Json::Whole(elapsed_s)),
+    ];
+    pairs.push(pair("job options", texts(&entry.own_options)));
+    let mixed = || {
+        let share = (0..3)
+            .map(|place| share_of(all, entry, place))
+            .fold(0.0, f64::max);
+        entry
+            .mixed
+            .as_ref()
+            .map(|mixed| pair("mixed", direction(mixed, settings, share, bins)))
+    };
+    if settings.unified == Unified::Mixed {
+        pairs.extend(mixed());
+    } else {
+        for (place, name) in ["read", "write", "trim"].into_iter().enumerate() {
+            let share = share_of(all, entry, place);
+            let value = direction(&entry.directions[place], settings, share, bins);
+            pairs.push(pair(name, value));
+        }
+    }
+    if settings.unified != Unified::Mixed {
+        pairs.push(sync(entry, bins));
+    }
+    if settings.unified == Unified::Both {
+        pairs.extend(mixed());
+    }
+    tail(&mut pairs, entry);
+    Json::Object(pairs)
+}
+
+fn sync(entry: &Entry, bins: Bins) -> (String, Json) {
+    let settings = &entry.settings;
+    let kind = Kind {
+        is_shown: true,
+        has_percentiles: settings.completion.has_percentiles || settings.total.has_percentiles,
+    };
+    pair(
+        "sync",
+        Json::Object(vec![
+            pair("total_ios", Json::Whole(entry.syncs)),
+            pair("lat_ns", latency(&entry.sync, kind, settings, bins)),
+        ]),
+    )
+}
+
+fn direction(direction: &Direction, settings: &Settings, share_pct: f64, bins: Bins) -> Json {
+    let (bandwidth, rate) = (&direction.bandwidth, &direction.rate);
+    let share_pct = if bandwidth.count > 0 { share_pct } else { 0.0 };
+    Json::Object(vec![
+        pair("io_bytes", Json::Whole(direction.bytes)),
+        pair("io_kbytes", Json::Whole(direction.bytes >> 10)),
+        pair("bw_bytes", Json::Whole(direction.bytes_per_second())),
+        pair("bw", Json::Whole(direction.bytes_per_second() >> 10)),
+        pair("iops", Json::Real(direction.operations_per_second())),
+        pair("runtime", Json::Whole(direction.runtime_ms)),
+        pair("total_ios", Json::Whole(direction.operations)),
+        pair("short_ios", Json::Whole(direction.short)),
+        pair("drop_ios", Json::Whole(0)),
+        pair(
+            "slat_ns",
+            latency(&direction.submission, settings.submission, settings, bins),
+        ),
+        pair(
+            "clat_ns",
+            latency(&direction.completion, settings.completion, settings, bins),
+        ),
+        pair(
+            "lat_ns",
+            latency(&direction.total, settings.total, settings, bins),
+        ),
+        pair("bw_min", Json::Whole(bandwidth.min)),
+        pair("bw_max", Json::Whole(bandwidth.max)),
+        pair("bw_agg", Json::Real(share_pct)),
+        pair("bw_mean", Json::Real(bandwidth.mean)),
+        pair("bw_dev", Json::Real(bandwidth.deviation())),
+        pair("bw_samples", Json::Whole(bandwidth.count)),
+        pair("iops_min", Json::Whole(rate.min)),
+        pair("iops_max", Json::Whole(rate.max)),
+        pair("iops_mean", Json::Real(rate.mean)),
+        pair("iops_stddev", Json::Real(rate.deviation())),
+        pair("iops_samples", Json::Whole(rate.count)),
+    ])
+}
+
+fn latency(figures: &LatencyFigures, kind: Kind, settings: &Settings, bins: Bins) -> Json {
+    let latency = Latency::of(figures);
+    let mut pairs = vec![
+        pair("min", Json::Whole(latency.min_ns)),
+        pair("max", Json::Whole(latency.max_ns)),
+        pair("mean", Json::Real(latency.mean_ns)),
+        pair("stddev", Json::Real(latency.deviation_ns)),
+        pair("N", Json::Whole(latency.count)),
+    ];
+    if kind.has_percentiles && latency.count > 0 {
+        let values = latency.percentiles(&settings.percentiles);
+        let named = settings.percentiles.iter().zip(values);
+        let percentiles =
+            named.map(|(name, value)| pair(&format!("{name:.6}"), Json::Whole(value)));
+        pairs.push(pair("percentile", Json::Object(percentiles.collect())));
+        if bins == Bins::Shown {
+            let bins = latency.bins.iter();
+            let bins = bins.map(|(middle, count)| pair(&middle.to_string(), Json::Whole(*count)));
+            pairs.push(pair("bins", Json::Object(bins.collect())));
+        }
+    }
+    Json::Object(pairs)
+}
+
+fn tail(pairs: &mut Vec<(String, Json)>, entry: &Entry) {
+    let settings = &entry.settings;
+    let (user, system) = cpu_pct(entry);
+    let whole = |value: f64| Json::Whole(value.round() as u64);
+    let [depths, submitted, seen] = depth_shares(entry);
+    let (classes, total) = (classes_of(entry), entry.operations());
+    pairs.extend([
+        pair("job_runtime", Json::Whole(entry.runtime_ms)),
+        pair("usr_cpu", Json::Real(user)),
+        pair("sys_cpu", Json::Real(system)),
+        pair("ctx", whole(entry.context_switches)),
+        pair("majf", whole(entry.major_faults)),
+        pair("minf", whole(entry.minor_faults)),
+        pair("iodepth_level", named(&DEPTHS, &depths)),
+        pair("iodepth_submit", named(&BATCHES, &submitted)),
+        pair("iodepth_complete", named(&BATCHES, &seen)),
+        pair(
+            "latency_ns",
+            named(&SHORT_CLASSES, &shares(&classes.ns, total, 0.01)),
+        ),
+        pair(
+            "latency_us",
+            named(&SHORT_CLASSES, &shares(&classes.us, total, 0.01)),
+        ),
+        pair(
+            "latency_ms",
+            named(&LONG_CLASSES, &shares(&classes.ms, total, 0.01)),
+        ),
+    ]);
+    if settings.goes_on_after_errors {
+        let first = entry
+            .error
+            .as_ref()
+            .map_or(0, |(errno, _)| errno.unsigned_abs());
+        pairs.push(pair("total_err", Json::Whole(entry.errors)));
+        pairs.push(pair("first_error", Json::Whole(u64::from(first))));
+    }
+    pairs.extend([
+        pair("latency_depth", Json::Whole(u64::from(settings.depth))),
+        pair("latency_target", Json::Whole(settings.latency_target_ns)),
+        pair(
+            "latency_percentile",
+            Json::Real(settings.latency_percentile),
+        ),
+        pair("latency_window", Json::Whole(settings.latency_window_us)),
+    ]);
+    if let Some(text) = &entry.description {
+        pairs.push(pair("desc", Json::Text(text.clone())));
+    }
+}
+
+fn disk(disk: &Disk) -> Json {
+    let (counters, ms) = (&disk.counters, |ns: u64| Json::Whole(ns / 1_000_000));
+    Json::Object(vec![
+        pair("name", Json::Text(disk.name.clone())),
+        pair("read_ios", Json::Whole(counters.reads)),
+        pair("write_ios", Json::Whole(counters.writes)),
+        pair("read_merges", Json::Whole(counters.read_merges)),
+        pair("write_merges", Json::Whole(counters.write_merges)),
+        pair("read_ticks", ms(counters.read_ns)),
+        pair("write_ticks", ms(counters.write_ns)),
+        pair("in_queue", ms(counters.weighted_ns)),
+        pair("util", Json::Real(disk.busy_pct)),
+    ])
+}
+
+fn arrivals(entry: &Entry) -> Json {
+    let Arrivals {
+        is_scheduled: _,
+        scheduled,
+        submitted,
+        unserved,
+        response,
+        lateness,
+    } = &entry.arrivals;
+    let kind = Kind {
+        is_shown: true,
+        has_percentiles: true,
+    };
+    let latency = |figures| latency(figures, kind, &entry.settings, Bins::Hidden);
+    Json::Object(vec![
+        pair("jobname", Json::Text(entry.name.clone())),
+        pair("groupid", Json::Whole(u64::from(entry.group))),
+        pair("scheduled", Json::Whole(*scheduled)),
+        pair("submitted", Json::Whole(*submitted)),
+        pair("unserved", Json::Whole(*unserved)),
+        pair("response_ns", latency(response)),
+        pair("lateness_ns", latency(lateness)),
+    ])
+}

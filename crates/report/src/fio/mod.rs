@@ -1,0 +1,217 @@
+//! What fio prints, from our events: normal text, terse lines, JSON, and the status line. Begin
+//! with [`Face`]; the figures are put together in `model`, and `docs/reference/fio-output.md` says
+//! which field is made of what.
+mod json;
+mod model;
+pub mod number;
+mod opening;
+mod settings;
+mod stat;
+mod status;
+mod terse;
+mod text;
+
+pub use terse::TerseVersion;
+
+use jiff::Timestamp;
+use jiff::tz::Offset;
+use json::{Bins, Heading};
+use measure::Event;
+use model::Model;
+use opening::Cast;
+
+/// The layouts are those of this version; programs that read them ask for it.
+pub const LAYOUT_VERSION: &str = "fio-3.33";
+
+/// Which reports are printed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Formats {
+    pub normal: bool,
+    pub terse: bool,
+    pub json: bool,
+    /// JSON with the buckets of histograms.
+    pub json_bins: bool,
+}
+
+/// How to print.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct FaceOptions {
+    pub formats: Formats,
+    pub terse_version: TerseVersion,
+    /// Shown as the process of each job.
+    pub pid: u32,
+    /// A full report each time this has passed.
+    pub status_interval_ns: Option<u64>,
+    /// The least time between two status lines; `None` for none at all.
+    pub status_line_ns: Option<u64>,
+}
+
+/// What one event gives to print.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Printed {
+    /// For the report.
+    pub report: String,
+    /// For the terminal: replaces the line before.
+    pub status_line: Option<String>,
+}
+
+/// Folds the events of an execution into what fio would print.
+#[derive(Debug)]
+pub struct Face {
+    options: FaceOptions,
+    model: Model,
+    cast: Cast,
+    reported_unix_ns: u64,
+    status_unix_ns: u64,
+}
+
+impl Default for Formats {
+    fn default() -> Self {
+        Self {
+            normal: true,
+            terse: false,
+            json: false,
+            json_bins: false,
+        }
+    }
+}
+
+impl Formats {
+    /// Reads a list such as `normal,json+`.
+    ///
+    /// # Errors
+    /// The word that names no format.
+    pub fn parse(list: &str) -> Result<Self, String> {
+        let mut formats = Self {
+            normal: false,
+            ..Self::default()
+        };
+        for word in list.split(',').map(str::trim) {
+            match word {
+                "normal" => formats.normal = true,
+                "terse" | "minimal" | "csv" => formats.terse = true,
+                "json" => formats.json = true,
+                "json+" => (formats.json, formats.json_bins) = (true, true),
+                other => return Err(other.to_owned()),
+            }
+        }
+        Ok(formats)
+    }
+}
+
+impl Face {
+    pub fn new(options: FaceOptions) -> Self {
+        Self {
+            options,
+            model: Model::default(),
+            cast: Cast::default(),
+            reported_unix_ns: 0,
+            status_unix_ns: 0,
+        }
+    }
+
+    /// Takes the next event.
+    pub fn on_event(&mut self, event: &Event) -> Printed {
+        self.model.on_event(event);
+        let mut printed = Printed::default();
+        match event {
+            Event::ExecutionStarted(started) => {
+                (self.reported_unix_ns, self.status_unix_ns) = (started.unix_ns, started.unix_ns);
+                self.cast = Cast::of(started);
+                if self.options.formats.normal {
+                    printed.report = self.cast.opening();
+                }
+            }
+            Event::RunStarted(run) => {
+                if self.options.formats.normal {
+                    printed.report = self.cast.layout_lines(run);
+                }
+                self.cast.begin(run);
+            }
+            Event::Interval(interval) => {
+                self.cast.add(interval);
+                let now_ns = interval.unix_ns;
+                let passed = |since_ns, length_ns| now_ns.saturating_sub(since_ns) >= length_ns;
+                let options = &self.options;
+                if options
+                    .status_interval_ns
+                    .is_some_and(|ns| passed(self.reported_unix_ns, ns))
+                {
+                    printed.report = self.report();
+                    self.reported_unix_ns = now_ns;
+                }
+                if options
+                    .status_line_ns
+                    .is_some_and(|ns| passed(self.status_unix_ns, ns))
+                {
+                    printed.status_line = Some(self.cast.status_line(interval));
+                    self.status_unix_ns = now_ns;
+                }
+            }
+            Event::RunFinished(run) => self.cast.finish(run),
+            Event::ExecutionFinished(_) => printed.report = self.report(),
+            Event::IoFailure(_) | Event::Remark(_) => {}
+        }
+        printed
+    }
+
+    /// The report of everything so far, in all formats that were asked for: terse, JSON, normal.
+    pub fn report(&self) -> String {
+        let (entries, disks) = (self.model.entries(), self.model.disks());
+        let time = self.local_time();
+        let formats = self.options.formats;
+        let mut out = String::new();
+        if formats.terse {
+            let version = self.options.terse_version;
+            out.push_str(&terse::report(&entries, &disks, version, LAYOUT_VERSION));
+        }
+        if formats.json {
+            let globals: Vec<(String, String)> = self
+                .model
+                .globals
+                .iter()
+                .filter(|label| !label.value.is_empty())
+                .filter_map(|label| {
+                    let name = label.key.strip_prefix("global.")?;
+                    Some((name.to_owned(), label.value.clone()))
+                })
+                .collect();
+            let heading = Heading {
+                program: LAYOUT_VERSION,
+                unix_ns: self.model.now_unix_ns,
+                time: &time,
+                elapsed_s: self.model.elapsed_s(),
+                globals: &globals,
+            };
+            let bins = match formats.json_bins {
+                true => Bins::Shown,
+                false => Bins::Hidden,
+            };
+            out.push_str(&json::report(&entries, &disks, heading, bins));
+        }
+        if formats.normal {
+            let around = text::Surroundings {
+                pid: self.options.pid,
+                time: &time,
+            };
+            out.push_str(&text::report(&entries, &disks, around));
+        }
+        out
+    }
+
+    /// `Sat Nov 21 07:30:37 2026`.
+    fn local_time(&self) -> String {
+        let offset_s = self
+            .model
+            .started
+            .as_ref()
+            .map_or(0, |started| started.utc_offset_s);
+        let offset = Offset::from_seconds(offset_s).unwrap_or(Offset::UTC);
+        let at = Timestamp::from_nanosecond(i128::from(self.model.now_unix_ns));
+        let at = offset.to_datetime(at.unwrap_or(Timestamp::UNIX_EPOCH));
+        at.strftime("%a %b %e %H:%M:%S %Y").to_string()
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,559 @@
+//! From events to what fio reports: jobs in their order, each direction with its figures. Layouts
+//! are elsewhere; what each field is made of is in `docs/reference/fio-output.md`.
+use super::settings::{Options, Settings, Unified};
+use super::stat::Samples;
+use measure::{
+    BATCH_CLASSES, DEPTH_CLASSES, DeviceCounters, Event, ExecutionStarted, Figure, Interval,
+    IntervalPhase, IoFailure, LatencyFigures, RunStarted, StreamInfo, ThreadUsage,
+};
+use plan::{BoundPlan, Label, Operation, RunKind};
+
+const NS_PER_MS: u64 = 1_000_000;
+const NS_PER_S: f64 = 1e9;
+
+/// What an execution has come to so far.
+#[derive(Debug, Default)]
+pub(super) struct Model {
+    pub started: Option<ExecutionStarted>,
+    pub globals: Vec<Label>,
+    jobs: Vec<Job>,
+    runs: Vec<RunUse>,
+    disks: Vec<(String, DeviceCounters)>,
+    disk_ns: u64,
+    pub now_unix_ns: u64,
+}
+
+/// One clone.
+#[derive(Clone, Debug)]
+struct Job {
+    info: StreamInfo,
+    run: usize,
+    slots: u32,
+    directions: [Direction; 3],
+    sync: LatencyFigures,
+    syncs: u64,
+    depths: [u64; DEPTH_CLASSES],
+    submitted: [u64; BATCH_CLASSES],
+    seen: [u64; BATCH_CLASSES],
+    has_handover: bool,
+    /// Of the last completion, since the start of the run.
+    end_ns: u64,
+    errors: u64,
+    first_error: Option<(i32, String)>,
+    arrivals: Arrivals,
+}
+
+/// Reads, writes or trims of a job or of a group.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Direction {
+    pub operations: u64,
+    pub bytes: u64,
+    pub short: u64,
+    pub runtime_ms: u64,
+    pub submission: LatencyFigures,
+    pub completion: LatencyFigures,
+    pub total: LatencyFigures,
+    /// KiB per second.
+    pub bandwidth: Samples,
+    pub rate: Samples,
+}
+
+/// What arrivals saw, of jobs with a schedule.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Arrivals {
+    pub is_scheduled: bool,
+    pub scheduled: u64,
+    pub submitted: u64,
+    /// Unserved at the end.
+    pub unserved: u64,
+    pub response: LatencyFigures,
+    pub lateness: LatencyFigures,
+}
+
+/// What all workers of a run used; jobs share workers, so it is divided among them by operations.
+#[derive(Clone, Debug, Default)]
+struct RunUse {
+    interval_ns: u64,
+    /// Where measurement begins.
+    start_ns: u64,
+    first_job: usize,
+    operations: u64,
+    usage: ThreadUsage,
+}
+
+/// One line of a report: a job, or a group of jobs.
+#[derive(Clone, Debug)]
+pub(super) struct Entry {
+    pub name: String,
+    pub group: u32,
+    pub members: u32,
+    pub settings: Settings,
+    pub own_options: Vec<(String, String)>,
+    pub description: Option<String>,
+    pub error: Option<(i32, String)>,
+    pub errors: u64,
+    pub directions: [Direction; 3],
+    pub mixed: Option<Direction>,
+    pub syncs: u64,
+    pub sync: LatencyFigures,
+    pub runtime_ms: u64,
+    pub user_ns: f64,
+    pub system_ns: f64,
+    pub context_switches: f64,
+    pub minor_faults: f64,
+    pub major_faults: f64,
+    pub depths: [u64; DEPTH_CLASSES],
+    pub submitted: [u64; BATCH_CLASSES],
+    pub seen: [u64; BATCH_CLASSES],
+    pub arrivals: Arrivals,
+    is_group: bool,
+}
+
+/// One disk over all runs.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Disk {
+    pub name: String,
+    pub counters: DeviceCounters,
+    pub busy_pct: f64,
+}
+
+impl Model {
+    pub(super) fn on_event(&mut self, event: &Event) {
+        match event {
+            Event::ExecutionStarted(started) => {
+                let bound: Option<BoundPlan> = serde_json::from_str(&started.plan_json).ok();
+                self.globals = bound.map(|bound| bound.plan.labels).unwrap_or_default();
+                self.now_unix_ns = started.unix_ns;
+                self.started = Some(started.clone());
+            }
+            Event::RunStarted(run) if run.kind == RunKind::Measure => self.begin(run),
+            // Making files is no job.
+            Event::RunStarted(_) => self.runs.push(RunUse {
+                first_job: usize::MAX,
+                ..RunUse::default()
+            }),
+            Event::Interval(interval) => self.add(interval),
+            Event::IoFailure(failure) => self.note_failure(failure),
+            Event::RunFinished(run) => self.now_unix_ns = run.unix_ns,
+            Event::ExecutionFinished(finished) => self.now_unix_ns = finished.unix_ns,
+            Event::Remark(_) => {}
+        }
+    }
+
+    fn begin(&mut self, run: &RunStarted) {
+        self.runs.push(RunUse {
+            interval_ns: run.interval_ns,
+            first_job: self.jobs.len(),
+            ..RunUse::default()
+        });
+        let place = self.runs.len() - 1;
+        self.jobs.extend(run.streams.iter().map(|info| {
+            let pool = run.pools.get(info.pool as usize);
+            Job::new(info, place, pool.map_or(1, |pool| pool.slots))
+        }));
+    }
+
+    fn add(&mut self, interval: &Interval) {
+        self.now_unix_ns = interval.unix_ns;
+        let Some(run) = self
+            .runs
+            .last_mut()
+            .filter(|run| run.first_job != usize::MAX)
+        else {
+            return;
+        };
+        if interval.phase == IntervalPhase::Warmup {
+            run.start_ns = interval.end_ns;
+            return;
+        }
+        run.usage.add(&interval.engine.workers.usage);
+        let is_whole = interval.length_ns() >= run.interval_ns / 100 * 99;
+        let first = run.first_job;
+        for figure in &interval.figures {
+            let Some(job) = self.jobs.get_mut(first + figure.key.stream.index()) else {
+                continue;
+            };
+            run.operations += figure.operations;
+            job.add(figure, interval.end_ns);
+        }
+        for (place, job) in self.jobs[first..].iter_mut().enumerate() {
+            job.add_samples(interval, place, is_whole);
+        }
+        self.disk_ns += interval.length_ns();
+        for device in &interval.host.devices {
+            match self
+                .disks
+                .iter_mut()
+                .find(|(name, _)| *name == device.device)
+            {
+                Some((_, counters)) => counters.add(&device.counters),
+                None => self.disks.push((device.device.clone(), device.counters)),
+            }
+        }
+    }
+
+    fn note_failure(&mut self, failure: &IoFailure) {
+        let Some(run) = self.runs.last().filter(|run| run.first_job != usize::MAX) else {
+            return;
+        };
+        let place = run.first_job + failure.stream.index();
+        if let Some(job) = self.jobs.get_mut(place) {
+            job.first_error
+                .get_or_insert_with(|| (failure.errno, plain_error(&failure.message)));
+        }
+    }
+
+    /// Seconds since the beginning, begun ones counted as whole.
+    pub(super) fn elapsed_s(&self) -> u64 {
+        let begun = self.started.as_ref().map_or(0, |started| started.unix_ns);
+        self.now_unix_ns
+            .saturating_sub(begun)
+            .div_ceil(1_000_000_000)
+    }
+
+    /// What to report: every job that did something or failed, groups put together.
+    pub(super) fn entries(&self) -> Vec<Entry> {
+        let mut entries: Vec<Entry> = Vec::new();
+        for job in &self.jobs {
+            let entry = self.entry(job);
+            match entries.last_mut() {
+                Some(last) if last.is_group && entry.is_group && last.group == entry.group => {
+                    last.join(entry);
+                }
+                _ => entries.push(entry),
+            }
+        }
+        for entry in &mut entries {
+            if entry.settings.unified != Unified::Apart {
+                entry.mixed = Some(mixed(&entry.directions));
+            }
+        }
+        entries
+    }
+
+    pub(super) fn disks(&self) -> Vec<Disk> {
+        let disk = |(name, counters): &(String, DeviceCounters)| Disk {
+            name: name.clone(),
+            counters: *counters,
+            busy_pct: match self.disk_ns {
+                0 => 0.0,
+                length_ns => (counters.busy_ns as f64 * 100.0 / length_ns as f64).min(100.0),
+            },
+        };
+        self.disks.iter().map(disk).collect()
+    }
+
+    fn entry(&self, job: &Job) -> Entry {
+        let run = &self.runs[job.run];
+        let options = Options {
+            own: &job.info.labels,
+            global: &self.globals,
+        };
+        let label = |key: &str| Label::find(&job.info.labels, key);
+        let own = job.info.labels.iter().filter_map(|label| {
+            let name = label.key.strip_prefix("option.")?;
+            // Options without a value are left out, as fio does.
+            (!label.value.is_empty()).then(|| (name.to_owned(), label.value.clone()))
+        });
+        let operations = job.operations();
+        let share = operations as f64 / run.operations.max(1) as f64;
+        let part = |count: u64| count as f64 * share;
+        let runtime_ms = job.end_ns.saturating_sub(run.start_ns).div_ceil(NS_PER_MS);
+        let mut directions = job.directions.clone();
+        for direction in directions.iter_mut().filter(|one| one.operations > 0) {
+            direction.runtime_ms = runtime_ms.max(1);
+            if direction.completion.histogram.is_empty() {
+                direction.completion = direction.total.clone();
+            }
+        }
+        let mut entry = Entry {
+            name: label("job").unwrap_or(&job.info.name).to_owned(),
+            group: label("group")
+                .and_then(|group| group.parse().ok())
+                .unwrap_or(0),
+            members: 1,
+            settings: Settings::of(&options, job.slots),
+            own_options: own.collect(),
+            description: options.text(&["description"]).map(str::to_owned),
+            error: job.first_error.clone(),
+            errors: job.errors,
+            directions,
+            mixed: None,
+            syncs: job.syncs,
+            sync: job.sync.clone(),
+            runtime_ms,
+            user_ns: part(run.usage.user_ns),
+            system_ns: part(run.usage.system_ns),
+            context_switches: part(run.usage.context_switches),
+            minor_faults: part(run.usage.minor_faults),
+            major_faults: part(run.usage.major_faults),
+            depths: job.depths,
+            submitted: job.submitted,
+            seen: job.seen,
+            arrivals: job.arrivals.clone(),
+            is_group: label("group_reporting") == Some("1"),
+        };
+        if !job.has_handover && job.slots == 1 {
+            // One at a time has one depth and one way of being handed over.
+            (entry.depths[0], entry.submitted[1], entry.seen[1]) =
+                (operations, operations, operations);
+        }
+        entry.hide_what_is_off();
+        entry
+    }
+}
+
+impl Job {
+    fn new(info: &StreamInfo, run: usize, slots: u32) -> Self {
+        Self {
+            info: info.clone(),
+            run,
+            slots,
+            directions: Default::default(),
+            sync: LatencyFigures::default(),
+            syncs: 0,
+            depths: [0; DEPTH_CLASSES],
+            submitted: [0; BATCH_CLASSES],
+            seen: [0; BATCH_CLASSES],
+            has_handover: false,
+            end_ns: 0,
+            errors: 0,
+            first_error: None,
+            arrivals: Arrivals {
+                is_scheduled: info.asked_rate.is_some(),
+                ..Arrivals::default()
+            },
+        }
+    }
+
+    fn operations(&self) -> u64 {
+        self.directions
+            .iter()
+            .map(|one| one.operations)
+            .sum::<u64>()
+            + self.syncs
+    }
+
+    fn add(&mut self, figure: &Figure, end_ns: u64) {
+        self.errors += figure.errors;
+        if figure.operations > 0 && !self.has_handover {
+            self.end_ns = self.end_ns.max(end_ns);
+        }
+        let Some(place) = direction_of(figure.key.operation) else {
+            if matches!(figure.key.operation, Operation::Sync | Operation::DataSync) {
+                self.syncs += figure.operations;
+                self.sync.merge(&figure.service);
+            }
+            return;
+        };
+        let direction = &mut self.directions[place];
+        direction.operations += figure.operations;
+        direction.bytes += figure.bytes;
+        direction.short += figure.short_transfers;
+        direction.total.merge(&figure.service);
+        if self.arrivals.is_scheduled {
+            self.arrivals.response.merge(&figure.response);
+        }
+    }
+
+    /// Rates of one interval, and what the engine tells of the stream.
+    fn add_samples(&mut self, interval: &Interval, place: usize, is_whole: bool) {
+        let seconds = interval.length_ns() as f64 / NS_PER_S;
+        let mine = |figure: &&Figure| figure.key.stream.index() == place;
+        let mut sums = [(0, 0); 3];
+        for figure in interval.figures.iter().filter(mine) {
+            if let Some(direction) = direction_of(figure.key.operation) {
+                sums[direction].0 += figure.operations;
+                sums[direction].1 += figure.bytes;
+            }
+        }
+        for (direction, (operations, bytes)) in self.directions.iter_mut().zip(sums) {
+            if is_whole && operations > 0 {
+                direction.rate.add((operations as f64 / seconds) as u64);
+                let kib = bytes as f64 / 1024.0 / seconds;
+                direction.bandwidth.add(kib as u64);
+            }
+        }
+        let Some(sample) = interval.engine.streams.get(place) else {
+            return;
+        };
+        self.arrivals.scheduled += sample.scheduled;
+        self.arrivals.submitted += sample.submitted;
+        self.arrivals.lateness.merge(&sample.lateness);
+        self.arrivals.unserved += sample.unserved.histogram.count();
+        if self.arrivals.is_scheduled {
+            self.arrivals.response.merge(&sample.unserved);
+        }
+        let Some(handover) = &sample.handover else {
+            return;
+        };
+        self.has_handover = true;
+        self.end_ns = handover.last_seen_ns.max(self.end_ns);
+        for parts in &handover.parts {
+            if let Some(direction) = direction_of(parts.operation) {
+                self.directions[direction]
+                    .submission
+                    .merge(&parts.submission);
+                self.directions[direction]
+                    .completion
+                    .merge(&parts.completion);
+            }
+        }
+        for (mine, theirs) in [
+            (&mut self.depths, &handover.depths),
+            (&mut self.submitted, &handover.submitted_together),
+            (&mut self.seen, &handover.seen_together),
+        ] {
+            add_up(mine, theirs);
+        }
+    }
+}
+
+impl Entry {
+    /// Whether there is anything to say.
+    pub(super) fn did_something(&self) -> bool {
+        self.syncs > 0 || self.directions.iter().any(|one| one.operations > 0)
+    }
+
+    pub(super) fn operations(&self) -> u64 {
+        self.directions.iter().map(|one| one.operations).sum()
+    }
+
+    /// The number of the error that fio would have stopped the job with.
+    pub(super) fn errno(&self) -> i32 {
+        match &self.error {
+            Some((errno, _)) if !self.settings.goes_on_after_errors => *errno,
+            _ => 0,
+        }
+    }
+
+    fn join(&mut self, other: Entry) {
+        self.members += other.members;
+        self.errors += other.errors;
+        self.error = self.error.take().or(other.error);
+        for (mine, theirs) in self.directions.iter_mut().zip(&other.directions) {
+            mine.join(theirs);
+        }
+        self.syncs += other.syncs;
+        self.sync.merge(&other.sync);
+        self.runtime_ms += other.runtime_ms;
+        self.user_ns += other.user_ns;
+        self.system_ns += other.system_ns;
+        self.context_switches += other.context_switches;
+        self.minor_faults += other.minor_faults;
+        self.major_faults += other.major_faults;
+        add_up(&mut self.depths, &other.depths);
+        add_up(&mut self.submitted, &other.submitted);
+        add_up(&mut self.seen, &other.seen);
+        self.arrivals.join(&other.arrivals);
+    }
+
+    fn hide_what_is_off(&mut self) {
+        let settings = &self.settings;
+        for direction in &mut self.directions {
+            if !settings.submission.is_shown {
+                direction.submission = LatencyFigures::default();
+            }
+            if !settings.completion.is_shown {
+                direction.completion = LatencyFigures::default();
+            }
+            if !settings.total.is_shown {
+                direction.total = LatencyFigures::default();
+            }
+            if !settings.shows_bandwidth {
+                (direction.bandwidth, direction.rate) = Default::default();
+            }
+        }
+    }
+}
+
+impl Direction {
+    /// Another member of the group: amounts add up, the longest time counts.
+    fn join(&mut self, other: &Direction) {
+        self.add_counts(other);
+        self.bandwidth.add_member(&other.bandwidth);
+        self.rate.add_member(&other.rate);
+    }
+
+    fn add_counts(&mut self, other: &Direction) {
+        self.operations += other.operations;
+        self.bytes += other.bytes;
+        self.short += other.short;
+        self.runtime_ms = self.runtime_ms.max(other.runtime_ms);
+        self.submission.merge(&other.submission);
+        self.completion.merge(&other.completion);
+        self.total.merge(&other.total);
+    }
+
+    pub(super) fn bytes_per_second(&self) -> u64 {
+        per_second(self.bytes, self.runtime_ms)
+    }
+
+    pub(super) fn operations_per_second(&self) -> f64 {
+        match self.runtime_ms {
+            0 => 0.0,
+            runtime_ms => self.operations as f64 * 1_000.0 / runtime_ms as f64,
+        }
+    }
+}
+
+impl Arrivals {
+    pub(super) fn join(&mut self, other: &Arrivals) {
+        if !other.is_scheduled {
+            return;
+        }
+        if !self.is_scheduled {
+            *self = other.clone();
+            return;
+        }
+        self.scheduled += other.scheduled;
+        self.submitted += other.submitted;
+        self.unserved += other.unserved;
+        self.response.merge(&other.response);
+        self.lateness.merge(&other.lateness);
+    }
+
+    /// Whether a noticeable part of the schedule was never served: one in two hundred.
+    pub(super) fn fell_behind(&self) -> bool {
+        self.unserved * 200 > self.scheduled
+    }
+}
+
+pub(super) fn per_second(amount: u64, runtime_ms: u64) -> u64 {
+    match runtime_ms {
+        0 => 0,
+        runtime_ms => (u128::from(amount) * 1_000 / u128::from(runtime_ms)) as u64,
+    }
+}
+
+fn mixed(directions: &[Direction; 3]) -> Direction {
+    let mut sum = Direction::default();
+    for direction in directions {
+        sum.join(direction);
+    }
+    sum
+}
+
+fn add_up(mine: &mut [u64], theirs: &[u64]) {
+    mine.iter_mut()
+        .zip(theirs)
+        .for_each(|(mine, theirs)| *mine += theirs);
+}
+
+fn direction_of(operation: Operation) -> Option<usize> {
+    match operation {
+        Operation::Read => Some(0),
+        Operation::Write => Some(1),
+        Operation::Trim => Some(2),
+        _ => None,
+    }
+}
+
+/// `Input/output error (os error 5)` without what Rust adds.
+fn plain_error(message: &str) -> String {
+    message
+        .split(" (os error")
+        .next()
+        .unwrap_or(message)
+        .to_owned()
+}

@@ -1,0 +1,227 @@
+//! Who takes part: the jobs of a plan in their order, the lines before the report, and where in the
+//! plan the execution is.
+use super::number::{Base, short};
+use super::settings::Options;
+use measure::{ExecutionStarted, ExecutionTarget, Interval, RunFinished, RunStarted};
+use plan::{BoundPlan, Label, OpSource, RunKind, Stream, TransferSizes};
+use std::fmt::Write;
+
+/// All clones of an execution, and how far it is.
+#[derive(Debug, Default)]
+pub(super) struct Cast {
+    pub(super) parts: Vec<Part>,
+    targets: Vec<ExecutionTarget>,
+    globals: Vec<Label>,
+    /// Planned lengths of the runs that measure; `None` when the end is a size.
+    pub(super) planned_ns: Vec<Option<u64>>,
+    pub(super) current: Option<Current>,
+    /// How many runs that measure are over.
+    pub(super) finished: usize,
+    pub(super) begun_unix_ns: u64,
+}
+
+/// One clone.
+#[derive(Clone, Debug)]
+pub(super) struct Part {
+    pub run: usize,
+    pub files: usize,
+    name: String,
+    group: u32,
+    clone: u32,
+    pub pattern: String,
+    engine: String,
+    depth: String,
+    sizes: [String; 3],
+    sizes_by_order: bool,
+    is_thread: bool,
+}
+
+/// The run that is going.
+#[derive(Clone, Debug)]
+pub(super) struct Current {
+    pub started_unix_ns: u64,
+    pub planned_ns: Option<u64>,
+    pub expected_bytes: Option<u64>,
+    pub bytes: u64,
+    pub asked_rate: Option<f64>,
+}
+
+impl Cast {
+    pub(super) fn of(started: &ExecutionStarted) -> Self {
+        let mut cast = Self {
+            targets: started.targets.clone(),
+            begun_unix_ns: started.unix_ns,
+            ..Self::default()
+        };
+        let Ok(bound) = serde_json::from_str::<BoundPlan>(&started.plan_json) else {
+            return cast;
+        };
+        cast.globals = bound.plan.labels.clone();
+        let measured = bound
+            .runs
+            .iter()
+            .map(|id| bound.plan.run(*id))
+            .filter(|run| run.kind == RunKind::Measure);
+        for (number, run) in measured.enumerate() {
+            cast.planned_ns
+                .push(run.timing.total().map(|total| total.0));
+            for stream in &run.streams {
+                let slots = run
+                    .pools
+                    .get(stream.pool.index())
+                    .map_or(1, |pool| pool.slots);
+                cast.parts
+                    .push(Part::of(stream, number, slots, &cast.globals));
+            }
+        }
+        cast
+    }
+
+    /// A line per section, the version, and how many take part.
+    pub(super) fn opening(&self) -> String {
+        let mut out = String::new();
+        for (place, part) in self.parts.iter().enumerate() {
+            let before = place.checked_sub(1).map(|place| &self.parts[place]);
+            if before.is_none_or(|before| !part.is_clone_of(before)) {
+                part.print(&mut out);
+            } else if part.clone == 2 {
+                out.push_str("...\n");
+            }
+        }
+        let threads = self.parts.iter().filter(|part| part.is_thread).count();
+        let processes = self.parts.len() - threads;
+        let plural = |count: usize, one: &str, many: &str| match count {
+            1 => format!("1 {one}"),
+            count => format!("{count} {many}"),
+        };
+        let threads = (threads > 0).then(|| plural(threads, "thread", "threads"));
+        let processes = (processes > 0).then(|| plural(processes, "process", "processes"));
+        let takers: Vec<String> = threads.into_iter().chain(processes).collect();
+        let _ = writeln!(
+            out,
+            "{}\nStarting {}",
+            super::LAYOUT_VERSION,
+            takers.join(" and ")
+        );
+        out
+    }
+
+    /// A line per file that is made before the jobs begin.
+    pub(super) fn layout_lines(&self, run: &RunStarted) -> String {
+        let mut out = String::new();
+        if run.kind != RunKind::Prepare {
+            return out;
+        }
+        for stream in &run.streams {
+            let name = Label::find(&stream.labels, "job").unwrap_or(&stream.name);
+            let sizes = stream
+                .targets
+                .iter()
+                .filter_map(|target| self.targets.get(target.index()));
+            let mib = sizes.map(|target| target.bytes).sum::<u64>() >> 20;
+            let (count, size) = match stream.targets.len() {
+                1 => ("1 file".to_owned(), format!("{mib}MiB")),
+                count => (format!("{count} files"), format!("total {mib}MiB")),
+            };
+            let _ = writeln!(
+                out,
+                "{name}: Laying out IO file{} ({count} / {size})",
+                match count.as_str() {
+                    "1 file" => "",
+                    _ => "s",
+                }
+            );
+        }
+        out
+    }
+
+    pub(super) fn begin(&mut self, run: &RunStarted) {
+        self.current = (run.kind == RunKind::Measure).then(|| Current {
+            started_unix_ns: run.unix_ns,
+            planned_ns: run.window_ns.map(|window_ns| window_ns + run.warmup_ns),
+            expected_bytes: run.expected_bytes,
+            bytes: 0,
+            asked_rate: run.asked_rate,
+        });
+    }
+
+    pub(super) fn add(&mut self, interval: &Interval) {
+        if let Some(current) = &mut self.current {
+            current.bytes += interval
+                .figures
+                .iter()
+                .map(|figure| figure.bytes)
+                .sum::<u64>();
+        }
+    }
+
+    pub(super) fn finish(&mut self, _run: &RunFinished) {
+        if self.current.take().is_some() {
+            self.finished += 1;
+        }
+    }
+}
+
+impl Part {
+    fn of(stream: &Stream, run: usize, slots: u32, global: &[Label]) -> Self {
+        let options = Options {
+            own: &stream.labels,
+            global,
+        };
+        let label = |key: &str| Label::find(&stream.labels, key);
+        let text = |names: &[&str], default: &str| {
+            options
+                .text(names)
+                .map_or(default.to_owned(), |text| text.trim().to_owned())
+        };
+        let number = |key: &str| label(key).and_then(|text| text.parse().ok());
+        Self {
+            run,
+            files: stream.targets.len(),
+            name: label("job").unwrap_or(&stream.name).to_owned(),
+            group: number("group").unwrap_or(0),
+            clone: number("clone").unwrap_or(1),
+            pattern: text(&["rw", "readwrite"], "read"),
+            engine: text(&["ioengine"], "psync"),
+            depth: text(&["iodepth"], &slots.to_string()),
+            sizes: sizes(stream),
+            sizes_by_order: options.is_on(&["bs_is_seq_rand"]),
+            is_thread: options.is_on(&["thread"]),
+        }
+    }
+
+    fn is_clone_of(&self, other: &Part) -> bool {
+        self.run == other.run && self.name == other.name && self.clone == other.clone + 1
+    }
+
+    fn print(&self, out: &mut String) {
+        let [read, write, trim] = &self.sizes;
+        let last = match self.sizes_by_order {
+            true => "bs_is_seq_rand".to_owned(),
+            false => format!("(T) {trim}"),
+        };
+        let (name, group, pattern) = (&self.name, self.group, &self.pattern);
+        let _ = writeln!(
+            out,
+            "{name}: (g={group}): rw={pattern}, bs=(R) {read}, (W) {write}, {last}, ioengine={}, iodepth={}",
+            self.engine, self.depth
+        );
+    }
+}
+
+/// Smallest and largest transfer by direction.
+fn sizes(stream: &Stream) -> [String; 3] {
+    let OpSource::Generator(generator) = &stream.source else {
+        return Default::default();
+    };
+    let text = |sizes: &TransferSizes| {
+        let size = |bytes| short(bytes, 4, Base::Binary, "B");
+        format!("{}-{}", size(sizes.smallest()), size(sizes.largest()))
+    };
+    let transfer = &generator.transfer;
+    [
+        text(&transfer.read),
+        text(&transfer.write),
+        text(&transfer.trim),
+    ]
+}

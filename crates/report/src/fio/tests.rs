@@ -1,0 +1,503 @@
+//! Layouts against each other, against golden text, and against the installed fio.
+use super::*;
+use crate::testing::{IntervalShape, RunShape, Scenario, StreamShape, Work, latencies};
+use measure::{Handover, ServiceParts, ThreadUsage};
+use plan::{BoundPlan, Label, Operation};
+use serde_json::Value;
+use std::collections::BTreeSet;
+use std::process::Command;
+
+const OPTIONS: [(&str, &str); 4] = [
+    ("rw", "randrw"),
+    ("iodepth", "4"),
+    ("ioengine", "null"),
+    ("number_ios", "1000"),
+];
+
+fn work(stream: u32, operation: Operation, count: u64) -> Work {
+    Work {
+        stream,
+        operation,
+        service: vec![(2_500, count / 2), (60_000, count / 2 - 1), (1_200_000, 1)],
+        wait_ns: 0,
+    }
+}
+
+/// Two seconds of two clones of a job, then one second of another behind a barrier.
+fn events(change: impl Fn(&mut Vec<Label>)) -> Vec<Event> {
+    let interval = |work: Vec<Work>| IntervalShape {
+        work,
+        transfer_bytes: 4096,
+        ..IntervalShape::default()
+    };
+    let both = || {
+        interval(vec![
+            work(0, Operation::Read, 500),
+            work(0, Operation::Write, 300),
+            work(1, Operation::Read, 400),
+        ])
+    };
+    let stream = |job: &str| StreamShape {
+        workload: job.to_owned(),
+        target: 0,
+        share_pct: 100.0,
+    };
+    let scenario = Scenario {
+        targets: vec![("f".into(), "/f".into(), 1 << 20)],
+        runs: vec![
+            RunShape {
+                name: "0".into(),
+                streams: vec![stream("mix"), stream("mix")],
+                slots: 4,
+                intervals: vec![both(), both()],
+                ..RunShape::default()
+            },
+            RunShape {
+                name: "1".into(),
+                streams: vec![stream("last")],
+                slots: 1,
+                intervals: vec![interval(vec![work(0, Operation::Write, 200)])],
+                ..RunShape::default()
+            },
+        ],
+        ..Scenario::default()
+    };
+    let mut events = scenario.events();
+    events.iter_mut().for_each(|event| dress(event, &change));
+    events
+}
+
+/// What a reader and the engine would have added.
+fn dress(event: &mut Event, change: &impl Fn(&mut Vec<Label>)) {
+    let labels = |name: &str, group: usize, clone: usize| {
+        let mut labels = vec![
+            Label::new("job", name),
+            Label::new("clone", clone.to_string()),
+            Label::new("group", group.to_string()),
+        ];
+        let options = OPTIONS.map(|(name, value)| Label::new(format!("option.{name}"), value));
+        labels.extend(options);
+        change(&mut labels);
+        labels
+    };
+    match event {
+        Event::ExecutionStarted(started) => {
+            let mut bound: BoundPlan = serde_json::from_str(&started.plan_json).unwrap();
+            bound.plan.labels = vec![
+                Label::new("face", "fio"),
+                Label::new("global.bs", "4k"),
+                Label::new("global.thread", ""),
+            ];
+            for (group, template) in bound.plan.templates.iter_mut().enumerate() {
+                for (place, stream) in template.streams.iter_mut().enumerate() {
+                    stream.labels = labels(&stream.name, group, place + 1);
+                }
+            }
+            started.plan_json = serde_json::to_string(&bound).unwrap();
+        }
+        Event::RunStarted(run) => {
+            for (place, stream) in run.streams.iter_mut().enumerate() {
+                stream.labels = labels(&stream.name, run.run as usize, place + 1);
+            }
+        }
+        Event::Interval(interval) => {
+            interval.engine.workers.usage = ThreadUsage {
+                user_ns: 120_000_000,
+                system_ns: 240_000_000,
+                context_switches: 1_200,
+                minor_faults: 12,
+                major_faults: 0,
+            };
+            if interval.run == 0 {
+                interval.engine.streams[0].handover = Some(handover(interval.number));
+            }
+        }
+        _ => {}
+    }
+}
+
+fn handover(interval: u32) -> Handover {
+    let parts = [(Operation::Read, 500), (Operation::Write, 300)];
+    let parts = parts.map(|(operation, count)| ServiceParts {
+        operation,
+        submission: latencies([(700, count)].into_iter()),
+        completion: latencies([(1_800, count / 2), (59_300, count / 2)].into_iter()),
+    });
+    Handover {
+        parts: parts.to_vec(),
+        depths: [0, 0, 800, 0, 0, 0, 0],
+        submitted_together: [0, 400, 0, 0, 0, 0, 0],
+        seen_together: [0, 100, 100, 0, 0, 0, 0],
+        last_seen_ns: u64::from(interval) * 1_000_000_000 - 400_000,
+    }
+}
+
+fn printed(events: &[Event], formats: &str, terse_version: TerseVersion) -> String {
+    let mut face = Face::new(FaceOptions {
+        formats: Formats::parse(formats).unwrap(),
+        terse_version,
+        pid: 4711,
+        ..FaceOptions::default()
+    });
+    events
+        .iter()
+        .map(|event| face.on_event(event).report)
+        .collect()
+}
+
+fn json(events: &[Event], formats: &str) -> Value {
+    let text = printed(events, formats, TerseVersion::V3);
+    serde_json::from_str(&text).unwrap_or_else(|error| panic!("{error}\n{text}"))
+}
+
+#[test]
+fn normal_text_is_as_kept() {
+    let text = printed(&events(|_| {}), "normal", TerseVersion::V3);
+    golden("normal.txt", &text);
+}
+
+fn golden(file: &str, text: &str) {
+    let path = format!("{}/tests/golden/fio/{file}", env!("CARGO_MANIFEST_DIR"));
+    if std::env::var_os("UPDATE").is_some() {
+        std::fs::create_dir_all(std::path::Path::new(&path).parent().unwrap()).unwrap();
+        std::fs::write(&path, text).unwrap();
+    }
+    let kept = std::fs::read_to_string(&path).unwrap_or_default();
+    assert_eq!(text, kept, "UPDATE=1 rewrites `{path}`");
+}
+
+#[test]
+fn groups_are_reported_as_one() {
+    let grouped = events(|labels| labels.push(Label::new("group_reporting", "1")));
+    let text = printed(&grouped, "normal", TerseVersion::V3);
+    assert!(
+        text.contains("mix: (groupid=0, jobs=2): err= 0: pid=4711: "),
+        "{text}"
+    );
+    let value = json(&grouped, "json");
+    let jobs = value["jobs"].as_array().unwrap();
+    assert_eq!(jobs.len(), 2);
+    assert_eq!(jobs[0]["read"]["total_ios"], 1_800);
+    assert_eq!(
+        jobs[0]["read"]["iops_min"], 900,
+        "minima of members are added"
+    );
+    assert_eq!(jobs[0]["read"]["iops_samples"], 4);
+    assert_eq!(jobs[0]["ctx"], 2_400);
+}
+
+#[test]
+fn terse_lines_have_the_fields_of_their_version() {
+    let events = events(|_| {});
+    for (version, fields) in [
+        (TerseVersion::V2, 4 + 3 * 41 + 34),
+        (TerseVersion::V3, 121),
+        (TerseVersion::V4, 162),
+        (TerseVersion::V5, 180),
+    ] {
+        let text = printed(&events, "terse", version);
+        assert_eq!(text.lines().count(), 3);
+        for line in text.lines() {
+            assert_eq!(line.split(';').count(), fields, "{version:?}: {line}");
+        }
+    }
+}
+
+#[test]
+fn all_formats_tell_the_same() {
+    let events = events(|_| {});
+    let value = json(&events, "json+");
+    let terse = printed(&events, "terse", TerseVersion::V3);
+    let fields: Vec<&str> = terse.lines().next().unwrap().split(';').collect();
+    let read = &value["jobs"][0]["read"];
+    assert_eq!(read["total_ios"], 1_000);
+    assert_eq!(
+        read["runtime"], 2_000,
+        "whole milliseconds up to the last completion"
+    );
+    assert_eq!(fields[5], read["io_kbytes"].to_string());
+    assert_eq!(fields[6], read["bw"].to_string());
+    assert_eq!(fields[7], "500");
+    assert_eq!(fields[41], read["bw_min"].to_string());
+    assert_eq!(read["slat_ns"]["N"], 1_000);
+    assert_eq!(read["clat_ns"]["N"], 1_000);
+    let bins = read["clat_ns"]["bins"].as_object().unwrap();
+    let count: u64 = bins.values().map(|count| count.as_u64().unwrap()).sum();
+    assert_eq!(count, 1_000);
+    assert_eq!(value["jobs"][0]["iodepth_level"]["4"], 100.0);
+    assert_eq!(value["jobs"][0]["iodepth_complete"]["8"], 50.0);
+    let other = &value["jobs"][1]["read"];
+    assert_eq!(other["slat_ns"]["N"], 0, "not told apart");
+    assert_eq!(other["clat_ns"], {
+        let mut total = other["lat_ns"].clone();
+        total["percentile"] = other["clat_ns"]["percentile"].clone();
+        total["bins"] = other["clat_ns"]["bins"].clone();
+        total
+    });
+}
+
+#[test]
+fn options_shape_the_report() {
+    let value = json(
+        &events(|labels| {
+            labels.push(Label::new("option.percentile_list", "99.9:50"));
+            labels.push(Label::new("option.lat_percentiles", "1"));
+            labels.push(Label::new("option.disable_slat", "1"));
+            labels.push(Label::new("option.unified_rw_reporting", "mixed"));
+            labels.push(Label::new("option.continue_on_error", "all"));
+            labels.push(Label::new("option.description", "what for"));
+            labels.push(Label::new("option.fallocate", ""));
+        }),
+        "json",
+    );
+    let job = &value["jobs"][0];
+    assert!(job.get("read").is_none());
+    assert_eq!(job["mixed"]["total_ios"], 1_600);
+    assert_eq!(job["mixed"]["slat_ns"]["N"], 0);
+    let keys: Vec<&String> = job["mixed"]["lat_ns"]["percentile"]
+        .as_object()
+        .unwrap()
+        .keys()
+        .collect();
+    assert_eq!(keys, ["50.000000", "99.900000"]);
+    assert_eq!(
+        (job["total_err"].as_u64(), job["desc"].as_str()),
+        (Some(0), Some("what for"))
+    );
+    assert!(
+        job["job options"].get("fallocate").is_none(),
+        "no value, not listed"
+    );
+    assert_eq!(value["global options"]["bs"], "4k");
+    assert!(value["global options"].get("thread").is_none());
+}
+
+#[test]
+fn reports_come_in_between_and_count_from_the_start() {
+    let mut face = Face::new(FaceOptions {
+        formats: Formats::parse("json").unwrap(),
+        status_interval_ns: Some(1_000_000_000),
+        status_line_ns: Some(1_000_000_000),
+        ..FaceOptions::default()
+    });
+    let (mut counts, mut lines) = (Vec::new(), Vec::new());
+    for event in events(|_| {}) {
+        let printed = face.on_event(&event);
+        if !printed.report.is_empty() {
+            let value: Value = serde_json::from_str(&printed.report).unwrap();
+            counts.push(value["jobs"][0]["read"]["total_ios"].as_u64().unwrap());
+        }
+        lines.extend(printed.status_line);
+    }
+    assert_eq!(counts, [500, 1_000, 1_000, 1_000]);
+    assert_eq!(
+        lines[0],
+        "Jobs: 2 (f=2): [m(2),P(1)][60.0%][r=3600KiB/s,w=1200KiB/s][r=900,w=300 IOPS][eta 00m:02s]"
+    );
+    assert_eq!(lines.len(), 3);
+    assert!(
+        lines[2].starts_with("Jobs: 1 (f=1): [_(2),m(1)]"),
+        "{}",
+        lines[2]
+    );
+}
+
+#[test]
+fn arrivals_of_a_schedule_stand_apart() {
+    let mut events = events(|_| {});
+    for event in &mut events {
+        match event {
+            Event::RunStarted(run) => run.streams.iter_mut().for_each(|stream| {
+                stream.asked_rate = Some(1_000.0);
+            }),
+            Event::Interval(interval) => {
+                interval.engine.streams[0].scheduled = 1_000;
+                interval.engine.streams[0].unserved = latencies([(5_000_000, 20)].into_iter());
+            }
+            _ => {}
+        }
+    }
+    let value = json(&events, "json");
+    let arrivals = value["fathom"]["arrivals"].as_array().unwrap();
+    assert_eq!(arrivals.len(), 3);
+    assert_eq!(arrivals[0]["scheduled"], 2_000);
+    assert_eq!(arrivals[0]["unserved"], 40);
+    assert_eq!(arrivals[0]["response_ns"]["N"], 1_640);
+    let text = printed(&events, "normal", TerseVersion::V3);
+    let line = text.lines().last().unwrap();
+    assert!(
+        line.starts_with("Arrivals: scheduled=3000, unserved=60, "),
+        "{line}"
+    );
+    assert!(line.ends_with("the target did not keep up, so the rate was asked and not reached"));
+}
+
+#[test]
+fn failures_are_told_as_the_error_of_their_job() {
+    let mut events = events(|_| {});
+    let failure = measure::IoFailure {
+        run: 1,
+        unix_ns: 0,
+        stream: plan::StreamId(0),
+        target: plan::TargetId(0),
+        operation: Operation::Write,
+        offset: 0,
+        length: 4096,
+        errno: 5,
+        message: "Input/output error (os error 5)".into(),
+    };
+    let place = events.len() - 2;
+    events.insert(place, Event::IoFailure(failure));
+    let text = printed(&events, "normal", TerseVersion::V3);
+    assert!(text.contains("last: (groupid=1, jobs=1): err= 5 (Input/output error): pid=4711: "));
+    assert_eq!(json(&events, "json")["jobs"][2]["error"], 5);
+}
+
+/// Paths of all keys; places of lists are one.
+fn keys(value: &Value, path: &str, found: &mut BTreeSet<String>) {
+    match value {
+        Value::Object(object) => {
+            for (key, value) in object {
+                let path = format!("{path}.{key}");
+                // Which buckets are occupied is chance.
+                if key != "bins" {
+                    keys(value, &path, found);
+                }
+                found.insert(path);
+            }
+        }
+        Value::Array(values) => values
+            .iter()
+            .for_each(|value| keys(value, &format!("{path}[]"), found)),
+        _ => {}
+    }
+}
+
+/// What the installed fio prints for the same job; `None` and a word when there is none.
+fn installed(arguments: &[&str]) -> Option<String> {
+    let options = OPTIONS.map(|(name, value)| format!("--{name}={value}"));
+    let output = Command::new("fio")
+        .args(["--bs=4k", "--size=1m", "--name=mix"])
+        .args(options)
+        .args(arguments)
+        .output();
+    match output {
+        Ok(output) if output.status.success() => Some(String::from_utf8(output.stdout).unwrap()),
+        _ => {
+            println!("skipped: no fio is installed here");
+            None
+        }
+    }
+}
+
+#[test]
+fn keys_are_those_of_the_installed_fio() {
+    for (format, more) in [
+        ("json", vec![]),
+        ("json+", vec!["--lat_percentiles=1", "--slat_percentiles=1"]),
+        ("json", vec!["--unified_rw_reporting=mixed"]),
+        (
+            "json",
+            vec!["--unified_rw_reporting=both", "--continue_on_error=all"],
+        ),
+        ("json", vec!["--gtod_reduce=1", "--description=text"]),
+        ("json", vec!["--clat_percentiles=0"]),
+    ] {
+        let mut arguments = vec!["--output-format", format];
+        arguments.extend(&more);
+        let Some(theirs) = installed(&arguments) else {
+            return;
+        };
+        let theirs: Value = serde_json::from_str(&theirs).unwrap();
+        let ours = json(
+            &events(|labels| {
+                for option in &more {
+                    let (name, value) = option[2..].split_once('=').unwrap();
+                    labels.push(Label::new(format!("option.{name}"), value));
+                }
+            }),
+            format,
+        );
+        let tree = |value: &Value| {
+            let mut found = BTreeSet::new();
+            keys(value, "", &mut found);
+            // Global options and those of the job are what the user has written.
+            found.retain(|path| !path.contains("options"));
+            found
+        };
+        let first = |mut value: Value| {
+            let jobs = value["jobs"].as_array_mut().unwrap();
+            jobs.truncate(1);
+            value
+        };
+        let (ours, theirs) = (tree(&first(ours)), tree(&first(theirs)));
+        let different: Vec<&String> = ours.symmetric_difference(&theirs).collect();
+        assert!(different.is_empty(), "{more:?}: {different:#?}");
+    }
+}
+
+#[test]
+fn terse_fields_are_as_many_as_those_of_the_installed_fio() {
+    for (version, number) in [
+        (TerseVersion::V2, "2"),
+        (TerseVersion::V3, "3"),
+        (TerseVersion::V4, "4"),
+        (TerseVersion::V5, "5"),
+    ] {
+        let arguments = ["--output-format=terse", "--terse-version", number];
+        let Some(theirs) = installed(&arguments) else {
+            return;
+        };
+        let ours = printed(&events(|_| {}), "terse", version);
+        let count = |text: &str| text.lines().next().unwrap().split(';').count();
+        assert_eq!(count(&ours), count(&theirs), "version {number}");
+        let shape = |text: &str| -> Vec<usize> {
+            let fields = text.lines().next().unwrap().split(';');
+            // What stands in a field: a percentile, a share, a fraction or a whole number.
+            fields
+                .skip(5)
+                .map(|field| {
+                    match (
+                        field.contains('='),
+                        field.ends_with('%'),
+                        field.split('.').nth(1),
+                    ) {
+                        (true, ..) => 100,
+                        (_, true, Some(decimals)) => 200 + decimals.len(),
+                        (_, _, Some(decimals)) => decimals.len(),
+                        _ => 0,
+                    }
+                })
+                .collect()
+        };
+        assert_eq!(shape(&ours), shape(&theirs), "version {number}");
+    }
+}
+
+#[test]
+fn the_lines_of_the_text_are_those_of_the_installed_fio() {
+    let Some(theirs) = installed(&["--output-format=normal"]) else {
+        return;
+    };
+    let ours = printed(&events(|_| {}), "normal", TerseVersion::V3);
+    // Labels in front of the first number, of lines that do not depend on the values.
+    let labels = |text: &str| -> BTreeSet<String> {
+        let fixed = |line: &&str| {
+            !line.contains("lat (")
+                && !line.starts_with("     |")
+                && !line.contains("percentiles (")
+        };
+        let label = |line: &str| {
+            let end = line
+                .find(|c: char| c.is_ascii_digit())
+                .unwrap_or(line.len());
+            line[..end].to_owned()
+        };
+        text.lines().filter(fixed).map(label).collect()
+    };
+    let (mut ours, theirs) = (labels(&ours), labels(&theirs));
+    // Samples need half a second, the job of the installed fio takes a millisecond.
+    ours.retain(|line| !line.contains(": min=") && !line.starts_with("last") && line != "...");
+    let missing: Vec<&String> = theirs.difference(&ours).collect();
+    assert!(missing.is_empty(), "{missing:#?}\nours: {ours:#?}");
+}
