@@ -1,6 +1,8 @@
 //! This machine as a [`Host`].
 use crate::{Control, Host, HostError, SetPoint};
-use engine::{BackendKind, Collected, Drained, EngineConfig, OpenTargets, Session, open_targets};
+use engine::{
+    BackendKind, Collected, Drained, EngineConfig, Generations, OpenTargets, Session, open_targets,
+};
 use measure::HostSample;
 use plan::{BoundPlan, BoundRun, Grant};
 
@@ -22,6 +24,8 @@ pub struct LocalHost {
     session: Option<Session>,
     open: Option<OpenTargets>,
     close_error: Option<std::io::Error>,
+    /// Of the data that runs have written.
+    generations: Generations,
 }
 
 impl LocalHost {
@@ -33,6 +37,7 @@ impl LocalHost {
             session: None,
             open: None,
             close_error: None,
+            generations: Generations::default(),
         }
     }
 
@@ -64,7 +69,15 @@ impl Host for LocalHost {
             _ => open_targets(plan, run, &self.grants).map_err(HostError::Open)?,
         };
         let shares = point.shares_pct.as_deref();
-        let session = Session::prepare(plan, run, &open, point.rate, shares, self.config);
+        let session = Session::prepare(
+            plan,
+            run,
+            &open,
+            point.rate,
+            shares,
+            &self.generations,
+            self.config,
+        );
         self.session = Some(session.map_err(HostError::Engine)?);
         self.open = Some(open);
         // What happened before the run does not belong to its first interval.

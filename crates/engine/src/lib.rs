@@ -23,7 +23,7 @@ pub mod worker;
 
 pub use backend::BackendKind;
 pub use collect::{Collected, Collector};
-pub use data::BLOCK_MARK;
+pub use data::{BLOCK_MARK, Generations};
 pub use files::{OpenError, OpenTargets, open_targets};
 pub use rule::{BackendChoice, WorkerRule, choose_backend, planned_workers};
 pub use session::{Drained, EngineConfig, EngineError, Session};

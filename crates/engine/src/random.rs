@@ -12,6 +12,8 @@ pub(crate) enum Purpose {
     Address,
     Arrival,
     Start,
+    Duplicate,
+    Member,
 }
 
 /// One sequence of draws.
@@ -20,7 +22,7 @@ pub(crate) struct Draws {
     key: u64,
 }
 
-const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
+pub(crate) const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
 
 impl Draws {
     pub(crate) fn new(seed: u64, run: u64, stream: u64, purpose: Purpose) -> Self {
@@ -56,6 +58,12 @@ pub(crate) fn mix(mut value: u64) -> u64 {
     value = (value ^ (value >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     value = (value ^ (value >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
     value ^ (value >> 31)
+}
+
+/// The key of a part of what has a key.
+#[inline]
+pub(crate) fn fold(key: u64, part: u64) -> u64 {
+    mix(key.wrapping_add(GOLDEN) ^ mix(part))
 }
 
 /// A share in percent as a limit for 64 random bits: a draw below it is inside the share.

@@ -1,6 +1,7 @@
 //! A run on threads: set up, start at a set time, collect, stop, drain.
 use crate::backend::{Backend, BackendKind, NullBackend, SyncBackend, UringBackend};
 use crate::collect::Collector;
+use crate::data::Generations;
 use crate::files::OpenTargets;
 use crate::gate::Gate;
 use crate::rule::{WorkerRule, planned_workers};
@@ -108,6 +109,7 @@ impl Session {
         open: &OpenTargets,
         run_rate: Option<f64>,
         shares_pct: Option<&[f64]>,
+        generations: &Generations,
         config: EngineConfig,
     ) -> Result<Self, EngineError> {
         let workers = planned_workers(run, config.kind, config.workers, config.cpus);
@@ -121,6 +123,7 @@ impl Session {
             run_rate,
             shares_pct,
             nonce: config.nonce,
+            generations,
         };
         let (failure_sender, failures) = sync_channel(FAILURES_KEPT);
         let shared = Arc::new(SharedRun::new(&setup, failure_sender));

@@ -1,7 +1,7 @@
 //! What the workers of a run share, and what others may read of it while they work.
 use crate::arrivals::{Arrivals, Feed};
 use crate::backend::BackendKind;
-use crate::data::Pattern;
+use crate::data::{Generations, WriteData};
 use crate::draw::{self, Drawer};
 use crate::handover::HandoverCells;
 use measure::{FigureCell, LatencyCell, Sharing};
@@ -53,7 +53,7 @@ pub(crate) struct SharedRun {
     pub pools: Vec<SharedPool>,
     pub workers: Vec<WorkerView>,
     pub proportion: Option<Proportion>,
-    pub pattern: Pattern,
+    pub data: WriteData,
     pub failures: SyncSender<Failure>,
     pub failures_lost: AtomicU64,
     /// Whether workers note how operations are handed over.
@@ -240,14 +240,6 @@ pub fn unsupported(run: &BoundRun) -> Vec<String> {
                 add("rates per direction that differ from the mix".to_owned());
             }
         }
-        if stream.data.pattern.is_some() || stream.data.duplicates.is_some() {
-            add("write data by pattern or with duplicates".to_owned());
-        }
-        if (stream.data.compression_ratio - 1.0).abs() > f64::EPSILON
-            && stream.source.changes_data()
-        {
-            add("compressible write data".to_owned());
-        }
     }
     found
 }
@@ -333,6 +325,7 @@ pub(crate) struct Setup<'a> {
     pub run_rate: Option<f64>,
     pub shares_pct: Option<&'a [f64]>,
     pub nonce: u64,
+    pub generations: &'a Generations,
 }
 
 impl SharedRun {
@@ -348,7 +341,6 @@ impl SharedRun {
             .enumerate()
             .map(|(number, stream)| shared_stream(setup, number, stream, &workers, seed(number)))
             .collect();
-        let largest = buffer_bytes(run);
         let pools = run
             .run
             .pools
@@ -372,7 +364,7 @@ impl SharedRun {
             streams,
             pools,
             workers,
-            pattern: Pattern::new(largest, setup.nonce),
+            data: WriteData::new(setup),
             failures,
             failures_lost: AtomicU64::new(0),
             notes_handover: setup.plan.plan.reporting.handover,

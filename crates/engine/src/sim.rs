@@ -2,6 +2,7 @@
 //! of workers. One scheduler steps every worker at every event.
 use crate::backend::{Backend, BackendKind, Request};
 use crate::collect::Collector;
+use crate::data::Generations;
 use crate::random::mix;
 use crate::shared::{Failure, Setup, SharedRun, buffer_bytes};
 use crate::worker::{Time, Wake, Worker};
@@ -117,6 +118,7 @@ impl Simulation {
             run_rate: rate,
             shares_pct,
             nonce: 0,
+            generations: &Generations::default(),
         };
         let (sender, failures) = sync_channel(4096);
         let shared = Arc::new(SharedRun::new(&setup, sender));

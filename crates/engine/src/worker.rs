@@ -4,6 +4,7 @@
 //! [`Worker::step`] does not block: it says until when and for how many completions its driver may
 //! wait. On threads the driver is in [`crate::session`], in simulated time in [`crate::sim`].
 use crate::backend::{Backend, Request, RequestKind};
+use crate::data::{Filled, Write};
 use crate::handover::{HandoverNotes, Place};
 use crate::shared::{AFTER_STOP, Failure, OPERATIONS, SharedRun, pack, unpack};
 use measure::Sharing;
@@ -77,8 +78,8 @@ pub(crate) struct Worker<B, T> {
     /// For each pool, the earliest time at which it may have something to issue.
     due_ns: Vec<u64>,
     pool_of_slot: Vec<u32>,
-    /// How many bytes at the start of a slot's buffer hold our own data rather than what was read.
-    filled: Vec<u32>,
+    /// What of a slot's buffer holds our own data rather than what was read.
+    filled: Vec<Filled>,
     queued: Vec<u32>,
     completed: Vec<(u32, i32)>,
     in_flight: u32,
@@ -154,7 +155,7 @@ impl<B: Backend, T: Time> Worker<B, T> {
             last_reap_ns: start_ns,
             pools,
             pool_of_slot: local,
-            filled: vec![0; slots],
+            filled: vec![Filled::default(); slots],
             queued: Vec::with_capacity(slots),
             completed: Vec::with_capacity(slots),
             shared,
@@ -446,7 +447,7 @@ impl<B: Backend, T: Time> Worker<B, T> {
         let place = self.pool_of_slot[slot as usize] as usize;
         self.due_ns[place] = 0;
         let pool = &mut self.pools[place];
-        let kind = usize::from(self.filled[slot as usize] > 0);
+        let kind = usize::from(self.filled[slot as usize].bytes > 0);
         pool.free[kind].push(slot);
         shared.pools[pool.pool].give_back(seen_ns);
     }
@@ -627,10 +628,19 @@ impl<B: Backend, T: Time> Worker<B, T> {
             _ => 2,
         };
         if operation == 1 {
-            self.fill_buffer(slot, chosen.stream, index, drawn.length);
+            let write = Write {
+                stream: chosen.stream,
+                place: drawn.place as usize,
+                offset: drawn.offset,
+                index,
+            };
+            let buffer = &mut self.backend.buffer_mut(slot)[..drawn.length as usize];
+            shared
+                .data
+                .fill(buffer, &mut self.filled[slot as usize], write);
         }
         if operation == 0 {
-            self.filled[slot as usize] = 0;
+            self.filled[slot as usize] = Filled::default();
         }
         let view = &shared.workers[self.number].slots[slot as usize];
         view.offset.store(drawn.offset, Relaxed);
@@ -651,16 +661,6 @@ impl<B: Backend, T: Time> Worker<B, T> {
             drawn.offset,
             drawn.length,
         );
-    }
-
-    fn fill_buffer(&mut self, slot: u32, stream: usize, index: u64, length: u32) {
-        let buffer = &mut self.backend.buffer_mut(slot)[..length as usize];
-        let filled = &mut self.filled[slot as usize];
-        if *filled < length {
-            self.shared.pattern.fill(buffer, index);
-            *filled = length;
-        }
-        self.shared.pattern.stamp(buffer, stream as u64, index);
     }
 
     #[inline]

@@ -1,7 +1,9 @@
 //! After ramp-up a worker does not allocate.
 mod plans;
 
-use engine::{BackendKind, EngineConfig, OpenTargets, Session, WorkerRule, open_targets};
+use engine::{
+    BackendKind, EngineConfig, Generations, OpenTargets, Session, WorkerRule, open_targets,
+};
 use plan::*;
 use plans::*;
 use std::collections::BTreeMap;
@@ -65,7 +67,16 @@ fn check(kind: BackendKind, path: &Path, spec: RunSpec, rate: Option<f64>) {
         reap_group_max: 8,
     };
     let targets = open(&plan, &run, kind);
-    let mut session = Session::prepare(&plan, &run, &targets, rate, None, config).unwrap();
+    let mut session = Session::prepare(
+        &plan,
+        &run,
+        &targets,
+        rate,
+        None,
+        &Generations::default(),
+        config,
+    )
+    .unwrap();
     let start_ns = clock.now_ns() + 5 * MS;
     session.start(start_ns);
     clock.sleep_until(start_ns + INTERVAL_NS + 10 * MS);

@@ -1,29 +1,76 @@
 //! What written blocks contain.
+use crate::ids::{DuplicatePoolId, PatternId, TargetId};
 use serde::{Deserialize, Serialize};
 
+/// What holds an incompressible share and its zeros unless a language says otherwise.
+const USUAL_CHUNK_BYTES: u64 = 4096;
+
 /// The content of written data. The plain case is unique and incompressible.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct DataSpec {
     /// Original size ÷ compressed size that any compressor should see; 1 is incompressible.
     pub compression_ratio: f64,
-    pub duplicates: Option<DuplicateSpec>,
-    /// Content repeated from a pattern, in place of generated data.
-    pub pattern: Option<Vec<u8>>,
+    /// Every so many bytes begin with their incompressible part; the rest is zeros, or the pattern
+    /// where there is one. Zero is the whole transfer.
+    #[serde(default = "usual_chunk_bytes")]
+    pub chunk_bytes: u64,
+    pub duplicates: Option<Duplicates>,
+    /// Content repeated from a pattern: in place of generated data where the ratio is 1, in place of
+    /// zeros where it is above.
+    pub pattern: Option<PatternId>,
+    #[serde(default)]
+    pub refresh: Refresh,
+    /// What is generated follows from this. Duplicates follow from nothing else, so that executions
+    /// with the same seed share them.
     pub seed: u64,
 }
 
-/// How much of the written data repeats.
+/// Whether each write has a content of its own.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Refresh {
+    #[default]
+    EachWrite,
+    /// Buffers are filled once and sent as they are from then on.
+    Never,
+}
+
+/// Which writes repeat what was written before.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Duplicates {
+    /// By where a block lies: a full pass has the ratio of the pool exactly.
+    ByAddress(DuplicatePoolId),
+    /// By chance: this share of the writes of a stream, in percent.
+    ByWrite { pct: f64, of: DuplicateSource },
+}
+
+/// What a write repeats that is a duplicate by chance.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum DuplicateSource {
+    /// The last write of the stream that was not a duplicate.
+    Previous,
+    /// Any of so many contents, the same for all streams of a seed where they are shared.
+    WorkingSet { contents: u64, is_shared: bool },
+}
+
+/// Targets whose blocks are unique or members of sets together.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct DuplicateSpec {
+pub struct DuplicatePool {
     /// Written ÷ stored after a full pass; 1 is all unique.
     pub ratio: f64,
+    /// The size of a block; a multiple of 512.
     pub unit_bytes: u64,
     pub sets: SetCount,
-    /// Groups of hot sets: this many sets of this many blocks each.
+    /// Groups of hot sets, counted among the sets: this many sets of this many blocks each, at the
+    /// beginning of the targets in turn.
     pub hot_sets: Vec<(u64, u64)>,
     pub replace: ReplacePolicy,
-    /// Whether duplicates are shared between targets.
+    /// Whether a block is unique among all targets, or on its target only: then equal addresses
+    /// hold equal data.
     pub across_targets: bool,
+    pub targets: Vec<TargetId>,
 }
 
 /// The number of duplicate sets.
@@ -31,7 +78,7 @@ pub struct DuplicateSpec {
 #[serde(rename_all = "snake_case")]
 pub enum SetCount {
     Count(u64),
-    /// Percent of all unit blocks.
+    /// Percent of all blocks of the pool.
     Percent(f64),
 }
 
@@ -40,17 +87,103 @@ pub enum SetCount {
 #[serde(rename_all = "snake_case")]
 pub enum ReplacePolicy {
     SameContent,
+    /// Between two contents of each set.
     Alternate,
     AlternateHotOnly,
+}
+
+/// Bytes that are written over and over.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WritePattern {
+    /// Not empty.
+    #[serde(with = "hex")]
+    pub bytes: Vec<u8>,
+    pub anchor: PatternAnchor,
+    pub marks: PatternMarks,
+}
+
+/// What the pattern is counted from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PatternAnchor {
+    /// The start of each transfer.
+    Transfer,
+    /// The address modulo this many bytes.
+    Address { period_bytes: u64 },
+}
+
+/// Whether the pattern is sent as it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PatternMarks {
+    /// To the last byte; the overwrite guard cannot know such blocks for ours.
+    None,
+    /// The first 16 bytes of each 4 KiB make it ours and unlike any other.
+    EachBlock,
 }
 
 impl Default for DataSpec {
     fn default() -> Self {
         Self {
             compression_ratio: 1.0,
+            chunk_bytes: USUAL_CHUNK_BYTES,
             duplicates: None,
             pattern: None,
+            refresh: Refresh::EachWrite,
             seed: 0,
         }
+    }
+}
+
+impl SetCount {
+    /// The sets of a pool of `blocks`: at least one.
+    pub fn of(self, blocks: u64) -> u64 {
+        match self {
+            SetCount::Count(count) => count.max(1),
+            SetCount::Percent(pct) => ((blocks as f64 * pct / 100.0) as u64).max(1),
+        }
+    }
+}
+
+fn usual_chunk_bytes() -> u64 {
+    USUAL_CHUNK_BYTES
+}
+
+/// Patterns reach a mebibyte; as a list of numbers they would fill the plan of a result file.
+mod hex {
+    use serde::de::Error;
+    use serde::{Deserialize, Deserializer, Serializer};
+
+    pub(super) fn serialize<S: Serializer>(bytes: &[u8], to: S) -> Result<S::Ok, S::Error> {
+        let digit = |value: u8| char::from_digit(u32::from(value), 16).expect("four bits");
+        let text: String = bytes
+            .iter()
+            .flat_map(|byte| [digit(byte >> 4), digit(byte & 15)])
+            .collect();
+        to.serialize_str(&text)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<u8>, D::Error> {
+        let text = String::deserialize(from)?;
+        let digit = |byte: &u8| char::from(*byte).to_digit(16).map(|value| value as u8);
+        let pairs = text.as_bytes().chunks(2);
+        let bytes = pairs.map(|pair| match pair {
+            [high, low] => Some(digit(high)? << 4 | digit(low)?),
+            _ => None,
+        });
+        let bytes: Option<Vec<u8>> = bytes.collect();
+        bytes.ok_or_else(|| D::Error::custom("a pattern is pairs of hexadecimal digits"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sets_are_counted_in_blocks_and_never_none() {
+        assert_eq!(SetCount::Percent(5.0).of(1000), 50);
+        assert_eq!(SetCount::Percent(5.0).of(3), 1);
+        assert_eq!(SetCount::Count(7).of(3), 7);
     }
 }

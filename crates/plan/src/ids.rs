@@ -45,3 +45,11 @@ index!(
     /// A search, such as one latency curve: place in [`crate::Plan::searches`].
     SearchId
 );
+index!(
+    /// Targets that hold duplicates together: place in [`crate::Plan::duplicate_pools`].
+    DuplicatePoolId
+);
+index!(
+    /// A pattern that is written: place in [`crate::Plan::patterns`].
+    PatternId
+);

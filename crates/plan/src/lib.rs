@@ -21,10 +21,15 @@ pub use bind::{
     Alignment, BindError, BoundPlan, BoundRegion, BoundRun, BoundStream, BoundTarget, Facts,
     FoundKind, TargetFacts, bind,
 };
-pub use data::{DataSpec, DuplicateSpec, ReplacePolicy, SetCount};
+pub use data::{
+    DataSpec, DuplicatePool, DuplicateSource, Duplicates, PatternAnchor, PatternMarks, Refresh,
+    ReplacePolicy, SetCount, WritePattern,
+};
 pub use diagnostic::{Diagnostic, Related, Severity};
 pub use grant::{Access, Grant};
-pub use ids::{PoolId, RunId, SearchId, StreamId, TargetId, TemplateId};
+pub use ids::{
+    DuplicatePoolId, PatternId, PoolId, RunId, SearchId, StreamId, TargetId, TemplateId,
+};
 pub use operation::{Direction, Operation, OperationMix, PerDirection};
 pub use origin::{Origin, PlanValue};
 pub use plan::{Override, Plan, Reporting, RunSpec, RunTemplate, Search, StopSearch};

@@ -1,5 +1,6 @@
 //! A plan: targets, run templates, and the runs that point at them. It is factored, so that a
 //! thousand targets times ten thousand runs stay small; [`Plan::run`] expands one at a time.
+use crate::data::{DuplicatePool, WritePattern};
 use crate::diagnostic::Diagnostic;
 use crate::ids::{RunId, SearchId, TargetId, TemplateId};
 use crate::operation::PerDirection;
@@ -17,6 +18,11 @@ pub struct Plan {
     /// In the order in which they are carried out.
     pub runs: Vec<RunSpec>,
     pub searches: Vec<Search>,
+    /// What streams write by address, see [`crate::Duplicates::ByAddress`].
+    #[serde(default)]
+    pub duplicate_pools: Vec<DuplicatePool>,
+    #[serde(default)]
+    pub patterns: Vec<WritePattern>,
     /// All random draws of an execution follow from this.
     pub seed: u64,
     pub reporting: Reporting,

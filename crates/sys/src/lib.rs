@@ -5,6 +5,7 @@
 
 pub mod allocations;
 pub mod buffer;
+pub mod bytes;
 pub mod clock;
 pub mod file;
 pub mod loopdev;

@@ -304,13 +304,29 @@ pub(crate) fn general(fields: &Fields, environment: &Environment<'_>, sink: &mut
         format_transfer_bytes,
         format_storage,
         compression_ratio,
-        compression_seed: fields
-            .text("compressionseed")
-            .and_then(|word| word.text.parse().ok())
-            .unwrap_or(0),
+        compression_seed: compression_seed(fields, environment.seed, sink),
         concatenates: fields.is_yes("concatenatesds"),
         validates: is_on("validate") || is_on("journal") || environment.command_line.validate,
     }
+}
+
+fn compression_seed(fields: &Fields, time_of_day: u64, sink: &mut Sink) -> u64 {
+    let Some(word) = fields.text("compressionseed") else {
+        return 0;
+    };
+    if word.text.eq_ignore_ascii_case("tod") {
+        return time_of_day;
+    }
+    word.text.parse().unwrap_or_else(|_| {
+        sink.error(
+            codes::NOT_A_NUMBER,
+            word.span,
+            "`compressionseed` is neither a number nor `tod`",
+            "not a whole number",
+            "write a number, or `tod` for another seed each time",
+        );
+        0
+    })
 }
 
 fn check_dedup(fields: &Fields, sink: &mut Sink) {

@@ -111,9 +111,9 @@ const DEDUP_ACROSS: Parameter = p(
 );
 
 pub(crate) static GENERAL: &[Parameter] = &[
-    p(&["compression"], number(0.0, 100.0), "", CheckOnly, "percent that remains after compression; older form of `compratio`").inert(&["100"]).exact(),
-    p(&["compratio"], number(1.0, 25.0), "1", CheckOnly, "size of written data ÷ its size after compression").inert(&["1", "1.0"]),
-    p(&["compressionseed"], Kind::Form("number or `tod`"), "0", CheckOnly, "seed of the generated data").inert(&["0"]),
+    p(&["compression"], number(0.0, 100.0), "", Honoured, "percent that remains after compression; older form of `compratio`").inert(&["100"]).exact(),
+    p(&["compratio"], number(1.0, 25.0), "1", Honoured, "size of written data ÷ its size after compression").inert(&["1", "1.0"]),
+    p(&["compressionseed"], Kind::Form("number or `tod`"), "0", Honoured, "seed of the generated data; `tod` is another one each time").inert(&["0"]),
     DEDUP_RATIO.exact(),
     DEDUP_UNIT.exact(),
     DEDUP_SETS.exact(),
@@ -834,8 +834,8 @@ pub(crate) static RUN: &[Parameter] = &[
         LOOP,
     ),
     swept(&["hitarea", "forhitarea"], 0.0, UNBOUNDED, Honoured),
-    swept(&["compratio", "forcompratio"], 1.0, 25.0, CheckOnly).inert(&["1", "1.0"]),
-    swept(&["compression", "forcompression"], 0.0, 100.0, CheckOnly).inert(&["100"]),
+    swept(&["compratio", "forcompratio"], 1.0, 25.0, Honoured).inert(&["1", "1.0"]),
+    swept(&["compression", "forcompression"], 0.0, 100.0, Honoured).inert(&["100"]),
     swept(&["depth", "fordepth"], 0.0, UNBOUNDED, CheckOnly),
     swept(&["width", "forwidth"], 1.0, UNBOUNDED, CheckOnly),
     swept(&["files", "forfiles"], 1.0, UNBOUNDED, CheckOnly),

@@ -1,0 +1,195 @@
+//! What written blocks contain: unique or repeated, as compressible as asked, recognisable as ours.
+//!
+//! Content is a function of numbers (seed, address, number of the write), so that no state grows
+//! with what was written. Generated data come in pieces of at most 4 KiB that begin with
+//! [`BLOCK_MARK`] and eight bytes of their own; the mark lets the overwrite guard tell our data from
+//! others'. Read [`WriteData::fill`] first, then [`noise`].
+mod chance;
+mod duplicates;
+mod generations;
+mod noise;
+mod pattern;
+#[cfg(test)]
+mod tests;
+
+pub use generations::Generations;
+
+use crate::random::{fold, mix};
+use crate::shared::{Setup, buffer_bytes};
+use chance::ChanceLaw;
+use duplicates::{AddressLaw, laws};
+use noise::{Form, Noise};
+use pattern::Repeated;
+use plan::{DataSpec, Duplicates, Refresh};
+
+/// The first eight bytes of every piece that Fathom generates.
+pub const BLOCK_MARK: [u8; 8] = *b"FATHOM\x01\x00";
+
+/// Pieces of generated data are this long, or shorter at the end of a transfer or a duplicate block.
+const PIECE: usize = 4096;
+
+/// The mark and what tells pieces apart.
+const HEAD: usize = 16;
+
+/// The content of everything that a run writes.
+#[derive(Debug)]
+pub(crate) struct WriteData {
+    noise: Noise,
+    patterns: Vec<Repeated>,
+    streams: Vec<StreamData>,
+}
+
+/// One write, as far as its content depends on it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Write {
+    pub stream: usize,
+    /// The target by its place in the stream.
+    pub place: usize,
+    pub offset: u64,
+    /// Does not repeat within the stream.
+    pub index: u64,
+}
+
+/// What a buffer holds at its start, for contents that need not be made again.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Filled {
+    pub bytes: u32,
+    stream: u32,
+}
+
+#[derive(Debug)]
+struct StreamData {
+    form: Form,
+    content: Content,
+    /// Of this stream in this run of this execution, and of no other.
+    key: u64,
+}
+
+#[derive(Debug)]
+enum Content {
+    Unique,
+    /// Whatever the buffer holds once it was filled.
+    AsFilled,
+    Pattern {
+        pattern: usize,
+        is_marked: bool,
+        stays: bool,
+    },
+    ByChance(ChanceLaw),
+    /// By place of the target.
+    ByAddress(Vec<AddressLaw>),
+}
+
+impl WriteData {
+    /// Everything that the streams of a run write; `generations` remembers over the runs of an
+    /// execution.
+    pub(crate) fn new(setup: &Setup<'_>) -> Self {
+        let plan = &setup.plan.plan;
+        let largest = buffer_bytes(setup.run);
+        let run = fold(setup.nonce, u64::from(setup.run.id.0));
+        let streams = setup.run.run.streams.iter().enumerate();
+        let streams = streams.map(|(number, stream)| {
+            let data = &stream.data;
+            let key = fold(fold(mix(data.seed), run), number as u64);
+            StreamData {
+                form: Form::new(data),
+                content: content(setup, number, data, run),
+                key,
+            }
+        });
+        let streams: Vec<StreamData> = streams.collect();
+        let uses = |id: usize| {
+            let of = |data: &DataSpec| data.pattern.is_some_and(|pattern| pattern.index() == id);
+            setup.run.run.streams.iter().any(|stream| of(&stream.data))
+        };
+        let patterns = plan.patterns.iter().enumerate();
+        Self {
+            noise: Noise::new(),
+            patterns: patterns
+                .map(|(id, pattern)| Repeated::new(pattern, if uses(id) { largest } else { 0 }))
+                .collect(),
+            streams,
+        }
+    }
+
+    /// Fills a buffer for one write.
+    #[inline]
+    pub(crate) fn fill(&self, buffer: &mut [u8], filled: &mut Filled, write: Write) {
+        let stream = &self.streams[write.stream];
+        let stays = filled.bytes as usize >= buffer.len() && filled.stream == write.stream as u32;
+        match &stream.content {
+            Content::Unique => self.unit(buffer, stream, stream.fresh(write.index)),
+            Content::AsFilled if stays => return,
+            Content::AsFilled => self.unit(buffer, stream, stream.fresh(write.index)),
+            Content::Pattern { stays: true, .. } if stays => return,
+            Content::Pattern {
+                pattern, is_marked, ..
+            } => {
+                self.patterns[*pattern].copy(buffer, write.offset);
+                if *is_marked {
+                    noise::mark_all(buffer, stream.fresh(write.index));
+                }
+            }
+            Content::ByChance(law) => {
+                let key = law.key(stream.key);
+                self.unit(buffer, stream, key);
+            }
+            Content::ByAddress(laws) => {
+                let law = &laws[write.place];
+                law.each_part(write.offset, buffer, stream.fresh(write.index), |part| {
+                    let (form, patterns) = (&stream.form, &self.patterns);
+                    self.noise
+                        .fill(part.to, part.first, part.whole, part.key, form, patterns);
+                });
+            }
+        }
+        *filled = Filled {
+            bytes: buffer.len() as u32,
+            stream: write.stream as u32,
+        };
+    }
+
+    /// A transfer that is one block.
+    #[inline]
+    fn unit(&self, buffer: &mut [u8], stream: &StreamData, key: u64) {
+        let whole = buffer.len();
+        self.noise
+            .fill(buffer, 0, whole, key, &stream.form, &self.patterns);
+    }
+}
+
+impl StreamData {
+    /// A key that no other write of any execution has.
+    #[inline]
+    fn fresh(&self, index: u64) -> u64 {
+        fold(self.key, index)
+    }
+}
+
+fn content(setup: &Setup<'_>, number: usize, data: &DataSpec, run: u64) -> Content {
+    let is_compressible = data.compression_ratio > 1.0;
+    if data.refresh == Refresh::Never {
+        return Content::AsFilled;
+    }
+    if let Some(pattern) = data.pattern
+        && !is_compressible
+    {
+        let pattern_plan = &setup.plan.plan.patterns[pattern.index()];
+        return Content::Pattern {
+            pattern: pattern.index(),
+            is_marked: pattern_plan.marks == plan::PatternMarks::EachBlock,
+            stays: pattern_plan.marks == plan::PatternMarks::None
+                && pattern_plan.anchor == plan::PatternAnchor::Transfer,
+        };
+    }
+    match data.duplicates {
+        None => Content::Unique,
+        Some(Duplicates::ByWrite { pct, of }) => {
+            let place = (u64::from(setup.run.id.0), number as u64);
+            Content::ByChance(ChanceLaw::new(pct, of, data.seed, place))
+        }
+        Some(Duplicates::ByAddress(pool)) => {
+            Content::ByAddress(laws(setup, number, pool, data.seed, run))
+        }
+    }
+}
