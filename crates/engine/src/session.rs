@@ -431,7 +431,7 @@ impl Seat {
         let clock = self.config.clock;
         let group_max = self.config.reap_group_max;
         let mut worker = Worker::new(
-            Arc::clone(&self.shared),
+            &*self.shared,
             self.number,
             backend,
             clock,
@@ -454,7 +454,7 @@ impl Seat {
 
     fn drive<B: Backend>(
         &self,
-        worker: &mut Worker<B, Clock>,
+        worker: &mut Worker<B, Clock, &SharedRun>,
         before: &ThreadUsage,
     ) -> io::Result<()> {
         let mut interval = 0;
@@ -476,7 +476,7 @@ impl Seat {
     /// As [`Seat::drive`], for threads of a pool with a schedule, one of which has the turn.
     fn drive_in_turn<B: Backend>(
         &self,
-        worker: &mut Worker<B, Clock>,
+        worker: &mut Worker<B, Clock, &SharedRun>,
         gate: &Gate,
         me: usize,
         before: &ThreadUsage,

@@ -26,6 +26,9 @@ const PROPORTION_WINDOW: f64 = 256.0;
 /// would take longer than the run.
 const FASTEST_SCHEDULE: f64 = 1e8;
 
+/// How many operations a thread of a pool claims in one go where it may.
+const CLAIMED_AT_ONCE: u64 = 64;
+
 const TOO_FAST: &str = "more than 100 million arrivals per second";
 
 /// A failed operation as the worker saw it.
@@ -69,6 +72,9 @@ pub(crate) struct SharedStream {
     pub files: Vec<u32>,
     pub drawer: Drawer,
     pub next_index: AtomicU64,
+    /// How many numbers a worker claims in one go: several where threads would fight over the count
+    /// and nothing depends on it.
+    pub claimed_at_once: u64,
     /// Whether one worker alone serves the pool of the stream.
     pub sharing: Sharing,
     pub feed: Option<Feed>,
@@ -95,6 +101,7 @@ pub(crate) struct Recorder {
 pub(crate) const AFTER_STOP: usize = 2;
 
 #[derive(Debug)]
+#[repr(align(128))]
 pub(crate) struct Slab {
     /// By place of the target and operation.
     pub cells: Vec<FigureCell>,
@@ -117,8 +124,10 @@ pub(crate) struct SharedPool {
     pub exhausted_ns: AtomicU64,
 }
 
-/// What a worker shows of itself.
+/// What a worker shows of itself. Aligned, as what threads write for each operation must not lie in
+/// one cache line (or in a pair that is fetched together) with what another thread writes.
 #[derive(Debug)]
+#[repr(align(128))]
 pub(crate) struct WorkerView {
     pub slots: Vec<SlotView>,
     pub pool_of_slot: Vec<u32>,
@@ -147,6 +156,7 @@ pub(crate) struct WorkerUsage {
 
 /// One slot, readable from outside: how old is what is in flight, and what is it.
 #[derive(Debug, Default)]
+#[repr(align(64))]
 pub(crate) struct SlotView {
     /// Zero while the slot is free.
     pub started_ns: AtomicU64,
@@ -495,11 +505,20 @@ fn shared_stream(
         stream.stop,
         seed,
     );
+    let sharing = pool_sharing(workers, pool);
+    let is_free_running = arrivals.is_none()
+        && !drawer.ends()
+        && (setup.run.run.coupling == Coupling::Independent || setup.run.run.streams.len() == 1)
+        && setup.kind == BackendKind::Sync;
     SharedStream {
         pool,
         files,
         next_index: AtomicU64::new(0),
-        sharing: pool_sharing(workers, pool),
+        claimed_at_once: match sharing {
+            Sharing::ManyWriters if is_free_running => CLAIMED_AT_ONCE,
+            _ => 1,
+        },
+        sharing,
         feed: arrivals.clone().map(Feed::new),
         arrivals,
         ended: AtomicBool::new(!has_arrivals),
@@ -547,16 +566,17 @@ impl SharedStream {
         self.ended.load(Acquire) && resolved == self.next_index.load(Acquire)
     }
 
-    /// The number of the next operation.
+    /// The first of the next [`SharedStream::claimed_at_once`] operations.
     #[inline]
-    pub(crate) fn claim_index(&self) -> u64 {
+    pub(crate) fn claim(&self) -> u64 {
+        let count = self.claimed_at_once;
         match self.sharing {
             Sharing::OneWriter => {
                 let index = self.next_index.load(Relaxed);
-                self.next_index.store(index + 1, Relaxed);
+                self.next_index.store(index + count, Relaxed);
                 index
             }
-            Sharing::ManyWriters => self.next_index.fetch_add(1, Relaxed),
+            Sharing::ManyWriters => self.next_index.fetch_add(count, Relaxed),
         }
     }
 }
@@ -579,14 +599,14 @@ impl SharedPool {
     }
 
     #[inline]
-    pub(crate) fn give_back(&self, now_ns: u64) {
+    pub(crate) fn give_back(&self, count: u32, now_ns: u64) {
         let before = match self.sharing {
             Sharing::OneWriter => {
                 let before = self.in_use.load(Relaxed);
-                self.in_use.store(before - 1, Relaxed);
+                self.in_use.store(before - count, Relaxed);
                 before
             }
-            Sharing::ManyWriters => self.in_use.fetch_sub(1, Relaxed),
+            Sharing::ManyWriters => self.in_use.fetch_sub(count, Relaxed),
         };
         if before == self.slots {
             let since = self.exhausted_since_ns.swap(0, Relaxed);

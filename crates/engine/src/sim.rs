@@ -41,7 +41,7 @@ pub struct Simulation {
     shared: Arc<SharedRun>,
     world: Rc<RefCell<World>>,
     now: Rc<Cell<u64>>,
-    workers: Vec<Worker<SimBackend, SimTime>>,
+    workers: Vec<Worker<SimBackend, SimTime, Arc<SharedRun>>>,
     failures: Receiver<Failure>,
     collector: Collector,
 }

@@ -6,10 +6,10 @@
 use crate::backend::{Backend, Request, RequestKind};
 use crate::data::{Filled, Write};
 use crate::handover::{HandoverNotes, Place};
-use crate::shared::{AFTER_STOP, Failure, OPERATIONS, SharedRun, pack, unpack};
+use crate::shared::{AFTER_STOP, Failure, OPERATIONS, SharedRun, SharedStream, pack, unpack};
 use measure::Sharing;
 use plan::Operation;
-use std::sync::Arc;
+use std::ops::Deref;
 use std::sync::atomic::{
     AtomicU64,
     Ordering::{Relaxed, Release},
@@ -66,9 +66,10 @@ pub(crate) enum Wake {
     Done,
 }
 
-/// One worker with its slots.
-pub(crate) struct Worker<B, T> {
-    shared: Arc<SharedRun>,
+/// One worker with its slots. `S` is how it holds what the workers share: threads borrow it, as a
+/// count of references would be one more cache line that they all write in each step.
+pub(crate) struct Worker<B, T, S> {
+    shared: S,
     pub(crate) backend: B,
     time: T,
     number: usize,
@@ -83,6 +84,8 @@ pub(crate) struct Worker<B, T> {
     queued: Vec<u32>,
     completed: Vec<(u32, i32)>,
     in_flight: u32,
+    /// By stream, numbers of operations claimed and not yet drawn: the next, and where they end.
+    claimed: Vec<(u64, u64)>,
     interval: u64,
     interval_end_ns: u64,
     /// Which slab the present interval counts in.
@@ -106,6 +109,9 @@ struct WorkerPool {
     free: [Vec<u32>; 2],
     streams: Vec<usize>,
     has_schedule: bool,
+    /// Slots that came back in this step and are not yet given back to the pool: most go out again
+    /// in the same step, and the count that all workers share is then left alone.
+    owed: u32,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -115,10 +121,10 @@ struct Chosen {
     arrival_ns: Option<u64>,
 }
 
-impl<B: Backend, T: Time> Worker<B, T> {
+impl<B: Backend, T: Time, S: Deref<Target = SharedRun> + Clone> Worker<B, T, S> {
     /// `group_max` bounds how many completions a wait without a deadline asks for at once.
     pub(crate) fn new(
-        shared: Arc<SharedRun>,
+        shared: S,
         number: usize,
         backend: B,
         time: T,
@@ -158,6 +164,7 @@ impl<B: Backend, T: Time> Worker<B, T> {
             filled: vec![Filled::default(); slots],
             queued: Vec::with_capacity(slots),
             completed: Vec::with_capacity(slots),
+            claimed: vec![(0, 0); shared.streams.len()],
             shared,
             backend,
             time,
@@ -186,8 +193,8 @@ impl<B: Backend, T: Time> Worker<B, T> {
     /// turn to issue. What is queued is submitted when the driver enters the backend.
     #[inline]
     pub(crate) fn step(&mut self, may_issue: bool) -> Wake {
-        // One count of the reference per step; what is below borrows it.
-        let shared = Arc::clone(&self.shared);
+        // What is below borrows it while the worker changes.
+        let shared = self.shared.clone();
         let shared = &*shared;
         let now_ns = self.time.now_ns();
         self.moved = false;
@@ -204,13 +211,14 @@ impl<B: Backend, T: Time> Worker<B, T> {
         if !self.queued.is_empty() {
             self.stamp();
         }
+        self.settle(shared, now_ns.min(stop_ns));
         self.next_wake(now_ns, start_ns, stop_ns)
     }
 
     /// Queues what is due in one pool of the run, for a driver that orders pools over all workers;
     /// whether there was anything.
     pub(crate) fn issue_from(&mut self, pool: usize) -> bool {
-        let shared = Arc::clone(&self.shared);
+        let shared = self.shared.clone();
         let (now_ns, stop_ns) = (self.time.now_ns(), shared.stop_ns.load(Relaxed));
         let is_running = now_ns < stop_ns && now_ns >= shared.start_ns.load(Relaxed);
         let place = self.pools.iter().position(|mine| mine.pool == pool);
@@ -219,6 +227,7 @@ impl<B: Backend, T: Time> Worker<B, T> {
             self.fill(&shared, place, now_ns, stop_ns);
             self.stamp();
         }
+        self.settle(&shared, now_ns);
         self.moved
     }
 
@@ -449,7 +458,18 @@ impl<B: Backend, T: Time> Worker<B, T> {
         let pool = &mut self.pools[place];
         let kind = usize::from(self.filled[slot as usize].bytes > 0);
         pool.free[kind].push(slot);
-        shared.pools[pool.pool].give_back(seen_ns);
+        pool.owed += 1;
+    }
+
+    /// Gives slots back that came back and did not go out again.
+    #[inline]
+    fn settle(&mut self, shared: &SharedRun, now_ns: u64) {
+        for pool in &mut self.pools {
+            if pool.owed > 0 {
+                shared.pools[pool.pool].give_back(pool.owed, now_ns);
+                pool.owed = 0;
+            }
+        }
     }
 
     #[cold]
@@ -612,7 +632,7 @@ impl<B: Backend, T: Time> Worker<B, T> {
     #[inline]
     fn issue(&mut self, shared: &SharedRun, place: usize, chosen: Chosen, now_ns: u64) {
         let stream = &shared.streams[chosen.stream];
-        let index = stream.claim_index();
+        let index = self.claim_index(chosen.stream, stream);
         let Some(drawn) = stream.drawer.draw(index) else {
             stream.ended.store(true, Relaxed);
             stream.resolved.fetch_add(1, Release);
@@ -621,7 +641,11 @@ impl<B: Backend, T: Time> Worker<B, T> {
         };
         let pool = &mut self.pools[place];
         let slot = pool.take_slot(drawn.operation);
-        shared.pools[pool.pool].take(now_ns);
+        if pool.owed > 0 {
+            pool.owed -= 1;
+        } else {
+            shared.pools[pool.pool].take(now_ns);
+        }
         let operation = match drawn.operation {
             Operation::Read => 0,
             Operation::Write => 1,
@@ -661,6 +685,21 @@ impl<B: Backend, T: Time> Worker<B, T> {
             drawn.offset,
             drawn.length,
         );
+    }
+
+    /// The number of the next operation.
+    #[inline]
+    fn claim_index(&mut self, number: usize, stream: &SharedStream) -> u64 {
+        if stream.claimed_at_once == 1 {
+            return stream.claim();
+        }
+        let (next, end) = &mut self.claimed[number];
+        if next == end {
+            *next = stream.claim();
+            *end = *next + stream.claimed_at_once;
+        }
+        *next += 1;
+        *next - 1
     }
 
     #[inline]
@@ -818,6 +857,7 @@ impl WorkerPool {
             free: [Vec::new(), Vec::new()],
             streams,
             has_schedule,
+            owed: 0,
         }
     }
 

@@ -33,8 +33,10 @@ pub struct LatencyCell {
     max: AtomicU64,
 }
 
-/// All counts of one stream, target and operation in one slab.
+/// All counts of one stream, target and operation in one slab. Aligned, so that two writers do not
+/// share a cache line.
 #[derive(Debug)]
+#[repr(align(128))]
 pub struct FigureCell {
     pub service: LatencyCell,
     pub response: LatencyCell,
