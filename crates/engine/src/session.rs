@@ -430,13 +430,7 @@ impl Seat {
         };
         let clock = self.config.clock;
         let group_max = self.config.reap_group_max;
-        let mut worker = Worker::new(
-            &*self.shared,
-            self.number,
-            backend,
-            clock,
-            group_max,
-        );
+        let mut worker = Worker::new(&*self.shared, self.number, backend, clock, group_max);
         let _ = ready.send(Ok(features));
         release.wait();
         worker.begin();
@@ -512,7 +506,7 @@ impl Seat {
     }
 }
 
-fn note_usage<B: Backend>(worker: &Worker<B, Clock>, before: &ThreadUsage) {
+fn note_usage<B: Backend>(worker: &Worker<B, Clock, &SharedRun>, before: &ThreadUsage) {
     worker.note_cpu(sys::thread::thread_cpu_ns(), &usage().since(before));
 }
 

@@ -24,11 +24,21 @@ const HOLDS_OWN: usize = 1;
 /// A gated stream looks again after this time.
 const GATE_RETRY_NS: u64 = 100_000;
 
-/// Completions are waited for in groups no longer than this, so that the first of a group does not
-/// wait for the last on a slow device. On a fast one the first waits for a quarter of the service
-/// time at most, as a group is a quarter of what is in flight; in a closed loop the mean stays
-/// slots ÷ rate however completions are taken.
-const GROUP_WAIT_NS: u64 = 400_000;
+/// Completions are waited for in groups where a group takes no longer than this to fill, so that the
+/// first of a group does not wait for the last on a slow device. On a fast one the first waits for a
+/// quarter of the service time at most, as a group is a quarter of what is in flight; in a closed
+/// loop the mean stays slots ÷ rate however completions are taken.
+const GROUP_FILL_NS: u64 = 400_000;
+
+/// When a device falls silent, the completions of a group that has begun are seen this late at most.
+/// A timer nearer than the next tick of the kernel costs more than a group saves: 3.5 µs per I/O
+/// with 0.4 ms, 3.0 µs with 4 ms.
+const GROUP_WAIT_NS: u64 = 4_000_000;
+
+/// How many reaps the running mean of the time between completions looks back, and the unit in which
+/// it counts completions, so that the division leaves something of small counts.
+const RECENT_REAPS: u64 = 32;
+const COMPLETION_UNIT: u64 = 1024;
 
 /// After a group did not fill in time, this many waits are for a single completion.
 const SINGLE_WAITS: u32 = 64;
@@ -76,6 +86,8 @@ pub(crate) struct Worker<B, T, S> {
     shard: usize,
     sharing: Sharing,
     pools: Vec<WorkerPool>,
+    /// Whether any pool has arrivals to wait for.
+    has_schedule: bool,
     /// For each pool, the earliest time at which it may have something to issue.
     due_ns: Vec<u64>,
     pool_of_slot: Vec<u32>,
@@ -97,6 +109,10 @@ pub(crate) struct Worker<B, T, S> {
     single_waits: u32,
     /// Only for runs that ask for it.
     handover: Option<Box<HandoverNotes>>,
+    /// Running sums over the last reaps of the time between them and of what they brought. Two
+    /// sums, as completions come in bursts and a mean of quotients would count the small ones most.
+    reap_gaps_ns: u64,
+    reaped: u64,
     /// What happened in the last step, for drivers that step until nothing moves.
     pub(crate) moved: bool,
 }
@@ -123,13 +139,7 @@ struct Chosen {
 
 impl<B: Backend, T: Time, S: Deref<Target = SharedRun> + Clone> Worker<B, T, S> {
     /// `group_max` bounds how many completions a wait without a deadline asks for at once.
-    pub(crate) fn new(
-        shared: S,
-        number: usize,
-        backend: B,
-        time: T,
-        group_max: u32,
-    ) -> Self {
+    pub(crate) fn new(shared: S, number: usize, backend: B, time: T, group_max: u32) -> Self {
         let view = &shared.workers[number];
         let pool_of_slot = view.pool_of_slot.clone();
         let slots = pool_of_slot.len();
@@ -159,6 +169,7 @@ impl<B: Backend, T: Time, S: Deref<Target = SharedRun> + Clone> Worker<B, T, S> 
             due_ns: vec![0; pools.len()],
             interval_end_ns: start_ns + shared.interval_ns,
             last_reap_ns: start_ns,
+            has_schedule: pools.iter().any(|pool| pool.has_schedule),
             pools,
             pool_of_slot: local,
             filled: vec![Filled::default(); slots],
@@ -178,6 +189,8 @@ impl<B: Backend, T: Time, S: Deref<Target = SharedRun> + Clone> Worker<B, T, S> 
             group: (slots as u32 / GROUP_SHARE).clamp(1, group_max.max(1)),
             single_waits: 0,
             handover,
+            reap_gaps_ns: 0,
+            reaped: 0,
             moved: false,
         }
     }
@@ -344,10 +357,14 @@ impl<B: Backend, T: Time, S: Deref<Target = SharedRun> + Clone> Worker<B, T, S> 
         if self.in_flight > 0 {
             self.note_gap(now_ns);
         }
+        let gap_ns = now_ns.saturating_sub(self.last_reap_ns);
         self.last_reap_ns = now_ns;
         if self.completed.is_empty() {
             return;
         }
+        self.reap_gaps_ns = self.reap_gaps_ns - self.reap_gaps_ns / RECENT_REAPS + gap_ns;
+        self.reaped = self.reaped - self.reaped / RECENT_REAPS
+            + COMPLETION_UNIT * self.completed.len() as u64;
         self.moved = true;
         self.advance_interval(now_ns);
         let completed = std::mem::take(&mut self.completed);
@@ -804,20 +821,31 @@ impl<B: Backend, T: Time, S: Deref<Target = SharedRun> + Clone> Worker<B, T, S> 
                 until_ns: u64::MAX,
             };
         }
-        // Where arrivals are awaited a single completion must not wait for company.
-        let single = due_ns != u64::MAX || self.single_waits > 0;
-        self.single_waits = self.single_waits.saturating_sub(1);
-        let want = if single {
-            1
-        } else {
-            self.group.min(self.in_flight)
-        };
+        let want = self.wanted(due_ns);
         let until_ns = if due_ns == u64::MAX {
             u64::MAX
         } else {
             due_ns.min(stop_ns)
         };
         Wake::Wait { want, until_ns }
+    }
+
+    /// How many completions to wait for. Where there is a schedule a single one must not wait for
+    /// company, as arrivals may be waiting for its slot.
+    #[inline]
+    fn wanted(&mut self, due_ns: u64) -> u32 {
+        let fill_ns = self
+            .reap_gaps_ns
+            .saturating_mul(u64::from(self.group) * COMPLETION_UNIT);
+        let fills_soon = fill_ns <= GROUP_FILL_NS * self.reaped;
+        if due_ns != u64::MAX || !fills_soon || self.has_schedule || self.group == 1 {
+            return 1;
+        }
+        if self.single_waits > 0 {
+            self.single_waits -= 1;
+            return 1;
+        }
+        self.group.min(self.in_flight)
     }
 
     /// When the next arrival of any stream of this worker is due; zero when one without a

@@ -62,6 +62,10 @@ struct CompareOptions {
     /// A binary of Fathom to compare, in place of a fresh release build.
     #[arg(long, value_name = "FILE")]
     binary: Option<PathBuf>,
+    /// Take an exclusive lock (flock) on this file for each round, so that whatever else takes it, such as builds on
+    /// a shared machine, stays out of the windows; repeatable, taken in the order given.
+    #[arg(long, value_name = "FILE")]
+    lock: Vec<PathBuf>,
     /// Write everything, every window too, as JSON.
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
@@ -106,6 +110,7 @@ fn compare(options: &CompareOptions) -> Result<(), String> {
         .clone()
         .unwrap_or_else(|| root.join("target/peers"));
     let mut session = Session::new(settings, fathom, folder)?;
+    session.locks.clone_from(&options.lock);
     let all: Vec<u8> = (15..=19).collect();
     let chosen = if options.figure.is_empty() {
         &all

@@ -1,6 +1,7 @@
 //! What all figures share: how long and how often, where things lie, and the record of what was run.
 use crate::process::{self, Finished, owned};
 use crate::reading::Reading;
+use std::fs::File;
 use std::path::{Path, PathBuf};
 
 /// How long and how often.
@@ -28,6 +29,8 @@ pub struct Session {
     pub folder: PathBuf,
     /// For results: in memory where possible, so that recording does not disturb the storage that is measured.
     pub results: PathBuf,
+    /// Files that are locked for each round.
+    pub locks: Vec<PathBuf>,
     pub commands: Vec<String>,
     pub rounds: Vec<Round>,
 }
@@ -98,6 +101,7 @@ impl Session {
             fathom,
             folder,
             results,
+            locks: Vec::new(),
             commands: Vec::new(),
             rounds: Vec::new(),
         })
@@ -123,6 +127,23 @@ impl Session {
         serde_json::from_str(&finished.stdout).map_err(|error| format!("{}: {error}", arguments[0]))
     }
 
+    /// Locks that hold until they are dropped.
+    fn take_locks(&self) -> Result<Vec<File>, String> {
+        let take = |path: &PathBuf| {
+            let file = File::options()
+                .create(true)
+                .truncate(false)
+                .write(true)
+                .open(path)?;
+            file.lock()?;
+            Ok(file)
+        };
+        let named = |path: &PathBuf| {
+            take(path).map_err(|error: std::io::Error| format!("{}: {error}", path.display()))
+        };
+        self.locks.iter().map(named).collect()
+    }
+
     /// All contenders in turn, in order in even rounds and in reverse in odd ones (ABBA), so that drift of the machine
     /// hits all of them alike. The outer list is by round, the inner one in the order of `contenders`.
     ///
@@ -136,6 +157,7 @@ impl Session {
     ) -> Result<Vec<Vec<Reading>>, String> {
         let mut rounds = Vec::new();
         for round in 0..count {
+            let _quiet = self.take_locks()?;
             let mut readings = vec![Reading::default(); contenders.len()];
             for place in order(round, contenders.len()) {
                 let contender = &contenders[place];
