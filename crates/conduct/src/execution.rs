@@ -1,5 +1,5 @@
 //! One execution: every run of a bound plan in order, each asked for by `analysis`.
-use crate::tick::{Ticks, expected_bytes, unmeasured_intervals};
+use crate::tick::{Ticks, expected_bytes, measured_span, unmeasured_intervals};
 use crate::{Control, Host, HostError, SetPoint};
 use analysis::{Decision, History};
 use engine::{Collected, Drained, Failure};
@@ -8,8 +8,7 @@ use measure::{
     RunFinished, RunFold, RunStarted, RunTotals, StreamInfo,
 };
 use plan::{
-    ArrivalLaw, BoundPlan, BoundRun, ErrorBudget, Nanos, RunId, Severity, StartAlign, StreamId,
-    Window,
+    BoundPlan, BoundRun, ErrorBudget, Nanos, RunId, Severity, StartAlign, StreamId, Window,
 };
 use std::fmt;
 
@@ -490,22 +489,13 @@ impl Conductor<'_> {
         point: &SetPoint,
         start_ns: u64,
     ) -> RunStarted {
-        let paces: Vec<Option<(f64, ArrivalLaw)>> = run
-            .run
-            .streams
-            .iter()
-            .enumerate()
-            .map(|(stream, info)| {
-                let mut paced = info.clone();
-                if let Some(shares) = &point.shares_pct {
-                    paced.share_pct = shares[stream];
-                }
-                engine::stream_rate(run, &paced, point.rate)
-            })
-            .collect();
-        let rate_of = |pace: &Option<(f64, ArrivalLaw)>| pace.map(|(rate, _)| rate);
+        let paces = paces(run, point);
+        let (from_ns, to_ns) = measured_span(&run.run.timing);
+        let run_rate = point.rate.or(run.run.load.mean_rate(from_ns, to_ns));
+        let rate_of =
+            |pace: &Option<engine::Pace>| pace.as_ref().map(|pace| pace.mean_rate(from_ns, to_ns));
         let asked_rate = paces.iter().map(rate_of).sum::<Option<f64>>();
-        let laws = paces.iter().flatten().map(|(_, law)| *law);
+        let laws = paces.iter().flatten().map(|pace| pace.law);
         let streams = run
             .run
             .streams
@@ -534,7 +524,7 @@ impl Conductor<'_> {
             },
             unmeasured_intervals: unmeasured_intervals(timing),
             load: run.run.load.clone(),
-            asked_rate: point.rate.or(asked_rate),
+            asked_rate: asked_of_all(run_rate, asked_rate),
             law: laws.max_by_key(|law| law.scatters()),
             is_open_loop: paces.iter().any(Option::is_some),
             pools: run
@@ -584,6 +574,26 @@ impl Conductor<'_> {
     fn unix_now(&self) -> u64 {
         self.host.unix_ns(self.host.now_ns())
     }
+}
+
+/// The pace of each stream of a run, where it has one.
+fn paces(run: &BoundRun, point: &SetPoint) -> Vec<Option<engine::Pace>> {
+    let streams = run.run.streams.iter().enumerate();
+    let pace = |(stream, info): (usize, &plan::Stream)| {
+        let mut paced = info.clone();
+        if let Some(shares) = &point.shares_pct {
+            paced.share_pct = shares[stream];
+        }
+        engine::stream_pace(run, &paced, point.rate)
+    };
+    streams.map(pace).collect()
+}
+
+/// What is asked of a run: its own rate, unless its streams by themselves ask for more.
+fn asked_of_all(run_rate: Option<f64>, of_streams: Option<f64>) -> Option<f64> {
+    // Shares that add up to 100 only nearly are no larger rate.
+    let is_more = |sum: &f64| run_rate.is_none_or(|rate| *sum > rate * (1.0 + 1e-9));
+    of_streams.filter(is_more).or(run_rate)
 }
 
 impl fmt::Display for SinkError {

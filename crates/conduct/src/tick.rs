@@ -19,6 +19,12 @@ pub fn unmeasured_intervals(timing: &Timing) -> u32 {
     }
 }
 
+/// The measured part of a run as planned, in nanoseconds since its start.
+pub fn measured_span(timing: &Timing) -> (u64, u64) {
+    let from_ns = u64::from(unmeasured_intervals(timing)) * timing.interval.0;
+    (from_ns, planned_ns(timing).unwrap_or(u64::MAX))
+}
+
 /// Bytes that a run will move when its end is a size: all of its streams that stop at the end.
 pub fn expected_bytes(run: &BoundRun) -> Option<u64> {
     if !matches!(run.run.timing.window, Window::UntilDone { .. }) {

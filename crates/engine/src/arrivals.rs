@@ -3,8 +3,9 @@
 //! [`Arrivals`] is the schedule itself: a pure sequence of times that depends on nothing that
 //! happens. [`Feed`] deals it out: any idle worker may claim the next arrival once it is due, and
 //! what is late is a cursor on the schedule, never a list.
+use crate::pace::{Pace, Rates};
 use crate::random::{Draws, Purpose};
-use plan::ArrivalLaw;
+use plan::{ArrivalLaw, Nanos};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -19,13 +20,45 @@ const LONGEST_GAP_NS: f64 = 180.0 * SECOND;
 #[derive(Clone, Debug)]
 pub struct Arrivals {
     law: ArrivalLaw,
-    mean_gap_ns: f64,
-    offset_ns: f64,
+    rate: Rate,
+    /// Where in its gap a law without chance begins, from 0 to 1.
+    phase: f64,
     draws: Draws,
     index: u64,
-    /// Sum of the gaps so far; as an integer and a fraction, so that long runs keep precision.
-    whole_ns: u64,
-    fraction_ns: f64,
+    /// Sum of the gaps so far: as an integer and a fraction, so that long runs keep precision.
+    whole: u64,
+    fraction: f64,
+}
+
+/// From the distance between arrivals to time.
+#[derive(Clone, Debug)]
+enum Rate {
+    /// Gaps are summed in nanoseconds.
+    Constant { per_second: f64, mean_gap_ns: f64 },
+    /// Gaps are summed in mean gaps, and each step turns them into time at its own rate.
+    Steps(Steps),
+}
+
+/// Rates that follow each other, over and over, with the place that was reached.
+#[derive(Clone, Debug)]
+struct Steps {
+    /// Those with arrivals.
+    steps: Vec<Step>,
+    cycle_ns: u64,
+    arrivals_per_cycle: f64,
+    cycles: u64,
+    place: usize,
+}
+
+/// One rate for a span, counted from the start of its cycle.
+#[derive(Clone, Copy, Debug)]
+struct Step {
+    per_second: f64,
+    start_ns: u64,
+    end_ns: u64,
+    /// Arrivals of the cycle up to the start and to the end.
+    before: f64,
+    until: f64,
 }
 
 /// The schedule as workers share it.
@@ -44,24 +77,28 @@ struct Chunk {
 }
 
 impl Arrivals {
-    /// `per_second` must be above zero. Deterministic streams start `phase` of a gap after the run,
-    /// so that several of them do not arrive at the same instants.
-    pub fn new(law: ArrivalLaw, per_second: f64, phase: f64, seed: (u64, u64, u64)) -> Self {
-        assert!(per_second > 0.0, "a schedule has a rate");
-        let mean_gap_ns = SECOND / per_second;
-        let offset_ns = if law == ArrivalLaw::Deterministic {
-            phase.fract() * mean_gap_ns
-        } else {
-            0.0
+    /// The pace must have arrivals. Streams without chance start `phase` of a gap after the run, so
+    /// that several of them do not arrive at the same instants.
+    pub fn new(pace: &Pace, phase: f64, seed: (u64, u64, u64)) -> Self {
+        assert!(pace.has_arrivals(), "a schedule has a rate");
+        let rate = match pace.rates() {
+            Rates::Constant(per_second) => Rate::Constant {
+                per_second: *per_second,
+                mean_gap_ns: SECOND / per_second,
+            },
+            Rates::Steps(steps) => Rate::Steps(Steps::new(steps)),
         };
         Self {
-            law,
-            mean_gap_ns,
-            offset_ns,
+            law: pace.law,
+            rate,
+            phase: match pace.law {
+                ArrivalLaw::Deterministic => phase.fract(),
+                _ => 0.0,
+            },
             draws: Draws::new(seed.0, seed.1, seed.2, Purpose::Arrival),
             index: 0,
-            whole_ns: 0,
-            fraction_ns: 0.0,
+            whole: 0,
+            fraction: 0.0,
         }
     }
 
@@ -74,22 +111,91 @@ impl Arrivals {
     pub fn next_ns(&mut self) -> u64 {
         let index = self.index;
         self.index += 1;
-        match self.law {
-            // By multiplication rather than by adding gaps: no error accumulates.
-            ArrivalLaw::Deterministic => (self.offset_ns + index as f64 * self.mean_gap_ns) as u64,
-            ArrivalLaw::Spike => (index as f64 * self.mean_gap_ns / SECOND) as u64 * SECOND as u64,
-            ArrivalLaw::Exponential => {
-                self.advance(-self.draws.unit(index).ln() * self.mean_gap_ns)
+        // In mean gaps.
+        let gap = match self.law {
+            ArrivalLaw::Deterministic | ArrivalLaw::Spike => return self.even(index),
+            ArrivalLaw::Exponential => -self.draws.unit(index).ln(),
+            ArrivalLaw::Uniform => self.draws.unit(index) * 2.0,
+        };
+        let gap = match self.rate {
+            Rate::Constant { mean_gap_ns, .. } => {
+                (gap * mean_gap_ns).min(LONGEST_GAP_NS.max(mean_gap_ns))
             }
-            ArrivalLaw::Uniform => self.advance(self.draws.unit(index) * 2.0 * self.mean_gap_ns),
+            Rate::Steps(_) => gap,
+        };
+        let sum = self.fraction + gap;
+        self.whole += sum as u64;
+        self.fraction = sum.fract();
+        match &mut self.rate {
+            Rate::Constant { .. } => self.whole,
+            Rate::Steps(steps) => steps.time_ns(self.whole as f64 + self.fraction),
         }
     }
 
-    fn advance(&mut self, gap_ns: f64) -> u64 {
-        let sum = self.fraction_ns + gap_ns.min(LONGEST_GAP_NS.max(self.mean_gap_ns));
-        self.whole_ns += sum as u64;
-        self.fraction_ns = sum.fract();
-        self.whole_ns
+    /// By multiplication rather than by adding gaps: no error accumulates.
+    fn even(&mut self, index: u64) -> u64 {
+        let position = index as f64 + self.phase;
+        let at_ns = match &mut self.rate {
+            // A quotient of whole numbers that is whole is exact, which a spike depends on.
+            Rate::Constant { per_second, .. } if self.law == ArrivalLaw::Spike => {
+                (position / *per_second) as u64 * SECOND as u64
+            }
+            Rate::Constant { mean_gap_ns, .. } => (position * *mean_gap_ns) as u64,
+            Rate::Steps(steps) => steps.time_ns(position),
+        };
+        match self.law {
+            ArrivalLaw::Spike => at_ns - at_ns % SECOND as u64,
+            _ => at_ns,
+        }
+    }
+}
+
+impl Steps {
+    fn new(spans: &[(f64, Nanos)]) -> Self {
+        let (mut start_ns, mut before) = (0, 0.0);
+        let mut steps = Vec::with_capacity(spans.len());
+        for (per_second, span) in spans {
+            let (end_ns, until) = (
+                start_ns + span.0,
+                before + per_second * span.0 as f64 / SECOND,
+            );
+            if until > before {
+                steps.push(Step {
+                    per_second: *per_second,
+                    start_ns,
+                    end_ns,
+                    before,
+                    until,
+                });
+            }
+            (start_ns, before) = (end_ns, until);
+        }
+        Self {
+            steps,
+            cycle_ns: start_ns,
+            arrivals_per_cycle: before,
+            cycles: 0,
+            place: 0,
+        }
+    }
+
+    /// When so many arrivals have come; positions must not descend.
+    fn time_ns(&mut self, position: f64) -> u64 {
+        let cycles = (position / self.arrivals_per_cycle) as u64;
+        if cycles != self.cycles {
+            (self.cycles, self.place) = (cycles, 0);
+        }
+        let position = (position - cycles as f64 * self.arrivals_per_cycle).max(0.0);
+        while position >= self.steps[self.place].until && self.place + 1 < self.steps.len() {
+            self.place += 1;
+        }
+        let step = &self.steps[self.place];
+        // Seconds first: a whole number of them stays one.
+        let since_ns = ((position - step.before).max(0.0) / step.per_second * SECOND) as u64;
+        let in_cycle_ns = step.start_ns.saturating_add(since_ns).min(step.end_ns - 1);
+        cycles
+            .saturating_mul(self.cycle_ns)
+            .saturating_add(in_cycle_ns)
     }
 }
 
@@ -163,7 +269,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn arrivals(law: ArrivalLaw, rate: f64) -> Arrivals {
-        Arrivals::new(law, rate, 0.0, (1, 2, 3))
+        Arrivals::new(&Pace::constant(rate, law), 0.0, (1, 2, 3))
     }
 
     #[test]
@@ -199,6 +305,102 @@ mod tests {
             .fold(0.0, f64::max);
         // 1.95 ÷ √n is the 99.9 % point.
         assert!(distance < 1.95 / n.sqrt(), "{distance}");
+    }
+
+    /// The arrivals of each of these spans, in nanoseconds.
+    fn counts(mut schedule: Arrivals, spans: impl Iterator<Item = u64>) -> Vec<u64> {
+        let (mut end_ns, mut next_ns) = (0, schedule.next_ns());
+        let count = spans.map(|span_ns| {
+            end_ns += span_ns;
+            let mut count = 0;
+            while next_ns < end_ns {
+                (count, next_ns) = (count + 1, schedule.next_ns());
+            }
+            count
+        });
+        count.collect()
+    }
+
+    fn steps(law: ArrivalLaw, phase: f64, steps: &[(f64, u64)]) -> Arrivals {
+        let steps = steps.iter().map(|(rate, span)| (*rate, Nanos(*span)));
+        Arrivals::new(&Pace::steps(steps.collect(), law), phase, (1, 2, 3))
+    }
+
+    const MS: u64 = 1_000_000;
+
+    #[test]
+    fn each_step_has_exactly_its_arrivals_cycle_after_cycle() {
+        let spans = [(1_000.0, 2_000 * MS), (0.0, 500 * MS), (5_000.0, 250 * MS)];
+        for law in [ArrivalLaw::Deterministic, ArrivalLaw::Spike] {
+            for phase in [0.0, 0.5, 0.999] {
+                let schedule = steps(law, phase, &spans);
+                let cycle = spans.iter().map(|(_, span)| *span);
+                let found = counts(schedule, cycle.cycle().take(300));
+                // A spike comes at the start of its second, which may be one of the step before.
+                let sum = |place: usize| found[place..].iter().step_by(3).sum::<u64>();
+                assert_eq!(sum(0) + sum(1) + sum(2), 100 * (2_000 + 1_250));
+                if law == ArrivalLaw::Deterministic {
+                    let expected = [2_000, 0, 1_250].into_iter().cycle().take(300);
+                    assert_eq!(found, expected.collect::<Vec<u64>>(), "{phase}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_spike_brings_a_whole_second_at_its_start() {
+        let spans = [(7.0, 3_000 * MS), (30.0, 1_000 * MS)];
+        let mut schedule = steps(ArrivalLaw::Spike, 0.0, &spans);
+        let mut constant = arrivals(ArrivalLaw::Spike, 3.0);
+        for second in 0..4_000 {
+            let expected = if second % 4 == 3 { 30 } else { 7 };
+            for _ in 0..expected {
+                assert_eq!(schedule.next_ns(), second * 1_000 * MS);
+            }
+            for _ in 0..3 {
+                assert_eq!(constant.next_ns(), second * 1_000 * MS);
+            }
+        }
+    }
+
+    #[test]
+    fn poisson_counts_of_steps_pass_chi_square() {
+        let spans = [(2_000.0, 100 * MS), (500.0, 100 * MS), (8_000.0, 50 * MS)];
+        let schedule = steps(ArrivalLaw::Exponential, 0.0, &spans);
+        let cycle = spans.iter().map(|(_, span)| *span);
+        let found = counts(schedule, cycle.cycle().take(3 * 400));
+        let expected = [200.0, 50.0, 400.0];
+        let terms = found.iter().zip(expected.iter().cycle());
+        let chi_square: f64 = terms
+            .map(|(count, mean)| (*count as f64 - mean).powi(2) / mean)
+            .sum();
+        // 1200 counts of known mean and the same variance: 1200 ± 4 √2400.
+        assert!(
+            (chi_square - 1_200.0).abs() < 4.0 * 2_400_f64.sqrt(),
+            "{chi_square}"
+        );
+    }
+
+    #[test]
+    fn uniform_gaps_pass_kolmogorov_smirnov_at_any_rate() {
+        let constant = arrivals(ArrivalLaw::Uniform, 1_000.0);
+        let spans = [(1_000.0, 700 * MS), (1_000.0, 300 * MS)];
+        for mut schedule in [constant, steps(ArrivalLaw::Uniform, 0.0, &spans)] {
+            let mut last = 0;
+            let mut gaps: Vec<f64> = (0..10_000)
+                .map(|_| {
+                    let time = schedule.next_ns();
+                    (time - std::mem::replace(&mut last, time)) as f64 / 2e6
+                })
+                .collect();
+            gaps.sort_by(f64::total_cmp);
+            let n = gaps.len() as f64;
+            let distances = gaps.iter().enumerate();
+            let distance = distances
+                .map(|(i, gap)| (gap - (i as f64 + 0.5) / n).abs())
+                .fold(0.0, f64::max);
+            assert!(distance < 1.95 / n.sqrt(), "{distance}");
+        }
     }
 
     #[test]
@@ -244,6 +446,24 @@ mod tests {
             }
             let expected = rate * length as f64 / 1e3;
             prop_assert!((count as f64 - expected).abs() <= 1.0 + expected * 1e-9, "{count} for {expected}");
+        }
+
+        #[test]
+        fn even_steps_hold_over_any_window(
+            rates in proptest::collection::vec((0.0_f64..20_000.0, 1_u64..2_000), 1..5),
+            from in 0_u64..5_000,
+            length in 1_u64..3_000,
+        ) {
+            let spans: Vec<(f64, u64)> = rates.iter().map(|(rate, ms)| (*rate, ms * MS)).collect();
+            prop_assume!(spans.iter().any(|(rate, _)| *rate > 1.0));
+            let found = counts(
+                steps(ArrivalLaw::Deterministic, 0.3, &spans),
+                [from * MS, length * MS].into_iter(),
+            );
+            let named: Vec<(f64, Nanos)> = spans.iter().map(|(rate, span)| (*rate, Nanos(*span))).collect();
+            let mean = plan::mean_of_steps(&named, from * MS, (from + length) * MS);
+            let expected = mean * length as f64 / 1e3;
+            prop_assert!((found[1] as f64 - expected).abs() <= 1.0 + expected * 1e-9, "{found:?} for {expected}");
         }
 
         #[test]

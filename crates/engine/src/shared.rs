@@ -4,10 +4,11 @@ use crate::backend::BackendKind;
 use crate::data::{Generations, WriteData};
 use crate::draw::{self, Drawer};
 use crate::handover::HandoverCells;
+use crate::pace::{Pace, stream_pace};
 use measure::{FigureCell, LatencyCell, Sharing};
 use plan::{
-    ArrivalLaw, BoundPlan, BoundRun, Coupling, Direction, Load, OpSource, Operation, Pacing,
-    PoolAdmission, Stream, TargetId,
+    BoundPlan, BoundRun, Coupling, Direction, Load, OpSource, Operation, Pacing, PoolAdmission,
+    Stream, TargetId,
 };
 use std::sync::atomic::{
     AtomicBool, AtomicU32, AtomicU64, AtomicUsize,
@@ -193,7 +194,6 @@ pub(crate) fn unpack(what: u64) -> (usize, usize, usize, u32) {
 /// What of a load this build cannot carry out, if anything.
 pub fn unsupported_load(load: &Load) -> Option<String> {
     match load {
-        Load::Steps { .. } => Some("rates that change in steps".to_owned()),
         Load::Rate { per_second } if *per_second > FASTEST_SCHEDULE => Some(TOO_FAST.to_owned()),
         _ => None,
     }
@@ -214,8 +214,11 @@ pub fn unsupported(run: &BoundRun) -> Vec<String> {
         .run
         .streams
         .iter()
-        .filter_map(|stream| stream_rate(run, stream, None));
-    if rates.into_iter().any(|(rate, _)| rate > FASTEST_SCHEDULE) {
+        .filter_map(|stream| stream_pace(run, stream, None));
+    if rates
+        .into_iter()
+        .any(|pace| pace.fastest() > FASTEST_SCHEDULE)
+    {
         add(TOO_FAST.to_owned());
     }
     if run.run.coupling == Coupling::Priority {
@@ -269,25 +272,6 @@ fn is_even_split(stream: &Stream) -> bool {
             (read * 100.0 / (read + write) - generator.operations.read_pct).abs() < 0.01
         }
         _ => false,
-    }
-}
-
-/// Arrivals per second of a stream, if it has a schedule, and their law. A stream without a share
-/// of the rate of its run has none: zero per second.
-pub fn stream_rate(
-    run: &BoundRun,
-    stream: &Stream,
-    run_rate: Option<f64>,
-) -> Option<(f64, ArrivalLaw)> {
-    match &stream.pacing {
-        Pacing::None => None,
-        Pacing::TotalRate { per_second, law } => Some((*per_second, *law)),
-        Pacing::Rate { per_second, law } => {
-            let rates = [per_second.read, per_second.write, per_second.trim];
-            let sum: f64 = rates.into_iter().flatten().sum();
-            (sum > 0.0).then_some((sum, *law))
-        }
-        Pacing::FromRun => Some((run_rate? * stream.share_pct / 100.0, run.run.law)),
     }
 }
 
@@ -489,11 +473,11 @@ fn shared_stream(
         paced.share_pct = shares[number];
     }
     let phase = number as f64 / setup.run.run.streams.len() as f64;
-    let rate = stream_rate(setup.run, &paced, setup.run_rate);
-    let has_arrivals = rate.is_none_or(|(per_second, _)| per_second > 0.0);
-    let arrivals = rate
+    let pace = stream_pace(setup.run, &paced, setup.run_rate);
+    let has_arrivals = pace.as_ref().is_none_or(Pace::has_arrivals);
+    let arrivals = pace
         .filter(|_| has_arrivals)
-        .map(|(per_second, law)| Arrivals::new(law, per_second, phase, seed));
+        .map(|pace| Arrivals::new(&pace, phase, seed));
     let targets = stream.targets.clone();
     let files = match setup.kind {
         BackendKind::Sim => targets.iter().map(|target| target.0).collect(),

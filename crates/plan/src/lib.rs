@@ -35,7 +35,7 @@ pub use origin::{Origin, PlanValue};
 pub use plan::{Override, Plan, Reporting, RunSpec, RunTemplate, Search, StopSearch};
 pub use run::{
     ArrivalLaw, Coupling, ErrorBudget, FirstInterval, Label, Load, Pool, PoolAdmission, Run,
-    RunKind, RunStop, StartAlign, Timing, Window,
+    RunKind, RunStop, StartAlign, Timing, Window, mean_of_steps,
 };
 pub use source::{Position, SourceFile, SourceId, SourceMap, Span};
 pub use stream::{

@@ -159,6 +159,40 @@ pub enum ErrorBudget {
     Count(u64),
 }
 
+/// The mean of rates that follow each other over and over, between two times in nanoseconds since
+/// they began; at `from_ns` alone when the span is empty, zero when no step takes any time.
+pub fn mean_of_steps(steps: &[(f64, Nanos)], from_ns: u64, to_ns: u64) -> f64 {
+    let cycle_ns: u64 = steps.iter().map(|(_, span)| span.0).sum();
+    if cycle_ns == 0 {
+        return 0.0;
+    }
+    let to_ns = to_ns.max(from_ns.saturating_add(1));
+    // Rate times nanoseconds from the beginning up to a time within a cycle.
+    let until = |mut left_ns: u64| {
+        let parts = steps.iter().map(|(rate, span)| {
+            let spent_ns = span.0.min(left_ns);
+            left_ns -= spent_ns;
+            rate * spent_ns as f64
+        });
+        parts.sum::<f64>()
+    };
+    let cycles = (to_ns / cycle_ns - from_ns / cycle_ns) as f64;
+    let area = cycles * until(cycle_ns) + until(to_ns % cycle_ns) - until(from_ns % cycle_ns);
+    area / (to_ns - from_ns) as f64
+}
+
+impl Load {
+    /// The rate that is asked of the run between two times in nanoseconds since its start, on
+    /// average; `None` where it does not follow from the load alone.
+    pub fn mean_rate(&self, from_ns: u64, to_ns: u64) -> Option<f64> {
+        match self {
+            Load::Rate { per_second } => Some(*per_second),
+            Load::Steps { steps } => Some(mean_of_steps(steps, from_ns, to_ns)),
+            _ => None,
+        }
+    }
+}
+
 impl ArrivalLaw {
     /// Whether the number of arrivals in a span is drawn, rather than following from its length.
     pub fn scatters(self) -> bool {

@@ -404,7 +404,9 @@
     const s = run.series;
     const traces = s.rate_min ? band(frame.x, s.rate_min, s.rate_max, `slowest to fastest of ${s.group} intervals`, fade(l.accent, 0.22)) : [];
     traces.push(curveOf(frame.x, s.rate, "achieved", l.accent, "%{y:,.5~r} I/O/s"));
-    if (run.asked !== null) {
+    if (s.asked) {
+      traces.push(curveOf(frame.x, s.asked, "asked", l.soft, "asked %{y:,.5~r} I/O/s", { dash: "dash", width: 1.3, shape: "hvh" }));
+    } else if (run.asked !== null) {
       traces.push(curveOf([0, frame.end], [run.asked, run.asked], "asked", l.soft, "asked %{y:,.5~r} I/O/s", { dash: "dash", width: 1.3 }));
     }
     if (s.errors) {
@@ -414,8 +416,8 @@
       });
     }
     return draw("run-rate", traces, timeLayout(frame, rateAxis("I/O per second")), () => ({
-      head: [`From (s)`, "To (s)", "I/O/s", "slowest interval", "fastest interval", "MB/s", "Failed"],
-      rows: s.rate.map((rate, at) => [number(s.start[at]), number(s.end[at]), number(rate), number((s.rate_min || s.rate)[at]), number((s.rate_max || s.rate)[at]),
+      head: [`From (s)`, "To (s)", ...(s.asked ? ["Asked I/O/s"] : []), "I/O/s", "slowest interval", "fastest interval", "MB/s", "Failed"],
+      rows: s.rate.map((rate, at) => [number(s.start[at]), number(s.end[at]), ...(s.asked ? [number(s.asked[at])] : []), number(rate), number((s.rate_min || s.rate)[at]), number((s.rate_max || s.rate)[at]),
         number(s.bytes[at] / 1e6), number((s.errors || [])[at] || 0)]),
     }));
   }

@@ -107,7 +107,8 @@ impl Page {
                 self.curves.start();
                 self.run_names.insert(started.run, started.name.clone());
                 let share = MAX_COLUMNS_OF_PAGE / started.runs.max(1) as usize;
-                self.columns = Some(Columns::new(share.clamp(MIN_COLUMNS, MAX_COLUMNS)));
+                let capacity = share.clamp(MIN_COLUMNS, MAX_COLUMNS);
+                self.columns = Some(Columns::new(capacity, &started.load));
             }
             Event::Interval(interval) => {
                 self.fold.fold(event);

@@ -219,7 +219,11 @@ fn arrivals_are_counted_exactly_and_all_are_served_or_named() {
                     vec![spec],
                 )
             });
-            let mut schedule = engine::arrivals::Arrivals::new(law, 2_000.0, 0.0, (42, 0, 0));
+            let mut schedule = engine::arrivals::Arrivals::new(
+                &engine::Pace::constant(2_000.0, law),
+                0.0,
+                (42, 0, 0),
+            );
             let due = std::iter::repeat_with(|| schedule.next_ns())
                 .take_while(|arrival_ns| *arrival_ns < 300 * MS)
                 .count() as u64;

@@ -8,6 +8,7 @@ mod determinism;
 mod faults;
 mod go_on;
 mod handover;
+mod laws;
 mod places;
 #[path = "../../../engine/tests/plans/mod.rs"]
 mod plans;

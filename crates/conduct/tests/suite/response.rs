@@ -188,7 +188,11 @@ fn a_rate_beyond_the_target_leaves_the_rest_unsent() {
     ] {
         let spec = at_rate(100_000.0, law, SECOND, 100 * MS);
         let story = simulate(&one_stream(16, spec), &Script::default(), 2);
-        let mut schedule = engine::arrivals::Arrivals::new(law, 100_000.0, 0.0, (42, 0, 0));
+        let mut schedule = engine::arrivals::Arrivals::new(
+            &engine::Pace::constant(100_000.0, law),
+            0.0,
+            (42, 0, 0),
+        );
         let due = std::iter::repeat_with(|| schedule.next_ns())
             .take_while(|arrival_ns| *arrival_ns < SECOND)
             .count() as u64;

@@ -8,6 +8,7 @@ mod lab;
 mod lints;
 mod manual;
 mod mistakes;
+mod paces;
 mod prepare;
 mod report_again;
 mod resume;

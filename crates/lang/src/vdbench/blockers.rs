@@ -73,24 +73,8 @@ pub(crate) fn find(
 
 /// The status of a parameter for the values that it has.
 fn status(field: &Field) -> Status {
-    let lower = |index: usize| {
-        field
-            .words
-            .get(index)
-            .map(|word| word.text.to_ascii_lowercase())
-            .unwrap_or_default()
-    };
     match field.parameter.name() {
         "data_errors" if !is_plain_error_budget(field) => Status::CheckOnly,
-        "distribution" if field.parameter.names.len() == 1 => {
-            let is_unbuilt =
-                (0..field.words.len()).any(|index| lower(index).starts_with(['v', 's']));
-            if is_unbuilt {
-                Status::CheckOnly
-            } else {
-                field.status()
-            }
-        }
         "openflags"
             if field
                 .words

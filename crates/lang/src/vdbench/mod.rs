@@ -18,6 +18,7 @@ mod listing;
 mod lower;
 mod machine_lints;
 mod model;
+mod rates;
 mod resolve;
 mod runs;
 mod sink;

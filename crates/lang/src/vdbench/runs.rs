@@ -2,18 +2,19 @@
 //! loops, the choice of storage.
 use super::codes;
 use super::declare::Section;
-use super::definitions::{Definition, Field, report_not_numbers};
+use super::definitions::{Definition, Field};
 use super::fields::{Fields, with_defaults};
 use super::model::{
     DataLimits, General, Host, Loop, LoopKind, LoopValue, RateSpec, RunDefinition, Seek, Storage,
     StorageChoice, Times, Workload,
 };
+use super::rates::{distribution, rate, steps};
 use super::resolve::{open_mode, references, report_duplicates};
 use super::sink::Sink;
 use super::value::{self, SECONDS_MAX, Unit};
 use super::workload::{seek, workload_of_run};
 use crate::{CommandLine, Environment};
-use plan::{ArrivalLaw, Diagnostic, Span};
+use plan::{Diagnostic, Span};
 
 /// Everything that raw run definitions refer to.
 pub(crate) struct Raw<'a> {
@@ -75,9 +76,11 @@ fn raw_run(
     let workloads = workloads_of(&fields, raw, &storage, sink);
     check_shares(&fields, &workloads, sink);
     check_priorities(&fields, &workloads, sink);
-    let (law, is_stepped) = distribution(&fields);
+    let times = times(&fields, &environment.command_line, sink);
+    let arrivals = distribution(&fields, sink);
     let rate = match fields.given("iorate") {
-        Some(field) => rate(field, is_stepped, sink),
+        Some(field) if arrivals.are_stepped => steps(field, times, sink),
+        Some(field) => rate(field, sink),
         None => {
             // A rate for file systems was reported already.
             if !fields
@@ -96,10 +99,10 @@ fn raw_run(
         workloads,
         storage,
         rate,
-        law,
+        law: arrivals.law,
         curve_pct: curve(&fields),
         stop_curve_ms: fields.number("stopcurve"),
-        times: times(&fields, &environment.command_line, sink),
+        times,
         limits: DataLimits {
             total: fields.number("maxdata"),
             read: fields.number("maxdataread"),
@@ -391,95 +394,6 @@ pub(crate) fn missing_rate(fields: &Fields, name: &str, sink: &mut Sink) {
         "no rate",
         format!("add `{name}=max`, `{name}=curve` or a number"),
     );
-}
-
-/// Numbers, `max` or `curve`.
-pub(crate) fn rate(field: &Field, is_stepped: bool, sink: &mut Sink) -> RateSpec {
-    let first = field.words[0].text.to_ascii_lowercase();
-    match first.as_str() {
-        "max" if field.words.len() == 1 => return RateSpec::Max,
-        "curve" if field.words.len() == 1 => return RateSpec::Curve,
-        _ => {}
-    }
-    let numbers = match value::numbers(&field.words, Unit::Plain) {
-        Ok(numbers) => numbers,
-        Err(problem) => {
-            let is_word = field.words.len() == 1;
-            match crate::nearest::nearest(&first, ["max", "curve"]).filter(|_| is_word) {
-                Some(near) => sink.error(
-                    codes::UNKNOWN_WORD,
-                    field.words[0].span,
-                    format!("`{}` is no rate", field.words[0].text),
-                    "not known",
-                    format!("did you mean `{near}`?"),
-                ),
-                None => report_not_numbers(field, problem, sink),
-            }
-            return RateSpec::Max;
-        }
-    };
-    let values: Vec<f64> = numbers.iter().map(|number| number.value).collect();
-    if let Some(zero) = numbers.iter().find(|number| number.value == 0.0) {
-        sink.error(
-            codes::OUT_OF_RANGE,
-            zero.span,
-            "a rate of zero",
-            "no I/O at all",
-            "use a rate above zero, or `max`",
-        );
-    }
-    if !is_stepped {
-        return RateSpec::Numbers(values);
-    }
-    let too_long = numbers
-        .iter()
-        .skip(1)
-        .step_by(2)
-        .find(|seconds| !(0.0..=SECONDS_MAX as f64).contains(&seconds.value));
-    if let Some(seconds) = too_long {
-        sink.error(
-            codes::OUT_OF_RANGE,
-            seconds.span,
-            "the seconds of a variable rate are out of range",
-            "out of range",
-            format!("a step lasts from 0 to {SECONDS_MAX} s, which are ten years"),
-        );
-    }
-    if values.len() % 2 == 1 {
-        sink.error(
-            codes::VALUE_COUNT,
-            field.span,
-            "a variable rate is (rate,seconds,rate,seconds,…)",
-            "an odd count of values",
-            "give each rate its seconds",
-        );
-        return RateSpec::Max;
-    }
-    RateSpec::Steps(
-        values
-            .chunks_exact(2)
-            .map(|pair| (pair[0], pair[1]))
-            .collect(),
-    )
-}
-
-fn distribution(fields: &Fields) -> (ArrivalLaw, bool) {
-    let mut law = ArrivalLaw::Exponential;
-    let mut is_stepped = false;
-    let words = fields
-        .get("distribution")
-        .map_or(&[][..], |field| &field.words);
-    for word in words {
-        let lower = word.text.to_ascii_lowercase();
-        match lower.chars().next() {
-            Some('u') => law = ArrivalLaw::Uniform,
-            Some('d') => law = ArrivalLaw::Deterministic,
-            Some('s') => law = ArrivalLaw::Spike,
-            Some('v') => is_stepped = true,
-            _ => {}
-        }
-    }
-    (law, is_stepped)
 }
 
 pub(crate) fn curve(fields: &Fields) -> Vec<f64> {

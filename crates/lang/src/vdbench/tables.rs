@@ -755,7 +755,7 @@ pub(crate) static RUN: &[Parameter] = &[
         Kind::Form("numbers, ranges, `max`, `curve` or n%"),
         "",
         Honoured,
-        "I/Os per second of the run",
+        "I/Os per second of the run; with `distribution=variable` (rate,seconds,rate,seconds,…), where n% is a share of the first rate, or of `elapsed`",
     ),
     p(
         &["maxdata"],
@@ -865,7 +865,7 @@ pub(crate) static RUN: &[Parameter] = &[
         ]),
         "exponential",
         Honoured,
-        "law of the time between I/Os; `variable` and `spike` are check only",
+        "law of the time between I/Os; with `spike` all I/Os of a second come at its start; with `variable` the rate is (rate,seconds,…), over and over from the start of the run",
     ),
     p(
         &["startcmd", "start_cmd"],

@@ -7,8 +7,9 @@ use super::expand::{ListedKind, ListedRun, combinations, loops_text, rate_text, 
 use super::fields::{Fields, with_defaults};
 use super::listing::report_unused;
 use super::model::{Host, LoopKind, LoopValue, RateSpec, Times};
+use super::rates::rate;
 use super::resolve::{host_labels, open_mode, references, report_duplicates};
-use super::runs::{curve, loops, missing_rate, rate, run_fields, times};
+use super::runs::{curve, loops, missing_rate, run_fields, times};
 use super::sink::Sink;
 use super::storage::numbered_path;
 use super::tree_checks::{check_shared, check_totals, check_tree, check_workload};
@@ -254,7 +255,7 @@ fn run(
         .given("fsd")
         .map(|field| references(field, &tree_names, Section::FileSystem, sink));
     let asked = match fields.given("fwdrate") {
-        Some(field) => rate(field, false, sink),
+        Some(field) => rate(field, sink),
         None => {
             missing_rate(&fields, "fwdrate", sink);
             RateSpec::Max

@@ -250,8 +250,8 @@ fn values_that_are_check_only_block_a_run() {
         (job("data_errors=(5,10)\n", "", ",iorate=max"), true),
         (job("data_errors=remove_device\n", "", ",iorate=max"), true),
         (job("", "", ",iorate=500,distribution=uniform"), false),
-        (job("", "", ",iorate=500,distribution=spike"), true),
-        (job("", "", ",iorate=(500,5),distribution=variable"), true),
+        (job("", "", ",iorate=500,distribution=spike"), false),
+        (job("", "", ",iorate=(500,5),distribution=variable"), false),
         (job("", ",seekpct=seqnz", ",iorate=max"), false),
         (job("", "", ",iorate=max,maxdata=1g"), false),
         (job("", "", ",iorate=max,maxdata=2"), true),
@@ -259,6 +259,21 @@ fn values_that_are_check_only_block_a_run() {
         let reading = read(&text);
         assert!(!reading.has_errors(), "{text}: {:?}", reading.diagnostics);
         assert_eq!(!reading.run_blockers.is_empty(), is_blocked, "{text}");
+    }
+}
+
+#[test]
+fn gaps_beside_a_spike_are_noted() {
+    for (distribution, is_noted) in [
+        ("spike", false),
+        ("(deterministic,spike)", false),
+        ("(spike,exponential)", true),
+        ("(uniform,spike)", true),
+    ] {
+        let text = format!(
+            "sd=sd1,lun=/data/a\nwd=wd1,sd=sd1\nrd=r,wd=wd1,iorate=9,distribution={distribution}\n"
+        );
+        assert_eq!(has(&read(&text), "vdb-0202"), is_noted, "{distribution}");
     }
 }
 

@@ -3,6 +3,7 @@
 //! percentiles.
 use super::text::Short;
 use measure::{Histogram, HistogramBuilder, Interval, IntervalPhase, LatencyFigures};
+use plan::Load;
 use serde::Serialize;
 
 /// Collects the intervals of a run.
@@ -12,6 +13,8 @@ pub(super) struct Columns {
     /// Intervals that a column spans.
     group: u32,
     columns: Vec<Column>,
+    /// A load whose rate changes in the course of the run.
+    load: Option<Load>,
     warmup_end_ns: u64,
     builder: HistogramBuilder,
 }
@@ -26,6 +29,9 @@ pub(super) struct TimeSeries {
     pub start: Vec<Short3>,
     pub end: Vec<Short3>,
     pub rate: Vec<Short>,
+    /// Where the rate that is asked changes in the course of the run; else left out.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub asked: Vec<Short>,
     /// The slowest and the fastest interval; left out when a column is one interval.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub rate_min: Vec<Short>,
@@ -87,11 +93,12 @@ struct Column {
 
 impl Columns {
     /// At most `capacity` columns, at least two.
-    pub fn new(capacity: usize) -> Self {
+    pub fn new(capacity: usize, load: &Load) -> Self {
         Self {
             capacity: capacity.max(2),
             group: 1,
             columns: Vec::new(),
+            load: matches!(load, Load::Steps { .. }).then(|| load.clone()),
             warmup_end_ns: 0,
             builder: HistogramBuilder::default(),
         }
@@ -122,6 +129,9 @@ impl Columns {
         };
         for column in &self.columns {
             series.push(column);
+            let asked = self.load.as_ref();
+            let asked = asked.and_then(|load| load.mean_rate(column.start_ns, column.end_ns));
+            series.asked.extend(asked.map(Short));
         }
         series.leave_out_what_says_nothing();
         series
@@ -389,7 +399,7 @@ mod tests {
 
     #[test]
     fn merging_keeps_extremes_and_adds_histograms() {
-        let mut columns = Columns::new(4);
+        let mut columns = Columns::new(4, &Load::FlatOut);
         for number in 1..=8 {
             let (latency_ns, operations) = if number == 6 { (500, 10) } else { (400, 100) };
             columns.add(&interval(number, latency_ns, operations));
@@ -409,8 +419,25 @@ mod tests {
     }
 
     #[test]
+    fn a_rate_that_changes_is_shown_column_by_column() {
+        let seconds = plan::Nanos::from_secs;
+        let load = Load::Steps {
+            steps: vec![(100.0, seconds(2)), (400.0, seconds(1))],
+        };
+        let mut columns = Columns::new(4, &load);
+        for number in 1..=8 {
+            columns.add(&interval(number, 400, 100));
+        }
+        let asked = columns.series().asked;
+        assert_eq!(asked, [100.0, 250.0, 250.0, 100.0].map(Short));
+        let mut flat_out = Columns::new(4, &Load::FlatOut);
+        flat_out.add(&interval(1, 400, 100));
+        assert!(flat_out.series().asked.is_empty());
+    }
+
+    #[test]
     fn columns_never_exceed_their_bound() {
-        let mut columns = Columns::new(100);
+        let mut columns = Columns::new(100, &Load::FlatOut);
         for number in 1..=10_007 {
             columns.add(&interval(number, 500, 3));
         }
@@ -425,7 +452,7 @@ mod tests {
 
     #[test]
     fn an_interval_without_completions_has_no_latency() {
-        let mut columns = Columns::new(4);
+        let mut columns = Columns::new(4, &Load::FlatOut);
         columns.add(&interval(1, 500, 0));
         let series = columns.series();
         assert!(series.p50[0].0.is_nan() && series.mean[0].0.is_nan());

@@ -82,7 +82,9 @@ impl Curves {
     /// Takes the totals of the run and judges it.
     pub fn add(&mut self, totals: &RunTotals) -> Judged {
         let point = point(totals);
-        let steady = (!self.is_too_long).then(|| steadiness(&self.intervals));
+        // Where the rate is asked to change, neither its change nor a pause says anything.
+        let is_one_rate = !matches!(totals.started.load, Load::Steps { .. });
+        let steady = (!self.is_too_long && is_one_rate).then(|| steadiness(&self.intervals));
         let judged = Judged {
             missed: point.schedule.is_some_and(|check| check.is_missed),
             exhausted: point.exhausted.is_exhausted,

@@ -340,7 +340,7 @@ fn limits_of_evidence(page: &Page) -> Vec<Sign> {
         sign(
             "Drift not judged",
             format!(
-                "{} had fewer than ten measured intervals, too many of them, or no completion",
+                "{} had fewer than ten measured intervals, too many of them, rates that were to change, or no completion",
                 counted(unjudged, "run")
             ),
         );

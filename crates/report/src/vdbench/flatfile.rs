@@ -48,6 +48,8 @@ const COLUMNS: [(&str, &str); 28] = [
 pub struct RunColumns {
     run: String,
     asked: String,
+    /// In the interval at hand, where it changes in the course of the run.
+    pub asked_now: Option<f64>,
     xfersize: String,
     threads: String,
     /// rdpct to seekpct.
@@ -95,6 +97,7 @@ impl RunColumns {
         Self {
             run: run.to_string(),
             asked,
+            asked_now: None,
             xfersize: label("flat.xfersize").to_string(),
             threads: label("flat.threads").to_string(),
             shares: ["flat.rdpct", "flat.rhpct", "flat.whpct", "flat.seekpct"]
@@ -120,7 +123,7 @@ impl RunColumns {
         let cells: [String; COLUMNS.len()] = [
             self.run.clone(),
             interval.to_string(),
-            self.asked.clone(),
+            self.asked_now.map_or(self.asked.clone(), fixed),
             fixed(values.rate),
             fixed(values.bytes_per_second / megabyte.bytes()),
             values.bytes_per_io.to_string(),

@@ -9,7 +9,7 @@ use measure::{
     CpuTimes, ExecutionTarget, Figure, FigureKey, HostSample, Interval, IntervalPhase,
     LatencyFigures, RunFinished, RunStarted, RunTotals, StreamTotals, WorkerSample,
 };
-use plan::{Label, Nanos, Operation, StreamId, TargetId};
+use plan::{Label, Load, Nanos, Operation, StreamId, TargetId};
 
 /// Above this share of the host's processors, a run is warned about.
 const BUSY_CPU_PCT: f64 = 80.0;
@@ -239,6 +239,14 @@ impl Run {
         std::iter::once(&mut self.total).chain(parts)
     }
 
+    /// What is asked in an interval, where that changes in the course of the run.
+    fn asked_in(&self, interval: &Interval) -> Option<f64> {
+        let load = &self.sum.started.load;
+        let changes = matches!(load, Load::Steps { .. });
+        load.mean_rate(interval.start_ns, interval.end_ns)
+            .filter(|_| changes)
+    }
+
     fn measured_s(&self) -> f64 {
         f64::from(self.measured_intervals) * self.interval_s
     }
@@ -263,8 +271,10 @@ impl Face {
         }
         let cpu = CpuShares::of(interval.host.cpu.as_ref());
         let label = interval.number.to_string();
+        run.flat.asked_now = run.asked_in(interval);
         let now = |counts: &Counts| counts.now.values(run.interval_s);
         self.write_rows(it, &run, interval.unix_ns, &label, cpu, now);
+        run.flat.asked_now = None;
         if interval.number == run.unmeasured {
             self.status(it, interval.unix_ns, "Warmup done", Some(&run));
         }
