@@ -172,6 +172,10 @@ pub struct ReportOptions {
     /// Also write the Vdbench output files there.
     #[arg(long)]
     pub vdbench: bool,
+
+    /// Print what fio prints instead of the table: normal, terse, json or json+, or several of them.
+    #[arg(long, value_name = "FORMAT[,FORMAT…]")]
+    pub fio: Option<String>,
 }
 
 #[derive(Args, Debug)]

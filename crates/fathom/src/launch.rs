@@ -1,9 +1,10 @@
 //! Everything between a plan and its report: bind, guard, claim, record, conduct, write down.
 use crate::arguments::{Common, DEFAULT_OUTPUT};
 use crate::exit::Exit;
+use crate::fio_report::{FioReport, FioStyle};
 use crate::progress::{Progress, duration};
 use crate::resume::Earlier;
-use crate::sinks::Sinks;
+use crate::sinks::{Console, Sinks};
 use crate::{lints, machine, render, stop};
 use conduct::{Control, Host, LocalHost, Outcome, SimulatedHost, go_on, planned_ns};
 use engine::{BackendChoice, BackendKind, EngineConfig};
@@ -29,6 +30,9 @@ pub enum Style {
     Summary,
     /// The console and the output files of Vdbench.
     Vdbench(FaceOptions),
+    /// The reports and logs of fio.
+    #[allow(dead_code, reason = "said by the verb `fio`, which issue 4 brings")]
+    Fio(FioStyle),
 }
 
 /// What is settled before anything is written.
@@ -41,6 +45,9 @@ pub struct Settled {
 
 /// Runs a plan to its report.
 pub fn launch(mut launch: Launch) -> Exit {
+    // Its reports show submission and completion apart, whoever reads them and when.
+    let is_fio = Label::find(&launch.plan.labels, "face") == Some("fio");
+    launch.plan.reporting.handover |= is_fio;
     let earlier = match earlier(&mut launch) {
         Ok(earlier) => earlier,
         Err(exit) => return exit,
@@ -350,7 +357,14 @@ fn open_sinks(
             Style::Vdbench(options) => {
                 let face = Face::create(folder, options.clone())
                     .map_err(|error| format!("folder `{}`: {error}", folder.display()))?;
-                (Some(face), None)
+                (Some(Console::Vdbench(Box::new(face))), None)
+            }
+            Style::Fio(style) => {
+                let report = FioReport::create(style).map_err(|error| {
+                    let output = style.output.as_deref().unwrap_or(Path::new(""));
+                    format!("`{}` cannot be written: {error}", output.display())
+                })?;
+                (Some(Console::Fio(Box::new(report))), None)
             }
         };
         Ok(Sinks::new(writer, face, progress))

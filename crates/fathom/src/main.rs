@@ -9,6 +9,7 @@ mod curve;
 mod exit;
 mod explain;
 mod files;
+mod fio_report;
 mod launch;
 mod lints;
 mod machine;

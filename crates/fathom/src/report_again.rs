@@ -3,6 +3,7 @@ use crate::arguments::ReportOptions;
 use crate::exit::Exit;
 use crate::sinks::write_report;
 use measure::{Event, RunFold};
+use report::fio::Formats;
 use report::html::Page;
 use report::vdbench::{Face, FaceOptions};
 use std::path::{Path, PathBuf};
@@ -35,8 +36,13 @@ fn write_all(options: &ReportOptions) -> Result<(), String> {
     };
     let (mut page, mut fold, mut totals) = (Page::default(), RunFold::default(), Vec::new());
     let mut run_is_open = false;
+    let mut fio = options.fio.as_deref().map(fio_face).transpose()?;
     for event in reader.events() {
         let event = event.map_err(|error| error.to_string())?;
+        if let Some(fio) = &mut fio {
+            // What it printed along the way is of no interest now.
+            let _ = fio.on_event(&event);
+        }
         page.on_event(&event);
         totals.extend(fold.fold(&event));
         if let Event::RunStarted(_) = &event {
@@ -65,9 +71,23 @@ fn write_all(options: &ReportOptions) -> Result<(), String> {
     let csv = folder.join("summary.csv");
     std::fs::write(&csv, report::summary::csv(&rows))
         .map_err(|e| format!("`{}`: {e}", csv.display()))?;
+    if let Some(fio) = &fio {
+        print!("{}", fio.report());
+        return Ok(());
+    }
     println!("{}", report::summary::table(&rows));
     println!("report:  {}", folder.join("report.html").display());
     Ok(())
+}
+
+fn fio_face(formats: &str) -> Result<report::fio::Face, String> {
+    let formats = Formats::parse(formats).map_err(|word| {
+        format!("`--fio {word}`: there are `normal`, `terse`, `json` and `json+`")
+    })?;
+    Ok(report::fio::Face::new(report::fio::FaceOptions {
+        formats,
+        ..Default::default()
+    }))
 }
 
 fn result_file(path: &Path) -> PathBuf {

@@ -1,4 +1,5 @@
 //! Where events go: the result file first, then everything that people look at.
+use crate::fio_report::FioReport;
 use crate::progress::Progress;
 use conduct::SinkError;
 use measure::{Event, RunFold, RunTotals};
@@ -15,12 +16,18 @@ pub struct Sinks {
     page: Page,
     fold: RunFold,
     totals: Vec<RunTotals>,
-    face: Option<Face>,
+    face: Option<Console>,
     progress: Option<Progress>,
 }
 
+/// A console in the manner of another tool.
+pub enum Console {
+    Vdbench(Box<Face>),
+    Fio(Box<FioReport>),
+}
+
 impl Sinks {
-    pub fn new(writer: Writer, face: Option<Face>, progress: Option<Progress>) -> Self {
+    pub fn new(writer: Writer, face: Option<Console>, progress: Option<Progress>) -> Self {
         Self {
             writer: Some(writer),
             page: Page::default(),
@@ -42,6 +49,9 @@ impl Sinks {
         }
         let lines = self.replay(event)?;
         print_lines(&lines);
+        if let Some(Console::Fio(report)) = &mut self.face {
+            report.show_status();
+        }
         if let Some(progress) = &mut self.progress {
             progress.on_event(event);
         }
@@ -62,8 +72,11 @@ impl Sinks {
         let Some(face) = &mut self.face else {
             return Ok(Vec::new());
         };
-        face.on_event(event)
-            .map_err(|error| SinkError(format!("output folder: {error}")))
+        match face {
+            Console::Vdbench(face) => face.on_event(event),
+            Console::Fio(report) => report.on_event(event),
+        }
+        .map_err(|error| SinkError(format!("output folder: {error}")))
     }
 
     /// Closes the result file and writes the report and the tables. Returns the totals of the runs.
@@ -76,11 +89,10 @@ impl Sinks {
             .take()
             .map_or(Ok(()), Writer::finish)
             .map_err(|error| error.to_string());
-        let faced = self
-            .face
-            .take()
-            .map_or(Ok(()), Face::finish)
-            .map_err(|error| error.to_string());
+        let faced = match self.face.take() {
+            Some(Console::Vdbench(face)) => face.finish().map_err(|error| error.to_string()),
+            Some(Console::Fio(_)) | None => Ok(()),
+        };
         write_report(&mut self.page, folder)?;
         let rows = report::summary::rows(&self.totals);
         write_file(&folder.join("summary.csv"), |out| {

@@ -2,6 +2,7 @@
 //! with [`Face`]; the figures are put together in `model`, and `docs/reference/fio-output.md` says
 //! which field is made of what.
 mod json;
+mod logs;
 mod model;
 pub mod number;
 mod opening;
@@ -11,6 +12,7 @@ mod status;
 mod terse;
 mod text;
 
+pub use logs::{Logs, OperationLogs, OperationRow, Wants};
 pub use terse::TerseVersion;
 
 use jiff::Timestamp;

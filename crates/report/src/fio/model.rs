@@ -540,7 +540,7 @@ fn add_up(mine: &mut [u64], theirs: &[u64]) {
         .for_each(|(mine, theirs)| *mine += theirs);
 }
 
-fn direction_of(operation: Operation) -> Option<usize> {
+pub(super) fn direction_of(operation: Operation) -> Option<usize> {
     match operation {
         Operation::Read => Some(0),
         Operation::Write => Some(1),

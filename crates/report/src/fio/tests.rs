@@ -501,3 +501,132 @@ fn the_lines_of_the_text_are_those_of_the_installed_fio() {
     let missing: Vec<&String> = theirs.difference(&ours).collect();
     assert!(missing.is_empty(), "{missing:#?}\nours: {ours:#?}");
 }
+
+/// Logs of the synthetic execution, by name.
+fn logged(options: &[(&str, &str)]) -> Vec<(String, String)> {
+    let folder = tempfile::tempdir().unwrap();
+    let mut logs = Logs::new(folder.path(), Some("agg"));
+    let events = events(|labels| {
+        for (name, value) in options {
+            labels.push(Label::new(format!("option.{name}"), *value));
+        }
+    });
+    for event in &events {
+        logs.on_event(event).unwrap();
+    }
+    let mut files: Vec<(String, String)> = std::fs::read_dir(folder.path())
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .map(|path| {
+            let text = std::fs::read_to_string(&path).unwrap();
+            (path.file_name().unwrap().to_str().unwrap().to_owned(), text)
+        })
+        .collect();
+    files.sort();
+    files
+}
+
+fn text_of<'a>(files: &'a [(String, String)], name: &str) -> &'a str {
+    let found = files.iter().find(|(mine, _)| mine == name);
+    &found
+        .unwrap_or_else(|| panic!("no `{name}` in {files:?}"))
+        .1
+}
+
+#[test]
+fn averaged_logs_have_a_row_per_window_and_direction() {
+    let files = logged(&[
+        ("write_bw_log", "b"),
+        ("write_iops_log", ""),
+        ("write_lat_log", "l"),
+        ("log_avg_msec", "1000"),
+        ("write_hist_log", "h"),
+        ("log_hist_msec", "1000"),
+        ("log_hist_coarseness", "6"),
+    ]);
+    assert_eq!(
+        text_of(&files, "b_bw.1.log"),
+        "1000, 2000, 0, 0, 0\n1000, 1200, 1, 0, 0\n2000, 2000, 0, 0, 0\n2000, 1200, 1, 0, 0\n"
+    );
+    assert_eq!(
+        text_of(&files, "mix_iops.2.log"),
+        "1000, 400, 0, 0, 0\n2000, 400, 0, 0, 0\n"
+    );
+    assert_eq!(text_of(&files, "last_iops.3.log"), "1000, 200, 1, 0, 0\n");
+    assert!(text_of(&files, "l_slat.1.log").starts_with("1000, 700, 0, 0, 0\n"));
+    assert!(text_of(&files, "l_clat.1.log").starts_with("1000, 30550, 0, 0, 0\n"));
+    assert!(
+        !files.iter().any(|(name, _)| name == "l_slat.2.log"),
+        "not told apart"
+    );
+    let histogram = text_of(&files, "h_clat_hist.1.log").lines().next().unwrap();
+    let numbers: Vec<u64> = histogram
+        .split(", ")
+        .map(|word| word.parse().unwrap())
+        .collect();
+    assert_eq!(
+        (&numbers[..3], numbers.len()),
+        (&[1_000, 0, 4_096][..], 3 + 29)
+    );
+    assert_eq!(numbers[3..].iter().sum::<u64>(), 500);
+    let whole = text_of(&files, "agg-read_bw.log");
+    assert_eq!(whole, "3000, 3600, 0, 0, 0\n4000, 3600, 0, 0, 0\n");
+}
+
+#[test]
+fn windows_longer_than_an_interval_hold_several() {
+    let files = logged(&[
+        ("write_iops_log", "i"),
+        ("write_lat_log", "l"),
+        ("log_avg_msec", "2000"),
+        ("log_max_value", "both"),
+        ("log_offset", "1"),
+        ("log_prio", "1"),
+    ]);
+    let rates = text_of(&files, "i_iops.1.log");
+    assert_eq!(
+        rates,
+        "2000, 500, 500, 0, 0, 0, 0x0000\n2000, 300, 300, 1, 0, 0, 0x0000\n"
+    );
+    assert!(text_of(&files, "l_lat.1.log").starts_with("2000, 33530, 1200000, 0, 0, 0, 0x0000\n"));
+    // The last job is over before its window is: its latencies are kept, its rates are not.
+    assert!(text_of(&files, "l_lat.3.log").starts_with("1000, "));
+    assert!(!files.iter().any(|(name, _)| name == "i_iops.3.log"));
+}
+
+#[test]
+fn operations_have_a_row_each() {
+    let folder = tempfile::tempdir().unwrap();
+    let own = [
+        Label::new("job", "j"),
+        Label::new("option.write_lat_log", "l"),
+        Label::new("option.write_bw_log", ""),
+        Label::new("option.write_iops_log", "i"),
+        Label::new("option.log_offset", "1"),
+    ];
+    let streams = [&own[..]].into_iter();
+    let mut logs = OperationLogs::new(folder.path(), streams, &[], 4).unwrap();
+    let row = OperationRow {
+        stream: 0,
+        operation: Operation::Write,
+        offset: 8_192,
+        length: 4_096,
+        seen_ns: 3_900_000,
+        service_ns: 1_000_000,
+        submission_ns: Some(100_000),
+    };
+    logs.take(&[row], 0).unwrap();
+    logs.finish().unwrap();
+    for (name, expected) in [
+        ("l_slat.5.log", "3, 100000, 1, 4096, 8192, 0\n"),
+        ("l_clat.5.log", "3, 900000, 1, 4096, 8192, 0\n"),
+        ("l_lat.5.log", "3, 1000000, 1, 4096, 8192, 0\n"),
+        ("j_bw.5.log", "3, 4444, 1, 4096, 8192, 0\n"),
+        ("i_iops.5.log", "3, 1, 1, 4096, 8192, 0\n"),
+    ] {
+        let text = std::fs::read_to_string(folder.path().join(name)).unwrap();
+        assert_eq!(text, expected, "{name}");
+    }
+    let averaged = [&own[..1]].into_iter();
+    assert!(OperationLogs::new(folder.path(), averaged, &[], 0).is_none());
+}

@@ -1,0 +1,644 @@
+//! Log files: bandwidth, rates, latencies and histograms over time, in the layouts of fio.
+//!
+//! Averaged logs and histograms are folded from intervals; a log of single operations is written by
+//! [`OperationLogs`], which whoever carries the run out hands its records. Rows of windows without
+//! any operation are left out, as in fio.
+use super::model::direction_of;
+use super::settings::Options;
+use super::stat::{BUCKETS, index_of};
+use measure::{
+    Event, ExecutionStarted, Interval, IntervalPhase, LatencyFigures, RunStarted, bucket_bounds,
+};
+use plan::{BoundPlan, Label, Operation, RunKind};
+use std::fs::{File, OpenOptions};
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+const NS_PER_MS: u64 = 1_000_000;
+
+/// All averaged logs of an execution.
+#[derive(Debug)]
+pub struct Logs {
+    folder: PathBuf,
+    globals: Vec<Label>,
+    jobs: Vec<JobLogs>,
+    /// Where the jobs of the present run begin, and when it does.
+    first_job: usize,
+    is_measuring: bool,
+    job_count: usize,
+    whole: Option<Whole>,
+}
+
+/// The logs of one clone.
+#[derive(Debug)]
+struct JobLogs {
+    wants: Wants,
+    files: Files,
+    windows: Vec<Window>,
+    histograms: [LatencyFigures; 3],
+    histogram_start_ns: u64,
+    transfer_bytes: [u64; 3],
+}
+
+/// What a clone asks for.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Wants {
+    bandwidth: Option<String>,
+    rate: Option<String>,
+    latency: Option<String>,
+    histogram: Option<String>,
+    /// Length of a window; `None` for a row per operation.
+    window_ns: Option<u64>,
+    histogram_window_ns: u64,
+    coarseness: u32,
+    value: WindowValue,
+    has_offset: bool,
+    has_priority: bool,
+    is_absolute: bool,
+    appends: bool,
+    /// From one, over the whole execution.
+    number: usize,
+}
+
+/// What a row of a window tells.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum WindowValue {
+    #[default]
+    Mean,
+    Max,
+    Both,
+}
+
+/// Sums of the present window of one direction.
+#[derive(Clone, Debug, Default)]
+struct Window {
+    /// Added to times.
+    epoch_ns: u64,
+    start_ns: u64,
+    end_ns: u64,
+    operations: u64,
+    bytes: u64,
+    rate_max: u64,
+    bandwidth_max: u64,
+    total: LatencyFigures,
+    submission: LatencyFigures,
+    completion: LatencyFigures,
+}
+
+/// Open files by kind, made at the first row.
+#[derive(Debug, Default)]
+struct Files {
+    open: Vec<(&'static str, BufWriter<File>)>,
+}
+
+/// Rates of all jobs together: `agg-read_bw.log` and its like.
+#[derive(Debug)]
+struct Whole {
+    base: String,
+    begun_unix_ns: u64,
+    files: [Option<BufWriter<File>>; 3],
+}
+
+/// One operation, for logs of single operations.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OperationRow {
+    pub stream: u32,
+    pub operation: Operation,
+    pub offset: u64,
+    pub length: u32,
+    /// Since the start of the run.
+    pub seen_ns: u64,
+    pub service_ns: u64,
+    /// The part of the service time in the submitting call; `None` where it is not told apart.
+    pub submission_ns: Option<u64>,
+}
+
+/// Logs of single operations of one run.
+#[derive(Debug)]
+pub struct OperationLogs {
+    folder: PathBuf,
+    jobs: Vec<(Wants, Files)>,
+}
+
+impl Wants {
+    /// From the labels of a stream and of the plan. `number` counts all clones, from one.
+    pub fn of(own: &[Label], global: &[Label], number: usize) -> Self {
+        let options = Options { own, global };
+        let job = Label::find(own, "job").unwrap_or("job");
+        let base = |name: &str| {
+            let text = options.text(&[name])?.trim();
+            Some(if text.is_empty() { job } else { text }.to_owned())
+        };
+        let ms = |name: &str| {
+            let text = options
+                .text(&[name])
+                .and_then(|text| text.trim().parse::<u64>().ok());
+            text.filter(|ms| *ms > 0).map(|ms| ms * NS_PER_MS)
+        };
+        let histogram_window_ns = ms("log_hist_msec").unwrap_or(0);
+        Self {
+            bandwidth: base("write_bw_log"),
+            rate: base("write_iops_log"),
+            latency: base("write_lat_log"),
+            histogram: base("write_hist_log").filter(|_| histogram_window_ns > 0),
+            window_ns: ms("log_avg_msec"),
+            histogram_window_ns,
+            coarseness: options
+                .text(&["log_hist_coarseness"])
+                .and_then(|text| text.trim().parse().ok())
+                .unwrap_or(0)
+                .min(6),
+            value: match options
+                .text(&["log_window_value", "log_max_value"])
+                .map(str::trim)
+            {
+                Some("max" | "1" | "") => WindowValue::Max,
+                Some("both") => WindowValue::Both,
+                _ => WindowValue::Mean,
+            },
+            has_offset: options.is_on(&["log_offset"]),
+            has_priority: options.is_on(&["log_prio"]),
+            is_absolute: options.is_on(&["log_unix_epoch", "log_alternate_epoch"]),
+            appends: options.text(&["per_job_logs"]).map(str::trim) == Some("0"),
+            number,
+        }
+    }
+
+    fn is_empty(&self) -> bool {
+        [&self.bandwidth, &self.rate, &self.latency, &self.histogram]
+            .iter()
+            .all(|base| base.is_none())
+    }
+
+    /// Whether it takes a row for each operation.
+    pub fn wants_operations(&self) -> bool {
+        let asks = [&self.bandwidth, &self.rate, &self.latency];
+        self.window_ns.is_none() && asks.iter().any(|base| base.is_some())
+    }
+
+    fn base_of(&self, kind: &str) -> Option<&str> {
+        let base = match kind {
+            "bw" => &self.bandwidth,
+            "iops" => &self.rate,
+            "clat_hist" => &self.histogram,
+            _ => &self.latency,
+        };
+        base.as_deref()
+    }
+
+    fn file_name(&self, base: &str, kind: &str) -> String {
+        match self.appends {
+            true => format!("{base}_{kind}.log"),
+            false => format!("{base}_{kind}.{}.log", self.number),
+        }
+    }
+}
+
+impl Logs {
+    /// Files with relative names are made in `folder`. With a base there are also logs of the
+    /// bandwidth of all jobs together.
+    pub fn new(folder: &Path, whole: Option<&str>) -> Self {
+        Self {
+            folder: folder.to_owned(),
+            globals: Vec::new(),
+            jobs: Vec::new(),
+            first_job: 0,
+            is_measuring: false,
+            job_count: 0,
+            whole: whole.map(|base| Whole {
+                base: base.to_owned(),
+                begun_unix_ns: 0,
+                files: [None, None, None],
+            }),
+        }
+    }
+
+    /// Takes the next event.
+    ///
+    /// # Errors
+    /// When a file cannot be written.
+    pub fn on_event(&mut self, event: &Event) -> io::Result<()> {
+        match event {
+            Event::ExecutionStarted(started) => self.open(started),
+            Event::RunStarted(run) => {
+                self.begin(run);
+                Ok(())
+            }
+            Event::Interval(interval) if self.is_measuring => self.add(interval),
+            Event::RunFinished(_) => self.flush(),
+            _ => Ok(()),
+        }
+    }
+
+    fn open(&mut self, started: &ExecutionStarted) -> io::Result<()> {
+        let bound: Option<BoundPlan> = serde_json::from_str(&started.plan_json).ok();
+        self.globals = bound.map(|bound| bound.plan.labels).unwrap_or_default();
+        if let Some(whole) = &mut self.whole {
+            whole.begun_unix_ns = started.unix_ns;
+            for (file, direction) in whole.files.iter_mut().zip(["read", "write", "trim"]) {
+                let path = self
+                    .folder
+                    .join(format!("{}-{direction}_bw.log", whole.base));
+                *file = Some(BufWriter::new(named(File::create(&path), &path)?));
+            }
+        }
+        Ok(())
+    }
+
+    fn begin(&mut self, run: &RunStarted) {
+        self.is_measuring = run.kind == RunKind::Measure;
+        if !self.is_measuring {
+            return;
+        }
+        self.first_job = self.jobs.len();
+        for stream in &run.streams {
+            self.job_count += 1;
+            let wants = Wants::of(&stream.labels, &self.globals, self.job_count);
+            self.jobs.push(JobLogs {
+                wants,
+                files: Files::default(),
+                windows: vec![Window::default(); 3],
+                histograms: Default::default(),
+                histogram_start_ns: 0,
+                transfer_bytes: [0; 3],
+            });
+        }
+    }
+
+    fn add(&mut self, interval: &Interval) -> io::Result<()> {
+        if let Some(whole) = &mut self.whole {
+            whole.add(interval)?;
+        }
+        let (folder, first) = (&self.folder, self.first_job);
+        let logging = self.jobs[first..].iter_mut().enumerate();
+        for (place, job) in logging.filter(|(_, job)| !job.wants.is_empty()) {
+            if interval.phase == IntervalPhase::Warmup {
+                job.windows
+                    .iter_mut()
+                    .for_each(|window| window.start_ns = interval.end_ns);
+                job.histogram_start_ns = interval.end_ns;
+                continue;
+            }
+            job.add(interval, place, folder)?;
+        }
+        Ok(())
+    }
+
+    /// Writes what is left of windows that were cut short.
+    fn flush(&mut self) -> io::Result<()> {
+        for job in &mut self.jobs[self.first_job..] {
+            job.flush(&self.folder)?;
+        }
+        let files = self.whole.iter_mut().flat_map(|whole| &mut whole.files);
+        files.flatten().try_for_each(BufWriter::flush)
+    }
+}
+
+impl JobLogs {
+    fn add(&mut self, interval: &Interval, place: usize, folder: &Path) -> io::Result<()> {
+        let epoch_ns = match self.wants.is_absolute {
+            true => interval.unix_ns.saturating_sub(interval.end_ns),
+            false => 0,
+        };
+        let sums = sums_of(interval, place);
+        for (direction, sum) in sums.into_iter().enumerate() {
+            self.histograms[direction].merge(&sum.completion);
+            if let Some(bytes) = sum.bytes.checked_div(sum.operations) {
+                self.transfer_bytes[direction] = bytes;
+            }
+            self.windows[direction].join(&sum, interval.length_ns());
+            let window = &mut self.windows[direction];
+            window.epoch_ns = epoch_ns;
+            window.end_ns = interval.end_ns;
+            let wanted_ns = self.wants.window_ns.unwrap_or(u64::MAX);
+            // An interval ends a little off its time now and then.
+            if window.end_ns - window.start_ns >= wanted_ns - wanted_ns / 100 {
+                self.close(direction, folder)?;
+            }
+        }
+        let wanted_ns = self.wants.histogram_window_ns;
+        let passed_ns = interval.end_ns - self.histogram_start_ns;
+        if wanted_ns > 0 && passed_ns >= wanted_ns - wanted_ns / 100 {
+            self.histogram_start_ns = interval.end_ns;
+            self.write_histograms(epoch_ns + interval.end_ns, folder)?;
+        }
+        Ok(())
+    }
+
+    /// Writes the rows of a window that is over, and begins the next.
+    fn close(&mut self, direction: usize, folder: &Path) -> io::Result<()> {
+        let start_ns = self.windows[direction].end_ns;
+        let next = Window {
+            start_ns,
+            end_ns: start_ns,
+            ..Window::default()
+        };
+        let window = std::mem::replace(&mut self.windows[direction], next);
+        let (length_ns, wants) = (window.end_ns - window.start_ns, &self.wants);
+        if window.operations == 0 || length_ns == 0 {
+            return Ok(());
+        }
+        let row = window.row(direction);
+        let bandwidth = per_second(window.bytes, length_ns) / 1024;
+        let rate = per_second(window.operations, length_ns);
+        let files = &mut self.files;
+        files.put(folder, wants, "bw", row, (bandwidth, window.bandwidth_max))?;
+        files.put(folder, wants, "iops", row, (rate, window.rate_max))?;
+        self.write_latencies(direction, &window, folder)
+    }
+
+    fn write_latencies(
+        &mut self,
+        direction: usize,
+        window: &Window,
+        folder: &Path,
+    ) -> io::Result<()> {
+        let row = window.row(direction);
+        for (kind, figures) in [
+            ("slat", &window.submission),
+            ("clat", &window.completion),
+            ("lat", &window.total),
+        ] {
+            if !figures.histogram.is_empty() {
+                let values = (figures.mean_ns().round() as u64, figures.max_ns);
+                self.files.put(folder, &self.wants, kind, row, values)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn write_histograms(&mut self, at_ns: u64, folder: &Path) -> io::Result<()> {
+        for direction in 0..self.histograms.len() {
+            let figures = std::mem::take(&mut self.histograms[direction]);
+            if figures.histogram.is_empty() {
+                continue;
+            }
+            let mut counts = vec![0_u64; BUCKETS >> self.wants.coarseness];
+            for bucket in figures.histogram.buckets() {
+                let place = index_of(bucket_bounds(bucket.index as usize).0);
+                counts[place >> self.wants.coarseness] += bucket.count;
+            }
+            let Some(out) = self.files.of(folder, &self.wants, "clat_hist")? else {
+                continue;
+            };
+            let bytes = self.transfer_bytes[direction];
+            write!(out, "{}, {direction}, {bytes}", at_ns / NS_PER_MS)?;
+            counts
+                .iter()
+                .try_for_each(|count| write!(out, ", {count}"))?;
+            writeln!(out)?;
+        }
+        Ok(())
+    }
+
+    /// Latencies of a window that was cut short are shown, rates are not.
+    fn flush(&mut self, folder: &Path) -> io::Result<()> {
+        for direction in 0..self.windows.len() {
+            let window = std::mem::take(&mut self.windows[direction]);
+            if self.wants.window_ns.is_some() {
+                self.write_latencies(direction, &window, folder)?;
+            }
+        }
+        self.files.flush()
+    }
+}
+
+impl Window {
+    fn join(&mut self, sum: &Window, length_ns: u64) {
+        self.operations += sum.operations;
+        self.bytes += sum.bytes;
+        self.rate_max = self.rate_max.max(per_second(sum.operations, length_ns));
+        let bandwidth = per_second(sum.bytes, length_ns) / 1024;
+        self.bandwidth_max = self.bandwidth_max.max(bandwidth);
+        self.total.merge(&sum.total);
+        self.submission.merge(&sum.submission);
+        self.completion.merge(&sum.completion);
+    }
+
+    fn row(&self, direction: usize) -> Row {
+        Row {
+            at_ns: self.epoch_ns + self.end_ns,
+            direction,
+            length: 0,
+            offset: 0,
+        }
+    }
+}
+
+/// What stands in a row beside its value.
+#[derive(Clone, Copy, Debug)]
+struct Row {
+    at_ns: u64,
+    direction: usize,
+    length: u32,
+    offset: u64,
+}
+
+impl Files {
+    /// Writes a row into the file of a kind, if it is wanted. The values are a mean and a maximum.
+    fn put(
+        &mut self,
+        folder: &Path,
+        wants: &Wants,
+        kind: &'static str,
+        row: Row,
+        (mean, max): (u64, u64),
+    ) -> io::Result<()> {
+        let Some(out) = self.of(folder, wants, kind)? else {
+            return Ok(());
+        };
+        write!(out, "{}, ", row.at_ns / NS_PER_MS)?;
+        match wants.value {
+            WindowValue::Mean => write!(out, "{mean}")?,
+            WindowValue::Max => write!(out, "{max}")?,
+            WindowValue::Both => write!(out, "{mean}, {max}")?,
+        }
+        write!(out, ", {}, {}", row.direction, row.length)?;
+        if wants.has_offset {
+            write!(out, ", {}", row.offset)?;
+        }
+        // No operation has a priority of its own.
+        writeln!(out, ", {}", if wants.has_priority { "0x0000" } else { "0" })
+    }
+
+    fn of(
+        &mut self,
+        folder: &Path,
+        wants: &Wants,
+        kind: &'static str,
+    ) -> io::Result<Option<&mut BufWriter<File>>> {
+        let Some(base) = wants.base_of(kind) else {
+            return Ok(None);
+        };
+        let place = match self.open.iter().position(|(open, _)| *open == kind) {
+            Some(place) => place,
+            None => {
+                let path = folder.join(wants.file_name(base, kind));
+                let file = match wants.appends {
+                    true => OpenOptions::new().create(true).append(true).open(&path),
+                    false => File::create(&path),
+                };
+                self.open.push((kind, BufWriter::new(named(file, &path)?)));
+                self.open.len() - 1
+            }
+        };
+        Ok(Some(&mut self.open[place].1))
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.open.iter_mut().try_for_each(|(_, out)| out.flush())
+    }
+}
+
+impl Whole {
+    fn add(&mut self, interval: &Interval) -> io::Result<()> {
+        let at_ms = interval.unix_ns.saturating_sub(self.begun_unix_ns) / NS_PER_MS;
+        let mut bytes = [0; 3];
+        for figure in &interval.figures {
+            if let Some(direction) = direction_of(figure.key.operation) {
+                bytes[direction] += figure.bytes;
+            }
+        }
+        for (direction, (out, bytes)) in self.files.iter_mut().zip(bytes).enumerate() {
+            let kib = per_second(bytes, interval.length_ns()) / 1024;
+            if let Some(out) = out.as_mut().filter(|_| bytes > 0) {
+                writeln!(out, "{at_ms}, {kib}, {direction}, 0, 0")?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl OperationLogs {
+    /// For the streams of a run, whose clones are counted on from `before`; `None` when no stream
+    /// wants a row for each operation.
+    pub fn new<'a>(
+        folder: &Path,
+        streams: impl Iterator<Item = &'a [Label]>,
+        global: &[Label],
+        before: usize,
+    ) -> Option<Self> {
+        let jobs: Vec<(Wants, Files)> = streams
+            .enumerate()
+            .map(|(place, own)| (Wants::of(own, global, before + place + 1), Files::default()))
+            .collect();
+        let is_wanted = jobs.iter().any(|(wants, _)| wants.wants_operations());
+        is_wanted.then(|| Self {
+            folder: folder.to_owned(),
+            jobs,
+        })
+    }
+
+    /// Writes operations in the order in which they were seen. `start_unix_ns` is the start of the
+    /// run, for logs with absolute times.
+    ///
+    /// # Errors
+    /// When a file cannot be written.
+    pub fn take(&mut self, rows: &[OperationRow], start_unix_ns: u64) -> io::Result<()> {
+        for row in rows {
+            let Some((wants, files)) = self.jobs.get_mut(row.stream as usize) else {
+                continue;
+            };
+            if wants.wants_operations() {
+                row.write(&self.folder, wants, files, start_unix_ns)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes what is buffered.
+    ///
+    /// # Errors
+    /// When a file cannot be written.
+    pub fn finish(&mut self) -> io::Result<()> {
+        self.jobs
+            .iter_mut()
+            .try_for_each(|(_, files)| files.flush())
+    }
+}
+
+impl OperationRow {
+    fn write(
+        &self,
+        folder: &Path,
+        wants: &Wants,
+        files: &mut Files,
+        start_unix_ns: u64,
+    ) -> io::Result<()> {
+        let Some(direction) = direction_of(self.operation) else {
+            return Ok(());
+        };
+        let epoch_ns = if wants.is_absolute { start_unix_ns } else { 0 };
+        let row = Row {
+            at_ns: epoch_ns + self.seen_ns,
+            direction,
+            length: self.length,
+            offset: self.offset,
+        };
+        let completion_ns = self.service_ns - self.submission_ns.unwrap_or(0).min(self.service_ns);
+        if let Some(submission_ns) = self.submission_ns {
+            let row = Row {
+                at_ns: row.at_ns - completion_ns.min(row.at_ns),
+                ..row
+            };
+            files.put(folder, wants, "slat", row, (submission_ns, submission_ns))?;
+        }
+        files.put(folder, wants, "clat", row, (completion_ns, completion_ns))?;
+        files.put(
+            folder,
+            wants,
+            "lat",
+            row,
+            (self.service_ns, self.service_ns),
+        )?;
+        let bandwidth = per_second(u64::from(self.length), completion_ns.max(1)) / 1024;
+        files.put(folder, wants, "bw", row, (bandwidth, bandwidth))?;
+        files.put(folder, wants, "iops", row, (1, 1))
+    }
+}
+
+/// What one stream did in an interval, by direction.
+fn sums_of(interval: &Interval, place: usize) -> [Window; 3] {
+    let mut sums: [Window; 3] = Default::default();
+    let mine = interval
+        .figures
+        .iter()
+        .filter(|figure| figure.key.stream.index() == place);
+    for figure in mine {
+        let Some(direction) = direction_of(figure.key.operation) else {
+            continue;
+        };
+        let sum = &mut sums[direction];
+        sum.operations += figure.operations;
+        sum.bytes += figure.bytes;
+        sum.total.merge(&figure.service);
+    }
+    let sample = interval.engine.streams.get(place);
+    let handover = sample.and_then(|sample| sample.handover.as_ref());
+    for parts in handover.iter().flat_map(|handover| &handover.parts) {
+        if let Some(direction) = direction_of(parts.operation) {
+            sums[direction].submission.merge(&parts.submission);
+            sums[direction].completion.merge(&parts.completion);
+        }
+    }
+    for sum in &mut sums {
+        if sum.completion.histogram.is_empty() {
+            sum.completion = sum.total.clone();
+        }
+    }
+    sums
+}
+
+fn per_second(amount: u64, length_ns: u64) -> u64 {
+    match length_ns {
+        0 => 0,
+        length_ns => (u128::from(amount) * 1_000_000_000 / u128::from(length_ns)) as u64,
+    }
+}
+
+/// An error that names its file.
+fn named<T>(result: io::Result<T>, path: &Path) -> io::Result<T> {
+    let add_name =
+        |error: io::Error| io::Error::new(error.kind(), format!("`{}`: {error}", path.display()));
+    result.map_err(add_name)
+}
