@@ -17,6 +17,8 @@ pub enum Haste {
 #[derive(Clone, Debug, Default)]
 pub struct Control {
     haste: Arc<AtomicU8>,
+    /// One: the run is to end with its interval. Two: the execution is.
+    ending: Arc<AtomicU8>,
 }
 
 impl Control {
@@ -37,6 +39,25 @@ impl Control {
 
     pub fn is_stopping(&self) -> bool {
         self.haste() > Haste::None
+    }
+
+    /// Asks for the end of the run with the interval that is going, as if it had been planned so.
+    pub fn end_run(&self) {
+        self.ending.fetch_max(1, SeqCst);
+    }
+
+    /// The same for the execution.
+    pub fn end_all(&self) {
+        self.ending.fetch_max(2, SeqCst);
+    }
+
+    pub(crate) fn is_ending(&self) -> bool {
+        self.ending.load(SeqCst) > 0
+    }
+
+    /// Takes what was asked for the run that has ended; whether the execution is to end.
+    pub(crate) fn takes_end_of_all(&self) -> bool {
+        self.ending.swap(0, SeqCst) == 2
     }
 
     pub fn is_urgent(&self) -> bool {

@@ -1,19 +1,21 @@
 //! One execution: every run of a bound plan in order, each asked for by `analysis`.
+use crate::failures::Failed;
 use crate::tick::{Ticks, expected_bytes, measured_span, unmeasured_intervals};
 use crate::{Control, Host, HostError, SetPoint};
 use analysis::{Decision, History};
-use engine::{Collected, Drained, Failure};
+use engine::{Collected, Drained};
 use measure::{
-    Event, ExecutionFinished, FinishReason, Interval, IntervalPhase, IoFailure, PoolInfo, Remark,
-    RunFinished, RunFold, RunStarted, RunTotals, StreamInfo,
+    Event, ExecutionFinished, FinishReason, Interval, IntervalPhase, PoolInfo, Remark, RunFinished,
+    RunFold, RunStarted, RunTotals, StreamInfo,
 };
-use plan::{
-    BoundPlan, BoundRun, ErrorBudget, Nanos, RunId, Severity, StartAlign, StreamId, Window,
-};
+use plan::{BoundPlan, BoundRun, Nanos, RunId, Severity, StartAlign, Window};
 use std::fmt;
 
 /// A run that ends with a size is looked at this often.
 const DONE_LOOK_NS: u64 = 20_000_000;
+
+/// In an interval that takes longer, failures are looked at this often.
+const FAILURE_LOOK_NS: u64 = 1_000_000_000;
 
 /// Time between the decision to start and the start, for threads to be in their places.
 const LEAD_NS: u64 = 20_000_000;
@@ -36,6 +38,8 @@ pub struct Outcome {
 #[derive(Clone, Debug, Default)]
 pub struct Done {
     runs: u32,
+    /// How long these runs took.
+    spent_ns: u64,
     errors: u64,
     history: History,
 }
@@ -47,7 +51,12 @@ impl Done {
     /// When it is not the next one.
     pub fn add(&mut self, plan: &BoundPlan, totals: &RunTotals, errors: u64) {
         assert_eq!(totals.started.run, self.runs, "runs are finished in order");
-        self.history.add(plan.runs[self.runs as usize], totals);
+        let (id, _) = plan
+            .numbered(u64::from(self.runs))
+            .expect("the plan has the run");
+        self.history.add(id, totals);
+        let ended_ns = totals.finished.as_ref().map(|finished| finished.unix_ns);
+        self.spent_ns += ended_ns.map_or(0, |at| at.saturating_sub(totals.started.unix_ns));
         self.errors += errors;
         self.runs += 1;
     }
@@ -86,7 +95,8 @@ pub fn go_on(
         sink,
         fold: RunFold::default(),
         history: done.history,
-        first: done.runs as usize,
+        first: done.runs,
+        spent_ns: done.spent_ns,
         errors: done.errors,
         left_outstanding: false,
     };
@@ -113,28 +123,39 @@ pub fn go_on(
     }
 }
 
-struct Conductor<'a> {
-    plan: &'a BoundPlan,
-    host: &'a mut dyn Host,
-    control: &'a Control,
+pub(crate) struct Conductor<'a> {
+    pub(crate) plan: &'a BoundPlan,
+    pub(crate) host: &'a mut dyn Host,
+    pub(crate) control: &'a Control,
     sink: &'a mut dyn FnMut(&Event) -> Result<(), SinkError>,
     fold: RunFold,
     history: History,
-    /// The place of the first run to carry out.
-    first: usize,
+    /// The number of the first run to carry out, and how long the ones before it took.
+    pub(crate) first: u32,
+    pub(crate) spent_ns: u64,
     errors: u64,
     left_outstanding: bool,
 }
 
+/// How a wait for the end of an interval ended.
+enum Waited {
+    Whole,
+    /// The run ended here, in nanoseconds since its start.
+    Cut(u64),
+    Failed(FinishReason),
+}
+
 /// The state of one run while it is going.
-struct Going<'a> {
-    run: &'a BoundRun,
-    number: u32,
+pub(crate) struct Going<'a> {
+    pub(crate) run: &'a BoundRun,
+    pub(crate) number: u32,
     start_ns: u64,
     ticks: Ticks,
     unmeasured: u32,
     last_end_ns: u64,
-    errors: u64,
+    pub(crate) errors: u64,
+    /// What is known of failures before their interval ends.
+    pub(crate) failed: Failed,
     moved: Moved,
     /// Set when a total was reached: the run ends with the interval after.
     ends_after: Option<u64>,
@@ -148,37 +169,7 @@ struct Moved {
 }
 
 impl Conductor<'_> {
-    fn all_runs(&mut self) -> Result<FinishReason, SinkError> {
-        let before = self.first.checked_sub(1).map(|last| self.plan.runs[last]);
-        let mut pause = before.map_or(Nanos(0), |id| self.plan.plan.spec(id).timing.pause_after);
-        for (number, id) in self.plan.runs.iter().enumerate().skip(self.first) {
-            self.pause(pause)?;
-            if self.control.is_stopping() {
-                return Ok(FinishReason::StoppedByUser);
-            }
-            let run = self.plan.run(*id);
-            let point = match self.decide(*id, &run, number as u32)? {
-                Ok(point) => point,
-                Err(message) => return Ok(FinishReason::SearchEnded { message }),
-            };
-            let reason = match self.one_run(number as u32, &run, &point)? {
-                Ok(reason) => reason,
-                Err(error) => {
-                    return Ok(FinishReason::Failed {
-                        message: error.to_string(),
-                    });
-                }
-            };
-            match reason {
-                FinishReason::Complete | FinishReason::ReachedTotal => {}
-                other => return Ok(other),
-            }
-            pause = run.run.timing.pause_after;
-        }
-        Ok(FinishReason::Complete)
-    }
-
-    fn pause(&mut self, pause: Nanos) -> Result<(), SinkError> {
+    pub(crate) fn pause(&mut self, pause: Nanos) -> Result<(), SinkError> {
         if pause.0 == 0 {
             return Ok(());
         }
@@ -190,7 +181,7 @@ impl Conductor<'_> {
     }
 
     /// The set-point of the next run, or why there is none.
-    fn decide(
+    pub(crate) fn decide(
         &mut self,
         id: RunId,
         run: &BoundRun,
@@ -216,7 +207,7 @@ impl Conductor<'_> {
         })
     }
 
-    fn one_run(
+    pub(crate) fn one_run(
         &mut self,
         number: u32,
         run: &BoundRun,
@@ -242,6 +233,7 @@ impl Conductor<'_> {
             unmeasured: unmeasured_intervals(&run.run.timing),
             last_end_ns: 0,
             errors: 0,
+            failed: Failed::default(),
             moved: Moved::default(),
             ends_after: None,
         };
@@ -267,49 +259,64 @@ impl Conductor<'_> {
     fn intervals(&mut self, going: &mut Going<'_>) -> Result<FinishReason, SinkError> {
         for number in 0.. {
             let (end_ns, is_last) = going.ticks.end(number);
-            let cut_ns = self.wait_for(going, end_ns);
-            let stopping = self.control.is_stopping();
-            let is_last = is_last || cut_ns.is_some() || going.ends_after == Some(number);
-            if is_last {
-                let end_ns = cut_ns.unwrap_or(end_ns);
-                let reason = self.reason(going, stopping, number);
-                return self.last_interval(going, number, end_ns, reason);
-            }
-            let collected = self.host.collect(number, end_ns);
-            let interval = self.interval(going, number, end_ns, collected);
-            self.tell(Event::Interval(interval))?;
-            if let Some(reason) = self.check_limits(going, number)? {
-                let end_ns = self.elapsed(going);
-                return self.last_interval(going, number + 1, end_ns, reason);
-            }
+            let waited = self.wait_for(going, end_ns)?;
+            let is_last = is_last || going.ends_after == Some(number) || self.control.is_ending();
+            let (end_ns, reason) = match waited {
+                Waited::Failed(reason) => (self.elapsed(going), reason),
+                Waited::Cut(cut_ns) => (cut_ns, self.reason(going, number)),
+                Waited::Whole if is_last => (end_ns, self.reason(going, number)),
+                Waited::Whole => {
+                    let collected = self.host.collect(number, end_ns);
+                    let interval = self.interval(going, number, end_ns, collected);
+                    self.tell(Event::Interval(interval))?;
+                    match self.check_limits(going, number)? {
+                        None => continue,
+                        Some(reason) => {
+                            let end_ns = self.elapsed(going);
+                            return self.last_interval(going, number + 1, end_ns, reason);
+                        }
+                    }
+                }
+            };
+            return self.last_interval(going, number, end_ns, reason);
         }
         unreachable!("the numbers of intervals do not end")
     }
 
-    /// Waits for the end of an interval; the time at which the run was cut short, if it was.
-    fn wait_for(&mut self, going: &Going<'_>, end_ns: u64) -> Option<u64> {
+    /// Waits for the end of an interval, or for what ends the run in the middle of it.
+    fn wait_for(&mut self, going: &mut Going<'_>, end_ns: u64) -> Result<Waited, SinkError> {
         let until_ns = going.start_ns + end_ns;
         let ends_by_itself = matches!(going.run.run.timing.window, Window::UntilDone { .. });
+        let look_after_ns = if ends_by_itself {
+            DONE_LOOK_NS
+        } else {
+            FAILURE_LOOK_NS
+        };
+        let mut failures_seen_ns = self.host.now_ns();
         loop {
-            let look_ns = if ends_by_itself {
-                self.host.now_ns() + DONE_LOOK_NS
-            } else {
-                until_ns
-            };
+            let look_ns = self.host.now_ns() + look_after_ns;
             self.host.wait_until(until_ns.min(look_ns), self.control);
             if self.control.is_stopping() || self.host.is_done() {
                 let now_ns = self.host.now_ns().min(until_ns);
                 self.host.stop_at(now_ns);
-                return Some(now_ns.saturating_sub(going.start_ns).max(1));
+                return Ok(Waited::Cut(now_ns.saturating_sub(going.start_ns).max(1)));
             }
-            if self.host.now_ns() >= until_ns {
-                return None;
+            let now_ns = self.host.now_ns();
+            if now_ns >= until_ns {
+                return Ok(Waited::Whole);
+            }
+            // In the middle of a long interval; at its end they are looked at anyway.
+            if now_ns - failures_seen_ns >= FAILURE_LOOK_NS {
+                failures_seen_ns = now_ns;
+                if let Some(reason) = self.check_failures(going)? {
+                    return Ok(Waited::Failed(reason));
+                }
             }
         }
     }
 
-    fn reason(&self, going: &Going<'_>, stopping: bool, number: u64) -> FinishReason {
-        if stopping {
+    fn reason(&self, going: &Going<'_>, number: u64) -> FinishReason {
+        if self.control.is_stopping() {
             FinishReason::StoppedByUser
         } else if going.ends_after == Some(number) {
             FinishReason::ReachedTotal
@@ -333,7 +340,15 @@ impl Conductor<'_> {
         let (collected, drained) = self.host.finish(number, end_ns, self.control);
         let interval = self.interval(going, number, end_ns, collected);
         self.tell(Event::Interval(interval))?;
-        self.report_failures(going)?;
+        let reason = match reason {
+            FinishReason::Complete | FinishReason::ReachedTotal => {
+                self.check_failures(going)?.unwrap_or(reason)
+            }
+            reason => {
+                self.report_failures(going)?;
+                reason
+            }
+        };
         self.finish_run(going, number, reason.clone(), drained)?;
         Ok(reason)
     }
@@ -382,13 +397,10 @@ impl Conductor<'_> {
         going: &mut Going<'_>,
         number: u64,
     ) -> Result<Option<FinishReason>, SinkError> {
-        self.report_failures(going)?;
-        let stop = &going.run.run.stop;
-        if let ErrorBudget::Count(limit) = stop.errors
-            && going.errors >= limit
-        {
-            return Ok(Some(FinishReason::TooManyErrors));
+        if let Some(reason) = self.check_failures(going)? {
+            return Ok(Some(reason));
         }
+        let stop = &going.run.run.stop;
         let moved = going.moved;
         let reached = [
             stop.total_bytes
@@ -433,55 +445,6 @@ impl Conductor<'_> {
         self.tell(Event::RunFinished(finished))
     }
 
-    /// A run with a budget of errors must have none at its end for the execution to go on.
-    fn judge_errors(&self, going: &Going<'_>, reason: FinishReason) -> FinishReason {
-        let counts = matches!(going.run.run.stop.errors, ErrorBudget::Count(_));
-        match reason {
-            FinishReason::Complete | FinishReason::ReachedTotal if counts && going.errors > 0 => {
-                FinishReason::Failed {
-                    message: format!(
-                        "{} operations failed in run `{}`",
-                        going.errors, going.run.run.name
-                    ),
-                }
-            }
-            reason => reason,
-        }
-    }
-
-    fn report_failures(&mut self, going: &Going<'_>) -> Result<(), SinkError> {
-        let (failures, lost) = self.host.failures();
-        for failure in failures {
-            let event = self.failure_event(going, &failure);
-            self.tell(event)?;
-        }
-        if lost > 0 {
-            let text = format!("{lost} further failures are counted but not listed");
-            self.remark(
-                Some(going.number),
-                Severity::Warning,
-                "failures-not-listed",
-                text,
-            )?;
-        }
-        Ok(())
-    }
-
-    fn failure_event(&self, going: &Going<'_>, failure: &Failure) -> Event {
-        let stream = &going.run.run.streams[failure.stream as usize];
-        Event::IoFailure(IoFailure {
-            run: going.number,
-            unix_ns: self.host.unix_ns(failure.at_ns),
-            stream: StreamId(failure.stream),
-            target: stream.targets[failure.place as usize],
-            operation: failure.operation,
-            offset: failure.offset,
-            length: failure.length,
-            errno: failure.errno,
-            message: std::io::Error::from_raw_os_error(failure.errno).to_string(),
-        })
-    }
-
     fn run_started(
         &self,
         number: u32,
@@ -512,7 +475,7 @@ impl Conductor<'_> {
         let timing = &run.run.timing;
         RunStarted {
             run: number,
-            runs: self.plan.runs.len() as u32,
+            runs: self.runs_known(number),
             name: run.run.name.clone(),
             kind: run.run.kind,
             unix_ns: self.host.unix_ns(start_ns),
@@ -542,7 +505,7 @@ impl Conductor<'_> {
         }
     }
 
-    fn tell(&mut self, event: Event) -> Result<(), SinkError> {
+    pub(crate) fn tell(&mut self, event: Event) -> Result<(), SinkError> {
         if let Some(totals) = self.fold.fold(&event) {
             self.remember(&totals);
         }
@@ -550,11 +513,12 @@ impl Conductor<'_> {
     }
 
     fn remember(&mut self, totals: &RunTotals) {
-        let id = self.plan.runs[totals.started.run as usize];
+        let numbered = self.plan.numbered(u64::from(totals.started.run));
+        let (id, _) = numbered.expect("a run has the number it was started by");
         self.history.add(id, totals);
     }
 
-    fn remark(
+    pub(crate) fn remark(
         &mut self,
         run: Option<u32>,
         severity: Severity,

@@ -8,13 +8,15 @@
 
 mod control;
 mod execution;
+mod failures;
 mod local;
 mod simulated;
+mod steer;
 mod tick;
 
 pub use control::{Control, Haste};
 pub use execution::{Done, Outcome, SinkError, execute, go_on};
-pub use local::LocalHost;
+pub use local::{CommandSettings, LocalHost};
 pub use simulated::SimulatedHost;
 pub use tick::{expected_bytes, planned_ns, unmeasured_intervals};
 
@@ -72,6 +74,54 @@ pub trait Host {
     fn sample(&mut self) -> HostSample;
 
     fn workers(&self) -> u32;
+
+    /// From now on these streams of the run issue nothing.
+    fn retire(&mut self, streams: &[usize]);
+
+    /// Runs a command line to its end; `said` takes each line that it prints. Ends it when `control`
+    /// asks for an end.
+    fn command(
+        &mut self,
+        call: &CommandCall<'_>,
+        control: &Control,
+        said: &mut dyn FnMut(&str),
+    ) -> CommandEnd;
+}
+
+/// A command line with the variables that its shell knows.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct CommandCall<'a> {
+    pub text: &'a str,
+    pub variables: Vec<(&'static str, String)>,
+}
+
+/// How a command ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum CommandEnd {
+    Exited(i32),
+    /// By a signal that nobody here sent.
+    Signalled(i32),
+    /// It took longer than this many seconds, and was killed.
+    TimedOut(u64),
+    /// The user ended the execution, and so the command.
+    Stopped,
+    /// It could not be started.
+    Refused(String),
+}
+
+impl std::fmt::Display for CommandEnd {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            CommandEnd::Exited(code) => write!(f, "ended with code {code}"),
+            CommandEnd::Signalled(signal) => write!(f, "was ended by signal {signal}"),
+            CommandEnd::TimedOut(seconds) => write!(
+                f,
+                "was ended after {seconds} s; `--command-timeout SECONDS` gives it longer"
+            ),
+            CommandEnd::Stopped => write!(f, "was ended by the user"),
+            CommandEnd::Refused(reason) => write!(f, "could not be started: {reason}"),
+        }
+    }
 }
 
 /// What is asked of a run once its load is decided.

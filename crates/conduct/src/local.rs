@@ -1,5 +1,5 @@
 //! This machine as a [`Host`].
-use crate::{Control, Host, HostError, SetPoint};
+use crate::{CommandCall, CommandEnd, Control, Host, HostError, SetPoint};
 use engine::{
     BackendKind, Collected, Drained, EngineConfig, Generations, OpenTargets, Session, open_targets,
 };
@@ -26,6 +26,23 @@ pub struct LocalHost {
     close_error: Option<std::io::Error>,
     /// Of the data that runs have written.
     generations: Generations,
+    commands: CommandSettings,
+}
+
+/// What commands of a job get, and how long they may take.
+#[derive(Clone, Debug)]
+pub struct CommandSettings {
+    pub variables: Vec<(&'static str, String)>,
+    pub limit: std::time::Duration,
+}
+
+impl Default for CommandSettings {
+    fn default() -> Self {
+        Self {
+            variables: Vec::new(),
+            limit: std::time::Duration::from_secs(3600),
+        }
+    }
 }
 
 impl LocalHost {
@@ -38,7 +55,14 @@ impl LocalHost {
             open: None,
             close_error: None,
             generations: Generations::default(),
+            commands: CommandSettings::default(),
         }
+    }
+
+    /// The same with other settings for commands.
+    #[must_use]
+    pub fn with_commands(self, commands: CommandSettings) -> Self {
+        Self { commands, ..self }
     }
 
     fn session(&mut self) -> &mut Session {
@@ -141,6 +165,29 @@ impl Host for LocalHost {
 
     fn sample(&mut self) -> HostSample {
         self.sampler.sample()
+    }
+
+    fn retire(&mut self, streams: &[usize]) {
+        self.session().retire(streams);
+    }
+
+    fn command(
+        &mut self,
+        call: &CommandCall<'_>,
+        control: &Control,
+        said: &mut dyn FnMut(&str),
+    ) -> CommandEnd {
+        let mut variables = self.commands.variables.clone();
+        variables.extend(call.variables.iter().cloned());
+        let limit = self.commands.limit;
+        let stop = || control.is_stopping();
+        match host::command::run(call.text, &variables, limit, &stop, said) {
+            Ok(host::command::Ended::Exited(code)) => CommandEnd::Exited(code),
+            Ok(host::command::Ended::Signalled(signal)) => CommandEnd::Signalled(signal),
+            Ok(host::command::Ended::TimedOut) => CommandEnd::TimedOut(limit.as_secs()),
+            Ok(host::command::Ended::Stopped) => CommandEnd::Stopped,
+            Err(error) => CommandEnd::Refused(error.to_string()),
+        }
     }
 
     fn workers(&self) -> u32 {

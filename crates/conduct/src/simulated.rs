@@ -1,5 +1,5 @@
 //! A [`Host`] in simulated time: exact and repeatable.
-use crate::{Control, Host, HostError, SetPoint};
+use crate::{CommandCall, CommandEnd, Control, Host, HostError, SetPoint};
 use engine::sim::{Script, Simulation};
 use engine::{Collected, Drained};
 use measure::HostSample;
@@ -131,6 +131,21 @@ impl Host for SimulatedHost {
 
     fn sample(&mut self) -> HostSample {
         HostSample::default()
+    }
+
+    fn retire(&mut self, streams: &[usize]) {
+        self.simulation().retire(streams);
+    }
+
+    /// A simulation changes nothing, and a command might.
+    fn command(
+        &mut self,
+        call: &CommandCall<'_>,
+        _control: &Control,
+        said: &mut dyn FnMut(&str),
+    ) -> CommandEnd {
+        said(&format!("simulated: {}", call.text));
+        CommandEnd::Exited(0)
     }
 
     fn workers(&self) -> u32 {

@@ -182,6 +182,12 @@ impl Session {
         self.gates.iter().for_each(|gate| gate.wake_all());
     }
 
+    /// From now on these streams issue nothing.
+    pub fn retire(&self, streams: &[usize]) {
+        self.shared.retire(streams);
+        self.gates.iter().for_each(|gate| gate.wake_all());
+    }
+
     /// Reads counts.
     pub fn collector(&mut self) -> &mut Collector {
         &mut self.collector

@@ -372,6 +372,13 @@ impl SharedRun {
         ending.peek().is_some() && ending.all(SharedStream::is_done)
     }
 
+    /// From now on these streams issue nothing; workers see it when they choose the next operation.
+    pub(crate) fn retire(&self, streams: &[usize]) {
+        for stream in streams.iter().map(|number| &self.streams[*number]) {
+            stream.ended.store(true, Relaxed);
+        }
+    }
+
     pub(crate) fn in_flight(&self) -> u32 {
         self.pools
             .iter()

@@ -178,6 +178,11 @@ impl Simulation {
         &mut self.collector
     }
 
+    /// From now on these streams issue nothing.
+    pub fn retire(&self, streams: &[usize]) {
+        self.shared.retire(streams);
+    }
+
     pub fn is_done(&self) -> bool {
         self.shared.is_done()
     }

@@ -111,7 +111,7 @@ impl Earlier {
     pub fn is_over(&self) -> bool {
         match &self.reason {
             Some(FinishReason::SearchEnded { .. }) => true,
-            Some(_) => self.done.runs() as usize == self.bound.runs.len(),
+            Some(_) => self.bound.run_count() == Some(u64::from(self.done.runs())),
             None => false,
         }
     }

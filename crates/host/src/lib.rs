@@ -7,6 +7,7 @@
 #![forbid(unsafe_code)]
 
 mod block;
+pub mod command;
 mod facts;
 pub mod guard;
 mod limits;

@@ -4,6 +4,7 @@ use crate::ids::{PoolId, RunId, TargetId};
 use crate::origin::Origin;
 use crate::plan::Plan;
 use crate::run::{Run, RunKind};
+use crate::steering::Repeat;
 use crate::stream::{AddressOrder, Bound, FirstBlock, OpSource, Region, SequentialStart, Stream};
 use crate::target::{Preparation, SizeRule, Target, TargetKind};
 use crate::units::Bytes;
@@ -201,6 +202,37 @@ impl BoundPlan {
     /// When the plan did not come from [`bind`], which has checked every region.
     pub fn run(&self, id: RunId) -> BoundRun {
         self.bound_run(id).expect("bind has checked every run")
+    }
+
+    /// How many runs the execution has with its repetitions; `None` when time or the user ends them.
+    pub fn run_count(&self) -> Option<u64> {
+        let (first, again) = (self.runs.len() as u64, self.repeated() as u64);
+        match self.plan.steering.repeat {
+            Repeat::Once => Some(first),
+            Repeat::Times(times) => Some(first + again * u64::from(times.saturating_sub(1))),
+            Repeat::For(_) | Repeat::Endless if again == 0 => Some(first),
+            Repeat::For(_) | Repeat::Endless => None,
+        }
+    }
+
+    /// The run that is carried out as number `number` (from zero), and how often all were before.
+    pub fn numbered(&self, number: u64) -> Option<(RunId, u64)> {
+        let first = self.runs.len() as u64;
+        if number < first {
+            return Some((self.runs[number as usize], 0));
+        }
+        let again = self.repeated() as u64;
+        if again == 0 || self.run_count().is_some_and(|count| number >= count) {
+            return None;
+        }
+        let place = (number - first) % again + (first - again);
+        Some((self.runs[place as usize], (number - first) / again + 1))
+    }
+
+    /// Runs that a repetition has: all behind the preparations, which come first.
+    fn repeated(&self) -> usize {
+        let is_measure = |id: &&RunId| self.plan.spec(**id).kind == RunKind::Measure;
+        self.runs.iter().rev().take_while(is_measure).count()
     }
 
     /// The first and the end byte that runs may change on a target.

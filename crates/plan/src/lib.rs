@@ -13,6 +13,7 @@ mod origin;
 mod plan;
 mod run;
 mod source;
+mod steering;
 mod stream;
 mod target;
 mod units;
@@ -38,6 +39,7 @@ pub use run::{
     RunKind, RunStop, StartAlign, Timing, Window, mean_of_steps,
 };
 pub use source::{Position, SourceFile, SourceId, SourceMap, Span};
+pub use steering::{Around, Command, CommandOutput, FailureRule, Repeat, Steering, When};
 pub use stream::{
     AddressOrder, AlignRule, Bound, FirstBlock, Generator, HitArea, LocalStop, OpSource, Pacing,
     RandomLaw, Region, SequentialEnd, SequentialStart, SizeShare, Stream, TargetOrder,

@@ -6,6 +6,7 @@ use crate::ids::{RunId, SearchId, TargetId, TemplateId};
 use crate::operation::PerDirection;
 use crate::origin::{Origin, PlanValue};
 use crate::run::{ArrivalLaw, Coupling, Label, Load, Pool, Run, RunKind, RunStop, Timing};
+use crate::steering::Steering;
 use crate::stream::{AddressOrder, Generator, HitArea, OpSource, Stream, TransferSizes};
 use crate::units::Nanos;
 use serde::{Deserialize, Serialize};
@@ -26,7 +27,8 @@ pub struct Plan {
     /// All random draws of an execution follow from this.
     pub seed: u64,
     pub reporting: Reporting,
-    /// Commands and other things of the language that the conductor carries out by name.
+    #[serde(default)]
+    pub steering: Steering,
     pub labels: Vec<Label>,
     /// For `explain`.
     pub values: Vec<PlanValue>,

@@ -16,4 +16,5 @@ mod real_faults;
 mod response;
 mod rules;
 mod shares;
+mod steering;
 mod story;

@@ -1,0 +1,104 @@
+//! What surrounds and steers the runs of an execution: commands, repetition, a file to stop by, and
+//! what a failed operation leads to.
+use crate::ids::RunId;
+use crate::units::Nanos;
+use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
+
+/// What belongs to an execution as a whole.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Steering {
+    /// Before the first run.
+    pub before: Vec<Command>,
+    /// Behind the last run, or the one that failed; not when the user ends the execution.
+    pub after: Vec<Command>,
+    pub around: Vec<Around>,
+    pub repeat: Repeat,
+    /// A file whose first line, once somebody writes it, ends the run or the execution with the
+    /// interval that is going.
+    pub stop_file: Option<PathBuf>,
+    pub failures: FailureRule,
+}
+
+/// Commands around each of some runs.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Around {
+    /// In ascending order.
+    pub runs: Vec<RunId>,
+    pub before: Vec<Command>,
+    pub after: Vec<Command>,
+}
+
+/// A command line for the shell.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Command {
+    pub text: String,
+    pub output: CommandOutput,
+}
+
+/// Where the lines go that a command prints; the record has them in any case.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CommandOutput {
+    #[default]
+    Log,
+    Summary,
+    Console,
+}
+
+/// How often all runs are carried out. Preparations are not repeated.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Repeat {
+    #[default]
+    Once,
+    Times(u32),
+    /// Until this much time has passed at the end of a pass.
+    For(Nanos),
+    Endless,
+}
+
+/// What a failed operation leads to, besides being counted.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FailureRule {
+    /// Ends the execution once this much time has passed since the last one.
+    pub quiet: Option<Nanos>,
+    /// Run at the first one, with `$lun`, `$lba` and `$size`; then the execution ends.
+    pub command: Option<String>,
+    /// The target is not used any more by the run.
+    pub drops_target: bool,
+}
+
+impl Steering {
+    /// The commands before and behind a run.
+    pub fn of_run(&self, id: RunId) -> (&[Command], &[Command]) {
+        self.around
+            .iter()
+            .find(|around| around.runs.binary_search(&id).is_ok())
+            .map_or((&[], &[]), |around| (&around.before, &around.after))
+    }
+
+    /// Every command with when it is run, in that order.
+    pub fn commands(&self) -> Vec<(When, &Command)> {
+        let mut all: Vec<(When, &Command)> = Vec::new();
+        all.extend(self.before.iter().map(|command| (When::BeforeAll, command)));
+        for (at, around) in self.around.iter().enumerate() {
+            let before = around.before.iter();
+            all.extend(before.map(|command| (When::BeforeEach(at), command)));
+            let after = around.after.iter();
+            all.extend(after.map(|command| (When::AfterEach(at), command)));
+        }
+        all.extend(self.after.iter().map(|command| (When::AfterAll, command)));
+        all
+    }
+}
+
+/// When a command is run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum When {
+    BeforeAll,
+    /// Before each run of this place in [`Steering::around`].
+    BeforeEach(usize),
+    AfterEach(usize),
+    AfterAll,
+}
