@@ -18,7 +18,7 @@ usage: vdbench -f FILE… [-o FOLDER] [options] [name=value…] [+run-overrides]
   -o FOLDER       output folder (default `output`); FOLDER+ takes the first free number,
                   .tod in the name becomes date and time
   -e N -i N -w N  elapsed, interval and warm-up of every run, in seconds
-  -m N            processes per host (noted: one process serves all)
+  -m N            processes per host, as which reports show the one that does the work
   -mb             megabytes of 1000² bytes
   -s              list the runs and do nothing
   -t -t1 -t2      a short test on a file in the temporary folder
@@ -393,7 +393,6 @@ fn start(
         } else {
             RespColumns::Service
         },
-        ..FaceOptions::default()
     };
     launch(Launch {
         plan,

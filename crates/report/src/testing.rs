@@ -22,6 +22,8 @@ pub struct Scenario {
     pub arguments: Vec<String>,
     /// Name, path, bytes.
     pub targets: Vec<(String, String, u64)>,
+    /// Hosts with their groups; none for the one that is assumed.
+    pub hosts: Vec<(String, Vec<String>)>,
     pub runs: Vec<RunShape>,
     pub ending: Option<FinishReason>,
 }
@@ -45,6 +47,8 @@ pub struct StreamShape {
     pub workload: String,
     pub target: u32,
     pub share_pct: f64,
+    /// Empty where there is only one.
+    pub group: String,
 }
 
 /// One second.
@@ -118,8 +122,17 @@ impl Scenario {
             backend_reason: "asked for".into(),
             workers: 1,
             clock: "sim".into(),
+            reporting: self.reporting(),
             ..ExecutionStarted::default()
         }
+    }
+
+    fn reporting(&self) -> Vec<Label> {
+        let labels = self.hosts.iter().flat_map(|(host, groups)| {
+            let groups = groups.iter().map(|group| Label::new("group", group));
+            std::iter::once(Label::new("host", host)).chain(groups)
+        });
+        labels.collect()
     }
 
     pub fn plan(&self) -> BoundPlan {
@@ -140,6 +153,16 @@ impl Scenario {
             targets: Vec::new(),
             runs,
         }
+    }
+}
+
+impl StreamShape {
+    fn labels(&self) -> Vec<Label> {
+        let mut labels = vec![Label::new("wd", &self.workload)];
+        if !self.group.is_empty() {
+            labels.push(Label::new("group", &self.group));
+        }
+        labels
     }
 }
 
@@ -195,7 +218,7 @@ impl RunShape {
             open: None,
             stop: LocalStop::default(),
             start_delay: Nanos(0),
-            labels: vec![Label::new("wd", &shape.workload)],
+            labels: shape.labels(),
         };
         RunTemplate {
             pools: vec![Pool {
@@ -215,7 +238,7 @@ impl RunShape {
             pool: 0,
             asked_rate: None,
             share_pct: shape.share_pct,
-            labels: vec![Label::new("wd", &shape.workload)],
+            labels: shape.labels(),
         };
         RunStarted {
             run: place as u32,

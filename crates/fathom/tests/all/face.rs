@@ -295,3 +295,46 @@ fn a_folder_with_a_plus_is_numbered_and_tod_becomes_the_time() {
     assert_eq!(shape, "999999.999999");
     assert!(lab.path(stamped).join("summary.html").exists());
 }
+
+/// One process does the work; the pages show it as that of three slaves on two hosts.
+#[test]
+fn slaves_and_hosts_are_groups_of_one_process() {
+    let lab = Lab::new();
+    lab.write("disk", "x".repeat(1 << 20));
+    let job = "hd=one,system=localhost,jvms=2\nhd=two,system=localhost\n\
+               sd=sd1,lun=disk,size=1m,threads=4\nwd=wd1,sd=sd1,xfersize=4k\n\
+               rd=rd1,wd=wd1,iorate=400,elapsed=2,interval=1\n";
+    lab.write("job", job);
+    lab.fathom(&["vdbench", "-f", "job", "-o", "out"]).expect(0);
+    let names = lab.names("out");
+    for name in ["one", "two", "one-0", "one-1", "two-0"] {
+        for page in [format!("{name}.html"), format!("{name}.histogram.html")] {
+            assert!(names.contains(&page), "{page} of {names:?}");
+        }
+    }
+    let rate = |page: &str| -> f64 {
+        let text = String::from_utf8(lab.bytes(&format!("out/{page}.html"))).unwrap();
+        let row = text.lines().find(|line| line.contains("avg_2-2")).unwrap();
+        row.split_whitespace().nth(2).unwrap().parse().unwrap()
+    };
+    let total = rate("summary");
+    assert!(total > 0.0);
+    assert_eq!(rate("one") + rate("two"), total);
+    assert_eq!(rate("one-0") + rate("one-1"), rate("one"));
+    assert_eq!(rate("sd1"), total);
+
+    // The same pages again, from the result file.
+    let again = [
+        "report",
+        "out/result.fathom",
+        "--vdbench",
+        "-o",
+        "again/out",
+    ];
+    std::fs::create_dir(lab.path("again")).unwrap();
+    lab.fathom(&again).expect(0);
+    for page in ["one.html", "two-0.histogram.html", "skew.html"] {
+        let page = |folder: &str| lab.text(&format!("{folder}/{page}"));
+        assert_eq!(page("again/out"), page("out"));
+    }
+}

@@ -20,7 +20,6 @@ pub(crate) fn find(
     sink: &mut Sink,
 ) -> Vec<Diagnostic> {
     let mut blockers = of_command_line(environment);
-    note_command_line(environment, sink);
     let mut seen: HashSet<(Section, &str)> = HashSet::new();
     let mut seen_sections: HashSet<Section> = HashSet::new();
     let has_trees = definitions
@@ -109,13 +108,6 @@ fn of_command_line(environment: &Environment<'_>) -> Vec<Diagnostic> {
     .collect()
 }
 
-fn note_command_line(environment: &Environment<'_>, sink: &mut Sink) {
-    if environment.command_line.processes.is_some() {
-        let message = "`-m`: one process serves the host";
-        sink.push(Diagnostic::note(codes::TRANSLATED, message));
-    }
-}
-
 fn of_hosts(hosts: &[Host]) -> Vec<Diagnostic> {
     let remote: Vec<&Host> = hosts.iter().filter(|host| !host.is_local).collect();
     if let Some(first) = remote.first()
@@ -133,11 +125,6 @@ fn of_hosts(hosts: &[Host]) -> Vec<Diagnostic> {
                 .at(span, "not this host")
                 .with_help("runs use this host only so far: `hd=localhost`, or no `hd=` at all"),
         ];
-    }
-    if hosts.len() > 1
-        && let Some(span) = hosts[1].span
-    {
-        return vec![not_built("more than one host", span)];
     }
     Vec::new()
 }
@@ -161,6 +148,7 @@ pub(crate) fn of_runs(job: &Job<'_>) -> Vec<Diagnostic> {
         }
     }
     out.extend(of_storages(job));
+    out.extend(super::groups::problems(job));
     let mut seen = HashSet::new();
     out.retain(|diagnostic| seen.insert((diagnostic.message.clone(), diagnostic.span)));
     out
@@ -178,12 +166,24 @@ fn lacks_size(job: &Job<'_>, definition: &super::model::RunDefinition) -> bool {
     })
 }
 
+fn same_path(one: &Field, other: &Field) -> bool {
+    one.words[0].text == other.words[0].text
+}
+
 /// Paths that cannot be used on this host. The original looks at them when it runs, not when it
 /// simulates.
 fn of_storages(job: &Job<'_>) -> Vec<Diagnostic> {
     let mut out = Vec::new();
     for storage in job.storages {
         let path = &storage.lun;
+        let own = storage.fields.own().iter();
+        let mut paths = own.filter(|field| field.parameter.name() == "lun" && field.is_valid);
+        let first = paths.next();
+        let differs = |field: &&Field| first.is_some_and(|first| !same_path(first, field));
+        if let Some(another) = paths.find(differs) {
+            let what = format!("a `lun` per host, as in `{}`,", storage.name);
+            out.push(not_built(&what, another.span));
+        }
         if path.text.contains('\\') {
             out.push(
                 Diagnostic::error(

@@ -5,8 +5,10 @@
 //! points of a curve, whose rate is known only when they run), `elapsed`, and for the flat file, as
 //! it prints them: `flat.xfersize`, `flat.threads`, `flat.rdpct`, `flat.rhpct`, `flat.whpct`,
 //! `flat.seekpct`, `flat.lunsize`, `flat.compratio`, `flat.reqrate` (left out for points).
-//! Labels of streams: `sd`, `wd`.
+//! Labels of streams: `sd`, `wd`, and `group` where there are several of them (see
+//! [`super::groups`]). Labels of the reporting: `host`, each followed by its `group`s.
 use super::expand::{RawRate, RawRun};
+use super::groups::{Dealt, Groups};
 use super::labels::run_labels;
 use super::model::{
     FormatStorage, General, LoopKind, LoopValue, RunDefinition, Seek, Storage, StorageChoice,
@@ -25,6 +27,7 @@ use std::collections::HashMap;
 /// A raw job with everything resolved.
 pub(crate) struct Job<'a> {
     pub general: &'a General,
+    pub groups: Groups<'a>,
     pub storages: &'a [Storage],
     pub definitions: &'a [RunDefinition],
     pub runs: &'a [RawRun],
@@ -47,6 +50,10 @@ pub(crate) fn lower(job: &Job<'_>) -> Plan {
         plan: Plan {
             targets: targets(job),
             seed: job.seed,
+            reporting: plan::Reporting {
+                labels: job.groups.reporting(),
+                ..plan::Reporting::default()
+            },
             ..Plan::default()
         },
         templates: HashMap::new(),
@@ -175,8 +182,9 @@ struct Lowering<'a> {
     job: &'a Job<'a>,
     largest: Vec<u64>,
     plan: Plan,
-    /// By definition, repetition, and the seek share where the order needs it.
-    templates: HashMap<(usize, usize, Option<u64>), TemplateId>,
+    /// By definition, repetition, the seek share where the order needs it, and the slots where they
+    /// are dealt.
+    templates: HashMap<(usize, usize, Option<u64>, Option<u32>), TemplateId>,
     contents: HashMap<TemplateKey, TemplateId>,
     searches: HashMap<usize, SearchId>,
 }
@@ -187,6 +195,7 @@ struct TemplateKey {
     /// Names with the storage that each uses.
     workloads: Vec<(String, Vec<usize>)>,
     seek: Option<u64>,
+    slots: Option<u32>,
     sweeps_hits: bool,
     /// Open mode, coupling and law in text.
     manner: String,
@@ -205,7 +214,8 @@ impl Lowering<'_> {
             streams: Vec::new(),
             coupling: Coupling::Independent,
         };
-        for index in prepared {
+        let groups = self.job.groups.one_each(self.job.storages, &prepared);
+        for (index, group) in prepared.into_iter().zip(groups) {
             let storage = &self.job.storages[index];
             let transfer = preparation_transfer(storage, self.job.general);
             let start = if rewrites {
@@ -215,7 +225,6 @@ impl Lowering<'_> {
                     rounded_to: 1 << 20,
                 }
             };
-            let pool = pool(storage, PREPARATION_SLOTS);
             let generator = Generator {
                 operations: OperationMix::reads(0.0),
                 transfer: PerDirection::all(TransferSizes::Fixed(transfer)),
@@ -230,10 +239,10 @@ impl Lowering<'_> {
                 align: AlignRule::Transfer,
                 hits: None,
             };
-            template.pools.push(pool);
+            template.pools.push(pool(storage, PREPARATION_SLOTS));
             let pool = PoolId::at(template.pools.len() - 1);
             let workload = format!("{PREPARATION}_{}", storage.name);
-            let stream = self.stream(&workload, index, pool, generator, share_pct);
+            let stream = self.stream(&workload, index, (pool, group), generator, share_pct);
             template.streams.push(stream);
         }
         self.plan.templates.push(template);
@@ -273,7 +282,7 @@ impl Lowering<'_> {
             name: run.name.clone(),
             kind: RunKind::Measure,
             template,
-            overrides: overrides(run, definition),
+            overrides: overrides(run, definition, self.job.groups.are_several()),
             coupling: None,
             load: self.load(run, definition),
             law: definition.law,
@@ -365,18 +374,20 @@ impl Lowering<'_> {
 
     fn template(&mut self, run: &RawRun, definition: &RunDefinition) -> TemplateId {
         let seek = swept_seek(run);
-        let seek = seek.filter(|_| needs_own_template(definition));
+        let is_spread = self.job.groups.are_several();
+        let seek = seek.filter(|_| is_spread || needs_own_template(definition));
+        let slots = swept_threads(run).filter(|_| is_spread);
         let seek_key = match seek {
             Some(Seek::Percent(pct)) => Some(pct.to_bits()),
             Some(_) => Some(u64::MAX),
             None => None,
         };
-        let key = (run.definition, run.choice, seek_key);
+        let key = (run.definition, run.choice, seek_key, slots);
         if let Some(id) = self.templates.get(&key) {
             return *id;
         }
         // Definitions that differ in rate and times only share one.
-        let content = self.template_key(run, definition, seek_key);
+        let content = self.template_key(run, definition, seek_key, slots);
         let id = match self.contents.get(&content) {
             Some(id) => *id,
             None => {
@@ -396,6 +407,7 @@ impl Lowering<'_> {
         run: &RawRun,
         definition: &RunDefinition,
         seek: Option<u64>,
+        slots: Option<u32>,
     ) -> TemplateKey {
         let workloads = &definition.workloads;
         let storages = |workload| {
@@ -410,6 +422,7 @@ impl Lowering<'_> {
                 .map(|workload| (workload.name.clone(), storages(workload)))
                 .collect(),
             seek,
+            slots,
             sweeps_hits: sweeps_hits(definition),
             manner: format!(
                 "{:?} {:?} {:?}",
@@ -427,40 +440,38 @@ impl Lowering<'_> {
         seek: Option<Seek>,
     ) -> RunTemplate {
         let used = self.job.storages_of_run(definition, run.choice);
-        let pools = used
-            .iter()
-            .map(|index| {
-                let storage = &self.job.storages[*index];
-                let mut pool = pool(storage, storage.threads);
-                if definition
-                    .workloads
-                    .iter()
-                    .any(|workload| workload.priority.is_some())
-                {
-                    pool.admission = PoolAdmission::Priority;
-                }
-                pool
-            })
-            .collect();
+        let dealt = self.job.groups.deal(self.job, run, definition, &used);
+        let (pools, pool_ids) = self.pools(definition, &used, &dealt);
         let shares = shares(&definition.workloads);
         let mut streams = Vec::new();
-        for (workload, share_pct) in definition.workloads.iter().zip(shares) {
+        for (at, (workload, share_pct)) in definition.workloads.iter().zip(shares).enumerate() {
             let list = self.job.storages_of(definition, run.choice, workload);
-            for index in list {
+            let places = list.iter().map(|index| {
                 let place = used.iter().position(|used| used == index);
-                let pool = PoolId::at(place.expect("a run uses the storage of its workloads"));
-                let generator = self.generator(definition, workload, *index, seek);
-                let share_pct = share_pct / list.len() as f64;
-                let mut stream = self.stream(&workload.name, *index, pool, generator, share_pct);
-                stream.open = definition.open.or(workload.open);
-                stream.priority = workload.priority;
-                if let Some(rate) = workload.rate {
-                    stream.pacing = Pacing::TotalRate {
-                        per_second: rate / list.len() as f64,
-                        law: definition.law,
-                    };
+                place.expect("a run uses the storage of its workloads")
+            });
+            // Where no host has both, the storage has no part in the workload.
+            let places: Vec<usize> = places
+                .filter(|place| !dealt[*place].groups[at].is_empty())
+                .collect();
+            for place in &places {
+                let (index, groups) = (used[*place], &dealt[*place].groups[at]);
+                let parts = (places.len() * groups.len()) as f64;
+                for group in groups {
+                    let pool = (pool_ids[&(*place, *group)], *group);
+                    let generator = self.generator(definition, workload, index, seek);
+                    let share_pct = share_pct / parts;
+                    let mut stream = self.stream(&workload.name, index, pool, generator, share_pct);
+                    stream.open = definition.open.or(workload.open);
+                    stream.priority = workload.priority;
+                    if let Some(rate) = workload.rate {
+                        stream.pacing = Pacing::TotalRate {
+                            per_second: rate / parts,
+                            law: definition.law,
+                        };
+                    }
+                    streams.push(stream);
                 }
-                streams.push(stream);
             }
         }
         RunTemplate {
@@ -468,6 +479,36 @@ impl Lowering<'_> {
             streams,
             coupling: self.coupling(definition),
         }
+    }
+
+    /// A pool per storage and group, and where it stands.
+    fn pools(
+        &self,
+        definition: &RunDefinition,
+        used: &[usize],
+        dealt: &[Dealt],
+    ) -> (Vec<Pool>, HashMap<(usize, usize), PoolId>) {
+        let mut workloads = definition.workloads.iter();
+        let admission = if workloads.any(|workload| workload.priority.is_some()) {
+            PoolAdmission::Priority
+        } else {
+            PoolAdmission::FirstCome
+        };
+        let mut pools = Vec::new();
+        let mut ids = HashMap::new();
+        for (place, (index, dealt)) in used.iter().zip(dealt).enumerate() {
+            for (group, slots) in dealt.slots.iter().enumerate() {
+                if *slots == 0 {
+                    continue;
+                }
+                ids.insert((place, group), PoolId::at(pools.len()));
+                pools.push(Pool {
+                    admission,
+                    ..pool(&self.job.storages[*index], *slots)
+                });
+            }
+        }
+        (pools, ids)
     }
 
     fn coupling(&self, definition: &RunDefinition) -> Coupling {
@@ -492,11 +533,16 @@ impl Lowering<'_> {
         &self,
         workload: &str,
         storage: usize,
-        pool: PoolId,
+        (pool, group): (PoolId, usize),
         generator: Generator,
         share_pct: f64,
     ) -> Stream {
         let name = &self.job.storages[storage].name;
+        let mut labels = vec![
+            plan::Label::new("sd", name.clone()),
+            plan::Label::new("wd", workload),
+        ];
+        labels.extend(self.job.groups.stream_label(group));
         Stream {
             name: format!("{workload}.{name}"),
             targets: vec![TargetId::at(storage)],
@@ -514,10 +560,7 @@ impl Lowering<'_> {
             open: None,
             stop: LocalStop::default(),
             start_delay: Nanos(0),
-            labels: vec![
-                plan::Label::new("sd", name.clone()),
-                plan::Label::new("wd", workload),
-            ],
+            labels,
         }
     }
 
@@ -674,9 +717,17 @@ fn region(range: Option<(f64, f64)>, granule_bytes: u64, offset_bytes: u64) -> R
     }
 }
 
-fn swept_seek(run: &RawRun) -> Option<Seek> {
+pub(crate) fn swept_seek(run: &RawRun) -> Option<Seek> {
     run.values.iter().find_map(|(_, value)| match value {
         LoopValue::Seek(seek) => Some(*seek),
+        _ => None,
+    })
+}
+
+/// The threads of each storage that a loop of the run sets.
+pub(crate) fn swept_threads(run: &RawRun) -> Option<u32> {
+    run.values.iter().find_map(|(kind, value)| match value {
+        LoopValue::Number(threads) if *kind == LoopKind::Threads => Some((*threads as u32).max(1)),
         _ => None,
     })
 }
@@ -689,8 +740,9 @@ fn needs_own_template(definition: &RunDefinition) -> bool {
     })
 }
 
-fn overrides(run: &RawRun, definition: &RunDefinition) -> Vec<Override> {
-    let is_in_template = needs_own_template(definition);
+/// Where work is spread over groups, slots and order decide how, and stand in the template.
+fn overrides(run: &RawRun, definition: &RunDefinition, is_spread: bool) -> Vec<Override> {
+    let is_in_template = is_spread || needs_own_template(definition);
     let number = |value: &LoopValue| match value {
         LoopValue::Number(number) => *number,
         _ => 0.0,
@@ -700,6 +752,7 @@ fn overrides(run: &RawRun, definition: &RunDefinition) -> Vec<Override> {
         .filter_map(|(kind, value)| {
             Some(match kind {
                 LoopKind::TransferSize => Override::TransferBytes(number(value) as u64),
+                LoopKind::Threads if is_spread => return None,
                 LoopKind::Threads => Override::Slots((number(value) as u32).max(1)),
                 LoopKind::ReadPct => Override::ReadPct(number(value)),
                 LoopKind::ReadHitPct => Override::ReadHitPct(number(value)),

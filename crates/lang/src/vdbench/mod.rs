@@ -12,6 +12,7 @@ mod definitions;
 mod expand;
 mod fields;
 mod follow_ups;
+mod groups;
 mod labels;
 mod lints;
 mod listing;
@@ -239,6 +240,7 @@ fn raw(input: RawInput<'_>, environment: &Environment<'_>, reading: &mut Reading
     }
     let job = lower::Job {
         general,
+        groups: groups::Groups::new(hosts),
         storages: &storages,
         definitions: &run_definitions,
         runs: &all,

@@ -9,6 +9,8 @@ pub(crate) struct Host {
     pub label: String,
     pub span: Option<Span>,
     pub is_local: bool,
+    /// How many processes of the original would work there.
+    pub processes: u32,
 }
 
 /// What the general parameters ask for.

@@ -153,11 +153,15 @@ pub(crate) fn hosts(
         let is_local = label == "localhost" || is_this_host(shown, environment);
         check_host(fields, system.as_ref(), is_local, sink);
         let clients = fields.number("clients").map_or(1, |count| count as u32);
+        let asked = environment.command_line.processes;
+        let processes = asked.or_else(|| fields.number("jvms").map(|count| count as u32));
+        let processes = processes.unwrap_or(1).max(1);
         if clients <= 1 {
             out.push(Host {
                 label,
                 span: Some(fields.name.span),
                 is_local,
+                processes,
             });
             continue;
         }
@@ -165,6 +169,7 @@ pub(crate) fn hosts(
             label: format!("{label}_cl{index}"),
             span: Some(fields.name.span),
             is_local,
+            processes,
         }));
     }
     if out.is_empty() {
@@ -172,6 +177,7 @@ pub(crate) fn hosts(
             label: "localhost".to_owned(),
             span: None,
             is_local: true,
+            processes: environment.command_line.processes.unwrap_or(1).max(1),
         });
     }
     out

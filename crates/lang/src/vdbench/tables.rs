@@ -188,17 +188,16 @@ pub(crate) static HOST: &[Parameter] = &[
         &["jvms"],
         number(1.0, 1000.0),
         "1",
-        Translated("one process serves the host"),
-        "processes on the host",
+        Honoured,
+        "processes on the host, as which reports show its one",
     ),
     p(
         &["clients"],
         number(1.0, 1000.0),
         "",
-        CheckOnly,
-        "the host counts as this many hosts",
-    )
-    .inert(&["1"]),
+        Honoured,
+        "the host counts as this many hosts in reports",
+    ),
     p(
         &["mount"],
         Kind::Text,
@@ -240,7 +239,7 @@ pub(crate) static STORAGE: &[Parameter] = &[
         Kind::Texts,
         "all hosts",
         Honoured,
-        "hosts that use it; several hosts, and a `lun` for each, are check only",
+        "hosts that use it; a `lun` for each host is check only",
     ),
     p(&["lun"], Kind::Text, "", Honoured, "device or file"),
     p(
@@ -450,7 +449,7 @@ pub(crate) static WORKLOAD: &[Parameter] = &[
         Kind::Texts,
         "all hosts",
         Honoured,
-        "hosts that run it; several are check only",
+        "hosts that run it",
     ),
     p(
         &["openflags"],

@@ -26,6 +26,7 @@ const EXAMPLES: &[(Section, &str, &str)] = &[
     (Section::Host, "system", "localhost"),
     (Section::Host, "vdbench", "/opt/vdbench"),
     (Section::Host, "shell", "ssh,user=me"),
+    (Section::Host, "jvms", "2"),
     (Section::Host, "clients", "2"),
     (Section::ReplayGroup, "rg", ""),
     (Section::Storage, "sd", ""),
@@ -255,6 +256,23 @@ fn values_that_are_check_only_block_a_run() {
         (job("", ",seekpct=seqnz", ",iorate=max"), false),
         (job("", "", ",iorate=max,maxdata=1g"), false),
         (job("", "", ",iorate=max,maxdata=2"), true),
+        (
+            job(
+                "hd=a,system=localhost\nhd=b,system=localhost\n",
+                "",
+                ",iorate=max",
+            ),
+            false,
+        ),
+        (
+            job(
+                "hd=a,system=localhost\nhd=b,system=localhost\n",
+                "",
+                ",iorate=max",
+            )
+            .replace("lun=/data/a", "host=a,lun=/data/a,host=b,lun=/data/b"),
+            true,
+        ),
     ] {
         let reading = read(&text);
         assert!(!reading.has_errors(), "{text}: {:?}", reading.diagnostics);

@@ -92,8 +92,17 @@ fn whole_plan(plan: &Plan) -> String {
             )
             .unwrap();
         }
+        let mut before = String::new();
         for one in &template.streams {
-            out += &stream(one);
+            let text = stream(one);
+            let (head, body) = text.split_once('\n').unwrap_or_default();
+            // Groups differ in their heads only.
+            let body_of_one = format!("{}\n{body}", one.name);
+            writeln!(out, "{head}").unwrap();
+            if body_of_one != before {
+                out += body;
+            }
+            before = body_of_one;
         }
     }
     for search in &plan.searches {
@@ -117,8 +126,10 @@ fn stream(stream: &Stream) -> String {
         align,
         hits,
     } = generator;
+    let group = plan::Label::find(&stream.labels, "group");
+    let group = group.map_or(String::new(), |group| format!(" of {group}"));
     format!(
-        "  stream {} targets={:?} pool={} share={} read={} size={:?}\n    {order:?} {align:?}\n    {region:?}\n    hits={hits:?} open={:?} data={:?} pacing={:?}\n",
+        "  stream {}{group} targets={:?} pool={} share={} read={} size={:?}\n    {order:?} {align:?}\n    {region:?}\n    hits={hits:?} open={:?} data={:?} pacing={:?}\n",
         stream.name,
         stream.targets,
         stream.pool.0,

@@ -41,6 +41,7 @@ fn events(change: impl Fn(&mut Vec<Label>)) -> Vec<Event> {
         workload: job.to_owned(),
         target: 0,
         share_pct: 100.0,
+        ..StreamShape::default()
     };
     let scenario = Scenario {
         targets: vec![("f".into(), "/f".into(), 1 << 20)],

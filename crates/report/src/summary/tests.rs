@@ -115,6 +115,7 @@ fn scenario() -> Scenario {
         workload: "wd1".into(),
         target: 0,
         share_pct: 100.0,
+        ..StreamShape::default()
     };
     let work = |service: &[(u64, u64)], wait_ns| Work {
         stream: 0,

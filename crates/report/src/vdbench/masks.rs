@@ -12,10 +12,19 @@ use std::path::PathBuf;
 struct Original {
     name: &'static str,
     targets: &'static [(&'static str, &'static str)],
+    /// Slaves of its host; each has a part of every stream.
+    slaves: u32,
     /// Streams of a run, by its name: workload, device, share.
     streams: fn(&str) -> Vec<(&'static str, u32, f64)>,
     /// Labels for the flat file, by the name of the run and its loop values.
     flat: fn(&str, &str) -> Vec<(&'static str, String)>,
+}
+
+impl Original {
+    fn slaves(&self) -> Vec<String> {
+        let name = |number: u32| format!("localhost-{number}");
+        (0..self.slaves).map(name).collect()
+    }
 }
 
 const GIB4: u64 = 4 << 30;
@@ -27,6 +36,7 @@ fn masks_equal_raw1() {
     compare(&Original {
         name: "raw1",
         targets: &[ZRAM],
+        slaves: 1,
         streams: |_| vec![("wd1", 0, 100.0)],
         flat: |_, _| flat("4096", "8", "70.0000", "100.0000"),
     });
@@ -37,6 +47,7 @@ fn masks_equal_raw2() {
     compare(&Original {
         name: "raw2",
         targets: &[ZRAM, ("sd2", FILE)],
+        slaves: 1,
         streams: |run| match run {
             "mix" => vec![("wd1", 0, 80.0), ("wd2", 1, 20.0)],
             _ => vec![("wd3", 0, 50.0), ("wd3", 1, 50.0)],
@@ -65,6 +76,7 @@ fn masks_equal_curve1() {
     compare(&Original {
         name: "curve1",
         targets: &[ZRAM],
+        slaves: 1,
         streams: |_| vec![("wd1", 0, 100.0)],
         flat: |_, _| flat("4096", "8", "70.0000", "100.0000"),
     });
@@ -75,8 +87,31 @@ fn masks_equal_curve2() {
     compare(&Original {
         name: "curve2",
         targets: &[("sd1", FILE)],
+        slaves: 1,
         streams: |_| vec![("wd1", 0, 100.0)],
         flat: |_, _| flat("4096", "8", "100.0000", "100.0000"),
+    });
+}
+
+#[test]
+fn masks_equal_hosts1() {
+    compare(&Original {
+        name: "hosts1",
+        targets: &[ZRAM, ("sd2", FILE)],
+        slaves: 2,
+        streams: |_| vec![("wd1", 0, 50.0), ("wd1", 1, 50.0)],
+        flat: |_, _| flat("4096", "4", "100.0000", "100.0000"),
+    });
+}
+
+#[test]
+fn masks_equal_jvms() {
+    compare(&Original {
+        name: "jvms",
+        targets: &[ZRAM],
+        slaves: 3,
+        streams: |_| vec![("wd1", 0, 100.0)],
+        flat: |_, _| flat("4096", "6", "100.0000", "100.0000"),
     });
 }
 
@@ -156,6 +191,7 @@ fn scenario(original: &Original, console: &str, dir: &Path) -> Scenario {
         arguments: vec!["vdbench".into(), format!("-f{input}"), output],
         inputs: vec![(input, text)],
         targets: original.targets.iter().map(target).collect(),
+        hosts: vec![("localhost".into(), original.slaves())],
         runs,
         ending: None,
     }
@@ -180,10 +216,15 @@ fn run_shape(original: &Original, start: &str) -> RunShape {
         labels.push(("rate", rate.to_string()));
     }
     labels.extend((original.flat)(name, loops));
-    let stream = |(workload, target, share_pct): (&str, u32, f64)| StreamShape {
-        workload: workload.to_string(),
-        target,
-        share_pct,
+    let stream = |(workload, target, share_pct): (&str, u32, f64)| {
+        let slaves = original.slaves().into_iter();
+        let of = move |group| StreamShape {
+            workload: workload.to_string(),
+            target,
+            share_pct: share_pct / f64::from(original.slaves),
+            group,
+        };
+        slaves.map(of).collect::<Vec<_>>()
     };
     RunShape {
         name: name.to_string(),
@@ -194,7 +235,10 @@ fn run_shape(original: &Original, start: &str) -> RunShape {
         asked_rate,
         warmup_s,
         unmeasured: (warmup_s as u32).max(1),
-        streams: (original.streams)(name).into_iter().map(stream).collect(),
+        streams: (original.streams)(name)
+            .into_iter()
+            .flat_map(stream)
+            .collect(),
         slots: 8,
         ..RunShape::default()
     }
@@ -296,7 +340,7 @@ fn is_left_out(line: &str) -> bool {
         "Flushing all",
         "Waiting for sync",
     ];
-    let more = ["Synchronization of", "Ending Reporter", "Slave localhost-0"];
+    let more = ["Synchronization of", "Ending Reporter", "Slave localhost-"];
     let is_box = body.starts_with('*') && line.get(8..9) == Some(".");
     let banner = [
         "Copyright",
@@ -310,7 +354,7 @@ fn is_left_out(line: &str) -> bool {
             .iter()
             .chain(&more)
             .any(|start| body.starts_with(start))
-        || line.contains("\tSlave localhost-0")
+        || line.contains("\tSlave localhost-")
         || line.starts_with("Link to /var/adm/messages")
 }
 

@@ -3,7 +3,7 @@
 //! why, is listed in `docs/differences.md`.
 //!
 //! Reads the labels that the language leaves on runs (`loops`, `rate`, `elapsed`, `flat.…`) and on
-//! streams (`wd`). Knows nothing of the engine. Read [`Face`] first, then `run`.
+//! streams (`wd`, `group`). Knows nothing of the engine. Read [`Face`] first, then `run`.
 mod buckets;
 mod captions;
 mod clock;
@@ -12,6 +12,7 @@ mod flatfile;
 mod messages;
 mod opening;
 mod pages;
+mod places;
 mod run;
 mod skew;
 mod tally;
@@ -25,6 +26,7 @@ use measure::{
     RunStarted,
 };
 use pages::{PageId, Pages};
+use places::Places;
 use plan::{Severity, TargetId};
 use run::Run;
 use std::io;
@@ -41,12 +43,10 @@ pub enum RespColumns {
 }
 
 /// What the user may choose.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct FaceOptions {
     pub megabyte: Megabyte,
     pub columns: RespColumns,
-    /// The name of this host in titles, links and file names.
-    pub host: String,
 }
 
 /// Writes the folder, and hands out the lines for the console.
@@ -63,6 +63,7 @@ pub struct Face {
 struct Execution {
     zone: Zone,
     captions: Captions,
+    places: Places,
     /// By [`TargetId`].
     targets: Vec<ExecutionTarget>,
     workloads: Vec<String>,
@@ -84,28 +85,13 @@ struct Folder {
     flat: PageId,
     histogram: PageId,
     skew: PageId,
-    host: PageId,
-    slave: PageId,
-    slave_console: PageId,
+    /// Report, and a histogram where there are several.
+    hosts: Vec<(PageId, Option<PageId>)>,
+    slaves: Vec<(PageId, Option<PageId>)>,
+    slave_consoles: Vec<PageId>,
     /// Report and histogram of each device and workload, in their order.
     devices: Vec<[PageId; 2]>,
     workloads: Vec<[PageId; 2]>,
-}
-
-impl Default for FaceOptions {
-    fn default() -> Self {
-        Self {
-            megabyte: Megabyte::default(),
-            columns: RespColumns::default(),
-            host: "localhost".to_string(),
-        }
-    }
-}
-
-impl FaceOptions {
-    fn slave(&self) -> String {
-        format!("{}-0", self.host)
-    }
 }
 
 impl Face {
@@ -168,7 +154,7 @@ impl Face {
 
     fn start_run(&mut self, it: &mut Execution, started: &RunStarted) {
         let caption = RunCaption::of(&started.name, &started.labels);
-        let run = Run::new(started, caption, &it.targets, &it.workloads);
+        let run = Run::new(started, caption, it);
         let line = format!("{} {}", it.zone.time(started.unix_ns), run.start_line());
         let anchor = it.captions.next_anchor(run.caption());
         let title = messages::anchored(&anchor, &line);
@@ -193,7 +179,7 @@ impl Face {
         self.write_averages(it, &run, finished);
         for lines in [
             run.late_line(self.options.columns).into_iter().collect(),
-            run.cpu_warning(&self.options.host),
+            run.cpu_warning(&it.places.hosts),
             self.write_skew(it, &run, at),
             messages::outstanding(&finished.outstanding, |left| it.device(left.target)),
         ] {
@@ -218,12 +204,14 @@ impl Face {
     }
 
     fn add_failure(&mut self, it: &mut Execution, failure: &IoFailure) {
+        let mut slave = 0;
         if let Some(run) = &mut it.run {
             run.add_failure();
+            slave = run.slave_of(failure.stream);
         }
         let path = it.device(failure.target);
         let time = it.zone.time(failure.unix_ns);
-        let slave = self.options.slave();
+        let slave = &it.places.slaves[slave].name;
         let line = format!("{slave}: {time} {}", messages::failure(failure, &path));
         self.tell(it, failure.unix_ns, std::slice::from_ref(&line));
         self.stamped(it.folder.errors, &it.zone, failure.unix_ns, &[line]);
@@ -301,10 +289,14 @@ impl Folder {
             self.log,
             self.histogram,
             self.skew,
-            self.host,
-            self.slave,
-            self.slave_console,
         ];
+        let places = self.hosts.iter().chain(&self.slaves);
+        pages.extend(
+            places
+                .flat_map(|(report, histogram)| [Some(*report), *histogram])
+                .flatten(),
+        );
+        pages.extend(&self.slave_consoles);
         pages.extend(self.devices.iter().chain(&self.workloads).flatten());
         pages
     }

@@ -3,6 +3,7 @@ use super::captions::Captions;
 use super::clock::Zone;
 use super::columns::grouped;
 use super::pages::PageId;
+use super::places::{Places, Slave};
 use super::{Execution, Face, Folder, RespColumns, flatfile, skew};
 use measure::ExecutionStarted;
 use std::io;
@@ -20,10 +21,12 @@ impl Face {
         if workloads.len() < 2 {
             workloads.clear();
         }
-        let folder = self.open_folder(&workloads, &captions, started)?;
+        let places = Places::of(&started.reporting);
+        let folder = self.open_folder(&workloads, &captions, &places, started)?;
         let execution = Execution {
             zone,
             captions,
+            places,
             targets: started.targets.clone(),
             workloads,
             folder,
@@ -42,9 +45,9 @@ impl Face {
         &mut self,
         workloads: &[String],
         captions: &Captions,
+        places: &Places,
         started: &ExecutionStarted,
     ) -> io::Result<Folder> {
-        let (host, slave) = (self.options.host.clone(), self.options.slave());
         let names = started.targets.iter().map(|target| &target.name);
         let devices = names.map(|name| self.open_part("SD", "SD report for sd", name, captions));
         let devices = devices.collect::<io::Result<_>>()?;
@@ -54,32 +57,6 @@ impl Face {
             names.map(|name| self.open_part(&format!("wd={name}"), title, name, captions));
         let workloads = workloads.collect::<io::Result<_>>()?;
         self.write_inputs(started, captions)?;
-        let slave_links = format!(
-            "{}   {}",
-            link(&format!("{slave}.html"), &format!("{slave} summary")),
-            link(&format!("{slave}.stdout.html"), &format!("{slave} stdout")),
-        );
-        let host_head = [
-            format!("Host summary report(s) for host={host}"),
-            String::new(),
-            format!("{:<33}{slave_links}", "Link to slave summary report:"),
-        ];
-        let slave_head = [
-            format!("Slave summary report for slave={slave}"),
-            String::new(),
-            labelled(
-                "Console log:",
-                &format!("{slave}.stdout.html"),
-                "Slave stdout/stderr",
-            ),
-        ];
-        let console_head = [
-            format!("stdout/stderr for slave={slave}"),
-            String::new(),
-            format!(
-                "{slave} is part of this process and prints nothing of its own: see logfile.html."
-            ),
-        ];
         let line = |text: &str| [text.to_string(), String::new()];
         Ok(Folder {
             summary: self.pages.open("summary.html")?,
@@ -93,15 +70,98 @@ impl Face {
                 self.open_page("histogram.html", &head, captions)?
             },
             skew: self.open_page("skew.html", &skew::PREAMBLE.map(String::from), captions)?,
-            host: self.open_page(&format!("{host}.html"), &host_head, captions)?,
-            slave: self.open_page(&format!("{slave}.html"), &slave_head, captions)?,
-            slave_console: {
-                let file = format!("{slave}.stdout.html");
-                self.open_page(&file, &console_head, captions)?
-            },
+            hosts: (0..places.hosts.len())
+                .map(|host| self.open_host(host, places, captions))
+                .collect::<io::Result<_>>()?,
+            slaves: places
+                .slaves
+                .iter()
+                .map(|slave| self.open_slave(&slave.name, places.slaves.len() > 1, captions))
+                .collect::<io::Result<_>>()?,
+            slave_consoles: places
+                .slaves
+                .iter()
+                .map(|slave| self.open_console(&slave.name, captions))
+                .collect::<io::Result<_>>()?,
             devices,
             workloads,
         })
+    }
+
+    fn open_host(
+        &mut self,
+        host: usize,
+        places: &Places,
+        captions: &Captions,
+    ) -> io::Result<(PageId, Option<PageId>)> {
+        let name = &places.hosts[host];
+        let mut head = vec![
+            format!("Host summary report(s) for host={name}"),
+            String::new(),
+        ];
+        head.extend(places.slaves_of(host).map(|Slave { name, .. }| {
+            let links = format!(
+                "{}   {}",
+                link(&format!("{name}.html"), &format!("{name} summary")),
+                link(&format!("{name}.stdout.html"), &format!("{name} stdout")),
+            );
+            format!("{:<33}{links}", "Link to slave summary report:")
+        }));
+        self.open_place("Host", name, head, places.hosts.len() > 1, captions)
+    }
+
+    fn open_slave(
+        &mut self,
+        name: &str,
+        has_others: bool,
+        captions: &Captions,
+    ) -> io::Result<(PageId, Option<PageId>)> {
+        let head = vec![
+            format!("Slave summary report for slave={name}"),
+            String::new(),
+            labelled(
+                "Console log:",
+                &format!("{name}.stdout.html"),
+                "Slave stdout/stderr",
+            ),
+        ];
+        self.open_place("Slave", name, head, has_others, captions)
+    }
+
+    /// The histogram of the only place would be that of the whole run.
+    fn open_place(
+        &mut self,
+        kind: &str,
+        name: &str,
+        mut head: Vec<String>,
+        has_others: bool,
+        captions: &Captions,
+    ) -> io::Result<(PageId, Option<PageId>)> {
+        let file = format!("{name}.histogram.html");
+        if has_others {
+            head.push(labelled(
+                "Link to response time histogram:",
+                &file,
+                "histogram",
+            ));
+        }
+        let report = self.open_page(&format!("{name}.html"), &head, captions)?;
+        if !has_others {
+            return Ok((report, None));
+        }
+        let head = [format!("{kind} response time histogram."), String::new()];
+        Ok((report, Some(self.open_page(&file, &head, captions)?)))
+    }
+
+    fn open_console(&mut self, slave: &str, captions: &Captions) -> io::Result<PageId> {
+        let head = [
+            format!("stdout/stderr for slave={slave}"),
+            String::new(),
+            format!(
+                "{slave} is part of this process and prints nothing of its own: see logfile.html."
+            ),
+        ];
+        self.open_page(&format!("{slave}.stdout.html"), &head, captions)
     }
 
     fn open_plain(&mut self, file: &str, head: &[String]) -> io::Result<PageId> {
@@ -191,18 +251,17 @@ impl Face {
             labelled("Link to errorlog:", "errorlog.html", "errorlog"),
             labelled("Link to flatfile:", "flatfile.html", "flatfile"),
             String::new(),
-            labelled(
-                "Link to HOST reports:",
-                &format!("{}.html", self.options.host),
-                &self.options.host,
-            ),
+        ];
+        let hosts: Vec<&str> = it.places.hosts.iter().map(String::as_str).collect();
+        lines.extend(link_list("Link to HOST reports:", &hosts));
+        lines.extend([
             labelled(
                 "Link to response time histogram:",
                 "histogram.html",
                 "histogram",
             ),
             labelled("Link to workload skew report:", "skew.html", "skew"),
-        ];
+        ]);
         let devices: Vec<&str> = it
             .targets
             .iter()
@@ -243,13 +302,11 @@ impl Face {
         self.tell(it, at, &scanned);
         let facts = facts(started);
         self.stamped(it.folder.log, &it.zone, at, &facts);
-        let slave = self.options.slave();
-        let starting = format!("Starting slave: {slave}, a part of this process");
-        self.tell(
-            it,
-            at,
-            &[starting, "All slaves are now connected".to_string()],
-        );
+        let starting =
+            |slave: &Slave| format!("Starting slave: {}, a part of this process", slave.name);
+        let mut slaves: Vec<String> = it.places.slaves.iter().map(starting).collect();
+        slaves.push("All slaves are now connected".to_string());
+        self.tell(it, at, &slaves);
         if !has_plan {
             let missing =
                 "The plan of this execution cannot be read: no links to runs, no workload reports.";

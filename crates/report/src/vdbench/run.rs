@@ -2,12 +2,13 @@
 use super::captions::{RunCaption, workload};
 use super::columns::{self, has_header};
 use super::flatfile::RunColumns;
+use super::pages::PageId;
 use super::skew::{self, Layout, Part};
-use super::tally::{CpuShares, Tally};
-use super::{Execution, Face, RespColumns, buckets};
+use super::tally::{CpuShares, Tally, Values};
+use super::{Execution, Face, Folder, RespColumns, buckets};
 use measure::{
-    CpuTimes, ExecutionTarget, Figure, FigureKey, HostSample, Interval, IntervalPhase,
-    LatencyFigures, RunFinished, RunStarted, RunTotals, StreamTotals, WorkerSample,
+    CpuTimes, Figure, FigureKey, HostSample, Interval, IntervalPhase, LatencyFigures, RunFinished,
+    RunStarted, RunTotals, StreamTotals, WorkerSample,
 };
 use plan::{Label, Load, Nanos, Operation, StreamId, TargetId};
 
@@ -28,6 +29,11 @@ pub struct Run {
     flat: RunColumns,
     streams: Vec<StreamPlace>,
     total: Counts,
+    /// None where there is only one, which is the total.
+    hosts: Vec<Counts>,
+    slaves: Vec<Counts>,
+    /// The host of each slave.
+    host_of: Vec<usize>,
     devices: Vec<Counts>,
     workloads: Vec<Counts>,
     measured_intervals: u32,
@@ -42,6 +48,7 @@ pub struct Run {
 #[derive(Debug)]
 struct StreamPlace {
     workload: Option<usize>,
+    slave: usize,
     /// Its device, when it has only one.
     device: Option<usize>,
     share_pct: f64,
@@ -53,17 +60,19 @@ struct Counts {
     now: Tally,
     measured: Tally,
     whole: Tally,
-    /// Whether the run uses this device or workload.
+    /// Whether the run uses this.
     is_active: bool,
 }
 
 impl Run {
-    pub fn new(
-        started: &RunStarted,
-        caption: RunCaption,
-        targets: &[ExecutionTarget],
-        workloads: &[String],
-    ) -> Self {
+    pub fn new(started: &RunStarted, caption: RunCaption, execution: &Execution) -> Self {
+        let (targets, workloads) = (&execution.targets, &execution.workloads);
+        let places = &execution.places;
+        let several = |count: usize| {
+            let kept = if count > 1 { count } else { 0 };
+            (0..kept).map(|_| Counts::default()).collect::<Vec<_>>()
+        };
+        let (mut hosts, mut slaves) = (several(places.hosts.len()), several(places.slaves.len()));
         let mut devices: Vec<Counts> = targets.iter().map(|_| Counts::default()).collect();
         let mut counts: Vec<Counts> = workloads.iter().map(|_| Counts::default()).collect();
         let mut streams = Vec::with_capacity(started.streams.len());
@@ -78,12 +87,18 @@ impl Run {
                     device.is_active = true;
                 }
             }
+            let slave = places.slave_of(&stream.labels);
+            let host = hosts.get_mut(places.slaves[slave].host);
+            for counts in host.into_iter().chain(slaves.get_mut(slave)) {
+                counts.is_active = true;
+            }
             let device = match stream.targets[..] {
                 [only] => Some(only.index()),
                 _ => None,
             };
             streams.push(StreamPlace {
                 workload: place,
+                slave,
                 device,
                 share_pct: stream.share_pct,
             });
@@ -107,6 +122,9 @@ impl Run {
             rate,
             streams,
             total: Counts::default(),
+            hosts,
+            slaves,
+            host_of: places.slaves.iter().map(|slave| slave.host).collect(),
             devices,
             workloads: counts,
             measured_intervals: 0,
@@ -129,6 +147,12 @@ impl Run {
     /// Failed I/Os in all intervals, warm-up too.
     pub fn errors(&self) -> u64 {
         self.errors.max(self.failures)
+    }
+
+    /// The place of the slave that a stream belongs to.
+    pub fn slave_of(&self, stream: StreamId) -> usize {
+        let place = self.streams.get(stream.index());
+        place.map_or(0, |place| place.slave)
     }
 
     /// Counts a failure that was told one by one.
@@ -168,13 +192,14 @@ impl Run {
     }
 
     /// A box when the host was busy.
-    pub fn cpu_warning(&self, host: &str) -> Vec<String> {
+    pub fn cpu_warning(&self, hosts: &[String]) -> Vec<String> {
         let used = CpuShares::of(self.cpu.as_ref()).map_or(0.0, |cpu| cpu.used());
         if used <= BUSY_CPU_PCT {
             return Vec::new();
         }
+        let hosts = hosts.join(",");
         columns::boxed(&[
-            format!("Warning for host={host}: average processor utilization {used:.1}%"),
+            format!("Warning for host={hosts}: average processor utilization {used:.1}%"),
             "Above 80% the processors, and not the storage, may be what".to_string(),
             "holds the rate back and stretches the times.".to_string(),
         ])
@@ -188,12 +213,8 @@ impl Run {
             if let Some(device) = self.devices.get_mut(figure.key.target.index()) {
                 device.now.add_figure(figure, columns);
             }
-            let workload = self
-                .streams
-                .get(figure.key.stream.index())
-                .and_then(|stream| stream.workload);
-            if let Some(workload) = workload {
-                self.workloads[workload].now.add_figure(figure, columns);
+            for counts in self.parts_of(figure.key.stream) {
+                counts.now.add_figure(figure, columns);
             }
             self.errors += figure.errors;
             if is_measured {
@@ -217,7 +238,7 @@ impl Run {
 
     /// Ages of what was never served belong to the response, whatever the columns show.
     fn add_unserved(&mut self, interval: &Interval, columns: RespColumns) {
-        for (sample, place) in interval.engine.streams.iter().zip(&self.streams) {
+        for (stream, sample) in interval.engine.streams.iter().enumerate() {
             if interval.phase == IntervalPhase::Measured {
                 self.sum.streams[0].unserved.merge(&sample.unserved);
             }
@@ -225,18 +246,52 @@ impl Run {
                 continue;
             }
             self.total.now.add_unserved(&sample.unserved);
-            if let Some(device) = place.device.and_then(|device| self.devices.get_mut(device)) {
+            let device = self.streams.get(stream).and_then(|place| place.device);
+            if let Some(device) = device.and_then(|device| self.devices.get_mut(device)) {
                 device.now.add_unserved(&sample.unserved);
             }
-            if let Some(workload) = place.workload {
-                self.workloads[workload].now.add_unserved(&sample.unserved);
+            for counts in self.parts_of(StreamId::at(stream)) {
+                counts.now.add_unserved(&sample.unserved);
             }
         }
     }
 
+    /// Workload, host and slave of a stream, where they are counted apart.
+    fn parts_of(&mut self, stream: StreamId) -> impl Iterator<Item = &mut Counts> {
+        let place = self.streams.get(stream.index());
+        let slave = place.map(|place| place.slave);
+        let host = slave.map(|slave| self.host_of[slave]);
+        let workload = place.and_then(|place| place.workload);
+        [
+            workload.and_then(|workload| self.workloads.get_mut(workload)),
+            host.and_then(|host| self.hosts.get_mut(host)),
+            slave.and_then(|slave| self.slaves.get_mut(slave)),
+        ]
+        .into_iter()
+        .flatten()
+    }
+
     fn each(&mut self) -> impl Iterator<Item = &mut Counts> {
         let parts = self.devices.iter_mut().chain(&mut self.workloads);
-        std::iter::once(&mut self.total).chain(parts)
+        let places = self.hosts.iter_mut().chain(&mut self.slaves);
+        std::iter::once(&mut self.total).chain(parts).chain(places)
+    }
+
+    /// Everything but the total that has a page, with the page.
+    fn with_pages<'a>(
+        &'a self,
+        folder: &'a Folder,
+    ) -> impl Iterator<Item = (&'a Counts, PageId, Option<PageId>)> {
+        let of = |counts: &'a [Counts], place: usize| counts.get(place).unwrap_or(&self.total);
+        let hosts = folder.hosts.iter().enumerate();
+        let hosts = hosts.map(move |(at, page)| (of(&self.hosts, at), page.0, page.1));
+        let slaves = folder.slaves.iter().enumerate();
+        let slaves = slaves.map(move |(at, page)| (of(&self.slaves, at), page.0, page.1));
+        let parts = self.devices.iter().chain(&self.workloads);
+        let pages = folder.devices.iter().chain(&folder.workloads);
+        let parts = parts.zip(pages);
+        let parts = parts.map(|(counts, page)| (counts, page[0], Some(page[1])));
+        hosts.chain(slaves).chain(parts)
     }
 
     /// What is asked in an interval, where that changes in the course of the run.
@@ -267,7 +322,7 @@ impl Face {
         let Some(mut run) = it.run.take() else { return };
         run.add(interval, self.options.columns);
         if has_header(interval.number) {
-            self.write_header(it, interval.unix_ns);
+            self.write_header(it, &run, interval.unix_ns);
         }
         let cpu = CpuShares::of(interval.host.cpu.as_ref());
         let label = interval.number.to_string();
@@ -298,7 +353,7 @@ impl Face {
         at: u64,
         label: &str,
         cpu: Option<CpuShares>,
-        values: impl Fn(&Counts) -> super::tally::Values,
+        values: impl Fn(&Counts) -> Values,
     ) -> String {
         let (time, megabyte) = (it.zone.time(at), self.options.megabyte);
         let total = values(&run.total);
@@ -308,38 +363,21 @@ impl Face {
         self.pages.line(it.folder.flat, &flat);
         let row = columns::row(&time, label, &total, cpu, megabyte);
         self.console.push(row.clone());
-        for page in [
-            it.folder.summary,
-            it.folder.log,
-            it.folder.host,
-            it.folder.slave,
-        ] {
+        for page in [it.folder.summary, it.folder.log] {
             self.pages.line(page, &row);
         }
-        let parts = run.devices.iter().chain(&run.workloads);
-        let pages = it.folder.devices.iter().chain(&it.folder.workloads);
-        for (counts, [page, _]) in parts.zip(pages) {
-            self.pages.line(
-                *page,
-                &columns::row(&time, label, &values(counts), cpu, megabyte),
-            );
+        for (counts, page, _) in run.with_pages(&it.folder) {
+            let row = columns::row(&time, label, &values(counts), cpu, megabyte);
+            self.pages.line(page, &row);
         }
         row
     }
 
-    fn write_header(&mut self, it: &Execution, at: u64) {
+    fn write_header(&mut self, it: &Execution, run: &Run, at: u64) {
         let header = columns::header(&it.zone.date(at), self.options.megabyte);
         self.console.extend(header.clone());
-        let folder = &it.folder;
-        let parts = folder
-            .devices
-            .iter()
-            .chain(&folder.workloads)
-            .map(|[page, _]| *page);
-        for page in [folder.summary, folder.log, folder.host, folder.slave]
-            .into_iter()
-            .chain(parts)
-        {
+        let parts = run.with_pages(&it.folder).map(|(_, page, _)| page);
+        for page in [it.folder.summary, it.folder.log].into_iter().chain(parts) {
             self.pages.lines(page, &header);
         }
     }
@@ -347,10 +385,10 @@ impl Face {
     pub(super) fn write_histograms(&mut self, it: &Execution, run: &Run) {
         self.pages
             .lines(it.folder.histogram, &buckets::lines(&run.total.whole));
-        let parts = run.devices.iter().chain(&run.workloads);
-        let pages = it.folder.devices.iter().chain(&it.folder.workloads);
-        for (counts, [_, page]) in parts.zip(pages) {
-            self.pages.lines(*page, &buckets::lines(&counts.whole));
+        for (counts, _, page) in run.with_pages(&it.folder) {
+            if let Some(page) = page {
+                self.pages.lines(page, &buckets::lines(&counts.whole));
+            }
         }
     }
 
@@ -360,22 +398,35 @@ impl Face {
             .targets
             .iter()
             .map(|target| &target.name)
-            .chain(&it.workloads);
-        let longest = names.map(|name| name.chars().count()).max().unwrap_or(0);
+            .chain(&it.workloads)
+            .chain(it.places.slaves.iter().map(|slave| &slave.name));
         let layout = Layout {
-            width: longest.max(self.options.slave().chars().count()),
+            width: names.map(|name| name.chars().count()).max().unwrap_or(0),
             seconds: run.measured_s(),
             megabyte: self.options.megabyte,
         };
+        let names = it.places.slaves.iter().map(|slave| slave.name.as_str());
+        let slaves: Vec<Part<'_>> = parts(&run.slaves, names, |_| 0.0).collect();
+        let names = it.places.hosts.iter().map(String::as_str);
+        let hosts: Vec<Part<'_>> = parts(&run.hosts, names, |_| 0.0).collect();
         let names = it.targets.iter().map(|target| target.name.as_str());
         let devices: Vec<Part<'_>> = parts(&run.devices, names, |_| 0.0).collect();
         let names = it.workloads.iter().map(String::as_str);
         let workloads: Vec<Part<'_>> =
             parts(&run.workloads, names, |place| run.asked_pct(place)).collect();
         let mut lines = Vec::new();
+        if slaves.len() > 1 {
+            lines.push(String::new());
+            lines.extend(skew::plain("Slave:", &slaves, layout));
+        }
+        if hosts.len() > 1 {
+            let cpu = CpuShares::of(run.cpu.as_ref());
+            lines.push(String::new());
+            lines.extend(skew::hosts(&hosts, cpu, layout));
+        }
         if devices.len() > 1 {
             lines.push(String::new());
-            lines.extend(skew::devices(&devices, layout));
+            lines.extend(skew::plain("SD:", &devices, layout));
         }
         if workloads.len() > 1 {
             lines.push(String::new());

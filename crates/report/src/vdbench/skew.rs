@@ -1,6 +1,6 @@
 //! `skew.html`: how the load was spread over devices and workloads (reference 10.9).
 use super::columns::{self, Megabyte};
-use super::tally::Tally;
+use super::tally::{CpuShares, Tally};
 
 /// Below this difference in percentage points, none is shown.
 const SHOWN_DELTA: f64 = 0.1;
@@ -33,11 +33,30 @@ pub const PREAMBLE: [&str; 9] = [
     "",
 ];
 
-/// The table of devices.
-pub fn devices(parts: &[Part<'_>], layout: Layout) -> Vec<String> {
-    let mut lines: Vec<String> = columns::table_header("SD:", layout.width, layout.megabyte).into();
+/// A table of devices or slaves.
+pub fn plain(kind: &str, parts: &[Part<'_>], layout: Layout) -> Vec<String> {
+    let mut lines: Vec<String> = columns::table_header(kind, layout.width, layout.megabyte).into();
     lines.extend(parts.iter().map(|part| row(part.name, part.tally, layout)));
     lines.push(row("Total", &total(parts), layout));
+    lines
+}
+
+/// The table of hosts. They are one machine, so each has the same processors.
+pub fn hosts(parts: &[Part<'_>], cpu: Option<CpuShares>, layout: Layout) -> Vec<String> {
+    let [first, second] = columns::table_header("Host:", layout.width, layout.megabyte);
+    let mut lines = vec![
+        format!("{first} cpu%  cpu%"),
+        format!("{second}sys+u   sys"),
+    ];
+    let used = cpu.map_or(f64::NAN, |cpu| cpu.used());
+    let system = cpu.map_or(f64::NAN, |cpu| cpu.system);
+    let with_cpu = |row: String| format!("{row}{used:>5.1} {system:>5.1}");
+    lines.extend(
+        parts
+            .iter()
+            .map(|part| with_cpu(row(part.name, part.tally, layout))),
+    );
+    lines.push(with_cpu(row("Total", &total(parts), layout)));
     lines
 }
 

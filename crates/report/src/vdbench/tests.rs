@@ -20,7 +20,6 @@ fn arrival_columns_and_decimal_megabytes() {
     let options = FaceOptions {
         megabyte: Megabyte::Decimal,
         columns: RespColumns::Arrival,
-        ..FaceOptions::default()
     };
     let contents = written(&mixed().events(), options);
     let kept = ["console", "summary.html", "flatfile.html"];
@@ -121,6 +120,86 @@ fn a_single_workload_has_no_page() {
     let contents = written(&scenario.events(), FaceOptions::default());
     assert!(contents.contains_key("sd1.html") && !contents.contains_key("wd1.html"));
     assert!(!contents["summary.html"].contains("Link to workload report"));
+}
+
+/// The streams of `mixed`, on three slaves of two hosts; the first slave works in the second run only.
+fn spread() -> Scenario {
+    let mut scenario = mixed();
+    let hosts = [("one", vec!["one-0", "one-1"]), ("two", vec!["two-0"])];
+    scenario.hosts = hosts
+        .map(|(host, groups)| (host.into(), groups.into_iter().map(Into::into).collect()))
+        .into();
+    for (run, groups) in [(0, vec!["one-1", "two-0"]), (1, vec!["one-0"])] {
+        let streams = scenario.runs[run].streams.iter_mut();
+        streams
+            .zip(groups)
+            .for_each(|(stream, group)| stream.group = group.into());
+    }
+    scenario
+}
+
+#[test]
+fn hosts_and_slaves_have_pages_of_their_own() {
+    let contents = written(&spread().events(), FaceOptions::default());
+    let kept = |name: &&String| {
+        let places = ["one", "two", "skew", "summary"];
+        places.iter().any(|place| name.starts_with(place))
+    };
+    let names: Vec<&String> = contents.keys().filter(kept).collect();
+    let expected = [
+        "one-0.histogram.html",
+        "one-0.html",
+        "one-0.stdout.html",
+        "one-1.histogram.html",
+        "one-1.html",
+        "one-1.stdout.html",
+        "one.histogram.html",
+        "one.html",
+        "skew.html",
+        "summary.html",
+        "two-0.histogram.html",
+        "two-0.html",
+        "two-0.stdout.html",
+        "two.histogram.html",
+        "two.html",
+    ];
+    assert_eq!(names, expected);
+    let golden_ones = ["one.html", "one-1.html", "one.histogram.html", "skew.html"];
+    let kept = contents
+        .iter()
+        .filter(|(name, _)| golden_ones.contains(&name.as_str()));
+    let kept = kept.map(|(name, text)| (name.clone(), text.clone()));
+    golden("spread", &kept.collect());
+}
+
+#[test]
+fn pages_of_places_add_up_to_the_total() {
+    let contents = written(&spread().events(), FaceOptions::default());
+    let alone = written(&mixed().events(), FaceOptions::default());
+    let rates = |contents: &Contents, page: &str| -> Vec<f64> {
+        let rows = contents[page].lines().filter_map(|line| {
+            let cells: Vec<&str> = line.split_whitespace().collect();
+            let is_row = cells.len() == 14 && cells[0].len() == 12 && cells[0].contains('.');
+            cells.get(2).filter(|_| is_row)?.parse().ok()
+        });
+        rows.collect()
+    };
+    let total = rates(&contents, "summary.html");
+    assert_eq!(total, rates(&alone, "summary.html"));
+    assert_eq!(total.len(), 8);
+    for pages in [
+        &["one.html", "two.html"][..],
+        &["one-0.html", "one-1.html", "two-0.html"],
+    ] {
+        let parts = pages.iter().map(|page| rates(&contents, page));
+        let sum = parts.fold(vec![0.0; 8], |sum, part| {
+            sum.iter().zip(part).map(|(sum, part)| sum + part).collect()
+        });
+        let is_near = |(sum, total): (&f64, &f64)| (sum - total).abs() < 0.03;
+        assert!(sum.iter().zip(&total).all(is_near), "{sum:?} {total:?}");
+    }
+    assert_eq!(contents["sd1.html"], alone["sd1.html"]);
+    assert_eq!(contents["wd2.html"], alone["wd2.html"]);
 }
 
 /// An unbound plan holds preparations that may not be needed; links must not lead nowhere.
@@ -229,16 +308,13 @@ fn an_event_before_the_beginning_is_refused() {
 
 /// Two workloads on two devices at a rate, late; then one of them flat out.
 fn mixed() -> Scenario {
-    let pairs = |pairs: &[(&str, &str)]| {
-        pairs
-            .iter()
-            .map(|(key, value)| (key.to_string(), value.to_string()))
-            .collect()
-    };
+    let owned = |(key, value): &(&str, &str)| (key.to_string(), value.to_string());
+    let pairs = |pairs: &[(&str, &str)]| pairs.iter().map(owned).collect();
     let stream = |workload: &str, target, share_pct| StreamShape {
         workload: workload.into(),
         target,
         share_pct,
+        ..StreamShape::default()
     };
     let work = |stream, operation, service: &[(u64, u64)], wait_ns| Work {
         stream,
@@ -318,7 +394,7 @@ fn mixed() -> Scenario {
             ("sd2".into(), "/data/file".into(), 1 << 30),
         ],
         runs: vec![rate, max],
-        ending: None,
+        ..Scenario::default()
     }
 }
 

@@ -1,0 +1,273 @@
+//! Reporting groups: each process that the original would start on a host of the text. One process
+//! does all the work here, so a group is a label on streams, and a share of the slots of a storage.
+//! Where work belongs follows reference 5.6: slots of a storage are dealt to hosts in turn, within
+//! a host to the group with the fewest slots; sequential work stays in one group.
+use super::codes;
+use super::expand::RawRun;
+use super::lower::{Job, swept_seek, swept_threads};
+use super::model::{Host, RunDefinition, Seek, Storage, Workload};
+use plan::{Diagnostic, Label};
+use std::collections::HashSet;
+
+/// All groups, in the order of their hosts.
+#[derive(Clone, Debug)]
+pub(crate) struct Groups<'a> {
+    hosts: &'a [Host],
+    all: Vec<Group>,
+}
+
+#[derive(Clone, Debug)]
+struct Group {
+    /// Place in the list of hosts.
+    host: usize,
+    label: String,
+}
+
+/// How one storage of a run is spread.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Dealt {
+    /// Slots by group.
+    pub slots: Vec<u32>,
+    /// The groups in which each workload of the run uses the storage; none where it does not.
+    pub groups: Vec<Vec<usize>>,
+}
+
+/// What a workload wants of a storage.
+#[derive(Clone, Debug)]
+enum Wish {
+    Nothing,
+    /// One group of these hosts.
+    One(Vec<usize>),
+    /// All groups of these hosts.
+    All(Vec<usize>),
+}
+
+impl<'a> Groups<'a> {
+    pub(crate) fn new(hosts: &'a [Host]) -> Self {
+        let groups = hosts.iter().enumerate().flat_map(|(place, host)| {
+            (0..host.processes).map(move |number| Group {
+                host: place,
+                label: format!("{}-{number}", host.label),
+            })
+        });
+        Self {
+            all: groups.collect(),
+            hosts,
+        }
+    }
+
+    pub(crate) fn are_several(&self) -> bool {
+        self.all.len() > 1
+    }
+
+    /// The labels of a stream of this group; none where there is nothing to tell apart.
+    pub(crate) fn stream_label(&self, group: usize) -> Option<Label> {
+        self.are_several()
+            .then(|| Label::new("group", self.all[group].label.clone()))
+    }
+
+    /// Hosts, each followed by its groups; nothing for the one host that reports assume.
+    pub(crate) fn reporting(&self) -> Vec<Label> {
+        if !self.are_several() && self.hosts.iter().all(|host| host.label == "localhost") {
+            return Vec::new();
+        }
+        let mut labels = Vec::new();
+        for (place, host) in self.hosts.iter().enumerate() {
+            labels.push(Label::new("host", host.label.clone()));
+            let of_host = self.all.iter().filter(|group| group.host == place);
+            labels.extend(of_host.map(|group| Label::new("group", group.label.clone())));
+        }
+        labels
+    }
+
+    /// One group per storage, each the one with the fewest so far.
+    pub(crate) fn one_each(&self, storages: &[Storage], list: &[usize]) -> Vec<usize> {
+        let mut load = vec![0; self.all.len()];
+        let mut one = |index: &usize| {
+            let hosts = self.hosts_of(&storages[*index], None);
+            let group = self.least(&hosts, &load)?;
+            load[group] += 1;
+            Some(group)
+        };
+        list.iter().map(|index| one(index).unwrap_or(0)).collect()
+    }
+
+    /// Deals the slots of the storages of a run, given in the order of first use.
+    pub(crate) fn deal(
+        &self,
+        job: &Job<'_>,
+        run: &RawRun,
+        definition: &RunDefinition,
+        used: &[usize],
+    ) -> Vec<Dealt> {
+        let mut load = vec![0; self.all.len()];
+        let seek = swept_seek(run);
+        // Where nothing is spread, an override of the run sets them.
+        let slots = swept_threads(run).filter(|_| self.are_several());
+        let mut out = Vec::with_capacity(used.len());
+        for index in used {
+            let storage = &job.storages[*index];
+            let wish = |workload: &Workload| {
+                let list = job.storages_of(definition, run.choice, workload);
+                if !list.contains(index) {
+                    return Wish::Nothing;
+                }
+                let hosts = self.hosts_of(storage, Some(workload));
+                if stays_together(workload, seek.unwrap_or(workload.seek)) {
+                    Wish::One(hosts)
+                } else {
+                    Wish::All(hosts)
+                }
+            };
+            let wishes: Vec<Wish> = definition.workloads.iter().map(wish).collect();
+            out.push(self.deal_one(slots.unwrap_or(storage.threads), &wishes, &mut load));
+        }
+        out
+    }
+
+    fn deal_one(&self, slots: u32, wishes: &[Wish], load: &mut [u64]) -> Dealt {
+        let mut groups: Vec<Vec<usize>> = Vec::with_capacity(wishes.len());
+        let mut chosen: Vec<usize> = Vec::new();
+        for wish in wishes {
+            groups.push(match wish {
+                Wish::Nothing => Vec::new(),
+                Wish::All(hosts) => self.groups_of(hosts).collect(),
+                Wish::One(hosts) => {
+                    // Sequential work on one storage stays together, and shares its slots.
+                    let is_allowed = |group: &usize| hosts.contains(&self.all[*group].host);
+                    let again = chosen.iter().copied().find(is_allowed);
+                    let one = again.or_else(|| self.least(hosts, load));
+                    chosen.extend(one.filter(|_| again.is_none()));
+                    one.into_iter().collect()
+                }
+            });
+        }
+        let candidates: Vec<usize> = (0..self.all.len())
+            .filter(|group| groups.iter().any(|of| of.contains(group)))
+            .collect();
+        let dealt = self.deal_slots(slots, &chosen, &candidates, load);
+        groups
+            .iter_mut()
+            .for_each(|of| of.retain(|group| dealt[*group] > 0));
+        Dealt {
+            slots: dealt,
+            groups,
+        }
+    }
+
+    /// Groups that were chosen come first, so that sequential work is not without a slot.
+    fn deal_slots(
+        &self,
+        slots: u32,
+        chosen: &[usize],
+        candidates: &[usize],
+        load: &mut [u64],
+    ) -> Vec<u32> {
+        let mut dealt = vec![0; self.all.len()];
+        if let [only] = candidates {
+            dealt[*only] = slots;
+            load[*only] += u64::from(slots);
+            return dealt;
+        }
+        let mut of_host = vec![0_u32; self.hosts.len()];
+        for slot in 0..slots as usize {
+            let next = chosen.get(slot).copied().or_else(|| {
+                let key = |group: &usize| (of_host[self.all[*group].host], self.all[*group].host);
+                let fewest = |group: &usize| (key(group), load[*group]);
+                candidates.iter().copied().min_by_key(fewest)
+            });
+            let Some(group) = next else { break };
+            dealt[group] += 1;
+            load[group] += 1;
+            of_host[self.all[group].host] += 1;
+        }
+        dealt
+    }
+
+    /// Places of the hosts that a storage and a workload have in common.
+    fn hosts_of(&self, storage: &Storage, workload: Option<&Workload>) -> Vec<usize> {
+        let is_in = |list: &[String], host: &Host| list.is_empty() || list.contains(&host.label);
+        let is_used = |host: &Host| {
+            is_in(&storage.hosts, host)
+                && workload.is_none_or(|workload| is_in(&workload.hosts, host))
+        };
+        let hosts = self.hosts.iter().enumerate();
+        hosts
+            .filter(|(_, host)| is_used(host))
+            .map(|(place, _)| place)
+            .collect()
+    }
+
+    fn groups_of(&self, hosts: &[usize]) -> impl Iterator<Item = usize> {
+        let is_on = |group: &usize| hosts.contains(&self.all[*group].host);
+        (0..self.all.len()).filter(is_on)
+    }
+
+    fn least(&self, hosts: &[usize], load: &[u64]) -> Option<usize> {
+        self.groups_of(hosts).min_by_key(|group| load[*group])
+    }
+}
+
+/// Whether a workload uses a storage in one group only: several sequential cursors would each go
+/// through all of it.
+fn stays_together(workload: &Workload, seek: Seek) -> bool {
+    let is_sequential = match seek {
+        Seek::Percent(pct) => pct <= 0.0,
+        Seek::SequentialFromRandom | Seek::UntilEnd => true,
+        Seek::Poisson(_) => false,
+    };
+    // The slices of one storage are dealt within one stream.
+    is_sequential || workload.streams.is_some()
+}
+
+/// Workloads that would never run: no host is theirs and their storage's, or fewer slots than
+/// hosts.
+pub(crate) fn problems(job: &Job<'_>) -> Vec<Diagnostic> {
+    let mut out = Vec::new();
+    if !job.groups.are_several() {
+        return out;
+    }
+    let mut seen = HashSet::new();
+    for run in job.runs {
+        let slots = swept_threads(run);
+        if !seen.insert((run.definition, run.choice, slots)) {
+            continue;
+        }
+        let definition = &job.definitions[run.definition];
+        let used = job.storages_of_run(definition, run.choice);
+        let dealt = job.groups.deal(job, run, definition, &used);
+        for (at, workload) in definition.workloads.iter().enumerate() {
+            let is_idle = |dealt: &Dealt| dealt.groups[at].is_empty();
+            if !dealt.is_empty() && dealt.iter().all(is_idle) {
+                let list = job.storages_of(definition, run.choice, workload);
+                out.push(idle(job, list, workload));
+            }
+        }
+    }
+    out
+}
+
+fn idle(job: &Job<'_>, list: &[usize], workload: &Workload) -> Diagnostic {
+    let shares_host = |index: &usize| {
+        let hosts = job.groups.hosts_of(&job.storages[*index], Some(workload));
+        !hosts.is_empty()
+    };
+    let name = &workload.name;
+    let (message, help) = if list.iter().any(shares_host) {
+        (
+            format!("workload `{name}` gets no thread of its storage"),
+            "give the storage a thread for each host that uses it",
+        )
+    } else {
+        (
+            format!("workload `{name}` and its storage have no host in common"),
+            "name the same host in both, or leave `host` out of one",
+        )
+    };
+    Diagnostic::error(codes::CONFLICT, message)
+        .at(workload.fields.place("host"), "would never run")
+        .with_help(help)
+}
+
+#[cfg(test)]
+mod tests;
