@@ -349,6 +349,13 @@ impl Conductor<'_> {
                 reason
             }
         };
+        // A run whose data could not be flushed, or whose worker died, did not complete.
+        let reason = match self.host.fatal() {
+            Some(error) => FinishReason::Failed {
+                message: error.to_string(),
+            },
+            None => reason,
+        };
         self.finish_run(going, number, reason.clone(), drained)?;
         Ok(reason)
     }

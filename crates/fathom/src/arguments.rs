@@ -20,6 +20,8 @@ pub enum Verb {
     Run(RunOptions),
     /// Measure a latency curve of a device or file, without a job file.
     Curve(CurveOptions),
+    /// Write every byte of a target, or of all targets of a job, and check that it is there.
+    Prefill(PrefillOptions),
     /// Find every problem of a job file at once, and list what would run.
     Check(CheckOptions),
     /// Write every report again from a result file.
@@ -133,6 +135,42 @@ pub struct CurveOptions {
     /// Through the page cache. The default is past it, where the file system can.
     #[arg(long)]
     pub buffered: bool,
+
+    #[command(flatten)]
+    pub common: Common,
+}
+
+#[derive(Args, Debug)]
+pub struct PrefillOptions {
+    /// Job files, whose targets are all filled with the data that the job writes; or one device, or
+    /// one file with its --size. An interrupted fill goes on when the same command is given again.
+    #[arg(required = true, value_name = "FILE|TARGET")]
+    pub inputs: Vec<String>,
+
+    /// Size of a file to make or to write, or the part of a device.
+    #[arg(long, value_name = "BYTES")]
+    pub size: Option<String>,
+
+    /// Transfer size.
+    #[arg(long, value_name = "BYTES", default_value = "1m")]
+    pub bs: String,
+
+    /// Writes in flight for each target; by default 8, or fewer where there are many targets.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=65536))]
+    pub threads: Option<u32>,
+
+    /// Flush each target behind so many bytes of it and record them as done; by default a 64th, and
+    /// 1 GiB at least.
+    #[arg(long, value_name = "BYTES")]
+    pub sync_every: Option<String>,
+
+    /// Through the page cache, for one target. Jobs say so themselves.
+    #[arg(long)]
+    pub buffered: bool,
+
+    /// Begin anew, whatever an earlier fill has left.
+    #[arg(long)]
+    pub restart: bool,
 
     #[command(flatten)]
     pub common: Common,

@@ -102,7 +102,7 @@ fn asked(options: &CurveOptions) -> Result<Asked, String> {
 }
 
 /// A number with an optional k, m, g or t, powers of 1024.
-fn bytes(name: &str, text: &str) -> Result<u64, String> {
+pub fn bytes(name: &str, text: &str) -> Result<u64, String> {
     let lower = text.trim().to_ascii_lowercase();
     let number = lower.trim_end_matches("ib").trim_end_matches('b');
     let (number, shift) = match number.chars().last() {

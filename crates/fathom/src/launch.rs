@@ -1,17 +1,20 @@
 //! Everything between a plan and its report: bind, guard, claim, record, conduct, write down.
 use crate::arguments::{Common, DEFAULT_OUTPUT};
 use crate::exit::Exit;
+use crate::fill::{self, Fill};
 use crate::fio_report::{FioReport, FioStyle};
 use crate::progress::{Progress, duration};
 use crate::resume::Earlier;
 use crate::sinks::{Console, Sinks};
 use crate::{lints, machine, render, stop};
-use conduct::{Control, Host, LocalHost, Outcome, SimulatedHost, go_on, planned_ns};
+use conduct::{
+    Control, Host, LocalHost, Outcome, SimulatedHost, expected_bytes, go_on, planned_ns,
+};
 use engine::{BackendChoice, BackendKind, EngineConfig};
 use host::SysRoot;
 use host::guard::{Finding, Overwrite, Refusal, Refused, claim_all};
 use measure::{Event, ExecutionStarted, ExecutionTarget, FinishReason, RunTotals};
-use plan::{BoundPlan, Diagnostic, Grant, Label, Nanos, Plan, Severity, SourceMap};
+use plan::{BoundPlan, Diagnostic, Grant, Label, Nanos, Plan, RunId, Severity, SourceMap};
 use report::vdbench::{Face, FaceOptions};
 use std::path::Path;
 
@@ -45,8 +48,22 @@ pub struct Settled {
 
 /// Runs a plan to its report.
 pub fn launch(mut launch: Launch) -> Exit {
-    // Its reports show submission and completion apart, whoever reads them and when.
     let is_fio = Label::find(&launch.plan.labels, "face") == Some("fio");
+    // There a write up to the end is a measurement like any other, and a flush is asked for by name.
+    if !is_fio {
+        fill::sync_fills(&mut launch.plan);
+    }
+    let mut fills = Vec::new();
+    let exit = carry_out(launch, is_fio, &mut fills);
+    if exit == Exit::Fine && !is_fio {
+        fill::tell(&fills);
+    }
+    exit
+}
+
+/// Also says what the runs were to fill.
+fn carry_out(mut launch: Launch, is_fio: bool, fills: &mut Vec<Fill>) -> Exit {
+    // Its reports show submission and completion apart, whoever reads them and when.
     launch.plan.reporting.handover |= is_fio;
     let earlier = match earlier(&mut launch) {
         Ok(earlier) => earlier,
@@ -57,6 +74,9 @@ pub fn launch(mut launch: Launch) -> Exit {
         Ok(settled) => settled,
         Err(exit) => return exit,
     };
+    if !settled.grants.is_empty() {
+        *fills = fill::fills(&settled.plan);
+    }
     let clock = sys::clock::Clock::calibrate();
     let started = execution_started(&launch, &settled, &root, clock);
     if let Some(earlier) = &earlier {
@@ -353,7 +373,7 @@ fn open_sinks(
     let done = earlier.map_or(0, |earlier| earlier.done.runs() as usize);
     let sinks = |writer| {
         let (face, progress) = match &launch.style {
-            Style::Summary => (None, Some(Progress::new(timed_seconds(plan, done)))),
+            Style::Summary => (None, Some(progress(plan, done))),
             Style::Vdbench(options) => {
                 let face = Face::create(folder, options.clone())
                     .map_err(|error| format!("folder `{}`: {error}", folder.display()))?;
@@ -376,6 +396,14 @@ fn open_sinks(
             sinks(writer.map_err(|error| error.to_string())?)
         }
     }
+}
+
+fn progress(plan: &BoundPlan, but_first: usize) -> Progress {
+    let left = plan.runs.iter().skip(but_first);
+    let is_sized = |id: &&RunId| planned_ns(&plan.plan.spec(**id).timing).is_none();
+    let sized = left.filter(is_sized).map(|id| plan.run(*id));
+    let bytes = sized.filter_map(|run| expected_bytes(&run)).sum();
+    Progress::new(timed_seconds(plan, but_first), bytes)
 }
 
 /// The time of all runs that end by time, but the first few, with the pauses behind them.

@@ -9,12 +9,14 @@ mod curve;
 mod exit;
 mod explain;
 mod files;
+mod fill;
 mod fio_report;
 mod launch;
 mod lints;
 mod machine;
 mod manual;
 mod plan_file;
+mod prefill;
 mod progress;
 mod render;
 mod report_again;
@@ -83,6 +85,7 @@ fn neutral(arguments: &[String]) -> Exit {
     match parsed.verb {
         Verb::Run(options) => run::main(&options, arguments),
         Verb::Curve(options) => curve::main(&options, arguments),
+        Verb::Prefill(options) => prefill::main(&options, arguments),
         Verb::Check(options) => check::main(&options),
         Verb::Report(options) => report_again::main(&options),
         Verb::Explain(options) => explain::main(&options),

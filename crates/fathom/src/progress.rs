@@ -12,11 +12,17 @@ pub struct Progress {
     /// Seconds of all runs that end by time with their pauses; and of those that are over.
     planned_s: u64,
     over_s: u64,
+    /// Bytes of all runs that end with a size; and of those that are over, with their time.
+    planned_bytes: u64,
+    over_bytes: u64,
+    over_sized_ns: u64,
+    last_end_ns: u64,
 }
 
 impl Progress {
-    /// `planned_s` is the time of all runs that end by time, with their pauses.
-    pub fn new(planned_s: u64) -> Self {
+    /// `planned_s` is the time of all runs that end by time, with their pauses; `planned_bytes` what
+    /// all runs move that end with a size.
+    pub fn new(planned_s: u64, planned_bytes: u64) -> Self {
         let bar = std::io::stderr().is_terminal().then(|| {
             let bar = ProgressBar::with_draw_target(Some(1000), ProgressDrawTarget::stderr());
             bar.set_style(
@@ -32,6 +38,10 @@ impl Progress {
             moved_bytes: 0,
             planned_s,
             over_s: 0,
+            planned_bytes,
+            over_bytes: 0,
+            over_sized_ns: 0,
+            last_end_ns: 0,
         }
     }
 
@@ -51,7 +61,7 @@ impl Progress {
     }
 
     fn begin(&mut self, started: &RunStarted) {
-        self.moved_bytes = 0;
+        (self.moved_bytes, self.last_end_ns) = (0, 0);
         let prefix = format!("run {}/{} {}", started.run + 1, started.runs, started.name);
         match &self.bar {
             Some(bar) => {
@@ -70,6 +80,7 @@ impl Progress {
             .iter()
             .map(|figure| figure.bytes)
             .sum::<u64>();
+        self.last_end_ns = interval.end_ns;
         let (Some(bar), Some(started)) = (&self.bar, &self.started) else {
             return;
         };
@@ -100,22 +111,29 @@ impl Progress {
                 self.planned_s
                     .saturating_sub(self.over_s + interval.end_ns / 1_000_000_000),
             ),
-            None if share > 0.0 => {
-                let spent_s = interval.end_ns as f64 / 1e9;
-                Some((spent_s / share - spent_s) as u64)
+            None => {
+                let expected = started.expected_bytes?;
+                // A pace over all runs of this kind so far; what comes behind them is planned.
+                let moved = self.over_bytes + self.moved_bytes;
+                let spent_s = (self.over_sized_ns + interval.end_ns) as f64 / 1e9;
+                let all = self.planned_bytes.max(self.over_bytes + expected);
+                let left_s = all.saturating_sub(moved) as f64 * spent_s / moved as f64;
+                (share > 0.0).then(|| left_s as u64 + self.planned_s.saturating_sub(self.over_s))
             }
-            _ => None,
         }
     }
 
     fn end(&mut self) {
-        if let Some(RunStarted {
-            window_ns: Some(window_ns),
-            warmup_ns,
-            ..
-        }) = self.started.take()
-        {
-            self.over_s += (window_ns + warmup_ns) / 1_000_000_000;
+        let Some(started) = self.started.take() else {
+            return;
+        };
+        match (started.window_ns, started.expected_bytes) {
+            (Some(window_ns), _) => self.over_s += (window_ns + started.warmup_ns) / 1_000_000_000,
+            (None, Some(bytes)) => {
+                self.over_bytes += bytes;
+                self.over_sized_ns += self.last_end_ns;
+            }
+            (None, None) => {}
         }
     }
 

@@ -4,7 +4,7 @@ use crate::launch::Settled;
 use crate::sinks::Sinks;
 use conduct::Done;
 use measure::{Event, ExecutionStarted, FinishReason, Remark, RunFold, RunTotals};
-use plan::{BoundPlan, ErrorBudget, Plan, Preparation, Severity, SourceMap};
+use plan::{BoundPlan, ErrorBudget, Plan, Preparation, RunKind, Severity, SourceMap, TargetId};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use store::{Reader, Writer};
@@ -180,7 +180,7 @@ impl Earlier {
                 differ(&what("the WWN"), &then.wwn, &now.wwn);
             }
         }
-        found.extend(lost_files(&settled.plan));
+        found.extend(lost_files(&settled.plan, self.done.runs() as usize));
         shortened(found)
     }
 
@@ -226,23 +226,39 @@ impl Earlier {
     }
 }
 
-/// Files that were made for the runs and are no longer as they were made.
-fn lost_files(plan: &BoundPlan) -> impl Iterator<Item = String> {
-    let targets = plan.plan.targets.iter().zip(&plan.targets);
-    let lost = targets.filter(|(target, bound)| match target.preparation {
-        Preparation::AsFound => false,
-        Preparation::MakeOrExtend => bound.is_prepared,
-        Preparation::Rewrite => bound.facts.bytes < bound.bytes,
+/// Files that were made for the runs and are no longer as they were made. `done` runs are over.
+fn lost_files(plan: &BoundPlan, done: usize) -> Vec<String> {
+    let targets = plan.plan.targets.iter().zip(&plan.targets).enumerate();
+    let lost = targets.filter_map(|(number, (target, bound))| {
+        let made = match target.preparation {
+            Preparation::AsFound => return None,
+            Preparation::MakeOrExtend if !bound.is_prepared => return None,
+            Preparation::MakeOrExtend => bound.bytes,
+            Preparation::Rewrite => prepared_end(plan, done, TargetId::at(number)),
+        };
+        (bound.facts.bytes < made).then(|| {
+            format!(
+                "`{}` ({}) was made with {made} bytes, and has {}",
+                target.name,
+                target.path.display(),
+                bound.facts.bytes
+            )
+        })
     });
-    lost.map(|(target, bound)| {
-        format!(
-            "`{}` ({}) was made with {} bytes, and has {}",
-            target.name,
-            target.path.display(),
-            bound.bytes,
-            bound.facts.bytes
-        )
-    })
+    lost.collect()
+}
+
+/// How far the preparations among the runs that are over have written a target.
+fn prepared_end(plan: &BoundPlan, done: usize, target: TargetId) -> u64 {
+    let over = plan.runs[..done].iter();
+    let preparations = over.filter(|id| plan.plan.spec(**id).kind == RunKind::Prepare);
+    preparations
+        .flat_map(|id| plan.run(*id).streams)
+        .flat_map(|stream| stream.regions)
+        .filter(|region| region.target == target)
+        .map(|region| region.extent().1)
+        .max()
+        .unwrap_or(0)
 }
 
 fn shortened(mut found: Vec<String>) -> Vec<String> {

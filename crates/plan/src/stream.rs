@@ -2,6 +2,7 @@
 use crate::data::DataSpec;
 use crate::ids::{PoolId, TargetId};
 use crate::operation::{OperationMix, PerDirection};
+use crate::plan::Override;
 use crate::run::{ArrivalLaw, Label};
 use crate::target::OpenMode;
 use crate::units::Nanos;
@@ -284,6 +285,25 @@ impl Generator {
     /// Whether it may change what a target holds.
     pub fn changes_data(&self) -> bool {
         self.operations.changes_data()
+    }
+
+    /// Whether a run with these overrides writes all of the target once, from its beginning to its end.
+    pub fn fills(&self, overrides: &[Override]) -> bool {
+        let (mut operations, mut order) = (self.operations, &self.order);
+        for change in overrides {
+            match change {
+                Override::ReadPct(pct) => operations = OperationMix::reads(*pct),
+                Override::Order(other) => order = other,
+                _ => {}
+            }
+        }
+        let to_the_end = AddressOrder::Sequential {
+            start: SequentialStart::First,
+            end: SequentialEnd::Stop,
+        };
+        let is_whole = self.region.low == Bound::Percent(0.0)
+            && matches!(self.region.high, Bound::Percent(pct) if pct >= 100.0);
+        operations.write_pct == 100.0 && is_whole && *order == to_the_end
     }
 
     /// The largest transfer in any direction that the mix uses.

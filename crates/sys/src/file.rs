@@ -15,8 +15,8 @@ use rustix::io::{Errno, retry_on_intr};
 
 pub use crate::memory::memory_bytes;
 pub use facts::{
-    DirectAlignment, Extents, FileSystem, device_bytes, direct_io_alignment, extents, file_system,
-    is_read_only, logical_block_bytes, physical_block_bytes,
+    Coverage, DirectAlignment, Extents, FileSystem, coverage, device_bytes, direct_io_alignment,
+    extents, file_system, first_hole, is_read_only, logical_block_bytes, physical_block_bytes,
 };
 
 /// How to open. Nothing is implied: at least one of `read` and `write` must be set.

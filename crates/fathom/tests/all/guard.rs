@@ -3,7 +3,7 @@ use crate::lab::{Ended, Lab, has, is_root, must, skip};
 use crate::stop::OnDrop;
 
 /// A loop device over a file of the lab, or why there is none.
-fn loop_device(lab: &Lab, name: &str) -> Result<String, &'static str> {
+pub fn loop_device(lab: &Lab, name: &str) -> Result<String, &'static str> {
     if !is_root() {
         return Err("loop devices need root");
     }

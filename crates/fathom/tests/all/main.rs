@@ -9,6 +9,7 @@ mod lints;
 mod manual;
 mod mistakes;
 mod paces;
+mod prefill;
 mod prepare;
 mod report_again;
 mod resume;

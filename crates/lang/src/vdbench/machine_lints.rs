@@ -3,8 +3,8 @@
 use super::codes;
 use crate::lint::LintSelection;
 use plan::{
-    AddressOrder, Bound, Bytes, Diagnostic, Generator, OpSource, Origin, Override, Plan, RunKind,
-    RunSpec, SequentialEnd, SequentialStart, SizeRule, Stream, Target, TargetId,
+    Bound, Bytes, Diagnostic, Generator, OpSource, Origin, Override, Plan, RunKind, RunSpec,
+    SizeRule, Stream, Target, TargetId,
 };
 use std::collections::HashMap;
 
@@ -359,7 +359,7 @@ fn unwritten(plan: &Plan, facts: &MachineFacts) -> Vec<Diagnostic> {
             let Some(generator) = generator(stream) else {
                 continue;
             };
-            let (reads, fills) = uses(generator, overrides);
+            let (reads, fills) = (reads(generator, overrides), generator.fills(overrides));
             for id in &stream.targets {
                 if fills {
                     holes.remove(id);
@@ -374,25 +374,14 @@ fn unwritten(plan: &Plan, facts: &MachineFacts) -> Vec<Diagnostic> {
     found
 }
 
-/// Whether a stream reads, and whether it writes all of its target once.
-fn uses(generator: &Generator, overrides: &[Override]) -> (bool, bool) {
+fn reads(generator: &Generator, overrides: &[Override]) -> bool {
     let mut read_pct = generator.operations.read_pct;
-    let mut order = &generator.order;
     for change in overrides {
-        match change {
-            Override::ReadPct(pct) => read_pct = *pct,
-            Override::Order(changed) => order = changed,
-            _ => {}
+        if let Override::ReadPct(pct) = change {
+            read_pct = *pct;
         }
     }
-    let to_the_end = AddressOrder::Sequential {
-        start: SequentialStart::First,
-        end: SequentialEnd::Stop,
-    };
-    let is_whole = generator.region.low == Bound::Percent(0.0)
-        && matches!(generator.region.high, Bound::Percent(pct) if pct >= 100.0);
-    let fills = read_pct == 0.0 && is_whole && *order == to_the_end;
-    (read_pct > 0.0, fills)
+    read_pct > 0.0
 }
 
 fn reads_holes(target: &Target, run: &str, allocated: u64, bytes: u64) -> Diagnostic {
@@ -401,8 +390,9 @@ fn reads_holes(target: &Target, run: &str, allocated: u64, bytes: u64) -> Diagno
         "run `{run}` reads `{}`, of which {allocated} of {bytes} were ever written",
         target.path.display()
     );
-    let warning = Diagnostic::warning(codes::UNWRITTEN, message)
-        .with_help("write it first: a run with `rdpct=0,seekpct=eof`, or `formatsds=yes`");
+    let warning = Diagnostic::warning(codes::UNWRITTEN, message).with_help(
+        "write it first: `fathom prefill`, a run with `rdpct=0,seekpct=eof`, or `formatsds=yes`",
+    );
     at_target(warning, target, "has holes, which no storage answers for")
 }
 

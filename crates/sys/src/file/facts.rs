@@ -58,6 +58,19 @@ pub struct Extents {
     pub first_physical: Option<u64>,
 }
 
+/// How much of the beginning of a file was written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Coverage {
+    /// Extents that reach into it.
+    pub extents: u64,
+    /// Without a place on the device.
+    pub hole_bytes: u64,
+    /// Allocated and never written.
+    pub unwritten_bytes: u64,
+    /// The first byte that is a hole or was never written; none when all was written.
+    pub first_missing: Option<u64>,
+}
+
 /// Size of a block device, bytes (BLKGETSIZE64).
 ///
 /// # Errors
@@ -166,6 +179,40 @@ pub fn file_system(path: &Path) -> io::Result<FileSystem> {
 /// EOPNOTSUPP or ENOTTY where the file system has no extent map (tmpfs, most network file systems).
 pub fn extents(file: &File) -> io::Result<Extents> {
     let mut sum = Extents::default();
+    walk_extents(file, |extent| sum.add(extent))?;
+    Ok(sum)
+}
+
+/// How much of the first `end` bytes of a file was written, by the extent map (FIEMAP), after dirty pages were written
+/// back.
+///
+/// # Errors
+/// As [`extents`].
+pub fn coverage(file: &File, end: u64) -> io::Result<Coverage> {
+    let mut coverage = Coverage::default();
+    let mut reached = 0;
+    walk_extents(file, |extent| coverage.add(extent, &mut reached, end))?;
+    if reached < end {
+        coverage.miss(reached, end - reached, false);
+    }
+    Ok(coverage)
+}
+
+/// Where the first hole of a file begins, by `lseek(2)` with SEEK_HOLE; `None` when there is none before its end. File
+/// systems that do not look answer so, too.
+///
+/// # Errors
+/// What `lseek(2)` says.
+pub fn first_hole(file: &File) -> io::Result<Option<u64>> {
+    let end = file.metadata()?.len();
+    if end == 0 {
+        return Ok(None);
+    }
+    let hole = rustix::fs::seek(file, rustix::fs::SeekFrom::Hole(0))?;
+    Ok((hole < end).then_some(hole))
+}
+
+fn walk_extents(file: &File, mut each: impl FnMut(&FiemapExtent)) -> io::Result<()> {
     let mut request = Box::new(FiemapRequest::new());
     let mut start = 0;
     loop {
@@ -186,14 +233,38 @@ pub fn extents(file: &File) -> io::Result<Extents> {
             )
         }?;
         let found = &request.extents[..(request.header.mapped_extents as usize).min(FIEMAP_BATCH)];
-        found.iter().for_each(|extent| sum.add(extent));
+        found.iter().for_each(&mut each);
         let Some(last) = found
             .last()
             .filter(|last| last.flags & FIEMAP_EXTENT_LAST == 0)
         else {
-            return Ok(sum);
+            return Ok(());
         };
         start = last.logical.saturating_add(last.length);
+    }
+}
+
+impl Coverage {
+    fn add(&mut self, extent: &FiemapExtent, reached: &mut u64, end: u64) {
+        let begin = extent.logical.min(end);
+        let behind = extent.logical.saturating_add(extent.length).min(end);
+        if begin > *reached {
+            self.miss(*reached, begin - *reached, false);
+        }
+        if extent.flags & FIEMAP_EXTENT_UNWRITTEN != 0 && behind > begin {
+            self.miss(begin, behind - begin, true);
+        }
+        self.extents += u64::from(behind > begin);
+        *reached = (*reached).max(behind);
+    }
+
+    fn miss(&mut self, at: u64, bytes: u64, is_allocated: bool) {
+        self.first_missing.get_or_insert(at);
+        if is_allocated {
+            self.unwritten_bytes += bytes;
+        } else {
+            self.hole_bytes += bytes;
+        }
     }
 }
 
@@ -327,6 +398,38 @@ mod tests {
         assert_eq!(mounted_type(table, 22).as_deref(), Some("devtmpfs"));
         assert_eq!(mounted_type(table, 21).as_deref(), Some("ext4"));
         assert_eq!(mounted_type(table, 2), None);
+    }
+
+    #[test]
+    fn coverage_finds_what_is_missing_up_to_the_end() {
+        let extent = |logical, length, flags| FiemapExtent {
+            logical,
+            length,
+            flags,
+            ..FiemapExtent::default()
+        };
+        let cover = |extents: &[FiemapExtent], end| {
+            let (mut coverage, mut reached) = (Coverage::default(), 0);
+            for one in extents {
+                coverage.add(one, &mut reached, end);
+            }
+            if reached < end {
+                coverage.miss(reached, end - reached, false);
+            }
+            coverage
+        };
+        let whole = cover(&[extent(0, 100, 0), extent(100, 200, 0)], 250);
+        assert_eq!((whole.extents, whole.first_missing), (2, None));
+        let gap = cover(&[extent(0, 100, 0), extent(120, 200, 0)], 250);
+        assert_eq!((gap.hole_bytes, gap.first_missing), (20, Some(100)));
+        let unwritten = cover(&[extent(0, 300, FIEMAP_EXTENT_UNWRITTEN)], 250);
+        assert_eq!(
+            (unwritten.unwritten_bytes, unwritten.first_missing),
+            (250, Some(0))
+        );
+        let short = cover(&[extent(0, 100, 0), extent(300, 10, 0)], 250);
+        assert_eq!((short.hole_bytes, short.first_missing), (150, Some(100)));
+        assert_eq!(cover(&[], 10).hole_bytes, 10);
     }
 
     #[test]
