@@ -3,9 +3,9 @@
 //! [`Arrivals`] is the schedule itself: a pure sequence of times that depends on nothing that
 //! happens. [`Feed`] deals it out: any idle worker may claim the next arrival once it is due, and
 //! what is late is a cursor on the schedule, never a list.
-use crate::pace::{Pace, Rates};
+use crate::pace::{Pace, Part, Rates};
 use crate::random::{Draws, Purpose};
-use plan::{ArrivalLaw, Nanos};
+use plan::{ArrivalLaw, Nanos, Operation};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -16,9 +16,36 @@ const SECOND: f64 = 1e9;
 /// Gaps longer than this are cut, as a rate near zero would never arrive.
 const LONGEST_GAP_NS: f64 = 180.0 * SECOND;
 
-/// Times in nanoseconds since the start of the run, in ascending order, without end.
+/// Times in nanoseconds since the start of the run, in ascending order, without end. Arrivals of
+/// several kinds are one sequence: of each kind the next is known, and the earliest is taken.
 #[derive(Clone, Debug)]
 pub struct Arrivals {
+    kinds: Vec<Kind>,
+    taken: u64,
+}
+
+/// The arrivals of one kind.
+#[derive(Clone, Debug)]
+struct Kind {
+    operation: Option<Operation>,
+    sequence: Sequence,
+    next_ns: u64,
+}
+
+/// One arrival.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Next {
+    /// How many came before it.
+    pub index: u64,
+    /// Since the start of its stream.
+    pub at_ns: u64,
+    /// What it asks for; `None` where that is drawn.
+    pub operation: Option<Operation>,
+}
+
+/// Arrivals at one rate, or at steps of it.
+#[derive(Clone, Debug)]
+struct Sequence {
     law: ArrivalLaw,
     rate: Rate,
     /// Where in its gap a law without chance begins, from 0 to 1.
@@ -73,6 +100,7 @@ pub struct Feed {
 struct Chunk {
     /// Number of the chunk plus one; zero while it is empty or being written.
     ready: AtomicU64,
+    /// Times with what they ask for, by [`pack`].
     times: Box<[AtomicU64]>,
 }
 
@@ -81,7 +109,51 @@ impl Arrivals {
     /// that several of them do not arrive at the same instants.
     pub fn new(pace: &Pace, phase: f64, seed: (u64, u64, u64)) -> Self {
         assert!(pace.has_arrivals(), "a schedule has a rate");
-        let rate = match pace.rates() {
+        let kinds = pace.parts().enumerate().map(|(place, part)| {
+            // Streams are numbered far below this.
+            let seed = (seed.0, seed.1, seed.2 | (place as u64) << 32);
+            let phase = phase + place as f64 / pace.parts().count() as f64;
+            let mut sequence = Sequence::new(part, pace.law, phase, seed);
+            Kind {
+                operation: part.operation,
+                next_ns: sequence.next_ns(),
+                sequence,
+            }
+        });
+        Self {
+            kinds: kinds.collect(),
+            taken: 0,
+        }
+    }
+
+    /// How many arrivals were taken so far.
+    pub fn taken(&self) -> u64 {
+        self.taken
+    }
+
+    /// The time of the next arrival, which is taken.
+    pub fn next_ns(&mut self) -> u64 {
+        self.take().at_ns
+    }
+
+    /// The next arrival.
+    pub fn take(&mut self) -> Next {
+        let kind = self.kinds.iter_mut().min_by_key(|kind| kind.next_ns);
+        let kind = kind.expect("a schedule has arrivals");
+        let next = Next {
+            index: self.taken,
+            at_ns: kind.next_ns,
+            operation: kind.operation,
+        };
+        kind.next_ns = kind.sequence.next_ns();
+        self.taken += 1;
+        next
+    }
+}
+
+impl Sequence {
+    fn new(part: &Part, law: ArrivalLaw, phase: f64, seed: (u64, u64, u64)) -> Self {
+        let rate = match &part.rates {
             Rates::Constant(per_second) => Rate::Constant {
                 per_second: *per_second,
                 mean_gap_ns: SECOND / per_second,
@@ -89,9 +161,9 @@ impl Arrivals {
             Rates::Steps(steps) => Rate::Steps(Steps::new(steps)),
         };
         Self {
-            law: pace.law,
+            law,
             rate,
-            phase: match pace.law {
+            phase: match law {
                 ArrivalLaw::Deterministic => phase.fract(),
                 _ => 0.0,
             },
@@ -102,13 +174,7 @@ impl Arrivals {
         }
     }
 
-    /// How many arrivals were taken so far.
-    pub fn taken(&self) -> u64 {
-        self.index
-    }
-
-    /// The next arrival.
-    pub fn next_ns(&mut self) -> u64 {
+    fn next_ns(&mut self) -> u64 {
         let index = self.index;
         self.index += 1;
         // In mean gaps.
@@ -199,6 +265,32 @@ impl Steps {
     }
 }
 
+/// 62 bits of time, which are 146 years, and two of what is asked for.
+fn pack(next: Next) -> u64 {
+    let operation = match next.operation {
+        None => 0,
+        Some(Operation::Read) => 1,
+        Some(Operation::Write) => 2,
+        Some(_) => 3,
+    };
+    next.at_ns.min(u64::MAX >> 2) << 2 | operation
+}
+
+#[inline]
+fn unpack(index: u64, packed: u64) -> Next {
+    let operation = match packed & 3 {
+        0 => None,
+        1 => Some(Operation::Read),
+        2 => Some(Operation::Write),
+        _ => Some(Operation::Trim),
+    };
+    Next {
+        index,
+        at_ns: packed >> 2,
+        operation,
+    }
+}
+
 impl Feed {
     pub fn new(arrivals: Arrivals) -> Self {
         let chunk = || Chunk {
@@ -214,17 +306,17 @@ impl Feed {
         feed
     }
 
-    /// Number and time of the next arrival that nobody has claimed.
+    /// The next arrival that nobody has claimed.
     #[inline]
-    pub fn peek(&self) -> (u64, u64) {
+    pub fn peek(&self) -> Next {
         loop {
             let index = self.next.load(Ordering::Acquire);
             let number = index / CHUNK + 1;
             let chunk = &self.chunks[(index / CHUNK) as usize % CHUNKS];
             if chunk.ready.load(Ordering::Acquire) == number {
-                let time = chunk.times[(index % CHUNK) as usize].load(Ordering::Relaxed);
+                let packed = chunk.times[(index % CHUNK) as usize].load(Ordering::Relaxed);
                 if chunk.ready.load(Ordering::Acquire) == number {
-                    return (index, time);
+                    return unpack(index, packed);
                 }
             }
             self.fill(index / CHUNK);
@@ -257,7 +349,7 @@ impl Feed {
         }
         chunk.ready.store(0, Ordering::Release);
         for time in &chunk.times {
-            time.store(source.next_ns(), Ordering::Relaxed);
+            time.store(pack(source.take()), Ordering::Relaxed);
         }
         chunk.ready.store(number + 1, Ordering::Release);
     }
@@ -404,15 +496,32 @@ mod tests {
     }
 
     #[test]
+    fn kinds_of_arrivals_keep_their_own_rates_in_one_sequence() {
+        use Operation::{Read, Write};
+        let pace = Pace::by_operation([(Read, 600.0), (Write, 50.0)], ArrivalLaw::Deterministic);
+        let mut schedule = Arrivals::new(&pace, 0.0, (1, 2, 3));
+        let (mut last, mut counts) = (0, [0; 2]);
+        for index in 0..6_500 {
+            let next = schedule.take();
+            assert_eq!(next.index, index);
+            assert!(next.at_ns >= last && next.at_ns < 10_000 * MS);
+            last = next.at_ns;
+            assert_eq!(unpack(index, pack(next)), next);
+            counts[usize::from(next.operation == Some(Write))] += 1;
+        }
+        assert_eq!(counts, [6_000, 500]);
+    }
+
+    #[test]
     fn a_feed_deals_each_arrival_once_in_order() {
         let feed = Feed::new(arrivals(ArrivalLaw::Exponential, 1e6));
         let claimed: Vec<Vec<(u64, u64)>> = std::thread::scope(|scope| {
             let work = || {
                 let mut mine = Vec::new();
                 while mine.len() < 5_000 {
-                    let (index, time) = feed.peek();
-                    if feed.claim(index) {
-                        mine.push((index, time));
+                    let next = feed.peek();
+                    if feed.claim(next.index) {
+                        mine.push((next.index, next.at_ns));
                     }
                 }
                 mine

@@ -172,12 +172,18 @@ impl Drawer {
     }
 
     /// Operation number `index` of the stream; `None` when the stream is at its end.
-    #[inline]
+    #[cfg(test)]
     pub(crate) fn draw(&self, index: u64) -> Option<Drawn> {
+        self.draw_as(index, None)
+    }
+
+    /// The same, with the operation given rather than drawn where the arrival asks for one.
+    #[inline]
+    pub(crate) fn draw_as(&self, index: u64, given: Option<Operation>) -> Option<Drawn> {
         if self.stop.operations.is_some_and(|limit| index >= limit) {
             return None;
         }
-        let operation = self.operation(index);
+        let operation = given.unwrap_or_else(|| self.operation(index));
         if let Some(plain) = &self.plain {
             let block = self.draws.address.below(index, plain.blocks);
             let offset = plain.low + block * plain.unit;

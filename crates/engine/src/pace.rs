@@ -1,28 +1,37 @@
 //! What each stream of a run is asked: rates over time and the law of arrivals. The load of a run
 //! and the paces of its streams become one value per stream here, before anything is drawn.
-use plan::{ArrivalLaw, BoundRun, Load, Nanos, Pacing, Stream, mean_of_steps};
+use plan::{
+    ArrivalLaw, BoundRun, Direction, Load, Nanos, OpSource, Operation, Pacing, Stream,
+    mean_of_steps,
+};
 
 /// The rates of one stream and the law of its arrivals.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Pace {
-    /// Arrivals per second, each for a span, over and over; one alone has no span.
-    rates: Rates,
+    parts: Vec<Part>,
     pub law: ArrivalLaw,
+}
+
+/// Arrivals of one kind.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Part {
+    /// What each asks for; `None` where that is drawn.
+    pub operation: Option<Operation>,
+    pub rates: Rates,
 }
 
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Rates {
+    /// Arrivals per second.
     Constant(f64),
+    /// Arrivals per second, each for a span, over and over.
     Steps(Vec<(f64, Nanos)>),
 }
 
 impl Pace {
     /// The same rate all the time, in arrivals per second.
     pub fn constant(per_second: f64, law: ArrivalLaw) -> Self {
-        Self {
-            rates: Rates::Constant(per_second),
-            law,
-        }
+        Self::of_any(Rates::Constant(per_second), law)
     }
 
     /// Rates (arrivals per second) that follow each other, over and over.
@@ -34,33 +43,67 @@ impl Pace {
             steps.iter().any(|(_, span)| span.0 > 0),
             "steps take some time"
         );
-        let rates = Rates::Steps(steps);
-        Self { rates, law }
+        Self::of_any(Rates::Steps(steps), law)
     }
 
-    pub(crate) fn rates(&self) -> &Rates {
-        &self.rates
+    /// A rate (arrivals per second) for each of these operations.
+    pub fn by_operation(
+        rates: impl IntoIterator<Item = (Operation, f64)>,
+        law: ArrivalLaw,
+    ) -> Self {
+        let part = |(operation, per_second)| Part {
+            operation: Some(operation),
+            rates: Rates::Constant(per_second),
+        };
+        Self {
+            parts: rates.into_iter().map(part).collect(),
+            law,
+        }
+    }
+
+    fn of_any(rates: Rates, law: ArrivalLaw) -> Self {
+        let part = Part {
+            operation: None,
+            rates,
+        };
+        Self {
+            parts: vec![part],
+            law,
+        }
+    }
+
+    /// Those with arrivals.
+    pub(crate) fn parts(&self) -> impl Iterator<Item = &Part> {
+        self.parts.iter().filter(|part| part.rates.has_arrivals())
     }
 
     /// Arrivals per second on average between two times of the run, in nanoseconds since its start.
     pub fn mean_rate(&self, from_ns: u64, to_ns: u64) -> f64 {
-        match &self.rates {
+        let mean = |part: &Part| match &part.rates {
             Rates::Constant(per_second) => *per_second,
             Rates::Steps(steps) => mean_of_steps(steps, from_ns, to_ns),
-        }
+        };
+        self.parts.iter().map(mean).sum()
     }
 
-    /// The highest rate at any time.
+    /// What no rate at any time exceeds.
     pub fn fastest(&self) -> f64 {
-        match &self.rates {
+        let fastest = |part: &Part| match &part.rates {
             Rates::Constant(per_second) => *per_second,
             Rates::Steps(steps) => steps.iter().map(|(rate, _)| *rate).fold(0.0, f64::max),
-        }
+        };
+        self.parts.iter().map(fastest).sum()
     }
 
     /// Whether anything arrives at all.
     pub(crate) fn has_arrivals(&self) -> bool {
-        match &self.rates {
+        self.parts().next().is_some()
+    }
+}
+
+impl Rates {
+    fn has_arrivals(&self) -> bool {
+        match self {
             Rates::Constant(per_second) => *per_second > 0.0,
             Rates::Steps(steps) => steps.iter().any(|(rate, span)| *rate > 0.0 && span.0 > 0),
         }
@@ -75,9 +118,11 @@ pub fn stream_pace(run: &BoundRun, stream: &Stream, run_rate: Option<f64>) -> Op
         Pacing::None => None,
         Pacing::TotalRate { per_second, law } => Some(Pace::constant(*per_second, *law)),
         Pacing::Rate { per_second, law } => {
-            let rates = [per_second.read, per_second.write, per_second.trim];
-            let sum: f64 = rates.into_iter().flatten().sum();
-            (sum > 0.0).then(|| Pace::constant(sum, *law))
+            let rates = used_directions(stream).filter_map(|(direction, operation)| {
+                Some((operation, (*per_second.of(direction))?))
+            });
+            let rates: Vec<(Operation, f64)> = rates.collect();
+            (!rates.is_empty()).then(|| Pace::by_operation(rates, *law))
         }
         Pacing::FromRun => {
             let law = run.run.law;
@@ -99,9 +144,43 @@ fn own_rate(stream: &Stream) -> Option<f64> {
     match &stream.pacing {
         Pacing::TotalRate { per_second, .. } => Some(*per_second),
         Pacing::Rate { per_second, .. } => {
-            let rates = [per_second.read, per_second.write, per_second.trim];
-            Some(rates.into_iter().flatten().sum())
+            let used = used_directions(stream);
+            Some(
+                used.filter_map(|(direction, _)| *per_second.of(direction))
+                    .sum(),
+            )
         }
         Pacing::FromRun | Pacing::None => None,
     }
+}
+
+/// The directions that the mix of a stream has.
+fn used_directions(stream: &Stream) -> impl Iterator<Item = (Direction, Operation)> {
+    let shares = match &stream.source {
+        OpSource::Generator(generator) => {
+            let mix = &generator.operations;
+            [mix.read_pct, mix.write_pct, mix.trim_pct]
+        }
+        _ => [0.0; 3],
+    };
+    let directions = [
+        (Direction::Read, Operation::Read),
+        (Direction::Write, Operation::Write),
+        (Direction::Trim, Operation::Trim),
+    ];
+    let used = directions.into_iter().zip(shares);
+    used.filter(|(_, share_pct)| *share_pct > 0.0)
+        .map(|(direction, _)| direction)
+}
+
+/// Whether one direction of a mix follows a rate and another none.
+pub(crate) fn leaves_direction_unpaced(stream: &Stream) -> bool {
+    let Pacing::Rate { per_second, .. } = &stream.pacing else {
+        return false;
+    };
+    let has_rate = |(direction, _)| per_second.of(direction).is_some();
+    let (paced, unpaced): (Vec<bool>, Vec<bool>) = used_directions(stream)
+        .map(has_rate)
+        .partition(|is_paced| *is_paced);
+    !paced.is_empty() && !unpaced.is_empty()
 }

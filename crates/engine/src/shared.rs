@@ -4,11 +4,10 @@ use crate::backend::BackendKind;
 use crate::data::{Generations, WriteData};
 use crate::draw::{self, Drawer};
 use crate::handover::HandoverCells;
-use crate::pace::{Pace, stream_pace};
+use crate::pace::{self, Pace, stream_pace};
 use measure::{FigureCell, LatencyCell, Sharing};
 use plan::{
-    BoundPlan, BoundRun, Coupling, Direction, Load, OpSource, Operation, Pacing, PoolAdmission,
-    Stream, TargetId,
+    BoundPlan, BoundRun, Coupling, Load, OpSource, Operation, PoolAdmission, Stream, TargetId,
 };
 use std::sync::atomic::{
     AtomicBool, AtomicU32, AtomicU64, AtomicUsize,
@@ -68,6 +67,8 @@ pub(crate) struct SharedRun {
 #[derive(Debug)]
 pub(crate) struct SharedStream {
     pub pool: usize,
+    /// Lower is more urgent.
+    pub priority: u32,
     pub targets: Vec<TargetId>,
     /// File numbers by target.
     pub files: Vec<u32>,
@@ -116,6 +117,7 @@ pub(crate) struct Slab {
 #[derive(Debug)]
 pub(crate) struct SharedPool {
     pub slots: u32,
+    pub admission: PoolAdmission,
     pub sharing: Sharing,
     /// The stream that is next to issue, of those in the pool.
     pub turn: AtomicUsize,
@@ -170,7 +172,8 @@ pub(crate) struct SlotView {
 /// Keeps the streams of a run in the proportion of their shares.
 #[derive(Debug)]
 pub(crate) struct Proportion {
-    per_share: Vec<f64>,
+    /// By stream; `None` for those that follow a schedule.
+    per_share: Vec<Option<f64>>,
     /// A lower bound of the slowest stream's progress, as bits of an f64.
     slowest: AtomicU64,
 }
@@ -221,17 +224,6 @@ pub fn unsupported(run: &BoundRun) -> Vec<String> {
     {
         add(TOO_FAST.to_owned());
     }
-    if run.run.coupling == Coupling::Priority {
-        add("streams by priority".to_owned());
-    }
-    if run
-        .run
-        .pools
-        .iter()
-        .any(|pool| pool.admission == PoolAdmission::Priority)
-    {
-        add("pools that admit by priority".to_owned());
-    }
     for stream in &run.run.streams {
         match &stream.source {
             OpSource::Generator(generator) => {
@@ -246,33 +238,11 @@ pub fn unsupported(run: &BoundRun) -> Vec<String> {
             OpSource::Tree { .. } => add("trees of files".to_owned()),
             OpSource::Verify => add("verification".to_owned()),
         }
-        if let Pacing::Rate { per_second, .. } = &stream.pacing {
-            let rates = [Direction::Read, Direction::Write, Direction::Trim]
-                .map(|d| per_second.of(d).is_some());
-            if rates.contains(&true) && mixes(stream) && !is_even_split(stream) {
-                add("rates per direction that differ from the mix".to_owned());
-            }
+        if pace::leaves_direction_unpaced(stream) {
+            add("a rate for one direction of a mix and none for the other".to_owned());
         }
     }
     found
-}
-
-fn mixes(stream: &Stream) -> bool {
-    matches!(&stream.source, OpSource::Generator(g) if g.operations.read_pct > 0.0 && g.operations.read_pct < 100.0)
-}
-
-fn is_even_split(stream: &Stream) -> bool {
-    let (OpSource::Generator(generator), Pacing::Rate { per_second, .. }) =
-        (&stream.source, &stream.pacing)
-    else {
-        return false;
-    };
-    match (per_second.read, per_second.write) {
-        (Some(read), Some(write)) => {
-            (read * 100.0 / (read + write) - generator.operations.read_pct).abs() < 0.01
-        }
-        _ => false,
-    }
 }
 
 /// How the slots of a run are dealt to workers: for each worker its slots by pool.
@@ -342,6 +312,7 @@ impl SharedRun {
             .enumerate()
             .map(|(number, pool)| SharedPool {
                 slots: pool.slots,
+                admission: pool.admission,
                 sharing: pool_sharing(&workers, number),
                 turn: AtomicUsize::new(0),
                 in_use: AtomicU32::new(0),
@@ -354,7 +325,7 @@ impl SharedRun {
             interval_ns: run.run.timing.interval.0.max(1),
             stop_ns: AtomicU64::new(u64::MAX),
             abandon: AtomicBool::new(false),
-            proportion: Proportion::of(run, setup.shares_pct),
+            proportion: Proportion::of(run, setup.shares_pct, &streams),
             streams,
             pools,
             workers,
@@ -503,6 +474,7 @@ fn shared_stream(
         && setup.kind == BackendKind::Sync;
     SharedStream {
         pool,
+        priority: stream.priority.unwrap_or(u32::MAX),
         files,
         next_index: AtomicU64::new(0),
         claimed_at_once: match sharing {
@@ -619,16 +591,20 @@ impl SharedPool {
 }
 
 impl Proportion {
-    fn of(run: &BoundRun, shares_pct: Option<&[f64]>) -> Option<Self> {
-        let holds = run.run.coupling == Coupling::Proportional && run.run.streams.len() > 1;
+    fn of(run: &BoundRun, shares_pct: Option<&[f64]>, streams: &[SharedStream]) -> Option<Self> {
+        let holds = matches!(
+            run.run.coupling,
+            Coupling::Proportional | Coupling::Priority
+        );
+        // Streams with a schedule keep to that, and neither hold back others nor are held back.
+        let members = streams.iter().filter(|stream| stream.feed.is_none());
         let share = |(number, stream): (usize, &Stream)| {
-            1.0 / shares_pct
-                .map_or(stream.share_pct, |shares| shares[number])
-                .max(1e-9)
-                * 100.0
+            let share_pct = shares_pct.map_or(stream.share_pct, |shares| shares[number]);
+            let is_member = streams[number].feed.is_none();
+            is_member.then(|| 1.0 / share_pct.max(1e-9) * 100.0)
         };
         let per_share = run.run.streams.iter().enumerate().map(share).collect();
-        holds.then_some(Self {
+        (holds && members.count() > 1).then_some(Self {
             per_share,
             slowest: AtomicU64::new(0.0_f64.to_bits()),
         })
@@ -637,14 +613,17 @@ impl Proportion {
     /// Whether stream `number` may issue now without leaving the slowest too far behind.
     pub(crate) fn allows(&self, number: usize, streams: &[SharedStream]) -> bool {
         let progress = |number: usize| {
-            streams[number].next_index.load(Relaxed) as f64 * self.per_share[number]
+            let per_share = self.per_share[number]?;
+            Some(streams[number].next_index.load(Relaxed) as f64 * per_share)
         };
-        let mine = progress(number);
+        let Some(mine) = progress(number) else {
+            return true;
+        };
         if mine <= f64::from_bits(self.slowest.load(Relaxed)) + PROPORTION_WINDOW {
             return true;
         }
         let active = (0..streams.len()).filter(|n| !streams[*n].ended.load(Relaxed));
-        let slowest = active.map(progress).fold(f64::INFINITY, f64::min);
+        let slowest = active.filter_map(progress).fold(f64::INFINITY, f64::min);
         if slowest.is_finite() {
             self.slowest.store(slowest.to_bits(), Relaxed);
         }

@@ -3,12 +3,13 @@
 //!
 //! [`Worker::step`] does not block: it says until when and for how many completions its driver may
 //! wait. On threads the driver is in [`crate::session`], in simulated time in [`crate::sim`].
+use crate::arrivals::Next;
 use crate::backend::{Backend, Request, RequestKind};
 use crate::data::{Filled, Write};
 use crate::handover::{HandoverNotes, Place};
 use crate::shared::{AFTER_STOP, Failure, OPERATIONS, SharedRun, SharedStream, pack, unpack};
 use measure::Sharing;
-use plan::Operation;
+use plan::{Operation, PoolAdmission};
 use std::ops::Deref;
 use std::sync::atomic::{
     AtomicU64,
@@ -123,11 +124,22 @@ struct WorkerPool {
     /// Free slots by what their buffers hold: what was read, and our own data. Reads prefer the
     /// former and writes the latter, so that buffers rarely have to be filled again.
     free: [Vec<u32>; 2],
+    /// The most urgent one first where priority decides.
     streams: Vec<usize>,
     has_schedule: bool,
+    choice: Choice,
     /// Slots that came back in this step and are not yet given back to the pool: most go out again
     /// in the same step, and the count that all workers share is then left alone.
     owed: u32,
+}
+
+/// Which stream of a pool issues next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Choice {
+    InTurn,
+    /// The earliest arrival that is due.
+    ByArrival,
+    ByPriority,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -135,6 +147,8 @@ struct Chosen {
     stream: usize,
     /// The intended arrival, absolute; `None` in a closed loop.
     arrival_ns: Option<u64>,
+    /// What the arrival asks for; `None` where that is drawn.
+    operation: Option<Operation>,
 }
 
 impl<B: Backend, T: Time, S: Deref<Target = SharedRun> + Clone> Worker<B, T, S> {
@@ -539,8 +553,10 @@ impl<B: Backend, T: Time, S: Deref<Target = SharedRun> + Clone> Worker<B, T, S> 
         now_ns: u64,
         stop_ns: u64,
     ) -> Result<Chosen, u64> {
-        if self.pools[place].has_schedule {
-            return self.choose_scheduled(place, now_ns, stop_ns);
+        match self.pools[place].choice {
+            Choice::InTurn => {}
+            Choice::ByArrival => return self.choose_scheduled(place, now_ns, stop_ns),
+            Choice::ByPriority => return self.choose_by_priority(place, now_ns, stop_ns),
         }
         let start_ns = shared.start_ns.load(Relaxed);
         let pool = &self.pools[place];
@@ -582,6 +598,7 @@ impl<B: Backend, T: Time, S: Deref<Target = SharedRun> + Clone> Worker<B, T, S> 
             return Ok(Chosen {
                 stream: number,
                 arrival_ns: None,
+                operation: None,
             });
         }
         Err(next_due)
@@ -592,7 +609,7 @@ impl<B: Backend, T: Time, S: Deref<Target = SharedRun> + Clone> Worker<B, T, S> 
     fn choose_scheduled(&mut self, place: usize, now_ns: u64, stop_ns: u64) -> Result<Chosen, u64> {
         let start_ns = self.shared.start_ns.load(Relaxed);
         loop {
-            let mut best: Option<(u64, usize, u64)> = None;
+            let mut best: Option<(u64, usize, Next)> = None;
             let mut unpaced = None;
             let mut opens_ns = u64::MAX;
             let pool = &self.pools[place];
@@ -612,22 +629,23 @@ impl<B: Backend, T: Time, S: Deref<Target = SharedRun> + Clone> Worker<B, T, S> 
                     }
                     continue;
                 };
-                let (index, relative_ns) = feed.peek();
-                let at_ns = start_ns + stream.start_delay_ns + relative_ns;
+                let next = feed.peek();
+                let at_ns = start_ns + stream.start_delay_ns + next.at_ns;
                 if best.is_none_or(|(earliest, ..)| at_ns < earliest) {
-                    best = Some((at_ns, *number, index));
+                    best = Some((at_ns, *number, next));
                 }
             }
             match best {
-                Some((at_ns, number, index)) if at_ns <= now_ns && at_ns < stop_ns => {
+                Some((at_ns, number, next)) if at_ns <= now_ns && at_ns < stop_ns => {
                     let feed = self.shared.streams[number]
                         .feed
                         .as_ref()
                         .expect("chosen for its schedule");
-                    if feed.claim(index) {
+                    if feed.claim(next.index) {
                         return Ok(Chosen {
                             stream: number,
                             arrival_ns: Some(at_ns),
+                            operation: next.operation,
                         });
                     }
                 }
@@ -638,6 +656,7 @@ impl<B: Backend, T: Time, S: Deref<Target = SharedRun> + Clone> Worker<B, T, S> 
                         return Ok(Chosen {
                             stream: number,
                             arrival_ns: None,
+                            operation: None,
                         });
                     }
                     return Err(other.map_or(opens_ns, |(at_ns, ..)| at_ns.min(opens_ns)));
@@ -646,11 +665,64 @@ impl<B: Backend, T: Time, S: Deref<Target = SharedRun> + Clone> Worker<B, T, S> 
         }
     }
 
+    /// The first stream in the order of priority that has something to issue: an arrival that is due,
+    /// or anything where it follows no schedule and its proportion allows it.
+    fn choose_by_priority(
+        &mut self,
+        place: usize,
+        now_ns: u64,
+        stop_ns: u64,
+    ) -> Result<Chosen, u64> {
+        let shared = &self.shared;
+        let start_ns = shared.start_ns.load(Relaxed);
+        let mut next_due = u64::MAX;
+        let mut place_in_order = 0;
+        let streams = &self.pools[place].streams;
+        while let Some(number) = streams.get(place_in_order).copied() {
+            place_in_order += 1;
+            let stream = &shared.streams[number];
+            if stream.ended.load(Relaxed) {
+                continue;
+            }
+            let open_ns = start_ns + stream.start_delay_ns;
+            let Some(feed) = &stream.feed else {
+                let gate = shared.proportion.as_ref();
+                if now_ns < open_ns {
+                    next_due = next_due.min(open_ns);
+                } else if gate.is_some_and(|gate| !gate.allows(number, &shared.streams)) {
+                    next_due = next_due.min(now_ns + GATE_RETRY_NS);
+                } else {
+                    return Ok(Chosen {
+                        stream: number,
+                        arrival_ns: None,
+                        operation: None,
+                    });
+                }
+                continue;
+            };
+            let next = feed.peek();
+            let at_ns = open_ns + next.at_ns;
+            if at_ns > now_ns || at_ns >= stop_ns {
+                next_due = next_due.min(at_ns);
+            } else if feed.claim(next.index) {
+                return Ok(Chosen {
+                    stream: number,
+                    arrival_ns: Some(at_ns),
+                    operation: next.operation,
+                });
+            } else {
+                // Another worker was faster; the next arrival of this stream may be due as well.
+                place_in_order -= 1;
+            }
+        }
+        Err(next_due)
+    }
+
     #[inline]
     fn issue(&mut self, shared: &SharedRun, place: usize, chosen: Chosen, now_ns: u64) {
         let stream = &shared.streams[chosen.stream];
         let index = self.claim_index(chosen.stream, stream);
-        let Some(drawn) = stream.drawer.draw(index) else {
+        let Some(drawn) = stream.drawer.draw_as(index, chosen.operation) else {
             stream.ended.store(true, Relaxed);
             stream.resolved.fetch_add(1, Release);
             self.moved = true;
@@ -859,7 +931,7 @@ impl<B: Backend, T: Time, S: Deref<Target = SharedRun> + Clone> Worker<B, T, S> 
             .map(|number| &self.shared.streams[*number]);
         let live = streams.filter(|stream| !stream.ended.load(Relaxed));
         let due = live.map(|stream| match &stream.feed {
-            Some(feed) => start_ns + stream.start_delay_ns + feed.peek().1,
+            Some(feed) => start_ns + stream.start_delay_ns + feed.peek().at_ns,
             None => 0,
         });
         due.min().unwrap_or(u64::MAX)
@@ -876,15 +948,24 @@ impl WorkerPool {
     fn new(pool: usize, shared: &SharedRun) -> Self {
         let mine = |stream: &&usize| shared.streams[**stream].pool == pool;
         let numbers: Vec<usize> = (0..shared.streams.len()).collect();
-        let streams: Vec<usize> = numbers.iter().filter(mine).copied().collect();
+        let mut streams: Vec<usize> = numbers.iter().filter(mine).copied().collect();
         let has_schedule = streams
             .iter()
             .any(|stream| shared.streams[*stream].feed.is_some());
+        let choice = match (shared.pools[pool].admission, has_schedule) {
+            (PoolAdmission::Priority, _) => Choice::ByPriority,
+            (_, true) => Choice::ByArrival,
+            (_, false) => Choice::InTurn,
+        };
+        if choice == Choice::ByPriority {
+            streams.sort_by_key(|stream| shared.streams[*stream].priority);
+        }
         Self {
             pool,
             free: [Vec::new(), Vec::new()],
             streams,
             has_schedule,
+            choice,
             owed: 0,
         }
     }

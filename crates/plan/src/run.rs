@@ -51,6 +51,7 @@ pub struct Pool {
 pub enum PoolAdmission {
     /// Streams in turn.
     FirstCome,
+    /// The lowest priority number of what is due; streams without a priority come last.
     Priority,
     /// By intended arrival.
     Arrival,
@@ -64,6 +65,7 @@ pub enum Coupling {
     Independent,
     /// In the proportion of their shares; the slowest holds back the others.
     Proportional,
+    /// By their priorities; those without a schedule in the proportion of their shares besides.
     Priority,
 }
 
@@ -73,7 +75,8 @@ pub enum Coupling {
 pub enum Load {
     /// As much as the slots allow.
     FlatOut,
-    /// Arrivals per second over all streams, by their shares.
+    /// Arrivals per second over all streams. Streams with a pace of their own take theirs first; the
+    /// others have the rest by their shares.
     Rate { per_second: f64 },
     /// A share in percent of what the previous run reached.
     PercentOfPrevious { pct: f64 },

@@ -81,3 +81,177 @@ fn a_spike_comes_at_once_and_waits_for_slots() {
     assert_eq!(response.max_ns, 400 / 8 * 100_000);
     assert_eq!(response.histogram.count(), 1_200);
 }
+
+fn paced(per_second: f64) -> Pacing {
+    let law = ArrivalLaw::Deterministic;
+    Pacing::TotalRate { per_second, law }
+}
+
+/// Streams in the order of their priority, each of a pool and with a pace and a share.
+fn by_priority(slots: &[u32], streams: &[(usize, Pacing, f64)], runs: Vec<RunSpec>) -> BoundPlan {
+    let targets = vec![simulated(64 * MIB); slots.len()];
+    let made = streams
+        .iter()
+        .map(|(pool, ..)| stream(*pool, *pool, |_| {}));
+    let mut plan = plan(targets, slots, made.collect(), runs);
+    let template = &mut plan.templates[0];
+    template.coupling = Coupling::Priority;
+    for pool in &mut template.pools {
+        pool.admission = PoolAdmission::Priority;
+    }
+    for (place, (made, (_, pacing, share_pct))) in
+        template.streams.iter_mut().zip(streams).enumerate()
+    {
+        made.pacing = pacing.clone();
+        made.share_pct = *share_pct;
+        made.priority = Some(place as u32 + 1);
+    }
+    bind_unreal(plan)
+}
+
+fn operations_of(story: &Story, stream: usize) -> u64 {
+    let figures = story.totals[0].figures.iter();
+    let mine = figures.filter(|figure| figure.key.stream.index() == stream);
+    mine.map(|figure| figure.operations).sum()
+}
+
+#[test]
+fn streams_with_a_rate_of_their_own_take_it_out_of_the_rate_of_the_run() {
+    let streams = [
+        (0, paced(300.0), 0.0),
+        (0, Pacing::FromRun, 75.0),
+        (0, Pacing::FromRun, 25.0),
+    ];
+    let law = ArrivalLaw::Deterministic;
+    let runs = vec![
+        at_rate(1_000.0, law, SECOND, SECOND),
+        at_rate(200.0, law, SECOND, SECOND),
+        steps(law, &[(700.0, SECOND), (200.0, SECOND)], 2 * SECOND, SECOND),
+    ];
+    let story = simulate(&by_priority(&[16], &streams, runs), &Script::default(), 2);
+    let of = |run: u32| [0, 1, 2].map(|stream| scheduled(&story, run, stream));
+    assert_eq!(of(0), [[300], [525], [175]].map(Vec::from));
+    assert_eq!(of(1), [[300], [0], [0]].map(Vec::from));
+    assert_eq!(of(2), [[300, 300], [300, 0], [100, 0]].map(Vec::from));
+    let asked = |run: usize| story.totals[run].started.asked_rate;
+    assert_eq!((asked(0), asked(1)), (Some(1_000.0), Some(300.0)));
+}
+
+#[test]
+fn the_most_urgent_streams_are_served_first_when_slots_are_scarce() {
+    // One slot at 100 µs: 10 000 a second for 15 000 arrivals.
+    let streams = [
+        (0, paced(4_000.0), 0.0),
+        (0, Pacing::FromRun, 45.0),
+        (0, Pacing::FromRun, 55.0),
+    ];
+    let run = at_rate(15_000.0, ArrivalLaw::Deterministic, 2 * SECOND, SECOND);
+    let plan = by_priority(&[1], &streams, vec![run]);
+    let story = simulate(&plan, &Script::default(), 1);
+    let found = [0, 1, 2].map(|stream| operations_of(&story, stream));
+    // One may be under way at the end.
+    for (found, expected) in found.iter().zip([8_000, 9_900, 2_100]) {
+        assert!(expected - found <= 1, "{found:?}");
+    }
+    // The most urgent waits for what is under way, never for others that wait.
+    let urgent = &story.totals[0].figures[0];
+    assert!(
+        urgent.response.max_ns <= 200_000,
+        "{}",
+        urgent.response.max_ns
+    );
+    assert_eq!(story.finished(0).scheduled, 30_000);
+
+    let mut first_come = plan;
+    first_come.plan.templates[0].pools[0].admission = PoolAdmission::FirstCome;
+    let story = simulate(&first_come, &Script::default(), 1);
+    let share = operations_of(&story, 0) as f64 / story.totals[0].operations() as f64;
+    assert!((share - 4.0 / 15.0).abs() < 0.001, "{share}");
+}
+
+#[test]
+fn streams_without_a_rate_share_what_urgent_ones_leave_in_proportion() {
+    // Pools of one slot and of sixty-four: 10 000 a second against 80 000.
+    let streams = [
+        (0, paced(2_000.0), 0.0),
+        (0, Pacing::FromRun, 20.0),
+        (1, Pacing::FromRun, 80.0),
+    ];
+    let runs = vec![flat_out(10 * SECOND, SECOND)];
+    let plan = by_priority(&[1, 64], &streams, runs);
+    let story = simulate(&plan, &Script::default(), 2);
+    assert_eq!(operations_of(&story, 0), 20_000);
+    let [slow, fast] = [1, 2].map(|stream| operations_of(&story, stream) as f64);
+    assert!((slow - 80_000.0).abs() < 2.0, "{slow}");
+    assert!((fast / slow / 4.0 - 1.0).abs() < 0.01, "{fast} for {slow}");
+    let started = &story.totals[0].started;
+    assert_eq!((started.asked_rate, started.is_open_loop), (None, true));
+    assert_eq!(story.finished(0).scheduled, 20_000);
+}
+
+#[test]
+fn the_number_of_workers_does_not_show_in_what_priorities_do() {
+    let streams = [
+        (0, paced(3_000.0), 0.0),
+        (0, Pacing::FromRun, 60.0),
+        (0, Pacing::FromRun, 40.0),
+    ];
+    let law = ArrivalLaw::Exponential;
+    let story = |workers: u32| {
+        let runs = vec![
+            at_rate(90_000.0, law, SECOND / 2, 100 * MS),
+            flat_out(SECOND / 2, 100 * MS),
+        ];
+        let plan = by_priority(&[9], &streams, runs);
+        simulate(&plan, &Script::default(), workers).totals
+    };
+    let one = story(1);
+    for workers in [2, 7] {
+        for (mine, theirs) in one.iter().zip(&story(workers)) {
+            assert_eq!(mine.figures, theirs.figures, "with {workers} workers");
+        }
+    }
+}
+
+#[test]
+fn each_direction_follows_its_own_rate() {
+    let rates = PerDirection {
+        read: Some(600.0),
+        write: Some(50.0),
+        trim: Some(9_999.0),
+    };
+    for (law, stall) in [
+        (ArrivalLaw::Deterministic, None),
+        (ArrivalLaw::Exponential, Some((100 * MS, 400 * MS))),
+    ] {
+        // The mix alone would make half of them writes, and has no trims.
+        let mut mixed = stream(0, 0, operations(50.0));
+        let per_second = rates;
+        mixed.pacing = Pacing::Rate { per_second, law };
+        let runs = vec![run(Load::PerStream, law, 4 * SECOND, SECOND)];
+        let plan = bind_unreal(plan(vec![simulated(64 * MIB)], &[8], vec![mixed], runs));
+        let script = Script {
+            stalls: stall.into_iter().collect(),
+            ..Script::default()
+        };
+        let story = simulate(&plan, &script, 2);
+        let totals = &story.totals[0];
+        let of = |operation: Operation| {
+            let figures = totals.figures.iter();
+            let mine = figures.filter(|figure| figure.key.operation == operation);
+            mine.map(|figure| figure.operations).sum::<u64>()
+        };
+        let found = [Operation::Read, Operation::Write, Operation::Trim].map(of);
+        if law == ArrivalLaw::Deterministic {
+            assert_eq!(found, [2_400, 200, 0]);
+        } else {
+            let far = |count: u64, mean: f64| (count as f64 - mean).abs() / mean.sqrt();
+            assert!(
+                far(found[0], 2_400.0) < 4.0 && far(found[1], 200.0) < 4.0,
+                "{found:?}"
+            );
+        }
+        assert_eq!(totals.started.asked_rate, Some(650.0));
+        assert_eq!(story.finished(0).unsent, 0);
+    }
+}

@@ -41,3 +41,34 @@ fn pages_show_the_rate_of_each_interval() {
         .expect("a number");
     assert!((asked - 1_400.0 / 3.0).abs() < 0.01, "{summary}");
 }
+
+#[test]
+fn workloads_with_priorities_and_rates_run_and_show_what_they_were_asked() {
+    let lab = Lab::new();
+    lab.write(
+        "job",
+        "sd=sd1,lun=disk,size=1m,threads=4\n\
+         wd=log,sd=sd1,iorate=100,priority=1\n\
+         wd=users,sd=sd1,skew=75,priority=2\n\
+         wd=scan,sd=sd1,seekpct=0,priority=3\n\
+         rd=rd1,wd=*,iorate=500,distribution=d,elapsed=3,interval=1\n\
+         rd=rd2,wd=*,iorate=max,elapsed=3,interval=1\n",
+    );
+    for backend in ["sync", "null"] {
+        lab.fathom(&["vdbench", "-f", "job", "-o", "out", "--backend", backend])
+            .expect(0);
+        let skew = lab.text("out/skew.html");
+        for (workload, share) in [("log", "20.00%"), ("users", "60.00%"), ("scan", "20.00%")] {
+            let is_row = |line: &&str| line.split_whitespace().any(|word| word == workload);
+            let row = skew.lines().find(is_row).expect("a row of the workload");
+            assert!(row.contains(share), "{row}");
+        }
+        let summary = lab.text("out/summary.html");
+        for text in [
+            "RD=rd1; I/O rate: 500;",
+            "RD=rd2; I/O rate: Controlled MAX;",
+        ] {
+            assert!(summary.contains(text), "{summary}");
+        }
+    }
+}

@@ -51,6 +51,7 @@ struct StreamPlace {
     slave: usize,
     /// Its device, when it has only one.
     device: Option<usize>,
+    asked_rate: Option<f64>,
     share_pct: f64,
 }
 
@@ -100,6 +101,7 @@ impl Run {
                 workload: place,
                 slave,
                 device,
+                asked_rate: stream.asked_rate,
                 share_pct: stream.share_pct,
             });
         }
@@ -306,14 +308,30 @@ impl Run {
         f64::from(self.measured_intervals) * self.interval_s
     }
 
-    /// The share of the load that a workload was asked to take.
+    /// The share of all I/O that a workload was asked to take, in percent: by the rates of its
+    /// streams, and by shares of what those with a rate leave where some have none.
     fn asked_pct(&self, workload: usize) -> f64 {
-        let of = |stream: &&StreamPlace| stream.workload == Some(workload);
-        self.streams
-            .iter()
-            .filter(of)
-            .map(|stream| stream.share_pct)
-            .sum()
+        let rates: Option<f64> = self.streams.iter().map(|stream| stream.asked_rate).sum();
+        let seconds = self.measured_s();
+        let completed = self.total.measured.operations() as f64;
+        let own = |stream: &StreamPlace| stream.asked_rate.unwrap_or(0.0) * seconds;
+        let (all, rest) = match rates {
+            Some(rate) => (rate * seconds, 0.0),
+            None => {
+                let paced: f64 = self.streams.iter().map(own).sum();
+                (completed, (completed - paced).max(0.0))
+            }
+        };
+        let mine = self.streams.iter();
+        let mine = mine.filter(|stream| stream.workload == Some(workload));
+        let asked = |stream: &StreamPlace| match stream.asked_rate {
+            Some(_) => own(stream),
+            None => stream.share_pct / 100.0 * rest,
+        };
+        match all > 0.0 {
+            true => mine.map(asked).sum::<f64>() * 100.0 / all,
+            false => mine.map(|stream| stream.share_pct).sum(),
+        }
     }
 }
 
