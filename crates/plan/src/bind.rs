@@ -143,6 +143,18 @@ pub enum BindError {
         alignment: u64,
         origin: Origin,
     },
+    TooManyHotSets {
+        target: String,
+        counts: HotSetCounts,
+        origin: Origin,
+    },
+}
+
+/// Hot sets that were asked for, and the sets that they would be some of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HotSetCounts {
+    pub hot_sets: u64,
+    pub sets: u64,
 }
 
 /// Resolves the plan against the facts; reports every misfit at once.
@@ -187,6 +199,7 @@ pub fn bind(plan: Plan, facts: &Facts) -> Result<BoundPlan, Vec<BindError>> {
         .run_ids()
         .filter(|id| bound.is_needed(*id))
         .collect();
+    bound.check_duplicates(&mut errors);
     bound.bind_runs(&mut errors);
     if errors.is_empty() {
         Ok(bound)
@@ -267,6 +280,28 @@ impl BoundPlan {
                         .iter()
                         .any(|target| self.targets[target.index()].is_prepared)
                 })
+    }
+
+    /// Hot sets are some of the sets, whose number may be a share of blocks.
+    fn check_duplicates(&self, errors: &mut Vec<BindError>) {
+        for pool in &self.plan.duplicate_pools {
+            let blocks_of = |id: &TargetId| self.targets[id.index()].bytes / pool.unit_bytes;
+            let all: u64 = pool.targets.iter().map(blocks_of).sum();
+            let least = pool.targets.iter().map(blocks_of).min().unwrap_or(0);
+            let sets = pool.sets.of(if pool.across_targets { all } else { least });
+            let hot_sets: u64 = pool.hot_sets.iter().map(|(sets, _)| sets).sum();
+            if hot_sets >= sets
+                && hot_sets > 0
+                && let Some(first) = pool.targets.first()
+            {
+                let target = self.plan.target(*first);
+                errors.push(BindError::TooManyHotSets {
+                    target: target.name.clone(),
+                    counts: HotSetCounts { hot_sets, sets },
+                    origin: target.origin.clone(),
+                });
+            }
+        }
     }
 
     /// Checks the regions of all runs, and notes what they write.
@@ -556,7 +591,8 @@ impl BindError {
             | BindError::NotUsable { origin, .. }
             | BindError::RegionTooSmall { origin, .. }
             | BindError::OutsideTarget { origin, .. }
-            | BindError::Misaligned { origin, .. } => origin,
+            | BindError::Misaligned { origin, .. }
+            | BindError::TooManyHotSets { origin, .. } => origin,
         }
     }
 
@@ -570,6 +606,7 @@ impl BindError {
             BindError::RegionTooSmall { .. } => "bind-0005",
             BindError::OutsideTarget { .. } => "bind-0006",
             BindError::Misaligned { .. } => "bind-0007",
+            BindError::TooManyHotSets { .. } => "bind-0008",
         }
     }
 }
@@ -604,11 +641,7 @@ impl fmt::Display for BindError {
                 found,
                 ..
             } => {
-                let what = if *found == FoundKind::Directory {
-                    "a directory"
-                } else {
-                    "neither file nor block device"
-                };
+                let what = found.unusable_text();
                 write!(f, "`{path}` of `{target}` is {what}")
             }
             BindError::RegionTooSmall {
@@ -650,11 +683,32 @@ impl fmt::Display for BindError {
                     "`{stream}` transfers {transfer} directly on `{target}`, whose addresses must be multiples of {alignment} B"
                 )
             }
+            BindError::TooManyHotSets { target, counts, .. } => counts.fmt_on(target, f),
         }
     }
 }
 
 impl std::error::Error for BindError {}
+
+impl HotSetCounts {
+    fn fmt_on(self, target: &str, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { hot_sets, sets } = self;
+        write!(
+            f,
+            "{hot_sets} hot sets of {sets} sets of duplicates on `{target}` and what shares them"
+        )
+    }
+}
+
+impl FoundKind {
+    fn unusable_text(self) -> &'static str {
+        if self == FoundKind::Directory {
+            "a directory"
+        } else {
+            "neither file nor block device"
+        }
+    }
+}
 
 impl Facts {
     /// Facts for targets that do not exist in the real world, and for tests.

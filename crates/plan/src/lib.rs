@@ -20,7 +20,7 @@ mod units;
 
 pub use bind::{
     Alignment, BindError, BoundPlan, BoundRegion, BoundRun, BoundStream, BoundTarget, Facts,
-    FoundKind, TargetFacts, bind,
+    FoundKind, HotSetCounts, TargetFacts, bind,
 };
 pub use data::{
     DataSpec, DuplicatePool, DuplicateSource, Duplicates, PatternAnchor, PatternMarks, Refresh,

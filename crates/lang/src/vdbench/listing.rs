@@ -1,5 +1,6 @@
 //! The list of runs of a raw job, and the checks that need the whole job.
 use super::codes;
+use super::content::check_duplicates;
 use super::expand::{ListedKind, ListedRun, RawRate, RawRun};
 use super::lower::{Job, PREPARATION, PREPARATION_SLOTS, prepared};
 use super::model::{Host, LoopKind, LoopValue, RunDefinition, Seek, Storage, StorageChoice};
@@ -101,6 +102,7 @@ pub(crate) fn check_raw(
 ) {
     check_hosts(definitions, storages, hosts, sink);
     check_alignment(definitions, storages, sink);
+    check_duplicates(definitions, storages, sink);
 }
 
 fn check_hosts(

@@ -7,6 +7,7 @@
 //! `flat.seekpct`, `flat.lunsize`, `flat.compratio`, `flat.reqrate` (left out for points).
 //! Labels of streams: `sd`, `wd`, and `group` where there are several of them (see
 //! [`super::groups`]). Labels of the reporting: `host`, each followed by its `group`s.
+use super::content;
 use super::expand::{RawRate, RawRun};
 use super::groups::{Dealt, Groups};
 use super::labels::run_labels;
@@ -15,12 +16,13 @@ use super::model::{
     Workload,
 };
 use plan::{
-    AddressOrder, AlignRule, Bound, Coupling, DataSpec, FirstBlock, FirstInterval, Generator,
-    HitArea, Ledger, Load, LocalStop, Nanos, OpSource, OperationMix, Origin, Override, Pacing,
-    PerDirection, Plan, Pool, PoolAdmission, PoolId, Preparation, RandomLaw, Region, RunKind,
-    RunSpec, RunStop, RunTemplate, Search, SearchId, SequentialEnd, SequentialStart, SizeRule,
-    StartAlign, StopSearch, Stream, Target, TargetId, TargetKind, TargetOrder, TemplateId, Timing,
-    TransferSizes, Window,
+    AddressOrder, AlignRule, Bound, Coupling, DataSpec, DuplicatePoolId, Duplicates, FirstBlock,
+    FirstInterval, Generator, HitArea, Ledger, Load, LocalStop, Nanos, OpSource, OperationMix,
+    Origin, Override, Pacing, PatternAnchor, PatternId, PatternMarks, PerDirection, Plan, Pool,
+    PoolAdmission, PoolId, Preparation, RandomLaw, Region, RunKind, RunSpec, RunStop, RunTemplate,
+    Search, SearchId, SequentialEnd, SequentialStart, SizeRule, StartAlign, StopSearch, Stream,
+    Target, TargetId, TargetKind, TargetOrder, TemplateId, Timing, TransferSizes, Window,
+    WritePattern,
 };
 use std::collections::HashMap;
 
@@ -44,6 +46,8 @@ const SECTOR: u64 = 512;
 /// The plan of a raw job.
 pub(crate) fn lower(job: &Job<'_>) -> Plan {
     let largest = largest_transfers(job);
+    let (duplicate_pools, pool_of) = content::pools(job.storages, job.definitions);
+    let patterns = patterns(job, &largest);
     let mut lowering = Lowering {
         job,
         largest,
@@ -54,8 +58,11 @@ pub(crate) fn lower(job: &Job<'_>) -> Plan {
                 labels: job.groups.reporting(),
                 ..plan::Reporting::default()
             },
+            duplicate_pools,
+            patterns,
             ..Plan::default()
         },
+        pool_of,
         templates: HashMap::new(),
         contents: HashMap::new(),
         searches: HashMap::new(),
@@ -127,6 +134,20 @@ fn largest_transfers(job: &Job<'_>) -> Vec<u64> {
     largest
 }
 
+/// The pattern of the job. Its buffer has room for the largest transfer.
+fn patterns(job: &Job<'_>, largest: &[u64]) -> Vec<WritePattern> {
+    let largest = largest.iter().copied().max().unwrap_or(0);
+    let pattern = job.general.pattern.iter();
+    let pattern = pattern.map(|pattern| WritePattern {
+        bytes: pattern.bytes.clone(),
+        anchor: PatternAnchor::Address {
+            period_bytes: pattern.buffer_bytes.max(largest.next_multiple_of(1 << 20)),
+        },
+        marks: PatternMarks::EachBlock,
+    });
+    pattern.collect()
+}
+
 fn targets(job: &Job<'_>) -> Vec<Target> {
     job.storages
         .iter()
@@ -181,6 +202,8 @@ pub(crate) fn prepared(job: &Job<'_>) -> Vec<usize> {
 struct Lowering<'a> {
     job: &'a Job<'a>,
     largest: Vec<u64>,
+    /// The pool of duplicates of each storage definition.
+    pool_of: Vec<Option<usize>>,
     plan: Plan,
     /// By definition, repetition, the seek share where the order needs it, and the slots where they
     /// are dealt.
@@ -554,6 +577,9 @@ impl Lowering<'_> {
             priority: None,
             data: DataSpec {
                 compression_ratio: self.job.general.compression_ratio,
+                duplicates: self.pool_of[storage]
+                    .map(|pool| Duplicates::ByAddress(DuplicatePoolId::at(pool))),
+                pattern: (!self.plan.patterns.is_empty()).then_some(PatternId(0)),
                 seed: self.job.general.compression_seed,
                 ..DataSpec::default()
             },

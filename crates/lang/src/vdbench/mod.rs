@@ -7,6 +7,7 @@
 
 mod blockers;
 mod codes;
+mod content;
 mod declare;
 mod definitions;
 mod expand;

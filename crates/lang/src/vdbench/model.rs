@@ -1,7 +1,8 @@
 //! Definitions with every value read and every reference resolved, before loops are unfolded.
+use super::content::{Duplicates, Pattern};
 use super::fields::Fields;
 use super::token::Word;
-use plan::{ArrivalLaw, ErrorBudget, OpenMode, Span, TransferSizes};
+use plan::{ArrivalLaw, DuplicatePool, ErrorBudget, OpenMode, Span, TransferSizes};
 
 /// A host, or one of the several that `clients=` makes of it.
 #[derive(Clone, Debug)]
@@ -21,6 +22,8 @@ pub(crate) struct General {
     pub format_storage: FormatStorage,
     pub compression_ratio: f64,
     pub compression_seed: u64,
+    pub duplicates: Duplicates,
+    pub pattern: Option<Pattern>,
     pub concatenates: bool,
     pub validates: bool,
 }
@@ -49,6 +52,8 @@ pub(crate) struct Storage {
     pub align_bytes: Option<u64>,
     pub range: Option<(f64, f64)>,
     pub open: Option<OpenMode>,
+    /// Without targets; equal ones share a pool.
+    pub duplicates: Option<DuplicatePool>,
 }
 
 impl Storage {

@@ -1,5 +1,6 @@
 //! What every kind of definition shares: names, references, hosts, open flags, general parameters.
 use super::codes;
+use super::content::{self, Duplicates};
 use super::declare::Section;
 use super::definitions::{Definition, Field};
 use super::fields::{Fields, with_defaults};
@@ -299,18 +300,16 @@ pub(crate) fn general(fields: &Fields, environment: &Environment<'_>, sink: &mut
     if is_on("concatenatesds") && format_storage == FormatStorage::Always {
         conflict(fields, "concatenatesds", "formatsds", sink);
     }
-    for other in ["compratio", "dedupratio"] {
-        if fields.has("pattern") && fields.has(other) {
-            conflict(fields, "pattern", other, sink);
-        }
-    }
-    check_dedup(fields, sink);
+    let duplicates = Duplicates::read(fields, sink);
+    duplicates.pool(&Duplicates::default(), fields, sink);
     General {
         errors: error_budget(fields, sink),
         format_transfer_bytes,
         format_storage,
         compression_ratio,
         compression_seed: compression_seed(fields, environment.seed, sink),
+        duplicates,
+        pattern: content::pattern(fields, environment, sink),
         concatenates: fields.is_yes("concatenatesds"),
         validates: is_on("validate") || is_on("journal") || environment.command_line.validate,
     }
@@ -333,30 +332,6 @@ fn compression_seed(fields: &Fields, time_of_day: u64, sink: &mut Sink) -> u64 {
         );
         0
     })
-}
-
-fn check_dedup(fields: &Fields, sink: &mut Sink) {
-    let names = [
-        "dedupratio",
-        "dedupsets",
-        "deduphotsets",
-        "dedupflipflop",
-        "dedupacross",
-    ];
-    if let Some(used) = names.iter().find(|name| fields.has(name))
-        && !fields.has("dedupunit")
-    {
-        sink.error(
-            codes::MISSING,
-            fields.place(used),
-            format!("`{used}` without `dedupunit`"),
-            "needs the size of a duplicate block",
-            "add `dedupunit=BYTES`",
-        );
-    }
-    if let Some(unit) = fields.number("dedupunit") {
-        check_sector_multiple(unit, fields, "dedupunit", sink);
-    }
 }
 
 fn error_budget(fields: &Fields, sink: &mut Sink) -> ErrorBudget {

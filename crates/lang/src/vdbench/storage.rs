@@ -1,5 +1,6 @@
 //! Storage definitions: paths, numbered copies, hosts, sizes. Must not look at any device.
 use super::codes;
+use super::content::Duplicates;
 use super::declare::Section;
 use super::definitions::Definition;
 use super::fields::{Fields, with_defaults};
@@ -101,6 +102,7 @@ fn storage(fields: Fields, hosts: &[Host], general: &General, sink: &mut Sink) -
         align_bytes: (align > 0.0).then_some(align as u64),
         range,
         open,
+        duplicates: Duplicates::read(&fields, sink).pool(&general.duplicates, &fields, sink),
         fields,
     }
 }

@@ -71,42 +71,42 @@ const DEDUP_RATIO: Parameter = p(
     &["dedupratio"],
     number(1.0, UNBOUNDED),
     "",
-    CheckOnly,
+    Honoured,
     "blocks written ÷ blocks that are unique or first of their set",
 );
 const DEDUP_UNIT: Parameter = p(
     &["dedupunit"],
     number(512.0, UNBOUNDED),
     "",
-    CheckOnly,
+    Honoured,
     "size of a duplicate block in bytes, a multiple of 512",
 );
 const DEDUP_SETS: Parameter = p(
     &["dedupsets"],
     number(ANY, UNBOUNDED),
     "5%",
-    CheckOnly,
+    Honoured,
     "number of sets of equal blocks, or their share of all blocks",
 );
 const DEDUP_HOT_SETS: Parameter = p(
     &["deduphotsets"],
     some_numbers(2, usize::MAX, 1.0),
     "",
-    CheckOnly,
+    Honoured,
     "(sets,blocks,…): small sets at the start of the range",
 );
 const DEDUP_FLIP_FLOP: Parameter = p(
     &["dedupflipflop"],
     Kind::Words(&["yes", "no", "hotsets"]),
     "no",
-    CheckOnly,
+    Honoured,
     "whether a rewritten duplicate changes its content",
 );
 const DEDUP_ACROSS: Parameter = p(
     &["dedupacross"],
     Kind::YesNo,
     "yes",
-    CheckOnly,
+    Honoured,
     "whether duplicates are shared between storage definitions",
 );
 
@@ -120,9 +120,9 @@ pub(crate) static GENERAL: &[Parameter] = &[
     DEDUP_HOT_SETS.exact(),
     DEDUP_FLIP_FLOP.exact(),
     DEDUP_ACROSS.exact(),
-    p(&["dedupmaxkey"], number(1.0, UNBOUNDED), "2", CheckOnly, "how many contents a rewritten duplicate alternates between").exact(),
+    p(&["dedupmaxkey"], number(1.0, UNBOUNDED), "2", Translated("a duplicate alternates between two contents"), "how many contents a rewritten duplicate alternates between").exact(),
     p(&["port"], number(1.0, 65535.0), "5570", Translated("no port is opened on one host"), "port of the master"),
-    p(&["pattern"], Kind::Text, "", CheckOnly, "file whose content is written"),
+    p(&["pattern"], Kind::Text, "", Honoured, "file whose content is written over and over"),
     p(&["data_errors", "dataerrors"], Kind::Form("n · (n,seconds) · `stop` · `remove_device` · \"command\""), "50", Honoured, "failed I/Os that end the execution; forms other than n and `stop` are check only"),
     p(&["swat"], Kind::Texts, "", Refused("the original refuses it too"), "link to another tool"),
     p(&["validate"], Kind::Words(&["yes", "no", "read_after_write", "no_preread", "time", "ignore_zero_reads", "reportdedupsets", "continue_old_map"]), "no", CheckOnly, "check what is read against what was written").inert(&["no"]),
@@ -145,7 +145,7 @@ pub(crate) static GENERAL: &[Parameter] = &[
     p(&["messagescan"], Kind::Form("`yes`, `no`, `nodisplay` or number"), "yes", MESSAGES, "look for kernel messages"),
     p(&["abort_failed_skew"], number(0.0, 100.0), "", CheckOnly, "end when shares are missed by more than this, percent"),
     p(&["misc"], Kind::Texts, "", Translated("options of the original's own processes have no effect"), "options for the original's processes"),
-    p(&["pattern_buffer"], number(1.0, UNBOUNDED), "1", Translated("data are generated, not cut from a buffer"), "size of the data buffer, MB").exact(),
+    p(&["pattern_buffer"], number(1.0, UNBOUNDED), "1", Translated("it is the period of a `pattern`; other data are generated, not cut from a buffer"), "size of the data buffer, MiB").exact(),
     p(&["showlba"], Kind::YesNo, "no", CheckOnly, "record each address").inert(&["no"]).exact(),
     p(&["loop"], Kind::Form("n, ns, nm or nh"), "", CheckOnly, "repeat all runs").inert(&["1"]).exact(),
     p(&["ios_per_jvm"], number(1.0, UNBOUNDED), "100000", Translated("one process serves all rates"), "rate above which processes are added (5.04.07)"),

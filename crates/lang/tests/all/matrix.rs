@@ -14,6 +14,7 @@ const EXAMPLES: &[(Section, &str, &str)] = &[
     (Section::General, "dedupflipflop", "yes,dedupunit=4k"),
     (Section::General, "dedupacross", "no,dedupunit=4k"),
     (Section::General, "dedupunit", "4k"),
+    (Section::General, "pattern", "four"),
     (Section::General, "data_errors", "7"),
     (Section::General, "validate", "yes"),
     (Section::General, "formatxfersize", "64k"),
@@ -40,10 +41,12 @@ const EXAMPLES: &[(Section, &str, &str)] = &[
     (Section::Storage, "range", "(0,50)"),
     (Section::Storage, "align", "64k"),
     (Section::Storage, "offset", "64k"),
-    (Section::Storage, "dedupratio", "2"),
+    (Section::Storage, "dedupratio", "2,dedupunit=4k"),
     (Section::Storage, "dedupunit", "4k"),
-    (Section::Storage, "deduphotsets", "(2,4)"),
-    (Section::Storage, "dedupflipflop", "yes"),
+    (Section::Storage, "dedupsets", "7,dedupunit=4k"),
+    (Section::Storage, "deduphotsets", "(2,4),dedupunit=4k"),
+    (Section::Storage, "dedupflipflop", "yes,dedupunit=4k"),
+    (Section::Storage, "dedupacross", "no,dedupunit=4k"),
     (Section::Workload, "wd", ""),
     (Section::Workload, "sd", "sd2"),
     (Section::Workload, "skew", "100"),
@@ -162,7 +165,8 @@ fn job(section: Section, assignment: &str) -> String {
 }
 
 fn read(text: &str) -> Reading {
-    let files = MemoryFiles::default();
+    let mut files = MemoryFiles::default();
+    files.0.insert("four".to_owned(), b"abcd".to_vec());
     let input = InputFile::Text {
         name: "job".to_owned(),
         bytes: text.as_bytes().to_vec(),
