@@ -10,7 +10,10 @@ const FUZZ_SECONDS: &str = "60";
 const RUSTDOC_FLAGS: &str = "-D warnings -A rustdoc::private_intra_doc_links";
 
 /// Documents that the binary writes: its words, and the file. One that was never written is not checked.
-const DOCUMENTS: &[(&[&str], &str)] = &[(&["manual", "vdbench"], "docs/reference/vdbench.md")];
+const DOCUMENTS: &[(&[&str], &str)] = &[
+    (&["manual", "vdbench"], "docs/reference/vdbench.md"),
+    (&["manual", "fio"], "docs/reference/fio.md"),
+];
 
 pub fn run(root: &Path) -> Result<(), String> {
     let cargo = cargo();

@@ -97,7 +97,7 @@ fn plan(path: &Path, kind: TargetKind) -> Plan {
     let first = [0, 1].map(|n| clone(n, paced.clone(), random.clone(), LocalStop::default()));
     let bytes = LocalStop {
         bytes: Some(MIB + 1024),
-        operations: None,
+        ..LocalStop::default()
     };
     let second = [0, 1].map(|n| clone(n, Pacing::None, sequential.clone(), bytes));
     let template = |streams: [Stream; 2]| RunTemplate {

@@ -146,7 +146,7 @@ fn a_poisson_law_prefers_the_start() {
 fn a_byte_limit_is_exact() {
     let stop = LocalStop {
         bytes: Some(10_000),
-        operations: None,
+        ..LocalStop::default()
     };
     let random = generator(AddressOrder::Random(RandomLaw::Uniform));
     let drawer = Drawer::new(&random, &[region(0, MIB)], stop, (1, 0, 0));

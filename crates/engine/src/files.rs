@@ -149,6 +149,9 @@ fn open_one(
     {
         return Err(OpenError::Replaced { path });
     }
+    if mode.drops_cache {
+        sys::file::drop_cache(&file).map_err(failed)?;
+    }
     Ok(file)
 }
 

@@ -35,6 +35,13 @@ pub enum Verb {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         words: Vec<String>,
     },
+    /// Take the options of fio and its job files.
+    #[command(disable_help_flag = true)]
+    Fio {
+        /// As `fathom help fio` lists them.
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        words: Vec<String>,
+    },
     /// Print the manual page, shell completions or a generated reference.
     Manual(ManualOptions),
 }
@@ -235,6 +242,8 @@ pub enum ManualPart {
     Man,
     /// The reference of Vdbench parameters, in Markdown.
     Vdbench,
+    /// The reference of fio options, in Markdown.
+    Fio,
     /// The reference of this command line, in Markdown.
     Commands,
     Bash,

@@ -2,12 +2,13 @@
 use crate::arguments::CheckOptions;
 use crate::exit::Exit;
 use crate::launch::{planned_seconds, planned_text, print_refusal, timed_seconds};
+use crate::plan_file::Reading;
 use crate::{lints, machine, plan_file, render};
 use engine::WorkerRule;
 use host::SysRoot;
 use host::guard::{Overwrite, Refused};
 use lang::LintSelection;
-use lang::vdbench::{ListedKind, ListedRun, Reading};
+use lang::vdbench::{ListedKind, ListedRun};
 use plan::{
     BoundPlan, Bytes, Diagnostic, Facts, FoundKind, Plan, Severity, SizeRule, SourceMap, TargetId,
     TargetKind,

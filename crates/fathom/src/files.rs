@@ -51,6 +51,19 @@ pub fn input_files(names: &[String]) -> Vec<InputFile> {
     names.iter().map(input).collect()
 }
 
+/// The job files of a command line; `-` is standard input, read once.
+pub fn fio_inputs(names: &[String]) -> Vec<lang::fio::Input> {
+    input_files(names).into_iter().map(fio_input).collect()
+}
+
+/// The same input for the other reader.
+pub fn fio_input(input: InputFile) -> lang::fio::Input {
+    match input {
+        InputFile::Path(path) => lang::fio::Input::Path(path),
+        InputFile::Text { name, bytes } => lang::fio::Input::Text { name, bytes },
+    }
+}
+
 /// The environment that a text is read in.
 pub fn environment(command_line: CommandLine, seed: u64) -> Environment<'static> {
     let facts = host::facts();
@@ -58,6 +71,10 @@ pub fn environment(command_line: CommandLine, seed: u64) -> Environment<'static>
         files: &RealFiles,
         cpus: facts.cpus,
         memory_bytes: facts.memory_bytes,
+        page_bytes: sys::memory::page_bytes(),
+        process_variables: std::env::vars_os()
+            .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
+            .collect(),
         host_names: vec![facts.name],
         seed,
         command_line,

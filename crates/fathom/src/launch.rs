@@ -34,7 +34,6 @@ pub enum Style {
     /// The console and the output files of Vdbench.
     Vdbench(FaceOptions),
     /// The reports and logs of fio.
-    #[allow(dead_code, reason = "said by the verb `fio`, which issue 4 brings")]
     Fio(FioStyle),
 }
 

@@ -3,8 +3,8 @@ use engine::{BackendChoice, BackendKind, WorkerRule};
 use host::SysRoot;
 use host::guard::{Examination, Overwrite, Refused, Request};
 use plan::{
-    Access, Alignment, BindError, BoundPlan, Diagnostic, Facts, FoundKind, Grant, Origin, Plan,
-    SizeRule, TargetFacts, TargetId, bind,
+    Access, Alignment, BindError, BoundPlan, Diagnostic, Facts, FoundKind, Grant, IoMethod, Origin,
+    Plan, SizeRule, TargetFacts, TargetId, bind,
 };
 
 /// Facts of all targets. What cannot be looked at counts as missing, and `bind` says so.
@@ -120,7 +120,11 @@ pub fn judge(examinations: &[Examination], overwrite: &Overwrite) -> Result<Vec<
 
 /// Chooses the backend, trying a ring only where one would be used.
 pub fn backend(plan: &BoundPlan, asked: Option<&str>) -> Result<BackendChoice, String> {
-    let asked = asked.map(str::parse::<BackendKind>).transpose()?;
+    let asked = match (asked, plan.plan.method) {
+        (Some(name), _) => Some(name.parse::<BackendKind>()?),
+        (None, Some(method)) => Some(of_job(method)?),
+        (None, None) => None,
+    };
     let refusal = || {
         let config = sys::ring::RingConfig {
             slots: 1,
@@ -135,6 +139,19 @@ pub fn backend(plan: &BoundPlan, asked: Option<&str>) -> Result<BackendChoice, S
             .map(|refused| refused.to_string())
     };
     Ok(engine::choose_backend(plan, asked, refusal))
+}
+
+/// The backend that a job asks for. Another one is taken on the word of the user only.
+fn of_job(method: IoMethod) -> Result<BackendKind, String> {
+    let name = match method {
+        IoMethod::Ring => "uring",
+        IoMethod::KernelQueue => "aio",
+        IoMethod::Calls => "sync",
+        IoMethod::Nothing => "null",
+    };
+    name.parse().map_err(|_| {
+        format!("the job asks for backend `{name}`, which is not built yet; `--backend uring` runs it by rings")
+    })
 }
 
 /// The rule for workers from the command line.

@@ -10,6 +10,7 @@ mod exit;
 mod explain;
 mod files;
 mod fill;
+mod fio_face;
 mod fio_report;
 mod launch;
 mod lints;
@@ -42,12 +43,9 @@ fn main() -> ExitCode {
         ("vdbench", _) => vdbench_face::main(&arguments, &arguments[1..]),
         (_, Some("vdbench")) => vdbench_face::main(&arguments, &arguments[2..]),
         (_, Some("help")) if word(2) == Some("vdbench") => vdbench_face::help(),
-        ("fio", _) | (_, Some("fio")) => {
-            eprintln!(
-                "error: fio job files are not built yet; Vdbench parameter files are (`fathom vdbench`)"
-            );
-            Exit::Usage
-        }
+        ("fio", _) => fio_face::main(&arguments, &arguments[1..]),
+        (_, Some("fio")) => fio_face::main(&arguments, &arguments[2..]),
+        (_, Some("help")) if word(2) == Some("fio") => fio_face::help(),
         _ => neutral(&arguments),
     };
     exit.into()
@@ -90,6 +88,7 @@ fn neutral(arguments: &[String]) -> Exit {
         Verb::Report(options) => report_again::main(&options),
         Verb::Explain(options) => explain::main(&options),
         Verb::Vdbench { words } => vdbench_face::main(arguments, &words),
+        Verb::Fio { words } => fio_face::main(arguments, &words),
         Verb::Manual(options) => manual::main(&options, &mut Arguments::command()),
     }
 }

@@ -9,6 +9,7 @@ pub fn main(options: &ManualOptions, command: &mut clap::Command) -> Exit {
     let written = match options.what {
         ManualPart::Man => clap_mangen::Man::new(command.clone()).render(&mut out),
         ManualPart::Vdbench => out.write_all(lang::vdbench::reference_markdown().as_bytes()),
+        ManualPart::Fio => out.write_all(lang::fio::reference_markdown().as_bytes()),
         ManualPart::Commands => out.write_all(commands(command).as_bytes()),
         ManualPart::Bash => complete(command, Shell::Bash, &mut out),
         ManualPart::Zsh => complete(command, Shell::Zsh, &mut out),
@@ -34,6 +35,7 @@ fn commands(command: &mut clap::Command) -> String {
     for verb in verbs {
         let help = match verb.as_str() {
             "vdbench" => crate::vdbench_face::USAGE.to_owned(),
+            "fio" => crate::fio_face::USAGE.to_owned(),
             _ => {
                 let found = command.find_subcommand_mut(&verb);
                 let found = found.expect("the names are those of this command");

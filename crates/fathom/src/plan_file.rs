@@ -1,7 +1,19 @@
 //! From the words of a command line to a plan: which language, what it says.
 use crate::files;
-use lang::vdbench::{InputFile, Reading};
-use lang::{CommandLine, LintSelection};
+use lang::vdbench::{InputFile, ListedRun};
+use lang::{CommandLine, LintSelection, fio, vdbench};
+use plan::{Diagnostic, Plan, SourceMap};
+
+/// A job in either language.
+pub struct Reading {
+    /// `None` when there are errors, or when a run of it is not built yet.
+    pub plan: Option<Plan>,
+    pub diagnostics: Vec<Diagnostic>,
+    /// What a run has to refuse before its first I/O.
+    pub run_blockers: Vec<Diagnostic>,
+    pub sources: SourceMap,
+    pub listing: Vec<ListedRun>,
+}
 
 /// Reads job files of the neutral verbs. The language is told by content.
 pub fn read(words: &[String], seed: u64, lints: LintSelection) -> Result<Reading, String> {
@@ -10,32 +22,62 @@ pub fn read(words: &[String], seed: u64, lints: LintSelection) -> Result<Reading
         return Err("no job file is named".to_owned());
     }
     let inputs = files::input_files(&names);
-    if let Some(name) = inputs.iter().find_map(other_language) {
+    let sections: Vec<bool> = inputs.iter().map(has_sections).collect();
+    let has_sections = sections.contains(&true);
+    if has_sections && let Some(at) = sections.iter().position(|has| !has) {
         return Err(format!(
-            "`{name}` looks like a fio job file; fio job files are not built yet, Vdbench parameter files are"
+            "`{}` is no fio job file, and others are: run them one by one",
+            names[at]
         ));
     }
-    let command_line = CommandLine {
-        variables,
+    let mut command_line = CommandLine {
         lints,
         ..CommandLine::default()
     };
-    Ok(lang::vdbench::read(
-        &inputs,
-        &files::environment(command_line, seed),
-    ))
+    if !has_sections {
+        command_line.variables = variables;
+        let environment = files::environment(command_line, seed);
+        return Ok(vdbench::read(&inputs, &environment).into());
+    }
+    let mut environment = files::environment(command_line, seed);
+    let given = variables
+        .into_iter()
+        .map(|variable| (variable.name, variable.value));
+    environment.process_variables.extend(given);
+    let inputs: Vec<fio::Input> = inputs.into_iter().map(files::fio_input).collect();
+    Ok(fio::read(&inputs, &[], &environment).into())
 }
 
-/// A text with `[section]` lines and no definition of ours.
-fn other_language(input: &InputFile) -> Option<String> {
-    let (name, bytes) = match input {
-        InputFile::Path(path) => (path.clone(), std::fs::read(path).ok()?),
-        InputFile::Text { name, bytes } => (name.clone(), bytes.clone()),
+/// A text with `[section]` lines and no definition of the other language.
+fn has_sections(input: &InputFile) -> bool {
+    let bytes = match input {
+        InputFile::Path(path) => std::fs::read(path).unwrap_or_default(),
+        InputFile::Text { bytes, .. } => bytes.clone(),
     };
     let text = String::from_utf8_lossy(&bytes);
-    let has_section = text
-        .lines()
-        .map(str::trim)
-        .any(|line| line.starts_with('[') && line.ends_with(']'));
-    (has_section && !lang::vdbench::looks_like(&text)).then_some(name)
+    fio::looks_like(&text) && !vdbench::looks_like(&text)
+}
+
+impl From<vdbench::Reading> for Reading {
+    fn from(reading: vdbench::Reading) -> Self {
+        Self {
+            plan: reading.plan,
+            diagnostics: reading.diagnostics,
+            run_blockers: reading.run_blockers,
+            sources: reading.sources,
+            listing: reading.listing,
+        }
+    }
+}
+
+impl From<fio::Reading> for Reading {
+    fn from(reading: fio::Reading) -> Self {
+        Self {
+            plan: reading.plan,
+            diagnostics: reading.diagnostics,
+            run_blockers: reading.run_blockers,
+            sources: reading.sources,
+            listing: reading.listing,
+        }
+    }
 }

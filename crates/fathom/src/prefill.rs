@@ -12,8 +12,8 @@ use plan::{
     FirstInterval, FoundKind, Generator, Ledger, Load, LocalStop, Nanos, OpSource, OpenMode,
     OperationMix, Origin, Pacing, PerDirection, Plan, Pool, PoolAdmission, PoolId, Preparation,
     Region, RunKind, RunSpec, RunStop, RunTemplate, SequentialEnd, SequentialStart, SizeRule,
-    SourceMap, StartAlign, Stream, SyncMode, Target, TargetId, TargetKind, TargetOrder, TemplateId,
-    Timing, TransferSizes, Window,
+    SourceMap, StartAlign, Stream, Target, TargetId, TargetKind, TargetOrder, TemplateId, Timing,
+    TransferSizes, Window,
 };
 use std::io::Read;
 use std::os::unix::fs::FileTypeExt;
@@ -381,9 +381,8 @@ fn stream(
         // One flush behind a part in place of one with every write.
         open: Some(OpenMode {
             direct: target.open.direct,
-            sync: SyncMode::None,
             sync_on_close: true,
-            raw_flags: 0,
+            ..OpenMode::default()
         }),
         stop: LocalStop::default(),
         start_delay: Nanos(0),

@@ -15,6 +15,10 @@ pub struct Environment<'a> {
     pub cpus: u32,
     /// Zero where it is not known.
     pub memory_bytes: u64,
+    /// Of a page of memory.
+    pub page_bytes: u64,
+    /// The variables of the process, for texts that name them.
+    pub process_variables: BTreeMap<String, String>,
     /// The name of this host, and others that mean it.
     pub host_names: Vec<String>,
     /// All random draws of the execution follow from this.
@@ -82,6 +86,8 @@ impl<'a> Environment<'a> {
             files,
             cpus: 1,
             memory_bytes: 0,
+            page_bytes: 4096,
+            process_variables: BTreeMap::new(),
             host_names: Vec::new(),
             seed: 1,
             command_line: CommandLine::default(),

@@ -6,9 +6,13 @@
 #![forbid(unsafe_code)]
 
 mod environment;
+pub mod fio;
 mod lint;
 mod nearest;
+mod sink;
+mod status;
 pub mod vdbench;
 
 pub use environment::{CommandLine, Environment, Files, FormatOverride, MemoryFiles, Variable};
 pub use lint::{Lint, LintError, LintLevel, LintSelection};
+pub use status::Status;

@@ -5,7 +5,9 @@ use crate::origin::Origin;
 use crate::plan::Plan;
 use crate::run::{Run, RunKind};
 use crate::steering::Repeat;
-use crate::stream::{AddressOrder, Bound, FirstBlock, OpSource, Region, SequentialStart, Stream};
+use crate::stream::{
+    AddressOrder, Bound, FirstBlock, LocalStop, OpSource, Region, SequentialStart, Stream,
+};
 use crate::target::{Preparation, SizeRule, Target, TargetKind};
 use crate::units::Bytes;
 use serde::{Deserialize, Serialize};
@@ -340,6 +342,9 @@ impl BoundPlan {
             }
             streams.push(BoundStream { regions });
         }
+        for (stream, bound) in run.streams.iter_mut().zip(&streams) {
+            bound.settle_passes(&mut stream.stop);
+        }
         Ok(BoundRun { id, run, streams })
     }
 
@@ -446,6 +451,18 @@ impl BoundTarget {
     /// Whether any run may change it.
     pub fn is_written(&self) -> bool {
         self.write_extent.is_some()
+    }
+}
+
+impl BoundStream {
+    /// Turns an end after so many passes into one after so many bytes.
+    fn settle_passes(&self, stop: &mut LocalStop) {
+        let Some(passes) = stop.passes.take() else {
+            return;
+        };
+        let whole: u64 = self.regions.iter().map(|region| region.width).sum();
+        let bytes = whole.saturating_mul(passes);
+        stop.bytes = Some(stop.bytes.map_or(bytes, |asked| asked.min(bytes)));
     }
 }
 

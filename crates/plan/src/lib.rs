@@ -33,7 +33,7 @@ pub use ids::{
 };
 pub use operation::{Direction, Operation, OperationMix, PerDirection};
 pub use origin::{Origin, PlanValue};
-pub use plan::{Override, Plan, Reporting, RunSpec, RunTemplate, Search, StopSearch};
+pub use plan::{IoMethod, Override, Plan, Reporting, RunSpec, RunTemplate, Search, StopSearch};
 pub use run::{
     ArrivalLaw, Coupling, ErrorBudget, FirstInterval, Label, Load, Pool, PoolAdmission, Run,
     RunKind, RunStop, StartAlign, Timing, Window, mean_of_steps,

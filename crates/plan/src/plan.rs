@@ -30,8 +30,25 @@ pub struct Plan {
     #[serde(default)]
     pub steering: Steering,
     pub labels: Vec<Label>,
+    /// How I/O is to be done, where the job says it.
+    #[serde(default)]
+    pub method: Option<IoMethod>,
     /// For `explain`.
     pub values: Vec<PlanValue>,
+}
+
+/// A way to do I/O. Nothing else takes its place because it would be faster.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum IoMethod {
+    /// Rings that the kernel shares with the process.
+    Ring,
+    /// The older queue of the kernel for asynchronous I/O.
+    KernelQueue,
+    /// Plain calls, a thread for each.
+    Calls,
+    /// None: everything completes at once and moves nothing.
+    Nothing,
 }
 
 pub use crate::target::Target;

@@ -232,6 +232,9 @@ pub enum Pacing {
 pub struct LocalStop {
     pub operations: Option<u64>,
     pub bytes: Option<u64>,
+    /// As many bytes as all its regions hold, this many times; `bind` makes bytes of it.
+    #[serde(default)]
+    pub passes: Option<u64>,
 }
 
 /// The order in which a stream visits several targets.

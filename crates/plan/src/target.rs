@@ -60,6 +60,9 @@ pub struct OpenMode {
     pub sync_on_close: bool,
     /// Further bits for open(2), as the user wrote them.
     pub raw_flags: i32,
+    /// What the page cache holds of it is dropped when it is opened.
+    #[serde(default)]
+    pub drops_cache: bool,
 }
 
 /// Whether each write is made durable by itself.

@@ -78,6 +78,19 @@ pub fn fsync(file: &File) -> io::Result<()> {
     Ok(retry_on_intr(|| rustix::fs::fsync(file))?)
 }
 
+/// Asks the kernel to forget what the page cache holds of a file; what is not yet written back stays.
+///
+/// # Errors
+/// What `posix_fadvise(2)` says.
+pub fn drop_cache(file: &File) -> io::Result<()> {
+    Ok(rustix::fs::fadvise(
+        file,
+        0,
+        None,
+        rustix::fs::Advice::DontNeed,
+    )?)
+}
+
 /// Makes data stable, and the metadata needed to read them.
 ///
 /// # Errors

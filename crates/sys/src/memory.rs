@@ -11,6 +11,12 @@ pub fn memory_bytes() -> u64 {
     facts.totalram as u64 * u64::from(facts.mem_unit)
 }
 
+/// Bytes of a page of memory.
+#[must_use]
+pub fn page_bytes() -> u64 {
+    rustix::param::page_size() as u64
+}
+
 /// Resident memory of this process, bytes; nothing where `/proc` is not there.
 #[must_use]
 pub fn process_rss_bytes() -> Option<u64> {

@@ -2,6 +2,7 @@
 //! The values themselves stand in [`super::tables`].
 use super::tables;
 use super::value::Unit;
+pub use crate::status::Status;
 
 /// The kinds of definitions of the language, in the order in which they may follow each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -55,18 +56,6 @@ pub enum Kind {
     Words(&'static [&'static str]),
     /// A form of its own, read where it is used.
     Form(&'static str),
-}
-
-/// How far a parameter is supported.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Status {
-    Honoured,
-    /// Understood, and done in another way, which the note explains.
-    Translated(&'static str),
-    /// Read, checked and listed; refused by a run before its first I/O.
-    CheckOnly,
-    /// Refused, for this reason.
-    Refused(&'static str),
 }
 
 impl Section {

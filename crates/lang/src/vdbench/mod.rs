@@ -23,7 +23,6 @@ mod model;
 mod rates;
 mod resolve;
 mod runs;
-mod sink;
 mod storage;
 mod tables;
 mod text;
@@ -39,6 +38,7 @@ pub use expand::{ListedKind, ListedRun};
 pub use lints::{is_lint, lints};
 pub use machine_lints::{Limit, Limits, MachineFacts, ResultPlace, StorageFacts, machine_lints};
 
+use crate::sink;
 use crate::{Environment, MemoryFiles, Variable};
 use definitions::Definition;
 use fields::Fields;

@@ -1,4 +1,6 @@
 //! Everything that is tested from outside: golden pairs, mistakes, properties, the shared corpus.
+mod fio_corpus;
+mod fio_properties;
 mod golden;
 mod lints;
 mod matrix;

@@ -43,11 +43,13 @@ fn codes_of_sources() -> BTreeSet<String> {
 }
 
 fn is_code(text: &str) -> bool {
-    ["vdb-", "bind-", "plan-", "fathom-"].iter().any(|start| {
-        text.strip_prefix(start).is_some_and(|number| {
-            number.len() == 4 && number.chars().all(|digit| digit.is_ascii_digit())
+    ["vdb-", "fio-", "bind-", "plan-", "fathom-"]
+        .iter()
+        .any(|start| {
+            text.strip_prefix(start).is_some_and(|number| {
+                number.len() == 4 && number.chars().all(|digit| digit.is_ascii_digit())
+            })
         })
-    })
 }
 
 fn read(text: &str) -> Reading {
@@ -70,7 +72,8 @@ fn every_code_has_an_entry_and_every_entry_a_code() {
     let documented: BTreeSet<String> = entries.keys().cloned().collect();
     assert_eq!(codes, documented);
     for (code, text) in entries {
-        let has_example = text.contains("```parm") || text.contains(" example");
+        let has_example =
+            text.contains("```parm") || text.contains("```fio") || text.contains(" example");
         // Too long to show, or a second file, or a word of the command line.
         let is_told = ["vdb-0002", "vdb-0003", "vdb-0006"].contains(&code.as_str());
         assert!(has_example || is_told, "{code} has no example");
@@ -96,4 +99,32 @@ fn every_example_gives_its_code() {
         count += 1;
     }
     assert!(count > 40, "{count} examples");
+}
+
+#[test]
+fn every_example_of_a_job_gives_its_code() {
+    let files = MemoryFiles::default();
+    let mut environment = Environment::bare(&files);
+    environment.memory_bytes = 16 << 30;
+    let mut count = 0;
+    for (code, text) in entries() {
+        let Some((_, rest)) = text.split_once("```fio\n") else {
+            continue;
+        };
+        let (example, advice) = rest.split_once("```").unwrap();
+        let input = lang::fio::Input::Text {
+            name: "example".to_owned(),
+            bytes: example.as_bytes().to_vec(),
+        };
+        let reading = lang::fio::read(&[input], &[], &environment);
+        let mut found = reading.diagnostics.iter().chain(&reading.run_blockers);
+        assert!(
+            found.any(|found| found.code == code),
+            "{code}: {:?}",
+            reading.diagnostics
+        );
+        assert!(advice.trim().len() > 3, "{code} says not what to do");
+        count += 1;
+    }
+    assert!(count > 25, "{count} examples");
 }

@@ -1,0 +1,465 @@
+//! Called as `fio`: that tool's options, jobs in files and on the command line.
+use crate::arguments::Common;
+use crate::exit::Exit;
+use crate::fio_report::FioStyle;
+use crate::launch::{Launch, Style, launch};
+use crate::{files, render};
+use lang::CommandLine;
+use lang::fio::{
+    Argument, Assignment, CommandWord, GeneralOption, Input, Reading, WordError, split_words,
+};
+use plan::{OpSource, Plan, Severity};
+use report::fio::{FaceOptions, Formats, TerseVersion};
+use std::io::IsTerminal;
+use std::path::PathBuf;
+
+pub const USAGE: &str = "\
+usage: fio [options] [job options] FILE…
+
+  FILE…                  job files, - is standard input; each begins when the one before has ended
+  --name=NAME --OPTION=VALUE…
+                         a job on the command line; options in front of the first name are
+                         defaults of all jobs
+  --section=NAME         run this section only; repeatable
+  --parse-only           read and check, no I/O
+  --showcmd              print the jobs as a command line
+  --cmdhelp[=OPTION|all] --enghelp[=ENGINE]
+                         what options and engines there are, and how far they are supported
+  --readonly             refuse jobs that write or trim
+  --warnings-fatal       warnings end the command
+  --version --help
+  --alloc-size --max-jobs --debug
+                         accepted, without effect
+  --output=FILE          where reports go
+  --output-format=LIST   normal, terse, json, json+, separated by commas; --minimal is terse
+  --append-terse         terse behind the others
+  --terse-version=N      layout of terse lines
+  --eta=always|never|auto --eta-interval=TIME
+                         the status line, by default on a terminal, each second
+  --status-interval=TIME a full report each time this has passed
+  --bandwidth-log[=NAME] logs of all jobs together
+  --eta-newline          not built yet, and refused
+  --client --server --daemonize --remote-config
+                         not built yet: one host only
+  --trigger-file --trigger-timeout --trigger --trigger-remote --idle-prof --inflate-log
+  --merge-blktrace-only --cpuclock-test --crctest --aux-path
+                         not built yet, and refused
+
+of Fathom:
+  --overwrite TARGET|@FILE   a target that may be overwritten although it holds something
+  --result FOLDER            folder of result.fathom and report.html (default `fathom-output`)
+  --backend NAME --workers N --label KEY=VALUE --seed N
+
+Every option of a job: docs/reference/fio.md. Exit codes: 0 fine, 1 run failed, 2 refused as
+written, 3 target protected, 4 stopped by the user.";
+
+/// The release whose behaviour this face has.
+const RELEASE: &str = "fio-3.33";
+
+const fn general(name: &'static str, letter: Option<char>, argument: Argument) -> GeneralOption {
+    GeneralOption {
+        name,
+        letter,
+        argument,
+    }
+}
+
+use Argument::{None as Bare, Optional, Required};
+
+const GENERAL: &[GeneralOption] = &[
+    general("help", Some('h'), Bare),
+    general("version", Some('v'), Bare),
+    general("section", Some('x'), Required),
+    general("parse-only", Some('P'), Bare),
+    general("showcmd", Some('s'), Bare),
+    general("cmdhelp", Some('c'), Optional),
+    general("enghelp", Some('i'), Optional),
+    general("readonly", Some('r'), Bare),
+    general("warnings-fatal", Some('w'), Bare),
+    general("alloc-size", Some('a'), Required),
+    general("max-jobs", Some('j'), Required),
+    general("debug", Some('d'), Required),
+    general("output", Some('o'), Required),
+    general("output-format", Some('F'), Required),
+    general("minimal", Some('m'), Bare),
+    general("append-terse", Some('f'), Optional),
+    general("terse-version", Some('V'), Required),
+    general("bandwidth-log", Some('b'), Optional),
+    general("eta", Some('e'), Required),
+    general("eta-interval", Some('O'), Required),
+    general("eta-newline", Some('E'), Required),
+    general("status-interval", Some('L'), Required),
+    general("client", Some('C'), Required),
+    general("server", Some('S'), Optional),
+    general("daemonize", Some('D'), Required),
+    general("remote-config", Some('R'), Required),
+    general("trigger-file", Some('W'), Required),
+    general("trigger-timeout", Some('B'), Required),
+    general("trigger", Some('H'), Required),
+    general("trigger-remote", Some('J'), Required),
+    general("idle-prof", Some('I'), Required),
+    general("inflate-log", Some('X'), Required),
+    general("merge-blktrace-only", Some('A'), Bare),
+    general("cpuclock-test", Some('T'), Bare),
+    general("crctest", Some('G'), Optional),
+    general("aux-path", Some('K'), Required),
+    general("latency-log", Some('l'), Required),
+    general("overwrite-target", None, Required),
+    general("result", None, Required),
+    general("backend", None, Required),
+    general("workers", None, Required),
+    general("label", None, Required),
+    general("seed", None, Required),
+];
+
+/// The command line, read.
+#[derive(Debug, Default)]
+struct Options {
+    inputs: Vec<Input>,
+    sections: Vec<String>,
+    parse_only: bool,
+    show_command: bool,
+    readonly: bool,
+    warnings_fatal: bool,
+    /// Printed in place of a run.
+    text: Option<String>,
+    has_seed: bool,
+    common: Common,
+    style: FioStyle,
+    formats: Option<Formats>,
+    eta: Eta,
+    eta_interval_ns: Option<u64>,
+}
+
+/// When the status line is shown.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Eta {
+    #[default]
+    OnTerminals,
+    Always,
+    Never,
+}
+
+/// Prints what the options are.
+pub fn help() -> Exit {
+    println!("{USAGE}");
+    Exit::Fine
+}
+
+pub fn main(all: &[String], words: &[String]) -> Exit {
+    let options = match parse(words) {
+        Ok(options) => options,
+        Err(message) => {
+            eprintln!("error: {message}\n  help: `fathom help fio` lists the options");
+            return Exit::Usage;
+        }
+    };
+    if let Some(text) = &options.text {
+        println!("{}", text.trim_end());
+        return Exit::Fine;
+    }
+    if options.inputs.is_empty() {
+        eprintln!("error: no job is defined\n{USAGE}");
+        return Exit::Usage;
+    }
+    let environment = files::environment(CommandLine::default(), options.common.seed);
+    let reading = lang::fio::read(&options.inputs, &options.sections, &environment);
+    if options.show_command {
+        println!("{}", lang::fio::show_command(&reading.commands));
+        return exit_of(&reading);
+    }
+    let is_fatal = options.warnings_fatal
+        && reading
+            .diagnostics
+            .iter()
+            .any(|found| found.severity == Severity::Warning);
+    if options.parse_only || reading.has_errors() || is_fatal {
+        render::print(&reading.diagnostics, &reading.sources);
+        if is_fatal {
+            eprintln!("error: warnings end the command (`--warnings-fatal`)");
+            return Exit::Usage;
+        }
+        return exit_of(&reading);
+    }
+    carry_out(all, options, reading)
+}
+
+fn exit_of(reading: &Reading) -> Exit {
+    if reading.has_errors() {
+        Exit::Usage
+    } else {
+        Exit::Fine
+    }
+}
+
+fn carry_out(all: &[String], options: Options, reading: Reading) -> Exit {
+    render::print_briefly(&reading.diagnostics, &reading.sources);
+    render::print(&reading.run_blockers, &reading.sources);
+    let is_blocked = !reading.run_blockers.is_empty();
+    let Some(mut plan) = reading.plan.filter(|_| !is_blocked) else {
+        return Exit::Usage;
+    };
+    if options.readonly && writes(&plan) {
+        eprintln!("error: a job writes or trims, or lays out a file, which `--readonly` refuses");
+        return Exit::Usage;
+    }
+    if reading.wants_fresh_seed && !options.has_seed {
+        plan.seed = fresh_seed();
+    }
+    launch(Launch {
+        plan,
+        sources: reading.sources,
+        arguments: all.to_vec(),
+        style: Style::Fio(style(&options)),
+        common: options.common,
+    })
+}
+
+fn style(options: &Options) -> FioStyle {
+    const SECOND_NS: u64 = 1_000_000_000;
+    let formats = options.formats.unwrap_or_default();
+    let is_shown = match options.eta {
+        Eta::Always => true,
+        Eta::Never => false,
+        Eta::OnTerminals => formats.normal && std::io::stdout().is_terminal(),
+    };
+    FioStyle {
+        face: FaceOptions {
+            formats,
+            pid: std::process::id(),
+            status_line_ns: is_shown.then(|| options.eta_interval_ns.unwrap_or(SECOND_NS)),
+            ..options.style.face
+        },
+        ..options.style.clone()
+    }
+}
+
+/// A seed that nobody chose.
+fn fresh_seed() -> u64 {
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    now.map_or(1, |since| since.as_nanos() as u64) ^ u64::from(std::process::id()) << 32
+}
+
+fn writes(plan: &Plan) -> bool {
+    plan.templates
+        .iter()
+        .flat_map(|template| &template.streams)
+        .any(|stream| OpSource::changes_data(&stream.source))
+}
+
+fn parse(words: &[String]) -> Result<Options, String> {
+    let mut options = Options {
+        common: Common {
+            seed: 1,
+            output: PathBuf::from("fathom-output"),
+            ..Common::default()
+        },
+        ..Options::default()
+    };
+    // `--overwrite TARGET` is an option of Fathom, `--overwrite=0|1` one of jobs.
+    let words = told_apart(words);
+    let mut jobs: Vec<Assignment> = Vec::new();
+    let mut names = Vec::new();
+    for word in split_words(&words, GENERAL).map_err(|error| word_error(&error))? {
+        match word {
+            CommandWord::Job(assignment) => jobs.push(assignment),
+            CommandWord::File(name) => names.push(name),
+            CommandWord::General { name, value } => {
+                general_option(name, value.as_deref(), &mut options)?;
+            }
+        }
+    }
+    if !jobs.is_empty() {
+        options.inputs.push(Input::Options(jobs));
+    }
+    options.inputs.extend(files::fio_inputs(&names));
+    Ok(options)
+}
+
+/// A target to overwrite is never 0 or 1, which is what the option of jobs takes.
+fn told_apart(words: &[String]) -> Vec<String> {
+    let mut out = Vec::with_capacity(words.len());
+    let mut rest = words.iter().peekable();
+    while let Some(word) = rest.next() {
+        let is_switch = |value: &str| matches!(value, "0" | "1");
+        match word.strip_prefix("--overwrite") {
+            Some("") if rest.peek().is_some_and(|value| !is_switch(value)) => {
+                out.push("--overwrite-target".to_owned());
+            }
+            Some(value) if value.starts_with('=') && !is_switch(&value[1..]) => {
+                out.push(format!("--overwrite-target{value}"));
+            }
+            _ => out.push(word.clone()),
+        }
+    }
+    out
+}
+
+fn general_option(name: &str, value: Option<&str>, options: &mut Options) -> Result<(), String> {
+    let text = || value.unwrap_or_default().to_owned();
+    let number = || {
+        text()
+            .parse::<u64>()
+            .map_err(|_| format!("`--{name} {}` is no number", text()))
+    };
+    let common = &mut options.common;
+    match name {
+        "help" => options.text = Some(USAGE.to_owned()),
+        "version" => {
+            options.text = Some(format!("{RELEASE} (fathom {})", env!("CARGO_PKG_VERSION")));
+        }
+        "section" => options.sections.push(text()),
+        "parse-only" => options.parse_only = true,
+        "showcmd" => options.show_command = true,
+        "readonly" => options.readonly = true,
+        "warnings-fatal" => options.warnings_fatal = true,
+        "cmdhelp" => options.text = Some(option_help(value)?),
+        "enghelp" => options.text = Some(engine_help(value)?),
+        "alloc-size" | "max-jobs" | "debug" => {
+            eprintln!(
+                "note: `--{name} {}` has no meaning here and changes nothing",
+                text()
+            );
+        }
+        "overwrite-target" => common.overwrite.push(text()),
+        "result" => common.output = PathBuf::from(text()),
+        "backend" => common.backend = Some(text()),
+        "label" => common.label.push(text()),
+        "workers" => {
+            let workers = u32::try_from(number()?).ok().filter(|workers| *workers > 0);
+            common.workers = Some(workers.ok_or("`--workers` is a number above zero")?);
+        }
+        "seed" => {
+            common.seed = number()?;
+            options.has_seed = true;
+        }
+        "client" | "server" | "daemonize" | "remote-config" => {
+            return Err(format!(
+                "`--{name}`: runs on several hosts are not built yet; run the command on each host"
+            ));
+        }
+        "latency-log" => {
+            return Err("`--latency-log` is gone; use the job option `write_lat_log`".to_owned());
+        }
+        _ => return report_option(name, value, options),
+    }
+    Ok(())
+}
+
+/// Options of the reports.
+fn report_option(name: &str, value: Option<&str>, options: &mut Options) -> Result<(), String> {
+    let text = || value.unwrap_or_default().to_owned();
+    match name {
+        "output" => options.style.output = Some(PathBuf::from(text())),
+        "output-format" => options.formats = Some(Formats::parse(&text())?),
+        "minimal" => options.formats = Some(Formats::parse("terse")?),
+        "append-terse" => {
+            let formats = options.formats.get_or_insert_default();
+            formats.terse = true;
+        }
+        "terse-version" => {
+            let version = text().parse().ok().and_then(TerseVersion::from_number);
+            options.style.face.terse_version =
+                version.ok_or("`--terse-version` is 2, 3, 4 or 5")?;
+        }
+        "bandwidth-log" => {
+            options.style.bandwidth_log = Some(value.unwrap_or("agg").to_owned());
+        }
+        "status-interval" => options.style.face.status_interval_ns = Some(time(name, &text())?),
+        "eta-interval" => {
+            let nanos = time(name, &text())?;
+            if nanos < ETA_LEAST_NS {
+                return Err("`--eta-interval` is at least 250ms".to_owned());
+            }
+            options.eta_interval_ns = Some(nanos);
+        }
+        "eta" => {
+            options.eta = match &*text() {
+                "always" => Eta::Always,
+                "never" => Eta::Never,
+                "auto" => Eta::OnTerminals,
+                other => {
+                    return Err(format!(
+                        "`--eta {other}`: there are `always`, `never` and `auto`"
+                    ));
+                }
+            };
+        }
+        _ => return Err(format!("`--{name}` is not built yet")),
+    }
+    Ok(())
+}
+
+/// The shortest time between two status lines, as in fio.
+const ETA_LEAST_NS: u64 = 250_000_000;
+
+/// A time, in seconds where it has no unit.
+fn time(name: &str, text: &str) -> Result<u64, String> {
+    lang::fio::time_nanos(text)
+        .filter(|nanos| *nanos > 0)
+        .ok_or_else(|| format!("`--{name} {text}` is no time, such as `5` or `500ms`"))
+}
+
+fn option_help(name: Option<&str>) -> Result<String, String> {
+    let name = name.filter(|name| *name != "all");
+    lang::fio::help(name)
+        .ok_or_else(|| format!("no option is named `{}`", name.unwrap_or_default()))
+}
+
+fn engine_help(name: Option<&str>) -> Result<String, String> {
+    let all = lang::fio::engine_help();
+    let Some(name) = name else { return Ok(all) };
+    let found = all
+        .lines()
+        .find(|line| line.split_whitespace().next() == Some(name));
+    found
+        .map(str::to_owned)
+        .ok_or_else(|| format!("no engine is named `{name}`"))
+}
+
+fn word_error(error: &WordError) -> String {
+    match error {
+        WordError::Unknown(word, Some(near)) => {
+            format!("unknown option `{word}`; did you mean `{near}`?")
+        }
+        WordError::Unknown(word, None) => format!("unknown option `{word}`"),
+        WordError::Ambiguous(word, names) => {
+            format!("`{word}` begins several options: {}", names.join(", "))
+        }
+        WordError::NeedsValue(word) => format!("`{word}` needs a value"),
+        WordError::TakesNoValue(word) => format!("`{word}` takes no value"),
+        other => format!("{other:?}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn words(line: &str) -> Vec<String> {
+        line.split_whitespace().map(str::to_owned).collect()
+    }
+
+    #[test]
+    fn a_target_to_overwrite_is_told_from_the_switch_of_jobs() {
+        let told = told_apart(&words(
+            "--overwrite /dev/x --overwrite=1 --overwrite 0 --overwrite=@f",
+        ));
+        assert_eq!(
+            told,
+            words("--overwrite-target /dev/x --overwrite=1 --overwrite 0 --overwrite-target=@f")
+        );
+    }
+
+    #[test]
+    fn every_option_of_the_command_is_in_its_help() {
+        for option in GENERAL {
+            let is_named = USAGE.contains(&format!("--{}", option.name));
+            assert!(
+                is_named || matches!(option.name, "overwrite-target" | "latency-log"),
+                "{}",
+                option.name
+            );
+        }
+    }
+}

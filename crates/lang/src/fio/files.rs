@@ -1,0 +1,196 @@
+//! The names of the files of each clone.
+use super::codes;
+use super::jobs::{Job, at_job};
+use super::support::{not_built, push_once};
+use crate::sink::Sink;
+use plan::{Diagnostic, Span};
+
+/// How the files of a job are named.
+#[derive(Clone, Debug)]
+pub(crate) struct Naming {
+    rule: Rule,
+    directories: Vec<String>,
+    pub place: Span,
+}
+
+#[derive(Clone, Debug)]
+enum Rule {
+    /// The same for all clones.
+    Listed(Vec<String>),
+    Made {
+        format: String,
+        job: String,
+        files: u64,
+    },
+}
+
+/// What a plan can hold of one clone.
+const FILES_MAX: u64 = 65_535;
+
+impl Naming {
+    /// The rule of a job; `None` when it has none that can be used, which was reported.
+    pub(crate) fn of(job: &Job, blockers: &mut Vec<Diagnostic>, sink: &mut Sink) -> Option<Self> {
+        let directories: Vec<String> = job
+            .text("directory")
+            .map(|text| split_names(text, false))
+            .unwrap_or_default();
+        let files = job.number("nrfiles").unwrap_or(1).max(1) as u64;
+        if let Some(given) = job.given("filename") {
+            let names = split_names(given.text(), true);
+            if names.is_empty() || names.iter().any(|name| name == "-") {
+                let message = "standard input and output are no targets";
+                let help = "name a file or a device";
+                sink.error(codes::REFUSED, given.span(), message, "refused", help);
+                return None;
+            }
+            let names = names.into_iter().map(|name| match directories.first() {
+                Some(directory) => format!("{directory}/{name}"),
+                None => name,
+            });
+            return Some(Self {
+                rule: Rule::Listed(names.collect()),
+                directories: Vec::new(),
+                place: given.span(),
+            });
+        }
+        let section = &job.section.text;
+        if section.starts_with("/dev/") && files == 1 {
+            // A device as the name of a section is the target.
+            return Some(Self {
+                rule: Rule::Listed(vec![section.clone()]),
+                directories: Vec::new(),
+                place: job.section.span,
+            });
+        }
+        if section.is_empty() && job.given("filename_format").is_none() {
+            let message = "a job without a name has no file".to_owned();
+            sink.push(
+                at_job(job, codes::MISSING, message, "no name")
+                    .with_help("name the section, or a file with `filename`"),
+            );
+            return None;
+        }
+        if files > FILES_MAX {
+            let what = format!("more than {FILES_MAX} files of one clone");
+            push_once(blockers, not_built(&what, job.place_of("nrfiles")));
+        }
+        let place = match (job.given("filename_format"), job.given("directory")) {
+            (Some(given), _) | (None, Some(given)) => given.span(),
+            (None, None) => job.section.span,
+        };
+        Some(Self {
+            rule: Rule::Made {
+                format: job
+                    .text("filename_format")
+                    .unwrap_or("$jobname.$jobnum.$filenum")
+                    .to_owned(),
+                job: section.clone(),
+                files: files.min(FILES_MAX),
+            },
+            directories,
+            place,
+        })
+    }
+
+    /// How many files each clone has.
+    pub(crate) fn count(&self) -> u64 {
+        match &self.rule {
+            Rule::Listed(names) => names.len() as u64,
+            Rule::Made { files, .. } => *files,
+        }
+    }
+
+    /// The paths of a clone, which is counted from zero.
+    pub(crate) fn paths(&self, clone: u32) -> Vec<String> {
+        let (format, job, files) = match &self.rule {
+            Rule::Listed(names) => return names.clone(),
+            Rule::Made { format, job, files } => (format, job, *files),
+        };
+        let directory = match self.directories.as_slice() {
+            [] => String::new(),
+            some => format!(
+                "{}/",
+                some[clone as usize % some.len()].trim_end_matches('/')
+            ),
+        };
+        let name = |file: u64| {
+            let name = filled(format, job, clone, file);
+            format!("{directory}{name}")
+        };
+        (0..files).map(name).collect()
+    }
+}
+
+/// Whether a path means a device.
+pub(crate) fn is_device(path: &str) -> bool {
+    path.starts_with("/dev/") && !path.starts_with("/dev/shm/")
+}
+
+/// The names of a list; `\:` is a colon.
+fn split_names(text: &str, trims: bool) -> Vec<String> {
+    let mut out = vec![String::new()];
+    let mut chars = text.chars().peekable();
+    while let Some(c) = chars.next() {
+        match c {
+            '\\' if chars.peek() == Some(&':') => {
+                chars.next();
+                out.last_mut().expect("never empty").push(':');
+            }
+            ':' => out.push(String::new()),
+            other => out.last_mut().expect("never empty").push(other),
+        }
+    }
+    let trimmed = |name: String| if trims { name.trim().to_owned() } else { name };
+    out.into_iter()
+        .map(trimmed)
+        .filter(|name| !name.is_empty())
+        .collect()
+}
+
+/// The format with its words replaced, whatever their case.
+fn filled(format: &str, job: &str, clone: u32, file: u64) -> String {
+    let words = [
+        ("$jobname", job.to_owned()),
+        ("$jobnum", clone.to_string()),
+        ("$filenum", file.to_string()),
+        ("$clientuid", String::new()),
+    ];
+    let mut out = String::new();
+    let mut rest = format;
+    while let Some(start) = rest.find('$') {
+        out += &rest[..start];
+        rest = &rest[start..];
+        let found = words.iter().find(|(word, _)| {
+            rest.get(..word.len())
+                .is_some_and(|head| head.eq_ignore_ascii_case(word))
+        });
+        match found {
+            Some((word, value)) => {
+                out += value;
+                rest = &rest[word.len()..];
+            }
+            None => {
+                out.push('$');
+                rest = &rest[1..];
+            }
+        }
+    }
+    out + rest
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_are_replaced_whatever_their_case_and_quotes_stay() {
+        assert_eq!(filled("__testfile'$jobnum'", "j", 3, 0), "__testfile'3'");
+        assert_eq!(filled("$JobName.$jobnum.$FILENUM", "j", 1, 2), "j.1.2");
+        assert_eq!(filled("a$b$clientuid$", "j", 1, 2), "a$b$");
+    }
+
+    #[test]
+    fn a_colon_with_a_backslash_belongs_to_the_name() {
+        assert_eq!(split_names("/a: /b\\:c:", true), ["/a", "/b:c"]);
+    }
+}

@@ -1,0 +1,298 @@
+//! Values with a form of their own: splits of sizes, laws of places, patterns of data.
+use super::codes;
+use super::jobs::Given;
+use super::number::{Base, quantity};
+use crate::sink::Sink;
+use plan::{RandomLaw, SizeShare, TransferSizes};
+
+/// A law of places as it is written.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Distribution {
+    Even,
+    Law(RandomLaw),
+}
+
+/// Entries of one list beyond which nobody writes by hand.
+const SPLIT_MAX: usize = 64;
+const ZONES_MAX: usize = 256;
+
+/// The sizes of `bssplit` for reads, writes and trims; `None` is a mistake, which was reported.
+pub(crate) fn splits(
+    given: &Given,
+    text: &str,
+    base: Base,
+    sink: &mut Sink,
+) -> Option<[TransferSizes; 3]> {
+    let lists: Vec<&str> = text.split(',').collect();
+    if lists.len() > 3 {
+        let message = "`bssplit` takes up to three lists, for reads, writes and trims";
+        sink.error(
+            codes::VALUE_COUNT,
+            given.span(),
+            message,
+            "too many",
+            "remove some",
+        );
+        return None;
+    }
+    let mut out = Vec::new();
+    for list in lists {
+        out.push(split(given, list, base, sink)?);
+    }
+    let last = out.last()?.clone();
+    out.resize(3, last);
+    out.try_into().ok()
+}
+
+fn split(given: &Given, list: &str, base: Base, sink: &mut Sink) -> Option<TransferSizes> {
+    let mut sizes: Vec<(u64, Option<f64>)> = Vec::new();
+    for entry in list.trim().split(':') {
+        let (size, share) = entry.split_once('/').unwrap_or((entry, ""));
+        let bytes = quantity(size, base).ok().map(|number| number.value);
+        let bytes = bytes
+            .and_then(|value| u64::try_from(value).ok())
+            .filter(|bytes| *bytes > 0);
+        let share = match share.trim() {
+            "" => Some(None),
+            text => share_of(text).map(|pct| Some(pct).filter(|pct| *pct > 0.0)),
+        };
+        let (Some(bytes), Some(share)) = (bytes, share) else {
+            let message = format!("`{entry}` is no size with a share");
+            let help = "write `size/percent`, such as `4k/70:64k/30`";
+            sink.error(codes::FORM, given.span(), message, "in this list", help);
+            return None;
+        };
+        sizes.push((bytes, share));
+    }
+    if sizes.len() > SPLIT_MAX {
+        let message = format!("`bssplit` takes up to {SPLIT_MAX} sizes");
+        sink.error(
+            codes::VALUE_COUNT,
+            given.span(),
+            message,
+            "too many",
+            "remove some",
+        );
+        return None;
+    }
+    let shares = completed(sizes.iter().map(|(_, share)| *share), given, sink)?;
+    let mix = sizes.iter().zip(shares).filter(|(_, pct)| *pct > 0.0);
+    let mix: Vec<SizeShare> = mix
+        .map(|((bytes, _), pct)| SizeShare { bytes: *bytes, pct })
+        .collect();
+    match mix.as_slice() {
+        [one] => Some(TransferSizes::Fixed(one.bytes)),
+        _ => Some(TransferSizes::Mix(mix)),
+    }
+}
+
+fn share_of(text: &str) -> Option<f64> {
+    let number: f64 = text.trim().trim_end_matches('%').parse().ok()?;
+    (0.0..=100.0).contains(&number).then_some(number)
+}
+
+/// Shares with the missing ones filled in; all of them make 100 %.
+fn completed(
+    shares: impl Iterator<Item = Option<f64>>,
+    given: &Given,
+    sink: &mut Sink,
+) -> Option<Vec<f64>> {
+    let shares: Vec<Option<f64>> = shares.collect();
+    let sum: f64 = shares.iter().flatten().sum();
+    let missing = shares.iter().filter(|share| share.is_none()).count();
+    let is_whole = (sum - 100.0).abs() < 1e-6;
+    if sum > 100.0 + 1e-6 || (missing == 0 && !is_whole) {
+        let message = format!("the shares of `{}` make {sum} %", given.name.text);
+        let help = "they have to make 100; an entry without a share takes what is left";
+        sink.error(codes::SHARES, given.span(), message, "not 100 %", help);
+        return None;
+    }
+    let rest = (100.0 - sum).max(0.0) / missing.max(1) as f64;
+    Some(
+        shares
+            .into_iter()
+            .map(|share| share.unwrap_or(rest))
+            .collect(),
+    )
+}
+
+/// The law that `random_distribution` names.
+pub(crate) fn distribution(
+    given: &Given,
+    text: &str,
+    base: Base,
+    sink: &mut Sink,
+) -> Option<Distribution> {
+    // One law for each direction is noted elsewhere; the first stands for the check.
+    let first = text.split(',').next().unwrap_or(text).trim();
+    let (name, rest) = first.split_once(':').unwrap_or((first, ""));
+    let numbers: Option<Vec<f64>> = rest
+        .split(':')
+        .filter(|part| !part.is_empty())
+        .map(|part| part.trim().parse().ok())
+        .collect();
+    let number = |at: usize, default: f64| {
+        let numbers = numbers.as_ref()?;
+        Some(numbers.get(at).copied().unwrap_or(default))
+    };
+    let center = || match &numbers {
+        Some(numbers) => numbers.get(1).map(|center| center * 100.0),
+        None => None,
+    };
+    let law = match name {
+        "random" => return Some(Distribution::Even),
+        "zipf" => number(0, 1.1)
+            .filter(|theta| *theta > 0.0 && *theta < 1000.0 && *theta != 1.0)
+            .map(|theta| RandomLaw::Zipf {
+                theta,
+                center_pct: center(),
+            }),
+        "pareto" => number(0, 0.2)
+            .filter(|power| *power > 0.0 && *power < 1.0)
+            .map(|power| RandomLaw::Pareto {
+                power,
+                center_pct: center(),
+            }),
+        "normal" | "gauss" => number(0, 0.0)
+            .filter(|deviation| (0.0..=100.0).contains(deviation))
+            .map(|deviation_pct| RandomLaw::Normal {
+                deviation_pct,
+                center_pct: center(),
+            }),
+        "zoned" => return zones(given, rest, sink).map(Distribution::Law),
+        "zoned_abs" => return byte_zones(given, rest, base, sink).map(Distribution::Law),
+        _ => None,
+    };
+    let is_inside = |law: &RandomLaw| match law {
+        RandomLaw::Zipf { center_pct, .. }
+        | RandomLaw::Pareto { center_pct, .. }
+        | RandomLaw::Normal { center_pct, .. } => {
+            center_pct.is_none_or(|center| (0.0..=100.0).contains(&center))
+        }
+        _ => true,
+    };
+    if let Some(law) = law.filter(is_inside) {
+        return Some(Distribution::Law(law));
+    }
+    let message = format!("`{first}` is no law of places");
+    let help = "such as `zipf:1.2` (above 0, not 1), `pareto:0.2` (0 to 1), `normal:20` (0 to 100), `zoned:60/10:30/20:10/70`; a centre is 0 to 1";
+    sink.error(codes::FORM, given.span(), message, "not understood", help);
+    None
+}
+
+fn zones(given: &Given, text: &str, sink: &mut Sink) -> Option<RandomLaw> {
+    let pairs = pairs(given, text, sink)?;
+    let accesses = completed(pairs.iter().map(|(access, _)| *access), given, sink)?;
+    let mut sizes = Vec::new();
+    for (_, size) in &pairs {
+        let share = match *size {
+            "" => Some(None),
+            text => share_of(text).map(Some),
+        };
+        sizes.push(share.or_else(|| bad_zone(given, size, sink))?);
+    }
+    let sizes = completed(sizes.into_iter(), given, sink)?;
+    Some(RandomLaw::Zoned(accesses.into_iter().zip(sizes).collect()))
+}
+
+fn byte_zones(given: &Given, text: &str, base: Base, sink: &mut Sink) -> Option<RandomLaw> {
+    let pairs = pairs(given, text, sink)?;
+    let accesses = completed(pairs.iter().map(|(access, _)| *access), given, sink)?;
+    let mut out = Vec::new();
+    for ((_, size), access) in pairs.iter().zip(accesses) {
+        let bytes = quantity(size, base).ok().map(|number| number.value);
+        let bytes = bytes.and_then(|value| u64::try_from(value).ok());
+        out.push((access, bytes.or_else(|| bad_zone(given, size, sink))?));
+    }
+    Some(RandomLaw::ZonedBytes(out))
+}
+
+fn bad_zone<T>(given: &Given, text: &str, sink: &mut Sink) -> Option<T> {
+    let message = format!("`{text}` is no size of a zone");
+    let help = "write `access/size:…`; `zoned` takes percent, `zoned_abs` bytes";
+    sink.error(codes::FORM, given.span(), message, "not understood", help);
+    None
+}
+
+/// Shares of accesses with the texts behind `/`.
+fn pairs<'t>(given: &Given, text: &'t str, sink: &mut Sink) -> Option<Vec<(Option<f64>, &'t str)>> {
+    let mut out = Vec::new();
+    for entry in text.split(':') {
+        let (access, size) = entry.split_once('/').unwrap_or((entry, ""));
+        let access = match access.trim() {
+            "" => Some(None),
+            text => share_of(text).map(Some),
+        };
+        out.push((
+            access.or_else(|| bad_zone(given, entry, sink))?,
+            size.trim(),
+        ));
+    }
+    if out.len() > ZONES_MAX {
+        return bad_zone(given, "more than 256 zones", sink);
+    }
+    Some(out)
+}
+
+/// The bytes of a pattern: numbers, `0x…`, `"text"`, one after another. `None` where it names a
+/// file or cannot be read; the latter was reported.
+pub(crate) fn pattern(given: &Given, text: &str, sink: &mut Sink) -> Option<Vec<u8>> {
+    let mut out = Vec::new();
+    let mut rest = text.trim();
+    while !rest.is_empty() {
+        if rest.starts_with('\'') {
+            return None;
+        }
+        let taken = if let Some(quoted) = rest.strip_prefix('"') {
+            quoted.find('"').map(|end| {
+                out.extend_from_slice(&quoted.as_bytes()[..end]);
+                end + 2
+            })
+        } else {
+            number_bytes(rest, &mut out)
+        };
+        let Some(taken) = taken else {
+            let message = format!("`{text}` is no pattern");
+            let help = "write a number, `0x…`, or a text in double quotes";
+            sink.error(codes::FORM, given.span(), message, "not understood", help);
+            return None;
+        };
+        rest = rest[taken..].trim_start();
+    }
+    (!out.is_empty()).then_some(out)
+}
+
+/// Takes a number: hexadecimal digits as they stand, decimals with the low byte first.
+fn number_bytes(text: &str, out: &mut Vec<u8>) -> Option<usize> {
+    if let Some(hex) = text.strip_prefix("0x").or(text.strip_prefix("0X")) {
+        let end = hex
+            .find(|c: char| !c.is_ascii_hexdigit())
+            .unwrap_or(hex.len());
+        let digits = &hex[..end];
+        if digits.is_empty() {
+            return None;
+        }
+        let padded = format!("{}{digits}", if digits.len() % 2 == 1 { "0" } else { "" });
+        for at in (0..padded.len()).step_by(2) {
+            out.push(u8::from_str_radix(&padded[at..at + 2], 16).ok()?);
+        }
+        return Some(2 + end);
+    }
+    let sign = usize::from(text.starts_with('-'));
+    let body = &text[sign..];
+    let end = body
+        .find(|c: char| !c.is_ascii_digit())
+        .unwrap_or(body.len());
+    // In `-120xab`, the zero belongs to what follows.
+    let begins_hex = body[end..].starts_with(['x', 'X']) && body[..end].ends_with('0') && end > 1;
+    let end = end - usize::from(begins_hex);
+    let number: i64 = text[..sign + end].parse().ok()?;
+    let bytes = number.to_le_bytes();
+    let used = if number < 0 {
+        4
+    } else {
+        (8 - number.leading_zeros() as usize / 8).max(1)
+    };
+    out.extend_from_slice(&bytes[..used]);
+    Some(sign + end)
+}

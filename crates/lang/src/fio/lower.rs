@@ -1,0 +1,504 @@
+//! Jobs to a neutral plan: jobs that run side by side become one run, each clone a stream with a
+//! pool of its own.
+//!
+//! Labels of streams, for reports: `job` (name of the job), `clone` (from 1), `group` (number of
+//! the group for reports, from 0), `group_reporting` (`1` where it is asked), `option.NAME` for each
+//! option of the job's own section, as given. Labels of the plan: `face` (`fio`), `global.NAME` for
+//! each global option, as given.
+use super::declare::common;
+use super::files::is_device;
+use super::jobs::Given;
+use super::regions;
+use super::resolve::{Amount, FileSize, Spec};
+use super::timing::Group;
+use crate::{Environment, Status};
+use plan::{
+    AddressOrder, AlignRule, ArrivalLaw, Coupling, DataSpec, ErrorBudget, FirstBlock,
+    FirstInterval, Generator, IoMethod, Label, Ledger, Load, LocalStop, Nanos, OpSource, OpenMode,
+    OperationMix, Origin, Pacing, PatternAnchor, PatternId, PatternMarks, PerDirection, Plan,
+    PlanValue, Pool, PoolAdmission, PoolId, Preparation, Region, RunKind, RunSpec, RunStop,
+    RunTemplate, SequentialEnd, SequentialStart, SizeRule, StartAlign, Stream, Target, TargetId,
+    TargetKind, TargetOrder, TemplateId, Timing, TransferSizes, Window, WritePattern,
+};
+use std::collections::{HashMap, HashSet};
+
+/// The run that lays files out.
+const LAYOUT: &str = "layout";
+/// Of one I/O while files are laid out.
+const LAYOUT_BYTES: u64 = 1 << 20;
+const LAYOUT_SLOTS: u32 = 4;
+/// The usual time of a sample of rates, in milliseconds.
+const SAMPLE_MS: i64 = 500;
+
+/// The plan of all jobs.
+pub(crate) fn lower(
+    specs: &[Spec<'_>],
+    groups: &[Group],
+    globals: &[Given],
+    environment: &Environment<'_>,
+) -> Plan {
+    let mut lowering = Lowering {
+        specs,
+        seed: seed(specs, environment.seed),
+        plan: Plan::default(),
+        targets: HashMap::new(),
+        layouts: Vec::new(),
+        names: HashSet::new(),
+    };
+    let runs: Vec<RunSpec> = groups.iter().map(|group| lowering.run(group)).collect();
+    let layout = lowering.layout();
+    let mut plan = lowering.plan;
+    plan.seed = seed(specs, environment.seed);
+    plan.method = specs
+        .iter()
+        .filter_map(|spec| spec.method)
+        .find(|method| *method != IoMethod::Nothing);
+    plan.runs = layout.into_iter().chain(runs).collect();
+    plan.labels = vec![Label::new("face", "fio")];
+    let global = |given: &Given| Label::new(format!("global.{}", given.name.text), given.text());
+    plan.labels.extend(globals.iter().map(global));
+    plan.values = specs.iter().flat_map(values).collect();
+    plan
+}
+
+/// The seed that the last job names.
+fn seed(specs: &[Spec<'_>], default: u64) -> u64 {
+    let named = specs
+        .iter()
+        .rev()
+        .find_map(|spec| spec.job.number("randseed"));
+    named.map_or(default, |seed| seed as u64)
+}
+
+/// The names of the jobs of a group.
+pub(crate) fn group_name(group: &Group, specs: &[Spec<'_>]) -> String {
+    let names: Vec<&str> = group
+        .members
+        .iter()
+        .map(|(index, _)| specs[*index].job.name())
+        .collect();
+    match names.as_slice() {
+        [one] => (*one).to_owned(),
+        [one, two] => format!("{one}, {two}"),
+        [one, .., last] => format!("{one} … {last}"),
+        [] => String::new(),
+    }
+}
+
+/// A target that may have to be laid out, with how.
+struct Layout {
+    target: TargetId,
+    open: OpenMode,
+    data: DataSpec,
+}
+
+struct Lowering<'s, 'j> {
+    specs: &'s [Spec<'j>],
+    seed: u64,
+    plan: Plan,
+    targets: HashMap<String, TargetId>,
+    layouts: Vec<Layout>,
+    /// Of streams, so that each is there once.
+    names: HashSet<String>,
+}
+
+impl Lowering<'_, '_> {
+    fn run(&mut self, group: &Group) -> RunSpec {
+        let mut template = RunTemplate {
+            pools: Vec::new(),
+            streams: Vec::new(),
+            coupling: Coupling::Independent,
+        };
+        for (index, report_group) in &group.members {
+            let spec = &self.specs[*index];
+            for clone in 0..spec.clones {
+                let name = self.stream_name(spec, clone);
+                template.pools.push(pool(&name, spec.depth));
+                let pool = PoolId::at(template.pools.len() - 1);
+                let stream = self.stream(spec, clone, *report_group, name, pool);
+                template.streams.push(stream);
+            }
+        }
+        let share_pct = 100.0 / template.streams.len().max(1) as f64;
+        template
+            .streams
+            .iter_mut()
+            .for_each(|stream| stream.share_pct = share_pct);
+        self.plan.templates.push(template);
+        let first = &self.specs[group.members[0].0];
+        let goes_on = group
+            .members
+            .iter()
+            .any(|(index, _)| self.specs[*index].goes_on);
+        RunSpec {
+            name: group_name(group, self.specs),
+            kind: RunKind::Measure,
+            template: TemplateId::at(self.plan.templates.len() - 1),
+            overrides: Vec::new(),
+            coupling: None,
+            load: Load::PerStream,
+            law: ArrivalLaw::Deterministic,
+            timing: Timing {
+                start: StartAlign::AtOnce,
+                warmup: group.warmup,
+                window: group.window,
+                interval: self.interval(group),
+                first_interval: FirstInterval::Counted,
+                pause_after: Nanos(0),
+            },
+            stop: RunStop {
+                errors: if goes_on {
+                    ErrorBudget::Unlimited
+                } else {
+                    ErrorBudget::Count(1)
+                },
+                ..RunStop::default()
+            },
+            labels: Vec::new(),
+            origin: Origin::Written(first.job.section.span),
+        }
+    }
+
+    /// As long as the shortest sample that a job asks for.
+    fn interval(&self, group: &Group) -> Nanos {
+        let asked = group.members.iter().flat_map(|(index, _)| {
+            let job = self.specs[*index].job;
+            ["bwavgtime", "iopsavgtime"].map(|name| job.number(name).unwrap_or(SAMPLE_MS))
+        });
+        let ms = asked.filter(|ms| *ms > 0).min().unwrap_or(SAMPLE_MS);
+        Nanos((ms.clamp(100, 10_000) as u64) * 1_000_000)
+    }
+
+    fn stream_name(&mut self, spec: &Spec<'_>, clone: u32) -> String {
+        let job = spec.job.name();
+        let plain = match spec.clones {
+            1 => job.to_owned(),
+            _ => format!("{job}.{}", clone + 1),
+        };
+        let mut name = plain.clone();
+        let mut number = 2;
+        while !self.names.insert(name.clone()) {
+            name = format!("{plain}#{number}");
+            number += 1;
+        }
+        name
+    }
+
+    fn stream(
+        &mut self,
+        spec: &Spec<'_>,
+        clone: u32,
+        report_group: u32,
+        name: String,
+        pool: PoolId,
+    ) -> Stream {
+        let region = regions::region(spec, clone)
+            .unwrap_or_else(|| Region::whole(spec.smallest, FirstBlock::Used));
+        let paths = spec.naming.paths(clone);
+        let targets = paths
+            .into_iter()
+            .map(|path| self.target(spec, clone, path))
+            .collect();
+        Stream {
+            targets,
+            target_order: spec.file_order,
+            pool,
+            source: OpSource::Generator(Generator {
+                operations: spec.operations,
+                transfer: spec.transfer.clone(),
+                order: order(spec),
+                region,
+                align: spec.align,
+                hits: None,
+            }),
+            pacing: match &spec.pace {
+                Some(pace) => Pacing::Rate {
+                    per_second: pace.per_second,
+                    law: pace.law,
+                },
+                None => Pacing::None,
+            },
+            share_pct: 0.0,
+            priority: None,
+            data: self.data(spec),
+            open: Some(spec.open),
+            stop: stop(spec, clone),
+            start_delay: self.start_delay(spec, &name),
+            labels: labels(spec, clone, report_group),
+            name,
+        }
+    }
+
+    /// Between the two ends of a range, by seed and name.
+    fn start_delay(&self, spec: &Spec<'_>, name: &str) -> Nanos {
+        let (low, high) = spec.times.delay;
+        if low == high {
+            return Nanos(low);
+        }
+        let mut mixed = self.seed;
+        for byte in name.bytes() {
+            mixed = (mixed ^ u64::from(byte)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+            mixed ^= mixed >> 29;
+        }
+        Nanos(low + mixed % (high - low + 1))
+    }
+
+    /// What is written, with its pattern among those of the plan.
+    fn data(&mut self, spec: &Spec<'_>) -> DataSpec {
+        let mut data = spec.data;
+        if let Some(bytes) = &spec.pattern {
+            let pattern = WritePattern {
+                bytes: bytes.clone(),
+                anchor: PatternAnchor::Transfer,
+                marks: PatternMarks::None,
+            };
+            let patterns = &mut self.plan.patterns;
+            let known = patterns.iter().position(|known| *known == pattern);
+            let at = known.unwrap_or_else(|| {
+                patterns.push(pattern);
+                patterns.len() - 1
+            });
+            data.pattern = Some(PatternId::at(at));
+        }
+        data
+    }
+
+    fn target(&mut self, spec: &Spec<'_>, clone: u32, path: String) -> TargetId {
+        let is_nothing = spec.method == Some(IoMethod::Nothing);
+        let kind = match () {
+            () if is_nothing => TargetKind::Nothing,
+            () if is_device(&path) => TargetKind::Device,
+            () => TargetKind::File,
+        };
+        let bytes = regions::begin(spec, clone)
+            .and_then(|begin| regions::file_bytes(spec.file_size, begin));
+        let size = match (kind, spec.file_size, bytes) {
+            (TargetKind::Device, ..) => SizeRule::AsFound,
+            (_, _, Some(bytes)) => SizeRule::Bytes(bytes),
+            (TargetKind::Nothing, ..) => SizeRule::Bytes(0),
+            _ => SizeRule::AsFound,
+        };
+        let key = if is_nothing {
+            format!("null:{path}")
+        } else {
+            path.clone()
+        };
+        let id = *self.targets.entry(key).or_insert_with(|| {
+            self.plan.targets.push(Target {
+                name: path.clone(),
+                host: "localhost".to_owned(),
+                path: path.into(),
+                kind,
+                size,
+                open: spec.open,
+                preparation: Preparation::AsFound,
+                ledger: Ledger::None,
+                origin: Origin::Written(spec.naming.place),
+            });
+            TargetId::at(self.plan.targets.len() - 1)
+        });
+        let data = self.data(spec);
+        let target = &mut self.plan.targets[id.index()];
+        // Jobs that share a file: it is as long as the longest of them needs.
+        if let SizeRule::Bytes(bytes) = size {
+            target.size = match target.size {
+                SizeRule::Bytes(known) => SizeRule::Bytes(known.max(bytes)),
+                _ => size,
+            };
+        }
+        let is_known = target.preparation != Preparation::AsFound;
+        if spec.lays_out && kind == TargetKind::File && bytes.is_some() && !is_known {
+            target.preparation = Preparation::MakeOrExtend;
+            self.layouts.push(Layout {
+                target: id,
+                open: spec.open,
+                data,
+            });
+        }
+        id
+    }
+
+    /// The run that makes or extends what jobs read, in front of all others.
+    fn layout(&mut self) -> Option<RunSpec> {
+        if self.layouts.is_empty() {
+            return None;
+        }
+        let mut template = RunTemplate {
+            pools: Vec::new(),
+            streams: Vec::new(),
+            coupling: Coupling::Independent,
+        };
+        let share_pct = 100.0 / self.layouts.len() as f64;
+        for layout in std::mem::take(&mut self.layouts) {
+            let target = self.plan.target(layout.target);
+            let name = format!("{LAYOUT} {}", target.name);
+            template.pools.push(pool(&name, LAYOUT_SLOTS));
+            let pool = PoolId::at(template.pools.len() - 1);
+            let SizeRule::Bytes(bytes) = target.size else {
+                continue;
+            };
+            let stream = layout_stream(layout, bytes, name, pool, share_pct);
+            template.streams.push(stream);
+        }
+        self.plan.templates.push(template);
+        Some(RunSpec {
+            name: LAYOUT.to_owned(),
+            kind: RunKind::Prepare,
+            template: TemplateId::at(self.plan.templates.len() - 1),
+            overrides: Vec::new(),
+            coupling: None,
+            load: Load::FlatOut,
+            law: ArrivalLaw::Deterministic,
+            timing: Timing {
+                start: StartAlign::AtOnce,
+                warmup: Nanos(0),
+                window: Window::UntilDone { at_most: None },
+                interval: Nanos::from_secs(1),
+                first_interval: FirstInterval::Counted,
+                pause_after: Nanos(0),
+            },
+            stop: RunStop {
+                errors: ErrorBudget::Count(1),
+                ..RunStop::default()
+            },
+            labels: Vec::new(),
+            origin: Origin::Derived(
+                "files that jobs read are laid out where they are missing or short".to_owned(),
+            ),
+        })
+    }
+}
+
+fn layout_stream(layout: Layout, bytes: u64, name: String, pool: PoolId, share_pct: f64) -> Stream {
+    let is_aligned = bytes.is_multiple_of(4096);
+    Stream {
+        name,
+        targets: vec![layout.target],
+        target_order: TargetOrder::RoundRobin,
+        pool,
+        source: OpSource::Generator(Generator {
+            operations: OperationMix::reads(0.0),
+            transfer: PerDirection::all(TransferSizes::Fixed(LAYOUT_BYTES.min(bytes))),
+            order: AddressOrder::Sequential {
+                start: SequentialStart::PresentEnd {
+                    rounded_to: LAYOUT_BYTES,
+                },
+                end: SequentialEnd::Stop,
+            },
+            region: Region::whole(1, FirstBlock::Used),
+            align: AlignRule::Transfer,
+            hits: None,
+        }),
+        pacing: Pacing::None,
+        share_pct,
+        priority: None,
+        data: layout.data,
+        open: Some(OpenMode {
+            direct: layout.open.direct && is_aligned,
+            sync_on_close: true,
+            ..OpenMode::default()
+        }),
+        stop: LocalStop::default(),
+        start_delay: Nanos(0),
+        labels: Vec::new(),
+    }
+}
+
+fn pool(name: &str, slots: u32) -> Pool {
+    Pool {
+        name: name.to_owned(),
+        slots,
+        admission: PoolAdmission::FirstCome,
+    }
+}
+
+fn order(spec: &Spec<'_>) -> AddressOrder {
+    if !spec.is_random || spec.random_pct <= 0.0 {
+        return AddressOrder::Sequential {
+            start: SequentialStart::First,
+            end: SequentialEnd::Wrap,
+        };
+    }
+    if spec.random_pct < 100.0 {
+        return AddressOrder::Mixed {
+            random_pct: spec.random_pct,
+            law: spec.law.clone(),
+        };
+    }
+    AddressOrder::Random(spec.law.clone())
+}
+
+fn stop(spec: &Spec<'_>, clone: u32) -> LocalStop {
+    let Amount {
+        bytes,
+        passes,
+        operations,
+    } = spec.amount;
+    // A range that begins later in the file may be shorter for this clone.
+    let width = regions::begin(spec, clone)
+        .filter(|_| {
+            matches!(spec.file_size, FileSize::Whole(_)) && spec.job.given("io_size").is_none()
+        })
+        .and_then(|begin| regions::known_width(spec.file_size, begin, spec.smallest));
+    let width = width.map(|width| {
+        let loops = spec.job.number("loops").unwrap_or(1).max(1) as u64;
+        width
+            .saturating_mul(spec.naming.count())
+            .saturating_mul(loops)
+    });
+    LocalStop {
+        bytes: bytes.map(|bytes| width.map_or(bytes, |width| bytes.min(width))),
+        operations,
+        passes,
+    }
+}
+
+fn labels(spec: &Spec<'_>, clone: u32, report_group: u32) -> Vec<Label> {
+    let mut labels = vec![
+        Label::new("job", spec.job.name()),
+        Label::new("clone", (clone + 1).to_string()),
+        Label::new("group", report_group.to_string()),
+    ];
+    if spec.job.is_on("group_reporting", false) {
+        labels.push(Label::new("group_reporting", "1"));
+    }
+    let own = spec.job.own.iter();
+    labels.extend(own.map(|given| Label::new(format!("option.{}", given.name.text), given.text())));
+    labels
+}
+
+/// For `explain`: what was given, and the defaults of what was not.
+fn values(spec: &Spec<'_>) -> Vec<PlanValue> {
+    let job = spec.job;
+    let value = |name: &str, value: &str, origin| PlanValue {
+        subject: format!("[{}]", job.section.text),
+        name: name.to_owned(),
+        value: value.to_owned(),
+        origin,
+    };
+    let given = job.effective();
+    let mut out: Vec<PlanValue> = given
+        .iter()
+        .map(|given| {
+            let origin = Origin::Written(given.span());
+            let text = if given.written.is_none() {
+                "1"
+            } else {
+                given.text()
+            };
+            value(given.parameter.name(), text, origin)
+        })
+        .collect();
+    let missing = common().filter(|parameter| {
+        parameter.status == Status::Honoured
+            && !parameter.default.is_empty()
+            && given
+                .iter()
+                .all(|given| given.parameter.name() != parameter.name())
+    });
+    out.extend(missing.map(|parameter| {
+        let origin = Origin::Default("of fio".to_owned());
+        value(parameter.name(), parameter.default, origin)
+    }));
+    out
+}

@@ -1,0 +1,682 @@
+//! Jobs to values that fit each other: what is done, how much, where, how fast.
+use super::codes;
+use super::engines::Engine;
+use super::files::Naming;
+use super::forms::{self, Distribution};
+use super::jobs::{Job, at_job};
+use super::number::Base;
+use super::regions;
+use super::support::{not_built, push_once};
+use super::value::{Size, Value};
+use crate::Environment;
+use crate::sink::Sink;
+use plan::{
+    AlignRule, ArrivalLaw, DataSpec, Diagnostic, DuplicateSource, Duplicates, IoMethod, OpenMode,
+    OperationMix, PerDirection, RandomLaw, Refresh, SyncMode, TargetOrder, TransferSizes,
+};
+
+/// A job with everything resolved that does not need the machine.
+#[derive(Clone, Debug)]
+pub(crate) struct Spec<'a> {
+    pub job: &'a Job,
+    pub clones: u32,
+    /// Absent where the engine is not built.
+    pub method: Option<IoMethod>,
+    pub depth: u32,
+    pub operations: OperationMix,
+    pub is_random: bool,
+    pub transfer: PerDirection<TransferSizes>,
+    /// Of the directions that are used.
+    pub smallest: u64,
+    pub law: RandomLaw,
+    /// Share of I/Os that take a new place.
+    pub random_pct: f64,
+    pub align: AlignRule,
+    pub naming: Naming,
+    pub file_order: TargetOrder,
+    pub file_size: FileSize,
+    pub offset: Size,
+    pub offset_increment: Size,
+    pub amount: Amount,
+    pub times: Times,
+    pub pace: Option<Pace>,
+    pub open: OpenMode,
+    pub data: DataSpec,
+    /// Bytes that are written over and over.
+    pub pattern: Option<Vec<u8>>,
+    pub lays_out: bool,
+    pub goes_on: bool,
+}
+
+/// Bytes of each file.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum FileSize {
+    AsFound,
+    /// Of the range, behind the offset.
+    Bytes(u64),
+    /// Of the file, offset included.
+    Whole(u64),
+    Percent(f64),
+}
+
+/// Where a clone ends by itself.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Amount {
+    pub bytes: Option<u64>,
+    /// Times the whole range, where its size is not known here.
+    pub passes: Option<u64>,
+    pub operations: Option<u64>,
+}
+
+/// In nanoseconds.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Times {
+    pub runtime: Option<u64>,
+    /// Goes on for all of the runtime.
+    pub is_time_based: bool,
+    pub ramp: u64,
+    /// Each clone takes one between the two.
+    pub delay: (u64, u64),
+}
+
+/// I/Os per second.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Pace {
+    pub per_second: PerDirection<Option<f64>>,
+    pub law: ArrivalLaw,
+}
+
+/// As many clones as a plan can hold, and as many as the original starts.
+const CLONES_MAX: u64 = 4096;
+
+/// All jobs. Mistakes go to the sink; what only a run refuses, to the blockers.
+pub(crate) fn specs<'a>(
+    jobs: &'a [Job],
+    environment: &Environment<'_>,
+    blockers: &mut Vec<Diagnostic>,
+    sink: &mut Sink,
+) -> Vec<Spec<'a>> {
+    let mut out: Vec<Spec<'a>> = Vec::new();
+    let mut clones = 0_u64;
+    for job in jobs {
+        let Some(engine) = job.engine() else { continue };
+        let mut resolving = Resolving {
+            job,
+            engine,
+            cpus: environment.cpus,
+            blockers,
+            sink,
+        };
+        let Some(spec) = resolving.spec() else {
+            continue;
+        };
+        clones += u64::from(spec.clones);
+        if clones > CLONES_MAX {
+            let message = format!("all jobs together make more than {CLONES_MAX} clones");
+            let place = job.place_of("numjobs");
+            sink.error(
+                codes::TOO_MANY,
+                place,
+                message,
+                "one too many",
+                "use a larger `iodepth` in place of clones",
+            );
+            return out;
+        }
+        wait_for(job, &out, sink);
+        out.push(spec);
+    }
+    out
+}
+
+/// Whether some job wants draws that nobody can repeat.
+pub(crate) fn wants_fresh_seed(jobs: &[Job]) -> bool {
+    jobs.iter()
+        .any(|job| job.number("randseed").is_none() && !job.is_on("randrepeat", true))
+}
+
+fn wait_for(job: &Job, before: &[Spec<'_>], sink: &mut Sink) {
+    let Some(given) = job.given("wait_for") else {
+        return;
+    };
+    let name = given.text().trim();
+    let found = before.iter().filter(|spec| spec.job.name() == name).count();
+    let (message, label) = match found {
+        1 => return,
+        _ if job.name() == name => ("a job cannot wait for itself".to_owned(), "its own name"),
+        0 => (
+            format!("no job above is named `{name}`"),
+            "not defined above",
+        ),
+        _ => (format!("{found} jobs are named `{name}`"), "not one job"),
+    };
+    let help = "name one job that stands above";
+    sink.error(codes::UNKNOWN_REFERENCE, given.span(), message, label, help);
+}
+
+struct Resolving<'a, 'b> {
+    job: &'a Job,
+    engine: &'static Engine,
+    cpus: u32,
+    blockers: &'b mut Vec<Diagnostic>,
+    sink: &'b mut Sink,
+}
+
+impl<'a> Resolving<'a, '_> {
+    fn spec(&mut self) -> Option<Spec<'a>> {
+        let job = self.job;
+        let (operations, is_random) = self.operations();
+        let transfer = self.transfer()?;
+        let smallest = used(&operations, &transfer)
+            .map(TransferSizes::smallest)
+            .min()?;
+        let (law, align) = self.places(is_random, smallest)?;
+        let naming = Naming::of(job, self.blockers, self.sink)?;
+        let file_size = self.file_size(naming.count(), smallest);
+        let times = self.times();
+        let amount = self.amount(naming.count(), file_size, smallest, times);
+        let pace = self.pace(&operations, &transfer);
+        let (data, pattern) = self.data(&transfer, file_size, naming.count());
+        self.conflicts();
+        let reads = operations.read_pct > 0.0;
+        let is_stored = matches!(self.engine.method, Some(method) if method != IoMethod::Nothing);
+        let spec = Spec {
+            job,
+            clones: job.number("numjobs").unwrap_or(1).clamp(0, 1 << 20) as u32,
+            method: self.engine.method,
+            depth: self.depth(),
+            operations,
+            is_random,
+            transfer,
+            smallest,
+            law,
+            random_pct: job
+                .numbers("percentage_random")
+                .and_then(|numbers| numbers[0])
+                .map_or(100.0, |pct| pct as f64),
+            align,
+            naming,
+            file_order: self.file_order(),
+            file_size,
+            offset: job.size("offset").unwrap_or(Size::Bytes(0)),
+            offset_increment: job.size("offset_increment").unwrap_or(Size::Bytes(0)),
+            amount,
+            times,
+            pace,
+            open: self.open_mode(),
+            data,
+            pattern,
+            lays_out: is_stored
+                && (reads || job.is_on("overwrite", false))
+                && !job.is_on("create_on_open", false),
+            goes_on: job
+                .text("continue_on_error")
+                .is_some_and(|text| !matches!(text.trim(), "none" | "0")),
+        };
+        let last = spec.clones.max(1) - 1;
+        if regions::region(&spec, last).is_none() {
+            let what = "`offset` in one unit with `size` or `offset_increment` in another";
+            push_once(self.blockers, not_built(what, job.place_of("offset")));
+        }
+        Some(spec)
+    }
+
+    fn operations(&mut self) -> (OperationMix, bool) {
+        let word = self.job.word("rw").map_or("read", |(word, _)| word);
+        let mix = |read_pct, write_pct, trim_pct| OperationMix {
+            read_pct,
+            write_pct,
+            trim_pct,
+        };
+        let is_random = word.starts_with("rand");
+        let operations = match word.trim_start_matches("rand") {
+            "read" => mix(100.0, 0.0, 0.0),
+            "write" => mix(0.0, 100.0, 0.0),
+            "trim" => mix(0.0, 0.0, 100.0),
+            "trimwrite" => mix(0.0, 50.0, 50.0),
+            _ => OperationMix::reads(self.read_share()),
+        };
+        (operations, is_random)
+    }
+
+    /// The last of both shares given decides.
+    fn read_share(&self) -> f64 {
+        match self.job.last_of(&["rwmixread", "rwmixwrite"]) {
+            Some(given) => match (given.parameter.name(), &given.value) {
+                ("rwmixread", Value::Number(pct)) => *pct as f64,
+                (_, Value::Number(pct)) => 100.0 - *pct as f64,
+                _ => 50.0,
+            },
+            None => 50.0,
+        }
+    }
+
+    fn transfer(&mut self) -> Option<PerDirection<TransferSizes>> {
+        let job = self.job;
+        let [read, write, trim] = if let Some(given) = job.given("bssplit") {
+            forms::splits(given, given.text(), self.base(), self.sink)?
+        } else {
+            let sizes = job.numbers("bs").unwrap_or([Some(4096); 3]);
+            let fixed = sizes.map(|size| TransferSizes::Fixed(size.unwrap_or(4096) as u64));
+            match job.given("bsrange").map(|given| &given.value) {
+                Some(Value::Ranges(ranges)) => {
+                    let step_one = job.is_on("bs_unaligned", false);
+                    let mut out = fixed;
+                    for (index, range) in ranges.iter().enumerate() {
+                        if let Some((low, high)) = range {
+                            out[index] = uniform((*low).max(1), *high, step_one);
+                        }
+                    }
+                    out
+                }
+                _ => fixed,
+            }
+        };
+        let too_large = [&read, &write, &trim]
+            .into_iter()
+            .find(|sizes| sizes.largest() >= u64::from(u32::MAX));
+        if let Some(sizes) = too_large {
+            let given = job.last_of(&["bs", "bsrange", "bssplit"]);
+            let place = given.map_or(job.section.span, super::jobs::Given::span);
+            let message = format!("an I/O of {} bytes is too large", sizes.largest());
+            self.sink.error(
+                codes::OUT_OF_RANGE,
+                place,
+                message,
+                "4 GiB or more",
+                "use a smaller size",
+            );
+            return None;
+        }
+        Some(PerDirection { read, write, trim })
+    }
+
+    fn base(&self) -> Base {
+        match self.job.word("kb_base") {
+            Some(("1000", _)) => Base::Decimal,
+            _ => Base::Binary,
+        }
+    }
+
+    /// The law of random places, and what they are multiples of.
+    fn places(&mut self, is_random: bool, smallest: u64) -> Option<(RandomLaw, AlignRule)> {
+        let job = self.job;
+        let named = match job.given("random_distribution") {
+            Some(given) => forms::distribution(given, given.text(), self.base(), self.sink)?,
+            None => Distribution::Even,
+        };
+        let aligned = job.numbers("ba").map(|numbers| numbers[0].unwrap_or(1));
+        if let Some(numbers) = job.numbers("ba")
+            && is_random
+            && numbers.iter().any(|number| *number != numbers[0])
+        {
+            push_once(
+                self.blockers,
+                not_built("`blockalign` per direction", job.place_of("ba")),
+            );
+        }
+        let unit = aligned.map_or(smallest, |aligned| aligned as u64);
+        let has_map = !job.is_on("norandommap", false) && unit == smallest;
+        let law = match named {
+            Distribution::Law(law) => law,
+            Distribution::Even if has_map => RandomLaw::OncePerBlock,
+            Distribution::Even => RandomLaw::Uniform,
+        };
+        Some((law, AlignRule::Bytes(unit)))
+    }
+
+    fn depth(&mut self) -> u32 {
+        let job = self.job;
+        let depth = job.number("iodepth").unwrap_or(1).max(1) as u32;
+        if depth > 1 && self.engine.is_synchronous {
+            let message = format!("engine `{}` has one I/O in flight", self.engine.name);
+            self.sink.push(
+                Diagnostic::note(codes::DEPTH_OF_ONE, message)
+                    .at(job.place_of("iodepth"), "has no effect with it")
+                    .with_help(
+                        "more clones (`numjobs`), or an asynchronous engine, keep more in flight",
+                    ),
+            );
+            return 1;
+        }
+        depth
+    }
+
+    fn file_order(&self) -> TargetOrder {
+        let text = self.job.text("file_service_type").unwrap_or("roundrobin");
+        match text.split(':').next() {
+            Some("random") => TargetOrder::Random,
+            Some("sequential") => TargetOrder::OneAfterTheOther,
+            _ => TargetOrder::RoundRobin,
+        }
+    }
+
+    fn file_size(&mut self, files: u64, smallest: u64) -> FileSize {
+        let job = self.job;
+        let files = files.max(1);
+        if let Some(Value::Ranges(ranges)) = job.given("filesize").map(|given| &given.value)
+            && let Some((_, high)) = ranges[0]
+        {
+            self.check_holds_block(high, smallest, "filesize");
+            return FileSize::Whole(high);
+        }
+        match job.size("size") {
+            Some(Size::Bytes(0)) | None => FileSize::AsFound,
+            Some(Size::Bytes(bytes)) => {
+                self.check_holds_block(bytes / files, smallest, "size");
+                FileSize::Bytes(bytes / files)
+            }
+            Some(Size::Percent(pct)) if pct >= 100.0 => FileSize::AsFound,
+            Some(Size::Percent(pct)) => FileSize::Percent(pct),
+        }
+    }
+
+    fn check_holds_block(&mut self, bytes: u64, smallest: u64, option: &'static str) {
+        if bytes >= smallest {
+            return;
+        }
+        let message = format!("a file of {bytes} bytes holds no I/O of {smallest}");
+        push_once(
+            self.blockers,
+            Diagnostic::error(codes::TOO_SMALL, message)
+                .at(self.job.place_of(option), "too small")
+                .with_help(
+                    "`size` is shared by all files of a clone; make it larger, or `bs` smaller",
+                ),
+        );
+    }
+
+    fn times(&mut self) -> Times {
+        let job = self.job;
+        let runtime = job.nanos("runtime").filter(|nanos| *nanos > 0);
+        let mut is_time_based = job.is_on("time_based", false);
+        if is_time_based && runtime.is_none() {
+            is_time_based = false;
+            let message = "`time_based` without `runtime` changes nothing: the job ends with its amount of I/O";
+            self.sink.push(
+                Diagnostic::warning(codes::NO_TIME, message)
+                    .at(
+                        job.given("time_based")
+                            .map_or(job.section.span, |given| given.name.span),
+                        "no time is given",
+                    )
+                    .with_help("add `runtime=60`"),
+            );
+        }
+        let delay = match job.given("startdelay").map(|given| &given.value) {
+            Some(Value::Nanos(delay)) => (*delay, *delay),
+            Some(Value::NanosRange(low, high)) => (*low, *high),
+            _ => (0, 0),
+        };
+        Times {
+            runtime,
+            is_time_based,
+            ramp: job.nanos("ramp_time").unwrap_or(0),
+            delay,
+        }
+    }
+
+    fn amount(&mut self, files: u64, file_size: FileSize, smallest: u64, times: Times) -> Amount {
+        let job = self.job;
+        let loops = job.number("loops").unwrap_or(1).max(1) as u64;
+        let operations = job
+            .number("number_ios")
+            .filter(|count| *count > 0)
+            .map(|count| (count as u64).saturating_mul(loops));
+        let mut amount = Amount {
+            bytes: None,
+            passes: None,
+            operations,
+        };
+        if times.is_time_based {
+            return amount;
+        }
+        let whole = match file_size {
+            FileSize::Bytes(bytes) | FileSize::Whole(bytes) => {
+                Some((bytes - bytes % smallest).saturating_mul(files))
+            }
+            _ => None,
+        };
+        let asked = match (job.size("io_size"), job.size("size")) {
+            (Some(Size::Percent(pct)), _) if pct < 100.0 => {
+                push_once(
+                    self.blockers,
+                    not_built("`io_size` in percent", job.place_of("io_size")),
+                );
+                whole
+            }
+            (Some(Size::Bytes(bytes)), _) if bytes > 0 => Some(bytes),
+            (_, Some(Size::Bytes(bytes))) if bytes > 0 => {
+                whole.map(|whole| whole.min(bytes - bytes % smallest))
+            }
+            _ => whole,
+        };
+        match asked {
+            Some(bytes) => amount.bytes = Some(bytes.saturating_mul(loops)),
+            None => amount.passes = Some(loops),
+        }
+        amount
+    }
+
+    fn pace(
+        &mut self,
+        operations: &OperationMix,
+        transfer: &PerDirection<TransferSizes>,
+    ) -> Option<Pace> {
+        let job = self.job;
+        let positive = |name: &str| {
+            let numbers = job.numbers(name)?;
+            numbers
+                .iter()
+                .any(|number| number.unwrap_or(0) > 0)
+                .then_some(numbers)
+        };
+        let (bytes, counts) = (positive("rate"), positive("rate_iops"));
+        if let (Some(_), Some(_)) = (bytes, counts) {
+            let message = "`rate` and `rate_iops` exclude each other";
+            self.sink.push(
+                Diagnostic::error(codes::CONFLICT, message)
+                    .at(job.place_of("rate_iops"), "I/Os per second")
+                    .with_related(job.place_of("rate"), "bytes per second")
+                    .with_help("keep one of them"),
+            );
+            return None;
+        }
+        let numbers = bytes.or(counts)?;
+        let means = [&transfer.read, &transfer.write, &transfer.trim].map(TransferSizes::mean);
+        let shares = [
+            operations.read_pct,
+            operations.write_pct,
+            operations.trim_pct,
+        ];
+        let of = |index: usize| {
+            let number = numbers[index].filter(|number| *number > 0 && shares[index] > 0.0)? as f64;
+            Some(if bytes.is_some() {
+                number / means[index]
+            } else {
+                number
+            })
+        };
+        let per_second = PerDirection {
+            read: of(0),
+            write: of(1),
+            trim: of(2),
+        };
+        let is_paced = [per_second.read, per_second.write, per_second.trim]
+            .iter()
+            .any(Option::is_some);
+        let law = match job.word("rate_process") {
+            Some(("poisson", _)) => ArrivalLaw::Exponential,
+            _ => ArrivalLaw::Deterministic,
+        };
+        is_paced.then_some(Pace { per_second, law })
+    }
+
+    fn open_mode(&self) -> OpenMode {
+        let job = self.job;
+        let direct = match job.last_of(&["direct", "buffered"]) {
+            Some(given) => (given.parameter.name() == "direct") == (given.value == Value::On(true)),
+            None => false,
+        };
+        OpenMode {
+            direct,
+            sync: match job.word("sync").map(|(word, _)| word) {
+                Some("sync" | "1") => SyncMode::All,
+                Some("dsync") => SyncMode::Data,
+                _ => SyncMode::None,
+            },
+            sync_on_close: job.is_on("fsync_on_close", false),
+            drops_cache: job.is_on("invalidate", true) && !direct,
+            ..OpenMode::default()
+        }
+    }
+
+    fn data(
+        &mut self,
+        transfer: &PerDirection<TransferSizes>,
+        file_size: FileSize,
+        files: u64,
+    ) -> (DataSpec, Option<Vec<u8>>) {
+        let job = self.job;
+        let mut data = DataSpec {
+            seed: job.number("randseed").unwrap_or(0) as u64,
+            chunk_bytes: job.number("buffer_compress_chunk").unwrap_or(512) as u64,
+            ..DataSpec::default()
+        };
+        let mut pattern = None;
+        match job.number("buffer_compress_percentage") {
+            Some(pct) if pct >= 100 => pattern = Some(vec![0]),
+            Some(pct) if pct > 0 => data.compression_ratio = 100.0 / (100 - pct) as f64,
+            _ => {}
+        }
+        if let Some(given) = job.given("buffer_pattern") {
+            pattern = forms::pattern(given, given.text(), self.sink);
+        }
+        if job.is_on("zero_buffers", false) {
+            pattern = Some(vec![0]);
+        }
+        let is_fixed = !job.is_on("scramble_buffers", true) && !job.is_on("refill_buffers", false);
+        if is_fixed {
+            data.refresh = Refresh::Never;
+        }
+        data.duplicates = self.duplicates(transfer, file_size, files);
+        if data.duplicates.is_some() {
+            data.refresh = Refresh::EachWrite;
+        }
+        (data, pattern)
+    }
+
+    fn duplicates(
+        &mut self,
+        transfer: &PerDirection<TransferSizes>,
+        file_size: FileSize,
+        files: u64,
+    ) -> Option<Duplicates> {
+        let job = self.job;
+        let pct = job.number("dedupe_percentage").filter(|pct| *pct > 0)? as f64;
+        let of = match job.word("dedupe_mode").map(|(word, _)| word) {
+            Some("working_set") => {
+                let (FileSize::Bytes(bytes) | FileSize::Whole(bytes)) = file_size else {
+                    let place = job.place_of("dedupe_mode");
+                    let message = "`dedupe_mode=working_set` needs `size`";
+                    self.sink.error(
+                        codes::MISSING,
+                        place,
+                        message,
+                        "a share of what is not known",
+                        "add `size=`",
+                    );
+                    return None;
+                };
+                let share = job.number("dedupe_working_set_percentage").unwrap_or(5) as u64;
+                let blocks = bytes.saturating_mul(files) / transfer.write.smallest().max(1);
+                DuplicateSource::WorkingSet {
+                    contents: (blocks / 100).saturating_mul(share).max(1),
+                    is_shared: job.is_on("dedupe_global", false),
+                }
+            }
+            _ => DuplicateSource::Previous,
+        };
+        Some(Duplicates::ByWrite { pct, of })
+    }
+
+    fn conflicts(&mut self) {
+        let job = self.job;
+        if let (Some(cpus), Some(nodes)) = (job.given("cpus_allowed"), job.given("numa_cpu_nodes"))
+        {
+            let error = Diagnostic::error(
+                codes::CONFLICT,
+                "`cpus_allowed` and `numa_cpu_nodes` exclude each other",
+            )
+            .at(nodes.span(), "nodes")
+            .with_related(cpus.span(), "CPUs")
+            .with_help("keep one of them");
+            self.sink.push(error);
+        }
+        if let Some(Value::Cpus(cpus)) = job.given("cpus_allowed").map(|given| &given.value)
+            && let Some(cpu) = cpus.iter().find(|cpu| **cpu >= self.cpus)
+        {
+            let message = format!("this host has no CPU {cpu}");
+            let label = format!("it has {}, counted from 0", self.cpus);
+            push_once(
+                self.blockers,
+                Diagnostic::error(codes::OUT_OF_RANGE, message)
+                    .at(job.place_of("cpus_allowed"), label),
+            );
+        }
+        let is_null = self.engine.method == Some(IoMethod::Nothing);
+        let is_sized = matches!(job.size("size"), Some(Size::Bytes(bytes)) if bytes > 0)
+            || job.given("filesize").is_some();
+        if is_null && !is_sized {
+            let message = "a job that reaches no storage needs `size`".to_owned();
+            push_once(
+                self.blockers,
+                at_job(job, codes::MISSING, message, "how much is not known")
+                    .with_help("add `size=1g`"),
+            );
+        }
+        let is_strided = job
+            .word("zonemode")
+            .is_some_and(|(word, _)| word == "strided");
+        if is_strided && job.size("zonesize").is_none() {
+            let message = "`zonemode=strided` needs `zonesize`";
+            let place = job.place_of("zonemode");
+            self.sink.error(
+                codes::MISSING,
+                place,
+                message,
+                "no size of a zone",
+                "add `zonesize=`",
+            );
+        }
+    }
+}
+
+/// The sizes of the directions that are used.
+fn used<'t>(
+    operations: &OperationMix,
+    transfer: &'t PerDirection<TransferSizes>,
+) -> impl Iterator<Item = &'t TransferSizes> {
+    let all = [
+        (operations.read_pct, &transfer.read),
+        (operations.write_pct, &transfer.write),
+        (operations.trim_pct, &transfer.trim),
+    ];
+    all.into_iter()
+        .filter(|(pct, _)| *pct > 0.0)
+        .map(|(_, sizes)| sizes)
+}
+
+/// Sizes between two ends, in multiples of the smaller one unless every byte counts.
+fn uniform(low: u64, high: u64, step_one: bool) -> TransferSizes {
+    let step = if step_one { 1 } else { low };
+    let max = high - (high - low) % step;
+    if max == low {
+        return TransferSizes::Fixed(low);
+    }
+    TransferSizes::Uniform {
+        min: low,
+        max,
+        step,
+    }
+}

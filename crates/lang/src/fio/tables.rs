@@ -1,0 +1,1961 @@
+//! Every option that all engines know.
+use super::declare::{Kind, Parameter};
+use super::number::TimeUnit;
+use crate::Status;
+
+use Status::{CheckOnly, Honoured, Refused, Translated};
+
+const fn p(
+    names: &'static [&'static str],
+    kind: Kind,
+    default: &'static str,
+    status: Status,
+    doc: &'static str,
+) -> Parameter {
+    Parameter::new(names, kind, default, status, doc)
+}
+
+const fn number(min: i64, max: i64) -> Kind {
+    Kind::Number { min, max }
+}
+
+const fn at_least(min: i64) -> Kind {
+    Kind::Number { min, max: i64::MAX }
+}
+
+const fn numbers(min: i64, max: i64) -> Kind {
+    Kind::Numbers { min, max }
+}
+
+const SECONDS: Kind = Kind::Time(TimeUnit::Seconds);
+const MICROSECONDS: Kind = Kind::Time(TimeUnit::Microseconds);
+const MANY: i64 = i64::MAX;
+const ZONES: Status =
+    Refused("zoned block devices are not supported; `zonemode=strided` is not about them");
+const PLACEMENT: Status = Refused("placement hints need pass-through commands, which are not sent");
+const NEWER: Status = Refused("fio 3.33 does not know it, and nothing here does it");
+const OLD_CGROUPS: Status =
+    Refused("control groups of version 1; start the command inside a control group instead");
+const RECORDED: Status =
+    Translated("all latencies are always recorded; what is printed follows the option");
+
+pub(crate) static JOBS: &[Parameter] = &[
+    p(
+        &["name"],
+        Kind::Text,
+        "the section",
+        Honoured,
+        "name in reports",
+    ),
+    p(
+        &["description"],
+        Kind::Text,
+        "",
+        Honoured,
+        "text for reports",
+    ),
+    p(
+        &["numjobs"],
+        number(0, 1 << 20),
+        "1",
+        Honoured,
+        "clones of the job",
+    ),
+    p(
+        &["thread", "threads"],
+        Kind::Flag,
+        "",
+        Translated("workers are always threads"),
+        "clones are threads and not processes",
+    ),
+    p(
+        &["group_reporting"],
+        Kind::Flag,
+        "",
+        Honoured,
+        "one report for clones and jobs of a group",
+    ),
+    p(
+        &["new_group"],
+        Kind::Flag,
+        "",
+        Honoured,
+        "begins a group for reports without waiting",
+    ),
+    p(
+        &["stonewall", "wait_for_previous"],
+        Kind::Flag,
+        "",
+        Honoured,
+        "begins when all earlier jobs have ended",
+    ),
+    p(
+        &["wait_for"],
+        Kind::Text,
+        "",
+        Honoured,
+        "begins when this earlier job has ended",
+    ),
+    p(
+        &["startdelay"],
+        Kind::TimeRange(TimeUnit::Seconds),
+        "0",
+        Honoured,
+        "waits before it begins; counted from the begin of its group",
+    ),
+    p(
+        &["exitall"],
+        Kind::Flag,
+        "",
+        CheckOnly,
+        "the end of one job ends the others",
+    )
+    .inert(&["0"]),
+    p(
+        &["exit_what"],
+        Kind::Words(&["group", "stonewall", "all"]),
+        "group",
+        CheckOnly,
+        "which jobs `exitall` ends",
+    )
+    .part_of("exitall"),
+    p(
+        &["exitall_on_error"],
+        Kind::Flag,
+        "",
+        Translated("an error of one job ends the run of all"),
+        "as `exitall`, for jobs that fail",
+    ),
+    p(
+        &["loops"],
+        number(0, 1 << 40),
+        "1",
+        Honoured,
+        "times that the amount of I/O is done",
+    ),
+    p(
+        &["stats"],
+        Kind::Truth,
+        "1",
+        CheckOnly,
+        "whether the job is in the report",
+    )
+    .inert(&["1"]),
+    p(
+        &["profile"],
+        Kind::Words(&["tiobench", "act"]),
+        "",
+        CheckOnly,
+        "a built-in set of jobs",
+    ),
+];
+
+pub(crate) static TIME: &[Parameter] = &[
+    p(
+        &["runtime", "timeout"],
+        SECONDS,
+        "0",
+        Honoured,
+        "longest time; 0 is without limit",
+    ),
+    p(
+        &["time_based"],
+        Kind::Flag,
+        "",
+        Honoured,
+        "goes on for all of `runtime`, over and over the same range",
+    ),
+    p(
+        &["ramp_time"],
+        SECONDS,
+        "0",
+        Honoured,
+        "time before the measurement",
+    ),
+    p(
+        &["ramp_size"],
+        Kind::Size,
+        "",
+        NEWER,
+        "amount of I/O before the measurement",
+    ),
+    p(
+        &["clocksource"],
+        Kind::Words(&["gettimeofday", "clock_gettime", "cpu"]),
+        "",
+        Translated("one calibrated clock serves all; reports name it"),
+        "clock",
+    ),
+    p(
+        &["gtod_reduce"],
+        Kind::Truth,
+        "0",
+        RECORDED,
+        "leaves latencies out",
+    ),
+    p(
+        &["gtod_cpu"],
+        at_least(0),
+        "",
+        Refused("no thread serves the time; the clock costs a few nanoseconds"),
+        "CPU for a thread that tells the time",
+    ),
+    p(
+        &["job_start_clock_id"],
+        at_least(0),
+        "0",
+        NEWER,
+        "clock of the start in JSON",
+    ),
+];
+
+pub(crate) static PATTERN: &[Parameter] = &[
+    p(
+        &["rw", "readwrite"],
+        Kind::Words(&[
+            "read",
+            "write",
+            "trim",
+            "randread",
+            "randwrite",
+            "randtrim",
+            "rw",
+            "readwrite",
+            "randrw",
+            "trimwrite",
+            "randtrimwrite",
+        ]),
+        "read",
+        Honoured,
+        "direction and order; a number behind `:`, `trimwrite` and `randtrimwrite` are check only",
+    ),
+    p(
+        &["rw_sequencer"],
+        Kind::Words(&["sequential", "identical"]),
+        "sequential",
+        CheckOnly,
+        "what a number behind `rw=rand…:` repeats",
+    )
+    .inert(&["sequential"]),
+    p(
+        &["rwmixread"],
+        number(0, 100),
+        "50",
+        Honoured,
+        "share of reads in a mix, percent",
+    ),
+    p(
+        &["rwmixwrite"],
+        number(0, 100),
+        "50",
+        Honoured,
+        "share of writes in a mix, percent",
+    ),
+    p(
+        &["rwmixcycle"],
+        at_least(0),
+        "",
+        Refused("the original fails on it too; it has had no effect for years"),
+        "no longer known",
+    ),
+    p(
+        &["percentage_random"],
+        numbers(0, 100),
+        "100",
+        Honoured,
+        "share of random I/Os that take a new place; one value for all directions",
+    ),
+    p(
+        &["percentage_sequential"],
+        at_least(0),
+        "",
+        Refused("the original fails on it too; use `percentage_random`"),
+        "no longer known",
+    ),
+    p(
+        &["norandommap"],
+        Kind::Flag,
+        "",
+        Honoured,
+        "places are drawn without memory; otherwise each block comes once before any block again",
+    ),
+    p(
+        &["softrandommap"],
+        Kind::Truth,
+        "0",
+        Translated("the map needs no memory"),
+        "goes on where there is no memory for the map",
+    ),
+    p(
+        &["random_generator"],
+        Kind::Words(&["tausworthe", "tausworthe64", "lfsr"]),
+        "tausworthe",
+        Translated("one generator, which draws by number, serves all"),
+        "generator of places",
+    ),
+    p(
+        &["randrepeat", "allrandrepeat"],
+        Kind::Truth,
+        "1",
+        Honoured,
+        "whether every run draws the same",
+    ),
+    p(
+        &["randseed"],
+        at_least(0),
+        "0x89",
+        Honoured,
+        "seed of all draws; the last one given serves all jobs",
+    ),
+    p(
+        &["random_distribution"],
+        Kind::Form(
+            "`random`, `zipf:θ[:centre]`, `pareto:h[:centre]`, `normal:deviation[:centre]`, `zoned:access/size:…`, `zoned_abs:access/bytes:…`",
+        ),
+        "random",
+        Honoured,
+        "law of random places; one value for all directions",
+    ),
+    p(
+        &["random_sequence_stride"],
+        Kind::Truth,
+        "0",
+        NEWER,
+        "moves a fixed sequence of places on",
+    ),
+    p(
+        &["offset", "fileoffset"],
+        Kind::Size,
+        "0",
+        Honoured,
+        "begin of the range in every file",
+    ),
+    p(
+        &["offset_align"],
+        at_least(0),
+        "0",
+        CheckOnly,
+        "what an `offset` in percent is rounded to",
+    )
+    .inert(&["0"]),
+    p(
+        &["offset_increment"],
+        Kind::Size,
+        "0",
+        Honoured,
+        "added to `offset` for each clone",
+    ),
+    p(
+        &["number_ios"],
+        at_least(0),
+        "0",
+        Honoured,
+        "ends after this many I/Os",
+    ),
+    p(
+        &["bs", "blocksize"],
+        numbers(1, MANY),
+        "4096",
+        Honoured,
+        "size of an I/O",
+    ),
+    p(
+        &["bsrange", "blocksize_range"],
+        Kind::Ranges,
+        "",
+        Honoured,
+        "sizes drawn between two ends",
+    ),
+    p(
+        &["bssplit"],
+        Kind::Form("size/percent:…, up to three lists"),
+        "",
+        Honoured,
+        "sizes with their shares",
+    ),
+    p(
+        &["bs_unaligned", "blocksize_unaligned"],
+        Kind::Flag,
+        "",
+        Honoured,
+        "sizes of `bsrange` need no rounding",
+    ),
+    p(
+        &["bs_is_seq_rand"],
+        Kind::Truth,
+        "0",
+        CheckOnly,
+        "the size for reads serves sequential I/O, that for writes random I/O",
+    )
+    .inert(&["0"]),
+    p(
+        &["ba", "blockalign"],
+        numbers(1, MANY),
+        "the size",
+        Honoured,
+        "what random places are multiples of; one value for all directions",
+    ),
+    p(
+        &["fsync"],
+        at_least(0),
+        "0",
+        CheckOnly,
+        "a sync after this many writes",
+    )
+    .inert(&["0"]),
+    p(
+        &["fdatasync"],
+        at_least(0),
+        "0",
+        CheckOnly,
+        "a sync of data after this many writes",
+    )
+    .inert(&["0"]),
+    p(
+        &["sync_file_range"],
+        Kind::Form("`wait_before`, `write`, `wait_after`, `:N`"),
+        "",
+        CheckOnly,
+        "starts writing back every N writes",
+    ),
+    p(
+        &["write_barrier"],
+        at_least(0),
+        "0",
+        Refused("the kernel knows no barriers any more; use `fsync`"),
+        "every N-th write is a barrier",
+    )
+    .inert(&["0"]),
+    p(
+        &["end_fsync"],
+        Kind::Truth,
+        "0",
+        CheckOnly,
+        "a sync at the end",
+    )
+    .inert(&["0"]),
+    p(
+        &["end_syncfs"],
+        Kind::Truth,
+        "0",
+        NEWER,
+        "a sync of the file system at the end",
+    ),
+    p(
+        &["fsync_on_close"],
+        Kind::Truth,
+        "0",
+        Honoured,
+        "a sync before a file is closed",
+    ),
+    p(
+        &["sync"],
+        Kind::Words(&["none", "0", "sync", "1", "dsync"]),
+        "none",
+        Honoured,
+        "each write is durable when it returns",
+    ),
+    p(
+        &["direct"],
+        Kind::Truth,
+        "0",
+        Honoured,
+        "past the page cache",
+    ),
+    p(
+        &["buffered"],
+        Kind::Truth,
+        "1",
+        Honoured,
+        "through the page cache",
+    ),
+    p(
+        &["atomic"],
+        Kind::Truth,
+        "0",
+        Refused("atomic writes need a call that is not made; `direct=1` is the nearest"),
+        "atomic writes",
+    )
+    .inert(&["0"]),
+    p(
+        &["flow"],
+        number(0, 1000),
+        "0",
+        CheckOnly,
+        "weight of the job among those of its flow",
+    )
+    .inert(&["0"]),
+    p(&["flow_id"], at_least(0), "0", CheckOnly, "which flow").part_of("flow"),
+    p(
+        &["flow_sleep"],
+        MICROSECONDS,
+        "0",
+        CheckOnly,
+        "wait of a job that is ahead",
+    )
+    .part_of("flow"),
+    p(
+        &["flow_watermark"],
+        at_least(0),
+        "",
+        Translated("the original reads it and does nothing"),
+        "no longer known",
+    ),
+];
+
+pub(crate) static FILES: &[Parameter] = &[
+    p(
+        &["filename"],
+        Kind::Text,
+        "",
+        Honoured,
+        "files or devices, separated by `:`; all clones use the same",
+    ),
+    p(
+        &["filename_format"],
+        Kind::Text,
+        "$jobname.$jobnum.$filenum",
+        Honoured,
+        "how names are made",
+    ),
+    p(
+        &["directory"],
+        Kind::Text,
+        "",
+        Honoured,
+        "folder of the files, or several separated by `:`, dealt to the clones",
+    ),
+    p(
+        &["unique_filename"],
+        Kind::Truth,
+        "1",
+        Translated("matters with several hosts only"),
+        "puts the address in front of names",
+    ),
+    p(
+        &["opendir"],
+        Kind::Text,
+        "",
+        CheckOnly,
+        "all files below a folder",
+    ),
+    p(
+        &["nrfiles", "nr_files"],
+        number(0, 1 << 40),
+        "1",
+        Honoured,
+        "files of each clone",
+    ),
+    p(
+        &["openfiles"],
+        at_least(0),
+        "nrfiles",
+        CheckOnly,
+        "files open at a time",
+    ),
+    p(
+        &["file_service_type"],
+        Kind::Form(
+            "`roundrobin`, `random`, `sequential`, `zipf[:θ]`, `pareto[:h]`, `normal[:d]`, `gauss[:d]`, with `:N`",
+        ),
+        "roundrobin",
+        Honoured,
+        "which file is next; laws other than the first three, and counts, are check only",
+    ),
+    p(
+        &["filetype"],
+        Kind::Words(&["none", "file", "block", "char"]),
+        "",
+        Translated("what a path is, is always looked at"),
+        "kind of the files",
+    ),
+    p(
+        &["lockfile"],
+        Kind::Words(&["none", "exclusive", "readwrite"]),
+        "none",
+        CheckOnly,
+        "locks files around each I/O",
+    )
+    .inert(&["none"]),
+    p(
+        &["size"],
+        Kind::Size,
+        "",
+        Honoured,
+        "bytes of all files of a clone together",
+    ),
+    p(
+        &["filesize", "file_size"],
+        Kind::Ranges,
+        "",
+        Honoured,
+        "bytes of each file, or a range to draw them from",
+    ),
+    p(
+        &["io_size", "io_limit"],
+        Kind::Size,
+        "size",
+        Honoured,
+        "bytes to move",
+    ),
+    p(
+        &["fill_device", "fill_fs"],
+        Kind::Truth,
+        "0",
+        CheckOnly,
+        "writes until nothing is left",
+    )
+    .inert(&["0"]),
+    p(
+        &["file_append"],
+        Kind::Truth,
+        "0",
+        CheckOnly,
+        "begins at the end of the file",
+    )
+    .inert(&["0"]),
+    p(
+        &["fallocate"],
+        Kind::Words(&["none", "native", "posix", "keep", "truncate", "0", "1"]),
+        "native",
+        Translated("files grow as they are written; space is not reserved before"),
+        "how space is reserved",
+    )
+    .inert(&["none", "0"]),
+    p(
+        &["create_serialize"],
+        Kind::Truth,
+        "1",
+        Translated("files are laid out side by side, which makes no difference to their content"),
+        "lays files out one after another",
+    )
+    .inert(&["0"]),
+    p(
+        &["create_fsync"],
+        Kind::Truth,
+        "1",
+        Translated("files are always flushed when they are laid out"),
+        "sync behind the layout",
+    )
+    .inert(&["1"]),
+    p(
+        &["create_on_open"],
+        Kind::Truth,
+        "0",
+        Honoured,
+        "no layout; files are made when they are opened",
+    ),
+    p(
+        &["create_only"],
+        Kind::Truth,
+        "0",
+        CheckOnly,
+        "ends behind the layout",
+    )
+    .inert(&["0"]),
+    p(
+        &["allow_file_create"],
+        Kind::Truth,
+        "1",
+        CheckOnly,
+        "whether missing files are made",
+    )
+    .inert(&["1"]),
+    p(
+        &["allow_mounted_write"],
+        Kind::Truth,
+        "0",
+        Refused("nothing overrides the guard for mounted targets; unmount it"),
+        "writes to what is mounted",
+    )
+    .inert(&["0"]),
+    p(
+        &["overwrite"],
+        Kind::Truth,
+        "0",
+        Honoured,
+        "lays files out before they are written",
+    ),
+    p(
+        &["pre_read"],
+        Kind::Truth,
+        "0",
+        CheckOnly,
+        "reads files into the cache first",
+    )
+    .inert(&["0"]),
+    p(
+        &["invalidate"],
+        Kind::Truth,
+        "1",
+        Honoured,
+        "drops the cache of a file when it is opened",
+    ),
+    p(
+        &["unlink"],
+        Kind::Truth,
+        "0",
+        CheckOnly,
+        "removes files at the end",
+    )
+    .inert(&["0"]),
+    p(
+        &["unlink_each_loop"],
+        Kind::Truth,
+        "0",
+        CheckOnly,
+        "removes files behind each loop",
+    )
+    .inert(&["0"]),
+    p(
+        &["fadvise_hint"],
+        Kind::Words(&["0", "1", "random", "sequential", "noreuse"]),
+        "1",
+        Translated("no advice is given to the kernel"),
+        "advice to the page cache",
+    )
+    .inert(&["0"]),
+    p(
+        &["write_hint"],
+        Kind::Words(&["none", "short", "medium", "long", "extreme"]),
+        "none",
+        Refused("hints about the life of data are not sent"),
+        "expected life of data",
+    )
+    .inert(&["none"]),
+    p(
+        &["ioscheduler"],
+        Kind::Text,
+        "",
+        Refused("the scheduler of a device is not changed; set it in /sys before"),
+        "scheduler of the device",
+    ),
+    p(
+        &["zonemode"],
+        Kind::Words(&["none", "strided", "zbd"]),
+        "none",
+        CheckOnly,
+        "steps through zones; `zbd` is refused",
+    )
+    .inert(&["none"]),
+    p(
+        &["zonesize"],
+        Kind::Size,
+        "0",
+        CheckOnly,
+        "bytes of each zone that are used",
+    )
+    .inert(&["0"]),
+    p(
+        &["zonerange"],
+        Kind::Size,
+        "0",
+        CheckOnly,
+        "bytes of a zone",
+    )
+    .inert(&["0"]),
+    p(
+        &["zoneskip"],
+        Kind::Size,
+        "0",
+        CheckOnly,
+        "bytes skipped behind a zone",
+    )
+    .inert(&["0"]),
+    p(
+        &["zonecapacity"],
+        Kind::Size,
+        "0",
+        ZONES,
+        "bytes of a zone that can be written",
+    )
+    .inert(&["0"]),
+    p(
+        &["read_beyond_wp"],
+        Kind::Truth,
+        "0",
+        ZONES,
+        "reads beyond the write pointer",
+    )
+    .inert(&["0"]),
+    p(
+        &["max_open_zones"],
+        number(0, 4096),
+        "0",
+        ZONES,
+        "open zones of all jobs",
+    )
+    .inert(&["0"]),
+    p(
+        &["job_max_open_zones"],
+        number(0, 4096),
+        "0",
+        ZONES,
+        "open zones of a job",
+    )
+    .inert(&["0"]),
+    p(
+        &["ignore_zone_limits"],
+        Kind::Truth,
+        "0",
+        ZONES,
+        "goes beyond the limits of the device",
+    )
+    .inert(&["0"]),
+    p(
+        &["zone_reset_threshold"],
+        Kind::Decimals {
+            min: 0.0,
+            max: 1.0,
+            most: 1,
+        },
+        "",
+        ZONES,
+        "when zones are reset",
+    ),
+    p(
+        &["zone_reset_frequency"],
+        Kind::Decimals {
+            min: 0.0,
+            max: 1.0,
+            most: 1,
+        },
+        "",
+        ZONES,
+        "how often zones are reset",
+    ),
+    p(
+        &["recover_zbd_write_error"],
+        Kind::Truth,
+        "0",
+        ZONES,
+        "goes on after a failed write",
+    )
+    .inert(&["0"]),
+    p(
+        &["write_zone_remainder"],
+        Kind::Truth,
+        "0",
+        ZONES,
+        "writes the rest of a zone",
+    )
+    .inert(&["0"]),
+];
+
+pub(crate) static QUEUE: &[Parameter] = &[
+    p(
+        &["ioengine"],
+        Kind::Text,
+        "psync",
+        Honoured,
+        "how I/O is done; the engines stand below",
+    ),
+    p(
+        &["iodepth"],
+        number(1, 1 << 16),
+        "1",
+        Honoured,
+        "I/Os in flight of each clone",
+    ),
+    p(
+        &["iodepth_batch", "iodepth_batch_submit"],
+        at_least(0),
+        "1",
+        CheckOnly,
+        "I/Os per submitting call",
+    )
+    .inert(&["1"]),
+    p(
+        &["iodepth_batch_complete_min", "iodepth_batch_complete"],
+        at_least(0),
+        "1",
+        CheckOnly,
+        "I/Os waited for at a time",
+    )
+    .inert(&["1"]),
+    p(
+        &["iodepth_batch_complete_max"],
+        at_least(0),
+        "the minimum",
+        CheckOnly,
+        "I/Os taken at a time",
+    )
+    .inert(&["1"]),
+    p(
+        &["iodepth_low"],
+        at_least(0),
+        "iodepth",
+        CheckOnly,
+        "once full, I/Os in flight before more are submitted",
+    )
+    .inert(&["0"]),
+    p(
+        &["serialize_overlap"],
+        Kind::Truth,
+        "0",
+        CheckOnly,
+        "no two I/Os on the same block in flight",
+    )
+    .inert(&["0"]),
+    p(
+        &["io_submit_mode"],
+        Kind::Words(&["inline", "offload"]),
+        "inline",
+        CheckOnly,
+        "who submits",
+    )
+    .inert(&["inline"]),
+    p(
+        &["mem", "iomem"],
+        Kind::Form("`malloc`, `shm`, `shmhuge`, `mmap`, `mmapshared`, `mmaphuge`"),
+        "malloc",
+        Translated("buffers are private pages, aligned for direct I/O"),
+        "memory of buffers",
+    )
+    .inert(&["malloc"]),
+    p(
+        &["mem_align", "iomem_align"],
+        at_least(0),
+        "",
+        Translated("buffers are aligned to a page or more"),
+        "alignment of buffers",
+    ),
+    p(
+        &["hugepage-size"],
+        at_least(0),
+        "2m",
+        Translated("no huge pages are used"),
+        "size of a huge page",
+    ),
+    p(
+        &["lockmem"],
+        Kind::Size,
+        "0",
+        Refused(
+            "memory is not taken away from the host; run it beside a program that holds memory",
+        ),
+        "memory to lock",
+    )
+    .inert(&["0"]),
+    p(
+        &["cpus_allowed"],
+        Kind::Cpus,
+        "",
+        CheckOnly,
+        "CPUs that clones may use",
+    ),
+    p(
+        &["cpumask"],
+        at_least(0),
+        "",
+        CheckOnly,
+        "the same as a mask",
+    ),
+    p(
+        &["cpus_allowed_policy"],
+        Kind::Words(&["shared", "split"]),
+        "shared",
+        CheckOnly,
+        "whether clones share the CPUs",
+    )
+    .part_of("cpus_allowed"),
+    p(
+        &["numa_cpu_nodes"],
+        Kind::Text,
+        "",
+        CheckOnly,
+        "nodes whose CPUs are used",
+    ),
+    p(
+        &["numa_mem_policy"],
+        Kind::Text,
+        "",
+        CheckOnly,
+        "nodes of the memory",
+    ),
+    p(&["prio"], number(0, 7), "", CheckOnly, "priority of I/O"),
+    p(
+        &["prioclass"],
+        number(0, 3),
+        "",
+        CheckOnly,
+        "class of the priority",
+    ),
+    p(
+        &["priohint"],
+        number(0, 1023),
+        "",
+        NEWER,
+        "hint of the priority",
+    ),
+];
+
+pub(crate) static RATE: &[Parameter] = &[
+    p(
+        &["rate"],
+        numbers(0, MANY),
+        "0",
+        Honoured,
+        "bytes per second of each clone and direction",
+    ),
+    p(
+        &["rate_iops"],
+        numbers(0, MANY),
+        "0",
+        Honoured,
+        "I/Os per second of each clone and direction",
+    ),
+    p(
+        &["rate_min", "ratemin"],
+        numbers(0, MANY),
+        "0",
+        CheckOnly,
+        "ends a job that is slower, bytes per second",
+    )
+    .inert(&["0"]),
+    p(
+        &["rate_iops_min"],
+        numbers(0, MANY),
+        "0",
+        CheckOnly,
+        "ends a job that is slower, I/Os per second",
+    )
+    .inert(&["0"]),
+    p(
+        &["rate_cycle", "ratecycle"],
+        at_least(0),
+        "1000",
+        CheckOnly,
+        "window of the minimum, milliseconds",
+    )
+    .part_of("rate_min"),
+    p(
+        &["rate_process"],
+        Kind::Words(&["linear", "poisson"]),
+        "linear",
+        Honoured,
+        "law of arrivals",
+    ),
+    p(
+        &["rate_ignore_thinktime"],
+        Kind::Truth,
+        "0",
+        CheckOnly,
+        "does not catch up for think time",
+    )
+    .part_of("thinktime"),
+    p(
+        &["thinktime"],
+        MICROSECONDS,
+        "0",
+        CheckOnly,
+        "pause behind I/Os",
+    )
+    .inert(&["0"]),
+    p(
+        &["thinktime_spin"],
+        MICROSECONDS,
+        "0",
+        CheckOnly,
+        "busy part of the pause",
+    )
+    .part_of("thinktime"),
+    p(
+        &["thinktime_blocks"],
+        at_least(0),
+        "1",
+        CheckOnly,
+        "I/Os between pauses",
+    )
+    .part_of("thinktime"),
+    p(
+        &["thinktime_blocks_type"],
+        Kind::Words(&["complete", "issue"]),
+        "complete",
+        CheckOnly,
+        "which I/Os are counted",
+    )
+    .part_of("thinktime"),
+    p(
+        &["thinktime_iotime"],
+        SECONDS,
+        "0",
+        CheckOnly,
+        "time between pauses",
+    )
+    .part_of("thinktime"),
+    p(
+        &["thinkcycles"],
+        at_least(0),
+        "",
+        NEWER,
+        "busy rounds before each I/O",
+    ),
+    p(
+        &["max_latency"],
+        Kind::Form("up to three times, microseconds without a unit"),
+        "0",
+        CheckOnly,
+        "a slower I/O ends the job",
+    )
+    .inert(&["0"]),
+    p(
+        &["latency_target"],
+        MICROSECONDS,
+        "0",
+        CheckOnly,
+        "looks for the depth that keeps this latency",
+    )
+    .inert(&["0"]),
+    p(
+        &["latency_window"],
+        MICROSECONDS,
+        "0",
+        CheckOnly,
+        "time to hold the target",
+    )
+    .part_of("latency_target"),
+    p(
+        &["latency_percentile"],
+        Kind::Decimals {
+            min: 0.0,
+            max: 100.0,
+            most: 1,
+        },
+        "100",
+        CheckOnly,
+        "share of I/Os that hold the target",
+    )
+    .part_of("latency_target"),
+    p(
+        &["latency_run"],
+        Kind::Truth,
+        "0",
+        CheckOnly,
+        "goes on looking",
+    )
+    .part_of("latency_target"),
+    p(
+        &["steadystate", "ss"],
+        Kind::Form("`iops`, `iops_slope`, `bw`, `bw_slope`, with `:limit[%]`"),
+        "iops_slope:0.01%",
+        CheckOnly,
+        "ends once figures are steady",
+    )
+    .part_of("steadystate_duration"),
+    p(
+        &["steadystate_duration", "ss_dur"],
+        SECONDS,
+        "0",
+        CheckOnly,
+        "window of the figures",
+    )
+    .inert(&["0"]),
+    p(
+        &["steadystate_ramp_time", "ss_ramp"],
+        SECONDS,
+        "0",
+        CheckOnly,
+        "time before figures count",
+    )
+    .part_of("steadystate_duration"),
+    p(
+        &["steadystate_check_interval", "ss_interval"],
+        SECONDS,
+        "1",
+        NEWER,
+        "time between looks",
+    ),
+];
+
+pub(crate) static DATA: &[Parameter] = &[
+    p(&["zero_buffers"], Kind::Flag, "", Honoured, "writes zeros"),
+    p(
+        &["refill_buffers"],
+        Kind::Flag,
+        "",
+        Honoured,
+        "new content for every write, which is so anyway unless `scramble_buffers=0`",
+    ),
+    p(
+        &["scramble_buffers"],
+        Kind::Truth,
+        "1",
+        Honoured,
+        "content differs in every write; 0 sends the same buffers over and over",
+    ),
+    p(
+        &["buffer_pattern"],
+        Kind::Form("number, `0x…`, `\"text\"`, `'file'`, or several in a row"),
+        "",
+        Honoured,
+        "content that repeats; of a file, check only",
+    ),
+    p(
+        &["buffer_compress_percentage"],
+        number(0, 100),
+        "",
+        Honoured,
+        "share of written data that compresses to nothing",
+    ),
+    p(
+        &["buffer_compress_chunk"],
+        at_least(0),
+        "512",
+        Honoured,
+        "bytes in which the share is kept; 0 is the whole write",
+    ),
+    p(
+        &["dedupe_percentage"],
+        number(0, 100),
+        "",
+        Honoured,
+        "share of writes equal to an earlier one",
+    ),
+    p(
+        &["dedupe_mode"],
+        Kind::Words(&["repeat", "working_set"]),
+        "repeat",
+        Honoured,
+        "which earlier write",
+    )
+    .part_of("dedupe_percentage"),
+    p(
+        &["dedupe_working_set_percentage"],
+        number(0, 100),
+        "5",
+        Honoured,
+        "share of the blocks that repeat",
+    )
+    .part_of("dedupe_percentage"),
+    p(
+        &["dedupe_global"],
+        Kind::Truth,
+        "0",
+        Honoured,
+        "jobs share what repeats",
+    )
+    .part_of("dedupe_percentage"),
+];
+
+pub(crate) static VERIFICATION: &[Parameter] = &[
+    p(
+        &["verify"],
+        Kind::Words(&[
+            "0",
+            "md5",
+            "crc64",
+            "crc32",
+            "crc32c-intel",
+            "crc32c",
+            "crc16",
+            "crc7",
+            "sha1",
+            "sha256",
+            "sha512",
+            "sha3-224",
+            "sha3-256",
+            "sha3-384",
+            "sha3-512",
+            "xxhash",
+            "meta",
+            "pattern",
+            "pattern_hdr",
+            "null",
+        ]),
+        "0",
+        CheckOnly,
+        "checks what is read against what was written",
+    )
+    .inert(&["0"]),
+    p(
+        &["do_verify"],
+        Kind::Truth,
+        "1",
+        CheckOnly,
+        "reads back behind the writes",
+    )
+    .part_of("verify"),
+    p(
+        &["verify_only"],
+        Kind::Flag,
+        "",
+        CheckOnly,
+        "writes nothing, checks only",
+    )
+    .inert(&["0"]),
+    p(
+        &["verify_interval"],
+        number(0, MANY),
+        "the size",
+        CheckOnly,
+        "bytes with a header of their own",
+    )
+    .part_of("verify"),
+    p(
+        &["verify_offset"],
+        at_least(0),
+        "",
+        CheckOnly,
+        "place of the header",
+    )
+    .part_of("verify"),
+    p(
+        &["verify_pattern"],
+        Kind::Text,
+        "",
+        CheckOnly,
+        "content that repeats",
+    )
+    .part_of("verify"),
+    p(
+        &["verify_pattern_interval"],
+        Kind::Truth,
+        "",
+        NEWER,
+        "pattern per interval",
+    ),
+    p(
+        &["verify_fatal"],
+        Kind::Truth,
+        "0",
+        CheckOnly,
+        "the first difference ends the job",
+    )
+    .part_of("verify"),
+    p(
+        &["verify_dump"],
+        Kind::Truth,
+        "0",
+        CheckOnly,
+        "keeps both contents",
+    )
+    .part_of("verify"),
+    p(
+        &["verify_async"],
+        at_least(0),
+        "0",
+        CheckOnly,
+        "threads that check",
+    )
+    .part_of("verify"),
+    p(
+        &["verify_async_cpus"],
+        Kind::Cpus,
+        "",
+        CheckOnly,
+        "CPUs of these threads",
+    )
+    .part_of("verify"),
+    p(
+        &["verify_backlog"],
+        at_least(0),
+        "",
+        CheckOnly,
+        "checks behind this many writes",
+    )
+    .part_of("verify"),
+    p(
+        &["verify_backlog_batch"],
+        at_least(0),
+        "",
+        CheckOnly,
+        "how many are checked then",
+    )
+    .part_of("verify"),
+    p(
+        &["verify_state_save"],
+        Kind::Truth,
+        "1",
+        CheckOnly,
+        "keeps how far a run came",
+    )
+    .part_of("verify"),
+    p(
+        &["verify_state_load"],
+        Kind::Truth,
+        "0",
+        CheckOnly,
+        "goes on from there",
+    )
+    .part_of("verify"),
+    p(
+        &["verify_write_sequence"],
+        Kind::Truth,
+        "1",
+        CheckOnly,
+        "checks the number of the write",
+    )
+    .part_of("verify"),
+    p(
+        &["verify_header_seed"],
+        Kind::Truth,
+        "1",
+        CheckOnly,
+        "checks the seed in the header",
+    )
+    .part_of("verify"),
+    p(&["verify_policy"], Kind::Text, "", NEWER, "what is checked"),
+    p(
+        &["experimental_verify"],
+        Kind::Truth,
+        "0",
+        Refused("the replay of the generator in place of a record is not offered; leave it out"),
+        "another way to remember",
+    )
+    .inert(&["0"]),
+    p(
+        &["trim_percentage"],
+        number(0, 100),
+        "0",
+        CheckOnly,
+        "share of written blocks that are trimmed",
+    )
+    .inert(&["0"]),
+    p(
+        &["trim_verify_zero"],
+        Kind::Truth,
+        "1",
+        CheckOnly,
+        "trimmed blocks must read as zeros",
+    )
+    .part_of("verify"),
+    p(
+        &["trim_backlog"],
+        at_least(0),
+        "",
+        CheckOnly,
+        "trims behind this many writes",
+    )
+    .part_of("verify"),
+    p(
+        &["trim_backlog_batch"],
+        at_least(0),
+        "",
+        CheckOnly,
+        "how many are trimmed then",
+    )
+    .part_of("verify"),
+    p(
+        &["verifysort"],
+        Kind::Truth,
+        "",
+        Translated("the original reads it and does nothing"),
+        "no longer known",
+    ),
+    p(
+        &["verifysort_nr"],
+        at_least(0),
+        "",
+        Translated("the original reads it and does nothing"),
+        "no longer known",
+    ),
+];
+
+pub(crate) static MEASUREMENT: &[Parameter] = &[
+    p(
+        &["write_bw_log"],
+        Kind::OptionalText,
+        "",
+        Honoured,
+        "log of bytes per second",
+    ),
+    p(
+        &["write_lat_log"],
+        Kind::OptionalText,
+        "",
+        Honoured,
+        "log of latencies",
+    ),
+    p(
+        &["write_iops_log"],
+        Kind::OptionalText,
+        "",
+        Honoured,
+        "log of I/Os per second",
+    ),
+    p(
+        &["write_hist_log"],
+        Kind::OptionalText,
+        "",
+        CheckOnly,
+        "log of histograms",
+    ),
+    p(
+        &["per_job_logs"],
+        Kind::Truth,
+        "1",
+        Honoured,
+        "a log for each clone",
+    ),
+    p(
+        &["log_avg_msec"],
+        at_least(0),
+        "0",
+        Honoured,
+        "means over this many milliseconds; 0 is a line for each I/O",
+    ),
+    p(
+        &["log_hist_msec"],
+        at_least(0),
+        "0",
+        CheckOnly,
+        "milliseconds of a histogram",
+    )
+    .part_of("write_hist_log"),
+    p(
+        &["log_hist_coarseness"],
+        number(0, 6),
+        "0",
+        CheckOnly,
+        "coarser histograms",
+    )
+    .part_of("write_hist_log"),
+    p(
+        &["log_window_value", "log_max_value"],
+        Kind::Words(&["avg", "max", "both", "0", "1"]),
+        "avg",
+        Honoured,
+        "mean or largest value of a window",
+    ),
+    p(
+        &["log_offset"],
+        Kind::Truth,
+        "0",
+        Honoured,
+        "a column with the place",
+    ),
+    p(
+        &["log_prio"],
+        Kind::Truth,
+        "0",
+        Honoured,
+        "the column of the priority in full",
+    ),
+    p(
+        &["log_issue_time"],
+        Kind::Truth,
+        "0",
+        NEWER,
+        "a column with the time of issue",
+    ),
+    p(
+        &["log_entries"],
+        number(1, MANY),
+        "1024",
+        Translated("logs grow as they need"),
+        "lines to make room for",
+    ),
+    p(
+        &["log_compression"],
+        Kind::Size,
+        "",
+        Translated("logs are written as they come, plain"),
+        "compresses logs in memory",
+    ),
+    p(
+        &["log_compression_cpus"],
+        Kind::Cpus,
+        "",
+        Translated("logs are written as they come, plain"),
+        "CPUs that compress",
+    ),
+    p(
+        &["log_store_compressed"],
+        Kind::Truth,
+        "0",
+        Refused("logs are plain text; compress the file"),
+        "keeps logs compressed",
+    )
+    .inert(&["0"]),
+    p(
+        &["log_unix_epoch"],
+        Kind::Truth,
+        "0",
+        Honoured,
+        "times since 1970",
+    ),
+    p(
+        &["log_alternate_epoch"],
+        Kind::Truth,
+        "0",
+        Honoured,
+        "times of another clock",
+    ),
+    p(
+        &["log_alternate_epoch_clock_id"],
+        at_least(0),
+        "0",
+        Translated("the clock of 1970 serves"),
+        "which clock",
+    ),
+    p(
+        &["bwavgtime"],
+        at_least(0),
+        "500",
+        Honoured,
+        "milliseconds of a sample of bytes per second",
+    ),
+    p(
+        &["iopsavgtime"],
+        at_least(0),
+        "500",
+        Honoured,
+        "milliseconds of a sample of I/Os per second",
+    ),
+    p(
+        &["clat_percentiles"],
+        Kind::Truth,
+        "1",
+        Honoured,
+        "prints percentiles of completion",
+    ),
+    p(
+        &["lat_percentiles"],
+        Kind::Truth,
+        "0",
+        Honoured,
+        "prints percentiles of the whole",
+    ),
+    p(
+        &["slat_percentiles"],
+        Kind::Truth,
+        "0",
+        Honoured,
+        "prints percentiles of submission",
+    ),
+    p(
+        &["percentile_list"],
+        Kind::Decimals {
+            min: 0.0,
+            max: 100.0,
+            most: 20,
+        },
+        "1:5:10:20:30:40:50:60:70:80:90:95:99:99.5:99.9:99.95:99.99",
+        Honoured,
+        "which percentiles",
+    ),
+    p(
+        &["significant_figures"],
+        number(1, 10),
+        "4",
+        Honoured,
+        "digits of rates",
+    ),
+    p(
+        &["disable_lat"],
+        Kind::Truth,
+        "0",
+        RECORDED,
+        "leaves the whole latency out",
+    ),
+    p(
+        &["disable_clat"],
+        Kind::Truth,
+        "0",
+        RECORDED,
+        "leaves completion out",
+    ),
+    p(
+        &["disable_slat"],
+        Kind::Truth,
+        "0",
+        RECORDED,
+        "leaves submission out",
+    ),
+    p(
+        &["disable_bw_measurement", "disable_bw"],
+        Kind::Truth,
+        "0",
+        RECORDED,
+        "leaves samples out",
+    ),
+    p(
+        &["unified_rw_reporting"],
+        Kind::Words(&["none", "mixed", "both", "0", "1", "2"]),
+        "none",
+        Honoured,
+        "directions added up",
+    ),
+    p(
+        &["disk_util"],
+        Kind::Truth,
+        "1",
+        Honoured,
+        "prints counters of disks",
+    ),
+    p(
+        &["kb_base"],
+        Kind::Words(&["1024", "1000"]),
+        "1024",
+        Honoured,
+        "what `k` means",
+    ),
+    p(
+        &["unit_base"],
+        Kind::Words(&["0", "8", "1"]),
+        "0",
+        Honoured,
+        "bytes or bits in reports",
+    ),
+    p(
+        &["block_error_percentiles"],
+        Kind::Truth,
+        "0",
+        Refused("life times of trimmed blocks are not recorded"),
+        "histogram of failed trims",
+    )
+    .inert(&["0"]),
+    p(
+        &["continue_on_error"],
+        Kind::Form("`none`, `read`, `write`, `io`, `verify`, `all`"),
+        "none",
+        Translated("errors of every kind are counted; `none` ends the run at the first"),
+        "which errors do not end the job",
+    ),
+    p(
+        &["ignore_error"],
+        Kind::Text,
+        "",
+        CheckOnly,
+        "errors that do not count",
+    ),
+    p(
+        &["error_dump"],
+        Kind::Truth,
+        "0",
+        Translated("failed I/Os are always kept in the result"),
+        "prints errors that do not end the job",
+    ),
+];
+
+pub(crate) static REPLAY: &[Parameter] = &[
+    p(
+        &["write_iolog"],
+        Kind::Text,
+        "",
+        CheckOnly,
+        "records all I/O",
+    ),
+    p(
+        &["read_iolog"],
+        Kind::Text,
+        "",
+        CheckOnly,
+        "replays a record",
+    ),
+    p(
+        &["read_iolog_chunked"],
+        Kind::Truth,
+        "0",
+        CheckOnly,
+        "reads the record in parts",
+    )
+    .part_of("read_iolog"),
+    p(
+        &["replay_no_stall"],
+        Kind::Truth,
+        "0",
+        CheckOnly,
+        "without the times of the record",
+    )
+    .part_of("read_iolog"),
+    p(
+        &["replay_time_scale"],
+        at_least(1),
+        "100",
+        CheckOnly,
+        "speed in percent",
+    )
+    .part_of("read_iolog"),
+    p(
+        &["replay_redirect"],
+        Kind::Text,
+        "",
+        CheckOnly,
+        "one device for all I/O",
+    )
+    .part_of("read_iolog"),
+    p(
+        &["replay_scale"],
+        at_least(0),
+        "1",
+        CheckOnly,
+        "divides places",
+    )
+    .part_of("read_iolog"),
+    p(
+        &["replay_align"],
+        at_least(0),
+        "",
+        CheckOnly,
+        "aligns places",
+    )
+    .part_of("read_iolog"),
+    p(
+        &["replay_skip"],
+        Kind::Text,
+        "",
+        CheckOnly,
+        "directions left out",
+    )
+    .part_of("read_iolog"),
+    p(
+        &["merge_blktrace_file"],
+        Kind::Text,
+        "",
+        Refused("binary traces are not read; convert them to an iolog of version 2"),
+        "merges traces",
+    ),
+    p(
+        &["merge_blktrace_scalars"],
+        Kind::Text,
+        "",
+        Refused("binary traces are not read"),
+        "speeds of traces",
+    ),
+    p(
+        &["merge_blktrace_iters"],
+        Kind::Text,
+        "",
+        Refused("binary traces are not read"),
+        "rounds of traces",
+    ),
+];
+
+pub(crate) static PROCESS: &[Parameter] = &[
+    p(
+        &["nice"],
+        number(-20, 19),
+        "0",
+        CheckOnly,
+        "priority for the CPU",
+    )
+    .inert(&["0"]),
+    p(
+        &["comm"],
+        Kind::Text,
+        "",
+        Translated("threads keep the names that show what they do"),
+        "name of the process",
+    ),
+    p(
+        &["uid"],
+        at_least(0),
+        "",
+        Refused("one process has one user; start it as that user"),
+        "user of the job",
+    ),
+    p(
+        &["gid"],
+        at_least(0),
+        "",
+        Refused("one process has one group; start it as that group"),
+        "group of the job",
+    ),
+    p(
+        &["exec_prerun"],
+        Kind::Text,
+        "",
+        CheckOnly,
+        "command before the job",
+    ),
+    p(
+        &["exec_postrun"],
+        Kind::Text,
+        "",
+        CheckOnly,
+        "command behind the job",
+    ),
+    p(&["cgroup"], Kind::Text, "", OLD_CGROUPS, "control group"),
+    p(
+        &["cgroup_weight"],
+        number(100, 1000),
+        "",
+        OLD_CGROUPS,
+        "its weight",
+    ),
+    p(
+        &["cgroup_nodelete"],
+        Kind::Truth,
+        "0",
+        OLD_CGROUPS,
+        "keeps it",
+    )
+    .inert(&["0"]),
+];
+
+pub(crate) static SPECIAL: &[Parameter] = &[
+    p(&["fdp"], Kind::Truth, "0", PLACEMENT, "placement of data").inert(&["0"]),
+    p(
+        &["dataplacement"],
+        Kind::Text,
+        "none",
+        PLACEMENT,
+        "placement of data",
+    )
+    .inert(&["none"]),
+    p(
+        &["plid_select", "fdp_pli_select"],
+        Kind::Text,
+        "",
+        PLACEMENT,
+        "how a placement is chosen",
+    ),
+    p(
+        &["plids", "fdp_pli"],
+        Kind::Text,
+        "",
+        PLACEMENT,
+        "placements",
+    ),
+    p(
+        &["dp_scheme"],
+        Kind::Text,
+        "",
+        PLACEMENT,
+        "file with placements",
+    ),
+    p(
+        &["sprandom"],
+        Kind::Truth,
+        "0",
+        NEWER,
+        "fills a drive with invalid blocks in random order",
+    )
+    .inert(&["0"]),
+    p(
+        &["spr_num_regions"],
+        at_least(0),
+        "100",
+        NEWER,
+        "regions of `sprandom`",
+    ),
+    p(
+        &["spr_op"],
+        Kind::Decimals {
+            min: 0.0,
+            max: 100.0,
+            most: 1,
+        },
+        "0.15",
+        NEWER,
+        "spare share of `sprandom`",
+    ),
+    p(&["spr_cs"], Kind::Size, "0", NEWER, "cache of `sprandom`"),
+    p(
+        &["num_range"],
+        at_least(1),
+        "1",
+        NEWER,
+        "ranges of one trim",
+    )
+    .inert(&["1"]),
+    p(
+        &["gpu_dev_id"],
+        at_least(0),
+        "0",
+        Refused("memory of graphics cards is not used"),
+        "which card",
+    ),
+];

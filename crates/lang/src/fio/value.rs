@@ -1,0 +1,576 @@
+//! One written value to what it means, by the kind of its option. Every mistake is reported at its
+//! place; must not know what an option is for.
+use super::codes;
+use super::declare::{Kind, Parameter, kind_text};
+use super::number::{self, Base, Number, NumberError, TimeUnit};
+use super::text::Words;
+use crate::Environment;
+use crate::nearest::nearest;
+use crate::sink::Sink;
+use plan::Span;
+
+/// What an option was set to.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Value {
+    Text(String),
+    /// One of the words, and what stands behind `:`.
+    Word(&'static str, Option<String>),
+    On(bool),
+    Number(i64),
+    /// Reads, writes, trims; missing ones are filled in by the rule of lists.
+    Numbers([Option<i64>; 3]),
+    Size(Size),
+    Nanos(u64),
+    NanosRange(u64, u64),
+    Ranges([Option<(u64, u64)>; 3]),
+    Decimals(Vec<f64>),
+    Cpus(Vec<u32>),
+}
+
+/// An amount.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Size {
+    Bytes(u64),
+    Percent(f64),
+}
+
+/// What values are read in.
+pub(crate) struct Context<'a, 'e> {
+    pub environment: &'a Environment<'e>,
+    pub base: Base,
+    /// Whether the three words that stand for facts of the host are known here.
+    pub knows_facts: bool,
+}
+
+/// One value being read.
+struct Reader<'a, 'e> {
+    parameter: &'static Parameter,
+    /// As the user wrote the name.
+    name: &'a str,
+    context: &'a Context<'a, 'e>,
+    span: Span,
+    sink: &'a mut Sink,
+}
+
+/// The value of an option; `None` when it has none that can be used, which was reported.
+pub(crate) fn read(
+    parameter: &'static Parameter,
+    name: &Words,
+    written: Option<&Words>,
+    context: &Context<'_, '_>,
+    sink: &mut Sink,
+) -> Option<Value> {
+    let Some(written) = written else {
+        return bare(parameter, name, sink);
+    };
+    let mut reader = Reader {
+        parameter,
+        name: &name.text,
+        context,
+        span: written.span,
+        sink,
+    };
+    reader.value(&written.text)
+}
+
+fn bare(parameter: &'static Parameter, name: &Words, sink: &mut Sink) -> Option<Value> {
+    match parameter.kind {
+        Kind::Flag => Some(Value::On(true)),
+        Kind::OptionalText => Some(Value::Text(String::new())),
+        _ => {
+            sink.error(
+                codes::NO_VALUE,
+                name.span,
+                format!("`{}` needs a value", name.text),
+                "no value",
+                format!("write `{}=…`: {}", name.text, kind_text(&parameter.kind)),
+            );
+            None
+        }
+    }
+}
+
+impl Reader<'_, '_> {
+    fn value(&mut self, written: &str) -> Option<Value> {
+        let (text, has_facts) = if self.context.knows_facts {
+            number::with_facts(written, self.context.environment)
+        } else {
+            (written.to_owned(), false)
+        };
+        if text.trim().is_empty() && !matches!(self.parameter.kind, Kind::Flag | Kind::OptionalText)
+        {
+            self.error(codes::NO_VALUE, "needs a value", "nothing behind `=`");
+            return None;
+        }
+        let is_text = matches!(
+            self.parameter.kind,
+            Kind::Text | Kind::OptionalText | Kind::Form(_) | Kind::Words(_) | Kind::Cpus
+        );
+        if !is_text && number::is_arithmetic(&text, has_facts) {
+            return self.computed(&text);
+        }
+        match self.parameter.kind {
+            Kind::Text | Kind::OptionalText => Some(self.text(text)),
+            Kind::Form(_) => self.without_leading_blank(&text).map(Value::Text),
+            Kind::Words(words) => self.word(&text, words),
+            Kind::Flag => self.flag(&text),
+            Kind::Truth => self.truth(&text),
+            Kind::Number { min, max } => self.number(&text, min, max).map(Value::Number),
+            Kind::Numbers { min, max } => self.numbers(&text, min, max),
+            Kind::Size => self.size(&text),
+            Kind::Time(bare) => self.time(&text, bare).map(Value::Nanos),
+            Kind::TimeRange(bare) => self.time_range(&text, bare),
+            Kind::Ranges => self.ranges(&text),
+            Kind::Decimals { min, max, most } => self.decimals(&text, min, max, most),
+            Kind::Cpus => self.cpus(&text),
+        }
+    }
+
+    fn error(&mut self, code: &str, what: &str, label: &str) {
+        let message = format!("`{}` {what}", self.name);
+        let help = format!("it takes: {}", kind_text(&self.parameter.kind));
+        self.sink.error(code, self.span, message, label, help);
+    }
+
+    /// The value as a text; a leading blank belongs to it, as in the original.
+    fn text(&mut self, text: String) -> Value {
+        if text.starts_with([' ', '\t']) {
+            let message = format!("the value of `{}` begins with a blank", self.name);
+            let help = "the blank belongs to the value; remove it unless it is meant";
+            self.sink.warning(
+                codes::SURPRISING_VALUE,
+                self.span,
+                message,
+                "blanks behind `=` are kept",
+                help,
+            );
+        }
+        Value::Text(text)
+    }
+
+    fn without_leading_blank(&mut self, text: &str) -> Option<String> {
+        if text.starts_with([' ', '\t']) {
+            let message = format!(
+                "`{}` does not know a word that begins with a blank",
+                self.name
+            );
+            self.sink.error(
+                codes::FORM,
+                self.span,
+                message,
+                "blanks behind `=` are kept",
+                "remove the blank behind `=`",
+            );
+            return None;
+        }
+        Some(text.to_owned())
+    }
+
+    fn word(&mut self, text: &str, words: &'static [&'static str]) -> Option<Value> {
+        let text = self.without_leading_blank(text)?;
+        let end = text.find([',', ':']).unwrap_or(text.len());
+        let (word, rest) = text.split_at(end);
+        let Some(found) = words.iter().find(|known| **known == word) else {
+            self.unknown_word(word, words);
+            return None;
+        };
+        if rest.starts_with(',') {
+            self.error(
+                codes::VALUE_COUNT,
+                "takes one word",
+                "the original reads the first and drops the rest",
+            );
+            return None;
+        }
+        let suffix = rest.strip_prefix(':').map(str::to_owned);
+        Some(Value::Word(found, suffix))
+    }
+
+    fn unknown_word(&mut self, word: &str, words: &[&str]) {
+        let help = match nearest(word, words.iter().copied()) {
+            Some(near) => format!("did you mean `{near}`?"),
+            None => format!("there are `{}`", words.join("`, `")),
+        };
+        let message = format!("`{}` does not know `{word}`", self.name);
+        self.sink
+            .error(codes::UNKNOWN_WORD, self.span, message, "unknown", help);
+    }
+
+    fn flag(&mut self, text: &str) -> Option<Value> {
+        match text.trim() {
+            "" | "1" => Some(Value::On(true)),
+            "0" => Some(Value::On(false)),
+            other if other.parse::<i64>().is_ok() => {
+                let message = format!("`{}` is a switch; `{other}` means on", self.name);
+                let help = "write it without a value; the count of clones is `numjobs`";
+                self.sink.warning(
+                    codes::SURPRISING_VALUE,
+                    self.span,
+                    message,
+                    "not a count",
+                    help,
+                );
+                Some(Value::On(true))
+            }
+            other => {
+                self.error(
+                    codes::UNKNOWN_WORD,
+                    &format!("does not know `{other}`"),
+                    "not 0 or 1",
+                );
+                None
+            }
+        }
+    }
+
+    fn truth(&mut self, text: &str) -> Option<Value> {
+        match text.trim() {
+            "0" => Some(Value::On(false)),
+            "1" => Some(Value::On(true)),
+            other => {
+                let number = other.parse::<i64>();
+                let (code, label) = if number.is_ok() {
+                    (codes::OUT_OF_RANGE, "there are 0 and 1")
+                } else {
+                    (codes::NOT_A_NUMBER, "not 0 or 1")
+                };
+                if !self.is_placeholder(other) {
+                    self.error(code, "is 0 or 1", label);
+                }
+                None
+            }
+        }
+    }
+
+    /// The value of an expression, as the kind of the option wants it.
+    fn computed(&mut self, text: &str) -> Option<Value> {
+        let Some(value) = number::calculate(text, self.context.base) else {
+            let message = format!("`{text}` cannot be computed");
+            let help = "whole numbers with `+ - * /` and parentheses";
+            self.sink
+                .error(codes::ARITHMETIC, self.span, message, "no result", help);
+            return None;
+        };
+        let nanos = |unit: TimeUnit| {
+            let factor = match unit {
+                TimeUnit::Seconds => 1_000_000_000,
+                TimeUnit::Microseconds => 1_000,
+            };
+            u64::try_from(value)
+                .ok()
+                .and_then(|v| v.checked_mul(factor))
+        };
+        let positive = u64::try_from(value).ok();
+        let result = match self.parameter.kind {
+            Kind::Number { min, max } => self.bounded(value, min, max).map(Value::Number),
+            Kind::Numbers { min, max } => {
+                let value = self.bounded(value, min, max)?;
+                Some(Value::Numbers([Some(value); 3]))
+            }
+            Kind::Size => positive.map(|bytes| Value::Size(Size::Bytes(bytes))),
+            Kind::Time(unit) | Kind::TimeRange(unit) => nanos(unit).map(Value::Nanos),
+            Kind::Ranges => positive.map(|bytes| Value::Ranges([Some((bytes, bytes)); 3])),
+            _ => None,
+        };
+        if result.is_none() {
+            self.error(
+                codes::OUT_OF_RANGE,
+                &format!("cannot be {value}"),
+                "computed",
+            );
+        }
+        result
+    }
+
+    fn quantity(&mut self, text: &str) -> Option<i128> {
+        if self.is_placeholder(text) {
+            return None;
+        }
+        match number::quantity(text, self.context.base) {
+            Ok(number) => Some(self.plain(text, &number)),
+            Err(error) => {
+                self.not_a_number(text, &error, "k m g t p, with `b` behind");
+                None
+            }
+        }
+    }
+
+    /// Says where the original reads another number than the one that was meant.
+    fn plain(&mut self, text: &str, number: &Number) -> i128 {
+        if number.is_decimal {
+            let message = format!("`{}` is read as {}", text.trim(), number.value);
+            self.sink.warning(
+                codes::DECIMAL,
+                self.span,
+                message,
+                "fio drops all from the point on, with the unit",
+                "write a whole number of a smaller unit",
+            );
+        }
+        if number.is_swapped {
+            let (means, other) = match self.context.base {
+                Base::Binary => ("a power of 1000", "Ki"),
+                Base::Decimal => ("a power of 1024", "k"),
+            };
+            let message = format!("the unit of `{}` is {means} here", text.trim());
+            let help =
+                format!("as in fio; write it without `iB` (`k`, `{other}`) if the other is meant");
+            self.sink.warning(
+                codes::SURPRISING_VALUE,
+                self.span,
+                message,
+                format!("{} bytes", number.value),
+                help,
+            );
+        }
+        number.value
+    }
+
+    fn not_a_number(&mut self, text: &str, error: &NumberError, units: &str) {
+        let (label, help) = match error {
+            NumberError::NoDigits => ("no digits".to_owned(), None),
+            NumberError::Unit(unit) => (
+                format!("`{unit}` is no unit"),
+                Some(format!("units are {units}")),
+            ),
+            NumberError::TooLarge => ("beyond 64 bits".to_owned(), None),
+        };
+        let help = help.unwrap_or_else(|| format!("it takes: {}", kind_text(&self.parameter.kind)));
+        let message = format!("`{}` cannot be `{}`", self.name, text.trim());
+        self.sink
+            .error(codes::NOT_A_NUMBER, self.span, message, label, help);
+    }
+
+    /// Words in angle brackets come from a guide and stand for numbers of the reader's own.
+    fn is_placeholder(&mut self, text: &str) -> bool {
+        let is_bracketed = text.contains('<') && text.contains('>');
+        if !is_bracketed && !text.contains("{{") {
+            return false;
+        }
+        let cpus = self.context.environment.cpus;
+        let is_size = matches!(self.parameter.kind, Kind::Size | Kind::Ranges);
+        let help = if is_size && text.to_ascii_lowercase().contains("ram") {
+            format!(
+                "write `{}=2*$mb_memory*1024*1024/$ncpus`, twice the memory over all CPUs",
+                self.name
+            )
+        } else if text.to_ascii_lowercase().contains("cpu")
+            || text.to_ascii_lowercase().contains("core")
+        {
+            format!(
+                "this host has {cpus} CPUs: write `{}={cpus}`, or `{}=$ncpus`",
+                self.name, self.name
+            )
+        } else {
+            format!("it takes: {}", kind_text(&self.parameter.kind))
+        };
+        let message = format!("`{}` still holds a placeholder", self.name);
+        self.sink.error(
+            codes::PLACEHOLDER,
+            self.span,
+            message,
+            "to be replaced by a number",
+            help,
+        );
+        true
+    }
+
+    fn bounded(&mut self, value: i128, min: i64, max: i64) -> Option<i64> {
+        let narrow = i64::try_from(value).ok();
+        let inside = narrow.filter(|value| (min..=max).contains(value));
+        if inside.is_none() {
+            let label = format!("{value} is out of range");
+            let what = match (min, max) {
+                (min, i64::MAX) => format!("is at least {min}"),
+                (min, max) => format!("is {min} to {max}"),
+            };
+            self.error(codes::OUT_OF_RANGE, &what, &label);
+        }
+        inside
+    }
+
+    fn number(&mut self, text: &str, min: i64, max: i64) -> Option<i64> {
+        if text.contains(',') {
+            self.error(codes::VALUE_COUNT, "takes one number", "several values");
+            return None;
+        }
+        let value = self.quantity(text)?;
+        self.bounded(value, min, max)
+    }
+
+    /// Up to three members; the outer `None` is a mistake.
+    fn triple<T: Copy>(
+        &mut self,
+        text: &str,
+        mut one: impl FnMut(&mut Self, &str) -> Option<T>,
+    ) -> Option<[Option<T>; 3]> {
+        let parts: Vec<&str> = text.split(',').collect();
+        if parts.len() > 3 && !(parts.len() == 4 && parts[3].trim().is_empty()) {
+            self.error(
+                codes::VALUE_COUNT,
+                "takes up to three values, for reads, writes and trims",
+                "too many",
+            );
+            return None;
+        }
+        let mut out = [None; 3];
+        for (index, part) in parts.iter().take(3).enumerate() {
+            if !part.trim().is_empty() {
+                out[index] = Some(one(self, part)?);
+            }
+        }
+        // Missing ones at the end copy the last; a comma at the end stops that.
+        let last = parts.len().min(3) - 1;
+        for index in last + 1..3 {
+            out[index] = out[last];
+        }
+        Some(out)
+    }
+
+    fn numbers(&mut self, text: &str, min: i64, max: i64) -> Option<Value> {
+        self.triple(text, |reader, part| reader.number(part, min, max))
+            .map(Value::Numbers)
+    }
+
+    fn size(&mut self, text: &str) -> Option<Value> {
+        let trimmed = text.trim();
+        if let Some(percent) = trimmed.strip_suffix('%') {
+            let Ok(percent) = percent.trim().parse::<f64>() else {
+                self.error(
+                    codes::NOT_A_NUMBER,
+                    "is no percentage",
+                    "no number in front of `%`",
+                );
+                return None;
+            };
+            if !(0.0..=100.0).contains(&percent) {
+                self.error(codes::OUT_OF_RANGE, "is 0 to 100 %", "out of range");
+                return None;
+            }
+            return Some(Value::Size(Size::Percent(percent)));
+        }
+        let is_zones =
+            trimmed.ends_with(['z', 'Z']) && trimmed[..trimmed.len() - 1].parse::<u64>().is_ok();
+        if is_zones {
+            let message = format!(
+                "`{}` in zones is refused: zoned devices are not supported",
+                self.name
+            );
+            self.sink.error(
+                codes::REFUSED,
+                self.span,
+                message,
+                "a count of zones",
+                "give bytes or a percentage",
+            );
+            return None;
+        }
+        let value = self.quantity(text)?;
+        let bytes = self.bounded(value, 0, i64::MAX)?;
+        Some(Value::Size(Size::Bytes(bytes as u64)))
+    }
+
+    fn time(&mut self, text: &str, bare: TimeUnit) -> Option<u64> {
+        if self.is_placeholder(text) {
+            return None;
+        }
+        match number::time(text, bare) {
+            Ok(number) => {
+                if number.is_decimal {
+                    let message = format!(
+                        "`{}` is read as {} ms",
+                        text.trim(),
+                        number.value / 1_000_000
+                    );
+                    let help = "write a whole number of a smaller unit";
+                    self.sink.warning(
+                        codes::DECIMAL,
+                        self.span,
+                        message,
+                        "fio drops the decimals",
+                        help,
+                    );
+                }
+                self.bounded(number.value, 0, i64::MAX)
+                    .map(|value| value as u64)
+            }
+            Err(error) => {
+                self.not_a_number(text, &error, "d h m s ms us; fio takes any other for µs");
+                None
+            }
+        }
+    }
+
+    fn time_range(&mut self, text: &str, bare: TimeUnit) -> Option<Value> {
+        let range = text
+            .trim()
+            .split_once('-')
+            .filter(|(low, _)| !low.is_empty());
+        let Some((low, high)) = range else {
+            return self.time(text, bare).map(Value::Nanos);
+        };
+        let (low, high) = (self.time(low, bare)?, self.time(high, bare)?);
+        Some(Value::NanosRange(low.min(high), low.max(high)))
+    }
+
+    fn ranges(&mut self, text: &str) -> Option<Value> {
+        self.triple(text, |reader, part| {
+            let (low, high) = part.split_once(['-', ':']).unwrap_or((part, part));
+            let low = reader.quantity(low)?;
+            let low = reader.bounded(low, 0, i64::MAX)? as u64;
+            let high = reader.quantity(high)?;
+            let high = reader.bounded(high, 0, i64::MAX)? as u64;
+            Some((low.min(high), low.max(high)))
+        })
+        .map(Value::Ranges)
+    }
+
+    fn decimals(&mut self, text: &str, min: f64, max: f64, most: usize) -> Option<Value> {
+        let mut out = Vec::new();
+        for part in text.split([':', ',']).map(str::trim) {
+            match part.parse::<f64>() {
+                Ok(number) if (min..=max).contains(&number) => out.push(number),
+                Ok(number) => {
+                    let what = format!("is {min} to {max}");
+                    self.error(
+                        codes::OUT_OF_RANGE,
+                        &what,
+                        &format!("{number} is out of range"),
+                    );
+                    return None;
+                }
+                Err(_) => {
+                    if !self.is_placeholder(part) {
+                        let what = format!("cannot be `{part}`");
+                        self.error(codes::NOT_A_NUMBER, &what, "no number");
+                    }
+                    return None;
+                }
+            }
+        }
+        if out.len() > most {
+            let what = format!("takes up to {most} numbers");
+            self.error(codes::VALUE_COUNT, &what, &format!("{} numbers", out.len()));
+            return None;
+        }
+        Some(Value::Decimals(out))
+    }
+
+    fn cpus(&mut self, text: &str) -> Option<Value> {
+        let mut out = Vec::new();
+        for part in text.trim().split(',').map(str::trim) {
+            let (low, high) = part.split_once('-').unwrap_or((part, part));
+            let (Ok(low), Ok(high)) = (low.trim().parse::<u32>(), high.trim().parse::<u32>())
+            else {
+                self.error(codes::NOT_A_NUMBER, "is a list of CPUs", "not a CPU");
+                return None;
+            };
+            if high > 65_535 || low > high {
+                self.error(codes::OUT_OF_RANGE, "is a list of CPUs", "out of range");
+                return None;
+            }
+            out.extend(low..=high);
+        }
+        Some(Value::Cpus(out))
+    }
+}
