@@ -16,7 +16,7 @@ mod tick;
 
 pub use control::{Control, Haste};
 pub use execution::{Done, Outcome, SinkError, execute, go_on};
-pub use local::{CommandSettings, LocalHost};
+pub use local::{CommandSettings, LocalHost, OperationSink};
 pub use simulated::SimulatedHost;
 pub use tick::{expected_bytes, planned_ns, unmeasured_intervals};
 

@@ -1,10 +1,14 @@
 //! This machine as a [`Host`].
 use crate::{CommandCall, CommandEnd, Control, Host, HostError, SetPoint};
 use engine::{
-    BackendKind, Collected, Drained, EngineConfig, Generations, OpenTargets, Session, open_targets,
+    BackendKind, Collected, Drained, EngineConfig, EngineError, Generations, OpenTargets, Session,
+    open_targets,
 };
-use measure::HostSample;
-use plan::{BoundPlan, BoundRun, Grant};
+use measure::{HostSample, OperationRecord};
+use plan::{BoundPlan, BoundRun, Grant, RunId};
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::{Arc, Mutex};
+use std::thread::JoinHandle;
 
 /// How long a drain may take.
 const DRAIN_NS: u64 = 30_000_000_000;
@@ -15,6 +19,16 @@ const LOOK_NS: u64 = 20_000_000;
 /// Counts are read this long after an interval's end, so that a worker that has just taken its
 /// stamp has counted it.
 const GRACE_NS: u64 = 2_000_000;
+
+/// Takes single operations, where a plan asks for them, on a thread of its own.
+pub trait OperationSink: Send {
+    /// Operations of one worker in the order in which they were seen. `start_unix_ns` is the start
+    /// of the run.
+    fn take(&mut self, run: RunId, start_unix_ns: u64, operations: &[OperationRecord]);
+
+    /// Nothing more comes of the run; `lost` operations came faster than they were taken.
+    fn end_run(&mut self, run: RunId, lost: u64);
+}
 
 /// The machine that this process runs on.
 pub struct LocalHost {
@@ -27,6 +41,14 @@ pub struct LocalHost {
     /// Of the data that runs have written.
     generations: Generations,
     commands: CommandSettings,
+    operations: Option<Arc<Mutex<Box<dyn OperationSink>>>>,
+    logging: Option<Logging>,
+}
+
+/// The thread that hands single operations of a run to their sink.
+struct Logging {
+    is_over: Arc<AtomicBool>,
+    thread: JoinHandle<()>,
 }
 
 /// What commands of a job get, and how long they may take.
@@ -56,6 +78,47 @@ impl LocalHost {
             close_error: None,
             generations: Generations::default(),
             commands: CommandSettings::default(),
+            operations: None,
+            logging: None,
+        }
+    }
+
+    /// Hands single operations to `sink`.
+    #[must_use]
+    pub fn with_operations(mut self, sink: Box<dyn OperationSink>) -> Self {
+        self.operations = Some(Arc::new(Mutex::new(sink)));
+        self
+    }
+
+    fn begin_logging(&mut self, run: RunId) -> Result<(), HostError> {
+        let reader = self.session().take_operations();
+        let (Some(reader), Some(sink)) = (reader, &self.operations) else {
+            return Ok(());
+        };
+        let (sink, clock) = (Arc::clone(sink), self.config.clock);
+        let is_over = Arc::new(AtomicBool::new(false));
+        let over = Arc::clone(&is_over);
+        let work = move || {
+            let (lost, start) = (reader.lost(), reader.start());
+            let mut sink = sink.lock().expect("only one run logs at a time");
+            reader.run(
+                |operations| sink.take(run, clock.unix_ns(start()), operations),
+                || over.load(Relaxed),
+            );
+            sink.end_run(run, lost());
+        };
+        let thread = std::thread::Builder::new().name("operations".to_owned());
+        let thread = thread.spawn(work);
+        let thread = thread.map_err(|error| HostError::Engine(EngineError::Thread(error)))?;
+        self.logging = Some(Logging { is_over, thread });
+        Ok(())
+    }
+
+    fn end_logging(&mut self) {
+        if let Some(logging) = self.logging.take() {
+            logging.is_over.store(true, Relaxed);
+            // A sink that panicked has lost its log and nothing else.
+            let _ = logging.thread.join();
         }
     }
 
@@ -104,6 +167,7 @@ impl Host for LocalHost {
         );
         self.session = Some(session.map_err(HostError::Engine)?);
         self.open = Some(open);
+        self.begin_logging(run.id)?;
         // What happened before the run does not belong to its first interval.
         let _ = self.sampler.sample();
         Ok(())
@@ -147,6 +211,7 @@ impl Host for LocalHost {
         let session = self.session();
         let drained = session.drain(DRAIN_NS, || control.is_urgent());
         let collected = session.collector().collect_last(number, end_ns);
+        self.end_logging();
         if drained.outstanding.is_empty()
             && let Some(open) = self.open.take()
         {

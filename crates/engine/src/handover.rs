@@ -1,11 +1,12 @@
 //! How operations go to the kernel and come back: what a worker notes for runs that ask for it.
 //! Others have none of this, so that their path pays a test per batch and nothing per operation.
-use crate::shared::{OPERATIONS, SharedRun, SharedStream, unpack};
+use crate::operations::OperationWriter;
+use crate::shared::{AFTER_STOP, OPERATIONS, SharedRun, SharedStream, unpack};
 use measure::{
     BATCH_CLASSES, CellReader, DEPTH_CLASSES, Handover, HistogramBuilder, LatencyCell,
-    LatencyFigures, ServiceParts, Sharing, batch_class, depth_class,
+    LatencyFigures, OperationRecord, ServiceParts, Sharing, batch_class, depth_class,
 };
-use plan::{OpSource, Operation, Stream};
+use plan::{OpSource, Operation, Stream, StreamId};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// What is counted in one slab.
@@ -41,6 +42,8 @@ pub(crate) struct HandoverNotes {
     handing: Vec<u32>,
     /// By stream, all zero between uses.
     together: Vec<u32>,
+    /// Only where single operations are logged.
+    log: Option<OperationWriter>,
 }
 
 impl HandoverCells {
@@ -79,7 +82,13 @@ impl HandoverNotes {
             issued_ns: vec![0; slots],
             handing: Vec::with_capacity(slots),
             together: vec![0; streams],
+            log: None,
         }
+    }
+
+    /// Tells single operations too, from now on.
+    pub(crate) fn log_to(&mut self, log: OperationWriter) {
+        self.log = Some(log);
     }
 
     /// Notes slots that were just stamped, and how deep their pools are with each of them.
@@ -153,6 +162,27 @@ impl HandoverNotes {
                     .record(completion_ns, interval, Sharing::ManyWriters);
             }
             cells.last_seen_ns.fetch_max(now_ns, Relaxed);
+            // What comes back after the stop is in no figure either.
+            let is_logged = succeeded && at.slab != AFTER_STOP;
+            if let Some(log) = self.log.as_mut().filter(|_| is_logged) {
+                let started_ns = view.started_ns.load(Relaxed);
+                let parts = cells.parts[operation].is_some();
+                let record = OperationRecord {
+                    stream: StreamId::at(number),
+                    operation: OPERATIONS[operation],
+                    offset: view.offset.load(Relaxed),
+                    length: if is_trim { length } else { *result as u32 },
+                    seen_ns: now_ns.saturating_sub(shared.start_ns.load(Relaxed)),
+                    service_ns: now_ns.saturating_sub(started_ns),
+                    submission_ns: parts.then(|| {
+                        let issued_ns = if issued_ns == 0 { now_ns } else { issued_ns };
+                        issued_ns.saturating_sub(started_ns)
+                    }),
+                };
+                if !log.push(record) {
+                    shared.operations_lost.fetch_add(1, Relaxed);
+                }
+            }
         }
         for (slot, _) in completed {
             let number = at.stream_of(shared, *slot);

@@ -4,6 +4,7 @@ use crate::collect::Collector;
 use crate::data::Generations;
 use crate::files::OpenTargets;
 use crate::gate::Gate;
+use crate::operations::{self, OperationReader, OperationWriter};
 use crate::rule::{WorkerRule, planned_workers};
 use crate::shared::{Failure, Setup, SharedRun, buffer_bytes};
 use crate::worker::{Wake, Worker};
@@ -52,6 +53,7 @@ pub struct Session {
     collector: Collector,
     clock: Clock,
     features: String,
+    operations: Option<OperationReader>,
     fatal: Option<EngineError>,
 }
 
@@ -96,6 +98,7 @@ struct Seat {
     buffer_bytes: usize,
     buffer_align: usize,
     gate: Option<(Arc<Gate>, usize)>,
+    log: Cell<Option<OperationWriter>>,
 }
 
 impl Session {
@@ -137,6 +140,8 @@ impl Session {
             release: Arc::clone(&release),
             armed: Cell::new(true),
         };
+        let (writers, operations) = operation_logs(plan, &shared);
+        let mut writers = writers.into_iter();
         for seat in seats(&shared, open, config, buffer_bytes(run), align, &gates) {
             let (release, ended, ready) = (
                 Arc::clone(&release),
@@ -144,6 +149,7 @@ impl Session {
                 ready_sender.clone(),
             );
             let name = format!("worker-{}", seat.number);
+            seat.log.set(writers.next());
             std::thread::Builder::new()
                 .name(name)
                 .stack_size(256 << 10)
@@ -166,6 +172,7 @@ impl Session {
             failures,
             clock: config.clock,
             features,
+            operations,
             fatal: None,
         })
     }
@@ -216,6 +223,11 @@ impl Session {
             self.failures.try_iter().collect(),
             self.shared.failures_lost.swap(0, Relaxed),
         )
+    }
+
+    /// Single operations, where the plan asks for them; once.
+    pub fn take_operations(&mut self) -> Option<OperationReader> {
+        self.operations.take()
     }
 
     /// How many workers the run has.
@@ -321,9 +333,29 @@ fn seats(
             buffer_bytes,
             buffer_align,
             gate,
+            log: Cell::new(None),
         }
     };
     (0..shared.workers.len()).map(seat).collect()
+}
+
+/// A writer for each worker and the reader of all, where single operations are asked for.
+fn operation_logs(
+    plan: &BoundPlan,
+    shared: &Arc<SharedRun>,
+) -> (Vec<OperationWriter>, Option<OperationReader>) {
+    if !plan.plan.reporting.operations {
+        return (Vec::new(), None);
+    }
+    let pairs = shared
+        .workers
+        .iter()
+        .map(|worker| operations::pair(worker.slots.len()));
+    let (writers, ends) = pairs.unzip();
+    (
+        writers,
+        Some(OperationReader::new(Arc::clone(shared), ends)),
+    )
 }
 
 fn buffer_align(plan: &BoundPlan, run: &BoundRun) -> usize {
@@ -437,6 +469,9 @@ impl Seat {
         let clock = self.config.clock;
         let group_max = self.config.reap_group_max;
         let mut worker = Worker::new(&*self.shared, self.number, backend, clock, group_max);
+        if let Some(log) = self.log.take() {
+            worker.log_to(log);
+        }
         let _ = ready.send(Ok(features));
         release.wait();
         worker.begin();

@@ -61,6 +61,7 @@ pub(crate) struct SharedRun {
     pub failures_lost: AtomicU64,
     /// Whether workers note how operations are handed over.
     pub notes_handover: bool,
+    pub operations_lost: AtomicU64,
 }
 
 /// One stream.
@@ -333,6 +334,7 @@ impl SharedRun {
             failures,
             failures_lost: AtomicU64::new(0),
             notes_handover: setup.plan.plan.reporting.handover,
+            operations_lost: AtomicU64::new(0),
         }
     }
 

@@ -7,6 +7,7 @@ use crate::arrivals::Next;
 use crate::backend::{Backend, Request, RequestKind};
 use crate::data::{Filled, Write};
 use crate::handover::{HandoverNotes, Place};
+use crate::operations::OperationWriter;
 use crate::shared::{AFTER_STOP, Failure, OPERATIONS, SharedRun, SharedStream, pack, unpack};
 use measure::Sharing;
 use plan::{Operation, PoolAdmission};
@@ -290,6 +291,13 @@ impl<B: Backend, T: Time, S: Deref<Target = SharedRun> + Clone> Worker<B, T, S> 
             self.single_waits = SINGLE_WAITS;
         }
         Ok(())
+    }
+
+    /// Tells single operations to a log, where the run notes how they are handed over.
+    pub(crate) fn log_to(&mut self, log: OperationWriter) {
+        if let Some(notes) = &mut self.handover {
+            notes.log_to(log);
+        }
     }
 
     /// Submits apart from any wait, so that the time of the call is known.

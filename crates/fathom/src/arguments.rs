@@ -26,6 +26,8 @@ pub enum Verb {
     Check(CheckOptions),
     /// Write every report again from a result file.
     Report(ReportOptions),
+    /// Turn JSON that fio printed, of any version, into a result file and its reports.
+    Import(ImportOptions),
     /// Show each value of a job file and where it comes from, or what a code means.
     Explain(ExplainOptions),
     /// Take the options of Vdbench, print what it prints, write the files that it writes.
@@ -221,6 +223,16 @@ pub struct ReportOptions {
     /// Print what fio prints instead of the table: normal, terse, json or json+, or several of them.
     #[arg(long, value_name = "FORMAT[,FORMAT…]")]
     pub fio: Option<String>,
+}
+
+#[derive(Args, Debug)]
+pub struct ImportOptions {
+    /// JSON of fio; text around the document is skipped, of several documents the last one counts.
+    pub file: PathBuf,
+
+    /// Folder for the result, the report and the table.
+    #[arg(short, long, value_name = "FOLDER", default_value = DEFAULT_OUTPUT)]
+    pub output: PathBuf,
 }
 
 #[derive(Args, Debug)]

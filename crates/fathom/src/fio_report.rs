@@ -1,10 +1,13 @@
 //! What a run in the manner of fio shows: reports on the console or into a file, the status line
-//! on a terminal, and log files.
+//! on a terminal, and log files of single operations.
+use conduct::OperationSink;
 use measure::Event;
-use report::fio::{Face, FaceOptions, Logs};
+use measure::OperationRecord;
+use plan::{BoundPlan, Label, Plan, RunId, RunKind};
+use report::fio::{Face, FaceOptions, OperationLogs, Wants};
 use std::fs::File;
 use std::io::{self, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// How a run in the manner of fio talks.
 #[derive(Clone, Debug, Default)]
@@ -14,14 +17,11 @@ pub struct FioStyle {
     pub output: Option<PathBuf>,
     /// Begins the names of the logs of all jobs together, where they are asked for.
     pub bandwidth_log: Option<String>,
-    /// Where log files with relative names are made; the working folder when empty.
-    pub log_folder: PathBuf,
 }
 
-/// Reports, status line and logs of one execution.
+/// Reports and status line of one execution.
 pub struct FioReport {
     face: Face,
-    logs: Logs,
     output: Option<File>,
     status_line: Option<String>,
     /// Characters of the status line that stands on the terminal.
@@ -34,7 +34,6 @@ impl FioReport {
     pub fn create(style: &FioStyle) -> io::Result<Self> {
         Ok(Self {
             face: Face::new(style.face),
-            logs: Logs::new(&style.log_folder, style.bandwidth_log.as_deref()),
             output: style.output.as_ref().map(File::create).transpose()?,
             status_line: None,
             shown: 0,
@@ -44,9 +43,8 @@ impl FioReport {
     /// Takes an event; returns what the console shows.
     ///
     /// # Errors
-    /// When a report or a log cannot be written.
+    /// When a report cannot be written.
     pub fn on_event(&mut self, event: &Event) -> io::Result<Vec<String>> {
-        self.logs.on_event(event)?;
         let printed = self.face.on_event(event);
         self.status_line = printed.status_line;
         match &mut self.output {
@@ -70,5 +68,73 @@ impl FioReport {
         let _ = write!(out, "{line:<width$}\r");
         let _ = out.flush();
         self.shown = length;
+    }
+}
+
+/// Whether a plan came from a job file of fio.
+pub fn is_fio(plan: &Plan) -> bool {
+    Label::find(&plan.labels, "face") == Some("fio")
+}
+
+/// Whether some job logs single operations.
+pub fn logs_operations(plan: &Plan) -> bool {
+    let streams = plan.templates.iter().flat_map(|template| &template.streams);
+    streams
+        .map(|stream| Wants::of(&stream.labels, &plan.labels, 1))
+        .any(|wants| wants.wants_operations())
+}
+
+/// Logs of single operations of an execution.
+pub struct FioOperations {
+    runs: Vec<(RunId, OperationLogs)>,
+    error: Option<io::Error>,
+}
+
+impl FioOperations {
+    /// Log files with relative names are made in `folder`.
+    pub fn new(bound: &BoundPlan, folder: &Path) -> Self {
+        let (mut runs, mut before) = (Vec::new(), 0);
+        for id in &bound.runs {
+            let run = bound.plan.run(*id);
+            if run.kind != RunKind::Measure {
+                continue;
+            }
+            let streams = run.streams.iter().map(|stream| stream.labels.as_slice());
+            let logs = OperationLogs::new(folder, streams, &bound.plan.labels, before);
+            runs.extend(logs.map(|logs| (*id, logs)));
+            before += run.streams.len();
+        }
+        Self { runs, error: None }
+    }
+
+    fn logs(&mut self, run: RunId) -> Option<&mut OperationLogs> {
+        let found = self.runs.iter_mut().find(|(id, _)| *id == run);
+        found.map(|(_, logs)| logs)
+    }
+}
+
+impl OperationSink for FioOperations {
+    fn take(&mut self, run: RunId, start_unix_ns: u64, operations: &[OperationRecord]) {
+        if self.error.is_some() {
+            return;
+        }
+        let result = self
+            .logs(run)
+            .map(|logs| logs.take(operations, start_unix_ns));
+        self.error = result.and_then(Result::err);
+    }
+
+    fn end_run(&mut self, run: RunId, lost: u64) {
+        let finished = self.logs(run).map(OperationLogs::finish);
+        let error = self.error.take().or(finished.and_then(Result::err));
+        if let Some(error) = error {
+            eprintln!("warning: a log of single operations is not whole: {error}");
+        }
+        if lost > 0 {
+            eprintln!(
+                "warning: {lost} operations are not in the logs: they came faster than lines could \
+                 be written; use `log_avg_msec`"
+            );
+        }
     }
 }

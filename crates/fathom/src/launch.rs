@@ -2,7 +2,7 @@
 use crate::arguments::{Common, DEFAULT_OUTPUT};
 use crate::exit::Exit;
 use crate::fill::{self, Fill};
-use crate::fio_report::{FioReport, FioStyle};
+use crate::fio_report::{FioOperations, FioReport, FioStyle, is_fio, logs_operations};
 use crate::progress::{Progress, duration};
 use crate::resume::Earlier;
 use crate::sinks::{Console, Sinks};
@@ -15,6 +15,7 @@ use host::SysRoot;
 use host::guard::{Finding, Overwrite, Refusal, Refused, claim_all};
 use measure::{Event, ExecutionStarted, ExecutionTarget, FinishReason, RunTotals};
 use plan::{BoundPlan, Diagnostic, Grant, Label, Nanos, Plan, RunId, Severity, SourceMap};
+use report::fio::Logs;
 use report::vdbench::{Face, FaceOptions};
 use std::path::Path;
 
@@ -47,7 +48,7 @@ pub struct Settled {
 
 /// Runs a plan to its report.
 pub fn launch(mut launch: Launch) -> Exit {
-    let is_fio = Label::find(&launch.plan.labels, "face") == Some("fio");
+    let is_fio = is_fio(&launch.plan);
     // There a write up to the end is a measurement like any other, and a flush is asked for by name.
     if !is_fio {
         fill::sync_fills(&mut launch.plan);
@@ -64,6 +65,7 @@ pub fn launch(mut launch: Launch) -> Exit {
 fn carry_out(mut launch: Launch, is_fio: bool, fills: &mut Vec<Fill>) -> Exit {
     // Its reports show submission and completion apart, whoever reads them and when.
     launch.plan.reporting.handover |= is_fio;
+    launch.plan.reporting.operations |= is_fio && logs_operations(&launch.plan);
     let earlier = match earlier(&mut launch) {
         Ok(earlier) => earlier,
         Err(exit) => return exit,
@@ -386,7 +388,12 @@ fn open_sinks(
                 (Some(Console::Fio(Box::new(report))), None)
             }
         };
-        Ok(Sinks::new(writer, face, progress))
+        let whole = match &launch.style {
+            Style::Fio(style) => style.bandwidth_log.as_deref(),
+            _ => None,
+        };
+        let logs = is_fio(&launch.plan).then(|| Logs::new(Path::new(""), whole));
+        Ok(Sinks::new(writer, face, progress).with_logs(logs))
     };
     match earlier {
         Some(earlier) => earlier.reopen(sinks),
@@ -456,11 +463,13 @@ fn host(
                 nonce: started.unix_ns ^ u64::from(std::process::id()) << 40,
                 reap_group_max: 8,
             };
-            Box::new(LocalHost::new(
-                config,
-                settled.grants.clone(),
-                host::Sampler::new(root, &devices),
-            ))
+            let sampler = host::Sampler::new(root, &devices);
+            let host = LocalHost::new(config, settled.grants.clone(), sampler);
+            if !settled.plan.plan.reporting.operations {
+                return Box::new(host);
+            }
+            let logs = FioOperations::new(&settled.plan, Path::new(""));
+            Box::new(host.with_operations(Box::new(logs)))
         }
     }
 }

@@ -12,6 +12,7 @@ mod files;
 mod fill;
 mod fio_face;
 mod fio_report;
+mod import;
 mod launch;
 mod lints;
 mod machine;
@@ -86,6 +87,7 @@ fn neutral(arguments: &[String]) -> Exit {
         Verb::Prefill(options) => prefill::main(&options, arguments),
         Verb::Check(options) => check::main(&options),
         Verb::Report(options) => report_again::main(&options),
+        Verb::Import(options) => import::main(&options),
         Verb::Explain(options) => explain::main(&options),
         Verb::Vdbench { words } => vdbench_face::main(arguments, &words),
         Verb::Fio { words } => fio_face::main(arguments, &words),

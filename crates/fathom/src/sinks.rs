@@ -3,6 +3,7 @@ use crate::fio_report::FioReport;
 use crate::progress::Progress;
 use conduct::SinkError;
 use measure::{Event, RunFold, RunTotals};
+use report::fio::Logs;
 use report::html::Page;
 use report::summary::Row;
 use report::vdbench::Face;
@@ -17,6 +18,7 @@ pub struct Sinks {
     fold: RunFold,
     totals: Vec<RunTotals>,
     face: Option<Console>,
+    logs: Option<Logs>,
     progress: Option<Progress>,
 }
 
@@ -34,8 +36,16 @@ impl Sinks {
             fold: RunFold::default(),
             totals: Vec::new(),
             face,
+            logs: None,
             progress,
         }
+    }
+
+    /// Writes logs over time too.
+    #[must_use]
+    pub fn with_logs(mut self, logs: Option<Logs>) -> Self {
+        self.logs = logs;
+        self
     }
 
     /// Takes an event.
@@ -64,6 +74,10 @@ impl Sinks {
     /// When the output folder cannot take it.
     pub fn replay(&mut self, event: &Event) -> Result<Vec<String>, SinkError> {
         self.page.on_event(event);
+        if let Some(logs) = &mut self.logs {
+            let failed = |error: std::io::Error| SinkError(format!("log file {error}"));
+            logs.on_event(event).map_err(failed)?;
+        }
         if let Some(mut totals) = self.fold.fold(event) {
             // The summary needs no plan text; many runs would keep many copies.
             totals.started.labels.retain(|label| label.key == "loops");

@@ -229,6 +229,20 @@ pub struct ServiceParts {
     pub completion: LatencyFigures,
 }
 
+/// One operation that succeeded, for logs of single operations. No part of the stream of events.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OperationRecord {
+    pub stream: StreamId,
+    pub operation: Operation,
+    pub offset: u64,
+    pub length: u32,
+    /// When its completion was seen, since the start of the run.
+    pub seen_ns: u64,
+    pub service_ns: u64,
+    /// The part of the service time in the submitting call; `None` where it is not told apart.
+    pub submission_ns: Option<u64>,
+}
+
 /// Use of one pool.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PoolSample {

@@ -116,6 +116,9 @@ pub struct Reporting {
     /// one more system call and clock reading per submission.
     #[serde(default)]
     pub handover: bool,
+    /// Whether each operation is told to whoever logs them; only together with `handover`.
+    #[serde(default)]
+    pub operations: bool,
 }
 
 impl Plan {

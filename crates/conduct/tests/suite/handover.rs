@@ -1,11 +1,13 @@
 //! How operations go to the kernel and come back, as plans that ask for it are told.
-use crate::places::{Place, bind_real, run_on};
+use crate::places::{Place, bind_real, machine, run_on};
 use crate::plans::*;
-use crate::story::{Story, simulate};
+use crate::story::{Story, carry_out, simulate};
+use conduct::{Control, OperationSink};
 use engine::BackendKind;
 use engine::sim::Script;
-use measure::Handover;
+use measure::{Handover, OperationRecord};
 use plan::*;
+use std::sync::{Arc, Mutex};
 
 const OPERATIONS: u64 = 4_000;
 
@@ -98,5 +100,46 @@ fn real_backends_split_what_they_can() {
         }
         let usage = story.totals[0].workers.usage;
         assert!(usage.user_ns + usage.system_ns > 0, "{usage:?}");
+    }
+}
+
+/// Keeps what it is told.
+struct Kept(Arc<Mutex<(Vec<OperationRecord>, u64)>>);
+
+impl OperationSink for Kept {
+    fn take(&mut self, _run: RunId, start_unix_ns: u64, operations: &[OperationRecord]) {
+        assert!(start_unix_ns > 0);
+        self.0.lock().unwrap().0.extend_from_slice(operations);
+    }
+
+    fn end_run(&mut self, _run: RunId, lost: u64) {
+        self.0.lock().unwrap().1 += lost;
+    }
+}
+
+#[test]
+fn single_operations_are_told_where_they_are_asked_for() {
+    let place = Place::buffered(MIB);
+    for (kind, slots) in [(BackendKind::Uring, 4), (BackendKind::Sync, 1)] {
+        let mut one = stream(0, 0, |_| {});
+        one.stop.operations = Some(10_000);
+        let runs = vec![until_done(100 * MS)];
+        let plan = plan(vec![place.target()], &[slots], vec![one], runs);
+        let mut bound = asks(bind_real(plan));
+        bound.plan.reporting.operations = true;
+        let kept = Arc::new(Mutex::new((Vec::new(), 0)));
+        let sink = Box::new(Kept(Arc::clone(&kept)));
+        let mut host = machine(&bound, kind, 1).with_operations(sink);
+        let story = carry_out(&bound, &mut host, &Control::default());
+        let (records, lost) = kept.lock().unwrap().clone();
+        assert_eq!((records.len(), lost), (10_000, 0));
+        let totals = story.totals[0].service(None);
+        let sum: u64 = records.iter().map(|record| record.service_ns).sum();
+        assert_eq!(sum, totals.sum_ns, "two routes to one number");
+        let longest = records.iter().map(|record| record.service_ns).max();
+        assert_eq!(longest, Some(totals.max_ns));
+        assert!(records.is_sorted_by_key(|record| record.seen_ns));
+        let is_split = records.iter().all(|record| record.submission_ns.is_some());
+        assert_eq!(is_split, kind == BackendKind::Uring);
     }
 }

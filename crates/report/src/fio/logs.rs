@@ -7,9 +7,10 @@ use super::model::direction_of;
 use super::settings::Options;
 use super::stat::{BUCKETS, index_of};
 use measure::{
-    Event, ExecutionStarted, Interval, IntervalPhase, LatencyFigures, RunStarted, bucket_bounds,
+    Event, ExecutionStarted, Interval, IntervalPhase, LatencyFigures, OperationRecord, RunStarted,
+    bucket_bounds,
 };
-use plan::{BoundPlan, Label, Operation, RunKind};
+use plan::{BoundPlan, Label, RunKind};
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
@@ -97,20 +98,6 @@ struct Whole {
     base: String,
     begun_unix_ns: u64,
     files: [Option<BufWriter<File>>; 3],
-}
-
-/// One operation, for logs of single operations.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct OperationRow {
-    pub stream: u32,
-    pub operation: Operation,
-    pub offset: u64,
-    pub length: u32,
-    /// Since the start of the run.
-    pub seen_ns: u64,
-    pub service_ns: u64,
-    /// The part of the service time in the submitting call; `None` where it is not told apart.
-    pub submission_ns: Option<u64>,
 }
 
 /// Logs of single operations of one run.
@@ -534,13 +521,13 @@ impl OperationLogs {
     ///
     /// # Errors
     /// When a file cannot be written.
-    pub fn take(&mut self, rows: &[OperationRow], start_unix_ns: u64) -> io::Result<()> {
+    pub fn take(&mut self, rows: &[OperationRecord], start_unix_ns: u64) -> io::Result<()> {
         for row in rows {
-            let Some((wants, files)) = self.jobs.get_mut(row.stream as usize) else {
+            let Some((wants, files)) = self.jobs.get_mut(row.stream.index()) else {
                 continue;
             };
             if wants.wants_operations() {
-                row.write(&self.folder, wants, files, start_unix_ns)?;
+                write_operation(row, &self.folder, wants, files, start_unix_ns)?;
             }
         }
         Ok(())
@@ -557,44 +544,37 @@ impl OperationLogs {
     }
 }
 
-impl OperationRow {
-    fn write(
-        &self,
-        folder: &Path,
-        wants: &Wants,
-        files: &mut Files,
-        start_unix_ns: u64,
-    ) -> io::Result<()> {
-        let Some(direction) = direction_of(self.operation) else {
-            return Ok(());
-        };
-        let epoch_ns = if wants.is_absolute { start_unix_ns } else { 0 };
+fn write_operation(
+    record: &OperationRecord,
+    folder: &Path,
+    wants: &Wants,
+    files: &mut Files,
+    start_unix_ns: u64,
+) -> io::Result<()> {
+    let Some(direction) = direction_of(record.operation) else {
+        return Ok(());
+    };
+    let epoch_ns = if wants.is_absolute { start_unix_ns } else { 0 };
+    let row = Row {
+        at_ns: epoch_ns + record.seen_ns,
+        direction,
+        length: record.length,
+        offset: record.offset,
+    };
+    let service_ns = record.service_ns;
+    let completion_ns = service_ns.saturating_sub(record.submission_ns.unwrap_or(0));
+    if let Some(submission_ns) = record.submission_ns {
         let row = Row {
-            at_ns: epoch_ns + self.seen_ns,
-            direction,
-            length: self.length,
-            offset: self.offset,
+            at_ns: row.at_ns.saturating_sub(completion_ns),
+            ..row
         };
-        let completion_ns = self.service_ns - self.submission_ns.unwrap_or(0).min(self.service_ns);
-        if let Some(submission_ns) = self.submission_ns {
-            let row = Row {
-                at_ns: row.at_ns - completion_ns.min(row.at_ns),
-                ..row
-            };
-            files.put(folder, wants, "slat", row, (submission_ns, submission_ns))?;
-        }
-        files.put(folder, wants, "clat", row, (completion_ns, completion_ns))?;
-        files.put(
-            folder,
-            wants,
-            "lat",
-            row,
-            (self.service_ns, self.service_ns),
-        )?;
-        let bandwidth = per_second(u64::from(self.length), completion_ns.max(1)) / 1024;
-        files.put(folder, wants, "bw", row, (bandwidth, bandwidth))?;
-        files.put(folder, wants, "iops", row, (1, 1))
+        files.put(folder, wants, "slat", row, (submission_ns, submission_ns))?;
     }
+    files.put(folder, wants, "clat", row, (completion_ns, completion_ns))?;
+    files.put(folder, wants, "lat", row, (service_ns, service_ns))?;
+    let bandwidth = per_second(u64::from(record.length), completion_ns.max(1)) / 1024;
+    files.put(folder, wants, "bw", row, (bandwidth, bandwidth))?;
+    files.put(folder, wants, "iops", row, (1, 1))
 }
 
 /// What one stream did in an interval, by direction.

@@ -1,6 +1,7 @@
 //! What fio prints, from our events: normal text, terse lines, JSON, and the status line. Begin
 //! with [`Face`]; the figures are put together in `model`, and `docs/reference/fio-output.md` says
 //! which field is made of what.
+mod import;
 mod json;
 mod logs;
 mod model;
@@ -12,7 +13,8 @@ mod status;
 mod terse;
 mod text;
 
-pub use logs::{Logs, OperationLogs, OperationRow, Wants};
+pub use import::{ImportError, import};
+pub use logs::{Logs, OperationLogs, Wants};
 pub use terse::TerseVersion;
 
 use jiff::Timestamp;

@@ -281,7 +281,9 @@ impl Model {
             mixed: None,
             syncs: job.syncs,
             sync: job.sync.clone(),
-            runtime_ms,
+            runtime_ms: label("job_runtime_ms")
+                .and_then(|text| text.parse().ok())
+                .unwrap_or(runtime_ms),
             user_ns: part(run.usage.user_ns),
             system_ns: part(run.usage.system_ns),
             context_switches: part(run.usage.context_switches),

@@ -607,8 +607,8 @@ fn operations_have_a_row_each() {
     ];
     let streams = [&own[..]].into_iter();
     let mut logs = OperationLogs::new(folder.path(), streams, &[], 4).unwrap();
-    let row = OperationRow {
-        stream: 0,
+    let row = measure::OperationRecord {
+        stream: plan::StreamId(0),
         operation: Operation::Write,
         offset: 8_192,
         length: 4_096,
@@ -630,4 +630,117 @@ fn operations_have_a_row_each() {
     }
     let averaged = [&own[..1]].into_iter();
     assert!(OperationLogs::new(folder.path(), averaged, &[], 0).is_none());
+}
+
+#[test]
+fn json_that_was_printed_can_be_taken_back() {
+    let grouped = events(|labels| labels.push(Label::new("option.slat_percentiles", "1")));
+    let printed = printed(&grouped, "json+", TerseVersion::V3);
+    let again = json(&import("result.json", &printed).unwrap(), "json+");
+    let first: Value = serde_json::from_str(&printed).unwrap();
+    for (one, two) in first["jobs"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .zip(again["jobs"].as_array().unwrap())
+    {
+        for direction in ["read", "write"] {
+            let (one, two) = (&one[direction], &two[direction]);
+            for key in ["total_ios", "io_bytes", "runtime", "bw", "iops"] {
+                assert_eq!(one[key], two[key], "{direction} {key}");
+            }
+            for kind in ["slat_ns", "clat_ns", "lat_ns"] {
+                for key in ["N", "max", "percentile"] {
+                    assert_eq!(one[kind][key], two[kind][key], "{direction} {kind} {key}");
+                }
+                let means = [one, two].map(|value| value[kind]["mean"].as_f64().unwrap());
+                assert!((means[0] - means[1]).abs() < 1.0, "{means:?}");
+            }
+        }
+        assert_eq!(one["job options"], two["job options"]);
+        assert_eq!(one["iodepth_level"], two["iodepth_level"]);
+    }
+    assert_eq!(first["global options"], again["global options"]);
+}
+
+#[test]
+fn what_other_programs_kept_of_fio_can_be_taken() {
+    let folder = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../../../shared/corpus/outputs"
+    );
+    let Ok(files) = std::fs::read_dir(folder) else {
+        println!("skipped: no corpus of outputs here");
+        return;
+    };
+    let (mut taken, mut refused) = (0, Vec::new());
+    for path in files.map(|file| file.unwrap().path()) {
+        let name = path.file_name().unwrap().to_str().unwrap().to_owned();
+        let text = String::from_utf8_lossy(&std::fs::read(&path).unwrap()).into_owned();
+        if !text.contains("\"fio version\"") {
+            continue;
+        }
+        match import(&name, &text) {
+            Ok(events) => {
+                taken += 1;
+                same_amounts(&name, &text, &events);
+            }
+            Err(error) => refused.push((name, error)),
+        }
+    }
+    println!("{taken} files are taken; refused: {refused:#?}");
+    assert!(taken >= 10, "{refused:?}");
+    // These hold no figures, or no document, on purpose.
+    let on_purpose = ["bad_format", "no_metrics"];
+    assert!(
+        refused
+            .iter()
+            .all(|(name, _)| on_purpose.iter().any(|part| name.contains(part))),
+        "{refused:?}"
+    );
+}
+
+/// Amounts of the document against those of the report that is made of the import.
+fn same_amounts(name: &str, text: &str, events: &[Event]) {
+    let Ok(first) = serde_json::from_str::<Value>(text) else {
+        return;
+    };
+    let again = json(events, "json");
+    let sum = |value: &Value, direction: &str, key: &str| -> u64 {
+        let jobs = value["jobs"].as_array().unwrap().iter();
+        jobs.map(|job| job[direction][key].as_u64().unwrap_or(0))
+            .sum()
+    };
+    for direction in ["read", "write"] {
+        for key in ["total_ios", "runtime"] {
+            let (one, two) = (sum(&first, direction, key), sum(&again, direction, key));
+            if key == "total_ios" || sum(&first, direction, "total_ios") == two {
+                assert_eq!(one, two, "{name}: {direction} {key}");
+            }
+        }
+    }
+    let p99 =
+        |value: &Value| value["jobs"][0]["read"]["clat_ns"]["percentile"]["99.000000"].as_u64();
+    if let (Some(one), Some(two)) = (p99(&first), p99(&again))
+        && first["jobs"][0]["read"]["total_ios"].as_u64() > Some(0)
+    {
+        assert!(one.abs_diff(two) <= one / 64, "{name}: {one} {two}");
+    }
+}
+
+#[test]
+fn texts_without_figures_are_refused() {
+    assert!(matches!(
+        import("x", "nothing"),
+        Err(ImportError::NoDocument(_))
+    ));
+    assert!(matches!(
+        import("x", "{\"jobs\" : [ {"),
+        Err(ImportError::NoDocument(_))
+    ));
+    assert_eq!(import("x", "{\"a\" : 1}").err(), Some(ImportError::NoJobs));
+    assert_eq!(
+        import("x", "{\"jobs\" : [{}]}").err(),
+        Some(ImportError::NoFigures)
+    );
 }

@@ -1,0 +1,41 @@
+//! `fathom import`: what fio printed as JSON becomes a result file, with all reports of one.
+use crate::arguments::ImportOptions;
+use crate::exit::Exit;
+use crate::sinks::Sinks;
+use measure::Event;
+use std::path::Path;
+
+pub fn main(options: &ImportOptions) -> Exit {
+    match import(options) {
+        Ok(()) => Exit::Fine,
+        Err(message) => {
+            eprintln!("error: {message}");
+            Exit::Usage
+        }
+    }
+}
+
+fn import(options: &ImportOptions) -> Result<(), String> {
+    let (path, folder) = (&options.file, &options.output);
+    let bytes = std::fs::read(path).map_err(|error| format!("`{}`: {error}", path.display()))?;
+    let name = path.display().to_string();
+    let events = report::fio::import(&name, &String::from_utf8_lossy(&bytes))
+        .map_err(|error| format!("`{name}`: {error}"))?;
+    std::fs::create_dir_all(folder)
+        .map_err(|error| format!("folder `{}` cannot be made: {error}", folder.display()))?;
+    let writer = store::Writer::create(folder.join("result.fathom"));
+    let mut sinks = Sinks::new(writer.map_err(|error| error.to_string())?, None, None);
+    for event in &events {
+        if let Event::Remark(remark) = event {
+            eprintln!("note: {}", remark.message);
+        }
+        sinks.take(event).map_err(|error| error.to_string())?;
+    }
+    let (_, rows) = sinks.finish(folder)?;
+    let absolute = std::fs::canonicalize(folder).unwrap_or_else(|_| folder.clone());
+    let place = |name: &str| Path::new(&absolute).join(name).display().to_string();
+    println!("{}", report::summary::table(&rows));
+    println!("report:  {}", place("report.html"));
+    println!("result:  {}", place("result.fathom"));
+    Ok(())
+}

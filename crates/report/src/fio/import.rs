@@ -1,0 +1,699 @@
+//! JSON that fio printed, of any version, as the events of an execution: a result file of it
+//! serves all reports. What fio did not keep is not made up, with one exception that a remark
+//! tells: a histogram is rebuilt from percentiles where no buckets were printed.
+use measure::{
+    BATCH_CLASSES, Bucket, DEPTH_CLASSES, DeviceCounters, DeviceSample, EngineSample, Event,
+    ExecutionFinished, ExecutionStarted, ExecutionTarget, Figure, FigureKey, FinishReason,
+    Handover, Histogram, HostFacts, HostSample, Interval, IntervalPhase, LatencyFigures, PoolInfo,
+    PoolSample, Remark, RunFinished, RunStarted, ServiceParts, StreamInfo, StreamSample,
+    ThreadUsage, WorkerSample, bucket_of,
+};
+use plan::{BoundPlan, Label, Load, Operation, Plan, RunKind, Severity, StreamId, TargetId};
+use serde_json::{Map, Value};
+use std::fmt;
+
+const NS_PER_MS: u64 = 1_000_000;
+
+/// Why a text is not taken.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ImportError {
+    /// It holds no JSON document, or one that is cut off; the words of the parser.
+    NoDocument(String),
+    /// The document has no `jobs` and no `client_stats`.
+    NoJobs,
+    /// The jobs have no figures.
+    NoFigures,
+}
+
+/// The events of an execution that fio has carried out.
+///
+/// Several documents in one text, as periodic reports give, are cumulative: the last one counts.
+/// Text around them is skipped.
+///
+/// # Errors
+/// [`ImportError`].
+pub fn import(name: &str, text: &str) -> Result<Vec<Event>, ImportError> {
+    let document = last_document(text)?;
+    let entries = ["jobs", "client_stats"]
+        .iter()
+        .find_map(|key| document.get(*key)?.as_array())
+        .ok_or(ImportError::NoJobs)?;
+    let jobs: Vec<ImportedJob> = entries
+        .iter()
+        .filter_map(Value::as_object)
+        // The sum over all clients is computed again.
+        .filter(|entry| text_of(entry, "jobname") != "All clients")
+        .filter_map(ImportedJob::of)
+        .collect();
+    if jobs.is_empty() {
+        return Err(ImportError::NoFigures);
+    }
+    Ok(Import::new(name, text, &document, jobs).events())
+}
+
+impl fmt::Display for ImportError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ImportError::NoDocument(why) => {
+                write!(
+                    f,
+                    "no whole JSON document of fio: {why}; use its `--output-format=json`"
+                )
+            }
+            ImportError::NoJobs => write!(f, "the document has neither `jobs` nor `client_stats`"),
+            ImportError::NoFigures => {
+                write!(
+                    f,
+                    "no job of the document has figures of reads, writes or trims"
+                )
+            }
+        }
+    }
+}
+
+impl std::error::Error for ImportError {}
+
+/// The last document of a text that begins at a line's brace.
+fn last_document(text: &str) -> Result<Map<String, Value>, ImportError> {
+    let (mut found, mut failure) = (None, "there is no `{`".to_owned());
+    let mut rest = text;
+    while let Some(at) = rest.find('{') {
+        rest = &rest[at..];
+        let mut documents = serde_json::Deserializer::from_str(rest).into_iter::<Value>();
+        match documents.next() {
+            Some(Ok(Value::Object(document))) => {
+                found = Some(document);
+                rest = &rest[documents.byte_offset()..];
+            }
+            Some(Err(error)) => {
+                failure = error.to_string();
+                rest = &rest[1..];
+            }
+            _ => break,
+        }
+        if found.is_none() && rest.len() < 2 {
+            break;
+        }
+    }
+    found.ok_or(ImportError::NoDocument(failure))
+}
+
+struct ImportedJob {
+    labels: Vec<Label>,
+    name: String,
+    group: u64,
+    slots: u32,
+    directions: Vec<ImportedDirection>,
+    runtime_ms: u64,
+    usage: ThreadUsage,
+    errors: u64,
+    handover: Handover,
+    was_rebuilt: bool,
+}
+
+struct ImportedDirection {
+    operation: Operation,
+    operations: u64,
+    bytes: u64,
+    short: u64,
+    total: LatencyFigures,
+}
+
+impl ImportedJob {
+    fn of(entry: &Map<String, Value>) -> Option<Self> {
+        let (mut directions, mut handover) = (Vec::new(), Handover::default());
+        let (mut runtime_ms, mut was_rebuilt) = (0, false);
+        let names = [
+            ("read", Operation::Read),
+            ("write", Operation::Write),
+            ("trim", Operation::Trim),
+            // Directions that were not told apart count as reads.
+            ("mixed", Operation::Read),
+            ("sync", Operation::Sync),
+        ];
+        let is_apart = entry.contains_key("read");
+        for (name, operation) in names {
+            let Some(found) = entry.get(name).and_then(Value::as_object) else {
+                continue;
+            };
+            let operations = whole(found, "total_ios");
+            if operations == 0 || (name == "mixed" && is_apart) {
+                continue;
+            }
+            runtime_ms = runtime_ms.max(whole(found, "runtime"));
+            let latencies = Latencies::of(found, operations);
+            was_rebuilt |= latencies.was_rebuilt;
+            handover.parts.extend(latencies.parts(operation));
+            directions.push(ImportedDirection {
+                operation,
+                operations,
+                bytes: match found.get("io_bytes").and_then(Value::as_u64) {
+                    Some(bytes) => bytes,
+                    None => whole(found, "io_kbytes") * 1024,
+                },
+                short: whole(found, "short_ios"),
+                total: latencies.total,
+            });
+        }
+        if directions.is_empty() {
+            return None;
+        }
+        let total: u64 = directions.iter().map(|one| one.operations).sum();
+        let share_of = |key: &str, count: u64| shares(entry.get(key), count);
+        handover.depths = share_of("iodepth_level", total);
+        handover.submitted_together = share_of("iodepth_submit", total);
+        handover.seen_together = share_of("iodepth_complete", total);
+        handover.last_seen_ns = runtime_ms * NS_PER_MS;
+        let options = entry.get("job options").and_then(Value::as_object);
+        let name = text_of(entry, "jobname");
+        let group = whole(entry, "groupid");
+        let labels = labels_of(entry, options, runtime_ms);
+        let depth = options.and_then(|options| text_of(options, "iodepth").parse().ok());
+        let depth = depth.or_else(|| u32::try_from(whole(entry, "latency_depth")).ok());
+        Some(Self {
+            usage: usage(entry, runtime_ms),
+            labels,
+            name,
+            group,
+            slots: depth.filter(|depth| *depth > 0).unwrap_or(1),
+            directions,
+            runtime_ms,
+            errors: whole(entry, "total_err").max(u64::from(whole(entry, "error") > 0)),
+            handover,
+            was_rebuilt,
+        })
+    }
+}
+
+fn labels_of(
+    entry: &Map<String, Value>,
+    options: Option<&Map<String, Value>>,
+    runtime_ms: u64,
+) -> Vec<Label> {
+    let mut labels = vec![
+        Label::new("job", text_of(entry, "jobname")),
+        Label::new("group", whole(entry, "groupid").to_string()),
+        // Of a group it is the sum over its members, whom fio does not tell.
+        Label::new(
+            "job_runtime_ms",
+            job_runtime_ms(entry, runtime_ms).to_string(),
+        ),
+    ];
+    labels.extend(option_labels("option", options));
+    labels
+}
+
+fn job_runtime_ms(entry: &Map<String, Value>, runtime_ms: u64) -> u64 {
+    match whole(entry, "job_runtime") {
+        0 => runtime_ms,
+        job_ms => job_ms,
+    }
+}
+
+fn usage(entry: &Map<String, Value>, runtime_ms: u64) -> ThreadUsage {
+    let job_ms = job_runtime_ms(entry, runtime_ms);
+    let time = |key: &str| (real(entry, key) / 100.0 * (job_ms * NS_PER_MS) as f64) as u64;
+    ThreadUsage {
+        user_ns: time("usr_cpu"),
+        system_ns: time("sys_cpu"),
+        context_switches: whole(entry, "ctx"),
+        minor_faults: whole(entry, "minf"),
+        major_faults: whole(entry, "majf"),
+    }
+}
+
+/// The three kinds of latency of one direction.
+struct Latencies {
+    submission: LatencyFigures,
+    completion: LatencyFigures,
+    total: LatencyFigures,
+    was_rebuilt: bool,
+}
+
+impl Latencies {
+    fn of(found: &Map<String, Value>, operations: u64) -> Self {
+        let kind = |name: &str| {
+            // Before fio 3 the unit was the microsecond.
+            let nanoseconds = found.get(&format!("{name}_ns")).and_then(Value::as_object);
+            let (object, scale) = match nanoseconds {
+                Some(object) => (object, 1.0),
+                None => (found.get(name).and_then(Value::as_object)?, 1_000.0),
+            };
+            Kept::of(object, scale, operations)
+        };
+        let (submission, completion, total) = (kind("slat"), kind("clat"), kind("lat"));
+        let shape = completion.as_ref().filter(|kept| kept.has_shape);
+        let total = match (total, shape) {
+            // fio keeps percentiles of `clat` by default: those of `lat` are behind them by the
+            // mean time of submission.
+            (Some(total), Some(shape)) if !total.has_shape => total.shaped_by(shape),
+            (Some(total), _) => total,
+            (None, Some(shape)) => shape.clone(),
+            (None, None) => completion.clone().unwrap_or_default(),
+        };
+        let was_rebuilt = total.was_rebuilt;
+        Self {
+            submission: submission.unwrap_or_default().figures,
+            completion: completion.unwrap_or_default().figures,
+            total: total.figures,
+            was_rebuilt,
+        }
+    }
+
+    /// Submission and completion apart, where fio told them apart.
+    fn parts(&self, operation: Operation) -> Option<ServiceParts> {
+        (!self.submission.histogram.is_empty()).then(|| ServiceParts {
+            operation,
+            submission: self.submission.clone(),
+            completion: self.completion.clone(),
+        })
+    }
+}
+
+/// One latency object.
+#[derive(Clone, Default)]
+struct Kept {
+    figures: LatencyFigures,
+    mean_ns: f64,
+    min_ns: u64,
+    /// Whether it has percentiles or buckets.
+    has_shape: bool,
+    was_rebuilt: bool,
+}
+
+impl Kept {
+    /// `None` of a latency that was not measured.
+    fn of(object: &Map<String, Value>, scale: f64, operations: u64) -> Option<Self> {
+        let number = |key: &str| real(object, key) * scale;
+        let mean_ns = number("mean");
+        let count = match whole(object, "N") {
+            0 if object.contains_key("N") || mean_ns == 0.0 => return None,
+            0 => operations,
+            count => count,
+        };
+        let (min_ns, max_ns) = (number("min") as u64, number("max") as u64);
+        let bins = pairs(object.get("bins"), scale);
+        let percentiles = pairs(object.get("percentile"), 1.0);
+        let histogram = if !bins.is_empty() {
+            counted(
+                bins.into_iter()
+                    .map(|(middle, count)| (middle as u64, count as u64)),
+            )
+        } else if !percentiles.is_empty() {
+            let scaled = percentiles
+                .iter()
+                .map(|(share, ns)| (*share, (ns * scale) as u64));
+            between(scaled, count, min_ns, max_ns)
+        } else {
+            counted(around(mean_ns as u64, count, min_ns, max_ns))
+        };
+        Some(Self {
+            figures: LatencyFigures {
+                sum_ns: (mean_ns * count as f64) as u64,
+                max_ns,
+                histogram,
+            },
+            mean_ns,
+            min_ns,
+            has_shape: object.contains_key("bins") || !percentiles.is_empty(),
+            was_rebuilt: !object.contains_key("bins"),
+        })
+    }
+
+    /// With the histogram of another latency, moved by the difference of the means.
+    fn shaped_by(self, shape: &Kept) -> Self {
+        let moved_ns = (self.mean_ns - shape.mean_ns).max(0.0) as u64;
+        let (min_ns, max_ns) = (self.min_ns, self.figures.max_ns);
+        let buckets = shape.figures.histogram.buckets().iter();
+        let moved = buckets.map(|bucket| {
+            let (low, high) = measure::bucket_bounds(bucket.index as usize);
+            let middle = low + (high - low) / 2;
+            let value = (middle + moved_ns).clamp(min_ns, max_ns.max(min_ns));
+            (value, bucket.count)
+        });
+        Self {
+            figures: LatencyFigures {
+                histogram: counted(moved),
+                ..self.figures
+            },
+            has_shape: true,
+            was_rebuilt: true,
+            ..self
+        }
+    }
+}
+
+fn counted(values: impl Iterator<Item = (u64, u64)>) -> Histogram {
+    Histogram::from_buckets(
+        values
+            .filter(|(_, count)| *count > 0)
+            .map(|(value_ns, count)| Bucket {
+                index: bucket_of(value_ns) as u32,
+                count,
+            }),
+    )
+}
+
+/// Values whose percentiles are the listed ones: what lies between two takes the upper.
+fn between(
+    percentiles: impl Iterator<Item = (f64, u64)>,
+    count: u64,
+    min_ns: u64,
+    max_ns: u64,
+) -> Histogram {
+    let (mut values, mut seen) = (vec![(min_ns, u64::from(count > 2))], u64::from(count > 2));
+    for (share, value_ns) in percentiles {
+        let rank = ((share / 100.0 * count as f64).ceil() as u64).min(count.saturating_sub(1));
+        let value_ns = value_ns.clamp(min_ns, max_ns.max(min_ns));
+        values.push((value_ns, rank.saturating_sub(seen)));
+        seen = seen.max(rank);
+    }
+    values.push((max_ns, count.saturating_sub(seen)));
+    counted(values.into_iter())
+}
+
+/// The extremes and the rest at the mean.
+fn around(mean_ns: u64, count: u64, min_ns: u64, max_ns: u64) -> impl Iterator<Item = (u64, u64)> {
+    let ends = u64::from(count > 1);
+    let rest = count - ends - u64::from(count > 0);
+    [
+        (min_ns, ends),
+        (mean_ns, rest),
+        (max_ns, u64::from(count > 0)),
+    ]
+    .into_iter()
+}
+
+/// Numbers by numbers, ascending.
+fn pairs(value: Option<&Value>, scale: f64) -> Vec<(f64, f64)> {
+    let object = value.and_then(Value::as_object);
+    let mut found: Vec<(f64, f64)> = object
+        .into_iter()
+        .flatten()
+        .filter_map(|(key, value)| Some((key.parse::<f64>().ok()? * scale, value.as_f64()?)))
+        // Unused places of a list.
+        .filter(|(key, _)| *key > 0.0)
+        .collect();
+    found.sort_by(|one, other| one.0.total_cmp(&other.0));
+    found
+}
+
+/// Counts from shares in percent, by the order of their thresholds.
+fn shares<const N: usize>(value: Option<&Value>, total: u64) -> [u64; N] {
+    let threshold = |key: &str| key.trim_start_matches(">=").parse::<u64>().ok();
+    let object = value.and_then(Value::as_object).into_iter().flatten();
+    let mut found: Vec<(u64, f64)> = object
+        .filter_map(|(key, share)| {
+            let place = threshold(key)? + u64::from(key.starts_with(">="));
+            Some((place, share.as_f64()?))
+        })
+        .collect();
+    found.sort_by_key(|(place, _)| *place);
+    let mut counts = [0; N];
+    for (count, (_, share)) in counts.iter_mut().zip(found) {
+        *count = (share / 100.0 * total as f64).round() as u64;
+    }
+    counts
+}
+
+fn whole(object: &Map<String, Value>, key: &str) -> u64 {
+    object.get(key).map_or(0, |value| match value.as_u64() {
+        Some(whole) => whole,
+        None => value.as_f64().unwrap_or(0.0).max(0.0) as u64,
+    })
+}
+
+fn real(object: &Map<String, Value>, key: &str) -> f64 {
+    object.get(key).and_then(Value::as_f64).unwrap_or(0.0)
+}
+
+fn text_of(object: &Map<String, Value>, key: &str) -> String {
+    match object.get(key) {
+        Some(Value::String(text)) => text.clone(),
+        Some(Value::Number(number)) => number.to_string(),
+        _ => String::new(),
+    }
+}
+
+fn option_labels(prefix: &str, options: Option<&Map<String, Value>>) -> Vec<Label> {
+    let Some(options) = options else {
+        return Vec::new();
+    };
+    let label = |name: &String| Label::new(format!("{prefix}.{name}"), text_of(options, name));
+    options.keys().map(label).collect()
+}
+
+/// An execution in the making.
+struct Import<'a> {
+    name: &'a str,
+    text: &'a str,
+    version: String,
+    globals: Vec<Label>,
+    disks: Vec<DeviceSample>,
+    /// Jobs that ran side by side, in the order of their groups.
+    groups: Vec<Vec<ImportedJob>>,
+    end_unix_ns: u64,
+}
+
+impl<'a> Import<'a> {
+    fn new(
+        name: &'a str,
+        text: &'a str,
+        document: &Map<String, Value>,
+        jobs: Vec<ImportedJob>,
+    ) -> Self {
+        let mut groups: Vec<Vec<ImportedJob>> = Vec::new();
+        for job in jobs {
+            match groups.iter_mut().find(|group| group[0].group == job.group) {
+                Some(group) => group.push(job),
+                None => groups.push(vec![job]),
+            }
+        }
+        let end_ms = match whole(document, "timestamp_ms") {
+            0 => whole(document, "timestamp") * 1_000,
+            end_ms => end_ms,
+        };
+        let disks = document.get("disk_util").and_then(Value::as_array);
+        let disks = disks.into_iter().flatten().filter_map(Value::as_object);
+        let total_ns = groups.iter().map(|group| length_ns(group)).sum();
+        let mut globals = vec![Label::new("face", "fio")];
+        let options = document.get("global options").and_then(Value::as_object);
+        globals.extend(option_labels("global", options));
+        Self {
+            name,
+            text,
+            version: text_of(document, "fio version"),
+            globals,
+            disks: disks.map(|object| disk(object, total_ns)).collect(),
+            groups,
+            end_unix_ns: end_ms * NS_PER_MS,
+        }
+    }
+
+    fn events(&self) -> Vec<Event> {
+        let lengths = self.groups.iter().map(|group| length_ns(group));
+        let mut at_ns = self.end_unix_ns.saturating_sub(lengths.sum());
+        let mut events = vec![Event::ExecutionStarted(self.started(at_ns))];
+        if self.groups.iter().flatten().any(|job| job.was_rebuilt) {
+            events.push(Event::Remark(Remark {
+                run: None,
+                unix_ns: at_ns,
+                severity: Severity::Note,
+                code: "latencies-rebuilt".to_owned(),
+                message: "histograms are rebuilt from the percentiles that fio printed; between \
+                          them a latency is not known"
+                    .to_owned(),
+            }));
+        }
+        for (number, group) in self.groups.iter().enumerate() {
+            events.push(Event::RunStarted(self.run_started(
+                number as u32,
+                group,
+                at_ns,
+            )));
+            let length_ns = length_ns(group);
+            at_ns += length_ns;
+            events.push(Event::Interval(self.interval(number as u32, group, at_ns)));
+            events.push(Event::RunFinished(RunFinished {
+                run: number as u32,
+                unix_ns: at_ns,
+                reason: FinishReason::Complete,
+                first_measured: 1,
+                last_measured: 1,
+                scheduled: 0,
+                submitted: 0,
+                unsent: 0,
+                drain_ns: 0,
+                outstanding: Vec::new(),
+            }));
+        }
+        events.push(Event::ExecutionFinished(ExecutionFinished {
+            unix_ns: at_ns,
+            reason: FinishReason::Complete,
+        }));
+        events
+    }
+
+    fn started(&self, unix_ns: u64) -> ExecutionStarted {
+        let bound = BoundPlan {
+            plan: Plan {
+                labels: self.globals.clone(),
+                ..Plan::default()
+            },
+            targets: Vec::new(),
+            runs: Vec::new(),
+        };
+        ExecutionStarted {
+            unix_ns,
+            time_zone: "UTC".to_owned(),
+            fathom_version: env!("CARGO_PKG_VERSION").to_owned(),
+            arguments: vec!["import".to_owned(), self.name.to_owned()],
+            inputs: vec![(self.name.to_owned(), self.text.to_owned())],
+            plan_json: serde_json::to_string(&bound).expect("a plan is plain data"),
+            host: HostFacts::default(),
+            targets: vec![ExecutionTarget {
+                name: "targets of fio".to_owned(),
+                ..ExecutionTarget::default()
+            }],
+            backend: "fio".to_owned(),
+            backend_reason: format!("measured by {}", self.version),
+            labels: vec![Label::new("measured by", &self.version)],
+            ..ExecutionStarted::default()
+        }
+    }
+
+    fn run_started(&self, number: u32, group: &[ImportedJob], unix_ns: u64) -> RunStarted {
+        let pools = group.iter().map(|job| PoolInfo {
+            name: job.name.clone(),
+            slots: job.slots,
+        });
+        let streams = group.iter().enumerate().map(|(place, job)| StreamInfo {
+            name: job.name.clone(),
+            targets: vec![TargetId(0)],
+            pool: place as u32,
+            asked_rate: None,
+            share_pct: 100.0 / group.len() as f64,
+            labels: job.labels.clone(),
+        });
+        let names: Vec<&str> = group.iter().map(|job| job.name.as_str()).collect();
+        RunStarted {
+            run: number,
+            runs: self.groups.len() as u32,
+            name: match names.as_slice() {
+                [one] => (*one).to_owned(),
+                [one, .., last] => format!("{one} … {last}"),
+                [] => String::new(),
+            },
+            kind: RunKind::Measure,
+            unix_ns,
+            interval_ns: length_ns(group),
+            warmup_ns: 0,
+            window_ns: Some(length_ns(group)),
+            unmeasured_intervals: 0,
+            load: Load::FlatOut,
+            asked_rate: None,
+            law: None,
+            is_open_loop: false,
+            pools: pools.collect(),
+            streams: streams.collect(),
+            expected_bytes: None,
+            labels: Vec::new(),
+        }
+    }
+
+    fn interval(&self, run: u32, group: &[ImportedJob], unix_ns: u64) -> Interval {
+        let mut figures = Vec::new();
+        let (mut workers, mut streams) = (WorkerSample::default(), Vec::new());
+        let mut pools = Vec::new();
+        for (place, job) in group.iter().enumerate() {
+            workers.usage.add(&job.usage);
+            workers.workers += 1;
+            figures.extend(figures_of(job, place));
+            let service_ns: u64 = job.directions.iter().map(|one| one.total.sum_ns).sum();
+            pools.push(PoolSample {
+                slots: job.slots,
+                busy_ns: service_ns.min(u64::from(job.slots) * length_ns(group)),
+                exhausted_ns: 0,
+            });
+            streams.push(StreamSample {
+                handover: Some(job.handover.clone()),
+                ..StreamSample::default()
+            });
+        }
+        // Counters of disks are of all runs together.
+        let is_last = run as usize + 1 == self.groups.len();
+        Interval {
+            run,
+            number: 1,
+            start_ns: 0,
+            end_ns: length_ns(group),
+            unix_ns,
+            phase: IntervalPhase::Measured,
+            figures,
+            engine: EngineSample {
+                streams,
+                pools,
+                workers,
+                ..EngineSample::default()
+            },
+            host: HostSample {
+                devices: if is_last {
+                    self.disks.clone()
+                } else {
+                    Vec::new()
+                },
+                ..HostSample::default()
+            },
+        }
+    }
+}
+
+fn length_ns(group: &[ImportedJob]) -> u64 {
+    let longest_ms = group.iter().map(|job| job.runtime_ms).max().unwrap_or(0);
+    longest_ms.max(1) * NS_PER_MS
+}
+
+fn figures_of(job: &ImportedJob, place: usize) -> Vec<Figure> {
+    let figure = |(number, one): (usize, &ImportedDirection)| Figure {
+        key: FigureKey {
+            stream: StreamId::at(place),
+            target: TargetId(0),
+            operation: one.operation,
+        },
+        operations: one.operations,
+        bytes: one.bytes,
+        // fio counts them for the job as a whole.
+        errors: if number == 0 { job.errors } else { 0 },
+        short_transfers: one.short,
+        service: one.total.clone(),
+        response: one.total.clone(),
+    };
+    job.directions.iter().enumerate().map(figure).collect()
+}
+
+fn disk(object: &Map<String, Value>, total_ns: u64) -> DeviceSample {
+    let ns = |key: &str| whole(object, key) * NS_PER_MS;
+    // Busy time is told as a share of the whole time.
+    DeviceSample {
+        device: text_of(object, "name"),
+        counters: DeviceCounters {
+            reads: whole(object, "read_ios"),
+            read_bytes: whole(object, "read_sectors") * 512,
+            read_ns: ns("read_ticks"),
+            writes: whole(object, "write_ios"),
+            written_bytes: whole(object, "write_sectors") * 512,
+            write_ns: ns("write_ticks"),
+            busy_ns: (real(object, "util") / 100.0 * total_ns as f64) as u64,
+            weighted_ns: ns("in_queue"),
+            read_merges: whole(object, "read_merges"),
+            write_merges: whole(object, "write_merges"),
+            ..DeviceCounters::default()
+        },
+    }
+}
+
+const _: () = assert!(
+    DEPTH_CLASSES == 7 && BATCH_CLASSES == 7,
+    "fio has seven of each"
+);
