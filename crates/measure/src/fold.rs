@@ -316,3 +316,90 @@ fn per_second(count: u64, length_ns: u64) -> f64 {
         count as f64 * 1e9 / length_ns as f64
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::event::{EngineSample, StreamSample};
+    use crate::histogram::Histogram;
+    use plan::{StreamId, TargetId};
+
+    /// Values spread over `octaves` powers of two from `low_ns`, dense in the middle.
+    fn latencies(low_ns: u64, octaves: f64, seed: u64) -> LatencyFigures {
+        let value = |n: u64| {
+            let draw = |k: u64| {
+                let mixed = (n * 8 + k + seed * 1009).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+                (mixed >> 40) as f64 / (1_u64 << 24) as f64
+            };
+            let middle = (draw(0) + draw(1) + draw(2)) / 3.0;
+            (low_ns as f64 * (octaves * middle).exp2()) as u64
+        };
+        let values = || (0..400).map(value);
+        LatencyFigures {
+            sum_ns: values().sum(),
+            max_ns: values().max().unwrap(),
+            histogram: values().collect::<Histogram>(),
+        }
+    }
+
+    fn interval(number: u32, streams: u32) -> Interval {
+        let seed = |stream: u32| u64::from(number * streams + stream);
+        let figure = |stream: u32| Figure {
+            key: FigureKey {
+                stream: StreamId(stream),
+                target: TargetId(stream),
+                operation: Operation::Read,
+            },
+            operations: 400,
+            bytes: 400 * 4096,
+            errors: 0,
+            short_transfers: 0,
+            service: latencies(30_000, 10.0, seed(stream)),
+            response: latencies(30_000, 11.0, seed(stream)),
+        };
+        let sample = |stream: u32| StreamSample {
+            lateness: latencies(500, 10.0, seed(stream)),
+            ..StreamSample::default()
+        };
+        Interval {
+            run: 0,
+            number,
+            start_ns: u64::from(number - 1) * 1_000_000_000,
+            end_ns: u64::from(number) * 1_000_000_000,
+            unix_ns: 0,
+            phase: IntervalPhase::Measured,
+            figures: (0..streams).map(figure).collect(),
+            engine: EngineSample {
+                streams: (0..streams).map(sample).collect(),
+                ..EngineSample::default()
+            },
+            host: HostSample::default(),
+        }
+    }
+
+    fn held_bytes(fold: &RunFold) -> usize {
+        let figures = fold.figures.values();
+        let figures = figures.flat_map(|one| [&one.service, &one.response]);
+        let streams = fold.streams.iter();
+        let streams = streams.flat_map(|one| [&one.lateness, &one.unserved]);
+        let all = figures.chain(streams);
+        all.map(|latencies| latencies.histogram.held_bytes()).sum()
+    }
+
+    #[test]
+    fn a_thousand_targets_at_a_rate_are_folded_in_60_mb() {
+        let mut fold = RunFold::default();
+        let mut all: Vec<LatencyFigures> = vec![LatencyFigures::default(); 1000];
+        for number in 1..=4 {
+            let interval = interval(number, 1000);
+            for (sum, figure) in all.iter_mut().zip(&interval.figures) {
+                sum.merge(&figure.response);
+            }
+            fold.add(&interval);
+        }
+        let held = held_bytes(&fold);
+        assert!(held < 60_000_000, "{held} bytes");
+        let folded = fold.figures.values().map(|one| one.response.figures());
+        assert!(folded.eq(all), "the fold is the sum of its intervals");
+    }
+}

@@ -1,6 +1,7 @@
 //! A log-linear histogram of nanoseconds: 256 sub-buckets per power of two, so that a value is
 //! known to within 0.4 %, from 1 ns to beyond 20 minutes, in integers only.
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 const SUB_BITS: u32 = 8;
 const SUB_BUCKETS: u64 = 1 << SUB_BITS;
@@ -46,11 +47,20 @@ pub struct Histogram {
     buckets: Vec<Bucket>,
 }
 
-/// All buckets in full, for adding many histograms or values.
-#[derive(Clone, Debug)]
+/// Counts by bucket, for adding many histograms or values. A row of buckets takes memory from its
+/// first value on: what was measured lies in few of them, and an execution holds thousands of
+/// builders.
+#[derive(Clone, Debug, Default)]
 pub struct HistogramBuilder {
-    counts: Vec<u64>,
+    rows: Vec<Option<Box<Row>>>,
+    /// What does not fit into the 32 bits of a row, by bucket, in units of 2³².
+    carried: BTreeMap<usize, u64>,
 }
+
+/// Buckets of a row, a quarter of a power of two; 256 bytes.
+const ROW_BUCKETS: usize = 64;
+
+type Row = [u32; ROW_BUCKETS];
 
 impl Histogram {
     /// From buckets in any order; equal indices add up.
@@ -175,53 +185,71 @@ impl FromIterator<u64> for Histogram {
     }
 }
 
-impl Default for HistogramBuilder {
-    fn default() -> Self {
-        Self {
-            counts: vec![0; BUCKETS],
-        }
-    }
-}
-
 impl HistogramBuilder {
     pub fn record(&mut self, value_ns: u64) {
-        self.counts[bucket_of(value_ns)] += 1;
+        self.add_count(bucket_of(value_ns), 1);
     }
 
     /// Adds `count` values of one bucket.
     pub fn add_count(&mut self, bucket: usize, count: u64) {
-        self.counts[bucket.min(BUCKETS - 1)] += count;
+        let bucket = bucket.min(BUCKETS - 1);
+        let row = bucket / ROW_BUCKETS;
+        if row >= self.rows.len() {
+            self.rows.resize_with(row + 1, || None);
+        }
+        let row = self.rows[row].get_or_insert_with(|| Box::new([0; ROW_BUCKETS]));
+        let low = &mut row[bucket % ROW_BUCKETS];
+        let sum = u64::from(*low) + (count & u64::from(u32::MAX));
+        *low = sum as u32;
+        let carry = (count >> 32) + (sum >> 32);
+        if carry > 0 {
+            *self.carried.entry(bucket).or_default() += carry;
+        }
     }
 
     pub fn add(&mut self, histogram: &Histogram) {
         for bucket in &histogram.buckets {
-            self.counts[bucket.index as usize] += bucket.count;
+            self.add_count(bucket.index as usize, bucket.count);
         }
     }
 
     pub fn build(&self) -> Histogram {
-        let occupied = self
-            .counts
-            .iter()
-            .enumerate()
-            .filter(|(_, count)| **count > 0);
-        Histogram {
-            buckets: occupied
-                .map(|(index, count)| Bucket {
+        let mut buckets = Vec::new();
+        for (place, row) in self.rows.iter().enumerate() {
+            let counts = row.iter().flat_map(|row| row.iter()).enumerate();
+            let counts = counts.map(|(offset, low)| {
+                let index = place * ROW_BUCKETS + offset;
+                Bucket {
                     index: index as u32,
-                    count: *count,
-                })
-                .collect(),
+                    count: self.carry(index) << 32 | u64::from(*low),
+                }
+            });
+            buckets.extend(counts.filter(|bucket| bucket.count > 0));
         }
+        Histogram { buckets }
     }
 
-    /// Builds and starts again at zero.
+    /// Builds and starts again at zero; rows that were in use are kept for the next time.
     pub fn drain(&mut self) -> Histogram {
         let built = self.build();
-        for bucket in built.buckets() {
-            self.counts[bucket.index as usize] = 0;
-        }
+        let rows = self.rows.iter_mut().flatten();
+        rows.for_each(|row| row.fill(0));
+        self.carried.clear();
         built
+    }
+
+    fn carry(&self, bucket: usize) -> u64 {
+        if self.carried.is_empty() {
+            return 0;
+        }
+        self.carried.get(&bucket).copied().unwrap_or(0)
+    }
+
+    /// Memory that it holds, without the allocator's share.
+    #[cfg(test)]
+    pub(crate) fn held_bytes(&self) -> usize {
+        let rows = self.rows.iter().flatten().count();
+        self.rows.capacity() * size_of::<Option<Box<Row>>>() + rows * size_of::<Row>()
     }
 }
 
@@ -251,6 +279,29 @@ mod tests {
         assert_eq!(histogram.quantile_ns(1.0), 100);
         assert_eq!(histogram.quantile_ns(0.0), 1);
         assert_eq!(Histogram::default().quantile_ns(0.5), 0);
+    }
+
+    #[test]
+    fn counts_of_a_builder_go_beyond_its_rows() {
+        let most = u64::from(u32::MAX);
+        let mut builder = HistogramBuilder::default();
+        for (bucket, count) in [
+            (7, most),
+            (7, 1),
+            (7, 5),
+            (9, 3 << 32),
+            (300, most),
+            (300, most),
+        ] {
+            builder.add_count(bucket, count);
+        }
+        let expected = [(7, most + 6), (9, 3 << 32), (300, 2 * most)];
+        let expected = expected.map(|(index, count)| Bucket { index, count });
+        assert_eq!(builder.build().buckets(), expected);
+        assert_eq!(builder.drain().buckets(), expected);
+        assert!(builder.build().is_empty());
+        builder.record(7);
+        assert_eq!(builder.build().count(), 1);
     }
 
     proptest! {
