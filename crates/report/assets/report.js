@@ -573,7 +573,8 @@
   }
 
   function fillParts(run) {
-    const rows = [...run.parts.operations.map((part) => ["operation", part]), ...run.parts.streams.map((part) => ["stream", part])];
+    const rows = [...run.parts.operations.map((part) => ["operation", part]), ...run.parts.streams.map((part) => ["stream", part]),
+      ...run.parts.groups.map((part) => ["group", part])];
     const figure = { tableOf: null };
     figure.tableOf = () => ({
       head: ["Part", "Kind", "I/O/s", "MB/s", "mean", "p50", "p90", "p99", "p99.9", "max", "Failed"],

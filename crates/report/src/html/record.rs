@@ -3,7 +3,7 @@
 use super::columns::{Distribution, TimeSeries};
 use super::curves::Judged;
 use super::text::{Short, counted, latency, percent, rate, span};
-use measure::{Figure, FinishReason, LatencyFigures, RunTotals};
+use measure::{Figure, FinishReason, LatencyFigures, RunTotals, StreamInfo};
 use plan::{Label, Load, Operation, RunKind};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -42,7 +42,10 @@ pub(super) struct Part {
 #[derive(Clone, Debug, Default, Serialize)]
 pub(super) struct Parts {
     pub operations: Vec<Part>,
+    /// Streams of one name together: groups are told apart on their own.
     pub streams: Vec<Part>,
+    /// Reporting groups, such as the slaves of the hosts that a job names.
+    pub groups: Vec<Part>,
     /// Targets by number; their names are kept once for the whole page.
     pub targets: Vec<(u32, Part)>,
 }
@@ -369,9 +372,21 @@ pub(super) fn pairs(labels: &[Label]) -> Vec<(String, String)> {
 }
 
 fn parts(totals: &RunTotals) -> Parts {
-    let stream_name = |index: u32| match totals.started.streams.get(index as usize) {
+    let streams = &totals.started.streams;
+    let stream_name = |index: u32| match streams.get(index as usize) {
         Some(stream) if !stream.name.is_empty() => stream.name.clone(),
         _ => format!("stream {}", index + 1),
+    };
+    let firsts = firsts(streams, |stream| &stream.name);
+    let groups = firsts_of_groups(streams);
+    let of = |firsts: &[u32], figure: &Figure| {
+        let stream = figure.key.stream;
+        firsts.get(stream.index()).copied().unwrap_or(stream.0)
+    };
+    let group_name = |index: u32| {
+        let labels = streams.get(index as usize).map(|stream| &stream.labels[..]);
+        let group = Label::find(labels.unwrap_or_default(), "group");
+        group.unwrap_or_default().to_string()
     };
     let operation_name = |operation: Operation| operation.name().replace('_', " ");
     let mut parts = Parts {
@@ -379,7 +394,11 @@ fn parts(totals: &RunTotals) -> Parts {
             .into_iter()
             .map(|(_, part)| part)
             .collect(),
-        streams: split(totals, |figure| figure.key.stream.0, stream_name)
+        streams: split(totals, |figure| of(&firsts, figure), stream_name)
+            .into_iter()
+            .map(|(_, part)| part)
+            .collect(),
+        groups: split(totals, |figure| of(&groups, figure), group_name)
             .into_iter()
             .map(|(_, part)| part)
             .collect(),
@@ -388,10 +407,34 @@ fn parts(totals: &RunTotals) -> Parts {
     if parts.streams.len() < 2 {
         parts.streams.clear();
     }
+    if parts.groups.len() < 2 {
+        parts.groups.clear();
+    }
     if parts.targets.len() < 2 {
         parts.targets.clear();
     }
     parts
+}
+
+/// For each stream, the first one with the same word; without a word, it is its own.
+fn firsts<'a>(streams: &'a [StreamInfo], word: impl Fn(&'a StreamInfo) -> &'a str) -> Vec<u32> {
+    let mut first: BTreeMap<&str, u32> = BTreeMap::new();
+    let place = |(index, stream): (u32, &'a StreamInfo)| match word(stream) {
+        "" => index,
+        word => *first.entry(word).or_insert(index),
+    };
+    (0..).zip(streams).map(place).collect()
+}
+
+fn firsts_of_groups(streams: &[StreamInfo]) -> Vec<u32> {
+    let group = |stream: &StreamInfo| Label::find(&stream.labels, "group").is_some();
+    if !streams.iter().any(group) {
+        // All belong to one.
+        return vec![0; streams.len()];
+    }
+    firsts(streams, |stream| {
+        Label::find(&stream.labels, "group").unwrap_or("")
+    })
 }
 
 fn split<K: Ord + Copy>(
@@ -438,4 +481,72 @@ fn device_rows(totals: &RunTotals) -> Vec<DeviceRow> {
         return Vec::new();
     }
     totals.host.devices.iter().map(row).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{IntervalShape, RunShape, Scenario, StreamShape, Work};
+    use measure::RunFold;
+
+    /// Two workloads, each in two groups, with 100, 200, 300 and 400 reads in a second.
+    fn totals(groups: [&str; 2]) -> RunTotals {
+        let stream = |workload: &str, group: &str| StreamShape {
+            workload: workload.into(),
+            share_pct: 25.0,
+            group: group.into(),
+            ..StreamShape::default()
+        };
+        let work = |stream: u32| Work {
+            stream,
+            operation: Operation::Read,
+            service: vec![(50_000, 100 * u64::from(stream + 1))],
+            wait_ns: 0,
+        };
+        let second = IntervalShape {
+            work: (0..4).map(work).collect(),
+            transfer_bytes: 4096,
+            ..IntervalShape::default()
+        };
+        let [one, two] = groups;
+        let scenario = Scenario {
+            targets: vec![("sd1".into(), "/dev/sdx".into(), 1 << 30)],
+            runs: vec![RunShape {
+                streams: vec![
+                    stream("wd1", one),
+                    stream("wd1", two),
+                    stream("wd2", one),
+                    stream("wd2", two),
+                ],
+                intervals: vec![second],
+                ..RunShape::default()
+            }],
+            ..Scenario::default()
+        };
+        let mut fold = RunFold::default();
+        let events = scenario.events();
+        events.iter().find_map(|event| fold.fold(event)).unwrap()
+    }
+
+    fn rates(parts: &[Part]) -> Vec<(&str, f64)> {
+        let rate = |part: &'_ Part| part.rate.0;
+        parts
+            .iter()
+            .map(|part| (part.name.as_str(), rate(part)))
+            .collect()
+    }
+
+    #[test]
+    fn streams_are_shown_by_name_and_groups_beside_them() {
+        let parts = parts(&totals(["a-0", "a-1"]));
+        assert_eq!(rates(&parts.streams), [("wd1", 300.0), ("wd2", 700.0)]);
+        assert_eq!(rates(&parts.groups), [("a-0", 400.0), ("a-1", 600.0)]);
+    }
+
+    #[test]
+    fn a_run_without_groups_shows_none() {
+        let parts = parts(&totals(["", ""]));
+        assert_eq!(rates(&parts.streams), [("wd1", 300.0), ("wd2", 700.0)]);
+        assert!(parts.groups.is_empty());
+    }
 }
