@@ -1,4 +1,5 @@
-//! The chores of the workspace: `cargo xtask tidy`, `ci`, `docs`, `fuzz` and `compare-peers`.
+//! The chores of the workspace: `cargo xtask tidy`, `ci`, `docs`, `fuzz`, `compare-peers` and
+//! `compare-data`.
 //!
 //! Holds no code of the product and needs none of its crates, so that it builds in seconds and runs while the product
 //! does not compile. Read [`tidy`] first.
@@ -21,6 +22,8 @@ cargo xtask fuzz [--seconds N] [--target NAME] [--seed N]
                                   feed mutated inputs to the readers of files that users bring
 cargo xtask compare-peers [--quick] [--figure N] ...
                                   measure Fathom beside fio and bare loops; `--help` tells the rest
+cargo xtask compare-data --folder DIR
+                                  measure what making the content of writes costs; `--help` tells the rest
 cargo xtask bare-timer, bare-ring the bare loops by themselves
 ";
 

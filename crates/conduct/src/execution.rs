@@ -5,8 +5,8 @@ use crate::{Control, Host, HostError, SetPoint};
 use analysis::{Decision, History};
 use engine::{Collected, Drained};
 use measure::{
-    Event, ExecutionFinished, FinishReason, Interval, IntervalPhase, PoolInfo, Remark, RunFinished,
-    RunFold, RunStarted, RunTotals, StreamInfo,
+    DataWritten, Event, ExecutionFinished, FinishReason, Interval, IntervalPhase, PoolInfo, Remark,
+    RunFinished, RunFold, RunStarted, RunTotals, StreamInfo,
 };
 use plan::{BoundPlan, BoundRun, Nanos, RunId, Severity, StartAlign, Window};
 use std::fmt;
@@ -449,6 +449,11 @@ impl Conductor<'_> {
             drain_ns: drained.drain_ns,
             outstanding: drained.outstanding,
         };
+        let kinds = self.host.data_written();
+        if !kinds.is_empty() {
+            let run = going.number;
+            self.tell(Event::DataWritten(DataWritten { run, kinds }))?;
+        }
         self.tell(Event::RunFinished(finished))
     }
 

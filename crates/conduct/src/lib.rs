@@ -70,6 +70,9 @@ pub trait Host {
     /// Failed operations since the last call, and how many more there were than are listed.
     fn failures(&mut self) -> (Vec<engine::Failure>, u64);
 
+    /// What the finished run has sent, of each kind of data.
+    fn data_written(&mut self) -> Vec<measure::DataFigures>;
+
     /// What the machine did since the last call.
     fn sample(&mut self) -> HostSample;
 

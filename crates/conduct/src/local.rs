@@ -228,6 +228,10 @@ impl Host for LocalHost {
         self.session().take_failures()
     }
 
+    fn data_written(&mut self) -> Vec<measure::DataFigures> {
+        self.session().data_written()
+    }
+
     fn sample(&mut self) -> HostSample {
         self.sampler.sample()
     }

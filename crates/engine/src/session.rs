@@ -230,6 +230,11 @@ impl Session {
         self.operations.take()
     }
 
+    /// What was sent so far, of each kind of data; compresses a sample, so call it after the drain.
+    pub fn data_written(&self) -> Vec<measure::DataFigures> {
+        self.shared.data.figures()
+    }
+
     /// How many workers the run has.
     pub fn workers(&self) -> u32 {
         self.shared.workers.len() as u32

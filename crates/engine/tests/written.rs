@@ -4,6 +4,7 @@ mod plans;
 use engine::{
     BLOCK_MARK, BackendKind, EngineConfig, Generations, Session, WorkerRule, open_targets,
 };
+use measure::DataFigures;
 use plan::*;
 use plans::{KIB, MS, SECOND, fill, flat_out, stream, target};
 use std::collections::{HashMap, HashSet};
@@ -65,7 +66,8 @@ fn fill_plan(
     bind(plan, &facts).unwrap()
 }
 
-fn write(plan: &BoundPlan, generations: &Generations, nonce: u64) {
+/// What the engine says that it has sent.
+fn write(plan: &BoundPlan, generations: &Generations, nonce: u64) -> Vec<DataFigures> {
     let run = plan.run(RunId(0));
     let clock = sys::clock::Clock::calibrate();
     let config = EngineConfig {
@@ -96,6 +98,7 @@ fn write(plan: &BoundPlan, generations: &Generations, nonce: u64) {
     session.stop_at(clock.now_ns());
     assert!(session.drain(30 * SECOND, || false).outstanding.is_empty());
     assert_eq!(session.take_failures().0, []);
+    session.data_written()
 }
 
 fn blocks(path: &Path) -> Vec<Vec<u8>> {
@@ -232,4 +235,59 @@ fn a_pattern_stands_at_its_addresses() {
         }
         assert_eq!(bytes[..8] == BLOCK_MARK, marks == PatternMarks::EachBlock);
     }
+}
+
+#[test]
+fn what_was_sent_is_measured_as_it_stands_there() {
+    let folder = tempfile::tempdir().unwrap();
+    let paths = files(&folder);
+    for (across, compression) in [(true, 1.0), (true, 3.0), (false, 2.0)] {
+        let data = DataSpec {
+            compression_ratio: compression,
+            ..duplicates()
+        };
+        let plan = fill_plan(&paths, 64 * KIB, data, |plan| {
+            plan.duplicate_pools = vec![DuplicatePool {
+                unit_bytes: 1024,
+                ..pool(across)
+            }];
+        });
+        let found = write(&plan, &Generations::default(), 1);
+        let [kind] = &found[..] else {
+            panic!("one kind of data: {found:?}");
+        };
+        assert_eq!((kind.block_bytes, kind.asked_duplicates), (1024, Some(2.0)));
+        let blocks = (BLOCKS * UNIT * 2 / 1024) as f64;
+        assert!((kind.blocks / blocks - 1.0).abs() < 0.01, "{kind:?}");
+        let duplicates = kind.duplicates().unwrap();
+        assert!((duplicates - 2.0).abs() < 0.06, "{duplicates}");
+        let found = kind.compression().unwrap();
+        // Units of 1 KiB at 64 KiB a transfer: copies within a chunk compress as well.
+        assert!(
+            (0.95..1.15).contains(&(found / compression)),
+            "{found} of {compression}"
+        );
+    }
+}
+
+#[test]
+fn only_the_last_write_of_an_address_counts() {
+    let folder = tempfile::tempdir().unwrap();
+    let paths = files(&folder);
+    let plan = fill_plan(&paths, 4 * KIB, DataSpec::default(), |plan| {
+        for stream in &mut plan.templates[0].streams {
+            let OpSource::Generator(generator) = &mut stream.source else {
+                unreachable!("a generator");
+            };
+            generator.order = AddressOrder::Random(RandomLaw::Uniform);
+            stream.stop.operations = Some(4 * BYTES / 4096);
+        }
+    });
+    let found = write(&plan, &Generations::default(), 1);
+    // Of addresses drawn four times each on average, 1 − e⁻⁴ are hit.
+    let hit = 2.0 * (BYTES / 4096) as f64 * (1.0 - (-4.0_f64).exp());
+    assert!((found[0].blocks / hit - 1.0).abs() < 0.01, "{found:?}");
+    let contents = found[0].contents.unwrap();
+    assert!((contents / found[0].blocks - 1.0).abs() < 0.05, "{found:?}");
+    assert!((found[0].compression().unwrap() - 1.0).abs() < 0.02);
 }

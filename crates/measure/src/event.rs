@@ -16,6 +16,7 @@ pub enum Event {
     ExecutionStarted(ExecutionStarted),
     RunStarted(RunStarted),
     Interval(Interval),
+    DataWritten(DataWritten),
     RunFinished(RunFinished),
     IoFailure(IoFailure),
     Remark(Remark),
@@ -284,6 +285,49 @@ pub struct ThreadUsage {
     pub context_switches: u64,
     pub minor_faults: u64,
     pub major_faults: u64,
+}
+
+/// What a run has sent, measured on what was sent. Comes before the end of the run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct DataWritten {
+    pub run: u32,
+    /// One for each kind of data that its streams asked for.
+    pub kinds: Vec<DataFigures>,
+}
+
+/// Asked and measured, of all writes of the run, the warm-up included.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct DataFigures {
+    pub streams: Vec<StreamId>,
+    /// Size ÷ compressed size; `None` for a pattern, which has the ratio that it has.
+    pub asked_compression: Option<f64>,
+    /// Blocks ÷ different contents after a full pass; `None` where nothing is asked.
+    pub asked_duplicates: Option<f64>,
+    /// The size of the blocks that were compared.
+    pub block_bytes: u64,
+    /// Blocks that hold something written by the run, estimated to 1 %.
+    pub blocks: f64,
+    /// Different contents among them by the last write of each, estimated from those in the sample;
+    /// `None` where the sample overflowed.
+    pub contents: Option<f64>,
+    pub sampled_contents: u64,
+    /// Transfers that were compressed as a sample, before and after, by lz4 in chunks of 64 KiB.
+    pub sampled_bytes: u64,
+    pub compressed_bytes: u64,
+}
+
+impl DataFigures {
+    /// Blocks ÷ different contents; `None` where the sample tells nothing.
+    pub fn duplicates(&self) -> Option<f64> {
+        let contents = self.contents.filter(|contents| *contents > 0.0)?;
+        Some((self.blocks / contents).max(1.0))
+    }
+
+    /// Size ÷ compressed size; `None` without a sample.
+    pub fn compression(&self) -> Option<f64> {
+        (self.compressed_bytes > 0)
+            .then(|| self.sampled_bytes as f64 / self.compressed_bytes as f64)
+    }
 }
 
 /// A failed operation, with enough to find it again.

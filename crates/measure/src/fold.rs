@@ -1,7 +1,7 @@
 //! From the intervals of a run to its totals: what every summary and decision is computed from.
 use crate::event::{
-    Event, Figure, FigureKey, Interval, IntervalPhase, LatencyFigures, PoolSample, RunFinished,
-    RunStarted, WorkerSample,
+    DataFigures, Event, Figure, FigureKey, Interval, IntervalPhase, LatencyFigures, PoolSample,
+    RunFinished, RunStarted, WorkerSample,
 };
 use crate::facts::HostSample;
 use crate::histogram::HistogramBuilder;
@@ -19,6 +19,7 @@ pub struct RunFold {
     pools: Vec<PoolSample>,
     workers: WorkerSample,
     host: HostSample,
+    data: Vec<DataFigures>,
 }
 
 /// Totals of a run over its measured intervals.
@@ -35,6 +36,8 @@ pub struct RunTotals {
     pub pools: Vec<PoolSample>,
     pub workers: WorkerSample,
     pub host: HostSample,
+    /// What was sent, of all intervals.
+    pub data: Vec<DataFigures>,
 }
 
 /// Arrivals of a stream over the measured intervals.
@@ -105,6 +108,10 @@ impl RunFold {
                 self.add(interval);
                 None
             }
+            Event::DataWritten(written) => {
+                self.data.clone_from(&written.kinds);
+                None
+            }
             Event::RunFinished(finished) => self.totals(Some(finished.clone())),
             _ => None,
         }
@@ -138,6 +145,7 @@ impl RunFold {
             pools: self.pools.clone(),
             workers: self.workers,
             host: self.host.clone(),
+            data: self.data.clone(),
         })
     }
 

@@ -117,6 +117,9 @@ impl Page {
                     self.curves.add_interval(interval);
                 }
             }
+            Event::DataWritten(_) => {
+                self.fold.fold(event);
+            }
             Event::RunFinished(finished) => self.end_run(Some(finished)),
             Event::IoFailure(failure) => self.add_failure(failure),
             Event::Remark(remark) if self.remarks.len() < MAX_REMARKS => {

@@ -5,7 +5,7 @@ use analysis::{Late, Percentiles, point};
 use comfy_table::{
     CellAlignment, ColumnConstraint, ContentArrangement, LineStyle, Table, Width, presets,
 };
-use measure::{FinishReason, Interval, LatencyFigures, RunTotals};
+use measure::{DataFigures, FinishReason, Interval, LatencyFigures, RunTotals};
 use plan::{Label, Nanos};
 
 /// What the names of runs may take of it.
@@ -40,6 +40,8 @@ pub struct Row {
     pub errors: u64,
     /// Arrivals that were due and not served at the end.
     pub unserved: u64,
+    /// What was sent, of each kind of data.
+    pub data: Vec<DataFigures>,
     /// Words on what is to be known before the figures are used.
     pub marks: Vec<String>,
 }
@@ -73,6 +75,7 @@ impl Row {
             own_cpu_ns: point.fathom_cpu_ns_per_operation,
             errors: totals.errors(),
             unserved: totals.streams.iter().map(unserved).sum(),
+            data: totals.data.clone(),
             marks: marks.into_iter().flatten().map(String::from).collect(),
         }
     }
@@ -131,6 +134,7 @@ pub fn table(rows: &[Row]) -> String {
     }
     let mut text = table.trim_fmt();
     text.push('\n');
+    text += &data_lines(rows);
     text
 }
 
@@ -182,7 +186,7 @@ pub fn live_line(interval: &Interval) -> String {
     )
 }
 
-const CSV_HEADER: [&str; 21] = [
+const CSV_HEADER: [&str; 25] = [
     "run",
     "loops",
     "asked_rate_per_s",
@@ -204,6 +208,10 @@ const CSV_HEADER: [&str; 21] = [
     "errors",
     "unserved",
     "marks",
+    "compression_asked",
+    "compression_sent",
+    "duplicates_asked",
+    "duplicates_sent",
 ];
 
 fn record(row: &Row) -> [String; CSV_HEADER.len()] {
@@ -233,6 +241,10 @@ fn record(row: &Row) -> [String; CSV_HEADER.len()] {
         row.errors.to_string(),
         row.unserved.to_string(),
         row.marks.join("; "),
+        of_kinds(row, |kind| kind.asked_compression),
+        of_kinds(row, DataFigures::compression),
+        of_kinds(row, |kind| kind.asked_duplicates),
+        of_kinds(row, DataFigures::duplicates),
     ]
 }
 
@@ -264,6 +276,37 @@ fn cells(row: &Row) -> Vec<String> {
         format!("{}/{}", us(row.host_cpu_ns), us(row.own_cpu_ns)),
         format!("{}/{}", row.errors, row.unserved),
     ]
+}
+
+/// One value for each kind of data that was sent, an empty one where there is none.
+fn of_kinds(row: &Row, of: impl Fn(&DataFigures) -> Option<f64>) -> String {
+    let text = |kind| of(kind).map_or(String::new(), |value| format!("{value:.3}"));
+    let texts: Vec<String> = row.data.iter().map(text).collect();
+    texts.join("; ")
+}
+
+/// What was sent, asked and measured side by side.
+fn data_lines(rows: &[Row]) -> String {
+    let number = |value: Option<f64>| value.map_or("-".to_owned(), |value| format!("{value:.2}"));
+    let mut text = String::new();
+    for row in rows {
+        for kind in &row.data {
+            text += &format!(
+                "written by {}{}: compression {} asked, {} sent; duplicates {} asked, {} sent\n",
+                row.run,
+                if row.loops.is_empty() {
+                    String::new()
+                } else {
+                    format!(" ({})", row.loops)
+                },
+                number(kind.asked_compression),
+                number(kind.compression()),
+                number(kind.asked_duplicates),
+                number(kind.duplicates()),
+            );
+        }
+    }
+    text
 }
 
 /// What of the end of a run has to be known.

@@ -4,10 +4,10 @@ use crate::latency::unpack;
 use crate::schema::{self, OPERATIONS, Table};
 use crate::words;
 use measure::{
-    CpuTimes, DeviceCounters, DeviceSample, EngineSample, Event, ExecutionFinished,
-    ExecutionStarted, ExecutionTarget, Figure, FigureKey, Handover, HostSample, Interval,
-    IoFailure, LatencyFigures, PoolInfo, PoolSample, Remark, RunFinished, RunStarted, ServiceParts,
-    StreamInfo, StreamSample, ThreadUsage, WorkerSample,
+    CpuTimes, DataFigures, DataWritten, DeviceCounters, DeviceSample, EngineSample, Event,
+    ExecutionFinished, ExecutionStarted, ExecutionTarget, Figure, FigureKey, Handover, HostSample,
+    Interval, IoFailure, LatencyFigures, PoolInfo, PoolSample, Remark, RunFinished, RunStarted,
+    ServiceParts, StreamInfo, StreamSample, ThreadUsage, WorkerSample,
 };
 use plan::{Operation, StreamId, TargetId};
 use rusqlite::types::FromSql;
@@ -64,6 +64,7 @@ impl Decoder {
             "execution_started" => execution_started(&rows),
             "run_started" => run_started(&rows),
             "interval" => self.interval(&rows),
+            "data_written" => data_written(&rows),
             "run_finished" => rows.one(&schema::RUN_ENDS, run_finished),
             "io_failure" => rows.one(&schema::FAILURES, |fields| self.io_failure(fields)),
             "remark" => rows.one(&schema::REMARKS, remark),
@@ -512,6 +513,32 @@ fn device_sample(fields: &mut Fields) -> Outcome<DeviceSample> {
             ..DeviceCounters::default()
         },
     })
+}
+
+fn data_written(rows: &Details) -> Outcome<Event> {
+    let found = rows.all(&schema::WRITTEN_DATA, |fields| {
+        fields.skip(1);
+        let run = fields.get()?;
+        let kind = DataFigures {
+            streams: fields.json()?,
+            asked_compression: fields.get()?,
+            asked_duplicates: fields.get()?,
+            block_bytes: fields.whole()?,
+            blocks: fields.get()?,
+            contents: fields.get()?,
+            sampled_contents: fields.whole()?,
+            sampled_bytes: fields.whole()?,
+            compressed_bytes: fields.whole()?,
+        };
+        Ok((run, kind))
+    })?;
+    let Some((run, _)) = found.first() else {
+        return Err(Problem::Damaged("written data of no kind".to_owned()));
+    };
+    Ok(Event::DataWritten(DataWritten {
+        run: *run,
+        kinds: found.iter().map(|(_, kind)| kind.clone()).collect(),
+    }))
 }
 
 fn remark(fields: &mut Fields) -> Outcome<Event> {

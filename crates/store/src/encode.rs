@@ -5,10 +5,10 @@ use crate::latency::pack;
 use crate::schema::{self, Table, operation_number};
 use crate::words;
 use measure::{
-    DeviceSample, EngineSample, Event, ExecutionFinished, ExecutionStarted, ExecutionTarget,
-    Figure, Handover, HostSample, Interval, IoFailure, LatencyFigures, PoolInfo, PoolSample,
-    Remark, RunFinished, RunStarted, ServiceParts, StreamInfo, StreamSample, ThreadUsage,
-    WorkerSample,
+    DataFigures, DataWritten, DeviceSample, EngineSample, Event, ExecutionFinished,
+    ExecutionStarted, ExecutionTarget, Figure, Handover, HostSample, Interval, IoFailure,
+    LatencyFigures, PoolInfo, PoolSample, Remark, RunFinished, RunStarted, ServiceParts,
+    StreamInfo, StreamSample, ThreadUsage, WorkerSample,
 };
 use rusqlite::{Connection, ToSql, params};
 use serde::Serialize;
@@ -21,6 +21,7 @@ pub(crate) fn insert(connection: &Connection, event: &Event) -> Outcome<()> {
         Event::ExecutionStarted(started) => execution_started(&rows, started),
         Event::RunStarted(started) => run_started(&rows, started),
         Event::Interval(one) => interval(&rows, one),
+        Event::DataWritten(written) => data_written(&rows, written),
         Event::RunFinished(finished) => run_finished(&rows, finished),
         Event::IoFailure(failure) => io_failure(&rows, failure),
         Event::Remark(one) => remark(&rows, one),
@@ -34,6 +35,7 @@ pub(crate) fn kind_of(event: &Event) -> &'static str {
         Event::ExecutionStarted(_) => "execution_started",
         Event::RunStarted(_) => "run_started",
         Event::Interval(_) => "interval",
+        Event::DataWritten(_) => "data_written",
         Event::RunFinished(_) => "run_finished",
         Event::IoFailure(_) => "io_failure",
         Event::Remark(_) => "remark",
@@ -589,6 +591,41 @@ fn device_sample(rows: &Rows, index: usize, sample: &DeviceSample) -> Outcome<()
             whole(counters.write_merges),
         ],
     )
+}
+
+fn data_written(rows: &Rows, written: &DataWritten) -> Outcome<()> {
+    let DataWritten { run, kinds } = written;
+    for (index, kind) in kinds.iter().enumerate() {
+        let DataFigures {
+            streams,
+            asked_compression,
+            asked_duplicates,
+            block_bytes,
+            blocks,
+            contents,
+            sampled_contents,
+            sampled_bytes,
+            compressed_bytes,
+        } = kind;
+        rows.add(
+            &schema::WRITTEN_DATA,
+            params![
+                rows.event,
+                place(index),
+                run,
+                json(streams)?,
+                finite_or_null(*asked_compression)?,
+                finite_or_null(*asked_duplicates)?,
+                whole(*block_bytes),
+                finite(*blocks)?,
+                finite_or_null(*contents)?,
+                whole(*sampled_contents),
+                whole(*sampled_bytes),
+                whole(*compressed_bytes),
+            ],
+        )?;
+    }
+    Ok(())
 }
 
 fn io_failure(rows: &Rows, failure: &IoFailure) -> Outcome<()> {

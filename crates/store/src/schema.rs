@@ -22,6 +22,7 @@ pub const SCHEMA_VERSIONS: &[(u32, &str)] = &[
         3,
         "what worker threads used, merged requests of devices, and how operations were handed over",
     ),
+    (4, "what was sent: how much of it repeats and compresses"),
 ];
 
 /// Tables that came after the first layout, and with which.
@@ -30,6 +31,7 @@ const LATER_TABLES: &[(&str, u32)] = &[
     (HANDOVERS.name, 3),
     (SERVICE_PARTS.name, 3),
     (DEVICE_MERGES.name, 3),
+    (WRITTEN_DATA.name, 4),
 ];
 
 /// The version that is written.
@@ -311,6 +313,25 @@ pub(crate) const DEVICE_SAMPLES: Table = Table {
     key: Key::EventAndPlace,
 };
 
+pub(crate) const WRITTEN_DATA: Table = Table {
+    name: "written_data",
+    columns: &[
+        ("event", INTEGER),
+        ("place", INTEGER),
+        ("run", INTEGER),
+        ("streams_json", TEXT),
+        ("asked_compression", REAL_OR_NULL),
+        ("asked_duplicates", REAL_OR_NULL),
+        ("block_bytes", INTEGER),
+        ("blocks", REAL),
+        ("contents", REAL_OR_NULL),
+        ("sampled_contents", INTEGER),
+        ("sampled_bytes", INTEGER),
+        ("compressed_bytes", INTEGER),
+    ],
+    key: Key::EventAndPlace,
+};
+
 pub(crate) const FAILURES: Table = Table {
     name: "failures",
     columns: &[
@@ -396,7 +417,7 @@ pub(crate) const DEVICE_MERGES: Table = Table {
     key: Key::EventAndPlace,
 };
 
-pub(crate) const TABLES: [Table; 20] = [
+pub(crate) const TABLES: [Table; 21] = [
     EVENTS,
     EXECUTIONS,
     TARGETS,
@@ -417,6 +438,7 @@ pub(crate) const TABLES: [Table; 20] = [
     HANDOVERS,
     SERVICE_PARTS,
     DEVICE_MERGES,
+    WRITTEN_DATA,
 ];
 
 /// The numbers of operations in `figures` and `failures`, so that a file explains itself.

@@ -2,6 +2,7 @@
 //! themselves. Read [`session`] for how contenders take turns, and [`figures`] for what is compared.
 #![forbid(unsafe_code)]
 mod bare;
+mod data;
 mod figures;
 mod fio;
 mod injector;
@@ -32,6 +33,8 @@ struct Arguments {
 enum Verb {
     /// Measure Fathom beside fio and bare loops.
     ComparePeers(CompareOptions),
+    /// Measure what making the content of writes costs.
+    CompareData(data::Options),
     /// Sleep to the moments of a schedule and say how late that was.
     BareTimer(bare::timer::Options),
     /// Read at random through a ring and record nothing.
@@ -77,6 +80,7 @@ struct CompareOptions {
 fn main() -> ExitCode {
     let outcome = match Arguments::parse().verb {
         Verb::ComparePeers(options) => compare(&options),
+        Verb::CompareData(options) => data::run(&options),
         Verb::BareTimer(options) => bare::timer::run(&options).map(|found| println!("{found}")),
         Verb::BareRing(options) => bare::ring::run(&options).map(|found| println!("{found}")),
     };

@@ -9,6 +9,7 @@ mod duplicates;
 mod generations;
 mod noise;
 mod pattern;
+mod sample;
 #[cfg(test)]
 mod tests;
 
@@ -18,9 +19,11 @@ use crate::random::{fold, mix};
 use crate::shared::{Setup, buffer_bytes};
 use chance::ChanceLaw;
 use duplicates::{AddressLaw, laws};
+use measure::DataFigures;
 use noise::{Form, Noise};
 use pattern::Repeated;
 use plan::{DataSpec, Duplicates, Refresh};
+use sample::Samples;
 
 /// The first eight bytes of every piece that Fathom generates.
 pub const BLOCK_MARK: [u8; 8] = *b"FATHOM\x01\x00";
@@ -37,6 +40,7 @@ pub(crate) struct WriteData {
     noise: Noise,
     patterns: Vec<Repeated>,
     streams: Vec<StreamData>,
+    samples: Samples,
 }
 
 /// One write, as far as its content depends on it.
@@ -109,12 +113,25 @@ impl WriteData {
                 .map(|(id, pattern)| Repeated::new(pattern, if uses(id) { largest } else { 0 }))
                 .collect(),
             streams,
+            samples: Samples::new(setup),
         }
     }
 
-    /// Fills a buffer for one write.
+    /// What was sent so far, of each kind of data.
+    pub(crate) fn figures(&self) -> Vec<DataFigures> {
+        self.samples.figures()
+    }
+
+    /// Fills a buffer for one write, and notes what it holds then.
     #[inline]
     pub(crate) fn fill(&self, buffer: &mut [u8], filled: &mut Filled, write: Write) {
+        self.make(buffer, filled, write);
+        self.samples
+            .note(write.stream, write.place, write.offset, write.index, buffer);
+    }
+
+    #[inline]
+    fn make(&self, buffer: &mut [u8], filled: &mut Filled, write: Write) {
         let stream = &self.streams[write.stream];
         let stays = filled.bytes as usize >= buffer.len() && filled.stream == write.stream as u32;
         match &stream.content {

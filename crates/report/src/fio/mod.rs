@@ -154,7 +154,7 @@ impl Face {
             }
             Event::RunFinished(run) => self.cast.finish(run),
             Event::ExecutionFinished(_) => printed.report = self.report(),
-            Event::IoFailure(_) | Event::Remark(_) => {}
+            Event::IoFailure(_) | Event::Remark(_) | Event::DataWritten(_) => {}
         }
         printed
     }

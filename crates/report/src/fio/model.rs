@@ -136,7 +136,7 @@ impl Model {
             Event::IoFailure(failure) => self.note_failure(failure),
             Event::RunFinished(run) => self.now_unix_ns = run.unix_ns,
             Event::ExecutionFinished(finished) => self.now_unix_ns = finished.unix_ns,
-            Event::Remark(_) => {}
+            Event::Remark(_) | Event::DataWritten(_) => {}
         }
     }
 

@@ -92,6 +92,9 @@ pub(super) struct RunRecord {
     pub is_drift_known: bool,
     #[serde(skip)]
     pub devices: Vec<DeviceRow>,
+    /// What was sent, of each kind of data.
+    #[serde(skip)]
+    pub data: Vec<measure::DataFigures>,
 }
 
 /// A reason to look twice at a run.
@@ -188,6 +191,7 @@ impl RunRecord {
                 Distribution::default()
             },
             is_drift_known: judged.is_drift_known,
+            data: totals.data.clone(),
             devices: device_rows(totals),
         };
         record.doubts = doubts(totals, judged, &record);

@@ -126,6 +126,7 @@ fn latency_us(us: f64) -> String {
 
 /// Everything below the charts.
 pub(super) fn write(page: &Page, out: &mut dyn Write) -> io::Result<()> {
+    write_data(page, out)?;
     write_devices(page, out)?;
     if let Some(execution) = &page.execution {
         write_conditions(execution, out)?;
@@ -137,6 +138,31 @@ pub(super) fn write(page: &Page, out: &mut dyn Write) -> io::Result<()> {
         write_inputs(execution, out)?;
     }
     out.write_all(include_str!("../../assets/reading.html").as_bytes())
+}
+
+fn write_data(page: &Page, out: &mut dyn Write) -> io::Result<()> {
+    if page.runs.iter().all(|run| run.data.is_empty()) {
+        return Ok(());
+    }
+    writeln!(
+        out,
+        "<section id=\"data\"><h2>What was written</h2><p>Measured on samples of what was sent, the warm-up included: size before ÷ after compression, and blocks ÷ different contents.</p><div class=\"scroll\"><table><thead><tr><th scope=\"col\" class=\"text\">Run</th><th scope=\"col\">Compression<small>asked</small></th><th scope=\"col\">Compression<small>sent</small></th><th scope=\"col\">Duplicates<small>asked</small></th><th scope=\"col\">Duplicates<small>sent</small></th></tr></thead><tbody>"
+    )?;
+    let number = |value: Option<f64>| value.map_or("–".to_owned(), |value| format!("{value:.2}"));
+    for run in &page.runs {
+        for kind in &run.data {
+            writeln!(
+                out,
+                "<tr><td class=\"text\">{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td></tr>",
+                Escaped(&run.name),
+                number(kind.asked_compression),
+                number(kind.compression()),
+                number(kind.asked_duplicates),
+                number(kind.duplicates()),
+            )?;
+        }
+    }
+    writeln!(out, "</tbody></table></div></section>")
 }
 
 fn write_devices(page: &Page, out: &mut dyn Write) -> io::Result<()> {

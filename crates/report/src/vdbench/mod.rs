@@ -126,6 +126,7 @@ impl Face {
             Event::Interval(interval) => self.with(|face, it| face.add_interval(it, interval))?,
             Event::RunFinished(finished) => self.with(|face, it| face.finish_run(it, finished))?,
             Event::IoFailure(failure) => self.with(|face, it| face.add_failure(it, failure))?,
+            Event::DataWritten(_) => {}
             Event::Remark(remark) => self.with(|face, it| face.add_remark(it, remark))?,
             Event::ExecutionFinished(finished) => self.with(|face, it| face.end(it, finished))?,
         }

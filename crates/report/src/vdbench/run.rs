@@ -507,6 +507,7 @@ fn empty_totals(started: &RunStarted) -> RunTotals {
         pools: Vec::new(),
         workers: WorkerSample::default(),
         host: HostSample::default(),
+        data: Vec::new(),
     }
 }
 

@@ -117,8 +117,22 @@ impl Draw {
         }
     }
 
+    fn data_figures(&mut self) -> DataFigures {
+        DataFigures {
+            streams: self.several(3, |draw| StreamId(draw.number())),
+            asked_compression: self.maybe(Self::fraction),
+            asked_duplicates: self.maybe(Self::fraction),
+            block_bytes: self.whole(),
+            blocks: self.fraction(),
+            contents: self.maybe(Self::fraction),
+            sampled_contents: self.whole(),
+            sampled_bytes: self.whole(),
+            compressed_bytes: self.whole(),
+        }
+    }
+
     pub(super) fn event(&mut self) -> Event {
-        match self.below(9) {
+        match self.below(10) {
             0 => Event::ExecutionStarted(self.execution_started()),
             1 => Event::RunStarted(self.run_started()),
             2..5 => Event::Interval(self.interval()),
@@ -134,7 +148,11 @@ impl Draw {
                 errno: self.number() as i32,
                 message: self.text(),
             }),
-            7 => Event::Remark(Remark {
+            7 => Event::DataWritten(DataWritten {
+                run: self.number(),
+                kinds: vec![self.data_figures(), self.data_figures()],
+            }),
+            8 => Event::Remark(Remark {
                 run: self.maybe(Self::number),
                 unix_ns: self.whole(),
                 severity: [Severity::Note, Severity::Warning, Severity::Error]
