@@ -8,7 +8,7 @@ use measure::{
     DataWritten, Event, ExecutionFinished, FinishReason, Interval, IntervalPhase, PoolInfo, Remark,
     RunFinished, RunFold, RunStarted, RunTotals, StreamInfo,
 };
-use plan::{BoundPlan, BoundRun, Nanos, RunId, Severity, StartAlign, Window};
+use plan::{BoundPlan, BoundRun, DataLimit, Nanos, RunId, Severity, StartAlign, Window};
 use std::fmt;
 
 /// A run that ends with a size is looked at this often.
@@ -409,12 +409,14 @@ impl Conductor<'_> {
         }
         let stop = &going.run.run.stop;
         let moved = going.moved;
+        let is_reached = |limit: Option<DataLimit>, bytes: u64| {
+            // Binding has made bytes of every limit.
+            limit.is_some_and(|limit| matches!(limit, DataLimit::Bytes(most) if bytes >= most))
+        };
         let reached = [
-            stop.total_bytes
-                .is_some_and(|limit| moved.read + moved.written >= limit),
-            stop.read_bytes.is_some_and(|limit| moved.read >= limit),
-            stop.written_bytes
-                .is_some_and(|limit| moved.written >= limit),
+            is_reached(stop.total_bytes, moved.read + moved.written),
+            is_reached(stop.read_bytes, moved.read),
+            is_reached(stop.written_bytes, moved.written),
         ];
         if going.ends_after.is_none() && reached.contains(&true) {
             going.ends_after = Some(number + 1);

@@ -3,7 +3,7 @@
 use crate::ids::{PoolId, RunId, TargetId};
 use crate::origin::Origin;
 use crate::plan::Plan;
-use crate::run::{Run, RunKind};
+use crate::run::{DataLimit, Run, RunKind};
 use crate::steering::Repeat;
 use crate::stream::{
     AddressOrder, Bound, FirstBlock, LocalStop, OpSource, Region, SequentialStart, Stream,
@@ -334,6 +334,7 @@ impl BoundPlan {
         if run.kind == RunKind::Prepare {
             self.keep_prepared(&mut run);
         }
+        self.resolve_limits(&mut run);
         let mut streams = Vec::with_capacity(run.streams.len());
         for stream in &run.streams {
             let mut regions = Vec::with_capacity(stream.targets.len());
@@ -346,6 +347,24 @@ impl BoundPlan {
             bound.settle_passes(&mut stream.stop);
         }
         Ok(BoundRun { id, run, streams })
+    }
+
+    /// Amounts as multiples of the targets become bytes.
+    fn resolve_limits(&self, run: &mut Run) {
+        let limits = [
+            &mut run.stop.total_bytes,
+            &mut run.stop.read_bytes,
+            &mut run.stop.written_bytes,
+        ];
+        for limit in limits.into_iter().flatten() {
+            if let DataLimit::TimesTargets(_) = limit {
+                let targets = run.streams.iter().flat_map(|stream| &stream.targets);
+                let used: BTreeSet<usize> = targets.map(|target| target.index()).collect();
+                let sizes = used.into_iter().map(|target| self.targets[target].bytes);
+                let whole = sizes.fold(0, u64::saturating_add);
+                *limit = DataLimit::Bytes(limit.of_targets(whole));
+            }
+        }
     }
 
     fn keep_prepared(&self, run: &mut Run) {

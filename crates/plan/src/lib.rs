@@ -35,8 +35,8 @@ pub use operation::{Direction, Operation, OperationMix, PerDirection};
 pub use origin::{Origin, PlanValue};
 pub use plan::{IoMethod, Override, Plan, Reporting, RunSpec, RunTemplate, Search, StopSearch};
 pub use run::{
-    ArrivalLaw, Coupling, ErrorBudget, FirstInterval, Label, Load, Pool, PoolAdmission, Run,
-    RunKind, RunStop, StartAlign, Timing, Window, mean_of_steps,
+    ArrivalLaw, Coupling, DataLimit, ErrorBudget, FirstInterval, Label, Load, Pool, PoolAdmission,
+    Run, RunKind, RunStop, StartAlign, Timing, Window, mean_of_steps,
 };
 pub use source::{Position, SourceFile, SourceId, SourceMap, Span};
 pub use steering::{Around, Command, CommandOutput, FailureRule, Repeat, Steering, When};

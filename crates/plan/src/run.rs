@@ -146,11 +146,30 @@ pub enum FirstInterval {
 /// Aggregate rules that end a run early.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct RunStop {
-    /// Ends one interval after this many bytes were moved.
-    pub total_bytes: Option<u64>,
-    pub read_bytes: Option<u64>,
-    pub written_bytes: Option<u64>,
+    /// Ends one interval after this much was moved.
+    pub total_bytes: Option<DataLimit>,
+    pub read_bytes: Option<DataLimit>,
+    pub written_bytes: Option<DataLimit>,
     pub errors: ErrorBudget,
+}
+
+/// An amount of data.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum DataLimit {
+    Bytes(u64),
+    /// Times the sizes of all targets of the run together; `bind` makes it bytes.
+    TimesTargets(f64),
+}
+
+impl DataLimit {
+    /// In bytes, of targets with so many bytes together.
+    pub fn of_targets(self, target_bytes: u64) -> u64 {
+        match self {
+            DataLimit::Bytes(bytes) => bytes,
+            DataLimit::TimesTargets(times) => (target_bytes as f64 * times) as u64,
+        }
+    }
 }
 
 /// How many failed operations end the execution.

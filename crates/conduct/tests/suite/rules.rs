@@ -85,12 +85,22 @@ fn runs_of_whole_seconds_begin_on_one() {
 fn a_total_of_bytes_ends_the_run_one_interval_after() {
     let limit = 60 * MIB;
     let mut by_total = flat_out(10 * SECOND, 100 * MS);
-    by_total.stop.total_bytes = Some(limit);
+    by_total.stop.total_bytes = Some(DataLimit::Bytes(limit));
     let mut by_reads = flat_out(10 * SECOND, 100 * MS);
-    by_reads.stop.read_bytes = Some(limit);
-    by_reads.stop.written_bytes = Some(limit);
-    let story = simulate(&reads(vec![by_total, by_reads]), &Script::default(), 2);
-    for run in 0..2 {
+    by_reads.stop.read_bytes = Some(DataLimit::Bytes(limit));
+    by_reads.stop.written_bytes = Some(DataLimit::Bytes(limit));
+    let plan = reads(vec![by_total.clone(), by_reads, by_total]);
+    let mut plan = plan.plan;
+    // As a multiple of what only binding knows.
+    let whole = plan.targets.iter().map(|target| match target.size {
+        SizeRule::Bytes(bytes) => bytes,
+        _ => unreachable!("simulated targets have a size"),
+    });
+    let times = limit as f64 / whole.sum::<u64>() as f64;
+    plan.runs[2].stop.total_bytes = Some(DataLimit::TimesTargets(times));
+    let plan = bind_unreal(plan);
+    let story = simulate(&plan, &Script::default(), 2);
+    for run in 0..3 {
         assert_eq!(story.finished(run).reason, FinishReason::ReachedTotal);
         let bytes = |interval: &&measure::Interval| {
             interval
@@ -104,7 +114,7 @@ fn a_total_of_bytes_ends_the_run_one_interval_after() {
         assert!(before(1) >= limit && before(2) < limit, "{all:?}");
         assert_eq!(story.totals[run].length_ns, all.len() as u64 * 100 * MS);
     }
-    assert_eq!(story.remarks("total-reached"), 2);
+    assert_eq!(story.remarks("total-reached"), 3);
 }
 
 fn with_errors(budget: ErrorBudget) -> (FinishReason, usize, u64) {

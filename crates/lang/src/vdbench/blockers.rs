@@ -129,24 +129,12 @@ fn of_hosts(hosts: &[Host]) -> Vec<Diagnostic> {
     Vec::new()
 }
 
+/// Up to here an amount of data is a multiple of the storage.
+pub(crate) const MULTIPLES_MAX: f64 = 100.0;
+
 /// What only shows once everything is resolved.
 pub(crate) fn of_runs(job: &Job<'_>) -> Vec<Diagnostic> {
     let mut out = Vec::new();
-    for definition in job.definitions {
-        let fields = &definition.fields;
-        let limits = definition.limits;
-        let named = [
-            ("maxdata", limits.total),
-            ("maxdataread", limits.read),
-            ("maxdatawritten", limits.written),
-        ];
-        for (name, limit) in named {
-            if limit.is_some_and(|limit| limit <= 100.0) && lacks_size(job, definition) {
-                let what = format!("`{name}` as a multiple of storage without `size`");
-                out.push(not_built(&what, fields.place(name)));
-            }
-        }
-    }
     out.extend(of_storages(job));
     out.extend(super::groups::problems(job));
     let mut seen = HashSet::new();
@@ -154,20 +142,31 @@ pub(crate) fn of_runs(job: &Job<'_>) -> Vec<Diagnostic> {
     out
 }
 
-fn lacks_size(job: &Job<'_>, definition: &super::model::RunDefinition) -> bool {
-    let mut choices = job
-        .runs
-        .iter()
-        .filter(|run| std::ptr::eq(&job.definitions[run.definition], definition));
-    choices.any(|run| {
-        job.storages_of_run(definition, run.choice)
-            .iter()
-            .any(|index| job.storages[*index].bytes.is_none())
-    })
-}
-
-fn same_path(one: &Field, other: &Field) -> bool {
-    one.words[0].text == other.words[0].text
+/// Amounts of data that mean something else in the later release.
+pub(crate) fn note_multiples(job: &Job<'_>, sink: &mut Sink) {
+    for definition in job.definitions {
+        let limits = definition.limits;
+        let named = [
+            ("maxdata", limits.total),
+            ("maxdataread", limits.read),
+            ("maxdatawritten", limits.written),
+        ];
+        for (name, limit) in named {
+            let Some(limit) = limit.filter(|limit| (0.0..=MULTIPLES_MAX).contains(limit)) else {
+                continue;
+            };
+            let message = format!(
+                "`{name}={limit}` is {limit} times the storage of the run, as in 5.04.06; 5.04.07 \
+                 took it for {limit} %"
+            );
+            let help = format!("write `{name}={limit}%` for that");
+            sink.push(
+                Diagnostic::note(codes::TRANSLATED, message)
+                    .at(definition.fields.place(name), "a multiple")
+                    .with_help(help),
+            );
+        }
+    }
 }
 
 /// Paths that cannot be used on this host. The original looks at them when it runs, not when it
@@ -213,4 +212,8 @@ fn of_storages(job: &Job<'_>) -> Vec<Diagnostic> {
         }
     }
     out
+}
+
+fn same_path(one: &Field, other: &Field) -> bool {
+    one.words[0].text == other.words[0].text
 }

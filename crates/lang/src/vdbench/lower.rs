@@ -16,13 +16,13 @@ use super::model::{
     Workload,
 };
 use plan::{
-    AddressOrder, AlignRule, Bound, Coupling, DataSpec, DuplicatePoolId, Duplicates, FirstBlock,
-    FirstInterval, Generator, HitArea, Ledger, Load, LocalStop, Nanos, OpSource, OperationMix,
-    Origin, Override, Pacing, PatternAnchor, PatternId, PatternMarks, PerDirection, Plan, Pool,
-    PoolAdmission, PoolId, Preparation, RandomLaw, Region, RunKind, RunSpec, RunStop, RunTemplate,
-    Search, SearchId, SequentialEnd, SequentialStart, SizeRule, StartAlign, StopSearch, Stream,
-    Target, TargetId, TargetKind, TargetOrder, TemplateId, Timing, TransferSizes, Window,
-    WritePattern,
+    AddressOrder, AlignRule, Bound, Coupling, DataLimit, DataSpec, DuplicatePoolId, Duplicates,
+    FirstBlock, FirstInterval, Generator, HitArea, Ledger, Load, LocalStop, Nanos, OpSource,
+    OperationMix, Origin, Override, Pacing, PatternAnchor, PatternId, PatternMarks, PerDirection,
+    Plan, Pool, PoolAdmission, PoolId, Preparation, RandomLaw, Region, RunKind, RunSpec, RunStop,
+    RunTemplate, Search, SearchId, SequentialEnd, SequentialStart, SizeRule, StartAlign,
+    StopSearch, Stream, Target, TargetId, TargetKind, TargetOrder, TemplateId, Timing,
+    TransferSizes, Window, WritePattern,
 };
 use std::collections::HashMap;
 
@@ -310,7 +310,7 @@ impl Lowering<'_> {
             load: self.load(run, definition),
             law: definition.law,
             timing: timing(definition, until_end),
-            stop: self.stop(run, definition),
+            stop: self.stop(definition),
             labels: run_labels(self.job, run, definition),
             origin: Origin::Written(definition.fields.name.span),
         };
@@ -368,31 +368,14 @@ impl Lowering<'_> {
         })
     }
 
-    fn stop(&self, run: &RawRun, definition: &RunDefinition) -> RunStop {
-        let whole = self.total_bytes(run, definition);
-        let bytes = |limit: Option<f64>| {
-            let limit = limit?;
-            if limit <= 100.0 {
-                whole.map(|whole| (whole as f64 * limit) as u64)
-            } else {
-                Some(limit as u64)
-            }
-        };
+    fn stop(&self, definition: &RunDefinition) -> RunStop {
+        let limits = definition.limits;
         RunStop {
-            total_bytes: bytes(definition.limits.total),
-            read_bytes: bytes(definition.limits.read),
-            written_bytes: bytes(definition.limits.written),
+            total_bytes: limits.total.map(data_limit),
+            read_bytes: limits.read.map(data_limit),
+            written_bytes: limits.written.map(data_limit),
             errors: self.job.general.errors,
         }
-    }
-
-    /// The sizes of all storage of a run; `None` where one is known to the machine only.
-    fn total_bytes(&self, run: &RawRun, definition: &RunDefinition) -> Option<u64> {
-        self.job
-            .storages_of_run(definition, run.choice)
-            .into_iter()
-            .map(|index| self.job.storages[index].bytes)
-            .try_fold(0_u64, |sum, bytes| Some(sum.saturating_add(bytes?)))
     }
 
     fn template(&mut self, run: &RawRun, definition: &RunDefinition) -> TemplateId {
@@ -633,6 +616,15 @@ fn sweeps_hits(definition: &RunDefinition) -> bool {
             LoopKind::HitArea | LoopKind::ReadHitPct | LoopKind::WriteHitPct
         )
     })
+}
+
+/// Up to 100 it is a multiple of the storage, a percentage is a share of it; above, it is bytes.
+fn data_limit(limit: f64) -> DataLimit {
+    match limit {
+        percent if percent < 0.0 => DataLimit::TimesTargets(-percent / 100.0),
+        times if times <= super::blockers::MULTIPLES_MAX => DataLimit::TimesTargets(times),
+        bytes => DataLimit::Bytes(bytes as u64),
+    }
 }
 
 fn pool(storage: &Storage, slots: u32) -> Pool {

@@ -247,6 +247,7 @@ fn raw(input: RawInput<'_>, environment: &Environment<'_>, reading: &mut Reading
         runs: &all,
         seed: environment.seed,
     };
+    blockers::note_multiples(&job, sink);
     reading.run_blockers.extend(blockers::of_runs(&job));
     lints::raw(&job, input.general_fields, environment.memory_bytes, sink);
     reading.listing = listing::raw(&job);

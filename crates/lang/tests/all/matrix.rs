@@ -259,7 +259,7 @@ fn values_that_are_check_only_block_a_run() {
         (job("", "", ",iorate=(500,5),distribution=variable"), false),
         (job("", ",seekpct=seqnz", ",iorate=max"), false),
         (job("", "", ",iorate=max,maxdata=1g"), false),
-        (job("", "", ",iorate=max,maxdata=2"), true),
+        (job("", "", ",iorate=max,maxdata=2"), false),
         (
             job(
                 "hd=a,system=localhost\nhd=b,system=localhost\n",
@@ -281,6 +281,32 @@ fn values_that_are_check_only_block_a_run() {
         let reading = read(&text);
         assert!(!reading.has_errors(), "{text}: {:?}", reading.diagnostics);
         assert_eq!(!reading.run_blockers.is_empty(), is_blocked, "{text}");
+    }
+}
+
+#[test]
+fn amounts_that_the_releases_read_differently_are_noted() {
+    use plan::DataLimit::{Bytes, TimesTargets};
+    for (limit, expected, is_noted) in [
+        ("2", TimesTargets(2.0), true),
+        ("100", TimesTargets(100.0), true),
+        ("50%", TimesTargets(0.5), false),
+        ("250%", TimesTargets(2.5), false),
+        ("101", Bytes(101), false),
+        ("10g", Bytes(10 << 30), false),
+    ] {
+        let text = format!(
+            "sd=sd1,lun=/data/a\nwd=wd1,sd=sd1\nrd=r,wd=wd1,iorate=max,maxdataread={limit}\n"
+        );
+        let reading = read(&text);
+        assert!(
+            reading.run_blockers.is_empty(),
+            "{:?}",
+            reading.run_blockers
+        );
+        assert_eq!(has(&reading, "vdb-0202"), is_noted, "{limit}");
+        let plan = reading.plan.expect("the job is right");
+        assert_eq!(plan.runs[0].stop.read_bytes, Some(expected), "{limit}");
     }
 }
 
