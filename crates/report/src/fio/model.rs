@@ -389,7 +389,10 @@ impl Job {
         let Some(handover) = &sample.handover else {
             return;
         };
-        self.has_handover = true;
+        if !self.has_handover {
+            // The end of an interval is not needed where the last completion is told.
+            (self.has_handover, self.end_ns) = (true, 0);
+        }
         self.end_ns = handover.last_seen_ns.max(self.end_ns);
         for parts in &handover.parts {
             if let Some(direction) = direction_of(parts.operation) {

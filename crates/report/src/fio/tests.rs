@@ -744,3 +744,21 @@ fn texts_without_figures_are_refused() {
         Some(ImportError::NoFigures)
     );
 }
+
+#[test]
+fn a_job_runs_until_its_last_completion() {
+    let mut events = events(|_| {});
+    for event in &mut events {
+        if let Event::Interval(interval) = event
+            && let Some(handover) = &mut interval.engine.streams[0].handover
+        {
+            handover.last_seen_ns = 1_499_100_000;
+        }
+    }
+    assert_eq!(json(&events, "json")["jobs"][0]["read"]["runtime"], 1_500);
+    assert_eq!(
+        json(&events, "json")["jobs"][1]["read"]["runtime"],
+        2_000,
+        "not told"
+    );
+}

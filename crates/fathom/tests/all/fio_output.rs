@@ -1,0 +1,215 @@
+//! What `fathom fio` prints beside what the installed fio prints for the same job, and programs
+//! made for fio on our output.
+use serde_json::Value;
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::process::Command;
+
+const JOB: &str = "[global]
+bs=4k
+size=4m
+ioengine=null
+norandommap=1
+[mix]
+description=both ways
+rw=randrw
+iodepth=4
+[alone]
+stonewall
+rw=write
+number_ios=100
+numjobs=2
+group_reporting
+";
+
+/// Standard output of a program, `None` when it is not there.
+fn output(program: &str, arguments: &[&str], folder: &Path) -> Option<String> {
+    let output = Command::new(program)
+        .args(arguments)
+        .current_dir(folder)
+        .output();
+    match output {
+        Ok(output) => {
+            assert!(output.status.success(), "{program}: {output:?}");
+            Some(String::from_utf8(output.stdout).unwrap())
+        }
+        Err(error) => {
+            println!("skipped: `{program}` is not installed: {error}");
+            None
+        }
+    }
+}
+
+fn ours(arguments: &[&str], folder: &Path) -> String {
+    let arguments = [&["fio"], arguments].concat();
+    output(env!("CARGO_BIN_EXE_fathom"), &arguments, folder).expect("cargo has built it")
+}
+
+fn document(text: &str) -> Value {
+    serde_json::from_str(text).unwrap_or_else(|error| panic!("{error}:\n{text}"))
+}
+
+fn keys(value: &Value, path: &str, found: &mut BTreeSet<String>) {
+    match value {
+        Value::Object(object) => {
+            for (key, value) in object.iter().filter(|(key, _)| *key != "bins") {
+                let path = format!("{path}.{key}");
+                keys(value, &path, found);
+                found.insert(path);
+            }
+        }
+        Value::Array(values) => {
+            for (place, value) in values.iter().enumerate() {
+                keys(value, &format!("{path}[{place}]"), found);
+            }
+        }
+        _ => {}
+    }
+}
+
+fn tree(value: &Value) -> BTreeSet<String> {
+    let mut found = BTreeSet::new();
+    keys(value, "", &mut found);
+    found
+}
+
+#[test]
+fn the_same_job_has_the_same_keys_and_counts() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    std::fs::write(folder.join("job.fio"), JOB).unwrap();
+    for format in ["json", "json+"] {
+        let arguments = ["--output-format", format, "job.fio"];
+        let Some(theirs) = output("fio", &arguments, folder) else {
+            return;
+        };
+        let (ours, theirs) = (document(&ours(&arguments, folder)), document(&theirs));
+        let (mine, other) = (tree(&ours), tree(&theirs));
+        let different: Vec<&String> = mine.symmetric_difference(&other).collect();
+        assert!(different.is_empty(), "{different:#?}");
+        assert_eq!(ours["global options"], theirs["global options"]);
+        for place in 0..2 {
+            let (ours, theirs) = (&ours["jobs"][place], &theirs["jobs"][place]);
+            for key in [
+                "jobname",
+                "groupid",
+                "error",
+                "job options",
+                "latency_depth",
+            ] {
+                assert_eq!(ours[key], theirs[key], "{key}");
+            }
+        }
+        let both = |value: &Value| -> u64 {
+            let job = &value["jobs"][0];
+            let count = |direction: &str| job[direction]["total_ios"].as_u64().unwrap();
+            count("read") + count("write")
+        };
+        assert_eq!(both(&ours), 1_024);
+        assert_eq!(both(&theirs), 1_024);
+        for key in ["total_ios", "io_bytes"] {
+            let count = |value: &Value| value["jobs"][1]["write"][key].as_u64();
+            assert_eq!(count(&ours), count(&theirs), "{key}");
+        }
+    }
+}
+
+#[test]
+fn the_same_job_has_the_same_fields() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    std::fs::write(folder.join("job.fio"), JOB).unwrap();
+    for version in ["2", "3", "4", "5"] {
+        let arguments = ["--minimal", "--terse-version", version, "job.fio"];
+        let Some(theirs) = output("fio", &arguments, folder) else {
+            return;
+        };
+        let ours = ours(&arguments, folder);
+        let counts = |text: &str| -> Vec<usize> {
+            text.lines().map(|line| line.split(';').count()).collect()
+        };
+        assert_eq!(counts(&ours), counts(&theirs), "version {version}");
+    }
+}
+
+#[test]
+fn reports_go_where_they_are_sent() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    std::fs::write(folder.join("job.fio"), JOB).unwrap();
+    let console = ours(
+        &["--output=out.txt", "--output-format=normal,json", "job.fio"],
+        folder,
+    );
+    assert_eq!(console, "");
+    let text = std::fs::read_to_string(folder.join("out.txt")).unwrap();
+    assert!(
+        text.contains("mix: (groupid=0, jobs=1): err= 0: pid="),
+        "{text}"
+    );
+    assert!(
+        text.contains("\nRun status group 1 (all jobs):\n  WRITE: bw="),
+        "{text}"
+    );
+    assert!(text.contains("\n{\n  \"fio version\" : \"fio-"), "{text}");
+    let report = ["report", "fathom-output", "--fio", "json"];
+    let again = output(env!("CARGO_BIN_EXE_fathom"), &report, folder).unwrap();
+    assert_eq!(document(&again)["jobs"][1]["write"]["total_ios"], 200);
+}
+
+/// A job on a file that writes every kind of log, by two programs' worth of parsers.
+#[test]
+fn programs_made_for_logs_read_ours() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let job = "[j]\nioengine=null\nrw=randrw\nbs=4k\nsize=64m\nrate_iops=2000\nruntime=2\n\
+               time_based\nnorandommap\nwrite_bw_log=b\nwrite_iops_log=i\nwrite_lat_log=l\nlog_avg_msec=500\n";
+    std::fs::write(folder.join("job.fio"), job).unwrap();
+    ours(&["job.fio"], folder);
+    let rows = |name: &str| -> Vec<Vec<u64>> {
+        let text = std::fs::read_to_string(folder.join(name)).unwrap();
+        let row = |line: &str| line.split(", ").map(|word| word.parse().unwrap()).collect();
+        text.lines().map(row).collect()
+    };
+    for name in ["b_bw.1.log", "i_iops.1.log", "l_lat.1.log", "l_clat.1.log"] {
+        let rows = rows(name);
+        assert!(rows.len() >= 6, "{name}: {rows:?}");
+        assert!(rows.iter().all(|row| row.len() == 5), "{name}");
+    }
+    let packed = Path::new("/usr/share/doc/fio/fiologparser.py.gz");
+    if !packed.exists() {
+        println!("skipped: fiologparser.py is not installed");
+        return;
+    }
+    let script = output("zcat", &[packed.to_str().unwrap()], folder).unwrap();
+    std::fs::write(folder.join("fiologparser.py"), &script).unwrap();
+    if script.contains("(time, value, foo, bar)") {
+        println!("skipped: this fiologparser.py reads four columns, and fio itself prints five");
+        return;
+    }
+    let arguments = ["fiologparser.py", "-s", "-i", "500", "i_iops.1.log"];
+    if let Some(sums) = output("python3", &arguments, folder) {
+        let line = sums.lines().nth(1).expect("a line per interval");
+        assert!(line.starts_with("1000, "), "{sums}");
+    }
+}
+
+#[test]
+fn single_operations_are_logged_one_by_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let job = "[j]\nioengine=null\nrw=write\nbs=4k\nsize=4m\nnumber_ios=500\nwrite_lat_log=l\n\
+               write_bw_log\nlog_offset=1\n";
+    std::fs::write(folder.join("job.fio"), job).unwrap();
+    ours(&["job.fio"], folder);
+    for name in ["l_lat.1.log", "l_clat.1.log", "j_bw.1.log"] {
+        let text = std::fs::read_to_string(folder.join(name)).unwrap();
+        assert_eq!(text.lines().count(), 500, "{name}");
+        let last: Vec<&str> = text.lines().last().unwrap().split(", ").collect();
+        assert_eq!(
+            (last[2], last[3], last[4]),
+            ("1", "4096", "2043904"),
+            "{name}"
+        );
+    }
+}
