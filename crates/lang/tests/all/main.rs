@@ -1,6 +1,7 @@
 //! Everything that is tested from outside: golden pairs, mistakes, properties, the shared corpus.
 mod fio_corpus;
 mod fio_properties;
+mod fio_traps;
 mod golden;
 mod lints;
 mod matrix;
