@@ -2,6 +2,9 @@
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
 
+/// What a command of a job may take when nothing is said.
+pub const COMMAND_TIMEOUT_S: u64 = 3600;
+
 /// Where results go when nothing is said.
 pub const DEFAULT_OUTPUT: &str = "fathom-output";
 
@@ -76,6 +79,10 @@ pub struct Common {
     /// Seed of all random draws.
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub seed: u64,
+
+    /// How long a command of the job may take before it is ended and the job fails.
+    #[arg(long, value_name = "SECONDS", default_value_t = COMMAND_TIMEOUT_S)]
+    pub command_timeout: u64,
 
     /// Go on with an interrupted result at its first run that is not finished, in its own folder.
     /// The job has to be the same.

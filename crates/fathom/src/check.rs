@@ -10,8 +10,8 @@ use host::guard::{Overwrite, Refused};
 use lang::LintSelection;
 use lang::vdbench::{ListedKind, ListedRun};
 use plan::{
-    BoundPlan, Bytes, Diagnostic, Facts, FoundKind, Plan, Severity, SizeRule, SourceMap, TargetId,
-    TargetKind,
+    BoundPlan, Bytes, Diagnostic, Facts, FoundKind, Plan, Repeat, Severity, SizeRule, SourceMap,
+    TargetId, TargetKind, When,
 };
 use serde::Serialize;
 use std::path::Path;
@@ -26,6 +26,15 @@ struct CheckOutput {
     diagnostics: Vec<DiagnosticOutput>,
     /// Seconds of all runs with pauses; absent when some end is a size.
     total_s: Option<u64>,
+    /// Command lines of the job, in the order in which a run would call them.
+    commands: Vec<CommandOutput>,
+}
+
+#[derive(Serialize)]
+struct CommandOutput {
+    /// When it is called, in words.
+    when: String,
+    command: String,
 }
 
 #[derive(Serialize)]
@@ -219,7 +228,20 @@ fn output(reading: &Reading, looked: &Looked, diagnostics: &[Diagnostic]) -> Che
             .map(|diagnostic| diagnostic_output(diagnostic, &reading.sources))
             .collect(),
         total_s: total_seconds(reading, looked),
+        commands: commands(reading),
     }
+}
+
+fn commands(reading: &Reading) -> Vec<CommandOutput> {
+    let Some(plan) = &reading.plan else {
+        return Vec::new();
+    };
+    let all = plan.steering.commands().into_iter();
+    let output = |(when, command): (When, &plan::Command)| CommandOutput {
+        when: when_text(plan, when),
+        command: command.text.clone(),
+    };
+    all.map(output).collect()
 }
 
 fn total_seconds(reading: &Reading, looked: &Looked) -> Option<u64> {
@@ -340,10 +362,49 @@ fn print(reading: &Reading, looked: &Looked, diagnostics: &[Diagnostic]) {
         "total time: {}",
         planned_text(total_seconds(reading, looked), timed_s)
     );
+    if let Some(plan) = &reading.plan {
+        print_steering(plan);
+    }
     print_targets(looked);
     if let (Some(refused), Some(plan)) = (&looked.refused, &looked.plan) {
         eprintln!("\na run would be refused:");
         print_refusal(refused, plan);
+    }
+}
+
+/// Commands, repetition and the rest that surrounds the runs. Nothing of it happens here.
+fn print_steering(plan: &Plan) {
+    match plan.steering.repeat {
+        Repeat::Once => {}
+        Repeat::Times(times) => println!("all runs {times} times"),
+        Repeat::For(time) => println!("all runs over and over, until {time} have passed"),
+        Repeat::Endless => println!("all runs over and over, without end"),
+    }
+    for (when, command) in plan.steering.commands() {
+        println!("command {}: {}", when_text(plan, when), command.text);
+    }
+    if let Some(command) = &plan.steering.failures.command {
+        println!("command at the first failed I/O: {command}");
+    }
+    if let Some(path) = &plan.steering.stop_file {
+        println!("ended by words in: {}", path.display());
+    }
+}
+
+fn when_text(plan: &Plan, when: When) -> String {
+    let runs = |at: usize| {
+        let runs = &plan.steering.around[at].runs;
+        let name = runs.first().map_or("", |id| &plan.spec(*id).name);
+        match runs.len() {
+            1 => format!("`{name}`"),
+            count => format!("each of {count} runs from `{name}` on"),
+        }
+    };
+    match when {
+        When::BeforeAll => "before the first run".to_owned(),
+        When::BeforeEach(at) => format!("before {}", runs(at)),
+        When::AfterEach(at) => format!("behind {}", runs(at)),
+        When::AfterAll => "behind the last run".to_owned(),
     }
 }
 

@@ -6,9 +6,10 @@ use crate::fio_report::{FioOperations, FioReport, FioStyle, is_fio, logs_operati
 use crate::progress::{Progress, duration};
 use crate::resume::Earlier;
 use crate::sinks::{Console, Sinks};
-use crate::{lints, machine, render, stop};
+use crate::{lints, machine, render, stop, stop_file};
 use conduct::{
-    Control, Host, LocalHost, Outcome, SimulatedHost, expected_bytes, go_on, planned_ns,
+    CommandSettings, Control, Host, LocalHost, Outcome, SimulatedHost, expected_bytes, go_on,
+    planned_ns,
 };
 use engine::{BackendChoice, BackendKind, EngineConfig};
 use host::SysRoot;
@@ -18,6 +19,7 @@ use plan::{BoundPlan, Diagnostic, Grant, Label, Nanos, Plan, RunId, Severity, So
 use report::fio::Logs;
 use report::vdbench::{Face, FaceOptions};
 use std::path::Path;
+use std::time::Duration;
 
 /// What to carry out, and how to talk about it.
 pub struct Launch {
@@ -99,6 +101,9 @@ fn carry_out(mut launch: Launch, is_fio: bool, fills: &mut Vec<Fill>) -> Exit {
     let control = Control::default();
     if let Err(error) = stop::watch(&control) {
         return fail(Exit::Failed, &format!("signals cannot be watched: {error}"));
+    }
+    if let Err(message) = stop_file::watch(&settled.plan.plan, &control) {
+        return fail(Exit::Usage, &message);
     }
     let opening = match &earlier {
         Some(earlier) => earlier.remark(&started),
@@ -422,17 +427,19 @@ pub fn planned_seconds(plan: &BoundPlan) -> Option<u64> {
     run_seconds(plan).sum()
 }
 
-/// Each run with the pause behind it. Nothing waits behind the last.
+/// Each run with the pause behind it, of the first pass where nothing but time ends the passes.
+/// Nothing waits behind the last.
 fn run_seconds(plan: &BoundPlan) -> impl Iterator<Item = Option<u64>> {
-    let last = plan.runs.len().saturating_sub(1);
-    plan.runs.iter().enumerate().map(move |(place, id)| {
-        let timing = plan.plan.spec(*id).timing;
-        let pause_ns = if place == last {
+    let count = plan.run_count().unwrap_or(plan.runs.len() as u64);
+    (0..count).map_while(move |number| {
+        let (id, _) = plan.numbered(number)?;
+        let timing = plan.plan.spec(id).timing;
+        let pause_ns = if number + 1 == count {
             0
         } else {
             timing.pause_after.0
         };
-        planned_ns(&timing).map(|ns| (ns + pause_ns) / 1_000_000_000)
+        Some(planned_ns(&timing).map(|ns| (ns + pause_ns) / 1_000_000_000))
     })
 }
 
@@ -463,8 +470,15 @@ fn host(
                 nonce: started.unix_ns ^ u64::from(std::process::id()) << 40,
                 reap_group_max: 8,
             };
+            let folder = &launch.common.output;
+            let output = std::fs::canonicalize(folder).unwrap_or_else(|_| folder.clone());
+            let commands = CommandSettings {
+                variables: vec![("output", output.display().to_string())],
+                limit: Duration::from_secs(launch.common.command_timeout),
+            };
             let sampler = host::Sampler::new(root, &devices);
             let host = LocalHost::new(config, settled.grants.clone(), sampler);
+            let host = host.with_commands(commands);
             if !settled.plan.plan.reporting.operations {
                 return Box::new(host);
             }

@@ -26,6 +26,7 @@ mod resume;
 mod run;
 mod sinks;
 mod stop;
+mod stop_file;
 mod vdbench_face;
 
 use arguments::{Arguments, Verb};

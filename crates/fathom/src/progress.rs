@@ -50,6 +50,8 @@ impl Progress {
             Event::RunStarted(started) => self.begin(started),
             Event::Interval(interval) => self.advance(interval),
             Event::RunFinished(_) => self.end(),
+            // Of commands the log tells; nobody asked for it here.
+            Event::Remark(remark) if remark.code == "command-log" => {}
             Event::Remark(remark) => self.line(&remark.message),
             Event::ExecutionFinished(_) => {
                 if let Some(bar) = &self.bar {

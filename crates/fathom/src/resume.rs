@@ -94,10 +94,13 @@ impl Earlier {
 
     /// Whether a run came to its planned end and did not end the execution by its errors.
     fn is_finished(&self, totals: &RunTotals, errors: u64) -> bool {
-        let Some(id) = self.bound.runs.get(totals.started.run as usize) else {
+        let Some((id, _)) = self.bound.numbered(u64::from(totals.started.run)) else {
             return false;
         };
-        let counts = matches!(self.bound.plan.spec(*id).stop.errors, ErrorBudget::Count(_));
+        if totals.started.run != self.done.runs() {
+            return false;
+        }
+        let counts = matches!(self.bound.plan.spec(id).stop.errors, ErrorBudget::Count(_));
         let is_planned = totals.finished.as_ref().is_some_and(|finished| {
             matches!(
                 finished.reason,
@@ -206,12 +209,16 @@ impl Earlier {
 
     /// What the record says where the two parts meet.
     pub fn remark(&self, now: &ExecutionStarted) -> Event {
-        let (next, all) = (self.done.runs() + 1, self.bound.runs.len());
-        let mut message = match self.done.runs() as usize == all {
-            true => format!("went on behind the last of {all} runs"),
-            false => format!(
-                "went on with run {next} of {all}; what was measured of it before is not counted"
-            ),
+        let next = u64::from(self.done.runs()) + 1;
+        let all = self.bound.run_count();
+        let mut message = match all {
+            Some(all) if next > all => format!("went on behind the last of {all} runs"),
+            _ => {
+                let of = all.map_or(String::new(), |all| format!(" of {all}"));
+                format!(
+                    "went on with run {next}{of}; what was measured of it before is not counted"
+                )
+            }
         };
         if now.fathom_version != self.started.fathom_version {
             message += &format!(" (by Fathom {})", now.fathom_version);

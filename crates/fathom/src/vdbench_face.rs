@@ -1,5 +1,5 @@
 //! Called as `vdbench`: that tool's options, console and output files.
-use crate::arguments::{Common, DEFAULT_OUTPUT};
+use crate::arguments::{COMMAND_TIMEOUT_S, Common, DEFAULT_OUTPUT};
 use crate::exit::Exit;
 use crate::launch::{Launch, Style, launch};
 use crate::resume::Earlier;
@@ -21,16 +21,19 @@ usage: vdbench -f FILE… [-o FOLDER] [options] [name=value…] [+run-overrides]
   -m N            processes per host, as which reports show the one that does the work
   -mb             megabytes of 1000² bytes
   -s              list the runs and do nothing
-  -t -t1 -t2      a short test on a file in the temporary folder
+  -t -t1 -t2 -td  a short test on a file in the temporary folder; -td writes it anew first
+  -l [N[s|m|h]]   repeat all runs: N times, until so much time has passed, or without end
   -r NAME         begin with the run definition whose name starts so
   name=value      a variable of the file: $name, !name
   +KEY=VALUE,…    added to every run definition
-  -p N -d N       (noted: no port is opened, and there are no debug switches)
-  -v -j -l -k -c -td -tf   not built yet, and refused
+  -p N -d N -c    (noted: no port is opened, there are no debug switches, no trees of files)
+  -cy -cn -co     (noted: for trees of files)
+  -v -j -tf       not built yet, and refused; -k belongs to Solaris
 
 of Fathom:
   --overwrite TARGET|@FILE   a target that may be overwritten although it holds something
   --backend NAME --workers N --label KEY=VALUE --seed N
+  --command-timeout SECONDS  how long a command of the job may take (default 3600)
   --resume RESULT            go on with an interrupted result at its first run not finished;
                              -f can be left out
   --lint NAME=off|on|error   what becomes of a warning (docs/reference/lints.md)
@@ -40,7 +43,7 @@ Every parameter of a file: `fathom manual vdbench`. Problems of a file: `fathom 
 Exit codes: 0 fine, 1 run failed, 2 refused as written, 3 target protected, 4 stopped by the user.";
 
 /// The built-in job of `-t`: small, mixed, paced.
-const SELF_TEST: &str = "sd=sd1,lun=$lun,size=40m$flags
+const SELF_TEST: &str = "$generalsd=sd1,lun=$lun,size=40m$flags
 wd=wd1,sd=sd1,xfersize=1k,rdpct=$rdpct
 rd=rd1,wd=wd1,iorate=$iorate,elapsed=5,interval=1
 ";
@@ -108,6 +111,7 @@ fn parse(words: &[String]) -> Result<Options, String> {
     let mut options = Options {
         common: Common {
             seed: 1,
+            command_timeout: COMMAND_TIMEOUT_S,
             ..Common::default()
         },
         ..Options::default()
@@ -158,7 +162,7 @@ fn option<'a>(
     match word {
         "-s" => options.simulate = true,
         "-mb" => options.decimal_megabytes = true,
-        "-t" | "-t1" | "-t2" => options.self_test = Some(word.to_owned()),
+        "-t" | "-t1" | "-t2" | "-td" => options.self_test = Some(word.to_owned()),
         "-cy" | "-cn" | "-co" => {
             options.command_line.format = Some(match word {
                 "-cy" => FormatOverride::Yes,
@@ -169,10 +173,25 @@ fn option<'a>(
         _ if word.starts_with("-v") => options.command_line.validate = true,
         _ if word.starts_with("-j") => options.command_line.journal = true,
         _ if word.starts_with("-l") => {
-            options.command_line.repeat = true;
-            return Err(format!("`{word}`: repetition of all runs is not built yet"));
+            let is_count = |next: &&str| lang::vdbench::repeat(next).is_some() && !next.is_empty();
+            let text = match &word[2..] {
+                "" => rest.next_if(is_count).unwrap_or(""),
+                attached => attached,
+            };
+            if lang::vdbench::repeat(text).is_none() {
+                return Err(format!(
+                    "`{word}`: repeat by a number of times or a time, such as `-l 3` or `-l 90m`"
+                ));
+            }
+            options.command_line.repeat = Some(text.to_owned());
         }
-        "-k" | "-c" | "-td" | "-tf" => return Err(format!("`{word}` is not built yet")),
+        "-c" => eprintln!("note: `-c` deletes trees of files, and has no meaning for storage"),
+        "-k" => return Err("`-k` shows counters that only Solaris has".to_owned()),
+        "-tf" => {
+            return Err(
+                "`-tf` tests a file system, and such workloads are not built yet".to_owned(),
+            );
+        }
         _ => return value_option(word, rest, options),
     }
     Ok(())
@@ -213,7 +232,30 @@ fn value_option<'a>(
         "-w" => options.command_line.warmup_s = Some(number()?),
         "-m" => options.command_line.processes = Some(count(name, value)?),
         "-r" => options.command_line.first_run = Some(value.to_owned()),
+        "-d" => debug(value, options)?,
         _ => eprintln!("note: `{name} {value}` has no meaning here and changes nothing"),
+    }
+    Ok(())
+}
+
+/// Switches of the original's own code. Those that a user may lean on do what they say, or are
+/// refused; the others only change what the original's processes say and how they talk.
+fn debug(text: &str, options: &mut Options) -> Result<(), String> {
+    for number in text.split(',') {
+        match number.trim() {
+            "1" => {
+                return Err(
+                    "`-d 1`: there is no run that only pretends to write; use `-s`".to_owned(),
+                );
+            }
+            "68" => options.simulate = true,
+            number if number.parse::<u32>().is_ok() => {
+                eprintln!(
+                    "note: `-d {number}` is a switch of the original's own code and changes nothing"
+                );
+            }
+            other => return Err(format!("`-d {other}` is no number")),
+        }
     }
     Ok(())
 }
@@ -251,6 +293,7 @@ fn long_option<'a>(
         "backend" => options.common.backend = Some(value()?.to_owned()),
         "workers" => options.common.workers = Some(count("--workers", value()?)?),
         "seed" => options.common.seed = number(value()?)?,
+        "command-timeout" => options.common.command_timeout = number(value()?)?,
         "resume" => options.common.resume = Some(value()?.into()),
         "resp" => match value()? {
             "arrival" => options.arrival_columns = true,
@@ -284,12 +327,14 @@ fn self_test(kind: &str) -> Result<InputFile, String> {
     let path = path
         .to_str()
         .ok_or("the name of the temporary folder is no text")?;
+    let general = if kind == "-td" { "formatsds=yes\n" } else { "" };
     let (read_pct, rate, flags) = match kind {
         "-t1" => ("50", "100", ",openflags=(o_direct,o_sync)"),
         "-t2" => ("0", "max", ""),
         _ => ("50", "100", ""),
     };
     let text = SELF_TEST
+        .replace("$general", general)
         .replace("$lun", path)
         .replace("$flags", flags)
         .replace("$rdpct", read_pct)

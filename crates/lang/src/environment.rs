@@ -45,8 +45,8 @@ pub struct CommandLine {
     pub validate: bool,
     /// A journal was asked for.
     pub journal: bool,
-    /// Repetition of all runs was asked for.
-    pub repeat: bool,
+    /// Repetition of all runs, as [`crate::vdbench::repeat`] reads it.
+    pub repeat: Option<String>,
     /// What becomes of findings that are no errors.
     pub lints: LintSelection,
 }

@@ -17,5 +17,6 @@ mod resume;
 mod run;
 mod schema;
 mod stall;
+mod steering;
 mod stop;
 mod user;

@@ -5,7 +5,6 @@ use super::declare::{Section, Status};
 use super::definitions::{Definition, Field};
 use super::lower::Job;
 use super::model::Host;
-use super::resolve::is_plain_error_budget;
 use super::sink::Sink;
 use crate::Environment;
 use plan::{Diagnostic, Span};
@@ -25,6 +24,7 @@ pub(crate) fn find(
     let has_trees = definitions
         .iter()
         .any(|definition| definition.section == Section::FileSystem);
+    note_command_line(environment, has_trees, sink);
     for definition in definitions {
         let section = definition.section;
         let is_unbuilt = matches!(
@@ -73,7 +73,6 @@ pub(crate) fn find(
 /// The status of a parameter for the values that it has.
 fn status(field: &Field) -> Status {
     match field.parameter.name() {
-        "data_errors" if !is_plain_error_budget(field) => Status::CheckOnly,
         "openflags"
             if field
                 .words
@@ -97,7 +96,6 @@ fn of_command_line(environment: &Environment<'_>) -> Vec<Diagnostic> {
     [
         (line.validate, "data validation (`-v`)"),
         (line.journal, "a journal (`-j`)"),
-        (line.repeat, "repetition of all runs (`-l`)"),
     ]
     .into_iter()
     .filter(|(is_asked, _)| *is_asked)
@@ -106,6 +104,13 @@ fn of_command_line(environment: &Environment<'_>) -> Vec<Diagnostic> {
             .with_help("remove the option")
     })
     .collect()
+}
+
+fn note_command_line(environment: &Environment<'_>, has_trees: bool, sink: &mut Sink) {
+    if environment.command_line.format.is_some() && !has_trees {
+        let message = "`-cy`, `-cn` and `-co`: there is no tree of files to format";
+        sink.push(Diagnostic::note(codes::TRANSLATED, message));
+    }
 }
 
 fn of_hosts(hosts: &[Host]) -> Vec<Diagnostic> {

@@ -15,12 +15,13 @@ use super::model::{
     FormatStorage, General, LoopKind, LoopValue, RunDefinition, Seek, Storage, StorageChoice,
     Workload,
 };
+use super::steering;
 use plan::{
     AddressOrder, AlignRule, Bound, Coupling, DataLimit, DataSpec, DuplicatePoolId, Duplicates,
     FirstBlock, FirstInterval, Generator, HitArea, Ledger, Load, LocalStop, Nanos, OpSource,
     OperationMix, Origin, Override, Pacing, PatternAnchor, PatternId, PatternMarks, PerDirection,
-    Plan, Pool, PoolAdmission, PoolId, Preparation, RandomLaw, Region, RunKind, RunSpec, RunStop,
-    RunTemplate, Search, SearchId, SequentialEnd, SequentialStart, SizeRule, StartAlign,
+    Plan, Pool, PoolAdmission, PoolId, Preparation, RandomLaw, Region, RunId, RunKind, RunSpec,
+    RunStop, RunTemplate, Search, SearchId, SequentialEnd, SequentialStart, SizeRule, StartAlign,
     StopSearch, Stream, Target, TargetId, TargetKind, TargetOrder, TemplateId, Timing,
     TransferSizes, Window, WritePattern,
 };
@@ -60,6 +61,7 @@ pub(crate) fn lower(job: &Job<'_>) -> Plan {
             },
             duplicate_pools,
             patterns,
+            steering: job.general.steering.clone(),
             ..Plan::default()
         },
         pool_of,
@@ -68,9 +70,15 @@ pub(crate) fn lower(job: &Job<'_>) -> Plan {
         searches: HashMap::new(),
     };
     lowering.preparation();
+    let mut runs_of = vec![Vec::new(); job.definitions.len()];
     for run in job.runs {
+        runs_of[run.definition].push(RunId::at(lowering.plan.runs.len()));
         lowering.run(run);
     }
+    let definitions = job.definitions.iter().zip(runs_of);
+    lowering.plan.steering.around = definitions
+        .filter_map(|(definition, runs)| steering::around(definition, runs))
+        .collect();
     lowering.plan
 }
 

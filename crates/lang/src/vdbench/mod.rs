@@ -23,6 +23,7 @@ mod model;
 mod rates;
 mod resolve;
 mod runs;
+mod steering;
 mod storage;
 mod tables;
 mod text;
@@ -37,9 +38,10 @@ pub use declare::{Kind, Parameter, Section, Status, help, reference_markdown};
 pub use expand::{ListedKind, ListedRun};
 pub use lints::{is_lint, lints};
 pub use machine_lints::{Limit, Limits, MachineFacts, ResultPlace, StorageFacts, machine_lints};
+pub use steering::repeat;
 
 use crate::sink;
-use crate::{Environment, MemoryFiles, Variable};
+use crate::{Environment, MemoryFiles, Variable, nearest};
 use definitions::Definition;
 use fields::Fields;
 use plan::{Diagnostic, Plan, Severity, SourceMap};
@@ -274,7 +276,10 @@ fn from_first(
         None => {
             let message = format!("no run definition has a name that starts with `{first}`");
             let names: Vec<&str> = definitions.iter().map(|run| run.name.as_str()).collect();
-            let help = format!("defined: {}", names.join(", "));
+            let help = nearest::nearest(first, names.iter().copied()).map_or_else(
+                || format!("defined: {}", names.join(", ")),
+                |near| format!("did you mean `{near}`?"),
+            );
             sink.push(Diagnostic::error(codes::UNKNOWN_REFERENCE, message).with_help(help));
             definitions
         }

@@ -2,7 +2,7 @@
 use super::content::{Duplicates, Pattern};
 use super::fields::Fields;
 use super::token::Word;
-use plan::{ArrivalLaw, DuplicatePool, ErrorBudget, OpenMode, Span, TransferSizes};
+use plan::{ArrivalLaw, DuplicatePool, ErrorBudget, OpenMode, Span, Steering, TransferSizes};
 
 /// A host, or one of the several that `clients=` makes of it.
 #[derive(Clone, Debug)]
@@ -18,6 +18,7 @@ pub(crate) struct Host {
 #[derive(Clone, Debug)]
 pub(crate) struct General {
     pub errors: ErrorBudget,
+    pub steering: Steering,
     pub format_transfer_bytes: Option<u64>,
     pub format_storage: FormatStorage,
     pub compression_ratio: f64,

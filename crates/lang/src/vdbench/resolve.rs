@@ -6,11 +6,12 @@ use super::definitions::{Definition, Field};
 use super::fields::{Fields, with_defaults};
 use super::model::{FormatStorage, General, Host};
 use super::sink::Sink;
+use super::steering;
 use super::token::Word;
 use super::value;
 use crate::Environment;
 use crate::nearest::nearest;
-use plan::{Diagnostic, ErrorBudget, OpenMode, SyncMode};
+use plan::{Diagnostic, OpenMode, SyncMode};
 
 /// Reports names that are defined twice in a section.
 pub(crate) fn report_duplicates<'a>(
@@ -303,7 +304,9 @@ pub(crate) fn general(fields: &Fields, environment: &Environment<'_>, sink: &mut
     let duplicates = Duplicates::read(fields, sink);
     duplicates.pool(&Duplicates::default(), fields, sink);
     General {
-        errors: error_budget(fields, sink),
+        // What is wrong with it is reported with the rest of the steering.
+        errors: steering::failures(fields, &mut Sink::new(&Default::default())).0,
+        steering: steering::general(fields, environment, sink),
         format_transfer_bytes,
         format_storage,
         compression_ratio,
@@ -332,36 +335,6 @@ fn compression_seed(fields: &Fields, time_of_day: u64, sink: &mut Sink) -> u64 {
         );
         0
     })
-}
-
-fn error_budget(fields: &Fields, sink: &mut Sink) -> ErrorBudget {
-    let Some(field) = fields.get("data_errors") else {
-        return ErrorBudget::default();
-    };
-    let word = &field.words[0];
-    if let Some(count) = value::number(&word.text, value::Unit::Plain) {
-        if count < 1.0 {
-            sink.error(
-                codes::OUT_OF_RANGE,
-                word.span,
-                "`data_errors` is at least 1",
-                "out of range",
-                "the run ends when this many I/Os have failed",
-            );
-        }
-        return ErrorBudget::Count(count.max(1.0) as u64);
-    }
-    if word.text.eq_ignore_ascii_case("stop") {
-        return ErrorBudget::Count(1);
-    }
-    ErrorBudget::default()
-}
-
-/// Whether a value of `data_errors` is one of the forms that a run carries out.
-pub(crate) fn is_plain_error_budget(field: &Field) -> bool {
-    field.words.len() == 1
-        && (value::number(&field.words[0].text, value::Unit::Plain).is_some()
-            || field.words[0].text.eq_ignore_ascii_case("stop"))
 }
 
 pub(crate) fn conflict(fields: &Fields, one: &str, other: &str, sink: &mut Sink) {

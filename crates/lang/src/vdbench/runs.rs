@@ -72,6 +72,7 @@ fn raw_run(
     sink: &mut Sink,
 ) -> RunDefinition {
     report_file_parameters(&fields, sink);
+    super::steering::check(&fields, sink);
     let storage = storage_choice(&fields, raw, sink);
     let workloads = workloads_of(&fields, raw, &storage, sink);
     check_shares(&fields, &workloads, sink);

@@ -252,8 +252,8 @@ fn values_that_are_check_only_block_a_run() {
     };
     for (text, is_blocked) in [
         (job("data_errors=stop\n", "", ",iorate=max"), false),
-        (job("data_errors=(5,10)\n", "", ",iorate=max"), true),
-        (job("data_errors=remove_device\n", "", ",iorate=max"), true),
+        (job("data_errors=(5,10)\n", "", ",iorate=max"), false),
+        (job("data_errors=remove_device\n", "", ",iorate=max"), false),
         (job("", "", ",iorate=500,distribution=uniform"), false),
         (job("", "", ",iorate=500,distribution=spike"), false),
         (job("", "", ",iorate=(500,5),distribution=variable"), false),

@@ -69,6 +69,9 @@ pub fn diagnostic(found: &Diagnostic, sources: &SourceMap) -> String {
 
 fn whole_plan(plan: &Plan) -> String {
     let mut out = String::new();
+    if plan.steering != plan::Steering::default() {
+        writeln!(out, "{:?}", plan.steering).unwrap();
+    }
     for target in &plan.targets {
         writeln!(
             out,

@@ -4,6 +4,9 @@ use measure::ExecutionTarget;
 use plan::{BoundPlan, Label, Plan, Preparation, RunId, RunKind, TargetId};
 use std::collections::HashMap;
 
+/// More links than these help nobody; then only the first pass has them.
+const LINKS_MAX: u64 = 20_000;
+
 /// The caption of a run in links and titles.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct RunCaption {
@@ -33,12 +36,22 @@ impl RunCaption {
     }
 }
 
+/// The runs of all passes, as far as they are known and people would look at their links.
+fn all_runs(bound: &BoundPlan) -> Vec<RunId> {
+    match bound.run_count() {
+        Some(count @ 0..=LINKS_MAX) => (0..count)
+            .map_while(|number| bound.numbered(number).map(|(id, _)| id))
+            .collect(),
+        _ => bound.runs.clone(),
+    }
+}
+
 impl Captions {
     /// `None` when the text is no plan of this version. `found` is what stood at the targets, in
     /// their order: it tells which preparations are carried out where the plan is not bound.
     pub fn of(plan_json: &str, found: &[ExecutionTarget]) -> Option<Self> {
         if let Ok(bound) = serde_json::from_str::<BoundPlan>(plan_json) {
-            return Some(Self::of_runs(&bound.plan, &bound.runs));
+            return Some(Self::of_runs(&bound.plan, &all_runs(&bound)));
         }
         let plan: Plan = serde_json::from_str(plan_json).ok()?;
         let is_carried_out = |id: &RunId| {
@@ -64,6 +77,7 @@ impl Captions {
     /// The pause between run `place` and a next one, in seconds.
     pub fn pause_after_s(&self, place: u32) -> Option<f64> {
         let place = place as usize;
+        // Passes that are not known beforehand have no pauses announced.
         let pause_s = *self.pauses_s.get(place)?;
         (pause_s > 0.0 && place + 1 < self.pauses_s.len()).then_some(pause_s)
     }

@@ -220,9 +220,15 @@ impl Face {
 
     fn add_remark(&mut self, it: &mut Execution, remark: &Remark) {
         let lines: Vec<String> = remark.message.lines().map(String::from).collect();
-        match remark.severity {
-            Severity::Note => self.stamped(it.folder.log, &it.zone, remark.unix_ns, &lines),
-            Severity::Warning | Severity::Error => self.tell(it, remark.unix_ns, &lines),
+        match (remark.code.as_str(), remark.severity) {
+            ("command-console", _) => self.tell(it, remark.unix_ns, &lines),
+            ("command-summary", _) => {
+                for page in [it.folder.log, it.folder.summary] {
+                    self.stamped(page, &it.zone, remark.unix_ns, &lines);
+                }
+            }
+            (_, Severity::Note) => self.stamped(it.folder.log, &it.zone, remark.unix_ns, &lines),
+            (_, Severity::Warning | Severity::Error) => self.tell(it, remark.unix_ns, &lines),
         }
     }
 

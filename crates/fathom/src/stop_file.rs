@@ -1,0 +1,114 @@
+//! Files that end a run or the execution from outside: the one that a job names, and the one that
+//! scripts for the original write into the folder for temporary files.
+use conduct::Control;
+use plan::Plan;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// How often they are looked at.
+const LOOK: Duration = Duration::from_millis(200);
+
+/// A file that holds more was not made for this.
+const BYTES_MAX: u64 = 4096;
+
+/// Watches the file of a plan, if it names one, and the one for this process, as long as the
+/// process lives. The file is made, or emptied of what an earlier use left.
+///
+/// # Errors
+/// In words, when the file holds something else or cannot be written.
+pub fn watch(plan: &Plan, control: &Control) -> Result<(), String> {
+    let named = plan.steering.stop_file.clone();
+    if let Some(path) = &named {
+        empty(path, plan)?;
+    }
+    let name = format!("vdbench.shutdown.{}", std::process::id());
+    let for_process = std::env::temp_dir().join(name);
+    let control = control.clone();
+    let watching = std::thread::Builder::new().name("stop-file".into());
+    let started = watching.spawn(move || {
+        loop {
+            std::thread::sleep(LOOK);
+            if for_process.exists() {
+                control.end_all();
+            }
+            if let Some(path) = &named {
+                obey(path, &control);
+            }
+        }
+    });
+    started
+        .map(drop)
+        .map_err(|error| format!("the monitor file cannot be watched: {error}"))
+}
+
+/// What the first line of a file asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Word {
+    EndRun,
+    EndAll,
+}
+
+fn word(text: &str) -> Option<Word> {
+    match text.lines().next()?.trim() {
+        "shutdown" | "end_rd" => Some(Word::EndRun),
+        "terminate" | "end_vdbench" => Some(Word::EndAll),
+        _ => None,
+    }
+}
+
+/// A word counts once: it is taken out of the file.
+fn obey(path: &Path, control: &Control) {
+    let Some(word) = std::fs::read_to_string(path)
+        .ok()
+        .and_then(|text| word(&text))
+    else {
+        return;
+    };
+    // Asked twice, a run is ended once too often at worst; that the file cannot be emptied now is
+    // no reason to go on.
+    let _ = std::fs::write(path, "");
+    match word {
+        Word::EndRun => control.end_run(),
+        Word::EndAll => control.end_all(),
+    }
+}
+
+fn empty(path: &PathBuf, plan: &Plan) -> Result<(), String> {
+    let shown = path.display();
+    let is_target = plan.targets.iter().any(|target| {
+        let real = |path: &Path| std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+        target.is_real() && real(&target.path) == real(path)
+    });
+    if is_target {
+        return Err(format!("`monitor={shown}` is a target of the job"));
+    }
+    if let Ok(facts) = std::fs::metadata(path) {
+        let text = match facts.is_file() && facts.len() <= BYTES_MAX {
+            true => std::fs::read_to_string(path).ok(),
+            false => None,
+        };
+        let is_ours = text.is_some_and(|text| text.trim().is_empty() || word(&text).is_some());
+        if !is_ours {
+            return Err(format!(
+                "`monitor={shown}` holds something else than words for a monitor file, and is not emptied"
+            ));
+        }
+    }
+    std::fs::write(path, "")
+        .map_err(|error| format!("`monitor={shown}` cannot be written: {error}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Word, word};
+
+    #[test]
+    fn the_first_line_says_it() {
+        assert_eq!(word("end_rd\n"), Some(Word::EndRun));
+        assert_eq!(word(" shutdown"), Some(Word::EndRun));
+        assert_eq!(word("terminate\nend_rd"), Some(Word::EndAll));
+        assert_eq!(word("end_vdbench"), Some(Word::EndAll));
+        assert_eq!(word("\nend_rd"), None);
+        assert_eq!(word(""), None);
+    }
+}
