@@ -152,3 +152,17 @@ fn a_stonewall_parts_runs_and_groups_and_a_new_group_parts_groups() {
         .filter(|run| run.kind == plan::RunKind::Measure);
     assert_eq!(measured.count(), 2);
 }
+
+#[test]
+fn no_engine_stands_in_for_another() {
+    let blockers = |second: &str| {
+        let text = format!("[a]\nsize=1m\nioengine=psync\n[b]\nsize=1m\nioengine={second}\n");
+        let reading = read(&text);
+        let messages = reading.run_blockers.into_iter().map(|found| found.message);
+        messages.collect::<Vec<_>>()
+    };
+    let mixed = "engine `io_uring` beside `psync` in one file is not built yet";
+    assert_eq!(blockers("io_uring"), [mixed]);
+    assert_eq!(blockers("null").len(), 1);
+    assert!(blockers("sync").is_empty());
+}
