@@ -67,7 +67,7 @@ fn inputs_that_are_no_jobs() {
     refuse_all(
         &lab,
         &[
-            (&["run", "fio", "-o", "out"], "not built yet"),
+            (&["run", "fio", "-o", "out"], "size of `disk` is unknown"),
             (&["explain", "missing"], "no such file"),
         ],
     );
@@ -104,11 +104,7 @@ fn command_lines_that_cannot_be_meant() {
             "`-e soon` is no number",
         ),
         (&["vdbench", "-f", "job", "-m", "0"], "above zero"),
-        (
-            &["vdbench", "-f", "job", "-l"],
-            "`-l`: repetition of all runs is not built yet",
-        ),
-        (&["vdbench", "-f", "job", "-l", "5m"], "not built yet"),
+        (&["vdbench", "-f", "job", "-l", "5x"], "5x"),
         (
             &["vdbench", "-f", "job", "-v"],
             "data validation (`-v`) is not built yet",
