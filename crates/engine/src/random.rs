@@ -14,12 +14,23 @@ pub(crate) enum Purpose {
     Start,
     Duplicate,
     Member,
+    Target,
+    /// Keys of the passes of a law that visits each block once.
+    Pass,
+    /// Where the ranks of a skewed law lie.
+    Spread,
 }
 
 /// One sequence of draws.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Draws {
     key: u64,
+}
+
+/// Further draws for one index, for laws that need more than one.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Chain {
+    state: u64,
 }
 
 pub(crate) const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
@@ -31,6 +42,13 @@ impl Draws {
             key = mix(key.wrapping_add(GOLDEN) ^ part);
         }
         Self { key }
+    }
+
+    /// One of many sequences for the same purpose.
+    pub(crate) fn part(self, number: u64) -> Self {
+        Self {
+            key: mix(self.key.wrapping_add(GOLDEN) ^ number),
+        }
     }
 
     /// 64 random bits: the splitmix64 output function over a counter.
@@ -49,8 +67,42 @@ impl Draws {
     /// Uniform in (0, 1].
     #[inline]
     pub(crate) fn unit(self, index: u64) -> f64 {
-        ((self.at(index) >> 11) + 1) as f64 * (1.0 / (1_u64 << 53) as f64)
+        unit(self.at(index))
     }
+
+    /// As many draws as it takes for one index.
+    #[inline]
+    pub(crate) fn chain(self, index: u64) -> Chain {
+        Chain {
+            state: self.at(index),
+        }
+    }
+}
+
+impl Chain {
+    /// 64 random bits.
+    #[inline]
+    pub(crate) fn next(&mut self) -> u64 {
+        self.state = self.state.wrapping_add(GOLDEN);
+        mix(self.state)
+    }
+
+    /// Uniform below `limit`, as [`Draws::below`].
+    #[inline]
+    pub(crate) fn below(&mut self, limit: u64) -> u64 {
+        ((u128::from(self.next()) * u128::from(limit)) >> 64) as u64
+    }
+
+    /// Uniform in (0, 1].
+    #[inline]
+    pub(crate) fn unit(&mut self) -> f64 {
+        unit(self.next())
+    }
+}
+
+#[inline]
+fn unit(bits: u64) -> f64 {
+    ((bits >> 11) + 1) as f64 * (1.0 / (1_u64 << 53) as f64)
 }
 
 #[inline]

@@ -2,7 +2,7 @@
 use crate::arrivals::{Arrivals, Feed};
 use crate::backend::BackendKind;
 use crate::data::{Generations, WriteData};
-use crate::draw::{self, Drawer};
+use crate::draw::{self, Drawer, Ground};
 use crate::handover::HandoverCells;
 use crate::pace::{self, Pace, stream_pace};
 use measure::{FigureCell, LatencyCell, Sharing};
@@ -228,7 +228,7 @@ pub fn unsupported(run: &BoundRun) -> Vec<String> {
     for stream in &run.run.streams {
         match &stream.source {
             OpSource::Generator(generator) => {
-                if let Some(what) = draw::unsupported(generator, stream.target_order) {
+                if let Some(what) = draw::unsupported(generator) {
                     add(what.to_owned());
                 }
                 if generator.largest_transfer() >= 1 << 28 {
@@ -465,7 +465,11 @@ fn shared_stream(
     };
     let drawer = Drawer::new(
         generator,
-        &setup.run.streams[number].regions,
+        &Ground {
+            targets: &stream.targets,
+            order: stream.target_order,
+            regions: &setup.run.streams[number].regions,
+        },
         stream.stop,
         seed,
     );

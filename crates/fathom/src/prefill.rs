@@ -364,6 +364,7 @@ fn stream(
             granule_bytes: area.granule,
             offset_bytes: 0,
             first_block: FirstBlock::SparedOnDevices,
+            slice: None,
         },
         align: AlignRule::Transfer,
         hits: None,

@@ -3,10 +3,11 @@
 use crate::ids::{PoolId, RunId, TargetId};
 use crate::origin::Origin;
 use crate::plan::Plan;
+use crate::region;
 use crate::run::{DataLimit, Run, RunKind};
 use crate::steering::Repeat;
 use crate::stream::{
-    AddressOrder, Bound, FirstBlock, LocalStop, OpSource, Region, SequentialStart, Stream,
+    AddressOrder, AlignRule, Generator, LocalStop, OpSource, SequentialStart, Stream, TargetOrder,
 };
 use crate::target::{Preparation, SizeRule, Target, TargetKind};
 use crate::units::Bytes;
@@ -81,19 +82,22 @@ pub struct BoundRun {
     pub streams: Vec<BoundStream>,
 }
 
-/// What a stream may touch: one region per target of the stream, in order.
+/// What a stream may touch: one region per target of the stream, in order. Of targets end to end,
+/// the parts of their one region in the order of addresses; the stream keeps the targets that have
+/// one.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BoundStream {
     pub regions: Vec<BoundRegion>,
 }
 
-/// Addresses from `low` up to `low + width`; beyond `wrap_at` they go on at zero.
+/// Addresses from `low` up to `low + width`; from `wrap_at` they go on at `wrap_to`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BoundRegion {
     pub target: TargetId,
     pub low: u64,
     pub width: u64,
     pub wrap_at: Option<u64>,
+    pub wrap_to: u64,
     /// Where a sequential stream begins, relative to `low`.
     pub start: u64,
 }
@@ -141,7 +145,9 @@ pub enum BindError {
     Misaligned {
         target: String,
         stream: String,
-        transfer: u64,
+        /// What the stream does with the bytes: transfers, begins at, aligns to.
+        what: &'static str,
+        bytes: u64,
         alignment: u64,
         origin: Origin,
     },
@@ -336,11 +342,10 @@ impl BoundPlan {
         }
         self.resolve_limits(&mut run);
         let mut streams = Vec::with_capacity(run.streams.len());
-        for stream in &run.streams {
-            let mut regions = Vec::with_capacity(stream.targets.len());
-            for target in &stream.targets {
-                regions.push(self.bound_region(stream, *target)?);
-            }
+        for stream in &mut run.streams {
+            let regions = self.regions(stream)?;
+            let has_part = |id: &TargetId| regions.iter().any(|region| region.target == *id);
+            stream.targets.retain(has_part);
             streams.push(BoundStream { regions });
         }
         for (stream, bound) in run.streams.iter_mut().zip(&streams) {
@@ -386,83 +391,126 @@ impl BoundPlan {
             .for_each(|stream| stream.share_pct = share_pct);
     }
 
-    fn bound_region(&self, stream: &Stream, id: TargetId) -> Result<BoundRegion, BindError> {
-        let target = self.plan.target(id);
-        let bound = &self.targets[id.index()];
+    fn regions(&self, stream: &Stream) -> Result<Vec<BoundRegion>, BindError> {
         let OpSource::Generator(generator) = &stream.source else {
-            return Ok(BoundRegion {
-                target: id,
+            let whole = |id: &TargetId| BoundRegion {
+                target: *id,
                 low: 0,
-                width: bound.bytes,
+                width: self.targets[id.index()].bytes,
                 wrap_at: None,
+                wrap_to: 0,
                 start: 0,
-            });
+            };
+            return Ok(stream.targets.iter().map(whole).collect());
         };
-        let mut region = resolve(&generator.region, id, bound);
+        let bound = |id: &TargetId| (*id, &self.targets[id.index()]);
+        if stream.target_order == TargetOrder::EndToEnd {
+            let targets: Vec<_> = stream.targets.iter().map(bound).collect();
+            let parts = region::end_to_end(&generator.region, &targets);
+            let width = parts.iter().map(|part| part.width).sum();
+            self.check_width(stream, stream.targets[0], generator, width)?;
+            for part in &parts {
+                self.check_region(stream, part, generator)?;
+            }
+            return Ok(parts);
+        }
+        let each = stream.targets.iter().map(|id| {
+            let mut region = region::on_target(&generator.region, *id, bound(id).1);
+            self.check_width(stream, *id, generator, region.width)?;
+            self.check_region(stream, &region, generator)?;
+            region.start = self.start(&region, generator);
+            Ok(region)
+        });
+        each.collect()
+    }
+
+    /// Where a stream begins that goes on behind what its target holds.
+    fn start(&self, region: &BoundRegion, generator: &Generator) -> u64 {
+        let (target, bound) = (
+            self.plan.target(region.target),
+            &self.targets[region.target.index()],
+        );
+        match generator.order {
+            AddressOrder::Sequential {
+                start: SequentialStart::PresentEnd { rounded_to },
+                ..
+            } if target.preparation == Preparation::MakeOrExtend => {
+                let present = bound.facts.bytes - bound.facts.bytes % rounded_to.max(1);
+                present.saturating_sub(region.low).min(region.width)
+            }
+            _ => 0,
+        }
+    }
+
+    fn check_width(
+        &self,
+        stream: &Stream,
+        id: TargetId,
+        generator: &Generator,
+        width: u64,
+    ) -> Result<(), BindError> {
         let transfer = generator.largest_transfer();
-        let origin = target.origin.clone();
         let blocks_needed = if matches!(generator.order, AddressOrder::Sequential { .. }) {
             1
         } else {
             2
         };
-        if transfer == 0 || region.width < transfer * blocks_needed {
-            return Err(BindError::RegionTooSmall {
-                target: target.name.clone(),
-                stream: stream.name.clone(),
-                width: region.width,
-                transfer,
-                origin,
-            });
+        if transfer > 0 && width >= transfer * blocks_needed {
+            return Ok(());
         }
-        let end = region.low + region.width;
-        if region.wrap_at.is_none() && end > bound.bytes && target.is_real() {
-            let (target, stream) = (target.name.clone(), stream.name.clone());
-            return Err(BindError::OutsideTarget {
-                target,
-                stream,
-                end,
-                bytes: bound.bytes,
-                origin,
-            });
-        }
-        self.check_alignment(stream, target, bound, generator)?;
-        if let AddressOrder::Sequential {
-            start: SequentialStart::PresentEnd { rounded_to },
-            ..
-        } = generator.order
-            && target.preparation == Preparation::MakeOrExtend
-        {
-            let present = bound.facts.bytes - bound.facts.bytes % rounded_to.max(1);
-            region.start = present.saturating_sub(region.low).min(region.width);
-        }
-        Ok(region)
+        let target = self.plan.target(id);
+        Err(BindError::RegionTooSmall {
+            target: target.name.clone(),
+            stream: stream.name.clone(),
+            width,
+            transfer,
+            origin: target.origin.clone(),
+        })
     }
 
-    fn check_alignment(
+    fn check_region(
         &self,
         stream: &Stream,
-        target: &Target,
-        bound: &BoundTarget,
-        generator: &crate::Generator,
+        region: &BoundRegion,
+        generator: &Generator,
     ) -> Result<(), BindError> {
-        let open = stream.open.unwrap_or(target.open);
-        let alignment = bound.facts.alignment.offset.max(1);
-        let transfer = generator
-            .transfer
-            .read
-            .smallest()
-            .min(generator.transfer.write.smallest());
-        if open.direct && target.is_real() && !transfer.is_multiple_of(alignment) {
-            return Err(BindError::Misaligned {
+        let target = self.plan.target(region.target);
+        let bound = &self.targets[region.target.index()];
+        let (_, end) = region.extent();
+        if end > bound.bytes && target.is_real() {
+            return Err(BindError::OutsideTarget {
                 target: target.name.clone(),
                 stream: stream.name.clone(),
-                transfer,
-                alignment,
+                end,
+                bytes: bound.bytes,
                 origin: target.origin.clone(),
             });
         }
-        Ok(())
+        let open = stream.open.unwrap_or(target.open);
+        let alignment = bound.facts.alignment.offset.max(1);
+        if !open.direct || !target.is_real() {
+            return Ok(());
+        }
+        let mut asked = vec![
+            ("transfers", generator.grain_bytes()),
+            ("begins at", region.low),
+        ];
+        if let AlignRule::Bytes(bytes) = generator.align {
+            asked.push(("aligns to", bytes));
+        }
+        let misfit = asked
+            .into_iter()
+            .find(|(_, bytes)| !bytes.is_multiple_of(alignment));
+        misfit.map_or(Ok(()), |(what, bytes)| {
+            Err(BindError::Misaligned {
+                target: target.name.clone(),
+                stream: stream.name.clone(),
+                what,
+                bytes,
+                alignment,
+                origin: target.origin.clone(),
+            })
+        })
     }
 }
 
@@ -486,10 +534,10 @@ impl BoundStream {
 }
 
 impl BoundRegion {
-    /// The first and the end byte that may be touched; a wrapped region touches from zero.
+    /// The first and the end byte that may be touched.
     pub fn extent(&self) -> (u64, u64) {
         match self.wrap_at {
-            Some(size) if self.low + self.width > size => (0, size),
+            Some(end) if self.low + self.width > end => (self.wrap_to.min(self.low), end),
             _ => (self.low, self.low + self.width),
         }
     }
@@ -581,40 +629,6 @@ fn bind_target(
             Preparation::Rewrite => true,
         };
     Ok(bound(asked, is_prepared))
-}
-
-fn resolve(region: &Region, id: TargetId, bound: &BoundTarget) -> BoundRegion {
-    let granule = region.granule_bytes.max(1);
-    let at = |limit: Bound| match limit {
-        Bound::Percent(pct) => (bound.bytes as f64 * pct / 100.0) as u64,
-        Bound::Bytes(bytes) => bytes,
-    };
-    let down = |address: u64| address - address % granule;
-    let spared = region.first_block == FirstBlock::SparedOnDevices
-        && bound.facts.found == FoundKind::BlockDevice;
-    let mut low = down(at(region.low));
-    let mut high = down(at(region.high));
-    let wraps = high > bound.bytes;
-    if wraps {
-        high = high.min(low + down(bound.bytes));
-    }
-    if spared && low < granule {
-        low = granule;
-    }
-    low += region.offset_bytes;
-    // The offset shifts all addresses; the last ones must not fall behind the end of the target.
-    if !wraps && region.offset_bytes > 0 {
-        let room = bound.bytes.saturating_sub(low);
-        high = high.min(low + down(room));
-    }
-    let width = high.saturating_sub(low);
-    BoundRegion {
-        target: id,
-        low,
-        width,
-        wrap_at: wraps.then_some(down(bound.bytes)),
-        start: 0,
-    }
 }
 
 impl BindError {
@@ -709,16 +723,15 @@ impl fmt::Display for BindError {
             BindError::Misaligned {
                 target,
                 stream,
-                transfer,
+                what,
+                bytes,
                 alignment,
                 ..
-            } => {
-                let transfer = Bytes(*transfer);
-                write!(
-                    f,
-                    "`{stream}` transfers {transfer} directly on `{target}`, whose addresses must be multiples of {alignment} B"
-                )
-            }
+            } => write!(
+                f,
+                "`{stream}` {what} {} directly on `{target}`, whose addresses must be multiples of {alignment} B",
+                Bytes(*bytes)
+            ),
             BindError::TooManyHotSets { target, counts, .. } => counts.fmt_on(target, f),
         }
     }

@@ -11,6 +11,7 @@ mod ids;
 mod operation;
 mod origin;
 mod plan;
+mod region;
 mod run;
 mod source;
 mod steering;
@@ -42,7 +43,7 @@ pub use source::{Position, SourceFile, SourceId, SourceMap, Span};
 pub use steering::{Around, Command, CommandOutput, FailureRule, Repeat, Steering, When};
 pub use stream::{
     AddressOrder, AlignRule, Bound, FirstBlock, Generator, HitArea, LocalStop, OpSource, Pacing,
-    RandomLaw, Region, SequentialEnd, SequentialStart, SizeShare, Stream, TargetOrder,
+    RandomLaw, Region, SequentialEnd, SequentialStart, SizeShare, Slice, Stream, TargetOrder,
     TransferSizes,
 };
 pub use target::{Ledger, OpenMode, Preparation, SizeRule, SyncMode, Target, TargetKind};

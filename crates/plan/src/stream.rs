@@ -95,25 +95,25 @@ pub enum AddressOrder {
         start: SequentialStart,
         end: SequentialEnd,
     },
-    /// A share of the operations seeks, the others go on behind the previous one.
+    /// A share of the operations of each direction seeks, the others go on behind the previous one.
     Mixed {
-        random_pct: f64,
+        random_pct: PerDirection<f64>,
         law: RandomLaw,
     },
-    /// Forward only: each seek skips between `min` and `max` bytes; back to the start at the end.
+    /// Forward only: each seek skips `min` bytes and a multiple of the transfer that stays below
+    /// `max`; back to the start at the end.
     Stride {
         min: u64,
         max: u64,
         random_pct: f64,
     },
-    /// The target in this many equal slices, each with a cursor of its own.
-    Slices {
-        count: u32,
-        end: SequentialEnd,
-    },
 }
 
 /// Laws for random addresses.
+///
+/// The first three count in blocks of the transfer at hand. The others know blocks of one size only,
+/// that of [`AlignRule`] or else the smallest transfer, so that a hot block stays where it is whatever
+/// the size; a transfer that would leave the region is cut.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RandomLaw {
@@ -124,24 +124,33 @@ pub enum RandomLaw {
     },
     /// A fixed curve of hot spots, folded into the region.
     HotBand,
+    /// The block of rank r, from 1, is visited in proportion to r^−theta (above zero). Ranks are
+    /// spread over the region, or follow each other from a center, in percent of the region.
     Zipf {
         theta: f64,
         center_pct: Option<f64>,
     },
+    /// A share `power` of the blocks (between 0 and 1) gets a share 1 − `power` of the accesses, and
+    /// so again within that share. Ranks lie as those of `Zipf`.
     Pareto {
         power: f64,
         center_pct: Option<f64>,
     },
+    /// Around the center (the middle where none is given) with this standard deviation, both in
+    /// percent of the region; what would fall outside is drawn again.
     Normal {
         deviation_pct: f64,
         center_pct: Option<f64>,
     },
-    /// Shares of accesses in percent over shares of the region in percent.
+    /// Shares of accesses in percent over shares of the region in percent, from its start. The last
+    /// takes what shares of accesses leave over.
     Zoned(Vec<(f64, f64)>),
-    /// Shares of accesses in percent over spans in bytes.
+    /// Shares of accesses in percent over spans in bytes, from the start of the region. Zones behind
+    /// its end are left out, and the others share what they would have got.
     ZonedBytes(Vec<(f64, u64)>),
-    /// Each block once before any block again.
-    OncePerBlock,
+    /// Each block once before any block again; the next pass has another order. Steps of a
+    /// [`AddressOrder::Mixed`] between seeks are not counted as visits.
+    OncePerBlock(SequentialEnd),
 }
 
 /// Where a sequential stream begins.
@@ -156,7 +165,7 @@ pub enum SequentialStart {
     },
 }
 
-/// What a sequential stream does at the end of its region.
+/// What a stream does when it has visited all of its region.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SequentialEnd {
@@ -175,6 +184,17 @@ pub struct Region {
     /// Added to every address.
     pub offset_bytes: u64,
     pub first_block: FirstBlock,
+    /// Which slice of what the other fields describe; `None` for all of it.
+    pub slice: Option<Slice>,
+}
+
+/// One of several equal slices: their ends are rounded down to the granule of the region, and
+/// together they cover it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Slice {
+    /// From zero.
+    pub index: u32,
+    pub count: u32,
 }
 
 /// One end of a region.
@@ -243,9 +263,11 @@ pub struct LocalStop {
 pub enum TargetOrder {
     #[default]
     RoundRobin,
+    /// One until all of its region was visited, or as often as it has blocks, then the next.
     OneAfterTheOther,
     Random,
-    /// All targets in order as one long address space.
+    /// All targets in order as one long address space, of which the region is a part. No transfer
+    /// spans two targets, and the first block of each device is spared.
     EndToEnd,
 }
 
@@ -264,6 +286,19 @@ impl TransferSizes {
         match self {
             TransferSizes::Fixed(bytes) => *bytes,
             TransferSizes::Mix(shares) => shares.iter().map(|share| share.bytes).min().unwrap_or(0),
+            TransferSizes::Uniform { min, .. } => *min,
+        }
+    }
+
+    /// The largest number of bytes of which every size is a multiple.
+    pub fn grain(&self) -> u64 {
+        match self {
+            TransferSizes::Fixed(bytes) => *bytes,
+            TransferSizes::Mix(shares) => shares
+                .iter()
+                .map(|share| share.bytes)
+                .fold(0, common_divisor),
+            TransferSizes::Uniform { min, max, step } if min < max => common_divisor(*min, *step),
             TransferSizes::Uniform { min, .. } => *min,
         }
     }
@@ -311,6 +346,38 @@ impl Generator {
 
     /// The largest transfer in any direction that the mix uses.
     pub fn largest_transfer(&self) -> u64 {
+        self.used_sizes()
+            .map(TransferSizes::largest)
+            .max()
+            .unwrap_or(0)
+    }
+
+    /// The smallest transfer in any direction that the mix uses.
+    pub fn smallest_transfer(&self) -> u64 {
+        self.used_sizes()
+            .map(TransferSizes::smallest)
+            .min()
+            .unwrap_or(0)
+    }
+
+    /// The largest number of bytes of which every transfer that the mix uses is a multiple.
+    pub fn grain_bytes(&self) -> u64 {
+        self.used_sizes()
+            .map(TransferSizes::grain)
+            .fold(0, common_divisor)
+    }
+
+    /// The mean transfer over the directions of the mix, in bytes.
+    pub fn mean_transfer(&self) -> f64 {
+        let mix = &self.operations;
+        let transfer = &self.transfer;
+        let bytes = mix.read_pct * transfer.read.mean()
+            + mix.write_pct * transfer.write.mean()
+            + mix.trim_pct * transfer.trim.mean();
+        bytes / (mix.read_pct + mix.write_pct + mix.trim_pct).max(f64::MIN_POSITIVE)
+    }
+
+    fn used_sizes(&self) -> impl Iterator<Item = &TransferSizes> {
         let sizes = [
             (self.operations.read_pct, &self.transfer.read),
             (self.operations.write_pct, &self.transfer.write),
@@ -319,10 +386,15 @@ impl Generator {
         sizes
             .into_iter()
             .filter(|(pct, _)| *pct > 0.0)
-            .map(|(_, size)| size.largest())
-            .max()
-            .unwrap_or(0)
+            .map(|(_, size)| size)
     }
+}
+
+fn common_divisor(mut one: u64, mut other: u64) -> u64 {
+    while other > 0 {
+        (one, other) = (other, one % other);
+    }
+    one
 }
 
 impl OpSource {
@@ -346,6 +418,7 @@ impl Region {
             granule_bytes,
             offset_bytes: 0,
             first_block,
+            slice: None,
         }
     }
 }

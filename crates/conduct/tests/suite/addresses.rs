@@ -74,6 +74,77 @@ fn one_stream_fills_targets_of_different_sizes() {
 }
 
 #[test]
+fn targets_end_to_end_are_written_within_their_extents_only() {
+    let sizes = [20 * BLOCK, 7 * BLOCK, 30 * BLOCK, 11 * BLOCK];
+    for (from_pct, to_pct) in [(0.0, 100.0), (25.0, 75.0), (80.0, 130.0)] {
+        let mut joined = stream(0, 0, |generator| {
+            fill(generator);
+            generator.region.low = Bound::Percent(from_pct);
+            generator.region.high = Bound::Percent(to_pct);
+        });
+        joined.targets = (0..4).map(TargetId).collect();
+        joined.target_order = TargetOrder::EndToEnd;
+        let targets = sizes.map(simulated).to_vec();
+        let plan = bind_unreal(plan(targets, &[8], vec![joined], vec![until_done(10 * MS)]));
+        let story = simulate(&plan, &refusing(), 3);
+        let failures = addresses(&story);
+        let mut expected = vec![Vec::new(); 4];
+        let all: u64 = sizes.iter().sum::<u64>() / BLOCK;
+        let at = |pct: f64| (all as f64 * pct / 100.0) as u64;
+        for block in at(from_pct)..at(to_pct) {
+            let (mut block, mut target) = (block % all, 0);
+            while block >= sizes[target] / BLOCK {
+                block -= sizes[target] / BLOCK;
+                target += 1;
+            }
+            expected[target].push((block * BLOCK, BLOCK as u32));
+        }
+        for (target, blocks) in (0..).zip(&mut expected) {
+            blocks.sort_unstable();
+            assert_eq!(touched(&failures, target), *blocks, "{from_pct} {to_pct}");
+            // A wrapped target is written around what it keeps in its middle.
+            let ends = blocks.first().zip(blocks.last());
+            let extent = ends.map(|(first, last)| (first.0, last.0 + BLOCK));
+            assert_eq!(plan.write_extent(TargetId(target)), extent);
+        }
+    }
+}
+
+#[test]
+fn slices_fill_their_target_together() {
+    let bytes = 101 * BLOCK;
+    let streams = (0..3_u32).map(|index| {
+        stream(index as usize, 0, |generator| {
+            fill(generator);
+            generator.region.slice = Some(Slice { index, count: 3 });
+        })
+    });
+    let runs = vec![until_done(10 * MS)];
+    let plan = bind_unreal(plan(
+        vec![simulated(bytes)],
+        &[2, 2, 2],
+        streams.collect(),
+        runs,
+    ));
+    let story = simulate(&plan, &refusing(), 2);
+    assert_eq!(touched(&addresses(&story), 0), blocks(0, bytes));
+}
+
+#[test]
+fn a_random_map_visits_each_block_once_with_any_workers() {
+    let bytes = 300 * BLOCK;
+    for workers in [1, 2, 7] {
+        let streams = vec![stream(0, 0, |generator| {
+            generator.order = AddressOrder::Random(RandomLaw::OncePerBlock(SequentialEnd::Stop));
+        })];
+        let runs = vec![until_done(10 * MS)];
+        let plan = bind_unreal(plan(vec![simulated(bytes)], &[21], streams, runs));
+        let story = simulate(&plan, &refusing(), workers);
+        assert_eq!(touched(&addresses(&story), 0), blocks(0, bytes));
+    }
+}
+
+#[test]
 fn a_byte_limit_is_exact_over_short_blocks_at_the_end_of_a_region() {
     let limit = 1_000 * BLOCK + 512;
     let mut limited = stream(0, 0, |generator| {
@@ -122,7 +193,7 @@ fn a_mix_and_its_trims_converge_to_their_shares() {
 
 fn any_order() -> impl Strategy<Value = AddressOrder> {
     let mixed = |random_pct| AddressOrder::Mixed {
-        random_pct,
+        random_pct: PerDirection::all(random_pct),
         law: RandomLaw::Uniform,
     };
     prop_oneof![
@@ -190,6 +261,7 @@ proptest! {
             granule_bytes: BLOCK,
             offset_bytes: offset_blocks * BLOCK,
             first_block: FirstBlock::Used,
+            slice: None,
         };
         let streams = vec![stream(0, 0, |generator| {
             generator.order = order;

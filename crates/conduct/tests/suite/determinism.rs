@@ -96,7 +96,7 @@ fn sequential_and_random_side_by_side() {
         }),
         stream(1, 0, |generator| {
             generator.order = AddressOrder::Mixed {
-                random_pct: 30.0,
+                random_pct: PerDirection::all(30.0),
                 law: RandomLaw::Uniform,
             };
         }),

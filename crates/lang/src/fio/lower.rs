@@ -421,7 +421,7 @@ fn order(spec: &Spec<'_>) -> AddressOrder {
     }
     if spec.random_pct < 100.0 {
         return AddressOrder::Mixed {
-            random_pct: spec.random_pct,
+            random_pct: PerDirection::all(spec.random_pct),
             law: spec.law.clone(),
         };
     }

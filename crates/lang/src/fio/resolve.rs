@@ -319,7 +319,7 @@ impl<'a> Resolving<'a, '_> {
         let has_map = !job.is_on("norandommap", false) && unit == smallest;
         let law = match named {
             Distribution::Law(law) => law,
-            Distribution::Even if has_map => RandomLaw::OncePerBlock,
+            Distribution::Even if has_map => RandomLaw::OncePerBlock(plan::SequentialEnd::Wrap),
             Distribution::Even => RandomLaw::Uniform,
         };
         Some((law, AlignRule::Bytes(unit)))

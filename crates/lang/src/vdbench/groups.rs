@@ -198,6 +198,12 @@ impl<'a> Groups<'a> {
             .collect()
     }
 
+    /// The groups of the hosts that a storage and a workload have in common.
+    pub(crate) fn of_workload(&self, storage: &Storage, workload: &Workload) -> Vec<usize> {
+        let hosts = self.hosts_of(storage, Some(workload));
+        self.groups_of(&hosts).collect()
+    }
+
     fn groups_of(&self, hosts: &[usize]) -> impl Iterator<Item = usize> {
         let is_on = |group: &usize| hosts.contains(&self.all[*group].host);
         (0..self.all.len()).filter(is_on)
@@ -210,14 +216,14 @@ impl<'a> Groups<'a> {
 
 /// Whether a workload uses a storage in one group only: several sequential cursors would each go
 /// through all of it.
-fn stays_together(workload: &Workload, seek: Seek) -> bool {
+pub(crate) fn stays_together(workload: &Workload, seek: Seek) -> bool {
     let is_sequential = match seek {
         Seek::Percent(pct) => pct <= 0.0,
         Seek::SequentialFromRandom | Seek::UntilEnd => true,
         Seek::Poisson(_) => false,
     };
-    // The slices of one storage are dealt within one stream.
-    is_sequential || workload.streams.is_some()
+    // Slices have a cursor each, and may be spread.
+    is_sequential && workload.streams.is_none()
 }
 
 /// Workloads that would never run: no host is theirs and their storage's, or fewer slots than

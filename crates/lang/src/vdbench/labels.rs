@@ -1,5 +1,6 @@
 //! What reports need back of a run in the words of the language; see [`super::lower`] for the keys.
 use super::expand::{RawRate, RawRun};
+use super::lanes::threads_of_workload;
 use super::lower::{Job, PREPARATION, PREPARATION_SLOTS};
 use super::model::{LoopKind, LoopValue, RunDefinition, Seek, Workload};
 use plan::{Label, TransferSizes};
@@ -59,10 +60,14 @@ fn flat_labels(job: &Job<'_>, run: &RawRun, definition: &RunDefinition) -> Vec<L
     let threads = swept(LoopKind::Threads).map_or_else(
         || {
             let used = job.storages_of_run(definition, run.choice);
-            let each = used
-                .iter()
-                .map(|index| f64::from(job.storages[*index].threads));
-            same(each).map_or("-1".to_owned(), |threads| format!("{threads}"))
+            let of_storage = used.iter().map(|index| job.storages[*index].threads);
+            let each: Vec<u32> = if job.general.concatenates {
+                workloads.iter().map(threads_of_workload).collect()
+            } else {
+                of_storage.collect()
+            };
+            same(each.into_iter().map(f64::from))
+                .map_or("-1".to_owned(), |threads| format!("{threads}"))
         },
         |threads| format!("{threads:.4}"),
     );

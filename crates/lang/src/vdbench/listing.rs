@@ -2,8 +2,11 @@
 use super::codes;
 use super::content::check_duplicates;
 use super::expand::{ListedKind, ListedRun, RawRate, RawRun};
+use super::lanes::{concatenated_threads, threads_of_run};
 use super::lower::{Job, PREPARATION, PREPARATION_SLOTS, prepared};
-use super::model::{Host, LoopKind, LoopValue, RunDefinition, Seek, Storage, StorageChoice};
+use super::model::{
+    General, Host, LoopKind, LoopValue, RunDefinition, Seek, Storage, StorageChoice,
+};
 use super::sink::Sink;
 
 /// The runs in order, the one that makes files first.
@@ -87,6 +90,9 @@ fn slots(job: &Job<'_>, run: &RawRun, definition: &RunDefinition) -> u64 {
         LoopValue::Number(threads) if *kind == LoopKind::Threads => Some(*threads as u64),
         _ => None,
     });
+    if job.general.concatenates {
+        return concatenated_threads(definition, swept.map(|threads| threads as u32));
+    }
     job.storages_of_run(definition, run.choice)
         .iter()
         .map(|index| swept.unwrap_or(u64::from(job.storages[*index].threads)))
@@ -98,11 +104,91 @@ pub(crate) fn check_raw(
     definitions: &[RunDefinition],
     storages: &[Storage],
     hosts: &[Host],
+    general: &General,
     sink: &mut Sink,
 ) {
     check_hosts(definitions, storages, hosts, sink);
     check_alignment(definitions, storages, sink);
     check_duplicates(definitions, storages, sink);
+    for definition in definitions {
+        if general.concatenates {
+            check_concatenation_threads(definition, sink);
+        } else {
+            check_stream_threads(definition, storages, sink);
+        }
+    }
+}
+
+/// Each slice has the same number of threads.
+fn check_stream_threads(definition: &RunDefinition, storages: &[Storage], sink: &mut Sink) {
+    let sliced = definition.workloads.iter().find_map(|workload| {
+        let streams = workload.streams.filter(|streams| *streams >= 2)?;
+        Some((workload, streams))
+    });
+    let Some((workload, streams)) = sliced else {
+        return;
+    };
+    let of_loops = definition
+        .loops
+        .iter()
+        .find(|found| found.kind == LoopKind::Threads);
+    let threads: Vec<(String, u32)> = match of_loops {
+        Some(found) => {
+            let numbers = found.values.iter().filter_map(|value| match value {
+                LoopValue::Number(threads) => Some(*threads as u32),
+                _ => None,
+            });
+            let name = format!("run `{}`", definition.name);
+            numbers.map(|threads| (name.clone(), threads)).collect()
+        }
+        None => {
+            let all: Vec<usize> = (0..storages.len()).collect();
+            let list: &[usize] = match &definition.storage {
+                StorageChoice::OfWorkloads => workload.storages.as_deref().unwrap_or(&[]),
+                StorageChoice::These(list) => list,
+                StorageChoice::Repeated(_) => &all,
+            };
+            let each = list.iter().map(|index| &storages[*index]);
+            each.map(|storage| (format!("`{}`", storage.name), storage.threads))
+                .collect()
+        }
+    };
+    let misfit = threads
+        .iter()
+        .find(|(_, threads)| !threads.is_multiple_of(streams));
+    if let Some((name, threads)) = misfit {
+        sink.error(
+            codes::CONFLICT,
+            workload.fields.place("streams"),
+            format!("{streams} `streams` cannot share the {threads} threads of {name} equally"),
+            "each stream has the same number of threads",
+            format!(
+                "set `threads` to a multiple of {streams}, for example {}",
+                threads.next_multiple_of(streams)
+            ),
+        );
+    }
+}
+
+/// The threads of concatenated storage belong to the run, or to each of its workloads.
+fn check_concatenation_threads(definition: &RunDefinition, sink: &mut Sink) {
+    if threads_of_run(definition).is_some() {
+        return;
+    }
+    for workload in &definition.workloads {
+        if workload.threads.is_none() {
+            sink.error(
+                codes::MISSING,
+                definition.fields.name.span,
+                format!(
+                    "run `{}` has no `threads` for workload `{}`",
+                    definition.name, workload.name
+                ),
+                "with `concatenatesds`, threads belong to the run or to the workload",
+                "add `threads=N` to `rd=`, or to each `wd=`",
+            );
+        }
+    }
 }
 
 fn check_hosts(

@@ -9,8 +9,9 @@
 //! [`super::groups`]). Labels of the reporting: `host`, each followed by its `group`s.
 use super::content;
 use super::expand::{RawRate, RawRun};
-use super::groups::{Dealt, Groups};
+use super::groups::Groups;
 use super::labels::run_labels;
+use super::lanes::{Lane, lanes, parts, pool, sliced, slots_each};
 use super::model::{
     FormatStorage, General, LoopKind, LoopValue, RunDefinition, Seek, Storage, StorageChoice,
     Workload,
@@ -20,8 +21,8 @@ use plan::{
     AddressOrder, AlignRule, Bound, Coupling, DataLimit, DataSpec, DuplicatePoolId, Duplicates,
     FirstBlock, FirstInterval, Generator, HitArea, Ledger, Load, LocalStop, Nanos, OpSource,
     OperationMix, Origin, Override, Pacing, PatternAnchor, PatternId, PatternMarks, PerDirection,
-    Plan, Pool, PoolAdmission, PoolId, Preparation, RandomLaw, Region, RunId, RunKind, RunSpec,
-    RunStop, RunTemplate, Search, SearchId, SequentialEnd, SequentialStart, SizeRule, StartAlign,
+    Plan, PoolAdmission, PoolId, Preparation, RandomLaw, Region, RunId, RunKind, RunSpec, RunStop,
+    RunTemplate, Search, SearchId, SequentialEnd, SequentialStart, SizeRule, StartAlign,
     StopSearch, Stream, Target, TargetId, TargetKind, TargetOrder, TemplateId, Timing,
     TransferSizes, Window, WritePattern,
 };
@@ -41,6 +42,9 @@ pub(crate) struct Job<'a> {
 pub(crate) const PREPARATION: &str = "SD_format";
 /// Operations in flight per storage definition while files are made.
 pub(crate) const PREPARATION_SLOTS: u32 = 2;
+
+/// What stands for the storage definition where several are concatenated; none may have this name.
+const CONCATENATION: &str = "concat";
 
 const SECTOR: u64 = 512;
 
@@ -256,24 +260,14 @@ impl Lowering<'_> {
                     rounded_to: 1 << 20,
                 }
             };
-            let generator = Generator {
-                operations: OperationMix::reads(0.0),
-                transfer: PerDirection::all(TransferSizes::Fixed(transfer)),
-                order: AddressOrder::Sequential {
-                    start,
-                    end: SequentialEnd::Stop,
-                },
-                region: Region::whole(
-                    preparation_granule(storage, transfer),
-                    FirstBlock::SparedOnDevices,
-                ),
-                align: AlignRule::Transfer,
-                hits: None,
-            };
-            template.pools.push(pool(storage, PREPARATION_SLOTS));
-            let pool = PoolId::at(template.pools.len() - 1);
+            let lane = Lane::over(index, template.pools.len(), group);
+            let generator = filling(storage, transfer, start);
+            template
+                .pools
+                .push(pool(storage.name.clone(), PREPARATION_SLOTS));
+            let pool = PoolId::at(lane.pool);
             let workload = format!("{PREPARATION}_{}", storage.name);
-            let stream = self.stream(&workload, index, (pool, group), generator, share_pct);
+            let stream = self.stream(&workload, &lane, pool, generator, share_pct);
             template.streams.push(stream);
         }
         self.plan.templates.push(template);
@@ -429,6 +423,9 @@ impl Lowering<'_> {
                 .storages_of(definition, run.choice, workload)
                 .to_vec()
         };
+        // One pool for the whole run is named after it.
+        let is_shared = self.job.general.concatenates && swept_threads(run).is_some();
+        let pools_key = if is_shared { &*definition.name } else { "" };
         let has_rates = workloads.iter().any(|workload| workload.rate.is_some());
         TemplateKey {
             workloads: workloads
@@ -439,10 +436,11 @@ impl Lowering<'_> {
             slots,
             sweeps_hits: sweeps_hits(definition),
             manner: format!(
-                "{:?} {:?} {:?}",
+                "{:?} {:?} {:?} {}",
                 definition.open,
                 self.coupling(definition),
-                has_rates.then_some(definition.law)
+                has_rates.then_some(definition.law),
+                pools_key
             ),
         }
     }
@@ -453,76 +451,37 @@ impl Lowering<'_> {
         definition: &RunDefinition,
         seek: Option<Seek>,
     ) -> RunTemplate {
-        let used = self.job.storages_of_run(definition, run.choice);
-        let dealt = self.job.groups.deal(self.job, run, definition, &used);
-        let (pools, pool_ids) = self.pools(definition, &used, &dealt);
-        let shares = shares(&definition.workloads);
-        let mut streams = Vec::new();
-        for (at, (workload, share_pct)) in definition.workloads.iter().zip(shares).enumerate() {
-            let list = self.job.storages_of(definition, run.choice, workload);
-            let places = list.iter().map(|index| {
-                let place = used.iter().position(|used| used == index);
-                place.expect("a run uses the storage of its workloads")
-            });
-            // Where no host has both, the storage has no part in the workload.
-            let places: Vec<usize> = places
-                .filter(|place| !dealt[*place].groups[at].is_empty())
-                .collect();
-            for place in &places {
-                let (index, groups) = (used[*place], &dealt[*place].groups[at]);
-                let parts = (places.len() * groups.len()) as f64;
-                for group in groups {
-                    let pool = (pool_ids[&(*place, *group)], *group);
-                    let generator = self.generator(definition, workload, index, seek);
-                    let share_pct = share_pct / parts;
-                    let mut stream = self.stream(&workload.name, index, pool, generator, share_pct);
-                    stream.open = definition.open.or(workload.open);
-                    stream.priority = workload.priority;
-                    if let Some(rate) = workload.rate {
-                        stream.pacing = Pacing::TotalRate {
-                            per_second: rate / parts,
-                            law: definition.law,
-                        };
-                    }
-                    streams.push(stream);
-                }
-            }
+        let workloads = &definition.workloads;
+        let (mut pools, lanes) = lanes(self.job, run, definition);
+        if workloads.iter().any(|found| found.priority.is_some()) {
+            pools
+                .iter_mut()
+                .for_each(|pool| pool.admission = PoolAdmission::Priority);
         }
+        let shares = shares(workloads);
+        let parts = parts(&lanes);
+        let stream = |(lane, count): (&Lane, f64)| {
+            let workload = &workloads[lane.workload];
+            let generator = self.generator(definition, workload, lane, seek);
+            let share_pct = shares[lane.workload] / count;
+            let pool = PoolId::at(lane.pool);
+            let mut stream = self.stream(&workload.name, lane, pool, generator, share_pct);
+            stream.open = definition.open.or(workload.open);
+            stream.priority = workload.priority;
+            if let Some(rate) = workload.rate {
+                stream.pacing = Pacing::TotalRate {
+                    per_second: rate / count,
+                    law: definition.law,
+                };
+            }
+            stream
+        };
+        let streams = lanes.iter().zip(parts).map(stream).collect();
         RunTemplate {
             pools,
             streams,
             coupling: self.coupling(definition),
         }
-    }
-
-    /// A pool per storage and group, and where it stands.
-    fn pools(
-        &self,
-        definition: &RunDefinition,
-        used: &[usize],
-        dealt: &[Dealt],
-    ) -> (Vec<Pool>, HashMap<(usize, usize), PoolId>) {
-        let mut workloads = definition.workloads.iter();
-        let admission = if workloads.any(|workload| workload.priority.is_some()) {
-            PoolAdmission::Priority
-        } else {
-            PoolAdmission::FirstCome
-        };
-        let mut pools = Vec::new();
-        let mut ids = HashMap::new();
-        for (place, (index, dealt)) in used.iter().zip(dealt).enumerate() {
-            for (group, slots) in dealt.slots.iter().enumerate() {
-                if *slots == 0 {
-                    continue;
-                }
-                ids.insert((place, group), PoolId::at(pools.len()));
-                pools.push(Pool {
-                    admission,
-                    ..pool(&self.job.storages[*index], *slots)
-                });
-            }
-        }
-        (pools, ids)
     }
 
     fn coupling(&self, definition: &RunDefinition) -> Coupling {
@@ -546,21 +505,26 @@ impl Lowering<'_> {
     fn stream(
         &self,
         workload: &str,
-        storage: usize,
-        (pool, group): (PoolId, usize),
+        lane: &Lane,
+        pool: PoolId,
         generator: Generator,
         share_pct: f64,
     ) -> Stream {
-        let name = &self.job.storages[storage].name;
+        let (name, target_order) = if lane.is_concatenated {
+            (CONCATENATION, TargetOrder::EndToEnd)
+        } else {
+            let name = &*self.job.storages[lane.storages[0]].name;
+            (name, TargetOrder::RoundRobin)
+        };
         let mut labels = vec![
-            plan::Label::new("sd", name.clone()),
+            plan::Label::new("sd", name),
             plan::Label::new("wd", workload),
         ];
-        labels.extend(self.job.groups.stream_label(group));
+        labels.extend(self.job.groups.stream_label(lane.group));
         Stream {
-            name: format!("{workload}.{name}"),
-            targets: vec![TargetId::at(storage)],
-            target_order: TargetOrder::RoundRobin,
+            name: sliced(&format!("{workload}.{name}"), lane.slice),
+            targets: lane.storages.iter().copied().map(TargetId::at).collect(),
+            target_order,
             pool,
             source: OpSource::Generator(generator),
             pacing: Pacing::FromRun,
@@ -568,7 +532,7 @@ impl Lowering<'_> {
             priority: None,
             data: DataSpec {
                 compression_ratio: self.job.general.compression_ratio,
-                duplicates: self.pool_of[storage]
+                duplicates: self.pool_of[lane.storages[0]]
                     .map(|pool| Duplicates::ByAddress(DuplicatePoolId::at(pool))),
                 pattern: (!self.plan.patterns.is_empty()).then_some(PatternId(0)),
                 seed: self.job.general.compression_seed,
@@ -585,13 +549,16 @@ impl Lowering<'_> {
         &self,
         definition: &RunDefinition,
         workload: &Workload,
-        index: usize,
+        lane: &Lane,
         swept: Option<Seek>,
     ) -> Generator {
-        let storage = &self.job.storages[index];
+        // What belongs to one storage definition excludes concatenation.
+        let storage = &self.job.storages[lane.storages[0]];
+        let largest = lane.storages.iter().map(|index| self.largest[*index]).max();
         let seek = swept.unwrap_or(workload.seek);
         let range = workload.hot_band.or(workload.range).or(storage.range);
-        let mut region = region(range, self.largest[index], storage.offset_bytes);
+        let mut region = region(range, largest.unwrap_or(0), storage.offset_bytes);
+        region.slice = lane.slice;
         if seek == Seek::UntilEnd {
             // A stream that stops at the end has none to wrap around.
             if let Bound::Percent(pct) = &mut region.high {
@@ -635,11 +602,21 @@ fn data_limit(limit: f64) -> DataLimit {
     }
 }
 
-fn pool(storage: &Storage, slots: u32) -> Pool {
-    Pool {
-        name: storage.name.clone(),
-        slots,
-        admission: PoolAdmission::FirstCome,
+/// Writes a storage definition from a start to its end.
+fn filling(storage: &Storage, transfer: u64, start: SequentialStart) -> Generator {
+    Generator {
+        operations: OperationMix::reads(0.0),
+        transfer: PerDirection::all(TransferSizes::Fixed(transfer)),
+        order: AddressOrder::Sequential {
+            start,
+            end: SequentialEnd::Stop,
+        },
+        region: Region::whole(
+            preparation_granule(storage, transfer),
+            FirstBlock::SparedOnDevices,
+        ),
+        align: AlignRule::Transfer,
+        hits: None,
     }
 }
 
@@ -692,14 +669,6 @@ fn order(workload: &Workload, seek: Seek) -> AddressOrder {
     } else {
         RandomLaw::Uniform
     };
-    if let (Some(count), Seek::Percent(_) | Seek::UntilEnd) = (workload.streams, seek) {
-        let end = if seek == Seek::UntilEnd {
-            SequentialEnd::Stop
-        } else {
-            SequentialEnd::Wrap
-        };
-        return AddressOrder::Slices { count, end };
-    }
     if let (Some((min, max)), Seek::Percent(random_pct)) = (workload.stride, seek)
         && random_pct > 0.0
     {
@@ -717,7 +686,10 @@ fn plain_order(seek: Seek, law: RandomLaw) -> AddressOrder {
     match seek {
         Seek::Percent(pct) if pct >= 100.0 => AddressOrder::Random(law),
         Seek::Percent(pct) if pct <= 0.0 => sequential(SequentialStart::First, SequentialEnd::Wrap),
-        Seek::Percent(random_pct) => AddressOrder::Mixed { random_pct, law },
+        Seek::Percent(pct) => AddressOrder::Mixed {
+            random_pct: PerDirection::all(pct),
+            law,
+        },
         Seek::SequentialFromRandom => sequential(SequentialStart::RandomBlock, SequentialEnd::Wrap),
         Seek::UntilEnd => sequential(SequentialStart::First, SequentialEnd::Stop),
         Seek::Poisson(midpoint) => AddressOrder::Random(RandomLaw::Poisson { midpoint }),
@@ -740,6 +712,7 @@ fn region(range: Option<(f64, f64)>, granule_bytes: u64, offset_bytes: u64) -> R
         granule_bytes,
         offset_bytes,
         first_block: FirstBlock::SparedOnDevices,
+        slice: None,
     }
 }
 
@@ -761,9 +734,10 @@ pub(crate) fn swept_threads(run: &RawRun) -> Option<u32> {
 /// Whether a seek share means something else for each of the workloads, so that one override for
 /// all of them cannot say it.
 fn needs_own_template(definition: &RunDefinition) -> bool {
-    definition.workloads.iter().any(|workload| {
-        workload.stride.is_some() || workload.hot_band.is_some() || workload.streams.is_some()
-    })
+    definition
+        .workloads
+        .iter()
+        .any(|workload| workload.stride.is_some() || workload.hot_band.is_some())
 }
 
 /// Where work is spread over groups, slots and order decide how, and stand in the template.
@@ -779,7 +753,7 @@ fn overrides(run: &RawRun, definition: &RunDefinition, is_spread: bool) -> Vec<O
             Some(match kind {
                 LoopKind::TransferSize => Override::TransferBytes(number(value) as u64),
                 LoopKind::Threads if is_spread => return None,
-                LoopKind::Threads => Override::Slots((number(value) as u32).max(1)),
+                LoopKind::Threads => Override::Slots(slots_each(definition, number(value) as u32)),
                 LoopKind::ReadPct => Override::ReadPct(number(value)),
                 LoopKind::ReadHitPct => Override::ReadHitPct(number(value)),
                 LoopKind::WriteHitPct => Override::WriteHitPct(number(value)),

@@ -15,6 +15,7 @@ mod fields;
 mod follow_ups;
 mod groups;
 mod labels;
+mod lanes;
 mod lints;
 mod listing;
 mod lower;
@@ -233,7 +234,7 @@ fn raw(input: RawInput<'_>, environment: &Environment<'_>, reading: &mut Reading
     };
     let run_definitions = runs::raw_runs(&raw, environment, sink);
     let run_definitions = from_first(run_definitions, environment, sink);
-    listing::check_raw(&run_definitions, &storages, hosts, sink);
+    listing::check_raw(&run_definitions, &storages, hosts, general, sink);
     if sink.has_errors() {
         return;
     }

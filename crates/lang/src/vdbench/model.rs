@@ -94,6 +94,8 @@ pub(crate) struct Workload {
     pub priority: Option<u32>,
     pub rate: Option<f64>,
     pub streams: Option<u32>,
+    /// For concatenated storage only.
+    pub threads: Option<u32>,
     pub is_user_class: bool,
     pub hosts: Vec<String>,
 }

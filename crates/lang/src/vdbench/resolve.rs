@@ -301,6 +301,11 @@ pub(crate) fn general(fields: &Fields, environment: &Environment<'_>, sink: &mut
     if is_on("concatenatesds") && format_storage == FormatStorage::Always {
         conflict(fields, "concatenatesds", "formatsds", sink);
     }
+    for other in ["validate", "journal", "dedupratio"] {
+        if is_on("concatenatesds") && is_on(other) {
+            conflict(fields, "concatenatesds", other, sink);
+        }
+    }
     let duplicates = Duplicates::read(fields, sink);
     duplicates.pool(&Duplicates::default(), fields, sink);
     General {

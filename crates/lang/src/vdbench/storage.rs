@@ -85,6 +85,14 @@ fn storage(fields: Fields, hosts: &[Host], general: &General, sink: &mut Sink) -
                 concatenation_conflict(&fields, parameter, sink);
             }
         }
+        if let Some(field) = fields.get("threads") {
+            let message =
+                "`threads`: with `concatenatesds`, those of the run or of its workloads count";
+            sink.push(
+                Diagnostic::note(codes::TRANSLATED, message)
+                    .at(field.span, "no effect on concatenated storage"),
+            );
+        }
     }
     Storage {
         name,

@@ -141,7 +141,7 @@ pub(crate) static GENERAL: &[Parameter] = &[
     p(&["psrset"], Kind::Texts, "", SUN, "processor set"),
     p(&["auxreport"], Kind::Texts, "", CheckOnly, "columns from a user class"),
     p(&["monitor"], Kind::Text, "", Honoured, "file that ends a run (`shutdown`, `end_rd`) or everything (`terminate`, `end_vdbench`) when its first line says so"),
-    p(&["concatenatesds"], Kind::YesNo, "no", CheckOnly, "storage definitions of a workload form one address space").inert(&["no"]),
+    p(&["concatenatesds"], Kind::YesNo, "no", Honoured, "the storage definitions of each workload form one address space, in their order; threads then belong to the run or to its workloads"),
     p(&["messagescan"], Kind::Form("`yes`, `no`, `nodisplay` or number"), "yes", MESSAGES, "look for kernel messages"),
     p(&["abort_failed_skew"], number(0.0, 100.0), "", CheckOnly, "end when shares are missed by more than this, percent"),
     p(&["misc"], Kind::Texts, "", Translated("options of the original's own processes have no effect"), "options for the original's processes"),
@@ -399,8 +399,8 @@ pub(crate) static WORKLOAD: &[Parameter] = &[
         &["hotband"],
         some_numbers(2, 2, ANY),
         "",
-        CheckOnly,
-        "part that is used, with hot spots",
+        Honoured,
+        "part that is used, with hot spots: seeks follow a fixed curve over it",
     ),
     p(
         &["seekpct"],
@@ -463,15 +463,15 @@ pub(crate) static WORKLOAD: &[Parameter] = &[
         &["threads"],
         number(1.0, COUNT_MAX),
         "",
-        CheckOnly,
+        Honoured,
         "I/Os in flight; with `concatenatesds` only",
     ),
     p(
         &["streams"],
         number(1.0, COUNT_MAX),
         "",
-        CheckOnly,
-        "slices with a cursor each",
+        Honoured,
+        "equal slices with a cursor and an equal part of the threads each; sequential unless `seekpct` is given",
     ),
 ];
 

@@ -83,7 +83,12 @@ fn workload(
         seek: fields
             .get("seekpct")
             .and_then(|field| seek(field, sink))
-            .unwrap_or(Seek::Percent(100.0)),
+            // Streams are cursors; who wants seeks between them says so.
+            .unwrap_or(Seek::Percent(if fields.has("streams") {
+                0.0
+            } else {
+                100.0
+            })),
         stride: stride(&fields, sink),
         range: range(&fields, "range", sink),
         hot_band: range(&fields, "hotband", sink),
@@ -93,6 +98,7 @@ fn workload(
         priority: fields.number("priority").map(|priority| priority as u32),
         rate: fields.number("iorate"),
         streams: fields.number("streams").map(|streams| streams as u32),
+        threads: fields.number("threads").map(|threads| threads as u32),
         is_user_class: fields.has("user"),
         hosts: fields
             .given("host")
@@ -136,6 +142,7 @@ fn check_combinations(fields: &Fields, general: &General, sink: &mut Sink) {
             "remove it for one stream",
         );
     }
+    check_hot_band(fields, sink);
     if fields.has("threads") && !general.concatenates {
         sink.error(
             codes::CONFLICT,
@@ -158,6 +165,31 @@ fn check_combinations(fields: &Fields, general: &General, sink: &mut Sink) {
             }
         }
     }
+}
+
+/// A band has a law for its seeks; another one beside it would be ignored.
+fn check_hot_band(fields: &Fields, sink: &mut Sink) {
+    if !fields.has("hotband") {
+        return;
+    }
+    let is_poisson = fields.get("seekpct").is_some_and(|field| {
+        let word = field.words[0].text.to_ascii_lowercase();
+        word.len() >= 2 && "poisson".starts_with(&word)
+    });
+    let other = if is_poisson {
+        "seekpct"
+    } else if fields.has("stride") {
+        "stride"
+    } else {
+        return;
+    };
+    sink.error(
+        codes::CONFLICT,
+        fields.place(other),
+        format!("`hotband` and this `{other}` are two laws for one address"),
+        "says where seeks go",
+        "remove one of them, or use `range` in place of `hotband`",
+    );
 }
 
 /// The later of `rdpct` and `writepct` counts.

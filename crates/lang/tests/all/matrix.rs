@@ -5,6 +5,7 @@ use lang::{Environment, MemoryFiles};
 /// A value that differs from the default, with what it needs beside it. Where it is `1` it is left
 /// out of the list; it is empty for what the job below cannot do without.
 const EXAMPLES: &[(Section, &str, &str)] = &[
+    (Section::General, "concatenatesds", "yes"),
     (Section::General, "compression", "50"),
     (Section::General, "compratio", "2"),
     (Section::General, "compressionseed", "7"),
@@ -110,10 +111,8 @@ const CHOOSE_THE_ONLY_HOST: [(Section, &str); 3] = [
     (Section::Workload, "host"),
 ];
 
-/// Check only, and an error in the job below, as in the original: they belong to file systems, or
-/// to concatenated storage.
-const OF_OTHER_JOBS: [(Section, &str); 7] = [
-    (Section::Workload, "threads"),
+/// Check only, and an error in the job below, as in the original: they belong to file systems.
+const OF_OTHER_JOBS: [(Section, &str); 6] = [
     (Section::Run, "fsd"),
     (Section::Run, "fwd"),
     (Section::Run, "fwdrate"),
@@ -139,9 +138,17 @@ fn job(section: Section, assignment: &str) -> String {
             String::new()
         }
     };
+    let of_workload = section == Section::Workload && assignment.starts_with("threads");
     let general = match section {
         Section::General if !assignment.is_empty() => format!("{assignment}\n"),
+        // Threads of a workload are those of concatenated storage.
+        _ if of_workload => "concatenatesds=yes\n".to_owned(),
         _ => String::new(),
+    };
+    let threads = if assignment.starts_with("concatenatesds") {
+        ",threads=4"
+    } else {
+        ""
     };
     // A hit area matters where something hits it, a curve where there is one.
     let uses_hits = assignment.starts_with("hitarea");
@@ -156,7 +163,7 @@ fn job(section: Section, assignment: &str) -> String {
     };
     format!(
         "{general}hd=localhost{host}\nsd=sd1,lun=/data/a,size=1g{storage}\nsd=sd2,lun=/data/c,size=1g\n\
-         wd=wd1,sd=sd1*{hits}{workload}\nrd=rd1,wd=wd1,iorate={rate},elapsed=20{run}\n",
+         wd=wd1,sd=sd1*{hits}{workload}\nrd=rd1,wd=wd1,iorate={rate},elapsed=20{threads}{run}\n",
         host = at(Section::Host),
         storage = at(Section::Storage),
         workload = at(Section::Workload),
@@ -210,7 +217,11 @@ fn every_parameter_does_what_its_status_says() {
             let is_noted = has(&reading, "vdb-0202");
             let is_blocked = !reading.run_blockers.is_empty();
             let is_rejected = reading.has_errors() && !is_refused;
-            let without = if name == "hitarea" || name.ends_with("curve") {
+            let without = if name == "concatenatesds" {
+                text.replace(&assignment, "concatenatesds=no")
+            } else if (section, name) == (Section::Workload, "threads") {
+                text.replace(&assignment, "threads=5")
+            } else if name == "hitarea" || name.ends_with("curve") {
                 text.replace(&format!(",{assignment}"), "")
             } else {
                 job(section, "")

@@ -121,6 +121,10 @@ fn stream(stream: &Stream) -> String {
     let OpSource::Generator(generator) = &stream.source else {
         return format!("  stream {:?}\n", stream.source);
     };
+    let order_of_targets = match stream.target_order {
+        plan::TargetOrder::RoundRobin => String::new(),
+        other => format!(" {other:?}"),
+    };
     let Generator {
         operations,
         transfer,
@@ -129,10 +133,11 @@ fn stream(stream: &Stream) -> String {
         align,
         hits,
     } = generator;
+    let region = format!("{region:?}").replace(", slice: None", "");
     let group = plan::Label::find(&stream.labels, "group");
     let group = group.map_or(String::new(), |group| format!(" of {group}"));
     format!(
-        "  stream {}{group} targets={:?} pool={} share={} read={} size={:?}\n    {order:?} {align:?}\n    {region:?}\n    hits={hits:?} open={:?} data={:?} pacing={:?}\n",
+        "  stream {}{group} targets={:?}{order_of_targets} pool={} share={} read={} size={:?}\n    {order:?} {align:?}\n    {region}\n    hits={hits:?} open={:?} data={:?} pacing={:?}\n",
         stream.name,
         stream.targets,
         stream.pool.0,

@@ -1,0 +1,582 @@
+//! From the laws of a generator to operations: tables made once, draws by index afterwards.
+mod grid;
+mod hot_band;
+mod permutation;
+mod sizes;
+mod space;
+
+use crate::random::{Draws, Purpose, share_limit};
+use grid::Grid;
+use plan::{
+    AddressOrder, AlignRule, BoundRegion, Generator, LocalStop, Operation, PerDirection, RandomLaw,
+    SequentialEnd, SequentialStart, TargetId, TargetOrder, TransferSizes,
+};
+use sizes::Sizes;
+use space::Space;
+use std::sync::atomic::{
+    AtomicU64, AtomicUsize,
+    Ordering::{AcqRel, Acquire, Relaxed},
+};
+
+/// One operation as drawn: the target by its place in the stream.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Drawn {
+    pub operation: Operation,
+    pub place: u32,
+    pub offset: u64,
+    pub length: u32,
+}
+
+/// Where the operations of a stream may go.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Ground<'a> {
+    pub targets: &'a [TargetId],
+    pub order: TargetOrder,
+    pub regions: &'a [BoundRegion],
+}
+
+/// The laws of one stream, compiled, with the positions that its operations share.
+#[derive(Debug)]
+pub(crate) struct Drawer {
+    read_limit: u64,
+    /// Reads and writes together; what is above is a trim.
+    write_limit: u64,
+    sizes: PerDirection<Sizes>,
+    order: Order,
+    /// Whether the order has a last operation.
+    order_ends: bool,
+    align: AlignRule,
+    hits: Option<Hits>,
+    spaces: Vec<Space>,
+    turn: Turn,
+    stop: LocalStop,
+    bytes_left: AtomicU64,
+    draws: DrawSet,
+    plain: Option<Plain>,
+}
+
+/// The everyday case with everything computed that does not change: one target, one size,
+/// uniform addresses.
+#[derive(Clone, Copy, Debug)]
+struct Plain {
+    low: u64,
+    length: u32,
+    unit: u64,
+    blocks: u64,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct DrawSet {
+    operation: Draws,
+    size: Draws,
+    seek: Draws,
+    hit: Draws,
+    address: Draws,
+    target: Draws,
+}
+
+/// Shares of reads and writes that go to the hit area.
+#[derive(Clone, Copy, Debug)]
+struct Hits {
+    read_limit: u64,
+    write_limit: u64,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Order {
+    Random(Law),
+    Sequential {
+        stops: bool,
+    },
+    Mixed {
+        seek_limits: PerDirection<u64>,
+        law: Law,
+    },
+    Stride {
+        seek_limit: u64,
+        min: u64,
+        max: u64,
+        grain: u64,
+    },
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Law {
+    Uniform,
+    Poisson {
+        midpoint: f64,
+    },
+    HotBand,
+    /// By the grid of the space.
+    Grid,
+}
+
+/// Which of several targets is next.
+#[derive(Debug)]
+enum Turn {
+    RoundRobin,
+    Random,
+    /// By cursors: the one that is read or written now.
+    Passes(AtomicUsize),
+    /// By the number of the operation: how many operations a round has up to the end of each.
+    Counts(Vec<u64>),
+}
+
+/// One operation of a stream before it has an address.
+#[derive(Clone, Copy)]
+struct Asked {
+    operation: Operation,
+    index: u64,
+    length: u32,
+    /// Its number among those of its space, where that follows from the index.
+    visit: Option<u64>,
+}
+
+/// The name of what this build cannot generate yet, if anything.
+pub(crate) fn unsupported(generator: &Generator) -> Option<&'static str> {
+    match &generator.order {
+        AddressOrder::Random(law) | AddressOrder::Mixed { law, .. } => grid::misfit(law),
+        AddressOrder::Sequential { .. } | AddressOrder::Stride { .. } => None,
+    }
+}
+
+impl Drawer {
+    /// Compiles a supported generator; `seed` is of the execution, the run and the stream.
+    pub(crate) fn new(
+        generator: &Generator,
+        ground: &Ground<'_>,
+        stop: LocalStop,
+        seed: (u64, u64, u64),
+    ) -> Self {
+        let draws = |purpose| Draws::new(seed.0, seed.1, seed.2, purpose);
+        let spaces = spaces(generator, ground, draws);
+        let read_limit = share_limit(generator.operations.read_pct);
+        let both = generator.operations.read_pct + generator.operations.write_pct;
+        Self {
+            read_limit,
+            write_limit: share_limit(both),
+            sizes: PerDirection {
+                read: Sizes::new(&generator.transfer.read),
+                write: Sizes::new(&generator.transfer.write),
+                trim: Sizes::new(&generator.transfer.trim),
+            },
+            order: Order::new(generator),
+            order_ends: ends(&generator.order),
+            align: generator.align,
+            hits: generator.hits.map(|area| Hits {
+                read_limit: share_limit(area.read_hit_pct),
+                write_limit: share_limit(area.write_hit_pct),
+            }),
+            turn: Turn::new(generator, ground.order, &spaces),
+            plain: Plain::of(generator, ground, stop),
+            spaces,
+            stop,
+            bytes_left: AtomicU64::new(stop.bytes.unwrap_or(u64::MAX)),
+            draws: DrawSet {
+                operation: draws(Purpose::Operation),
+                size: draws(Purpose::Size),
+                seek: draws(Purpose::Seek),
+                hit: draws(Purpose::Hit),
+                address: draws(Purpose::Address),
+                target: draws(Purpose::Target),
+            },
+        }
+    }
+
+    /// Whether the stream ends by itself.
+    pub(crate) fn ends(&self) -> bool {
+        self.order_ends || self.stop.bytes.is_some() || self.stop.operations.is_some()
+    }
+
+    /// How many operations the stream has at most.
+    pub(crate) fn operations_limit(&self) -> u64 {
+        self.stop.operations.unwrap_or(u64::MAX)
+    }
+
+    /// Operation number `index` of the stream; `None` when the stream is at its end.
+    #[cfg(test)]
+    pub(crate) fn draw(&self, index: u64) -> Option<Drawn> {
+        self.draw_as(index, None)
+    }
+
+    /// The same, with the operation given rather than drawn where the arrival asks for one.
+    #[inline]
+    pub(crate) fn draw_as(&self, index: u64, given: Option<Operation>) -> Option<Drawn> {
+        if self.stop.operations.is_some_and(|limit| index >= limit) {
+            return None;
+        }
+        let operation = given.unwrap_or_else(|| self.operation(index));
+        if let Some(plain) = &self.plain {
+            let block = self.draws.address.below(index, plain.blocks);
+            let offset = plain.low + block * plain.unit;
+            return Some(Drawn {
+                operation,
+                place: 0,
+                offset,
+                length: plain.length,
+            });
+        }
+        let length = match operation {
+            Operation::Read => self.sizes.read.draw(self.draws.size, index),
+            Operation::Write => self.sizes.write.draw(self.draws.size, index),
+            _ => self.sizes.trim.draw(self.draws.size, index),
+        };
+        let asked = Asked {
+            operation,
+            index,
+            length,
+            visit: None,
+        };
+        let (space, relative, mut length) = self.place(asked)?;
+        // After the end of the region may have cut it.
+        if self.stop.bytes.is_some() {
+            length = self.take_bytes(length)?;
+        }
+        let (place, offset) = self.spaces[space].locate(relative);
+        Some(Drawn {
+            operation,
+            place,
+            offset,
+            length,
+        })
+    }
+
+    /// The space whose turn it is, or the next one that is not at its end, and where in it.
+    #[inline]
+    fn place(&self, mut asked: Asked) -> Option<(usize, u64, u32)> {
+        let count = self.spaces.len();
+        let first = match &self.turn {
+            Turn::RoundRobin if count == 1 => {
+                asked.visit = Some(asked.index);
+                0
+            }
+            Turn::RoundRobin => (asked.index % count as u64) as usize,
+            Turn::Random => self.draws.target.below(asked.index, count as u64) as usize,
+            Turn::Passes(current) => return self.in_passes(current, asked),
+            Turn::Counts(ends) => {
+                let whole = ends.last().copied().unwrap_or(1).max(1);
+                let (round, at) = (asked.index / whole, asked.index % whole);
+                if round > 0 && self.order_ends {
+                    return None;
+                }
+                let place = ends.partition_point(|end| *end <= at);
+                let before = if place == 0 { 0 } else { ends[place - 1] };
+                asked.visit = Some(round * (ends[place] - before) + (at - before));
+                place
+            }
+        };
+        (first..count).chain(0..first).find_map(|place| {
+            let (relative, length) = self.position(&self.spaces[place], asked)?;
+            Some((place, relative, length))
+        })
+    }
+
+    /// A pass over one target after the other.
+    fn in_passes(&self, current: &AtomicUsize, asked: Asked) -> Option<(usize, u64, u32)> {
+        let count = self.spaces.len();
+        let stops = self.order_ends;
+        for _ in 0..=count {
+            let now = current.load(Acquire);
+            let space = self.spaces.get(now)?;
+            let found = match self.hit(space, asked) {
+                Some(hit) => Some(hit),
+                None => space.next(asked.length, true),
+            };
+            if let Some((relative, length)) = found {
+                return Some((now, relative, length));
+            }
+            let after = if stops { now + 1 } else { (now + 1) % count };
+            // Before the others come, and without effect on a pass that is going.
+            if let Some(space) = self.spaces.get(after).filter(|_| !stops) {
+                space.rewind();
+            }
+            let _ = current.compare_exchange(now, after, AcqRel, Acquire);
+        }
+        None
+    }
+
+    #[inline]
+    fn operation(&self, index: u64) -> Operation {
+        if self.read_limit == u64::MAX {
+            return Operation::Read;
+        }
+        let draw = self.draws.operation.at(index);
+        if draw < self.read_limit {
+            Operation::Read
+        } else if draw < self.write_limit || self.write_limit == u64::MAX {
+            Operation::Write
+        } else {
+            Operation::Trim
+        }
+    }
+
+    fn take_bytes(&self, length: u32) -> Option<u32> {
+        let take = |left: u64| (left > 0).then(|| left.saturating_sub(u64::from(length)));
+        let before = self.bytes_left.fetch_update(Relaxed, Relaxed, take).ok()?;
+        Some(length.min(before.min(u64::from(u32::MAX)) as u32))
+    }
+
+    /// Where in a space, and how much; `None` at its end.
+    #[inline]
+    fn position(&self, space: &Space, asked: Asked) -> Option<(u64, u32)> {
+        if let Some(hit) = self.hit(space, asked) {
+            return Some(hit);
+        }
+        match self.order {
+            Order::Random(law) => self.seek(law, space, asked),
+            Order::Sequential { stops } => space.next(asked.length, stops),
+            Order::Mixed { seek_limits, law } => {
+                let limit = match asked.operation {
+                    Operation::Read => seek_limits.read,
+                    Operation::Write => seek_limits.write,
+                    _ => seek_limits.trim,
+                };
+                if limit != u64::MAX && self.draws.seek.at(asked.index) >= limit {
+                    return space.next(asked.length, false);
+                }
+                let sought = Asked {
+                    visit: None,
+                    ..asked
+                };
+                let (relative, length) = self.seek(law, space, sought)?;
+                space.move_cursor(relative + u64::from(length));
+                Some((relative, length))
+            }
+            Order::Stride {
+                seek_limit,
+                min,
+                max,
+                grain,
+            } => {
+                let is_seek =
+                    seek_limit == u64::MAX || self.draws.seek.at(asked.index) < seek_limit;
+                if !is_seek {
+                    return space.next(asked.length, false);
+                }
+                let size = u64::from(asked.length);
+                // Multiples of the transfer below the difference, none among them.
+                let choices = (max - min).div_ceil(size).max(1);
+                let extra = self.draws.address.below(asked.index, choices) * size;
+                Some(space.skip(min + extra, grain, asked.length))
+            }
+        }
+    }
+
+    /// An address in the hit area, for the share of operations that go there.
+    #[inline]
+    fn hit(&self, space: &Space, asked: Asked) -> Option<(u64, u32)> {
+        let hits = self.hits?;
+        let limit = match asked.operation {
+            Operation::Read => hits.read_limit,
+            _ => hits.write_limit,
+        };
+        let hits = limit == u64::MAX || self.draws.hit.at(asked.index) < limit;
+        if !hits || space.first == 0 {
+            return None;
+        }
+        let (unit, blocks) = self.blocks(space.first, u64::from(asked.length));
+        let relative = self.draws.address.below(asked.index, blocks) * unit;
+        Some(space.settle(relative, asked.length))
+    }
+
+    /// A random address behind the hit area, aligned, with room for the transfer.
+    #[inline]
+    fn seek(&self, law: Law, space: &Space, asked: Asked) -> Option<(u64, u32)> {
+        let width = space.width - space.first;
+        let (unit, blocks) = self.blocks(width, u64::from(asked.length));
+        let draws = self.draws.address;
+        let block = match law {
+            Law::Uniform => draws.below(asked.index, blocks),
+            Law::Poisson { midpoint } => {
+                let distance = -draws.unit(asked.index).ln() * blocks as f64 / midpoint;
+                distance as u64 % blocks
+            }
+            Law::HotBand => {
+                let byte = hot_band::byte_at(draws.unit(asked.index)) as u64;
+                // So that writes do not all find what reads have just brought in.
+                let shift = match asked.operation {
+                    Operation::Read => 0,
+                    _ => blocks / 100,
+                };
+                (byte / unit + shift) % blocks
+            }
+            Law::Grid => {
+                let grid = space.grid.as_ref().expect("compiled with the law");
+                // Hits are no visits, so with them the index does not tell.
+                let visit = || match asked.visit {
+                    Some(visit) if self.hits.is_none() => visit,
+                    _ => space.visit(),
+                };
+                let at = grid.block(draws, asked.index, visit)? * grid.unit;
+                let room = (width - at).min(u64::from(u32::MAX)) as u32;
+                return Some(space.settle(space.first + at, asked.length.min(room)));
+            }
+        };
+        Some(space.settle(space.first + block * unit, asked.length))
+    }
+
+    /// What addresses of a transfer are multiples of, and how many fit into `width` bytes.
+    #[inline]
+    fn blocks(&self, width: u64, size: u64) -> (u64, u64) {
+        let unit = match self.align {
+            AlignRule::Transfer => size,
+            AlignRule::Bytes(bytes) => bytes,
+        };
+        (unit, (width.saturating_sub(size) / unit + 1).max(1))
+    }
+}
+
+/// Whether an order has a last operation.
+fn ends(order: &AddressOrder) -> bool {
+    match order {
+        AddressOrder::Sequential { end, .. } => *end == SequentialEnd::Stop,
+        AddressOrder::Random(law) | AddressOrder::Mixed { law, .. } => {
+            *law == RandomLaw::OncePerBlock(SequentialEnd::Stop)
+        }
+        AddressOrder::Stride { .. } => false,
+    }
+}
+
+/// One space per target, or one over all of them.
+fn spaces(
+    generator: &Generator,
+    ground: &Ground<'_>,
+    draws: impl Fn(Purpose) -> Draws,
+) -> Vec<Space> {
+    let mut spaces: Vec<Space> = match ground.order {
+        TargetOrder::EndToEnd => vec![Space::new(ground.regions, ground.targets)],
+        _ => {
+            let each = ground.regions.iter();
+            each.map(|region| Space::new(std::slice::from_ref(region), ground.targets))
+                .collect()
+        }
+    };
+    let align = match generator.align {
+        AlignRule::Transfer => None,
+        AlignRule::Bytes(bytes) => Some(bytes),
+    };
+    let (largest, smallest) = (generator.largest_transfer(), generator.smallest_transfer());
+    for (number, space) in spaces.iter_mut().enumerate() {
+        if let Some(hits) = generator.hits {
+            space.set_hit_area(hits.bytes, largest.max(align.unwrap_or(1)).max(1));
+        }
+        match &generator.order {
+            AddressOrder::Sequential {
+                start: SequentialStart::RandomBlock,
+                ..
+            } => {
+                let blocks = ((space.width - space.first) / largest.max(1)).max(1);
+                let block = draws(Purpose::Start).below(number as u64, blocks);
+                space.move_cursor(space.first + block * largest);
+            }
+            AddressOrder::Random(law) | AddressOrder::Mixed { law, .. } => {
+                let width = space.width - space.first;
+                let unit = align.unwrap_or(smallest);
+                // A law of its own for each target, but the same in each execution.
+                let of_space = |purpose| draws(purpose).part(number as u64);
+                space.grid = Grid::new(law, width, unit, smallest, of_space);
+            }
+            _ => {}
+        }
+    }
+    spaces
+}
+
+impl Plain {
+    fn of(generator: &Generator, ground: &Ground<'_>, stop: LocalStop) -> Option<Self> {
+        let transfer = &generator.transfer;
+        let AddressOrder::Random(RandomLaw::Uniform) = generator.order else {
+            return None;
+        };
+        let (TransferSizes::Fixed(size), [region]) = (&transfer.read, ground.regions) else {
+            return None;
+        };
+        let one_size = transfer.write == transfer.read && transfer.trim == transfer.read;
+        let is_plain = one_size
+            && generator.hits.is_none()
+            && stop.bytes.is_none()
+            && region.wrap_at.is_none();
+        let unit = match generator.align {
+            AlignRule::Transfer => *size,
+            AlignRule::Bytes(bytes) => bytes,
+        };
+        is_plain.then(|| Self {
+            low: region.low,
+            length: *size as u32,
+            unit,
+            blocks: (region.width.saturating_sub(*size) / unit + 1).max(1),
+        })
+    }
+}
+
+impl Order {
+    fn new(generator: &Generator) -> Self {
+        match &generator.order {
+            AddressOrder::Random(law) => Order::Random(Law::new(law)),
+            AddressOrder::Sequential { end, .. } => Order::Sequential {
+                stops: *end == SequentialEnd::Stop,
+            },
+            AddressOrder::Mixed { random_pct, law } => Order::Mixed {
+                seek_limits: PerDirection {
+                    read: share_limit(random_pct.read),
+                    write: share_limit(random_pct.write),
+                    trim: share_limit(random_pct.trim),
+                },
+                law: Law::new(law),
+            },
+            AddressOrder::Stride {
+                min,
+                max,
+                random_pct,
+            } => Order::Stride {
+                seek_limit: share_limit(*random_pct),
+                min: *min,
+                max: *max,
+                grain: generator.grain_bytes().max(1),
+            },
+        }
+    }
+}
+
+impl Law {
+    fn new(law: &RandomLaw) -> Self {
+        match law {
+            RandomLaw::Uniform => Law::Uniform,
+            RandomLaw::Poisson { midpoint } => Law::Poisson {
+                midpoint: *midpoint,
+            },
+            RandomLaw::HotBand => Law::HotBand,
+            _ => Law::Grid,
+        }
+    }
+}
+
+impl Turn {
+    fn new(generator: &Generator, order: TargetOrder, spaces: &[Space]) -> Self {
+        match order {
+            TargetOrder::Random if spaces.len() > 1 => Turn::Random,
+            TargetOrder::OneAfterTheOther if spaces.len() > 1 => {
+                if matches!(generator.order, AddressOrder::Sequential { .. }) {
+                    return Turn::Passes(AtomicUsize::new(0));
+                }
+                let mean = generator.mean_transfer().max(1.0);
+                let operations = |space: &Space| match &space.grid {
+                    Some(grid) => grid.blocks(),
+                    None => (space.width as f64 / mean) as u64,
+                };
+                let mut sum = 0;
+                let end = |space| {
+                    sum += operations(space).max(1);
+                    sum
+                };
+                Turn::Counts(spaces.iter().map(end).collect())
+            }
+            _ => Turn::RoundRobin,
+        }
+    }
+}
+
+#[cfg(test)]
+mod law_tests;
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,170 @@
+//! The addresses of a stream as one range from zero, with the cursor that its operations share.
+use super::grid::Grid;
+use plan::{BoundRegion, TargetId};
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+/// One address space: a region of a target, or the regions of several end to end.
+#[derive(Debug)]
+pub(super) struct Space {
+    pub width: u64,
+    /// What is before this is the hit area, which sequences and misses leave out.
+    pub first: u64,
+    /// In the order of addresses, without gaps; most spaces have one.
+    pieces: Vec<Piece>,
+    cursor: AtomicU64,
+    /// Visits so far, where a law has to know.
+    visits: AtomicU64,
+    pub grid: Option<Grid>,
+}
+
+/// From `start` to `end` of a space lies the range of a target that begins at `low`.
+#[derive(Clone, Copy, Debug)]
+struct Piece {
+    start: u64,
+    end: u64,
+    place: u32,
+    low: u64,
+}
+
+impl Space {
+    /// The regions one behind the other; a wrapped region is two of them.
+    pub(super) fn new(regions: &[BoundRegion], targets: &[TargetId]) -> Self {
+        let mut pieces = Vec::new();
+        let mut width = 0;
+        for region in regions {
+            let place = targets.iter().position(|target| *target == region.target);
+            let place = place.expect("a region lies on a target of its stream") as u32;
+            let seam = match region.wrap_at {
+                Some(end) if region.low + region.width > end => end - region.low,
+                _ => region.width,
+            };
+            for (low, bytes) in [
+                (region.low, seam),
+                (region.wrap_to, region.width.saturating_sub(seam)),
+            ] {
+                if bytes > 0 {
+                    pieces.push(Piece {
+                        start: width,
+                        end: width + bytes,
+                        place,
+                        low,
+                    });
+                    width += bytes;
+                }
+            }
+        }
+        Self {
+            width,
+            first: 0,
+            pieces,
+            cursor: AtomicU64::new(regions.first().map_or(0, |region| region.start)),
+            visits: AtomicU64::new(0),
+            grid: None,
+        }
+    }
+
+    /// The address on the target that holds `relative`.
+    #[inline]
+    pub(super) fn locate(&self, relative: u64) -> (u32, u64) {
+        let piece = &self.pieces[self.piece_at(relative)];
+        (piece.place, piece.low + (relative - piece.start))
+    }
+
+    #[inline]
+    fn piece_at(&self, relative: u64) -> usize {
+        if self.pieces.len() == 1 {
+            return 0;
+        }
+        let behind = self.pieces.partition_point(|piece| piece.end <= relative);
+        behind.min(self.pieces.len() - 1)
+    }
+
+    /// A transfer that would span two pieces begins with the second.
+    #[inline]
+    pub(super) fn settle(&self, relative: u64, length: u32) -> (u64, u32) {
+        if self.pieces.len() == 1 {
+            return (relative, length);
+        }
+        let at = self.piece_at(relative);
+        let piece = &self.pieces[at];
+        if relative + u64::from(length) <= piece.end {
+            return (relative, length);
+        }
+        match self.pieces.get(at + 1) {
+            Some(next) => (next.start, cut(length, next.end - next.start)),
+            None => (relative, cut(length, piece.end - relative)),
+        }
+    }
+
+    /// The next sequential position and how much fits there: less than asked at the end of a piece.
+    #[inline]
+    pub(super) fn next(&self, length: u32, stops: bool) -> Option<(u64, u32)> {
+        let mut at = self.cursor.load(Relaxed);
+        loop {
+            if at >= self.width && stops {
+                return None;
+            }
+            let from = if at >= self.width { self.first } else { at };
+            let length = cut(length, self.pieces[self.piece_at(from)].end - from);
+            match self
+                .cursor
+                .compare_exchange_weak(at, from + u64::from(length), Relaxed, Relaxed)
+            {
+                Ok(_) => return Some((from, length)),
+                Err(now) => at = now,
+            }
+        }
+    }
+
+    /// Moves on by `distance` from the end of the previous transfer, and up to a multiple of `grain`;
+    /// back to the start at the end.
+    pub(super) fn skip(&self, distance: u64, grain: u64, length: u32) -> (u64, u32) {
+        let mut at = self.cursor.load(Relaxed);
+        loop {
+            let to = at.saturating_add(distance).div_ceil(grain);
+            let to = to.saturating_mul(grain);
+            let is_past = to.saturating_add(u64::from(length)) > self.width;
+            let to = if is_past { self.first } else { to };
+            let (to, length) = self.settle(to, length);
+            match self
+                .cursor
+                .compare_exchange_weak(at, to + u64::from(length), Relaxed, Relaxed)
+            {
+                Ok(_) => return (to, length),
+                Err(now) => at = now,
+            }
+        }
+    }
+
+    /// Sequences go on at `relative`.
+    #[inline]
+    pub(super) fn move_cursor(&self, relative: u64) {
+        self.cursor.store(relative, Relaxed);
+    }
+
+    /// A pass that is at its end begins anew.
+    pub(super) fn rewind(&self) {
+        let _ = self
+            .cursor
+            .compare_exchange(self.width, self.first, Relaxed, Relaxed);
+    }
+
+    /// The number of the next visit.
+    #[inline]
+    pub(super) fn visit(&self) -> u64 {
+        self.visits.fetch_add(1, Relaxed)
+    }
+
+    /// Sets the hit area aside: about `bytes`, at most half of the space, in whole units.
+    pub(super) fn set_hit_area(&mut self, bytes: u64, unit: u64) {
+        let half = self.width / 2 / unit * unit;
+        self.first = bytes.max(1).next_multiple_of(unit).min(half);
+        let cursor = self.cursor.get_mut();
+        *cursor = (*cursor).max(self.first);
+    }
+}
+
+#[inline]
+fn cut(length: u32, room: u64) -> u32 {
+    length.min(room.min(u64::from(u32::MAX)) as u32)
+}
