@@ -20,6 +20,10 @@ const FAILURE_LOOK_NS: u64 = 1_000_000_000;
 /// Time between the decision to start and the start, for threads to be in their places.
 const LEAD_NS: u64 = 20_000_000;
 
+/// Beyond a few, each worker adds so much: the last of thousands would miss the first second.
+const FEW_WORKERS: u64 = 64;
+const LEAD_OF_WORKER_NS: u64 = 50_000;
+
 /// The receiver of events cannot go on; the text says why.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SinkError(pub String);
@@ -99,6 +103,7 @@ pub fn go_on(
         spent_ns: done.spent_ns,
         errors: done.errors,
         left_outstanding: false,
+        shortfall_is_told: false,
     };
     let reason = match conductor.all_runs() {
         Ok(reason) => reason,
@@ -135,6 +140,7 @@ pub(crate) struct Conductor<'a> {
     pub(crate) spent_ns: u64,
     errors: u64,
     left_outstanding: bool,
+    shortfall_is_told: bool,
 }
 
 /// How a wait for the end of an interval ended.
@@ -207,6 +213,16 @@ impl Conductor<'_> {
         })
     }
 
+    /// Once: the causes are limits of the process, which hold for all runs.
+    fn tell_shortfall(&mut self, number: u32) -> Result<(), SinkError> {
+        let Some(text) = self.host.shortfall().filter(|_| !self.shortfall_is_told) else {
+            return Ok(());
+        };
+        self.shortfall_is_told = true;
+        let text = format!("{text}; this costs CPU with every I/O");
+        self.remark(Some(number), Severity::Warning, "not-registered", text)
+    }
+
     pub(crate) fn one_run(
         &mut self,
         number: u32,
@@ -225,6 +241,7 @@ impl Conductor<'_> {
         self.host.wait_until(start_ns, self.control);
         let started = self.run_started(number, run, point, start_ns);
         self.tell(Event::RunStarted(started))?;
+        self.tell_shortfall(number)?;
         let mut going = Going {
             run,
             number,
@@ -246,7 +263,8 @@ impl Conductor<'_> {
 
     /// Runs of a language that starts on whole seconds of the wall clock do so.
     fn start_time(&self, run: &BoundRun) -> u64 {
-        let soon_ns = self.host.now_ns() + LEAD_NS;
+        let many = u64::from(self.host.workers()).saturating_sub(FEW_WORKERS);
+        let soon_ns = self.host.now_ns() + LEAD_NS + many * LEAD_OF_WORKER_NS;
         match run.run.timing.start {
             StartAlign::AtOnce => soon_ns,
             StartAlign::WholeSecond => {

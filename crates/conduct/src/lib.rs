@@ -78,6 +78,11 @@ pub trait Host {
 
     fn workers(&self) -> u32;
 
+    /// What the prepared run had to do without, in words; it costs CPU and changes no result.
+    fn shortfall(&self) -> Option<String> {
+        None
+    }
+
     /// From now on these streams of the run issue nothing.
     fn retire(&mut self, streams: &[usize]);
 

@@ -259,6 +259,10 @@ impl Host for LocalHost {
         }
     }
 
+    fn shortfall(&self) -> Option<String> {
+        self.session.as_ref()?.shortfall().map(str::to_owned)
+    }
+
     fn workers(&self) -> u32 {
         self.session.as_ref().map_or(0, Session::workers)
     }

@@ -38,6 +38,14 @@ pub(crate) trait Backend {
     fn abandon(self);
 }
 
+/// What the kernel granted to one worker, in words.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Features {
+    pub granted: String,
+    /// What could not be had, and why.
+    pub shortfall: Option<String>,
+}
+
 /// The io_uring of one worker.
 pub(crate) struct UringBackend {
     ring: Ring,
@@ -65,8 +73,12 @@ impl UringBackend {
         })
     }
 
-    pub(crate) fn features(&self) -> String {
-        self.ring.features().to_string()
+    pub(crate) fn features(&self) -> Features {
+        let features = self.ring.features();
+        Features {
+            granted: features.to_string(),
+            shortfall: features.shortfall(),
+        }
     }
 }
 

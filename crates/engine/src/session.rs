@@ -1,5 +1,5 @@
 //! A run on threads: set up, start at a set time, collect, stop, drain.
-use crate::backend::{Backend, BackendKind, NullBackend, SyncBackend, UringBackend};
+use crate::backend::{Backend, BackendKind, Features, NullBackend, SyncBackend, UringBackend};
 use crate::collect::Collector;
 use crate::data::Generations;
 use crate::files::OpenTargets;
@@ -52,7 +52,7 @@ pub struct Session {
     failures: Receiver<Failure>,
     collector: Collector,
     clock: Clock,
-    features: String,
+    features: Features,
     operations: Option<OperationReader>,
     fatal: Option<EngineError>,
 }
@@ -157,10 +157,7 @@ impl Session {
                 .map_err(EngineError::Thread)?;
         }
         drop((ready_sender, ended_sender));
-        let mut features = String::new();
-        for _ in 0..shared.workers.len() {
-            features = ready.recv().map_err(|_| EngineError::WorkerDied)??;
-        }
+        let features = granted(&ready, shared.workers.len())?;
         give_up.armed.set(false);
         Ok(Self {
             collector: Collector::new(Arc::clone(&shared)),
@@ -208,7 +205,12 @@ impl Session {
 
     /// What the kernel granted, in words.
     pub fn features(&self) -> &str {
-        &self.features
+        &self.features.granted
+    }
+
+    /// What of it the kernel refused, with the likely cause; costs CPU and changes no result.
+    pub fn shortfall(&self) -> Option<&str> {
+        self.features.shortfall.as_deref()
     }
 
     /// The error that ended a worker, if one did.
@@ -292,6 +294,22 @@ impl Drop for Session {
         self.release.open();
         self.gates.iter().for_each(|gate| gate.wake_all());
     }
+}
+
+/// What the kernel granted, once all workers are ready.
+fn granted(
+    ready: &Receiver<Result<Features, EngineError>>,
+    workers: usize,
+) -> Result<Features, EngineError> {
+    let mut features = Features::default();
+    for _ in 0..workers {
+        let granted = ready.recv().map_err(|_| EngineError::WorkerDied)??;
+        // Limits are shared: the worker that came too late stands for all.
+        if features.shortfall.is_none() {
+            features = granted;
+        }
+    }
+    Ok(features)
 }
 
 fn gates(shared: &SharedRun, kind: BackendKind) -> Vec<Arc<Gate>> {
@@ -408,7 +426,7 @@ impl Seat {
     fn run(
         self,
         release: &Release,
-        ready: &Sender<Result<String, EngineError>>,
+        ready: &Sender<Result<Features, EngineError>>,
         ended: &Sender<Result<(), EngineError>>,
     ) {
         // Refusal only makes wake-ups later, which lateness shows.
@@ -437,7 +455,7 @@ impl Seat {
                 let backend = SyncBackend::new(self.files.clone(), bytes, self.buffer_align);
                 self.serve(
                     backend.map_err(EngineError::Memory),
-                    String::new(),
+                    Features::default(),
                     release,
                     ready,
                     ended,
@@ -447,7 +465,7 @@ impl Seat {
                 let backend = NullBackend::new(slots, self.buffer_bytes.next_multiple_of(4096));
                 self.serve(
                     backend.map_err(EngineError::Memory),
-                    String::new(),
+                    Features::default(),
                     release,
                     ready,
                     ended,
@@ -459,9 +477,9 @@ impl Seat {
     fn serve<B: Backend>(
         &self,
         backend: Result<B, EngineError>,
-        features: String,
+        features: Features,
         release: &Release,
-        ready: &Sender<Result<String, EngineError>>,
+        ready: &Sender<Result<Features, EngineError>>,
         ended: &Sender<Result<(), EngineError>>,
     ) {
         let backend = match backend {

@@ -67,9 +67,10 @@ impl Progress {
         let prefix = format!("run {}/{} {}", started.run + 1, started.runs, started.name);
         match &self.bar {
             Some(bar) => {
-                bar.set_prefix(prefix);
-                bar.set_position(0);
+                // Each of these may draw: what belongs to the run before goes first.
                 bar.set_message("starting");
+                bar.set_position(0);
+                bar.set_prefix(prefix);
             }
             None => eprintln!("{prefix}"),
         }

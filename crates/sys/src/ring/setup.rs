@@ -107,6 +107,29 @@ impl fmt::Display for RingFeatures {
     }
 }
 
+impl RingFeatures {
+    /// What was tried, could not be had and costs CPU with every request, with the cause; none when all was granted.
+    #[must_use]
+    pub fn shortfall(&self) -> Option<String> {
+        let mut missing = Vec::new();
+        if self.registered_buffers < self.slots && self.buffers_errno != 0 {
+            missing.push(format!(
+                "only {} of {} buffers are registered with the kernel ({})",
+                self.registered_buffers,
+                self.slots,
+                limit_cause(self.buffers_errno, "raise RLIMIT_MEMLOCK, `ulimit -l`")
+            ));
+        }
+        if self.files_errno != 0 {
+            missing.push(format!(
+                "files are not registered with the kernel ({})",
+                limit_cause(self.files_errno, "raise RLIMIT_NOFILE, `ulimit -n`")
+            ));
+        }
+        (!missing.is_empty()).then(|| missing.join(", and "))
+    }
+}
+
 impl fmt::Display for RingRefused {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
@@ -414,6 +437,23 @@ mod tests {
             features.to_string(),
             "single issuer, 3 of 8 buffers registered (ENOMEM: RLIMIT_MEMLOCK)"
         );
+        assert_eq!(
+            features.shortfall().as_deref(),
+            Some(
+                "only 3 of 8 buffers are registered with the kernel (ENOMEM: raise RLIMIT_MEMLOCK, `ulimit -l`)"
+            )
+        );
+        let whole = RingFeatures {
+            registered_buffers: 8,
+            buffers_errno: 0,
+            ..features
+        };
+        assert_eq!(whole.shortfall(), None);
+        let unregistered = RingFeatures {
+            files_errno: libc::EMFILE,
+            ..whole
+        };
+        assert!(unregistered.shortfall().unwrap().contains("ulimit -n"));
     }
 
     #[test]

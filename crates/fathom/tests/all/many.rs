@@ -1,0 +1,122 @@
+//! Many targets with many slots, and limits that are too low for them.
+use crate::lab::{Ended, FATHOM, Lab, ended, has, is_root, must, skip};
+
+const TARGETS: usize = 256;
+const THREADS: usize = 32;
+
+/// Files of ours with data, and a job that reads all of them.
+fn lab(threads: usize) -> Lab {
+    let lab = Lab::new();
+    let mut block = vec![b'x'; 4096];
+    block[..8].copy_from_slice(b"FATHOM\x01\x00");
+    let mut job = format!("sd=default,threads={threads}\n");
+    for number in 0..TARGETS {
+        lab.write(&format!("f{number}"), block.repeat(4));
+        job += &format!("sd=sd{number},lun=f{number},size=16k\n");
+    }
+    job += "wd=wd1,sd=sd*,xfersize=4k,rdpct=100\nrd=r,wd=wd1,iorate=max,elapsed=2,interval=1\n";
+    lab.write("job", job);
+    lab
+}
+
+fn run(lab: &Lab, backend: &str, limits: &str) -> Ended {
+    let script = format!("{limits} exec {FATHOM} run job -o out-{backend} --backend {backend}");
+    ended(lab.command("/bin/sh").args(["-c", &script]))
+}
+
+/// Threads that this machine lets us have, as far as the kernel says.
+fn threads_allowed() -> u64 {
+    let read = |path: &str| {
+        std::fs::read_to_string(path)
+            .ok()?
+            .trim()
+            .parse::<u64>()
+            .ok()
+    };
+    let limits = ["threads-max", "pid_max"].map(|name| read(&format!("/proc/sys/kernel/{name}")));
+    limits.into_iter().flatten().min().unwrap_or(0)
+}
+
+#[test]
+fn two_hundred_and_fifty_six_targets_of_thirty_two_threads() {
+    let lab = lab(THREADS);
+    // The soft limit of every login is raised by the program itself.
+    let ran = run(&lab, "uring", "ulimit -Sn 200;");
+    if ran.err.contains("io_uring refused") {
+        skip("no io_uring here");
+    } else {
+        let ran = ran.expect(0);
+        assert!(!ran.err.contains("vdb-0018"), "{}", ran.err);
+        assert!(lab.text("out-uring/summary.csv").contains("8192"));
+    }
+    if threads_allowed() < 10_000 {
+        return skip("too few threads are allowed");
+    }
+    let ran = run(&lab, "sync", "");
+    if ran.err.contains("vdb-0018") {
+        return skip("the limits of this machine are lower, and were named");
+    }
+    ran.expect(0);
+    assert!(lab.text("out-sync/summary.csv").contains("8192"));
+}
+
+#[test]
+fn a_hard_limit_is_named_before_the_failure() {
+    let lab = lab(1);
+    let ran = run(&lab, "sync", "ulimit -n 200;").expect(1);
+    let ran = ran.says(&["opens 256 files, and `ulimit -n` leaves room for"]);
+    let (named, failed) = (
+        ran.err.find("ulimit -n"),
+        ran.err.find("too many open files"),
+    );
+    assert!(named.is_some() && named < failed, "{}", ran.err);
+}
+
+/// Root is held to none of these.
+#[test]
+fn limits_of_an_ordinary_user_are_named() {
+    if !is_root() || !has("setpriv") || !has("prlimit") {
+        return skip("limits of an ordinary user need root, `setpriv` and `prlimit`");
+    }
+    let lab = lab(THREADS);
+    must(
+        "chmod",
+        &["-R", "777", &lab.path(".").display().to_string()],
+    );
+    std::fs::copy(FATHOM, lab.path("fathom")).unwrap();
+    must("chmod", &["755", &lab.path("fathom").display().to_string()]);
+    let as_user = |limits: &str, backend: &str| {
+        let folder = format!("out-{backend}");
+        let user = [
+            "setpriv",
+            "--reuid=65534",
+            "--regid=65534",
+            "--clear-groups",
+        ];
+        let run = [
+            "./fathom",
+            "run",
+            "job",
+            "-o",
+            &folder,
+            "--backend",
+            backend,
+        ];
+        ended(lab.command("prlimit").arg(limits).args(user).args(run))
+    };
+    as_user("--nproc=500", "sync").expect(1).says(&[
+        "keeps 8192 I/Os in flight, and `ulimit -u`, with a thread for each, leaves room for",
+        "raise it with `ulimit -u N`",
+    ]);
+    let locked = as_user("--memlock=65536", "uring");
+    if locked.err.contains("io_uring refused") {
+        return skip("no io_uring here");
+    }
+    // Without registered buffers it runs, and says that it costs.
+    let said = "buffers are registered with the kernel (ENOMEM: raise RLIMIT_MEMLOCK, `ulimit -l`)";
+    locked.expect(0).says(&[said]);
+    assert!(
+        lab.text("out-uring/report.html")
+            .contains("buffers are registered")
+    );
+}
