@@ -8,6 +8,7 @@ mod ci;
 mod command;
 mod lexer;
 mod peers;
+mod plan_bench;
 mod source;
 mod tidy;
 mod workspace;
@@ -24,6 +25,7 @@ cargo xtask compare-peers [--quick] [--figure N] ...
                                   measure Fathom beside fio and bare loops; `--help` tells the rest
 cargo xtask compare-data --folder DIR
                                   measure what making the content of writes costs; `--help` tells the rest
+cargo xtask bench-plan [PROGRAM]  time and memory of a plan of 1 000 storage definitions and 10 000 runs
 cargo xtask bare-timer, bare-ring the bare loops by themselves
 ";
 
@@ -34,6 +36,7 @@ fn main() -> ExitCode {
         Some("tidy") if arguments.len() == 1 => tidy::run(&workspace::root()),
         Some("ci") if arguments.len() == 1 => ci::run(&workspace::root()),
         Some("docs") if arguments.len() == 1 => ci::write_documents(&workspace::root()),
+        Some("bench-plan") => plan_bench::run(&workspace::root(), &arguments[1..]),
         Some("fuzz") => ci::fuzz(&workspace::root(), &arguments[1..]),
         Some(verb) if peers::VERBS.contains(&verb) => peers::run(&workspace::root(), &arguments),
         Some("help" | "--help" | "-h") => {

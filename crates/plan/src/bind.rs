@@ -1,8 +1,8 @@
 //! From a plan and what was found on the machine to a [`BoundPlan`], in which every value that the
 //! engine needs is a number.
-use crate::ids::{PoolId, RunId, TargetId};
+use crate::ids::{PoolId, RunId, TargetId, TemplateId};
 use crate::origin::Origin;
-use crate::plan::Plan;
+use crate::plan::{Override, Plan};
 use crate::region;
 use crate::run::{DataLimit, Run, RunKind};
 use crate::steering::Repeat;
@@ -12,7 +12,7 @@ use crate::stream::{
 use crate::target::{Preparation, SizeRule, Target, TargetKind};
 use crate::units::Bytes;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 /// What was found of one target.
@@ -261,19 +261,50 @@ impl BoundPlan {
         self.targets[target.index()].write_extent
     }
 
-    /// The first run of each template with each coupling and set of overrides: all that differ in
-    /// more than rate, times and labels. Long sweeps over rates repeat few of them.
+    /// One run for all that have the same operations, sizes, orders and regions: they differ in
+    /// rates, times, labels, the number of slots and shares of reads between none and all. It is the
+    /// one with most slots. Long sweeps have few of them.
     pub fn distinct_runs(&self) -> Vec<RunId> {
-        let mut seen = BTreeSet::new();
-        let key = |id: &RunId| {
-            let spec = self.plan.spec(*id);
-            (
-                spec.template,
-                format!("{:?}{:?}", spec.coupling, spec.overrides),
-            )
-        };
-        let runs = self.runs.iter().copied();
-        runs.filter(|id| seen.insert(key(id))).collect()
+        let mut places = BTreeMap::new();
+        let mut found: Vec<(u32, RunId)> = Vec::new();
+        for id in self.runs.iter().copied() {
+            let slots = self.slots(id);
+            let place = *places.entry(self.kind_of_run(id)).or_insert(found.len());
+            match found.get_mut(place) {
+                None => found.push((slots, id)),
+                Some(widest) if widest.0 < slots => *widest = (slots, id),
+                Some(_) => {}
+            }
+        }
+        found.into_iter().map(|(_, id)| id).collect()
+    }
+
+    /// What tells runs apart that are not looked at one by one.
+    fn kind_of_run(&self, id: RunId) -> (TemplateId, String) {
+        let spec = self.plan.spec(id);
+        let mut kind = format!("{:?}", spec.coupling);
+        for change in &spec.overrides {
+            kind += &match change {
+                Override::Slots(_) => continue,
+                Override::ReadPct(pct) if *pct > 0.0 && *pct < 100.0 => "mixed".to_owned(),
+                other => format!("{other:?}"),
+            };
+        }
+        (spec.template, kind)
+    }
+
+    /// Slots of all pools of a run together.
+    fn slots(&self, id: RunId) -> u32 {
+        let spec = self.plan.spec(id);
+        let pools = &self.plan.templates[spec.template.index()].pools;
+        let each = spec.overrides.iter().rev().find_map(|change| match change {
+            Override::Slots(slots) => Some(*slots),
+            _ => None,
+        });
+        match each {
+            Some(slots) => slots.saturating_mul(pools.len() as u32),
+            None => pools.iter().map(|pool| pool.slots).sum(),
+        }
     }
 
     fn is_needed(&self, id: RunId) -> bool {

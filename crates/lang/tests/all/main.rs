@@ -3,6 +3,7 @@ mod fio_corpus;
 mod fio_properties;
 mod fio_traps;
 mod golden;
+mod large;
 mod lints;
 mod matrix;
 mod oracle;
