@@ -36,7 +36,8 @@ struct Job {
     targets: Vec<Target>,
     data: Vec<DataSpec>,
     sources: SourceMap,
-    seed: u64,
+    /// What the data refer to, and the seed; without runs.
+    base: Plan,
 }
 
 /// One target in numbers.
@@ -181,7 +182,10 @@ impl Job {
             targets: vec![target],
             data: vec![DataSpec::default()],
             sources: SourceMap::default(),
-            seed: options.common.seed,
+            base: Plan {
+                seed: options.common.seed,
+                ..Plan::default()
+            },
         }
     }
 
@@ -191,7 +195,7 @@ impl Job {
             let streams = plan.templates.iter().flat_map(|one| &one.streams);
             let mut own = streams.filter(|stream| stream.targets.contains(&id));
             let writing = own.clone().find(|stream| stream.source.changes_data());
-            writing.or_else(|| own.next()).map(|one| one.data.clone())
+            writing.or_else(|| own.next()).map(|one| one.data)
         };
         let ids = (0..plan.targets.len()).map(TargetId::at);
         let data = ids.map(|id| of_target(id).unwrap_or_default()).collect();
@@ -203,7 +207,12 @@ impl Job {
             targets,
             data,
             sources,
-            seed: plan.seed,
+            base: Plan {
+                duplicate_pools: plan.duplicate_pools,
+                patterns: plan.patterns,
+                seed: plan.seed,
+                ..Plan::default()
+            },
         }
     }
 
@@ -213,7 +222,9 @@ impl Job {
             name: target.name.clone(),
             path: target.path.clone(),
             extent: (area.low, area.end),
-            is_marked: *data == DataSpec::default(),
+            is_marked: data.compression_ratio == 1.0
+                && data.duplicates.is_none()
+                && data.pattern.is_none(),
         })
         .collect()
     }
@@ -309,8 +320,7 @@ fn plan(job: &Job, areas: &[Area], part_bytes: u64, slots: u32) -> Plan {
     let count = parts.iter().map(Vec::len).max().unwrap_or(0);
     let mut plan = Plan {
         targets: job.targets.clone(),
-        seed: job.seed,
-        ..Plan::default()
+        ..job.base.clone()
     };
     for number in 0..count {
         let mut template = RunTemplate {
@@ -378,7 +388,7 @@ fn stream(
         pacing: Pacing::None,
         share_pct: 100.0,
         priority: None,
-        data: data.clone(),
+        data: *data,
         // One flush behind a part in place of one with every write.
         open: Some(OpenMode {
             direct: target.open.direct,
