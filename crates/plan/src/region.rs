@@ -85,7 +85,7 @@ fn span(region: &Region, first: u64, bytes: u64) -> Span {
     let down = |address: u64| address - address % granule;
     let mut low = down(at(region.low)).max(first);
     let mut high = down(at(region.high));
-    let wraps = matches!(region.high, Bound::Percent(_)) && high > bytes;
+    let wraps = high > bytes;
     if wraps {
         let ring = down(bytes).saturating_sub(first);
         high = high.saturating_add(first).min(low + ring);
