@@ -4,6 +4,7 @@ mod synthetic;
 
 use plan::Load;
 use report::html::Page;
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use synthetic::{HOSTILE, RunSpec, Synthetic};
@@ -216,6 +217,29 @@ fn every_control_works_without_an_error() {
     };
     assert!(width("paper-width") < 960, "{root}");
     assert!(width("screen-width") > 1_000, "{root}");
+}
+
+/// The script takes its data by the name of an element.
+#[test]
+fn every_name_of_an_element_stands_once() {
+    let html = page_of(full());
+    let own = html.split("<script>").next().unwrap();
+    let own = own.split("id=\"data\">").next().unwrap();
+    let ids = own.split(" id=\"").skip(1).map(|at| at.split('"').next());
+    let mut seen = BTreeSet::from([Some("data")]);
+    for id in ids {
+        assert!(seen.insert(id), "{id:?}");
+    }
+    assert!(seen.contains(&Some("written")) && seen.len() > 20);
+}
+
+#[test]
+fn what_was_sent_stands_beside_what_was_asked() {
+    let mut execution = Synthetic::new(1, 60, "sd");
+    execution.runs.push(one_run());
+    let row = "<td>1</td><td class=\"text\">only</td><td class=\"text\">wd1</td>\
+               <td>3.00</td><td>2.90</td><td>–</td><td>2.00</td>";
+    assert!(page_of(execution).contains(row));
 }
 
 #[test]

@@ -3,10 +3,10 @@
 use super::columns::{Distribution, TimeSeries};
 use super::curves::Judged;
 use super::text::{Short, counted, latency, percent, rate, span};
-use measure::{Figure, FinishReason, LatencyFigures, RunTotals, StreamInfo};
+use measure::{DataFigures, Figure, FinishReason, LatencyFigures, RunTotals, StreamInfo};
 use plan::{Label, Load, Operation, RunKind};
 use serde::Serialize;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Late submissions below this share do not move a p99.
 const LATE_SHARE: f64 = 0.01;
@@ -92,9 +92,9 @@ pub(super) struct RunRecord {
     pub is_drift_known: bool,
     #[serde(skip)]
     pub devices: Vec<DeviceRow>,
-    /// What was sent, of each kind of data.
+    /// What was sent, of each kind of data, behind the names of the streams that sent it.
     #[serde(skip)]
-    pub data: Vec<measure::DataFigures>,
+    pub data: Vec<(String, DataFigures)>,
 }
 
 /// A reason to look twice at a run.
@@ -191,7 +191,7 @@ impl RunRecord {
                 Distribution::default()
             },
             is_drift_known: judged.is_drift_known,
-            data: totals.data.clone(),
+            data: data(totals),
             devices: device_rows(totals),
         };
         record.doubts = doubts(totals, judged, &record);
@@ -368,6 +368,20 @@ fn load_words(load: &Load) -> String {
         Load::Steps { steps } => format!("{} steps of rate", steps.len()),
         Load::PerStream => "a pace per stream".into(),
     }
+}
+
+fn data(totals: &RunTotals) -> Vec<(String, DataFigures)> {
+    let streams = &totals.started.streams;
+    let names = |kind: &DataFigures| {
+        let found = kind.streams.iter().filter_map(|id| streams.get(id.index()));
+        let mut names: Vec<&str> = found.map(|stream| stream.name.as_str()).collect();
+        // Streams of one name are its parts in groups.
+        let mut seen = BTreeSet::new();
+        names.retain(|name| seen.insert(*name));
+        names.join(", ")
+    };
+    let kinds = totals.data.iter();
+    kinds.map(|kind| (names(kind), kind.clone())).collect()
 }
 
 pub(super) fn pairs(labels: &[Label]) -> Vec<(String, String)> {

@@ -146,15 +146,17 @@ fn write_data(page: &Page, out: &mut dyn Write) -> io::Result<()> {
     }
     writeln!(
         out,
-        "<section id=\"data\"><h2>What was written</h2><p>Measured on samples of what was sent, the warm-up included: size before ÷ after compression, and blocks ÷ different contents.</p><div class=\"scroll\"><table><thead><tr><th scope=\"col\" class=\"text\">Run</th><th scope=\"col\">Compression<small>asked</small></th><th scope=\"col\">Compression<small>sent</small></th><th scope=\"col\">Duplicates<small>asked</small></th><th scope=\"col\">Duplicates<small>sent</small></th></tr></thead><tbody>"
+        "<section id=\"written\"><h2>What was written</h2><p>Measured on samples of what was sent, the warm-up included: size before ÷ after compression, and blocks ÷ different contents. What is asked of duplicates is there once every block was written.</p><div class=\"scroll\"><table><thead><tr><th scope=\"col\">#</th><th scope=\"col\" class=\"text\">Run</th><th scope=\"col\" class=\"text\">Streams</th><th scope=\"col\">Compression<small>asked</small></th><th scope=\"col\">Compression<small>sent</small></th><th scope=\"col\">Duplicates<small>asked</small></th><th scope=\"col\">Duplicates<small>sent</small></th></tr></thead><tbody>"
     )?;
     let number = |value: Option<f64>| value.map_or("–".to_owned(), |value| format!("{value:.2}"));
-    for run in &page.runs {
-        for kind in &run.data {
+    for (index, run) in page.runs.iter().enumerate() {
+        for (streams, kind) in &run.data {
             writeln!(
                 out,
-                "<tr><td class=\"text\">{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td></tr>",
+                "<tr><td>{}</td><td class=\"text\">{}</td><td class=\"text\">{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td></tr>",
+                index + 1,
                 Escaped(&run.name),
+                Escaped(streams),
                 number(kind.asked_compression),
                 number(kind.compression()),
                 number(kind.asked_duplicates),

@@ -1,10 +1,10 @@
 //! Events of executions that never were, for tests and examples: the latency of a simple queue
 //! with a tail, drawn from a fixed seed, so that pages look like real ones and are always the same.
 use measure::{
-    CpuTimes, EngineSample, Event, ExecutionFinished, ExecutionStarted, ExecutionTarget, Figure,
-    FigureKey, FinishReason, Histogram, HistogramBuilder, HostFacts, HostSample, Interval,
-    IntervalPhase, IoFailure, LatencyFigures, PoolInfo, PoolSample, Remark, RunFinished,
-    RunStarted, StreamInfo, StreamSample, TargetIdentity, WorkerSample,
+    CpuTimes, DataFigures, DataWritten, EngineSample, Event, ExecutionFinished, ExecutionStarted,
+    ExecutionTarget, Figure, FigureKey, FinishReason, Histogram, HistogramBuilder, HostFacts,
+    HostSample, Interval, IntervalPhase, IoFailure, LatencyFigures, PoolInfo, PoolSample, Remark,
+    RunFinished, RunStarted, StreamInfo, StreamSample, TargetIdentity, WorkerSample,
 };
 use plan::{ArrivalLaw, Label, Load, Operation, RunKind, SearchId, Severity, StreamId, TargetId};
 
@@ -247,6 +247,7 @@ impl Synthetic {
             take(remark(number, unix_ns));
         }
         if run.is_finished {
+            take(data_written(number));
             take(Event::RunFinished(RunFinished {
                 run: number,
                 unix_ns: unix_ns + u64::from(run.seconds) * SECOND,
@@ -426,6 +427,24 @@ fn engine_sample(run: &RunSpec, second: u32, figures: &[Figure], missing: f64) -
         oldest_in_flight_ns: 0,
         in_flight: run.slots,
     }
+}
+
+fn data_written(run: u32) -> Event {
+    let kind = DataFigures {
+        streams: vec![StreamId(0)],
+        asked_compression: Some(3.0),
+        asked_duplicates: None,
+        block_bytes: 4096,
+        blocks: 1_000.0,
+        contents: Some(500.0),
+        sampled_contents: 500,
+        sampled_bytes: 2_900,
+        compressed_bytes: 1_000,
+    };
+    Event::DataWritten(DataWritten {
+        run,
+        kinds: vec![kind],
+    })
 }
 
 fn failure(run: u32, unix_ns: u64) -> Event {
