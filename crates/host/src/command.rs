@@ -1,9 +1,9 @@
 //! Command lines that a job asks for, in the shell of this machine. Read [`run`].
 use rustix::process::{Pid, Signal, kill_process_group};
-use std::io::{self, BufRead, BufReader};
+use std::io::{self, BufRead, BufReader, Read};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Child, Command, ExitStatus, Stdio};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
 use std::time::{Duration, Instant};
 
 /// How often a wait looks whether it is to end.
@@ -14,6 +14,18 @@ const GRACE: Duration = Duration::from_secs(1);
 
 /// What is said by the time a shell has ended reaches us within this.
 const LAST_WORDS: Duration = Duration::from_millis(100);
+
+/// What is read later than this behind the end of a shell is not of the shell. Until then a full pipe is emptied.
+const LAST_WORDS_MAX: Duration = Duration::from_secs(1);
+
+/// Lines that wait to be handed out. A command that prints more has to wait, as at any full pipe.
+const LINES_MAX: usize = 1024;
+
+/// Longer lines are handed out in pieces.
+const LINE_BYTES_MAX: u64 = 64 << 10;
+
+/// A line, and when it was read.
+type Line = (Instant, String);
 
 /// How a command ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,15 +67,13 @@ pub fn run(
     let mut told = None;
     loop {
         match lines.recv_timeout(LOOK) {
-            Ok(line) => said(&line),
+            Ok((_, line)) => said(&line),
             Err(RecvTimeoutError::Timeout) => {}
             // Its output is closed, and it may go on.
             Err(RecvTimeoutError::Disconnected) => std::thread::sleep(LOOK),
         }
         if let Some(status) = child.try_wait()? {
-            while let Ok(line) = lines.recv_timeout(LAST_WORDS) {
-                said(&line);
-            }
+            last_words(&lines, said);
             return Ok(told.map_or_else(|| end_of(status), |(end, _)| end));
         }
         match told {
@@ -79,21 +89,33 @@ pub fn run(
     }
 }
 
+/// What was printed before. A process in the background may go on printing without end.
+fn last_words(lines: &Receiver<Line>, said: &mut dyn FnMut(&str)) {
+    let until = Instant::now() + LAST_WORDS_MAX;
+    while let Ok((read_at, line)) = lines.recv_timeout(LAST_WORDS)
+        && read_at <= until
+    {
+        said(&line);
+    }
+}
+
 /// The lines that a child prints. Somebody reads them to the end, so that a process in the
 /// background is not ended by a pipe that nobody reads.
-fn lines_of(child: &mut Child) -> Receiver<String> {
-    let (sender, lines) = channel();
+fn lines_of(child: &mut Child) -> Receiver<Line> {
+    let (sender, lines) = sync_channel(LINES_MAX);
     if let Some(out) = child.stdout.take() {
         std::thread::spawn(move || {
             let mut out = BufReader::new(out);
             let mut line = Vec::new();
-            while out
-                .read_until(b'\n', &mut line)
-                .is_ok_and(|count| count > 0)
-            {
+            let mut read = |line: &mut Vec<u8>| {
+                let mut piece = out.by_ref().take(LINE_BYTES_MAX);
+                piece.read_until(b'\n', line).is_ok_and(|count| count > 0)
+            };
+            while read(&mut line) {
                 let text = String::from_utf8_lossy(&line);
+                let text = text.trim_end_matches(['\n', '\r']).to_owned();
                 // The receiver may have gone; reading goes on.
-                let _ = sender.send(text.trim_end_matches(['\n', '\r']).to_owned());
+                let _ = sender.send((Instant::now(), text));
                 line.clear();
             }
         });
@@ -157,6 +179,32 @@ mod tests {
         });
         assert_eq!(end, Ended::Stopped);
         assert!(begun.elapsed() < LONG);
+    }
+
+    #[test]
+    fn what_goes_on_printing_in_the_background_is_not_waited_for() {
+        let text = "for n in $(seq 3000); do echo $n; done
+                    (for n in $(seq 1500); do echo more || exit; sleep 0.02; done) & echo $!";
+        let begun = Instant::now();
+        let (end, lines) = heard(text, LONG, &|| false);
+        assert!(begun.elapsed() < Duration::from_secs(20));
+        assert_eq!(end, Ended::Exited(0));
+        let numbers = lines.iter().filter(|line| line.parse::<u32>().is_ok());
+        let process = numbers.clone().next_back().unwrap();
+        assert_eq!(
+            numbers.count(),
+            3001,
+            "nothing that was printed before is lost"
+        );
+        heard(&format!("kill {process}"), LONG, &|| false);
+    }
+
+    #[test]
+    fn a_line_without_end_comes_in_pieces() {
+        let (end, lines) = heard("head -c 200000 /dev/zero | tr '\\0' x", LONG, &|| false);
+        assert_eq!(end, Ended::Exited(0));
+        assert_eq!(lines.len(), 4);
+        assert_eq!(lines.concat().len(), 200_000);
     }
 
     #[test]
