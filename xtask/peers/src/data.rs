@@ -11,7 +11,7 @@ use plan::{
     RunId, RunKind, RunSpec, RunStop, RunTemplate, SetCount, SizeRule, StartAlign, Stream, Target,
     TargetFacts, TargetId, TargetKind, TargetOrder, TemplateId, Timing, TransferSizes, Window,
 };
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
@@ -51,7 +51,12 @@ struct Reading {
 /// Measures every kind of data and prints a table.
 pub fn run(options: &Options) -> Result<(), String> {
     let path = options.folder.join("compare-data.bin");
-    let outcome = make_file(&path, options.mib << 20).and_then(|()| measure(options, &path));
+    let told = |error: std::io::Error| format!("{}: {error}", path.display());
+    // From here on the file is ours: one that was there is an error.
+    let file = File::create_new(&path).map_err(told)?;
+    let outcome = fill(file, options.mib << 20)
+        .map_err(told)
+        .and_then(|()| measure(options, &path));
     let _ = std::fs::remove_file(&path);
     print!("{}", outcome?);
     Ok(())
@@ -72,24 +77,11 @@ fn measure(options: &Options, path: &Path) -> Result<String, String> {
                 refresh: Refresh::Never,
                 ..DataSpec::default()
             };
-            let mut both = [
-                (
-                    0,
-                    data,
-                    Reading {
-                        cpu_ns: 0.0,
-                        rate: 0.0,
-                    },
-                ),
-                (
-                    1,
-                    off,
-                    Reading {
-                        cpu_ns: 0.0,
-                        rate: 0.0,
-                    },
-                ),
-            ];
+            let nothing = Reading {
+                cpu_ns: 0.0,
+                rate: 0.0,
+            };
+            let mut both = [(0, data, nothing), (1, off, nothing)];
             if pair % 2 == 1 {
                 both.reverse();
             }
@@ -140,18 +132,12 @@ fn kinds() -> [(&'static str, DataSpec); 4] {
     ]
 }
 
-fn make_file(path: &Path, bytes: u64) -> Result<(), String> {
-    let told = |error: std::io::Error| format!("{}: {error}", path.display());
-    let mut file = OpenOptions::new()
-        .write(true)
-        .create_new(true)
-        .open(path)
-        .map_err(told)?;
+fn fill(mut file: File, bytes: u64) -> std::io::Result<()> {
     let block = vec![0x5a; 1 << 20];
     for _ in 0..bytes >> 20 {
-        file.write_all(&block).map_err(told)?;
+        file.write_all(&block)?;
     }
-    file.sync_all().map_err(told)
+    file.sync_all()
 }
 
 fn one_run(options: &Options, path: &Path, data: DataSpec, nonce: u64) -> Result<Reading, String> {
