@@ -484,7 +484,7 @@ impl Conductor<'_> {
         point: &SetPoint,
         start_ns: u64,
     ) -> RunStarted {
-        let paces = paces(run, point);
+        let paces = engine::paces(run, point.rate, point.shares_pct.as_deref());
         let (from_ns, to_ns) = measured_span(&run.run.timing);
         let run_rate = point.rate.or(run.run.load.mean_rate(from_ns, to_ns));
         let rate_of =
@@ -570,19 +570,6 @@ impl Conductor<'_> {
     fn unix_now(&self) -> u64 {
         self.host.unix_ns(self.host.now_ns())
     }
-}
-
-/// The pace of each stream of a run, where it has one.
-fn paces(run: &BoundRun, point: &SetPoint) -> Vec<Option<engine::Pace>> {
-    let streams = run.run.streams.iter().enumerate();
-    let pace = |(stream, info): (usize, &plan::Stream)| {
-        let mut paced = info.clone();
-        if let Some(shares) = &point.shares_pct {
-            paced.share_pct = shares[stream];
-        }
-        engine::stream_pace(run, &paced, point.rate)
-    };
-    streams.map(pace).collect()
 }
 
 /// What is asked of a run: its own rate, unless its streams by themselves ask for more.

@@ -1,6 +1,6 @@
 //! Opening targets, by grant only, and checking that what is opened is what was examined.
 use plan::{Access, BoundPlan, BoundRun, Grant, OpenMode, SyncMode, TargetId};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::fs::File;
 use std::io;
@@ -46,7 +46,13 @@ pub fn open_targets(
 ) -> Result<OpenTargets, OpenError> {
     let mut open = OpenTargets::default();
     let mut known: BTreeMap<(TargetId, bool, String), u32> = BTreeMap::new();
-    for stream in &run.run.streams {
+    let streams = &run.run.streams;
+    let writers = streams.iter().filter(|stream| stream.source.changes_data());
+    let written: BTreeSet<TargetId> = writers
+        .flat_map(|stream| &stream.targets)
+        .copied()
+        .collect();
+    for stream in streams {
         let mut files = Vec::new();
         for id in &stream.targets {
             let target = plan.plan.target(*id);
@@ -56,11 +62,7 @@ pub fn open_targets(
             }
             let mode = stream.open.unwrap_or(target.open);
             // One descriptor serves readers and writers of a target in the same mode.
-            let writes = run
-                .run
-                .streams
-                .iter()
-                .any(|s| s.source.changes_data() && s.targets.contains(id));
+            let writes = written.contains(id);
             let key = (*id, writes, format!("{mode:?}"));
             let index = match known.get(&key) {
                 Some(index) => *index,

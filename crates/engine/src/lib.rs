@@ -28,7 +28,7 @@ pub use collect::{Collected, Collector};
 pub use data::{BLOCK_MARK, Generations};
 pub use files::{OpenError, OpenTargets, open_targets};
 pub use operations::OperationReader;
-pub use pace::{Pace, stream_pace};
+pub use pace::{Pace, paces};
 pub use rule::{BackendChoice, WorkerRule, choose_backend, planned_workers};
 pub use session::{Drained, EngineConfig, EngineError, Session};
 pub use shared::{Failure, unsupported, unsupported_load};

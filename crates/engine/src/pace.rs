@@ -110,10 +110,32 @@ impl Rates {
     }
 }
 
-/// The pace of a stream of a run, if arrivals follow a schedule. `run_rate` is the rate that was
-/// decided for the run as a whole; streams with a pace of their own take theirs out of it first,
-/// and the others share the rest. A stream for which nothing is left has a pace of zero.
-pub fn stream_pace(run: &BoundRun, stream: &Stream, run_rate: Option<f64>) -> Option<Pace> {
+/// The pace of each stream of a run, where its arrivals follow a schedule. `run_rate` is the rate
+/// that was decided for the run as a whole, and `shares_pct` stand in for the shares of its streams.
+/// Streams with a pace of their own take theirs out of the rate first, and the others share the
+/// rest. A stream for which nothing is left has a pace of zero.
+pub fn paces(
+    run: &BoundRun,
+    run_rate: Option<f64>,
+    shares_pct: Option<&[f64]>,
+) -> Vec<Option<Pace>> {
+    let streams = &run.run.streams;
+    let own: f64 = streams.iter().filter_map(own_rate).sum();
+    let pace = |(number, stream): (usize, &Stream)| {
+        let share_pct = shares_pct.map_or(stream.share_pct, |shares| shares[number]);
+        let mine = |rate: f64| (rate - own).max(0.0) * share_pct / 100.0;
+        stream_pace(run, stream, run_rate, mine)
+    };
+    streams.iter().enumerate().map(pace).collect()
+}
+
+/// `mine` is what the stream gets of a rate of the run.
+fn stream_pace(
+    run: &BoundRun,
+    stream: &Stream,
+    run_rate: Option<f64>,
+    mine: impl Fn(f64) -> f64,
+) -> Option<Pace> {
     match &stream.pacing {
         Pacing::None => None,
         Pacing::TotalRate { per_second, law } => Some(Pace::constant(*per_second, *law)),
@@ -126,8 +148,6 @@ pub fn stream_pace(run: &BoundRun, stream: &Stream, run_rate: Option<f64>) -> Op
         }
         Pacing::FromRun => {
             let law = run.run.law;
-            let own: f64 = run.run.streams.iter().filter_map(own_rate).sum();
-            let mine = |rate: f64| (rate - own).max(0.0) * stream.share_pct / 100.0;
             match &run.run.load {
                 Load::Steps { steps } => {
                     let steps = steps.iter().map(|(rate, span)| (mine(*rate), *span));

@@ -4,7 +4,7 @@ use crate::backend::BackendKind;
 use crate::data::{Generations, WriteData};
 use crate::draw::{self, Drawer, Ground};
 use crate::handover::HandoverCells;
-use crate::pace::{self, Pace, stream_pace};
+use crate::pace::{self, Pace};
 use measure::{FigureCell, LatencyCell, Sharing};
 use plan::{
     BoundPlan, BoundRun, Coupling, Load, OpSource, Operation, PoolAdmission, Stream, TargetId,
@@ -179,9 +179,14 @@ pub(crate) struct Proportion {
     slowest: AtomicU64,
 }
 
-/// Stream (16 bits), place (16), operation (4), length (28).
+/// What [`pack`] has room for: streams of a run, targets of a stream, and bytes of a transfer.
+const MOST_NUMBERED: usize = 1 << 16;
+const LENGTH_LIMIT: u64 = 1 << 28;
+
+/// Stream (16 bits), place (16), operation (4), length (28). [`unsupported`] refuses what has no room.
 pub(crate) fn pack(stream: u32, place: u32, operation: usize, length: u32) -> u64 {
-    debug_assert!(stream < 1 << 16 && place < 1 << 16 && length < 1 << 28);
+    debug_assert!((stream.max(place) as usize) < MOST_NUMBERED);
+    debug_assert!(u64::from(length) < LENGTH_LIMIT);
     u64::from(stream) << 48 | u64::from(place) << 32 | (operation as u64) << 28 | u64::from(length)
 }
 
@@ -214,24 +219,24 @@ pub fn unsupported(run: &BoundRun) -> Vec<String> {
     unsupported_load(&run.run.load)
         .into_iter()
         .for_each(&mut add);
-    let rates = run
-        .run
-        .streams
-        .iter()
-        .filter_map(|stream| stream_pace(run, stream, None));
-    if rates
-        .into_iter()
-        .any(|pace| pace.fastest() > FASTEST_SCHEDULE)
-    {
+    let paces = pace::paces(run, None, None);
+    let is_too_fast = |pace: &Pace| pace.fastest() > FASTEST_SCHEDULE;
+    if paces.iter().flatten().any(is_too_fast) {
         add(TOO_FAST.to_owned());
     }
+    if run.run.streams.len() > MOST_NUMBERED {
+        add(format!("more than {MOST_NUMBERED} streams in a run"));
+    }
     for stream in &run.run.streams {
+        if stream.targets.len() > MOST_NUMBERED {
+            add(format!("more than {MOST_NUMBERED} targets in a stream"));
+        }
         match &stream.source {
             OpSource::Generator(generator) => {
                 if let Some(what) = draw::unsupported(generator) {
                     add(what.to_owned());
                 }
-                if generator.largest_transfer() >= 1 << 28 {
+                if generator.largest_transfer() >= LENGTH_LIMIT {
                     add("transfers of 256 MiB or more".to_owned());
                 }
             }
@@ -299,12 +304,11 @@ impl SharedRun {
         let dealt = deal_slots(run, setup.kind, setup.workers);
         let workers = worker_views(&dealt, setup);
         let seed = |stream: usize| (setup.plan.plan.seed, u64::from(run.id.0), stream as u64);
-        let streams: Vec<SharedStream> = run
-            .run
-            .streams
-            .iter()
+        let paces = pace::paces(run, setup.run_rate, setup.shares_pct);
+        let streams: Vec<SharedStream> = paces
+            .into_iter()
             .enumerate()
-            .map(|(number, stream)| shared_stream(setup, number, stream, &workers, seed(number)))
+            .map(|(number, pace)| shared_stream(setup, number, pace, &workers, seed(number)))
             .collect();
         let pools = run
             .run
@@ -436,10 +440,11 @@ fn shards(setup: &Setup<'_>, pool: usize) -> u32 {
 fn shared_stream(
     setup: &Setup<'_>,
     number: usize,
-    stream: &Stream,
+    pace: Option<Pace>,
     workers: &[WorkerView],
     seed: (u64, u64, u64),
 ) -> SharedStream {
+    let stream = &setup.run.run.streams[number];
     let OpSource::Generator(generator) = &stream.source else {
         unreachable!("refused by `unsupported`");
     };
@@ -448,12 +453,7 @@ fn shared_stream(
         BackendKind::Sync => shards(setup, pool) as usize,
         _ => workers.len(),
     };
-    let mut paced = stream.clone();
-    if let Some(shares) = setup.shares_pct {
-        paced.share_pct = shares[number];
-    }
     let phase = number as f64 / setup.run.run.streams.len() as f64;
-    let pace = stream_pace(setup.run, &paced, setup.run_rate);
     let has_arrivals = pace.as_ref().is_none_or(Pace::has_arrivals);
     let arrivals = pace
         .filter(|_| has_arrivals)
