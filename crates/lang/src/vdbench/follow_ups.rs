@@ -1,10 +1,16 @@
 //! What is missing because something else was not understood: one finding, not two.
 use super::codes;
-use plan::{Diagnostic, SourceId, SourceMap, Span};
+use plan::{Diagnostic, SourceFile, SourceId, SourceMap, Span};
 use std::collections::{HashMap, HashSet};
 
 /// A line with those that continue it, by its first byte.
 type Statement = (SourceId, usize);
+
+/// Where statements begin, per source. Looked up once for each finding, and one line may have
+/// thousands of them.
+struct Statements {
+    starts: Vec<Vec<usize>>,
+}
 
 /// Problems that keep a parameter from being seen.
 const HIDING: [&str; 8] = [
@@ -18,15 +24,13 @@ const HIDING: [&str; 8] = [
     codes::QUOTE,
 ];
 
-/// What one statement may reach back over.
-const CONTINUED_LINES_MAX: usize = 256;
-
 /// Leaves out what is missing from a statement in which a parameter was not understood, and moves
 /// what is missing from one whose end was not read to the text that was lost.
 pub(crate) fn explain(found: &mut Vec<Diagnostic>, sources: &SourceMap) {
     if !found.iter().any(|found| found.code == codes::MISSING) {
         return;
     }
+    let statements = Statements::of(sources);
     let mut hidden = HashSet::new();
     let mut lost = HashMap::new();
     for diagnostic in found.iter() {
@@ -34,9 +38,9 @@ pub(crate) fn explain(found: &mut Vec<Diagnostic>, sources: &SourceMap) {
             continue;
         };
         if HIDING.contains(&diagnostic.code.as_str()) {
-            hidden.insert(statement(sources, span));
+            hidden.insert(statements.at(span));
         } else if diagnostic.code == codes::LOST_TEXT {
-            lost.insert(statement(sources, span), diagnostic.clone());
+            lost.insert(statements.at(span), diagnostic.clone());
         }
     }
     let mut explained = HashSet::new();
@@ -44,7 +48,7 @@ pub(crate) fn explain(found: &mut Vec<Diagnostic>, sources: &SourceMap) {
         let Some(span) = missing.span.filter(|_| missing.code == codes::MISSING) else {
             return true;
         };
-        let place = statement(sources, span);
+        let place = statements.at(span);
         if let Some(lost) = lost.get(&place) {
             missing.span = lost.span;
             missing.label = "not read, because it stands behind a blank".to_owned();
@@ -57,23 +61,54 @@ pub(crate) fn explain(found: &mut Vec<Diagnostic>, sources: &SourceMap) {
     found.retain(|found| found.code != codes::LOST_TEXT || !explained.contains(&found.span));
 }
 
-/// The statement that a place belongs to: a line that ends in a comma goes on in the next.
-fn statement(sources: &SourceMap, span: Span) -> Statement {
-    let text = sources.file(span.source).text.as_bytes();
-    let line_start = |end: usize| {
-        let before = text[..end].iter().rposition(|byte| *byte == b'\n');
-        before.map_or(0, |at| at + 1)
-    };
-    let mut start = line_start((span.start as usize).min(text.len()));
-    for _ in 0..CONTINUED_LINES_MAX {
-        let Some(end) = start.checked_sub(1) else {
-            break;
+impl Statements {
+    fn of(sources: &SourceMap) -> Self {
+        let starts = |file: &SourceFile| {
+            let mut starts = vec![0];
+            let mut at = 0;
+            for line in file.text.split_inclusive('\n') {
+                at += line.len();
+                // A line that ends in a comma goes on in the next.
+                if !line.as_bytes().trim_ascii_end().ends_with(b",") {
+                    starts.push(at);
+                }
+            }
+            starts
         };
-        let above = line_start(end);
-        if !text[above..end].trim_ascii_end().ends_with(b",") {
-            break;
+        Self {
+            starts: sources.files().iter().map(starts).collect(),
         }
-        start = above;
     }
-    (span.source, start)
+
+    /// The statement that a place belongs to.
+    fn at(&self, span: Span) -> Statement {
+        let starts = &self.starts[span.source.0 as usize];
+        let after = starts.partition_point(|start| *start <= span.start as usize);
+        (span.source, starts[after.saturating_sub(1)])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_statement_goes_on_behind_a_comma_at_the_end_of_its_line() {
+        let mut sources = SourceMap::default();
+        let long = "ab=cd, \n".repeat(1000);
+        let source = sources.add("f", format!("x\n{long}last\nnext"));
+        let statements = Statements::of(&sources);
+        let at = |start| {
+            let place = Span {
+                source,
+                start,
+                end: start,
+            };
+            statements.at(place).1
+        };
+        let end = 2 + long.len() as u32;
+        assert_eq!([at(0), at(1), at(2), at(9), at(end)], [0, 0, 2, 2, 2]);
+        assert_eq!(at(end + 5), end as usize + 5);
+        assert_eq!(at(u32::MAX), end as usize + 5 + 4);
+    }
 }

@@ -229,6 +229,7 @@ fn raw(input: RawInput<'_>, environment: &Environment<'_>, reading: &mut Reading
         definitions,
         storages: &storages,
         workloads: &workloads,
+        workload_defaults: workload::defaults(definitions),
         hosts,
         general,
     };

@@ -21,6 +21,8 @@ pub(crate) struct Raw<'a> {
     pub definitions: &'a [Definition],
     pub storages: &'a [Storage],
     pub workloads: &'a [Workload],
+    /// Collected once for all runs that name no workload.
+    pub workload_defaults: Vec<Field>,
     pub hosts: &'a [Host],
     pub general: &'a General,
 }
@@ -159,14 +161,7 @@ fn workloads_of(
                 "add `wd=WORKLOAD`, or `sd=STORAGE` to use the defaults of `wd=default`",
             );
         }
-        return vec![workload_of_run(
-            raw.definitions,
-            fields,
-            raw.storages,
-            raw.hosts,
-            raw.general,
-            sink,
-        )];
+        return vec![workload_of_run(fields, raw, sink)];
     };
     let names: Vec<&str> = raw
         .workloads

@@ -5,6 +5,7 @@ use super::definitions::{Definition, Field};
 use super::fields::{Fields, with_defaults};
 use super::model::{General, Host, Seek, Storage, Workload};
 use super::resolve::{host_labels, open_mode, references, report_duplicates};
+use super::runs::Raw;
 use super::sink::Sink;
 use super::storage::{check_pair, range};
 use super::value::{self, Unit};
@@ -31,29 +32,26 @@ pub(crate) fn workloads(
         .collect()
 }
 
-/// The workload of a run that names storage only: the defaults, under the name of the run.
-pub(crate) fn workload_of_run(
-    definitions: &[Definition],
-    run: &Fields,
-    storages: &[Storage],
-    hosts: &[Host],
-    general: &General,
-    sink: &mut Sink,
-) -> Workload {
-    let all: Vec<Field> = definitions
+/// What `wd=default` says at the end of the text.
+pub(crate) fn defaults(definitions: &[Definition]) -> Vec<Field> {
+    definitions
         .iter()
         .filter(|definition| definition.section == Section::Workload && definition.is_default())
         .flat_map(|definition| definition.fields.iter().cloned())
-        .collect();
+        .collect()
+}
+
+/// The workload of a run that names storage only: the defaults, under the name of the run.
+pub(crate) fn workload_of_run(run: &Fields, raw: &Raw<'_>, sink: &mut Sink) -> Workload {
     let mut name = run.name.clone();
     name.text = format!("rd={}", name.text);
     let fields = Fields {
         section: Section::Workload,
         name,
-        defaults: all.len(),
-        all,
+        defaults: raw.workload_defaults.len(),
+        all: raw.workload_defaults.clone(),
     };
-    workload(fields, storages, hosts, general, sink)
+    workload(fields, raw.storages, raw.hosts, raw.general, sink)
 }
 
 fn workload(
