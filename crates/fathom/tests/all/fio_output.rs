@@ -163,7 +163,8 @@ fn programs_made_for_logs_read_ours() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
     let job = "[j]\nioengine=null\nrw=randrw\nbs=4k\nsize=64m\nrate_iops=2000\nruntime=2\n\
-               time_based\nnorandommap\nwrite_bw_log=b\nwrite_iops_log=i\nwrite_lat_log=l\nlog_avg_msec=500\n";
+               time_based\nnorandommap\nwrite_bw_log=b\nwrite_iops_log=i\nwrite_lat_log=l\nlog_avg_msec=100\n\
+               write_hist_log=h\nlog_hist_msec=500\nlog_hist_coarseness=6\n";
     std::fs::write(folder.join("job.fio"), job).unwrap();
     ours(&["job.fio"], folder);
     let rows = |name: &str| -> Vec<Vec<u64>> {
@@ -171,10 +172,16 @@ fn programs_made_for_logs_read_ours() {
         let row = |line: &str| line.split(", ").map(|word| word.parse().unwrap()).collect();
         text.lines().map(row).collect()
     };
-    for name in ["b_bw.1.log", "i_iops.1.log", "l_lat.1.log", "l_clat.1.log"] {
+    for (name, columns, least) in [
+        ("b_bw.1.log", 5, 30),
+        ("i_iops.1.log", 5, 30),
+        ("l_lat.1.log", 5, 30),
+        ("l_clat.1.log", 5, 30),
+        ("h_clat_hist.1.log", 3 + 29, 6),
+    ] {
         let rows = rows(name);
-        assert!(rows.len() >= 6, "{name}: {rows:?}");
-        assert!(rows.iter().all(|row| row.len() == 5), "{name}");
+        assert!(rows.len() >= least, "{name}: {rows:?}");
+        assert!(rows.iter().all(|row| row.len() == columns), "{name}");
     }
     let packed = Path::new("/usr/share/doc/fio/fiologparser.py.gz");
     if !packed.exists() {

@@ -27,8 +27,6 @@ const LAYOUT: &str = "layout";
 /// Of one I/O while files are laid out.
 const LAYOUT_BYTES: u64 = 1 << 20;
 const LAYOUT_SLOTS: u32 = 4;
-/// The usual time of a sample of rates, in milliseconds.
-const SAMPLE_MS: i64 = 500;
 
 /// The plan of all jobs.
 pub(crate) fn lower(
@@ -142,7 +140,7 @@ impl Lowering<'_, '_> {
                 start: StartAlign::AtOnce,
                 warmup: group.warmup,
                 window: group.window,
-                interval: self.interval(group),
+                interval: group.interval,
                 first_interval: FirstInterval::Counted,
                 pause_after: Nanos(0),
             },
@@ -157,16 +155,6 @@ impl Lowering<'_, '_> {
             labels: Vec::new(),
             origin: Origin::Written(first.job.section.span),
         }
-    }
-
-    /// As long as the shortest sample that a job asks for.
-    fn interval(&self, group: &Group) -> Nanos {
-        let asked = group.members.iter().flat_map(|(index, _)| {
-            let job = self.specs[*index].job;
-            ["bwavgtime", "iopsavgtime"].map(|name| job.number(name).unwrap_or(SAMPLE_MS))
-        });
-        let ms = asked.filter(|ms| *ms > 0).min().unwrap_or(SAMPLE_MS);
-        Nanos((ms.clamp(100, 10_000) as u64) * 1_000_000)
     }
 
     fn stream_name(&mut self, spec: &Spec<'_>, clone: u32) -> String {

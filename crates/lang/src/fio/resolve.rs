@@ -178,6 +178,7 @@ impl<'a> Resolving<'a, '_> {
         let pace = self.pace(&operations, &transfer);
         let (data, pattern) = self.data(&transfer, file_size, naming.count());
         self.conflicts();
+        self.histogram_log();
         let reads = operations.read_pct > 0.0;
         let is_stored = matches!(self.engine.method, Some(method) if method != IoMethod::Nothing);
         let spec = Spec {
@@ -598,6 +599,20 @@ impl<'a> Resolving<'a, '_> {
             _ => DuplicateSource::Previous,
         };
         Some(Duplicates::ByWrite { pct, of })
+    }
+
+    fn histogram_log(&mut self) {
+        let job = self.job;
+        let has_window = job.number("log_hist_msec").is_some_and(|ms| ms > 0);
+        if let Some(given) = job.given("write_hist_log").filter(|_| !has_window) {
+            self.sink.warning(
+                codes::MISSING,
+                given.name.span,
+                "`write_hist_log` without `log_hist_msec` writes nothing",
+                "no window is given",
+                "add `log_hist_msec=1000`",
+            );
+        }
     }
 
     fn conflicts(&mut self) {

@@ -38,6 +38,8 @@ const OLD_CGROUPS: Status =
     Refused("control groups of version 1; start the command inside a control group instead");
 const RECORDED: Status =
     Translated("all latencies are always recorded; what is printed follows the option");
+const SAMPLED: Status =
+    Translated("one time serves both kinds of samples, the shorter one, from 100 ms to 10 s");
 
 pub(crate) static JOBS: &[Parameter] = &[
     p(
@@ -1478,7 +1480,7 @@ pub(crate) static MEASUREMENT: &[Parameter] = &[
         &["write_hist_log"],
         Kind::OptionalText,
         "",
-        CheckOnly,
+        Honoured,
         "log of histograms",
     ),
     p(
@@ -1499,15 +1501,15 @@ pub(crate) static MEASUREMENT: &[Parameter] = &[
         &["log_hist_msec"],
         at_least(0),
         "0",
-        CheckOnly,
-        "milliseconds of a histogram",
+        Honoured,
+        "milliseconds of a histogram; 0 writes none",
     )
     .part_of("write_hist_log"),
     p(
         &["log_hist_coarseness"],
         number(0, 6),
         "0",
-        CheckOnly,
+        Honoured,
         "coarser histograms",
     )
     .part_of("write_hist_log"),
@@ -1593,16 +1595,18 @@ pub(crate) static MEASUREMENT: &[Parameter] = &[
         &["bwavgtime"],
         at_least(0),
         "500",
-        Honoured,
+        SAMPLED,
         "milliseconds of a sample of bytes per second",
-    ),
+    )
+    .inert(&["500"]),
     p(
         &["iopsavgtime"],
         at_least(0),
         "500",
-        Honoured,
+        SAMPLED,
         "milliseconds of a sample of I/Os per second",
-    ),
+    )
+    .inert(&["500"]),
     p(
         &["clat_percentiles"],
         Kind::Truth,

@@ -11,7 +11,15 @@ pub(crate) struct Group {
     pub members: Vec<(usize, u32)>,
     pub window: Window,
     pub warmup: Nanos,
+    /// How often figures are taken.
+    pub interval: Nanos,
 }
+
+/// The usual time of a sample of rates, in milliseconds.
+const SAMPLE_MS: u64 = 500;
+/// Figures are taken no more often than this, in milliseconds.
+const INTERVAL_LEAST_MS: u64 = 10;
+const NS_PER_MS: u64 = 1_000_000;
 
 /// The groups in the order in which they run.
 pub(crate) fn groups(specs: &[Spec<'_>], blockers: &mut Vec<Diagnostic>) -> Vec<Group> {
@@ -40,6 +48,7 @@ pub(crate) fn groups(specs: &[Spec<'_>], blockers: &mut Vec<Diagnostic>) -> Vec<
         .map(|members| Group {
             window: window(&members, specs, blockers),
             warmup: warmup(&members, specs, blockers),
+            interval: interval(&members, specs, blockers),
             members,
         })
         .collect()
@@ -132,4 +141,56 @@ fn warmup(members: &[(usize, u32)], specs: &[Spec<'_>], blockers: &mut Vec<Diagn
         }
     }
     Nanos(first)
+}
+
+/// As long as the shortest sample that a job asks for, and such that every window of a log ends with
+/// an interval.
+fn interval(members: &[(usize, u32)], specs: &[Spec<'_>], blockers: &mut Vec<Diagnostic>) -> Nanos {
+    let jobs = || members.iter().map(|(index, _)| specs[*index].job);
+    let sample_ms = jobs()
+        .flat_map(|job| ["bwavgtime", "iopsavgtime"].map(|name| milliseconds(job, name)))
+        .map(|asked| asked.unwrap_or(SAMPLE_MS))
+        .min()
+        .unwrap_or(SAMPLE_MS)
+        .clamp(100, 10_000);
+    let mut step_ms = 0;
+    for job in jobs() {
+        for (option, window_ms) in log_windows(job) {
+            step_ms = common_divisor(step_ms, window_ms);
+            if step_ms < INTERVAL_LEAST_MS {
+                let what = format!("a step below {INTERVAL_LEAST_MS} ms for the windows of logs");
+                push_once(blockers, not_built(&what, job.place_of(option)));
+                return Nanos(SAMPLE_MS * NS_PER_MS);
+            }
+        }
+    }
+    match step_ms {
+        0 => Nanos(sample_ms * NS_PER_MS),
+        step_ms => Nanos(step_ms.saturating_mul(NS_PER_MS) / step_ms.div_ceil(sample_ms)),
+    }
+}
+
+/// The options that give lengths of windows of logs that are written, in milliseconds.
+fn log_windows(job: &Job) -> impl Iterator<Item = (&'static str, u64)> {
+    let has = |logs: &[&str]| logs.iter().any(|log| job.given(log).is_some());
+    let means = has(&["write_bw_log", "write_iops_log", "write_lat_log"]);
+    [
+        ("log_avg_msec", means),
+        ("log_hist_msec", has(&["write_hist_log"])),
+    ]
+    .into_iter()
+    .filter(|(_, is_written)| *is_written)
+    .filter_map(|(option, _)| Some((option, milliseconds(job, option)?)))
+}
+
+fn milliseconds(job: &Job, option: &str) -> Option<u64> {
+    let asked = u64::try_from(job.number(option)?).ok();
+    asked.filter(|asked| *asked > 0)
+}
+
+fn common_divisor(mut one: u64, mut other: u64) -> u64 {
+    while other > 0 {
+        (one, other) = (other, one % other);
+    }
+    one
 }

@@ -166,3 +166,33 @@ fn no_engine_stands_in_for_another() {
     assert_eq!(blockers("null").len(), 1);
     assert!(blockers("sync").is_empty());
 }
+
+#[test]
+fn windows_of_logs_end_with_an_interval() {
+    let ms = |options: &str| {
+        let reading = read(&format!("[j]\nsize=1m\n{options}\n"));
+        assert!(reading.run_blockers.is_empty(), "{options}");
+        reading.plan.unwrap().runs.pop().unwrap().timing.interval.0 as f64 / 1e6
+    };
+    assert_eq!(ms("log_avg_msec=20"), 500.0);
+    assert_eq!(ms("write_bw_log\nlog_avg_msec=20"), 20.0);
+    assert_eq!(ms("write_bw_log\nlog_avg_msec=750"), 375.0);
+    assert_eq!(ms("write_bw_log\nlog_avg_msec=1000\nbwavgtime=100"), 100.0);
+    assert_eq!(
+        ms("write_lat_log\nlog_avg_msec=200\nwrite_hist_log\nlog_hist_msec=300"),
+        100.0
+    );
+    let reading = read("[j]\nsize=1m\nwrite_bw_log\nlog_avg_msec=7\n");
+    assert_eq!(reading.run_blockers[0].code, "fio-0202");
+}
+
+#[test]
+fn a_log_of_histograms_needs_a_window() {
+    let warned = |options: &str| {
+        let reading = read(&format!("[j]\nsize=1m\nwrite_hist_log=h\n{options}\n"));
+        assert!(reading.run_blockers.is_empty() && reading.plan.is_some());
+        has(&reading, "fio-0131")
+    };
+    assert!(warned(""));
+    assert!(!warned("log_hist_msec=1000\nlog_hist_coarseness=2"));
+}

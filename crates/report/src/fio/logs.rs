@@ -120,7 +120,8 @@ impl Wants {
             let text = options
                 .text(&[name])
                 .and_then(|text| text.trim().parse::<u64>().ok());
-            text.filter(|ms| *ms > 0).map(|ms| ms * NS_PER_MS)
+            text.filter(|ms| *ms > 0)
+                .map(|ms| ms.saturating_mul(NS_PER_MS))
         };
         let histogram_window_ns = ms("log_hist_msec").unwrap_or(0);
         Self {
@@ -287,6 +288,8 @@ impl JobLogs {
             true => interval.unix_ns.saturating_sub(interval.end_ns),
             false => 0,
         };
+        // An interval ends a little off its time now and then.
+        let slack_ns = interval.length_ns() / 2;
         let sums = sums_of(interval, place);
         for (direction, sum) in sums.into_iter().enumerate() {
             self.histograms[direction].merge(&sum.completion);
@@ -297,15 +300,18 @@ impl JobLogs {
             let window = &mut self.windows[direction];
             window.epoch_ns = epoch_ns;
             window.end_ns = interval.end_ns;
-            let wanted_ns = self.wants.window_ns.unwrap_or(u64::MAX);
-            // An interval ends a little off its time now and then.
-            if window.end_ns - window.start_ns >= wanted_ns - wanted_ns / 100 {
+            let passed_ns = window.end_ns - window.start_ns + slack_ns;
+            if self
+                .wants
+                .window_ns
+                .is_some_and(|wanted_ns| passed_ns >= wanted_ns)
+            {
                 self.close(direction, folder)?;
             }
         }
         let wanted_ns = self.wants.histogram_window_ns;
-        let passed_ns = interval.end_ns - self.histogram_start_ns;
-        if wanted_ns > 0 && passed_ns >= wanted_ns - wanted_ns / 100 {
+        let passed_ns = interval.end_ns - self.histogram_start_ns + slack_ns;
+        if wanted_ns > 0 && passed_ns >= wanted_ns {
             self.histogram_start_ns = interval.end_ns;
             self.write_histograms(epoch_ns + interval.end_ns, folder)?;
         }
