@@ -8,8 +8,8 @@ pub const COMMAND_TIMEOUT_S: u64 = 3600;
 /// Where results go when nothing is said.
 pub const DEFAULT_OUTPUT: &str = "fathom-output";
 
-/// Storage I/O benchmark: runs Vdbench parameter files, draws the latency curve, and says what
-/// limited each number.
+/// Storage I/O benchmark: runs Vdbench parameter files and fio job files, draws the latency curve,
+/// and says what limited each number.
 #[derive(Debug, Parser)]
 #[command(name = "fathom", version, max_term_width = 100)]
 pub struct Arguments {
@@ -158,9 +158,10 @@ pub struct CurveOptions {
 
 #[derive(Args, Debug)]
 pub struct PrefillOptions {
-    /// Job files, whose targets are all filled with the data that the job writes; or one device, or
-    /// one file with its --size. An interrupted fill goes on when the same command is given again.
-    #[arg(required = true, value_name = "FILE|TARGET")]
+    /// Job files, whose targets are all filled with the data that the job writes (`name=value` sets a
+    /// variable of the file); or one device, or one file with its --size. An interrupted fill goes on
+    /// when the same command is given again.
+    #[arg(required = true, value_name = "FILE|NAME=VALUE|TARGET")]
     pub inputs: Vec<String>,
 
     /// Size of a file to make or to write, or the part of a device.
@@ -180,7 +181,7 @@ pub struct PrefillOptions {
     #[arg(long, value_name = "BYTES")]
     pub sync_every: Option<String>,
 
-    /// Through the page cache, for one target. Jobs say so themselves.
+    /// Through the page cache, for one target. Jobs say so themselves, and refuse this.
     #[arg(long)]
     pub buffered: bool,
 
@@ -207,7 +208,7 @@ pub struct CheckOptions {
     pub write_overwrite: Option<PathBuf>,
 
     /// The folder that a run would write its results to.
-    #[arg(short, long, value_name = "FOLDER", default_value = "fathom-output")]
+    #[arg(short, long, value_name = "FOLDER", default_value = DEFAULT_OUTPUT)]
     pub output: PathBuf,
 
     #[command(flatten)]

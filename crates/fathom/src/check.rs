@@ -173,13 +173,13 @@ fn look(plan: Plan, output: &Path, lints: &LintSelection) -> Looked {
             let mut examinations = machine::examine(&bound, &root);
             examinations.retain(|examination| examination.found != FoundKind::Missing);
             let refused = machine::judge(&examinations, &Overwrite::default()).err();
-            let diagnostics = machine::backend(&bound, None).map_or_else(
-                |_| Vec::new(),
-                |choice| {
+            let diagnostics = match machine::backend(&bound, None) {
+                Ok(choice) => {
                     let rule = WorkerRule::Automatic;
                     lints::judge(&bound, &choice, rule, output, lints, &root)
-                },
-            );
+                }
+                Err(message) => vec![Diagnostic::note("fathom-0001", message)],
+            };
             Looked {
                 plan: Some(bound),
                 stand_ins,

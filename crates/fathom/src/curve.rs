@@ -2,6 +2,7 @@
 use crate::arguments::CurveOptions;
 use crate::exit::Exit;
 use crate::launch::{Launch, Style, launch};
+use crate::machine;
 use plan::{
     AddressOrder, AlignRule, ArrivalLaw, Coupling, DataSpec, ErrorBudget, FirstBlock,
     FirstInterval, Generator, Label, Ledger, Load, LocalStop, Nanos, OpSource, OpenMode,
@@ -126,7 +127,7 @@ pub fn bytes(name: &str, text: &str) -> Result<u64, String> {
 
 fn plan(options: &CurveOptions, asked: &Asked) -> Plan {
     let path = &options.target;
-    let is_device = path.starts_with("/dev");
+    let is_device = machine::is_device(path);
     let exists = path.exists();
     let size = match (asked.size_bytes, exists) {
         (Some(bytes), _) => SizeRule::Bytes(bytes),

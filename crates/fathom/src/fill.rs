@@ -1,6 +1,6 @@
 //! Whether a target that was to be written whole was: synced when it was written, and looked at
 //! afterwards. Nothing is taken on trust that the file system can tell.
-use plan::{BoundPlan, Bytes, OpSource, OpenMode, Plan, RunKind, RunTemplate, TargetId};
+use plan::{BoundPlan, Bytes, OpSource, OpenMode, Plan, RunKind, RunTemplate};
 use std::fmt;
 use std::fs::File;
 use std::io;
@@ -67,7 +67,8 @@ pub struct Fill {
 
 /// What the runs of a plan fill.
 pub fn fills(plan: &BoundPlan) -> Vec<Fill> {
-    let mut found: Vec<(TargetId, Fill)> = Vec::new();
+    let mut found = Vec::new();
+    let mut is_known = vec![false; plan.targets.len()];
     for id in &plan.runs {
         let spec = plan.plan.spec(*id);
         if spec.kind == RunKind::Prepare {
@@ -77,22 +78,23 @@ pub fn fills(plan: &BoundPlan) -> Vec<Fill> {
         for number in filling(template, &spec.overrides) {
             let stream = &template.streams[number];
             let id = stream.targets[0];
-            let is_known = found.iter().any(|(known, _)| *known == id);
+            if std::mem::replace(&mut is_known[id.index()], true) {
+                continue;
+            }
             let target = plan.plan.target(id);
             let extent = plan.write_extent(id);
-            if let Some(extent) = extent.filter(|_| !is_known && target.is_real()) {
-                let fill = Fill {
+            if let Some(extent) = extent.filter(|_| target.is_real()) {
+                found.push(Fill {
                     name: target.name.clone(),
                     path: target.path.clone(),
                     extent,
                     // Other runs of the plan may have written other data to it meanwhile.
                     is_marked: false,
-                };
-                found.push((id, fill));
+                });
             }
         }
     }
-    found.into_iter().map(|(_, fill)| fill).collect()
+    found
 }
 
 /// Streams that fill their one target.

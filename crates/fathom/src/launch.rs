@@ -210,7 +210,6 @@ fn settle(launch: &Launch, root: &SysRoot) -> Result<Settled, Exit> {
     let labels = labels(&launch.common.label).map_err(|message| fail(Exit::Usage, &message))?;
     let choice = machine::backend(&plan, launch.common.backend.as_deref())
         .map_err(|message| fail(Exit::Usage, &message))?;
-    host::raise_own_limits();
     let selection = lints::selection(&launch.common.lints.words)
         .map_err(|message| fail(Exit::Usage, &message))?;
     let rule = machine::worker_rule(launch.common.workers);
@@ -339,10 +338,7 @@ fn execution_started(
             Default::default()
         },
     };
-    let widest = plan.distinct_runs().into_iter().map(|id| {
-        let rule = machine::worker_rule(launch.common.workers);
-        engine::planned_workers(&plan.run(id), settled.choice.kind, rule, facts.cpus)
-    });
+    let rule = machine::worker_rule(launch.common.workers);
     ExecutionStarted {
         unix_ns: clock.unix_ns(clock.now_ns()),
         utc_offset_s: now.offset().seconds(),
@@ -360,7 +356,7 @@ fn execution_started(
         targets: plan.plan.targets.iter().enumerate().map(target).collect(),
         backend: settled.choice.kind.to_string(),
         backend_reason: settled.choice.reason.clone(),
-        workers: widest.max().unwrap_or(0),
+        workers: machine::workers_max(plan, settled.choice.kind, rule, facts.cpus),
         clock: clock.source().to_string(),
         labels: settled.labels.clone(),
         reporting: plan.plan.reporting.labels.clone(),

@@ -1,6 +1,7 @@
 //! What probably is not as meant, told by a look at the machine: the facts come from `host`, the
 //! judgement from `lang`.
-use engine::{BackendChoice, BackendKind, WorkerRule, planned_workers};
+use crate::machine;
+use engine::{BackendChoice, BackendKind, WorkerRule};
 use host::{Limit, SysRoot, process_limits};
 use lang::LintSelection;
 use lang::vdbench::{Limits, MachineFacts, ResultPlace, StorageFacts, machine_lints};
@@ -80,12 +81,8 @@ fn limits(
     root: &SysRoot,
 ) -> Limits {
     let found = process_limits(root);
-    let runs = plan.distinct_runs().into_iter();
     let rings = match kind {
-        BackendKind::Uring => runs
-            .map(|id| u64::from(planned_workers(&plan.run(id), kind, workers, cpus)))
-            .max()
-            .unwrap_or(1),
+        BackendKind::Uring => u64::from(machine::workers_max(plan, kind, workers, cpus)),
         _ => 0,
     };
     let in_flight = match kind {

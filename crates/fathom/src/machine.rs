@@ -6,6 +6,8 @@ use plan::{
     Access, Alignment, BindError, BoundPlan, Diagnostic, Facts, FoundKind, Grant, IoMethod, Origin,
     Plan, SizeRule, TargetFacts, TargetId, bind,
 };
+use std::os::unix::fs::FileTypeExt;
+use std::path::Path;
 
 /// Facts of all targets. What cannot be looked at counts as missing, and `bind` says so.
 pub fn facts(plan: &Plan, root: &SysRoot) -> Facts {
@@ -36,6 +38,15 @@ pub fn facts(plan: &Plan, root: &SysRoot) -> Facts {
     };
     Facts {
         targets: plan.targets.iter().map(of).collect(),
+    }
+}
+
+/// Whether a path that a command line names is to be a device. One below `/dev` that is missing is
+/// mistyped, and no file is made there; memory that is shared by files is the exception.
+pub fn is_device(path: &Path) -> bool {
+    match std::fs::metadata(path) {
+        Ok(facts) => facts.file_type().is_block_device(),
+        Err(_) => path.starts_with("/dev") && !path.starts_with("/dev/shm"),
     }
 }
 
@@ -152,6 +163,13 @@ fn of_job(method: IoMethod) -> Result<BackendKind, String> {
     name.parse().map_err(|_| {
         format!("the job asks for backend `{name}`, which is not built yet; `--backend uring` runs it by rings")
     })
+}
+
+/// Workers of the run that has most.
+pub fn workers_max(plan: &BoundPlan, kind: BackendKind, rule: WorkerRule, cpus: u32) -> u32 {
+    let runs = plan.distinct_runs().into_iter();
+    let workers = runs.map(|id| engine::planned_workers(&plan.run(id), kind, rule, cpus));
+    workers.max().unwrap_or(0)
 }
 
 /// The rule for workers from the command line.

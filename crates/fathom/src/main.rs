@@ -38,6 +38,8 @@ fn main() -> ExitCode {
     let Some(arguments) = arguments() else {
         return Exit::Usage.into();
     };
+    // A check has to see the limits that a run would have.
+    host::raise_own_limits();
     let called = arguments.first().map_or("", String::as_str);
     let name = called.rsplit('/').next().unwrap_or(called);
     let word = |at: usize| arguments.get(at).map(String::as_str);

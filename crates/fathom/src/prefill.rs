@@ -16,7 +16,6 @@ use plan::{
     TransferSizes, Window,
 };
 use std::io::Read;
-use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
 
 /// Parts of one target at most, unless a length is asked for.
@@ -112,8 +111,7 @@ fn judge(fills: &[Fill], exit: Exit) -> Exit {
 /// A device, or a file with a size, is a target; anything else is a job file.
 fn job(options: &PrefillOptions) -> Result<Job, Exit> {
     let usage = |message: String| refuse(&message);
-    let is_device =
-        |path: &str| std::fs::metadata(path).is_ok_and(|facts| facts.file_type().is_block_device());
+    let is_device = |path: &str| machine::is_device(Path::new(path));
     let size_bytes = options.size.as_deref();
     let size_bytes = size_bytes.map(|size| curve::bytes("--size", size));
     let size_bytes = size_bytes.transpose().map_err(usage)?;
@@ -122,6 +120,9 @@ fn job(options: &PrefillOptions) -> Result<Job, Exit> {
             Ok(Job::of_target(path, size_bytes, options, is_device(path)))
         }
         (_, Some(_)) => Err(refuse("`--size` is for one target")),
+        _ if options.buffered => Err(refuse(
+            "`--buffered` is for one target; a job says so itself",
+        )),
         ([path], None) if is_data(path) => Err(refuse(&format!(
             "`{path}` is no job file; to write over it give its `--size`"
         ))),

@@ -26,7 +26,8 @@ usage: vdbench -f FILE… [-o FOLDER] [options] [name=value…] [+run-overrides]
   -r NAME         begin with the run definition whose name starts so
   name=value      a variable of the file: $name, !name
   +KEY=VALUE,…    added to every run definition
-  -p N -d N -c    (noted: no port is opened, there are no debug switches, no trees of files)
+  -d 68           as -s; -d 1 is refused, and other numbers are noted: there are no such switches
+  -p N -c         (noted: no port is opened, there are no trees of files)
   -cy -cn -co     (noted: for trees of files)
   -v -j -tf       not built yet, and refused; -k belongs to Solaris
 

@@ -154,6 +154,10 @@ fn a_limit_is_named_with_the_way_to_raise_it() {
         "opens 60 files, and `ulimit -n` leaves room for",
         "raise it with `ulimit -n N`",
     ]);
+    // A soft limit is raised by a run, so a check does not count it.
+    let script = format!("ulimit -Sn 100; exec {FATHOM} check job");
+    let raised = ended(lab.command("/bin/sh").args(["-c", &script])).expect(0);
+    assert!(!raised.err.contains("vdb-0018"), "{}", raised.err);
     limited("run job --lint kernel-limits=error")
         .expect(2)
         .says(&["error[vdb-0018]"]);

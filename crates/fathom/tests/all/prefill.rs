@@ -69,7 +69,16 @@ fn foreign_files_are_guarded_and_sizes_are_demanded() {
         .says(&["`--size lots` is no size"]);
     lab.fathom(&["prefill", "a", "b", "--size", "1m"])
         .expect(2)
-        .says(&["for one target"]);
+        .says(&["`--size` is for one target"]);
+    lab.fathom(&["prefill", "a", "--buffered"])
+        .expect(2)
+        .says(&["`--buffered` is for one target"]);
+    // A name of a device that was mistyped is no file to be made.
+    let mistyped = "/dev/fathom-none";
+    for verb in ["prefill", "curve"] {
+        lab.fathom(&[verb, mistyped, "--size", "1m"]).expect(2);
+        assert!(!std::path::Path::new(mistyped).exists());
+    }
     assert_eq!(lab.everything(), before);
 }
 
