@@ -3,6 +3,7 @@
 mod check;
 mod curve;
 mod face;
+mod failing;
 mod fio_output;
 mod guard;
 mod lab;
