@@ -1,7 +1,7 @@
 //! `fathom curve`: a latency curve or a sweep over threads, without a job file.
 use crate::arguments::CurveOptions;
 use crate::exit::Exit;
-use crate::launch::{Launch, Style, launch};
+use crate::launch::{Findings, Launch, Style, launch};
 use crate::machine;
 use plan::{
     AddressOrder, AlignRule, ArrivalLaw, Coupling, DataSpec, ErrorBudget, FirstBlock,
@@ -43,6 +43,15 @@ pub fn main(options: &CurveOptions, arguments: &[String]) -> Exit {
         arguments: arguments.to_vec(),
         common: options.common.clone(),
         style: Style::Summary,
+        // A curve of a file is a quick look, and most folders are on the disk that the file is on.
+        findings: Findings {
+            printed: Vec::new(),
+            unprinted: if machine::is_device(&options.target) {
+                &[]
+            } else {
+                &["results-on-storage"]
+            },
+        },
     })
 }
 

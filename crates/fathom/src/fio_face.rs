@@ -2,7 +2,7 @@
 use crate::arguments::Common;
 use crate::exit::Exit;
 use crate::fio_report::FioStyle;
-use crate::launch::{Launch, Style, launch};
+use crate::launch::{Findings, Launch, Style, launch};
 use crate::{files, render};
 use lang::CommandLine;
 use lang::fio::{
@@ -211,6 +211,10 @@ fn carry_out(all: &[String], options: Options, reading: Reading) -> Exit {
         sources: reading.sources,
         arguments: all.to_vec(),
         style: Style::Fio(style(&options)),
+        findings: Findings {
+            printed: reading.diagnostics,
+            unprinted: &[],
+        },
         common: options.common,
     })
 }

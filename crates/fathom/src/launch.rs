@@ -8,13 +8,13 @@ use crate::resume::Earlier;
 use crate::sinks::{Console, Sinks};
 use crate::{lints, machine, render, stop, stop_file};
 use conduct::{
-    CommandSettings, Control, Host, LocalHost, Outcome, SimulatedHost, expected_bytes, go_on,
-    planned_ns,
+    CommandSettings, Control, Host, LocalHost, Outcome, SimulatedHost, SinkError, expected_bytes,
+    go_on, planned_ns,
 };
 use engine::{BackendChoice, BackendKind, EngineConfig};
 use host::SysRoot;
 use host::guard::{Finding, Overwrite, Refusal, Refused, claim_all};
-use measure::{Event, ExecutionStarted, ExecutionTarget, FinishReason, RunTotals};
+use measure::{Event, ExecutionStarted, ExecutionTarget, FinishReason, Remark, RunTotals};
 use plan::{BoundPlan, Diagnostic, Grant, Label, Nanos, Plan, RunId, Severity, SourceMap};
 use report::fio::Logs;
 use report::vdbench::{Face, FaceOptions};
@@ -28,6 +28,16 @@ pub struct Launch {
     pub arguments: Vec<String>,
     pub common: Common,
     pub style: Style,
+    pub findings: Findings,
+}
+
+/// What was found before, for the record, and what is only for the record.
+#[derive(Default)]
+pub struct Findings {
+    /// Found while the job was read, and printed then.
+    pub printed: Vec<Diagnostic>,
+    /// Lints whose warnings stand in the report and are not printed.
+    pub unprinted: &'static [&'static str],
 }
 
 /// Who is talked to.
@@ -46,6 +56,8 @@ pub struct Settled {
     grants: Vec<Grant>,
     choice: BackendChoice,
     labels: Vec<Label>,
+    /// What lints found on this machine.
+    found: Vec<Diagnostic>,
 }
 
 /// Runs a plan to its report.
@@ -110,7 +122,10 @@ fn carry_out(mut launch: Launch, is_fio: bool, fills: &mut Vec<Fill>) -> Exit {
         None => Event::ExecutionStarted(started.clone()),
     };
     let done = earlier.map(|earlier| earlier.done).unwrap_or_default();
-    let outcome = match sinks.take(&opening) {
+    let findings = launch.findings.printed.iter().chain(&settled.found);
+    let opened = sinks.take(&opening);
+    let opened = opened.and_then(|()| record(findings, started.unix_ns, &mut sinks));
+    let outcome = match opened {
         Ok(()) => {
             let mut host = host(&launch, &settled, &started, clock, &root);
             go_on(&settled.plan, done, host.as_mut(), &control, &mut |event| {
@@ -215,7 +230,14 @@ fn settle(launch: &Launch, root: &SysRoot) -> Result<Settled, Exit> {
     let rule = machine::worker_rule(launch.common.workers);
     let folder = &launch.common.output;
     let found = lints::judge(&plan, &choice, rule, folder, &selection, root);
-    render::print(&found, &launch.sources);
+    let unprinted = launch.findings.unprinted;
+    let is_unprinted = |one: &Diagnostic| {
+        let mut lints = lang::vdbench::lints().iter();
+        lints.any(|lint| lint.code == one.code && unprinted.contains(&lint.name))
+    };
+    let is_printed = |one: &&Diagnostic| one.severity == Severity::Error || !is_unprinted(one);
+    let printed: Vec<Diagnostic> = found.iter().filter(is_printed).cloned().collect();
+    render::print(&printed, &launch.sources);
     if found.iter().any(|one| one.severity == Severity::Error) {
         return Err(Exit::Usage);
     }
@@ -227,6 +249,7 @@ fn settle(launch: &Launch, root: &SysRoot) -> Result<Settled, Exit> {
             grants: Vec::new(),
             choice,
             labels,
+            found,
         });
     }
     let examinations = machine::examine(&plan, root);
@@ -243,7 +266,26 @@ fn settle(launch: &Launch, root: &SysRoot) -> Result<Settled, Exit> {
         grants,
         choice,
         labels,
+        found,
     })
+}
+
+/// Whoever reads the report later has not seen the console.
+fn record<'a>(
+    findings: impl Iterator<Item = &'a Diagnostic>,
+    unix_ns: u64,
+    sinks: &mut Sinks,
+) -> Result<(), SinkError> {
+    for finding in findings.filter(|finding| finding.severity == Severity::Warning) {
+        sinks.take_quietly(&Event::Remark(Remark {
+            run: None,
+            unix_ns,
+            severity: finding.severity,
+            code: finding.code.to_string(),
+            message: finding.message.clone(),
+        }))?;
+    }
+    Ok(())
 }
 
 fn unclaimed(path: &Path, error: &std::io::Error) -> Exit {

@@ -3,7 +3,7 @@
 use crate::arguments::PrefillOptions;
 use crate::exit::Exit;
 use crate::fill::{self, Fill};
-use crate::launch::{Launch, Style, launch};
+use crate::launch::{Findings, Launch, Style, launch};
 use crate::resume::Earlier;
 use crate::{curve, lints, machine, plan_file, render};
 use host::SysRoot;
@@ -84,6 +84,7 @@ pub fn main(options: &PrefillOptions, arguments: &[String]) -> Exit {
         arguments: arguments.to_vec(),
         common,
         style: Style::Summary,
+        findings: Findings::default(),
     });
     match exit {
         Exit::Fine => judge(&fills, exit),

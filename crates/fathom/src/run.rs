@@ -1,7 +1,7 @@
 //! `fathom run`.
 use crate::arguments::RunOptions;
 use crate::exit::Exit;
-use crate::launch::{Launch, Style, launch};
+use crate::launch::{Findings, Launch, Style, launch};
 use crate::resume::Earlier;
 use crate::{lints, plan_file, render};
 use plan::Severity;
@@ -41,6 +41,10 @@ pub fn main(options: &RunOptions, arguments: &[String]) -> Exit {
         arguments: arguments.to_vec(),
         common: options.common.clone(),
         style: Style::Summary,
+        findings: Findings {
+            printed: reading.diagnostics,
+            unprinted: &[],
+        },
     })
 }
 
@@ -53,6 +57,7 @@ fn go_on(result: &Path, options: &RunOptions, arguments: &[String]) -> Exit {
             arguments: arguments.to_vec(),
             common: options.common.clone(),
             style: Style::Summary,
+            findings: Findings::default(),
         }),
         Err(message) => {
             eprintln!("error: {message}");

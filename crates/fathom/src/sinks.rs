@@ -48,16 +48,20 @@ impl Sinks {
         self
     }
 
+    /// Takes an event that the user knows already: it is written down and not shown.
+    ///
+    /// # Errors
+    /// When the result file or the output folder cannot take it.
+    pub fn take_quietly(&mut self, event: &Event) -> Result<(), SinkError> {
+        self.keep(event).map(drop)
+    }
+
     /// Takes an event.
     ///
     /// # Errors
     /// When the result file or the output folder cannot take it.
     pub fn take(&mut self, event: &Event) -> Result<(), SinkError> {
-        if let Some(writer) = &self.writer {
-            let failed = |error: store::StoreError| SinkError(error.to_string());
-            writer.append(event).map_err(failed)?;
-        }
-        let lines = self.replay(event)?;
+        let lines = self.keep(event)?;
         print_lines(&lines);
         if let Some(Console::Fio(report)) = &mut self.face {
             report.show_status();
@@ -66,6 +70,15 @@ impl Sinks {
             progress.on_event(event);
         }
         Ok(())
+    }
+
+    /// Writes an event down. Returns what the console would show.
+    fn keep(&mut self, event: &Event) -> Result<Vec<String>, SinkError> {
+        if let Some(writer) = &self.writer {
+            let failed = |error: store::StoreError| SinkError(error.to_string());
+            writer.append(event).map_err(failed)?;
+        }
+        self.replay(event)
     }
 
     /// Takes an event that the result file holds already. Returns what the console would show.

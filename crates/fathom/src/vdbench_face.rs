@@ -1,7 +1,7 @@
 //! Called as `vdbench`: that tool's options, console and output files.
 use crate::arguments::{COMMAND_TIMEOUT_S, Common, DEFAULT_OUTPUT};
 use crate::exit::Exit;
-use crate::launch::{Launch, Style, launch};
+use crate::launch::{Findings, Launch, Style, launch};
 use crate::resume::Earlier;
 use crate::{files, lints, machine, render};
 use host::SysRoot;
@@ -399,7 +399,11 @@ fn carry_out(all: &[String], options: Options, reading: Reading) -> Exit {
             return Exit::Usage;
         }
     };
-    start(all, options, folder, plan, reading.sources)
+    let findings = Findings {
+        printed: reading.diagnostics,
+        unprinted: &[],
+    };
+    start(all, options, folder, plan, reading.sources, findings)
 }
 
 /// Without a parameter file, the job is that of the result.
@@ -412,7 +416,7 @@ fn go_on(all: &[String], options: Options, result: &Path) -> Exit {
     match Earlier::read(result) {
         Ok(earlier) => {
             let (plan, sources) = (earlier.bound.plan.clone(), earlier.sources());
-            start(all, options, folder, plan, sources)
+            start(all, options, folder, plan, sources, Findings::default())
         }
         Err(message) => {
             eprintln!("error: {message}");
@@ -427,6 +431,7 @@ fn start(
     folder: PathBuf,
     plan: Plan,
     sources: SourceMap,
+    findings: Findings,
 ) -> Exit {
     let face = FaceOptions {
         megabyte: if options.decimal_megabytes {
@@ -449,6 +454,7 @@ fn start(
             ..options.common
         },
         style: Style::Vdbench(face),
+        findings,
     })
 }
 

@@ -27,6 +27,12 @@ fn a_curve_makes_its_file() {
     assert_eq!(lab.bytes("disk").len(), 1 << 20);
     assert_eq!(runs(&lab), ["fill", "maximum", "20 %", "50 %"]);
     assert!(ended.out.contains("report.html"));
+    // The disk that most folders are on: the report says it, and nobody is alarmed.
+    assert!(!ended.err.contains("warning"), "{}", ended.err);
+    assert!(
+        lab.text("out/report.html")
+            .contains("which is on the storage under test")
+    );
     let written = lab.bytes("disk");
     // Only reads by default; and the file is there now.
     lab.fathom(&curve("disk", &["--points", "50"])).expect(0);

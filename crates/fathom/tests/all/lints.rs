@@ -183,6 +183,9 @@ fn a_run_says_what_it_found_and_goes_on() {
     lab.fathom(&[&["run", "job", "-o", "out"], &common[..]].concat())
         .expect(0)
         .says(&said);
+    // Whoever reads the report later has not seen the console.
+    let report = lab.text("out/report.html");
+    assert!(said.iter().all(|code| report.contains(code)));
     let quiet = lab
         .fathom(&[&["run", "job", "--lint", "all=off"], &common[..]].concat())
         .expect(0);
