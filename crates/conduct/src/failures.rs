@@ -129,6 +129,7 @@ impl Conductor<'_> {
                 ("lba", failure.offset.to_string()),
                 ("size", failure.length.to_string()),
             ],
+            ..CommandCall::default()
         };
         let (end, lines) = self.call(&call);
         for line in lines {

@@ -10,6 +10,7 @@ mod control;
 mod execution;
 mod failures;
 mod local;
+mod readiness;
 mod simulated;
 mod steer;
 mod tick;
@@ -101,6 +102,8 @@ pub trait Host {
 pub struct CommandCall<'a> {
     pub text: &'a str,
     pub variables: Vec<(&'static str, String)>,
+    /// How long it may take, in nanoseconds; by default as long as every command of a job.
+    pub at_most_ns: Option<u64>,
 }
 
 /// How a command ended.

@@ -248,7 +248,9 @@ impl Host for LocalHost {
     ) -> CommandEnd {
         let mut variables = self.commands.variables.clone();
         variables.extend(call.variables.iter().cloned());
-        let limit = self.commands.limit;
+        let limit = call
+            .at_most_ns
+            .map_or(self.commands.limit, std::time::Duration::from_nanos);
         let stop = || control.is_stopping();
         match host::command::run(call.text, &variables, limit, &stop, said) {
             Ok(host::command::Ended::Exited(code)) => CommandEnd::Exited(code),

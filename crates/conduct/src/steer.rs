@@ -2,7 +2,7 @@
 use crate::execution::{Conductor, SinkError};
 use crate::{CommandCall, CommandEnd};
 use measure::FinishReason;
-use plan::{Command, CommandOutput, Nanos, Repeat, RunId, Severity};
+use plan::{Command, CommandOutput, Label, Nanos, Repeat, RunId, RunKind, Severity};
 
 impl Conductor<'_> {
     /// All runs between the commands of the execution.
@@ -68,10 +68,17 @@ impl Conductor<'_> {
         let mut run = self.plan.run(id);
         // Each pass draws its own addresses and arrivals.
         run.id.0 += pass as u32 * self.plan.plan.runs.len() as u32;
+        if self.plan.plan.steering.repeat != Repeat::Once && run.run.kind == RunKind::Measure {
+            let text = (pass + 1).to_string();
+            run.run.labels.push(Label::new(Label::REPETITION, text));
+        }
         let point = match self.decide(id, &run, number)? {
             Ok(point) => point,
             Err(message) => return Ok(FinishReason::SearchEnded { message }),
         };
+        if let Some(reason) = self.until_ready(number)? {
+            return Ok(reason);
+        }
         let (before, after) = self.plan.plan.steering.of_run(id);
         if let Some(reason) = self.commands(Some(number), before)? {
             return Ok(reason);
@@ -104,7 +111,7 @@ impl Conductor<'_> {
             };
             let call = CommandCall {
                 text: &command.text,
-                variables: Vec::new(),
+                ..CommandCall::default()
             };
             self.remark(
                 run,

@@ -1,5 +1,6 @@
 //! The command line of the neutral verbs.
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use plan::{Nanos, Plan, Readiness, Repeat};
 use std::path::PathBuf;
 
 /// What a command of a job may take when nothing is said.
@@ -93,6 +94,55 @@ pub struct Common {
     pub lints: LintOptions,
 }
 
+/// How often the runs of a job are carried out, and what each waits for.
+#[derive(Args, Clone, Debug, Default)]
+pub struct RepeatOptions {
+    /// Carry all runs out so many times, and say the median and the spread of each figure.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub repeat: Option<u32>,
+
+    /// Before each run, wait until this command line succeeds (ends with code 0); it is tried again
+    /// each second.
+    #[arg(long, value_name = "COMMAND")]
+    pub wait_until: Option<String>,
+
+    /// How long --wait-until waits before each run; then the execution fails.
+    #[arg(long, value_name = "SECONDS", requires = "wait_until", value_parser = clap::value_parser!(u64).range(1..))]
+    pub wait_limit: Option<u64>,
+}
+
+/// How long a command is waited for when nothing is said.
+const WAIT_LIMIT_S: u64 = 600;
+
+impl RepeatOptions {
+    /// Puts them into a plan.
+    ///
+    /// # Errors
+    /// When the job says how often it is carried out, and says something else.
+    pub fn apply(&self, plan: &mut Plan) -> Result<(), String> {
+        let steering = &mut plan.steering;
+        if let Some(times) = self.repeat {
+            let repeat = match times {
+                1 => Repeat::Once,
+                times => Repeat::Times(times),
+            };
+            if steering.repeat != Repeat::Once && steering.repeat != repeat {
+                return Err(format!(
+                    "the job repeats its runs by itself (`loop`); `--repeat {times}` says something else"
+                ));
+            }
+            steering.repeat = repeat;
+        }
+        if let Some(command) = &self.wait_until {
+            steering.readiness = Some(Readiness {
+                command: command.clone(),
+                at_most: Nanos::from_secs(self.wait_limit.unwrap_or(WAIT_LIMIT_S)),
+            });
+        }
+        Ok(())
+    }
+}
+
 /// What becomes of warnings about a job that probably does not do what was meant.
 #[derive(Args, Clone, Debug, Default)]
 pub struct LintOptions {
@@ -108,6 +158,9 @@ pub struct RunOptions {
     /// With --resume they can be left out.
     #[arg(required_unless_present = "resume", value_name = "FILE|NAME=VALUE")]
     pub inputs: Vec<String>,
+
+    #[command(flatten)]
+    pub repetition: RepeatOptions,
 
     #[command(flatten)]
     pub common: Common,

@@ -1,5 +1,5 @@
 //! Called as `fio`: that tool's options, jobs in files and on the command line.
-use crate::arguments::Common;
+use crate::arguments::{Common, RepeatOptions};
 use crate::exit::Exit;
 use crate::fio_report::FioStyle;
 use crate::launch::{Findings, Launch, Style, launch};
@@ -36,9 +36,9 @@ usage: fio [options] [job options] FILE…
   --terse-version=N      layout of terse lines
   --eta=always|never|auto --eta-interval=TIME
                          the status line, by default on a terminal, each second
+  --eta-newline=TIME     the status line goes on in a new line each time this has passed
   --status-interval=TIME a full report each time this has passed
   --bandwidth-log[=NAME] logs of all jobs together
-  --eta-newline          not built yet, and refused
   --client --server --daemonize --remote-config
                          not built yet: one host only
   --trigger-file --trigger-timeout --trigger --trigger-remote --idle-prof --inflate-log
@@ -49,6 +49,10 @@ of Fathom:
   --overwrite TARGET|@FILE   a target that may be overwritten although it holds something
   --result FOLDER            folder of result.fathom and report.html (default `fathom-output`)
   --backend NAME --workers N --label KEY=VALUE --seed N
+  --repeat N             all jobs N times, with median and spread of each figure at the end
+  --wait-until COMMAND --wait-limit TIME
+                         before each run, wait until this command line succeeds (by default for 10
+                         minutes at most)
 
 Every option of a job: docs/reference/fio.md. Exit codes: 0 fine, 1 run failed, 2 refused as
 written, 3 target protected, 4 stopped by the user.";
@@ -110,6 +114,9 @@ const GENERAL: &[GeneralOption] = &[
     general("workers", None, Required),
     general("label", None, Required),
     general("seed", None, Required),
+    general("repeat", None, Required),
+    general("wait-until", None, Required),
+    general("wait-limit", None, Required),
 ];
 
 /// The command line, read.
@@ -125,6 +132,7 @@ struct Options {
     text: Option<String>,
     has_seed: bool,
     common: Common,
+    repetition: RepeatOptions,
     style: FioStyle,
     formats: Option<Formats>,
     eta: Eta,
@@ -205,6 +213,14 @@ fn carry_out(all: &[String], options: Options, reading: Reading) -> Exit {
     }
     if reading.wants_fresh_seed && !options.has_seed {
         plan.seed = fresh_seed();
+    }
+    if options.repetition.wait_limit.is_some() && options.repetition.wait_until.is_none() {
+        eprintln!("error: `--wait-limit` without `--wait-until` waits for nothing");
+        return Exit::Usage;
+    }
+    if let Err(message) = options.repetition.apply(&mut plan) {
+        eprintln!("error: {message}");
+        return Exit::Usage;
     }
     launch(Launch {
         plan,
@@ -337,6 +353,9 @@ fn general_option(name: &str, value: Option<&str>, options: &mut Options) -> Res
             common.seed = number()?;
             options.has_seed = true;
         }
+        "repeat" | "wait-until" | "wait-limit" => {
+            return repeat_option(name, &text(), &mut options.repetition);
+        }
         "client" | "server" | "daemonize" | "remote-config" => {
             return Err(format!(
                 "`--{name}`: runs on several hosts are not built yet; run the command on each host"
@@ -346,6 +365,22 @@ fn general_option(name: &str, value: Option<&str>, options: &mut Options) -> Res
             return Err("`--latency-log` is gone; use the job option `write_lat_log`".to_owned());
         }
         _ => return report_option(name, value, options),
+    }
+    Ok(())
+}
+
+/// Options of repetition.
+fn repeat_option(name: &str, text: &str, options: &mut RepeatOptions) -> Result<(), String> {
+    match name {
+        "repeat" => {
+            let times = text.parse().ok().filter(|times| *times > 0);
+            options.repeat = Some(times.ok_or("`--repeat` is a number above zero")?);
+        }
+        "wait-until" => options.wait_until = Some(text.to_owned()),
+        _ => {
+            let seconds = time(name, text)?.div_ceil(1_000_000_000);
+            options.wait_limit = Some(seconds);
+        }
     }
     Ok(())
 }
@@ -370,6 +405,7 @@ fn report_option(name: &str, value: Option<&str>, options: &mut Options) -> Resu
             options.style.bandwidth_log = Some(value.unwrap_or("agg").to_owned());
         }
         "status-interval" => options.style.face.status_interval_ns = Some(time(name, &text())?),
+        "eta-newline" => options.style.newline_ns = Some(time(name, &text())?),
         "eta-interval" => {
             let nanos = time(name, &text())?;
             if nanos < ETA_LEAST_NS {

@@ -8,11 +8,14 @@ use report::fio::{Face, FaceOptions, OperationLogs, Wants};
 use std::fs::File;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 /// How a run in the manner of fio talks.
 #[derive(Clone, Debug, Default)]
 pub struct FioStyle {
     pub face: FaceOptions,
+    /// The status line is left standing each time this has passed.
+    pub newline_ns: Option<u64>,
     /// Where reports go; the console when left out.
     pub output: Option<PathBuf>,
     /// Begins the names of the logs of all jobs together, where they are asked for.
@@ -26,6 +29,8 @@ pub struct FioReport {
     status_line: Option<String>,
     /// Characters of the status line that stands on the terminal.
     shown: usize,
+    newline: Option<Duration>,
+    newline_at: Instant,
 }
 
 impl FioReport {
@@ -37,6 +42,8 @@ impl FioReport {
             output: style.output.as_ref().map(File::create).transpose()?,
             status_line: None,
             shown: 0,
+            newline: style.newline_ns.map(Duration::from_nanos),
+            newline_at: Instant::now(),
         })
     }
 
@@ -65,9 +72,16 @@ impl FioReport {
         let length = line.chars().count();
         let width = self.shown.max(length);
         let mut out = io::stdout().lock();
-        let _ = write!(out, "{line:<width$}\r");
+        let ends = self
+            .newline
+            .is_some_and(|length| self.newline_at.elapsed() >= length);
+        let end = if ends { '\n' } else { '\r' };
+        let _ = write!(out, "{line:<width$}{end}");
         let _ = out.flush();
         self.shown = length;
+        if ends {
+            (self.shown, self.newline_at) = (0, Instant::now());
+        }
     }
 }
 
@@ -94,14 +108,19 @@ impl FioOperations {
     /// Log files with relative names are made in `folder`.
     pub fn new(bound: &BoundPlan, folder: &Path) -> Self {
         let (mut runs, mut before) = (Vec::new(), 0);
-        for id in &bound.runs {
-            let run = bound.plan.run(*id);
+        for number in 0..bound.run_count().unwrap_or(bound.runs.len() as u64) {
+            let Some((id, pass)) = bound.numbered(number) else {
+                break;
+            };
+            let run = bound.plan.run(id);
             if run.kind != RunKind::Measure {
                 continue;
             }
+            // By this number the conductor tells repetitions apart.
+            let id = RunId(id.0 + pass as u32 * bound.plan.runs.len() as u32);
             let streams = run.streams.iter().map(|stream| stream.labels.as_slice());
             let logs = OperationLogs::new(folder, streams, &bound.plan.labels, before);
-            runs.extend(logs.map(|logs| (*id, logs)));
+            runs.extend(logs.map(|logs| (id, logs)));
             before += run.streams.len();
         }
         Self { runs, error: None }

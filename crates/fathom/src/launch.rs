@@ -534,6 +534,7 @@ fn conclude(launch: &Launch, sinks: Sinks, outcome: &Outcome) -> Exit {
         let absolute = std::fs::canonicalize(folder).unwrap_or_else(|_| folder.clone());
         if let Ok((totals, rows)) = &finished {
             println!("{}", report::summary::table(rows));
+            print!("{}", report::repetitions::text(rows));
             print_gap(totals);
             println!("report:  {}", absolute.join("report.html").display());
         }

@@ -76,6 +76,7 @@ fn write_all(options: &ReportOptions) -> Result<(), String> {
         return Ok(());
     }
     println!("{}", report::summary::table(&rows));
+    print!("{}", report::repetitions::text(&rows));
     println!("report:  {}", folder.join("report.html").display());
     Ok(())
 }

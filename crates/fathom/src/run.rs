@@ -23,7 +23,7 @@ pub fn main(options: &RunOptions, arguments: &[String]) -> Exit {
     let blocked = !reading.run_blockers.is_empty();
     render::print_briefly(&reading.diagnostics, &reading.sources);
     render::print(&reading.run_blockers, &reading.sources);
-    let Some(plan) = reading.plan.filter(|_| !blocked) else {
+    let Some(mut plan) = reading.plan.filter(|_| !blocked) else {
         let errors = reading
             .diagnostics
             .iter()
@@ -35,6 +35,10 @@ pub fn main(options: &RunOptions, arguments: &[String]) -> Exit {
         );
         return Exit::Usage;
     };
+    if let Err(message) = options.repetition.apply(&mut plan) {
+        eprintln!("error: {message}");
+        return Exit::Usage;
+    }
     launch(Launch {
         plan,
         sources: reading.sources,
@@ -50,10 +54,15 @@ pub fn main(options: &RunOptions, arguments: &[String]) -> Exit {
 
 /// Without a job file, the job is that of the result.
 fn go_on(result: &Path, options: &RunOptions, arguments: &[String]) -> Exit {
-    match Earlier::read(result) {
-        Ok(earlier) => launch(Launch {
-            plan: earlier.bound.plan.clone(),
-            sources: earlier.sources(),
+    let read = Earlier::read(result).and_then(|earlier| {
+        let mut plan = earlier.bound.plan.clone();
+        options.repetition.apply(&mut plan)?;
+        Ok((plan, earlier.sources()))
+    });
+    match read {
+        Ok((plan, sources)) => launch(Launch {
+            plan,
+            sources,
             arguments: arguments.to_vec(),
             common: options.common.clone(),
             style: Style::Summary,

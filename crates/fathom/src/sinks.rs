@@ -3,6 +3,7 @@ use crate::fio_report::FioReport;
 use crate::progress::Progress;
 use conduct::SinkError;
 use measure::{Event, RunFold, RunTotals};
+use plan::Label;
 use report::fio::Logs;
 use report::html::Page;
 use report::summary::Row;
@@ -66,8 +67,9 @@ impl Sinks {
         if let Some(Console::Fio(report)) = &mut self.face {
             report.show_status();
         }
-        if let Some(progress) = &mut self.progress {
-            progress.on_event(event);
+        match &mut self.progress {
+            Some(progress) => progress.on_event(event),
+            None => tell_waiting(event),
         }
         Ok(())
     }
@@ -93,7 +95,10 @@ impl Sinks {
         }
         if let Some(mut totals) = self.fold.fold(event) {
             // The summary needs no plan text; many runs would keep many copies.
-            totals.started.labels.retain(|label| label.key == "loops");
+            totals
+                .started
+                .labels
+                .retain(|label| label.key == "loops" || label.key == Label::REPETITION);
             self.totals.push(totals);
         }
         let Some(face) = &mut self.face else {
@@ -147,6 +152,15 @@ fn write_file(
         let _ = std::fs::remove_file(path);
     }
     written.map_err(fail)
+}
+
+/// A console of another tool has no word for it, and nothing else shows why nothing happens.
+fn tell_waiting(event: &Event) {
+    if let Event::Remark(remark) = event
+        && remark.code == "not-ready"
+    {
+        eprintln!("note: {}", remark.message);
+    }
 }
 
 /// A closed pipe must not end a measurement.

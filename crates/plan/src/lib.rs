@@ -40,7 +40,9 @@ pub use run::{
     Run, RunKind, RunStop, StartAlign, Timing, Window, mean_of_steps,
 };
 pub use source::{Position, SourceFile, SourceId, SourceMap, Span};
-pub use steering::{Around, Command, CommandOutput, FailureRule, Repeat, Steering, When};
+pub use steering::{
+    Around, Command, CommandOutput, FailureRule, Readiness, Repeat, Steering, When,
+};
 pub use stream::{
     AddressOrder, AlignRule, Bound, FirstBlock, Generator, HitArea, LocalStop, OpSource, Pacing,
     RandomLaw, Region, SequentialEnd, SequentialStart, SizeShare, Slice, Stream, TargetOrder,

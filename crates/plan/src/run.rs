@@ -232,6 +232,9 @@ impl Default for ErrorBudget {
 }
 
 impl Label {
+    /// Of a run that is carried out several times: which of them it is, from 1.
+    pub const REPETITION: &'static str = "repetition";
+
     pub fn new(key: impl Into<String>, value: impl Into<String>) -> Self {
         Self {
             key: key.into(),

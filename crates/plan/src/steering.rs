@@ -14,6 +14,9 @@ pub struct Steering {
     pub after: Vec<Command>,
     pub around: Vec<Around>,
     pub repeat: Repeat,
+    /// What each run waits for, preparations too.
+    #[serde(default)]
+    pub readiness: Option<Readiness>,
     /// A file whose first line, once somebody writes it, ends the run or the execution with the
     /// interval that is going.
     pub stop_file: Option<PathBuf>,
@@ -44,6 +47,14 @@ pub enum CommandOutput {
     Log,
     Summary,
     Console,
+}
+
+/// A command line that has to end with code 0 before a run begins. It is tried again until it does.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Readiness {
+    pub command: String,
+    /// The execution fails when no try has succeeded within this time, which bounds each try too.
+    pub at_most: Nanos,
 }
 
 /// How often all runs are carried out. Preparations are not repeated.

@@ -4,6 +4,7 @@
 
 pub mod fio;
 pub mod html;
+pub mod repetitions;
 pub mod summary;
 pub mod vdbench;
 

@@ -1,6 +1,7 @@
 //! The summary of an execution: a line per run, as a table for the terminal and as CSV from the
 //! same [`Row`]s. Leads with response; knows nothing of any job language but the labels that name
 //! a run and its loop values.
+use crate::repetitions;
 use analysis::{Late, Percentiles, point};
 use comfy_table::{
     CellAlignment, ColumnConstraint, ContentArrangement, LineStyle, Table, Width, presets,
@@ -20,6 +21,10 @@ pub struct Row {
     pub run: String,
     /// Loop values of the run, such as `threads=4`; empty without loops.
     pub loops: String,
+    /// Which repetition it is, from 1, where all runs are repeated.
+    pub repetition: Option<u32>,
+    /// Whether it ended as planned.
+    pub is_whole: bool,
     /// Arrivals per second; `None` when flat out.
     pub asked_rate: Option<f64>,
     /// Successful completions per second.
@@ -62,6 +67,8 @@ impl Row {
         Self {
             run: point.name,
             loops: loops.unwrap_or_default().to_string(),
+            repetition: repetitions::number(labels),
+            is_whole: is_whole(totals),
             asked_rate: point.asked_per_s,
             rate: point.achieved_per_s,
             bytes_per_second: point.bytes_per_s,
@@ -307,6 +314,12 @@ fn data_lines(rows: &[Row]) -> String {
         }
     }
     text
+}
+
+/// Whether a run ended as planned.
+pub(crate) fn is_whole(totals: &RunTotals) -> bool {
+    let ended = totals.finished.as_ref();
+    ended.is_some_and(|finished| ending(&finished.reason).is_none())
 }
 
 /// What of the end of a run has to be known.

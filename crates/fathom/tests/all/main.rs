@@ -14,6 +14,7 @@ mod mistakes;
 mod paces;
 mod prefill;
 mod prepare;
+mod repeat;
 mod report_again;
 mod resume;
 mod run;

@@ -24,6 +24,7 @@ pub(crate) fn general(fields: &Fields, environment: &Environment<'_>, sink: &mut
         repeat: repetition(fields, environment, sink),
         stop_file: fields.text("monitor").map(|word| word.text.clone().into()),
         failures,
+        readiness: None,
     }
 }
 

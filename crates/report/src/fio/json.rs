@@ -1,5 +1,6 @@
 //! JSON in fio's layout: two blanks per level, `"key" : value`, six decimals, keys in their order.
 use super::model::{Arrivals, Direction, Disk, Entry};
+use super::repeated;
 use super::settings::{Kind, Settings, Unified};
 use super::stat::Latency;
 use super::text::{
@@ -68,12 +69,14 @@ pub(super) fn report(
         .iter()
         .filter(|one| one.arrivals.is_scheduled)
         .collect();
+    let mut own = Vec::new();
     if !scheduled.is_empty() {
         let jobs = scheduled.into_iter().map(arrivals).collect();
-        top.push(pair(
-            "fathom",
-            Json::Object(vec![pair("arrivals", Json::List(jobs))]),
-        ));
+        own.push(pair("arrivals", Json::List(jobs)));
+    }
+    own.extend(repeated::json(entries).map(|jobs| pair("repetitions", jobs)));
+    if !own.is_empty() {
+        top.push(pair("fathom", Json::Object(own)));
     }
     let mut out = String::new();
     Json::Object(top).write(&mut out, 0);

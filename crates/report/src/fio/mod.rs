@@ -7,6 +7,7 @@ mod logs;
 mod model;
 pub mod number;
 mod opening;
+mod repeated;
 mod settings;
 mod stat;
 mod status;

@@ -2,9 +2,10 @@
 //! are elsewhere; what each field is made of is in `docs/reference/fio-output.md`.
 use super::settings::{Options, Settings, Unified};
 use super::stat::Samples;
+use crate::repetitions;
 use measure::{
-    BATCH_CLASSES, DEPTH_CLASSES, DeviceCounters, Event, ExecutionStarted, Figure, Interval,
-    IntervalPhase, IoFailure, LatencyFigures, RunStarted, StreamInfo, ThreadUsage,
+    BATCH_CLASSES, DEPTH_CLASSES, DeviceCounters, Event, ExecutionStarted, Figure, FinishReason,
+    Interval, IntervalPhase, IoFailure, LatencyFigures, RunStarted, StreamInfo, ThreadUsage,
 };
 use plan::{BoundPlan, Label, Operation, RunKind};
 
@@ -79,6 +80,9 @@ struct RunUse {
     first_job: usize,
     operations: u64,
     usage: ThreadUsage,
+    /// From 1, where all runs are repeated.
+    repetition: Option<u32>,
+    is_whole: bool,
 }
 
 /// One line of a report: a job, or a group of jobs.
@@ -106,6 +110,10 @@ pub(super) struct Entry {
     pub submitted: [u64; BATCH_CLASSES],
     pub seen: [u64; BATCH_CLASSES],
     pub arrivals: Arrivals,
+    /// From 1, where all runs are repeated.
+    pub repetition: Option<u32>,
+    /// Whether its run came to its end.
+    pub is_whole: bool,
     is_group: bool,
 }
 
@@ -134,7 +142,14 @@ impl Model {
             }),
             Event::Interval(interval) => self.add(interval),
             Event::IoFailure(failure) => self.note_failure(failure),
-            Event::RunFinished(run) => self.now_unix_ns = run.unix_ns,
+            Event::RunFinished(run) => {
+                self.now_unix_ns = run.unix_ns;
+                if let Some(last) = self.runs.last_mut() {
+                    let reason = &run.reason;
+                    last.is_whole =
+                        matches!(reason, FinishReason::Complete | FinishReason::ReachedTotal);
+                }
+            }
             Event::ExecutionFinished(finished) => self.now_unix_ns = finished.unix_ns,
             Event::Remark(_) | Event::DataWritten(_) => {}
         }
@@ -144,6 +159,7 @@ impl Model {
         self.runs.push(RunUse {
             interval_ns: run.interval_ns,
             first_job: self.jobs.len(),
+            repetition: repetitions::number(&run.labels),
             ..RunUse::default()
         });
         let place = self.runs.len() - 1;
@@ -214,8 +230,16 @@ impl Model {
     /// What to report: every job that did something or failed, groups put together.
     pub(super) fn entries(&self) -> Vec<Entry> {
         let mut entries: Vec<Entry> = Vec::new();
+        let groups = self
+            .jobs
+            .iter()
+            .map(Job::group)
+            .max()
+            .map_or(0, |last| last + 1);
         for job in &self.jobs {
-            let entry = self.entry(job);
+            let mut entry = self.entry(job);
+            // Repetitions are reported as if the jobs had been given again behind a barrier.
+            entry.group += groups * entry.repetition.map_or(0, |number| number - 1);
             match entries.last_mut() {
                 Some(last) if last.is_group && entry.is_group && last.group == entry.group => {
                     last.join(entry);
@@ -268,9 +292,7 @@ impl Model {
         }
         let mut entry = Entry {
             name: label("job").unwrap_or(&job.info.name).to_owned(),
-            group: label("group")
-                .and_then(|group| group.parse().ok())
-                .unwrap_or(0),
+            group: job.group(),
             members: 1,
             settings: Settings::of(&options, job.slots),
             own_options: own.collect(),
@@ -293,6 +315,8 @@ impl Model {
             submitted: job.submitted,
             seen: job.seen,
             arrivals: job.arrivals.clone(),
+            repetition: run.repetition,
+            is_whole: run.is_whole,
             is_group: label("group_reporting") == Some("1"),
         };
         if !job.has_handover && job.slots == 1 {
@@ -326,6 +350,12 @@ impl Job {
                 ..Arrivals::default()
             },
         }
+    }
+
+    /// The number of its group for reports.
+    fn group(&self) -> u32 {
+        let label = Label::find(&self.info.labels, "group");
+        label.and_then(|group| group.parse().ok()).unwrap_or(0)
     }
 
     fn operations(&self) -> u64 {

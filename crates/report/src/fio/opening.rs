@@ -3,7 +3,7 @@
 use super::number::{Base, short};
 use super::settings::Options;
 use measure::{ExecutionStarted, ExecutionTarget, Interval, RunFinished, RunStarted};
-use plan::{BoundPlan, Label, OpSource, RunKind, Stream, TransferSizes};
+use plan::{BoundPlan, Label, OpSource, Repeat, RunKind, Stream, TransferSizes};
 use std::fmt::Write;
 
 /// All clones of an execution, and how far it is.
@@ -15,8 +15,10 @@ pub(super) struct Cast {
     /// Planned lengths of the runs that measure; `None` when the end is a size.
     pub(super) planned_ns: Vec<Option<u64>>,
     pub(super) current: Option<Current>,
-    /// How many runs that measure are over.
+    /// How many runs that measure are over, of this repetition.
     pub(super) finished: usize,
+    /// Repetitions behind this one.
+    pub(super) repetitions_left: u32,
     pub(super) begun_unix_ns: u64,
 }
 
@@ -57,6 +59,9 @@ impl Cast {
             return cast;
         };
         cast.globals = bound.plan.labels.clone();
+        if let Repeat::Times(times) = bound.plan.steering.repeat {
+            cast.repetitions_left = times.saturating_sub(1);
+        }
         let measured = bound
             .runs
             .iter()
@@ -156,8 +161,12 @@ impl Cast {
     }
 
     pub(super) fn finish(&mut self, _run: &RunFinished) {
-        if self.current.take().is_some() {
-            self.finished += 1;
+        if self.current.take().is_none() {
+            return;
+        }
+        self.finished += 1;
+        if self.finished == self.planned_ns.len() && self.repetitions_left > 0 {
+            (self.finished, self.repetitions_left) = (0, self.repetitions_left - 1);
         }
     }
 }

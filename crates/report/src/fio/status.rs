@@ -72,9 +72,12 @@ impl Cast {
             .map_or(Some(0), |run| run.left_ns(now_unix_ns))?;
         let next = self.finished + usize::from(self.current.is_some());
         let later = self.planned_ns.get(next..).unwrap_or_default();
-        later
-            .iter()
-            .try_fold(current, |sum, planned| Some(sum + (*planned)?))
+        let sum = |runs: &[Option<u64>]| runs.iter().copied().sum::<Option<u64>>();
+        let repeated = match self.repetitions_left {
+            0 => 0,
+            left => sum(&self.planned_ns)? * u64::from(left),
+        };
+        Some(current + sum(later)? + repeated)
     }
 }
 

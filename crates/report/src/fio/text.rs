@@ -1,6 +1,7 @@
 //! The normal report: what people read.
 use super::model::{Arrivals, Direction, Disk, Entry, per_second};
 use super::number::{Base, UnitStyle, amounts, rates, short};
+use super::repeated;
 use super::settings::{Kind, Settings, Unified};
 use super::stat::{Classes, Latency, Samples};
 use measure::LatencyFigures;
@@ -45,6 +46,7 @@ pub(super) fn report(entries: &[Entry], disks: &[Disk], around: Surroundings<'_>
         disk_lines(&mut out, disks);
     }
     arrival_line(&mut out, entries);
+    out.push_str(&repeated::text(entries));
     out
 }
 

@@ -3,6 +3,7 @@
 use super::columns::{Distribution, TimeSeries};
 use super::curves::Judged;
 use super::text::{Short, counted, latency, percent, rate, span};
+use crate::summary;
 use measure::{DataFigures, Figure, FinishReason, LatencyFigures, RunTotals, StreamInfo};
 use plan::{Label, Load, Operation, RunKind};
 use serde::Serialize;
@@ -90,6 +91,9 @@ pub(super) struct RunRecord {
     pub service_distribution: Distribution,
     #[serde(skip)]
     pub is_drift_known: bool,
+    /// Whether it ended as planned.
+    #[serde(skip)]
+    pub is_whole: bool,
     #[serde(skip)]
     pub devices: Vec<DeviceRow>,
     /// What was sent, of each kind of data, behind the names of the streams that sent it.
@@ -191,6 +195,7 @@ impl RunRecord {
                 Distribution::default()
             },
             is_drift_known: judged.is_drift_known,
+            is_whole: summary::is_whole(totals),
             data: data(totals),
             devices: device_rows(totals),
         };

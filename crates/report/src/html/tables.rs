@@ -2,8 +2,10 @@
 use super::Page;
 use super::record::{Percentiles, RunRecord};
 use super::text::{Escaped, latency, megabytes, moment, percent, rate, size};
+use crate::repetitions;
+use analysis::Spread;
 use measure::{ExecutionStarted, ExecutionTarget};
-use plan::Severity;
+use plan::{Label, Severity};
 use std::io::{self, Write};
 
 /// Characters of one input that are shown.
@@ -126,6 +128,7 @@ fn latency_us(us: f64) -> String {
 
 /// Everything below the charts.
 pub(super) fn write(page: &Page, out: &mut dyn Write) -> io::Result<()> {
+    write_repetitions(page, out)?;
     write_data(page, out)?;
     write_devices(page, out)?;
     if let Some(execution) = &page.execution {
@@ -138,6 +141,50 @@ pub(super) fn write(page: &Page, out: &mut dyn Write) -> io::Result<()> {
         write_inputs(execution, out)?;
     }
     out.write_all(include_str!("../../assets/reading.html").as_bytes())
+}
+
+/// What runs have in common with their repetitions.
+fn write_repetitions(page: &Page, out: &mut dyn Write) -> io::Result<()> {
+    let number = |run: &RunRecord| {
+        let found = run.labels.iter().find(|(key, _)| key == Label::REPETITION);
+        found.and_then(|(_, value)| value.parse().ok())
+    };
+    let groups = repetitions::groups(&page.runs, number, |run| run.is_whole);
+    if groups.is_empty() {
+        return Ok(());
+    }
+    writeln!(
+        out,
+        "<section id=\"repetitions\"><h2>Repetitions</h2><p>Each run over its repetitions that came to their end. Variation is the standard deviation (of a sample) in percent of the mean.</p><div class=\"scroll\"><table><thead><tr><th scope=\"col\" class=\"text\">Run</th><th scope=\"col\">Times</th><th scope=\"col\" class=\"text\">Figure</th><th scope=\"col\">Median</th><th scope=\"col\">Least</th><th scope=\"col\">Most</th><th scope=\"col\">Variation<small>%</small></th></tr></thead><tbody>"
+    )?;
+    type Of = fn(&RunRecord) -> f64;
+    let figures: [(&str, Of); 5] = [
+        ("I/O per second", |run| run.rate),
+        ("MB/s", |run| run.bytes / 1e6),
+        ("response p50, µs", |run| run.response.p50.0),
+        ("response p99, µs", |run| run.response.p99.0),
+        ("service mean, µs", |run| run.service.mean.0),
+    ];
+    for group in groups {
+        for (name, of) in figures {
+            let Some(spread) = Spread::of(group.iter().map(|run| of(run))) else {
+                continue;
+            };
+            writeln!(
+                out,
+                "<tr><td class=\"text\">{}</td><td>{}</td><td class=\"text\">{name}</td><td><b>{}</b></td><td>{}</td><td>{}</td><td>{}</td></tr>",
+                Escaped(&group[0].name),
+                spread.count,
+                repetitions::digits(spread.median),
+                repetitions::digits(spread.least),
+                repetitions::digits(spread.most),
+                spread
+                    .variation_pct
+                    .map_or("–".to_owned(), |pct| format!("{pct:.2}")),
+            )?;
+        }
+    }
+    writeln!(out, "</tbody></table></div></section>")
 }
 
 fn write_data(page: &Page, out: &mut dyn Write) -> io::Result<()> {
