@@ -60,6 +60,7 @@ impl IntervalFacts {
             operations: interval
                 .figures
                 .iter()
+                .filter(|figure| !figure.key.operation.is_sync())
                 .map(|figure| figure.operations)
                 .sum(),
             is_waiting: engine.in_flight > 0 || backlog > 0,

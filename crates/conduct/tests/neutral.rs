@@ -38,6 +38,7 @@ fn clone(number: usize, pacing: Pacing, order: AddressOrder, stop: LocalStop) ->
             hits: None,
         }),
         pacing,
+        flow: plan::Flow::default(),
         share_pct: 50.0,
         priority: None,
         data: DataSpec::default(),

@@ -175,6 +175,7 @@ impl Backend for SyncBackend {
             }
             RequestKind::Fsync => sys::file::fsync(file).map(|()| 0),
             RequestKind::Fdatasync => sys::file::fdatasync(file).map(|()| 0),
+            RequestKind::SyncRange { flags } => sys::file::sync_range(file, flags).map(|()| 0),
             // No plain call discards on a device and on a file alike. Each counts as failed.
             RequestKind::Discard => Err(io::Error::from_raw_os_error(95)),
         };

@@ -1,7 +1,7 @@
 //! Reads what workers have counted, an interval at a time, without holding anybody up.
 use crate::arrivals::Arrivals;
 use crate::handover::HandoverReader;
-use crate::shared::{AFTER_STOP, OPERATIONS, SharedRun, unpack};
+use crate::shared::{AFTER_STOP, OPERATIONS, SYNCS, SharedRun, unpack};
 use measure::{
     CellReader, EngineSample, Figure, FigureKey, FigureReader, Handover, HistogramBuilder,
     LatencyFigures, Outstanding, PoolSample, StreamSample, ThreadUsage, WorkerSample,
@@ -88,7 +88,7 @@ impl Collector {
     pub(crate) fn new(shared: Arc<SharedRun>) -> Self {
         let streams = shared.streams.iter().map(|stream| {
             let readers = || {
-                (0..stream.targets.len() * OPERATIONS.len())
+                (0..stream.targets.len() * stream.kinds)
                     .map(|_| FigureReader::default())
                     .collect()
             };
@@ -173,7 +173,7 @@ impl Collector {
         let mut looked = self.look(shared.start_ns.load(Relaxed) + end_ns);
         let mut service_of_pool = vec![0; shared.pools.len()];
         for (stream, state) in shared.streams.iter().enumerate() {
-            for cell in 0..state.targets.len() * OPERATIONS.len() {
+            for cell in 0..state.targets.len() * state.kinds {
                 let figure = self.figure(stream, cell, number, slabs);
                 service_of_pool[state.pool] += figure.service.sum_ns;
                 if !figure.is_empty() {
@@ -207,7 +207,7 @@ impl Collector {
     fn add_drained(&mut self, stream: usize, looked: &mut Capture, sample: &mut StreamSample) {
         let state = &self.shared.streams[stream];
         let (cells, pool, is_paced) = (
-            state.targets.len() * OPERATIONS.len(),
+            state.targets.len() * state.kinds,
             state.pool,
             state.feed.is_some(),
         );
@@ -216,7 +216,7 @@ impl Collector {
             looked.partial_ns[pool] += figure.service.sum_ns;
             looked.oldest_ns = looked.oldest_ns.max(figure.service.max_ns);
             looked.in_flight += (figure.operations + figure.errors) as u32;
-            if is_paced {
+            if is_paced && !figure.key.operation.is_sync() {
                 sample.unserved.merge(&figure.response);
             }
         }
@@ -226,8 +226,8 @@ impl Collector {
         let state = &self.shared.streams[stream];
         let key = FigureKey {
             stream: StreamId::at(stream),
-            target: state.targets[cell / OPERATIONS.len()],
-            operation: OPERATIONS[cell % OPERATIONS.len()],
+            target: state.targets[cell / state.kinds],
+            operation: OPERATIONS[cell % state.kinds],
         };
         let mut figure = Figure::empty(key);
         for (recorder, readers) in state.recorders.iter().zip(&mut self.streams[stream].cells) {
@@ -373,9 +373,10 @@ impl Collector {
                 if started_ns == 0 {
                     continue;
                 }
-                let (stream, ..) = unpack(view.what.load(Relaxed));
+                let (stream, _, operation, _) = unpack(view.what.load(Relaxed));
                 let arrival_ns = view.arrival_ns.load(Relaxed);
-                if shared.streams[stream].feed.is_some() && arrival_ns < at_ns {
+                let is_arrival = shared.streams[stream].feed.is_some() && operation < SYNCS;
+                if is_arrival && arrival_ns < at_ns {
                     capture.ages_ns[stream].push(at_ns - arrival_ns);
                 }
                 if started_ns >= at_ns {

@@ -57,7 +57,8 @@ impl HandoverCells {
             match operation {
                 Operation::Read => mix.read_pct > 0.0,
                 Operation::Write => mix.write_pct > 0.0,
-                _ => mix.trim_pct > 0.0,
+                Operation::Trim => mix.trim_pct > 0.0,
+                _ => false,
             }
         };
         let parts = OPERATIONS.map(|operation| {

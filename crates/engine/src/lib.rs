@@ -12,6 +12,7 @@ mod collect;
 mod data;
 mod draw;
 mod files;
+mod flow;
 mod gate;
 mod handover;
 mod operations;

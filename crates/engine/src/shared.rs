@@ -3,6 +3,7 @@ use crate::arrivals::{Arrivals, Feed};
 use crate::backend::BackendKind;
 use crate::data::{Generations, WriteData};
 use crate::draw::{self, Drawer, Ground};
+use crate::flow::SharedFlow;
 use crate::handover::HandoverCells;
 use crate::pace::{self, Pace};
 use measure::{FigureCell, LatencyCell, Sharing};
@@ -16,7 +17,26 @@ use std::sync::atomic::{
 use std::sync::mpsc::SyncSender;
 
 /// Operations that workers can do now, in the order of their cells.
-pub(crate) const OPERATIONS: [Operation; 3] = [Operation::Read, Operation::Write, Operation::Trim];
+pub(crate) const OPERATIONS: [Operation; 6] = [
+    Operation::Read,
+    Operation::Write,
+    Operation::Trim,
+    Operation::Sync,
+    Operation::DataSync,
+    Operation::RangeSync,
+];
+
+/// The first of [`OPERATIONS`] that is a sync.
+pub(crate) const SYNCS: usize = 3;
+
+/// The place of an operation among [`OPERATIONS`].
+pub(crate) fn code_of(operation: Operation) -> usize {
+    let place = OPERATIONS.iter().position(|one| *one == operation);
+    place.expect("workers can do it")
+}
+
+/// A pool that several workers serve is looked at again after this time.
+const FLOW_RETRY_NS: u64 = 100_000;
 
 /// How far a stream may run ahead of the slowest one when their proportions are held, in
 /// operations of the run.
@@ -89,6 +109,10 @@ pub(crate) struct SharedStream {
     /// Of a stream that ends: numbers drawn that came back, or were beyond its end.
     pub resolved: AtomicU64,
     pub start_delay_ns: u64,
+    /// How many of [`OPERATIONS`] it has cells for, from the first.
+    pub kinds: usize,
+    /// What it does beside drawing.
+    pub flow: Option<Box<SharedFlow>>,
     pub recorders: Vec<Recorder>,
 }
 
@@ -106,7 +130,7 @@ pub(crate) const AFTER_STOP: usize = 2;
 #[derive(Debug)]
 #[repr(align(128))]
 pub(crate) struct Slab {
-    /// By place of the target and operation.
+    /// By place of the target and operation, as many as the stream has kinds.
     pub cells: Vec<FigureCell>,
     pub lateness: LatencyCell,
     pub submitted: AtomicU64,
@@ -474,9 +498,17 @@ fn shared_stream(
         seed,
     );
     let sharing = pool_sharing(workers, pool);
+    let kinds = if stream.flow.syncs == plan::Syncs::default() {
+        SYNCS
+    } else {
+        OPERATIONS.len()
+    };
+    let retry_ns = (sharing == Sharing::ManyWriters).then_some(FLOW_RETRY_NS);
+    let flow = SharedFlow::of(stream.flow, targets.len(), retry_ns);
     let is_free_running = arrivals.is_none()
         && !drawer.ends()
         && (setup.run.run.coupling == Coupling::Independent || setup.run.run.streams.len() == 1)
+        && flow.is_none()
         && setup.kind == BackendKind::Sync;
     SharedStream {
         pool,
@@ -495,8 +527,10 @@ fn shared_stream(
         resolved: AtomicU64::new(0),
         drawer,
         start_delay_ns: stream.start_delay.0,
+        kinds,
+        flow,
         recorders: (0..shard_count)
-            .map(|_| Recorder::new(targets.len(), || handover_cells(setup, stream)))
+            .map(|_| Recorder::new(targets.len() * kinds, || handover_cells(setup, stream)))
             .collect(),
         targets,
     }
@@ -514,11 +548,9 @@ fn handover_cells(setup: &Setup<'_>, stream: &Stream) -> Option<Box<HandoverCell
 }
 
 impl Recorder {
-    fn new(targets: usize, handover: impl Fn() -> Option<Box<HandoverCells>>) -> Self {
+    fn new(cells: usize, handover: impl Fn() -> Option<Box<HandoverCells>>) -> Self {
         let slab = || Slab {
-            cells: (0..targets * OPERATIONS.len())
-                .map(|_| FigureCell::default())
-                .collect(),
+            cells: (0..cells).map(|_| FigureCell::default()).collect(),
             lateness: LatencyCell::default(),
             submitted: AtomicU64::new(0),
             handover: handover(),
@@ -531,8 +563,21 @@ impl Recorder {
 
 impl SharedStream {
     fn is_done(&self) -> bool {
-        let resolved = self.resolved.load(Acquire);
-        self.ended.load(Acquire) && resolved == self.next_index.load(Acquire)
+        let is_syncing = || {
+            let flow = self.flow.as_ref();
+            flow.is_some_and(|flow| flow.has_syncs_in_flight())
+        };
+        self.ended.load(Acquire) && self.is_resolved() && !is_syncing()
+    }
+
+    /// Of a stream that ends: whether all numbers that were claimed have come back.
+    pub(crate) fn is_resolved(&self) -> bool {
+        self.resolved.load(Acquire) == self.next_index.load(Acquire)
+    }
+
+    /// Whether its next operation lies beyond its end, as far as that is a count.
+    pub(crate) fn is_spent(&self) -> bool {
+        self.drawer.is_spent(self.next_index.load(Relaxed))
     }
 
     /// The first of the next [`SharedStream::claimed_at_once`] operations.

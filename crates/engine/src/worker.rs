@@ -8,7 +8,9 @@ use crate::backend::{Backend, Request, RequestKind};
 use crate::data::{Filled, Write};
 use crate::handover::{HandoverNotes, Place};
 use crate::operations::OperationWriter;
-use crate::shared::{AFTER_STOP, Failure, OPERATIONS, SharedRun, SharedStream, pack, unpack};
+use crate::shared::{
+    AFTER_STOP, Failure, OPERATIONS, SYNCS, SharedRun, SharedStream, pack, unpack,
+};
 use measure::Sharing;
 use plan::{Operation, PoolAdmission};
 use std::ops::Deref;
@@ -128,6 +130,8 @@ struct WorkerPool {
     /// The most urgent one first where priority decides.
     streams: Vec<usize>,
     has_schedule: bool,
+    /// Whether a stream of it does more than draw.
+    has_flow: bool,
     choice: Choice,
     /// Slots that came back in this step and are not yet given back to the pool: most go out again
     /// in the same step, and the count that all workers share is then left alone.
@@ -463,7 +467,7 @@ impl<B: Backend, T: Time, S: Deref<Target = SharedRun> + Clone> Worker<B, T, S> 
         let service_ns = seen_ns.saturating_sub(started_ns);
         let response_ns = seen_ns.saturating_sub(view.arrival_ns.load(Relaxed));
         let slab = &shared.streams[stream].recorders[self.shard].slabs[self.slab];
-        let cell = &slab.cells[place * OPERATIONS.len() + operation];
+        let cell = &slab.cells[place * shared.streams[stream].kinds + operation];
         let moved = if OPERATIONS[operation] == Operation::Trim {
             length
         } else {
@@ -488,7 +492,9 @@ impl<B: Backend, T: Time, S: Deref<Target = SharedRun> + Clone> Worker<B, T, S> 
             }
         }
         view.started_ns.store(0, Relaxed);
-        if shared.streams[stream].ends {
+        if operation >= SYNCS {
+            sync_is_back(&shared.streams[stream]);
+        } else if shared.streams[stream].ends {
             shared.streams[stream].resolved.fetch_add(1, Release);
         }
         self.in_flight -= 1;
@@ -541,6 +547,9 @@ impl<B: Backend, T: Time, S: Deref<Target = SharedRun> + Clone> Worker<B, T, S> 
     fn fill(&mut self, shared: &SharedRun, place: usize, now_ns: u64, stop_ns: u64) {
         let mut next_due = u64::MAX;
         while self.pools[place].has_free() {
+            if self.pools[place].has_flow && self.issue_sync(shared, place, now_ns) {
+                continue;
+            }
             match self.choose(shared, place, now_ns, stop_ns) {
                 Ok(chosen) => self.issue(shared, place, chosen, now_ns),
                 Err(due_ns) => {
@@ -592,6 +601,10 @@ impl<B: Backend, T: Time, S: Deref<Target = SharedRun> + Clone> Worker<B, T, S> 
                 next_due = next_due.min(open_ns);
                 continue;
             }
+            if let Some(until_ns) = held_until(stream, now_ns) {
+                next_due = next_due.min(until_ns);
+                continue;
+            }
             let gated = shared
                 .proportion
                 .as_ref()
@@ -626,6 +639,10 @@ impl<B: Backend, T: Time, S: Deref<Target = SharedRun> + Clone> Worker<B, T, S> 
             for number in sooner.iter().chain(later) {
                 let stream = &self.shared.streams[*number];
                 if stream.ended.load(Relaxed) {
+                    continue;
+                }
+                if let Some(until_ns) = held_until(stream, now_ns) {
+                    opens_ns = opens_ns.min(until_ns);
                     continue;
                 }
                 let Some(feed) = &stream.feed else {
@@ -692,6 +709,10 @@ impl<B: Backend, T: Time, S: Deref<Target = SharedRun> + Clone> Worker<B, T, S> 
             if stream.ended.load(Relaxed) {
                 continue;
             }
+            if let Some(until_ns) = held_until(stream, now_ns) {
+                next_due = next_due.min(until_ns);
+                continue;
+            }
             let open_ns = start_ns + stream.start_delay_ns;
             let Some(feed) = &stream.feed else {
                 let gate = shared.proportion.as_ref();
@@ -731,18 +752,14 @@ impl<B: Backend, T: Time, S: Deref<Target = SharedRun> + Clone> Worker<B, T, S> 
         let stream = &shared.streams[chosen.stream];
         let index = self.claim_index(chosen.stream, stream);
         let Some(drawn) = stream.drawer.draw_as(index, chosen.operation) else {
-            stream.ended.store(true, Relaxed);
+            if !stream.flow.as_ref().is_some_and(|flow| flow.is_drawn()) {
+                stream.ended.store(true, Relaxed);
+            }
             stream.resolved.fetch_add(1, Release);
             self.moved = true;
             return;
         };
-        let pool = &mut self.pools[place];
-        let slot = pool.take_slot(drawn.operation);
-        if pool.owed > 0 {
-            pool.owed -= 1;
-        } else {
-            shared.pools[pool.pool].take(now_ns);
-        }
+        let slot = self.take_slot(shared, place, drawn.operation, now_ns);
         let operation = match drawn.operation {
             Operation::Read => 0,
             Operation::Write => 1,
@@ -759,6 +776,9 @@ impl<B: Backend, T: Time, S: Deref<Target = SharedRun> + Clone> Worker<B, T, S> 
             shared
                 .data
                 .fill(buffer, &mut self.filled[slot as usize], write);
+            if let Some(flow) = &stream.flow {
+                flow.wrote(drawn.place);
+            }
         }
         if operation == 0 {
             self.filled[slot as usize] = Filled::default();
@@ -782,6 +802,48 @@ impl<B: Backend, T: Time, S: Deref<Target = SharedRun> + Clone> Worker<B, T, S> 
             drawn.offset,
             drawn.length,
         );
+    }
+
+    #[inline]
+    fn take_slot(
+        &mut self,
+        shared: &SharedRun,
+        place: usize,
+        operation: Operation,
+        now_ns: u64,
+    ) -> u32 {
+        let pool = &mut self.pools[place];
+        let slot = pool.take_slot(operation);
+        if pool.owed > 0 {
+            pool.owed -= 1;
+        } else {
+            shared.pools[pool.pool].take(now_ns);
+        }
+        slot
+    }
+
+    /// Issues a sync that a stream of the pool has to make; whether there was one.
+    fn issue_sync(&mut self, shared: &SharedRun, place: usize, now_ns: u64) -> bool {
+        let due = self.pools[place].streams.iter().find_map(|number| {
+            let stream = &shared.streams[*number];
+            let flow = stream.flow.as_ref()?;
+            let sync = flow.take_sync(stream)?;
+            Some((*number, sync))
+        });
+        let Some((number, sync)) = due else {
+            return false;
+        };
+        let slot = self.take_slot(shared, place, OPERATIONS[sync.operation], now_ns);
+        let view = &shared.workers[self.number].slots[slot as usize];
+        view.offset.store(0, Relaxed);
+        let what = pack(number as u32, sync.place, sync.operation, 0);
+        view.what.store(what, Relaxed);
+        view.arrival_ns.store(0, Relaxed);
+        self.in_flight += 1;
+        self.moved = true;
+        self.queued.push(slot);
+        self.push(slot, number, sync.place as usize, sync.operation, 0, 0);
+        true
     }
 
     /// The number of the next operation.
@@ -820,7 +882,8 @@ impl<B: Backend, T: Time, S: Deref<Target = SharedRun> + Clone> Worker<B, T, S> 
         let kind = match operation {
             0 => RequestKind::Read,
             1 => RequestKind::Write,
-            _ => RequestKind::Discard,
+            2 => RequestKind::Discard,
+            sync => sync_request(&self.shared.streams[stream], sync),
         };
         let file = self.shared.streams[stream].files[place];
         self.backend.push(
@@ -845,7 +908,13 @@ impl<B: Backend, T: Time, S: Deref<Target = SharedRun> + Clone> Worker<B, T, S> 
         }
         for slot in self.queued.drain(..) {
             let view = &self.shared.workers[self.number].slots[slot as usize];
-            let (stream, ..) = unpack(view.what.load(Relaxed));
+            let (stream, _, operation, _) = unpack(view.what.load(Relaxed));
+            if operation >= SYNCS {
+                // No arrival, and not among what was submitted of them.
+                view.arrival_ns.store(now_ns, Relaxed);
+                view.started_ns.store(now_ns, Relaxed);
+                continue;
+            }
             let slab = &self.shared.streams[stream].recorders[self.shard].slabs[self.slab];
             match self.sharing {
                 Sharing::OneWriter => bump(&slab.submitted, 1),
@@ -946,6 +1015,26 @@ impl<B: Backend, T: Time, S: Deref<Target = SharedRun> + Clone> Worker<B, T, S> 
     }
 }
 
+/// Until when the rules of a stream hold it back, if they do.
+#[inline]
+fn held_until(stream: &SharedStream, now_ns: u64) -> Option<u64> {
+    stream.flow.as_ref()?.holds(now_ns)
+}
+
+#[cold]
+fn sync_is_back(stream: &SharedStream) {
+    let flow = stream.flow.as_ref().expect("only a flow makes syncs");
+    if flow.sync_is_back() {
+        stream.ended.store(true, Release);
+    }
+}
+
+#[cold]
+fn sync_request(stream: &SharedStream, operation: usize) -> RequestKind {
+    let flow = stream.flow.as_ref().expect("only a flow makes syncs");
+    flow.request(OPERATIONS[operation])
+}
+
 /// For counters that only their worker writes.
 #[inline]
 fn bump(counter: &AtomicU64, by: u64) {
@@ -971,8 +1060,11 @@ impl WorkerPool {
         Self {
             pool,
             free: [Vec::new(), Vec::new()],
-            streams,
             has_schedule,
+            has_flow: streams
+                .iter()
+                .any(|stream| shared.streams[*stream].flow.is_some()),
+            streams,
             choice,
             owed: 0,
         }

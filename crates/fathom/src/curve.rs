@@ -211,6 +211,7 @@ fn template(name: &str, slots: u32, generator: Generator) -> RunTemplate {
         pool: PoolId(0),
         source: OpSource::Generator(generator),
         pacing: Pacing::FromRun,
+        flow: plan::Flow::default(),
         share_pct: 100.0,
         priority: None,
         data: DataSpec::default(),

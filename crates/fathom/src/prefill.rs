@@ -388,6 +388,7 @@ fn stream(
         pool,
         source: OpSource::Generator(generator),
         pacing: Pacing::None,
+        flow: plan::Flow::default(),
         share_pct: 100.0,
         priority: None,
         data: *data,

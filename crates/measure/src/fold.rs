@@ -195,9 +195,11 @@ impl RunFold {
 }
 
 impl RunTotals {
-    /// Successful operations.
+    /// Successful operations; syncs are apart.
     pub fn operations(&self) -> u64 {
-        self.figures.iter().map(|figure| figure.operations).sum()
+        let counted = |figure: &&Figure| !figure.key.operation.is_sync();
+        let figures = self.figures.iter().filter(counted);
+        figures.map(|figure| figure.operations).sum()
     }
 
     pub fn bytes(&self) -> u64 {
@@ -218,13 +220,13 @@ impl RunTotals {
         per_second(self.bytes(), self.length_ns)
     }
 
-    /// Service times of all operations, or of one kind.
+    /// Service times of all operations but syncs, or of one kind.
     pub fn service(&self, operation: Option<Operation>) -> LatencyFigures {
         self.merged(operation, |figure| &figure.service)
     }
 
-    /// Response times of all operations, or of one kind. Over all operations, arrivals that were
-    /// still unserved at the end enter with their age.
+    /// Response times of all operations but syncs, or of one kind. Over all, arrivals that were still
+    /// unserved at the end enter with their age.
     pub fn response(&self, operation: Option<Operation>) -> LatencyFigures {
         let mut response = self.merged(operation, |figure| &figure.response);
         if operation.is_none() {
@@ -309,7 +311,8 @@ impl RunTotals {
     ) -> LatencyFigures {
         let mut all = Latencies::default();
         for figure in &self.figures {
-            if operation.is_none_or(|operation| operation == figure.key.operation) {
+            let own = figure.key.operation;
+            if operation.map_or(!own.is_sync(), |operation| operation == own) {
                 all.add(of(figure));
             }
         }

@@ -6,6 +6,7 @@
 mod bind;
 mod data;
 mod diagnostic;
+mod flow;
 mod grant;
 mod ids;
 mod operation;
@@ -28,6 +29,7 @@ pub use data::{
     ReplacePolicy, SetCount, WritePattern,
 };
 pub use diagnostic::{Diagnostic, Related, Severity};
+pub use flow::{Flow, RangeSync, Syncs};
 pub use grant::{Access, Grant};
 pub use ids::{
     DuplicatePoolId, PatternId, PoolId, RunId, SearchId, StreamId, TargetId, TemplateId,

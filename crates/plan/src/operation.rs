@@ -24,6 +24,7 @@ pub enum Operation {
     Move,
     Allocate,
     Truncate,
+    RangeSync,
 }
 
 /// The three directions that have rates, sizes and shares of their own.
@@ -52,7 +53,7 @@ pub struct OperationMix {
 }
 
 impl Operation {
-    pub const ALL: [Operation; 18] = [
+    pub const ALL: [Operation; 19] = [
         Operation::Read,
         Operation::Write,
         Operation::Trim,
@@ -71,6 +72,7 @@ impl Operation {
         Operation::Move,
         Operation::Allocate,
         Operation::Truncate,
+        Operation::RangeSync,
     ];
 
     /// The name in result files and tables.
@@ -94,6 +96,7 @@ impl Operation {
             Operation::Move => "move",
             Operation::Allocate => "allocate",
             Operation::Truncate => "truncate",
+            Operation::RangeSync => "range_sync",
         }
     }
 
@@ -115,6 +118,16 @@ impl Operation {
                 | Operation::Close
                 | Operation::Stat
                 | Operation::Access
+                | Operation::RangeSync
+        )
+    }
+
+    /// Whether it makes durable what was written, and moves nothing by itself. Rates and latencies
+    /// over all operations leave syncs out.
+    pub fn is_sync(self) -> bool {
+        matches!(
+            self,
+            Operation::Sync | Operation::DataSync | Operation::RangeSync
         )
     }
 }

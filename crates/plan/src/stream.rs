@@ -1,5 +1,6 @@
 //! A stream: a source of operations on targets, through a pool, at a pace.
 use crate::data::DataSpec;
+use crate::flow::Flow;
 use crate::ids::{PoolId, TargetId};
 use crate::operation::{OperationMix, PerDirection};
 use crate::plan::Override;
@@ -17,6 +18,9 @@ pub struct Stream {
     pub pool: PoolId,
     pub source: OpSource,
     pub pacing: Pacing,
+    /// What it does beside the operations that it draws.
+    #[serde(default)]
+    pub flow: Flow,
     /// Share of the run's load in percent; the shares of the streams without a pace of their own
     /// add up to 100 in a run.
     pub share_pct: f64,

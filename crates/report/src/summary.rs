@@ -173,7 +173,8 @@ pub fn live_line(interval: &Interval) -> String {
     };
     let mut response = LatencyFigures::default();
     let (mut operations, mut bytes) = (0, 0);
-    for figure in &interval.figures {
+    let counted = |figure: &&measure::Figure| !figure.key.operation.is_sync();
+    for figure in interval.figures.iter().filter(counted) {
         response.merge(&figure.response);
         operations += figure.operations;
         bytes += figure.bytes;

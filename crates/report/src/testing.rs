@@ -212,6 +212,7 @@ impl RunShape {
             pool: PoolId(0),
             source: OpSource::Verify,
             pacing: Pacing::FromRun,
+            flow: plan::Flow::default(),
             share_pct: shape.share_pct,
             priority: None,
             data: DataSpec::default(),

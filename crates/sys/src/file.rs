@@ -8,6 +8,7 @@ mod tests;
 
 use std::fs::File;
 use std::io;
+use std::os::fd::AsRawFd;
 use std::path::Path;
 
 use rustix::fs::{FlockOperation, Mode, OFlags};
@@ -97,6 +98,24 @@ pub fn drop_cache(file: &File) -> io::Result<()> {
 /// As [`fsync`].
 pub fn fdatasync(file: &File) -> io::Result<()> {
     Ok(retry_on_intr(|| rustix::fs::fdatasync(file))?)
+}
+
+/// Starts or awaits write-back of a whole file by the flags of `sync_file_range(2)`; makes nothing durable by itself.
+///
+/// # Errors
+/// What `sync_file_range(2)` says; interrupts are retried.
+pub fn sync_range(file: &File, flags: u8) -> io::Result<()> {
+    loop {
+        // SAFETY: the descriptor is open as long as the borrow lasts; the call touches no memory of ours.
+        let result = unsafe { libc::sync_file_range(file.as_raw_fd(), 0, 0, u32::from(flags)) };
+        if result == 0 {
+            return Ok(());
+        }
+        let error = io::Error::last_os_error();
+        if error.kind() != io::ErrorKind::Interrupted {
+            return Err(error);
+        }
+    }
 }
 
 /// Grows a regular file to `len` bytes with a hole; the same length changes nothing.

@@ -56,9 +56,9 @@ pub struct Request {
     pub kind: RequestKind,
     /// Index into the files that the ring was made with.
     pub file: u32,
-    /// Bytes; at most `i64::MAX`. 0 for `Fsync` and `Fdatasync`.
+    /// Bytes; at most `i64::MAX`. 0 for syncs.
     pub offset: u64,
-    /// Bytes; for `Read` and `Write` at most the buffer. 0 for `Fsync` and `Fdatasync`.
+    /// Bytes; for `Read` and `Write` at most the buffer. 0 for syncs.
     pub length: u32,
 }
 
@@ -73,6 +73,8 @@ pub enum RequestKind {
     Fsync,
     /// The whole file, data and what is needed to read them.
     Fdatasync,
+    /// Write-back of the whole file by these flags of `sync_file_range(2)`; makes nothing durable by itself.
+    SyncRange { flags: u8 },
     /// Gives the range back: on a block device its discard command (Linux 6.12; -EOPNOTSUPP or -EINVAL before and
     /// where the device has none), on a file a hole.
     Discard,
@@ -275,6 +277,12 @@ impl Ring {
                     FsyncFlags::empty()
                 };
                 opcode::Fsync::new(number).flags(flags).build()
+            }
+            RequestKind::SyncRange { flags } => {
+                assert!(offset == 0 && length == 0, "a sync covers the whole file");
+                opcode::SyncFileRange::new(number, 0)
+                    .flags(u32::from(flags))
+                    .build()
             }
             RequestKind::Discard if target.block_device => {
                 // The kernel takes the length from `addr3`, the first half of the command's own bytes.

@@ -276,6 +276,7 @@ fn stream(data: DataSpec) -> Stream {
             hits: None,
         }),
         pacing: Pacing::FromRun,
+        flow: plan::Flow::default(),
         share_pct: 100.0,
         priority: None,
         data,

@@ -6,6 +6,7 @@ mod addresses;
 mod behaviour;
 mod determinism;
 mod faults;
+mod flow;
 mod go_on;
 mod handover;
 mod laws;

@@ -75,11 +75,12 @@ impl Story {
         samples.map(of).sum()
     }
 
-    /// Successes and failures over all intervals of a run, measured or not.
+    /// Successes and failures over all intervals of a run, measured or not, but no syncs.
     pub fn completed(&self, run: usize) -> u64 {
         let intervals = self.intervals(run as u32);
         let figures = intervals.iter().flat_map(|interval| &interval.figures);
         figures
+            .filter(|figure| !figure.key.operation.is_sync())
             .map(|figure| figure.operations + figure.errors)
             .sum()
     }

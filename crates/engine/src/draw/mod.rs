@@ -193,6 +193,11 @@ impl Drawer {
         self.stop.operations.unwrap_or(u64::MAX)
     }
 
+    /// Whether operation number `index` lies beyond the count or the bytes of the stream.
+    pub(crate) fn is_spent(&self, index: u64) -> bool {
+        index >= self.operations_limit() || self.bytes_left.load(Relaxed) == 0
+    }
+
     /// Operation number `index` of the stream; `None` when the stream is at its end.
     #[cfg(test)]
     pub(crate) fn draw(&self, index: u64) -> Option<Drawn> {

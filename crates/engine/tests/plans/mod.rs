@@ -65,6 +65,7 @@ pub fn stream(pool: usize, target: usize, change: impl FnOnce(&mut Generator)) -
         pool: PoolId::at(pool),
         source: OpSource::Generator(generator),
         pacing: Pacing::FromRun,
+        flow: plan::Flow::default(),
         share_pct: 100.0,
         priority: None,
         data: DataSpec::default(),

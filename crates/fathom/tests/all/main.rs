@@ -4,6 +4,7 @@ mod check;
 mod curve;
 mod face;
 mod failing;
+mod fio_flow;
 mod fio_output;
 mod guard;
 mod lab;

@@ -14,9 +14,9 @@ use super::timing::Group;
 use crate::{Environment, Status};
 use plan::{
     AddressOrder, AlignRule, ArrivalLaw, Coupling, DataSpec, ErrorBudget, FirstBlock,
-    FirstInterval, Generator, IoMethod, Label, Ledger, Load, LocalStop, Nanos, OpSource, OpenMode,
-    OperationMix, Origin, Pacing, PatternAnchor, PatternId, PatternMarks, PerDirection, Plan,
-    PlanValue, Pool, PoolAdmission, PoolId, Preparation, Region, RunKind, RunSpec, RunStop,
+    FirstInterval, Flow, Generator, IoMethod, Label, Ledger, Load, LocalStop, Nanos, OpSource,
+    OpenMode, OperationMix, Origin, Pacing, PatternAnchor, PatternId, PatternMarks, PerDirection,
+    Plan, PlanValue, Pool, PoolAdmission, PoolId, Preparation, Region, RunKind, RunSpec, RunStop,
     RunTemplate, SequentialEnd, SequentialStart, SizeRule, StartAlign, Stream, Target, TargetId,
     TargetKind, TargetOrder, TemplateId, Timing, TransferSizes, Window, WritePattern,
 };
@@ -206,6 +206,7 @@ impl Lowering<'_, '_> {
                 },
                 None => Pacing::None,
             },
+            flow: spec.flow,
             share_pct: 0.0,
             priority: None,
             data: self.data(spec),
@@ -378,6 +379,7 @@ fn layout_stream(layout: Layout, bytes: u64, name: String, pool: PoolId, share_p
             hits: None,
         }),
         pacing: Pacing::None,
+        flow: Flow::default(),
         share_pct,
         priority: None,
         data: layout.data,

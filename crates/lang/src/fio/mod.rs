@@ -9,6 +9,7 @@ mod command_line;
 mod declare;
 mod engines;
 mod files;
+mod flow;
 mod forms;
 mod jobs;
 mod listing;

@@ -2,6 +2,7 @@
 use super::codes;
 use super::engines::Engine;
 use super::files::Naming;
+use super::flow;
 use super::forms::{self, Distribution};
 use super::jobs::{Job, at_job};
 use super::number::Base;
@@ -11,8 +12,8 @@ use super::value::{Size, Value};
 use crate::Environment;
 use crate::sink::Sink;
 use plan::{
-    AlignRule, ArrivalLaw, DataSpec, Diagnostic, DuplicateSource, Duplicates, IoMethod, OpenMode,
-    OperationMix, PerDirection, RandomLaw, Refresh, SyncMode, TargetOrder, TransferSizes,
+    AlignRule, ArrivalLaw, DataSpec, Diagnostic, DuplicateSource, Duplicates, Flow, IoMethod,
+    OpenMode, OperationMix, PerDirection, RandomLaw, Refresh, SyncMode, TargetOrder, TransferSizes,
 };
 
 /// A job with everything resolved that does not need the machine.
@@ -40,6 +41,7 @@ pub(crate) struct Spec<'a> {
     pub amount: Amount,
     pub times: Times,
     pub pace: Option<Pace>,
+    pub flow: Flow,
     pub open: OpenMode,
     pub data: DataSpec,
     /// Bytes that are written over and over.
@@ -204,7 +206,8 @@ impl<'a> Resolving<'a, '_> {
             amount,
             times,
             pace,
-            open: self.open_mode(),
+            flow: flow::flow(job, &operations, times, self.sink),
+            open: self.open_mode(times),
             data,
             pattern,
             lays_out: is_stored
@@ -513,7 +516,7 @@ impl<'a> Resolving<'a, '_> {
         is_paced.then_some(Pace { per_second, law })
     }
 
-    fn open_mode(&self) -> OpenMode {
+    fn open_mode(&self, times: Times) -> OpenMode {
         let job = self.job;
         let direct = match job.last_of(&["direct", "buffered"]) {
             Some(given) => (given.parameter.name() == "direct") == (given.value == Value::On(true)),
@@ -526,7 +529,7 @@ impl<'a> Resolving<'a, '_> {
                 Some("dsync") => SyncMode::Data,
                 _ => SyncMode::None,
             },
-            sync_on_close: job.is_on("fsync_on_close", false),
+            sync_on_close: flow::flushes_on_close(job, times),
             drops_cache: job.is_on("invalidate", true) && !direct,
             ..OpenMode::default()
         }

@@ -401,7 +401,7 @@ pub(crate) static PATTERN: &[Parameter] = &[
         &["fsync"],
         at_least(0),
         "0",
-        CheckOnly,
+        Honoured,
         "a sync after this many writes",
     )
     .inert(&["0"]),
@@ -409,7 +409,7 @@ pub(crate) static PATTERN: &[Parameter] = &[
         &["fdatasync"],
         at_least(0),
         "0",
-        CheckOnly,
+        Honoured,
         "a sync of data after this many writes",
     )
     .inert(&["0"]),
@@ -417,7 +417,7 @@ pub(crate) static PATTERN: &[Parameter] = &[
         &["sync_file_range"],
         Kind::Form("`wait_before`, `write`, `wait_after`, `:N`"),
         "",
-        CheckOnly,
+        Honoured,
         "starts writing back every N writes",
     ),
     p(
@@ -432,7 +432,7 @@ pub(crate) static PATTERN: &[Parameter] = &[
         &["end_fsync"],
         Kind::Truth,
         "0",
-        CheckOnly,
+        Honoured,
         "a sync at the end",
     )
     .inert(&["0"]),

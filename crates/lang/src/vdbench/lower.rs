@@ -528,6 +528,7 @@ impl Lowering<'_> {
             pool,
             source: OpSource::Generator(generator),
             pacing: Pacing::FromRun,
+            flow: plan::Flow::default(),
             share_pct,
             priority: None,
             data: DataSpec {

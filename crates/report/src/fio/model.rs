@@ -372,7 +372,7 @@ impl Job {
             self.end_ns = self.end_ns.max(end_ns);
         }
         let Some(place) = direction_of(figure.key.operation) else {
-            if matches!(figure.key.operation, Operation::Sync | Operation::DataSync) {
+            if figure.key.operation.is_sync() {
                 self.syncs += figure.operations;
                 self.sync.merge(&figure.service);
             }

@@ -145,7 +145,8 @@ impl Columns {
             own_ns: interval.host.fathom_user_ns + interval.host.fathom_system_ns,
             ..Column::default()
         };
-        for figure in &interval.figures {
+        let counted = |figure: &&measure::Figure| !figure.key.operation.is_sync();
+        for figure in interval.figures.iter().filter(counted) {
             column.operations += figure.operations;
             column.bytes += figure.bytes;
             column.errors += figure.errors;

@@ -1,0 +1,72 @@
+//! Jobs that order their own I/O, beside the installed fio: the same job has the same counts.
+use serde_json::Value;
+use std::path::Path;
+use std::process::Command;
+
+/// The report of one job, `None` where the program is not there.
+fn report(program: &str, arguments: &[&str], folder: &Path) -> Option<Value> {
+    let ours = program != "fio";
+    let output = Command::new(program)
+        .args(ours.then_some("fio"))
+        .args(["--name=job", "--filename=data", "--output-format=json"])
+        .args(arguments)
+        .current_dir(folder)
+        .output();
+    let Ok(output) = output else {
+        println!("skipped: `{program}` is not installed");
+        return None;
+    };
+    assert!(output.status.success(), "{output:?}");
+    let text = String::from_utf8(output.stdout).unwrap();
+    // Notes of the original come first.
+    let document = &text[text.find('{').expect("a document")..];
+    Some(serde_json::from_str(document).unwrap_or_else(|error| panic!("{error}:\n{text}")))
+}
+
+/// Ours and theirs, each over files of its own.
+fn both(arguments: &[&str]) -> Option<(Value, Value)> {
+    let folders = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
+    let theirs = report("fio", arguments, folders[0].path())?;
+    let ours = report(env!("CARGO_BIN_EXE_fathom"), arguments, folders[1].path())?;
+    Some((ours, theirs))
+}
+
+fn count(report: &Value, of: &str) -> u64 {
+    report["jobs"][0][of]["total_ios"].as_u64().unwrap()
+}
+
+#[test]
+fn syncs_behind_writes_are_as_many() {
+    for engine in ["psync", "io_uring"] {
+        for every in ["--fsync=8", "--fsync=10", "--fsync=1", "--fsync=1000"] {
+            let engine = format!("--ioengine={engine}");
+            let Some((ours, theirs)) = both(&[&engine, "--rw=write", "--size=1m", every]) else {
+                return;
+            };
+            assert_eq!(count(&ours, "write"), 256);
+            for of in ["write", "sync"] {
+                assert_eq!(
+                    count(&ours, of),
+                    count(&theirs, of),
+                    "{engine} {every} {of}"
+                );
+            }
+            let latency = &ours["jobs"][0]["sync"]["lat_ns"];
+            assert_eq!(latency["N"].as_u64(), Some(count(&ours, "sync")));
+        }
+    }
+}
+
+#[test]
+fn a_sync_at_the_end_belongs_to_the_job() {
+    let folder = tempfile::tempdir().unwrap();
+    let arguments = ["--rw=write", "--size=1m", "--end_fsync=1", "--bs=64k"];
+    let ours = report(env!("CARGO_BIN_EXE_fathom"), &arguments, folder.path()).unwrap();
+    assert_eq!((count(&ours, "write"), count(&ours, "sync")), (16, 1));
+    let sync_ms = ours["jobs"][0]["sync"]["lat_ns"]["max"].as_u64().unwrap() / 1_000_000;
+    let runtime_ms = ours["jobs"][0]["write"]["runtime"].as_u64().unwrap();
+    assert!(
+        runtime_ms >= sync_ms,
+        "{runtime_ms} ms with {sync_ms} ms of sync"
+    );
+}

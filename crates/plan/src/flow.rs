@@ -1,0 +1,98 @@
+//! What a stream does beside the operations that it draws, and when it holds them back.
+use crate::operation::Operation;
+use serde::{Deserialize, Serialize};
+
+/// The rules of one stream; the default has none.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Flow {
+    pub syncs: Syncs,
+}
+
+/// When a stream makes what it wrote durable. Syncs take a slot as all operations do, wait for no
+/// other operation, and count neither as arrivals nor against the end of the stream.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Syncs {
+    /// Data and metadata after so many writes of the stream, of the target that was written last.
+    pub full_every: Option<u64>,
+    /// Data and what is needed to read them; not where a full sync is due as well.
+    pub data_every: Option<u64>,
+    /// Write-back of the target; not where one of the others is due as well.
+    pub range_every: Option<u64>,
+    pub range: RangeSync,
+    /// A full sync of each target once everything of the stream has come back, where the stream
+    /// ends by itself.
+    pub at_end: bool,
+}
+
+/// What a [`Operation::RangeSync`] does, in this order.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RangeSync {
+    /// Waits for write-back that is going on.
+    pub waits_before: bool,
+    /// Starts write-back of what is not clean.
+    pub writes: bool,
+    /// Waits for what was started.
+    pub waits_after: bool,
+}
+
+impl Flow {
+    /// Whether there is no rule.
+    pub fn is_nothing(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+impl Syncs {
+    /// The count of writes behind `writes` after which the next sync is due, and its kind.
+    pub fn next_after(&self, writes: u64) -> Option<(u64, Operation)> {
+        let rules = [
+            (self.full_every, Operation::Sync),
+            (self.data_every, Operation::DataSync),
+            (self.range_every, Operation::RangeSync),
+        ];
+        let next = rules.into_iter().filter_map(|(every, operation)| {
+            let every = every.filter(|every| *every > 0)?;
+            Some(((writes / every + 1) * every, operation))
+        });
+        // The first of equal ones.
+        next.min_by_key(|(at, _)| *at)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_syncs_that_are_due_together_the_strongest_is_made() {
+        let syncs = Syncs {
+            full_every: Some(6),
+            data_every: Some(4),
+            range_every: Some(3),
+            ..Syncs::default()
+        };
+        let mut at = 0;
+        let due: Vec<(u64, Operation)> = std::iter::from_fn(|| {
+            let next = syncs.next_after(at)?;
+            at = next.0;
+            Some(next)
+        })
+        .take(6)
+        .collect();
+        let names = due.iter().map(|(at, operation)| (*at, operation.name()));
+        assert_eq!(
+            names.collect::<Vec<_>>(),
+            [
+                (3, "range_sync"),
+                (4, "data_sync"),
+                (6, "sync"),
+                (8, "data_sync"),
+                (9, "range_sync"),
+                (12, "sync"),
+            ]
+        );
+        assert_eq!(Syncs::default().next_after(7), None);
+    }
+}
