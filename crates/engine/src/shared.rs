@@ -498,13 +498,7 @@ fn shared_stream(
         seed,
     );
     let sharing = pool_sharing(workers, pool);
-    let kinds = if stream.flow.syncs == plan::Syncs::default() {
-        SYNCS
-    } else {
-        OPERATIONS.len()
-    };
-    let retry_ns = (sharing == Sharing::ManyWriters).then_some(FLOW_RETRY_NS);
-    let flow = SharedFlow::of(stream.flow, targets.len(), retry_ns);
+    let (kinds, flow) = flow_of(stream, sharing);
     let is_free_running = arrivals.is_none()
         && !drawer.ends()
         && (setup.run.run.coupling == Coupling::Independent || setup.run.run.streams.len() == 1)
@@ -534,6 +528,14 @@ fn shared_stream(
             .collect(),
         targets,
     }
+}
+
+/// What a stream does beside drawing, and how many kinds of operations that makes.
+fn flow_of(stream: &Stream, sharing: Sharing) -> (usize, Option<Box<SharedFlow>>) {
+    let retry_ns = (sharing == Sharing::ManyWriters).then_some(FLOW_RETRY_NS);
+    let flow = SharedFlow::of(stream.flow, stream.targets.len(), retry_ns);
+    let has_syncs = stream.flow.syncs != plan::Syncs::default();
+    (if has_syncs { OPERATIONS.len() } else { SYNCS }, flow)
 }
 
 fn handover_cells(setup: &Setup<'_>, stream: &Stream) -> Option<Box<HandoverCells>> {
