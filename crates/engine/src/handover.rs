@@ -3,7 +3,7 @@
 use crate::operations::OperationWriter;
 use crate::shared::{AFTER_STOP, OPERATIONS, SharedRun, SharedStream, unpack};
 use measure::{
-    BATCH_CLASSES, CellReader, DEPTH_CLASSES, Handover, HistogramBuilder, LatencyCell,
+    BATCH_CLASSES, CellMemory, CellReader, DEPTH_CLASSES, Handover, HistogramBuilder, LatencyCell,
     LatencyFigures, OperationRecord, ServiceParts, Sharing, batch_class, depth_class,
 };
 use plan::{OpSource, Operation, Stream, StreamId};
@@ -48,7 +48,7 @@ pub(crate) struct HandoverNotes {
 
 impl HandoverCells {
     /// Cells for a stream; `splits` tells whether the backend can tell submission from completion.
-    pub(crate) fn of(stream: &Stream, splits: bool) -> Self {
+    pub(crate) fn of(stream: &Stream, splits: bool, memory: &mut CellMemory) -> Self {
         let does = |operation: Operation| {
             let OpSource::Generator(generator) = &stream.source else {
                 return false;
@@ -63,8 +63,8 @@ impl HandoverCells {
         };
         let parts = OPERATIONS.map(|operation| {
             (splits && does(operation)).then(|| PartCells {
-                submission: LatencyCell::default(),
-                completion: LatencyCell::default(),
+                submission: memory.latency(),
+                completion: memory.latency(),
             })
         });
         Self {

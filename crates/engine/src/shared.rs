@@ -6,7 +6,7 @@ use crate::draw::{self, Drawer, Ground};
 use crate::flow::SharedFlow;
 use crate::handover::HandoverCells;
 use crate::pace::{self, Pace};
-use measure::{FigureCell, LatencyCell, Sharing};
+use measure::{CellMemory, FigureCell, LatencyCell, Sharing};
 use plan::{
     BoundPlan, BoundRun, Coupling, Load, OpSource, Operation, PoolAdmission, Stream, TargetId,
 };
@@ -326,13 +326,16 @@ impl SharedRun {
     pub(crate) fn new(setup: &Setup<'_>, failures: SyncSender<Failure>) -> Self {
         let run = setup.run;
         let dealt = deal_slots(run, setup.kind, setup.workers);
-        let workers = worker_views(&dealt, setup);
+        let mut memory = CellMemory::default();
+        let workers = worker_views(&dealt, setup, &mut memory);
         let seed = |stream: usize| (setup.plan.plan.seed, u64::from(run.id.0), stream as u64);
         let paces = pace::paces(run, setup.run_rate, setup.shares_pct);
         let streams: Vec<SharedStream> = paces
             .into_iter()
             .enumerate()
-            .map(|(number, pace)| shared_stream(setup, number, pace, &workers, seed(number)))
+            .map(|(number, pace)| {
+                shared_stream(setup, number, pace, &workers, seed(number), &mut memory)
+            })
             .collect();
         let pools = run
             .run
@@ -397,7 +400,11 @@ pub(crate) fn buffer_bytes(run: &BoundRun) -> usize {
     largest.max().unwrap_or(0).max(4096) as usize
 }
 
-fn worker_views(dealt: &[Vec<(usize, u32)>], setup: &Setup<'_>) -> Vec<WorkerView> {
+fn worker_views(
+    dealt: &[Vec<(usize, u32)>],
+    setup: &Setup<'_>,
+    memory: &mut CellMemory,
+) -> Vec<WorkerView> {
     let mut threads_of_pool = vec![0_u32; setup.run.run.pools.len()];
     let views = dealt.iter().enumerate().map(|(number, of)| {
         let slots: Vec<u32> = of
@@ -429,7 +436,7 @@ fn worker_views(dealt: &[Vec<(usize, u32)>], setup: &Setup<'_>) -> Vec<WorkerVie
             submit_calls: AtomicU64::new(0),
             submit_ns: AtomicU64::new(0),
             reaps: AtomicU64::new(0),
-            reap_gaps: LatencyCell::default(),
+            reap_gaps: memory.latency(),
             wakeups: AtomicU64::new(0),
             clamped: AtomicU64::new(0),
         }
@@ -467,6 +474,7 @@ fn shared_stream(
     pace: Option<Pace>,
     workers: &[WorkerView],
     seed: (u64, u64, u64),
+    memory: &mut CellMemory,
 ) -> SharedStream {
     let stream = &setup.run.run.streams[number];
     let OpSource::Generator(generator) = &stream.source else {
@@ -523,9 +531,7 @@ fn shared_stream(
         start_delay_ns: stream.start_delay.0,
         kinds,
         flow,
-        recorders: (0..shard_count)
-            .map(|_| Recorder::new(targets.len() * kinds, || handover_cells(setup, stream)))
-            .collect(),
+        recorders: recorders(setup, stream, (shard_count, kinds), memory),
         targets,
     }
 }
@@ -538,7 +544,25 @@ fn flow_of(stream: &Stream, sharing: Sharing) -> (usize, Option<Box<SharedFlow>>
     (if has_syncs { OPERATIONS.len() } else { SYNCS }, flow)
 }
 
-fn handover_cells(setup: &Setup<'_>, stream: &Stream) -> Option<Box<HandoverCells>> {
+/// One for each of so many writers or groups of writers, for so many kinds of operations.
+fn recorders(
+    setup: &Setup<'_>,
+    stream: &Stream,
+    (count, kinds): (usize, usize),
+    memory: &mut CellMemory,
+) -> Vec<Recorder> {
+    let cells = stream.targets.len() * kinds;
+    let handover = |memory: &mut CellMemory| handover_cells(setup, stream, memory);
+    (0..count)
+        .map(|_| Recorder::new(cells, memory, handover))
+        .collect()
+}
+
+fn handover_cells(
+    setup: &Setup<'_>,
+    stream: &Stream,
+    memory: &mut CellMemory,
+) -> Option<Box<HandoverCells>> {
     let splits = match setup.kind {
         BackendKind::Sync => false,
         // With one slot nothing is handed over: the operation is done within the call.
@@ -546,16 +570,20 @@ fn handover_cells(setup: &Setup<'_>, stream: &Stream) -> Option<Box<HandoverCell
         BackendKind::Uring | BackendKind::Sim => true,
     };
     let asked = setup.plan.plan.reporting.handover;
-    asked.then(|| Box::new(HandoverCells::of(stream, splits)))
+    asked.then(|| Box::new(HandoverCells::of(stream, splits, memory)))
 }
 
 impl Recorder {
-    fn new(cells: usize, handover: impl Fn() -> Option<Box<HandoverCells>>) -> Self {
-        let slab = || Slab {
-            cells: (0..cells).map(|_| FigureCell::default()).collect(),
-            lateness: LatencyCell::default(),
+    fn new(
+        cells: usize,
+        memory: &mut CellMemory,
+        handover: impl Fn(&mut CellMemory) -> Option<Box<HandoverCells>>,
+    ) -> Self {
+        let mut slab = || Slab {
+            cells: (0..cells).map(|_| memory.figure()).collect(),
+            lateness: memory.latency(),
             submitted: AtomicU64::new(0),
-            handover: handover(),
+            handover: handover(memory),
         };
         Self {
             slabs: [slab(), slab(), slab()],

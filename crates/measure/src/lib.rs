@@ -23,4 +23,4 @@ pub use fold::{RunFold, RunTotals, StreamTotals};
 pub use histogram::{
     BUCKETS, Bucket, Histogram, HistogramBuilder, MAX_VALUE_NS, bucket_bounds, bucket_of,
 };
-pub use recorder::{CellReader, FigureCell, FigureReader, LatencyCell, Sharing};
+pub use recorder::{CellMemory, CellReader, FigureCell, FigureReader, LatencyCell, Sharing};

@@ -6,6 +6,8 @@
 //! other. A worker that is blocked at the end of an interval holds up nobody.
 use crate::event::{Figure, FigureKey, LatencyFigures};
 use crate::histogram::{BUCKETS, HistogramBuilder, bucket_of};
+use bytemuck::zeroed_slice_box;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 
 const ROW: usize = 256;
@@ -22,10 +24,24 @@ pub enum Sharing {
     ManyWriters,
 }
 
+/// Cells whose counters are made together: so many that an allocator always takes them from the
+/// kernel, as zeros that occupy memory only where they are written. A run of a thousand streams has
+/// tens of thousands of cells, of which few are used and those in a few rows.
+const CELLS_TOGETHER: usize = 1024;
+
+/// Where the counters of cells come from.
+#[derive(Debug, Default)]
+pub struct CellMemory {
+    counts: Option<Arc<Box<[AtomicU32]>>>,
+    taken: usize,
+}
+
 /// One latency of one kind in one slab.
 #[derive(Debug)]
 pub struct LatencyCell {
-    counts: Box<[AtomicU32]>,
+    counts: Arc<Box<[AtomicU32]>>,
+    /// Where the counters of this cell begin.
+    first: usize,
     /// A bit per row of 256 buckets that was ever written.
     rows: AtomicU64,
     sum_ns: AtomicU64,
@@ -72,13 +88,34 @@ fn add(counter: &AtomicU64, value: u64, sharing: Sharing) {
     }
 }
 
-impl Default for LatencyCell {
-    fn default() -> Self {
-        Self {
-            counts: (0..BUCKETS).map(|_| AtomicU32::new(0)).collect(),
+impl CellMemory {
+    /// A cell with nothing counted.
+    pub fn latency(&mut self) -> LatencyCell {
+        let room = self.counts.take();
+        let room = room.filter(|_| self.taken < CELLS_TOGETHER);
+        let counts = room.unwrap_or_else(|| {
+            self.taken = 0;
+            Arc::new(zeroed_slice_box(CELLS_TOGETHER * BUCKETS))
+        });
+        self.counts = Some(Arc::clone(&counts));
+        self.taken += 1;
+        LatencyCell {
+            counts,
+            first: (self.taken - 1) * BUCKETS,
             rows: AtomicU64::new(0),
             sum_ns: AtomicU64::new(0),
             max: AtomicU64::new(0),
+        }
+    }
+
+    /// As [`CellMemory::latency`].
+    pub fn figure(&mut self) -> FigureCell {
+        FigureCell {
+            service: self.latency(),
+            response: self.latency(),
+            bytes: AtomicU64::new(0),
+            errors: AtomicU64::new(0),
+            short_transfers: AtomicU64::new(0),
         }
     }
 }
@@ -88,7 +125,7 @@ impl LatencyCell {
     #[inline]
     pub fn record(&self, value_ns: u64, interval: u64, sharing: Sharing) {
         let bucket = bucket_of(value_ns);
-        let count = &self.counts[bucket];
+        let count = &self.counts[self.first + bucket];
         match sharing {
             Sharing::OneWriter => count.store(count.load(Relaxed).wrapping_add(1), Relaxed),
             Sharing::ManyWriters => {
@@ -134,7 +171,8 @@ impl CellReader {
         let mut added = 0;
         for row in (0..ROWS).filter(|row| rows & (1 << row) != 0) {
             let seen = self.rows[row].get_or_insert_with(|| Box::new([0; ROW]));
-            let counts = &cell.counts[row * ROW..(row + 1) * ROW];
+            let first = cell.first + row * ROW;
+            let counts = &cell.counts[first..first + ROW];
             for (offset, (count, seen)) in counts.iter().zip(seen.iter_mut()).enumerate() {
                 let now = count.load(Relaxed);
                 let new = now.wrapping_sub(*seen);
@@ -154,18 +192,6 @@ fn difference(counter: &AtomicU64, seen: &mut u64) -> u64 {
     let new = now.wrapping_sub(*seen);
     *seen = now;
     new
-}
-
-impl Default for FigureCell {
-    fn default() -> Self {
-        Self {
-            service: LatencyCell::default(),
-            response: LatencyCell::default(),
-            bytes: AtomicU64::new(0),
-            errors: AtomicU64::new(0),
-            short_transfers: AtomicU64::new(0),
-        }
-    }
 }
 
 impl FigureCell {
@@ -259,7 +285,7 @@ mod tests {
 
     #[test]
     fn a_reader_sees_each_value_once() {
-        let cell = FigureCell::default();
+        let cell = CellMemory::default().figure();
         let mut reader = FigureReader::default();
         cell.succeeded(4096, 1_000, 5_000, 0, Sharing::OneWriter);
         cell.succeeded(4096, 2_000, 2_000, 0, Sharing::ManyWriters);
@@ -289,7 +315,7 @@ mod tests {
 
     #[test]
     fn writers_on_several_threads_lose_nothing() {
-        let cell = FigureCell::default();
+        let cell = CellMemory::default().figure();
         std::thread::scope(|scope| {
             for thread in 0..4_u64 {
                 let cell = &cell;
