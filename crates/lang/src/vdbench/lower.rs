@@ -60,7 +60,7 @@ pub(crate) fn lower(job: &Job<'_>) -> Plan {
             targets: targets(job),
             seed: job.seed,
             reporting: plan::Reporting {
-                labels: job.groups.reporting(),
+                labels: [job.groups.reporting(), job.general.details.clone()].concat(),
                 ..plan::Reporting::default()
             },
             duplicate_pools,

@@ -2,7 +2,9 @@
 use super::content::{Duplicates, Pattern};
 use super::fields::Fields;
 use super::token::Word;
-use plan::{ArrivalLaw, DuplicatePool, ErrorBudget, OpenMode, Span, Steering, TransferSizes};
+use plan::{
+    ArrivalLaw, DuplicatePool, ErrorBudget, Label, OpenMode, Span, Steering, TransferSizes,
+};
 
 /// A host, or one of the several that `clients=` makes of it.
 #[derive(Clone, Debug)]
@@ -27,6 +29,8 @@ pub(crate) struct General {
     pub pattern: Option<Pattern>,
     pub concatenates: bool,
     pub validates: bool,
+    /// `detail` labels of the reporting: `host`, `slave`, `no_sd`.
+    pub details: Vec<Label>,
 }
 
 /// When storage definitions are written before the first run.

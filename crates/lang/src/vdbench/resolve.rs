@@ -11,7 +11,7 @@ use super::token::Word;
 use super::value;
 use crate::Environment;
 use crate::nearest::nearest;
-use plan::{Diagnostic, OpenMode, SyncMode};
+use plan::{Diagnostic, Label, OpenMode, SyncMode};
 
 /// Reports names that are defined twice in a section.
 pub(crate) fn report_duplicates<'a>(
@@ -319,8 +319,27 @@ pub(crate) fn general(fields: &Fields, environment: &Environment<'_>, sink: &mut
         duplicates,
         pattern: content::pattern(fields, environment, sink),
         concatenates: fields.is_yes("concatenatesds"),
+        details: details(fields),
         validates: is_on("validate") || is_on("journal") || environment.command_line.validate,
     }
+}
+
+/// The pages that `report=` asks for or does without; a beginning of a word is enough.
+fn details(fields: &Fields) -> Vec<Label> {
+    let words = fields.get("report").map_or(&[][..], |field| &field.words);
+    let known = [
+        ("host_detail", "host"),
+        ("slave_detail", "slave"),
+        ("no_sd_detail", "no_sd"),
+    ];
+    let label = |(name, label): &(&str, &str)| {
+        let is_meant = |word: &Word| name.starts_with(&word.text.to_ascii_lowercase());
+        words
+            .iter()
+            .any(is_meant)
+            .then(|| Label::new("detail", *label))
+    };
+    known.iter().filter_map(label).collect()
 }
 
 fn compression_seed(fields: &Fields, time_of_day: u64, sink: &mut Sink) -> u64 {

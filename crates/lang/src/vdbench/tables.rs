@@ -135,7 +135,7 @@ pub(crate) static GENERAL: &[Parameter] = &[
     p(&["formatxfersize"], number(512.0, UNBOUNDED), "128k", Honoured, "transfer size when a file is made or extended"),
     p(&["create_anchors"], Kind::YesNo, "no", Translated("matters for file-system workloads only"), "make missing parent directories of anchors"),
     p(&["formatsds"], Kind::Words(&["yes", "no"]), "", Honoured, "`yes` writes every storage definition whole before the first run, `no` never makes or extends files"),
-    p(&["report"], Kind::Words(&["host_detail", "slave_detail", "no_sd_detail", "no_fsd_detail"]), "", Translated("all details stay in the result file and every report is made from it"), "which reports are made"),
+    p(&["report"], Kind::Words(&["host_detail", "slave_detail", "no_sd_detail", "no_fsd_detail"]), "", Honoured, "pages of each storage definition for each host or slave, or none of storage definitions; `no_fsd_detail` is for file systems"),
     p(&["report_run_totals"], Kind::YesNo, "no", Translated("totals of every run are always reported"), "running totals"),
     p(&["histogram"], Kind::Texts, "", Translated("histograms are recorded finer than any list of buckets; reports keep their own"), "buckets of the printed histogram"),
     p(&["psrset"], Kind::Texts, "", SUN, "processor set"),

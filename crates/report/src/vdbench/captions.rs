@@ -2,7 +2,7 @@
 //! links to runs that are still to come.
 use measure::ExecutionTarget;
 use plan::{BoundPlan, Label, Plan, Preparation, RunId, RunKind, TargetId};
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 /// More links than these help nobody; then only the first pass has them.
 const LINKS_MAX: u64 = 20_000;
@@ -21,6 +21,8 @@ pub struct Captions {
     /// Waited after a run, in seconds; by place in the execution.
     pauses_s: Vec<f64>,
     workloads: Vec<String>,
+    /// Which reporting group uses what; without a name where there is only one.
+    uses: BTreeSet<(String, TargetId)>,
     values: Vec<String>,
     links: Vec<String>,
     anchors_given: HashMap<RunCaption, u32>,
@@ -69,6 +71,13 @@ impl Captions {
         &self.workloads
     }
 
+    /// Which reporting group uses which target, in some run.
+    pub fn uses(&self) -> impl Iterator<Item = (&str, TargetId)> {
+        self.uses
+            .iter()
+            .map(|(group, target)| (group.as_str(), *target))
+    }
+
     /// Each value of the plan in the words of its file.
     pub fn values(&self) -> &[String] {
         &self.values
@@ -111,6 +120,11 @@ impl Captions {
                 continue;
             }
             for stream in &plan.templates[spec.template.index()].streams {
+                let group = Label::find(&stream.labels, "group").unwrap_or_default();
+                let targets = stream.targets.iter();
+                captions
+                    .uses
+                    .extend(targets.map(|target| (group.to_string(), *target)));
                 let name = workload(&stream.name, &stream.labels);
                 if !captions.workloads.iter().any(|known| known == name) {
                     captions.workloads.push(name.to_string());

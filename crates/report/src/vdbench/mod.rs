@@ -8,6 +8,7 @@ mod buckets;
 mod captions;
 mod clock;
 mod columns;
+mod details;
 mod flatfile;
 mod messages;
 mod opening;
@@ -21,6 +22,7 @@ pub use columns::Megabyte;
 
 use captions::{Captions, RunCaption};
 use clock::Zone;
+use details::Details;
 use measure::{
     Event, ExecutionFinished, ExecutionTarget, FinishReason, IoFailure, Remark, RunFinished,
     RunStarted,
@@ -64,6 +66,7 @@ struct Execution {
     zone: Zone,
     captions: Captions,
     places: Places,
+    details: Details,
     /// By [`TargetId`].
     targets: Vec<ExecutionTarget>,
     workloads: Vec<String>,
@@ -89,7 +92,8 @@ struct Folder {
     hosts: Vec<(PageId, Option<PageId>)>,
     slaves: Vec<(PageId, Option<PageId>)>,
     slave_consoles: Vec<PageId>,
-    /// Report and histogram of each device and workload, in their order.
+    /// Report and histogram of each device and workload, in their order; no devices where the job
+    /// wants none.
     devices: Vec<[PageId; 2]>,
     workloads: Vec<[PageId; 2]>,
 }
@@ -161,7 +165,8 @@ impl Face {
         let title = messages::anchored(&anchor, &line);
         self.console.push(line.clone());
         self.pages.line(it.folder.log, &line);
-        for page in it.folder.with_titles() {
+        let details = it.details.pages.iter().copied();
+        for page in it.folder.with_titles().into_iter().chain(details) {
             self.pages.lines(page, &title);
         }
         // Headers in the totals come every 15 runs.

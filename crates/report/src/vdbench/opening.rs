@@ -2,6 +2,7 @@
 use super::captions::Captions;
 use super::clock::Zone;
 use super::columns::grouped;
+use super::details::{Asked, Details, Part};
 use super::pages::PageId;
 use super::places::{Places, Slave};
 use super::{Execution, Face, Folder, RespColumns, flatfile, skew};
@@ -22,11 +23,20 @@ impl Face {
             workloads.clear();
         }
         let places = Places::of(&started.reporting);
-        let folder = self.open_folder(&workloads, &captions, &places, started)?;
+        let asked = Asked::of(&started.reporting);
+        let mut details = Details::new(asked, &captions, &places, started.targets.len());
+        let folder = self.open_folder(&workloads, &captions, &places, &details, started)?;
+        for name in details.names(None, &places, &started.targets) {
+            let head = [format!("SD report for sd={name}"), String::new()];
+            let page = self.open_page(&format!("{name}.html"), &head, &captions)?;
+            details.pages.push(page);
+            self.pages.flush()?;
+        }
         let execution = Execution {
             zone,
             captions,
             places,
+            details,
             targets: started.targets.clone(),
             workloads,
             folder,
@@ -46,9 +56,13 @@ impl Face {
         workloads: &[String],
         captions: &Captions,
         places: &Places,
+        details: &Details,
         started: &ExecutionStarted,
     ) -> io::Result<Folder> {
-        let names = started.targets.iter().map(|target| &target.name);
+        let has_devices = !Asked::of(&started.reporting).no_devices;
+        let names = started.targets.iter().filter(|_| has_devices);
+        let names = names.map(|target| &target.name);
+        let of = |part| details.names(Some(part), places, &started.targets);
         let devices = names.map(|name| self.open_part("SD", "SD report for sd", name, captions));
         let devices = devices.collect::<io::Result<_>>()?;
         let title = "Workload Report for wd";
@@ -71,12 +85,16 @@ impl Face {
             },
             skew: self.open_page("skew.html", &skew::PREAMBLE.map(String::from), captions)?,
             hosts: (0..places.hosts.len())
-                .map(|host| self.open_host(host, places, captions))
+                .map(|host| self.open_host(host, places, &of(Part::Host(host)), captions))
                 .collect::<io::Result<_>>()?,
             slaves: places
                 .slaves
                 .iter()
-                .map(|slave| self.open_slave(&slave.name, places.slaves.len() > 1, captions))
+                .enumerate()
+                .map(|(number, slave)| {
+                    let devices = of(Part::Slave(number));
+                    self.open_slave(&slave.name, places.slaves.len() > 1, &devices, captions)
+                })
                 .collect::<io::Result<_>>()?,
             slave_consoles: places
                 .slaves
@@ -92,6 +110,7 @@ impl Face {
         &mut self,
         host: usize,
         places: &Places,
+        devices: &[String],
         captions: &Captions,
     ) -> io::Result<(PageId, Option<PageId>)> {
         let name = &places.hosts[host];
@@ -107,6 +126,7 @@ impl Face {
             );
             format!("{:<33}{links}", "Link to slave summary report:")
         }));
+        head.extend(device_links(devices));
         self.open_place("Host", name, head, places.hosts.len() > 1, captions)
     }
 
@@ -114,9 +134,10 @@ impl Face {
         &mut self,
         name: &str,
         has_others: bool,
+        devices: &[String],
         captions: &Captions,
     ) -> io::Result<(PageId, Option<PageId>)> {
-        let head = vec![
+        let mut head = vec![
             format!("Slave summary report for slave={name}"),
             String::new(),
             labelled(
@@ -125,6 +146,7 @@ impl Face {
                 "Slave stdout/stderr",
             ),
         ];
+        head.extend(device_links(devices));
         self.open_place("Slave", name, head, has_others, captions)
     }
 
@@ -262,12 +284,10 @@ impl Face {
             ),
             labelled("Link to workload skew report:", "skew.html", "skew"),
         ]);
-        let devices: Vec<&str> = it
-            .targets
-            .iter()
-            .map(|target| target.name.as_str())
-            .collect();
-        lines.extend(link_list("Link to SD reports:", &devices));
+        if !it.folder.devices.is_empty() {
+            let devices = it.targets.iter().map(|target| target.name.clone());
+            lines.extend(device_links(&devices.collect::<Vec<_>>()));
+        }
         if !it.workloads.is_empty() {
             lines.push(String::new());
         }
@@ -406,6 +426,11 @@ fn link(file: &str, text: &str) -> String {
 
 fn labelled(label: &str, file: &str, text: &str) -> String {
     format!("{label:<33}{}", link(file, text))
+}
+
+fn device_links(names: &[String]) -> Vec<String> {
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    link_list("Link to SD reports:", &names)
 }
 
 /// Each link is filled up to eight characters of text.

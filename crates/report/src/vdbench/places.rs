@@ -52,7 +52,11 @@ impl Places {
 
     /// The place of the slave that a stream belongs to.
     pub fn slave_of(&self, labels: &[Label]) -> usize {
-        let group = Label::find(labels, "group");
+        self.slave_named(Label::find(labels, "group"))
+    }
+
+    /// The place of a slave by its name; the first where there is none of this name.
+    pub fn slave_named(&self, group: Option<&str>) -> usize {
         let is_it = |slave: &Slave| Some(slave.name.as_str()) == group;
         self.slaves.iter().position(is_it).unwrap_or(0)
     }

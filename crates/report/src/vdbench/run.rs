@@ -1,16 +1,19 @@
 //! One run: what its intervals add up to, and the rows, tables and warnings that follow.
 use super::captions::{RunCaption, workload};
 use super::columns::{self, has_header};
+use super::details::Part as Place;
 use super::flatfile::RunColumns;
 use super::pages::PageId;
 use super::skew::{self, Layout, Part};
 use super::tally::{CpuShares, Tally, Values};
-use super::{Execution, Face, Folder, RespColumns, buckets};
+use super::{Execution, Face, RespColumns, buckets};
 use measure::{
-    CpuTimes, Figure, FigureKey, HostSample, Interval, IntervalPhase, LatencyFigures, RunFinished,
-    RunStarted, RunTotals, StreamTotals, WorkerSample,
+    CpuTimes, ExecutionTarget, Figure, FigureKey, HostSample, Interval, IntervalPhase,
+    LatencyFigures, RunFinished, RunStarted, RunTotals, StreamTotals, WorkerSample,
 };
 use plan::{Label, Load, Nanos, Operation, StreamId, TargetId};
+use std::collections::HashMap;
+use std::sync::Arc;
 
 /// Above this share of the host's processors, a run is warned about.
 const BUSY_CPU_PCT: f64 = 80.0;
@@ -36,6 +39,9 @@ pub struct Run {
     host_of: Vec<usize>,
     devices: Vec<Counts>,
     workloads: Vec<Counts>,
+    /// Devices as hosts and slaves use them, where the job asks for that, and where each is.
+    details: Vec<Counts>,
+    place_of: Arc<HashMap<(Place, usize), usize>>,
     measured_intervals: u32,
     cpu: Option<CpuTimes>,
     /// Both latencies of the measured intervals, whatever the columns show.
@@ -69,13 +75,10 @@ impl Run {
     pub fn new(started: &RunStarted, caption: RunCaption, execution: &Execution) -> Self {
         let (targets, workloads) = (&execution.targets, &execution.workloads);
         let places = &execution.places;
-        let several = |count: usize| {
-            let kept = if count > 1 { count } else { 0 };
-            (0..kept).map(|_| Counts::default()).collect::<Vec<_>>()
-        };
+        let several = |count: usize| unused(if count > 1 { count } else { 0 });
         let (mut hosts, mut slaves) = (several(places.hosts.len()), several(places.slaves.len()));
-        let mut devices: Vec<Counts> = targets.iter().map(|_| Counts::default()).collect();
-        let mut counts: Vec<Counts> = workloads.iter().map(|_| Counts::default()).collect();
+        let mut devices = unused(targets.len());
+        let mut counts = unused(workloads.len());
         let mut streams = Vec::with_capacity(started.streams.len());
         for stream in &started.streams {
             let name = workload(&stream.name, &stream.labels);
@@ -105,11 +108,7 @@ impl Run {
                 share_pct: stream.share_pct,
             });
         }
-        let active = devices
-            .iter()
-            .zip(targets)
-            .filter(|(device, _)| device.is_active);
-        let bytes = active.map(|(_, target)| target.bytes).sum();
+        let bytes = active_bytes(&devices, targets);
         let rate = rate_text(started);
         Self {
             flat: RunColumns::new(&caption.name, &rate, started, bytes),
@@ -129,6 +128,8 @@ impl Run {
             host_of: places.slaves.iter().map(|slave| slave.host).collect(),
             devices,
             workloads: counts,
+            details: unused(execution.details.pages.len()),
+            place_of: execution.details.lookup(),
             measured_intervals: 0,
             cpu: None,
             sum: empty_totals(started),
@@ -218,6 +219,9 @@ impl Run {
             for counts in self.parts_of(figure.key.stream) {
                 counts.now.add_figure(figure, columns);
             }
+            for place in self.details_of(figure.key.stream, figure.key.target.index()) {
+                self.details[place].now.add_figure(figure, columns);
+            }
             self.errors += figure.errors;
             if is_measured {
                 self.sum.figures[0].merge(figure);
@@ -255,6 +259,10 @@ impl Run {
             for counts in self.parts_of(StreamId::at(stream)) {
                 counts.now.add_unserved(&sample.unserved);
             }
+            let places = device.map(|device| self.details_of(StreamId::at(stream), device));
+            for place in places.into_iter().flatten() {
+                self.details[place].now.add_unserved(&sample.unserved);
+            }
         }
     }
 
@@ -273,8 +281,21 @@ impl Run {
         .flatten()
     }
 
+    /// Where a device is counted for the host and the slave of a stream.
+    fn details_of(&self, stream: StreamId, device: usize) -> impl Iterator<Item = usize> + use<> {
+        let place = self.streams.get(stream.index());
+        let slave = place
+            .map(|place| place.slave)
+            .filter(|_| !self.details.is_empty());
+        let find = |part: Place| self.place_of.get(&(part, device)).copied();
+        let found =
+            slave.map(|slave| [Place::Host(self.host_of[slave]), Place::Slave(slave)].map(find));
+        found.into_iter().flatten().flatten()
+    }
+
     fn each(&mut self) -> impl Iterator<Item = &mut Counts> {
         let parts = self.devices.iter_mut().chain(&mut self.workloads);
+        let parts = parts.chain(&mut self.details);
         let places = self.hosts.iter_mut().chain(&mut self.slaves);
         std::iter::once(&mut self.total).chain(parts).chain(places)
     }
@@ -282,18 +303,20 @@ impl Run {
     /// Everything but the total that has a page, with the page.
     fn with_pages<'a>(
         &'a self,
-        folder: &'a Folder,
+        it: &'a Execution,
     ) -> impl Iterator<Item = (&'a Counts, PageId, Option<PageId>)> {
+        let folder = &it.folder;
         let of = |counts: &'a [Counts], place: usize| counts.get(place).unwrap_or(&self.total);
         let hosts = folder.hosts.iter().enumerate();
         let hosts = hosts.map(move |(at, page)| (of(&self.hosts, at), page.0, page.1));
         let slaves = folder.slaves.iter().enumerate();
         let slaves = slaves.map(move |(at, page)| (of(&self.slaves, at), page.0, page.1));
-        let parts = self.devices.iter().chain(&self.workloads);
-        let pages = folder.devices.iter().chain(&folder.workloads);
-        let parts = parts.zip(pages);
+        let devices = self.devices.iter().zip(&folder.devices);
+        let parts = devices.chain(self.workloads.iter().zip(&folder.workloads));
         let parts = parts.map(|(counts, page)| (counts, page[0], Some(page[1])));
-        hosts.chain(slaves).chain(parts)
+        let details = self.details.iter().zip(&it.details.pages);
+        let details = details.map(|(counts, page)| (counts, *page, None));
+        hosts.chain(slaves).chain(parts).chain(details)
     }
 
     /// What is asked in an interval, where that changes in the course of the run.
@@ -384,7 +407,7 @@ impl Face {
         for page in [it.folder.summary, it.folder.log] {
             self.pages.line(page, &row);
         }
-        for (counts, page, _) in run.with_pages(&it.folder) {
+        for (counts, page, _) in run.with_pages(it) {
             let row = columns::row(&time, label, &values(counts), cpu, megabyte);
             self.pages.line(page, &row);
         }
@@ -394,7 +417,7 @@ impl Face {
     fn write_header(&mut self, it: &Execution, run: &Run, at: u64) {
         let header = columns::header(&it.zone.date(at), self.options.megabyte);
         self.console.extend(header.clone());
-        let parts = run.with_pages(&it.folder).map(|(_, page, _)| page);
+        let parts = run.with_pages(it).map(|(_, page, _)| page);
         for page in [it.folder.summary, it.folder.log].into_iter().chain(parts) {
             self.pages.lines(page, &header);
         }
@@ -403,7 +426,7 @@ impl Face {
     pub(super) fn write_histograms(&mut self, it: &Execution, run: &Run) {
         self.pages
             .lines(it.folder.histogram, &buckets::lines(&run.total.whole));
-        for (counts, _, page) in run.with_pages(&it.folder) {
+        for (counts, _, page) in run.with_pages(it) {
             if let Some(page) = page {
                 self.pages.lines(page, &buckets::lines(&counts.whole));
             }
@@ -464,6 +487,17 @@ impl Face {
         self.stamped(it.folder.skew, &it.zone, at, &lines);
         warning
     }
+}
+
+fn unused(count: usize) -> Vec<Counts> {
+    (0..count).map(|_| Counts::default()).collect()
+}
+
+/// Bytes of the devices that the run uses.
+fn active_bytes(devices: &[Counts], targets: &[ExecutionTarget]) -> u64 {
+    let pairs = devices.iter().zip(targets);
+    let active = pairs.filter(|(device, _)| device.is_active);
+    active.map(|(_, target)| target.bytes).sum()
 }
 
 /// What of the devices or workloads the run uses.

@@ -3,7 +3,7 @@
 use super::*;
 use crate::testing::{IntervalShape, RunShape, START_NS, Scenario, StreamShape, Work};
 use measure::{IoFailure, Outstanding};
-use plan::{Operation, StreamId};
+use plan::{Label, Operation, StreamId};
 use std::collections::BTreeMap;
 use std::fs;
 
@@ -170,6 +170,54 @@ fn hosts_and_slaves_have_pages_of_their_own() {
         .filter(|(name, _)| golden_ones.contains(&name.as_str()));
     let kept = kept.map(|(name, text)| (name.clone(), text.clone()));
     golden("spread", &kept.collect());
+}
+
+/// `report=(host_detail,slave_detail,no_sd_detail)`, and each alone.
+#[test]
+fn details_are_pages_of_a_device_on_a_host_or_a_slave() {
+    let asked = |words: &[&str]| {
+        let mut events = spread().events();
+        let Event::ExecutionStarted(started) = &mut events[0] else {
+            unreachable!()
+        };
+        let labels = words.iter().map(|word| Label::new("detail", *word));
+        started.reporting.extend(labels);
+        written(&events, FaceOptions::default())
+    };
+    let names = |contents: &Contents| -> Vec<String> {
+        let is_of_device = |name: &&String| name.contains("sd1") || name.contains("sd2");
+        contents.keys().filter(is_of_device).cloned().collect()
+    };
+    let plain = names(&asked(&[]));
+    let usual = [
+        "sd1.histogram.html",
+        "sd1.html",
+        "sd2.histogram.html",
+        "sd2.html",
+    ];
+    assert_eq!(plain, usual);
+    let contents = asked(&["host", "slave", "no_sd"]);
+    let expected = [
+        "one-0.sd2.html",
+        "one-1.sd1.html",
+        "one.sd1.html",
+        "one.sd2.html",
+        "two-0.sd2.html",
+        "two.sd2.html",
+    ];
+    assert_eq!(names(&contents), expected);
+    assert!(!contents["summary.html"].contains("SD reports"));
+    assert!(contents["one.html"].contains("<A HREF=\"one.sd1.html\">one.sd1</A>"));
+    assert!(contents["two-0.html"].contains("<A HREF=\"two-0.sd2.html\">two-0.sd2</A>"));
+    // A host with one device shows in both pages the same rows.
+    let rows = |name: &str| -> Vec<String> {
+        let is_row = |line: &&str| line.starts_with(|first: char| first.is_ascii_digit());
+        let lines = contents[name].lines();
+        lines.filter(is_row).map(String::from).collect()
+    };
+    assert_eq!(rows("two.sd2.html"), rows("two.html"));
+    assert!(rows("two.sd2.html").len() > 2);
+    assert_ne!(rows("one-1.sd1.html"), rows("one-0.sd2.html"));
 }
 
 #[test]

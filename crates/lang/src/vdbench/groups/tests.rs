@@ -64,6 +64,20 @@ fn random_work_is_spread_over_all_groups() {
     assert_eq!(labels, expected);
 }
 
+/// A beginning of a word is enough.
+#[test]
+fn pages_of_devices_are_asked_for_in_the_reporting() {
+    let details = |report: &str| -> Vec<String> {
+        let text = format!("{report}\n{TWO}wd=wd1,sd=sd*\nrd=r,wd=wd1,iorate=max\n");
+        let labels = plan(&text).reporting.labels;
+        let details = labels.into_iter().filter(|label| label.key == "detail");
+        details.map(|label| label.value).collect()
+    };
+    assert_eq!(details("report=host_detail"), ["host"]);
+    assert_eq!(details("report=(slave,no_sd)"), ["slave", "no_sd"]);
+    assert_eq!(details("report=no_fsd_detail"), [""; 0]);
+}
+
 #[test]
 fn sequential_work_stays_in_the_group_with_the_fewest_slots() {
     let text =
