@@ -207,6 +207,11 @@ fn the_same_plan_runs_on_a_file_by_uring() {
 }
 
 #[test]
+fn the_same_plan_runs_on_a_file_by_aio() {
+    on_a_file(BackendKind::Aio);
+}
+
+#[test]
 fn the_same_plan_runs_on_a_file_by_sync() {
     on_a_file(BackendKind::Sync);
 }

@@ -1,5 +1,8 @@
-//! Where requests go: the kernel by a ring, the kernel by plain calls, nowhere, or a simulation.
+//! Where requests go: the kernel by a ring, by native AIO or by plain calls, nowhere, or a simulation.
 //! A backend queues, submits and hands back; it stamps nothing and decides nothing.
+mod aio;
+
+pub(crate) use aio::AioBackend;
 use std::fmt;
 use std::fs::File;
 use std::io;
@@ -13,6 +16,8 @@ use sys::ring::{Ring, RingConfig, RingRefused};
 pub enum BackendKind {
     /// io_uring: many slots on one worker.
     Uring,
+    /// Native AIO of Linux: many slots on one worker, without waiting only for direct I/O.
+    Aio,
     /// A thread per slot with plain positional calls.
     Sync,
     /// Completes at once and moves nothing.
@@ -24,6 +29,10 @@ pub enum BackendKind {
 /// What a worker needs of a backend. `enter` submits everything queued and waits for at least
 /// `want` completions or until the time-out; completions are delivered by `reap`.
 pub(crate) trait Backend {
+    /// One in so many submissions is timed apart from the wait for completions. More than one where
+    /// that takes a call more.
+    const SUBMIT_SAMPLE: u64 = 32;
+
     fn buffer_mut(&mut self, slot: u32) -> &mut [u8];
     fn push(&mut self, slot: u32, request: Request);
     /// Whether `push` needs an `enter` first.
@@ -176,8 +185,9 @@ impl Backend for SyncBackend {
             RequestKind::Fsync => sys::file::fsync(file).map(|()| 0),
             RequestKind::Fdatasync => sys::file::fdatasync(file).map(|()| 0),
             RequestKind::SyncRange { flags } => sys::file::sync_range(file, flags).map(|()| 0),
-            // No plain call discards on a device and on a file alike. Each counts as failed.
-            RequestKind::Discard => Err(io::Error::from_raw_os_error(95)),
+            RequestKind::Discard => {
+                sys::file::discard(file, request.offset, u64::from(request.length)).map(|()| 0)
+            }
         };
         self.done = Some(match result {
             Ok(bytes) => bytes as i32,
@@ -266,6 +276,7 @@ impl fmt::Display for BackendKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             BackendKind::Uring => "uring",
+            BackendKind::Aio => "aio",
             BackendKind::Sync => "sync",
             BackendKind::Null => "null",
             BackendKind::Sim => "sim",
@@ -279,11 +290,12 @@ impl std::str::FromStr for BackendKind {
     fn from_str(name: &str) -> Result<Self, String> {
         match name {
             "uring" => Ok(BackendKind::Uring),
+            "aio" => Ok(BackendKind::Aio),
             "sync" => Ok(BackendKind::Sync),
             "null" => Ok(BackendKind::Null),
             "sim" => Ok(BackendKind::Sim),
             _ => Err(format!(
-                "`{name}` is no backend; there are `uring`, `sync`, `null` and `sim`"
+                "`{name}` is no backend; there are `uring`, `aio`, `sync`, `null` and `sim`"
             )),
         }
     }

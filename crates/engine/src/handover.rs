@@ -92,6 +92,10 @@ impl HandoverNotes {
         self.log = Some(log);
     }
 
+    pub(crate) fn end_log(&mut self) {
+        self.log = None;
+    }
+
     /// Notes slots that were just stamped, and how deep their pools are with each of them.
     pub(crate) fn stamped(&mut self, shared: &SharedRun, at: Place, slots: &[u32]) {
         for slot in slots {

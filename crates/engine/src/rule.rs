@@ -1,6 +1,6 @@
 //! Which backend and how many workers: from what the targets are, never from timing.
 use crate::backend::BackendKind;
-use plan::{BoundPlan, BoundRun, TargetKind};
+use plan::{BoundPlan, BoundRun, RunKind, TargetKind};
 
 const SLOTS_PER_WORKER: u32 = 128;
 
@@ -19,12 +19,13 @@ pub enum WorkerRule {
     Exactly(u32),
 }
 
-/// Chooses by the kind of the targets; `asked` wins. `ring_refusal` tests whether a ring can be had
-/// and is called only where one would be used.
+/// Chooses by the kind of the targets; `asked` wins. `ring_refusal` and `aio_refusal` test whether
+/// io_uring and native AIO can be had, and are called only where one would be used.
 pub fn choose_backend(
     plan: &BoundPlan,
     asked: Option<BackendKind>,
     ring_refusal: impl Fn() -> Option<String>,
+    aio_refusal: impl Fn() -> Option<String>,
 ) -> BackendChoice {
     let choice = |kind, reason: &str| BackendChoice {
         kind,
@@ -46,13 +47,34 @@ pub fn choose_backend(
             "all targets are in memory, which answers inside the call",
         );
     }
-    match ring_refusal() {
-        None => choice(BackendKind::Uring, "the default for storage"),
-        Some(refusal) => choice(
+    let Some(no_ring) = ring_refusal() else {
+        return choice(BackendKind::Uring, "the default for storage");
+    };
+    let no_ring = format!("io_uring is not to be had: {no_ring}");
+    match aio_is_no_use(plan).or_else(aio_refusal) {
+        None => choice(BackendKind::Aio, &no_ring),
+        Some(no_aio) => choice(
             BackendKind::Sync,
-            &format!("io_uring is not to be had: {refusal}"),
+            &format!("{no_ring}; nor is native AIO: {no_aio}"),
         ),
     }
+}
+
+/// Native AIO carries out one operation after another where the page cache stands between.
+fn aio_is_no_use(plan: &BoundPlan) -> Option<String> {
+    let is_measured = |id: &plan::RunId| plan.plan.spec(*id).kind == RunKind::Measure;
+    let runs = plan.distinct_runs().into_iter().filter(is_measured);
+    let is_buffered = |run: BoundRun| {
+        run.run.streams.iter().any(|stream| {
+            let is_direct = |target: &plan::TargetId| {
+                let open = stream.open.unwrap_or(plan.plan.target(*target).open);
+                open.direct
+            };
+            !stream.targets.iter().all(is_direct)
+        })
+    };
+    let found = runs.map(|id| plan.run(id)).any(is_buffered);
+    found.then(|| "without direct I/O it waits for each operation".to_owned())
 }
 
 /// The number of workers of a run. The `sync` backend has one per slot whatever is asked.

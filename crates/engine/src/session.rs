@@ -1,5 +1,7 @@
 //! A run on threads: set up, start at a set time, collect, stop, drain.
-use crate::backend::{Backend, BackendKind, Features, NullBackend, SyncBackend, UringBackend};
+use crate::backend::{
+    AioBackend, Backend, BackendKind, Features, NullBackend, SyncBackend, UringBackend,
+};
 use crate::collect::Collector;
 use crate::data::Generations;
 use crate::files::OpenTargets;
@@ -17,11 +19,15 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel, sync_channel};
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::Duration;
+use sys::aio::QueueConfig;
 use sys::clock::Clock;
 use sys::ring::RingConfig;
 
 /// A worker looks at least this often whether it is to give up.
 const LOOK_NS: u64 = 100_000_000;
+
+/// Operations handed to the kernel in one call, at most.
+const MOST_SUBMITTED_TOGETHER: u32 = 256;
 
 /// Failures kept for the record at a time; more are counted but not listed.
 const FAILURES_KEPT: usize = 4096;
@@ -69,7 +75,7 @@ pub struct Drained {
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum EngineError {
-    RingRefused(String),
+    QueueRefused(String),
     Memory(io::Error),
     Thread(io::Error),
     Submit(io::Error),
@@ -436,17 +442,33 @@ impl Seat {
             BackendKind::Uring => {
                 let config = RingConfig {
                     slots,
-                    batch: slots.clamp(1, 256),
+                    batch: slots.clamp(1, MOST_SUBMITTED_TOGETHER),
                     buffer_bytes: self.buffer_bytes.next_multiple_of(self.buffer_align),
                     buffer_align: self.buffer_align,
                     register_buffers: true,
                     register_files: true,
                 };
                 let backend = UringBackend::new(&config, self.files.clone())
-                    .map_err(|refusal| EngineError::RingRefused(refusal.to_string()));
+                    .map_err(|refusal| EngineError::QueueRefused(refusal.to_string()));
                 let features = backend
                     .as_ref()
                     .map(UringBackend::features)
+                    .unwrap_or_default();
+                self.serve(backend, features, release, ready, ended);
+            }
+            BackendKind::Aio => {
+                let config = QueueConfig {
+                    slots,
+                    batch: slots.clamp(1, MOST_SUBMITTED_TOGETHER),
+                    buffer_bytes: self.buffer_bytes.next_multiple_of(self.buffer_align),
+                    buffer_align: self.buffer_align,
+                    reap_in_memory: true,
+                };
+                let backend = AioBackend::new(&config, self.files.clone())
+                    .map_err(|refusal| EngineError::QueueRefused(refusal.to_string()));
+                let features = backend
+                    .as_ref()
+                    .map(AioBackend::features)
                     .unwrap_or_default();
                 self.serve(backend, features, release, ready, ended);
             }
@@ -504,6 +526,8 @@ impl Seat {
             None => self.drive(&mut worker, &before),
         };
         note_usage(&worker, &before);
+        // Whoever hears of the end finds all operations told; giving a queue back may take a while.
+        worker.end_log();
         if worker.in_flight() > 0 {
             worker.backend.abandon();
         }
@@ -588,7 +612,7 @@ fn usage() -> ThreadUsage {
 impl fmt::Display for EngineError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            EngineError::RingRefused(text) => write!(f, "{text}; use `--backend sync`"),
+            EngineError::QueueRefused(text) => write!(f, "{text}; use `--backend sync`"),
             EngineError::Memory(error) => write!(f, "no memory for buffers: {error}"),
             EngineError::Thread(error) => {
                 write!(

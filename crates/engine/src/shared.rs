@@ -567,7 +567,7 @@ fn handover_cells(
         BackendKind::Sync => false,
         // With one slot nothing is handed over: the operation is done within the call.
         BackendKind::Null => setup.run.run.pools[stream.pool.index()].slots > 1,
-        BackendKind::Uring | BackendKind::Sim => true,
+        BackendKind::Uring | BackendKind::Aio | BackendKind::Sim => true,
     };
     let asked = setup.plan.plan.reporting.handover;
     asked.then(|| Box::new(HandoverCells::of(stream, splits, memory)))

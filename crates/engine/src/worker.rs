@@ -55,9 +55,6 @@ const GROUP_SHARE: u32 = 4;
 /// as much again to the lateness of dense schedules and halves their cost.
 const SHARED_WAKE_NS: u64 = 50_000;
 
-/// Every this many submissions, one is timed apart from the wait for completions.
-const SUBMIT_SAMPLE: u64 = 32;
-
 /// Where time comes from.
 pub(crate) trait Time {
     fn now_ns(&self) -> u64;
@@ -274,13 +271,13 @@ impl<B: Backend, T: Time, S: Deref<Target = SharedRun> + Clone> Worker<B, T, S> 
             if self.handover.is_some() {
                 self.hand_over()?;
             }
-            if self.enters.is_multiple_of(SUBMIT_SAMPLE) && want > 0 {
+            if self.enters.is_multiple_of(B::SUBMIT_SAMPLE) && want > 0 {
                 let before = self.time.now_ns();
                 self.backend.enter(0, None)?;
                 let spent = self.time.now_ns().saturating_sub(before);
                 bump(
                     &self.shared.workers[self.number].submit_ns,
-                    spent * SUBMIT_SAMPLE,
+                    spent * B::SUBMIT_SAMPLE,
                 );
             }
         }
@@ -301,6 +298,13 @@ impl<B: Backend, T: Time, S: Deref<Target = SharedRun> + Clone> Worker<B, T, S> 
     pub(crate) fn log_to(&mut self, log: OperationWriter) {
         if let Some(notes) = &mut self.handover {
             notes.log_to(log);
+        }
+    }
+
+    /// Hands over what is left of the log.
+    pub(crate) fn end_log(&mut self) {
+        if let Some(notes) = &mut self.handover {
+            notes.end_log();
         }
     }
 

@@ -110,7 +110,12 @@ fn a_worker_does_not_allocate_after_ramp_up() {
     let path = folder.path().join("data");
     std::fs::write(&path, vec![0; BYTES as usize]).unwrap();
     let window_ns = 6 * INTERVAL_NS;
-    let kinds = [BackendKind::Uring, BackendKind::Sync, BackendKind::Null];
+    let kinds = [
+        BackendKind::Uring,
+        BackendKind::Aio,
+        BackendKind::Sync,
+        BackendKind::Null,
+    ];
     for kind in kinds {
         check(kind, &path, flat_out(window_ns, INTERVAL_NS), None);
         for law in [ArrivalLaw::Exponential, ArrivalLaw::Deterministic] {

@@ -59,7 +59,8 @@ pub struct Common {
     #[arg(short, long, value_name = "FOLDER", default_value = DEFAULT_OUTPUT)]
     pub output: PathBuf,
 
-    /// How I/O is done: uring, sync, null or sim. Chosen by the kind of the targets when left out.
+    /// How I/O is done: uring, aio, sync, null or sim. Chosen by the kind of the targets when left
+    /// out.
     #[arg(long)]
     pub backend: Option<String>,
 

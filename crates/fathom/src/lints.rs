@@ -86,6 +86,7 @@ fn limits(
         _ => 0,
     };
     let in_flight = match kind {
+        BackendKind::Aio => found.aio_requests.map(|limit| lang_limit(limit, 0)),
         BackendKind::Uring => Some(lang::vdbench::Limit {
             max: RING_SLOTS_MAX * rings,
             name: format!("the size of {rings} rings"),

@@ -129,40 +129,53 @@ pub fn judge(examinations: &[Examination], overwrite: &Overwrite) -> Result<Vec<
     host::guard::judge(examinations, overwrite)
 }
 
-/// Chooses the backend, trying a ring only where one would be used.
+/// Chooses the backend, trying what the kernel gives only where it would be used.
 pub fn backend(plan: &BoundPlan, asked: Option<&str>) -> Result<BackendChoice, String> {
     let asked = match (asked, plan.plan.method) {
         (Some(name), _) => Some(name.parse::<BackendKind>()?),
-        (None, Some(method)) => Some(of_job(method)?),
-        (None, None) => None,
+        (None, method) => method.map(of_job),
     };
-    let refusal = || {
-        let config = sys::ring::RingConfig {
-            slots: 1,
-            batch: 1,
-            buffer_bytes: 4096,
-            buffer_align: 4096,
-            register_buffers: false,
-            register_files: false,
-        };
-        sys::ring::Ring::new(&config, Vec::new())
-            .err()
-            .map(|refused| refused.to_string())
+    Ok(engine::choose_backend(
+        plan,
+        asked,
+        ring_refusal,
+        aio_refusal,
+    ))
+}
+
+fn ring_refusal() -> Option<String> {
+    let config = sys::ring::RingConfig {
+        slots: 1,
+        batch: 1,
+        buffer_bytes: 4096,
+        buffer_align: 4096,
+        register_buffers: false,
+        register_files: false,
     };
-    Ok(engine::choose_backend(plan, asked, refusal))
+    let refused = sys::ring::Ring::new(&config, Vec::new()).err()?;
+    Some(refused.to_string())
+}
+
+fn aio_refusal() -> Option<String> {
+    let config = sys::aio::QueueConfig {
+        slots: 1,
+        batch: 1,
+        buffer_bytes: 4096,
+        buffer_align: 4096,
+        reap_in_memory: true,
+    };
+    let refused = sys::aio::Queue::new(&config, Vec::new()).err()?;
+    Some(refused.to_string())
 }
 
 /// The backend that a job asks for. Another one is taken on the word of the user only.
-fn of_job(method: IoMethod) -> Result<BackendKind, String> {
-    let name = match method {
-        IoMethod::Ring => "uring",
-        IoMethod::KernelQueue => "aio",
-        IoMethod::Calls => "sync",
-        IoMethod::Nothing => "null",
-    };
-    name.parse().map_err(|_| {
-        format!("the job asks for backend `{name}`, which is not built yet; `--backend uring` runs it by rings")
-    })
+fn of_job(method: IoMethod) -> BackendKind {
+    match method {
+        IoMethod::Ring => BackendKind::Uring,
+        IoMethod::KernelQueue => BackendKind::Aio,
+        IoMethod::Calls => BackendKind::Sync,
+        IoMethod::Nothing => BackendKind::Null,
+    }
 }
 
 /// Workers of the run that has most.

@@ -27,6 +27,8 @@ pub struct ProcessLimits {
     /// Files open at a time.
     pub open_files: Option<Limit>,
     pub threads: Option<Limit>,
+    /// Requests of native AIO outstanding at a time.
+    pub aio_requests: Option<Limit>,
     /// Bytes of memory.
     pub memory_bytes: Option<Limit>,
 }
@@ -53,6 +55,7 @@ pub fn process_limits(root: &SysRoot) -> ProcessLimits {
     ProcessLimits {
         open_files: least(open_files(root)),
         threads: least(threads(root)),
+        aio_requests: aio_requests(root),
         memory_bytes: least(memory(root)),
     }
 }
@@ -141,6 +144,16 @@ fn threads(root: &SysRoot) -> Vec<Option<Limit>> {
         ));
     }
     all
+}
+
+fn aio_requests(root: &SysRoot) -> Option<Limit> {
+    let number = |name: &str| read_number(&root.proc.join("sys/fs").join(name));
+    limit(
+        number("aio-max-nr"),
+        number("aio-nr").unwrap_or(0),
+        "`fs.aio-max-nr`",
+        "raise it with `sysctl fs.aio-max-nr=N`",
+    )
 }
 
 fn memory(root: &SysRoot) -> Vec<Option<Limit>> {
@@ -285,6 +298,20 @@ mod tests {
             (threads.left, threads.name.as_str()),
             (1000, "`vm.max_map_count`")
         );
+    }
+
+    #[test]
+    fn requests_of_other_programs_count_against_the_limit() {
+        let (_folder, root) = machine(&[
+            ("proc/sys/fs/aio-max-nr", "65536\n"),
+            ("proc/sys/fs/aio-nr", "60000\n"),
+        ]);
+        let requests = process_limits(&root).aio_requests.unwrap();
+        assert_eq!(
+            (requests.left, requests.name.as_str()),
+            (5_536, "`fs.aio-max-nr`")
+        );
+        assert_eq!(process_limits(&machine(&[]).1).aio_requests, None);
     }
 
     #[test]

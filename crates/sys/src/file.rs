@@ -9,16 +9,21 @@ mod tests;
 use std::fs::File;
 use std::io;
 use std::os::fd::AsRawFd;
+use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
 
-use rustix::fs::{FlockOperation, Mode, OFlags};
+use rustix::fs::{FallocateFlags, FlockOperation, Mode, OFlags};
 use rustix::io::{Errno, retry_on_intr};
+use rustix::ioctl::{Opcode, Setter, ioctl, opcode};
 
 pub use crate::memory::memory_bytes;
 pub use facts::{
     Coverage, DirectAlignment, Extents, FileSystem, coverage, device_bytes, direct_io_alignment,
     extents, file_system, first_hole, is_read_only, logical_block_bytes, physical_block_bytes,
 };
+
+/// `_IO(0x12, 119)`, linux/fs.h.
+const BLKDISCARD: Opcode = opcode::none(0x12, 119);
 
 /// How to open. Nothing is implied: at least one of `read` and `write` must be set.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -116,6 +121,24 @@ pub fn sync_range(file: &File, flags: u8) -> io::Result<()> {
             return Err(error);
         }
     }
+}
+
+/// Gives `length` bytes from `offset` back: on a block device by its discard command, in a file by a hole. Both are
+/// multiples of the logical block of a device.
+///
+/// # Errors
+/// EOPNOTSUPP where the device or file system has none; what `ioctl(2)` (BLKDISCARD) and `fallocate(2)` say otherwise.
+pub fn discard(file: &File, offset: u64, length: u64) -> io::Result<()> {
+    if file.metadata()?.file_type().is_block_device() {
+        // SAFETY: for block devices BLKDISCARD reads two u64, begin and length, which `Setter` owns.
+        let discard = unsafe { Setter::<BLKDISCARD, [u64; 2]>::new([offset, length]) };
+        // SAFETY: as above; it touches no other memory.
+        return Ok(unsafe { ioctl(file, discard) }?);
+    }
+    let hole = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
+    Ok(retry_on_intr(|| {
+        rustix::fs::fallocate(file, hole, offset, length)
+    })?)
 }
 
 /// Grows a regular file to `len` bytes with a hole; the same length changes nothing.

@@ -10,9 +10,10 @@ use plan::*;
 use std::collections::BTreeSet;
 use std::path::Path;
 
-const REAL: [BackendKind; 2] = [BackendKind::Uring, BackendKind::Sync];
-const ALL: [BackendKind; 4] = [
+const REAL: [BackendKind; 3] = [BackendKind::Uring, BackendKind::Aio, BackendKind::Sync];
+const ALL: [BackendKind; 5] = [
     BackendKind::Uring,
+    BackendKind::Aio,
     BackendKind::Sync,
     BackendKind::Null,
     BackendKind::Sim,
@@ -46,7 +47,7 @@ fn everywhere(
             let nothing = target(Path::new("nothing"), TargetKind::Nothing, bytes);
             vec![run_on(&bind_unreal(plan(nothing)), kind, workers)]
         }
-        BackendKind::Uring | BackendKind::Sync => Place::all(bytes)
+        BackendKind::Uring | BackendKind::Aio | BackendKind::Sync => Place::all(bytes)
             .iter()
             .map(|place| run_on(&bind_real(plan(place.target())), kind, workers))
             .collect(),
@@ -299,7 +300,7 @@ fn a_window_ends_on_time_and_leaves_nothing() {
 
 #[test]
 fn a_user_who_stops_gets_the_averages_of_the_real_time() {
-    for kind in [BackendKind::Uring, BackendKind::Sync, BackendKind::Null] {
+    for kind in REAL.into_iter().chain([BackendKind::Null]) {
         let place = Place::buffered(BYTES);
         let streams = vec![stream(0, 0, |_| {})];
         let spec = flat_out(60 * SECOND, 100 * MS);
@@ -347,35 +348,26 @@ fn trims(place: &Place) -> BoundPlan {
 
 #[test]
 fn trims_give_back_their_range() {
-    for place in Place::all(BYTES) {
-        let story = run_on(&trims(&place), BackendKind::Uring, 1);
-        let failures = story.failures();
-        let is_refused = |errno| errno == EINVAL || errno == EOPNOTSUPP;
-        if failures.iter().any(|failure| is_refused(failure.errno)) {
-            println!(
-                "skipped: {} takes no trims: {}",
-                place.name, failures[0].message
-            );
-            continue;
+    for kind in REAL {
+        for place in Place::all(BYTES) {
+            let story = run_on(&trims(&place), kind, 1);
+            let failures = story.failures();
+            let is_refused = |errno| errno == EINVAL || errno == EOPNOTSUPP;
+            if failures.iter().any(|failure| is_refused(failure.errno)) {
+                println!(
+                    "skipped: {} takes no trims: {}",
+                    place.name, failures[0].message
+                );
+                continue;
+            }
+            assert_eq!(story.totals[0].errors(), 0, "{kind}");
+            assert_eq!(story.totals[0].bytes(), MIDDLE.len() as u64);
+            let content = place.content();
+            for (at, byte) in content.iter().enumerate() {
+                let expected = if MIDDLE.contains(&at) { 0 } else { OLD };
+                assert_eq!(*byte, expected, "{kind}: {} at {at}", place.name);
+            }
         }
-        assert_eq!(story.totals[0].errors(), 0);
-        assert_eq!(story.totals[0].bytes(), MIDDLE.len() as u64);
-        let content = place.content();
-        for (at, byte) in content.iter().enumerate() {
-            let expected = if MIDDLE.contains(&at) { 0 } else { OLD };
-            assert_eq!(*byte, expected, "{} at {at}", place.name);
-        }
-    }
-}
-
-#[test]
-fn trims_by_plain_calls_fail_and_touch_nothing() {
-    for place in Place::all(BYTES) {
-        let story = run_on(&trims(&place), BackendKind::Sync, 1);
-        assert_eq!(story.totals[0].operations(), 0);
-        assert_eq!(story.totals[0].errors(), MIDDLE.len() as u64 / BLOCK);
-        assert!(story.failures().iter().all(|f| f.errno == EOPNOTSUPP));
-        assert!(place.content().iter().all(|byte| *byte == OLD));
     }
 }
 

@@ -11,7 +11,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
-const REAL: [BackendKind; 2] = [BackendKind::Uring, BackendKind::Sync];
+const REAL: [BackendKind; 3] = [BackendKind::Uring, BackendKind::Aio, BackendKind::Sync];
 const EIO: i32 = 5;
 const ENOSPC: i32 = 28;
 const ENODATA: i32 = 61;

@@ -107,26 +107,6 @@ fn warnings_are_no_errors() {
     assert_eq!(value["targets"][0]["is_prepared"], true);
 }
 
-/// A run takes another way of doing I/O on the word of the user only, and `check` says so before.
-#[test]
-fn a_way_of_doing_io_that_is_not_built_is_foreseen() {
-    let lab = Lab::new();
-    lab.write(
-        "job",
-        "[a]\nioengine=libaio\nfilename=disk\nsize=1m\nrw=randread\nruntime=1\n",
-    );
-    let said = "`--backend uring` runs it by rings";
-    let value = json(&lab, &["job"], 0);
-    let all = value["diagnostics"].as_array().unwrap();
-    let note = all
-        .iter()
-        .find(|one| one["message"].as_str().unwrap().contains(said));
-    assert_eq!(note.unwrap()["severity"], "note");
-    lab.fathom(&["run", "job", "-o", "out"])
-        .expect(2)
-        .says(&[said]);
-}
-
 /// What would be refused is told with the word that frees it, and the list that `check` writes is
 /// one that a run takes.
 #[test]

@@ -114,6 +114,35 @@ fn the_same_job_has_the_same_keys_and_counts() {
     }
 }
 
+/// A job on files by native AIO: submission is told apart at any depth.
+#[test]
+fn native_aio_has_the_keys_of_its_engine() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let job = "[global]\nioengine=libaio\nbs=4k\nsize=1m\nthread\n\
+               [many]\nrw=randrw\niodepth=8\n[one]\nstonewall\nrw=write\n";
+    std::fs::write(folder.join("job.fio"), job).unwrap();
+    let arguments = ["--output-format=json", "job.fio"];
+    let ours = document(&ours(&arguments, folder));
+    for (place, operations) in [(0, 256), (1, 256)] {
+        let job = &ours["jobs"][place];
+        let done = |direction: &str| job[direction]["total_ios"].as_u64().unwrap();
+        assert_eq!(done("read") + done("write"), operations);
+        assert!(job["write"]["slat_ns"]["max"].as_u64() > Some(0));
+        assert_eq!(job["write"]["slat_ns"]["N"], job["write"]["total_ios"]);
+    }
+    let Some(theirs) = output("fio", &arguments, folder) else {
+        return;
+    };
+    let (mine, other) = (tree(&ours), tree(&document(&theirs)));
+    let is_of_device = |path: &&String| path.contains(".disk_util");
+    let different: Vec<&String> = mine
+        .symmetric_difference(&other)
+        .filter(|path| !is_of_device(path))
+        .collect();
+    assert!(different.is_empty(), "{different:#?}");
+}
+
 #[test]
 fn the_same_job_has_the_same_fields() {
     let folder = tempfile::tempdir().unwrap();

@@ -174,6 +174,26 @@ fn a_limit_is_named_with_the_way_to_raise_it() {
     assert_eq!(names, all);
 }
 
+/// Far more than any host allows, so that nothing has to be set for it.
+#[test]
+fn requests_of_native_aio_have_a_limit_of_their_own() {
+    let lab = Lab::new();
+    let storages: String = (0..60)
+        .map(|number| format!("sd=sd{number},lun=disk{number},size=1m\n"))
+        .collect();
+    lab.write(
+        "job",
+        format!("{storages}wd=wd1,sd=*\nrd=r,wd=wd1,iorate=max,threads=262144\n"),
+    );
+    let arguments = "run job --backend aio --lint kernel-limits=error";
+    let refused = lab.fathom(&arguments.split(' ').collect::<Vec<_>>());
+    refused.expect(2).says(&[
+        "error[vdb-0018]",
+        "`fs.aio-max-nr` leaves room for",
+        "raise it with `sysctl fs.aio-max-nr=N`",
+    ]);
+}
+
 #[test]
 fn a_run_says_what_it_found_and_goes_on() {
     let lab = lab();
