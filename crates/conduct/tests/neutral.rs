@@ -45,6 +45,7 @@ fn clone(number: usize, pacing: Pacing, order: AddressOrder, stop: LocalStop) ->
         open: None,
         stop,
         start_delay: Nanos(0),
+        lifetime: None,
         labels: vec![],
     }
 }

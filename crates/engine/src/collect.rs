@@ -1,10 +1,11 @@
 //! Reads what workers have counted, an interval at a time, without holding anybody up.
 use crate::arrivals::Arrivals;
 use crate::handover::HandoverReader;
-use crate::shared::{AFTER_STOP, OPERATIONS, SYNCS, SharedRun, unpack};
+use crate::lifetime::Lifetime;
+use crate::shared::{AFTER_STOP, OPERATIONS, SLABS, SYNCS, SharedRun, WARMUP, unpack};
 use measure::{
     CellReader, EngineSample, Figure, FigureKey, FigureReader, Handover, HistogramBuilder,
-    LatencyFigures, Outstanding, PoolSample, StreamSample, ThreadUsage, WorkerSample,
+    LatencyFigures, Outstanding, PoolSample, StreamSample, StreamSpan, ThreadUsage, WorkerSample,
 };
 use plan::StreamId;
 use std::sync::Arc;
@@ -33,10 +34,10 @@ pub struct Collector {
 #[derive(Debug)]
 struct StreamReader {
     /// By recorder and slab.
-    cells: Vec<[Vec<FigureReader>; 3]>,
-    lateness: Vec<[CellReader; 3]>,
-    handover: Vec<[HandoverReader; 3]>,
-    submitted: Vec<[u64; 3]>,
+    cells: Vec<[Vec<FigureReader>; SLABS]>,
+    lateness: Vec<[CellReader; SLABS]>,
+    handover: Vec<[HandoverReader; SLABS]>,
+    submitted: Vec<[u64; SLABS]>,
     schedule: Option<Schedule>,
     submitted_total: u64,
     scheduled_total: u64,
@@ -95,11 +96,11 @@ impl Collector {
             let count = stream.recorders.len();
             StreamReader {
                 cells: (0..count)
-                    .map(|_| [readers(), readers(), readers()])
+                    .map(|_| std::array::from_fn(|_| readers()))
                     .collect(),
                 lateness: (0..count).map(|_| Default::default()).collect(),
                 handover: (0..count).map(|_| Default::default()).collect(),
-                submitted: vec![[0; 3]; count],
+                submitted: vec![[0; SLABS]; count],
                 schedule: stream.arrivals.clone().map(Schedule::new),
                 submitted_total: 0,
                 scheduled_total: 0,
@@ -183,10 +184,14 @@ impl Collector {
             let mut sample = StreamSample::default();
             self.add_submissions(stream, number, slabs, &mut sample);
             sample.handover = self.handover(stream, number, slabs);
+            if let Some(own) = &state.lifetime {
+                self.pass_warmup(stream, end_ns, &mut collected.figures);
+                sample.span = span(own);
+            }
             if is_last {
                 // What was claimed before the stop and stamped just after it.
                 self.add_submissions(stream, u64::MAX, &[AFTER_STOP], &mut sample);
-                self.add_drained(stream, &mut looked, &mut sample);
+                self.add_drained(stream, end_ns, &mut looked, &mut sample);
             }
             self.add_arrivals(stream, end_ns, &mut sample);
             if is_last {
@@ -204,8 +209,18 @@ impl Collector {
     }
 
     /// What came back after the stop, as it was at the stop.
-    fn add_drained(&mut self, stream: usize, looked: &mut Capture, sample: &mut StreamSample) {
+    fn add_drained(
+        &mut self,
+        stream: usize,
+        end_ns: u64,
+        looked: &mut Capture,
+        sample: &mut StreamSample,
+    ) {
         let state = &self.shared.streams[stream];
+        let ended_before = state
+            .lifetime
+            .as_ref()
+            .is_some_and(|own| own.is_closed(end_ns));
         let (cells, pool, is_paced) = (
             state.targets.len() * state.kinds,
             state.pool,
@@ -214,11 +229,37 @@ impl Collector {
         for cell in 0..cells {
             let figure = self.figure(stream, cell, u64::MAX, &[AFTER_STOP]);
             looked.partial_ns[pool] += figure.service.sum_ns;
-            looked.oldest_ns = looked.oldest_ns.max(figure.service.max_ns);
-            looked.in_flight += (figure.operations + figure.errors) as u32;
+            if !ended_before {
+                looked.oldest_ns = looked.oldest_ns.max(figure.service.max_ns);
+                looked.in_flight += (figure.operations + figure.errors) as u32;
+            }
             if is_paced && !figure.key.operation.is_sync() {
                 sample.unserved.merge(&figure.response);
             }
+        }
+    }
+
+    /// Passes over what belongs to the warm-up of a stream; what failed in it stays to be counted.
+    fn pass_warmup(&mut self, stream: usize, end_ns: u64, figures: &mut Vec<Figure>) {
+        self.add_submissions(stream, u64::MAX, &[WARMUP], &mut StreamSample::default());
+        let state = &self.shared.streams[stream];
+        let due_ns = state.warm_until_ns(end_ns);
+        for cell in 0..state.targets.len() * state.kinds {
+            let warm = self.figure(stream, cell, u64::MAX, &[WARMUP]);
+            if warm.errors == 0 {
+                continue;
+            }
+            match figures.iter_mut().find(|figure| figure.key == warm.key) {
+                Some(figure) => figure.errors += warm.errors,
+                None => figures.push(Figure {
+                    errors: warm.errors,
+                    ..Figure::empty(warm.key)
+                }),
+            }
+        }
+        let reader = &mut self.streams[stream];
+        if let Some(schedule) = &mut reader.schedule {
+            reader.scheduled_total += schedule.count_until(due_ns);
         }
     }
 
@@ -257,11 +298,11 @@ impl Collector {
         let Some(schedule) = &mut reader.schedule else {
             return;
         };
-        let due = schedule.count_until(end_ns.saturating_sub(state.start_delay_ns));
+        let due = schedule.count_until(state.scheduled_until_ns(end_ns));
         // Behind the end of a stream its schedule means nothing.
-        let most = match state.ended.load(Relaxed) {
-            true => reader.submitted_total,
-            false => state.drawer.operations_limit(),
+        let most = match state.follows_schedule() {
+            true => state.drawer.operations_limit(),
+            false => reader.submitted_total,
         };
         sample.scheduled = due.min(most.saturating_sub(reader.scheduled_total));
         reader.scheduled_total += sample.scheduled;
@@ -272,12 +313,13 @@ impl Collector {
     /// Arrivals that wait to be submitted.
     fn backlog(&self, stream: usize) -> u64 {
         let reader = &self.streams[stream];
-        match self.shared.streams[stream].ended.load(Relaxed) {
-            true => 0,
-            false => reader
-                .scheduled_total
-                .saturating_sub(reader.submitted_total),
+        let state = &self.shared.streams[stream];
+        if !state.follows_schedule() {
+            return 0;
         }
+        reader
+            .scheduled_total
+            .saturating_sub(reader.submitted_total)
     }
 
     fn add_submissions(
@@ -331,7 +373,7 @@ impl Collector {
     }
 
     fn unserved(&mut self, stream: usize, end_ns: u64, in_flight_ages: &[u64]) -> LatencyFigures {
-        let delay_ns = self.shared.streams[stream].start_delay_ns;
+        let (delay_ns, end_ns) = self.shared.streams[stream].scheduled_span_ns(end_ns);
         let waiting = self.backlog(stream);
         let reader = &mut self.streams[stream];
         let mut figures = LatencyFigures::default();
@@ -441,6 +483,11 @@ impl Collector {
         self.service.drain();
         sample
     }
+}
+
+fn span(own: &Lifetime) -> Option<StreamSpan> {
+    let (from_ns, to_ns) = own.measured();
+    from_ns.map(|from_ns| StreamSpan { from_ns, to_ns })
 }
 
 /// A value recorded just as its interval was read has its maximum in a tag that has moved on; the

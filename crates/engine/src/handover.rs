@@ -110,7 +110,7 @@ impl HandoverNotes {
                 .in_use
                 .load(Relaxed)
                 .saturating_sub(*behind);
-            if let Some(cells) = at.cells(stream) {
+            if let Some(cells) = at.cells(shared, stream) {
                 count(&cells.depths[depth_class(depth)]);
             }
             self.issued_ns[*slot as usize] = 0;
@@ -127,7 +127,10 @@ impl HandoverNotes {
         for slot in &self.handing {
             let number = at.stream_of(shared, *slot);
             let together = std::mem::take(&mut self.together[number]);
-            if let Some(cells) = at.cells(&shared.streams[number]).filter(|_| together > 0) {
+            if let Some(cells) = at
+                .cells(shared, &shared.streams[number])
+                .filter(|_| together > 0)
+            {
                 count(&cells.submitted_together[batch_class(together)]);
             }
         }
@@ -147,7 +150,7 @@ impl HandoverNotes {
             let view = &shared.workers[at.worker].slots[*slot as usize];
             let (number, _, operation, length) = unpack(view.what.load(Relaxed));
             self.together[number] += 1;
-            let Some(cells) = at.cells(&shared.streams[number]) else {
+            let Some(cells) = at.cells(shared, &shared.streams[number]) else {
                 continue;
             };
             let issued_ns = self.issued_ns[*slot as usize];
@@ -167,8 +170,9 @@ impl HandoverNotes {
                     .record(completion_ns, interval, Sharing::ManyWriters);
             }
             cells.last_seen_ns.fetch_max(now_ns, Relaxed);
-            // What comes back after the stop is in no figure either.
-            let is_logged = succeeded && at.slab != AFTER_STOP;
+            // What comes back after the stop, or in a warm-up, is in no figure either.
+            let slab = shared.streams[number].slab(shared, now_ns, at.slab);
+            let is_logged = succeeded && slab < AFTER_STOP;
             if let Some(log) = self.log.as_mut().filter(|_| is_logged) {
                 let started_ns = view.started_ns.load(Relaxed);
                 let parts = cells.parts[operation].is_some();
@@ -192,7 +196,10 @@ impl HandoverNotes {
         for (slot, _) in completed {
             let number = at.stream_of(shared, *slot);
             let together = std::mem::take(&mut self.together[number]);
-            if let Some(cells) = at.cells(&shared.streams[number]).filter(|_| together > 0) {
+            if let Some(cells) = at
+                .cells(shared, &shared.streams[number])
+                .filter(|_| together > 0)
+            {
                 count(&cells.seen_together[batch_class(together)]);
             }
         }
@@ -205,13 +212,14 @@ pub(crate) struct Place {
     pub worker: usize,
     pub shard: usize,
     pub slab: usize,
+    /// Of the last look at completions.
+    pub now_ns: u64,
 }
 
 impl Place {
-    fn cells<'a>(&self, stream: &'a SharedStream) -> Option<&'a HandoverCells> {
-        stream.recorders[self.shard].slabs[self.slab]
-            .handover
-            .as_deref()
+    fn cells<'a>(&self, shared: &SharedRun, stream: &'a SharedStream) -> Option<&'a HandoverCells> {
+        let slab = stream.slab(shared, self.now_ns, self.slab);
+        stream.recorders[self.shard].slabs[slab].handover.as_deref()
     }
 
     fn stream_of(&self, shared: &SharedRun, slot: u32) -> usize {

@@ -15,6 +15,7 @@ mod files;
 mod flow;
 mod gate;
 mod handover;
+mod lifetime;
 mod operations;
 mod pace;
 mod random;

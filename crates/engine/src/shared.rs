@@ -5,6 +5,7 @@ use crate::data::{Generations, WriteData};
 use crate::draw::{self, Drawer, Ground};
 use crate::flow::SharedFlow;
 use crate::handover::HandoverCells;
+use crate::lifetime::Lifetime;
 use crate::pace::{self, Pace};
 use measure::{CellMemory, FigureCell, LatencyCell, Sharing};
 use plan::{
@@ -113,19 +114,27 @@ pub(crate) struct SharedStream {
     pub kinds: usize,
     /// What it does beside drawing.
     pub flow: Option<Box<SharedFlow>>,
+    /// Only for streams whose time is not that of the run.
+    pub lifetime: Option<Box<Lifetime>>,
     pub recorders: Vec<Recorder>,
 }
 
 /// Counts of one stream by one writer or group of writers: a slab for even intervals, one for odd
-/// ones, and one for what comes back after the stop.
+/// ones, one for what comes back after the stop, and one for the warm-up of the stream.
 #[derive(Debug)]
 pub(crate) struct Recorder {
-    pub slabs: [Slab; 3],
+    pub slabs: [Slab; SLABS],
 }
+
+/// How many slabs a recorder has.
+pub(crate) const SLABS: usize = 4;
 
 /// The slab of what comes back after the stop; it belongs to no interval, and its values are ages at
 /// the stop.
 pub(crate) const AFTER_STOP: usize = 2;
+
+/// The slab of what is seen in the warm-up of a stream that has its own; it is not measured.
+pub(crate) const WARMUP: usize = 3;
 
 #[derive(Debug)]
 #[repr(align(128))]
@@ -509,6 +518,7 @@ fn shared_stream(
     let (kinds, flow) = flow_of(stream, sharing);
     let is_free_running = arrivals.is_none()
         && !drawer.ends()
+        && stream.lifetime.is_none()
         && (setup.run.run.coupling == Coupling::Independent || setup.run.run.streams.len() == 1)
         && flow.is_none()
         && setup.kind == BackendKind::Sync;
@@ -525,12 +535,13 @@ fn shared_stream(
         feed: arrivals.clone().map(Feed::new),
         arrivals,
         ended: AtomicBool::new(!has_arrivals),
-        ends: drawer.ends(),
+        ends: drawer.ends() || stream.lifetime.is_some(),
         resolved: AtomicU64::new(0),
         drawer,
         start_delay_ns: stream.start_delay.0,
         kinds,
         flow,
+        lifetime: Lifetime::of(setup.run, number),
         recorders: recorders(setup, stream, (shard_count, kinds), memory),
         targets,
     }
@@ -554,7 +565,7 @@ fn recorders(
     let cells = stream.targets.len() * kinds;
     let handover = |memory: &mut CellMemory| handover_cells(setup, stream, memory);
     (0..count)
-        .map(|_| Recorder::new(cells, memory, handover))
+        .map(|_| Recorder::new(cells, stream.lifetime.is_some(), memory, handover))
         .collect()
 }
 
@@ -576,23 +587,28 @@ fn handover_cells(
 impl Recorder {
     fn new(
         cells: usize,
+        has_warmup: bool,
         memory: &mut CellMemory,
         handover: impl Fn(&mut CellMemory) -> Option<Box<HandoverCells>>,
     ) -> Self {
-        let mut slab = || Slab {
-            cells: (0..cells).map(|_| memory.figure()).collect(),
-            lateness: memory.latency(),
-            submitted: AtomicU64::new(0),
-            handover: handover(memory),
+        let slab = |number: usize| {
+            let is_used = number != WARMUP || has_warmup;
+            let cells = if is_used { cells } else { 0 };
+            Slab {
+                cells: (0..cells).map(|_| memory.figure()).collect(),
+                lateness: memory.latency(),
+                submitted: AtomicU64::new(0),
+                handover: if is_used { handover(memory) } else { None },
+            }
         };
         Self {
-            slabs: [slab(), slab(), slab()],
+            slabs: std::array::from_fn(slab),
         }
     }
 }
 
 impl SharedStream {
-    fn is_done(&self) -> bool {
+    pub(crate) fn is_done(&self) -> bool {
         let is_syncing = || {
             let flow = self.flow.as_ref();
             flow.is_some_and(|flow| flow.has_syncs_in_flight())

@@ -341,6 +341,7 @@ impl<B: Backend, T: Time, S: Deref<Target = SharedRun> + Clone> Worker<B, T, S> 
             worker: self.number,
             shard: self.shard,
             slab: self.slab,
+            now_ns: self.last_reap_ns,
         }
     }
 
@@ -463,14 +464,18 @@ impl<B: Backend, T: Time, S: Deref<Target = SharedRun> + Clone> Worker<B, T, S> 
             bump(&shared.workers[self.number].clamped, 1);
         }
         // What comes back after the stop was unserved at the stop: it is counted with its age there.
-        let (seen_ns, tag) = if self.slab == AFTER_STOP {
-            (now_ns.min(shared.stop_ns.load(Relaxed)), u64::MAX)
+        let own_slab = shared.streams[stream].slab(shared, now_ns, self.slab);
+        let (seen_ns, tag) = if own_slab == AFTER_STOP {
+            let start_ns = shared.start_ns.load(Relaxed);
+            let stop_ns = shared.stop_ns.load(Relaxed);
+            let end_ns = shared.streams[stream].not_after_close(start_ns, stop_ns);
+            (now_ns.min(end_ns), u64::MAX)
         } else {
             (now_ns, self.interval)
         };
         let service_ns = seen_ns.saturating_sub(started_ns);
         let response_ns = seen_ns.saturating_sub(view.arrival_ns.load(Relaxed));
-        let slab = &shared.streams[stream].recorders[self.shard].slabs[self.slab];
+        let slab = &shared.streams[stream].recorders[self.shard].slabs[own_slab];
         let cell = &slab.cells[place * shared.streams[stream].kinds + operation];
         let moved = if OPERATIONS[operation] == Operation::Trim {
             length
@@ -497,9 +502,9 @@ impl<B: Backend, T: Time, S: Deref<Target = SharedRun> + Clone> Worker<B, T, S> 
         }
         view.started_ns.store(0, Relaxed);
         if operation >= SYNCS {
-            sync_is_back(&shared.streams[stream]);
+            sync_is_back(shared, stream, now_ns);
         } else if shared.streams[stream].ends {
-            shared.streams[stream].resolved.fetch_add(1, Release);
+            shared.resolve(stream, now_ns);
         }
         self.in_flight -= 1;
         let place = self.pool_of_slot[slot as usize] as usize;
@@ -597,10 +602,10 @@ impl<B: Backend, T: Time, S: Deref<Target = SharedRun> + Clone> Worker<B, T, S> 
             };
             let number = pool.streams[turn];
             let stream = &shared.streams[number];
-            if stream.ended.load(Relaxed) {
+            if shared.has_ended(number, now_ns) {
                 continue;
             }
-            let open_ns = start_ns + stream.start_delay_ns;
+            let open_ns = stream.open_ns(start_ns, now_ns);
             if now_ns < open_ns {
                 next_due = next_due.min(open_ns);
                 continue;
@@ -642,7 +647,7 @@ impl<B: Backend, T: Time, S: Deref<Target = SharedRun> + Clone> Worker<B, T, S> 
             let (later, sooner) = pool.streams.split_at(turn.load(Relaxed));
             for number in sooner.iter().chain(later) {
                 let stream = &self.shared.streams[*number];
-                if stream.ended.load(Relaxed) {
+                if self.shared.has_ended(*number, now_ns) {
                     continue;
                 }
                 if let Some(until_ns) = held_until(stream, now_ns) {
@@ -650,7 +655,7 @@ impl<B: Backend, T: Time, S: Deref<Target = SharedRun> + Clone> Worker<B, T, S> 
                     continue;
                 }
                 let Some(feed) = &stream.feed else {
-                    let open_ns = start_ns + stream.start_delay_ns;
+                    let open_ns = stream.open_ns(start_ns, now_ns);
                     if now_ns >= open_ns {
                         unpaced = unpaced.or(Some(*number));
                     } else {
@@ -659,7 +664,7 @@ impl<B: Backend, T: Time, S: Deref<Target = SharedRun> + Clone> Worker<B, T, S> 
                     continue;
                 };
                 let next = feed.peek();
-                let at_ns = start_ns + stream.start_delay_ns + next.at_ns;
+                let at_ns = stream.arrival_ns(start_ns, now_ns, next.at_ns);
                 if best.is_none_or(|(earliest, ..)| at_ns < earliest) {
                     best = Some((at_ns, *number, next));
                 }
@@ -710,14 +715,14 @@ impl<B: Backend, T: Time, S: Deref<Target = SharedRun> + Clone> Worker<B, T, S> 
         while let Some(number) = streams.get(place_in_order).copied() {
             place_in_order += 1;
             let stream = &shared.streams[number];
-            if stream.ended.load(Relaxed) {
+            if shared.has_ended(number, now_ns) {
                 continue;
             }
             if let Some(until_ns) = held_until(stream, now_ns) {
                 next_due = next_due.min(until_ns);
                 continue;
             }
-            let open_ns = start_ns + stream.start_delay_ns;
+            let open_ns = stream.open_ns(start_ns, now_ns);
             let Some(feed) = &stream.feed else {
                 let gate = shared.proportion.as_ref();
                 if now_ns < open_ns {
@@ -734,7 +739,7 @@ impl<B: Backend, T: Time, S: Deref<Target = SharedRun> + Clone> Worker<B, T, S> 
                 continue;
             };
             let next = feed.peek();
-            let at_ns = open_ns + next.at_ns;
+            let at_ns = stream.arrival_ns(start_ns, now_ns, next.at_ns);
             if at_ns > now_ns || at_ns >= stop_ns {
                 next_due = next_due.min(at_ns);
             } else if feed.claim(next.index) {
@@ -759,7 +764,7 @@ impl<B: Backend, T: Time, S: Deref<Target = SharedRun> + Clone> Worker<B, T, S> 
             if !stream.flow.as_ref().is_some_and(|flow| flow.is_drawn()) {
                 stream.ended.store(true, Relaxed);
             }
-            stream.resolved.fetch_add(1, Release);
+            shared.resolve(chosen.stream, now_ns);
             self.moved = true;
             return;
         };
@@ -919,7 +924,9 @@ impl<B: Backend, T: Time, S: Deref<Target = SharedRun> + Clone> Worker<B, T, S> 
                 view.started_ns.store(now_ns, Relaxed);
                 continue;
             }
-            let slab = &self.shared.streams[stream].recorders[self.shard].slabs[self.slab];
+            let own = &self.shared.streams[stream];
+            let slab = own.slab(&self.shared, now_ns, self.slab);
+            let slab = &own.recorders[self.shard].slabs[slab];
             match self.sharing {
                 Sharing::OneWriter => bump(&slab.submitted, 1),
                 Sharing::ManyWriters => {
@@ -1005,6 +1012,7 @@ impl<B: Backend, T: Time, S: Deref<Target = SharedRun> + Clone> Worker<B, T, S> 
     /// schedule could issue at once.
     pub(crate) fn next_arrival_ns(&self) -> u64 {
         let start_ns = self.shared.start_ns.load(Relaxed);
+        let now_ns = self.last_reap_ns;
         let streams = self
             .pools
             .iter()
@@ -1012,7 +1020,7 @@ impl<B: Backend, T: Time, S: Deref<Target = SharedRun> + Clone> Worker<B, T, S> 
             .map(|number| &self.shared.streams[*number]);
         let live = streams.filter(|stream| !stream.ended.load(Relaxed));
         let due = live.map(|stream| match &stream.feed {
-            Some(feed) => start_ns + stream.start_delay_ns + feed.peek().at_ns,
+            Some(feed) => stream.arrival_ns(start_ns, now_ns, feed.peek().at_ns),
             None => 0,
         });
         due.min().unwrap_or(u64::MAX)
@@ -1026,11 +1034,13 @@ fn held_until(stream: &SharedStream, now_ns: u64) -> Option<u64> {
 }
 
 #[cold]
-fn sync_is_back(stream: &SharedStream) {
+fn sync_is_back(shared: &SharedRun, number: usize, now_ns: u64) {
+    let stream = &shared.streams[number];
     let flow = stream.flow.as_ref().expect("only a flow makes syncs");
     if flow.sync_is_back() {
         stream.ended.store(true, Release);
     }
+    shared.note_over(number, now_ns);
 }
 
 #[cold]

@@ -218,6 +218,7 @@ fn template(name: &str, slots: u32, generator: Generator) -> RunTemplate {
         open: None,
         stop: LocalStop::default(),
         start_delay: Nanos(0),
+        lifetime: None,
         labels: Vec::new(),
     };
     let pool = Pool {

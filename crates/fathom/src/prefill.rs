@@ -400,6 +400,7 @@ fn stream(
         }),
         stop: LocalStop::default(),
         start_delay: Nanos(0),
+        lifetime: None,
         labels: Vec::new(),
     }
 }

@@ -194,6 +194,17 @@ pub struct StreamSample {
     pub unserved: LatencyFigures,
     /// How operations were handed over and came back; only where the plan asks for it.
     pub handover: Option<Handover>,
+    /// Its own measured time, where that is not the time of the run; `None` before it begins.
+    #[serde(default)]
+    pub span: Option<StreamSpan>,
+}
+
+/// The measured time of a stream, in nanoseconds since the start of its run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StreamSpan {
+    pub from_ns: u64,
+    /// `None` while it goes on.
+    pub to_ns: Option<u64>,
 }
 
 /// Classes of in-flight counts: 1, 2–3, 4–7, 8–15, 16–31, 32–63, 64 and more.

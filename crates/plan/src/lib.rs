@@ -46,9 +46,9 @@ pub use steering::{
     Around, Command, CommandOutput, FailureRule, Readiness, Repeat, Steering, When,
 };
 pub use stream::{
-    AddressOrder, AlignRule, Bound, FirstBlock, Generator, HitArea, LocalStop, OpSource, Pacing,
-    RandomLaw, Region, SequentialEnd, SequentialStart, SizeShare, Slice, Stream, TargetOrder,
-    TransferSizes,
+    AddressOrder, AlignRule, Bound, FirstBlock, Generator, HitArea, Lifetime, LocalStop, OpSource,
+    Pacing, RandomLaw, Region, SequentialEnd, SequentialStart, SizeShare, Slice, Stream,
+    TargetOrder, TransferSizes,
 };
 pub use target::{Ledger, OpenMode, Preparation, SizeRule, SyncMode, Target, TargetKind};
 pub use units::{Bytes, Nanos};

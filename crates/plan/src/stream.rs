@@ -32,8 +32,25 @@ pub struct Stream {
     pub stop: LocalStop,
     /// Waits this long after the start of the run.
     pub start_delay: Nanos,
+    /// Its own time, where that is not the time of the run.
+    #[serde(default)]
+    pub lifetime: Option<Lifetime>,
     /// How reports group it, in the words of the language it came from.
     pub labels: Vec<Label>,
+}
+
+/// The time of a stream within its run.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Lifetime {
+    /// From its begin, and not measured; besides the warm-up of the run.
+    pub warmup: Nanos,
+    /// It ends so long after its warm-up, unless something else has ended it before.
+    pub window: Option<Nanos>,
+    /// Places of the streams of the run that have to end before it begins; it begins no sooner than
+    /// its start delay says.
+    pub after: Vec<u32>,
+    /// Places of the streams of the run that end as soon as it has ended.
+    pub ends: Vec<u32>,
 }
 
 /// Where operations come from.

@@ -7,7 +7,7 @@ use measure::{
     CpuTimes, DataFigures, DataWritten, DeviceCounters, DeviceSample, EngineSample, Event,
     ExecutionFinished, ExecutionStarted, ExecutionTarget, Figure, FigureKey, Handover, HostSample,
     Interval, IoFailure, LatencyFigures, PoolInfo, PoolSample, Remark, RunFinished, RunStarted,
-    ServiceParts, StreamInfo, StreamSample, ThreadUsage, WorkerSample,
+    ServiceParts, StreamInfo, StreamSample, StreamSpan, ThreadUsage, WorkerSample,
 };
 use plan::{Operation, StreamId, TargetId};
 use rusqlite::types::FromSql;
@@ -421,7 +421,13 @@ fn stream_sample(fields: &mut Fields) -> Outcome<StreamSample> {
         lateness: fields.latency()?,
         unserved: fields.latency()?,
         handover: None,
+        span: span(fields)?,
     })
+}
+
+fn span(fields: &mut Fields) -> Outcome<Option<StreamSpan>> {
+    let (from_ns, to_ns) = (fields.whole_or_null()?, fields.whole_or_null()?);
+    Ok(from_ns.map(|from_ns| StreamSpan { from_ns, to_ns }))
 }
 
 fn thread_usage(fields: &mut Fields) -> Outcome<ThreadUsage> {

@@ -407,6 +407,7 @@ fn stream_sample(
         lateness,
         unserved,
         handover,
+        span,
     } = sample;
     if let Some(handover) = handover {
         add_handover(rows, run, interval, index, handover)?;
@@ -432,6 +433,8 @@ fn stream_sample(
             whole(unserved.sum_ns),
             whole(unserved.max_ns),
             pack(&unserved.histogram)?,
+            span.map(|span| whole(span.from_ns)),
+            span.and_then(|span| whole_or_null(span.to_ns)),
         ],
     )
 }

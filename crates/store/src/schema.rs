@@ -23,6 +23,7 @@ pub const SCHEMA_VERSIONS: &[(u32, &str)] = &[
         "what worker threads used, merged requests of devices, and how operations were handed over",
     ),
     (4, "what was sent: how much of it repeats and compresses"),
+    (5, "the measured time of streams that have their own"),
 ];
 
 /// Tables that came after the first layout, and with which.
@@ -59,7 +60,11 @@ pub(crate) enum Key {
 
 /// Columns that files of an older layout lack: table, column, the version that brought it, and what
 /// stands for it when such a file is read, in SQL. They are declared in their tables as any other.
-const LATER: &[(&str, &str, u32, &str)] = &[("runs", "law", 2, "NULL")];
+const LATER: &[(&str, &str, u32, &str)] = &[
+    ("runs", "law", 2, "NULL"),
+    ("stream_samples", "measured_from_ns", 5, "NULL"),
+    ("stream_samples", "measured_to_ns", 5, "NULL"),
+];
 
 const INTEGER: &str = "INTEGER NOT NULL";
 const INTEGER_OR_NULL: &str = "INTEGER";
@@ -256,6 +261,8 @@ pub(crate) const STREAM_SAMPLES: Table = Table {
         ("unserved_age_ns_sum", INTEGER),
         ("unserved_age_ns_max", INTEGER),
         ("unserved_age_histogram", BLOB),
+        ("measured_from_ns", INTEGER_OR_NULL),
+        ("measured_to_ns", INTEGER_OR_NULL),
     ],
     key: Key::EventIndexed,
 };

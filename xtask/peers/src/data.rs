@@ -283,6 +283,7 @@ fn stream(data: DataSpec) -> Stream {
         open: None,
         stop: LocalStop::default(),
         start_delay: Nanos(0),
+        lifetime: None,
         labels: Vec::new(),
     }
 }

@@ -10,6 +10,7 @@ mod flow;
 mod go_on;
 mod handover;
 mod laws;
+mod lifetimes;
 mod places;
 #[path = "../../../engine/tests/plans/mod.rs"]
 mod plans;

@@ -72,6 +72,7 @@ pub fn stream(pool: usize, target: usize, change: impl FnOnce(&mut Generator)) -
         open: None,
         stop: LocalStop::default(),
         start_delay: Nanos(0),
+        lifetime: None,
         labels: vec![],
     }
 }

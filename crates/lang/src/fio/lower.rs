@@ -10,15 +10,16 @@ use super::files::is_device;
 use super::jobs::Given;
 use super::regions;
 use super::resolve::{Amount, FileSize, Spec};
-use super::timing::Group;
+use super::timing::{Ends, Group};
 use crate::{Environment, Status};
 use plan::{
     AddressOrder, AlignRule, ArrivalLaw, Coupling, DataSpec, ErrorBudget, FirstBlock,
-    FirstInterval, Flow, Generator, IoMethod, Label, Ledger, Load, LocalStop, Nanos, OpSource,
-    OpenMode, OperationMix, Origin, Pacing, PatternAnchor, PatternId, PatternMarks, PerDirection,
-    Plan, PlanValue, Pool, PoolAdmission, PoolId, Preparation, Region, RunKind, RunSpec, RunStop,
-    RunTemplate, SequentialEnd, SequentialStart, SizeRule, StartAlign, Stream, Target, TargetId,
-    TargetKind, TargetOrder, TemplateId, Timing, TransferSizes, Window, WritePattern,
+    FirstInterval, Flow, Generator, IoMethod, Label, Ledger, Lifetime, Load, LocalStop, Nanos,
+    OpSource, OpenMode, OperationMix, Origin, Pacing, PatternAnchor, PatternId, PatternMarks,
+    PerDirection, Plan, PlanValue, Pool, PoolAdmission, PoolId, Preparation, Region, RunKind,
+    RunSpec, RunStop, RunTemplate, SequentialEnd, SequentialStart, SizeRule, StartAlign, Stream,
+    Target, TargetId, TargetKind, TargetOrder, TemplateId, Timing, TransferSizes, Window,
+    WritePattern,
 };
 use std::collections::{HashMap, HashSet};
 
@@ -117,6 +118,7 @@ impl Lowering<'_, '_> {
                 template.streams.push(stream);
             }
         }
+        give_lifetimes(group, self.specs, &mut template.streams);
         let share_pct = 100.0 / template.streams.len().max(1) as f64;
         template
             .streams
@@ -213,6 +215,7 @@ impl Lowering<'_, '_> {
             open: Some(spec.open),
             stop: stop(spec, clone),
             start_delay: self.start_delay(spec, &name),
+            lifetime: None,
             labels: labels(spec, clone, report_group),
             name,
         }
@@ -358,6 +361,41 @@ impl Lowering<'_, '_> {
     }
 }
 
+/// The streams of a group come in the order of its members, and clone by clone.
+fn give_lifetimes(group: &Group, specs: &[Spec<'_>], streams: &mut [Stream]) {
+    let mut places: Vec<std::ops::Range<u32>> = Vec::new();
+    for (index, _) in &group.members {
+        let from = places.last().map_or(0, |before| before.end);
+        places.push(from..from + specs[*index].clones);
+    }
+    for (member, life) in group.lives.iter().enumerate() {
+        let Some(life) = life else { continue };
+        let report_group = group.members[member].1;
+        let is_ended = |other: &usize| match life.ends {
+            Ends::Nothing => false,
+            Ends::Group => group.members[*other].1 == report_group,
+            Ends::All => true,
+        };
+        let all = || 0..group.members.len();
+        let awaited = all().filter(|other| Some(group.members[*other].0) == life.after);
+        let after: Vec<u32> = awaited.flat_map(|other| places[other].clone()).collect();
+        let ended = all().filter(is_ended);
+        let ended: Vec<u32> = ended.flat_map(|other| places[other].clone()).collect();
+        for place in places[member].clone() {
+            streams[place as usize].lifetime = Some(Lifetime {
+                warmup: life.warmup,
+                window: life.window,
+                after: after.clone(),
+                ends: ended
+                    .iter()
+                    .copied()
+                    .filter(|other| *other != place)
+                    .collect(),
+            });
+        }
+    }
+}
+
 fn layout_stream(layout: Layout, bytes: u64, name: String, pool: PoolId, share_pct: f64) -> Stream {
     let is_aligned = bytes.is_multiple_of(4096);
     Stream {
@@ -390,6 +428,7 @@ fn layout_stream(layout: Layout, bytes: u64, name: String, pool: PoolId, share_p
         }),
         stop: LocalStop::default(),
         start_delay: Nanos(0),
+        lifetime: None,
         labels: Vec::new(),
     }
 }

@@ -109,7 +109,7 @@ pub(crate) static JOBS: &[Parameter] = &[
         &["exitall"],
         Kind::Flag,
         "",
-        CheckOnly,
+        Honoured,
         "the end of one job ends the others",
     )
     .inert(&["0"]),
@@ -117,7 +117,7 @@ pub(crate) static JOBS: &[Parameter] = &[
         &["exit_what"],
         Kind::Words(&["group", "stonewall", "all"]),
         "group",
-        CheckOnly,
+        Honoured,
         "which jobs `exitall` ends",
     )
     .part_of("exitall"),

@@ -1,6 +1,6 @@
 //! Which jobs run side by side, in which order, and for how long.
 use super::jobs::Job;
-use super::resolve::Spec;
+use super::resolve::{Spec, Times};
 use super::support::{not_built, push_once};
 use plan::{Diagnostic, Nanos, Window};
 
@@ -9,10 +9,33 @@ use plan::{Diagnostic, Nanos, Window};
 pub(crate) struct Group {
     /// Places of the jobs, each with its number for reports.
     pub members: Vec<(usize, u32)>,
+    /// By member, where its time is not that of all.
+    pub lives: Vec<Option<Life>>,
     pub window: Window,
     pub warmup: Nanos,
     /// How often figures are taken.
     pub interval: Nanos,
+}
+
+/// The time of a job among those that run beside it.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Life {
+    pub warmup: Nanos,
+    pub window: Option<Nanos>,
+    /// The place of the job that it waits for.
+    pub after: Option<usize>,
+    pub ends: Ends,
+}
+
+/// Which others the end of a clone ends.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Ends {
+    #[default]
+    Nothing,
+    /// Of its group for reports.
+    Group,
+    /// All that run beside it.
+    All,
 }
 
 /// The usual time of a sample of rates, in milliseconds.
@@ -23,124 +46,152 @@ const NS_PER_MS: u64 = 1_000_000;
 
 /// The groups in the order in which they run.
 pub(crate) fn groups(specs: &[Spec<'_>], blockers: &mut Vec<Diagnostic>) -> Vec<Group> {
-    let mut segments: Vec<Vec<(usize, u32)>> = Vec::new();
+    let mut blocks: Vec<Vec<(usize, u32)>> = Vec::new();
     let mut report_group = 0;
-    let mut is_first = true;
     for (index, spec) in specs.iter().enumerate() {
         if spec.clones == 0 {
             continue;
         }
         let job = spec.job;
         let waits = job.is_on("stonewall", false) || job.opens_file;
+        let is_first = blocks.is_empty();
         if (waits || job.is_on("new_group", false)) && !is_first {
             report_group += 1;
         }
-        let begins = is_first || waits || waits_for_all(job, segments.last(), specs, blockers);
-        is_first = false;
-        if begins {
-            segments.push(Vec::new());
+        if waits || is_first {
+            blocks.push(Vec::new());
         }
-        let last = segments.last_mut().expect("the first job begins a segment");
+        let last = blocks.last_mut().expect("the first job begins a block");
         last.push((index, report_group));
+    }
+    let segments: Vec<Vec<(usize, u32)>> = blocks
+        .into_iter()
+        .flat_map(|block| in_turn(&block, specs).unwrap_or_else(|| vec![block]))
+        .collect();
+    let last = segments.len().saturating_sub(1);
+    for members in segments.iter().take(last) {
+        refuse_end_of_all(members, specs, blockers);
     }
     segments
         .into_iter()
-        .map(|members| Group {
-            window: window(&members, specs, blockers),
-            warmup: warmup(&members, specs, blockers),
-            interval: interval(&members, specs, blockers),
-            members,
-        })
+        .map(|members| group(members, specs, blockers))
         .collect()
 }
 
-/// Whether a job has to wait for just what runs before it.
-fn waits_for_all(
-    job: &Job,
-    running: Option<&Vec<(usize, u32)>>,
-    specs: &[Spec<'_>],
-    blockers: &mut Vec<Diagnostic>,
-) -> bool {
-    let awaited = job.text("wait_for").map(str::trim);
-    let running = running.map(Vec::as_slice).unwrap_or_default();
-    let names: Vec<&str> = running
-        .iter()
-        .map(|(index, _)| specs[*index].job.name())
-        .collect();
-    match awaited {
-        Some(name) if names == [name] => true,
-        Some(name) if names.contains(&name) => {
-            let what = "`wait_for` while other jobs go on";
-            push_once(blockers, not_built(what, job.place_of("wait_for")));
-            false
+/// Jobs each of which waits for just what runs before it, so that they run one after the other;
+/// `None` where some run on while others wait, or end others.
+fn in_turn(block: &[(usize, u32)], specs: &[Spec<'_>]) -> Option<Vec<Vec<(usize, u32)>>> {
+    let mut parts: Vec<Vec<(usize, u32)>> = Vec::new();
+    for member in block {
+        let job = specs[member.0].job;
+        let running = parts.last().map(Vec::as_slice).unwrap_or_default();
+        let names: Vec<&str> = running
+            .iter()
+            .map(|(index, _)| specs[*index].job.name())
+            .collect();
+        let waits = awaited(block, specs, job);
+        if ends(job) != Ends::Nothing && block.len() > 1 {
+            return None;
         }
-        // What it waits for has ended before these began.
-        Some(_) => false,
-        None => {
-            let besides = running
-                .iter()
-                .find_map(|(index, _)| specs[*index].job.given("wait_for"));
-            if let Some(given) = besides {
-                push_once(
-                    blockers,
-                    not_built("`wait_for` while other jobs go on", given.span()),
-                );
-            }
-            false
+        match waits.map(|index| specs[index].job.name()) {
+            Some(name) if names == [name] => parts.push(vec![*member]),
+            Some(_) => return None,
+            None if parts.len() > 1 => return None,
+            None if parts.is_empty() => parts.push(vec![*member]),
+            None => parts[0].push(*member),
+        }
+    }
+    Some(parts)
+}
+
+/// The job of the same block that a job waits for; others have ended before.
+fn awaited(block: &[(usize, u32)], specs: &[Spec<'_>], job: &Job) -> Option<usize> {
+    let name = job.text("wait_for").map(str::trim)?;
+    let mut indexes = block.iter().map(|(index, _)| *index);
+    indexes.find(|index| specs[*index].job.name() == name)
+}
+
+fn ends(job: &Job) -> Ends {
+    if !job.is_on("exitall", false) {
+        return Ends::Nothing;
+    }
+    match job.word("exit_what") {
+        Some(("stonewall" | "all", _)) => Ends::All,
+        _ => Ends::Group,
+    }
+}
+
+/// The end of one job cannot take away runs that are still to come.
+fn refuse_end_of_all(members: &[(usize, u32)], specs: &[Spec<'_>], blockers: &mut Vec<Diagnostic>) {
+    for job in members.iter().map(|(index, _)| specs[*index].job) {
+        let of_all = job.word("exit_what").is_some_and(|(word, _)| word == "all");
+        if of_all && ends(job) != Ends::Nothing {
+            let what = "`exit_what=all` in front of further jobs";
+            push_once(blockers, not_built(what, job.place_of("exit_what")));
         }
     }
 }
 
-/// How long a group runs. Jobs that end at different times each by the clock are not built yet.
-fn window(members: &[(usize, u32)], specs: &[Spec<'_>], blockers: &mut Vec<Diagnostic>) -> Window {
-    let end = |index: usize| {
-        let times = specs[index].times;
-        let runtime = times.runtime?;
-        Some(runtime.saturating_add(times.delay.1))
+fn group(members: Vec<(usize, u32)>, specs: &[Spec<'_>], blockers: &mut Vec<Diagnostic>) -> Group {
+    let interval = interval(&members, specs, blockers);
+    let life = |(index, _): &(usize, u32)| {
+        let spec = &specs[*index];
+        Life {
+            warmup: Nanos(spec.times.ramp),
+            window: spec.times.runtime.map(Nanos),
+            after: awaited(&members, specs, spec.job),
+            ends: ends(spec.job),
+        }
     };
-    let ends: Vec<Option<u64>> = members.iter().map(|(index, _)| end(*index)).collect();
-    for ((index, _), own) in members.iter().zip(&ends) {
-        let (low, high) = specs[*index].times.delay;
-        let differs = *own != ends[0] || (own.is_some() && low != high);
-        if differs {
-            let job = specs[*index].job;
-            let option = if job.given("runtime").is_some() {
-                "runtime"
-            } else {
-                "startdelay"
-            };
-            let place = job.place_of(option);
-            push_once(
-                blockers,
-                not_built(
-                    "jobs side by side that end at different times by the clock",
-                    place,
-                ),
-            );
-        }
+    let lives: Vec<Life> = members.iter().map(life).collect();
+    let times = || members.iter().map(|(index, _)| &specs[*index].times);
+    let is_shared = lives.iter().all(|life| *life == lives[0])
+        && (lives[0].ends == Ends::Nothing && lives[0].after.is_none())
+        && times().all(|times| times.delay == (0, 0));
+    if is_shared && lives[0].warmup.0.is_multiple_of(interval.0) {
+        let window = match lives[0].window {
+            Some(window) if times().any(|times| times.is_time_based) => Window::For(window),
+            at_most => Window::UntilDone { at_most },
+        };
+        return Group {
+            window,
+            warmup: lives[0].warmup,
+            interval,
+            lives: vec![None; members.len()],
+            members,
+        };
     }
-    let at_most = ends.iter().flatten().max().map(|nanos| Nanos(*nanos));
-    let is_time_based = members
-        .iter()
-        .any(|(index, _)| specs[*index].times.is_time_based);
-    match at_most {
-        Some(time) if is_time_based => Window::For(time),
-        at_most => Window::UntilDone { at_most },
+    let (warmup, at_most) = common_times(&lives, times(), interval);
+    Group {
+        window: Window::UntilDone { at_most },
+        warmup,
+        interval,
+        lives: lives.into_iter().map(Some).collect(),
+        members,
     }
 }
 
-fn warmup(members: &[(usize, u32)], specs: &[Spec<'_>], blockers: &mut Vec<Diagnostic>) -> Nanos {
-    let first = specs[members[0].0].times.ramp;
-    for (index, _) in members {
-        if specs[*index].times.ramp != first {
-            let place = specs[*index].job.place_of("ramp_time");
-            push_once(
-                blockers,
-                not_built("jobs side by side with different `ramp_time`", place),
-            );
+/// What none of the jobs measures, in whole intervals, and when the last of them ends behind it,
+/// where all end by the clock.
+fn common_times<'t>(
+    lives: &[Life],
+    times: impl Iterator<Item = &'t Times>,
+    interval: Nanos,
+) -> (Nanos, Option<Nanos>) {
+    let mut warmup = u64::MAX;
+    let mut end = Some(0_u64);
+    for (life, times) in lives.iter().zip(times) {
+        if life.after.is_none() {
+            warmup = warmup.min(times.delay.0.saturating_add(life.warmup.0));
         }
+        let own_end = life.window.filter(|_| life.after.is_none()).map(|window| {
+            let measured = times.delay.1.saturating_add(life.warmup.0);
+            measured.saturating_add(window.0)
+        });
+        end = end.zip(own_end).map(|(end, own)| end.max(own));
     }
-    Nanos(first)
+    let warmup = warmup - warmup % interval.0;
+    (Nanos(warmup), end.map(|end| Nanos(end - warmup)))
 }
 
 /// As long as the shortest sample that a job asks for, and such that every window of a log ends with

@@ -542,6 +542,7 @@ impl Lowering<'_> {
             open: None,
             stop: LocalStop::default(),
             start_delay: Nanos(0),
+            lifetime: None,
             labels,
         }
     }

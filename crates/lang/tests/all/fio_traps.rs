@@ -17,14 +17,14 @@ fn read(text: &str) -> Reading {
     fio::read(&[input], &[], &environment)
 }
 
-fn plan(text: &str) -> Plan {
+pub(crate) fn plan(text: &str) -> Plan {
     let reading = read(text);
     reading
         .plan
         .unwrap_or_else(|| panic!("{:?}", reading.diagnostics))
 }
 
-fn streams(plan: &Plan) -> Vec<Stream> {
+pub(crate) fn streams(plan: &Plan) -> Vec<Stream> {
     let measured = plan
         .runs
         .iter()

@@ -5,7 +5,8 @@ use super::stat::Samples;
 use crate::repetitions;
 use measure::{
     BATCH_CLASSES, DEPTH_CLASSES, DeviceCounters, Event, ExecutionStarted, Figure, FinishReason,
-    Interval, IntervalPhase, IoFailure, LatencyFigures, RunStarted, StreamInfo, ThreadUsage,
+    Interval, IntervalPhase, IoFailure, LatencyFigures, RunStarted, StreamInfo, StreamSpan,
+    ThreadUsage,
 };
 use plan::{BoundPlan, Label, Operation, RunKind};
 
@@ -39,6 +40,8 @@ struct Job {
     has_handover: bool,
     /// Of the last completion, since the start of the run.
     end_ns: u64,
+    /// Its own time, where that is not the time of the run.
+    span: Option<StreamSpan>,
     errors: u64,
     first_error: Option<(i32, String)>,
     arrivals: Arrivals,
@@ -282,7 +285,7 @@ impl Model {
         let operations = job.operations();
         let share = operations as f64 / run.operations.max(1) as f64;
         let part = |count: u64| count as f64 * share;
-        let runtime_ms = job.end_ns.saturating_sub(run.start_ns).div_ceil(NS_PER_MS);
+        let runtime_ms = job.length_ns(run.start_ns).div_ceil(NS_PER_MS);
         let mut directions = job.directions.clone();
         for direction in directions.iter_mut().filter(|one| one.operations > 0) {
             direction.runtime_ms = runtime_ms.max(1);
@@ -343,6 +346,7 @@ impl Job {
             seen: [0; BATCH_CLASSES],
             has_handover: false,
             end_ns: 0,
+            span: None,
             errors: 0,
             first_error: None,
             arrivals: Arrivals {
@@ -388,8 +392,30 @@ impl Job {
         }
     }
 
+    /// From where it is measured to its last completion; no longer than its own time, where an
+    /// interval is all that is known of its end.
+    fn length_ns(&self, start_ns: u64) -> u64 {
+        let Some(span) = self.span else {
+            return self.end_ns.saturating_sub(start_ns);
+        };
+        let to_ns = span.to_ns.filter(|_| !self.has_handover);
+        let end_ns = to_ns.map_or(self.end_ns, |to_ns| self.end_ns.min(to_ns));
+        end_ns.saturating_sub(start_ns.max(span.from_ns))
+    }
+
+    /// Whether it was measured all through an interval.
+    fn fills(&self, interval: &Interval) -> bool {
+        self.span.is_none_or(|span| {
+            let goes_on = span.to_ns.is_none_or(|to_ns| to_ns >= interval.end_ns);
+            span.from_ns <= interval.start_ns && goes_on
+        })
+    }
+
     /// Rates of one interval, and what the engine tells of the stream.
     fn add_samples(&mut self, interval: &Interval, place: usize, is_whole: bool) {
+        let sample = interval.engine.streams.get(place);
+        self.span = sample.and_then(|sample| sample.span).or(self.span);
+        let is_whole = is_whole && self.fills(interval);
         let seconds = interval.length_ns() as f64 / NS_PER_S;
         let mine = |figure: &&Figure| figure.key.stream.index() == place;
         let mut sums = [(0, 0); 3];
@@ -406,7 +432,7 @@ impl Job {
                 direction.bandwidth.add(kib as u64);
             }
         }
-        let Some(sample) = interval.engine.streams.get(place) else {
+        let Some(sample) = sample else {
             return;
         };
         self.arrivals.scheduled += sample.scheduled;

@@ -406,6 +406,7 @@ fn engine_sample(run: &RunSpec, second: u32, figures: &[Figure], missing: f64) -
                 histogram: late,
             },
             unserved: LatencyFigures::default(),
+            span: None,
             handover: None,
         }],
         pools: vec![PoolSample {

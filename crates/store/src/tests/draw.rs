@@ -327,6 +327,10 @@ impl Draw {
                     lateness: draw.latency(),
                     unserved: draw.latency(),
                     handover: draw.maybe(Self::handover),
+                    span: draw.maybe(|draw| StreamSpan {
+                        from_ns: draw.whole(),
+                        to_ns: draw.maybe(Self::whole),
+                    }),
                 }),
                 pools: self.several(3, |draw| PoolSample {
                     slots: draw.number(),
@@ -435,6 +439,7 @@ impl Draw {
                     lateness: self.spread(operations, 4_000.0).0,
                     unserved: LatencyFigures::default(),
                     handover: None,
+                    span: None,
                 }],
                 pools: vec![PoolSample {
                     slots: 32,
