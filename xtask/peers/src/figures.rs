@@ -1,6 +1,8 @@
 //! The figures that are published, each with its contenders and its bars.
 mod arrivals;
+mod clones;
 mod file;
+mod jobs;
 mod memory;
 mod null;
 mod truth;
@@ -17,6 +19,8 @@ pub fn measure(session: &mut Session, machine: &Machine, figure: u8) -> Vec<Row>
         16 => ("file", true),
         17 => ("RAM-backed device", true),
         18 => ("arrivals", false),
+        20 => ("job files", true),
+        21 => ("clones", true),
         _ => ("response truth", false),
     };
     if needs_fio && machine.fio.is_none() {
@@ -28,6 +32,8 @@ pub fn measure(session: &mut Session, machine: &Machine, figure: u8) -> Vec<Row>
         16 => file::measure(session),
         17 => memory::measure(session),
         18 => arrivals::measure(session, machine),
+        20 => jobs::measure(session),
+        21 => clones::measure(session),
         _ => truth::measure(session, machine),
     };
     outcome.unwrap_or_else(|message| {

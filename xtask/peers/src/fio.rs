@@ -6,6 +6,7 @@ use crate::process::{Finished, owned};
 use crate::reading::{PROCESS_CPU, Reading, Window};
 use crate::session::Session;
 use serde_json::Value;
+use std::path::Path;
 
 /// What one execution of fio measured.
 #[derive(Clone, Debug, PartialEq)]
@@ -60,12 +61,32 @@ pub fn execute(
     ]);
     let program = words.remove(0);
     let finished = session.run(program, &words)?.successful("fio")?;
-    let text = std::fs::read_to_string(&file).map_err(|error| format!("{file:?}: {error}"))?;
+    Ok((without_errors(&file)?, finished))
+}
+
+/// Runs a job file, which says for how long.
+///
+/// # Errors
+/// As [`run`].
+pub fn job_file(session: &mut Session, job: &Path) -> Result<Reading, String> {
+    let file = session.results.join("fio.json");
+    let words = [
+        job.display().to_string(),
+        "--output-format=json".to_owned(),
+        format!("--output={}", file.display()),
+    ];
+    let finished = session.run("fio", &words)?.successful("fio")?;
+    let reading = without_errors(&file)?.window.reading();
+    Ok(reading.with(PROCESS_CPU, finished.cpu_ns as f64))
+}
+
+fn without_errors(file: &Path) -> Result<Outcome, String> {
+    let text = std::fs::read_to_string(file).map_err(|error| format!("{file:?}: {error}"))?;
     let outcome = read(&text)?;
-    if outcome.errors > 0 {
-        return Err(format!("fio reports {} I/O errors", outcome.errors));
+    match outcome.errors {
+        0 => Ok(outcome),
+        errors => Err(format!("fio reports {errors} I/O errors")),
     }
-    Ok((outcome, finished))
 }
 
 /// What fio wrote with `--output-format=json`. Lines before the first brace are messages of fio.

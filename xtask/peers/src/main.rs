@@ -43,8 +43,8 @@ enum Verb {
 
 #[derive(Args, Debug)]
 struct CompareOptions {
-    /// A figure to measure, 15 to 19; repeatable. All of them when left out.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(15..=19))]
+    /// A figure to measure, 15 to 21; repeatable. All of them when left out.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(15..=21))]
     figure: Vec<u8>,
     /// All figures, which is the default.
     #[arg(long, conflicts_with = "figure")]
@@ -115,7 +115,7 @@ fn compare(options: &CompareOptions) -> Result<(), String> {
         .unwrap_or_else(|| root.join("target/peers"));
     let mut session = Session::new(settings, fathom, folder)?;
     session.locks.clone_from(&options.lock);
-    let all: Vec<u8> = (15..=19).collect();
+    let all: Vec<u8> = (15..=21).collect();
     let chosen = if options.figure.is_empty() {
         &all
     } else {

@@ -8,7 +8,7 @@ use crate::reading::{
 };
 use crate::session::Session;
 use measure::{Event, Interval, RunFold, RunTotals};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Arrivals of the whole run, warm-up too, and what became of them.
 pub const SCHEDULED: &str = "scheduled";
@@ -88,11 +88,7 @@ pub fn execute(
         eprint!("{text}");
         session.commands.push(text);
     }
-    let output = session.results.join("fathom");
-    if output.exists() {
-        std::fs::remove_dir_all(&output)
-            .map_err(|error| format!("{}: {error}", output.display()))?;
-    }
+    let output = empty_output(session)?;
     let mut words = owned(wrapper);
     words.push(session.fathom.display().to_string());
     words.push("run".to_owned());
@@ -101,6 +97,48 @@ pub fn execute(
     words.extend(["-o".to_owned(), output.display().to_string()]);
     let program = words.remove(0);
     let finished = session.run(program, &words)?.successful(job.name)?;
+    without_errors(&output, finished)
+}
+
+/// Runs a job file of fio, which says for how long.
+///
+/// # Errors
+/// As [`run`].
+pub fn job_file(session: &mut Session, job: &Path) -> Result<Ours, String> {
+    let output = empty_output(session)?;
+    let words = job_file_words(session, job, &output);
+    let program = session.fathom.clone();
+    let finished = session.run(program, &words)?.successful("fathom fio")?;
+    without_errors(&output, finished)
+}
+
+/// The words behind the name of the binary that run a job file of fio.
+pub fn job_file_words(session: &Session, job: &Path, output: &Path) -> Vec<String> {
+    let printed = session.results.join("fathom.json");
+    vec![
+        "fio".to_owned(),
+        job.display().to_string(),
+        "--output-format=json".to_owned(),
+        format!("--output={}", printed.display()),
+        "--result".to_owned(),
+        output.display().to_string(),
+    ]
+}
+
+/// A folder for the result that does not exist yet.
+///
+/// # Errors
+/// A message when what was there cannot be removed.
+pub fn empty_output(session: &Session) -> Result<PathBuf, String> {
+    let output = session.results.join("fathom");
+    if output.exists() {
+        std::fs::remove_dir_all(&output)
+            .map_err(|error| format!("{}: {error}", output.display()))?;
+    }
+    Ok(output)
+}
+
+fn without_errors(output: &Path, finished: Finished) -> Result<Ours, String> {
     let ours = read(&output.join("result.fathom"), finished)?;
     eprintln!(
         "# backend {}, {} workers, {:.0} I/Os per second",
@@ -110,7 +148,7 @@ pub fn execute(
     );
     match ours.totals.errors() {
         0 => Ok(ours),
-        errors => Err(format!("{}: {errors} I/O errors", job.name)),
+        errors => Err(format!("{errors} I/O errors")),
     }
 }
 

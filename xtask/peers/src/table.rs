@@ -158,6 +158,9 @@ pub fn shown(name: &str, value: f64) -> String {
     if !value.is_finite() {
         return "–".to_owned();
     }
+    if name.contains("_bytes") {
+        return format!("{:.0} MiB", value / f64::from(1 << 20));
+    }
     if name.contains("_ns") {
         return match value.abs() {
             below if below < 1e4 => format!("{value:.1} ns"),
@@ -232,6 +235,8 @@ out. Interrupts and kernel threads are in neither, but for what runs in the thre
 process, start and end included, is in the JSON record as `process_cpu_ns`.
 - Figure 18 in a quick run: one round, windows of 2 s. Figure 19: runs of the length of a window but 8 s at least, without \
 ramp, one round in a quick run; the disk falls silent after a third of it; the median round is held against the bar.
+- Figures 20 and 21: a job file of fio through both tools. Memory: the proportional set size of the process and its \
+children, by looks a tenth of a second apart. Start-up: from the start of the process to that of the run.
 - Verdict: the mean against the bar; \"interval crosses\" where the 95 % interval has the bar inside.
 "
     )
