@@ -6,6 +6,7 @@ mod curve;
 mod decision;
 mod gap;
 mod series;
+mod shares;
 mod spread;
 mod steady;
 #[cfg(test)]
@@ -18,5 +19,6 @@ pub use curve::{
 pub use decision::{Decision, History, Next, next, point_rate};
 pub use gap::{GAP_SHARE, Gap, response_gap};
 pub use series::{RunOutline, Series, SeriesKind, StreamOutline, series};
+pub use shares::{Share, asked_shares, shares};
 pub use spread::Spread;
 pub use steady::{Drift, IntervalFacts, Stall, Steadiness, steadiness};

@@ -104,6 +104,7 @@ pub fn go_on(
         errors: done.errors,
         left_outstanding: false,
         shortfall_is_told: false,
+        missed_shares: None,
     };
     let reason = match conductor.all_runs() {
         Ok(reason) => reason,
@@ -141,6 +142,8 @@ pub(crate) struct Conductor<'a> {
     errors: u64,
     left_outstanding: bool,
     shortfall_is_told: bool,
+    /// How the run that has just ended missed the shares asked of it, in words.
+    pub(crate) missed_shares: Option<String>,
 }
 
 /// How a wait for the end of an interval ended.
@@ -258,7 +261,8 @@ impl Conductor<'_> {
         if let Some(error) = self.host.fatal() {
             return Ok(Err(error));
         }
-        Ok(Ok(self.judge_errors(&going, reason)))
+        let reason = self.judge_errors(&going, reason);
+        Ok(Ok(self.judge_shares(reason)))
     }
 
     /// Runs of a language that starts on whole seconds of the wall clock do so.
@@ -545,6 +549,7 @@ impl Conductor<'_> {
     }
 
     fn remember(&mut self, totals: &RunTotals) {
+        self.missed_shares = self.find_missed_shares(totals);
         let numbered = self.plan.numbered(u64::from(totals.started.run));
         let (id, _) = numbered.expect("a run has the number it was started by");
         self.history.add(id, totals);

@@ -21,6 +21,9 @@ impl Conductor<'_> {
         &mut self,
         going: &mut Going<'_>,
     ) -> Result<Option<FinishReason>, SinkError> {
+        if let Some(reason) = self.check_hang(going)? {
+            return Ok(Some(reason));
+        }
         let first = self.report_failures(going)?;
         let count = going.failed.count.max(going.errors);
         if count == 0 {
@@ -121,13 +124,24 @@ impl Conductor<'_> {
         command: &str,
         failure: &IoFailure,
     ) -> Result<(), SinkError> {
-        let path = &self.plan.plan.target(failure.target).path;
+        let place = (failure.target, failure.offset, failure.length);
+        self.command_at(going, command, place)
+    }
+
+    /// Runs a command with the place of an operation.
+    pub(crate) fn command_at(
+        &mut self,
+        going: &Going<'_>,
+        command: &str,
+        (target, offset, length): (TargetId, u64, u32),
+    ) -> Result<(), SinkError> {
+        let path = &self.plan.plan.target(target).path;
         let call = CommandCall {
             text: command,
             variables: vec![
                 ("lun", path.display().to_string()),
-                ("lba", failure.offset.to_string()),
-                ("size", failure.length.to_string()),
+                ("lba", offset.to_string()),
+                ("size", length.to_string()),
             ],
             ..CommandCall::default()
         };

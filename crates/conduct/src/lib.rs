@@ -9,6 +9,7 @@
 mod control;
 mod execution;
 mod failures;
+mod judge;
 mod local;
 mod readiness;
 mod simulated;
@@ -70,6 +71,9 @@ pub trait Host {
 
     /// Failed operations since the last call, and how many more there were than are listed.
     fn failures(&mut self) -> (Vec<engine::Failure>, u64);
+
+    /// What is in flight, oldest first.
+    fn outstanding(&mut self) -> Vec<measure::Outstanding>;
 
     /// What the finished run has sent, of each kind of data.
     fn data_written(&mut self) -> Vec<measure::DataFigures>;

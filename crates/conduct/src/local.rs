@@ -228,6 +228,11 @@ impl Host for LocalHost {
         self.session().take_failures()
     }
 
+    fn outstanding(&mut self) -> Vec<measure::Outstanding> {
+        let now_ns = self.now_ns();
+        self.session().collector().outstanding(now_ns)
+    }
+
     fn data_written(&mut self) -> Vec<measure::DataFigures> {
         self.session().data_written()
     }

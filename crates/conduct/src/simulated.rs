@@ -129,6 +129,11 @@ impl Host for SimulatedHost {
         self.simulation().take_failures()
     }
 
+    fn outstanding(&mut self) -> Vec<measure::Outstanding> {
+        let now_ns = self.now_ns;
+        self.simulation().collector().outstanding(now_ns)
+    }
+
     fn data_written(&mut self) -> Vec<measure::DataFigures> {
         // Which transfers are sampled depends on the workers, whose number must not show.
         Vec::new()

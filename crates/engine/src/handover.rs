@@ -148,7 +148,7 @@ impl HandoverNotes {
     ) {
         for (slot, result) in completed {
             let view = &shared.workers[at.worker].slots[*slot as usize];
-            let (number, _, operation, length) = unpack(view.what.load(Relaxed));
+            let (number, place, operation, length) = unpack(view.what.load(Relaxed));
             self.together[number] += 1;
             let Some(cells) = at.cells(shared, &shared.streams[number]) else {
                 continue;
@@ -178,6 +178,7 @@ impl HandoverNotes {
                 let parts = cells.parts[operation].is_some();
                 let record = OperationRecord {
                     stream: StreamId::at(number),
+                    target: shared.streams[number].targets[place],
                     operation: OPERATIONS[operation],
                     offset: view.offset.load(Relaxed),
                     length: if is_trim { length } else { *result as u32 },

@@ -130,6 +130,7 @@ mod tests {
     fn a_full_writer_loses_and_goes_on_when_there_is_room() {
         let record = OperationRecord {
             stream: StreamId(0),
+            target: plan::TargetId(0),
             operation: Operation::Read,
             offset: 0,
             length: 512,

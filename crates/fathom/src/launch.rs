@@ -1,4 +1,5 @@
 //! Everything between a plan and its report: bind, guard, claim, record, conduct, write down.
+use crate::address_list::AddressLists;
 use crate::arguments::{Common, DEFAULT_OUTPUT};
 use crate::exit::Exit;
 use crate::fill::{self, Fill};
@@ -519,6 +520,11 @@ fn host(
             let host = host.with_commands(commands);
             if !settled.plan.plan.reporting.operations {
                 return Box::new(host);
+            }
+            if !is_fio(&settled.plan.plan) {
+                let goes_on = launch.common.resume.is_some();
+                let lists = AddressLists::new(&settled.plan, &launch.common.output, goes_on);
+                return Box::new(host.with_operations(Box::new(lists)));
             }
             let logs = FioOperations::new(&settled.plan, Path::new(""));
             Box::new(host.with_operations(Box::new(logs)))

@@ -2,6 +2,7 @@
 //! one; what is here puts them together. Read `launch` first.
 #![forbid(unsafe_code)]
 
+mod address_list;
 mod arguments;
 mod check;
 mod codes;

@@ -245,6 +245,7 @@ pub struct ServiceParts {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OperationRecord {
     pub stream: StreamId,
+    pub target: TargetId,
     pub operation: Operation,
     pub offset: u64,
     pub length: u32,

@@ -43,7 +43,8 @@ pub use run::{
 };
 pub use source::{Position, SourceFile, SourceId, SourceMap, Span};
 pub use steering::{
-    Around, Command, CommandOutput, FailureRule, Readiness, Repeat, Steering, When,
+    Around, Command, CommandOutput, FailureRule, HangRule, Readiness, Repeat, ShareRule, Steering,
+    When,
 };
 pub use stream::{
     AddressOrder, AlignRule, Bound, FirstBlock, Generator, HitArea, Lifetime, LocalStop, OpSource,

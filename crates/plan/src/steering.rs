@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
 /// What belongs to an execution as a whole.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Steering {
     /// Before the first run.
     pub before: Vec<Command>,
@@ -21,6 +21,27 @@ pub struct Steering {
     /// interval that is going.
     pub stop_file: Option<PathBuf>,
     pub failures: FailureRule,
+    #[serde(default)]
+    pub shares: Option<ShareRule>,
+    #[serde(default)]
+    pub hang: Option<HangRule>,
+}
+
+/// Ends the execution behind a run at a given rate that missed the shares asked of its streams.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ShareRule {
+    /// The largest distance that is fine, in percentage points of all operations.
+    pub distance_pct_max: f64,
+    /// Streams with the same value of this label count together.
+    pub label: String,
+}
+
+/// Ends the execution once an operation has been in flight for too long.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HangRule {
+    pub after: Nanos,
+    /// Run before the execution ends, with `$lun`, `$lba` and `$size` of the oldest one.
+    pub command: Option<String>,
 }
 
 /// Commands around each of some runs.

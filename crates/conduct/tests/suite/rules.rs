@@ -193,3 +193,73 @@ fn a_run_until_done_ends_at_its_limit() {
     assert_eq!(story.totals[0].length_ns, 350 * MS);
     assert_eq!(story.totals[0].operations(), 350 * 40 - 4);
 }
+
+/// The second target takes 100 I/Os per second with its one slot; it is asked for 500.
+#[test]
+fn missed_shares_end_the_execution_where_the_job_says_so() {
+    let carried_out = |distance_pct_max: Option<f64>, rate: f64| {
+        let targets = vec![simulated(64 * MIB), simulated(64 * MIB)];
+        let streams = vec![stream(0, 0, |_| {}), stream(1, 1, |_| {})];
+        let run = at_rate(rate, ArrivalLaw::Deterministic, 2 * SECOND, SECOND);
+        let mut plan = plan(targets, &[64, 1], streams, vec![run.clone(), run]);
+        plan.templates[0].coupling = Coupling::Independent;
+        for (stream, name) in plan.templates[0].streams.iter_mut().zip(["quick", "slow"]) {
+            stream.share_pct = 50.0;
+            stream.labels = vec![Label::new("wd", name)];
+        }
+        plan.steering.shares = distance_pct_max.map(|distance_pct_max| ShareRule {
+            distance_pct_max,
+            label: "wd".to_owned(),
+        });
+        let script = Script {
+            service_ns: 10 * MS,
+            servers: 64,
+            ..Script::default()
+        };
+        simulate(&bind_unreal(plan), &script, 1)
+    };
+    assert_eq!(carried_out(None, 1_000.0).totals.len(), 2);
+    assert_eq!(carried_out(Some(5.0), 100.0).totals.len(), 2);
+    assert_eq!(carried_out(Some(40.0), 1_000.0).totals.len(), 2);
+    let ended = carried_out(Some(5.0), 1_000.0);
+    assert_eq!(ended.totals.len(), 1);
+    let FinishReason::Failed { message } = &ended.outcome.reason else {
+        panic!("{:?}", ended.outcome);
+    };
+    assert!(
+        message.contains("`slow` took 16.") && message.contains("50.00 % was asked"),
+        "{message}"
+    );
+}
+
+#[test]
+fn an_operation_that_does_not_return_ends_the_execution_where_the_job_says_so() {
+    let carried_out = |hang: Option<HangRule>, vanishes_at_ns: Option<u64>| {
+        let mut plan = reads(vec![
+            flat_out(10 * SECOND, SECOND),
+            flat_out(SECOND, SECOND),
+        ]);
+        plan.plan.steering.hang = hang;
+        let script = Script {
+            vanishes_at_ns,
+            ..Script::default()
+        };
+        simulate(&plan, &script, 1)
+    };
+    let rule = || HangRule {
+        after: Nanos(3 * SECOND),
+        command: Some("look at $lun".to_owned()),
+    };
+    assert_eq!(carried_out(Some(rule()), None).totals.len(), 2);
+    let ended = carried_out(Some(rule()), Some(2 * SECOND));
+    assert_eq!(ended.totals.len(), 1);
+    // Seen three seconds later, within the second in which it is looked at.
+    let last = ended.finished(0).last_measured;
+    assert!((5..=6).contains(&last), "{last}");
+    let FinishReason::Failed { message } = &ended.outcome.reason else {
+        panic!("{:?}", ended.outcome);
+    };
+    assert!(message.contains("has not returned for"), "{message}");
+    assert_eq!(ended.remarks("hang"), 1);
+    assert_eq!(ended.remarks("command-console"), 1);
+}

@@ -105,6 +105,35 @@ fn a_drain_gives_up_and_lists_what_is_outstanding() {
     drop(hung);
 }
 
+/// The command is told which I/O hangs.
+#[test]
+#[ignore = "waits for half a minute"]
+fn a_hang_ends_the_job_that_says_how_long_is_too_long() {
+    let lab = Lab::new();
+    lab.write(
+        "job",
+        format!("timeout=(3,\"echo $lun $lba $size >seen\")\n{JOB}"),
+    );
+    let hung = match Hung::new(&lab) {
+        Ok(hung) => hung,
+        Err(reason) => return skip(&reason),
+    };
+    let ended = lab
+        .fathom(&["vdbench", "-f", "job", "-o", "out", "--backend", "uring"])
+        .expect(1);
+    assert!(
+        ended.out.contains("has not returned for 3"),
+        "{}",
+        ended.out
+    );
+    let seen = lab.text("seen");
+    assert!(
+        seen.starts_with("hung/disk ") && seen.ends_with(" 4096\n"),
+        "{seen}"
+    );
+    drop(hung);
+}
+
 /// Both reads are listed with their age on the console and in the log of errors; the result is
 /// whole.
 fn outstanding(lab: &Lab, console: &str) -> Vec<f64> {

@@ -61,6 +61,8 @@ pub(crate) fn lower(job: &Job<'_>) -> Plan {
             seed: job.seed,
             reporting: plan::Reporting {
                 labels: [job.groups.reporting(), job.general.details.clone()].concat(),
+                handover: job.general.lists_addresses,
+                operations: job.general.lists_addresses,
                 ..plan::Reporting::default()
             },
             duplicate_pools,

@@ -29,6 +29,8 @@ pub(crate) struct General {
     pub pattern: Option<Pattern>,
     pub concatenates: bool,
     pub validates: bool,
+    /// Whether each I/O is written down.
+    pub lists_addresses: bool,
     /// `detail` labels of the reporting: `host`, `slave`, `no_sd`.
     pub details: Vec<Label>,
 }

@@ -319,6 +319,7 @@ pub(crate) fn general(fields: &Fields, environment: &Environment<'_>, sink: &mut
         duplicates,
         pattern: content::pattern(fields, environment, sink),
         concatenates: fields.is_yes("concatenatesds"),
+        lists_addresses: fields.is_yes("showlba"),
         details: details(fields),
         validates: is_on("validate") || is_on("journal") || environment.command_line.validate,
     }

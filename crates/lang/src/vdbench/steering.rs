@@ -8,7 +8,8 @@ use super::token::Word;
 use super::value::{Unit, number};
 use crate::Environment;
 use plan::{
-    Around, Command, CommandOutput, ErrorBudget, FailureRule, Nanos, Repeat, RunId, Steering,
+    Around, Command, CommandOutput, ErrorBudget, FailureRule, HangRule, Nanos, Repeat, RunId,
+    ShareRule, Steering,
 };
 
 /// With `remove_device` a job goes on for this many failed I/Os.
@@ -25,7 +26,39 @@ pub(crate) fn general(fields: &Fields, environment: &Environment<'_>, sink: &mut
         stop_file: fields.text("monitor").map(|word| word.text.clone().into()),
         failures,
         readiness: None,
+        shares: shares(fields),
+        hang: hang(fields, sink),
     }
+}
+
+/// Workloads whose shares are missed end the job.
+fn shares(fields: &Fields) -> Option<ShareRule> {
+    let distance_pct_max = fields.number("abort_failed_skew")?;
+    let label = "wd".to_owned();
+    Some(ShareRule {
+        distance_pct_max,
+        label,
+    })
+}
+
+/// Seconds, and what is called then.
+fn hang(fields: &Fields, sink: &mut Sink) -> Option<HangRule> {
+    let field = fields.get("timeout")?;
+    let word = &field.words[0];
+    let seconds = number(&word.text, Unit::Plain).filter(|seconds| *seconds >= 1.0);
+    if seconds.is_none() || field.words.len() > 2 {
+        sink.error(
+            codes::NOT_A_NUMBER,
+            field.span,
+            "`timeout` is a number of seconds, at least 1, and a command",
+            "not understood",
+            "write `timeout=(60,\"command\")`",
+        );
+    }
+    Some(HangRule {
+        after: Nanos::from_secs_f64(seconds?),
+        command: field.words.get(1).map(|word| word.text.clone()),
+    })
 }
 
 /// The commands of a run definition; `None` when it has none.

@@ -139,19 +139,23 @@ pub(crate) static GENERAL: &[Parameter] = &[
     p(&["report_run_totals"], Kind::YesNo, "no", Translated("totals of every run are always reported"), "running totals"),
     p(&["histogram"], Kind::Texts, "", Translated("histograms are recorded finer than any list of buckets; reports keep their own"), "buckets of the printed histogram"),
     p(&["psrset"], Kind::Texts, "", SUN, "processor set"),
-    p(&["auxreport"], Kind::Texts, "", CheckOnly, "columns from a user class"),
+    p(&["auxreport"], Kind::Texts, "", Refused("it calls a class of Java, and there is none here; a program of `startcmd` can write counters of its own, `summary.csv` and the result file hold those of the job"), "columns from a class of the user"),
     p(&["monitor"], Kind::Text, "", Honoured, "file that ends a run (`shutdown`, `end_rd`) or everything (`terminate`, `end_vdbench`) when its first line says so"),
     p(&["concatenatesds"], Kind::YesNo, "no", Honoured, "the storage definitions of each workload form one address space, in their order; threads then belong to the run or to its workloads"),
     p(&["messagescan"], Kind::Form("`yes`, `no`, `nodisplay` or number"), "yes", MESSAGES, "look for kernel messages"),
-    p(&["abort_failed_skew"], number(0.0, 100.0), "", CheckOnly, "end when shares are missed by more than this, percent"),
+    p(&["abort_failed_skew"], number(0.0, 100.0), "", Honoured, "ends everything behind a run at a given rate in which the share of a workload is off by more than this, in percent of all I/O"),
     p(&["misc"], Kind::Texts, "", Translated("options of the original's own processes have no effect"), "options for the original's processes"),
     p(&["pattern_buffer"], number(1.0, UNBOUNDED), "1", Translated("it is the period of a `pattern`; other data are generated, not cut from a buffer"), "size of the data buffer, MiB").exact(),
-    p(&["showlba"], Kind::YesNo, "no", CheckOnly, "record each address").inert(&["no"]).exact(),
+    p(&["showlba"], Kind::YesNo, "no", Honoured, "lists each I/O that succeeded in `<slave>.showlba.txt` in the output folder: storage, workload, 1 for a read, address, ms since the first run began").exact(),
     p(&["loop"], Kind::Form("n, ns, nm or nh"), "1", Honoured, "repeat all runs, so often or until this time has passed; making files is not repeated").exact(),
     p(&["ios_per_jvm"], number(1.0, UNBOUNDED), "100000", Translated("one process serves all rates"), "rate above which processes are added (5.04.07)"),
-    p(&["fwd_thread_adjust"], Kind::YesNo, "yes", CheckOnly, "whether thread counts of file workloads may be raised (5.04.07)"),
-    p(&["timeout"], Kind::Texts, "", CheckOnly, "command for a hang (5.04.07)"),
+    p(&["fwd_thread_adjust"], Kind::YesNo, "yes", Translated("matters for file-system workloads only"), "whether thread counts of file workloads may be raised (5.04.07)"),
+    p(&["timeout"], Kind::Form("(seconds,\"command\")"), "", Honoured, "once an I/O has not returned for this long, runs the command, with `$output`, `$lun`, `$lba` and `$size`, and ends everything (5.04.07)"),
 ];
+
+const MOUNT: Status = Refused(
+    "what may be overwritten is settled before any command of a job is run, and a mount would change what was looked at; mount it first",
+);
 
 pub(crate) static HOST: &[Parameter] = &[
     p(
@@ -198,13 +202,7 @@ pub(crate) static HOST: &[Parameter] = &[
         Honoured,
         "the host counts as this many hosts in reports",
     ),
-    p(
-        &["mount"],
-        Kind::Text,
-        "",
-        CheckOnly,
-        "mount command run there",
-    ),
+    p(&["mount"], Kind::Text, "", MOUNT, "mount command run there"),
     p(
         &["master"],
         Kind::Text,
@@ -931,7 +929,7 @@ pub(crate) static RUN: &[Parameter] = &[
         &["mount"],
         Kind::Text,
         "",
-        CheckOnly,
+        MOUNT,
         "options for the mount command of the hosts",
     ),
 ];

@@ -608,6 +608,7 @@ fn operations_have_a_row_each() {
     let streams = [&own[..]].into_iter();
     let mut logs = OperationLogs::new(folder.path(), streams, &[], 4).unwrap();
     let row = measure::OperationRecord {
+        target: plan::TargetId(0),
         stream: plan::StreamId(0),
         operation: Operation::Write,
         offset: 8_192,

@@ -334,27 +334,15 @@ impl Run {
     /// The share of all I/O that a workload was asked to take, in percent: by the rates of its
     /// streams, and by shares of what those with a rate leave where some have none.
     fn asked_pct(&self, workload: usize) -> f64 {
-        let rates: Option<f64> = self.streams.iter().map(|stream| stream.asked_rate).sum();
-        let seconds = self.measured_s();
+        let streams = self.streams.iter();
+        let asked: Vec<(Option<f64>, f64)> = streams
+            .map(|stream| (stream.asked_rate, stream.share_pct))
+            .collect();
         let completed = self.total.measured.operations() as f64;
-        let own = |stream: &StreamPlace| stream.asked_rate.unwrap_or(0.0) * seconds;
-        let (all, rest) = match rates {
-            Some(rate) => (rate * seconds, 0.0),
-            None => {
-                let paced: f64 = self.streams.iter().map(own).sum();
-                (completed, (completed - paced).max(0.0))
-            }
-        };
-        let mine = self.streams.iter();
-        let mine = mine.filter(|stream| stream.workload == Some(workload));
-        let asked = |stream: &StreamPlace| match stream.asked_rate {
-            Some(_) => own(stream),
-            None => stream.share_pct / 100.0 * rest,
-        };
-        match all > 0.0 {
-            true => mine.map(asked).sum::<f64>() * 100.0 / all,
-            false => mine.map(|stream| stream.share_pct).sum(),
-        }
+        let asked = analysis::asked_shares(&asked, self.measured_s(), completed);
+        let all = self.streams.iter().zip(asked);
+        let mine = all.filter(|(stream, _)| stream.workload == Some(workload));
+        mine.map(|(_, pct)| pct).sum()
     }
 }
 
