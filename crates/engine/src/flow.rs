@@ -1,9 +1,9 @@
-//! What a stream does beside the operations that it draws: syncs behind writes and at its end.
-//! Workers ask before they draw; streams without a rule have none of this.
+//! What a stream does beside the operations that it draws, and when it holds them back: syncs,
+//! pauses, batches. Workers ask before they draw; streams without a rule have none of this.
 use crate::shared::{SharedStream, code_of};
-use plan::{Flow, Operation};
+use plan::{Batches, Flow, Operation, Think, ThinkCount};
 use std::sync::atomic::{
-    AtomicU32, AtomicU64,
+    AtomicBool, AtomicU32, AtomicU64,
     Ordering::{AcqRel, Acquire, Relaxed, Release},
 };
 use sys::ring::RequestKind;
@@ -14,6 +14,14 @@ pub(crate) struct SharedFlow {
     rules: Flow,
     /// When to look again while another worker has what is waited for.
     retry_ns: u64,
+    /// Of the pool.
+    slots: u32,
+    /// Operations that were drawn, syncs not counted, and those that are back.
+    issued: AtomicU64,
+    back: AtomicU64,
+    /// The pool was full and has not been drained far enough since.
+    was_full: AtomicBool,
+    pauses: Pauses,
     /// Writes that were issued, and up to which of them syncs were made.
     writes: AtomicU64,
     synced: AtomicU64,
@@ -24,6 +32,22 @@ pub(crate) struct SharedFlow {
     /// Of the syncs at the end.
     last_syncs_sent: AtomicU32,
     last_syncs_back: AtomicU32,
+}
+
+/// Where a stream stands between its pauses.
+#[derive(Debug, Default)]
+struct Pauses {
+    /// One worker at a time decides; the others come again.
+    is_taken: AtomicBool,
+    /// The count at which the last pause was due.
+    base: AtomicU64,
+    /// When the last pause ended; zero before the first look.
+    since_ns: AtomicU64,
+    is_draining: AtomicBool,
+    /// When the pause ends; zero outside of one.
+    until_ns: AtomicU64,
+    /// By how much the schedule has moved.
+    moved_ns: AtomicU64,
 }
 
 /// Stages of a stream with syncs at its end.
@@ -42,11 +66,21 @@ pub(crate) struct DueSync {
 
 impl SharedFlow {
     /// `None` where there is no rule. `retry_ns` is for pools that several workers serve.
-    pub(crate) fn of(rules: Flow, places: usize, retry_ns: Option<u64>) -> Option<Box<Self>> {
+    pub(crate) fn of(
+        rules: Flow,
+        places: usize,
+        slots: u32,
+        retry_ns: Option<u64>,
+    ) -> Option<Box<Self>> {
         let flow = || {
             Box::new(Self {
                 rules,
                 retry_ns: retry_ns.unwrap_or(u64::MAX),
+                slots,
+                issued: AtomicU64::new(0),
+                back: AtomicU64::new(0),
+                was_full: AtomicBool::new(false),
+                pauses: Pauses::default(),
                 writes: AtomicU64::new(0),
                 synced: AtomicU64::new(0),
                 last_place: AtomicU32::new(0),
@@ -63,9 +97,101 @@ impl SharedFlow {
     /// Until when nothing may be drawn; `None` where something may.
     pub(crate) fn holds(&self, now_ns: u64) -> Option<u64> {
         if self.stage.load(Relaxed) != DRAWING {
-            return Some(now_ns.saturating_add(self.retry_ns));
+            return Some(self.later(now_ns));
         }
-        None
+        if self.is_above_refill() {
+            return Some(self.later(now_ns));
+        }
+        let think = self.rules.think.as_ref()?;
+        if self.pauses.is_taken.swap(true, Acquire) {
+            return Some(self.later(now_ns));
+        }
+        let held = self.pause(think, now_ns);
+        self.pauses.is_taken.store(false, Release);
+        held
+    }
+
+    /// An operation that was drawn goes out.
+    pub(crate) fn goes_out(&self) {
+        self.issued.fetch_add(1, Relaxed);
+        if self.rules.batches.refill_at.is_some() && self.in_flight() >= u64::from(self.slots) {
+            self.was_full.store(true, Relaxed);
+        }
+    }
+
+    /// An operation that was drawn is back.
+    pub(crate) fn is_back(&self) {
+        self.back.fetch_add(1, Release);
+    }
+
+    /// By how much pauses have moved the schedule.
+    pub(crate) fn moved_ns(&self) -> u64 {
+        self.pauses.moved_ns.load(Relaxed)
+    }
+
+    pub(crate) fn batches(&self) -> &Batches {
+        &self.rules.batches
+    }
+
+    /// When to ask again for what the return of an operation decides.
+    fn later(&self, now_ns: u64) -> u64 {
+        now_ns.saturating_add(self.retry_ns)
+    }
+
+    /// Of the stream, syncs included.
+    fn in_flight(&self) -> u64 {
+        // Read in this order, so that none seems to be back that is not out.
+        let back = self.back.load(Acquire);
+        let drawn = self.issued.load(Relaxed).saturating_sub(back);
+        drawn + u64::from(self.syncs_in_flight.load(Acquire))
+    }
+
+    fn is_above_refill(&self) -> bool {
+        let Some(refill_at) = self.rules.batches.refill_at else {
+            return false;
+        };
+        if !self.was_full.load(Relaxed) {
+            return false;
+        }
+        let is_above = self.in_flight() > u64::from(refill_at);
+        self.was_full.store(is_above, Relaxed);
+        is_above
+    }
+
+    /// Until when a pause, or the drain before it, holds the stream.
+    fn pause(&self, think: &Think, now_ns: u64) -> Option<u64> {
+        let pauses = &self.pauses;
+        let until_ns = pauses.until_ns.load(Relaxed);
+        if now_ns < until_ns {
+            return Some(until_ns);
+        }
+        if until_ns > 0 || pauses.since_ns.load(Relaxed) == 0 {
+            pauses.until_ns.store(0, Relaxed);
+            pauses.since_ns.store(now_ns, Relaxed);
+        }
+        let count = match think.counts {
+            ThinkCount::Issued => self.issued.load(Relaxed),
+            ThinkCount::Completed => self.back.load(Relaxed),
+        };
+        let counted = count - pauses.base.load(Relaxed);
+        let passed_ns = now_ns - pauses.since_ns.load(Relaxed);
+        let is_due = think.after.is_some_and(|after| counted >= after)
+            || think.every.is_some_and(|every| passed_ns >= every.0);
+        if is_due && !pauses.is_draining.swap(true, Relaxed) {
+            pauses.base.store(count, Relaxed);
+        }
+        if !pauses.is_draining.load(Relaxed) {
+            return None;
+        }
+        if self.in_flight() > 0 {
+            return Some(self.later(now_ns));
+        }
+        pauses.is_draining.store(false, Relaxed);
+        pauses.until_ns.store(now_ns + think.pause.0, Relaxed);
+        if think.moves_schedule {
+            pauses.moved_ns.fetch_add(think.pause.0, Relaxed);
+        }
+        Some(now_ns + think.pause.0)
     }
 
     /// Takes the sync that is due, if one is.

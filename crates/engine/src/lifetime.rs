@@ -150,8 +150,11 @@ impl SharedStream {
     /// From its begin to its end, as far as `end_ns` after the start of the run.
     pub(crate) fn scheduled_span_ns(&self, end_ns: u64) -> (u64, u64) {
         match &self.lifetime {
-            None => (self.start_delay_ns, end_ns),
-            Some(own) => (own.opens_ns.load(Acquire), end_ns.min(own.closing_ns())),
+            None => (self.start_delay_ns + self.moved_ns(), end_ns),
+            Some(own) => {
+                let opens_ns = own.opens_ns.load(Acquire).saturating_add(self.moved_ns());
+                (opens_ns, end_ns.min(own.closing_ns()))
+            }
         }
     }
 
@@ -167,6 +170,7 @@ impl SharedStream {
     /// When to look at its next arrival: `at_ns` after it has begun, or at its end by the clock.
     #[inline]
     pub(crate) fn arrival_ns(&self, start_ns: u64, now_ns: u64, at_ns: u64) -> u64 {
+        let at_ns = at_ns + self.moved_ns();
         match &self.lifetime {
             None => start_ns + self.start_delay_ns + at_ns,
             Some(own) => match own.opens_ns.load(Acquire) {

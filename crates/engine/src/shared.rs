@@ -515,7 +515,7 @@ fn shared_stream(
         seed,
     );
     let sharing = pool_sharing(workers, pool);
-    let (kinds, flow) = flow_of(stream, sharing);
+    let (kinds, flow) = flow_of(stream, setup.run.run.pools[pool].slots, sharing);
     let is_free_running = arrivals.is_none()
         && !drawer.ends()
         && stream.lifetime.is_none()
@@ -548,9 +548,9 @@ fn shared_stream(
 }
 
 /// What a stream does beside drawing, and how many kinds of operations that makes.
-fn flow_of(stream: &Stream, sharing: Sharing) -> (usize, Option<Box<SharedFlow>>) {
+fn flow_of(stream: &Stream, slots: u32, sharing: Sharing) -> (usize, Option<Box<SharedFlow>>) {
     let retry_ns = (sharing == Sharing::ManyWriters).then_some(FLOW_RETRY_NS);
-    let flow = SharedFlow::of(stream.flow, stream.targets.len(), retry_ns);
+    let flow = SharedFlow::of(stream.flow, stream.targets.len(), slots, retry_ns);
     let has_syncs = stream.flow.syncs != plan::Syncs::default();
     (if has_syncs { OPERATIONS.len() } else { SYNCS }, flow)
 }
@@ -614,6 +614,11 @@ impl SharedStream {
             flow.is_some_and(|flow| flow.has_syncs_in_flight())
         };
         self.ended.load(Acquire) && self.is_resolved() && !is_syncing()
+    }
+
+    /// By how much its pauses have moved its schedule.
+    pub(crate) fn moved_ns(&self) -> u64 {
+        self.flow.as_ref().map_or(0, |flow| flow.moved_ns())
     }
 
     /// Of a stream that ends: whether all numbers that were claimed have come back.

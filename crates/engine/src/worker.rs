@@ -108,6 +108,8 @@ pub(crate) struct Worker<B, T, S> {
     /// Completions waited for at once where no arrival is awaited.
     group: u32,
     single_waits: u32,
+    /// Completions that its only stream wants to see at once; zero without such a rule.
+    reap_least: u32,
     /// Only for runs that ask for it.
     handover: Option<Box<HandoverNotes>>,
     /// Running sums over the last reaps of the time between them and of what they brought. Two
@@ -129,6 +131,8 @@ struct WorkerPool {
     has_schedule: bool,
     /// Whether a stream of it does more than draw.
     has_flow: bool,
+    /// Of operations in one submitting call.
+    submit_most: u32,
     choice: Choice,
     /// Slots that came back in this step and are not yet given back to the pool: most go out again
     /// in the same step, and the count that all workers share is then left alone.
@@ -180,6 +184,7 @@ impl<B: Backend, T: Time, S: Deref<Target = SharedRun> + Clone> Worker<B, T, S> 
         let handover = shared
             .notes_handover
             .then(|| Box::new(HandoverNotes::new(slots, most)));
+        let reap_least = reap_least(&pools, &shared);
         let start_ns = shared.start_ns.load(Relaxed);
         Self {
             due_ns: vec![0; pools.len()],
@@ -204,6 +209,7 @@ impl<B: Backend, T: Time, S: Deref<Target = SharedRun> + Clone> Worker<B, T, S> 
             enters: 0,
             group: (slots as u32 / GROUP_SHARE).clamp(1, group_max.max(1)),
             single_waits: 0,
+            reap_least,
             handover,
             reap_gaps_ns: 0,
             reaped: 0,
@@ -501,6 +507,11 @@ impl<B: Backend, T: Time, S: Deref<Target = SharedRun> + Clone> Worker<B, T, S> 
             }
         }
         view.started_ns.store(0, Relaxed);
+        if let Some(flow) = &shared.streams[stream].flow
+            && operation < SYNCS
+        {
+            flow.is_back();
+        }
         if operation >= SYNCS {
             sync_is_back(shared, stream, now_ns);
         } else if shared.streams[stream].ends {
@@ -555,7 +566,11 @@ impl<B: Backend, T: Time, S: Deref<Target = SharedRun> + Clone> Worker<B, T, S> 
     /// Issues from a pool until it has no free slot or nothing is due.
     fn fill(&mut self, shared: &SharedRun, place: usize, now_ns: u64, stop_ns: u64) {
         let mut next_due = u64::MAX;
+        let submit_most = self.pools[place].submit_most;
         while self.pools[place].has_free() {
+            if self.queued.len() >= submit_most as usize {
+                self.hand_over_queued();
+            }
             if self.pools[place].has_flow && self.issue_sync(shared, place, now_ns) {
                 continue;
             }
@@ -567,7 +582,22 @@ impl<B: Backend, T: Time, S: Deref<Target = SharedRun> + Clone> Worker<B, T, S> 
                 }
             }
         }
+        if submit_most < u32::MAX && !self.queued.is_empty() {
+            // What other pools have to submit goes on its own.
+            self.hand_over_queued();
+        }
         self.due_ns[place] = next_due;
+    }
+
+    #[cold]
+    fn hand_over_queued(&mut self) {
+        self.stamp();
+        bump(&self.shared.workers[self.number].submit_calls, 1);
+        // A refusal by the kernel shows again at the next enter, which the driver reports.
+        let _ = match self.handover {
+            Some(_) => self.hand_over(),
+            None => self.backend.enter(0, None),
+        };
     }
 
     /// The stream to issue from, or the time at which it is worth looking again.
@@ -789,6 +819,9 @@ impl<B: Backend, T: Time, S: Deref<Target = SharedRun> + Clone> Worker<B, T, S> 
                 flow.wrote(drawn.place);
             }
         }
+        if let Some(flow) = &stream.flow {
+            flow.goes_out();
+        }
         if operation == 0 {
             self.filled[slot as usize] = Filled::default();
         }
@@ -994,6 +1027,9 @@ impl<B: Backend, T: Time, S: Deref<Target = SharedRun> + Clone> Worker<B, T, S> 
     /// company, as arrivals may be waiting for its slot.
     #[inline]
     fn wanted(&mut self, due_ns: u64) -> u32 {
+        if self.reap_least > 0 && due_ns == u64::MAX {
+            return self.reap_least.min(self.in_flight);
+        }
         let fill_ns = self
             .reap_gaps_ns
             .saturating_mul(u64::from(self.group) * COMPLETION_UNIT);
@@ -1031,6 +1067,15 @@ impl<B: Backend, T: Time, S: Deref<Target = SharedRun> + Clone> Worker<B, T, S> 
 #[inline]
 fn held_until(stream: &SharedStream, now_ns: u64) -> Option<u64> {
     stream.flow.as_ref()?.holds(now_ns)
+}
+
+fn reap_least(pools: &[WorkerPool], shared: &SharedRun) -> u32 {
+    let [pool] = pools else { return 0 };
+    let [stream] = pool.streams.as_slice() else {
+        return 0;
+    };
+    let flow = shared.streams[*stream].flow.as_ref();
+    flow.and_then(|flow| flow.batches().reap_least).unwrap_or(0)
 }
 
 #[cold]
@@ -1078,6 +1123,11 @@ impl WorkerPool {
             has_flow: streams
                 .iter()
                 .any(|stream| shared.streams[*stream].flow.is_some()),
+            submit_most: streams
+                .iter()
+                .filter_map(|stream| shared.streams[*stream].flow.as_ref()?.batches().submit_most)
+                .min()
+                .unwrap_or(u32::MAX),
             streams,
             choice,
             owed: 0,

@@ -1,5 +1,6 @@
 //! What a stream does beside the operations that it draws, and when it holds them back.
 use crate::operation::Operation;
+use crate::units::Nanos;
 use serde::{Deserialize, Serialize};
 
 /// The rules of one stream; the default has none.
@@ -7,6 +8,8 @@ use serde::{Deserialize, Serialize};
 #[serde(default)]
 pub struct Flow {
     pub syncs: Syncs,
+    pub think: Option<Think>,
+    pub batches: Batches,
 }
 
 /// When a stream makes what it wrote durable. Syncs take a slot as all operations do, wait for no
@@ -35,6 +38,40 @@ pub struct RangeSync {
     pub writes: bool,
     /// Waits for what was started.
     pub waits_after: bool,
+}
+
+/// Pauses of a stream. Before one begins, everything of the stream has to come back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Think {
+    /// How long nothing is issued.
+    pub pause: Nanos,
+    /// After so many operations since the last pause, syncs not counted; above zero.
+    pub after: Option<u64>,
+    pub counts: ThinkCount,
+    /// Once so much time has passed since the last pause.
+    pub every: Option<Nanos>,
+    /// Whether the schedule of arrivals stands still in a pause; they are late otherwise.
+    pub moves_schedule: bool,
+}
+
+/// Which operations bring a pause.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ThinkCount {
+    Issued,
+    Completed,
+}
+
+/// How many operations of a stream go out and come back together.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Batches {
+    /// At most so many in one submitting call; above zero.
+    pub submit_most: Option<u32>,
+    /// Once its pool is full, nothing is issued before only so many are in flight.
+    pub refill_at: Option<u32>,
+    /// A worker that waits for completions waits for so many where it serves no other pool.
+    pub reap_least: Option<u32>,
 }
 
 impl Flow {

@@ -136,3 +136,138 @@ fn every_backend_makes_all_kinds_of_syncs() {
         }
     }
 }
+
+fn thinking(slots: u32, window_ns: u64, think: Think) -> Story {
+    let mut one = stream(0, 0, operations(100.0));
+    one.flow.think = Some(think);
+    let runs = vec![flat_out(window_ns, 10 * MS)];
+    let plan = bind_unreal(plan(vec![simulated(MIB)], &[slots], vec![one], runs));
+    let alone = simulate(&plan, &Script::default(), 1);
+    let story = simulate(&plan, &Script::default(), 3);
+    let counts = [&alone, &story].map(|story| story.totals[0].operations());
+    assert_eq!(counts[0], counts[1], "whatever the number of workers");
+    alone
+}
+
+const AFTER_ONE: Think = Think {
+    pause: Nanos(900_000),
+    after: Some(1),
+    counts: ThinkCount::Completed,
+    every: None,
+    moves_schedule: false,
+};
+
+#[test]
+fn a_pause_follows_every_so_many_operations() {
+    for counts in [ThinkCount::Issued, ThinkCount::Completed] {
+        let think = Think {
+            counts,
+            ..AFTER_ONE
+        };
+        // 0.1 ms of work and 0.9 ms of pause.
+        let story = thinking(1, 100 * MS, think);
+        assert_eq!(story.totals[0].operations(), 100);
+    }
+    let six = |counts| Think {
+        pause: Nanos(800_000),
+        after: Some(6),
+        counts,
+        ..AFTER_ONE
+    };
+    // Four slots: four, and two more before the pause.
+    let story = thinking(4, 100 * MS, six(ThinkCount::Issued));
+    assert_eq!(story.totals[0].operations(), 600);
+    // With the second four on their way, the sixth comes back with them.
+    let story = thinking(4, 100 * MS, six(ThinkCount::Completed));
+    assert_eq!(story.totals[0].operations(), 800);
+}
+
+#[test]
+fn a_pause_follows_a_time_of_work() {
+    let think = Think {
+        pause: Nanos(5 * MS),
+        after: None,
+        every: Some(Nanos(10 * MS)),
+        ..AFTER_ONE
+    };
+    let story = thinking(1, 150 * MS, think);
+    assert_eq!(story.totals[0].operations(), 1_000);
+}
+
+#[test]
+fn a_schedule_stands_still_in_a_pause_where_it_is_asked() {
+    let at_rate = |moves_schedule| {
+        let mut one = stream(0, 0, operations(100.0));
+        one.pacing = Pacing::TotalRate {
+            per_second: 1_000.0,
+            law: ArrivalLaw::Deterministic,
+        };
+        one.flow.think = Some(Think {
+            pause: Nanos(100 * MS),
+            after: Some(10),
+            moves_schedule,
+            ..AFTER_ONE
+        });
+        let law = ArrivalLaw::Deterministic;
+        let run = run(Load::PerStream, law, 1_100 * MS, 100 * MS);
+        let plan = bind_unreal(plan(vec![simulated(MIB)], &[1], vec![one], vec![run]));
+        simulate(&plan, &Script::default(), 1)
+    };
+    let still = at_rate(true);
+    assert_eq!(still.finished(0).scheduled, 100, "ten in 110 ms");
+    assert!(still.totals[0].lateness().max_ns < MS);
+    let late = at_rate(false);
+    assert_eq!(late.finished(0).scheduled, 1_100);
+    assert!(late.totals[0].lateness().max_ns > 500 * MS);
+}
+
+/// How many went out together and came back together, by class of [`measure::BATCH_CLASSES`].
+fn together(batches: Batches, script: &Script) -> ([u64; 7], [u64; 7]) {
+    let mut one = stream(0, 0, operations(100.0));
+    one.stop.operations = Some(4_800);
+    one.flow.batches = batches;
+    let runs = vec![until_done(100 * MS)];
+    let mut bound = bind_unreal(plan(vec![simulated(MIB)], &[16], vec![one], runs));
+    bound.plan.reporting.handover = true;
+    let story = simulate(&bound, script, 1);
+    let mut sum = measure::Handover::default();
+    for sample in story.intervals(0).iter().flat_map(|i| &i.engine.streams) {
+        sum.merge(sample.handover.as_ref().expect("the plan asks for it"));
+    }
+    (sum.submitted_together, sum.seen_together)
+}
+
+#[test]
+fn no_call_submits_more_than_is_asked() {
+    let wide = Script {
+        servers: 16,
+        ..Script::default()
+    };
+    let (submitted, _) = together(Batches::default(), &wide);
+    assert_eq!(submitted, [0, 0, 0, 300, 0, 0, 0], "sixteen at a time");
+    let eight = Batches {
+        submit_most: Some(8),
+        ..Batches::default()
+    };
+    let (submitted, seen) = together(eight, &wide);
+    assert_eq!(submitted, [0, 0, 600, 0, 0, 0, 0]);
+    assert_eq!(seen, [0, 0, 0, 300, 0, 0, 0]);
+}
+
+#[test]
+fn a_full_pool_is_drained_before_it_is_filled_again() {
+    // One after the other: each that comes back lets one go out.
+    let narrow = Script {
+        servers: 1,
+        ..Script::default()
+    };
+    let (submitted, _) = together(Batches::default(), &narrow);
+    assert_eq!(submitted, [0, 4_784, 0, 1, 0, 0, 0]);
+    for (refill_at, expected) in [(0, [0, 0, 0, 300, 0, 0, 0]), (8, [0, 0, 598, 1, 0, 0, 0])] {
+        let batches = Batches {
+            refill_at: Some(refill_at),
+            ..Batches::default()
+        };
+        assert_eq!(together(batches, &narrow).0, expected, "at {refill_at}");
+    }
+}

@@ -70,3 +70,40 @@ fn a_sync_at_the_end_belongs_to_the_job() {
         "{runtime_ms} ms with {sync_ms} ms of sync"
     );
 }
+
+#[test]
+fn think_time_takes_its_time() {
+    for more in [
+        &["--ioengine=psync"][..],
+        &["--ioengine=io_uring", "--iodepth=4"],
+    ] {
+        let think = ["--rw=randread", "--size=1m", "--number_ios=16"];
+        let pauses = ["--thinktime=20ms", "--thinktime_blocks_type=issue"];
+        let Some((ours, theirs)) = both(&[&think[..], &pauses, more].concat()) else {
+            return;
+        };
+        for report in [&ours, &theirs] {
+            assert_eq!(count(report, "read"), 16);
+            let runtime_ms = report["jobs"][0]["read"]["runtime"].as_u64().unwrap();
+            assert!(runtime_ms >= 15 * 20, "{runtime_ms} ms");
+        }
+    }
+}
+
+#[test]
+fn batches_are_as_large() {
+    let depth = ["--ioengine=io_uring", "--iodepth=16", "--rw=randread"];
+    let batches = ["--iodepth_batch=8", "--iodepth_batch_complete_min=16"];
+    let Some((ours, theirs)) = both(&[&depth[..], &batches, &["--size=1m"]].concat()) else {
+        return;
+    };
+    for report in [&ours, &theirs] {
+        let job = &report["jobs"][0];
+        assert_eq!(job["iodepth_submit"]["8"].as_f64(), Some(100.0), "{job:#}");
+        assert_eq!(
+            job["iodepth_complete"]["16"].as_f64(),
+            Some(100.0),
+            "{job:#}"
+        );
+    }
+}

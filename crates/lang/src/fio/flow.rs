@@ -3,12 +3,20 @@ use super::codes;
 use super::jobs::Job;
 use super::resolve::Times;
 use crate::sink::Sink;
-use plan::{Diagnostic, Flow, OperationMix, RangeSync, Syncs};
+use plan::{Batches, Diagnostic, Flow, Nanos, OperationMix, RangeSync, Syncs, Think, ThinkCount};
 
 /// The rules of the clones of a job.
-pub(crate) fn flow(job: &Job, operations: &OperationMix, times: Times, sink: &mut Sink) -> Flow {
+pub(crate) fn flow(
+    job: &Job,
+    operations: &OperationMix,
+    times: Times,
+    depth: u32,
+    sink: &mut Sink,
+) -> Flow {
     Flow {
         syncs: syncs(job, operations, times, sink),
+        think: think(job, sink),
+        batches: batches(job, depth),
     }
 }
 
@@ -17,6 +25,48 @@ pub(crate) fn flow(job: &Job, operations: &OperationMix, times: Times, sink: &mu
 pub(crate) fn flushes_on_close(job: &Job, times: Times) -> bool {
     let is_cut = times.runtime.is_some() && job.is_on("end_fsync", false);
     job.is_on("fsync_on_close", false) || is_cut
+}
+
+fn think(job: &Job, sink: &mut Sink) -> Option<Think> {
+    let pause = job.nanos("thinktime").filter(|pause| *pause > 0)?;
+    if job.nanos("thinktime_spin").is_some_and(|spin| spin > 0) {
+        let place = job.place_of("thinktime_spin");
+        let message = "`thinktime_spin`: the pause is as long, and burns no CPU";
+        let note = Diagnostic::note(codes::TRANSLATED, message);
+        sink.push(note.at(place, "done in another way"));
+    }
+    let every = job.nanos("thinktime_iotime").filter(|every| *every > 0);
+    let blocks = job
+        .number("thinktime_blocks")
+        .map(|blocks| blocks.max(1) as u64);
+    // fio: with a time, the count of one that nobody asked for does not apply.
+    let after = blocks.or(every.is_none().then_some(1));
+    Some(Think {
+        pause: Nanos(pause),
+        after,
+        counts: match job.word("thinktime_blocks_type") {
+            Some(("issue", _)) => ThinkCount::Issued,
+            _ => ThinkCount::Completed,
+        },
+        every: every.map(Nanos),
+        moves_schedule: job.is_on("rate_ignore_thinktime", false),
+    })
+}
+
+fn batches(job: &Job, depth: u32) -> Batches {
+    let count = |name: &str| {
+        let count = job.number(name).filter(|count| *count > 0)?;
+        Some(count.min(i64::from(depth)) as u32)
+    };
+    let reap_least = count("iodepth_batch_complete_min").filter(|least| *least > 1);
+    // Once full, so many have to come back at least, and what is left may not be above the low mark.
+    let left = reap_least.map(|least| depth - least);
+    let low = count("iodepth_low").filter(|low| *low < depth);
+    Batches {
+        submit_most: count("iodepth_batch"),
+        refill_at: left.into_iter().chain(low).min(),
+        reap_least,
+    }
 }
 
 fn syncs(job: &Job, operations: &OperationMix, times: Times, sink: &mut Sink) -> Syncs {

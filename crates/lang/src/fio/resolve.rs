@@ -180,6 +180,7 @@ impl<'a> Resolving<'a, '_> {
         let pace = self.pace(&operations, &transfer);
         let (data, pattern) = self.data(&transfer, file_size, naming.count());
         self.conflicts();
+        let depth = self.depth();
         self.histogram_log();
         let reads = operations.read_pct > 0.0;
         let is_stored = matches!(self.engine.method, Some(method) if method != IoMethod::Nothing);
@@ -187,7 +188,7 @@ impl<'a> Resolving<'a, '_> {
             job,
             clones: job.number("numjobs").unwrap_or(1).clamp(0, 1 << 20) as u32,
             method: self.engine.method,
-            depth: self.depth(),
+            depth,
             operations,
             is_random,
             transfer,
@@ -206,7 +207,7 @@ impl<'a> Resolving<'a, '_> {
             amount,
             times,
             pace,
-            flow: flow::flow(job, &operations, times, self.sink),
+            flow: flow::flow(job, &operations, times, depth, self.sink),
             open: self.open_mode(times),
             data,
             pattern,

@@ -863,15 +863,14 @@ pub(crate) static QUEUE: &[Parameter] = &[
         &["iodepth_batch", "iodepth_batch_submit"],
         at_least(0),
         "1",
-        CheckOnly,
+        Honoured,
         "I/Os per submitting call",
-    )
-    .inert(&["1"]),
+    ),
     p(
         &["iodepth_batch_complete_min", "iodepth_batch_complete"],
         at_least(0),
         "1",
-        CheckOnly,
+        Honoured,
         "I/Os waited for at a time",
     )
     .inert(&["1"]),
@@ -879,7 +878,7 @@ pub(crate) static QUEUE: &[Parameter] = &[
         &["iodepth_batch_complete_max"],
         at_least(0),
         "the minimum",
-        CheckOnly,
+        Translated("what has completed is taken at once"),
         "I/Os taken at a time",
     )
     .inert(&["1"]),
@@ -887,7 +886,7 @@ pub(crate) static QUEUE: &[Parameter] = &[
         &["iodepth_low"],
         at_least(0),
         "iodepth",
-        CheckOnly,
+        Honoured,
         "once full, I/Os in flight before more are submitted",
     )
     .inert(&["0"]),
@@ -903,7 +902,7 @@ pub(crate) static QUEUE: &[Parameter] = &[
         &["io_submit_mode"],
         Kind::Words(&["inline", "offload"]),
         "inline",
-        CheckOnly,
+        Translated("one way for both: workers follow the schedule of a rate whatever is in flight, and response times begin at the arrival"),
         "who submits",
     )
     .inert(&["inline"]),
@@ -1042,7 +1041,7 @@ pub(crate) static RATE: &[Parameter] = &[
         &["rate_ignore_thinktime"],
         Kind::Truth,
         "0",
-        CheckOnly,
+        Honoured,
         "does not catch up for think time",
     )
     .part_of("thinktime"),
@@ -1050,7 +1049,7 @@ pub(crate) static RATE: &[Parameter] = &[
         &["thinktime"],
         MICROSECONDS,
         "0",
-        CheckOnly,
+        Honoured,
         "pause behind I/Os",
     )
     .inert(&["0"]),
@@ -1058,7 +1057,7 @@ pub(crate) static RATE: &[Parameter] = &[
         &["thinktime_spin"],
         MICROSECONDS,
         "0",
-        CheckOnly,
+        Translated("the pause is as long, and burns no CPU"),
         "busy part of the pause",
     )
     .part_of("thinktime"),
@@ -1066,7 +1065,7 @@ pub(crate) static RATE: &[Parameter] = &[
         &["thinktime_blocks"],
         at_least(0),
         "1",
-        CheckOnly,
+        Honoured,
         "I/Os between pauses",
     )
     .part_of("thinktime"),
@@ -1074,7 +1073,7 @@ pub(crate) static RATE: &[Parameter] = &[
         &["thinktime_blocks_type"],
         Kind::Words(&["complete", "issue"]),
         "complete",
-        CheckOnly,
+        Honoured,
         "which I/Os are counted",
     )
     .part_of("thinktime"),
@@ -1082,7 +1081,7 @@ pub(crate) static RATE: &[Parameter] = &[
         &["thinktime_iotime"],
         SECONDS,
         "0",
-        CheckOnly,
+        Honoured,
         "time between pauses",
     )
     .part_of("thinktime"),
