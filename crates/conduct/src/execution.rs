@@ -1,5 +1,6 @@
 //! One execution: every run of a bound plan in order, each asked for by `analysis`.
 use crate::failures::Failed;
+use crate::goals::Goals;
 use crate::tick::{Ticks, expected_bytes, measured_span, unmeasured_intervals};
 use crate::{Control, Host, HostError, SetPoint};
 use analysis::{Decision, History};
@@ -166,6 +167,7 @@ pub(crate) struct Going<'a> {
     /// What is known of failures before their interval ends.
     pub(crate) failed: Failed,
     moved: Moved,
+    pub(crate) goals: Goals,
     /// Set when a total was reached: the run ends with the interval after.
     ends_after: Option<u64>,
 }
@@ -255,6 +257,7 @@ impl Conductor<'_> {
             errors: 0,
             failed: Failed::default(),
             moved: Moved::default(),
+            goals: Goals::of(run),
             ends_after: None,
         };
         let reason = self.intervals(&mut going)?;
@@ -290,6 +293,7 @@ impl Conductor<'_> {
                 Waited::Whole => {
                     let collected = self.host.collect(number, end_ns);
                     let interval = self.interval(going, number, end_ns, collected);
+                    going.goals.add(&interval);
                     self.tell(Event::Interval(interval))?;
                     match self.check_limits(going, number)? {
                         None => continue,
@@ -427,6 +431,9 @@ impl Conductor<'_> {
         number: u64,
     ) -> Result<Option<FinishReason>, SinkError> {
         if let Some(reason) = self.check_failures(going)? {
+            return Ok(Some(reason));
+        }
+        if let Some(reason) = self.check_goals(going)? {
             return Ok(Some(reason));
         }
         let stop = &going.run.run.stop;

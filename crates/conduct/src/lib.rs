@@ -9,6 +9,7 @@
 mod control;
 mod execution;
 mod failures;
+mod goals;
 mod judge;
 mod local;
 mod readiness;

@@ -1,7 +1,7 @@
 //! What a stream does beside the operations that it draws, and when it holds them back: syncs,
 //! pauses, batches. Workers ask before they draw; streams without a rule have none of this.
 use crate::shared::{SharedStream, code_of};
-use plan::{Batches, Flow, Operation, Think, ThinkCount};
+use plan::{Batches, Flow, Nanos, Operation, Think, ThinkCount};
 use std::sync::atomic::{
     AtomicBool, AtomicU32, AtomicU64,
     Ordering::{AcqRel, Acquire, Relaxed, Release},
@@ -16,6 +16,8 @@ pub(crate) struct SharedFlow {
     retry_ns: u64,
     /// Of the pool.
     slots: u32,
+    /// By direction.
+    latency_most_ns: [u64; 3],
     /// Operations that were drawn, syncs not counted, and those that are back.
     issued: AtomicU64,
     back: AtomicU64,
@@ -72,8 +74,15 @@ impl SharedFlow {
         slots: u32,
         retry_ns: Option<u64>,
     ) -> Option<Box<Self>> {
+        let has_rules = !rules.is_nothing();
+        let latency_most = [
+            rules.latency_most.read,
+            rules.latency_most.write,
+            rules.latency_most.trim,
+        ];
         let flow = || {
             Box::new(Self {
+                latency_most_ns: latency_most.map(|most| most.map_or(u64::MAX, |Nanos(most)| most)),
                 rules,
                 retry_ns: retry_ns.unwrap_or(u64::MAX),
                 slots,
@@ -91,7 +100,7 @@ impl SharedFlow {
                 last_syncs_back: AtomicU32::new(0),
             })
         };
-        (!rules.is_nothing()).then(flow)
+        has_rules.then(flow)
     }
 
     /// Until when nothing may be drawn; `None` where something may.
@@ -119,9 +128,10 @@ impl SharedFlow {
         }
     }
 
-    /// An operation that was drawn is back.
-    pub(crate) fn is_back(&self) {
+    /// An operation that was drawn is back. Whether it took longer than it may.
+    pub(crate) fn is_back(&self, operation: usize, service_ns: u64) -> bool {
         self.back.fetch_add(1, Release);
+        service_ns > self.latency_most_ns[operation]
     }
 
     /// By how much pauses have moved the schedule.

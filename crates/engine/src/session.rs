@@ -11,7 +11,7 @@ use crate::rule::{WorkerRule, planned_workers};
 use crate::shared::{Failure, Setup, SharedRun, buffer_bytes};
 use crate::worker::{Wake, Worker};
 use measure::{Outstanding, ThreadUsage};
-use plan::{BoundPlan, BoundRun};
+use plan::{BoundPlan, BoundRun, IoPriority, Placement};
 use std::cell::Cell;
 use std::fmt;
 use std::io;
@@ -79,6 +79,11 @@ pub enum EngineError {
     Memory(io::Error),
     Thread(io::Error),
     Submit(io::Error),
+    /// A worker cannot run where, or as urgently as, its stream asks for.
+    Placement {
+        what: String,
+        error: io::Error,
+    },
     WorkerDied,
 }
 
@@ -437,6 +442,10 @@ impl Seat {
     ) {
         // Refusal only makes wake-ups later, which lateness shows.
         let _ = sys::thread::set_timer_slack_ns(1);
+        if let Err(error) = place(&self.shared.workers[self.number].placement) {
+            let _ = ready.send(Err(error));
+            return;
+        }
         let slots = self.shared.workers[self.number].slots.len() as u32;
         match self.config.kind {
             BackendKind::Uring => {
@@ -594,6 +603,24 @@ impl Seat {
     }
 }
 
+/// Puts the calling thread where its pool asks for.
+fn place(placement: &Placement) -> Result<(), EngineError> {
+    let refused = |what: String| move |error| EngineError::Placement { what, error };
+    if !placement.cpus.is_empty() {
+        let what = format!("CPUs {:?}", placement.cpus);
+        sys::thread::allow_cpus(&placement.cpus).map_err(refused(what))?;
+    }
+    if placement.nice != 0 {
+        let what = format!("priority {} for the CPU", placement.nice);
+        sys::thread::set_nice(placement.nice).map_err(refused(what))?;
+    }
+    if let Some(IoPriority { class, level }) = placement.io_priority {
+        let what = format!("I/O priority of class {class}, level {level}");
+        sys::thread::set_io_priority(class, level).map_err(refused(what))?;
+    }
+    Ok(())
+}
+
 fn note_usage<B: Backend>(worker: &Worker<B, Clock, &SharedRun>, before: &ThreadUsage) {
     worker.note_cpu(sys::thread::thread_cpu_ns(), &usage().since(before));
 }
@@ -621,6 +648,13 @@ impl fmt::Display for EngineError {
                 )
             }
             EngineError::Submit(error) => write!(f, "the kernel no longer takes requests: {error}"),
+            EngineError::Placement { what, error } => {
+                let right = match error.raw_os_error() {
+                    Some(1 | 13) => " (that takes the rights of root)",
+                    _ => "",
+                };
+                write!(f, "a worker cannot have {what}: {error}{right}")
+            }
             EngineError::WorkerDied => write!(
                 f,
                 "a worker ended without a word; this is a defect of Fathom"

@@ -9,7 +9,8 @@ use crate::lifetime::Lifetime;
 use crate::pace::{self, Pace};
 use measure::{CellMemory, FigureCell, LatencyCell, Sharing};
 use plan::{
-    BoundPlan, BoundRun, Coupling, Load, OpSource, Operation, PoolAdmission, Stream, TargetId,
+    BoundPlan, BoundRun, Coupling, Load, OpSource, Operation, Placement, PoolAdmission, Stream,
+    TargetId,
 };
 use std::sync::atomic::{
     AtomicBool, AtomicU32, AtomicU64, AtomicUsize,
@@ -168,6 +169,7 @@ pub(crate) struct SharedPool {
 pub(crate) struct WorkerView {
     pub slots: Vec<SlotView>,
     pub pool_of_slot: Vec<u32>,
+    pub placement: Placement,
     /// Index into [`SharedStream::recorders`].
     pub shard: usize,
     pub sharing: Sharing,
@@ -299,8 +301,13 @@ pub(crate) fn deal_slots(
     }
     let workers = workers as usize;
     let mut dealt: Vec<Vec<(usize, u32)>> = vec![Vec::new(); workers];
+    let mut own = Vec::new();
     let load = |of: &Vec<(usize, u32)>| of.iter().map(|(_, slots)| *slots).sum::<u32>();
     for (pool, info) in pools.iter().enumerate() {
+        if placement_of(run, pool) != Placement::default() {
+            own.push(vec![(pool, info.slots)]);
+            continue;
+        }
         if pools.len() >= workers || (info.slots as usize) < workers {
             let least = (0..workers)
                 .min_by_key(|worker| load(&dealt[*worker]))
@@ -314,7 +321,20 @@ pub(crate) fn deal_slots(
         }
     }
     dealt.retain(|of| !of.is_empty());
+    dealt.append(&mut own);
     dealt
+}
+
+/// Where the workers of a pool run: as the first of its streams that says anything.
+pub(crate) fn placement_of(run: &BoundRun, pool: usize) -> Placement {
+    let mine = run
+        .run
+        .streams
+        .iter()
+        .filter(|stream| stream.pool.index() == pool);
+    let mut placements = mine.map(|stream| &stream.flow.placement);
+    let named = placements.find(|placement| **placement != Placement::default());
+    named.cloned().unwrap_or_default()
 }
 
 /// Everything that is needed to set up a [`SharedRun`].
@@ -438,6 +458,7 @@ fn worker_views(
         WorkerView {
             slots: slots.iter().map(|_| SlotView::default()).collect(),
             pool_of_slot: slots,
+            placement: placement_of(setup.run, of[0].0),
             shard,
             sharing,
             cpu_ns: AtomicU64::new(0),
@@ -550,7 +571,7 @@ fn shared_stream(
 /// What a stream does beside drawing, and how many kinds of operations that makes.
 fn flow_of(stream: &Stream, slots: u32, sharing: Sharing) -> (usize, Option<Box<SharedFlow>>) {
     let retry_ns = (sharing == Sharing::ManyWriters).then_some(FLOW_RETRY_NS);
-    let flow = SharedFlow::of(stream.flow, stream.targets.len(), slots, retry_ns);
+    let flow = SharedFlow::of(stream.flow.clone(), stream.targets.len(), slots, retry_ns);
     let has_syncs = stream.flow.syncs != plan::Syncs::default();
     (if has_syncs { OPERATIONS.len() } else { SYNCS }, flow)
 }

@@ -21,6 +21,7 @@ use std::sync::atomic::{
 
 const EAGAIN: i32 = 11;
 const ENODATA: i32 = 61;
+const ETIMEDOUT: i32 = 110;
 
 const HOLDS_READ: usize = 0;
 const HOLDS_OWN: usize = 1;
@@ -509,8 +510,12 @@ impl<B: Backend, T: Time, S: Deref<Target = SharedRun> + Clone> Worker<B, T, S> 
         view.started_ns.store(0, Relaxed);
         if let Some(flow) = &shared.streams[stream].flow
             && operation < SYNCS
+            && flow.is_back(operation, service_ns)
+            && self.slab != AFTER_STOP
         {
-            flow.is_back();
+            shared.streams[stream].ended.store(true, Relaxed);
+            let offset = view.offset.load(Relaxed);
+            self.report_failure(stream, place, operation, offset, length, ETIMEDOUT, now_ns);
         }
         if operation >= SYNCS {
             sync_is_back(shared, stream, now_ns);

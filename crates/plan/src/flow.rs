@@ -1,15 +1,22 @@
 //! What a stream does beside the operations that it draws, and when it holds them back.
-use crate::operation::Operation;
+use crate::operation::{Operation, PerDirection};
 use crate::units::Nanos;
 use serde::{Deserialize, Serialize};
 
 /// The rules of one stream; the default has none.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Flow {
     pub syncs: Syncs,
     pub think: Option<Think>,
     pub batches: Batches,
+    /// The stream ends, and its operation counts as a failure (ETIMEDOUT), once the service time of
+    /// one in this direction is longer.
+    pub latency_most: PerDirection<Option<Nanos>>,
+    /// Ends the run where the stream is slower.
+    pub floor: Option<Floor>,
+    /// Where and how urgently its workers run.
+    pub placement: Placement,
 }
 
 /// When a stream makes what it wrote durable. Syncs take a slot as all operations do, wait for no
@@ -72,6 +79,44 @@ pub struct Batches {
     pub refill_at: Option<u32>,
     /// A worker that waits for completions waits for so many where it serves no other pool.
     pub reap_least: Option<u32>,
+}
+
+/// What a stream has to do at least, by direction, over each cycle. The first two seconds do not
+/// count, and cycles end with the intervals of the run.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Floor {
+    pub per_second: PerDirection<Option<f64>>,
+    pub of: Amount,
+    pub cycle: Nanos,
+}
+
+/// What is counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Amount {
+    Operations,
+    Bytes,
+}
+
+/// Where and how urgently the threads of a stream run. A stream that says anything here has workers
+/// of its own.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Placement {
+    /// CPUs that its threads may use; empty for all of the process.
+    pub cpus: Vec<u32>,
+    /// From −20, the most urgent, to 19.
+    pub nice: i32,
+    pub io_priority: Option<IoPriority>,
+}
+
+/// A priority among the I/O of the host, as far as its schedulers look at it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct IoPriority {
+    /// 1 real time, 2 best effort, 3 idle.
+    pub class: u8,
+    /// From 0, the most urgent, to 7.
+    pub level: u8,
 }
 
 impl Flow {

@@ -29,7 +29,9 @@ pub use data::{
     ReplacePolicy, SetCount, WritePattern,
 };
 pub use diagnostic::{Diagnostic, Related, Severity};
-pub use flow::{Batches, Flow, RangeSync, Syncs, Think, ThinkCount};
+pub use flow::{
+    Amount, Batches, Floor, Flow, IoPriority, Placement, RangeSync, Syncs, Think, ThinkCount,
+};
 pub use grant::{Access, Grant};
 pub use ids::{
     DuplicatePoolId, PatternId, PoolId, RunId, SearchId, StreamId, TargetId, TemplateId,

@@ -41,6 +41,48 @@ pub fn pin_to_cpu(cpu: usize) -> io::Result<()> {
     Ok(sched_setaffinity(None, &only)?)
 }
 
+/// Lets this thread run on these CPUs only.
+///
+/// # Errors
+/// `InvalidInput` for a CPU beyond those the kernel can name, or for none; what `sched_setaffinity(2)` says otherwise
+/// (EINVAL: none of them is there for this process).
+pub fn allow_cpus(cpus: &[u32]) -> io::Result<()> {
+    let mut set = CpuSet::new();
+    for cpu in cpus {
+        if *cpu as usize >= CpuSet::MAX_CPU {
+            let message = format!("cpu {cpu} is beyond {}", CpuSet::MAX_CPU);
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, message));
+        }
+        set.set(*cpu as usize);
+    }
+    Ok(sched_setaffinity(None, &set)?)
+}
+
+/// How urgently this thread gets a CPU: from −20, the most urgent, to 19.
+///
+/// # Errors
+/// EACCES without the right to be more urgent than before.
+pub fn set_nice(nice: i32) -> io::Result<()> {
+    // Linux keeps it by thread, and zero names the calling one.
+    Ok(rustix::process::setpriority_process(None, nice)?)
+}
+
+/// The priority of what this thread asks of storage: class 1 (real time), 2 (best effort) or 3 (idle), level 0 to 7.
+///
+/// # Errors
+/// EPERM for real time without the right to it; EINVAL beyond the ranges.
+pub fn set_io_priority(class: u8, level: u8) -> io::Result<()> {
+    const WHO_PROCESS: libc::c_long = 1;
+    const CLASS_SHIFT: u32 = 13;
+    let priority = libc::c_long::from(class) << CLASS_SHIFT | libc::c_long::from(level);
+    // SAFETY: the call takes three numbers and touches no memory; zero names the calling thread.
+    let result = unsafe { libc::syscall(libc::SYS_ioprio_set, WHO_PROCESS, 0_i64, priority) };
+    if result < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    Ok(())
+}
+
 /// The CPUs this thread may run on, ascending. Empty only where the kernel does not say.
 #[must_use]
 pub fn available_cpus() -> Vec<usize> {

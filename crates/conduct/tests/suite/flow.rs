@@ -271,3 +271,121 @@ fn a_full_pool_is_drained_before_it_is_filled_again() {
         assert_eq!(together(batches, &narrow).0, expected, "at {refill_at}");
     }
 }
+
+#[test]
+fn a_stream_ends_with_an_operation_that_takes_too_long() {
+    let stalls = Script {
+        stalls: vec![(50 * MS, 60 * MS)],
+        ..Script::default()
+    };
+    let mut one = stream(0, 0, operations(100.0));
+    one.flow.latency_most.read = Some(Nanos(5 * MS));
+    let plan_of = |one: Stream| {
+        let runs = vec![flat_out(200 * MS, 20 * MS)];
+        bind_unreal(plan(vec![simulated(MIB)], &[1], vec![one], runs))
+    };
+    let story = simulate(&plan_of(one.clone()), &stalls, 1);
+    assert_eq!(story.totals[0].operations(), 500);
+    let failures = story.failures();
+    assert_eq!(failures.len(), 1);
+    assert_eq!((failures[0].errno, failures[0].length), (110, 4096));
+    // Longer than any.
+    one.flow.latency_most.read = Some(Nanos(11 * MS));
+    let story = simulate(&plan_of(one), &stalls, 1);
+    assert_eq!(story.failures().len(), 0);
+    assert!(story.totals[0].operations() > 1_800);
+}
+
+#[test]
+fn a_run_ends_with_a_stream_below_its_floor() {
+    let at_rate = |per_second: f64, floor: f64, of: Amount| {
+        let mut one = stream(0, 0, operations(100.0));
+        let law = ArrivalLaw::Deterministic;
+        one.pacing = Pacing::TotalRate { per_second, law };
+        let per_second = PerDirection {
+            read: Some(floor),
+            ..PerDirection::default()
+        };
+        let cycle = Nanos::from_secs(1);
+        one.flow.floor = Some(Floor {
+            per_second,
+            of,
+            cycle,
+        });
+        let run = run(Load::PerStream, law, 10 * SECOND, 500 * MS);
+        let plan = bind_unreal(plan(vec![simulated(MIB)], &[4], vec![one], vec![run]));
+        simulate(&plan, &Script::default(), 1)
+    };
+    for (floor, of) in [
+        (101.0, Amount::Operations),
+        (100.0 * BLOCK as f64 + 1.0, Amount::Bytes),
+    ] {
+        let story = at_rate(100.0, floor, of);
+        let reason = &story.finished(0).reason;
+        assert!(matches!(reason, FinishReason::Failed { .. }), "{reason:?}");
+        assert_eq!(story.remarks("below-floor"), 1);
+        // Two seconds of grace, and one cycle of two intervals.
+        assert_eq!(story.totals[0].operations(), 300);
+    }
+    let story = at_rate(100.0, 100.0, Amount::Operations);
+    assert_eq!(story.finished(0).reason, FinishReason::Complete);
+}
+
+/// The CPUs and the priority of each worker thread of this process.
+fn placed_workers() -> Vec<(String, i32)> {
+    let tasks = std::fs::read_dir("/proc/self/task").unwrap();
+    let placed = tasks.flatten().filter_map(|task| {
+        let read = |name: &str| std::fs::read_to_string(task.path().join(name)).ok();
+        let status = read("status")?;
+        let line = |key: &str| {
+            let line = status.lines().find(|line| line.starts_with(key))?;
+            Some(line[key.len()..].trim().to_owned())
+        };
+        line("Name:")?.starts_with("worker-").then_some(())?;
+        // Of what stands behind the name, in brackets: the seventeenth.
+        let stat = read("stat")?;
+        let nice = stat.rsplit(')').next()?.split_whitespace().nth(16)?;
+        Some((line("Cpus_allowed_list:")?, nice.parse().ok()?))
+    });
+    placed.collect()
+}
+
+#[test]
+fn a_placed_stream_has_workers_of_its_own_in_their_place() {
+    let cpus = sys::thread::available_cpus();
+    let [_, .., last] = cpus[..] else {
+        return println!("skipped: one CPU leaves no choice");
+    };
+    for kind in [BackendKind::Uring, BackendKind::Sync] {
+        let place = Place::buffered(MIB);
+        let (free, mut placed) = (
+            stream(0, 0, operations(100.0)),
+            stream(1, 0, operations(100.0)),
+        );
+        placed.flow.placement = Placement {
+            cpus: vec![last as u32],
+            nice: 7,
+            io_priority: Some(IoPriority { class: 2, level: 7 }),
+        };
+        let runs = vec![flat_out(400 * MS, 100 * MS)];
+        let plan = bind_real(plan(
+            vec![place.target()],
+            &[1, 1],
+            vec![free, placed],
+            runs,
+        ));
+        let seen = std::thread::scope(|scope| {
+            let run = scope.spawn(|| run_on(&plan, kind, 1));
+            let mut seen = false;
+            while !run.is_finished() {
+                seen |= placed_workers().contains(&(last.to_string(), 7));
+                std::thread::sleep(std::time::Duration::from_millis(5));
+            }
+            let story = run.join().unwrap();
+            let workers = story.intervals(0)[0].engine.workers.workers;
+            assert_eq!(workers, 2, "{kind}");
+            seen
+        });
+        assert!(seen, "no worker on CPU {last} with {kind}");
+    }
+}

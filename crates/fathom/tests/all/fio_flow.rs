@@ -16,11 +16,13 @@ fn report(program: &str, arguments: &[&str], folder: &Path) -> Option<Value> {
         println!("skipped: `{program}` is not installed");
         return None;
     };
-    assert!(output.status.success(), "{output:?}");
     let text = String::from_utf8(output.stdout).unwrap();
     // Notes of the original come first.
     let document = &text[text.find('{').expect("a document")..];
-    Some(serde_json::from_str(document).unwrap_or_else(|error| panic!("{error}:\n{text}")))
+    let report: Value = serde_json::from_str(document).unwrap_or_else(|e| panic!("{e}:\n{text}"));
+    let is_fine = report["jobs"][0]["error"] == 0;
+    assert_eq!(output.status.success(), is_fine, "{text}");
+    Some(report)
 }
 
 /// Ours and theirs, each over files of its own.
@@ -105,5 +107,21 @@ fn batches_are_as_large() {
             Some(100.0),
             "{job:#}"
         );
+    }
+}
+
+#[test]
+fn jobs_that_are_too_slow_end_with_the_same_error() {
+    let read = ["--rw=randread", "--size=1m", "--runtime=20", "--time_based"];
+    let slow = ["--rate_iops_min=90", "--thinktime=50ms"];
+    for (more, error) in [(&["--max_latency=1us"][..], 110), (&slow, 5)] {
+        let Some((ours, theirs)) = both(&[&read[..], more].concat()) else {
+            return;
+        };
+        for report in [&ours, &theirs] {
+            assert_eq!(report["jobs"][0]["error"], error, "{more:?}");
+            let runtime_ms = report["jobs"][0]["read"]["runtime"].as_u64().unwrap();
+            assert!(runtime_ms < 10_000, "{runtime_ms} ms");
+        }
     }
 }

@@ -1,9 +1,14 @@
 //! How a job orders its own I/O: what it does behind its writes, when it pauses, how it batches.
 use super::codes;
 use super::jobs::Job;
+use super::number::{TimeUnit, time};
 use super::resolve::Times;
+use super::value::Value;
 use crate::sink::Sink;
-use plan::{Batches, Diagnostic, Flow, Nanos, OperationMix, RangeSync, Syncs, Think, ThinkCount};
+use plan::{
+    Amount, Batches, Diagnostic, Floor, Flow, IoPriority, Nanos, OperationMix, PerDirection,
+    Placement, RangeSync, Syncs, Think, ThinkCount,
+};
 
 /// The rules of the clones of a job.
 pub(crate) fn flow(
@@ -17,6 +22,19 @@ pub(crate) fn flow(
         syncs: syncs(job, operations, times, sink),
         think: think(job, sink),
         batches: batches(job, depth),
+        latency_most: latency_most(job, sink),
+        floor: floor(job, operations, sink),
+        placement: placement(job),
+    }
+}
+
+/// Where a clone of the job runs, of several that split its CPUs.
+pub(crate) fn cpus_of_clone(job: &Job, placement: &Placement, clone: u32) -> Vec<u32> {
+    let splits = matches!(job.word("cpus_allowed_policy"), Some(("split", _)));
+    let count = placement.cpus.len();
+    match splits && count > 0 {
+        true => vec![placement.cpus[clone as usize % count]],
+        false => placement.cpus.clone(),
     }
 }
 
@@ -122,4 +140,95 @@ fn range(job: &Job, sink: &mut Sink) -> (RangeSync, Option<u64>) {
         sink.error(codes::FORM, given.span(), message, "no number", help);
     }
     (range, count.filter(|count| *count > 0))
+}
+
+fn latency_most(job: &Job, sink: &mut Sink) -> PerDirection<Option<Nanos>> {
+    let Some(given) = job.given("max_latency") else {
+        return PerDirection::default();
+    };
+    let mut limits = Vec::new();
+    for text in given.text().split(',') {
+        let nanos = time(text, TimeUnit::Microseconds).ok();
+        let nanos = nanos.and_then(|number| u64::try_from(number.value).ok());
+        let Some(nanos) = nanos.filter(|_| limits.len() < 3) else {
+            let message = "`max_latency` takes up to three times, for reads, writes and trims";
+            let help = "write `max_latency=10ms`";
+            sink.error(codes::FORM, given.span(), message, "no such list", help);
+            return PerDirection::default();
+        };
+        limits.push((nanos > 0).then_some(Nanos(nanos)));
+    }
+    // The last one given stands for those that are not.
+    let of = |place: usize| limits.get(place).or(limits.last()).copied().flatten();
+    PerDirection {
+        read: of(0),
+        write: of(1),
+        trim: of(2),
+    }
+}
+
+fn floor(job: &Job, operations: &OperationMix, sink: &mut Sink) -> Option<Floor> {
+    let least = |name: &str| {
+        let numbers = job.numbers(name)?;
+        let is_positive = |number: &Option<i64>| number.is_some_and(|number| number > 0);
+        numbers.iter().any(is_positive).then_some(numbers)
+    };
+    let (name, rate, of, numbers) = match (least("rate_min"), least("rate_iops_min")) {
+        (Some(numbers), _) => ("rate_min", "rate", Amount::Bytes, numbers),
+        (None, Some(numbers)) => ("rate_iops_min", "rate_iops", Amount::Operations, numbers),
+        (None, None) => return None,
+    };
+    let rates = job.numbers(rate).unwrap_or_default();
+    let is_above = |(least, most): (&Option<i64>, &Option<i64>)| matches!((least, most), (Some(least), Some(most)) if *most > 0 && least > most);
+    if numbers.iter().zip(&rates).any(is_above) {
+        let message = format!("`{name}` is larger than `{rate}`");
+        let error = Diagnostic::error(codes::CONFLICT, message)
+            .at(job.place_of(name), "the least")
+            .with_related(job.place_of(rate), "the most")
+            .with_help("no job can hold both");
+        sink.push(error);
+    }
+    let shares = [
+        operations.read_pct,
+        operations.write_pct,
+        operations.trim_pct,
+    ];
+    let of_direction = |place: usize| {
+        let number = numbers[place].filter(|number| *number > 0 && shares[place] > 0.0)?;
+        Some(number as f64)
+    };
+    let cycle_ms = job.number("rate_cycle").filter(|cycle| *cycle > 0);
+    Some(Floor {
+        per_second: PerDirection {
+            read: of_direction(0),
+            write: of_direction(1),
+            trim: of_direction(2),
+        },
+        of,
+        cycle: Nanos(cycle_ms.unwrap_or(1_000) as u64 * 1_000_000),
+    })
+}
+
+fn placement(job: &Job) -> Placement {
+    let mask = job.number("cpumask").unwrap_or(0);
+    let cpus = match job
+        .last_of(&["cpus_allowed", "cpumask"])
+        .map(|given| &given.value)
+    {
+        Some(Value::Cpus(cpus)) => cpus.clone(),
+        Some(Value::Number(_)) => (0..63).filter(|cpu| mask >> cpu & 1 == 1).collect(),
+        _ => Vec::new(),
+    };
+    let class = job.number("prioclass").filter(|class| *class > 0);
+    let level = job.number("prio");
+    let io_priority = (class.is_some() || level.is_some()).then(|| IoPriority {
+        // fio: without a class, best effort.
+        class: class.unwrap_or(2) as u8,
+        level: level.unwrap_or(0) as u8,
+    });
+    Placement {
+        cpus,
+        nice: job.number("nice").unwrap_or(0) as i32,
+        io_priority,
+    }
 }

@@ -7,6 +7,7 @@
 //! each global option, as given.
 use super::declare::common;
 use super::files::is_device;
+use super::flow;
 use super::jobs::Given;
 use super::regions;
 use super::resolve::{Amount, FileSize, Spec};
@@ -208,7 +209,7 @@ impl Lowering<'_, '_> {
                 },
                 None => Pacing::None,
             },
-            flow: spec.flow,
+            flow: clone_flow(spec, clone),
             share_pct: 0.0,
             priority: None,
             data: self.data(spec),
@@ -480,6 +481,12 @@ fn stop(spec: &Spec<'_>, clone: u32) -> LocalStop {
         operations,
         passes,
     }
+}
+
+fn clone_flow(spec: &Spec<'_>, clone: u32) -> Flow {
+    let mut flow = spec.flow.clone();
+    flow.placement.cpus = flow::cpus_of_clone(spec.job, &flow.placement, clone);
+    flow
 }
 
 fn labels(spec: &Spec<'_>, clone: u32, report_group: u32) -> Vec<Label> {

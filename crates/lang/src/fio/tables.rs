@@ -942,21 +942,21 @@ pub(crate) static QUEUE: &[Parameter] = &[
         &["cpus_allowed"],
         Kind::Cpus,
         "",
-        CheckOnly,
+        Honoured,
         "CPUs that clones may use",
     ),
     p(
         &["cpumask"],
         at_least(0),
         "",
-        CheckOnly,
+        Honoured,
         "the same as a mask",
     ),
     p(
         &["cpus_allowed_policy"],
         Kind::Words(&["shared", "split"]),
         "shared",
-        CheckOnly,
+        Honoured,
         "whether clones share the CPUs",
     )
     .part_of("cpus_allowed"),
@@ -964,22 +964,23 @@ pub(crate) static QUEUE: &[Parameter] = &[
         &["numa_cpu_nodes"],
         Kind::Text,
         "",
-        CheckOnly,
+        Refused("nodes are not looked up; name their CPUs with `cpus_allowed`"),
         "nodes whose CPUs are used",
     ),
     p(
         &["numa_mem_policy"],
         Kind::Text,
         "",
-        CheckOnly,
+        Refused("memory comes from the node of the CPU that a worker runs on; choose that with `cpus_allowed`"),
         "nodes of the memory",
-    ),
-    p(&["prio"], number(0, 7), "", CheckOnly, "priority of I/O"),
+    )
+    .inert(&["default", "local"]),
+    p(&["prio"], number(0, 7), "", Honoured, "priority of I/O"),
     p(
         &["prioclass"],
         number(0, 3),
         "",
-        CheckOnly,
+        Honoured,
         "class of the priority",
     ),
     p(
@@ -1010,7 +1011,7 @@ pub(crate) static RATE: &[Parameter] = &[
         &["rate_min", "ratemin"],
         numbers(0, MANY),
         "0",
-        CheckOnly,
+        Honoured,
         "ends a job that is slower, bytes per second",
     )
     .inert(&["0"]),
@@ -1018,7 +1019,7 @@ pub(crate) static RATE: &[Parameter] = &[
         &["rate_iops_min"],
         numbers(0, MANY),
         "0",
-        CheckOnly,
+        Honoured,
         "ends a job that is slower, I/Os per second",
     )
     .inert(&["0"]),
@@ -1026,7 +1027,7 @@ pub(crate) static RATE: &[Parameter] = &[
         &["rate_cycle", "ratecycle"],
         at_least(0),
         "1000",
-        CheckOnly,
+        Honoured,
         "window of the minimum, milliseconds",
     )
     .part_of("rate_min"),
@@ -1096,7 +1097,7 @@ pub(crate) static RATE: &[Parameter] = &[
         &["max_latency"],
         Kind::Form("up to three times, microseconds without a unit"),
         "0",
-        CheckOnly,
+        Honoured,
         "a slower I/O ends the job",
     )
     .inert(&["0"]),
@@ -1831,7 +1832,7 @@ pub(crate) static PROCESS: &[Parameter] = &[
         &["nice"],
         number(-20, 19),
         "0",
-        CheckOnly,
+        Honoured,
         "priority for the CPU",
     )
     .inert(&["0"]),

@@ -154,7 +154,8 @@ impl Model {
                 }
             }
             Event::ExecutionFinished(finished) => self.now_unix_ns = finished.unix_ns,
-            Event::Remark(_) | Event::DataWritten(_) => {}
+            Event::Remark(remark) => self.note_remark(remark),
+            Event::DataWritten(_) => {}
         }
     }
 
@@ -208,6 +209,21 @@ impl Model {
                 Some((_, counters)) => counters.add(&device.counters),
                 None => self.disks.push((device.device.clone(), device.counters)),
             }
+        }
+    }
+
+    /// A job below its floor ends with an error that is no failed I/O.
+    fn note_remark(&mut self, remark: &measure::Remark) {
+        const EIO: i32 = 5;
+        if remark.code != "below-floor" {
+            return;
+        }
+        let first = self.runs.last().map_or(usize::MAX, |run| run.first_job);
+        let named = |job: &&mut Job| remark.message.starts_with(&format!("`{}` ", job.info.name));
+        let jobs = self.jobs.iter_mut().skip(first);
+        if let Some(job) = jobs.rev().find(named) {
+            job.first_error
+                .get_or_insert_with(|| (EIO, "Input/output error".to_owned()));
         }
     }
 

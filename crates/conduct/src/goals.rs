@@ -1,0 +1,120 @@
+//! What the streams of a run have to reach, looked at when an interval ends.
+use crate::execution::{Conductor, Going, SinkError};
+use measure::{FinishReason, Interval};
+use plan::{Amount, BoundRun, Floor, Operation, Severity};
+
+/// No floor holds before this time of a run.
+const GRACE_NS: u64 = 2_000_000_000;
+
+/// The goals of a run.
+#[derive(Debug, Default)]
+pub(crate) struct Goals {
+    floors: Vec<FloorWatch>,
+}
+
+#[derive(Debug)]
+struct FloorWatch {
+    stream: usize,
+    floor: Floor,
+    /// When the stream begins.
+    opens_ns: u64,
+    /// Of the present cycle.
+    length_ns: u64,
+    done: [u64; 3],
+    /// What of the last cycle was too little.
+    missed: Option<String>,
+}
+
+impl Goals {
+    pub(crate) fn of(run: &BoundRun) -> Self {
+        let streams = run.run.streams.iter().enumerate();
+        let floors = streams.filter_map(|(number, stream)| {
+            Some(FloorWatch {
+                stream: number,
+                floor: stream.flow.floor?,
+                opens_ns: stream.start_delay.0,
+                length_ns: 0,
+                done: [0; 3],
+                missed: None,
+            })
+        });
+        Self {
+            floors: floors.collect(),
+        }
+    }
+
+    /// Takes what an interval brought.
+    pub(crate) fn add(&mut self, interval: &Interval) {
+        for watch in &mut self.floors {
+            watch.add(interval);
+        }
+    }
+}
+
+impl FloorWatch {
+    fn add(&mut self, interval: &Interval) {
+        if interval.start_ns < self.opens_ns + GRACE_NS {
+            return;
+        }
+        self.length_ns += interval.length_ns();
+        let mine = |figure: &&measure::Figure| figure.key.stream.index() == self.stream;
+        for figure in interval.figures.iter().filter(mine) {
+            let place = match figure.key.operation {
+                Operation::Read => 0,
+                Operation::Write => 1,
+                Operation::Trim => 2,
+                _ => continue,
+            };
+            self.done[place] += match self.floor.of {
+                Amount::Operations => figure.operations,
+                Amount::Bytes => figure.bytes,
+            };
+        }
+        if self.length_ns >= self.floor.cycle.0 {
+            self.judge();
+            (self.length_ns, self.done) = (0, [0; 3]);
+        }
+    }
+
+    fn judge(&mut self) {
+        let floors = &self.floor.per_second;
+        let unit = match self.floor.of {
+            Amount::Operations => "operations",
+            Amount::Bytes => "bytes",
+        };
+        let directions = [
+            ("read", floors.read),
+            ("write", floors.write),
+            ("trim", floors.trim),
+        ];
+        for ((name, floor), done) in directions.into_iter().zip(self.done) {
+            let got = done as f64 * 1e9 / self.length_ns as f64;
+            if let Some(floor) = floor.filter(|floor| got < *floor) {
+                let text =
+                    format!("{got:.0} {name} {unit} per second, and {floor:.0} are the least");
+                self.missed.get_or_insert(text);
+            }
+        }
+    }
+}
+
+impl Conductor<'_> {
+    /// Ends the run where a stream is below its floor.
+    pub(crate) fn check_goals(
+        &mut self,
+        going: &mut Going<'_>,
+    ) -> Result<Option<FinishReason>, SinkError> {
+        let missed = going.goals.floors.iter().find_map(|watch| {
+            let text = watch.missed.as_ref()?;
+            Some((watch.stream, text.clone()))
+        });
+        let Some((stream, text)) = missed else {
+            return Ok(None);
+        };
+        let name = &going.run.run.streams[stream].name;
+        let message = format!("`{name}` did {text}");
+        let run = Some(going.number);
+        self.remark(run, Severity::Error, "below-floor", message.clone())?;
+        Ok(Some(FinishReason::Failed { message }))
+    }
+}
