@@ -508,14 +508,8 @@ impl<B: Backend, T: Time, S: Deref<Target = SharedRun> + Clone> Worker<B, T, S> 
             }
         }
         view.started_ns.store(0, Relaxed);
-        if let Some(flow) = &shared.streams[stream].flow
-            && operation < SYNCS
-            && flow.is_back(operation, service_ns)
-            && self.slab != AFTER_STOP
-        {
-            shared.streams[stream].ended.store(true, Relaxed);
-            let offset = view.offset.load(Relaxed);
-            self.report_failure(stream, place, operation, offset, length, ETIMEDOUT, now_ns);
+        if shared.streams[stream].flow.is_some() && operation < SYNCS {
+            self.note_rules(shared, slot, now_ns, service_ns);
         }
         if operation >= SYNCS {
             sync_is_back(shared, stream, now_ns);
@@ -529,6 +523,19 @@ impl<B: Backend, T: Time, S: Deref<Target = SharedRun> + Clone> Worker<B, T, S> 
         let kind = usize::from(self.filled[slot as usize].bytes > 0);
         pool.free[kind].push(slot);
         pool.owed += 1;
+    }
+
+    /// Tells the rules of its stream that an operation is back.
+    fn note_rules(&self, shared: &SharedRun, slot: u32, now_ns: u64, service_ns: u64) {
+        let view = &shared.workers[self.number].slots[slot as usize];
+        let (number, place, operation, length) = unpack(view.what.load(Relaxed));
+        let stream = &shared.streams[number];
+        let flow = stream.flow.as_ref().expect("the caller has looked");
+        if flow.is_back(operation, service_ns) && self.slab != AFTER_STOP {
+            stream.ended.store(true, Relaxed);
+            let offset = view.offset.load(Relaxed);
+            self.report_failure(number, place, operation, offset, length, ETIMEDOUT, now_ns);
+        }
     }
 
     /// Gives slots back that came back and did not go out again.
