@@ -508,14 +508,7 @@ impl<B: Backend, T: Time, S: Deref<Target = SharedRun> + Clone> Worker<B, T, S> 
             }
         }
         view.started_ns.store(0, Relaxed);
-        if shared.streams[stream].flow.is_some() && operation < SYNCS {
-            self.note_rules(shared, slot, now_ns, service_ns);
-        }
-        if operation >= SYNCS {
-            sync_is_back(shared, stream, now_ns);
-        } else if shared.streams[stream].ends {
-            shared.resolve(stream, now_ns);
-        }
+        self.settle_account(shared, slot, now_ns, service_ns);
         self.in_flight -= 1;
         let place = self.pool_of_slot[slot as usize] as usize;
         self.due_ns[place] = 0;
@@ -523,6 +516,22 @@ impl<B: Backend, T: Time, S: Deref<Target = SharedRun> + Clone> Worker<B, T, S> 
         let kind = usize::from(self.filled[slot as usize].bytes > 0);
         pool.free[kind].push(slot);
         pool.owed += 1;
+    }
+
+    /// Counts an operation of a stream with rules or an end as back.
+    #[inline]
+    fn settle_account(&self, shared: &SharedRun, slot: u32, now_ns: u64, service_ns: u64) {
+        let view = &shared.workers[self.number].slots[slot as usize];
+        let (number, _, operation, _) = unpack(view.what.load(Relaxed));
+        let stream = &shared.streams[number];
+        if stream.flow.is_some() && operation < SYNCS {
+            self.note_rules(shared, slot, now_ns, service_ns);
+        }
+        if operation >= SYNCS {
+            sync_is_back(shared, number, now_ns);
+        } else if stream.ends {
+            shared.resolve(number, now_ns);
+        }
     }
 
     /// Tells the rules of its stream that an operation is back.
