@@ -1,11 +1,11 @@
-//! Which runs belong in one picture: the points of one search, and runs that differ in their slots
-//! alone.
+//! Which runs belong in one picture: the points of one search, runs at fixed rates that differ in
+//! nothing else, and runs that differ in their slots alone.
 //!
 //! What a run was made of is known here only as far as its totals show it: streams, targets,
 //! shares, load, and the transfer size and read share that came out.
-use measure::RunTotals;
+use measure::{RunTotals, StreamInfo};
 use plan::{Label, Load, Operation, RunKind, SearchId, TargetId};
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 
 /// What grouping needs of a run; small, so that it can be kept when the totals are gone.
 #[derive(Clone, Debug, PartialEq)]
@@ -44,6 +44,8 @@ pub struct Series {
 pub enum SeriesKind {
     /// Base and points of a search.
     Curve { search: SearchId },
+    /// Fixed rates, of which no search decides.
+    Rates,
     /// Everything the same but the slots.
     SlotSweep,
 }
@@ -56,6 +58,7 @@ const READ_SHARE_TOLERANCE: f64 = 0.03;
 /// is in none stands for itself.
 pub fn series(runs: &[RunOutline]) -> Vec<Series> {
     let mut found = curves(runs);
+    found.extend(lists_of_rates(runs));
     for cluster in clusters(runs) {
         for part in split_repeated(runs, cluster) {
             found.extend(sweep(runs, part));
@@ -80,16 +83,7 @@ impl RunOutline {
             load: started.load.clone(),
             slots: totals.slots(),
             labels: started.labels.clone(),
-            streams: started
-                .streams
-                .iter()
-                .map(|stream| StreamOutline {
-                    name: stream.name.clone(),
-                    targets: stream.targets.clone(),
-                    share_pct: stream.share_pct,
-                    asked_per_s: stream.asked_rate,
-                })
-                .collect(),
+            streams: streams_of(&started.streams),
             operations,
             bytes_per_operation: per_operation(totals.bytes()),
             read_share: per_operation(reads),
@@ -103,17 +97,88 @@ impl RunOutline {
         }
     }
 
-    fn is_alike(&self, other: &Self) -> bool {
+    /// Whether the same is done, at whatever load.
+    fn is_same_work(&self, other: &Self) -> bool {
         let sizes = [self.bytes_per_operation, other.bytes_per_operation];
         let size_gap = (sizes[0] - sizes[1]).abs();
         // Of a few operations the share of reads is uncertain by itself.
         let fewest = self.operations.min(other.operations).max(1) as f64;
         let chance = 3.0 * (self.read_share * (1.0 - self.read_share) / fewest).sqrt();
-        self.load == other.load
-            && self.streams == other.streams
+        let read_gap = (self.read_share - other.read_share).abs();
+        let work = |one: &StreamOutline| (one.name.clone(), one.targets.clone(), one.share_pct);
+        self.streams
+            .iter()
+            .map(work)
+            .eq(other.streams.iter().map(work))
             && size_gap <= SIZE_TOLERANCE * sizes[0].max(sizes[1])
-            && (self.read_share - other.read_share).abs() <= READ_SHARE_TOLERANCE + chance
+            && read_gap <= READ_SHARE_TOLERANCE + chance
     }
+
+    /// Whether the same is asked as well.
+    fn is_alike(&self, other: &Self) -> bool {
+        self.load == other.load && self.streams == other.streams && self.is_same_work(other)
+    }
+
+    /// What is asked: the load, and what it means for each stream.
+    fn asked(&self) -> (&Load, Vec<Option<f64>>) {
+        let rates = self.streams.iter().map(|stream| stream.asked_per_s);
+        (&self.load, rates.collect())
+    }
+}
+
+/// Streams that do the same for several groups are one: how many groups take part may follow from
+/// the slots.
+fn streams_of(streams: &[StreamInfo]) -> Vec<StreamOutline> {
+    let mut out: Vec<StreamOutline> = Vec::with_capacity(streams.len());
+    let mut places: HashMap<(&str, &[TargetId]), usize> = HashMap::new();
+    for stream in streams {
+        let place = *places
+            .entry((&stream.name, &stream.targets))
+            .or_insert(out.len());
+        match out.get_mut(place) {
+            Some(known) => {
+                known.share_pct += stream.share_pct;
+                let both = known.asked_per_s.zip(stream.asked_rate);
+                known.asked_per_s = both.map(|(one, other)| one + other);
+            }
+            None => out.push(StreamOutline {
+                name: stream.name.clone(),
+                targets: stream.targets.clone(),
+                share_pct: stream.share_pct,
+                asked_per_s: stream.asked_rate,
+            }),
+        }
+    }
+    out
+}
+
+/// Runs at fixed rates, the same but for the rate.
+fn lists_of_rates(runs: &[RunOutline]) -> Vec<Series> {
+    let mut lists: Vec<Vec<usize>> = Vec::new();
+    for (place, run) in runs.iter().enumerate() {
+        let has_rate = matches!(run.load, Load::Rate { .. } | Load::PercentOfPrevious { .. });
+        if !has_rate || run.kind != RunKind::Measure {
+            continue;
+        }
+        let alike = |list: &&mut Vec<usize>| {
+            let first = &runs[list[0]];
+            first.slots == run.slots && first.is_same_work(run)
+        };
+        match lists.iter_mut().find(alike) {
+            Some(list) => list.push(place),
+            None => lists.push(vec![place]),
+        }
+    }
+    lists.retain(|list| {
+        let first = runs[list[0]].asked();
+        list.iter().any(|place| runs[*place].asked() != first)
+    });
+    let series = |list: Vec<usize>| Series {
+        kind: SeriesKind::Rates,
+        title: runs[list[0]].name.clone(),
+        runs: list,
+    };
+    lists.into_iter().map(series).collect()
 }
 
 fn curves(runs: &[RunOutline]) -> Vec<Series> {
@@ -352,6 +417,37 @@ mod tests {
         runs[1].load = Load::FlatOut;
         runs[1].streams[0].targets = vec![TargetId(1)];
         assert_eq!(series(&runs), [], "another target");
+    }
+
+    #[test]
+    fn rates_without_a_search_are_a_curve_too() {
+        let rate = |per_second: f64| outline("rd", 8, Load::Rate { per_second });
+        let mut runs = vec![rate(300.0), rate(100.0), outline("max", 8, Load::FlatOut)];
+        let expected = Series {
+            kind: SeriesKind::Rates,
+            title: "rd".into(),
+            runs: vec![0, 1],
+        };
+        assert_eq!(series(&runs), [expected]);
+        runs[1].bytes_per_operation *= 2.0;
+        assert_eq!(series(&runs), [], "another transfer size");
+        assert_eq!(series(&[rate(9.0), rate(9.0)]), [], "one rate is no curve");
+    }
+
+    /// With one slot a single group has work, with two both have.
+    #[test]
+    fn groups_that_share_a_stream_do_not_hide_a_sweep() {
+        let of_groups = |slots: u32, groups: u32| {
+            let mut totals = closed(0, &[1_000; 10]);
+            let mut stream = totals.started.streams[0].clone();
+            stream.share_pct = 100.0 / f64::from(groups);
+            totals.started.streams = vec![stream; groups as usize];
+            totals.started.pools[0].slots = slots;
+            RunOutline::of(&totals)
+        };
+        let found = series(&[of_groups(1, 1), of_groups(2, 2)]);
+        assert_eq!(found.len(), 1, "{found:?}");
+        assert_eq!(found[0].runs, [0, 1]);
     }
 
     #[test]

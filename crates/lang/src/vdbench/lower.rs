@@ -63,7 +63,6 @@ pub(crate) fn lower(job: &Job<'_>) -> Plan {
                 labels: [job.groups.reporting(), job.general.details.clone()].concat(),
                 handover: job.general.lists_addresses,
                 operations: job.general.lists_addresses,
-                ..plan::Reporting::default()
             },
             duplicate_pools,
             patterns,

@@ -1,20 +1,16 @@
 //! Which runs belong together in one picture: latency curves and sweeps of slots, as the analysis
-//! groups them, and lists of rates that are a curve without a search. Judges nothing itself.
+//! groups them. Judges nothing itself.
 use analysis::{
-    CurvePoint, IntervalFacts, RunOutline, SeriesKind, StreamOutline, knee, point, response_gap,
-    series, steadiness,
+    CurvePoint, IntervalFacts, RunOutline, SeriesKind, knee, point, response_gap, series,
+    steadiness,
 };
 use measure::{Interval, IntervalPhase, RunTotals};
-use plan::{Load, RunKind};
+use plan::Load;
 use serde::Serialize;
 
 /// Longer runs are not looked at for drift and stalls, so that memory stays bounded: a week in
 /// intervals of five seconds.
 const MAX_INTERVALS: usize = 120_000;
-
-/// Sizes and read shares this close were asked the same.
-const SIZE_TOLERANCE: f64 = 0.1;
-const READ_SHARE_TOLERANCE: f64 = 0.05;
 
 /// Runs by number, in the order of their rates.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
@@ -109,7 +105,9 @@ impl Curves {
         let (mut curves, mut sweeps) = (Vec::new(), Vec::new());
         for series in series(&self.outlines) {
             match series.kind {
-                SeriesKind::Curve { .. } => curves.push(self.curve(series.title, &series.runs)),
+                SeriesKind::Curve { .. } | SeriesKind::Rates => {
+                    curves.push(self.curve(series.title, &series.runs))
+                }
                 SeriesKind::SlotSweep => sweeps.push(Sweep {
                     name: series.title,
                     points: series
@@ -119,9 +117,6 @@ impl Curves {
                         .collect(),
                 }),
             }
-        }
-        for runs in self.lists_of_rates() {
-            curves.push(self.curve(self.outlines[runs[0]].name.clone(), &runs));
         }
         (curves, sweeps)
     }
@@ -148,49 +143,13 @@ impl Curves {
         let point = &self.points[run];
         point.asked_per_s.unwrap_or(point.achieved_per_s)
     }
-
-    /// Runs at fixed rates, the same but for the rate.
-    fn lists_of_rates(&self) -> Vec<Vec<usize>> {
-        let mut lists: Vec<Vec<usize>> = Vec::new();
-        for (run, outline) in self.outlines.iter().enumerate() {
-            let has_rate = matches!(
-                outline.load,
-                Load::Rate { .. } | Load::PercentOfPrevious { .. }
-            );
-            if !has_rate || outline.kind != RunKind::Measure {
-                continue;
-            }
-            let alike = |list: &&mut Vec<usize>| is_same_work(&self.outlines[list[0]], outline);
-            match lists.iter_mut().find(alike) {
-                Some(list) => list.push(run),
-                None => lists.push(vec![run]),
-            }
-        }
-        lists.retain(|list| list.iter().any(|run| self.rate(*run) != self.rate(list[0])));
-        lists
-    }
-}
-
-fn is_same_work(one: &RunOutline, other: &RunOutline) -> bool {
-    let work = |stream: &StreamOutline| StreamOutline {
-        asked_per_s: None,
-        ..stream.clone()
-    };
-    let sizes = (one.bytes_per_operation, other.bytes_per_operation);
-    one.slots == other.slots
-        && one
-            .streams
-            .iter()
-            .map(work)
-            .eq(other.streams.iter().map(work))
-        && (sizes.0 - sizes.1).abs() <= SIZE_TOLERANCE * sizes.0.max(sizes.1)
-        && (one.read_share - other.read_share).abs() <= READ_SHARE_TOLERANCE
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use measure::{Event, RunFold, RunStarted};
+    use plan::RunKind;
 
     fn totals(name: &str, load: Load, asked_rate: Option<f64>) -> RunTotals {
         let mut fold = RunFold::default();

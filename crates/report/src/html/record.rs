@@ -207,7 +207,7 @@ impl RunRecord {
 fn doubts(totals: &RunTotals, judged: &Judged, record: &RunRecord) -> Vec<Doubt> {
     let mut doubts = ending(totals);
     let mut doubt = |word: &'static str, text: String| doubts.push(Doubt { word, text });
-    if totals.intervals == 0 {
+    if totals.intervals == 0 && record.measures {
         doubt("no measured interval", "it has no figures".into());
     }
     if record.errors > 0 {

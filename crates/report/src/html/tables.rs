@@ -58,6 +58,21 @@ pub(super) fn write_runs(page: &Page, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "</tbody></table></div></section>")
 }
 
+/// What tells a run from others of its name. What a language keeps of a run for pages of its own says
+/// nothing that the other columns do not.
+fn labels_shown(labels: &[(String, String)]) -> Vec<String> {
+    const OF_PAGES: [&str; 3] = ["rd", "rate", "elapsed"];
+    let is_shown = |(key, value): &&(String, String)| {
+        let is_of_pages = OF_PAGES.contains(&key.as_str()) || key.starts_with("flat.");
+        !(is_of_pages || (key == "loops" && value == "None"))
+    };
+    let text = |(key, value): &(String, String)| match key.as_str() {
+        "loops" => value.clone(),
+        _ => format!("{key}={value}"),
+    };
+    labels.iter().filter(is_shown).map(text).collect()
+}
+
 fn write_run(index: usize, run: &RunRecord, out: &mut dyn Write) -> io::Result<()> {
     write!(
         out,
@@ -65,12 +80,8 @@ fn write_run(index: usize, run: &RunRecord, out: &mut dyn Write) -> io::Result<(
         index + 1,
         Escaped(&run.name)
     )?;
-    if !run.labels.is_empty() {
-        let labels: Vec<String> = run
-            .labels
-            .iter()
-            .map(|(key, value)| format!("{key}={value}"))
-            .collect();
+    let labels = labels_shown(&run.labels);
+    if !labels.is_empty() {
         write!(out, "<small>{}</small>", Escaped(labels.join(" ")))?;
     }
     let load = if run.measures {
@@ -509,4 +520,24 @@ fn write_inputs(execution: &ExecutionStarted, out: &mut dyn Write) -> io::Result
         }
     }
     writeln!(out, "</section>")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::labels_shown;
+
+    #[test]
+    fn labels_for_other_pages_are_not_shown() {
+        let pair = |(key, value): (&str, &str)| (key.to_owned(), value.to_owned());
+        let labels = [
+            ("rd", "rd1"),
+            ("loops", "threads=4"),
+            ("rate", "max"),
+            ("elapsed", "30"),
+            ("flat.rdpct", "50.0000"),
+            ("mtu", "9000"),
+        ];
+        assert_eq!(labels_shown(&labels.map(pair)), ["threads=4", "mtu=9000"]);
+        assert_eq!(labels_shown(&[pair(("loops", "None"))]), [""; 0]);
+    }
 }
