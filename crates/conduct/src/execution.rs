@@ -532,7 +532,7 @@ impl Conductor<'_> {
             load: run.run.load.clone(),
             asked_rate: asked_of_all(run_rate, asked_rate),
             law: laws.max_by_key(|law| law.scatters()),
-            is_open_loop: paces.iter().any(Option::is_some),
+            is_open_loop: paces.iter().any(Option::is_some) || follows_record(run),
             pools: run
                 .run
                 .pools
@@ -582,6 +582,16 @@ impl Conductor<'_> {
     fn unix_now(&self) -> u64 {
         self.host.unix_ns(self.host.now_ns())
     }
+}
+
+/// Whether some arrivals have the times of a record.
+fn follows_record(run: &BoundRun) -> bool {
+    let mut records = run
+        .run
+        .streams
+        .iter()
+        .filter_map(|stream| stream.source.replay());
+    records.any(|replay| replay.follows_times)
 }
 
 /// What is asked of a run: its own rate, unless its streams by themselves ask for more.

@@ -41,7 +41,8 @@ pub fn expected_bytes(run: &BoundRun) -> Option<u64> {
             .iter()
             .map(|region| region.width - region.start)
             .sum();
-        let ends = [stops.then_some(of_regions), stream.stop.bytes];
+        let recorded = stream.source.replay().map(|replay| replay.bytes);
+        let ends = [stops.then_some(of_regions), stream.stop.bytes, recorded];
         sum += ends.into_iter().flatten().min().unwrap_or(0);
     }
     (sum > 0).then_some(sum)

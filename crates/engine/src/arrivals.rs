@@ -5,13 +5,16 @@
 //! what is late is a cursor on the schedule, never a list.
 use crate::pace::{Pace, Part, Rates};
 use crate::random::{Draws, Purpose};
-use plan::{ArrivalLaw, Nanos, Operation};
+use plan::{ArrivalLaw, Nanos, Operation, RecordedOperations, Replay};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 const CHUNK: u64 = 256;
 const CHUNKS: usize = 4;
 const SECOND: f64 = 1e9;
+
+/// Later than any run ends, and such that a start can be added to it.
+const NEVER_NS: u64 = u64::MAX >> 3;
 
 /// Gaps longer than this are cut, as a rate near zero would never arrive.
 const LONGEST_GAP_NS: f64 = 180.0 * SECOND;
@@ -21,6 +24,8 @@ const LONGEST_GAP_NS: f64 = 180.0 * SECOND;
 #[derive(Clone, Debug)]
 pub struct Arrivals {
     kinds: Vec<Kind>,
+    /// In place of kinds: times that were recorded.
+    recorded: Option<RecordedOperations>,
     taken: u64,
 }
 
@@ -122,8 +127,18 @@ impl Arrivals {
         });
         Self {
             kinds: kinds.collect(),
+            recorded: None,
             taken: 0,
         }
+    }
+
+    /// The times of a record; `None` where it does not ask for them.
+    pub fn of_record(replay: &Replay) -> Option<Self> {
+        replay.follows_times.then(|| Self {
+            kinds: Vec::new(),
+            recorded: Some(replay.operations.clone()),
+            taken: 0,
+        })
     }
 
     /// How many arrivals were taken so far.
@@ -138,6 +153,16 @@ impl Arrivals {
 
     /// The next arrival.
     pub fn take(&mut self) -> Next {
+        if let Some(recorded) = &self.recorded {
+            let operation = recorded.get(self.taken as usize);
+            let next = Next {
+                index: self.taken,
+                at_ns: operation.map_or(NEVER_NS, |operation| operation.at.0),
+                operation: None,
+            };
+            self.taken += 1;
+            return next;
+        }
         let kind = self.kinds.iter_mut().min_by_key(|kind| kind.next_ns);
         let kind = kind.expect("a schedule has arrivals");
         let next = Next {

@@ -6,7 +6,7 @@ use measure::{
     BATCH_CLASSES, CellMemory, CellReader, DEPTH_CLASSES, Handover, HistogramBuilder, LatencyCell,
     LatencyFigures, OperationRecord, ServiceParts, Sharing, batch_class, depth_class,
 };
-use plan::{OpSource, Operation, Stream, StreamId};
+use plan::{Operation, Stream, StreamId};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// What is counted in one slab.
@@ -50,7 +50,7 @@ impl HandoverCells {
     /// Cells for a stream; `splits` tells whether the backend can tell submission from completion.
     pub(crate) fn of(stream: &Stream, splits: bool, memory: &mut CellMemory) -> Self {
         let does = |operation: Operation| {
-            let OpSource::Generator(generator) = &stream.source else {
+            let Some(generator) = stream.source.laws() else {
                 return false;
             };
             let mix = &generator.operations;

@@ -1,8 +1,7 @@
 //! What each stream of a run is asked: rates over time and the law of arrivals. The load of a run
 //! and the paces of its streams become one value per stream here, before anything is drawn.
 use plan::{
-    ArrivalLaw, BoundRun, Direction, Load, Nanos, OpSource, Operation, Pacing, Stream,
-    mean_of_steps,
+    ArrivalLaw, BoundRun, Direction, Load, Nanos, Operation, Pacing, Stream, mean_of_steps,
 };
 
 /// The rates of one stream and the law of its arrivals.
@@ -176,13 +175,10 @@ fn own_rate(stream: &Stream) -> Option<f64> {
 
 /// The directions that the mix of a stream has.
 fn used_directions(stream: &Stream) -> impl Iterator<Item = (Direction, Operation)> {
-    let shares = match &stream.source {
-        OpSource::Generator(generator) => {
-            let mix = &generator.operations;
-            [mix.read_pct, mix.write_pct, mix.trim_pct]
-        }
-        _ => [0.0; 3],
-    };
+    let shares = stream.source.laws().map_or([0.0; 3], |laws| {
+        let mix = &laws.operations;
+        [mix.read_pct, mix.write_pct, mix.trim_pct]
+    });
     let directions = [
         (Direction::Read, Operation::Read),
         (Direction::Write, Operation::Write),

@@ -9,8 +9,8 @@ use crate::lifetime::Lifetime;
 use crate::pace::{self, Pace};
 use measure::{CellMemory, FigureCell, LatencyCell, Sharing};
 use plan::{
-    BoundPlan, BoundRun, Coupling, Load, OpSource, Operation, Placement, PoolAdmission, Stream,
-    TargetId,
+    BoundPlan, BoundRun, Coupling, Generator, Load, OpSource, Operation, Placement, PoolAdmission,
+    Stream, TargetId,
 };
 use std::sync::atomic::{
     AtomicBool, AtomicU32, AtomicU64, AtomicUsize,
@@ -108,6 +108,9 @@ pub(crate) struct SharedStream {
     pub ended: AtomicBool,
     /// Whether the stream ends by itself.
     pub ends: bool,
+    /// The number of the last operation where no arrival behind it would tell the end: of a record
+    /// that follows its times. The largest number elsewhere.
+    pub last_index: u64,
     /// Of a stream that ends: numbers drawn that came back, or were beyond its end.
     pub resolved: AtomicU64,
     pub start_delay_ns: u64,
@@ -275,7 +278,17 @@ pub fn unsupported(run: &BoundRun) -> Vec<String> {
                     add("transfers of 256 MiB or more".to_owned());
                 }
             }
-            OpSource::Replay { .. } => add("replay of traces".to_owned()),
+            OpSource::Replay(replay) => {
+                if !replay.is_whole() {
+                    add(format!(
+                        "replay of `{}` without the file of the job",
+                        replay.name
+                    ));
+                }
+                if replay.envelope.largest_transfer() >= LENGTH_LIMIT {
+                    add("transfers of 256 MiB or more".to_owned());
+                }
+            }
             OpSource::Tree { .. } => add("trees of files".to_owned()),
             OpSource::Verify => add("verification".to_owned()),
         }
@@ -422,9 +435,9 @@ impl SharedRun {
 
 /// The largest transfer of a run: the size of each buffer.
 pub(crate) fn buffer_bytes(run: &BoundRun) -> usize {
-    let largest = run.run.streams.iter().map(|stream| match &stream.source {
-        OpSource::Generator(generator) => generator.largest_transfer(),
-        _ => 0,
+    let largest = run.run.streams.iter().map(|stream| {
+        let laws = stream.source.laws();
+        laws.map_or(0, Generator::largest_transfer)
     });
     largest.max().unwrap_or(0).max(4096) as usize
 }
@@ -507,7 +520,7 @@ fn shared_stream(
     memory: &mut CellMemory,
 ) -> SharedStream {
     let stream = &setup.run.run.streams[number];
-    let OpSource::Generator(generator) = &stream.source else {
+    let Some(generator) = stream.source.laws() else {
         unreachable!("refused by `unsupported`");
     };
     let pool = stream.pool.index();
@@ -519,7 +532,8 @@ fn shared_stream(
     let has_arrivals = pace.as_ref().is_none_or(Pace::has_arrivals);
     let arrivals = pace
         .filter(|_| has_arrivals)
-        .map(|pace| Arrivals::new(&pace, phase, seed));
+        .map(|pace| Arrivals::new(&pace, phase, seed))
+        .or_else(|| Arrivals::of_record(stream.source.replay()?));
     let targets = stream.targets.clone();
     let files = match setup.kind {
         BackendKind::Sim => targets.iter().map(|target| target.0).collect(),
@@ -534,7 +548,8 @@ fn shared_stream(
         },
         stream.stop,
         seed,
-    );
+    )
+    .with_record(stream.source.replay());
     let sharing = pool_sharing(workers, pool);
     let (kinds, flow) = flow_of(stream, setup.run.run.pools[pool].slots, sharing);
     let is_free_running = arrivals.is_none()
@@ -557,6 +572,10 @@ fn shared_stream(
         arrivals,
         ended: AtomicBool::new(!has_arrivals),
         ends: drawer.ends() || stream.lifetime.is_some(),
+        last_index: match stream.source.replay().filter(|replay| replay.follows_times) {
+            Some(_) => drawer.operations_limit().saturating_sub(1),
+            None => u64::MAX,
+        },
         resolved: AtomicU64::new(0),
         drawer,
         start_delay_ns: stream.start_delay.0,

@@ -812,13 +812,14 @@ impl<B: Backend, T: Time, S: Deref<Target = SharedRun> + Clone> Worker<B, T, S> 
         let stream = &shared.streams[chosen.stream];
         let index = self.claim_index(chosen.stream, stream);
         let Some(drawn) = stream.drawer.draw_as(index, chosen.operation) else {
-            if !stream.flow.as_ref().is_some_and(|flow| flow.is_drawn()) {
-                stream.ended.store(true, Relaxed);
-            }
+            end(stream);
             shared.resolve(chosen.stream, now_ns);
             self.moved = true;
             return;
         };
+        if index == stream.last_index {
+            end(stream);
+        }
         let slot = self.take_slot(shared, place, drawn.operation, now_ns);
         let operation = match drawn.operation {
             Operation::Read => 0,
@@ -1097,6 +1098,14 @@ fn reap_least(pools: &[WorkerPool], shared: &SharedRun) -> u32 {
     };
     let flow = shared.streams[*stream].flow.as_ref();
     flow.and_then(|flow| flow.batches().reap_least).unwrap_or(0)
+}
+
+/// Nothing more is drawn; what a stream does at its end may still come.
+#[cold]
+fn end(stream: &SharedStream) {
+    if !stream.flow.as_ref().is_some_and(|flow| flow.is_drawn()) {
+        stream.ended.store(true, Relaxed);
+    }
 }
 
 #[cold]

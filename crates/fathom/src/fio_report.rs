@@ -108,6 +108,8 @@ impl FioOperations {
     /// Log files with relative names are made in `folder`.
     pub fn new(bound: &BoundPlan, folder: &Path) -> Self {
         let (mut runs, mut before) = (Vec::new(), 0);
+        let targets = bound.plan.targets.iter();
+        let paths: Vec<String> = targets.map(|one| one.path.display().to_string()).collect();
         for number in 0..bound.run_count().unwrap_or(bound.runs.len() as u64) {
             let Some((id, pass)) = bound.numbered(number) else {
                 break;
@@ -120,7 +122,7 @@ impl FioOperations {
             let id = RunId(id.0 + pass as u32 * bound.plan.runs.len() as u32);
             let streams = run.streams.iter().map(|stream| stream.labels.as_slice());
             let logs = OperationLogs::new(folder, streams, &bound.plan.labels, before);
-            runs.extend(logs.map(|logs| (id, logs)));
+            runs.extend(logs.map(|logs| (id, logs.with_targets(paths.clone()))));
             before += run.streams.len();
         }
         Self { runs, error: None }

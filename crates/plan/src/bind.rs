@@ -3,6 +3,7 @@
 use crate::ids::{PoolId, RunId, TargetId, TemplateId};
 use crate::origin::Origin;
 use crate::plan::{Override, Plan};
+use crate::record::Replay;
 use crate::region;
 use crate::run::{DataLimit, Run, RunKind};
 use crate::steering::Repeat;
@@ -356,9 +357,13 @@ impl BoundPlan {
 
     fn note_writes(&mut self, run: &BoundRun) {
         let streams = run.run.streams.iter().zip(&run.streams);
-        for (_, bound) in streams.filter(|(stream, _)| stream.source.changes_data()) {
-            for region in &bound.regions {
-                let (low, end) = region.extent();
+        for (stream, bound) in streams.filter(|(stream, _)| stream.source.changes_data()) {
+            for (place, region) in bound.regions.iter().enumerate() {
+                let written = match stream.source.replay() {
+                    Some(replay) => replay.places[place].written,
+                    None => Some(region.extent()),
+                };
+                let Some((low, end)) = written else { continue };
                 let extent = &mut self.targets[region.target.index()].write_extent;
                 let so_far = extent.unwrap_or((low, end));
                 *extent = Some((so_far.0.min(low), so_far.1.max(end)));
@@ -423,6 +428,9 @@ impl BoundPlan {
     }
 
     fn regions(&self, stream: &Stream) -> Result<Vec<BoundRegion>, BindError> {
+        if let OpSource::Replay(replay) = &stream.source {
+            self.check_record(stream, replay)?;
+        }
         let OpSource::Generator(generator) = &stream.source else {
             let whole = |id: &TargetId| BoundRegion {
                 target: *id,
@@ -453,6 +461,39 @@ impl BoundPlan {
             Ok(region)
         });
         each.collect()
+    }
+
+    /// Whether what was recorded fits what was found.
+    fn check_record(&self, stream: &Stream, replay: &Replay) -> Result<(), BindError> {
+        for (id, place) in stream.targets.iter().zip(&replay.places) {
+            let target = self.plan.target(*id);
+            let bound = &self.targets[id.index()];
+            if !target.is_real() {
+                continue;
+            }
+            if place.end > bound.bytes {
+                return Err(BindError::OutsideTarget {
+                    target: target.name.clone(),
+                    stream: stream.name.clone(),
+                    end: place.end,
+                    bytes: bound.bytes,
+                    origin: target.origin.clone(),
+                });
+            }
+            let is_direct = stream.open.unwrap_or(target.open).direct;
+            let alignment = bound.facts.alignment.offset.max(1);
+            if is_direct && !replay.grain_bytes.is_multiple_of(alignment) {
+                return Err(BindError::Misaligned {
+                    target: target.name.clone(),
+                    stream: stream.name.clone(),
+                    what: "replays multiples of",
+                    bytes: replay.grain_bytes,
+                    alignment,
+                    origin: target.origin.clone(),
+                });
+            }
+        }
+        Ok(())
     }
 
     /// Where a stream begins that goes on behind what its target holds.

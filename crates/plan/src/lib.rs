@@ -12,6 +12,7 @@ mod ids;
 mod operation;
 mod origin;
 mod plan;
+mod record;
 mod region;
 mod run;
 mod source;
@@ -39,6 +40,7 @@ pub use ids::{
 pub use operation::{Direction, Operation, OperationMix, PerDirection};
 pub use origin::{Origin, PlanValue};
 pub use plan::{IoMethod, Override, Plan, Reporting, RunSpec, RunTemplate, Search, StopSearch};
+pub use record::{RecordedOperation, RecordedOperations, RecordedPlace, Replay};
 pub use run::{
     ArrivalLaw, Coupling, DataLimit, ErrorBudget, FirstInterval, Label, Load, Pool, PoolAdmission,
     Run, RunKind, RunStop, StartAlign, Timing, Window, mean_of_steps,

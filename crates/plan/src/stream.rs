@@ -4,6 +4,7 @@ use crate::flow::Flow;
 use crate::ids::{PoolId, TargetId};
 use crate::operation::{OperationMix, PerDirection};
 use crate::plan::Override;
+use crate::record::Replay;
 use crate::run::{ArrivalLaw, Label};
 use crate::target::OpenMode;
 use crate::units::Nanos;
@@ -63,8 +64,8 @@ pub struct Lifetime {
 pub enum OpSource {
     /// Drawn from laws.
     Generator(Generator),
-    /// Read from a trace.
-    Replay { trace: String, speed_pct: f64 },
+    /// Recorded before.
+    Replay(Replay),
     /// Visits the objects of a tree.
     Tree {
         operation: crate::Operation,
@@ -419,11 +420,28 @@ fn common_divisor(mut one: u64, mut other: u64) -> u64 {
 }
 
 impl OpSource {
+    /// What all operations have in common: of a record its mix and its sizes.
+    pub fn laws(&self) -> Option<&Generator> {
+        match self {
+            OpSource::Generator(generator) => Some(generator),
+            OpSource::Replay(replay) => Some(&replay.envelope),
+            OpSource::Tree { .. } | OpSource::Verify => None,
+        }
+    }
+
+    /// The record, where there is one.
+    pub fn replay(&self) -> Option<&Replay> {
+        match self {
+            OpSource::Replay(replay) => Some(replay),
+            _ => None,
+        }
+    }
+
     /// Whether it may change what a target holds.
     pub fn changes_data(&self) -> bool {
         match self {
             OpSource::Generator(generator) => generator.changes_data(),
-            OpSource::Replay { .. } => true,
+            OpSource::Replay(replay) => replay.changes_data(),
             OpSource::Tree { operation, .. } => operation.changes_data(),
             OpSource::Verify => false,
         }

@@ -7,7 +7,7 @@
 use crate::random::{GOLDEN, mix};
 use crate::shared::Setup;
 use measure::DataFigures;
-use plan::{DataSpec, Duplicates, OpSource, StreamId};
+use plan::{DataSpec, Duplicates, StreamId};
 use std::collections::BTreeSet;
 use std::sync::Mutex;
 use std::sync::atomic::{
@@ -87,7 +87,7 @@ impl Samples {
         let mut groups: Vec<Group> = Vec::new();
         let streams = setup.run.run.streams.iter().enumerate();
         let of_stream = streams.map(|(number, stream)| {
-            let OpSource::Generator(generator) = &stream.source else {
+            let Some(generator) = stream.source.laws() else {
                 return None;
             };
             if generator.operations.write_pct <= 0.0 {
@@ -296,7 +296,7 @@ fn extent(setup: &Setup<'_>, data: &DataSpec) -> Option<(u64, u64)> {
     }
     let all = setup.run.run.streams.iter().zip(&setup.run.streams);
     for (stream, bound) in all.filter(|(stream, _)| stream.data == *data) {
-        let OpSource::Generator(generator) = &stream.source else {
+        let Some(generator) = stream.source.laws() else {
             continue;
         };
         let sizes = &generator.transfer.write;

@@ -9,7 +9,8 @@ use crate::random::{Draws, Purpose, share_limit};
 use grid::Grid;
 use plan::{
     AddressOrder, AlignRule, BoundRegion, Generator, LocalStop, Operation, PerDirection, RandomLaw,
-    SequentialEnd, SequentialStart, TargetId, TargetOrder, TransferSizes,
+    RecordedOperations, Replay, SequentialEnd, SequentialStart, TargetId, TargetOrder,
+    TransferSizes,
 };
 use sizes::Sizes;
 use space::Space;
@@ -53,6 +54,8 @@ pub(crate) struct Drawer {
     bytes_left: AtomicU64,
     draws: DrawSet,
     plain: Option<Plain>,
+    /// Drawn before, and elsewhere.
+    recorded: Option<RecordedOperations>,
 }
 
 /// The everyday case with everything computed that does not change: one target, one size,
@@ -169,6 +172,7 @@ impl Drawer {
             }),
             turn: Turn::new(generator, ground.order, &spaces),
             plain: Plain::of(generator, ground, stop),
+            recorded: None,
             spaces,
             stop,
             bytes_left: AtomicU64::new(stop.bytes.unwrap_or(u64::MAX)),
@@ -181,6 +185,16 @@ impl Drawer {
                 target: draws(Purpose::Target),
             },
         }
+    }
+
+    /// Takes operations from a record, where there is one, until it ends.
+    pub(crate) fn with_record(mut self, replay: Option<&Replay>) -> Self {
+        if let Some(replay) = replay {
+            let limit = self.stop.operations.unwrap_or(u64::MAX);
+            self.stop.operations = Some(limit.min(replay.count));
+            (self.plain, self.recorded) = (None, Some(replay.operations.clone()));
+        }
+        self
     }
 
     /// Whether the stream ends by itself.
@@ -219,6 +233,15 @@ impl Drawer {
                 place: 0,
                 offset,
                 length: plain.length,
+            });
+        }
+        if let Some(recorded) = &self.recorded {
+            let operation = recorded.get(usize::try_from(index).ok()?)?;
+            return Some(Drawn {
+                operation: operation.operation,
+                place: u32::from(operation.place),
+                offset: operation.offset,
+                length: operation.length,
             });
         }
         let length = match operation {

@@ -17,6 +17,7 @@ mod paces;
 mod prefill;
 mod prepare;
 mod repeat;
+mod replay;
 mod report_again;
 mod resume;
 mod run;

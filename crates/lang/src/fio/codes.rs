@@ -53,6 +53,8 @@ codes! {
     TOO_SMALL = "fio-0132";
     /// shares that do not add up to 100 %
     SHARES = "fio-0133";
+    /// a record of I/O that cannot be replayed
+    RECORD = "fio-0134";
     /// an option that is refused
     REFUSED = "fio-0200";
     /// an engine that is refused

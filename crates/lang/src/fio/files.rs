@@ -100,19 +100,24 @@ impl Naming {
         }
     }
 
+    /// What stands before the names of a clone: nothing, or a directory with its slash.
+    pub(crate) fn directory(&self, clone: u32) -> String {
+        match self.directories.as_slice() {
+            [] => String::new(),
+            some => format!(
+                "{}/",
+                some[clone as usize % some.len()].trim_end_matches('/')
+            ),
+        }
+    }
+
     /// The paths of a clone, which is counted from zero.
     pub(crate) fn paths(&self, clone: u32) -> Vec<String> {
         let (format, job, files) = match &self.rule {
             Rule::Listed(names) => return names.clone(),
             Rule::Made { format, job, files } => (format, job, *files),
         };
-        let directory = match self.directories.as_slice() {
-            [] => String::new(),
-            some => format!(
-                "{}/",
-                some[clone as usize % some.len()].trim_end_matches('/')
-            ),
-        };
+        let directory = self.directory(clone);
         let name = |file: u64| {
             let name = filled(format, job, clone, file);
             format!("{directory}{name}")

@@ -9,6 +9,7 @@ use super::declare::common;
 use super::files::is_device;
 use super::flow;
 use super::jobs::Given;
+use super::record::Record;
 use super::regions;
 use super::resolve::{Amount, FileSize, Spec};
 use super::timing::{Ends, Group};
@@ -185,23 +186,19 @@ impl Lowering<'_, '_> {
     ) -> Stream {
         let region = regions::region(spec, clone)
             .unwrap_or_else(|| Region::whole(spec.smallest, FirstBlock::Used));
-        let paths = spec.naming.paths(clone);
-        let targets = paths
-            .into_iter()
-            .map(|path| self.target(spec, clone, path))
-            .collect();
+        let (targets, source) = match spec.records.get(clone as usize % spec.records.len().max(1)) {
+            Some(record) => self.replay(spec, clone, record),
+            None => {
+                let paths = spec.naming.paths(clone).into_iter();
+                let targets = paths.map(|path| self.target(spec, clone, path)).collect();
+                (targets, generator(spec, region))
+            }
+        };
         Stream {
             targets,
             target_order: spec.file_order,
             pool,
-            source: OpSource::Generator(Generator {
-                operations: spec.operations,
-                transfer: spec.transfer.clone(),
-                order: order(spec),
-                region,
-                align: spec.align,
-                hits: None,
-            }),
+            source,
             pacing: match &spec.pace {
                 Some(pace) => Pacing::Rate {
                     per_second: pace.per_second,
@@ -254,6 +251,28 @@ impl Lowering<'_, '_> {
             data.pattern = Some(PatternId::at(at));
         }
         data
+    }
+
+    /// The files that a record names are targets like any other.
+    fn replay(
+        &mut self,
+        spec: &Spec<'_>,
+        clone: u32,
+        record: &Record,
+    ) -> (Vec<TargetId>, OpSource) {
+        let directory = spec.naming.directory(clone);
+        let targets = record.files.iter().zip(&record.replay.places);
+        let targets = targets.map(|(file, place)| {
+            let path = format!("{directory}{file}");
+            let recorded = Spec {
+                file_size: FileSize::Whole(place.end),
+                lays_out: spec.method != Some(IoMethod::Nothing) && place.is_read,
+                ..spec.clone()
+            };
+            self.target(&recorded, clone, path)
+        });
+        let targets = targets.collect();
+        (targets, OpSource::Replay(record.replay.clone()))
     }
 
     fn target(&mut self, spec: &Spec<'_>, clone: u32, path: String) -> TargetId {
@@ -434,6 +453,17 @@ fn layout_stream(layout: Layout, bytes: u64, name: String, pool: PoolId, share_p
     }
 }
 
+fn generator(spec: &Spec<'_>, region: Region) -> OpSource {
+    OpSource::Generator(Generator {
+        operations: spec.operations,
+        transfer: spec.transfer.clone(),
+        order: order(spec),
+        region,
+        align: spec.align,
+        hits: None,
+    })
+}
+
 fn pool(name: &str, slots: u32) -> Pool {
     Pool {
         name: name.to_owned(),
@@ -459,6 +489,13 @@ fn order(spec: &Spec<'_>) -> AddressOrder {
 }
 
 fn stop(spec: &Spec<'_>, clone: u32) -> LocalStop {
+    if !spec.records.is_empty() {
+        // A record ends by itself, whatever sizes are given.
+        return LocalStop {
+            operations: spec.amount.operations,
+            ..LocalStop::default()
+        };
+    }
     let Amount {
         bytes,
         passes,

@@ -15,6 +15,7 @@ mod jobs;
 mod listing;
 mod lower;
 mod number;
+mod record;
 mod regions;
 mod resolve;
 mod support;

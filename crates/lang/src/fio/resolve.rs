@@ -6,6 +6,7 @@ use super::flow;
 use super::forms::{self, Distribution};
 use super::jobs::{Job, at_job};
 use super::number::Base;
+use super::record::{self, Record};
 use super::regions;
 use super::support::{not_built, push_once};
 use super::value::{Size, Value};
@@ -48,6 +49,8 @@ pub(crate) struct Spec<'a> {
     pub pattern: Option<Vec<u8>>,
     pub lays_out: bool,
     pub goes_on: bool,
+    /// In place of everything that is drawn.
+    pub records: Vec<Record>,
 }
 
 /// Bytes of each file.
@@ -105,7 +108,7 @@ pub(crate) fn specs<'a>(
         let mut resolving = Resolving {
             job,
             engine,
-            cpus: environment.cpus,
+            environment,
             blockers,
             sink,
         };
@@ -159,7 +162,7 @@ fn wait_for(job: &Job, before: &[Spec<'_>], sink: &mut Sink) {
 struct Resolving<'a, 'b> {
     job: &'a Job,
     engine: &'static Engine,
-    cpus: u32,
+    environment: &'b Environment<'b>,
     blockers: &'b mut Vec<Diagnostic>,
     sink: &'b mut Sink,
 }
@@ -217,6 +220,7 @@ impl<'a> Resolving<'a, '_> {
             goes_on: job
                 .text("continue_on_error")
                 .is_some_and(|text| !matches!(text.trim(), "none" | "0")),
+            records: record::read(job, self.environment, self.blockers),
         };
         let last = spec.clones.max(1) - 1;
         if regions::region(&spec, last).is_none() {
@@ -633,10 +637,10 @@ impl<'a> Resolving<'a, '_> {
             self.sink.push(error);
         }
         if let Some(Value::Cpus(cpus)) = job.given("cpus_allowed").map(|given| &given.value)
-            && let Some(cpu) = cpus.iter().find(|cpu| **cpu >= self.cpus)
+            && let Some(cpu) = cpus.iter().find(|cpu| **cpu >= self.environment.cpus)
         {
             let message = format!("this host has no CPU {cpu}");
-            let label = format!("it has {}, counted from 0", self.cpus);
+            let label = format!("it has {}, counted from 0", self.environment.cpus);
             push_once(
                 self.blockers,
                 Diagnostic::error(codes::OUT_OF_RANGE, message)
@@ -646,7 +650,7 @@ impl<'a> Resolving<'a, '_> {
         let is_null = self.engine.method == Some(IoMethod::Nothing);
         let is_sized = matches!(job.size("size"), Some(Size::Bytes(bytes)) if bytes > 0)
             || job.given("filesize").is_some();
-        if is_null && !is_sized {
+        if is_null && !is_sized && job.given("read_iolog").is_none() {
             let message = "a job that reaches no storage needs `size`".to_owned();
             push_once(
                 self.blockers,

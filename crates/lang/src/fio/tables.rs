@@ -1738,29 +1738,28 @@ pub(crate) static REPLAY: &[Parameter] = &[
         &["write_iolog"],
         Kind::Text,
         "",
-        CheckOnly,
+        Honoured,
         "records all I/O",
     ),
     p(
         &["read_iolog"],
         Kind::Text,
         "",
-        CheckOnly,
+        Honoured,
         "replays a record",
     ),
     p(
         &["read_iolog_chunked"],
         Kind::Truth,
         "0",
-        CheckOnly,
+        Translated("the record is read as a whole before the run, 32 bytes of memory for each I/O"),
         "reads the record in parts",
-    )
-    .part_of("read_iolog"),
+    ),
     p(
         &["replay_no_stall"],
         Kind::Truth,
         "0",
-        CheckOnly,
+        Honoured,
         "without the times of the record",
     )
     .part_of("read_iolog"),
@@ -1768,7 +1767,7 @@ pub(crate) static REPLAY: &[Parameter] = &[
         &["replay_time_scale"],
         at_least(1),
         "100",
-        CheckOnly,
+        Honoured,
         "speed in percent",
     )
     .part_of("read_iolog"),
@@ -1776,7 +1775,7 @@ pub(crate) static REPLAY: &[Parameter] = &[
         &["replay_redirect"],
         Kind::Text,
         "",
-        CheckOnly,
+        Honoured,
         "one device for all I/O",
     )
     .part_of("read_iolog"),
@@ -1784,7 +1783,7 @@ pub(crate) static REPLAY: &[Parameter] = &[
         &["replay_scale"],
         at_least(0),
         "1",
-        CheckOnly,
+        Honoured,
         "divides places",
     )
     .part_of("read_iolog"),
@@ -1792,7 +1791,7 @@ pub(crate) static REPLAY: &[Parameter] = &[
         &["replay_align"],
         at_least(0),
         "",
-        CheckOnly,
+        Honoured,
         "aligns places",
     )
     .part_of("read_iolog"),
@@ -1800,7 +1799,7 @@ pub(crate) static REPLAY: &[Parameter] = &[
         &["replay_skip"],
         Kind::Text,
         "",
-        CheckOnly,
+        Honoured,
         "directions left out",
     )
     .part_of("read_iolog"),

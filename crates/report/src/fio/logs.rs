@@ -3,6 +3,7 @@
 //! Averaged logs and histograms are folded from intervals; a log of single operations is written by
 //! [`OperationLogs`], which whoever carries the run out hands its records. Rows of windows without
 //! any operation are left out, as in fio.
+use super::iolog::Record;
 use super::model::direction_of;
 use super::settings::Options;
 use super::stat::{BUCKETS, index_of};
@@ -48,6 +49,8 @@ pub struct Wants {
     rate: Option<String>,
     latency: Option<String>,
     histogram: Option<String>,
+    /// The file that records all I/O.
+    record: Option<String>,
     /// Length of a window; `None` for a row per operation.
     window_ns: Option<u64>,
     histogram_window_ns: u64,
@@ -105,6 +108,9 @@ struct Whole {
 pub struct OperationLogs {
     folder: PathBuf,
     jobs: Vec<(Wants, Files)>,
+    /// By path: clones of one job record into one file.
+    records: Vec<(String, Record)>,
+    targets: Vec<String>,
 }
 
 impl Wants {
@@ -129,6 +135,10 @@ impl Wants {
             rate: base("write_iops_log"),
             latency: base("write_lat_log"),
             histogram: base("write_hist_log").filter(|_| histogram_window_ns > 0),
+            record: options
+                .text(&["write_iolog"])
+                .map(|text| text.trim().to_owned())
+                .filter(|text| !text.is_empty()),
             window_ns: ms("log_avg_msec"),
             histogram_window_ns,
             coarseness: options
@@ -158,8 +168,13 @@ impl Wants {
             .all(|base| base.is_none())
     }
 
-    /// Whether it takes a row for each operation.
+    /// Whether it has to be told of each operation.
     pub fn wants_operations(&self) -> bool {
+        self.record.is_some() || self.wants_rows()
+    }
+
+    /// Whether a log has a row for each operation.
+    fn wants_rows(&self) -> bool {
         let asks = [&self.bandwidth, &self.rate, &self.latency];
         self.window_ns.is_none() && asks.iter().any(|base| base.is_some())
     }
@@ -519,7 +534,16 @@ impl OperationLogs {
         is_wanted.then(|| Self {
             folder: folder.to_owned(),
             jobs,
+            records: Vec::new(),
+            targets: Vec::new(),
         })
+    }
+
+    /// With the paths of all targets by their numbers, for records of I/O.
+    #[must_use]
+    pub fn with_targets(mut self, paths: Vec<String>) -> Self {
+        self.targets = paths;
+        self
     }
 
     /// Writes operations in the order in which they were seen. `start_unix_ns` is the start of the
@@ -532,9 +556,20 @@ impl OperationLogs {
             let Some((wants, files)) = self.jobs.get_mut(row.stream.index()) else {
                 continue;
             };
-            if wants.wants_operations() {
+            if wants.wants_rows() {
                 write_operation(row, &self.folder, wants, files, start_unix_ns)?;
             }
+            let Some(path) = &wants.record else { continue };
+            let place = match self.records.iter().position(|(open, _)| open == path) {
+                Some(place) => place,
+                None => {
+                    let file = self.folder.join(path);
+                    let record = named(Record::open(&file, &self.targets), &file)?;
+                    self.records.push((path.clone(), record));
+                    self.records.len() - 1
+                }
+            };
+            self.records[place].1.take(row)?;
         }
         Ok(())
     }
@@ -544,6 +579,9 @@ impl OperationLogs {
     /// # Errors
     /// When a file cannot be written.
     pub fn finish(&mut self) -> io::Result<()> {
+        self.records
+            .iter_mut()
+            .try_for_each(|(_, record)| record.finish())?;
         self.jobs
             .iter_mut()
             .try_for_each(|(_, files)| files.flush())

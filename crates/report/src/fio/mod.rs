@@ -2,6 +2,7 @@
 //! with [`Face`]; the figures are put together in `model`, and `docs/reference/fio-output.md` says
 //! which field is made of what.
 mod import;
+mod iolog;
 mod json;
 mod logs;
 mod model;

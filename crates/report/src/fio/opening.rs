@@ -3,7 +3,7 @@
 use super::number::{Base, short};
 use super::settings::Options;
 use measure::{ExecutionStarted, ExecutionTarget, Interval, RunFinished, RunStarted};
-use plan::{BoundPlan, Label, OpSource, Repeat, RunKind, Stream, TransferSizes};
+use plan::{BoundPlan, Label, Repeat, RunKind, Stream, TransferSizes};
 use std::fmt::Write;
 
 /// All clones of an execution, and how far it is.
@@ -220,7 +220,7 @@ impl Part {
 
 /// Smallest and largest transfer by direction.
 fn sizes(stream: &Stream) -> [String; 3] {
-    let OpSource::Generator(generator) = &stream.source else {
+    let Some(generator) = stream.source.laws() else {
         return Default::default();
     };
     let text = |sizes: &TransferSizes| {
