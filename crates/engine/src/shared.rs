@@ -552,12 +552,8 @@ fn shared_stream(
     .with_record(stream.source.replay());
     let sharing = pool_sharing(workers, pool);
     let (kinds, flow) = flow_of(stream, setup.run.run.pools[pool].slots, sharing);
-    let is_free_running = arrivals.is_none()
-        && !drawer.ends()
-        && stream.lifetime.is_none()
-        && (setup.run.run.coupling == Coupling::Independent || setup.run.run.streams.len() == 1)
-        && flow.is_none()
-        && setup.kind == BackendKind::Sync;
+    let is_free_running =
+        is_free_running(setup, stream) && arrivals.is_none() && !drawer.ends() && flow.is_none();
     SharedStream {
         pool,
         priority: stream.priority.unwrap_or(u32::MAX),
@@ -572,10 +568,7 @@ fn shared_stream(
         arrivals,
         ended: AtomicBool::new(!has_arrivals),
         ends: drawer.ends() || stream.lifetime.is_some(),
-        last_index: match stream.source.replay().filter(|replay| replay.follows_times) {
-            Some(_) => drawer.operations_limit().saturating_sub(1),
-            None => u64::MAX,
-        },
+        last_index: last_index(stream, &drawer),
         resolved: AtomicU64::new(0),
         drawer,
         start_delay_ns: stream.start_delay.0,
@@ -584,6 +577,23 @@ fn shared_stream(
         lifetime: Lifetime::of(setup.run, number),
         recorders: recorders(setup, stream, (shard_count, kinds), memory),
         targets,
+    }
+}
+
+/// Whether nothing of a run depends on which thread issues which operation of a stream.
+fn is_free_running(setup: &Setup<'_>, stream: &Stream) -> bool {
+    let run = &setup.run.run;
+    stream.lifetime.is_none()
+        && (run.coupling == Coupling::Independent || run.streams.len() == 1)
+        && setup.kind == BackendKind::Sync
+}
+
+/// See [`SharedStream::last_index`].
+fn last_index(stream: &Stream, drawer: &Drawer) -> u64 {
+    let is_timed = |replay: &plan::Replay| replay.follows_times;
+    match stream.source.replay().is_some_and(is_timed) {
+        true => drawer.operations_limit().saturating_sub(1),
+        false => u64::MAX,
     }
 }
 

@@ -390,7 +390,12 @@ fn report_option(name: &str, value: Option<&str>, options: &mut Options) -> Resu
     let text = || value.unwrap_or_default().to_owned();
     match name {
         "output" => options.style.output = Some(PathBuf::from(text())),
-        "output-format" => options.formats = Some(Formats::parse(&text())?),
+        "output-format" => {
+            let formats = Formats::parse(&text()).map_err(|word| {
+                format!("`--output-format` does not know `{word}`; there are `normal`, `terse`, `json` and `json+`")
+            });
+            options.formats = Some(formats?);
+        }
         "minimal" => options.formats = Some(Formats::parse("terse")?),
         "append-terse" => {
             let formats = options.formats.get_or_insert_default();

@@ -94,8 +94,12 @@ fn carry_out(mut launch: Launch, is_fio: bool, fills: &mut Vec<Fill>) -> Exit {
         *fills = fill::fills(&settled.plan);
     }
     let clock = sys::clock::Clock::calibrate();
-    let started = execution_started(&launch, &settled, &root, clock);
+    let mut started = execution_started(&launch, &settled, &root, clock);
     if let Some(earlier) = &earlier {
+        // Preparations that are done may have had more of them than all the runs that are left.
+        let rule = machine::worker_rule(launch.common.workers);
+        let (kind, cpus) = (settled.choice.kind, started.host.cpus);
+        started.workers = machine::workers_max(&earlier.bound, kind, rule, cpus);
         let differences = earlier.machine_differences(&settled, &started);
         if !differences.is_empty() {
             return refuse_to_go_on(&launch, &differences);

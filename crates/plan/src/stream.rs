@@ -55,10 +55,6 @@ pub struct Lifetime {
 }
 
 /// Where operations come from.
-#[expect(
-    clippy::large_enum_variant,
-    reason = "nearly every stream is a generator"
-)]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum OpSource {

@@ -1,6 +1,6 @@
 //! `cargo xtask fuzz`: arguments, the watch over executions that hang, and the summary.
 #![forbid(unsafe_code)]
-use fuzzer::targets::{self, CANARY, RESULT_FILE, TARGETS, Target, VDBENCH};
+use fuzzer::targets::{self, CANARY, FIO, RESULT_FILE, TARGETS, Target, VDBENCH};
 use fuzzer::{Budget, hunt};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -11,7 +11,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 const HELP: &str = "\
 cargo xtask fuzz [--seconds N] [--target NAME] [--seed N]    N seconds over all targets, 60 unless given
 cargo xtask fuzz --target NAME --input FILE                  one input again
-targets: vdbench, result_file, canary (holds a planted panic)
+targets: vdbench, fio, result_file, canary (holds a planted panic)
 ";
 
 /// In this many executions the planted panic has to be found.
@@ -82,7 +82,7 @@ fn read_arguments(words: &[String]) -> Result<Arguments, String> {
             "--seed" => arguments.seed = number()?,
             "--input" => arguments.input = Some(value.into()),
             "--target" => {
-                let all = [&VDBENCH, &RESULT_FILE, &CANARY];
+                let all = [&VDBENCH, &FIO, &RESULT_FILE, &CANARY];
                 let found = all.into_iter().find(|target| target.name == value);
                 arguments.targets =
                     vec![found.ok_or_else(|| format!("no target is called `{value}`"))?];

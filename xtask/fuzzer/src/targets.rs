@@ -37,6 +37,15 @@ pub const VDBENCH: Target = Target {
     words: PARAMETER_WORDS,
 };
 
+/// The reader of fio job files.
+pub const FIO: Target = Target {
+    name: "fio",
+    execute: read_jobs,
+    seeds: job_files,
+    grain: Grain::Text,
+    words: JOB_WORDS,
+};
+
 /// The reader of result files.
 pub const RESULT_FILE: Target = Target {
     name: "result_file",
@@ -56,7 +65,7 @@ pub const CANARY: Target = Target {
 };
 
 /// Those that have to stand every input.
-pub const TARGETS: &[&Target] = &[&VDBENCH, &RESULT_FILE];
+pub const TARGETS: &[&Target] = &[&VDBENCH, &FIO, &RESULT_FILE];
 
 const PARAMETER_WORDS: &[&str] = &[
     "sd",
@@ -109,6 +118,58 @@ const PARAMETER_WORDS: &[&str] = &[
     "\"",
 ];
 
+const JOB_WORDS: &[&str] = &[
+    "[global]",
+    "[j]",
+    "include i",
+    "rw=",
+    "randrw",
+    "bs=",
+    "bsrange=",
+    "bssplit=",
+    "size=",
+    "io_size=",
+    "offset=",
+    "offset_increment=",
+    "filename=",
+    "filename_format=",
+    "directory=",
+    "nrfiles=",
+    "numjobs=",
+    "stonewall",
+    "wait_for=",
+    "new_group",
+    "group_reporting",
+    "ioengine=",
+    "io_uring",
+    "null",
+    "iodepth=",
+    "rate=",
+    "rate_iops=",
+    "runtime=",
+    "time_based",
+    "ramp_time=",
+    "startdelay=",
+    "random_distribution=",
+    "zipf:1.2",
+    "zoned:50/10:50/90",
+    "percentage_random=",
+    "read_iolog=i",
+    "buffer_pattern=0x",
+    "cpus_allowed=",
+    "percentile_list=",
+    "$ncpus",
+    "$mb_memory",
+    "${v}",
+    "4k",
+    "50%",
+    "1.5g",
+    "8k,,16k",
+    "\\:",
+    ";",
+    "#",
+];
+
 /// The folder of the workspace.
 pub fn root() -> PathBuf {
     let own = Path::new(env!("CARGO_MANIFEST_DIR"));
@@ -121,13 +182,24 @@ pub fn root() -> PathBuf {
 fn parameter_files(root: &Path) -> Result<Vec<Vec<u8>>, String> {
     let mut seeds = Vec::new();
     for folder in ["fuzz/seeds/vdbench", "crates/lang/tests"] {
-        collect(&root.join(folder), &mut seeds).map_err(|error| format!("{folder}: {error}"))?;
+        collect(&root.join(folder), "parm", &mut seeds)
+            .map_err(|error| format!("{folder}: {error}"))?;
+    }
+    Ok(seeds)
+}
+
+/// Job files of our own.
+fn job_files(root: &Path) -> Result<Vec<Vec<u8>>, String> {
+    let mut seeds = Vec::new();
+    for folder in ["fuzz/seeds/fio", "crates/lang/tests/fio"] {
+        collect(&root.join(folder), "fio", &mut seeds)
+            .map_err(|error| format!("{folder}: {error}"))?;
     }
     Ok(seeds)
 }
 
 /// In the order of their names, so that a seed of the mutator means the same everywhere.
-fn collect(folder: &Path, seeds: &mut Vec<Vec<u8>>) -> std::io::Result<()> {
+fn collect(folder: &Path, end: &str, seeds: &mut Vec<Vec<u8>>) -> std::io::Result<()> {
     let mut entries: Vec<PathBuf> = Vec::new();
     for entry in std::fs::read_dir(folder)? {
         entries.push(entry?.path());
@@ -135,11 +207,8 @@ fn collect(folder: &Path, seeds: &mut Vec<Vec<u8>>) -> std::io::Result<()> {
     entries.sort();
     for path in entries {
         if path.is_dir() {
-            collect(&path, seeds)?;
-        } else if path
-            .extension()
-            .is_some_and(|extension| extension == "parm")
-        {
+            collect(&path, end, seeds)?;
+        } else if path.extension().is_some_and(|extension| extension == end) {
             seeds.push(std::fs::read(&path)?);
         }
     }
@@ -185,6 +254,26 @@ fn read_parameters(data: &[u8]) -> Sight {
     Sight {
         is_sound: !reading.has_errors(),
         signature: signature(&(codes, kinds, reading.listing.len().min(8))),
+    }
+}
+
+/// The same for jobs.
+fn read_jobs(data: &[u8]) -> Sight {
+    lang::fio::fuzz_one(data);
+    let files = lang::MemoryFiles::default();
+    let input = lang::fio::Input::Text {
+        name: "fuzz".to_owned(),
+        bytes: data.to_vec(),
+    };
+    let reading = lang::fio::read(&[input], &[], &lang::Environment::bare(&files));
+    let found = reading.diagnostics.iter().chain(&reading.run_blockers);
+    let codes: BTreeSet<&str> = found.map(|found| found.code.as_str()).collect();
+    let streams = reading.plan.as_ref().map_or(0, |plan| {
+        plan.templates.iter().map(|one| one.streams.len()).sum()
+    });
+    Sight {
+        is_sound: !reading.has_errors(),
+        signature: signature(&(codes, reading.listing.len().min(8), streams.min(8))),
     }
 }
 

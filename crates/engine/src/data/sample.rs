@@ -87,9 +87,7 @@ impl Samples {
         let mut groups: Vec<Group> = Vec::new();
         let streams = setup.run.run.streams.iter().enumerate();
         let of_stream = streams.map(|(number, stream)| {
-            let Some(generator) = stream.source.laws() else {
-                return None;
-            };
+            let generator = stream.source.laws()?;
             if generator.operations.write_pct <= 0.0 {
                 return None;
             }

@@ -7,6 +7,8 @@ mod face;
 mod failing;
 mod fio_flow;
 mod fio_output;
+mod fio_traps;
+mod fio_use;
 mod guard;
 mod lab;
 mod lints;

@@ -91,6 +91,7 @@ struct Layout {
     target: TargetId,
     open: OpenMode,
     data: DataSpec,
+    job: String,
 }
 
 struct Lowering<'s, 'j> {
@@ -325,6 +326,7 @@ impl Lowering<'_, '_> {
                 target: id,
                 open: spec.open,
                 data,
+                job: spec.job.name().to_owned(),
             });
         }
         id
@@ -449,7 +451,7 @@ fn layout_stream(layout: Layout, bytes: u64, name: String, pool: PoolId, share_p
         stop: LocalStop::default(),
         start_delay: Nanos(0),
         lifetime: None,
-        labels: Vec::new(),
+        labels: vec![Label::new("job", layout.job)],
     }
 }
 

@@ -56,7 +56,7 @@ pub(crate) fn read(
         match one(name, &changes, environment) {
             Ok(record) => records.push(record),
             Err(problem) => {
-                push_once(blockers, problem.at(given.span(), "this record"));
+                push_once(blockers, (*problem).at(given.span(), "this record"));
                 return Vec::new();
             }
         }
@@ -100,24 +100,34 @@ fn problem(message: impl Into<String>) -> Diagnostic {
     Diagnostic::error(codes::RECORD, message.into())
 }
 
-fn one(name: &str, changes: &Changes, environment: &Environment<'_>) -> Result<Record, Diagnostic> {
+fn one(
+    name: &str,
+    changes: &Changes,
+    environment: &Environment<'_>,
+) -> Result<Record, Box<Diagnostic>> {
+    let failed = |message: String, help: &str| Box::new(problem(message).with_help(help));
     if name == "-" {
-        return Err(problem("a record cannot come from standard input")
-            .with_help("write it to a file first"));
+        let message = "a record cannot come from standard input".to_owned();
+        return Err(failed(message, "write it to a file first"));
     }
     let bytes = environment.files.read(name).map_err(|reason| {
-        Diagnostic::error(codes::FILE, format!("`{name}` cannot be read: {reason}"))
-            .with_help("check the name and the permissions")
+        let message = format!("`{name}` cannot be read: {reason}");
+        let error = Diagnostic::error(codes::FILE, message);
+        Box::new(error.with_help("check the name and the permissions"))
     })?;
     if BINARY_MARKS.iter().any(|mark| bytes.starts_with(mark)) {
-        return Err(
-            problem(format!("`{name}` is a binary trace of a block device"))
-                .with_help("binary traces are not read; convert it to a record of version 2"),
-        );
+        let message = format!("`{name}` is a binary trace of a block device");
+        let help = "binary traces are not read; convert it to a record of version 2";
+        return Err(failed(message, help));
     }
     let text = String::from_utf8_lossy(&bytes);
-    parse(name, &text, changes)
-        .map_err(|(line, what)| problem(format!("`{name}`, line {line}: {what}")))
+    parse(name, &text, changes).map_err(|(line, what)| {
+        let message = format!("`{name}`, line {line}: {what}");
+        failed(
+            message,
+            "`fathom explain fio-0134` tells what a record holds",
+        )
+    })
 }
 
 impl Changes {

@@ -3,7 +3,7 @@
 use super::codes;
 use crate::lint::LintSelection;
 use plan::{
-    Bound, Bytes, Diagnostic, Generator, OpSource, Origin, Override, Plan, RunKind, RunSpec,
+    Bound, Bytes, Diagnostic, Generator, Label, OpSource, Origin, Override, Plan, RunKind, RunSpec,
     SizeRule, Stream, Target, TargetId,
 };
 use std::collections::HashMap;
@@ -296,8 +296,12 @@ fn cached(plan: &Plan, facts: &MachineFacts) -> Option<Diagnostic> {
         "run `{}` uses {total} through the page cache of a host with {memory}",
         run.name
     );
+    let direct = match Label::find(&plan.labels, "face") {
+        Some("fio") => "direct=1",
+        _ => "openflags=o_direct",
+    };
     let warning = Diagnostic::warning(codes::CACHED, message)
-        .with_help("add `openflags=o_direct`, or use more than twice the memory");
+        .with_help(format!("add `{direct}`, or use more than twice the memory"));
     Some(at_target(
         warning,
         plan.target(first),
@@ -410,8 +414,9 @@ fn results_on_storage(plan: &Plan, facts: &MachineFacts) -> Option<Diagnostic> {
         "results go to `{}`, which is on the storage under test",
         results.path
     );
-    let warning = Diagnostic::warning(codes::RESULTS_ON_STORAGE, message)
-        .with_help("write the results to another disk, with `-o FOLDER`");
+    let warning = Diagnostic::warning(codes::RESULTS_ON_STORAGE, message).with_help(
+        "write the results to another disk, with `-o FOLDER` (`--result FOLDER` of `fathom fio`)",
+    );
     Some(at_target(
         warning,
         target,

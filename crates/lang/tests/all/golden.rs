@@ -62,7 +62,7 @@ pub fn fixtures(folder: &Path) -> Vec<String> {
     names
 }
 
-fn compare(path: &Path, found: &str, failures: &mut Vec<String>) {
+pub fn compare(path: &Path, found: &str, failures: &mut Vec<String>) {
     if std::env::var_os("UPDATE").is_some() {
         std::fs::write(path, found).unwrap();
         return;

@@ -1,5 +1,6 @@
 //! Everything that is tested from outside: golden pairs, mistakes, properties, the shared corpus.
 mod fio_corpus;
+mod fio_golden;
 mod fio_lifetimes;
 mod fio_properties;
 mod fio_traps;

@@ -1,0 +1,255 @@
+//! fio jobs as people use them: through a link named `fio`, interrupted and gone on with, beside the
+//! installed fio, and with programs made for its output.
+use crate::lab::{FATHOM, Lab, ended, has, skip};
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+#[test]
+fn a_link_named_fio_takes_the_options_of_fio() {
+    let lab = Lab::new();
+    std::os::unix::fs::symlink(FATHOM, lab.path("fio")).unwrap();
+    let job = ["--name=x", "--ioengine=null", "--size=1m", "--rw=randread"];
+    let done = ended(lab.command("./fio").args(job)).expect(0);
+    assert!(
+        done.out.contains("x: (groupid=0, jobs=1): err= 0: pid="),
+        "{}",
+        done.out
+    );
+    let version = ended(lab.command("./fio").arg("--version")).expect(0);
+    assert!(version.out.starts_with("fio-3."), "{}", version.out);
+    let help = ended(lab.command("./fio").arg("--help")).expect(0);
+    assert_eq!(help.out, lab.fathom(&["help", "fio"]).expect(0).out);
+}
+
+#[test]
+fn an_interrupted_file_of_jobs_goes_on_at_its_first_unfinished_one() {
+    let lab = Lab::new();
+    let one = |name: &str| {
+        format!(
+            "[{name}]\nstonewall\nioengine=psync\nrw=randread\nfilename=f\nsize=1m\nrate_iops=100\ntime_based\nruntime=2\n"
+        )
+    };
+    lab.write("job.fio", ["a", "b", "c"].map(one).concat());
+    let mut going = lab.start(&["run", "job.fio", "-o", "out"]);
+    going.hear_until(|line| line.contains("run 3/4 b"));
+    std::thread::sleep(std::time::Duration::from_millis(700));
+    going.signal("KILL");
+    going.end();
+    lab.fathom(&["run", "job.fio", "--resume", "out"]).expect(0);
+    let csv = lab.text("out/summary.csv");
+    let names: Vec<&str> = csv
+        .lines()
+        .skip(1)
+        .filter_map(|line| line.split(',').next())
+        .collect();
+    assert_eq!(names, ["layout", "a", "b", "c"]);
+    // The report of fio has each job once.
+    let report = lab.fathom(&["report", "out", "--fio", "json"]).expect(0);
+    let document: Value = serde_json::from_str(&report.out).unwrap();
+    let jobs = document["jobs"].as_array().unwrap().iter();
+    let jobs: Vec<&str> = jobs.filter_map(|job| job["jobname"].as_str()).collect();
+    assert_eq!(jobs, ["a", "b", "c"]);
+}
+
+#[test]
+fn the_same_job_reaches_about_what_it_reaches_with_fio() {
+    if !has("fio") {
+        return skip("`fio` is not installed");
+    }
+    let lab = Lab::new();
+    let job = "[global]\nioengine=psync\nfilename=f\nsize=4m\nbs=4k\n[paced]\nrw=randrw\n\
+               rate_iops=500,500\nnumber_ios=1000\nrandseed=7\n[counted]\nstonewall\nrw=randread\n\
+               number_ios=1000\n";
+    lab.write("job.fio", job);
+    let report = |program: &mut Command| -> Value {
+        let printed = ended(program.args(["--output-format=json", "job.fio"])).expect(0);
+        serde_json::from_str(&printed.out).unwrap()
+    };
+    let theirs = report(&mut lab.command("fio"));
+    // Ours may write to what fio left behind.
+    let ours = report(lab.command(FATHOM).args(["fio", "--overwrite", "f"]));
+    let total = |report: &Value, job: usize, key: &str| -> f64 {
+        let of = |direction: &str| report["jobs"][job][direction][key].as_f64().unwrap();
+        of("read") + of("write")
+    };
+    for key in ["total_ios", "io_bytes"] {
+        for job in 0..2 {
+            assert_eq!(total(&ours, job, key), total(&theirs, job, key), "{key}");
+        }
+    }
+    // A rate is a rate on any machine that is not stopped for half of the time.
+    let rates = (total(&ours, 0, "iops"), total(&theirs, 0, "iops"));
+    assert!((0.5..2.0).contains(&(rates.0 / rates.1)), "{rates:?}");
+    // Hits in the page cache take some microseconds with either; the bound is for busy machines.
+    let median = |report: &Value| {
+        let percentiles = &report["jobs"][1]["read"]["clat_ns"]["percentile"];
+        percentiles["50.000000"].as_f64().unwrap()
+    };
+    let medians = (median(&ours), median(&theirs));
+    assert!(
+        (0.02..50.0).contains(&(medians.0 / medians.1)),
+        "{medians:?}"
+    );
+}
+
+/// A job that writes every kind of log.
+fn with_logs() -> Lab {
+    let lab = Lab::new();
+    let job = "[j]\nioengine=null\nrw=randrw\nbs=4k\nsize=64m\nrate_iops=2000\nruntime=2\n\
+               time_based\nnorandommap\nwrite_bw_log=b\nwrite_iops_log=i\nwrite_lat_log=l\n\
+               log_avg_msec=100\nwrite_hist_log=h\nlog_hist_msec=500\n";
+    lab.write("job.fio", job);
+    let arguments = ["fio", "--output=j.json", "--output-format=json+", "job.fio"];
+    lab.fathom(&arguments).expect(0);
+    lab
+}
+
+/// A program of the distribution's package, unpacked where it is packed.
+fn packaged(lab: &Lab, name: &str) -> Option<PathBuf> {
+    let packed = PathBuf::from(format!("/usr/share/doc/fio/{name}.gz"));
+    let plain = PathBuf::from(format!("/usr/bin/{name}"));
+    if plain.exists() {
+        return Some(plain);
+    }
+    if !packed.exists() || !has("zcat") {
+        skip(&format!("`{name}` is not installed"));
+        return None;
+    }
+    let unpacked = lab.command("zcat").arg(&packed).output().unwrap();
+    assert!(unpacked.status.success());
+    lab.write(name, unpacked.stdout);
+    Some(lab.path(name))
+}
+
+/// What a script prints; `None` where it or something that it needs is not there.
+fn script(lab: &Lab, name: &str, arguments: &[&str]) -> Option<String> {
+    let path = packaged(lab, name)?;
+    let own = installed_readers().map(|folder| folder.join("python3"));
+    let python = own.unwrap_or_else(|| "python3".into());
+    let Ok(output) = lab.command(&python).arg(path).args(arguments).output() else {
+        skip("`python3` is not installed");
+        return None;
+    };
+    let (out, err) = (
+        String::from_utf8(output.stdout).unwrap(),
+        String::from_utf8(output.stderr).unwrap(),
+    );
+    if err.contains("ModuleNotFoundError") {
+        skip(&format!("`{name}` needs what is not installed: {err}"));
+        return None;
+    }
+    assert!(output.status.success(), "{name} {arguments:?}: {out}{err}");
+    Some(out)
+}
+
+/// Where `.ci/run` installs programs that read the output of fio.
+fn installed_readers() -> Option<PathBuf> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/readers/bin");
+    folder.canonicalize().ok()
+}
+
+#[test]
+fn the_parser_of_percentiles_reads_our_histogram_logs() {
+    let lab = with_logs();
+    let arguments = ["--percentiles", "50", "99", "--", "h_clat_hist.1.log"];
+    let Some(printed) = script(&lab, "fio-histo-log-pctiles.py", &arguments) else {
+        return;
+    };
+    let rows: Vec<&str> = printed
+        .lines()
+        .map(str::trim)
+        .filter(|line| line.starts_with(|first: char| first.is_ascii_digit()))
+        .collect();
+    assert!(rows.len() >= 2, "{printed}");
+    let samples: f64 = rows
+        .iter()
+        .map(|row| {
+            row.split(',')
+                .nth(1)
+                .unwrap()
+                .trim()
+                .parse::<f64>()
+                .unwrap()
+        })
+        .sum();
+    assert!(samples > 1000.0, "{printed}");
+}
+
+#[test]
+fn the_parser_of_histograms_reads_our_histogram_logs() {
+    let lab = with_logs();
+    let arguments = ["--interval", "1000", "h_clat_hist.1.log"];
+    let Some(printed) = script(&lab, "fiologparser_hist.py", &arguments) else {
+        return;
+    };
+    assert!(printed.lines().count() >= 2, "{printed}");
+    assert!(printed.starts_with("end-time"), "{printed}");
+}
+
+#[test]
+fn the_converter_of_buckets_reads_our_json() {
+    let lab = with_logs();
+    if script(&lab, "fio_jsonplus_clat2csv", &["j.json", "out.csv"]).is_none() {
+        return;
+    }
+    let table = lab.text("out_job0.csv");
+    let rows: Vec<&str> = table.lines().collect();
+    assert!(rows[0].contains("read_clat_ns_count"), "{table}");
+    // Cumulative shares come to the whole.
+    assert!(rows.len() > 10 && table.contains("1.0"), "{table}");
+}
+
+#[test]
+fn the_drawer_of_the_package_reads_our_logs() {
+    let lab = with_logs();
+    if script(&lab, "fio2gnuplot", &["-p", "b_bw*.log"]).is_none() {
+        return;
+    }
+    let whole = lab.text("b_bw.global");
+    let average = whole.lines().find_map(|line| line.strip_prefix("avg="));
+    let average: f64 = average
+        .unwrap_or_else(|| panic!("{whole}"))
+        .parse()
+        .unwrap();
+    // 2000 operations of 4 KiB in a second, in KiB.
+    assert!((4000.0..=8400.0).contains(&average), "{whole}");
+}
+
+/// Charts from JSON and from logs.
+#[test]
+fn fio_plot_draws_our_json_and_our_logs() {
+    let Some(readers) = installed_readers().filter(|folder| folder.join("fio-plot").exists())
+    else {
+        return skip("`fio-plot` is not in target/readers, where .ci/run installs it");
+    };
+    let lab = Lab::new();
+    std::fs::create_dir(lab.path("data")).unwrap();
+    for depth in ["1", "4"] {
+        let name = format!("data/randread-iodepth-{depth}-numjobs-1");
+        let job = format!(
+            "[global]\nioengine=null\nrw=randread\nbs=4k\nsize=64m\nrate_iops=2000\nruntime=2\n\
+             time_based\nnumjobs=1\niodepth={depth}\ngroup_reporting\nwrite_bw_log={name}\n\
+             write_iops_log={name}\nwrite_lat_log={name}\nlog_avg_msec=200\n[test]\n"
+        );
+        lab.write("job.fio", job);
+        let output = format!("--output=data/randread-{depth}-1.json");
+        lab.fathom(&["fio", &output, "--output-format=json", "job.fio"])
+            .expect(0);
+    }
+    for (name, options) in [
+        ("bars.png", &["-l", "-d", "1", "4", "-n", "1"][..]),
+        ("depth.png", &["-L", "-t", "iops"][..]),
+        ("histogram.png", &["-H", "-d", "4", "-n", "1"][..]),
+        (
+            "logs.png",
+            &["-g", "-t", "iops", "lat", "bw", "-d", "1", "4", "-n", "1"][..],
+        ),
+    ] {
+        let common = ["-i", "data", "-T", "title", "-r", "randread", "-o", name];
+        let mut plot = lab.command(readers.join("fio-plot"));
+        let drawn = ended(plot.args(common).args(options)).expect(0);
+        let is_drawn = lab.path(name).exists() && lab.bytes(name).starts_with(b"\x89PNG");
+        assert!(is_drawn, "{name}: {}{}", drawn.out, drawn.err);
+    }
+}

@@ -1,0 +1,6 @@
+//! The reader of fio job files.
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|data: &[u8]| {
+    (fuzzer::targets::FIO.execute)(data);
+});
