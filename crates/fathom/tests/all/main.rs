@@ -15,6 +15,7 @@ mod lints;
 mod manual;
 mod many;
 mod mistakes;
+mod original;
 mod paces;
 mod prefill;
 mod prepare;

@@ -1,0 +1,204 @@
+//! Shares and mixes beside what the original showed for the same parameter files: reads, sizes, and
+//! how the load was spread. The stored folders lie beside the workspace; rates and times of another
+//! machine are not compared.
+use crate::lab::{Lab, skip};
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+/// Two samples of one law are further apart than this many standard deviations once in 15 000 times.
+const DEVIATIONS: f64 = 4.0;
+
+/// Flat out each slot goes as it can, and the scheduler of a real machine has a say.
+const FLAT_OUT_PCT: f64 = 2.0;
+
+/// Half of the last digit that is printed, on both sides.
+const PRINTED_PCT: f64 = 0.01;
+
+#[derive(Debug, Default)]
+struct Run {
+    /// What follows `I/O rate:`.
+    rate: String,
+    /// I/Os in the averages.
+    count: f64,
+    per_second: f64,
+    bytes: f64,
+    read_pct: f64,
+    /// Percent of all I/O, by kind of table and name.
+    shares_pct: BTreeMap<(String, String), f64>,
+}
+
+#[test]
+fn reads_sizes_and_spread_are_those_of_the_original() {
+    for folder in ["raw1", "raw2", "hosts1", "jvms"] {
+        let Some((theirs, ours)) = both(folder) else {
+            return;
+        };
+        let names = |runs: &[(String, Run)]| -> Vec<String> {
+            runs.iter().map(|(name, _)| name.clone()).collect()
+        };
+        assert_eq!(names(&theirs), names(&ours), "{folder}");
+        for ((name, theirs), (_, ours)) in theirs.iter().zip(&ours) {
+            compare(&format!("{folder} {name}"), theirs, ours);
+        }
+    }
+}
+
+/// Points are asked as the original rounds them, of whatever the base reached.
+#[test]
+fn points_of_a_curve_follow_the_law_of_the_original() {
+    let Some((theirs, ours)) = both("curve1") else {
+        return;
+    };
+    for runs in [&theirs, &ours] {
+        let base = runs[0].1.per_second;
+        let asked: Vec<f64> = runs[1..]
+            .iter()
+            .map(|(_, run)| run.rate.parse().unwrap())
+            .collect();
+        let law = [10.0, 50.0, 70.0, 80.0, 90.0, 100.0]
+            .map(|pct| (base * pct / 100.0 / 100.0).ceil() * 100.0);
+        assert_eq!(asked, law, "of {base}");
+    }
+    for ((name, theirs), (_, ours)) in theirs.iter().zip(&ours) {
+        compare(name, theirs, ours);
+    }
+}
+
+#[track_caller]
+fn compare(what: &str, theirs: &Run, ours: &Run) {
+    assert!(theirs.count > 100.0 && ours.count > 100.0, "{what}");
+    let counts = 1.0 / theirs.count + 1.0 / ours.count;
+    let near = |what: &str, theirs_pct: f64, ours_pct: f64, more_pct: f64| {
+        let share = ours_pct / 100.0;
+        let chance_pct = 100.0 * (share * (1.0 - share) * counts).sqrt();
+        let most_pct = DEVIATIONS * chance_pct + PRINTED_PCT + more_pct;
+        assert!(
+            (theirs_pct - ours_pct).abs() <= most_pct,
+            "{what}: {theirs_pct} % there, {ours_pct} % here, {most_pct:.2} % may be chance"
+        );
+    };
+    near(
+        &format!("{what}: reads"),
+        theirs.read_pct,
+        ours.read_pct,
+        0.0,
+    );
+    let is_flat_out = theirs.rate.starts_with("Uncontrolled");
+    let more_pct = if is_flat_out { FLAT_OUT_PCT } else { 0.0 };
+    let keys = |run: &Run| -> Vec<(String, String)> { run.shares_pct.keys().cloned().collect() };
+    assert_eq!(keys(theirs), keys(ours), "{what}");
+    for (key, theirs_pct) in &theirs.shares_pct {
+        near(
+            &format!("{what}: {key:?}"),
+            *theirs_pct,
+            ours.shares_pct[key],
+            more_pct,
+        );
+    }
+    // One size is exact; a mix of 4 and 64 KiB differs as the shares of its parts do.
+    let is_one_size = theirs.bytes.log2().fract() == 0.0;
+    let most_bytes = match is_one_size {
+        true => 0.0,
+        false => DEVIATIONS * 61_440.0 / 2.0 * counts.sqrt(),
+    };
+    assert!(
+        (theirs.bytes - ours.bytes).abs() <= most_bytes,
+        "{what}: {} bytes there, {} here",
+        theirs.bytes,
+        ours.bytes
+    );
+}
+
+/// The runs of a stored folder, and those that its parameter file makes here in simulated time.
+fn both(folder: &str) -> Option<(Vec<(String, Run)>, Vec<(String, Run)>)> {
+    let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/oracle/output");
+    let stored = PathBuf::from(root).join(folder);
+    if !stored.is_dir() {
+        skip("no stored output of the original beside the workspace");
+        return None;
+    }
+    let read = |file: &str| std::fs::read_to_string(stored.join(file)).unwrap();
+    let job: String = read("input.parm")
+        .lines()
+        .map(|line| match line.split_once("lun=") {
+            // Devices of another machine: files of any size will do.
+            Some((before, after)) => {
+                let rest = after.split_once(',').map_or("", |(_, rest)| rest);
+                let name = line.split(',').next().unwrap().replace("sd=", "");
+                format!("{before}lun={name},size=16m,{rest}")
+            }
+            None => line.to_owned(),
+        })
+        .map(|line| line.trim_end_matches(',').to_owned() + "\n")
+        .collect();
+    let lab = Lab::new();
+    lab.write("job", job);
+    let words = ["vdbench", "-f", "job", "-o", "out", "--backend", "sim"];
+    lab.fathom(&words).expect(0);
+    let ours = runs(&lab.text("out/summary.html"), &lab.text("out/skew.html"));
+    let theirs = runs(&read("summary.html"), &read("skew.html"));
+    assert!(!theirs.is_empty());
+    Some((theirs, ours))
+}
+
+/// Every run but those that make files, from the averages of the summary and the tables of the skew.
+fn runs(summary: &str, skew: &str) -> Vec<(String, Run)> {
+    let mut runs: Vec<(String, Run)> = Vec::new();
+    for line in summary.lines() {
+        if let Some(start) = started(line) {
+            runs.push(start);
+            continue;
+        }
+        let fields: Vec<&str> = line.split_whitespace().collect();
+        let average = fields.get(1).and_then(|label| label.strip_prefix("avg_"));
+        let (Some(span), Some((_, run))) = (average, runs.last_mut()) else {
+            continue;
+        };
+        let (first, last) = span.split_once('-').unwrap();
+        let seconds = 1.0 + last.parse::<f64>().unwrap() - first.parse::<f64>().unwrap();
+        let number = |place: usize| fields[place].parse::<f64>().unwrap();
+        run.per_second = number(2);
+        run.count = number(2) * seconds;
+        run.bytes = number(4);
+        run.read_pct = number(5);
+    }
+    let mut place = None;
+    let mut table = String::new();
+    for line in skew.lines() {
+        if started(line).is_some() {
+            place = Some(place.map_or(0, |place: usize| place + 1));
+            continue;
+        }
+        let fields: Vec<&str> = line.split_whitespace().skip(1).collect();
+        match (fields.first(), place) {
+            (Some(first), _) if first.ends_with(':') => table = (*first).to_owned(),
+            (Some(name), Some(place)) if !table.is_empty() => {
+                if *name == "Total" {
+                    table.clear();
+                } else if let Some(Ok(rate)) = fields.get(1).map(|rate| rate.parse::<f64>()) {
+                    let run = &mut runs[place].1;
+                    let share_pct = rate * 100.0 / run.per_second;
+                    run.shares_pct
+                        .insert((table.clone(), (*name).to_owned()), share_pct);
+                }
+            }
+            _ => {}
+        }
+    }
+    runs.retain(|(name, _)| !name.starts_with("SD_format"));
+    runs
+}
+
+/// Name with loops, and rate, of a line that begins a run.
+fn started(line: &str) -> Option<(String, Run)> {
+    let (_, rest) = line.split_once("Starting RD=")?;
+    let rest = rest.split("</b>").next()?;
+    let (name, rest) = rest.split_once("; I/O rate: ")?;
+    let (rate, _) = rest.split_once(';')?;
+    let (_, loops) = rest.split_once("For loops: ")?;
+    let run = Run {
+        rate: rate.to_owned(),
+        ..Run::default()
+    };
+    Some((format!("{name} {}", loops.trim()), run))
+}
