@@ -151,7 +151,7 @@ impl Host for LocalHost {
         point: &SetPoint,
     ) -> Result<(), HostError> {
         self.session = None;
-        let open = match self.config.kind {
+        let open = match self.config.backends.kind {
             BackendKind::Null | BackendKind::Sim => OpenTargets::none(run),
             _ => open_targets(plan, run, &self.grants).map_err(HostError::Open)?,
         };

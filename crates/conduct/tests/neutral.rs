@@ -94,6 +94,7 @@ fn plan(path: &Path, kind: TargetKind) -> Plan {
         name: name.into(),
         slots: 4,
         admission: PoolAdmission::FirstCome,
+        method: None,
     };
     let pools = vec![pool("a"), pool("b")];
     let first = [0, 1].map(|n| clone(n, paced.clone(), random.clone(), LocalStop::default()));
@@ -190,7 +191,7 @@ fn on_a_file(kind: BackendKind) {
     };
     let grants = host::guard::guard(&root, &[request], &host::guard::Overwrite::default()).unwrap();
     let config = EngineConfig {
-        kind,
+        backends: kind.into(),
         workers: WorkerRule::Automatic,
         clock: sys::clock::Clock::calibrate(),
         cpus: 2,

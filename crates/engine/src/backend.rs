@@ -3,6 +3,7 @@
 mod aio;
 
 pub(crate) use aio::AioBackend;
+use plan::IoMethod;
 use std::fmt;
 use std::fs::File;
 use std::io;
@@ -270,6 +271,23 @@ impl Backend for NullBackend {
     }
 
     fn abandon(self) {}
+}
+
+impl BackendKind {
+    /// What carries out a method.
+    pub fn of_method(method: IoMethod) -> Self {
+        match method {
+            IoMethod::Ring => BackendKind::Uring,
+            IoMethod::KernelQueue => BackendKind::Aio,
+            IoMethod::Calls => BackendKind::Sync,
+            IoMethod::Nothing => BackendKind::Null,
+        }
+    }
+
+    /// Whether an operation keeps its thread until it is done.
+    pub(crate) fn has_thread_per_slot(self) -> bool {
+        self == BackendKind::Sync
+    }
 }
 
 impl fmt::Display for BackendKind {

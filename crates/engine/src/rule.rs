@@ -1,14 +1,25 @@
 //! Which backend and how many workers: from what the targets are, never from timing.
 use crate::backend::BackendKind;
+use crate::deal::Backends;
 use plan::{BoundPlan, BoundRun, RunKind, TargetKind};
-
-const SLOTS_PER_WORKER: u32 = 128;
 
 /// The backend of an execution, with the reason for reports.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BackendChoice {
     pub kind: BackendKind,
+    /// Whether it takes the place of what pools ask for.
+    pub overrules: bool,
     pub reason: String,
+}
+
+impl BackendChoice {
+    /// Of each pool.
+    pub fn backends(&self) -> Backends {
+        Backends {
+            kind: self.kind,
+            overrules: self.overrules,
+        }
+    }
 }
 
 /// How many workers serve the slots.
@@ -29,6 +40,7 @@ pub fn choose_backend(
 ) -> BackendChoice {
     let choice = |kind, reason: &str| BackendChoice {
         kind,
+        overrules: false,
         reason: reason.to_owned(),
     };
     if let Some(kind) = asked {
@@ -75,14 +87,4 @@ fn aio_is_no_use(plan: &BoundPlan) -> Option<String> {
     };
     let found = runs.map(|id| plan.run(id)).any(is_buffered);
     found.then(|| "without direct I/O it waits for each operation".to_owned())
-}
-
-/// The number of workers of a run. The `sync` backend has one per slot whatever is asked.
-pub fn planned_workers(run: &BoundRun, kind: BackendKind, rule: WorkerRule, cpus: u32) -> u32 {
-    let slots = run.slots().max(1);
-    match (kind, rule) {
-        (BackendKind::Sync, _) => slots,
-        (_, WorkerRule::Exactly(workers)) => workers.clamp(1, slots),
-        (_, WorkerRule::Automatic) => slots.div_ceil(SLOTS_PER_WORKER).clamp(1, cpus.max(1)),
-    }
 }

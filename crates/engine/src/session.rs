@@ -4,10 +4,11 @@ use crate::backend::{
 };
 use crate::collect::Collector;
 use crate::data::Generations;
+use crate::deal::Backends;
 use crate::files::OpenTargets;
 use crate::gate::Gate;
 use crate::operations::{self, OperationReader, OperationWriter};
-use crate::rule::{WorkerRule, planned_workers};
+use crate::rule::WorkerRule;
 use crate::shared::{Failure, Setup, SharedRun, buffer_bytes};
 use crate::worker::{Wake, Worker};
 use measure::{Outstanding, ThreadUsage};
@@ -35,7 +36,7 @@ const FAILURES_KEPT: usize = 4096;
 /// How the engine is to work; complete, so that it reads no defaults.
 #[derive(Clone, Copy, Debug)]
 pub struct EngineConfig {
-    pub kind: BackendKind,
+    pub backends: Backends,
     pub workers: WorkerRule,
     pub clock: Clock,
     /// CPUs that this process may use.
@@ -126,13 +127,12 @@ impl Session {
         generations: &Generations,
         config: EngineConfig,
     ) -> Result<Self, EngineError> {
-        let workers = planned_workers(run, config.kind, config.workers, config.cpus);
         let setup = Setup {
             plan,
             run,
             files: &open.by_stream,
-            kind: config.kind,
-            workers,
+            backends: config.backends,
+            workers: config.workers,
             cpus: config.cpus,
             run_rate,
             shares_pct,
@@ -141,7 +141,7 @@ impl Session {
         };
         let (failure_sender, failures) = sync_channel(FAILURES_KEPT);
         let shared = Arc::new(SharedRun::new(&setup, failure_sender));
-        let gates = gates(&shared, config.kind);
+        let gates = gates(&shared);
         let release = Arc::new(Release::default());
         let (ended_sender, ended) = channel();
         let (ready_sender, ready) = channel();
@@ -323,7 +323,8 @@ fn granted(
     Ok(features)
 }
 
-fn gates(shared: &SharedRun, kind: BackendKind) -> Vec<Arc<Gate>> {
+/// One for each pool; only threads that serve one slot take turns there.
+fn gates(shared: &SharedRun) -> Vec<Arc<Gate>> {
     let threads = |pool: usize| {
         shared
             .workers
@@ -331,12 +332,13 @@ fn gates(shared: &SharedRun, kind: BackendKind) -> Vec<Arc<Gate>> {
             .filter(|w| w.pool_of_slot[0] as usize == pool)
             .count()
     };
-    match kind {
-        BackendKind::Sync => (0..shared.pools.len())
-            .map(|pool| Arc::new(Gate::new(threads(pool))))
-            .collect(),
-        _ => Vec::new(),
+    let mut kinds = shared.workers.iter().map(|worker| worker.kind);
+    if !kinds.any(BackendKind::has_thread_per_slot) {
+        return Vec::new();
     }
+    (0..shared.pools.len())
+        .map(|pool| Arc::new(Gate::new(threads(pool))))
+        .collect()
 }
 
 fn seats(
@@ -347,14 +349,15 @@ fn seats(
     buffer_align: usize,
     gates: &[Arc<Gate>],
 ) -> Vec<Seat> {
-    let mut threads_of_pool = vec![0; gates.len()];
+    let mut threads_of_pool = vec![0; shared.pools.len()];
     let seat = |number: usize| {
         let pool = shared.workers[number].pool_of_slot[0] as usize;
         let paced = shared
             .streams
             .iter()
             .any(|stream| stream.pool == pool && stream.feed.is_some());
-        let gate = (config.kind == BackendKind::Sync && paced).then(|| {
+        let takes_turns = shared.workers[number].kind.has_thread_per_slot();
+        let gate = (takes_turns && paced).then(|| {
             threads_of_pool[pool] += 1;
             (Arc::clone(&gates[pool]), threads_of_pool[pool] - 1)
         });
@@ -447,7 +450,7 @@ impl Seat {
             return;
         }
         let slots = self.shared.workers[self.number].slots.len() as u32;
-        match self.config.kind {
+        match self.shared.workers[self.number].kind {
             BackendKind::Uring => {
                 let config = RingConfig {
                     slots,

@@ -2,11 +2,13 @@
 use crate::arrivals::{Arrivals, Feed};
 use crate::backend::BackendKind;
 use crate::data::{Generations, WriteData};
+use crate::deal::{Backends, Dealt, deal_slots};
 use crate::draw::{self, Drawer, Ground};
 use crate::flow::SharedFlow;
 use crate::handover::HandoverCells;
 use crate::lifetime::Lifetime;
 use crate::pace::{self, Pace};
+use crate::rule::WorkerRule;
 use measure::{CellMemory, FigureCell, LatencyCell, Sharing};
 use plan::{
     BoundPlan, BoundRun, Coupling, Generator, Load, OpSource, Operation, Placement, PoolAdmission,
@@ -170,6 +172,7 @@ pub(crate) struct SharedPool {
 #[derive(Debug)]
 #[repr(align(128))]
 pub(crate) struct WorkerView {
+    pub kind: BackendKind,
     pub slots: Vec<SlotView>,
     pub pool_of_slot: Vec<u32>,
     pub placement: Placement,
@@ -299,45 +302,6 @@ pub fn unsupported(run: &BoundRun) -> Vec<String> {
     found
 }
 
-/// How the slots of a run are dealt to workers: for each worker its slots by pool.
-pub(crate) fn deal_slots(
-    run: &BoundRun,
-    kind: BackendKind,
-    workers: u32,
-) -> Vec<Vec<(usize, u32)>> {
-    let pools = &run.run.pools;
-    if kind == BackendKind::Sync {
-        let each = pools.iter().enumerate();
-        return each
-            .flat_map(|(pool, p)| (0..p.slots).map(move |_| vec![(pool, 1)]))
-            .collect();
-    }
-    let workers = workers as usize;
-    let mut dealt: Vec<Vec<(usize, u32)>> = vec![Vec::new(); workers];
-    let mut own = Vec::new();
-    let load = |of: &Vec<(usize, u32)>| of.iter().map(|(_, slots)| *slots).sum::<u32>();
-    for (pool, info) in pools.iter().enumerate() {
-        if placement_of(run, pool) != Placement::default() {
-            own.push(vec![(pool, info.slots)]);
-            continue;
-        }
-        if pools.len() >= workers || (info.slots as usize) < workers {
-            let least = (0..workers)
-                .min_by_key(|worker| load(&dealt[*worker]))
-                .expect("at least one worker");
-            dealt[least].push((pool, info.slots));
-            continue;
-        }
-        for (worker, of) in dealt.iter_mut().enumerate() {
-            let (share, rest) = (info.slots / workers as u32, info.slots % workers as u32);
-            of.push((pool, share + u32::from((worker as u32) < rest)));
-        }
-    }
-    dealt.retain(|of| !of.is_empty());
-    dealt.append(&mut own);
-    dealt
-}
-
 /// Where the workers of a pool run: as the first of its streams that says anything.
 pub(crate) fn placement_of(run: &BoundRun, pool: usize) -> Placement {
     let mine = run
@@ -355,8 +319,8 @@ pub(crate) struct Setup<'a> {
     pub plan: &'a BoundPlan,
     pub run: &'a BoundRun,
     pub files: &'a [Vec<u32>],
-    pub kind: BackendKind,
-    pub workers: u32,
+    pub backends: Backends,
+    pub workers: WorkerRule,
     pub cpus: u32,
     pub run_rate: Option<f64>,
     pub shares_pct: Option<&'a [f64]>,
@@ -364,10 +328,16 @@ pub(crate) struct Setup<'a> {
     pub generations: &'a Generations,
 }
 
+impl Setup<'_> {
+    fn kind_of(&self, pool: usize) -> BackendKind {
+        self.backends.of(&self.run.run.pools[pool])
+    }
+}
+
 impl SharedRun {
     pub(crate) fn new(setup: &Setup<'_>, failures: SyncSender<Failure>) -> Self {
         let run = setup.run;
-        let dealt = deal_slots(run, setup.kind, setup.workers);
+        let dealt = deal_slots(run, setup.backends, setup.workers, setup.cpus);
         let mut memory = CellMemory::default();
         let workers = worker_views(&dealt, setup, &mut memory);
         let seed = |stream: usize| (setup.plan.plan.seed, u64::from(run.id.0), stream as u64);
@@ -442,18 +412,16 @@ pub(crate) fn buffer_bytes(run: &BoundRun) -> usize {
     largest.max().unwrap_or(0).max(4096) as usize
 }
 
-fn worker_views(
-    dealt: &[Vec<(usize, u32)>],
-    setup: &Setup<'_>,
-    memory: &mut CellMemory,
-) -> Vec<WorkerView> {
+fn worker_views(dealt: &[Dealt], setup: &Setup<'_>, memory: &mut CellMemory) -> Vec<WorkerView> {
     let mut threads_of_pool = vec![0_u32; setup.run.run.pools.len()];
-    let views = dealt.iter().enumerate().map(|(number, of)| {
+    // Of workers with many slots, those before.
+    let mut of_kind: Vec<BackendKind> = Vec::new();
+    let views = dealt.iter().map(|Dealt { kind, pools: of }| {
         let slots: Vec<u32> = of
             .iter()
             .flat_map(|(pool, n)| (0..*n).map(|_| *pool as u32))
             .collect();
-        let (shard, sharing) = if setup.kind == BackendKind::Sync {
+        let (shard, sharing) = if kind.has_thread_per_slot() {
             let pool = of[0].0;
             let thread = threads_of_pool[pool];
             threads_of_pool[pool] += 1;
@@ -466,9 +434,12 @@ fn worker_views(
             };
             ((thread % shards) as usize, sharing)
         } else {
+            let number = of_kind.iter().filter(|other| *other == kind).count();
+            of_kind.push(*kind);
             (number, Sharing::OneWriter)
         };
         WorkerView {
+            kind: *kind,
             slots: slots.iter().map(|_| SlotView::default()).collect(),
             pool_of_slot: slots,
             placement: placement_of(setup.run, of[0].0),
@@ -524,9 +495,10 @@ fn shared_stream(
         unreachable!("refused by `unsupported`");
     };
     let pool = stream.pool.index();
-    let shard_count = match setup.kind {
-        BackendKind::Sync => shards(setup, pool) as usize,
-        _ => workers.len(),
+    let kind = setup.kind_of(pool);
+    let shard_count = match kind {
+        kind if kind.has_thread_per_slot() => shards(setup, pool) as usize,
+        kind => workers.iter().filter(|worker| worker.kind == kind).count(),
     };
     let phase = number as f64 / setup.run.run.streams.len() as f64;
     let has_arrivals = pace.as_ref().is_none_or(Pace::has_arrivals);
@@ -535,7 +507,7 @@ fn shared_stream(
         .map(|pace| Arrivals::new(&pace, phase, seed))
         .or_else(|| Arrivals::of_record(stream.source.replay()?));
     let targets = stream.targets.clone();
-    let files = match setup.kind {
+    let files = match kind {
         BackendKind::Sim => targets.iter().map(|target| target.0).collect(),
         _ => setup.files[number].clone(),
     };
@@ -585,7 +557,7 @@ fn is_free_running(setup: &Setup<'_>, stream: &Stream) -> bool {
     let run = &setup.run.run;
     stream.lifetime.is_none()
         && (run.coupling == Coupling::Independent || run.streams.len() == 1)
-        && setup.kind == BackendKind::Sync
+        && setup.kind_of(stream.pool.index()).has_thread_per_slot()
 }
 
 /// See [`SharedStream::last_index`].
@@ -624,7 +596,7 @@ fn handover_cells(
     stream: &Stream,
     memory: &mut CellMemory,
 ) -> Option<Box<HandoverCells>> {
-    let splits = match setup.kind {
+    let splits = match setup.kind_of(stream.pool.index()) {
         BackendKind::Sync => false,
         // With one slot nothing is handed over: the operation is done within the call.
         BackendKind::Null => setup.run.run.pools[stream.pool.index()].slots > 1,

@@ -4,6 +4,7 @@ use crate::backend::{Backend, BackendKind, Request};
 use crate::collect::Collector;
 use crate::data::Generations;
 use crate::random::mix;
+use crate::rule::WorkerRule;
 use crate::shared::{Failure, Setup, SharedRun, buffer_bytes};
 use crate::worker::{Time, Wake, Worker};
 use plan::{BoundPlan, BoundRun};
@@ -112,8 +113,8 @@ impl Simulation {
             plan,
             run,
             files: &[],
-            kind: BackendKind::Sim,
-            workers: workers.min(run.slots()).max(1),
+            backends: BackendKind::Sim.into(),
+            workers: WorkerRule::Exactly(workers),
             cpus: workers,
             run_rate: rate,
             shares_pct,

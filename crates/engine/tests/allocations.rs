@@ -59,7 +59,7 @@ fn check(kind: BackendKind, path: &Path, spec: RunSpec, rate: Option<f64>) {
     let run = plan.run(RunId(0));
     let clock = sys::clock::Clock::calibrate();
     let config = EngineConfig {
-        kind,
+        backends: kind.into(),
         workers: WorkerRule::Exactly(2),
         clock,
         cpus: 2,

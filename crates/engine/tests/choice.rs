@@ -34,7 +34,7 @@ fn refused(what: &str) -> impl Fn() -> Option<String> {
 }
 
 fn chosen(plan: &BoundPlan, no_ring: &str, no_aio: &str) -> (BackendKind, String) {
-    let BackendChoice { kind, reason } =
+    let BackendChoice { kind, reason, .. } =
         choose_backend(plan, None, refused(no_ring), refused(no_aio));
     (kind, reason)
 }

@@ -71,7 +71,7 @@ fn write(plan: &BoundPlan, generations: &Generations, nonce: u64) -> Vec<DataFig
     let run = plan.run(RunId(0));
     let clock = sys::clock::Clock::calibrate();
     let config = EngineConfig {
-        kind: BackendKind::Sync,
+        backends: BackendKind::Sync.into(),
         workers: WorkerRule::Automatic,
         clock,
         cpus: 2,

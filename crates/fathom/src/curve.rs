@@ -225,6 +225,7 @@ fn template(name: &str, slots: u32, generator: Generator) -> RunTemplate {
         name: name.to_owned(),
         slots,
         admission: PoolAdmission::FirstCome,
+        method: None,
     };
     RunTemplate {
         pools: vec![pool],

@@ -96,10 +96,7 @@ fn carry_out(mut launch: Launch, is_fio: bool, fills: &mut Vec<Fill>) -> Exit {
     let clock = sys::clock::Clock::calibrate();
     let mut started = execution_started(&launch, &settled, &root, clock);
     if let Some(earlier) = &earlier {
-        // Preparations that are done may have had more of them than all the runs that are left.
-        let rule = machine::worker_rule(launch.common.workers);
-        let (kind, cpus) = (settled.choice.kind, started.host.cpus);
-        started.workers = machine::workers_max(&earlier.bound, kind, rule, cpus);
+        count_all(&mut started, earlier, &settled, &launch);
         let differences = earlier.machine_differences(&settled, &started);
         if !differences.is_empty() {
             return refuse_to_go_on(&launch, &differences);
@@ -192,6 +189,20 @@ fn earlier(launch: &mut Launch) -> Result<Option<Earlier>, Exit> {
         return Ok(None);
     }
     Ok(Some(earlier))
+}
+
+/// Preparations that are done may have had more workers than all the runs that are left, and other
+/// runs backends of their own.
+fn count_all(
+    started: &mut ExecutionStarted,
+    earlier: &Earlier,
+    settled: &Settled,
+    launch: &Launch,
+) {
+    let rule = machine::worker_rule(launch.common.workers);
+    let (backends, cpus) = (settled.choice.backends(), started.host.cpus);
+    started.workers = machine::workers_max(&earlier.bound, backends, rule, cpus);
+    (started.backend, _) = machine::backends_used(&earlier.bound, &settled.choice);
 }
 
 fn is_same_folder(one: &Path, other: &Path) -> bool {
@@ -386,6 +397,7 @@ fn execution_started(
         },
     };
     let rule = machine::worker_rule(launch.common.workers);
+    let (backend, backend_reason) = machine::backends_used(plan, &settled.choice);
     ExecutionStarted {
         unix_ns: clock.unix_ns(clock.now_ns()),
         utc_offset_s: now.offset().seconds(),
@@ -401,9 +413,9 @@ fn execution_started(
         plan_json: serde_json::to_string(plan).expect("a plan is plain data"),
         seed: plan.plan.seed,
         targets: plan.plan.targets.iter().enumerate().map(target).collect(),
-        backend: settled.choice.kind.to_string(),
-        backend_reason: settled.choice.reason.clone(),
-        workers: machine::workers_max(plan, settled.choice.kind, rule, facts.cpus),
+        backend,
+        backend_reason,
+        workers: machine::workers_max(plan, settled.choice.backends(), rule, facts.cpus),
         clock: clock.source().to_string(),
         labels: settled.labels.clone(),
         reporting: plan.plan.reporting.labels.clone(),
@@ -503,9 +515,9 @@ fn host(
             engine::sim::Script::default(),
             launch.common.workers.unwrap_or(1),
         )),
-        kind => {
+        _ => {
             let config = EngineConfig {
-                kind,
+                backends: settled.choice.backends(),
                 workers: machine::worker_rule(launch.common.workers),
                 clock,
                 cpus: started.host.cpus,

@@ -50,7 +50,7 @@ pub fn judge(
             .iter()
             .map(|target| storage(target, root))
             .collect(),
-        limits: limits(plan, choice.kind, workers, host.cpus, root),
+        limits: limits(plan, choice, workers, host.cpus, root),
         results: Some(ResultPlace {
             path: output.display().to_string(),
             devices: host::devices_of_folder(root, output),
@@ -75,17 +75,19 @@ fn storage(target: &Target, root: &SysRoot) -> StorageFacts {
 
 fn limits(
     plan: &BoundPlan,
-    kind: BackendKind,
+    choice: &BackendChoice,
     workers: WorkerRule,
     cpus: u32,
     root: &SysRoot,
 ) -> Limits {
     let found = process_limits(root);
-    let rings = match kind {
-        BackendKind::Uring => u64::from(machine::workers_max(plan, kind, workers, cpus)),
+    let rings = match choice.kind {
+        BackendKind::Uring => {
+            u64::from(machine::workers_max(plan, choice.backends(), workers, cpus))
+        }
         _ => 0,
     };
-    let in_flight = match kind {
+    let in_flight = match choice.kind {
         BackendKind::Aio => found.aio_requests.map(|limit| lang_limit(limit, 0)),
         BackendKind::Uring => Some(lang::vdbench::Limit {
             max: RING_SLOTS_MAX * rings,

@@ -1,13 +1,16 @@
 //! The plan meets the machine: what targets are, what they hold, whether they may be written.
-use engine::{BackendChoice, BackendKind, WorkerRule};
+use engine::{BackendChoice, BackendKind, Backends, WorkerRule};
 use host::SysRoot;
 use host::guard::{Examination, Overwrite, Refused, Request};
 use plan::{
-    Access, Alignment, BindError, BoundPlan, Diagnostic, Facts, FoundKind, Grant, IoMethod, Origin,
-    Plan, SizeRule, TargetFacts, TargetId, bind,
+    Access, Alignment, BindError, BoundPlan, Diagnostic, Facts, FoundKind, Grant, Origin, Plan,
+    RunId, RunKind, SizeRule, TargetFacts, TargetId, bind,
 };
 use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
+
+/// Pools that are named with their backend, at most.
+const NAMED_POOLS: usize = 4;
 
 /// Facts of all targets. What cannot be looked at counts as missing, and `bind` says so.
 pub fn facts(plan: &Plan, root: &SysRoot) -> Facts {
@@ -129,18 +132,58 @@ pub fn judge(examinations: &[Examination], overwrite: &Overwrite) -> Result<Vec<
     host::guard::judge(examinations, overwrite)
 }
 
-/// Chooses the backend, trying what the kernel gives only where it would be used.
+/// Chooses the backend, trying what the kernel gives only where it would be used. What the user
+/// names goes before what a job asks for, and nothing else does.
 pub fn backend(plan: &BoundPlan, asked: Option<&str>) -> Result<BackendChoice, String> {
-    let asked = match (asked, plan.plan.method) {
-        (Some(name), _) => Some(name.parse::<BackendKind>()?),
-        (None, method) => method.map(of_job),
+    let named = asked.map(str::parse::<BackendKind>).transpose()?;
+    let of_job = plan.plan.method.map(BackendKind::of_method);
+    let choice = engine::choose_backend(plan, named.or(of_job), ring_refusal, aio_refusal);
+    Ok(BackendChoice {
+        overrules: named.is_some(),
+        ..choice
+    })
+}
+
+/// The backends of what is measured, in words, and why. Several are told with who asks.
+pub fn backends_used(plan: &BoundPlan, choice: &BackendChoice) -> (String, String) {
+    let mut used: Vec<(BackendKind, Vec<String>)> = Vec::new();
+    let is_measured = |id: &RunId| plan.plan.spec(*id).kind == RunKind::Measure;
+    for id in plan.distinct_runs().into_iter().filter(is_measured) {
+        for pool in plan.run(id).run.pools {
+            let kind = choice.backends().of(&pool);
+            let place = used.iter().position(|(known, _)| *known == kind);
+            let place = place.unwrap_or_else(|| {
+                used.push((kind, Vec::new()));
+                used.len() - 1
+            });
+            let names = &mut used[place].1;
+            if !names.contains(&pool.name) && names.len() <= NAMED_POOLS {
+                names.push(pool.name);
+            }
+        }
+    }
+    match used.as_slice() {
+        [] => (choice.kind.to_string(), choice.reason.clone()),
+        [(one, _)] if *one == choice.kind => (one.to_string(), choice.reason.clone()),
+        several => {
+            let kinds: Vec<String> = several.iter().map(|(kind, _)| kind.to_string()).collect();
+            let who: Vec<String> = several
+                .iter()
+                .map(|(kind, names)| told(*kind, names))
+                .collect();
+            (kinds.join(" + "), format!("asked for: {}", who.join("; ")))
+        }
+    }
+}
+
+fn told(kind: BackendKind, names: &[String]) -> String {
+    let more = if names.len() > NAMED_POOLS {
+        " …"
+    } else {
+        ""
     };
-    Ok(engine::choose_backend(
-        plan,
-        asked,
-        ring_refusal,
-        aio_refusal,
-    ))
+    let first = names.len().min(NAMED_POOLS);
+    format!("{kind} by {}{more}", names[..first].join(", "))
 }
 
 fn ring_refusal() -> Option<String> {
@@ -168,20 +211,10 @@ fn aio_refusal() -> Option<String> {
     Some(refused.to_string())
 }
 
-/// The backend that a job asks for. Another one is taken on the word of the user only.
-fn of_job(method: IoMethod) -> BackendKind {
-    match method {
-        IoMethod::Ring => BackendKind::Uring,
-        IoMethod::KernelQueue => BackendKind::Aio,
-        IoMethod::Calls => BackendKind::Sync,
-        IoMethod::Nothing => BackendKind::Null,
-    }
-}
-
 /// Workers of the run that has most.
-pub fn workers_max(plan: &BoundPlan, kind: BackendKind, rule: WorkerRule, cpus: u32) -> u32 {
+pub fn workers_max(plan: &BoundPlan, backends: Backends, rule: WorkerRule, cpus: u32) -> u32 {
     let runs = plan.distinct_runs().into_iter();
-    let workers = runs.map(|id| engine::planned_workers(&plan.run(id), kind, rule, cpus));
+    let workers = runs.map(|id| engine::planned_workers(&plan.run(id), backends, rule, cpus));
     workers.max().unwrap_or(0)
 }
 

@@ -339,6 +339,7 @@ fn plan(job: &Job, areas: &[Area], part_bytes: u64, slots: u32) -> Plan {
                 name: target.name.clone(),
                 slots,
                 admission: PoolAdmission::FirstCome,
+                method: None,
             });
             let pool = PoolId::at(template.pools.len() - 1);
             let region = (*low, *end);

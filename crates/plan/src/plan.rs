@@ -30,7 +30,7 @@ pub struct Plan {
     #[serde(default)]
     pub steering: Steering,
     pub labels: Vec<Label>,
-    /// How I/O is to be done, where the job says it.
+    /// How I/O is to be done where a pool does not say it.
     #[serde(default)]
     pub method: Option<IoMethod>,
     /// For `explain`.

@@ -1,5 +1,6 @@
 //! A run: streams that belong together, what is asked of them, for how long.
 use crate::ids::SearchId;
+use crate::plan::IoMethod;
 use crate::stream::Stream;
 use crate::units::Nanos;
 use serde::{Deserialize, Serialize};
@@ -43,6 +44,9 @@ pub struct Pool {
     pub name: String,
     pub slots: u32,
     pub admission: PoolAdmission,
+    /// How its operations are done; `None` leaves it to what the execution does in general.
+    #[serde(default)]
+    pub method: Option<IoMethod>,
 }
 
 /// Which waiting operation gets a free slot.

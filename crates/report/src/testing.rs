@@ -227,6 +227,7 @@ impl RunShape {
                 name: "p".into(),
                 slots: self.slots,
                 admission: PoolAdmission::FirstCome,
+                method: None,
             }],
             streams: self.streams.iter().map(stream).collect(),
             coupling: Coupling::Independent,

@@ -145,7 +145,7 @@ fn one_run(options: &Options, path: &Path, data: DataSpec, nonce: u64) -> Result
     let run = plan.run(RunId(0));
     let clock = sys::clock::Clock::calibrate();
     let config = EngineConfig {
-        kind: BackendKind::Uring,
+        backends: BackendKind::Uring.into(),
         workers: WorkerRule::Exactly(1),
         clock,
         cpus: 1,
@@ -214,6 +214,7 @@ fn bound(options: &Options, path: &Path, data: DataSpec) -> Result<BoundPlan, St
                 name: "32".to_owned(),
                 slots: 32,
                 admission: PoolAdmission::FirstCome,
+                method: None,
             }],
             streams: vec![stream(data)],
             coupling: Coupling::Independent,

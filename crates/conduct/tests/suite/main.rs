@@ -3,6 +3,7 @@
 #![forbid(unsafe_code)]
 
 mod addresses;
+mod backends;
 mod behaviour;
 mod determinism;
 mod faults;

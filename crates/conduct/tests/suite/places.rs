@@ -145,7 +145,7 @@ pub fn machine(plan: &BoundPlan, kind: BackendKind, workers: u32) -> LocalHost {
         )
     });
     let config = EngineConfig {
-        kind,
+        backends: kind.into(),
         workers: WorkerRule::Exactly(workers),
         clock: sys::clock::Clock::calibrate(),
         cpus: 2,

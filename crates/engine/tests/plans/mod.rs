@@ -32,6 +32,7 @@ pub fn pool(slots: u32) -> Pool {
         name: format!("{slots} slots"),
         slots,
         admission: PoolAdmission::FirstCome,
+        method: None,
     }
 }
 

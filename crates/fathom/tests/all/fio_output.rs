@@ -143,6 +143,42 @@ fn native_aio_has_the_keys_of_its_engine() {
     assert!(different.is_empty(), "{different:#?}");
 }
 
+/// Side by side, each with its own engine; what was used is told by every report.
+#[test]
+fn jobs_of_one_file_have_engines_of_their_own() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let job = "[global]\nbs=4k\nsize=1m\nthread\n[queue]\nioengine=libaio\nrw=randread\niodepth=8\n\
+               [call]\nioengine=psync\nrw=write\n[nothing]\nioengine=null\nrw=read\n\
+               [ring]\nstonewall\nioengine=io_uring\nrw=randread\niodepth=4\n";
+    std::fs::write(folder.join("job.fio"), job).unwrap();
+    let arguments = ["--output-format=json", "job.fio"];
+    let mine = document(&ours(&arguments, folder));
+    for (place, direction) in [(0, "read"), (1, "write"), (2, "read"), (3, "read")] {
+        let figures = &mine["jobs"][place][direction];
+        assert_eq!(figures["total_ios"], 256, "{place}");
+        let has_submission = figures["slat_ns"]["N"].as_u64() > Some(0);
+        assert_eq!(has_submission, place == 0 || place == 3, "{place}");
+    }
+    let report = std::fs::read_to_string(folder.join("fathom-output/report.html")).unwrap();
+    assert!(
+        report.contains("aio + sync + null + uring"),
+        "{report:.300}"
+    );
+    assert!(report.contains("aio by queue; sync by call; null by nothing; uring by ring"));
+    let Some(theirs) = output("fio", &arguments, folder) else {
+        return;
+    };
+    let theirs = document(&theirs);
+    let is_of_device = |path: &&String| path.contains(".disk_util");
+    let (mine, other) = (tree(&mine), tree(&theirs));
+    let different: Vec<&String> = mine
+        .symmetric_difference(&other)
+        .filter(|path| !is_of_device(path))
+        .collect();
+    assert!(different.is_empty(), "{different:#?}");
+}
+
 #[test]
 fn the_same_job_has_the_same_fields() {
     let folder = tempfile::tempdir().unwrap();

@@ -115,7 +115,7 @@ impl Lowering<'_, '_> {
             let spec = &self.specs[*index];
             for clone in 0..spec.clones {
                 let name = self.stream_name(spec, clone);
-                template.pools.push(pool(&name, spec.depth));
+                template.pools.push(pool(&name, spec.depth, spec.method));
                 let pool = PoolId::at(template.pools.len() - 1);
                 let stream = self.stream(spec, clone, *report_group, name, pool);
                 template.streams.push(stream);
@@ -346,7 +346,7 @@ impl Lowering<'_, '_> {
         for layout in std::mem::take(&mut self.layouts) {
             let target = self.plan.target(layout.target);
             let name = format!("{LAYOUT} {}", target.name);
-            template.pools.push(pool(&name, LAYOUT_SLOTS));
+            template.pools.push(pool(&name, LAYOUT_SLOTS, None));
             let pool = PoolId::at(template.pools.len() - 1);
             let SizeRule::Bytes(bytes) = target.size else {
                 continue;
@@ -466,11 +466,12 @@ fn generator(spec: &Spec<'_>, region: Region) -> OpSource {
     })
 }
 
-fn pool(name: &str, slots: u32) -> Pool {
+fn pool(name: &str, slots: u32, method: Option<IoMethod>) -> Pool {
     Pool {
         name: name.to_owned(),
         slots,
         admission: PoolAdmission::FirstCome,
+        method,
     }
 }
 

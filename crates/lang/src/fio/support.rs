@@ -44,28 +44,7 @@ pub(crate) fn judge(jobs: &[Job], sink: &mut Sink) -> Vec<Diagnostic> {
             }
         }
     }
-    blockers.extend(several_methods(jobs));
     blockers
-}
-
-/// Jobs whose engines reach storage in different ways: one execution uses one of them, and no engine
-/// is put in the place of another.
-fn several_methods(jobs: &[Job]) -> Option<Diagnostic> {
-    let method = |job: &Job| job.engine().and_then(|engine| engine.method);
-    let first = jobs.iter().find(|job| method(job).is_some())?;
-    let other = jobs
-        .iter()
-        .find(|job| method(job).is_some_and(|found| Some(found) != method(first)))?;
-    let name = |job: &Job| job.engine().map_or("", |engine| engine.name);
-    let what = format!(
-        "engine `{}` beside `{}` in one file",
-        name(other),
-        name(first)
-    );
-    let place = other.place_of("ioengine");
-    Some(not_built(&what, place).with_help(
-        "give the jobs of one engine a file of their own, or choose them with `--section`",
-    ))
 }
 
 /// As the user wrote it, without what belongs to it only by accident.

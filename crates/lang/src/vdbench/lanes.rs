@@ -243,5 +243,6 @@ pub(crate) fn pool(name: String, slots: u32) -> Pool {
         name,
         slots,
         admission: PoolAdmission::FirstCome,
+        method: None,
     }
 }

@@ -155,16 +155,20 @@ fn a_stonewall_parts_runs_and_groups_and_a_new_group_parts_groups() {
 
 #[test]
 fn no_engine_stands_in_for_another() {
-    let blockers = |second: &str| {
+    use plan::IoMethod::{Calls, KernelQueue, Nothing, Ring};
+    let methods = |second: &str| {
         let text = format!("[a]\nsize=1m\nioengine=psync\n[b]\nsize=1m\nioengine={second}\n");
         let reading = read(&text);
-        let messages = reading.run_blockers.into_iter().map(|found| found.message);
-        messages.collect::<Vec<_>>()
+        assert!(reading.run_blockers.is_empty());
+        let plan = reading.plan.unwrap();
+        let measured = plan.runs.last().unwrap().template;
+        let pools = plan.templates[measured.index()].pools.iter();
+        pools.map(|pool| pool.method.unwrap()).collect::<Vec<_>>()
     };
-    let mixed = "engine `io_uring` beside `psync` in one file is not built yet";
-    assert_eq!(blockers("io_uring"), [mixed]);
-    assert_eq!(blockers("null").len(), 1);
-    assert!(blockers("sync").is_empty());
+    assert_eq!(methods("io_uring"), [Calls, Ring]);
+    assert_eq!(methods("libaio"), [Calls, KernelQueue]);
+    assert_eq!(methods("null"), [Calls, Nothing]);
+    assert_eq!(methods("sync"), [Calls, Calls]);
 }
 
 #[test]

@@ -1,0 +1,74 @@
+//! Several backends in one run, each for the pools that ask for it.
+use crate::places::{Place, bind_real, run_on};
+use crate::plans::*;
+use engine::BackendKind;
+use plan::*;
+use std::path::Path;
+
+const METHODS: [Option<IoMethod>; 5] = [
+    Some(IoMethod::Ring),
+    Some(IoMethod::KernelQueue),
+    Some(IoMethod::Calls),
+    Some(IoMethod::Nothing),
+    None,
+];
+
+/// A pool for each method and one that asks for none; each stream has an end of its own, and that by
+/// plain calls a schedule.
+fn side_by_side(place: &Place) -> Plan {
+    let nothing = target(Path::new("nothing"), TargetKind::Nothing, MIB);
+    let streams = (0..METHODS.len()).map(|pool| {
+        let is_nothing = METHODS[pool] == Some(IoMethod::Nothing);
+        let mut one = stream(pool, usize::from(is_nothing), |_| {});
+        one.stop.operations = Some(100 * (pool as u64 + 1));
+        one.pacing = match METHODS[pool] {
+            Some(IoMethod::Calls) => Pacing::Rate {
+                per_second: PerDirection::all(Some(5_000.0)),
+                law: ArrivalLaw::Deterministic,
+            },
+            _ => Pacing::None,
+        };
+        one
+    });
+    let targets = vec![place.target(), nothing];
+    let mut spec = until_done(20 * MS);
+    spec.load = Load::PerStream;
+    let mut plan = plan(targets, &[4, 8, 3, 2, 5], streams.collect(), vec![spec]);
+    for (pool, method) in plan.templates[0].pools.iter_mut().zip(METHODS) {
+        pool.method = method;
+    }
+    plan
+}
+
+#[test]
+fn each_pool_is_served_as_it_asks() {
+    for place in Place::all(MIB) {
+        let plan = bind_real(side_by_side(&place));
+        for (kind, workers) in [(BackendKind::Uring, 1), (BackendKind::Sync, 2)] {
+            let story = run_on(&plan, kind, workers);
+            let totals = &story.totals[0];
+            assert_eq!(totals.errors(), 0, "{}", place.name);
+            for (stream, figure) in totals.figures.iter().enumerate() {
+                assert_eq!(figure.operations, 100 * (stream as u64 + 1), "{kind}");
+            }
+        }
+    }
+}
+
+#[test]
+fn workers_are_counted_for_each_backend() {
+    let place = Place::buffered(MIB);
+    let plan = bind_real(side_by_side(&place));
+    let run = plan.run(RunId(0));
+    let workers = |kind: BackendKind, overrules: bool| {
+        let backends = engine::Backends { kind, overrules };
+        engine::planned_workers(&run, backends, engine::WorkerRule::Automatic, 2)
+    };
+    // A worker each for rings, native AIO and nothing, and a thread for each of three slots.
+    assert_eq!(workers(BackendKind::Uring, false), 6);
+    assert_eq!(workers(BackendKind::Sync, false), 3 + 3 + 5);
+    // Who asks for nothing reaches nothing, whatever the user says.
+    assert_eq!(workers(BackendKind::Aio, true), 2);
+    assert_eq!(workers(BackendKind::Sync, true), 4 + 8 + 3 + 1 + 5);
+    assert_eq!(workers(BackendKind::Sim, true), 1);
+}

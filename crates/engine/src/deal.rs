@@ -1,0 +1,152 @@
+//! Which backend serves each pool, and how slots are dealt to workers. A worker has one backend.
+use crate::backend::BackendKind;
+use crate::rule::WorkerRule;
+use crate::shared::placement_of;
+use plan::{BoundRun, IoMethod, Placement, Pool, Stream};
+
+const SLOTS_PER_WORKER: u32 = 128;
+
+/// How operations are done: by one backend, or by what each pool asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Backends {
+    /// Of pools that ask for nothing.
+    pub kind: BackendKind,
+    /// Whether `kind` takes the place of what pools ask for. Who asks for no storage reaches none all
+    /// the same.
+    pub overrules: bool,
+}
+
+/// The slots of one worker, by pool.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Dealt {
+    pub kind: BackendKind,
+    pub pools: Vec<(usize, u32)>,
+}
+
+impl From<BackendKind> for Backends {
+    fn from(kind: BackendKind) -> Self {
+        Self {
+            kind,
+            overrules: false,
+        }
+    }
+}
+
+impl Backends {
+    /// The backend of a pool.
+    pub fn of(&self, pool: &Pool) -> BackendKind {
+        match pool.method {
+            _ if self.kind == BackendKind::Sim => BackendKind::Sim,
+            Some(IoMethod::Nothing) => BackendKind::Null,
+            Some(method) if !self.overrules => BackendKind::of_method(method),
+            _ => self.kind,
+        }
+    }
+
+    /// The backends of a run, each with its pools, in the order of the pools.
+    fn groups(&self, pools: &[Pool]) -> Vec<(BackendKind, Vec<usize>)> {
+        let mut groups: Vec<(BackendKind, Vec<usize>)> = Vec::new();
+        for (number, pool) in pools.iter().enumerate() {
+            let kind = self.of(pool);
+            match groups.iter_mut().find(|(known, _)| *known == kind) {
+                Some((_, members)) => members.push(number),
+                None => groups.push((kind, vec![number])),
+            }
+        }
+        groups
+    }
+}
+
+/// The number of workers of a run: for each of its backends by the rule, one for each pool with a
+/// place of its own, and a thread per slot where a call serves one operation, whatever is asked.
+pub fn planned_workers(run: &BoundRun, backends: Backends, rule: WorkerRule, cpus: u32) -> u32 {
+    let pools = &run.run.pools;
+    let groups = backends.groups(pools).into_iter();
+    let workers = groups.map(|(kind, members)| {
+        let (free, placed) = apart(run, kind, members);
+        let shared = match free.as_slice() {
+            [] => 0,
+            free => workers_of(kind, slots_of(pools, free), rule, cpus),
+        };
+        shared + placed.len() as u32
+    });
+    workers.sum()
+}
+
+/// How the slots of a run are dealt to workers.
+pub(crate) fn deal_slots(
+    run: &BoundRun,
+    backends: Backends,
+    rule: WorkerRule,
+    cpus: u32,
+) -> Vec<Dealt> {
+    let pools = &run.run.pools;
+    let mut dealt = Vec::new();
+    for (kind, members) in backends.groups(pools) {
+        let (free, placed) = apart(run, kind, members);
+        if !free.is_empty() {
+            let workers = workers_of(kind, slots_of(pools, &free), rule, cpus);
+            dealt.extend(deal_group(kind, pools, &free, workers));
+        }
+        let own = |pool: usize| Dealt {
+            kind,
+            pools: vec![(pool, pools[pool].slots)],
+        };
+        dealt.extend(placed.into_iter().map(own));
+    }
+    dealt
+}
+
+/// Pools that may share workers, and those whose workers have a place of their own. With a thread per
+/// slot nothing is shared.
+fn apart(run: &BoundRun, kind: BackendKind, members: Vec<usize>) -> (Vec<usize>, Vec<usize>) {
+    // Most runs place nothing, and need not look at each pool.
+    let is_placed = |stream: &Stream| stream.flow.placement != Placement::default();
+    if kind.has_thread_per_slot() || !run.run.streams.iter().any(is_placed) {
+        return (members, Vec::new());
+    }
+    let is_free = |pool: &usize| placement_of(run, *pool) == Placement::default();
+    members.into_iter().partition(is_free)
+}
+
+fn slots_of(pools: &[Pool], members: &[usize]) -> u32 {
+    members.iter().map(|pool| pools[*pool].slots).sum()
+}
+
+fn workers_of(kind: BackendKind, slots: u32, rule: WorkerRule, cpus: u32) -> u32 {
+    let slots = slots.max(1);
+    match rule {
+        _ if kind.has_thread_per_slot() => slots,
+        WorkerRule::Exactly(workers) => workers.clamp(1, slots),
+        WorkerRule::Automatic => slots.div_ceil(SLOTS_PER_WORKER).clamp(1, cpus.max(1)),
+    }
+}
+
+fn deal_group(kind: BackendKind, pools: &[Pool], members: &[usize], workers: u32) -> Vec<Dealt> {
+    let one = |pools: Vec<(usize, u32)>| Dealt { kind, pools };
+    if kind.has_thread_per_slot() {
+        let threads = |pool: &usize| vec![one(vec![(*pool, 1)]); pools[*pool].slots as usize];
+        return members.iter().flat_map(threads).collect();
+    }
+    let workers = workers as usize;
+    let mut dealt = vec![one(Vec::new()); workers];
+    let load = |of: &Dealt| of.pools.iter().map(|(_, slots)| *slots).sum::<u32>();
+    for pool in members {
+        let slots = pools[*pool].slots;
+        if members.len() >= workers || (slots as usize) < workers {
+            let least = dealt.iter_mut().min_by_key(|of| load(of));
+            least
+                .expect("at least one worker")
+                .pools
+                .push((*pool, slots));
+            continue;
+        }
+        for (worker, of) in dealt.iter_mut().enumerate() {
+            let (share, rest) = (slots / workers as u32, slots % workers as u32);
+            of.pools
+                .push((*pool, share + u32::from((worker as u32) < rest)));
+        }
+    }
+    dealt.retain(|of| !of.pools.is_empty());
+    dealt
+}
