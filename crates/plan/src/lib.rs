@@ -52,8 +52,8 @@ pub use steering::{
 };
 pub use stream::{
     AddressOrder, AlignRule, Bound, FirstBlock, Generator, HitArea, Lifetime, LocalStop, OpSource,
-    Pacing, RandomLaw, Region, SequentialEnd, SequentialStart, SizeShare, Slice, Stream,
-    TargetOrder, TransferSizes,
+    Pacing, RandomLaw, Region, SequentialEnd, SequentialStart, SizeShare, Slice, StepPattern,
+    Steps, Stream, TargetOrder, TransferSizes, ZoneOrder,
 };
 pub use target::{Ledger, OpenMode, Preparation, SizeRule, SyncMode, Target, TargetKind};
 pub use units::{Bytes, Nanos};

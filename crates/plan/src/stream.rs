@@ -125,6 +125,50 @@ pub enum AddressOrder {
         max: u64,
         random_pct: f64,
     },
+    /// Addresses that follow from the number of the operation alone; one size of transfer.
+    Stepped(Steps),
+}
+
+/// Addresses by the number of the operation.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Steps {
+    pub pattern: StepPattern,
+    /// Each place is trimmed, and then written, whatever the mix says.
+    pub trims_first: bool,
+}
+
+/// How steps follow each other.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum StepPattern {
+    /// So many bytes between the end of one transfer and the start of the next, from the start of the
+    /// region over and over. Below zero it goes backwards, by more than a transfer.
+    Gap { bytes: i64 },
+    /// So many operations from each random place, one behind the other or all at the same. What would
+    /// lie behind the end of the region goes on at its start.
+    Bursts {
+        operations: u64,
+        repeats: bool,
+        law: RandomLaw,
+    },
+    /// So many bytes are transferred within a zone, then it goes on in the next, which begins so many
+    /// bytes behind the end of the zone. Behind the last zone it begins anew.
+    Zones {
+        used_bytes: u64,
+        zone_bytes: u64,
+        skip_bytes: u64,
+        order: ZoneOrder,
+    },
+}
+
+/// The order of addresses within a zone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ZoneOrder {
+    Sequential,
+    Random,
+    /// Random, and each block once before any block again.
+    EachOnce,
 }
 
 /// Laws for random addresses.
@@ -284,6 +328,11 @@ pub enum TargetOrder {
     /// One until all of its region was visited, or as often as it has blocks, then the next.
     OneAfterTheOther,
     Random,
+    /// So many operations on one target, then so many on the next, or on one chosen at random.
+    Batches {
+        operations: u64,
+        is_random: bool,
+    },
     /// All targets in order as one long address space, of which the region is a part. No transfer
     /// spans two targets, and the first block of each device is spared.
     EndToEnd,

@@ -4,13 +4,14 @@ mod hot_band;
 mod permutation;
 mod sizes;
 mod space;
+mod steps;
 
 use crate::random::{Draws, Purpose, share_limit};
 use grid::Grid;
 use plan::{
     AddressOrder, AlignRule, BoundRegion, Generator, LocalStop, Operation, PerDirection, RandomLaw,
-    RecordedOperations, Replay, SequentialEnd, SequentialStart, TargetId, TargetOrder,
-    TransferSizes,
+    RecordedOperations, Replay, SequentialEnd, SequentialStart, StepPattern, Steps, TargetId,
+    TargetOrder, TransferSizes,
 };
 use sizes::Sizes;
 use space::Space;
@@ -18,6 +19,7 @@ use std::sync::atomic::{
     AtomicU64, AtomicUsize,
     Ordering::{AcqRel, Acquire, Relaxed},
 };
+use steps::Stepping;
 
 /// One operation as drawn: the target by its place in the stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,6 +58,7 @@ pub(crate) struct Drawer {
     plain: Option<Plain>,
     /// Drawn before, and elsewhere.
     recorded: Option<RecordedOperations>,
+    stepping: Option<Stepping>,
 }
 
 /// The everyday case with everything computed that does not change: one target, one size,
@@ -119,6 +122,11 @@ enum Law {
 enum Turn {
     RoundRobin,
     Random,
+    /// So many operations each, in turn or at random.
+    Batches {
+        operations: u64,
+        is_random: bool,
+    },
     /// By cursors: the one that is read or written now.
     Passes(AtomicUsize),
     /// By the number of the operation: how many operations a round has up to the end of each.
@@ -139,6 +147,10 @@ struct Asked {
 pub(crate) fn unsupported(generator: &Generator) -> Option<&'static str> {
     match &generator.order {
         AddressOrder::Random(law) | AddressOrder::Mixed { law, .. } => grid::misfit(law),
+        AddressOrder::Stepped(steps) => match &steps.pattern {
+            StepPattern::Bursts { law, .. } => grid::misfit(law),
+            StepPattern::Gap { .. } | StepPattern::Zones { .. } => None,
+        },
         AddressOrder::Sequential { .. } | AddressOrder::Stride { .. } => None,
     }
 }
@@ -173,6 +185,10 @@ impl Drawer {
             turn: Turn::new(generator, ground.order, &spaces),
             plain: Plain::of(generator, ground, stop),
             recorded: None,
+            stepping: match &generator.order {
+                AddressOrder::Stepped(steps) => Some(Stepping::new(steps, generator, draws)),
+                _ => None,
+            },
             spaces,
             stop,
             bytes_left: AtomicU64::new(stop.bytes.unwrap_or(u64::MAX)),
@@ -244,6 +260,9 @@ impl Drawer {
                 length: operation.length,
             });
         }
+        if let Some(stepping) = &self.stepping {
+            return self.step(stepping, index, operation);
+        }
         let length = match operation {
             Operation::Read => self.sizes.read.draw(self.draws.size, index),
             Operation::Write => self.sizes.write.draw(self.draws.size, index),
@@ -269,6 +288,31 @@ impl Drawer {
         })
     }
 
+    /// An operation of which the number alone decides the address; spaces take turns.
+    fn step(&self, stepping: &Stepping, index: u64, operation: Operation) -> Option<Drawn> {
+        let (decided, number) = stepping.step(index);
+        let count = self.spaces.len() as u64;
+        let space = &self.spaces[(number % count) as usize];
+        let relative = stepping.place(space, number / count);
+        let operation = decided.unwrap_or(operation);
+        let mut length = match operation {
+            Operation::Read => self.sizes.read.draw(self.draws.size, index),
+            Operation::Write => self.sizes.write.draw(self.draws.size, index),
+            _ => self.sizes.trim.draw(self.draws.size, index),
+        };
+        if self.stop.bytes.is_some() {
+            length = self.take_bytes(length)?;
+        }
+        let (relative, length) = space.settle(relative, length);
+        let (place, offset) = space.locate(relative);
+        Some(Drawn {
+            operation,
+            place,
+            offset,
+            length,
+        })
+    }
+
     /// The space whose turn it is, or the next one that is not at its end, and where in it.
     #[inline]
     fn place(&self, mut asked: Asked) -> Option<(usize, u64, u32)> {
@@ -280,6 +324,16 @@ impl Drawer {
             }
             Turn::RoundRobin => (asked.index % count as u64) as usize,
             Turn::Random => self.draws.target.below(asked.index, count as u64) as usize,
+            Turn::Batches {
+                operations,
+                is_random,
+            } => {
+                let batch = asked.index / operations;
+                match is_random {
+                    true => self.draws.target.below(batch, count as u64) as usize,
+                    false => (batch % count as u64) as usize,
+                }
+            }
             Turn::Passes(current) => return self.in_passes(current, asked),
             Turn::Counts(ends) => {
                 let whole = ends.last().copied().unwrap_or(1).max(1);
@@ -461,7 +515,7 @@ fn ends(order: &AddressOrder) -> bool {
         AddressOrder::Random(law) | AddressOrder::Mixed { law, .. } => {
             *law == RandomLaw::OncePerBlock(SequentialEnd::Stop)
         }
-        AddressOrder::Stride { .. } => false,
+        AddressOrder::Stride { .. } | AddressOrder::Stepped(_) => false,
     }
 }
 
@@ -497,7 +551,12 @@ fn spaces(
                 let block = draws(Purpose::Start).below(number as u64, blocks);
                 space.move_cursor(space.first + block * largest);
             }
-            AddressOrder::Random(law) | AddressOrder::Mixed { law, .. } => {
+            AddressOrder::Random(law)
+            | AddressOrder::Mixed { law, .. }
+            | AddressOrder::Stepped(Steps {
+                pattern: StepPattern::Bursts { law, .. },
+                ..
+            }) => {
                 let width = space.width - space.first;
                 let unit = align.unwrap_or(smallest);
                 // A law of its own for each target, but the same in each execution.
@@ -544,6 +603,8 @@ impl Order {
             AddressOrder::Sequential { end, .. } => Order::Sequential {
                 stops: *end == SequentialEnd::Stop,
             },
+            // The number of the operation decides, and this is never asked.
+            AddressOrder::Stepped(_) => Order::Sequential { stops: false },
             AddressOrder::Mixed { random_pct, law } => Order::Mixed {
                 seek_limits: PerDirection {
                     read: share_limit(random_pct.read),
@@ -583,6 +644,13 @@ impl Turn {
     fn new(generator: &Generator, order: TargetOrder, spaces: &[Space]) -> Self {
         match order {
             TargetOrder::Random if spaces.len() > 1 => Turn::Random,
+            TargetOrder::Batches {
+                operations,
+                is_random,
+            } if spaces.len() > 1 => Turn::Batches {
+                operations: operations.max(1),
+                is_random,
+            },
             TargetOrder::OneAfterTheOther if spaces.len() > 1 => {
                 if matches!(generator.order, AddressOrder::Sequential { .. }) {
                     return Turn::Passes(AtomicUsize::new(0));
@@ -606,5 +674,7 @@ impl Turn {
 
 #[cfg(test)]
 mod law_tests;
+#[cfg(test)]
+mod step_tests;
 #[cfg(test)]
 mod tests;

@@ -7,6 +7,7 @@ mod face;
 mod failing;
 mod fio_flow;
 mod fio_output;
+mod fio_places;
 mod fio_traps;
 mod fio_use;
 mod guard;

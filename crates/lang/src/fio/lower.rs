@@ -476,15 +476,24 @@ fn pool(name: &str, slots: u32, method: Option<IoMethod>) -> Pool {
 }
 
 fn order(spec: &Spec<'_>) -> AddressOrder {
-    if !spec.is_random || spec.random_pct <= 0.0 {
+    if let Some(steps) = &spec.steps {
+        return AddressOrder::Stepped(steps.clone());
+    }
+    let shares = [
+        (spec.operations.read_pct, spec.random_pct.read),
+        (spec.operations.write_pct, spec.random_pct.write),
+        (spec.operations.trim_pct, spec.random_pct.trim),
+    ];
+    let mut used = shares.iter().filter(|(pct, _)| *pct > 0.0);
+    if !spec.is_random || used.clone().all(|(_, random)| *random <= 0.0) {
         return AddressOrder::Sequential {
             start: SequentialStart::First,
             end: SequentialEnd::Wrap,
         };
     }
-    if spec.random_pct < 100.0 {
+    if used.any(|(_, random)| *random < 100.0) {
         return AddressOrder::Mixed {
-            random_pct: PerDirection::all(spec.random_pct),
+            random_pct: spec.random_pct,
             law: spec.law.clone(),
         };
     }

@@ -18,6 +18,7 @@ mod number;
 mod record;
 mod regions;
 mod resolve;
+mod steps;
 mod support;
 mod tables;
 mod text;

@@ -8,13 +8,15 @@ use super::jobs::{Job, at_job};
 use super::number::Base;
 use super::record::{self, Record};
 use super::regions;
+use super::steps::{self, Shape};
 use super::support::{not_built, push_once};
 use super::value::{Size, Value};
 use crate::Environment;
 use crate::sink::Sink;
 use plan::{
     AlignRule, ArrivalLaw, DataSpec, Diagnostic, DuplicateSource, Duplicates, Flow, IoMethod,
-    OpenMode, OperationMix, PerDirection, RandomLaw, Refresh, SyncMode, TargetOrder, TransferSizes,
+    OpenMode, OperationMix, PerDirection, RandomLaw, Refresh, Steps, SyncMode, TargetOrder,
+    TransferSizes,
 };
 
 /// A job with everything resolved that does not need the machine.
@@ -32,7 +34,9 @@ pub(crate) struct Spec<'a> {
     pub smallest: u64,
     pub law: RandomLaw,
     /// Share of I/Os that take a new place.
-    pub random_pct: f64,
+    pub random_pct: PerDirection<f64>,
+    /// Places by the number of the I/O, in the stead of the law.
+    pub steps: Option<Steps>,
     pub align: AlignRule,
     pub naming: Naming,
     pub file_order: TargetOrder,
@@ -71,6 +75,22 @@ pub(crate) struct Amount {
     /// Times the whole range, where its size is not known here.
     pub passes: Option<u64>,
     pub operations: Option<u64>,
+}
+
+impl Amount {
+    /// Where places are trimmed and written, each amount counts both apart.
+    fn for_steps(self, steps: Option<&Steps>) -> Self {
+        let times = match steps {
+            Some(steps) if steps.trims_first => 2,
+            _ => 1,
+        };
+        let twice = |amount: Option<u64>| amount.map(|amount| amount.saturating_mul(times));
+        Self {
+            bytes: twice(self.bytes),
+            passes: twice(self.passes),
+            operations: twice(self.operations),
+        }
+    }
 }
 
 /// In nanoseconds.
@@ -181,6 +201,17 @@ impl<'a> Resolving<'a, '_> {
         let times = self.times();
         let amount = self.amount(naming.count(), file_size, smallest, times);
         let pace = self.pace(&operations, &transfer);
+        let shape = Shape {
+            is_random,
+            law: &law,
+            transfer: &transfer,
+            smallest,
+            files: naming.count(),
+            is_paced: pace.is_some(),
+            base: self.base(),
+        };
+        let steps = steps::steps(job, &shape, self.blockers);
+        let amount = amount.for_steps(steps.as_ref());
         let (data, pattern) = self.data(&transfer, file_size, naming.count());
         self.conflicts();
         let depth = self.depth();
@@ -197,10 +228,8 @@ impl<'a> Resolving<'a, '_> {
             transfer,
             smallest,
             law,
-            random_pct: job
-                .numbers("percentage_random")
-                .and_then(|numbers| numbers[0])
-                .map_or(100.0, |pct| pct as f64),
+            random_pct: random_pct(job),
+            steps,
             align,
             naming,
             file_order: self.file_order(),
@@ -297,7 +326,28 @@ impl<'a> Resolving<'a, '_> {
             );
             return None;
         }
-        Some(PerDirection { read, write, trim })
+        Some(self.by_order(PerDirection { read, write, trim }))
+    }
+
+    /// With `bs_is_seq_rand` the first size is that of sequences, the second that of random places.
+    fn by_order(&mut self, transfer: PerDirection<TransferSizes>) -> PerDirection<TransferSizes> {
+        let job = self.job;
+        if !job.is_on("bs_is_seq_rand", false) {
+            return transfer;
+        }
+        let (_, is_random) = self.operations();
+        let shares = random_pct(job);
+        let shares = [shares.read, shares.write, shares.trim];
+        if is_random && shares.iter().any(|pct| *pct > 0.0 && *pct < 100.0) {
+            let what = "`bs_is_seq_rand` with a share of random places";
+            push_once(
+                self.blockers,
+                not_built(what, job.place_of("bs_is_seq_rand")),
+            );
+        }
+        let seeks = is_random && shares[0] > 0.0;
+        let sizes = if seeks { transfer.write } else { transfer.read };
+        PerDirection::all(sizes)
     }
 
     fn base(&self) -> Base {
@@ -353,10 +403,18 @@ impl<'a> Resolving<'a, '_> {
 
     fn file_order(&self) -> TargetOrder {
         let text = self.job.text("file_service_type").unwrap_or("roundrobin");
-        match text.split(':').next() {
-            Some("random") => TargetOrder::Random,
-            Some("sequential") => TargetOrder::OneAfterTheOther,
-            _ => TargetOrder::RoundRobin,
+        let (word, count) = text.split_once(':').unwrap_or((text, ""));
+        let operations = count.trim().parse().unwrap_or(1);
+        let batches = |is_random| TargetOrder::Batches {
+            operations,
+            is_random,
+        };
+        match (word.trim(), operations) {
+            ("sequential", _) => TargetOrder::OneAfterTheOther,
+            ("random", 0 | 1) => TargetOrder::Random,
+            ("random", _) => batches(true),
+            (_, 0 | 1) => TargetOrder::RoundRobin,
+            _ => batches(false),
         }
     }
 
@@ -448,11 +506,12 @@ impl<'a> Resolving<'a, '_> {
         };
         let asked = match (job.size("io_size"), job.size("size")) {
             (Some(Size::Percent(pct)), _) if pct < 100.0 => {
-                push_once(
-                    self.blockers,
-                    not_built("`io_size` in percent", job.place_of("io_size")),
-                );
-                whole
+                let share = whole.map(|whole| (whole as f64 * pct / 100.0) as u64);
+                if share.is_none() {
+                    let what = "`io_size` in percent of what only the machine knows";
+                    push_once(self.blockers, not_built(what, job.place_of("io_size")));
+                }
+                share
             }
             (Some(Size::Bytes(bytes)), _) if bytes > 0 => Some(bytes),
             (_, Some(Size::Bytes(bytes))) if bytes > 0 => {
@@ -672,6 +731,17 @@ impl<'a> Resolving<'a, '_> {
                 "add `zonesize=`",
             );
         }
+    }
+}
+
+/// The share of I/Os of each direction that take a new place, in percent.
+fn random_pct(job: &Job) -> PerDirection<f64> {
+    let numbers = job.numbers("percentage_random").unwrap_or_default();
+    let of = |place: usize| numbers[place].map_or(100.0, |pct| pct as f64);
+    PerDirection {
+        read: of(0),
+        write: of(1),
+        trim: of(2),
     }
 }
 

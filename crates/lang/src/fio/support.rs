@@ -164,27 +164,16 @@ pub(crate) fn status(given: &Given, job: &Job) -> Status {
         return Status::Honoured;
     }
     match (parameter.name(), &given.value) {
-        ("rw", Value::Word(word, suffix))
-            if word.ends_with("trimwrite")
-                || suffix
-                    .as_deref()
-                    .is_some_and(|text| !matches!(text, "" | "1")) =>
-        {
-            return Status::CheckOnly;
-        }
         ("zonemode", Value::Word("zbd", _)) => {
             return Status::Refused("zoned block devices are not supported");
         }
         ("iodepth_low", Value::Number(low)) if Some(*low) == job.number("iodepth") => {
             return Status::Honoured;
         }
-        ("openfiles", Value::Number(open)) => {
-            let files = job.number("nrfiles").unwrap_or(1);
-            return if *open == 0 || *open >= files {
-                Status::Honoured
-            } else {
-                Status::CheckOnly
-            };
+        ("openfiles", Value::Number(open))
+            if *open == 0 || *open >= job.number("nrfiles").unwrap_or(1) =>
+        {
+            return Status::Honoured;
         }
         ("filesize", Value::Ranges([Some((low, high)), ..])) if low != high => {
             return Status::CheckOnly;
@@ -192,7 +181,8 @@ pub(crate) fn status(given: &Given, job: &Job) -> Status {
         ("file_service_type", Value::Text(text)) => {
             let (word, count) = text.split_once(':').unwrap_or((text, ""));
             let is_plain = matches!(word, "roundrobin" | "random" | "sequential");
-            return if is_plain && matches!(count, "" | "1") {
+            let is_count = count.is_empty() || count.trim().parse::<u64>().is_ok();
+            return if is_plain && is_count {
                 Status::Honoured
             } else {
                 Status::CheckOnly
@@ -202,20 +192,10 @@ pub(crate) fn status(given: &Given, job: &Job) -> Status {
         ("continue_on_error", Value::Text(text)) if text == "none" || text == "0" => {
             return Status::Honoured;
         }
-        ("percentage_random", Value::Numbers(numbers)) if !are_same(numbers) => {
-            return Status::CheckOnly;
-        }
         ("random_distribution", Value::Text(text)) if text.contains(',') => {
             return Status::CheckOnly;
         }
         _ => {}
     }
     parameter.status
-}
-
-fn are_same(numbers: &[Option<i64>; 3]) -> bool {
-    numbers
-        .iter()
-        .flatten()
-        .all(|number| Some(*number) == numbers[0])
 }

@@ -139,7 +139,7 @@ pub(crate) static JOBS: &[Parameter] = &[
         &["stats"],
         Kind::Truth,
         "1",
-        CheckOnly,
+        Honoured,
         "whether the job is in the report",
     )
     .inert(&["1"]),
@@ -147,7 +147,9 @@ pub(crate) static JOBS: &[Parameter] = &[
         &["profile"],
         Kind::Words(&["tiobench", "act"]),
         "",
-        CheckOnly,
+        Refused(
+            "write its jobs out: `tiobench` is `rw=write`, `randwrite`, `read` and `randread`, each with `bs=4k` behind a `stonewall`",
+        ),
         "a built-in set of jobs",
     ),
 ];
@@ -235,7 +237,7 @@ pub(crate) static PATTERN: &[Parameter] = &[
         &["rw_sequencer"],
         Kind::Words(&["sequential", "identical"]),
         "sequential",
-        CheckOnly,
+        Honoured,
         "what a number behind `rw=rand…:` repeats",
     )
     .inert(&["sequential"]),
@@ -386,7 +388,7 @@ pub(crate) static PATTERN: &[Parameter] = &[
         &["bs_is_seq_rand"],
         Kind::Truth,
         "0",
-        CheckOnly,
+        Honoured,
         "the size for reads serves sequential I/O, that for writes random I/O",
     )
     .inert(&["0"]),
@@ -538,7 +540,7 @@ pub(crate) static FILES: &[Parameter] = &[
         &["opendir"],
         Kind::Text,
         "",
-        CheckOnly,
+        Refused("folders are not searched for targets; list the files with `filename=a:b`"),
         "all files below a folder",
     ),
     p(
@@ -552,7 +554,7 @@ pub(crate) static FILES: &[Parameter] = &[
         &["openfiles"],
         at_least(0),
         "nrfiles",
-        CheckOnly,
+        Translated("all files of a clone stay open from the begin to the end"),
         "files open at a time",
     ),
     p(
@@ -562,7 +564,7 @@ pub(crate) static FILES: &[Parameter] = &[
         ),
         "roundrobin",
         Honoured,
-        "which file is next; laws other than the first three, and counts, are check only",
+        "which file is next; laws other than the first three are check only",
     ),
     p(
         &["filetype"],
@@ -575,7 +577,7 @@ pub(crate) static FILES: &[Parameter] = &[
         &["lockfile"],
         Kind::Words(&["none", "exclusive", "readwrite"]),
         "none",
-        CheckOnly,
+        Refused("a lock around each I/O is what would be measured; one job with `iodepth=1` has one I/O at a time"),
         "locks files around each I/O",
     )
     .inert(&["none"]),
@@ -736,7 +738,7 @@ pub(crate) static FILES: &[Parameter] = &[
         &["zonemode"],
         Kind::Words(&["none", "strided", "zbd"]),
         "none",
-        CheckOnly,
+        Honoured,
         "steps through zones; `zbd` is refused",
     )
     .inert(&["none"]),
@@ -744,7 +746,7 @@ pub(crate) static FILES: &[Parameter] = &[
         &["zonesize"],
         Kind::Size,
         "0",
-        CheckOnly,
+        Honoured,
         "bytes of each zone that are used",
     )
     .inert(&["0"]),
@@ -752,7 +754,7 @@ pub(crate) static FILES: &[Parameter] = &[
         &["zonerange"],
         Kind::Size,
         "0",
-        CheckOnly,
+        Honoured,
         "bytes of a zone",
     )
     .inert(&["0"]),
@@ -760,7 +762,7 @@ pub(crate) static FILES: &[Parameter] = &[
         &["zoneskip"],
         Kind::Size,
         "0",
-        CheckOnly,
+        Honoured,
         "bytes skipped behind a zone",
     )
     .inert(&["0"]),

@@ -5,7 +5,7 @@ use plan::{
     LocalStop, OpSource, Pacing, Plan, Preparation, SizeRule, Stream, TransferSizes, Window,
 };
 
-fn read(text: &str) -> Reading {
+pub(crate) fn read(text: &str) -> Reading {
     let files = MemoryFiles::default();
     let mut environment = Environment::bare(&files);
     environment.memory_bytes = 8 << 30;

@@ -255,7 +255,7 @@ impl Model {
             .map(Job::group)
             .max()
             .map_or(0, |last| last + 1);
-        for job in &self.jobs {
+        for job in self.jobs.iter().filter(|job| self.is_reported(job)) {
             let mut entry = self.entry(job);
             // Repetitions are reported as if the jobs had been given again behind a barrier.
             entry.group += groups * entry.repetition.map_or(0, |number| number - 1);
@@ -284,6 +284,15 @@ impl Model {
             },
         };
         self.disks.iter().map(disk).collect()
+    }
+
+    /// Jobs with `stats=0` are carried out and not told of.
+    fn is_reported(&self, job: &Job) -> bool {
+        let options = Options {
+            own: &job.info.labels,
+            global: &self.globals,
+        };
+        options.text(&["stats"]).map(str::trim) != Some("0")
     }
 
     fn entry(&self, job: &Job) -> Entry {

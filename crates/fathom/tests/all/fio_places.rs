@@ -1,0 +1,139 @@
+//! Where the I/O of jobs goes, beside where the installed fio says that its own goes.
+use conduct::{Control, SimulatedHost};
+use engine::sim::Script;
+use lang::{Environment, MemoryFiles};
+use measure::Event;
+use plan::{ErrorBudget, Facts, SizeRule, TargetKind};
+use std::path::Path;
+use std::process::Command;
+
+/// One I/O: file, direction, offset.
+type Place = (String, String, u64);
+
+fn job(options: &str, folder: &Path) -> String {
+    let folder = folder.display();
+    let common = format!("[j]\ndirectory={folder}\nbs=4k\nioengine=psync\n");
+    common + &options.replace(' ', "\n") + "\n"
+}
+
+/// On simulated storage that refuses everything, and so tells of everything.
+fn ours(text: &str) -> Vec<Place> {
+    let files = MemoryFiles::default();
+    let input = lang::fio::Input::Text {
+        name: "job".to_owned(),
+        bytes: text.as_bytes().to_vec(),
+    };
+    let reading = lang::fio::read(&[input], &[], &Environment::bare(&files));
+    let mut plan = reading.plan.expect("it can be run");
+    for target in &mut plan.targets {
+        target.kind = TargetKind::Simulated;
+        target.preparation = plan::Preparation::AsFound;
+        assert!(matches!(target.size, SizeRule::Bytes(_)));
+    }
+    plan.runs.retain(|run| run.kind == plan::RunKind::Measure);
+    plan.runs[0].stop.errors = ErrorBudget::Unlimited;
+    let facts = Facts::of_unreal(&plan);
+    let bound = plan::bind(plan, &facts).expect("it fits");
+    let script = Script {
+        bad: vec![(0, u64::MAX, 5)],
+        ..Script::default()
+    };
+    let mut places = Vec::new();
+    let mut host = SimulatedHost::new(script, 1);
+    conduct::execute(&bound, &mut host, &Control::default(), &mut |event| {
+        if let Event::IoFailure(failure) = event {
+            let path = &bound.plan.target(failure.target).path;
+            let name = path.file_name().expect("a file").to_string_lossy();
+            let operation = format!("{:?}", failure.operation).to_lowercase();
+            places.push((name.into_owned(), operation, failure.offset));
+        }
+        Ok(())
+    });
+    places
+}
+
+/// As its log of I/Os has it; `None` where it is not installed.
+fn theirs(text: &str, folder: &Path) -> Option<Vec<Place>> {
+    let log = folder.join("places.log");
+    let text = format!("{text}write_iolog={}\n", log.display());
+    std::fs::write(folder.join("job.fio"), text).unwrap();
+    let output = Command::new("fio")
+        .arg("job.fio")
+        .current_dir(folder)
+        .output();
+    let output = match output {
+        Ok(output) => output,
+        Err(error) => {
+            println!("skipped: fio is not installed: {error}");
+            return None;
+        }
+    };
+    assert!(output.status.success(), "{output:?}");
+    let log = std::fs::read_to_string(log).unwrap();
+    let place = |line: &str| {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        // The third version of the log begins each line with a time.
+        let words = match words.first()?.parse::<u64>() {
+            Ok(_) => &words[1..],
+            Err(_) => &words[..],
+        };
+        let [path, operation @ ("read" | "write" | "trim"), offset, _] = words else {
+            return None;
+        };
+        let name = Path::new(path).file_name()?.to_string_lossy();
+        Some((
+            name.into_owned(),
+            (*operation).to_owned(),
+            offset.parse().ok()?,
+        ))
+    };
+    Some(log.lines().filter_map(place).collect())
+}
+
+#[test]
+fn places_follow_each_other_as_they_do_there() {
+    for options in [
+        "rw=write:8k size=64k number_ios=6",
+        "rw=write:4k size=64k",
+        "rw=read:-8k size=64k",
+        "rw=read:-12k size=64k number_ios=14",
+        "rw=read size=64k zonemode=strided zonesize=8k zonerange=16k zoneskip=8k",
+        "rw=read size=64k zonemode=strided zonesize=24k zonerange=16k",
+        "rw=read size=64k io_size=50%",
+        "rw=read size=96k nrfiles=2 file_service_type=roundrobin:3",
+        "rw=randread percentage_random=0,50 size=64k",
+        "rw=randread bs=8k,4k percentage_random=0 bs_is_seq_rand=1 size=64k",
+    ] {
+        let folder = tempfile::tempdir().unwrap();
+        let text = job(options, folder.path());
+        let ours = ours(&text);
+        assert!(!ours.is_empty(), "{options}");
+        let Some(theirs) = theirs(&text, folder.path()) else {
+            return;
+        };
+        assert_eq!(ours, theirs, "{options}");
+    }
+}
+
+#[test]
+fn random_jobs_have_the_structure_that_they_have_there() {
+    // The draws differ; each I/O of a burst is at the place of its first.
+    let folder = tempfile::tempdir().unwrap();
+    let options = "rw=randread:4 rw_sequencer=identical size=1m number_ios=64";
+    let text = job(options, folder.path());
+    let mut all = vec![ours(&text)];
+    all.extend(theirs(&text, folder.path()));
+    for places in all {
+        assert_eq!(places.len(), 64);
+        let bursts = places.chunks(4);
+        assert!(
+            bursts
+                .clone()
+                .all(|burst| burst.iter().all(|place| place == &burst[0]))
+        );
+        let mut starts: Vec<u64> = bursts.map(|burst| burst[0].2).collect();
+        starts.sort_unstable();
+        starts.dedup();
+        assert!(starts.len() >= 14, "{starts:?}");
+    }
+}

@@ -1,0 +1,115 @@
+//! Patterns of places, and options that are done in another way or refused with a way out.
+use crate::fio_traps::{plan, read, streams};
+use plan::{AddressOrder, OpSource, StepPattern, Stream, TargetOrder, TransferSizes};
+
+fn stream(options: &str) -> Stream {
+    let text = format!("[j]\nsize=1m\n{}\n", options.replace(' ', "\n"));
+    streams(&plan(&text)).remove(0)
+}
+
+fn order(options: &str) -> AddressOrder {
+    let OpSource::Generator(generator) = stream(options).source else {
+        unreachable!("jobs draw their I/O")
+    };
+    generator.order
+}
+
+fn pattern(options: &str) -> StepPattern {
+    match order(options) {
+        AddressOrder::Stepped(steps) => steps.pattern,
+        other => panic!("{options}: {other:?}"),
+    }
+}
+
+/// The messages that keep a job from being run.
+fn refusals(options: &str) -> Vec<String> {
+    let text = format!("[j]\nsize=1m\n{}\n", options.replace(' ', "\n"));
+    let reading = read(&text);
+    let all = reading.diagnostics.iter().chain(&reading.run_blockers);
+    all.map(|found| found.message.clone()).collect()
+}
+
+#[test]
+fn a_number_behind_the_direction_is_a_gap_or_a_burst() {
+    assert_eq!(pattern("rw=write:8k"), StepPattern::Gap { bytes: 8192 });
+    assert_eq!(pattern("rw=read:-8k"), StepPattern::Gap { bytes: -8192 });
+    let burst = pattern("rw=randread:8 rw_sequencer=identical norandommap");
+    let expected = StepPattern::Bursts {
+        operations: 8,
+        repeats: true,
+        law: plan::RandomLaw::Uniform,
+    };
+    assert_eq!(burst, expected);
+    assert!(matches!(order("rw=randread:1"), AddressOrder::Random(_)));
+    assert!(
+        refusals("rw=read:-2k")
+            .iter()
+            .any(|text| text.contains("step back"))
+    );
+}
+
+#[test]
+fn trims_and_writes_come_in_pairs_and_count_apart() {
+    let stream = stream("rw=trimwrite filename=/dev/sdx number_ios=10");
+    assert_eq!(stream.stop.operations, Some(20));
+    assert_eq!(stream.stop.bytes, Some(2 << 20));
+    assert!(matches!(
+        order("rw=randtrimwrite filename=/dev/sdx"),
+        AddressOrder::Stepped(steps) if steps.trims_first
+    ));
+}
+
+#[test]
+fn each_direction_has_its_share_of_random_places() {
+    let AddressOrder::Mixed { random_pct, .. } = order("rw=randrw percentage_random=10,25") else {
+        panic!("some of both are random")
+    };
+    assert_eq!((random_pct.read, random_pct.write), (10.0, 25.0));
+    // What is not used does not count.
+    let reads = order("rw=randread percentage_random=0,25,0");
+    assert!(matches!(reads, AddressOrder::Sequential { .. }));
+}
+
+#[test]
+fn sizes_may_belong_to_orders() {
+    let size = |options: &str| match stream(options).source {
+        OpSource::Generator(generator) => generator.transfer.read,
+        _ => unreachable!("jobs draw their I/O"),
+    };
+    let sizes = "bs=8k,16k bs_is_seq_rand=1";
+    assert_eq!(
+        size(&format!("rw=read {sizes}")),
+        TransferSizes::Fixed(8192)
+    );
+    assert_eq!(
+        size(&format!("rw=randread {sizes}")),
+        TransferSizes::Fixed(16384)
+    );
+}
+
+#[test]
+fn files_are_served_in_batches() {
+    let order = stream("rw=read nrfiles=4 file_service_type=random:16").target_order;
+    let expected = TargetOrder::Batches {
+        operations: 16,
+        is_random: true,
+    };
+    assert_eq!(order, expected);
+}
+
+#[test]
+fn a_share_of_the_amount_is_bytes() {
+    assert_eq!(stream("rw=read io_size=25%").stop.bytes, Some(256 << 10));
+}
+
+#[test]
+fn what_makes_no_sense_here_is_refused_with_a_way_out() {
+    for (option, hint) in [
+        ("lockfile=exclusive", "iodepth=1"),
+        ("opendir=/tmp", "filename="),
+        ("profile=tiobench", "randwrite"),
+    ] {
+        let found = refusals(option);
+        assert!(found.iter().any(|text| text.contains(hint)), "{found:?}");
+    }
+}
