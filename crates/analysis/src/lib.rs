@@ -6,6 +6,7 @@ mod curve;
 mod decision;
 mod gap;
 mod series;
+mod settled;
 mod shares;
 mod spread;
 mod steady;
@@ -19,6 +20,7 @@ pub use curve::{
 pub use decision::{Decision, History, Next, next, point_rate};
 pub use gap::{GAP_SHARE, Gap, response_gap};
 pub use series::{RunOutline, Series, SeriesKind, StreamOutline, series};
+pub use settled::{SettleWatch, Settled};
 pub use shares::{Share, asked_shares, shares};
 pub use spread::Spread;
 pub use steady::{Drift, IntervalFacts, Stall, Steadiness, steadiness};

@@ -1,5 +1,6 @@
 //! What the streams of a run have to reach, looked at when an interval ends.
 use crate::execution::{Conductor, Going, SinkError};
+use analysis::SettleWatch;
 use measure::{FinishReason, Interval};
 use plan::{Amount, BoundRun, Floor, Operation, Severity};
 
@@ -10,6 +11,18 @@ const GRACE_NS: u64 = 2_000_000_000;
 #[derive(Debug, Default)]
 pub(crate) struct Goals {
     floors: Vec<FloorWatch>,
+    settling: Vec<Settling>,
+    /// How many streams the run has.
+    streams: usize,
+}
+
+/// Streams that end together once their rate has settled.
+#[derive(Debug)]
+struct Settling {
+    streams: Vec<usize>,
+    watch: SettleWatch,
+    is_settled: bool,
+    is_told: bool,
 }
 
 #[derive(Debug)]
@@ -40,6 +53,8 @@ impl Goals {
         });
         Self {
             floors: floors.collect(),
+            settling: settling(run),
+            streams: run.run.streams.len(),
         }
     }
 
@@ -48,7 +63,36 @@ impl Goals {
         for watch in &mut self.floors {
             watch.add(interval);
         }
+        for one in &mut self.settling {
+            let streams = &one.streams;
+            one.is_settled = one.watch.add(interval, |number| streams.contains(&number));
+        }
     }
+}
+
+/// By group; a stream without one is alone.
+fn settling(run: &BoundRun) -> Vec<Settling> {
+    let mut found: Vec<(Option<u32>, Settling)> = Vec::new();
+    for (number, stream) in run.run.streams.iter().enumerate() {
+        let Some(rule) = stream.flow.steady else {
+            continue;
+        };
+        let known =
+            |(group, _): &&mut (Option<u32>, Settling)| group.is_some() && *group == rule.group;
+        match found.iter_mut().find(known) {
+            Some((_, one)) => one.streams.push(number),
+            None => {
+                let one = Settling {
+                    streams: vec![number],
+                    watch: SettleWatch::new(rule),
+                    is_settled: false,
+                    is_told: false,
+                };
+                found.push((rule.group, one));
+            }
+        }
+    }
+    found.into_iter().map(|(_, one)| one).collect()
 }
 
 impl FloorWatch {
@@ -99,6 +143,25 @@ impl FloorWatch {
 }
 
 impl Conductor<'_> {
+    /// Ends streams whose rate has settled, and the run where those are all.
+    fn check_settled(&mut self, going: &mut Going<'_>) -> Result<Option<FinishReason>, SinkError> {
+        let mut ended = Vec::new();
+        for one in going.goals.settling.iter_mut().filter(|one| one.is_settled) {
+            if !std::mem::replace(&mut one.is_told, true) {
+                ended.push(one.streams.clone());
+            }
+        }
+        for streams in ended {
+            self.host.retire(&streams);
+            let name = &going.run.run.streams[streams[0]].name;
+            let text = format!("the rate of `{name}` has settled");
+            self.remark(Some(going.number), Severity::Note, "settled", text)?;
+        }
+        let told = going.goals.settling.iter().filter(|one| one.is_told);
+        let over: usize = told.map(|one| one.streams.len()).sum();
+        Ok((over > 0 && over == going.goals.streams).then_some(FinishReason::Complete))
+    }
+
     /// Ends the run where a stream is below its floor.
     pub(crate) fn check_goals(
         &mut self,
@@ -109,7 +172,7 @@ impl Conductor<'_> {
             Some((watch.stream, text.clone()))
         });
         let Some((stream, text)) = missed else {
-            return Ok(None);
+            return self.check_settled(going);
         };
         let name = &going.run.run.streams[stream].name;
         let message = format!("`{name}` did {text}");

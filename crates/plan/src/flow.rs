@@ -17,6 +17,8 @@ pub struct Flow {
     pub floor: Option<Floor>,
     /// Where and how urgently its workers run.
     pub placement: Placement,
+    /// Ends the stream once its rate has settled.
+    pub steady: Option<Steady>,
 }
 
 /// When a stream makes what it wrote durable. Syncs take a slot as all operations do, wait for no
@@ -96,6 +98,31 @@ pub struct Floor {
 pub enum Amount {
     Operations,
     Bytes,
+}
+
+/// When the rate of a stream has settled. One sample is taken per second.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Steady {
+    pub of: Amount,
+    pub criterion: SteadyCriterion,
+    /// What the criterion has to stay below, over all samples; per second, or in percent of the mean.
+    pub limit: f64,
+    pub is_pct: bool,
+    /// How many of the last samples are looked at; above zero.
+    pub samples: u32,
+    /// Measured time before the first sample.
+    pub after: Nanos,
+    /// Streams of one group are judged by the sum of their rates, and end together.
+    pub group: Option<u32>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SteadyCriterion {
+    /// The largest deviation of a sample from their mean.
+    Deviation,
+    /// The slope of the line through them, per sample.
+    Slope,
 }
 
 /// Where and how urgently the threads of a stream run. A stream that says anything here has workers

@@ -389,3 +389,43 @@ fn a_placed_stream_has_workers_of_its_own_in_their_place() {
         assert!(seen, "no worker on CPU {last} with {kind}");
     }
 }
+
+#[test]
+fn a_stream_ends_once_its_rate_has_settled() {
+    let steady = |group| Steady {
+        of: Amount::Operations,
+        criterion: SteadyCriterion::Deviation,
+        limit: 5.0,
+        is_pct: true,
+        samples: 3,
+        after: Nanos::from_secs(1),
+        group,
+    };
+    let one = |pool: usize, group: Option<u32>| {
+        let mut one = stream(pool, 0, operations(100.0));
+        one.flow.steady = Some(steady(group));
+        one
+    };
+    for group in [None, Some(1)] {
+        let runs = vec![flat_out(20 * SECOND, 500 * MS)];
+        let streams = vec![one(0, group), one(1, group)];
+        let plan = bind_unreal(plan(vec![simulated(MIB)], &[1, 1], streams, runs));
+        let story = simulate(&plan, &Script::default(), 1);
+        assert_eq!(story.finished(0).reason, FinishReason::Complete);
+        let groups = if group.is_some() { 1 } else { 2 };
+        assert_eq!(story.remarks("settled"), groups);
+        // One second that does not count and three that do, 10 000 operations a second each.
+        // The last of each stream comes back as the run ends.
+        let operations = story.totals[0].operations();
+        assert!((79_998..=80_000).contains(&operations), "{operations}");
+    }
+    // A rate that changes every second does not settle.
+    let steps = vec![(100.0, Nanos::from_secs(1)), (1_000.0, Nanos::from_secs(1))];
+    let law = ArrivalLaw::Deterministic;
+    let run = run(Load::Steps { steps }, law, 8 * SECOND, 500 * MS);
+    let streams = vec![one(0, None)];
+    let plan = bind_unreal(plan(vec![simulated(MIB)], &[4], streams, vec![run]));
+    let story = simulate(&plan, &Script::default(), 1);
+    assert_eq!(story.remarks("settled"), 0);
+    assert_eq!(story.intervals(0).len(), 16);
+}

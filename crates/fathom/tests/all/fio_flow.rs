@@ -125,3 +125,34 @@ fn jobs_that_are_too_slow_end_with_the_same_error() {
         }
     }
 }
+
+#[test]
+fn a_job_ends_in_its_steady_state() {
+    let read = ["--rw=randread", "--size=1m", "--runtime=30", "--time_based"];
+    let steady = [
+        "--thinktime=5ms",
+        "--ss=iops:100%",
+        "--ss_dur=2",
+        "--ss_ramp=1",
+    ];
+    let Some((ours, theirs)) = both(&[&read[..], &steady].concat()) else {
+        return;
+    };
+    let of = |report: &Value| {
+        report["jobs"][0]["steadystate"]
+            .as_object()
+            .unwrap()
+            .clone()
+    };
+    let (ours_of, theirs_of) = (of(&ours), of(&theirs));
+    assert!(ours_of.keys().eq(theirs_of.keys()), "{ours_of:?}");
+    for key in ["ss", "duration", "attained"] {
+        assert_eq!(ours_of[key], theirs_of[key], "{key}");
+    }
+    for report in [&ours, &theirs] {
+        let data = &report["jobs"][0]["steadystate"]["data"];
+        assert_eq!(data["iops"].as_array().unwrap().len(), 2);
+        let runtime_ms = report["jobs"][0]["read"]["runtime"].as_u64().unwrap();
+        assert!(runtime_ms < 20_000, "{runtime_ms} ms");
+    }
+}

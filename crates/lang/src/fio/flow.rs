@@ -7,7 +7,7 @@ use super::value::Value;
 use crate::sink::Sink;
 use plan::{
     Amount, Batches, Diagnostic, Floor, Flow, IoPriority, Nanos, OperationMix, PerDirection,
-    Placement, RangeSync, Syncs, Think, ThinkCount,
+    Placement, RangeSync, Steady, SteadyCriterion, Syncs, Think, ThinkCount,
 };
 
 /// The rules of the clones of a job.
@@ -25,6 +25,7 @@ pub(crate) fn flow(
         latency_most: latency_most(job, sink),
         floor: floor(job, operations, sink),
         placement: placement(job),
+        steady: steady(job, sink),
     }
 }
 
@@ -231,4 +232,39 @@ fn placement(job: &Job) -> Placement {
         nice: job.number("nice").unwrap_or(0) as i32,
         io_priority,
     }
+}
+
+fn steady(job: &Job, sink: &mut Sink) -> Option<Steady> {
+    let window = job
+        .nanos("steadystate_duration")
+        .filter(|window| *window > 0)?;
+    let text = job.text("steadystate").unwrap_or("iops_slope:0.01%").trim();
+    let (words, limit) = text.split_once(':').unwrap_or((text, ""));
+    let kind = match words.trim() {
+        "iops" => Some((Amount::Operations, SteadyCriterion::Deviation)),
+        "iops_slope" => Some((Amount::Operations, SteadyCriterion::Slope)),
+        "bw" => Some((Amount::Bytes, SteadyCriterion::Deviation)),
+        "bw_slope" => Some((Amount::Bytes, SteadyCriterion::Slope)),
+        _ => None,
+    };
+    let number = limit.trim().trim_end_matches('%').trim().parse::<f64>();
+    let limit_of = number
+        .ok()
+        .filter(|number| number.is_finite() && *number >= 0.0);
+    let (Some((of, criterion)), Some(number)) = (kind, limit_of) else {
+        let given = job.given("steadystate")?;
+        let message = format!("`{text}` is no criterion of a steady state");
+        let help = "write `iops:5%`, `iops_slope:0.1%`, `bw:5%` or `bw_slope:0.1%`";
+        sink.error(codes::FORM, given.span(), message, "not one of them", help);
+        return None;
+    };
+    Some(Steady {
+        of,
+        criterion,
+        limit: number,
+        is_pct: limit.contains('%'),
+        samples: window.div_ceil(1_000_000_000) as u32,
+        after: Nanos(job.nanos("steadystate_ramp_time").unwrap_or(0)),
+        group: None,
+    })
 }

@@ -207,7 +207,7 @@ impl Lowering<'_, '_> {
                 },
                 None => Pacing::None,
             },
-            flow: clone_flow(spec, clone),
+            flow: clone_flow(spec, clone, report_group),
             share_pct: 0.0,
             priority: None,
             data: self.data(spec),
@@ -532,8 +532,12 @@ fn stop(spec: &Spec<'_>, clone: u32) -> LocalStop {
     }
 }
 
-fn clone_flow(spec: &Spec<'_>, clone: u32) -> Flow {
+fn clone_flow(spec: &Spec<'_>, clone: u32, report_group: u32) -> Flow {
     let mut flow = spec.flow.clone();
+    if let Some(steady) = &mut flow.steady {
+        let is_reported_together = spec.job.is_on("group_reporting", false);
+        steady.group = is_reported_together.then_some(report_group);
+    }
     flow.placement.cpus = flow::cpus_of_clone(spec.job, &flow.placement, clone);
     flow
 }

@@ -1143,7 +1143,7 @@ pub(crate) static RATE: &[Parameter] = &[
         &["steadystate", "ss"],
         Kind::Form("`iops`, `iops_slope`, `bw`, `bw_slope`, with `:limit[%]`"),
         "iops_slope:0.01%",
-        CheckOnly,
+        Honoured,
         "ends once figures are steady",
     )
     .part_of("steadystate_duration"),
@@ -1151,7 +1151,7 @@ pub(crate) static RATE: &[Parameter] = &[
         &["steadystate_duration", "ss_dur"],
         SECONDS,
         "0",
-        CheckOnly,
+        Honoured,
         "window of the figures",
     )
     .inert(&["0"]),
@@ -1159,7 +1159,7 @@ pub(crate) static RATE: &[Parameter] = &[
         &["steadystate_ramp_time", "ss_ramp"],
         SECONDS,
         "0",
-        CheckOnly,
+        Honoured,
         "time before figures count",
     )
     .part_of("steadystate_duration"),

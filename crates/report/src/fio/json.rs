@@ -7,7 +7,9 @@ use super::text::{
     BATCHES, DEPTHS, LONG_CLASSES, SHORT_CLASSES, classes_of, cpu_pct, depth_shares, share_of,
     shares,
 };
+use analysis::Settled;
 use measure::LatencyFigures;
+use plan::{Amount, SteadyCriterion};
 use std::fmt::Write;
 
 /// A value whose keys keep their order.
@@ -323,6 +325,61 @@ fn tail(pairs: &mut Vec<(String, Json)>, entry: &Entry) {
     if let Some(text) = &entry.description {
         pairs.push(pair("desc", Json::Text(text.clone())));
     }
+    if let Some(settled) = &entry.settled {
+        pairs.push(pair("steadystate", steady(settled)));
+    }
+}
+
+fn steady(settled: &Settled) -> Json {
+    let rule = &settled.rule;
+    let unit = if rule.is_pct { "%" } else { "" };
+    let is_slope = rule.criterion == SteadyCriterion::Slope;
+    let name = match (rule.of, is_slope) {
+        (Amount::Operations, false) => "iops",
+        (Amount::Operations, true) => "iops_slope",
+        (Amount::Bytes, false) => "bw",
+        (Amount::Bytes, true) => "bw_slope",
+    };
+    // Without a share of the mean: what the criterion is made of.
+    let mean = match rule.of {
+        Amount::Operations => settled.rate_mean,
+        Amount::Bytes => settled.bandwidth_mean,
+    };
+    let plain = match rule.is_pct {
+        true => settled.value * mean / 100.0,
+        false => settled.value,
+    };
+    let (deviation, slope) = if is_slope { (0.0, plain) } else { (plain, 0.0) };
+    let whole = |value: f64| Json::Whole(value as u64);
+    let list = |of: fn(&(f64, f64)) -> f64| {
+        Json::List(
+            settled
+                .samples
+                .iter()
+                .map(|sample| whole(of(sample)))
+                .collect(),
+        )
+    };
+    Json::Object(vec![
+        pair("ss", Json::Text(format!("{name}:{:.6}{unit}", rule.limit))),
+        pair("duration", Json::Whole(u64::from(rule.samples))),
+        pair("attained", Json::Whole(u64::from(settled.is_settled))),
+        pair(
+            "criterion",
+            Json::Text(format!("{:.6}{unit}", settled.value)),
+        ),
+        pair("max_deviation", Json::Real(deviation)),
+        pair("slope", Json::Real(slope)),
+        pair(
+            "data",
+            Json::Object(vec![
+                pair("bw_mean", whole(settled.bandwidth_mean)),
+                pair("iops_mean", whole(settled.rate_mean)),
+                pair("iops", list(|sample| sample.0)),
+                pair("bw", list(|sample| sample.1)),
+            ]),
+        ),
+    ])
 }
 
 fn disk(disk: &Disk) -> Json {

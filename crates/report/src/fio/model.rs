@@ -3,12 +3,13 @@
 use super::settings::{Options, Settings, Unified};
 use super::stat::Samples;
 use crate::repetitions;
+use analysis::{SettleWatch, Settled};
 use measure::{
     BATCH_CLASSES, DEPTH_CLASSES, DeviceCounters, Event, ExecutionStarted, Figure, FinishReason,
     Interval, IntervalPhase, IoFailure, LatencyFigures, RunStarted, StreamInfo, StreamSpan,
     ThreadUsage,
 };
-use plan::{BoundPlan, Label, Operation, RunKind};
+use plan::{BoundPlan, Label, Operation, RunKind, Steady};
 
 const NS_PER_MS: u64 = 1_000_000;
 const NS_PER_S: f64 = 1e9;
@@ -18,11 +19,22 @@ const NS_PER_S: f64 = 1e9;
 pub(super) struct Model {
     pub started: Option<ExecutionStarted>,
     pub globals: Vec<Label>,
+    /// Rules of steady states, by stream.
+    steady_rules: Vec<(String, Steady)>,
+    settling: Vec<Settling>,
     jobs: Vec<Job>,
     runs: Vec<RunUse>,
     disks: Vec<(String, DeviceCounters)>,
     disk_ns: u64,
     pub now_unix_ns: u64,
+}
+
+/// Streams of a run that are judged together.
+#[derive(Debug)]
+struct Settling {
+    run: usize,
+    streams: Vec<usize>,
+    watch: SettleWatch,
 }
 
 /// One clone.
@@ -117,6 +129,7 @@ pub(super) struct Entry {
     pub repetition: Option<u32>,
     /// Whether its run came to its end.
     pub is_whole: bool,
+    pub settled: Option<Settled>,
     is_group: bool,
 }
 
@@ -133,7 +146,11 @@ impl Model {
         match event {
             Event::ExecutionStarted(started) => {
                 let bound: Option<BoundPlan> = serde_json::from_str(&started.plan_json).ok();
-                self.globals = bound.map(|bound| bound.plan.labels).unwrap_or_default();
+                let plan = bound.map(|bound| bound.plan).unwrap_or_default();
+                let streams = plan.templates.iter().flat_map(|template| &template.streams);
+                let rules = streams.filter_map(|one| Some((one.name.clone(), one.flow.steady?)));
+                self.steady_rules = rules.collect();
+                self.globals = plan.labels;
                 self.now_unix_ns = started.unix_ns;
                 self.started = Some(started.clone());
             }
@@ -167,10 +184,42 @@ impl Model {
             ..RunUse::default()
         });
         let place = self.runs.len() - 1;
+        self.watch_settling(place, run);
         self.jobs.extend(run.streams.iter().map(|info| {
             let pool = run.pools.get(info.pool as usize);
             Job::new(info, place, pool.map_or(1, |pool| pool.slots))
         }));
+    }
+
+    /// Follows the streams of a run whose rates are to settle, those of one group together.
+    fn watch_settling(&mut self, place: usize, run: &RunStarted) {
+        for (number, info) in run.streams.iter().enumerate() {
+            let rule = self
+                .steady_rules
+                .iter()
+                .find(|(name, _)| *name == info.name);
+            let Some((_, rule)) = rule else { continue };
+            let known = self.settling.iter_mut().find(|one| {
+                let group = one.watch.state().rule.group;
+                one.run == place && group.is_some() && group == rule.group
+            });
+            match known {
+                Some(one) => one.streams.push(number),
+                None => self.settling.push(Settling {
+                    run: place,
+                    streams: vec![number],
+                    watch: SettleWatch::new(*rule),
+                }),
+            }
+        }
+    }
+
+    fn settled(&self, run: usize, info: &StreamInfo) -> Option<Settled> {
+        let number = self.jobs[self.runs[run].first_job..]
+            .iter()
+            .position(|job| job.info.name == info.name)?;
+        let mine = |one: &&Settling| one.run == run && one.streams.contains(&number);
+        self.settling.iter().find(mine).map(|one| one.watch.state())
     }
 
     fn add(&mut self, interval: &Interval) {
@@ -186,6 +235,12 @@ impl Model {
             run.start_ns = interval.end_ns;
             return;
         }
+        let number = self.runs.len() - 1;
+        for one in self.settling.iter_mut().filter(|one| one.run == number) {
+            let streams = &one.streams;
+            one.watch.add(interval, |stream| streams.contains(&stream));
+        }
+        let run = self.runs.last_mut().expect("it was just there");
         run.usage.add(&interval.engine.workers.usage);
         let is_whole = interval.length_ns() >= run.interval_ns / 100 * 99;
         let first = run.first_job;
@@ -343,6 +398,7 @@ impl Model {
             submitted: job.submitted,
             seen: job.seen,
             arrivals: job.arrivals.clone(),
+            settled: self.settled(job.run, &job.info),
             repetition: run.repetition,
             is_whole: run.is_whole,
             is_group: label("group_reporting") == Some("1"),

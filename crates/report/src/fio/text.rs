@@ -4,7 +4,9 @@ use super::number::{Base, UnitStyle, amounts, rates, short};
 use super::repeated;
 use super::settings::{Kind, Settings, Unified};
 use super::stat::{Classes, Latency, Samples};
+use analysis::Settled;
 use measure::LatencyFigures;
+use plan::{Amount, SteadyCriterion};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
@@ -400,6 +402,31 @@ fn footer(out: &mut String, entry: &Entry) {
         settings.latency_window_us,
         settings.latency_percentile,
         settings.depth
+    );
+    if let Some(settled) = &entry.settled {
+        steady(out, settled, settings);
+    }
+}
+
+fn steady(out: &mut String, settled: &Settled, settings: &Settings) {
+    let rule = &settled.rule;
+    let attained = if settled.is_settled { "yes" } else { "no" };
+    let (rate, other) = rates(settled.bandwidth_mean as u64, settings.units);
+    let mean = settled.rate_mean as u64;
+    let operations = short(mean, settings.units.width, Base::Decimal, "");
+    let of = match rule.of {
+        Amount::Operations => "iops",
+        Amount::Bytes => "bw",
+    };
+    let criterion = match rule.criterion {
+        SteadyCriterion::Slope => "slope",
+        SteadyCriterion::Deviation => "mean dev",
+    };
+    let unit = if rule.is_pct { "%" } else { "" };
+    put!(
+        out,
+        "  steadystate  : attained={attained}, bw={rate} ({other}), iops={operations}, {of} {criterion}={:.3}{unit}",
+        settled.value
     );
 }
 
