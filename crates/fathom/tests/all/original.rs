@@ -14,6 +14,9 @@ const FLAT_OUT_PCT: f64 = 2.0;
 /// Half of the last digit that is printed, on both sides.
 const PRINTED_PCT: f64 = 0.01;
 
+/// With their names and loops, in order.
+type Runs = Vec<(String, Run)>;
+
 #[derive(Debug, Default)]
 struct Run {
     /// What follows `I/O rate:`.
@@ -110,7 +113,7 @@ fn compare(what: &str, theirs: &Run, ours: &Run) {
 }
 
 /// The runs of a stored folder, and those that its parameter file makes here in simulated time.
-fn both(folder: &str) -> Option<(Vec<(String, Run)>, Vec<(String, Run)>)> {
+fn both(folder: &str) -> Option<(Runs, Runs)> {
     let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/oracle/output");
     let stored = PathBuf::from(root).join(folder);
     if !stored.is_dir() {
@@ -142,8 +145,8 @@ fn both(folder: &str) -> Option<(Vec<(String, Run)>, Vec<(String, Run)>)> {
 }
 
 /// Every run but those that make files, from the averages of the summary and the tables of the skew.
-fn runs(summary: &str, skew: &str) -> Vec<(String, Run)> {
-    let mut runs: Vec<(String, Run)> = Vec::new();
+fn runs(summary: &str, skew: &str) -> Runs {
+    let mut runs = Runs::new();
     for line in summary.lines() {
         if let Some(start) = started(line) {
             runs.push(start);

@@ -138,7 +138,8 @@ fn check_validated(fields: &Fields, sink: &mut Sink) {
     }
 }
 
-fn concatenation_conflict(fields: &Fields, parameter: &str, sink: &mut Sink) {
+/// Reports a parameter that has no meaning where storage definitions are concatenated.
+pub(crate) fn concatenation_conflict(fields: &Fields, parameter: &str, sink: &mut Sink) {
     sink.error(
         codes::CONFLICT,
         fields.place(parameter),

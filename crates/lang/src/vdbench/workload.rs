@@ -153,13 +153,7 @@ fn check_combinations(fields: &Fields, general: &General, sink: &mut Sink) {
     if general.concatenates {
         for parameter in ["range", "rhpct", "whpct"] {
             if fields.has(parameter) {
-                sink.error(
-                    codes::CONFLICT,
-                    fields.place(parameter),
-                    format!("`{parameter}` and `concatenatesds` exclude each other"),
-                    "set here",
-                    "remove one of them",
-                );
+                super::storage::concatenation_conflict(fields, parameter, sink);
             }
         }
     }
