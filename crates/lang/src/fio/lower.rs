@@ -5,6 +5,7 @@
 //! the group for reports, from 0), `group_reporting` (`1` where it is asked), `option.NAME` for each
 //! option of the job's own section, as given. Labels of the plan: `face` (`fio`), `global.NAME` for
 //! each global option, as given.
+use super::commands;
 use super::declare::common;
 use super::files::is_device;
 use super::flow;
@@ -54,6 +55,7 @@ pub(crate) fn lower(
         .iter()
         .filter_map(|spec| spec.method)
         .find(|method| *method != IoMethod::Nothing);
+    plan.steering.around = commands::around(groups, specs, usize::from(layout.is_some()));
     plan.runs = layout.into_iter().chain(runs).collect();
     plan.labels = vec![Label::new("face", "fio")];
     let global = |given: &Given| Label::new(format!("global.{}", given.name.text), given.text());

@@ -6,6 +6,7 @@
 
 mod codes;
 mod command_line;
+mod commands;
 mod declare;
 mod engines;
 mod files;

@@ -1862,14 +1862,18 @@ pub(crate) static PROCESS: &[Parameter] = &[
         &["exec_prerun"],
         Kind::Text,
         "",
-        CheckOnly,
+        Translated(
+            "each clone's is run before the jobs that begin together with it; what it prints is in the record",
+        ),
         "command before the job",
     ),
     p(
         &["exec_postrun"],
         Kind::Text,
         "",
-        CheckOnly,
+        Translated(
+            "each clone's is run behind the jobs that ran beside it; what it prints is in the record",
+        ),
         "command behind the job",
     ),
     p(&["cgroup"], Kind::Text, "", OLD_CGROUPS, "control group"),

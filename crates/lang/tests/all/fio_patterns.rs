@@ -113,3 +113,20 @@ fn what_makes_no_sense_here_is_refused_with_a_way_out() {
         assert!(found.iter().any(|text| text.contains(hint)), "{found:?}");
     }
 }
+
+#[test]
+fn commands_of_jobs_stand_around_the_run_of_their_group() {
+    let text = "[global]\nsize=1m\n[a]\nexec_prerun=echo a\nnumjobs=2\n[b]\nstonewall\nexec_postrun=echo b\n";
+    let plan = plan(text);
+    // The files are laid out first.
+    let commands = |number: u32| {
+        let (before, after) = plan.steering.of_run(plan::RunId(number));
+        let texts = |of: &[plan::Command]| of.iter().map(|one| one.text.clone()).collect();
+        (texts(before), texts(after))
+    };
+    let none: Vec<String> = Vec::new();
+    assert_eq!(plan.runs.len(), 3);
+    assert_eq!(commands(0), (none.clone(), none.clone()));
+    assert_eq!(commands(1), (vec!["echo a".to_owned(); 2], none.clone()));
+    assert_eq!(commands(2), (none, vec!["echo b".to_owned()]));
+}
