@@ -20,6 +20,7 @@ const EXAMPLES: &[(Section, &str, &str)] = &[
     (Section::General, "validate", "yes"),
     (Section::General, "formatxfersize", "64k"),
     (Section::General, "formatsds", "yes"),
+    (Section::General, "showlba", "yes"),
     (Section::General, "report", "host_detail"),
     (Section::General, "messagescan", "no"),
     (Section::General, "journal", "yes"),
