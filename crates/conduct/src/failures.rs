@@ -194,6 +194,7 @@ impl Conductor<'_> {
             length: failure.length,
             errno: failure.errno,
             message: std::io::Error::from_raw_os_error(failure.errno).to_string(),
+            misfit: failure.misfit.clone(),
         }
     }
 }

@@ -8,6 +8,7 @@
 
 pub mod arrivals;
 pub mod backend;
+mod check;
 mod collect;
 mod data;
 mod deal;

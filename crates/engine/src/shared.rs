@@ -1,6 +1,7 @@
 //! What the workers of a run share, and what others may read of it while they work.
 use crate::arrivals::{Arrivals, Feed};
 use crate::backend::BackendKind;
+use crate::check::{self, Checks};
 use crate::data::{Generations, WriteData};
 use crate::deal::{Backends, Dealt, deal_slots};
 use crate::draw::{self, Drawer, Ground};
@@ -14,6 +15,7 @@ use plan::{
     BoundPlan, BoundRun, Coupling, Generator, Load, OpSource, Operation, Placement, PoolAdmission,
     Stream, TargetId,
 };
+use std::sync::Arc;
 use std::sync::atomic::{
     AtomicBool, AtomicU32, AtomicU64, AtomicUsize,
     Ordering::{Acquire, Relaxed},
@@ -56,7 +58,7 @@ const CLAIMED_AT_ONCE: u64 = 64;
 const TOO_FAST: &str = "more than 100 million arrivals per second";
 
 /// A failed operation as the worker saw it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Failure {
     pub at_ns: u64,
     pub stream: u32,
@@ -65,6 +67,8 @@ pub struct Failure {
     pub offset: u64,
     pub length: u32,
     pub errno: i32,
+    /// Of a read that came back with other data than it should.
+    pub misfit: Option<Box<measure::Misfit>>,
 }
 
 /// Everything about a run that its workers share.
@@ -81,6 +85,8 @@ pub(crate) struct SharedRun {
     pub workers: Vec<WorkerView>,
     pub proportion: Option<Proportion>,
     pub data: WriteData,
+    /// Only for runs that check data.
+    pub checks: Option<Arc<Checks>>,
     pub failures: SyncSender<Failure>,
     pub failures_lost: AtomicU64,
     /// Whether workers note how operations are handed over.
@@ -268,6 +274,7 @@ pub fn unsupported(run: &BoundRun) -> Vec<String> {
     if run.run.streams.len() > MOST_NUMBERED {
         add(format!("more than {MOST_NUMBERED} streams in a run"));
     }
+    check::unsupported(run).into_iter().for_each(&mut add);
     for stream in &run.run.streams {
         if stream.targets.len() > MOST_NUMBERED {
             add(format!("more than {MOST_NUMBERED} targets in a stream"));
@@ -364,6 +371,7 @@ impl SharedRun {
                 exhausted_ns: AtomicU64::new(0),
             });
         let pools = pools.collect();
+        let checks = Checks::new(setup).map(Arc::new);
         Self {
             start_ns: AtomicU64::new(0),
             interval_ns: run.run.timing.interval.0.max(1),
@@ -373,7 +381,8 @@ impl SharedRun {
             streams,
             pools,
             workers,
-            data: WriteData::new(setup),
+            data: WriteData::new(setup, checks.clone()),
+            checks,
             failures,
             failures_lost: AtomicU64::new(0),
             notes_handover: setup.plan.plan.reporting.handover,
@@ -521,7 +530,8 @@ fn shared_stream(
         stream.stop,
         seed,
     )
-    .with_record(stream.source.replay());
+    .with_record(stream.source.replay())
+    .reading_back(check::walk(setup, number));
     let sharing = pool_sharing(workers, pool);
     let (kinds, flow) = flow_of(stream, setup.run.run.pools[pool].slots, sharing);
     let is_free_running =

@@ -5,13 +5,14 @@
 //! wait. On threads the driver is in [`crate::session`], in simulated time in [`crate::sim`].
 use crate::arrivals::Next;
 use crate::backend::{Backend, Request, RequestKind};
+use crate::check::Checks;
 use crate::data::{Filled, Write};
 use crate::handover::{HandoverNotes, Place};
 use crate::operations::OperationWriter;
 use crate::shared::{
     AFTER_STOP, Failure, OPERATIONS, SYNCS, SharedRun, SharedStream, pack, unpack,
 };
-use measure::Sharing;
+use measure::{Misfit, Sharing};
 use plan::{Operation, PoolAdmission};
 use std::ops::Deref;
 use std::sync::atomic::{
@@ -22,6 +23,8 @@ use std::sync::atomic::{
 const EAGAIN: i32 = 11;
 const ENODATA: i32 = 61;
 const ETIMEDOUT: i32 = 110;
+/// What a read counts as that came back with other data than it should.
+const EILSEQ: i32 = 84;
 
 const HOLDS_READ: usize = 0;
 const HOLDS_OWN: usize = 1;
@@ -489,18 +492,21 @@ impl<B: Backend, T: Time, S: Deref<Target = SharedRun> + Clone> Worker<B, T, S> 
         } else {
             result.max(0) as u32
         };
-        if result < 0 || (moved == 0 && length > 0) {
+        let misfit = match &shared.checks {
+            None => None,
+            Some(checks) => self.look_at(checks, slot, (stream, place, operation), result),
+        };
+        if misfit.is_some() {
+            cell.failed();
+            let offset = view.offset.load(Relaxed);
+            let what = (stream, place, operation);
+            self.report_failure(what, (offset, length), EILSEQ, now_ns, misfit);
+        } else if result < 0 || (moved == 0 && length > 0) {
             cell.failed();
             let errno = if result < 0 { -result } else { ENODATA };
-            self.report_failure(
-                stream,
-                place,
-                operation,
-                view.offset.load(Relaxed),
-                length,
-                errno,
-                now_ns,
-            );
+            let offset = view.offset.load(Relaxed);
+            let what = (stream, place, operation);
+            self.report_failure(what, (offset, length), errno, now_ns, None);
         } else {
             cell.succeeded(u64::from(moved), service_ns, response_ns, tag, self.sharing);
             if moved < length {
@@ -543,7 +549,8 @@ impl<B: Backend, T: Time, S: Deref<Target = SharedRun> + Clone> Worker<B, T, S> 
         if flow.is_back(operation, service_ns) && self.slab != AFTER_STOP {
             stream.ended.store(true, Relaxed);
             let offset = view.offset.load(Relaxed);
-            self.report_failure(number, place, operation, offset, length, ETIMEDOUT, now_ns);
+            let what = (number, place, operation);
+            self.report_failure(what, (offset, length), ETIMEDOUT, now_ns, None);
         }
     }
 
@@ -558,17 +565,40 @@ impl<B: Backend, T: Time, S: Deref<Target = SharedRun> + Clone> Worker<B, T, S> 
         }
     }
 
+    /// Of runs that check data: notes what was written, and what is wrong with what was read.
+    #[inline(never)]
+    fn look_at(
+        &mut self,
+        checks: &Checks,
+        slot: u32,
+        (stream, place, operation): (usize, usize, usize),
+        result: i32,
+    ) -> Option<Box<Misfit>> {
+        let check = checks.of(stream)?;
+        let view = &self.shared.workers[self.number].slots[slot as usize];
+        let offset = view.offset.load(Relaxed);
+        let (.., length) = unpack(view.what.load(Relaxed));
+        let buffer = &mut self.backend.buffer_mut(slot)[..length as usize];
+        match OPERATIONS[operation] {
+            Operation::Write => check.wrote(place, offset, length, result, buffer),
+            Operation::Read if result > 0 => {
+                let found = check.misfit(place, offset, &mut buffer[..result as usize]);
+                return found.map(Box::new);
+            }
+            Operation::Trim => check.trimmed(place, offset, length),
+            _ => {}
+        }
+        None
+    }
+
     #[cold]
-    #[expect(clippy::too_many_arguments, reason = "the parts of one failure")]
     fn report_failure(
         &self,
-        stream: usize,
-        place: usize,
-        operation: usize,
-        offset: u64,
-        length: u32,
+        (stream, place, operation): (usize, usize, usize),
+        (offset, length): (u64, u32),
         errno: i32,
         at_ns: u64,
+        misfit: Option<Box<Misfit>>,
     ) {
         let failure = Failure {
             at_ns,
@@ -578,6 +608,7 @@ impl<B: Backend, T: Time, S: Deref<Target = SharedRun> + Clone> Worker<B, T, S> 
             offset,
             length,
             errno,
+            misfit,
         };
         if self.shared.failures.try_send(failure).is_err() {
             self.shared.failures_lost.fetch_add(1, Relaxed);
@@ -832,6 +863,7 @@ impl<B: Backend, T: Time, S: Deref<Target = SharedRun> + Clone> Worker<B, T, S> 
                 place: drawn.place as usize,
                 offset: drawn.offset,
                 index,
+                at_ns: now_ns,
             };
             let buffer = &mut self.backend.buffer_mut(slot)[..drawn.length as usize];
             shared

@@ -56,10 +56,14 @@ impl FioReport {
         self.status_line = printed.status_line;
         match &mut self.output {
             Some(output) => {
+                output.write_all(printed.messages.as_bytes())?;
                 output.write_all(printed.report.as_bytes())?;
                 Ok(Vec::new())
             }
-            None => Ok(printed.report.lines().map(str::to_owned).collect()),
+            None => {
+                eprint!("{}", printed.messages);
+                Ok(printed.report.lines().map(str::to_owned).collect())
+            }
         }
     }
 
@@ -115,7 +119,8 @@ impl FioOperations {
                 break;
             };
             let run = bound.plan.run(id);
-            if run.kind != RunKind::Measure {
+            let is_check = plan::Label::find(&run.labels, "phase") == Some("check");
+            if run.kind != RunKind::Measure || is_check {
                 continue;
             }
             // By this number the conductor tells repetitions apart.

@@ -355,6 +355,9 @@ pub struct IoFailure {
     pub errno: i32,
     /// The text of the error number.
     pub message: String,
+    /// What was wrong with data that were read without an error.
+    #[serde(default)]
+    pub misfit: Option<Box<crate::Misfit>>,
 }
 
 /// A message of the execution that belongs into its record.

@@ -522,7 +522,10 @@ impl BoundPlan {
         width: u64,
     ) -> Result<(), BindError> {
         let transfer = generator.largest_transfer();
-        let blocks_needed = if matches!(generator.order, AddressOrder::Sequential { .. }) {
+        let blocks_needed = if matches!(
+            generator.order,
+            AddressOrder::Sequential { .. } | AddressOrder::AsRecorded
+        ) {
             1
         } else {
             2

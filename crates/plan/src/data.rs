@@ -1,4 +1,5 @@
 //! What written blocks contain.
+use crate::check::Check;
 use crate::ids::{DuplicatePoolId, PatternId, TargetId};
 use serde::{Deserialize, Serialize};
 
@@ -23,6 +24,9 @@ pub struct DataSpec {
     /// What is generated follows from this. Duplicates follow from nothing else, so that executions
     /// with the same seed share them.
     pub seed: u64,
+    /// How it can be checked; `None` where nobody will.
+    #[serde(default)]
+    pub check: Option<Check>,
 }
 
 /// Whether each write has a content of its own.
@@ -131,6 +135,7 @@ impl Default for DataSpec {
             pattern: None,
             refresh: Refresh::EachWrite,
             seed: 0,
+            check: None,
         }
     }
 }

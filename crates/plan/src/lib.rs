@@ -4,6 +4,7 @@
 #![forbid(unsafe_code)]
 
 mod bind;
+mod check;
 mod data;
 mod diagnostic;
 mod flow;
@@ -25,6 +26,7 @@ pub use bind::{
     Alignment, BindError, BoundPlan, BoundRegion, BoundRun, BoundStream, BoundTarget, Facts,
     FoundKind, HotSetCounts, TargetFacts, bind,
 };
+pub use check::{Check, CheckMethod, HEADER_BYTES};
 pub use data::{
     DataSpec, DuplicatePool, DuplicateSource, Duplicates, PatternAnchor, PatternMarks, Refresh,
     ReplacePolicy, SetCount, WritePattern,

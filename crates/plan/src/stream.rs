@@ -127,6 +127,9 @@ pub enum AddressOrder {
     },
     /// Addresses that follow from the number of the operation alone; one size of transfer.
     Stepped(Steps),
+    /// What writes of this execution have recorded (see [`crate::Check::records`]), each transfer
+    /// once as it was written, by address.
+    AsRecorded,
 }
 
 /// Addresses by the number of the operation.

@@ -177,6 +177,7 @@ impl Decoder {
             length: fields.get()?,
             errno: fields.get()?,
             message: fields.get()?,
+            misfit: fields.json_or_null()?,
         }))
     }
 }
@@ -237,6 +238,12 @@ impl Fields<'_> {
 
     fn whole_or_null(&mut self) -> Outcome<Option<u64>> {
         Ok(self.get::<Option<i64>>()?.map(i64::cast_unsigned))
+    }
+
+    fn json_or_null<T: DeserializeOwned>(&mut self) -> Outcome<Option<T>> {
+        let text: Option<String> = self.get()?;
+        let read = text.map(|text| serde_json::from_str(&text)).transpose();
+        read.map_err(|error| Problem::Unrepresentable(error.to_string()))
     }
 
     fn json<T: DeserializeOwned>(&mut self) -> Outcome<T> {

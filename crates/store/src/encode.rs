@@ -642,6 +642,7 @@ fn io_failure(rows: &Rows, failure: &IoFailure) -> Outcome<()> {
         length,
         errno,
         message,
+        misfit,
     } = failure;
     rows.add(
         &schema::FAILURES,
@@ -656,6 +657,7 @@ fn io_failure(rows: &Rows, failure: &IoFailure) -> Outcome<()> {
             length,
             errno,
             message,
+            misfit.as_ref().map(json).transpose()?,
         ],
     )
 }

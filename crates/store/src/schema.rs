@@ -24,6 +24,7 @@ pub const SCHEMA_VERSIONS: &[(u32, &str)] = &[
     ),
     (4, "what was sent: how much of it repeats and compresses"),
     (5, "the measured time of streams that have their own"),
+    (6, "what was wrong with data that were read"),
 ];
 
 /// Tables that came after the first layout, and with which.
@@ -64,6 +65,7 @@ const LATER: &[(&str, &str, u32, &str)] = &[
     ("runs", "law", 2, "NULL"),
     ("stream_samples", "measured_from_ns", 5, "NULL"),
     ("stream_samples", "measured_to_ns", 5, "NULL"),
+    ("failures", "misfit_json", 6, "NULL"),
 ];
 
 const INTEGER: &str = "INTEGER NOT NULL";
@@ -352,6 +354,7 @@ pub(crate) const FAILURES: Table = Table {
         ("length_bytes", INTEGER),
         ("errno", INTEGER),
         ("message", TEXT),
+        ("misfit_json", TEXT_OR_NULL),
     ],
     key: Key::Event,
 };

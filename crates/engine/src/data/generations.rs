@@ -1,4 +1,6 @@
-//! Which of two contents a sector holds, where rewriting alternates between them.
+//! What an execution remembers of what it wrote: which of two contents a sector holds, where
+//! rewriting alternates between them, and which write is in which block, where that is checked.
+use crate::check::{Grid, Record};
 use plan::TargetId;
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -13,6 +15,7 @@ const SECTOR: u64 = 512;
 #[derive(Clone, Debug, Default)]
 pub struct Generations {
     by_target: Arc<Mutex<BTreeMap<TargetId, Arc<Bits>>>>,
+    records: Arc<Mutex<BTreeMap<TargetId, Arc<Record>>>>,
 }
 
 /// One target's bits from its first sector on.
@@ -35,6 +38,25 @@ impl Generations {
             *bits = longer;
         }
         Arc::clone(bits)
+    }
+
+    /// The record of what is written to a target, made anew where there is none that fits.
+    pub(crate) fn record(&self, target: TargetId, grid: Grid, bytes: u64) -> Arc<Record> {
+        let mut records = self.records.lock().expect("nothing panics in here");
+        let record = records
+            .entry(target)
+            .or_insert_with(|| Arc::new(Record::new(grid, bytes)));
+        let needed = (bytes - grid.phase) / grid.block_bytes * grid.block_bytes + grid.phase;
+        if record.grid() != grid || record.bytes() < needed {
+            *record = Arc::new(Record::new(grid, bytes));
+        }
+        Arc::clone(record)
+    }
+
+    /// The record of a target, where writes have made one.
+    pub(crate) fn recorded(&self, target: TargetId) -> Option<Arc<Record>> {
+        let records = self.records.lock().expect("nothing panics in here");
+        records.get(&target).cloned()
     }
 }
 

@@ -15,6 +15,7 @@ mod tests;
 
 pub use generations::Generations;
 
+use crate::check::Checks;
 use crate::random::{fold, mix};
 use crate::shared::{Setup, buffer_bytes};
 use chance::ChanceLaw;
@@ -24,6 +25,7 @@ use noise::{Form, Noise};
 use pattern::Repeated;
 use plan::{DataSpec, Duplicates, Refresh};
 use sample::Samples;
+use std::sync::Arc;
 
 /// The first eight bytes of every piece that Fathom generates.
 pub const BLOCK_MARK: [u8; 8] = *b"FATHOM\x01\x00";
@@ -41,6 +43,7 @@ pub(crate) struct WriteData {
     patterns: Vec<Repeated>,
     streams: Vec<StreamData>,
     samples: Samples,
+    checks: Option<Arc<Checks>>,
 }
 
 /// One write, as far as its content depends on it.
@@ -52,6 +55,8 @@ pub(crate) struct Write {
     pub offset: u64,
     /// Does not repeat within the stream.
     pub index: u64,
+    /// When it was issued, by the clock of the run.
+    pub at_ns: u64,
 }
 
 /// What a buffer holds at its start, for contents that need not be made again.
@@ -87,7 +92,7 @@ enum Content {
 impl WriteData {
     /// Everything that the streams of a run write; `generations` remembers over the runs of an
     /// execution.
-    pub(crate) fn new(setup: &Setup<'_>) -> Self {
+    pub(crate) fn new(setup: &Setup<'_>, checks: Option<Arc<Checks>>) -> Self {
         let plan = &setup.plan.plan;
         let largest = buffer_bytes(setup.run);
         let run = fold(setup.nonce, u64::from(setup.run.id.0));
@@ -114,6 +119,7 @@ impl WriteData {
                 .collect(),
             streams,
             samples: Samples::new(setup),
+            checks,
         }
     }
 
@@ -126,6 +132,13 @@ impl WriteData {
     #[inline]
     pub(crate) fn fill(&self, buffer: &mut [u8], filled: &mut Filled, write: Write) {
         self.make(buffer, filled, write);
+        if let Some(checks) = &self.checks
+            && let Some(check) = checks.of(write.stream)
+        {
+            // The key of the write, which its data follow from unless a pattern or a share of
+            // duplicates is asked for.
+            check.stamp(buffer, write, self.streams[write.stream].fresh(write.index));
+        }
         self.samples
             .note(write.stream, write.place, write.offset, write.index, buffer);
     }
@@ -185,7 +198,8 @@ impl StreamData {
 
 fn content(setup: &Setup<'_>, number: usize, data: &DataSpec, run: u64) -> Content {
     let is_compressible = data.compression_ratio > 1.0;
-    if data.refresh == Refresh::Never {
+    // Headers are written over what a buffer holds, so none can stay as it is.
+    if data.refresh == Refresh::Never && data.check.is_none() {
         return Content::AsFilled;
     }
     if let Some(pattern) = data.pattern
@@ -195,7 +209,8 @@ fn content(setup: &Setup<'_>, number: usize, data: &DataSpec, run: u64) -> Conte
         return Content::Pattern {
             pattern: pattern.index(),
             is_marked: pattern_plan.marks == plan::PatternMarks::EachBlock,
-            stays: pattern_plan.marks == plan::PatternMarks::None
+            stays: data.check.is_none()
+                && pattern_plan.marks == plan::PatternMarks::None
                 && pattern_plan.anchor == plan::PatternAnchor::Transfer,
         };
     }

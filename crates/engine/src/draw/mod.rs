@@ -6,6 +6,7 @@ mod sizes;
 mod space;
 mod steps;
 
+use crate::check::Walk;
 use crate::random::{Draws, Purpose, share_limit};
 use grid::Grid;
 use plan::{
@@ -59,6 +60,8 @@ pub(crate) struct Drawer {
     /// Drawn before, and elsewhere.
     recorded: Option<RecordedOperations>,
     stepping: Option<Stepping>,
+    /// In place of all laws: reads what was recorded.
+    walk: Option<Walk>,
 }
 
 /// The everyday case with everything computed that does not change: one target, one size,
@@ -151,7 +154,9 @@ pub(crate) fn unsupported(generator: &Generator) -> Option<&'static str> {
             StepPattern::Bursts { law, .. } => grid::misfit(law),
             StepPattern::Gap { .. } | StepPattern::Zones { .. } => None,
         },
-        AddressOrder::Sequential { .. } | AddressOrder::Stride { .. } => None,
+        AddressOrder::Sequential { .. }
+        | AddressOrder::Stride { .. }
+        | AddressOrder::AsRecorded => None,
     }
 }
 
@@ -190,6 +195,7 @@ impl Drawer {
                 _ => None,
             },
             spaces,
+            walk: None,
             stop,
             bytes_left: AtomicU64::new(stop.bytes.unwrap_or(u64::MAX)),
             draws: DrawSet {
@@ -211,6 +217,11 @@ impl Drawer {
             (self.plain, self.recorded) = (None, Some(replay.operations.clone()));
         }
         self
+    }
+
+    /// The same stream, reading back what was recorded where there is something to walk over.
+    pub(crate) fn reading_back(self, walk: Option<Walk>) -> Self {
+        Self { walk, ..self }
     }
 
     /// Whether the stream ends by itself.
@@ -249,6 +260,15 @@ impl Drawer {
                 place: 0,
                 offset,
                 length: plain.length,
+            });
+        }
+        if let Some(walk) = &self.walk {
+            let (place, offset, length) = walk.next()?;
+            return Some(Drawn {
+                operation: Operation::Read,
+                place,
+                offset,
+                length,
             });
         }
         if let Some(recorded) = &self.recorded {
@@ -516,6 +536,7 @@ fn ends(order: &AddressOrder) -> bool {
             *law == RandomLaw::OncePerBlock(SequentialEnd::Stop)
         }
         AddressOrder::Stride { .. } | AddressOrder::Stepped(_) => false,
+        AddressOrder::AsRecorded => true,
     }
 }
 
@@ -605,6 +626,7 @@ impl Order {
             },
             // The number of the operation decides, and this is never asked.
             AddressOrder::Stepped(_) => Order::Sequential { stops: false },
+            AddressOrder::AsRecorded => Order::Sequential { stops: true },
             AddressOrder::Mixed { random_pct, law } => Order::Mixed {
                 seek_limits: PerDirection {
                     read: share_limit(random_pct.read),

@@ -31,3 +31,4 @@ mod steering;
 mod stop;
 mod terminal;
 mod user;
+mod verify;

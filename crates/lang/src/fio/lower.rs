@@ -14,6 +14,7 @@ use super::record::Record;
 use super::regions;
 use super::resolve::{Amount, FileSize, Spec};
 use super::timing::{Ends, Group};
+use super::verify;
 use crate::{Environment, Status};
 use plan::{
     AddressOrder, AlignRule, ArrivalLaw, Coupling, DataSpec, ErrorBudget, FirstBlock,
@@ -47,7 +48,11 @@ pub(crate) fn lower(
         layouts: Vec::new(),
         names: HashSet::new(),
     };
-    let runs: Vec<RunSpec> = groups.iter().map(|group| lowering.run(group)).collect();
+    let mut runs: Vec<RunSpec> = Vec::new();
+    for group in groups {
+        runs.push(lowering.run(group));
+        runs.extend(lowering.check(&runs[runs.len() - 1]));
+    }
     let layout = lowering.layout();
     let mut plan = lowering.plan;
     plan.seed = seed(specs, environment.seed);
@@ -164,6 +169,15 @@ impl Lowering<'_, '_> {
         }
     }
 
+    /// The run that reads back what a run has written, where its jobs ask for it.
+    fn check(&mut self, run: &RunSpec) -> Option<RunSpec> {
+        let written = &self.plan.templates[run.template.index()];
+        let template = verify::reading_back(written)?;
+        self.plan.templates.push(template);
+        let template = TemplateId::at(self.plan.templates.len() - 1);
+        Some(verify::check_run(run, template))
+    }
+
     fn stream_name(&mut self, spec: &Spec<'_>, clone: u32) -> String {
         let job = spec.job.name();
         let plain = match spec.clones {
@@ -239,7 +253,12 @@ impl Lowering<'_, '_> {
     /// What is written, with its pattern among those of the plan.
     fn data(&mut self, spec: &Spec<'_>) -> DataSpec {
         let mut data = spec.data;
-        if let Some(bytes) = &spec.pattern {
+        data.check = spec.verify.as_ref().map(|verify| verify.check);
+        let of_check = spec
+            .verify
+            .as_ref()
+            .and_then(|verify| verify.pattern.as_ref());
+        if let Some(bytes) = of_check.or(spec.pattern.as_ref()) {
             let pattern = WritePattern {
                 bytes: bytes.clone(),
                 anchor: PatternAnchor::Transfer,
@@ -252,6 +271,9 @@ impl Lowering<'_, '_> {
                 patterns.len() - 1
             });
             data.pattern = Some(PatternId::at(at));
+            if let Some(check) = data.check.as_mut().filter(|_| of_check.is_some()) {
+                check.pattern = data.pattern;
+            }
         }
         data
     }
@@ -327,7 +349,11 @@ impl Lowering<'_, '_> {
             self.layouts.push(Layout {
                 target: id,
                 open: spec.open,
-                data,
+                // What is laid out stands for data of others, which nobody has marked.
+                data: DataSpec {
+                    check: None,
+                    ..data
+                },
                 job: spec.job.name().to_owned(),
             });
         }

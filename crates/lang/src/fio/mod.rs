@@ -25,6 +25,7 @@ mod tables;
 mod text;
 mod timing;
 mod value;
+mod verify;
 
 pub use command_line::{
     Argument, CommandWord, GeneralOption, WordError, show_command, split as split_words,

@@ -11,6 +11,7 @@ use super::regions;
 use super::steps::{self, Shape};
 use super::support::{not_built, push_once};
 use super::value::{Size, Value};
+use super::verify::{self, Verify};
 use crate::Environment;
 use crate::sink::Sink;
 use plan::{
@@ -51,6 +52,8 @@ pub(crate) struct Spec<'a> {
     pub data: DataSpec,
     /// Bytes that are written over and over.
     pub pattern: Option<Vec<u8>>,
+    /// How data are checked.
+    pub verify: Option<Verify>,
     pub lays_out: bool,
     pub goes_on: bool,
     /// In place of everything that is drawn.
@@ -216,6 +219,8 @@ impl<'a> Resolving<'a, '_> {
         self.conflicts();
         let depth = self.depth();
         self.histogram_log();
+        let verify = verify::verify(job, &operations, &transfer, self.sink);
+        let (operations, transfer) = verify::turned(&verify, operations, transfer);
         let reads = operations.read_pct > 0.0;
         let is_stored = matches!(self.engine.method, Some(method) if method != IoMethod::Nothing);
         let spec = Spec {
@@ -243,20 +248,25 @@ impl<'a> Resolving<'a, '_> {
             open: self.open_mode(times),
             data,
             pattern,
-            lays_out: is_stored
-                && (reads || job.is_on("overwrite", false))
-                && !job.is_on("create_on_open", false),
-            goes_on: job
-                .text("continue_on_error")
-                .is_some_and(|text| !matches!(text.trim(), "none" | "0")),
+            verify,
+            lays_out: is_stored && lays_out(job, reads),
+            goes_on: goes_on(job),
             records: record::read(job, self.environment, self.blockers),
         };
+        self.check_of_replay(&spec);
         let last = spec.clones.max(1) - 1;
         if regions::region(&spec, last).is_none() {
             let what = "`offset` in one unit with `size` or `offset_increment` in another";
             push_once(self.blockers, not_built(what, job.place_of("offset")));
         }
         Some(spec)
+    }
+
+    fn check_of_replay(&mut self, spec: &Spec<'_>) {
+        if spec.verify.is_some() && !spec.records.is_empty() {
+            let what = "`verify` of what is replayed";
+            push_once(self.blockers, not_built(what, self.job.place_of("verify")));
+        }
     }
 
     fn operations(&mut self) -> (OperationMix, bool) {
@@ -743,6 +753,20 @@ fn random_pct(job: &Job) -> PerDirection<f64> {
         write: of(1),
         trim: of(2),
     }
+}
+
+/// Whether errors do not end the job.
+fn goes_on(job: &Job) -> bool {
+    job.text("continue_on_error")
+        .is_some_and(|text| !matches!(text.trim(), "none" | "0"))
+        && !job.is_on("verify_fatal", false)
+}
+
+/// Whether files are made before the job begins.
+fn lays_out(job: &Job, reads: bool) -> bool {
+    (reads || job.is_on("overwrite", false))
+        && !job.is_on("create_on_open", false)
+        && !job.is_on("verify_only", false)
 }
 
 /// The sizes of the directions that are used.

@@ -8,6 +8,10 @@ use crate::nearest::nearest;
 use crate::sink::Sink;
 use plan::{Diagnostic, Span};
 
+/// Said of the method whose sum is none.
+const NO_DIGEST: &str = "the original stores no digest with it, only the last bytes of each block, \
+                         and so does this; `sha3-512` or `xxhash` see every byte";
+
 /// Reports what is refused or done in another way; gives back what a run has to refuse.
 pub(crate) fn judge(jobs: &[Job], sink: &mut Sink) -> Vec<Diagnostic> {
     let mut blockers = Vec::new();
@@ -153,14 +157,20 @@ fn is_active(name: &str, job: &Job) -> bool {
     job.given(name).is_some_and(|given| !is_inert(given, job))
 }
 
+/// Whether an option is done as it is asked.
+fn is_carried_out(name: &str, job: &Job) -> bool {
+    job.given(name)
+        .is_some_and(|given| matches!(status(given, job), Status::Honoured | Status::Translated(_)))
+}
+
 /// The status of an option for the value that it has.
 pub(crate) fn status(given: &Given, job: &Job) -> Status {
     let parameter = given.parameter;
     if is_inert(given, job) {
         return Status::Honoured;
     }
-    // What it is a part of says it already.
-    if !parameter.part_of.is_empty() {
+    // What it is a part of says it already, unless that is done and this is not.
+    if !parameter.part_of.is_empty() && !is_carried_out(parameter.part_of, job) {
         return Status::Honoured;
     }
     match (parameter.name(), &given.value) {
@@ -188,7 +198,15 @@ pub(crate) fn status(given: &Given, job: &Job) -> Status {
                 Status::CheckOnly
             };
         }
-        ("buffer_pattern", Value::Text(text)) if text.contains('\'') => return Status::CheckOnly,
+        ("verify", Value::Word("sha512", _)) => return Status::Translated(NO_DIGEST),
+        ("verify", Value::Word("pattern_hdr", _)) => {
+            return Status::Refused(
+                "fio 3.33 does not know it; `meta` with `verify_pattern` has a header and a pattern",
+            );
+        }
+        ("buffer_pattern" | "verify_pattern", Value::Text(text)) if text.contains('\'') => {
+            return Status::CheckOnly;
+        }
         ("continue_on_error", Value::Text(text)) if text == "none" || text == "0" => {
             return Status::Honoured;
         }

@@ -1268,7 +1268,7 @@ pub(crate) static VERIFICATION: &[Parameter] = &[
             "null",
         ]),
         "0",
-        CheckOnly,
+        Honoured,
         "checks what is read against what was written",
     )
     .inert(&["0"]),
@@ -1276,7 +1276,7 @@ pub(crate) static VERIFICATION: &[Parameter] = &[
         &["do_verify"],
         Kind::Truth,
         "1",
-        CheckOnly,
+        Honoured,
         "reads back behind the writes",
     )
     .part_of("verify"),
@@ -1284,7 +1284,7 @@ pub(crate) static VERIFICATION: &[Parameter] = &[
         &["verify_only"],
         Kind::Flag,
         "",
-        CheckOnly,
+        Honoured,
         "writes nothing, checks only",
     )
     .inert(&["0"]),
@@ -1292,7 +1292,7 @@ pub(crate) static VERIFICATION: &[Parameter] = &[
         &["verify_interval"],
         number(0, MANY),
         "the size",
-        CheckOnly,
+        Honoured,
         "bytes with a header of their own",
     )
     .part_of("verify"),
@@ -1300,7 +1300,7 @@ pub(crate) static VERIFICATION: &[Parameter] = &[
         &["verify_offset"],
         at_least(0),
         "",
-        CheckOnly,
+        Honoured,
         "place of the header",
     )
     .part_of("verify"),
@@ -1308,7 +1308,7 @@ pub(crate) static VERIFICATION: &[Parameter] = &[
         &["verify_pattern"],
         Kind::Text,
         "",
-        CheckOnly,
+        Honoured,
         "content that repeats",
     )
     .part_of("verify"),
@@ -1323,7 +1323,7 @@ pub(crate) static VERIFICATION: &[Parameter] = &[
         &["verify_fatal"],
         Kind::Truth,
         "0",
-        CheckOnly,
+        Honoured,
         "the first difference ends the job",
     )
     .part_of("verify"),
@@ -1339,7 +1339,7 @@ pub(crate) static VERIFICATION: &[Parameter] = &[
         &["verify_async"],
         at_least(0),
         "0",
-        CheckOnly,
+        Translated("the worker that takes a completion checks it, and no other thread"),
         "threads that check",
     )
     .part_of("verify"),
@@ -1347,7 +1347,7 @@ pub(crate) static VERIFICATION: &[Parameter] = &[
         &["verify_async_cpus"],
         Kind::Cpus,
         "",
-        CheckOnly,
+        Translated("the worker that takes a completion checks it, where that worker runs"),
         "CPUs of these threads",
     )
     .part_of("verify"),

@@ -4,7 +4,7 @@
 //! [`OperationLogs`], which whoever carries the run out hands its records. Rows of windows without
 //! any operation are left out, as in fio.
 use super::iolog::Record;
-use super::model::direction_of;
+use super::model::{direction_of, is_check};
 use super::settings::Options;
 use super::stat::{BUCKETS, index_of};
 use measure::{
@@ -249,11 +249,11 @@ impl Logs {
     }
 
     fn begin(&mut self, run: &RunStarted) {
-        self.is_measuring = run.kind == RunKind::Measure;
+        self.is_measuring = run.kind == RunKind::Measure && !is_check(&run.labels);
+        self.first_job = self.jobs.len();
         if !self.is_measuring {
             return;
         }
-        self.first_job = self.jobs.len();
         for stream in &run.streams {
             self.job_count += 1;
             let wants = Wants::of(&stream.labels, &self.globals, self.job_count);

@@ -5,6 +5,7 @@ mod import;
 mod iolog;
 mod json;
 mod logs;
+mod messages;
 mod model;
 pub mod number;
 mod opening;
@@ -57,6 +58,8 @@ pub struct FaceOptions {
 pub struct Printed {
     /// For the report.
     pub report: String,
+    /// For standard error, as they come: what is wrong with data.
+    pub messages: String,
     /// For the terminal: replaces the line before.
     pub status_line: Option<String>,
 }
@@ -156,7 +159,8 @@ impl Face {
             }
             Event::RunFinished(run) => self.cast.finish(run),
             Event::ExecutionFinished(_) => printed.report = self.report(),
-            Event::IoFailure(_) | Event::Remark(_) | Event::DataWritten(_) => {}
+            Event::IoFailure(failure) => printed.messages = self.cast.failure_lines(failure),
+            Event::Remark(_) | Event::DataWritten(_) => {}
         }
         printed
     }

@@ -54,9 +54,21 @@ struct Job {
     end_ns: u64,
     /// Its own time, where that is not the time of the run.
     span: Option<StreamSpan>,
+    /// The run that reads back what this one has written.
+    check: Option<CheckPhase>,
     errors: u64,
     first_error: Option<(i32, String)>,
     arrivals: Arrivals,
+}
+
+/// What a job did behind its writes.
+#[derive(Clone, Copy, Debug, Default)]
+struct CheckPhase {
+    run: usize,
+    end_ns: u64,
+    operations: u64,
+    /// Whether the job had read before.
+    is_second_read: bool,
 }
 
 /// Reads, writes or trims of a job or of a group.
@@ -92,7 +104,9 @@ struct RunUse {
     interval_ns: u64,
     /// Where measurement begins.
     start_ns: u64,
-    first_job: usize,
+    /// By stream, the job that it belongs to; none for what is no job.
+    jobs: Vec<usize>,
+    is_check: bool,
     operations: u64,
     usage: ThreadUsage,
     /// From 1, where all runs are repeated.
@@ -156,10 +170,7 @@ impl Model {
             }
             Event::RunStarted(run) if run.kind == RunKind::Measure => self.begin(run),
             // Making files is no job.
-            Event::RunStarted(_) => self.runs.push(RunUse {
-                first_job: usize::MAX,
-                ..RunUse::default()
-            }),
+            Event::RunStarted(_) => self.runs.push(RunUse::default()),
             Event::Interval(interval) => self.add(interval),
             Event::IoFailure(failure) => self.note_failure(failure),
             Event::RunFinished(run) => {
@@ -177,18 +188,54 @@ impl Model {
     }
 
     fn begin(&mut self, run: &RunStarted) {
+        let place = self.runs.len();
+        let is_check = is_check(&run.labels);
+        let first = self.jobs.len();
+        let jobs = match is_check {
+            true => run
+                .streams
+                .iter()
+                .map(|info| self.begin_check(info, place))
+                .collect(),
+            false => {
+                self.jobs.extend(run.streams.iter().map(|info| {
+                    let pool = run.pools.get(info.pool as usize);
+                    Job::new(info, place, pool.map_or(1, |pool| pool.slots))
+                }));
+                (first..self.jobs.len()).collect()
+            }
+        };
         self.runs.push(RunUse {
             interval_ns: run.interval_ns,
-            first_job: self.jobs.len(),
+            jobs,
+            is_check,
             repetition: repetitions::number(&run.labels),
             ..RunUse::default()
         });
-        let place = self.runs.len() - 1;
-        self.watch_settling(place, run);
-        self.jobs.extend(run.streams.iter().map(|info| {
-            let pool = run.pools.get(info.pool as usize);
-            Job::new(info, place, pool.map_or(1, |pool| pool.slots))
-        }));
+        if !is_check {
+            self.watch_settling(place, run);
+        }
+    }
+
+    /// The job whose writes a stream reads back.
+    fn begin_check(&mut self, info: &StreamInfo, run: usize) -> usize {
+        let is_same = |job: &Job| {
+            let keys = ["job", "clone", "group"];
+            keys.iter()
+                .all(|key| Label::find(&job.info.labels, key) == Label::find(&info.labels, key))
+        };
+        let found = self.jobs.iter().rposition(is_same);
+        let place = found.unwrap_or(self.jobs.len());
+        if found.is_none() {
+            self.jobs.push(Job::new(info, run, 1));
+        }
+        let job = &mut self.jobs[place];
+        job.check = Some(CheckPhase {
+            run,
+            is_second_read: job.directions[0].operations > 0,
+            ..CheckPhase::default()
+        });
+        place
     }
 
     /// Follows the streams of a run whose rates are to settle, those of one group together.
@@ -215,20 +262,15 @@ impl Model {
     }
 
     fn settled(&self, run: usize, info: &StreamInfo) -> Option<Settled> {
-        let number = self.jobs[self.runs[run].first_job..]
-            .iter()
-            .position(|job| job.info.name == info.name)?;
+        let mut jobs = self.runs[run].jobs.iter();
+        let number = jobs.position(|job| self.jobs[*job].info.name == info.name)?;
         let mine = |one: &&Settling| one.run == run && one.streams.contains(&number);
         self.settling.iter().find(mine).map(|one| one.watch.state())
     }
 
     fn add(&mut self, interval: &Interval) {
         self.now_unix_ns = interval.unix_ns;
-        let Some(run) = self
-            .runs
-            .last_mut()
-            .filter(|run| run.first_job != usize::MAX)
-        else {
+        let Some(run) = self.runs.last_mut().filter(|run| !run.jobs.is_empty()) else {
             return;
         };
         if interval.phase == IntervalPhase::Warmup {
@@ -243,16 +285,26 @@ impl Model {
         let run = self.runs.last_mut().expect("it was just there");
         run.usage.add(&interval.engine.workers.usage);
         let is_whole = interval.length_ns() >= run.interval_ns / 100 * 99;
-        let first = run.first_job;
-        for figure in &interval.figures {
-            let Some(job) = self.jobs.get_mut(first + figure.key.stream.index()) else {
-                continue;
-            };
-            run.operations += figure.operations;
-            job.add(figure, interval.end_ns);
-        }
-        for (place, job) in self.jobs[first..].iter_mut().enumerate() {
+        for (place, job) in run.jobs.iter().enumerate() {
+            let job = &mut self.jobs[*job];
+            let before = (job.end_ns, job.span);
+            if run.is_check {
+                job.span = None;
+                job.end_ns = job.check.map_or(0, |check| check.end_ns);
+            }
+            let mine = |figure: &&Figure| figure.key.stream.index() == place;
+            for figure in interval.figures.iter().filter(mine) {
+                run.operations += figure.operations;
+                job.add(figure, interval.end_ns);
+                if let Some(check) = job.check.as_mut().filter(|_| run.is_check) {
+                    check.operations += figure.operations;
+                }
+            }
             job.add_samples(interval, place, is_whole);
+            if let Some(check) = job.check.as_mut().filter(|_| run.is_check) {
+                check.end_ns = job.end_ns;
+                (job.end_ns, job.span) = before;
+            }
         }
         self.disk_ns += interval.length_ns();
         for device in &interval.host.devices {
@@ -273,9 +325,9 @@ impl Model {
         if remark.code != "below-floor" {
             return;
         }
-        let first = self.runs.last().map_or(usize::MAX, |run| run.first_job);
+        let first = self.runs.last().and_then(|run| run.jobs.first().copied());
         let named = |job: &&mut Job| remark.message.starts_with(&format!("`{}` ", job.info.name));
-        let jobs = self.jobs.iter_mut().skip(first);
+        let jobs = self.jobs.iter_mut().skip(first.unwrap_or(usize::MAX));
         if let Some(job) = jobs.rev().find(named) {
             job.first_error
                 .get_or_insert_with(|| (EIO, "Input/output error".to_owned()));
@@ -283,11 +335,11 @@ impl Model {
     }
 
     fn note_failure(&mut self, failure: &IoFailure) {
-        let Some(run) = self.runs.last().filter(|run| run.first_job != usize::MAX) else {
+        let Some(run) = self.runs.last() else {
             return;
         };
-        let place = run.first_job + failure.stream.index();
-        if let Some(job) = self.jobs.get_mut(place) {
+        let place = run.jobs.get(failure.stream.index()).copied();
+        if let Some(job) = place.and_then(|place| self.jobs.get_mut(place)) {
             job.first_error
                 .get_or_insert_with(|| (failure.errno, plain_error(&failure.message)));
         }
@@ -363,16 +415,16 @@ impl Model {
             (!label.value.is_empty()).then(|| (name.to_owned(), label.value.clone()))
         });
         let operations = job.operations();
-        let share = operations as f64 / run.operations.max(1) as f64;
-        let part = |count: u64| count as f64 * share;
-        let runtime_ms = job.length_ns(run.start_ns).div_ceil(NS_PER_MS);
-        let mut directions = job.directions.clone();
-        for direction in directions.iter_mut().filter(|one| one.operations > 0) {
-            direction.runtime_ms = runtime_ms.max(1);
-            if direction.completion.histogram.is_empty() {
-                direction.completion = direction.total.clone();
-            }
-        }
+        let check = job.check.unwrap_or_default();
+        let check_run = job.check.map(|check| &self.runs[check.run]);
+        let share = (operations - check.operations) as f64 / run.operations.max(1) as f64;
+        let part = |of: fn(&ThreadUsage) -> u64| {
+            let of_check = check_run.map_or(0.0, |run| {
+                of(&run.usage) as f64 * check.operations as f64 / run.operations.max(1) as f64
+            });
+            of(&run.usage) as f64 * share + of_check
+        };
+        let (directions, runtime_ms) = timed(job, run);
         let mut entry = Entry {
             name: label("job").unwrap_or(&job.info.name).to_owned(),
             group: job.group(),
@@ -389,11 +441,11 @@ impl Model {
             runtime_ms: label("job_runtime_ms")
                 .and_then(|text| text.parse().ok())
                 .unwrap_or(runtime_ms),
-            user_ns: part(run.usage.user_ns),
-            system_ns: part(run.usage.system_ns),
-            context_switches: part(run.usage.context_switches),
-            minor_faults: part(run.usage.minor_faults),
-            major_faults: part(run.usage.major_faults),
+            user_ns: part(|usage| usage.user_ns),
+            system_ns: part(|usage| usage.system_ns),
+            context_switches: part(|usage| usage.context_switches),
+            minor_faults: part(|usage| usage.minor_faults),
+            major_faults: part(|usage| usage.major_faults),
             depths: job.depths,
             submitted: job.submitted,
             seen: job.seen,
@@ -428,6 +480,7 @@ impl Job {
             has_handover: false,
             end_ns: 0,
             span: None,
+            check: None,
             errors: 0,
             first_error: None,
             arrivals: Arrivals {
@@ -692,6 +745,37 @@ pub(super) fn direction_of(operation: Operation) -> Option<usize> {
 }
 
 /// `Input/output error (os error 5)` without what Rust adds.
+/// The directions of a job with the time that each took, and the time of all, in milliseconds.
+fn timed(job: &Job, run: &RunUse) -> ([Direction; 3], u64) {
+    let own_ms = job.length_ns(run.start_ns).div_ceil(NS_PER_MS);
+    let check_ms = job
+        .check
+        .map_or(0, |check| check.end_ns)
+        .div_ceil(NS_PER_MS);
+    let runtime_ms = own_ms + check_ms;
+    let mut directions = job.directions.clone();
+    for (place, direction) in directions.iter_mut().enumerate() {
+        if direction.operations == 0 {
+            continue;
+        }
+        let of_direction_ms = match (place, job.check) {
+            (0, Some(check)) if check.is_second_read => runtime_ms,
+            (0, Some(_)) => check_ms,
+            _ => own_ms,
+        };
+        direction.runtime_ms = of_direction_ms.max(1);
+        if direction.completion.histogram.is_empty() {
+            direction.completion = direction.total.clone();
+        }
+    }
+    (directions, runtime_ms)
+}
+
+/// Whether labels are those of what reads back the writes of a job.
+pub(super) fn is_check(labels: &[Label]) -> bool {
+    Label::find(labels, "phase") == Some("check")
+}
+
 fn plain_error(message: &str) -> String {
     message
         .split(" (os error")

@@ -1,8 +1,10 @@
 //! Who takes part: the jobs of a plan in their order, the lines before the report, and where in the
 //! plan the execution is.
+use super::messages;
+use super::model::is_check;
 use super::number::{Base, short};
 use super::settings::Options;
-use measure::{ExecutionStarted, ExecutionTarget, Interval, RunFinished, RunStarted};
+use measure::{ExecutionStarted, ExecutionTarget, Interval, IoFailure, RunFinished, RunStarted};
 use plan::{BoundPlan, Label, Repeat, RunKind, Stream, TransferSizes};
 use std::fmt::Write;
 
@@ -26,6 +28,8 @@ pub(super) struct Cast {
 #[derive(Clone, Debug)]
 pub(super) struct Part {
     pub run: usize,
+    /// The run that reads back what it has written.
+    pub check_run: Option<usize>,
     pub files: usize,
     name: String,
     group: u32,
@@ -70,6 +74,15 @@ impl Cast {
         for (number, run) in measured.enumerate() {
             cast.planned_ns
                 .push(run.timing.total().map(|total| total.0));
+            if is_check(&run.labels) {
+                let written = number.checked_sub(1);
+                let parts = cast.parts.iter_mut();
+                for part in parts.filter(|part| Some(part.run) == written) {
+                    let is_mine = |stream: &&Stream| part.is_of(stream);
+                    part.check_run = run.streams.iter().find(is_mine).map(|_| number);
+                }
+                continue;
+            }
             for stream in &run.streams {
                 let slots = run
                     .pools
@@ -140,6 +153,12 @@ impl Cast {
         out
     }
 
+    /// What is said of an operation that failed.
+    pub(super) fn failure_lines(&self, failure: &IoFailure) -> String {
+        let target = self.targets.get(failure.target.index());
+        messages::failure(failure, target.map_or("", |target| target.name.as_str()))
+    }
+
     pub(super) fn begin(&mut self, run: &RunStarted) {
         self.current = (run.kind == RunKind::Measure).then(|| Current {
             started_unix_ns: run.unix_ns,
@@ -186,6 +205,7 @@ impl Part {
         let number = |key: &str| label(key).and_then(|text| text.parse().ok());
         Self {
             run,
+            check_run: None,
             files: stream.targets.len(),
             name: label("job").unwrap_or(&stream.name).to_owned(),
             group: number("group").unwrap_or(0),
@@ -197,6 +217,14 @@ impl Part {
             sizes_by_order: options.is_on(&["bs_is_seq_rand"]),
             is_thread: options.is_on(&["thread"]),
         }
+    }
+
+    fn is_of(&self, stream: &Stream) -> bool {
+        let label = |key: &str| Label::find(&stream.labels, key);
+        let number = |key: &str| label(key).and_then(|text| text.parse().ok());
+        label("job") == Some(self.name.as_str())
+            && number("clone").unwrap_or(1) == self.clone
+            && number("group").unwrap_or(0) == self.group
     }
 
     fn is_clone_of(&self, other: &Part) -> bool {

@@ -9,7 +9,9 @@ const SECOND_NS: u64 = 1_000_000_000;
 impl Cast {
     /// The line after an interval, without its end.
     pub(super) fn status_line(&self, interval: &Interval) -> String {
-        let running = self.parts.iter().filter(|part| part.run == self.finished);
+        let now = Some(self.finished);
+        let mine = |part: &&Part| Some(part.run) == now || part.check_run == now;
+        let running = self.parts.iter().filter(mine);
         let is_running = self.current.is_some();
         let (jobs, files) =
             running.fold((0, 0), |(jobs, files), part| (jobs + 1, files + part.files));
@@ -39,7 +41,9 @@ impl Cast {
     /// A letter per clone, runs of equal letters counted.
     fn states(&self, phase: IntervalPhase) -> String {
         let letter = |part: &Part| {
-            if part.run < self.finished {
+            if self.current.is_some() && part.check_run == Some(self.finished) {
+                'V'
+            } else if part.run < self.finished {
                 '_'
             } else if part.run > self.finished || self.current.is_none() {
                 'P'

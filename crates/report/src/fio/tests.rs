@@ -346,6 +346,7 @@ fn failures_are_told_as_the_error_of_their_job() {
         length: 4096,
         errno: 5,
         message: "Input/output error (os error 5)".into(),
+        misfit: None,
     };
     let place = events.len() - 2;
     events.insert(place, Event::IoFailure(failure));

@@ -45,6 +45,7 @@ fn failures_end_without_success() {
         length: 4096,
         errno: 5,
         message: "Input/output error".into(),
+        misfit: None,
     };
     let left = Outstanding {
         stream: StreamId(0),

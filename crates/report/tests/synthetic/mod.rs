@@ -459,6 +459,7 @@ fn failure(run: u32, unix_ns: u64) -> Event {
         length: 4096,
         errno: 5,
         message: "Input/output error".into(),
+        misfit: None,
     })
 }
 

@@ -131,6 +131,23 @@ impl Draw {
         }
     }
 
+    fn misfit(&mut self) -> Option<Box<measure::Misfit>> {
+        let what = match self.below(4) {
+            0 => return None,
+            1 => measure::MisfitKind::Data,
+            2 => measure::MisfitKind::Pattern { at: self.whole() },
+            _ => measure::MisfitKind::OtherWrite,
+        };
+        Some(Box::new(measure::Misfit {
+            what,
+            method: plan::CheckMethod::Crc32c,
+            block_offset: self.whole(),
+            block_bytes: self.whole(),
+            expected: self.text(),
+            found: self.text(),
+        }))
+    }
+
     pub(super) fn event(&mut self) -> Event {
         match self.below(10) {
             0 => Event::ExecutionStarted(self.execution_started()),
@@ -147,6 +164,7 @@ impl Draw {
                 length: self.number(),
                 errno: self.number() as i32,
                 message: self.text(),
+                misfit: self.misfit(),
             }),
             7 => Event::DataWritten(DataWritten {
                 run: self.number(),

@@ -1,0 +1,317 @@
+//! Whether what is read is what was written. Writes are given headers while their buffers are
+//! filled, reads are looked at when they come back, and what was written is remembered for the run
+//! that reads it back. Read [`Checks`] first, then [`record`].
+mod header;
+mod record;
+mod sums;
+
+pub(crate) use record::{BLOCKS_MAX, Grid, Record, Walk};
+
+use crate::data::Write;
+use crate::shared::Setup;
+use header::{Header, MAGIC, number_of, sum_of};
+use measure::{Misfit, MisfitKind};
+use plan::{
+    AddressOrder, AlignRule, BoundRun, Check, CheckMethod, HEADER_BYTES, OpSource, TargetId,
+};
+use record::{Known, tag};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use sums::sum;
+
+/// The checks of all streams of a run that has any.
+#[derive(Debug)]
+pub(crate) struct Checks {
+    streams: Vec<Option<StreamCheck>>,
+}
+
+/// The check of one stream.
+#[derive(Debug)]
+pub(crate) struct StreamCheck {
+    check: Check,
+    block: usize,
+    header_at: usize,
+    header_bytes: usize,
+    writer: u16,
+    pattern: Vec<u8>,
+    /// By place of the target, where what is written is remembered.
+    records: Vec<Option<Arc<Record>>>,
+}
+
+impl Checks {
+    /// `None` where no stream of the run checks anything.
+    pub(crate) fn new(setup: &Setup<'_>) -> Option<Self> {
+        let run = &setup.run.run;
+        if run.streams.iter().all(|stream| stream.data.check.is_none()) {
+            return None;
+        }
+        let grids = grids(setup.run);
+        let streams = run.streams.iter().enumerate().map(|(number, stream)| {
+            let check = stream.data.check?;
+            let record = |target: &TargetId| {
+                let grid = grids.get(target)?;
+                let bytes = setup.plan.targets[target.index()].bytes;
+                check
+                    .records
+                    .then(|| setup.generations.record(*target, *grid, bytes))
+                    .or_else(|| setup.generations.recorded(*target))
+            };
+            let pattern = check
+                .pattern
+                .map(|id| &setup.plan.plan.patterns[id.index()]);
+            Some(StreamCheck {
+                check,
+                block: check.block_bytes as usize,
+                header_at: check.header_at as usize,
+                header_bytes: check.method.header_bytes(),
+                writer: number as u16 + 1,
+                pattern: pattern.map_or_else(Vec::new, |pattern| pattern.bytes.clone()),
+                records: stream.targets.iter().map(record).collect(),
+            })
+        });
+        Some(Self {
+            streams: streams.collect(),
+        })
+    }
+
+    #[inline]
+    pub(crate) fn of(&self, stream: usize) -> Option<&StreamCheck> {
+        self.streams[stream].as_ref()
+    }
+}
+
+impl StreamCheck {
+    /// Gives each block of a filled buffer its header, and notes that it will be sent.
+    pub(crate) fn stamp(&self, buffer: &mut [u8], write: Write, seed: u64) {
+        if let Some(record) = &self.records[write.place] {
+            record.begin(write.offset, buffer.len() as u64);
+        }
+        let Some(method) = number_of(self.check.method) else {
+            return;
+        };
+        for (number, block) in buffer.chunks_exact_mut(self.block).enumerate() {
+            let header = Header {
+                magic: MAGIC,
+                method,
+                length: self.block as u32,
+                seed,
+                offset: write.offset + (number * self.block) as u64,
+                at_ns: write.at_ns,
+                writer: self.writer,
+                number: write.index as u16,
+                sum: 0,
+            };
+            let sum = sum(self.check.method, &block[self.header_bytes..]);
+            let (head, data) = block.split_at_mut(HEADER_BYTES);
+            header.write(head);
+            let kept = self.header_bytes - HEADER_BYTES;
+            data[..kept].copy_from_slice(&sum[..kept]);
+            self.swap(block);
+        }
+    }
+
+    /// A write came back, with `moved` of its bytes there; negative when it failed.
+    pub(crate) fn wrote(&self, place: usize, offset: u64, length: u32, moved: i32, buffer: &[u8]) {
+        let Some(record) = &self.records[place] else {
+            return;
+        };
+        let length = u64::from(length);
+        let kept = moved.max(0) as u64 / self.check.block_bytes * self.check.block_bytes;
+        if kept < length {
+            record.forget(offset + kept, length - kept);
+        }
+        let tag = match number_of(self.check.method) {
+            Some(_) if buffer.len() >= self.block => {
+                tag(Header::read(&buffer[self.header_at..]).seed)
+            }
+            _ => tag(0),
+        };
+        record.end(offset, kept, tag);
+    }
+
+    /// What was trimmed reads as anything.
+    pub(crate) fn trimmed(&self, place: usize, offset: u64, length: u32) {
+        if let Some(record) = &self.records[place] {
+            record.forget(offset, u64::from(length));
+        }
+    }
+
+    /// Looks at what was read; the first block that is wrong.
+    pub(crate) fn misfit(&self, place: usize, offset: u64, buffer: &mut [u8]) -> Option<Misfit> {
+        if !self.check.reads {
+            return None;
+        }
+        let record = self.records[place].as_deref();
+        let blocks = buffer.chunks_exact_mut(self.block).enumerate();
+        for (number, block) in blocks {
+            let at = number * self.block;
+            let found = match self.check.method {
+                CheckMethod::Nothing => None,
+                CheckMethod::Pattern => self.misfit_of_pattern(block, at, 0),
+                _ => {
+                    self.swap(block);
+                    let found = self.misfit_of_block(block, offset + at as u64, at, record);
+                    self.swap(block);
+                    found
+                }
+            };
+            if let Some((what, expected, found)) = found {
+                return Some(Misfit {
+                    what,
+                    method: self.check.method,
+                    block_offset: offset + at as u64,
+                    block_bytes: self.block as u64,
+                    expected,
+                    found,
+                });
+            }
+        }
+        None
+    }
+
+    /// What is wrong with a block whose header stands at its start.
+    fn misfit_of_block(
+        &self,
+        block: &[u8],
+        offset: u64,
+        at: usize,
+        record: Option<&Record>,
+    ) -> Option<(MisfitKind, String, String)> {
+        let header = Header::read(block);
+        let told = |what, expected: u64, found: u64| {
+            let of = |number: u64| number.to_string();
+            (expected != found).then(|| (what, of(expected), of(found)))
+        };
+        let method = number_of(self.check.method).expect("methods without a header are elsewhere");
+        let header_sum = u64::from(sum_of(block));
+        let wrong_header = told(MisfitKind::Magic, MAGIC.into(), header.magic.into())
+            .or_else(|| {
+                let block = self.check.block_bytes;
+                told(MisfitKind::Length, block, header.length.into())
+            })
+            .or_else(|| told(MisfitKind::Address, offset, header.offset))
+            .or_else(|| told(MisfitKind::HeaderSum, header_sum, header.sum.into()))
+            .or_else(|| told(MisfitKind::Method, method.into(), header.method.into()));
+        if wrong_header.is_some() {
+            return wrong_header;
+        }
+        if let Some(Known::Write(expected)) = record.map(|record| record.known(offset)) {
+            let found = tag(header.seed);
+            let other = told(MisfitKind::OtherWrite, expected.into(), found.into());
+            if other.is_some() {
+                return other;
+            }
+        }
+        let (head, data) = block.split_at(self.header_bytes);
+        let is_sum_alone = self.check.method == CheckMethod::HeaderOnly;
+        if is_sum_alone && !self.pattern.is_empty() {
+            return self.misfit_of_pattern(data, at + self.header_bytes, self.header_bytes);
+        }
+        let expected = &head[HEADER_BYTES..];
+        let sum = sum(self.check.method, data);
+        let found = &sum[..expected.len()];
+        (expected != found).then(|| (MisfitKind::Data, digits(expected), digits(found)))
+    }
+
+    /// The first byte that is not of the pattern, of data that begin `at` bytes behind the start of
+    /// their transfer and `inside` bytes behind that of their block.
+    fn misfit_of_pattern(
+        &self,
+        data: &[u8],
+        at: usize,
+        inside: usize,
+    ) -> Option<(MisfitKind, String, String)> {
+        let period = self.pattern.len();
+        let expected = |place: usize| self.pattern[(at + place) % period];
+        let place = (0..data.len()).find(|place| data[*place] != expected(*place))?;
+        let what = MisfitKind::Pattern {
+            at: (inside + place) as u64,
+        };
+        Some((what, digits(&[expected(place)]), digits(&[data[place]])))
+    }
+
+    /// Exchanges the header at the start of a block with what is at its place.
+    #[inline]
+    fn swap(&self, block: &mut [u8]) {
+        if self.header_at > 0 {
+            let (front, back) = block.split_at_mut(self.header_at);
+            let length = self.header_bytes;
+            front[..length].swap_with_slice(&mut back[..length]);
+        }
+    }
+}
+
+/// What the checks of a run cannot do, in words.
+pub(crate) fn unsupported(run: &BoundRun) -> Option<String> {
+    let mut grids: BTreeMap<TargetId, Grid> = BTreeMap::new();
+    for (stream, bound) in run.run.streams.iter().zip(&run.streams) {
+        let Some(check) = stream.data.check else {
+            continue;
+        };
+        if let OpSource::Generator(generator) = &stream.source
+            && let AlignRule::Bytes(unit) = generator.align
+            && !unit.is_multiple_of(check.block_bytes)
+        {
+            return Some("checks of transfers at addresses between their blocks".to_owned());
+        }
+        for region in &bound.regions {
+            let grid = grid(&check, region.low);
+            if *grids.entry(region.target).or_insert(grid) != grid {
+                return Some(
+                    "checks of one target in blocks of several sizes or places".to_owned(),
+                );
+            }
+            if check.records && (region.low + region.width) / check.block_bytes > BLOCKS_MAX {
+                return Some(format!(
+                    "checks of more than {BLOCKS_MAX} blocks of a target"
+                ));
+            }
+        }
+    }
+    None
+}
+
+/// How the blocks of each target lie.
+fn grids(run: &BoundRun) -> BTreeMap<TargetId, Grid> {
+    let streams = run.run.streams.iter().zip(&run.streams);
+    let checked = streams.filter_map(|(stream, bound)| Some((stream.data.check?, bound)));
+    let each = checked.flat_map(|(check, bound)| {
+        let regions = bound.regions.iter();
+        regions.map(move |region| (region.target, grid(&check, region.low)))
+    });
+    each.collect()
+}
+
+fn grid(check: &Check, low: u64) -> Grid {
+    Grid {
+        block_bytes: check.block_bytes,
+        phase: low % check.block_bytes,
+    }
+}
+
+/// What a stream reads back, by the records of its targets.
+pub(crate) fn walk(setup: &Setup<'_>, number: usize) -> Option<Walk> {
+    let stream = &setup.run.run.streams[number];
+    let OpSource::Generator(generator) = &stream.source else {
+        return None;
+    };
+    if generator.order != AddressOrder::AsRecorded {
+        return None;
+    }
+    let regions = &setup.run.streams[number].regions;
+    let part = |region: &plan::BoundRegion| {
+        let place = stream.targets.iter().position(|id| *id == region.target)?;
+        let record = setup.generations.recorded(region.target)?;
+        let (low, end) = region.extent();
+        Some((place as u32, record, low..end))
+    };
+    let parts = regions.iter().filter_map(part).collect();
+    Some(Walk::new(parts, generator.largest_transfer()))
+}
+
+fn digits(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+#[cfg(test)]
+mod tests;

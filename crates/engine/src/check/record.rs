@@ -1,0 +1,287 @@
+//! Which block of a target was written by which write: four bytes per block, so that what is read
+//! back can be told from what an earlier write left there.
+//!
+//! While writes overlap in flight nobody knows which of them lands last, and the record says so.
+use std::ops::Range;
+use std::sync::atomic::{
+    AtomicU32, AtomicU64,
+    Ordering::{Acquire, Relaxed, Release},
+};
+
+/// Nothing is known of the block.
+const UNKNOWN: u32 = 0;
+const IN_FLIGHT: u32 = 1;
+/// Writes overlapped in flight: one of them is there.
+const SOME: u32 = 2;
+/// Tags of writes begin here.
+const FIRST_TAG: u32 = 3;
+
+/// Blocks that a record has at most: 2 GiB of memory.
+pub(crate) const BLOCKS_MAX: u64 = 1 << 29;
+
+/// How the blocks of a target lie.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Grid {
+    pub block_bytes: u64,
+    /// Where the first block begins.
+    pub phase: u64,
+}
+
+/// The record of one target.
+#[derive(Debug)]
+pub(crate) struct Record {
+    grid: Grid,
+    tags: Vec<AtomicU32>,
+}
+
+/// What a record says of one block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Known {
+    Nothing,
+    /// One of several writes.
+    Some,
+    /// The write with this tag.
+    Write(u32),
+}
+
+/// Goes through what records know of several targets, once.
+#[derive(Debug)]
+pub(crate) struct Walk {
+    parts: Vec<Part>,
+    /// In blocks over all parts.
+    cursor: AtomicU64,
+    /// No transfer is longer.
+    bytes_max: u64,
+}
+
+#[derive(Debug)]
+struct Part {
+    place: u32,
+    record: std::sync::Arc<Record>,
+    /// Its blocks, and where they begin among those of all parts.
+    blocks: Range<u64>,
+    begin: u64,
+}
+
+/// The tag of a write by what its data were made from.
+#[inline]
+pub(super) fn tag(seed: u64) -> u32 {
+    ((seed ^ seed >> 32) as u32).max(FIRST_TAG)
+}
+
+impl Record {
+    pub(crate) fn new(grid: Grid, bytes: u64) -> Self {
+        let blocks = bytes.saturating_sub(grid.phase) / grid.block_bytes;
+        Self {
+            grid,
+            tags: (0..blocks).map(|_| AtomicU32::new(UNKNOWN)).collect(),
+        }
+    }
+
+    pub(crate) fn grid(&self) -> Grid {
+        self.grid
+    }
+
+    pub(crate) fn bytes(&self) -> u64 {
+        self.grid.phase + self.tags.len() as u64 * self.grid.block_bytes
+    }
+
+    /// A write to these bytes is about to be sent.
+    #[inline]
+    pub(super) fn begin(&self, offset: u64, length: u64) {
+        for tag in self.of(offset, length) {
+            let before = tag.swap(IN_FLIGHT, Relaxed);
+            if matches!(before, IN_FLIGHT | SOME) {
+                tag.store(SOME, Relaxed);
+            }
+        }
+    }
+
+    /// It is there, as far as `length` goes.
+    #[inline]
+    pub(super) fn end(&self, offset: u64, length: u64, tag: u32) {
+        for place in self.of(offset, length) {
+            let _ = place.compare_exchange(IN_FLIGHT, tag, Release, Relaxed);
+        }
+    }
+
+    /// It failed, so that anything may be there.
+    pub(super) fn forget(&self, offset: u64, length: u64) {
+        for place in self.of(offset, length) {
+            place.store(UNKNOWN, Relaxed);
+        }
+    }
+
+    #[inline]
+    pub(super) fn known(&self, offset: u64) -> Known {
+        match self.of(offset, self.grid.block_bytes).first() {
+            None => Known::Nothing,
+            Some(tag) => match tag.load(Acquire) {
+                UNKNOWN | IN_FLIGHT => Known::Nothing,
+                SOME => Known::Some,
+                tag => Known::Write(tag),
+            },
+        }
+    }
+
+    #[inline]
+    fn of(&self, offset: u64, length: u64) -> &[AtomicU32] {
+        let from = offset.saturating_sub(self.grid.phase) / self.grid.block_bytes;
+        let to = (offset + length).saturating_sub(self.grid.phase) / self.grid.block_bytes;
+        let most = self.tags.len();
+        let (from, to) = ((from as usize).min(most), (to as usize).min(most));
+        &self.tags[from..to.max(from)]
+    }
+}
+
+impl Walk {
+    /// Over parts of several targets: place, record, bytes. Transfers have `bytes_max` at most.
+    pub(crate) fn new(
+        parts: Vec<(u32, std::sync::Arc<Record>, Range<u64>)>,
+        bytes_max: u64,
+    ) -> Self {
+        let mut begin = 0;
+        let part = |(place, record, bytes): (u32, std::sync::Arc<Record>, Range<u64>)| {
+            let Grid { block_bytes, phase } = record.grid;
+            let at = |bytes: u64| bytes.saturating_sub(phase) / block_bytes;
+            let blocks = at(bytes.start)..at(bytes.end).min(record.tags.len() as u64);
+            let own = begin;
+            begin += blocks.end.saturating_sub(blocks.start);
+            Part {
+                place,
+                record,
+                blocks,
+                begin: own,
+            }
+        };
+        Self {
+            parts: parts.into_iter().map(part).collect(),
+            cursor: AtomicU64::new(0),
+            bytes_max,
+        }
+    }
+
+    /// The next transfer: place, offset and length; `None` at the end.
+    pub(crate) fn next(&self) -> Option<(u32, u64, u32)> {
+        let mut at = self.cursor.load(Relaxed);
+        loop {
+            let (part, first, count) = self.find(at)?;
+            let end = part.begin + (first - part.blocks.start) + count;
+            match self.cursor.compare_exchange_weak(at, end, Relaxed, Relaxed) {
+                Ok(_) => {
+                    let Grid { block_bytes, phase } = part.record.grid;
+                    let length = (count * block_bytes) as u32;
+                    return Some((part.place, phase + first * block_bytes, length));
+                }
+                Err(now) => at = now,
+            }
+        }
+    }
+
+    /// The next blocks of one write from place `at` on: their part, the first, how many.
+    fn find(&self, at: u64) -> Option<(&Part, u64, u64)> {
+        let behind = self.parts.partition_point(|part| part.begin <= at);
+        for part in &self.parts[behind.saturating_sub(1)..] {
+            let tags = &part.record.tags;
+            let known = |block: u64| tags[block as usize].load(Acquire);
+            let from = part.blocks.start + at.saturating_sub(part.begin);
+            let mut blocks = from..part.blocks.end;
+            let Some(first) = blocks.find(|block| known(*block) > IN_FLIGHT) else {
+                continue;
+            };
+            let most = (self.bytes_max / part.record.grid.block_bytes).max(1);
+            let end = part.blocks.end.min(first + most);
+            let tag = known(first);
+            let other = (first..end).find(|block| known(*block) != tag);
+            return Some((part, first, other.unwrap_or(end) - first));
+        }
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::Arc;
+
+    const GRID: Grid = Grid {
+        block_bytes: 4096,
+        phase: 512,
+    };
+
+    fn all(walk: &Walk) -> Vec<(u32, u64, u32)> {
+        std::iter::from_fn(|| walk.next()).collect()
+    }
+
+    fn write(record: &Record, offset: u64, length: u64, tag: u32) {
+        record.begin(offset, length);
+        record.end(offset, length, tag);
+    }
+
+    #[test]
+    fn a_walk_reads_each_write_once_and_what_later_ones_left_of_it() {
+        let record = Arc::new(Record::new(GRID, 1 << 20));
+        write(&record, 512, 4 * 4096, 7);
+        write(&record, 512 + 4096, 4096, 8);
+        write(&record, 512 + 20 * 4096, 8192, 9);
+        let end = record.bytes();
+        let walk = |range| Walk::new(vec![(3, Arc::clone(&record), range)], 1 << 16);
+        let found = all(&walk(0..end));
+        let expected = [
+            (3, 512, 4096),
+            (3, 512 + 4096, 4096),
+            (3, 512 + 8192, 8192),
+            (3, 512 + 20 * 4096, 8192),
+        ];
+        assert_eq!(found, expected);
+        assert_eq!(all(&walk(512 + 8192..512 + 4 * 4096)), expected[2..3]);
+        assert_eq!(record.known(512 + 4096), Known::Write(8));
+        assert_eq!(record.known(512 + 5 * 4096), Known::Nothing);
+    }
+
+    #[test]
+    fn transfers_are_no_longer_than_asked_and_end_with_their_target() {
+        let records: Vec<Arc<Record>> = (0..2)
+            .map(|_| Arc::new(Record::new(GRID, 1 << 15)))
+            .collect();
+        for record in &records {
+            write(record, 512, 7 * 4096, 5);
+        }
+        let parts = records.iter().enumerate();
+        let parts = parts.map(|(place, record)| (place as u32, Arc::clone(record), 0..1 << 15));
+        let found = all(&Walk::new(parts.collect(), 4 * 4096));
+        let blocks = |count: u32| count * 4096;
+        let second = 512 + u64::from(blocks(4));
+        assert_eq!(
+            found,
+            [
+                (0, 512, blocks(4)),
+                (0, second, blocks(3)),
+                (1, 512, blocks(4)),
+                (1, second, blocks(3))
+            ]
+        );
+    }
+
+    #[test]
+    fn writes_that_overlap_in_flight_leave_one_of_them() {
+        let record = Record::new(GRID, 1 << 20);
+        record.begin(512, 8192);
+        record.begin(512, 4096);
+        record.end(512, 8192, 10);
+        record.end(512, 4096, 11);
+        assert_eq!(record.known(512), Known::Some);
+        assert_eq!(record.known(512 + 4096), Known::Write(10));
+    }
+
+    #[test]
+    fn a_failed_write_leaves_nothing_to_rely_on() {
+        let record = Record::new(GRID, 1 << 20);
+        write(&record, 512, 8192, 10);
+        record.begin(512, 4096);
+        assert_eq!(record.known(512), Known::Nothing);
+        record.forget(512, 4096);
+        assert_eq!(record.known(512), Known::Nothing);
+        assert_eq!(record.known(512 + 4096), Known::Write(10));
+    }
+}

@@ -1,0 +1,135 @@
+use super::*;
+
+const GRID: Grid = Grid {
+    block_bytes: 1024,
+    phase: 0,
+};
+
+fn check(method: CheckMethod, header_at: usize) -> StreamCheck {
+    StreamCheck {
+        check: Check {
+            method,
+            block_bytes: 1024,
+            header_at: header_at as u64,
+            pattern: None,
+            reads: true,
+            records: true,
+            dumps: false,
+        },
+        block: 1024,
+        header_at,
+        header_bytes: method.header_bytes(),
+        writer: 1,
+        pattern: Vec::new(),
+        records: vec![Some(Arc::new(Record::new(GRID, 1 << 20)))],
+    }
+}
+
+fn write(check: &StreamCheck, index: u64, seed: u64) -> Vec<u8> {
+    let mut buffer: Vec<u8> = (0..4096_u32)
+        .map(|n| (n.wrapping_mul(37) >> 4) as u8)
+        .collect();
+    let write = Write {
+        stream: 0,
+        place: 0,
+        offset: 8192,
+        index,
+        at_ns: 5_000_000_007,
+    };
+    check.stamp(&mut buffer, write, seed);
+    check.wrote(0, 8192, 4096, 4096, &buffer);
+    buffer
+}
+
+fn found(check: &StreamCheck, offset: u64, buffer: &[u8]) -> Option<(MisfitKind, u64)> {
+    let mut buffer = buffer.to_vec();
+    let before = buffer.clone();
+    let misfit = check.misfit(0, offset, &mut buffer);
+    assert!(buffer == before, "looking changes nothing");
+    misfit.map(|misfit| (misfit.what, misfit.block_offset))
+}
+
+#[test]
+fn what_was_written_is_found_sound_and_each_change_is_found() {
+    for (method, header_at) in [
+        (CheckMethod::Crc32c, 0),
+        (CheckMethod::Sha512, 256),
+        (CheckMethod::Md5, 512),
+    ] {
+        let check = check(method, header_at);
+        let sound = write(&check, 3, 77);
+        assert_eq!(found(&check, 8192, &sound), None);
+        // A part of the transfer is as sound as all of it.
+        assert_eq!(found(&check, 9216, &sound[1024..]), None);
+        let changed = |at: usize| {
+            let mut buffer = sound.clone();
+            buffer[2048 + at] ^= 4;
+            found(&check, 8192, &buffer)
+        };
+        for (at, what) in [
+            (header_at, MisfitKind::Magic),
+            (header_at + 2, MisfitKind::HeaderSum),
+            (header_at + 5, MisfitKind::Length),
+            (header_at + 12, MisfitKind::HeaderSum),
+            (header_at + 17, MisfitKind::Address),
+            (header_at + 36, MisfitKind::HeaderSum),
+            (header_at + 40, MisfitKind::Data),
+            (1023, MisfitKind::Data),
+        ] {
+            assert_eq!(changed(at), Some((what, 8192 + 2048)), "{method:?} {at}");
+        }
+        let elsewhere = found(&check, 16384, &sound);
+        assert_eq!(elsewhere, Some((MisfitKind::Address, 16384)));
+    }
+}
+
+#[test]
+fn a_write_that_was_lost_leaves_a_sound_block_that_is_not_the_last() {
+    let check = check(CheckMethod::Xxh32, 0);
+    let first = write(&check, 3, 77);
+    let second = write(&check, 4, 78);
+    assert_eq!(found(&check, 8192, &second), None);
+    let stale = [&second[..1024], &first[1024..2048], &second[2048..]].concat();
+    assert_eq!(
+        found(&check, 8192, &stale),
+        Some((MisfitKind::OtherWrite, 9216))
+    );
+    // Of a block of which nothing is known, any sound content will do.
+    check.records[0].as_ref().unwrap().forget(9216, 1024);
+    assert_eq!(found(&check, 8192, &stale), None);
+}
+
+#[test]
+fn a_block_of_another_method_is_told_apart() {
+    let crc = check(CheckMethod::Crc32c, 0);
+    let written = write(&crc, 3, 77);
+    let other = check(CheckMethod::Md5, 0);
+    assert_eq!(
+        found(&other, 8192, &written),
+        Some((MisfitKind::Method, 8192))
+    );
+}
+
+#[test]
+fn the_header_alone_or_nothing_leave_the_data_alone() {
+    let check = check(CheckMethod::HeaderOnly, 0);
+    let mut buffer = write(&check, 3, 77);
+    buffer[100] ^= 1;
+    assert_eq!(found(&check, 8192, &buffer), None);
+    buffer[8] ^= 1;
+    assert!(found(&check, 8192, &buffer).is_some());
+}
+
+#[test]
+fn a_pattern_is_counted_from_the_start_of_its_transfer() {
+    let check = StreamCheck {
+        pattern: vec![1, 2, 3],
+        header_bytes: 0,
+        ..check(CheckMethod::Pattern, 0)
+    };
+    let mut buffer: Vec<u8> = (0..4096).map(|at| (at % 3) as u8 + 1).collect();
+    assert_eq!(found(&check, 8192, &buffer), None);
+    buffer[2050] = 9;
+    let what = MisfitKind::Pattern { at: 2 };
+    assert_eq!(found(&check, 8192, &buffer), Some((what, 8192 + 2048)));
+}

@@ -1,0 +1,258 @@
+//! Data that are checked: what fio writes is checked here, what is written here is checked by fio,
+//! and both say the same of a block that was changed in between.
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+use std::process::{Command, Output};
+
+/// Every method that has a sum, and those that have none.
+const METHODS: [&str; 18] = [
+    "crc7",
+    "crc16",
+    "crc32",
+    "crc32c",
+    "crc32c-intel",
+    "crc64",
+    "md5",
+    "sha1",
+    "sha256",
+    "sha512",
+    "sha3-224",
+    "sha3-256",
+    "sha3-384",
+    "sha3-512",
+    "xxhash",
+    "meta",
+    "pattern",
+    "null",
+];
+
+fn run(program: &str, arguments: &[&str], folder: &Path) -> Option<Output> {
+    let output = Command::new(program)
+        .args(arguments)
+        .current_dir(folder)
+        .output();
+    match output {
+        Ok(output) => Some(output),
+        Err(error) => {
+            println!("skipped: `{program}` is not installed: {error}");
+            None
+        }
+    }
+}
+
+fn ours(arguments: &[&str], folder: &Path) -> Output {
+    let arguments = [&["fio"], arguments].concat();
+    run(env!("CARGO_BIN_EXE_fathom"), &arguments, folder).expect("cargo has built it")
+}
+
+fn all(output: &Output) -> String {
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    text(&output.stdout) + &text(&output.stderr)
+}
+
+/// The lines about data.
+fn complaints(output: &Output) -> Vec<String> {
+    let is_complaint = |line: &&str| {
+        ["verify", "CRC: ", "pattern"]
+            .iter()
+            .any(|word| line.contains(word))
+            && !line.contains("rw=")
+            && !line.contains("--")
+            && !line.starts_with("note")
+    };
+    let text = all(output);
+    let lines = text.lines().filter(is_complaint);
+    lines.map(|line| line.trim().to_owned()).collect()
+}
+
+fn change(path: &Path, at: u64) {
+    let file = std::fs::File::options()
+        .read(true)
+        .write(true)
+        .open(path)
+        .unwrap();
+    let mut byte = [0];
+    file.read_exact_at(&mut byte, at).unwrap();
+    file.write_all_at(&[!byte[0]], at).unwrap();
+}
+
+/// The transfers of a report: `16,16,0,0` for as many reads and writes.
+fn issued(output: &Output) -> String {
+    let text = all(output);
+    let line = text.lines().find(|line| line.contains("issued rwts"));
+    let line = line.unwrap_or_else(|| panic!("no report:\n{text}"));
+    let total = line.split("total=").nth(1).unwrap();
+    total.split(' ').next().unwrap().to_owned()
+}
+
+fn job<'a>(rw: &'a str, method: &'a str, more: &[&'a str]) -> Vec<String> {
+    let mut words = vec![
+        "--name=a".to_owned(),
+        "--filename=data".to_owned(),
+        "--ioengine=psync".to_owned(),
+        "--eta=never".to_owned(),
+        format!("--rw={rw}"),
+        format!("--verify={method}"),
+    ];
+    if method == "pattern" {
+        words.push("--verify_pattern=0xdeadbeef".to_owned());
+    }
+    words.extend(more.iter().map(|word| (*word).to_owned()));
+    words
+}
+
+fn words(words: &[String]) -> Vec<&str> {
+    words.iter().map(String::as_str).collect()
+}
+
+#[test]
+fn each_program_checks_what_the_other_wrote() {
+    // The last sizes make the padding of sums with blocks of 64 bytes wrap.
+    let sizes = [("4k", "64k"), ("4128", "66048")];
+    for (method, (block, size)) in METHODS
+        .iter()
+        .flat_map(|method| sizes.map(|sizes| (method, sizes)))
+    {
+        let folder = tempfile::tempdir().unwrap();
+        let folder = folder.path();
+        let size = [format!("--size={size}"), format!("--bs={block}")];
+        let size = words(&size);
+        let write = job("write", method, &[&size[..], &["--do_verify=0"]].concat());
+        let read = job("read", method, &size);
+        let Some(output) = run("fio", &words(&write), folder) else {
+            return;
+        };
+        assert!(output.status.success(), "fio writes {method}: {output:?}");
+        let output = ours(&words(&read), folder);
+        assert!(output.status.success(), "{method} by fio: {}", all(&output));
+
+        std::fs::remove_file(folder.join("data")).unwrap();
+        let output = ours(&words(&write), folder);
+        assert!(output.status.success(), "{method}: {}", all(&output));
+        assert!(issued(&output).starts_with("0,16,"), "{}", all(&output));
+        let output = run("fio", &words(&read), folder).unwrap();
+        assert!(output.status.success(), "{method} by us: {}", all(&output));
+    }
+}
+
+#[test]
+fn a_changed_block_is_told_in_the_words_of_fio() {
+    for method in &["crc32c", "sha256", "sha3-512", "meta", "pattern"] {
+        // The data, the length in the header, its sum, its mark.
+        for at in [4096 + 4095, 4096 + 5, 4096 + 37, 4096] {
+            let folder = tempfile::tempdir().unwrap();
+            let folder = folder.path();
+            let size = ["--size=64k", "--bs=4k"];
+            let write = job("write", method, &[&size[..], &["--do_verify=0"]].concat());
+            assert!(ours(&words(&write), folder).status.success());
+            change(&folder.join("data"), at);
+            let read = job("read", method, &size);
+            let output = ours(&words(&read), folder);
+            let expected = run("fio", &words(&read), folder);
+            let sees_data = *method != "meta" || at < 4096 + 40;
+            assert_eq!(!output.status.success(), sees_data, "{}", all(&output));
+            if sees_data {
+                assert!(all(&output).contains("err=84"), "{}", all(&output));
+            }
+            let Some(expected) = expected else { continue };
+            let told = complaints(&expected);
+            if *method == "pattern" {
+                // The length that fio tells here is that of a header which is not there.
+                assert_eq!(complaints(&output)[0], told[0]);
+                continue;
+            }
+            assert_eq!(complaints(&output), told, "{method} at {at}");
+        }
+    }
+}
+
+#[test]
+fn writes_are_read_back_in_the_same_job() {
+    for (rw, more, issued_by_both) in [
+        ("write", &["--bs=4k"][..], "16,16,0,0"),
+        ("randwrite", &["--bs=4k"][..], "16,16,0,0"),
+        (
+            "randwrite",
+            &["--bs=8k", "--verify_interval=1k"][..],
+            "8,8,0,0",
+        ),
+        ("write", &["--bs=4k", "--loops=3"][..], "16,48,0,0"),
+        ("write", &["--bs=4k", "--do_verify=0"][..], "0,16,0,0"),
+        (
+            "write",
+            &["--bs=4k", "--verify_offset=256"][..],
+            "16,16,0,0",
+        ),
+    ] {
+        let folder = tempfile::tempdir().unwrap();
+        let words_of = job(rw, "xxhash", &[&["--size=64k"][..], more].concat());
+        let output = ours(&words(&words_of), folder.path());
+        assert!(output.status.success(), "{}", all(&output));
+        assert_eq!(issued(&output), issued_by_both, "{rw} {more:?}");
+        let read = job("read", "xxhash", &[&["--size=64k"][..], more].concat());
+        let read: Vec<&str> = words(&read);
+        let read: Vec<&str> = read
+            .into_iter()
+            .filter(|word| !word.contains("loops") && !word.contains("do_verify"))
+            .collect();
+        if let Some(output) = run("fio", &read, folder.path()) {
+            assert!(output.status.success(), "{more:?}: {}", all(&output));
+        }
+    }
+}
+
+#[test]
+fn only_checking_writes_nothing_and_finds_every_block_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let size = ["--size=64k", "--bs=4k"];
+    let write = job("randwrite", "md5", &size);
+    assert!(ours(&words(&write), folder).status.success());
+    let before = std::fs::read(folder.join("data")).unwrap();
+    let check = job(
+        "randwrite",
+        "md5",
+        &[&size[..], &["--verify_only"]].concat(),
+    );
+    let output = ours(&words(&check), folder);
+    assert!(output.status.success(), "{}", all(&output));
+    assert_eq!(issued(&output), "16,0,0,0");
+    assert!(std::fs::read(folder.join("data")).unwrap() == before);
+    change(&folder.join("data"), 5000);
+    change(&folder.join("data"), 9000);
+    let goes_on = job(
+        "randwrite",
+        "md5",
+        &[&size[..], &["--verify_only", "--continue_on_error=verify"]].concat(),
+    );
+    let output = ours(&words(&goes_on), folder);
+    let told = complaints(&output);
+    let failed = told.iter().filter(|line| line.contains("verify failed"));
+    assert_eq!(failed.count(), 2, "{told:?}");
+}
+
+#[test]
+fn what_cannot_hold_a_header_is_refused_before_anything_is_written() {
+    let folder = tempfile::tempdir().unwrap();
+    for more in [
+        ["--bs=4k", "--verify_interval=32"],
+        ["--bs=4k", "--verify_offset=4090"],
+        ["--bs=4k", "--verify_offset=40"],
+    ] {
+        let write = job("write", "sha3-512", &[&["--size=64k"][..], &more].concat());
+        let output = ours(&words(&write), folder.path());
+        assert_eq!(output.status.code(), Some(2), "{}", all(&output));
+        assert!(!folder.path().join("data").exists());
+    }
+    let output = ours(
+        &[
+            "--name=a",
+            "--rw=write",
+            "--size=64k",
+            "--filename=data",
+            "--verify=pattern",
+        ],
+        folder.path(),
+    );
+    assert!(all(&output).contains("verify_pattern"), "{}", all(&output));
+}

@@ -1,0 +1,231 @@
+//! What a job says about checking data.
+use super::codes;
+use super::forms;
+use super::jobs::Job;
+use crate::sink::Sink;
+use plan::{
+    AddressOrder, ArrivalLaw, Check, CheckMethod, Coupling, Flow, Label, Load, LocalStop, Nanos,
+    OpSource, OperationMix, Origin, Pacing, PerDirection, PoolId, RunKind, RunSpec, RunStop,
+    RunTemplate, TemplateId, Timing, TransferSizes, Window,
+};
+
+/// What the runs and streams that read back are labelled with.
+const CHECK_LABEL: (&str, &str) = ("phase", "check");
+
+/// How a job checks its data.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Verify {
+    /// Without the number of its pattern, which the plan gives.
+    pub check: Check,
+    pub pattern: Option<Vec<u8>>,
+    pub phase: Phase,
+}
+
+/// What of it the job does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Phase {
+    /// Reads what is there and checks it; writes nothing.
+    Reads,
+    /// Writes so that others can check.
+    Writes,
+    /// Writes, and reads everything back behind that.
+    WritesAndReadsBack,
+}
+
+/// The check that a job asks for. Mistakes go to the sink.
+pub(crate) fn verify(
+    job: &Job,
+    operations: &OperationMix,
+    transfer: &PerDirection<TransferSizes>,
+    sink: &mut Sink,
+) -> Option<Verify> {
+    let method = method(job.word("verify")?.0)?;
+    let writes = operations.write_pct > 0.0;
+    let is_only = job.is_on("verify_only", false);
+    let phase = match () {
+        () if !writes || is_only => Phase::Reads,
+        () if job.is_on("do_verify", true) => Phase::WritesAndReadsBack,
+        () => Phase::Writes,
+    };
+    let pattern = match job.given("verify_pattern") {
+        Some(given) => Some(forms::pattern(given, given.text(), sink)?),
+        None => None,
+    };
+    if method == CheckMethod::Pattern && pattern.is_none() {
+        sink.error(
+            codes::MISSING,
+            job.place_of("verify"),
+            "`verify=pattern` needs `verify_pattern`",
+            "which pattern is not said",
+            "add `verify_pattern=0xdeadbeef`",
+        );
+        return None;
+    }
+    let block_bytes = block(job, operations, transfer);
+    let header_at = job.number("verify_offset").unwrap_or(0).max(0) as u64;
+    let header_bytes = method.header_bytes() as u64;
+    let is_apart = header_at == 0 || header_at >= header_bytes;
+    if header_bytes > 0 && (header_at + header_bytes > block_bytes || !is_apart) {
+        let message = format!(
+            "a header of {header_bytes} bytes at {header_at} does not fit into a block of {block_bytes} bytes"
+        );
+        let option = if header_at > 0 {
+            "verify_offset"
+        } else {
+            "verify"
+        };
+        sink.error(
+            codes::OUT_OF_RANGE,
+            job.place_of(option),
+            message,
+            "has no room",
+            "use larger blocks (`bs`, `verify_interval`), or a place behind the length of the header",
+        );
+        return None;
+    }
+    Some(Verify {
+        check: Check {
+            method,
+            block_bytes,
+            header_at: if header_bytes > 0 { header_at } else { 0 },
+            pattern: None,
+            reads: phase == Phase::Reads,
+            records: phase == Phase::WritesAndReadsBack,
+            dumps: job.is_on("verify_dump", false),
+        },
+        pattern,
+        phase,
+    })
+}
+
+/// A job that only checks reads where it would have written.
+pub(crate) fn turned(
+    verify: &Option<Verify>,
+    operations: OperationMix,
+    transfer: PerDirection<TransferSizes>,
+) -> (OperationMix, PerDirection<TransferSizes>) {
+    let only_checks = verify
+        .as_ref()
+        .is_some_and(|verify| verify.phase == Phase::Reads);
+    if only_checks && operations.write_pct > 0.0 {
+        let transfer = PerDirection::all(transfer.write);
+        return (OperationMix::reads(100.0), transfer);
+    }
+    (operations, transfer)
+}
+
+/// The streams of a template that are to be read back, as streams that do so.
+pub(crate) fn reading_back(written: &RunTemplate) -> Option<RunTemplate> {
+    let mut template = RunTemplate {
+        pools: Vec::new(),
+        streams: Vec::new(),
+        coupling: Coupling::Independent,
+    };
+    for stream in &written.streams {
+        let Some(check) = stream.data.check.filter(|check| check.records) else {
+            continue;
+        };
+        let mut back = stream.clone();
+        let OpSource::Generator(generator) = &mut back.source else {
+            continue;
+        };
+        generator.operations = OperationMix::reads(100.0);
+        generator.transfer = PerDirection::all(generator.transfer.write.clone());
+        generator.order = AddressOrder::AsRecorded;
+        back.name.push_str(" (check)");
+        back.pacing = Pacing::None;
+        back.flow = Flow {
+            placement: back.flow.placement.clone(),
+            ..Flow::default()
+        };
+        back.lifetime = None;
+        back.start_delay = Nanos(0);
+        back.stop = LocalStop::default();
+        back.labels.push(Label::new(CHECK_LABEL.0, CHECK_LABEL.1));
+        back.data.check = Some(Check {
+            reads: true,
+            records: false,
+            ..check
+        });
+        template
+            .pools
+            .push(written.pools[stream.pool.index()].clone());
+        back.pool = PoolId::at(template.pools.len() - 1);
+        template.streams.push(back);
+    }
+    let share_pct = 100.0 / template.streams.len().max(1) as f64;
+    let streams = template.streams.iter_mut();
+    streams.for_each(|stream| stream.share_pct = share_pct);
+    (!template.streams.is_empty()).then_some(template)
+}
+
+/// The run of that template, behind the run that has written.
+pub(crate) fn check_run(written: &RunSpec, template: TemplateId) -> RunSpec {
+    RunSpec {
+        name: format!("{} (check)", written.name),
+        kind: RunKind::Measure,
+        template,
+        overrides: Vec::new(),
+        coupling: None,
+        load: Load::PerStream,
+        law: ArrivalLaw::Deterministic,
+        timing: Timing {
+            warmup: Nanos(0),
+            window: Window::UntilDone { at_most: None },
+            ..written.timing
+        },
+        stop: RunStop {
+            errors: written.stop.errors,
+            ..RunStop::default()
+        },
+        labels: vec![Label::new(CHECK_LABEL.0, CHECK_LABEL.1)],
+        origin: Origin::Derived("what was written is read back and checked".to_owned()),
+    }
+}
+
+/// Bytes with a header of their own: no more than the smallest transfer, and every transfer is a
+/// multiple.
+fn block(job: &Job, operations: &OperationMix, transfer: &PerDirection<TransferSizes>) -> u64 {
+    let sizes = [
+        (operations.read_pct, &transfer.read),
+        (operations.write_pct, &transfer.write),
+    ];
+    let used = || sizes.iter().filter(|(pct, _)| *pct > 0.0);
+    let smallest = used().map(|(_, sizes)| sizes.smallest()).min();
+    let smallest = smallest.unwrap_or(4096).max(1);
+    let asked = job.number("verify_interval").filter(|bytes| *bytes > 0);
+    let asked = asked.map_or(smallest, |bytes| (bytes as u64).min(smallest));
+    used()
+        .map(|(_, sizes)| sizes.grain())
+        .fold(asked, common_divisor)
+}
+
+fn common_divisor(mut one: u64, mut other: u64) -> u64 {
+    while other > 0 {
+        (one, other) = (other, one % other);
+    }
+    one
+}
+
+fn method(word: &str) -> Option<CheckMethod> {
+    Some(match word {
+        "md5" => CheckMethod::Md5,
+        "crc64" => CheckMethod::Crc64,
+        "crc32" => CheckMethod::Crc32,
+        "crc32c" | "crc32c-intel" => CheckMethod::Crc32c,
+        "crc16" => CheckMethod::Crc16,
+        "crc7" => CheckMethod::Crc7,
+        "sha1" => CheckMethod::Sha1,
+        "sha256" => CheckMethod::Sha256,
+        "sha512" => CheckMethod::Sha512,
+        "sha3-224" => CheckMethod::Sha3Of224,
+        "sha3-256" => CheckMethod::Sha3Of256,
+        "sha3-384" => CheckMethod::Sha3Of384,
+        "sha3-512" => CheckMethod::Sha3Of512,
+        "xxhash" => CheckMethod::Xxh32,
+        "meta" => CheckMethod::HeaderOnly,
+        "pattern" => CheckMethod::Pattern,
+        "null" => CheckMethod::Nothing,
+        _ => return None,
+    })
+}

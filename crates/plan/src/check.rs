@@ -1,0 +1,88 @@
+//! What makes written data checkable, and what is checked of data that are read.
+use crate::ids::PatternId;
+use serde::{Deserialize, Serialize};
+
+/// How the data of a stream are checked. Each block of what is written carries a header that tells
+/// its address, its length, the number it was made from and a sum of its bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Check {
+    pub method: CheckMethod,
+    /// Bytes with a header of their own; every transfer is a multiple of it.
+    pub block_bytes: u64,
+    /// Where in its block the header stands; what would stand there is at the start.
+    #[serde(default)]
+    pub header_at: u64,
+    /// What every byte behind the header is, where that is known beforehand.
+    #[serde(default)]
+    pub pattern: Option<PatternId>,
+    /// Whether what is read is checked; otherwise writes are marked and nothing more.
+    pub reads: bool,
+    /// Whether the execution remembers which block was written by which write, so that
+    /// [`crate::AddressOrder::AsRecorded`] can read them back and notice a lost write.
+    #[serde(default)]
+    pub records: bool,
+    /// Whether what was read and what it should have been are kept in files.
+    #[serde(default)]
+    pub dumps: bool,
+}
+
+/// The sum of a block, or what stands in its place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CheckMethod {
+    /// No header, and nothing is compared.
+    Nothing,
+    /// No header: the block is its pattern.
+    Pattern,
+    /// The header alone; the bytes behind it are not looked at.
+    HeaderOnly,
+    Crc7,
+    Crc16,
+    Crc32,
+    Crc32c,
+    Crc64,
+    Md5,
+    Sha1,
+    Sha256,
+    Sha512,
+    #[serde(rename = "sha3_224")]
+    Sha3Of224,
+    #[serde(rename = "sha3_256")]
+    Sha3Of256,
+    #[serde(rename = "sha3_384")]
+    Sha3Of384,
+    #[serde(rename = "sha3_512")]
+    Sha3Of512,
+    Xxh32,
+}
+
+impl CheckMethod {
+    /// Bytes of the sum in the header.
+    pub fn sum_bytes(self) -> usize {
+        match self {
+            CheckMethod::Nothing | CheckMethod::Pattern | CheckMethod::HeaderOnly => 0,
+            CheckMethod::Crc7 => 1,
+            CheckMethod::Crc16 => 2,
+            CheckMethod::Crc32 | CheckMethod::Crc32c | CheckMethod::Xxh32 => 4,
+            CheckMethod::Crc64 => 8,
+            CheckMethod::Md5 => 16,
+            CheckMethod::Sha1 => 20,
+            CheckMethod::Sha3Of224 => 28,
+            CheckMethod::Sha3Of256 => 32,
+            CheckMethod::Sha3Of384 => 48,
+            CheckMethod::Sha256 | CheckMethod::Sha3Of512 => 64,
+            CheckMethod::Sha512 => 128,
+        }
+    }
+
+    /// Bytes of the header with its sum; zero where there is none.
+    pub fn header_bytes(self) -> usize {
+        match self {
+            CheckMethod::Nothing | CheckMethod::Pattern => 0,
+            _ => HEADER_BYTES + self.sum_bytes(),
+        }
+    }
+}
+
+/// The part of the header that all methods share.
+pub const HEADER_BYTES: usize = 40;
