@@ -154,7 +154,7 @@ mod tests {
 
     #[test]
     fn a_changed_byte_changes_every_sum_but_the_one_that_has_none() {
-        let data: Vec<u8> = (0..4000_u32).map(|n| (n * 7 >> 3) as u8).collect();
+        let data: Vec<u8> = (0..4000_u32).map(|n| ((n * 7) >> 3) as u8).collect();
         let mut changed = data.clone();
         changed[1000] ^= 1;
         for method in [
