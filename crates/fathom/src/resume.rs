@@ -66,6 +66,7 @@ impl Earlier {
             reason: None,
         };
         let (mut fold, mut errors) = (RunFold::default(), 0);
+        let mut held = Vec::new();
         for (place, event) in events.enumerate() {
             let event = event.map_err(|error| error.to_string())?;
             match &event {
@@ -83,21 +84,35 @@ impl Earlier {
                 _ => {}
             }
             if let Some(totals) = fold.fold(&event)
-                && earlier.is_finished(&totals, errors)
+                && earlier.is_finished(&totals, errors, held.len() as u32)
             {
-                earlier.done.add(&earlier.bound, &totals, errors);
-                earlier.kept = place as u64 + 2;
+                let next = u64::from(totals.started.run) + 1;
+                held.push((totals, errors));
+                // What was written is known to the process that wrote it, so both are done or neither.
+                if !earlier.reads_back(next) {
+                    for (totals, errors) in held.drain(..) {
+                        earlier.done.add(&earlier.bound, &totals, errors);
+                    }
+                    earlier.kept = place as u64 + 2;
+                }
             }
         }
         Ok(earlier)
     }
 
-    /// Whether a run came to its planned end and did not end the execution by its errors.
-    fn is_finished(&self, totals: &RunTotals, errors: u64) -> bool {
+    /// Whether the run with this number reads back what the run before it has written.
+    fn reads_back(&self, number: u64) -> bool {
+        let next = self.bound.numbered(number);
+        next.is_some_and(|(id, _)| self.bound.plan.reads_records(id))
+    }
+
+    /// Whether a run came to its planned end and did not end the execution by its errors; so many
+    /// before it are held back.
+    fn is_finished(&self, totals: &RunTotals, errors: u64, held: u32) -> bool {
         let Some((id, _)) = self.bound.numbered(u64::from(totals.started.run)) else {
             return false;
         };
-        if totals.started.run != self.done.runs() {
+        if totals.started.run != self.done.runs() + held {
             return false;
         }
         let counts = matches!(self.bound.plan.spec(id).stop.errors, ErrorBudget::Count(_));

@@ -139,6 +139,16 @@ impl Plan {
         &self.runs[id.index()]
     }
 
+    /// Whether a run reads back what is known to have been written by the run before it: the record
+    /// of that lives as long as the process that made it.
+    pub fn reads_records(&self, id: RunId) -> bool {
+        let template = &self.templates[self.spec(id).template.index()];
+        let sources = template.streams.iter().map(|stream| &stream.source);
+        sources.into_iter().any(|source| {
+            matches!(source, OpSource::Generator(generator) if generator.order == AddressOrder::AsRecorded)
+        })
+    }
+
     /// A run in full, with the overrides applied in order.
     pub fn run(&self, id: RunId) -> Run {
         let spec = self.spec(id);

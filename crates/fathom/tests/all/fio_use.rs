@@ -4,6 +4,7 @@ use crate::lab::{FATHOM, Lab, ended, has, skip};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::Duration;
 
 #[test]
 fn a_link_named_fio_takes_the_options_of_fio() {
@@ -33,7 +34,7 @@ fn an_interrupted_file_of_jobs_goes_on_at_its_first_unfinished_one() {
     lab.write("job.fio", ["a", "b", "c"].map(one).concat());
     let mut going = lab.start(&["run", "job.fio", "-o", "out"]);
     going.hear_until(|line| line.contains("run 3/4 b"));
-    std::thread::sleep(std::time::Duration::from_millis(700));
+    std::thread::sleep(Duration::from_millis(700));
     going.signal("KILL");
     going.end();
     lab.fathom(&["run", "job.fio", "--resume", "out"]).expect(0);
@@ -50,6 +51,29 @@ fn an_interrupted_file_of_jobs_goes_on_at_its_first_unfinished_one() {
     let jobs = document["jobs"].as_array().unwrap().iter();
     let jobs: Vec<&str> = jobs.filter_map(|job| job["jobname"].as_str()).collect();
     assert_eq!(jobs, ["a", "b", "c"]);
+}
+
+/// What was written is known to the process that wrote it: it is written anew before it is read back.
+#[test]
+fn what_was_not_read_back_is_written_again() {
+    let lab = Lab::new();
+    let job = "[w]\nioengine=psync\nrw=randwrite\nbs=4k\nsize=256k\nfilename=f\nverify=crc32c\n";
+    lab.write("job.fio", job);
+    let once = "echo x >> looks; test -e go || test $(wc -l < looks) -lt 2";
+    let going = lab.start(&["run", "job.fio", "-o", "out", "--wait-until", once]);
+    while lab.text_if_there("looks").lines().count() < 2 {
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    going.signal("KILL");
+    going.end();
+    lab.write("go", "");
+    let words = ["run", "--resume", "out", "--overwrite", "f"];
+    lab.fathom(&words).expect(0);
+    let report = lab.fathom(&["report", "out", "--fio", "json"]).expect(0);
+    let document: Value = serde_json::from_str(&report.out).unwrap();
+    let job = &document["jobs"][0];
+    assert_eq!(job["write"]["total_ios"], 64, "{document:#}");
+    assert_eq!(job["read"]["total_ios"], 64, "{document:#}");
 }
 
 #[test]

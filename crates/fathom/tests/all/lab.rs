@@ -39,6 +39,11 @@ impl Lab {
         std::fs::read_to_string(self.path(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
     }
 
+    /// Nothing while there is no such file.
+    pub fn text_if_there(&self, name: &str) -> String {
+        std::fs::read_to_string(self.path(name)).unwrap_or_default()
+    }
+
     pub fn bytes(&self, name: &str) -> Vec<u8> {
         std::fs::read(self.path(name)).unwrap()
     }
