@@ -7,7 +7,7 @@ use crate::fio_report::{FioOperations, FioReport, FioStyle, is_fio, logs_operati
 use crate::progress::{Progress, duration};
 use crate::resume::Earlier;
 use crate::sinks::{Console, Sinks};
-use crate::{lints, machine, render, stop, stop_file};
+use crate::{lints, machine, removal, render, stop, stop_file};
 use conduct::{
     CommandSettings, Control, Host, LocalHost, Outcome, SimulatedHost, SinkError, expected_bytes,
     go_on, planned_ns,
@@ -142,6 +142,9 @@ fn carry_out(mut launch: Launch, is_fio: bool, fills: &mut Vec<Fill>) -> Exit {
             left_outstanding: false,
         },
     };
+    if !outcome.left_outstanding {
+        removal::remove_made(&settled.plan, &settled.grants, started.unix_ns);
+    }
     conclude(&launch, sinks, &outcome)
 }
 

@@ -253,7 +253,7 @@ fn lost_files(plan: &BoundPlan, done: usize) -> Vec<String> {
     let targets = plan.plan.targets.iter().zip(&plan.targets).enumerate();
     let lost = targets.filter_map(|(number, (target, bound))| {
         let made = match target.preparation {
-            Preparation::AsFound => return None,
+            Preparation::AsFound | Preparation::MustExist => return None,
             Preparation::MakeOrExtend if !bound.is_prepared => return None,
             Preparation::MakeOrExtend => bound.bytes,
             Preparation::Rewrite => prepared_end(plan, done, TargetId::at(number)),

@@ -657,8 +657,9 @@ fn bind_target(
         };
         return Ok(bound(bytes, false));
     }
+    let must_exist = target.preparation == Preparation::MustExist;
     match (target.kind, found.found) {
-        (TargetKind::Device, FoundKind::Missing) if in_use => {
+        (kind, FoundKind::Missing) if in_use && (kind == TargetKind::Device || must_exist) => {
             return Err(BindError::DeviceMissing {
                 target: name,
                 path,
@@ -687,7 +688,8 @@ fn bind_target(
             origin,
         });
     }
-    if found.found == FoundKind::BlockDevice && asked > found.bytes {
+    let is_fixed = found.found == FoundKind::BlockDevice || (must_exist && in_use);
+    if is_fixed && asked > found.bytes {
         return Err(BindError::DeviceTooSmall {
             target: name,
             asked,
@@ -695,15 +697,16 @@ fn bind_target(
             origin,
         });
     }
-    let is_prepared = in_use
-        && match target.preparation {
-            Preparation::AsFound => false,
-            Preparation::MakeOrExtend => {
-                found.found != FoundKind::BlockDevice && found.bytes < asked
-            }
-            Preparation::Rewrite => true,
-        };
+    let is_prepared = in_use && needs_preparation(target.preparation, found, asked);
     Ok(bound(asked, is_prepared))
+}
+
+fn needs_preparation(preparation: Preparation, found: &TargetFacts, asked: u64) -> bool {
+    match preparation {
+        Preparation::AsFound | Preparation::MustExist => false,
+        Preparation::MakeOrExtend => found.found != FoundKind::BlockDevice && found.bytes < asked,
+        Preparation::Rewrite => true,
+    }
 }
 
 impl BindError {
@@ -742,7 +745,7 @@ impl fmt::Display for BindError {
             BindError::DeviceMissing { target, path, .. } => {
                 write!(
                     f,
-                    "device `{path}` of `{target}` does not exist, or may not be read"
+                    "`{path}` of `{target}` does not exist, or may not be read"
                 )
             }
             BindError::DeviceTooSmall {
@@ -752,7 +755,7 @@ impl fmt::Display for BindError {
                 ..
             } => {
                 let (asked, found) = (Bytes(*asked), Bytes(*found));
-                write!(f, "`{target}` asks for {asked}, its device holds {found}")
+                write!(f, "`{target}` asks for {asked}, and there are {found}")
             }
             BindError::SizeUnknown { target, path, .. } => {
                 write!(

@@ -1,6 +1,6 @@
 //! What surrounds and steers the runs of an execution: commands, repetition, a file to stop by, and
 //! what a failed operation leads to.
-use crate::ids::RunId;
+use crate::ids::{RunId, TargetId};
 use crate::units::Nanos;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -25,6 +25,9 @@ pub struct Steering {
     pub shares: Option<ShareRule>,
     #[serde(default)]
     pub hang: Option<HangRule>,
+    /// Files that are taken away behind the last run, those only that the execution has made.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub remove_made: Vec<TargetId>,
 }
 
 /// Ends the execution behind a run at a given rate that missed the shares asked of its streams.

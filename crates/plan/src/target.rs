@@ -81,8 +81,10 @@ pub enum SyncMode {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Preparation {
-    /// Used as found.
+    /// Used as found; a file that is missing or short comes to be when it is written.
     AsFound,
+    /// Used as found, and has to be there with all its size.
+    MustExist,
     /// Written from its present end to its size by a run of [`crate::RunKind::Prepare`].
     MakeOrExtend,
     /// Written whole by such a run, in place.

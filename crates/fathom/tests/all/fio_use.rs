@@ -77,6 +77,43 @@ fn what_was_not_read_back_is_written_again() {
 }
 
 #[test]
+fn a_file_that_must_exist_is_neither_made_nor_extended() {
+    let lab = Lab::new();
+    let job = |size: &str| {
+        let size = format!("--size={size}");
+        let words = ["--name=x", "--filename=f", "--rw=randread", "--bs=4k"];
+        let mut all = vec!["fio", "--allow_file_create=0", &size, "--number_ios=10"];
+        all.extend(words);
+        lab.fathom(&all)
+    };
+    job("64k").expect(2).says(&["`f` of `f` does not exist"]);
+    assert!(!lab.path("f").exists());
+    lab.write("f", vec![7; 65536]);
+    job("128k")
+        .expect(2)
+        .says(&["`f` asks for 128 KiB, and there are 64 KiB"]);
+    assert_eq!(lab.bytes("f"), vec![7; 65536]);
+    job("64k").expect(0);
+}
+
+#[test]
+fn only_files_that_a_job_made_are_taken_away_again() {
+    let lab = Lab::new();
+    let job = |name: &str| {
+        let name = format!("--filename={name}");
+        let words = ["fio", "--name=x", "--rw=randread", "--bs=4k", "--size=64k"];
+        lab.fathom(&[&words[..], &[&name, "--unlink=1"]].concat())
+    };
+    job("made")
+        .expect(0)
+        .says(&["files that this execution made"]);
+    assert!(!lab.path("made").exists());
+    lab.write("found", vec![7; 65536]);
+    job("found").expect(0).says(&["`found` is left in place"]);
+    assert_eq!(lab.bytes("found"), vec![7; 65536]);
+}
+
+#[test]
 fn the_same_job_reaches_about_what_it_reaches_with_fio() {
     if !has("fio") {
         return skip("`fio` is not installed");

@@ -343,6 +343,12 @@ impl Lowering<'_, '_> {
                 _ => size,
             };
         }
+        if kind == TargetKind::File && !spec.job.is_on("allow_file_create", true) {
+            target.preparation = Preparation::MustExist;
+        }
+        if kind == TargetKind::File && spec.job.is_on("unlink", false) {
+            self.plan.steering.remove_made.push(id);
+        }
         let is_known = target.preparation != Preparation::AsFound;
         if spec.lays_out && kind == TargetKind::File && bytes.is_some() && !is_known {
             target.preparation = Preparation::MakeOrExtend;

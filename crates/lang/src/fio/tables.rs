@@ -661,10 +661,9 @@ pub(crate) static FILES: &[Parameter] = &[
         &["allow_file_create"],
         Kind::Truth,
         "1",
-        CheckOnly,
-        "whether missing files are made",
-    )
-    .inert(&["1"]),
+        Honoured,
+        "whether missing files are made, and short ones extended",
+    ),
     p(
         &["allow_mounted_write"],
         Kind::Truth,
@@ -699,7 +698,7 @@ pub(crate) static FILES: &[Parameter] = &[
         &["unlink"],
         Kind::Truth,
         "0",
-        CheckOnly,
+        Translated("files that this execution made are removed at its end; others stay"),
         "removes files at the end",
     )
     .inert(&["0"]),

@@ -28,6 +28,7 @@ pub(crate) fn general(fields: &Fields, environment: &Environment<'_>, sink: &mut
         readiness: None,
         shares: shares(fields),
         hang: hang(fields, sink),
+        remove_made: Vec::new(),
     }
 }
 

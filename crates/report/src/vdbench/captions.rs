@@ -142,7 +142,7 @@ fn is_prepared(plan: &Plan, id: TargetId, found: &[ExecutionTarget]) -> bool {
         return false;
     };
     match plan.target(id).preparation {
-        Preparation::AsFound => false,
+        Preparation::AsFound | Preparation::MustExist => false,
         Preparation::Rewrite => true,
         Preparation::MakeOrExtend => {
             let is_file = ["missing", "file"].contains(&found.identity.kind.as_str());
