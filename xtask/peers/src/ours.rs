@@ -100,13 +100,16 @@ pub fn execute(
     without_errors(&output, finished)
 }
 
-/// Runs a job file of fio, which says for how long.
+/// Runs a job file of fio, which says for how long. What fio wrote to its `targets` may be written over.
 ///
 /// # Errors
 /// As [`run`].
-pub fn job_file(session: &mut Session, job: &Path) -> Result<Ours, String> {
+pub fn job_file(session: &mut Session, job: &Path, targets: &[PathBuf]) -> Result<Ours, String> {
     let output = empty_output(session)?;
-    let words = job_file_words(session, job, &output);
+    let mut words = job_file_words(session, job, &output);
+    for target in targets {
+        words.extend(["--overwrite".to_owned(), target.display().to_string()]);
+    }
     let program = session.fathom.clone();
     let finished = session.run(program, &words)?.successful("fathom fio")?;
     without_errors(&output, finished)

@@ -8,6 +8,7 @@ use crate::{fio, ours};
 use std::path::{Path, PathBuf};
 
 const FIGURE: u8 = 20;
+const CLONES: u32 = 4;
 
 /// What differs between the profiles.
 #[derive(Clone, Copy, Debug)]
@@ -60,9 +61,12 @@ fn compared(session: &mut Session, profile: &Profile) -> Result<[Row; 2], String
     let settings = session.settings;
     let text = job(profile, &folder, (settings.ramp_s, settings.window_s));
     let file = write(session, profile.name, &text)?;
+    let targets: Vec<PathBuf> = (0..CLONES)
+        .map(|clone| folder.join(format!("peer.{clone}")))
+        .collect();
     let contenders = [
         contender("fathom", |session| {
-            ours::job_file(session, &file).map(|ours| ours.reading())
+            ours::job_file(session, &file, &targets).map(|ours| ours.reading())
         }),
         contender("fio", |session| fio::job_file(session, &file)),
     ];
@@ -70,7 +74,10 @@ fn compared(session: &mut Session, profile: &Profile) -> Result<[Row; 2], String
     let (ours, peer) = (column(&rounds, 0), column(&rounds, 1));
     let named = format!("fio {}", profile.engine);
     let row = |what: &str, name, bar| {
-        let what = format!("{} of 4 files, {}: {what}", profile.name, profile.block);
+        let what = format!(
+            "{} of {CLONES} files, {}: {what}",
+            profile.name, profile.block
+        );
         Row::compared(FIGURE, &what, name, &ours, (&named, &peer), Some(bar))
     };
     Ok([
@@ -96,7 +103,7 @@ fn job(profile: &Profile, folder: &Path, (ramp_s, window_s): (u64, u64)) -> Stri
         ..
     } = profile;
     format!(
-        "[{name}]\nrw={pattern}\nsize=256m\nnumjobs=4\nbs={block}\nioengine={engine}\niodepth=32\n\
+        "[{name}]\nrw={pattern}\nsize=256m\nnumjobs={CLONES}\nbs={block}\nioengine={engine}\niodepth=32\n\
          time_based\nramp_time={ramp_s}\nruntime={window_s}\ndirect=1\ngroup_reporting\n\
          filename_format=peer.$jobnum\nthread\ndirectory={}\n",
         folder.display()
