@@ -55,9 +55,8 @@ impl AddressLists {
         if self.run.as_ref().is_some_and(|run| run.id == id) {
             return;
         }
-        // Each pass of a repetition has numbers of its own.
-        let spec = RunId(id.0 % self.plan.plan.runs.len() as u32);
-        let streams = self.plan.plan.run(spec).streams;
+        let plan = &self.plan.plan;
+        let streams = plan.run(plan.of_any_pass(id)).streams;
         let named = |stream: &plan::Stream| {
             let of = |key: &str| Label::find(&stream.labels, key).map(str::to_owned);
             let workload = of("wd").unwrap_or_else(|| stream.name.clone());

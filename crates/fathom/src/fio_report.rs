@@ -123,8 +123,7 @@ impl FioOperations {
             if run.kind != RunKind::Measure || is_check {
                 continue;
             }
-            // By this number the conductor tells repetitions apart.
-            let id = RunId(id.0 + pass as u32 * bound.plan.runs.len() as u32);
+            let id = bound.plan.in_pass(id, pass);
             let streams = run.streams.iter().map(|stream| stream.labels.as_slice());
             let logs = OperationLogs::new(folder, streams, &bound.plan.labels, before);
             runs.extend(logs.map(|logs| (id, logs.with_targets(paths.clone()))));

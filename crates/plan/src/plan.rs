@@ -139,6 +139,16 @@ impl Plan {
         &self.runs[id.index()]
     }
 
+    /// The number of a run in a pass of a repetition (from zero), so that each pass has its own.
+    pub fn in_pass(&self, id: RunId, pass: u64) -> RunId {
+        RunId(id.0 + pass as u32 * self.runs.len() as u32)
+    }
+
+    /// The run that has a number by [`Plan::in_pass`].
+    pub fn of_any_pass(&self, id: RunId) -> RunId {
+        RunId(id.0 % self.runs.len() as u32)
+    }
+
     /// Whether a run reads back what is known to have been written by the run before it: the record
     /// of that lives as long as the process that made it.
     pub fn reads_records(&self, id: RunId) -> bool {
