@@ -26,6 +26,7 @@ mod report_again;
 mod resume;
 mod run;
 mod schema;
+mod served;
 mod stall;
 mod steering;
 mod stop;

@@ -1,54 +1,15 @@
-//! A device that does not answer: a network block device behind FUSE whose reads take an hour.
-use crate::lab::{Lab, has, interval_label, skip};
-use std::process::{Child, Command, Stdio};
+//! A device that does not answer: its reads take an hour.
+use crate::lab::{Lab, interval_label, skip};
+use crate::served::Served;
 use std::time::{Duration, Instant};
 
 /// A file in the lab, named `hung/disk`, whose reads do not return.
-struct Hung {
-    server: Child,
-    path: String,
-}
-
-impl Hung {
-    fn new(lab: &Lab) -> Result<Self, String> {
-        if !(has("nbdfuse") && has("nbdkit") && has("fusermount3")) {
-            return Err("`nbdfuse`, `nbdkit` or `fusermount3` is missing".to_owned());
-        }
-        if std::fs::File::open("/dev/fuse").is_err() {
-            return Err("/dev/fuse cannot be opened".to_owned());
-        }
-        std::fs::create_dir(lab.path("hung")).unwrap();
-        lab.write("hung/disk", "");
-        let path = lab.path("hung/disk").display().to_string();
-        let server = Command::new("nbdfuse")
-            .args([&path, "--command", "nbdkit", "-s", "--filter=delay"])
-            .args(["memory", "16M", "delay-read=3600"])
-            .stdin(Stdio::null())
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .spawn()
-            .map_err(|error| error.to_string())?;
-        let hung = Self { server, path };
-        let since = Instant::now();
-        while std::fs::metadata(&hung.path).map_or(0, |facts| facts.len()) != 16 << 20 {
-            if since.elapsed() > Duration::from_secs(10) {
-                return Err("the device did not come up".to_owned());
-            }
-            std::thread::sleep(Duration::from_millis(20));
-        }
-        Ok(hung)
-    }
-}
-
-impl Drop for Hung {
-    fn drop(&mut self) {
-        // The server would first wait for the reads; without it, the mount goes at once.
-        let _ = Command::new("fusermount3")
-            .args(["-u", "-z", &self.path])
-            .status();
-        let _ = self.server.kill();
-        let _ = self.server.wait();
-    }
+fn hung(lab: &Lab) -> Result<Served, String> {
+    Served::new(
+        lab,
+        "hung",
+        &["--filter=delay", "memory", "16M", "delay-read=3600"],
+    )
 }
 
 const JOB: &str = "sd=sd1,lun=hung/disk,threads=2,openflags=o_direct
@@ -60,7 +21,7 @@ rd=rd1,wd=wd1,iorate=max,elapsed=60,interval=1
 fn a_second_interrupt_stops_at_once() {
     let lab = Lab::new();
     lab.write("job", JOB);
-    let hung = match Hung::new(&lab) {
+    let hung = match hung(&lab) {
         Ok(hung) => hung,
         Err(reason) => return skip(&reason),
     };
@@ -86,7 +47,7 @@ fn a_second_interrupt_stops_at_once() {
 fn a_drain_gives_up_and_lists_what_is_outstanding() {
     let lab = Lab::new();
     lab.write("job", JOB);
-    let hung = match Hung::new(&lab) {
+    let hung = match hung(&lab) {
         Ok(hung) => hung,
         Err(reason) => return skip(&reason),
     };
@@ -114,7 +75,7 @@ fn a_hang_ends_the_job_that_says_how_long_is_too_long() {
         "job",
         format!("timeout=(3,\"echo $lun $lba $size >seen\")\n{JOB}"),
     );
-    let hung = match Hung::new(&lab) {
+    let hung = match hung(&lab) {
         Ok(hung) => hung,
         Err(reason) => return skip(&reason),
     };
