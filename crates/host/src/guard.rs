@@ -12,12 +12,14 @@
 //! - **Free**: what is blank or ours. Looked at are the first and the last MiB, 64 places spread over the addresses to
 //!   be written and, in a file with holes, the start of its data areas, in blocks of 4 KiB. A block is blank when all
 //!   its bytes are 0x00 or all are 0xff. It is ours when it carries [`DATA_MARK`], which starts every 4 KiB that the
-//!   engine writes, or is the end of such data. Every block must be one or the other: a single block of other origin
-//!   means asking. Samples can miss data that lie between them and carry no known signature at the usual places.
+//!   engine writes, or is the end of such data. Test data of anybody are as free: blocks for checks that tell their own
+//!   address (`guard/checked.rs`). Every block must be one of these: a single block of other origin means asking.
+//!   Samples can miss data that lie between them and carry no known signature at the usual places.
 //! - **A file to be made** needs a directory and room.
 //!
 //! Nothing here writes. Targets are opened for reading, without an exclusive claim, so that looking disturbs nobody.
 
+mod checked;
 mod claim;
 mod content;
 mod examine;

@@ -202,6 +202,36 @@ fn writes_are_read_back_in_the_same_job() {
 }
 
 #[test]
+fn a_second_job_writes_over_the_first_without_a_word() {
+    for more in [
+        &["--bs=4k"][..],
+        &["--bs=64k"],
+        &["--bs=64k", "--verify_interval=1k"],
+        &["--bs=1k"],
+        &["--rw=randwrite", "--bs=8k", "--io_size=512k"],
+    ] {
+        let folder = tempfile::tempdir().unwrap();
+        let folder = folder.path();
+        let words_of = job("write", "crc32c", &[&["--size=2m"][..], more].concat());
+        if run("fio", &words(&words_of), folder).is_none() {
+            return;
+        }
+        for pass in 0..2 {
+            let output = ours(&words(&words_of), folder);
+            assert!(
+                output.status.success(),
+                "{more:?}, {pass}: {}",
+                all(&output)
+            );
+        }
+        change(&folder.join("data"), 1 << 20);
+        let output = ours(&words(&words_of), folder);
+        let is_asked = more.contains(&"--rw=randwrite") || output.status.code() == Some(3);
+        assert!(is_asked, "{more:?}: {}", all(&output));
+    }
+}
+
+#[test]
 fn only_checking_writes_nothing_and_finds_every_block_once() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();

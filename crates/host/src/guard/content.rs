@@ -8,6 +8,8 @@ use std::os::unix::fs::FileExt;
 
 use rustix::fs::SeekFrom;
 
+use super::checked::CheckedBlocks;
+
 /// The first bytes of every 4 KiB that Fathom writes; transfers smaller than that carry it too.
 ///
 /// It is how the guard tells our own data: nothing but content is asked, so that a device keeps its standing when it
@@ -15,7 +17,7 @@ use rustix::fs::SeekFrom;
 pub const DATA_MARK: [u8; 8] = *b"FATHOM\x01\x00";
 
 /// The unit of a sample.
-const BLOCK_BYTES: u64 = 4096;
+pub(super) const BLOCK_BYTES: u64 = 4096;
 /// How much is read at either end.
 const END_BYTES: u64 = 1 << 20;
 /// Samples between the ends.
@@ -43,7 +45,7 @@ pub(crate) struct Survey {
     pub sampled: u64,
     /// Blocks all of zeros or all of 0xff.
     pub blank: u64,
-    /// Blocks with our mark.
+    /// Blocks with our mark, and those of data that are written for checks.
     pub marked: u64,
     /// Everything else.
     pub foreign: u64,
@@ -106,13 +108,14 @@ impl<'a> Content<'a> {
     /// Looks at both ends, at places spread over `low..high`, and, in a file, at the start of its data areas.
     pub(crate) fn survey(&self, extent: (u64, u64)) -> Survey {
         let mut survey = Survey::default();
+        let checked = CheckedBlocks::default();
         let ends = END_BYTES.min(self.bytes).div_ceil(BLOCK_BYTES);
         for index in 0..ends {
-            self.look_at(index * BLOCK_BYTES, &mut survey);
+            self.look_at(index * BLOCK_BYTES, &checked, &mut survey);
         }
         let first_of_tail = (self.tail_at / BLOCK_BYTES).max(ends);
         for index in first_of_tail..self.bytes.div_ceil(BLOCK_BYTES) {
-            self.look_at(index * BLOCK_BYTES, &mut survey);
+            self.look_at(index * BLOCK_BYTES, &checked, &mut survey);
         }
         let inside =
             |offset: &u64| *offset >= ends * BLOCK_BYTES && *offset < first_of_tail * BLOCK_BYTES;
@@ -124,7 +127,7 @@ impl<'a> Content<'a> {
         middle.sort_unstable();
         middle.dedup();
         for offset in middle {
-            self.look_at(offset, &mut survey);
+            self.look_at(offset, &checked, &mut survey);
         }
         survey
     }
@@ -151,7 +154,7 @@ impl<'a> Content<'a> {
         buffer
     }
 
-    fn look_at(&self, offset: u64, survey: &mut Survey) {
+    fn look_at(&self, offset: u64, checked: &CheckedBlocks, survey: &mut Survey) {
         let len = BLOCK_BYTES.min(self.bytes - offset) as usize;
         let Some(block) = self.get(offset, len) else {
             return;
@@ -159,7 +162,10 @@ impl<'a> Content<'a> {
         survey.sampled += 1;
         if is_blank(&block) {
             survey.blank += 1;
-        } else if last_mark(&block).is_some() || self.is_end_of_marked(offset, &block) {
+        } else if last_mark(&block).is_some()
+            || self.is_end_of_marked(offset, &block)
+            || checked.explain(self, offset, &block)
+        {
             survey.marked += 1;
         } else {
             survey.foreign += 1;
@@ -219,7 +225,7 @@ fn spread(low: u64, high: u64) -> impl Iterator<Item = u64> {
     })
 }
 
-fn is_blank(block: &[u8]) -> bool {
+pub(super) fn is_blank(block: &[u8]) -> bool {
     [0x00, 0xff]
         .iter()
         .any(|value| block.iter().all(|byte| byte == value))

@@ -83,3 +83,40 @@ fn our_data(len: usize, seed: u64) -> Vec<u8> {
     }
     data
 }
+
+/// Blocks as fio writes them for `verify`, each with its header, and filled from the seed in it.
+fn checked_data(len: usize, block_bytes: usize, method: u16) -> Vec<u8> {
+    let mut data = Vec::new();
+    for number in 0..len.div_ceil(block_bytes) {
+        let seed = 0x00a4_cc01_c509_543c_u64.wrapping_mul(number as u64 * 2 + 1);
+        let mut group = seed;
+        let block = data.len();
+        while data.len() < block + block_bytes {
+            for factor in [1, 2, 3, 5] {
+                data.extend(group.wrapping_mul(factor).to_le_bytes());
+            }
+            group = group.wrapping_mul(0x61c8_8646_80b5_83eb);
+        }
+        data.truncate(block + block_bytes);
+        let length = block_bytes as u32;
+        data[block..block + 2].copy_from_slice(&[0xca, 0xac]);
+        data[block + 2..block + 4].copy_from_slice(&method.to_le_bytes());
+        data[block + 4..block + 8].copy_from_slice(&length.to_le_bytes());
+        data[block + 8..block + 16].copy_from_slice(&seed.to_le_bytes());
+        data[block + 16..block + 24].copy_from_slice(&(block as u64).to_le_bytes());
+        data[block + 24..block + 36].copy_from_slice(&[7; 12]);
+        seal(&mut data[block..block + 40]);
+    }
+    data.truncate(len);
+    data
+}
+
+/// Gives a changed header the sum that it ought to have.
+fn seal(header: &mut [u8]) {
+    let sum = header[..36].iter().fold(u32::MAX, |sum, byte| {
+        (0..8).fold(sum ^ u32::from(*byte), |sum, _| {
+            (sum >> 1) ^ if sum & 1 == 1 { 0x82f6_3b78 } else { 0 }
+        })
+    });
+    header[36..40].copy_from_slice(&sum.to_le_bytes());
+}

@@ -6,7 +6,10 @@ use std::path::{Path, PathBuf};
 
 use plan::{Access, TargetKind};
 
-use super::{examine_file, is_granted, noise, our_data, refused, words, write_to, write_to_file};
+use super::{
+    checked_data, examine_file, is_granted, noise, our_data, refused, seal, words, write_to,
+    write_to_file,
+};
 use crate::guard::{Finding, Overwrite, Request, claim, guard};
 use crate::root::SysRoot;
 
@@ -60,6 +63,108 @@ fn blank_and_own_files_pass_without_asking() {
     let hole = directory.join("hole");
     File::create(&hole).unwrap().set_len(50 << 30).unwrap();
     assert_eq!(examine_file(&hole).findings, []);
+}
+
+#[test]
+fn blocks_for_checks_pass_without_asking() {
+    let directory = tempfile::tempdir().unwrap();
+    let directory = directory.path();
+    let len = 3 << 20;
+    let mut with_holes = checked_data(len, 512, 5);
+    with_holes
+        .chunks_mut(512)
+        .step_by(3)
+        .for_each(|gap| gap.fill(0));
+    let mut begins_late = vec![0; len];
+    begins_late[4096..].copy_from_slice(&checked_data(len, 4096, 2)[4096..]);
+    let mut few = vec![0; len];
+    few[1 << 20..2 << 20].copy_from_slice(&checked_data(len, 1 << 16, 2)[1 << 20..2 << 20]);
+    for (name, data) in [
+        ("one size", checked_data(len, 4096, 5)),
+        ("small", checked_data(len, 512, 1)),
+        ("small with holes", with_holes),
+        ("large", checked_data(len, 1 << 20, 16)),
+        ("odd", checked_data(4128 * 700, 4128, 9)),
+        (
+            "larger than a sample and odd",
+            checked_data(12_312 * 250, 12_312, 9),
+        ),
+        ("behind a gap", begins_late),
+        ("few", few),
+    ] {
+        let path = file_with(directory, name, &data);
+        assert_eq!(examine_file(&path).findings, [], "{name}");
+    }
+}
+
+#[test]
+fn what_only_resembles_blocks_for_checks_is_asked_about() {
+    let directory = tempfile::tempdir().unwrap();
+    let directory = directory.path();
+    let len = 1 << 20;
+    let changed = |block: usize, change: &dyn Fn(&mut [u8])| {
+        let mut data = checked_data(len, block, 5);
+        change(&mut data);
+        data
+    };
+    let at = 40_960;
+    let sealed = |change: &'static dyn Fn(&mut [u8])| {
+        changed(4096, &move |data| {
+            change(&mut data[at..at + 40]);
+            seal(&mut data[at..at + 40]);
+        })
+    };
+    for (name, data) in [
+        ("no magic", sealed(&|header| header[0] = 0xcb)),
+        ("unknown method", sealed(&|header| header[2] = 17)),
+        ("no method", sealed(&|header| header[2] = 0)),
+        (
+            "too short",
+            sealed(&|header| header[4..8].copy_from_slice(&[39, 0, 0, 0])),
+        ),
+        ("beyond the end", sealed(&|header| header[6] = 0x40)),
+        ("other address", sealed(&|header| header[18] = 1)),
+        ("wrong sum", changed(4096, &|data| data[at + 36] ^= 1)),
+        ("one bit", changed(4096, &|data| data[at + 9] ^= 1)),
+        ("moved", checked_data(len + 4096, 4096, 5)[4096..].to_vec()),
+        (
+            "moved a little",
+            checked_data(len + 512, 4096, 5)[512..].to_vec(),
+        ),
+        (
+            "a block between",
+            changed(4096, &|data| {
+                data[at..at + 4096].copy_from_slice(&noise(4096, 3))
+            }),
+        ),
+        (
+            "behind a short block",
+            changed(512, &|data| {
+                data[at + 512..at + 1024].copy_from_slice(&noise(512, 3))
+            }),
+        ),
+        (
+            "inside a long block",
+            changed(1 << 16, &|data| data[at + 9] ^= 1),
+        ),
+        (
+            "long blocks filled otherwise",
+            changed(1 << 16, &|data| {
+                data.chunks_mut(1 << 16)
+                    .for_each(|block| block[8192..].fill(0x5a));
+            }),
+        ),
+        (
+            "a text behind",
+            [checked_data(len, 4096, 5), b"Dear reader,\n".to_vec()].concat(),
+        ),
+    ] {
+        let path = file_with(directory, name, &data);
+        let findings = examine_file(&path).findings;
+        let is_unknown = matches!(findings[..], [Finding::UnknownData { .. }]);
+        assert!(is_unknown, "{name}: {findings:?}");
+        assert!(!is_granted(&write_to_file(&path), &Overwrite::default()));
+    }
 }
 
 #[test]
