@@ -269,7 +269,9 @@ impl Reader<'_, '_> {
             }
             Kind::Size => positive.map(|bytes| Value::Size(Size::Bytes(bytes))),
             Kind::Time(unit) | Kind::TimeRange(unit) => nanos(unit).map(Value::Nanos),
-            Kind::Ranges => positive.map(|bytes| Value::Ranges([Some((bytes, bytes)); 3])),
+            Kind::Ranges => positive
+                .filter(|bytes| *bytes > 0)
+                .map(|bytes| Value::Ranges([Some((bytes, bytes)); 3])),
             _ => None,
         };
         if result.is_none() {
@@ -517,9 +519,9 @@ impl Reader<'_, '_> {
         self.triple(text, |reader, part| {
             let (low, high) = part.split_once(['-', ':']).unwrap_or((part, part));
             let low = reader.quantity(low)?;
-            let low = reader.bounded(low, 0, i64::MAX)? as u64;
+            let low = reader.bounded(low, 1, i64::MAX)? as u64;
             let high = reader.quantity(high)?;
-            let high = reader.bounded(high, 0, i64::MAX)? as u64;
+            let high = reader.bounded(high, 1, i64::MAX)? as u64;
             Some((low.min(high), low.max(high)))
         })
         .map(Value::Ranges)
