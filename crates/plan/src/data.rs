@@ -35,6 +35,9 @@ pub struct DataSpec {
 pub enum Refresh {
     #[default]
     EachWrite,
+    /// Buffers are filled once; a stamp in each 512 bytes makes every write differ from all others.
+    /// Compressors with a window of many writes find what they share.
+    Stamps,
     /// Buffers are filled once and sent as they are from then on.
     Never,
 }

@@ -77,6 +77,8 @@ struct StreamData {
 #[derive(Debug)]
 enum Content {
     Unique,
+    /// What the buffer holds once it was filled, with stamps of this write.
+    Stamped,
     /// Whatever the buffer holds once it was filled.
     AsFilled,
     Pattern {
@@ -149,8 +151,13 @@ impl WriteData {
         let stays = filled.bytes as usize >= buffer.len() && filled.stream == write.stream as u32;
         match &stream.content {
             Content::Unique => self.unit(buffer, stream, stream.fresh(write.index)),
+            Content::Stamped if stays => {
+                return noise::stamp_all(buffer, stream.fresh(write.index));
+            }
             Content::AsFilled if stays => return,
-            Content::AsFilled => self.unit(buffer, stream, stream.fresh(write.index)),
+            Content::AsFilled | Content::Stamped => {
+                self.unit(buffer, stream, stream.fresh(write.index))
+            }
             Content::Pattern { stays: true, .. } if stays => return,
             Content::Pattern {
                 pattern, is_marked, ..
@@ -215,6 +222,7 @@ fn content(setup: &Setup<'_>, number: usize, data: &DataSpec, run: u64) -> Conte
         };
     }
     match data.duplicates {
+        None if data.refresh == Refresh::Stamps && data.check.is_none() => Content::Stamped,
         None => Content::Unique,
         Some(Duplicates::ByWrite { pct, of }) => {
             let place = (u64::from(setup.run.id.0), number as u64);

@@ -15,6 +15,9 @@ const NOISE_BYTES: usize = 64 << 10;
 /// Slices begin at multiples of this.
 const STEP: usize = 64;
 
+/// Each of these has a stamp of its own in data that are made once; the smallest unit of devices.
+const SECTOR: usize = 512;
+
 /// What coding a run of zeros takes: between what zstd and lz4 need for it, so that both come close.
 const RUN_BYTES: usize = 4;
 /// One more byte for so many of the chunk, as lz4 writes long lengths.
@@ -211,5 +214,18 @@ pub(super) fn mark_all(buffer: &mut [u8], key: u64) {
             piece,
             key.wrapping_add((number as u64).wrapping_mul(GOLDEN)),
         );
+    }
+}
+
+/// Makes every sector of a transfer unlike any with another key, and leaves the rest as it is.
+pub(super) fn stamp_all(buffer: &mut [u8], key: u64) {
+    mark_all(buffer, key);
+    for (number, sector) in buffer.chunks_mut(SECTOR).enumerate() {
+        // Where a piece begins its mark stands, which tells writes apart already.
+        let begins_piece = number % (PIECE / SECTOR) == 0;
+        if let Some(stamp) = sector.get_mut(..8).filter(|_| !begins_piece) {
+            let word = mix(key.wrapping_add((number as u64).wrapping_mul(GOLDEN)));
+            stamp.copy_from_slice(&word.to_le_bytes());
+        }
     }
 }

@@ -322,7 +322,7 @@ fn asked_duplicates(data: &DataSpec, pool: Option<&plan::DuplicatePool>) -> Opti
         Some(Duplicates::ByAddress(_)) => pool.map(|pool| pool.ratio),
         Some(Duplicates::ByWrite { pct, .. }) => (pct < 100.0).then_some(100.0 / (100.0 - pct)),
         None if data.pattern.is_some() => None,
-        None => (data.refresh == plan::Refresh::EachWrite).then_some(1.0),
+        None => (data.refresh != plan::Refresh::Never).then_some(1.0),
     }
 }
 

@@ -1,7 +1,7 @@
 //! What compressors and deduplication see of generated data.
 use super::BLOCK_MARK;
 use super::duplicates::AddressLaw;
-use super::noise::{Form, Noise};
+use super::noise::{Form, Noise, stamp_all};
 use super::pattern::Repeated;
 use crate::random::{fold, mix};
 use plan::{
@@ -116,6 +116,26 @@ fn every_piece_is_ours_and_no_two_are_equal() {
         {
             assert_eq!(block[..8], BLOCK_MARK);
             assert!(seen.insert(block.to_vec()));
+        }
+    }
+}
+
+#[test]
+fn stamps_tell_every_sector_of_every_write_apart_and_change_nothing_else() {
+    let (noise, form) = (Noise::new(), Form::new(&data(1.0, 4096)));
+    for transfer in [512, 4096, 10_240, CHUNK] {
+        let mut buffer = vec![0; transfer];
+        noise.fill(&mut buffer, 0, transfer, 3, &form, &[]);
+        let filled = buffer.clone();
+        let mut seen = HashSet::new();
+        for write in 0..100 {
+            stamp_all(&mut buffer, fold(9, write));
+            for (number, (sector, before)) in buffer.chunks(512).zip(filled.chunks(512)).enumerate()
+            {
+                assert!(seen.insert(sector.to_vec()), "sector {number} repeats");
+                assert_eq!(sector[16..], before[16..]);
+                assert_eq!(number % 8 == 0, sector.starts_with(&BLOCK_MARK));
+            }
         }
     }
 }

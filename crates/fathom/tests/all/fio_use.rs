@@ -53,6 +53,31 @@ fn an_interrupted_file_of_jobs_goes_on_at_its_first_unfinished_one() {
     assert_eq!(jobs, ["a", "b", "c"]);
 }
 
+#[test]
+fn writes_differ_by_a_stamp_in_each_sector_or_in_every_byte_or_not_at_all() {
+    let lab = Lab::new();
+    for (name, option, differing) in [
+        ("stamps", "scramble_buffers=1", 8..=80),
+        ("refilled", "refill_buffers=1", 3_900..=4_096),
+        (
+            "compressible",
+            "buffer_compress_percentage=50",
+            1_500..=2_200,
+        ),
+        ("same", "scramble_buffers=0", 0..=0),
+    ] {
+        let job = format!("[w]\nrw=write\nbs=4k\nsize=64k\nfilename={name}\n{option}\n");
+        lab.write("job.fio", job);
+        lab.fathom(&["fio", "job.fio"]).expect(0);
+        let written = std::fs::read(lab.path(name)).unwrap();
+        assert_eq!(written.len(), 64 << 10);
+        for (block, next) in written.chunks(4096).zip(written.chunks(4096).skip(1)) {
+            let bytes = block.iter().zip(next).filter(|(a, b)| a != b).count();
+            assert!(differing.contains(&bytes), "{name}: {bytes} bytes differ");
+        }
+    }
+}
+
 /// What was written is known to the process that wrote it: it is written anew before it is read back.
 #[test]
 fn what_was_not_read_back_is_written_again() {

@@ -312,7 +312,7 @@ impl<'a> Resolving<'a, '_> {
                     let mut out = fixed;
                     for (index, range) in ranges.iter().enumerate() {
                         if let Some((low, high)) = range {
-                            out[index] = uniform((*low).max(1), *high, step_one);
+                            out[index] = uniform(*low, *high, step_one);
                         }
                     }
                     out
@@ -633,14 +633,17 @@ impl<'a> Resolving<'a, '_> {
         if job.is_on("zero_buffers", false) {
             pattern = Some(vec![0]);
         }
-        let is_fixed = !job.is_on("scramble_buffers", true) && !job.is_on("refill_buffers", false);
-        if is_fixed {
-            data.refresh = Refresh::Never;
-        }
         data.duplicates = self.duplicates(transfer, file_size, files);
-        if data.duplicates.is_some() {
-            data.refresh = Refresh::EachWrite;
-        }
+        let is_plain = data.compression_ratio <= 1.0 && pattern.is_none();
+        let is_stamped = job.is_on("scramble_buffers", true);
+        data.refresh = match is_stamped {
+            _ if job.is_on("refill_buffers", false) || data.duplicates.is_some() => {
+                Refresh::EachWrite
+            }
+            true if is_plain => Refresh::Stamps,
+            true => Refresh::EachWrite,
+            false => Refresh::Never,
+        };
         (data, pattern)
     }
 

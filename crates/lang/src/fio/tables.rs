@@ -1178,14 +1178,14 @@ pub(crate) static DATA: &[Parameter] = &[
         Kind::Flag,
         "",
         Honoured,
-        "new content for every write, which is so anyway unless `scramble_buffers=0`",
+        "every byte is new in every write, in place of a stamp in each sector",
     ),
     p(
         &["scramble_buffers"],
         Kind::Truth,
         "1",
         Honoured,
-        "content differs in every write; 0 sends the same buffers over and over",
+        "a stamp in each sector tells writes apart; 0 sends the same buffers over and over",
     ),
     p(
         &["buffer_pattern"],
