@@ -2,7 +2,7 @@
 use crate::arrivals::Arrivals;
 use crate::handover::HandoverReader;
 use crate::lifetime::Lifetime;
-use crate::shared::{AFTER_STOP, OPERATIONS, SLABS, SYNCS, SharedRun, WARMUP, unpack};
+use crate::shared::{AFTER_STOP, OPERATIONS, SEARCH, SLABS, SYNCS, SharedRun, WARMUP, unpack};
 use measure::{
     CellReader, EngineSample, Figure, FigureKey, FigureReader, Handover, HistogramBuilder,
     LatencyFigures, Outstanding, PoolSample, StreamSample, StreamSpan, ThreadUsage, WorkerSample,
@@ -174,6 +174,10 @@ impl Collector {
         let mut looked = self.look(shared.start_ns.load(Relaxed) + end_ns);
         let mut service_of_pool = vec![0; shared.pools.len()];
         for (stream, state) in shared.streams.iter().enumerate() {
+            let own = state.lifetime.as_ref();
+            let searches = own.is_some_and(|own| own.has_search() && !own.has_found(end_ns));
+            let with_search = [slabs, &[SEARCH]].concat();
+            let slabs = if searches { &with_search } else { slabs };
             for cell in 0..state.targets.len() * state.kinds {
                 let figure = self.figure(stream, cell, number, slabs);
                 service_of_pool[state.pool] += figure.service.sum_ns;
@@ -184,9 +188,10 @@ impl Collector {
             let mut sample = StreamSample::default();
             self.add_submissions(stream, number, slabs, &mut sample);
             sample.handover = self.handover(stream, number, slabs);
+            sample.depth = state.flow.as_ref().and_then(|flow| flow.depth());
             if let Some(own) = &state.lifetime {
                 self.pass_warmup(stream, end_ns, &mut collected.figures);
-                sample.span = span(own);
+                sample.span = span(own, end_ns);
             }
             if is_last {
                 // What was claimed before the stop and stamped just after it.
@@ -239,13 +244,19 @@ impl Collector {
         }
     }
 
-    /// Passes over what belongs to the warm-up of a stream; what failed in it stays to be counted.
+    /// Passes over what belongs to the warm-up of a stream, or to a search that has found its depth;
+    /// what failed in it stays to be counted.
     fn pass_warmup(&mut self, stream: usize, end_ns: u64, figures: &mut Vec<Figure>) {
-        self.add_submissions(stream, u64::MAX, &[WARMUP], &mut StreamSample::default());
+        let own = self.shared.streams[stream].lifetime.as_ref();
+        let passed: &[usize] = match own.is_some_and(|own| own.has_found(end_ns)) {
+            true => &[WARMUP, SEARCH],
+            false => &[WARMUP],
+        };
+        self.add_submissions(stream, u64::MAX, passed, &mut StreamSample::default());
         let state = &self.shared.streams[stream];
         let due_ns = state.warm_until_ns(end_ns);
         for cell in 0..state.targets.len() * state.kinds {
-            let warm = self.figure(stream, cell, u64::MAX, &[WARMUP]);
+            let warm = self.figure(stream, cell, u64::MAX, passed);
             if warm.errors == 0 {
                 continue;
             }
@@ -485,8 +496,8 @@ impl Collector {
     }
 }
 
-fn span(own: &Lifetime) -> Option<StreamSpan> {
-    let (from_ns, to_ns) = own.measured();
+fn span(own: &Lifetime, end_ns: u64) -> Option<StreamSpan> {
+    let (from_ns, to_ns) = own.measured(end_ns);
     from_ns.map(|from_ns| StreamSpan { from_ns, to_ns })
 }
 

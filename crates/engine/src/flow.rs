@@ -1,5 +1,6 @@
 //! What a stream does beside the operations that it draws, and when it holds them back: syncs,
 //! pauses, batches. Workers ask before they draw; streams without a rule have none of this.
+use crate::depth_search::{SharedSearch, Verdict};
 use crate::shared::{SharedStream, code_of};
 use plan::{Batches, Flow, Nanos, Operation, Think, ThinkCount};
 use std::sync::atomic::{
@@ -24,6 +25,7 @@ pub(crate) struct SharedFlow {
     /// The pool was full and has not been drained far enough since.
     was_full: AtomicBool,
     pauses: Pauses,
+    search: Option<Box<SharedSearch>>,
     /// Writes that were issued, and up to which of them syncs were made.
     writes: AtomicU64,
     synced: AtomicU64,
@@ -82,6 +84,8 @@ impl SharedFlow {
         ];
         let flow = || {
             Box::new(Self {
+                search: (rules.depth_search)
+                    .map(|search| Box::new(SharedSearch::new(search, slots))),
                 latency_most_ns: latency_most.map(|most| most.map_or(u64::MAX, |Nanos(most)| most)),
                 rules,
                 retry_ns: retry_ns.unwrap_or(u64::MAX),
@@ -103,12 +107,18 @@ impl SharedFlow {
         has_rules.then(flow)
     }
 
-    /// Until when nothing may be drawn; `None` where something may.
-    pub(crate) fn holds(&self, now_ns: u64) -> Option<u64> {
+    /// Until when nothing may be drawn; `None` where something may. `on_found` is told when a search
+    /// has found its depth and measurement may begin.
+    pub(crate) fn holds(&self, now_ns: u64, on_found: impl FnOnce()) -> Option<u64> {
         if self.stage.load(Relaxed) != DRAWING {
             return Some(self.later(now_ns));
         }
         if self.is_above_refill() {
+            return Some(self.later(now_ns));
+        }
+        if let Some(search) = &self.search
+            && search.holds(self.in_flight(), now_ns, on_found)
+        {
             return Some(self.later(now_ns));
         }
         let think = self.rules.think.as_ref()?;
@@ -132,6 +142,17 @@ impl SharedFlow {
     pub(crate) fn is_back(&self, operation: usize, service_ns: u64) -> bool {
         self.back.fetch_add(1, Release);
         service_ns > self.latency_most_ns[operation]
+    }
+
+    /// What a search makes of the service time of an operation that is back.
+    pub(crate) fn verdict(&self, service_ns: u64, now_ns: u64) -> Verdict {
+        let search = self.search.as_ref();
+        search.map_or(Verdict::GoesOn, |search| search.is_back(service_ns, now_ns))
+    }
+
+    /// How many may be in flight now, where that is searched.
+    pub(crate) fn depth(&self) -> Option<u32> {
+        self.search.as_ref().map(|search| search.depth())
     }
 
     /// By how much pauses have moved the schedule.

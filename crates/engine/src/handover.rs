@@ -1,7 +1,7 @@
 //! How operations go to the kernel and come back: what a worker notes for runs that ask for it.
 //! Others have none of this, so that their path pays a test per batch and nothing per operation.
 use crate::operations::OperationWriter;
-use crate::shared::{AFTER_STOP, OPERATIONS, SharedRun, SharedStream, unpack};
+use crate::shared::{AFTER_STOP, OPERATIONS, SEARCH, SharedRun, SharedStream, unpack};
 use measure::{
     BATCH_CLASSES, CellMemory, CellReader, DEPTH_CLASSES, Handover, HistogramBuilder, LatencyCell,
     LatencyFigures, OperationRecord, ServiceParts, Sharing, batch_class, depth_class,
@@ -172,7 +172,7 @@ impl HandoverNotes {
             cells.last_seen_ns.fetch_max(now_ns, Relaxed);
             // What comes back after the stop, or in a warm-up, is in no figure either.
             let slab = shared.streams[number].slab(shared, now_ns, at.slab);
-            let is_logged = succeeded && slab < AFTER_STOP;
+            let is_logged = succeeded && (slab < AFTER_STOP || slab == SEARCH);
             if let Some(log) = self.log.as_mut().filter(|_| is_logged) {
                 let started_ns = view.started_ns.load(Relaxed);
                 let parts = cells.parts[operation].is_some();

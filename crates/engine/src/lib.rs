@@ -12,6 +12,7 @@ mod check;
 mod collect;
 mod data;
 mod deal;
+mod depth_search;
 mod draw;
 mod files;
 mod flow;

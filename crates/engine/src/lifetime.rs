@@ -1,6 +1,6 @@
 //! Streams with a time of their own: when they begin, what of them is measured, when they end, and
 //! which others begin or end with their end. Streams without one have none of this.
-use crate::shared::{AFTER_STOP, SharedRun, SharedStream, WARMUP};
+use crate::shared::{AFTER_STOP, SEARCH, SharedRun, SharedStream, WARMUP};
 use plan::{BoundRun, Stream};
 use std::sync::atomic::{
     AtomicBool, AtomicU32, AtomicU64,
@@ -24,6 +24,8 @@ pub(crate) struct Lifetime {
     opens_ns: AtomicU64,
     is_over: AtomicBool,
     over_ns: AtomicU64,
+    /// Of a stream that looks for its depth and is then measured with it: when it was found.
+    found_ns: Option<AtomicU64>,
     /// Streams that wait for it.
     releases: Vec<usize>,
     /// Streams that end with it.
@@ -54,15 +56,18 @@ impl Lifetime {
             }),
             is_over: AtomicBool::new(false),
             over_ns: AtomicU64::new(NEVER),
+            found_ns: (stream.flow.depth_search)
+                .filter(|search| !search.goes_on)
+                .map(|_| AtomicU64::new(NEVER)),
             releases: releases.map(|(other, _)| other).collect(),
             ends: own.ends.iter().map(|other| *other as usize).collect(),
         }))
     }
 
-    /// Its measured time so far, from and to, once it has begun; the latter once it is over.
-    pub(crate) fn measured(&self) -> (Option<u64>, Option<u64>) {
+    /// Its measured time up to `end_ns`, from and to, once it has begun; the latter once it is over.
+    pub(crate) fn measured(&self, end_ns: u64) -> (Option<u64>, Option<u64>) {
         let known = |at_ns: u64| Some(at_ns).filter(|at_ns| *at_ns != NEVER);
-        let from_ns = known(self.warm_ns());
+        let from_ns = known(self.measured_from_ns(end_ns));
         let to_ns = known(self.over_ns.load(Acquire)).map(|over_ns| over_ns.min(self.closing_ns()));
         (from_ns, to_ns.filter(|_| from_ns.is_some()))
     }
@@ -83,6 +88,32 @@ impl Lifetime {
     /// The end of its warm-up since the start of the run.
     pub(crate) fn warm_ns(&self) -> u64 {
         self.opens_ns.load(Acquire).saturating_add(self.warmup_ns)
+    }
+
+    /// Where its measurement begins, as it is known `end_ns` after the start of the run: with its
+    /// depth, once that is found.
+    pub(crate) fn measured_from_ns(&self, end_ns: u64) -> u64 {
+        let found_ns = self.found_ns.as_ref().map(|found| found.load(Acquire));
+        let found_ns = found_ns.filter(|found_ns| *found_ns <= end_ns);
+        found_ns.unwrap_or_else(|| self.warm_ns())
+    }
+
+    /// Whether it has a search behind which measurement begins.
+    pub(crate) fn has_search(&self) -> bool {
+        self.found_ns.is_some()
+    }
+
+    /// Whether the depth was found by `end_ns` after the start of the run.
+    pub(crate) fn has_found(&self, end_ns: u64) -> bool {
+        let found_ns = self.found_ns.as_ref().map(|found| found.load(Acquire));
+        found_ns.is_some_and(|found_ns| found_ns <= end_ns)
+    }
+
+    /// The depth was found; measurement begins.
+    pub(crate) fn found(&self, since_ns: u64) {
+        if let Some(found_ns) = &self.found_ns {
+            found_ns.store(since_ns, Release);
+        }
     }
 
     /// Its end by the clock since the start of the run.
@@ -108,6 +139,7 @@ impl Lifetime {
             AFTER_STOP => AFTER_STOP,
             _ if since_ns < self.warm_ns() => WARMUP,
             _ if since_ns >= self.closing_ns() => AFTER_STOP,
+            _ if self.has_search() && !self.has_found(since_ns) => SEARCH,
             slab => slab,
         }
     }
@@ -143,7 +175,8 @@ impl SharedStream {
 
     /// The same for what of it lies in its own warm-up.
     pub(crate) fn warm_until_ns(&self, end_ns: u64) -> u64 {
-        let from_ns = self.lifetime.as_ref().map_or(0, |own| own.warm_ns());
+        let own = self.lifetime.as_ref();
+        let from_ns = own.map_or(0, |own| own.measured_from_ns(end_ns));
         self.scheduled_until_ns(end_ns.min(from_ns))
     }
 
@@ -238,7 +271,7 @@ impl SharedRun {
 
     /// Ends a stream, or lets it do what it has to do at its end; whether it has ended.
     #[cold]
-    fn end_stream(&self, number: usize, now_ns: u64) -> bool {
+    pub(crate) fn end_stream(&self, number: usize, now_ns: u64) -> bool {
         let stream = &self.streams[number];
         if stream.flow.as_ref().is_some_and(|flow| flow.is_drawn()) {
             return false;

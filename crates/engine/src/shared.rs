@@ -132,14 +132,15 @@ pub(crate) struct SharedStream {
 }
 
 /// Counts of one stream by one writer or group of writers: a slab for even intervals, one for odd
-/// ones, one for what comes back after the stop, and one for the warm-up of the stream.
+/// ones, one for what comes back after the stop, one for the warm-up of the stream, and one for its
+/// search of a depth.
 #[derive(Debug)]
 pub(crate) struct Recorder {
     pub slabs: [Slab; SLABS],
 }
 
 /// How many slabs a recorder has.
-pub(crate) const SLABS: usize = 4;
+pub(crate) const SLABS: usize = 5;
 
 /// The slab of what comes back after the stop; it belongs to no interval, and its values are ages at
 /// the stop.
@@ -147,6 +148,10 @@ pub(crate) const AFTER_STOP: usize = 2;
 
 /// The slab of what is seen in the warm-up of a stream that has its own; it is not measured.
 pub(crate) const WARMUP: usize = 3;
+
+/// The slab of what is seen while a stream looks for its depth; it is measured only where the stream
+/// ends before that is found.
+pub(crate) const SEARCH: usize = 4;
 
 #[derive(Debug)]
 #[repr(align(128))]
@@ -301,6 +306,9 @@ pub fn unsupported(run: &BoundRun) -> Vec<String> {
             }
             OpSource::Tree { .. } => add("trees of files".to_owned()),
             OpSource::Verify => add("verification".to_owned()),
+        }
+        if stream.flow.depth_search.is_some() && stream.lifetime.is_none() {
+            add("a search of the depth by a stream without a time of its own".to_owned());
         }
         if pace::leaves_direction_unpaced(stream) {
             add("a rate for one direction of a mix and none for the other".to_owned());
@@ -596,8 +604,13 @@ fn recorders(
 ) -> Vec<Recorder> {
     let cells = stream.targets.len() * kinds;
     let handover = |memory: &mut CellMemory| handover_cells(setup, stream, memory);
+    let is_used = |slab: usize| match slab {
+        WARMUP => stream.lifetime.is_some(),
+        SEARCH => stream.flow.depth_search.is_some(),
+        _ => true,
+    };
     (0..count)
-        .map(|_| Recorder::new(cells, stream.lifetime.is_some(), memory, handover))
+        .map(|_| Recorder::new(cells, is_used, memory, handover))
         .collect()
 }
 
@@ -619,12 +632,12 @@ fn handover_cells(
 impl Recorder {
     fn new(
         cells: usize,
-        has_warmup: bool,
+        is_used: impl Fn(usize) -> bool,
         memory: &mut CellMemory,
         handover: impl Fn(&mut CellMemory) -> Option<Box<HandoverCells>>,
     ) -> Self {
         let slab = |number: usize| {
-            let is_used = number != WARMUP || has_warmup;
+            let is_used = is_used(number);
             let cells = if is_used { cells } else { 0 };
             Slab {
                 cells: (0..cells).map(|_| memory.figure()).collect(),

@@ -7,6 +7,7 @@ use crate::arrivals::Next;
 use crate::backend::{Backend, Request, RequestKind};
 use crate::check::Checks;
 use crate::data::{Filled, Write};
+use crate::depth_search::Verdict;
 use crate::handover::{HandoverNotes, Place};
 use crate::operations::OperationWriter;
 use crate::shared::{
@@ -189,6 +190,10 @@ impl<B: Backend, T: Time, S: Deref<Target = SharedRun> + Clone> Worker<B, T, S> 
             .notes_handover
             .then(|| Box::new(HandoverNotes::new(slots, most)));
         let reap_least = reap_least(&pools, &shared);
+        let group_max = match searches_depth(&pools, &shared) {
+            true => 1,
+            false => group_max,
+        };
         let start_ns = shared.start_ns.load(Relaxed);
         Self {
             due_ns: vec![0; pools.len()],
@@ -546,6 +551,21 @@ impl<B: Backend, T: Time, S: Deref<Target = SharedRun> + Clone> Worker<B, T, S> 
         let (number, place, operation, length) = unpack(view.what.load(Relaxed));
         let stream = &shared.streams[number];
         let flow = stream.flow.as_ref().expect("the caller has looked");
+        if let Some(own) = stream.lifetime.as_ref().filter(|_| flow.depth().is_some()) {
+            let since_ns = now_ns.saturating_sub(shared.start_ns.load(Relaxed));
+            let verdict = match since_ns >= own.warm_ns() {
+                true => flow.verdict(service_ns, now_ns),
+                false => Verdict::GoesOn,
+            };
+            if verdict != Verdict::GoesOn && self.slab != AFTER_STOP {
+                shared.end_stream(number, now_ns);
+            }
+            if verdict == Verdict::Hopeless && self.slab != AFTER_STOP {
+                let offset = view.offset.load(Relaxed);
+                let what = (number, place, operation);
+                self.report_failure(what, (offset, length), ETIMEDOUT, now_ns, None);
+            }
+        }
         if flow.is_back(operation, service_ns) && self.slab != AFTER_STOP {
             stream.ended.store(true, Relaxed);
             let offset = view.offset.load(Relaxed);
@@ -692,7 +712,7 @@ impl<B: Backend, T: Time, S: Deref<Target = SharedRun> + Clone> Worker<B, T, S> 
                 next_due = next_due.min(open_ns);
                 continue;
             }
-            if let Some(until_ns) = held_until(stream, now_ns) {
+            if let Some(until_ns) = held_until(&self.shared, stream, now_ns) {
                 next_due = next_due.min(until_ns);
                 continue;
             }
@@ -732,7 +752,7 @@ impl<B: Backend, T: Time, S: Deref<Target = SharedRun> + Clone> Worker<B, T, S> 
                 if self.shared.has_ended(*number, now_ns) {
                     continue;
                 }
-                if let Some(until_ns) = held_until(stream, now_ns) {
+                if let Some(until_ns) = held_until(&self.shared, stream, now_ns) {
                     opens_ns = opens_ns.min(until_ns);
                     continue;
                 }
@@ -800,7 +820,7 @@ impl<B: Backend, T: Time, S: Deref<Target = SharedRun> + Clone> Worker<B, T, S> 
             if shared.has_ended(number, now_ns) {
                 continue;
             }
-            if let Some(until_ns) = held_until(stream, now_ns) {
+            if let Some(until_ns) = held_until(&self.shared, stream, now_ns) {
                 next_due = next_due.min(until_ns);
                 continue;
             }
@@ -1119,8 +1139,20 @@ impl<B: Backend, T: Time, S: Deref<Target = SharedRun> + Clone> Worker<B, T, S> 
 
 /// Until when the rules of a stream hold it back, if they do.
 #[inline]
-fn held_until(stream: &SharedStream, now_ns: u64) -> Option<u64> {
-    stream.flow.as_ref()?.holds(now_ns)
+fn held_until(shared: &SharedRun, stream: &SharedStream, now_ns: u64) -> Option<u64> {
+    let flow = stream.flow.as_ref()?;
+    flow.holds(now_ns, || {
+        if let Some(own) = &stream.lifetime {
+            own.found(now_ns.saturating_sub(shared.start_ns.load(Relaxed)));
+        }
+    })
+}
+
+/// Whether the depth of a stream of these pools follows latencies, which must not wait for company.
+fn searches_depth(pools: &[WorkerPool], shared: &SharedRun) -> bool {
+    let streams = pools.iter().flat_map(|pool| &pool.streams);
+    let mut flows = streams.filter_map(|number| shared.streams[*number].flow.as_ref());
+    flows.any(|flow| flow.depth().is_some())
 }
 
 fn reap_least(pools: &[WorkerPool], shared: &SharedRun) -> u32 {

@@ -194,9 +194,13 @@ pub struct StreamSample {
     pub unserved: LatencyFigures,
     /// How operations were handed over and came back; only where the plan asks for it.
     pub handover: Option<Handover>,
-    /// Its own measured time, where that is not the time of the run; `None` before it begins.
+    /// Its own measured time, where that is not the time of the run; `None` before it begins. Where it
+    /// begins later than an earlier sample said, the stream is measured anew: what was counted of it
+    /// in earlier intervals no longer counts.
     #[serde(default)]
     pub span: Option<StreamSpan>,
+    /// Operations that it has in flight at most now, where it looks for the depth that keeps a latency.
+    pub depth: Option<u32>,
 }
 
 /// The measured time of a stream, in nanoseconds since the start of its run.

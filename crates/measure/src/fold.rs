@@ -1,7 +1,7 @@
 //! From the intervals of a run to its totals: what every summary and decision is computed from.
 use crate::event::{
     DataFigures, Event, Figure, FigureKey, Interval, IntervalPhase, LatencyFigures, PoolSample,
-    RunFinished, RunStarted, WorkerSample,
+    RunFinished, RunStarted, StreamSample, WorkerSample,
 };
 use crate::facts::HostSample;
 use crate::histogram::HistogramBuilder;
@@ -16,6 +16,8 @@ pub struct RunFold {
     intervals: u32,
     figures: BTreeMap<FigureKey, Collected>,
     streams: Vec<CollectedStream>,
+    /// Where the measurement of streams with a time of their own began.
+    begins_ns: Vec<Option<u64>>,
     pools: Vec<PoolSample>,
     workers: WorkerSample,
     host: HostSample,
@@ -153,7 +155,9 @@ impl RunFold {
         if interval.phase != IntervalPhase::Measured {
             return;
         }
-        self.length_ns += interval.length_ns();
+        let restart_ns = self.begin_anew(interval);
+        let start_ns = restart_ns.map_or(interval.start_ns, |at_ns| at_ns.max(interval.start_ns));
+        self.length_ns += interval.end_ns.saturating_sub(start_ns);
         self.intervals += 1;
         for figure in &interval.figures {
             let collected = self.figures.entry(figure.key).or_default();
@@ -166,6 +170,37 @@ impl RunFold {
         }
         self.add_engine(interval);
         self.host.add(&interval.host);
+    }
+
+    /// Forgets what streams did that are measured anew; where that is all of them, the run so far,
+    /// and gives back when the first of them began again.
+    fn begin_anew(&mut self, interval: &Interval) -> Option<u64> {
+        let begin = |sample: &StreamSample| Some(sample.span?.from_ns);
+        let begins_ns: Vec<Option<u64>> = interval.engine.streams.iter().map(begin).collect();
+        let before_ns = std::mem::replace(&mut self.begins_ns, begins_ns);
+        let is_anew = |stream: usize| {
+            let (now_ns, before_ns) = (self.begins_ns.get(stream), before_ns.get(stream));
+            matches!((now_ns, before_ns), (Some(Some(now)), Some(Some(before))) if now > before)
+        };
+        if !(0..self.begins_ns.len()).any(is_anew) {
+            return None;
+        }
+        self.figures.retain(|key, _| !is_anew(key.stream.index()));
+        for (number, collected) in self.streams.iter_mut().enumerate() {
+            if is_anew(number) {
+                *collected = CollectedStream::default();
+            }
+        }
+        let earliest = |begins_ns: &[Option<u64>]| {
+            let known: Option<Vec<u64>> = begins_ns.iter().copied().collect();
+            known.and_then(|known| known.into_iter().min())
+        };
+        let restart_ns =
+            earliest(&self.begins_ns).filter(|now| Some(*now) > earliest(&before_ns))?;
+        (self.length_ns, self.intervals) = (0, 0);
+        (self.pools, self.workers) = (Vec::new(), WorkerSample::default());
+        self.host = HostSample::default();
+        Some(restart_ns)
     }
 
     fn add_engine(&mut self, interval: &Interval) {

@@ -19,6 +19,8 @@ pub struct Flow {
     pub placement: Placement,
     /// Ends the stream once its rate has settled.
     pub steady: Option<Steady>,
+    /// Looks for the depth that keeps a latency.
+    pub depth_search: Option<DepthSearch>,
 }
 
 /// When a stream makes what it wrote durable. Syncs take a slot as all operations do, wait for no
@@ -123,6 +125,22 @@ pub enum SteadyCriterion {
     Deviation,
     /// The slope of the line through them, per sample.
     Slope,
+}
+
+/// Looks for the most operations in flight with which a stream keeps a latency. It begins with one;
+/// a window in which enough operations keep it doubles the depth, and from the first that fails the
+/// range between the two is halved, down to a depth that stays. That one is measured over a window
+/// of its own, and the stream ends. Only for streams with a time of their own.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct DepthSearch {
+    /// The service time that is to be kept.
+    pub latency: Nanos,
+    /// How many operations of a window have to keep it. With 100, one that does not ends the window
+    /// at once, and with a single one in flight it ends the stream as a failure (ETIMEDOUT).
+    pub within_pct: f64,
+    pub window: Nanos,
+    /// The search goes on until something else ends the stream, and all of it is measured.
+    pub goes_on: bool,
 }
 
 /// Where and how urgently the threads of a stream run. A stream that says anything here has workers

@@ -33,8 +33,8 @@ pub use data::{
 };
 pub use diagnostic::{Diagnostic, Related, Severity};
 pub use flow::{
-    Amount, Batches, Floor, Flow, IoPriority, Placement, RangeSync, Steady, SteadyCriterion, Syncs,
-    Think, ThinkCount,
+    Amount, Batches, DepthSearch, Floor, Flow, IoPriority, Placement, RangeSync, Steady,
+    SteadyCriterion, Syncs, Think, ThinkCount,
 };
 pub use grant::{Access, Grant};
 pub use ids::{

@@ -429,6 +429,7 @@ fn stream_sample(fields: &mut Fields) -> Outcome<StreamSample> {
         unserved: fields.latency()?,
         handover: None,
         span: span(fields)?,
+        depth: fields.get()?,
     })
 }
 

@@ -408,6 +408,7 @@ fn stream_sample(
         unserved,
         handover,
         span,
+        depth,
     } = sample;
     if let Some(handover) = handover {
         add_handover(rows, run, interval, index, handover)?;
@@ -435,6 +436,7 @@ fn stream_sample(
             pack(&unserved.histogram)?,
             span.map(|span| whole(span.from_ns)),
             span.and_then(|span| whole_or_null(span.to_ns)),
+            depth,
         ],
     )
 }

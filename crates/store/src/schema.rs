@@ -25,6 +25,7 @@ pub const SCHEMA_VERSIONS: &[(u32, &str)] = &[
     (4, "what was sent: how much of it repeats and compresses"),
     (5, "the measured time of streams that have their own"),
     (6, "what was wrong with data that were read"),
+    (7, "the depth of streams that look for one"),
 ];
 
 /// Tables that came after the first layout, and with which.
@@ -66,6 +67,7 @@ const LATER: &[(&str, &str, u32, &str)] = &[
     ("stream_samples", "measured_from_ns", 5, "NULL"),
     ("stream_samples", "measured_to_ns", 5, "NULL"),
     ("failures", "misfit_json", 6, "NULL"),
+    ("stream_samples", "depth", 7, "NULL"),
 ];
 
 const INTEGER: &str = "INTEGER NOT NULL";
@@ -265,6 +267,7 @@ pub(crate) const STREAM_SAMPLES: Table = Table {
         ("unserved_age_histogram", BLOB),
         ("measured_from_ns", INTEGER_OR_NULL),
         ("measured_to_ns", INTEGER_OR_NULL),
+        ("depth", INTEGER_OR_NULL),
     ],
     key: Key::EventIndexed,
 };

@@ -284,7 +284,7 @@ fn drop_later_tables(connection: &rusqlite::Connection, version: u32) {
 fn forget_third_layout(interval: &mut measure::Interval) {
     interval.engine.workers.usage = measure::ThreadUsage::default();
     for sample in &mut interval.engine.streams {
-        (sample.handover, sample.span) = (None, None);
+        (sample.handover, sample.span, sample.depth) = (None, None, None);
     }
     for device in &mut interval.host.devices {
         (device.counters.read_merges, device.counters.write_merges) = (0, 0);

@@ -5,6 +5,7 @@
 mod addresses;
 mod backends;
 mod behaviour;
+mod depth_search;
 mod determinism;
 mod faults;
 mod flow;

@@ -127,6 +127,43 @@ fn jobs_that_are_too_slow_end_with_the_same_error() {
 }
 
 #[test]
+fn the_depth_that_keeps_a_latency_is_found_and_shown() {
+    let read = ["--rw=read", "--size=1g", "--runtime=20", "--time_based"];
+    let null = ["--ioengine=null", "--iodepth=6", "--latency_window=200ms"];
+    let target = ["--latency_target=5s", "--latency_percentile=95"];
+    let Some((ours, theirs)) = both(&[&read[..], &null, &target].concat()) else {
+        return;
+    };
+    for report in [&ours, &theirs] {
+        let job = &report["jobs"][0];
+        assert_eq!(job["latency_depth"], 6);
+        assert_eq!(job["latency_target"], 5_000_000_000_u64);
+        assert_eq!(job["latency_window"], 200_000);
+        assert_eq!(job["latency_percentile"], 95.0);
+        // One window of the depth that was found, and nothing of the search.
+        let runtime_ms = job["read"]["runtime"].as_u64().unwrap();
+        assert!((200..2_000).contains(&runtime_ms), "{runtime_ms} ms");
+    }
+}
+
+#[test]
+fn a_latency_that_no_depth_keeps_ends_the_job_with_an_error() {
+    let read = ["--rw=randread", "--size=1m", "--runtime=20", "--time_based"];
+    let target = ["--latency_target=1us", "--latency_window=200ms"];
+    let arguments = [&read[..], &["--ioengine=io_uring", "--iodepth=8"], &target].concat();
+    let Some((ours, theirs)) = both(&arguments) else {
+        return;
+    };
+    for report in [&ours, &theirs] {
+        let job = &report["jobs"][0];
+        assert_eq!(
+            (&job["error"], &job["latency_depth"]),
+            (&110.into(), &1.into())
+        );
+    }
+}
+
+#[test]
 fn a_job_ends_in_its_steady_state() {
     let read = ["--rw=randread", "--size=1m", "--runtime=30", "--time_based"];
     let steady = [

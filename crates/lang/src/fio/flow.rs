@@ -6,8 +6,8 @@ use super::resolve::Times;
 use super::value::Value;
 use crate::sink::Sink;
 use plan::{
-    Amount, Batches, Diagnostic, Floor, Flow, IoPriority, Nanos, OperationMix, PerDirection,
-    Placement, RangeSync, Steady, SteadyCriterion, Syncs, Think, ThinkCount,
+    Amount, Batches, DepthSearch, Diagnostic, Floor, Flow, IoPriority, Nanos, OperationMix,
+    PerDirection, Placement, RangeSync, Steady, SteadyCriterion, Syncs, Think, ThinkCount,
 };
 
 /// The rules of the clones of a job.
@@ -26,6 +26,7 @@ pub(crate) fn flow(
         floor: floor(job, operations, sink),
         placement: placement(job),
         steady: steady(job, sink),
+        depth_search: depth_search(job),
     }
 }
 
@@ -166,6 +167,16 @@ fn latency_most(job: &Job, sink: &mut Sink) -> PerDirection<Option<Nanos>> {
         write: of(1),
         trim: of(2),
     }
+}
+
+fn depth_search(job: &Job) -> Option<DepthSearch> {
+    let latency = job.nanos("latency_target").filter(|target| *target > 0)?;
+    Some(DepthSearch {
+        latency: Nanos(latency),
+        within_pct: job.decimal("latency_percentile").unwrap_or(100.0),
+        window: Nanos(job.nanos("latency_window").unwrap_or(0)),
+        goes_on: job.is_on("latency_run", false),
+    })
 }
 
 fn floor(job: &Job, operations: &OperationMix, sink: &mut Sink) -> Option<Floor> {

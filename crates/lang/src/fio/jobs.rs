@@ -329,6 +329,14 @@ impl Job {
         }
     }
 
+    /// The first of decimals.
+    pub(crate) fn decimal(&self, name: &str) -> Option<f64> {
+        match &self.given(name)?.value {
+            Value::Decimals(decimals) => decimals.first().copied(),
+            _ => None,
+        }
+    }
+
     pub(crate) fn size(&self, name: &str) -> Option<value::Size> {
         match self.given(name)?.value {
             Value::Size(size) => Some(size),

@@ -1106,7 +1106,7 @@ pub(crate) static RATE: &[Parameter] = &[
         &["latency_target"],
         MICROSECONDS,
         "0",
-        CheckOnly,
+        Honoured,
         "looks for the depth that keeps this latency",
     )
     .inert(&["0"]),
@@ -1114,7 +1114,7 @@ pub(crate) static RATE: &[Parameter] = &[
         &["latency_window"],
         MICROSECONDS,
         "0",
-        CheckOnly,
+        Honoured,
         "time to hold the target",
     )
     .part_of("latency_target"),
@@ -1126,7 +1126,7 @@ pub(crate) static RATE: &[Parameter] = &[
             most: 1,
         },
         "100",
-        CheckOnly,
+        Honoured,
         "share of I/Os that hold the target",
     )
     .part_of("latency_target"),
@@ -1134,7 +1134,7 @@ pub(crate) static RATE: &[Parameter] = &[
         &["latency_run"],
         Kind::Truth,
         "0",
-        CheckOnly,
+        Honoured,
         "goes on looking",
     )
     .part_of("latency_target"),

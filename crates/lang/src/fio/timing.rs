@@ -147,7 +147,10 @@ fn group(members: Vec<(usize, u32)>, specs: &[Spec<'_>], blockers: &mut Vec<Diag
     let times = || members.iter().map(|(index, _)| &specs[*index].times);
     let is_shared = lives.iter().all(|life| *life == lives[0])
         && (lives[0].ends == Ends::Nothing && lives[0].after.is_none())
-        && times().all(|times| times.delay == (0, 0));
+        && times().all(|times| times.delay == (0, 0))
+        && members
+            .iter()
+            .all(|(index, _)| specs[*index].flow.depth_search.is_none());
     if is_shared && lives[0].warmup.0.is_multiple_of(interval.0) {
         let window = match lives[0].window {
             Some(window) if times().any(|times| times.is_time_based) => Window::For(window),

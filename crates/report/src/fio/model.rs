@@ -54,6 +54,8 @@ struct Job {
     end_ns: u64,
     /// Its own time, where that is not the time of the run.
     span: Option<StreamSpan>,
+    /// That it has come to, where it looks for one.
+    depth: Option<u32>,
     /// The run that reads back what this one has written.
     check: Option<CheckPhase>,
     errors: u64,
@@ -292,6 +294,8 @@ impl Model {
                 job.span = None;
                 job.end_ns = job.check.map_or(0, |check| check.end_ns);
             }
+            let sample = interval.engine.streams.get(place);
+            run.operations -= job.begin_anew(sample.and_then(|sample| sample.span));
             let mine = |figure: &&Figure| figure.key.stream.index() == place;
             for figure in interval.figures.iter().filter(mine) {
                 run.operations += figure.operations;
@@ -455,6 +459,7 @@ impl Model {
             is_whole: run.is_whole,
             is_group: label("group_reporting") == Some("1"),
         };
+        entry.settings.depth = job.depth.unwrap_or(entry.settings.depth);
         if !job.has_handover && job.slots == 1 {
             // One at a time has one depth and one way of being handed over.
             (entry.depths[0], entry.submitted[1], entry.seen[1]) =
@@ -480,6 +485,7 @@ impl Job {
             has_handover: false,
             end_ns: 0,
             span: None,
+            depth: None,
             check: None,
             errors: 0,
             first_error: None,
@@ -537,6 +543,19 @@ impl Job {
         end_ns.saturating_sub(start_ns.max(span.from_ns))
     }
 
+    /// Forgets what it did where its measurement begins anew; gives back how many operations.
+    fn begin_anew(&mut self, span: Option<StreamSpan>) -> u64 {
+        let from = |span: Option<StreamSpan>| span.map(|span| span.from_ns);
+        if self.span.is_none() || from(span) <= from(self.span) {
+            return 0;
+        }
+        let fresh = Self::new(&self.info, self.run, self.slots);
+        let old = std::mem::replace(self, fresh);
+        self.check = old.check;
+        (self.errors, self.first_error) = (old.errors, old.first_error.clone());
+        old.operations()
+    }
+
     /// Whether it was measured all through an interval.
     fn fills(&self, interval: &Interval) -> bool {
         self.span.is_none_or(|span| {
@@ -569,6 +588,7 @@ impl Job {
         let Some(sample) = sample else {
             return;
         };
+        self.depth = sample.depth.or(self.depth);
         self.arrivals.scheduled += sample.scheduled;
         self.arrivals.submitted += sample.submitted;
         self.arrivals.lateness.merge(&sample.lateness);

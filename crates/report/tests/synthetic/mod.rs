@@ -408,6 +408,7 @@ fn engine_sample(run: &RunSpec, second: u32, figures: &[Figure], missing: f64) -
             unserved: LatencyFigures::default(),
             span: None,
             handover: None,
+            depth: None,
         }],
         pools: vec![PoolSample {
             slots: run.slots,

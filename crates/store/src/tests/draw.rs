@@ -349,6 +349,7 @@ impl Draw {
                         from_ns: draw.whole(),
                         to_ns: draw.maybe(Self::whole),
                     }),
+                    depth: draw.maybe(Self::number),
                 }),
                 pools: self.several(3, |draw| PoolSample {
                     slots: draw.number(),
@@ -458,6 +459,7 @@ impl Draw {
                     unserved: LatencyFigures::default(),
                     handover: None,
                     span: None,
+                    depth: None,
                 }],
                 pools: vec![PoolSample {
                     slots: 32,
