@@ -1,8 +1,10 @@
-//! Where requests go: the kernel by a ring, by native AIO or by plain calls, nowhere, or a simulation.
-//! A backend queues, submits and hands back; it stamps nothing and decides nothing.
+//! Where requests go: the kernel by a ring, by native AIO or by plain calls, mapped files, nowhere, or
+//! a simulation. A backend queues, submits and hands back; it stamps nothing and decides nothing.
 mod aio;
+mod mapped;
 
 pub(crate) use aio::AioBackend;
+pub(crate) use mapped::{MappedBackend, mappings};
 use plan::IoMethod;
 use std::fmt;
 use std::fs::File;
@@ -21,6 +23,8 @@ pub enum BackendKind {
     Aio,
     /// A thread per slot with plain positional calls.
     Sync,
+    /// A thread per slot that copies to and from mapped files.
+    Mapped,
     /// Completes at once and moves nothing.
     Null,
     /// Simulated storage in simulated time.
@@ -176,7 +180,7 @@ impl Backend for SyncBackend {
         };
         let file = &self.files[request.file as usize];
         let length = request.length as usize;
-        let result = match request.kind {
+        self.done = Some(code(match request.kind {
             RequestKind::Read => {
                 sys::file::pread(file, &mut self.buffers.get_mut(0)[..length], request.offset)
             }
@@ -189,11 +193,7 @@ impl Backend for SyncBackend {
             RequestKind::Discard => {
                 sys::file::discard(file, request.offset, u64::from(request.length)).map(|()| 0)
             }
-        };
-        self.done = Some(match result {
-            Ok(bytes) => bytes as i32,
-            Err(error) => -error.raw_os_error().unwrap_or(5),
-        });
+        }));
         Ok(())
     }
 
@@ -215,6 +215,15 @@ impl Backend for SyncBackend {
     }
 
     fn abandon(self) {}
+}
+
+/// As the kernel tells the outcome of a request.
+#[inline]
+fn code(result: io::Result<usize>) -> i32 {
+    match result {
+        Ok(bytes) => bytes as i32,
+        Err(error) => -error.raw_os_error().unwrap_or(5),
+    }
 }
 
 impl NullBackend {
@@ -280,13 +289,14 @@ impl BackendKind {
             IoMethod::Ring => BackendKind::Uring,
             IoMethod::KernelQueue => BackendKind::Aio,
             IoMethod::Calls => BackendKind::Sync,
+            IoMethod::Mapping => BackendKind::Mapped,
             IoMethod::Nothing => BackendKind::Null,
         }
     }
 
     /// Whether an operation keeps its thread until it is done.
     pub(crate) fn has_thread_per_slot(self) -> bool {
-        self == BackendKind::Sync
+        matches!(self, BackendKind::Sync | BackendKind::Mapped)
     }
 }
 
@@ -296,6 +306,7 @@ impl fmt::Display for BackendKind {
             BackendKind::Uring => "uring",
             BackendKind::Aio => "aio",
             BackendKind::Sync => "sync",
+            BackendKind::Mapped => "mmap",
             BackendKind::Null => "null",
             BackendKind::Sim => "sim",
         })

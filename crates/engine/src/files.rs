@@ -1,5 +1,5 @@
 //! Opening targets, by grant only, and checking that what is opened is what was examined.
-use plan::{Access, BoundPlan, BoundRun, Grant, OpenMode, SyncMode, TargetId};
+use plan::{Access, AccessAdvice, BoundPlan, BoundRun, Grant, OpenMode, SyncMode, TargetId};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::fs::File;
@@ -16,6 +16,8 @@ pub struct OpenTargets {
     pub(crate) files: Vec<Arc<File>>,
     /// For each stream, the file of each of its targets.
     pub(crate) by_stream: Vec<Vec<u32>>,
+    /// For each file, how it is opened.
+    pub(crate) modes: Vec<OpenMode>,
     /// For each file, whether it is flushed before it is closed.
     sync_on_close: Vec<bool>,
 }
@@ -69,6 +71,7 @@ pub fn open_targets(
                 None => {
                     let file = open_one(*id, grants, writes, mode)?;
                     open.files.push(Arc::new(file));
+                    open.modes.push(mode);
                     open.sync_on_close.push(mode.sync_on_close && writes);
                     let index = open.files.len() as u32 - 1;
                     known.insert(key, index);
@@ -108,6 +111,15 @@ impl OpenTargets {
             }
         }
         Ok(())
+    }
+}
+
+/// In the words of the kernel.
+pub(crate) fn advice(order: AccessAdvice) -> sys::file::AccessAdvice {
+    match order {
+        AccessAdvice::Random => sys::file::AccessAdvice::Random,
+        AccessAdvice::Sequential => sys::file::AccessAdvice::Sequential,
+        AccessAdvice::Once => sys::file::AccessAdvice::Once,
     }
 }
 
@@ -153,6 +165,9 @@ fn open_one(
     }
     if mode.drops_cache {
         sys::file::drop_cache(&file).map_err(failed)?;
+    }
+    if let Some(order) = mode.advice {
+        sys::file::advise(&file, advice(order)).map_err(failed)?;
     }
     Ok(file)
 }

@@ -1,6 +1,7 @@
 //! A run on threads: set up, start at a set time, collect, stop, drain.
 use crate::backend::{
-    AioBackend, Backend, BackendKind, Features, NullBackend, SyncBackend, UringBackend,
+    AioBackend, Backend, BackendKind, Features, MappedBackend, NullBackend, SyncBackend,
+    UringBackend, mappings,
 };
 use crate::collect::Collector;
 use crate::data::Generations;
@@ -9,10 +10,10 @@ use crate::files::OpenTargets;
 use crate::gate::Gate;
 use crate::operations::{self, OperationReader, OperationWriter};
 use crate::rule::WorkerRule;
-use crate::shared::{Failure, Setup, SharedRun, buffer_bytes};
+use crate::shared::{Failure, Setup, SharedRun, WorkerView, buffer_bytes};
 use crate::worker::{Wake, Worker};
 use measure::{Outstanding, ThreadUsage};
-use plan::{BoundPlan, BoundRun, IoPriority, Placement};
+use plan::{BoundPlan, BoundRun, IoPriority, OpenMode, Placement};
 use std::cell::Cell;
 use std::fmt;
 use std::io;
@@ -85,6 +86,8 @@ pub enum EngineError {
         what: String,
         error: io::Error,
     },
+    /// A target cannot be mapped, or not as far as it is to be used.
+    Mapping(io::Error),
     WorkerDied,
 }
 
@@ -110,6 +113,8 @@ struct Seat {
     buffer_bytes: usize,
     buffer_align: usize,
     gate: Option<(Arc<Gate>, usize)>,
+    /// What a worker that maps files has to map.
+    mapped: Vec<(u32, OpenMode, u64)>,
     log: Cell<Option<OperationWriter>>,
 }
 
@@ -153,7 +158,8 @@ impl Session {
         };
         let (writers, operations) = operation_logs(plan, &shared);
         let mut writers = writers.into_iter();
-        for seat in seats(&shared, open, config, buffer_bytes(run), align, &gates) {
+        for mut seat in seats(&shared, open, config, buffer_bytes(run), align, &gates) {
+            seat.mapped = mapped(&shared.workers[seat.number], run, open);
             let (release, ended, ready) = (
                 Arc::clone(&release),
                 ended_sender.clone(),
@@ -370,10 +376,31 @@ fn seats(
             buffer_bytes,
             buffer_align,
             gate,
+            mapped: Vec::new(),
             log: Cell::new(None),
         }
     };
     (0..shared.workers.len()).map(seat).collect()
+}
+
+/// What the streams of a worker's pool use of which file, where it maps files.
+fn mapped(worker: &WorkerView, run: &BoundRun, open: &OpenTargets) -> Vec<(u32, OpenMode, u64)> {
+    if worker.kind != BackendKind::Mapped {
+        return Vec::new();
+    }
+    let streams = run.run.streams.iter().enumerate();
+    let mine = streams.filter(|(_, stream)| stream.pool.0 == worker.pool_of_slot[0]);
+    let used = mine.flat_map(|(number, stream)| {
+        let regions = run.streams[number].regions.iter();
+        let files = stream.targets.iter().zip(&open.by_stream[number]);
+        regions.filter_map(move |region| {
+            let (_, file) = files
+                .clone()
+                .find(|(target, _)| **target == region.target)?;
+            Some((*file, region.wrap_at.unwrap_or(region.low + region.width)))
+        })
+    });
+    mappings(open, used)
 }
 
 /// A writer for each worker and the reader of all, where single operations are asked for.
@@ -486,24 +513,21 @@ impl Seat {
             }
             BackendKind::Sync => {
                 let bytes = self.buffer_bytes.next_multiple_of(self.buffer_align);
-                let backend = SyncBackend::new(self.files.clone(), bytes, self.buffer_align);
-                self.serve(
-                    backend.map_err(EngineError::Memory),
-                    Features::default(),
-                    release,
-                    ready,
-                    ended,
-                );
+                let backend = SyncBackend::new(self.files.clone(), bytes, self.buffer_align)
+                    .map_err(EngineError::Memory);
+                self.serve(backend, Features::default(), release, ready, ended);
+            }
+            BackendKind::Mapped => {
+                let bytes = self.buffer_bytes.next_multiple_of(self.buffer_align);
+                let files = self.files.clone();
+                let backend = MappedBackend::new(files, &self.mapped, bytes, self.buffer_align);
+                let backend = backend.map_err(EngineError::Mapping);
+                self.serve(backend, Features::default(), release, ready, ended);
             }
             BackendKind::Null | BackendKind::Sim => {
-                let backend = NullBackend::new(slots, self.buffer_bytes.next_multiple_of(4096));
-                self.serve(
-                    backend.map_err(EngineError::Memory),
-                    Features::default(),
-                    release,
-                    ready,
-                    ended,
-                );
+                let backend = NullBackend::new(slots, self.buffer_bytes.next_multiple_of(4096))
+                    .map_err(EngineError::Memory);
+                self.serve(backend, Features::default(), release, ready, ended);
             }
         }
     }
@@ -658,6 +682,10 @@ impl fmt::Display for EngineError {
                 };
                 write!(f, "a worker cannot have {what}: {error}{right}")
             }
+            EngineError::Mapping(error) => write!(
+                f,
+                "a target cannot be mapped into memory: {error} (another engine reaches it by calls)"
+            ),
             EngineError::WorkerDied => write!(
                 f,
                 "a worker ended without a word; this is a defect of Fathom"

@@ -114,6 +114,7 @@ fn a_worker_does_not_allocate_after_ramp_up() {
         BackendKind::Uring,
         BackendKind::Aio,
         BackendKind::Sync,
+        BackendKind::Mapped,
         BackendKind::Null,
     ];
     for kind in kinds {

@@ -58,5 +58,7 @@ pub use stream::{
     Pacing, RandomLaw, Region, SequentialEnd, SequentialStart, SizeShare, Slice, StepPattern,
     Steps, Stream, TargetOrder, TransferSizes, ZoneOrder,
 };
-pub use target::{Ledger, OpenMode, Preparation, SizeRule, SyncMode, Target, TargetKind};
+pub use target::{
+    AccessAdvice, Ledger, OpenMode, Preparation, SizeRule, SyncMode, Target, TargetKind,
+};
 pub use units::{Bytes, Nanos};

@@ -47,6 +47,9 @@ pub enum IoMethod {
     KernelQueue,
     /// Plain calls, a thread for each.
     Calls,
+    /// Copies to and from memory to which the kernel maps the target, a thread for each. A target is not
+    /// made longer by that.
+    Mapping,
     /// None: everything completes at once and moves nothing.
     Nothing,
 }

@@ -63,6 +63,22 @@ pub struct OpenMode {
     /// What the page cache holds of it is dropped when it is opened.
     #[serde(default)]
     pub drops_cache: bool,
+    /// What the page cache is told of how it will be read.
+    #[serde(default)]
+    pub advice: Option<AccessAdvice>,
+    /// Where it is mapped: in huge pages, as far as the kernel has them.
+    #[serde(default)]
+    pub huge_pages: bool,
+}
+
+/// How a target will be read, as the page cache is told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum AccessAdvice {
+    Random,
+    Sequential,
+    /// Nothing of it comes twice.
+    Once,
 }
 
 /// Whether each write is made durable by itself.

@@ -97,6 +97,27 @@ pub fn drop_cache(file: &File) -> io::Result<()> {
     )?)
 }
 
+/// In which order, or how often, a file will be read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AccessAdvice {
+    Random,
+    Sequential,
+    Once,
+}
+
+/// Tells the page cache how a file will be read.
+///
+/// # Errors
+/// What `posix_fadvise(2)` says.
+pub fn advise(file: &File, advice: AccessAdvice) -> io::Result<()> {
+    let advice = match advice {
+        AccessAdvice::Random => rustix::fs::Advice::Random,
+        AccessAdvice::Sequential => rustix::fs::Advice::Sequential,
+        AccessAdvice::Once => rustix::fs::Advice::NoReuse,
+    };
+    Ok(rustix::fs::fadvise(file, 0, None, advice)?)
+}
+
 /// Makes data stable, and the metadata needed to read them.
 ///
 /// # Errors

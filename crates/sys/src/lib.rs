@@ -1,4 +1,4 @@
-//! The only unsafe code of the workspace: rings, native AIO, aligned buffers, ioctls, affinity and clocks behind a safe API.
+//! The only unsafe code of the workspace: rings, native AIO, aligned buffers, mapped files, ioctls, affinity and clocks behind a safe API.
 //!
 //! Nothing here knows of plans, runs or reports. Everything is Linux; a figure that the kernel does not give is an
 //! `Option` or an error, never a guess. Read [`ring::Ring`] first.
@@ -10,6 +10,7 @@ pub mod bytes;
 pub mod clock;
 pub mod file;
 pub mod loopdev;
+pub mod mapping;
 pub mod memory;
 pub mod ring;
 pub mod thread;

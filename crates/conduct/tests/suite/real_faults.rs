@@ -76,6 +76,25 @@ fn a_full_file_system_is_an_error_with_its_number_and_place() {
     }
 }
 
+/// The kernel answers with a signal, which is an error of the write and nothing more.
+#[test]
+fn a_hole_that_a_full_file_system_cannot_fill_is_an_error_of_mapped_writes() {
+    let Some(small) = SmallFileSystem::mount() else {
+        return;
+    };
+    let path = small.0.path().join("data");
+    let file = std::fs::File::create(&path).unwrap();
+    file.set_len(2 * MIB).unwrap();
+    let streams = vec![stream(0, 0, fill)];
+    let targets = vec![target(&path, TargetKind::File, 2 * MIB)];
+    let plan = bind_real(plan(targets, &[4], streams, vec![until_done(20 * MS)]));
+    let story = run_on(&plan, BackendKind::Mapped, 2);
+    let totals = &story.totals[0];
+    assert_eq!(totals.operations() + totals.errors(), 512);
+    assert!(totals.operations() <= 256 && totals.errors() >= 256);
+    assert!(story.failures().iter().all(|failure| failure.errno == EIO));
+}
+
 #[test]
 fn a_file_cut_under_its_reader_shows_what_is_missing() {
     for kind in REAL {

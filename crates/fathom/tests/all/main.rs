@@ -5,6 +5,7 @@ mod curve;
 mod extras;
 mod face;
 mod failing;
+mod fio_engines;
 mod fio_flow;
 mod fio_output;
 mod fio_places;

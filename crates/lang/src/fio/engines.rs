@@ -90,7 +90,13 @@ pub(crate) static ENGINES: &[Engine] = &[
         method: Some(IoMethod::Nothing),
         is_synchronous: false,
     },
-    unbuilt("mmap", "copies to and from mapped files"),
+    Engine {
+        name: "mmap",
+        status: Honoured,
+        doc: "copies to and from mapped files, one I/O in flight",
+        method: Some(IoMethod::Mapping),
+        is_synchronous: true,
+    },
     unbuilt("filecreate", "makes files"),
     unbuilt("filestat", "looks at files"),
     unbuilt("filedelete", "removes files"),
@@ -358,9 +364,17 @@ pub(crate) static PRIVATE: &[Parameter] = &[
         "which call looks",
     )
     .of(&["filestat", "dirstat"]),
-    o(&["thp"], Kind::Truth, "0", CheckOnly, "asks for huge pages")
-        .inert(&["0"])
-        .of(&["mmap"]),
+    o(
+        &["thp"],
+        Kind::Truth,
+        "0",
+        Translated(
+            "asked of the shared mapping; with the private one of fio no write reaches the file",
+        ),
+        "asks for huge pages",
+    )
+    .inert(&["0"])
+    .of(&["mmap"]),
     foreign(&["cmd_type"], COMMANDS, "kind of the commands"),
     foreign(&["cdb_len"], COMMANDS, "length of a command"),
     foreign(&["write_mode"], COMMANDS, "command of writes"),

@@ -59,7 +59,7 @@ pub(crate) fn lower(
     plan.method = specs
         .iter()
         .filter_map(|spec| spec.method)
-        .find(|method| *method != IoMethod::Nothing);
+        .find(|method| !matches!(method, IoMethod::Nothing | IoMethod::Mapping));
     plan.steering.around = commands::around(groups, specs, usize::from(layout.is_some()));
     plan.runs = layout.into_iter().chain(runs).collect();
     plan.labels = vec![Label::new("face", "fio")];
@@ -291,7 +291,11 @@ impl Lowering<'_, '_> {
             let path = format!("{directory}{file}");
             let recorded = Spec {
                 file_size: FileSize::Whole(place.end),
-                lays_out: spec.method != Some(IoMethod::Nothing) && place.is_read,
+                lays_out: match spec.method {
+                    Some(IoMethod::Mapping) => true,
+                    Some(IoMethod::Nothing) => false,
+                    _ => place.is_read,
+                },
                 ..spec.clone()
             };
             self.target(&recorded, clone, path)

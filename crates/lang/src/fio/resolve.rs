@@ -15,9 +15,9 @@ use super::verify::{self, Verify};
 use crate::Environment;
 use crate::sink::Sink;
 use plan::{
-    AlignRule, ArrivalLaw, DataSpec, Diagnostic, DuplicateSource, Duplicates, Flow, IoMethod,
-    OpenMode, OperationMix, PerDirection, RandomLaw, Refresh, Steps, SyncMode, TargetOrder,
-    TransferSizes,
+    AccessAdvice, AlignRule, ArrivalLaw, DataSpec, Diagnostic, DuplicateSource, Duplicates, Flow,
+    IoMethod, OpenMode, OperationMix, PerDirection, RandomLaw, Refresh, Steps, SyncMode,
+    TargetOrder, TransferSizes,
 };
 
 /// A job with everything resolved that does not need the machine.
@@ -221,7 +221,7 @@ impl<'a> Resolving<'a, '_> {
         self.histogram_log();
         let verify = verify::verify(job, &operations, &transfer, self.sink);
         let (operations, transfer) = verify::turned(&verify, operations, transfer);
-        let reads = operations.read_pct > 0.0;
+        let reads = operations.read_pct > 0.0 || self.engine.method == Some(IoMethod::Mapping);
         let is_stored = matches!(self.engine.method, Some(method) if method != IoMethod::Nothing);
         let spec = Spec {
             job,
@@ -245,7 +245,7 @@ impl<'a> Resolving<'a, '_> {
             times,
             pace,
             flow: flow::flow(job, &operations, times, depth, self.sink),
-            open: self.open_mode(times),
+            open: self.open_mode(times, is_random),
             data,
             pattern,
             verify,
@@ -590,7 +590,7 @@ impl<'a> Resolving<'a, '_> {
         is_paced.then_some(Pace { per_second, law })
     }
 
-    fn open_mode(&self, times: Times) -> OpenMode {
+    fn open_mode(&self, times: Times, is_random: bool) -> OpenMode {
         let job = self.job;
         let direct = match job.last_of(&["direct", "buffered"]) {
             Some(given) => (given.parameter.name() == "direct") == (given.value == Value::On(true)),
@@ -605,6 +605,8 @@ impl<'a> Resolving<'a, '_> {
             },
             sync_on_close: flow::flushes_on_close(job, times),
             drops_cache: job.is_on("invalidate", true) && !direct,
+            advice: advice(job, is_random),
+            huge_pages: job.is_on("thp", false),
             ..OpenMode::default()
         }
     }
@@ -747,6 +749,18 @@ impl<'a> Resolving<'a, '_> {
     }
 }
 
+/// What the page cache is told, which is the order of places unless something else is asked.
+fn advice(job: &Job, is_random: bool) -> Option<AccessAdvice> {
+    match job.word("fadvise_hint").map_or("1", |(word, _)| word) {
+        "0" => None,
+        "random" => Some(AccessAdvice::Random),
+        "sequential" => Some(AccessAdvice::Sequential),
+        "noreuse" => Some(AccessAdvice::Once),
+        _ if is_random => Some(AccessAdvice::Random),
+        _ => Some(AccessAdvice::Sequential),
+    }
+}
+
 /// The share of I/Os of each direction that take a new place, in percent.
 fn random_pct(job: &Job) -> PerDirection<f64> {
     let numbers = job.numbers("percentage_random").unwrap_or_default();
@@ -765,7 +779,7 @@ fn goes_on(job: &Job) -> bool {
         && !job.is_on("verify_fatal", false)
 }
 
-/// Whether files are made before the job begins.
+/// Whether files are made before the job begins; what is mapped has its length before.
 fn lays_out(job: &Job, reads: bool) -> bool {
     (reads || job.is_on("overwrite", false))
         && !job.is_on("create_on_open", false)

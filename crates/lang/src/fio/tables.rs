@@ -714,7 +714,7 @@ pub(crate) static FILES: &[Parameter] = &[
         &["fadvise_hint"],
         Kind::Words(&["0", "1", "random", "sequential", "noreuse"]),
         "1",
-        Translated("no advice is given to the kernel"),
+        Honoured,
         "advice to the page cache",
     )
     .inert(&["0"]),
