@@ -6,6 +6,7 @@
 //! would be, each 256 blocks have their share of unique ones at places that a permutation says, so
 //! no table is needed, and no set stays empty.
 use super::generations::Bits;
+use super::noise::Part;
 use crate::random::{GOLDEN, fold, mix};
 use crate::shared::Setup;
 use plan::{DuplicatePool, DuplicatePoolId, ReplacePolicy, TargetId};
@@ -48,15 +49,6 @@ pub(super) struct AddressLaw {
     /// Of unique blocks where equal addresses of targets hold equal data.
     shared_unique: Option<u64>,
     set_key: u64,
-}
-
-/// Bytes of one block that have one key.
-pub(super) struct Part<'a> {
-    pub to: &'a mut [u8],
-    /// Where they begin in their block.
-    pub first: usize,
-    pub whole: usize,
-    pub key: u64,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -213,6 +205,12 @@ impl AddressLaw {
         }
     }
 
+    /// Where in its block an address lies.
+    #[inline]
+    pub(super) fn within(&self, offset: u64) -> u64 {
+        offset % self.unit
+    }
+
     #[inline]
     fn block(&self, number: u64) -> Block {
         if number < self.hot {
@@ -259,6 +257,7 @@ impl AddressLaw {
                     first,
                     whole,
                     key,
+                    has_tails: false,
                 });
             }
             at += length as u64;
@@ -296,6 +295,7 @@ impl AddressLaw {
                 } else {
                     fold(key, variant)
                 },
+                has_tails: false,
             });
         });
     }

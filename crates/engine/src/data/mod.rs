@@ -21,7 +21,7 @@ use crate::shared::{Setup, buffer_bytes};
 use chance::ChanceLaw;
 use duplicates::{AddressLaw, laws};
 use measure::DataFigures;
-use noise::{Form, Noise};
+use noise::{Form, Noise, Part};
 use pattern::Repeated;
 use plan::{DataSpec, Duplicates, Refresh};
 use sample::Samples;
@@ -64,6 +64,8 @@ pub(crate) struct Write {
 pub(crate) struct Filled {
     pub bytes: u32,
     stream: u32,
+    /// Where in a block it began.
+    first: u64,
 }
 
 #[derive(Debug)]
@@ -148,16 +150,21 @@ impl WriteData {
     #[inline]
     fn make(&self, buffer: &mut [u8], filled: &mut Filled, write: Write) {
         let stream = &self.streams[write.stream];
-        let stays = filled.bytes as usize >= buffer.len() && filled.stream == write.stream as u32;
+        let is_same = filled.stream == write.stream as u32;
+        let stays = is_same && filled.bytes as usize >= buffer.len();
+        let first = match &stream.content {
+            Content::ByAddress(laws) => laws[write.place].within(write.offset),
+            _ => 0,
+        };
+        let has_tails = is_same && filled.bytes as usize == buffer.len() && filled.first == first;
+        let unit = |to, key| self.unit(to, stream, key, has_tails);
         match &stream.content {
-            Content::Unique => self.unit(buffer, stream, stream.fresh(write.index)),
+            Content::Unique => unit(buffer, stream.fresh(write.index)),
             Content::Stamped if stays => {
                 return noise::stamp_all(buffer, stream.fresh(write.index));
             }
             Content::AsFilled if stays => return,
-            Content::AsFilled | Content::Stamped => {
-                self.unit(buffer, stream, stream.fresh(write.index))
-            }
+            Content::AsFilled | Content::Stamped => unit(buffer, stream.fresh(write.index)),
             Content::Pattern { stays: true, .. } if stays => return,
             Content::Pattern {
                 pattern, is_marked, ..
@@ -168,30 +175,34 @@ impl WriteData {
                 }
             }
             Content::ByChance(law) => {
-                let key = law.key(stream.key);
-                self.unit(buffer, stream, key);
+                unit(buffer, law.key(stream.key));
             }
             Content::ByAddress(laws) => {
                 let law = &laws[write.place];
                 law.each_part(write.offset, buffer, stream.fresh(write.index), |part| {
-                    let (form, patterns) = (&stream.form, &self.patterns);
-                    self.noise
-                        .fill(part.to, part.first, part.whole, part.key, form, patterns);
+                    let part = Part { has_tails, ..part };
+                    self.noise.fill(part, &stream.form, &self.patterns);
                 });
             }
         }
         *filled = Filled {
             bytes: buffer.len() as u32,
             stream: write.stream as u32,
+            first,
         };
     }
 
     /// A transfer that is one block.
     #[inline]
-    fn unit(&self, buffer: &mut [u8], stream: &StreamData, key: u64) {
-        let whole = buffer.len();
-        self.noise
-            .fill(buffer, 0, whole, key, &stream.form, &self.patterns);
+    fn unit(&self, to: &mut [u8], stream: &StreamData, key: u64, has_tails: bool) {
+        let part = Part {
+            whole: to.len(),
+            to,
+            first: 0,
+            key,
+            has_tails,
+        };
+        self.noise.fill(part, &stream.form, &self.patterns);
     }
 }
 

@@ -9,8 +9,8 @@ use crate::random::{GOLDEN, mix};
 use plan::DataSpec;
 use sys::bytes::masked_copy;
 
-/// Random bytes that slices are cut from: little enough to stay in the cache of a core.
-const NOISE_BYTES: usize = 64 << 10;
+/// Random bytes that slices are cut from: little enough to stay in the first cache of a core.
+const NOISE_BYTES: usize = 8 << 10;
 
 /// Slices begin at multiples of this.
 const STEP: usize = 64;
@@ -22,6 +22,18 @@ const SECTOR: usize = 512;
 const RUN_BYTES: usize = 4;
 /// One more byte for so many of the chunk, as lz4 writes long lengths.
 const CHUNK_PER_RUN_BYTE: usize = 1024;
+
+/// Bytes of one block that have one key.
+#[derive(Debug)]
+pub(super) struct Part<'a> {
+    pub to: &'a mut [u8],
+    /// Where they begin in their block.
+    pub first: usize,
+    pub whole: usize,
+    pub key: u64,
+    /// What follows the incompressible bytes stands there since the buffer was filled before.
+    pub has_tails: bool,
+}
 
 /// Random bytes.
 #[derive(Debug)]
@@ -92,36 +104,29 @@ impl Noise {
         }
     }
 
-    /// Fills `to` with the bytes from `first` on of a block of `whole` bytes that has this key.
+    /// Fills a part of a block.
     #[inline]
-    pub(super) fn fill(
-        &self,
-        mut to: &mut [u8],
-        first: usize,
-        whole: usize,
-        key: u64,
-        form: &Form,
-        patterns: &[Repeated],
-    ) {
-        let mut at = first;
+    pub(super) fn fill(&self, part: Part<'_>, form: &Form, patterns: &[Repeated]) {
+        let Part { mut to, whole, .. } = part;
+        let mut at = part.first;
         while !to.is_empty() {
             let (number, inside) = (at / form.piece, at % form.piece);
             let start = number * form.piece;
             let length = form.piece.min(whole - start);
-            let (part, rest) = to.split_at_mut((length - inside).min(to.len()));
-            let key = key.wrapping_add((number as u64).wrapping_mul(GOLDEN));
+            let (bytes, rest) = to.split_at_mut((length - inside).min(to.len()));
             let piece = Piece {
                 start,
                 length,
                 whole,
-                key,
+                key: part.key.wrapping_add((number as u64).wrapping_mul(GOLDEN)),
+                has_tails: part.has_tails && inside == 0,
             };
+            at += bytes.len();
             if inside == 0 {
-                self.piece(part, piece, form, patterns);
+                self.piece(bytes, piece, form, patterns);
             } else {
-                self.part_of_piece(part, inside, piece, form, patterns);
+                self.part_of_piece(bytes, inside, piece, form, patterns);
             }
-            at += part.len();
             to = rest;
         }
     }
@@ -162,6 +167,7 @@ impl Noise {
             let (generated, rest) = part.split_at_mut(kept);
             masked_copy(generated, &slice[at..at + kept], mask);
             match form.tail {
+                _ if piece.has_tails => {}
                 None => rest.fill(0),
                 Some(pattern) => patterns[pattern].copy_at(rest, piece.start + at + kept),
             }
@@ -179,6 +185,7 @@ struct Piece {
     length: usize,
     whole: usize,
     key: u64,
+    has_tails: bool,
 }
 
 impl Piece {

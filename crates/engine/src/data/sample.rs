@@ -35,8 +35,8 @@ const FIRST_STRIDE: u64 = 64;
 const BLOCK_MAX: u64 = 4096;
 const BLOCK_MIN: u64 = 512;
 
-/// The measurement of all streams of a run.
-#[derive(Debug)]
+/// The measurement of all streams of a run; nothing is measured by default.
+#[derive(Debug, Default)]
 pub(super) struct Samples {
     groups: Vec<Group>,
     of_stream: Vec<Option<OfStream>>,

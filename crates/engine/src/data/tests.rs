@@ -1,8 +1,8 @@
 //! What compressors and deduplication see of generated data.
-use super::BLOCK_MARK;
 use super::duplicates::AddressLaw;
-use super::noise::{Form, Noise, stamp_all};
+use super::noise::{Form, Noise, Part, stamp_all};
 use super::pattern::Repeated;
+use super::{BLOCK_MARK, Content, Filled, Samples, StreamData, Write, WriteData};
 use crate::random::{fold, mix};
 use plan::{
     DataSpec, DuplicatePool, DuplicateSource, PatternAnchor, PatternId, PatternMarks,
@@ -20,6 +20,16 @@ fn data(ratio: f64, chunk_bytes: u64) -> DataSpec {
     }
 }
 
+fn part(to: &mut [u8], first: usize, whole: usize, key: u64) -> Part<'_> {
+    Part {
+        to,
+        first,
+        whole,
+        key,
+        has_tails: false,
+    }
+}
+
 /// Transfers of `transfer` bytes one after the other, as compressors of 64 KiB see them.
 fn unique_chunks(data: &DataSpec, transfer: usize) -> Vec<Vec<u8>> {
     let (noise, form) = (Noise::new(), Form::new(data));
@@ -28,7 +38,7 @@ fn unique_chunks(data: &DataSpec, transfer: usize) -> Vec<Vec<u8>> {
         for (place, to) in bytes.chunks_mut(transfer).enumerate() {
             let key = fold(7, (number * CHUNK + place) as u64);
             let whole = to.len();
-            noise.fill(to, 0, whole, key, &form, &[]);
+            noise.fill(part(to, 0, whole, key), &form, &[]);
         }
         bytes
     };
@@ -85,7 +95,7 @@ fn any_part_of_a_block_is_what_the_whole_has_there() {
         for asked in [1.0, 3.0] {
             let form = Form::new(&data(asked, chunk));
             let mut whole = vec![0; 20_480];
-            noise.fill(&mut whole, 0, 20_480, 99, &form, &[]);
+            noise.fill(part(&mut whole, 0, 20_480, 99), &form, &[]);
             for (first, length) in [
                 (0, 512),
                 (512, 512),
@@ -93,10 +103,10 @@ fn any_part_of_a_block_is_what_the_whole_has_there() {
                 (4096, 8192),
                 (700, 9000),
             ] {
-                let mut part = vec![0; length];
-                noise.fill(&mut part, first, 20_480, 99, &form, &[]);
+                let mut bytes = vec![0; length];
+                noise.fill(part(&mut bytes, first, 20_480, 99), &form, &[]);
                 assert_eq!(
-                    part,
+                    bytes,
                     whole[first..first + length],
                     "{first} {length} {chunk}"
                 );
@@ -125,7 +135,7 @@ fn stamps_tell_every_sector_of_every_write_apart_and_change_nothing_else() {
     let (noise, form) = (Noise::new(), Form::new(&data(1.0, 4096)));
     for transfer in [512, 4096, 10_240, CHUNK] {
         let mut buffer = vec![0; transfer];
-        noise.fill(&mut buffer, 0, transfer, 3, &form, &[]);
+        noise.fill(part(&mut buffer, 0, transfer, 3), &form, &[]);
         let filled = buffer.clone();
         let mut seen = HashSet::new();
         for write in 0..100 {
@@ -141,6 +151,63 @@ fn stamps_tell_every_sector_of_every_write_apart_and_change_nothing_else() {
 }
 
 #[test]
+fn buffers_that_are_used_again_hold_what_fresh_ones_would() {
+    for (ratio, chunk, by_address) in [
+        (2.0, 4096, false),
+        (3.0, 512, false),
+        (3.0, 0, false),
+        (2.0, 4096, true),
+        (4.0, 0, true),
+    ] {
+        let data = data(ratio, chunk);
+        let mut pool = pool(2.0, SetCount::Count(100));
+        pool.unit_bytes = 8192;
+        let law = AddressLaw::new(&pool, &[1000], 0, 3, 4);
+        let written = WriteData {
+            noise: Noise::new(),
+            patterns: Vec::new(),
+            streams: vec![StreamData {
+                form: Form::new(&data),
+                content: match by_address {
+                    true => Content::ByAddress(vec![law]),
+                    false => Content::Unique,
+                },
+                key: 11,
+            }],
+            samples: Samples::default(),
+            checks: None,
+        };
+        let mut again = (vec![0xaa; 16_384], Filled::default());
+        // Lengths and places within blocks change and stay by turns.
+        let lengths = [16_384, 16_384, 8192, 8192, 4096, 4096, 12_288, 12_288];
+        for index in 0..400_u64 {
+            let length = lengths[index as usize % 8];
+            let write = Write {
+                stream: 0,
+                place: 0,
+                offset: mix(index) % 900 * 4096,
+                index,
+                at_ns: 0,
+            };
+            let mut fresh = vec![0x55; length];
+            written.make(&mut fresh, &mut Filled::default(), write);
+            written.make(&mut again.0[..length], &mut again.1, write);
+            assert!(again.0[..length] == fresh, "write {index} of {length}");
+        }
+    }
+}
+
+#[test]
+fn a_mebibyte_holds_no_repetition() {
+    let data = data(1.0, 4096);
+    let all = unique_chunks(&data, 4096).concat();
+    for level in [3, 19] {
+        let compressed = zstd::bulk::compress(&all, level).unwrap().len();
+        assert!(compressed >= all.len(), "{compressed} of {}", all.len());
+    }
+}
+
+#[test]
 fn a_pattern_follows_zeros_place() {
     let pattern = WritePattern {
         bytes: b"abc".to_vec(),
@@ -151,7 +218,7 @@ fn a_pattern_follows_zeros_place() {
     let mut spec = data(2.0, 4096);
     spec.pattern = Some(PatternId(0));
     let mut bytes = vec![0; 8192];
-    Noise::new().fill(&mut bytes, 0, 8192, 5, &Form::new(&spec), &patterns);
+    Noise::new().fill(part(&mut bytes, 0, 8192, 5), &Form::new(&spec), &patterns);
     for at in (2048..4096).chain(6144..8192) {
         assert_eq!(bytes[at], b"abc"[at % 3]);
     }
