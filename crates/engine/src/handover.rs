@@ -1,7 +1,9 @@
 //! How operations go to the kernel and come back: what a worker notes for runs that ask for it.
 //! Others have none of this, so that their path pays a test per batch and nothing per operation.
 use crate::operations::OperationWriter;
-use crate::shared::{AFTER_STOP, OPERATIONS, SEARCH, SharedRun, SharedStream, unpack};
+use crate::shared::{
+    AFTER_STOP, COUNTED_AS, OPERATIONS, READ_BACK, SEARCH, SharedRun, SharedStream, unpack,
+};
 use measure::{
     BATCH_CLASSES, CellMemory, CellReader, DEPTH_CLASSES, Handover, HistogramBuilder, LatencyCell,
     LatencyFigures, OperationRecord, ServiceParts, Sharing, batch_class, depth_class,
@@ -13,7 +15,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 #[derive(Debug)]
 pub(crate) struct HandoverCells {
     /// By operation, for those that the stream does.
-    parts: [Option<PartCells>; OPERATIONS.len()],
+    parts: [Option<PartCells>; READ_BACK],
     depths: [AtomicU64; DEPTH_CLASSES],
     submitted_together: [AtomicU64; BATCH_CLASSES],
     seen_together: [AtomicU64; BATCH_CLASSES],
@@ -29,7 +31,7 @@ struct PartCells {
 /// What a reader remembers of one slab.
 #[derive(Debug, Default)]
 pub(crate) struct HandoverReader {
-    parts: [[CellReader; 2]; OPERATIONS.len()],
+    parts: [[CellReader; 2]; READ_BACK],
     counts: [u64; DEPTH_CLASSES + 2 * BATCH_CLASSES],
 }
 
@@ -54,14 +56,19 @@ impl HandoverCells {
                 return false;
             };
             let mix = &generator.operations;
+            let reads_back = stream
+                .data
+                .check
+                .is_some_and(|check| check.backlog.is_some());
             match operation {
-                Operation::Read => mix.read_pct > 0.0,
+                Operation::Read => mix.read_pct > 0.0 || reads_back,
                 Operation::Write => mix.write_pct > 0.0,
                 Operation::Trim => mix.trim_pct > 0.0,
                 _ => false,
             }
         };
-        let parts = OPERATIONS.map(|operation| {
+        let parts = std::array::from_fn(|place| {
+            let operation = OPERATIONS[place];
             (splits && does(operation)).then(|| PartCells {
                 submission: memory.latency(),
                 completion: memory.latency(),
@@ -156,7 +163,10 @@ impl HandoverNotes {
             let issued_ns = self.issued_ns[*slot as usize];
             let is_trim = OPERATIONS[operation] == Operation::Trim;
             let succeeded = *result > 0 || (*result == 0 && (is_trim || length == 0));
-            if let Some(parts) = cells.parts[operation].as_ref().filter(|_| succeeded) {
+            if let Some(parts) = cells.parts[COUNTED_AS[operation]]
+                .as_ref()
+                .filter(|_| succeeded)
+            {
                 let started_ns = view.started_ns.load(Relaxed);
                 // Without a note the completion came with the submitting call.
                 let issued_ns = if issued_ns == 0 { now_ns } else { issued_ns };
@@ -175,7 +185,7 @@ impl HandoverNotes {
             let is_logged = succeeded && (slab < AFTER_STOP || slab == SEARCH);
             if let Some(log) = self.log.as_mut().filter(|_| is_logged) {
                 let started_ns = view.started_ns.load(Relaxed);
-                let parts = cells.parts[operation].is_some();
+                let parts = cells.parts[COUNTED_AS[operation]].is_some();
                 let record = OperationRecord {
                     stream: StreamId::at(number),
                     target: shared.streams[number].targets[place],

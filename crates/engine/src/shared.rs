@@ -1,7 +1,7 @@
 //! What the workers of a run share, and what others may read of it while they work.
 use crate::arrivals::{Arrivals, Feed};
 use crate::backend::BackendKind;
-use crate::check::{self, Checks};
+use crate::check::{self, Backlog, Checks};
 use crate::data::{Generations, WriteData};
 use crate::deal::{Backends, Dealt, deal_slots};
 use crate::draw::{self, Drawer, Ground};
@@ -23,17 +23,24 @@ use std::sync::atomic::{
 use std::sync::mpsc::SyncSender;
 
 /// Operations that workers can do now, in the order of their cells.
-pub(crate) const OPERATIONS: [Operation; 6] = [
+pub(crate) const OPERATIONS: [Operation; 7] = [
     Operation::Read,
     Operation::Write,
     Operation::Trim,
     Operation::Sync,
     Operation::DataSync,
     Operation::RangeSync,
+    Operation::Read,
 ];
 
-/// The first of [`OPERATIONS`] that is a sync.
+/// The first of [`OPERATIONS`] that is a sync. From there on none is drawn, none is an arrival.
 pub(crate) const SYNCS: usize = 3;
+
+/// The last of [`OPERATIONS`]: a read of what the stream has just written. It is counted among reads.
+pub(crate) const READ_BACK: usize = 6;
+
+/// By place among [`OPERATIONS`], the place of the cells that count them.
+pub(crate) const COUNTED_AS: [usize; OPERATIONS.len()] = [0, 1, 2, 3, 4, 5, 0];
 
 /// The place of an operation among [`OPERATIONS`].
 pub(crate) fn code_of(operation: Operation) -> usize {
@@ -126,6 +133,8 @@ pub(crate) struct SharedStream {
     pub kinds: usize,
     /// What it does beside drawing.
     pub flow: Option<Box<SharedFlow>>,
+    /// Only for streams that read back while they write.
+    pub backlog: Option<Box<Backlog>>,
     /// Only for streams whose time is not that of the run.
     pub lifetime: Option<Box<Lifetime>>,
     pub recorders: Vec<Recorder>,
@@ -564,6 +573,7 @@ fn shared_stream(
         start_delay_ns: stream.start_delay.0,
         kinds,
         flow,
+        backlog: Backlog::of(stream),
         lifetime: Lifetime::of(setup.run, number),
         recorders: recorders(setup, stream, (shard_count, kinds), memory),
         targets,
@@ -592,7 +602,7 @@ fn flow_of(stream: &Stream, slots: u32, sharing: Sharing) -> (usize, Option<Box<
     let retry_ns = (sharing == Sharing::ManyWriters).then_some(FLOW_RETRY_NS);
     let flow = SharedFlow::of(stream.flow.clone(), stream.targets.len(), slots, retry_ns);
     let has_syncs = stream.flow.syncs != plan::Syncs::default();
-    (if has_syncs { OPERATIONS.len() } else { SYNCS }, flow)
+    (if has_syncs { READ_BACK } else { SYNCS }, flow)
 }
 
 /// One for each of so many writers or groups of writers, for so many kinds of operations.
@@ -658,7 +668,11 @@ impl SharedStream {
             let flow = self.flow.as_ref();
             flow.is_some_and(|flow| flow.has_syncs_in_flight())
         };
-        self.ended.load(Acquire) && self.is_resolved() && !is_syncing()
+        let is_reading_back = || {
+            let backlog = self.backlog.as_ref();
+            backlog.is_some_and(|backlog| backlog.has_in_flight())
+        };
+        self.ended.load(Acquire) && self.is_resolved() && !is_syncing() && !is_reading_back()
     }
 
     /// By how much its pauses have moved its schedule.

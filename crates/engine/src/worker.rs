@@ -5,13 +5,14 @@
 //! wait. On threads the driver is in [`crate::session`], in simulated time in [`crate::sim`].
 use crate::arrivals::Next;
 use crate::backend::{Backend, Request, RequestKind};
-use crate::check::Checks;
+use crate::check::{self, Checks, ReadBacks, Written};
 use crate::data::{Filled, Write};
 use crate::depth_search::Verdict;
 use crate::handover::{HandoverNotes, Place};
 use crate::operations::OperationWriter;
 use crate::shared::{
-    AFTER_STOP, Failure, OPERATIONS, SYNCS, SharedRun, SharedStream, pack, unpack,
+    AFTER_STOP, COUNTED_AS, Failure, OPERATIONS, READ_BACK, SYNCS, SharedRun, SharedStream, pack,
+    unpack,
 };
 use measure::{Misfit, Sharing};
 use plan::{Operation, PoolAdmission};
@@ -117,6 +118,8 @@ pub(crate) struct Worker<B, T, S> {
     reap_least: u32,
     /// Only for runs that ask for it.
     handover: Option<Box<HandoverNotes>>,
+    /// Only for runs that read back while they write.
+    read_backs: Option<Box<ReadBacks>>,
     /// Running sums over the last reaps of the time between them and of what they brought. Two
     /// sums, as completions come in bursts and a mean of quotients would count the small ones most.
     reap_gaps_ns: u64,
@@ -194,6 +197,7 @@ impl<B: Backend, T: Time, S: Deref<Target = SharedRun> + Clone> Worker<B, T, S> 
             true => 1,
             false => group_max,
         };
+        let read_backs = ReadBacks::of(&shared.streams, slots);
         let start_ns = shared.start_ns.load(Relaxed);
         Self {
             due_ns: vec![0; pools.len()],
@@ -220,6 +224,7 @@ impl<B: Backend, T: Time, S: Deref<Target = SharedRun> + Clone> Worker<B, T, S> 
             single_waits: 0,
             reap_least,
             handover,
+            read_backs,
             reap_gaps_ns: 0,
             reaped: 0,
             moved: false,
@@ -491,7 +496,7 @@ impl<B: Backend, T: Time, S: Deref<Target = SharedRun> + Clone> Worker<B, T, S> 
         let service_ns = seen_ns.saturating_sub(started_ns);
         let response_ns = seen_ns.saturating_sub(view.arrival_ns.load(Relaxed));
         let slab = &shared.streams[stream].recorders[self.shard].slabs[own_slab];
-        let cell = &slab.cells[place * shared.streams[stream].kinds + operation];
+        let cell = &slab.cells[place * shared.streams[stream].kinds + COUNTED_AS[operation]];
         let moved = if OPERATIONS[operation] == Operation::Trim {
             length
         } else {
@@ -538,7 +543,9 @@ impl<B: Backend, T: Time, S: Deref<Target = SharedRun> + Clone> Worker<B, T, S> 
         if stream.flow.is_some() && operation < SYNCS {
             self.note_rules(shared, slot, now_ns, service_ns);
         }
-        if operation >= SYNCS {
+        if operation == READ_BACK {
+            read_back_is_over(shared, number, now_ns);
+        } else if operation >= SYNCS {
             sync_is_back(shared, number, now_ns);
         } else if stream.ends {
             shared.resolve(number, now_ns);
@@ -600,7 +607,27 @@ impl<B: Backend, T: Time, S: Deref<Target = SharedRun> + Clone> Worker<B, T, S> 
         let (.., length) = unpack(view.what.load(Relaxed));
         let buffer = &mut self.backend.buffer_mut(slot)[..length as usize];
         match OPERATIONS[operation] {
-            Operation::Write => check.wrote(place, offset, length, result, buffer),
+            Operation::Write => {
+                let tag = check.wrote(place, offset, length, result, buffer)?;
+                let place = place as u32;
+                let written = Written {
+                    place,
+                    offset,
+                    length,
+                    tag,
+                };
+                if let Some(own) = &mut self.read_backs {
+                    own.wrote(stream, &self.shared.streams[stream], written);
+                }
+            }
+            Operation::Read if operation == READ_BACK => {
+                let own = self.read_backs.as_ref()?;
+                let written = own.in_slot(slot, place, offset, length);
+                let buffer = &mut buffer[..result.max(0) as usize];
+                let found = checks.misfit_of_read_back(stream, written, buffer);
+                check.was_read_back(written);
+                return found.map(Box::new);
+            }
             Operation::Read if result > 0 => {
                 let found = check.misfit(place, offset, &mut buffer[..result as usize]);
                 return found.map(Box::new);
@@ -644,6 +671,9 @@ impl<B: Backend, T: Time, S: Deref<Target = SharedRun> + Clone> Worker<B, T, S> 
                 self.hand_over_queued();
             }
             if self.pools[place].has_flow && self.issue_sync(shared, place, now_ns) {
+                continue;
+            }
+            if self.read_backs.is_some() && self.issue_read_back(shared, place, now_ns) {
                 continue;
             }
             match self.choose(shared, place, now_ns, stop_ns) {
@@ -962,6 +992,42 @@ impl<B: Backend, T: Time, S: Deref<Target = SharedRun> + Clone> Worker<B, T, S> 
         true
     }
 
+    /// Issues a read of what a stream of the pool has written; whether one was due.
+    #[inline(never)]
+    fn issue_read_back(&mut self, shared: &SharedRun, place: usize, now_ns: u64) -> bool {
+        let (Some(checks), Some(own)) = (&shared.checks, &mut self.read_backs) else {
+            return false;
+        };
+        let due = self.pools[place].streams.iter().find_map(|number| {
+            if shared.has_ended(*number, now_ns) {
+                return None;
+            }
+            let check = checks.of(*number)?;
+            let written = own.next(*number, &shared.streams[*number], check)?;
+            Some((*number, written))
+        });
+        let Some((number, written)) = due else {
+            return false;
+        };
+        let slot = self.take_slot(shared, place, Operation::Read, now_ns);
+        if let Some(own) = &mut self.read_backs {
+            own.goes_out(slot, written);
+        }
+        self.filled[slot as usize] = Filled::default();
+        let view = &shared.workers[self.number].slots[slot as usize];
+        view.offset.store(written.offset, Relaxed);
+        let what = pack(number as u32, written.place, READ_BACK, written.length);
+        view.what.store(what, Relaxed);
+        view.arrival_ns.store(0, Relaxed);
+        self.in_flight += 1;
+        self.moved = true;
+        self.queued.push(slot);
+        let (offset, length) = (written.offset, written.length);
+        let target = written.place as usize;
+        self.push(slot, number, target, READ_BACK, offset, length);
+        true
+    }
+
     /// The number of the next operation.
     #[inline]
     fn claim_index(&mut self, number: usize, stream: &SharedStream) -> u64 {
@@ -996,7 +1062,7 @@ impl<B: Backend, T: Time, S: Deref<Target = SharedRun> + Clone> Worker<B, T, S> 
             };
         }
         let kind = match operation {
-            0 => RequestKind::Read,
+            0 | READ_BACK => RequestKind::Read,
             1 => RequestKind::Write,
             2 => RequestKind::Discard,
             sync => sync_request(&self.shared.streams[stream], sync),
@@ -1179,6 +1245,11 @@ fn sync_is_back(shared: &SharedRun, number: usize, now_ns: u64) {
     if flow.sync_is_back() {
         stream.ended.store(true, Release);
     }
+    shared.note_over(number, now_ns);
+}
+
+fn read_back_is_over(shared: &SharedRun, number: usize, now_ns: u64) {
+    check::is_back(&shared.streams[number]);
     shared.note_over(number, now_ns);
 }
 

@@ -24,6 +24,18 @@ pub struct Check {
     /// Whether what was read and what it should have been are kept in files.
     #[serde(default)]
     pub dumps: bool,
+    /// When parts of what was written are read back in between; needs `records`.
+    #[serde(default)]
+    pub backlog: Option<Backlog>,
+}
+
+/// Reading back between writes. What was read back so is not read again behind them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Backlog {
+    /// Each time that a multiple of so many transfers waits to be read back; above zero.
+    pub after: u64,
+    /// So many of them are read back, the oldest first; above zero.
+    pub batch: u64,
 }
 
 /// The sum of a block, or what stands in its place.

@@ -1,10 +1,12 @@
 //! Whether what is read is what was written. Writes are given headers while their buffers are
 //! filled, reads are looked at when they come back, and what was written is remembered for the run
 //! that reads it back. Read [`Checks`] first, then [`record`].
+mod backlog;
 mod header;
 mod record;
 mod sums;
 
+pub(crate) use backlog::{Backlog, ReadBacks, Written, is_back};
 pub(crate) use record::{BLOCKS_MAX, Grid, Record, Walk};
 
 use crate::data::Write;
@@ -110,11 +112,17 @@ impl StreamCheck {
         }
     }
 
-    /// A write came back, with `moved` of its bytes there; negative when it failed.
-    pub(crate) fn wrote(&self, place: usize, offset: u64, length: u32, moved: i32, buffer: &[u8]) {
-        let Some(record) = &self.records[place] else {
-            return;
-        };
+    /// A write came back, with `moved` of its bytes there; negative when it failed. The tag by which
+    /// it is remembered, if it is and all of it is there.
+    pub(crate) fn wrote(
+        &self,
+        place: usize,
+        offset: u64,
+        length: u32,
+        moved: i32,
+        buffer: &[u8],
+    ) -> Option<u32> {
+        let record = self.records[place].as_ref()?;
         let length = u64::from(length);
         let kept = moved.max(0) as u64 / self.check.block_bytes * self.check.block_bytes;
         if kept < length {
@@ -127,6 +135,21 @@ impl StreamCheck {
             _ => tag(0),
         };
         record.end(offset, kept, tag);
+        (kept == length).then_some(tag)
+    }
+
+    /// Whether a transfer is as it was written, and nothing was sent there since.
+    pub(crate) fn is_still(&self, written: Written) -> bool {
+        let record = self.records[written.place as usize].as_ref();
+        let length = u64::from(written.length);
+        record.is_some_and(|record| record.is_all(written.offset, length, written.tag))
+    }
+
+    /// A transfer has been looked at, and is not to be read again behind the writes.
+    pub(crate) fn was_read_back(&self, written: Written) {
+        if let Some(record) = &self.records[written.place as usize] {
+            record.was_read_back(written.offset, u64::from(written.length), written.tag);
+        }
     }
 
     /// What was trimmed reads as anything.
@@ -141,6 +164,11 @@ impl StreamCheck {
         if !self.check.reads {
             return None;
         }
+        self.find(place, offset, buffer)
+    }
+
+    /// The same for reads of any stream.
+    fn find(&self, place: usize, offset: u64, buffer: &mut [u8]) -> Option<Misfit> {
         let record = self.records[place].as_deref();
         let blocks = buffer.chunks_exact_mut(self.block).enumerate();
         for (number, block) in blocks {
@@ -243,6 +271,10 @@ impl StreamCheck {
 
 /// What the checks of a run cannot do, in words.
 pub(crate) fn unsupported(run: &BoundRun) -> Option<String> {
+    let large = backlog::unsupported(run);
+    if large.is_some() {
+        return large;
+    }
     let mut grids: BTreeMap<TargetId, Grid> = BTreeMap::new();
     for (stream, bound) in run.run.streams.iter().zip(&run.streams) {
         let Some(check) = stream.data.check else {

@@ -5,7 +5,7 @@
 use std::ops::Range;
 use std::sync::atomic::{
     AtomicU32, AtomicU64,
-    Ordering::{Acquire, Relaxed, Release},
+    Ordering::{AcqRel, Acquire, Relaxed, Release},
 };
 
 /// Nothing is known of the block.
@@ -15,6 +15,8 @@ const IN_FLIGHT: u32 = 1;
 const SOME: u32 = 2;
 /// Tags of writes begin here.
 const FIRST_TAG: u32 = 3;
+/// Beside a tag: the write was read back.
+const READ_BACK: u32 = 1 << 31;
 
 /// Blocks that a record has at most: 2 GiB of memory.
 pub(crate) const BLOCKS_MAX: u64 = 1 << 29;
@@ -66,7 +68,7 @@ struct Part {
 /// The tag of a write by what its data were made from.
 #[inline]
 pub(super) fn tag(seed: u64) -> u32 {
-    ((seed ^ seed >> 32) as u32).max(FIRST_TAG)
+    ((seed ^ seed >> 32) as u32 & !READ_BACK).max(FIRST_TAG)
 }
 
 impl Record {
@@ -119,8 +121,23 @@ impl Record {
             Some(tag) => match tag.load(Acquire) {
                 UNKNOWN | IN_FLIGHT => Known::Nothing,
                 SOME => Known::Some,
-                tag => Known::Write(tag),
+                tag => Known::Write(tag & !READ_BACK),
             },
+        }
+    }
+
+    /// Whether these bytes are of the write with this tag, and nothing was sent there since.
+    pub(super) fn is_all(&self, offset: u64, length: u64, tag: u32) -> bool {
+        let places = self.of(offset, length).iter();
+        places
+            .map(|place| place.load(Acquire) & !READ_BACK)
+            .all(|found| found == tag)
+    }
+
+    /// The write with this tag was read back.
+    pub(super) fn was_read_back(&self, offset: u64, length: u64, tag: u32) {
+        for place in self.of(offset, length) {
+            let _ = place.compare_exchange(tag, tag | READ_BACK, AcqRel, Relaxed);
         }
     }
 
@@ -186,7 +203,8 @@ impl Walk {
             let known = |block: u64| tags[block as usize].load(Acquire);
             let from = part.blocks.start + at.saturating_sub(part.begin);
             let mut blocks = from..part.blocks.end;
-            let Some(first) = blocks.find(|block| known(*block) > IN_FLIGHT) else {
+            let Some(first) = blocks.find(|block| (SOME..READ_BACK).contains(&known(*block)))
+            else {
                 continue;
             };
             let most = (self.bytes_max / part.record.grid.block_bytes).max(1);
@@ -237,6 +255,25 @@ mod tests {
         assert_eq!(all(&walk(512 + 8192..512 + 4 * 4096)), expected[2..3]);
         assert_eq!(record.known(512 + 4096), Known::Write(8));
         assert_eq!(record.known(512 + 5 * 4096), Known::Nothing);
+    }
+
+    #[test]
+    fn what_was_read_back_is_known_and_not_walked_over_again() {
+        let record = Arc::new(Record::new(GRID, 1 << 20));
+        write(&record, 512, 4 * 4096, 7);
+        assert!(record.is_all(512, 4 * 4096, 7));
+        record.was_read_back(512, 2 * 4096, 7);
+        assert!(record.is_all(512, 4 * 4096, 7));
+        assert_eq!(record.known(512), Known::Write(7));
+        let walk = || Walk::new(vec![(0, Arc::clone(&record), 0..1 << 20)], 1 << 16);
+        assert_eq!(all(&walk()), [(0, 512 + 8192, 8192)]);
+        record.begin(512 + 4096, 4096);
+        assert!(!record.is_all(512, 8192, 7));
+        record.end(512 + 4096, 4096, 9);
+        // Too late: another write is there.
+        record.was_read_back(512 + 4096, 4096, 7);
+        let left = [(0, 512 + 4096, 4096), (0, 512 + 8192, 8192)];
+        assert_eq!(all(&walk()), left);
     }
 
     #[test]

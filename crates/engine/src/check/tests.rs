@@ -15,6 +15,7 @@ fn check(method: CheckMethod, header_at: usize) -> StreamCheck {
             reads: true,
             records: true,
             dumps: false,
+            backlog: None,
         },
         block: 1024,
         header_at,
@@ -97,6 +98,34 @@ fn a_write_that_was_lost_leaves_a_sound_block_that_is_not_the_last() {
     // Of a block of which nothing is known, any sound content will do.
     check.records[0].as_ref().unwrap().forget(9216, 1024);
     assert_eq!(found(&check, 8192, &stale), None);
+}
+
+#[test]
+fn what_is_read_back_between_writes_is_judged_unless_it_was_written_over_meanwhile() {
+    let check = check(CheckMethod::Crc32c, 0);
+    let sound = write(&check, 3, 77);
+    let written = Written {
+        place: 0,
+        offset: 8192,
+        length: 4096,
+        tag: tag(77),
+    };
+    let checks = Checks {
+        streams: vec![Some(check)],
+    };
+    let found = |buffer: &[u8]| {
+        let misfit = checks.misfit_of_read_back(0, written, &mut buffer.to_vec());
+        misfit.map(|misfit| misfit.what)
+    };
+    let mut changed = sound.clone();
+    changed[3000] ^= 1;
+    assert_eq!(found(&sound), None);
+    assert_eq!(found(&changed), Some(MisfitKind::Data));
+    let own = checks.of(0).unwrap();
+    let record = own.records[0].as_ref().unwrap();
+    record.begin(9216, 1024);
+    assert_eq!(found(&changed), None, "a write is under way");
+    assert!(!own.is_still(written));
 }
 
 #[test]

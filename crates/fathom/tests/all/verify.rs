@@ -231,6 +231,96 @@ fn a_second_job_writes_over_the_first_without_a_word() {
     }
 }
 
+/// The I/Os of a record, each by its first letter and the number of its block.
+fn order(path: &Path) -> String {
+    let text = std::fs::read_to_string(path).unwrap();
+    let line = |line: &str| {
+        let mut words = line
+            .split_whitespace()
+            .skip_while(|word| *word != "data")
+            .skip(1);
+        let operation = words
+            .next()
+            .filter(|word| ["read", "write"].contains(word))?;
+        let offset: u64 = words.next()?.parse().ok()?;
+        Some(format!("{}{}", &operation[..1], offset / 4096))
+    };
+    text.lines().filter_map(line).collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+fn a_backlog_is_read_back_between_the_writes() {
+    for (more, expected) in [
+        (
+            &["--verify_backlog=4"][..],
+            "w0 w1 w2 w3 r0 r1 r2 r3 w4 w5 w6 w7 r4 r5 r6 r7 w8 w9",
+        ),
+        (
+            &["--verify_backlog=4", "--verify_backlog_batch=2"],
+            "w0 w1 w2 w3 r0 r1 w4 w5 r2 r3 w6 w7 r4 r5 w8 w9 r6 r7",
+        ),
+        (&["--verify_backlog=64"], "w0 w1 w2 w3 w4 w5 w6 w7 w8 w9"),
+        (
+            &["--verify_backlog=4", "--do_verify=0"],
+            "w0 w1 w2 w3 w4 w5 w6 w7 w8 w9",
+        ),
+    ] {
+        let folder = tempfile::tempdir().unwrap();
+        let folder = folder.path();
+        let own = ["--bs=4k", "--size=40k", "--write_iolog=log"];
+        let words_of = job("write", "crc32c", &[&own[..], more].concat());
+        let output = ours(&words(&words_of), folder);
+        assert!(output.status.success(), "{more:?}: {}", all(&output));
+        let is_read_back = !more.contains(&"--do_verify=0");
+        let counts = if is_read_back {
+            "10,10,0,0"
+        } else {
+            "0,10,0,0"
+        };
+        assert_eq!(issued(&output), counts, "{more:?}: {}", all(&output));
+        let found = order(&folder.join("log"));
+        assert!(found.starts_with(expected), "{more:?}: {found}");
+        std::fs::remove_file(folder.join("data")).unwrap();
+        if let Some(output) = run("fio", &words(&words_of), folder) {
+            assert_eq!(issued(&output), counts, "{more:?} by fio");
+        }
+    }
+}
+
+#[test]
+fn a_backlog_of_several_in_flight_reads_back_each_write_once() {
+    for (engine, more) in [
+        ("libaio", &["--rw=randwrite"][..]),
+        ("io_uring", &["--rw=randwrite", "--verify_backlog_batch=3"]),
+        // Blocks are written over while others are read back.
+        (
+            "io_uring",
+            &["--rw=randwrite", "--norandommap", "--io_size=16m"],
+        ),
+        (
+            "libaio",
+            &["--rw=write", "--loops=3", "--verify_interval=512"],
+        ),
+    ] {
+        let folder = tempfile::tempdir().unwrap();
+        let own = [
+            "--bs=4k",
+            "--size=4m",
+            "--iodepth=16",
+            "--verify_backlog=32",
+        ];
+        let engine = format!("--ioengine={engine}");
+        let words_of = job("write", "crc32c", &[&own[..], more, &[&engine]].concat());
+        let output = ours(&words(&words_of), folder.path());
+        assert!(output.status.success(), "{more:?}: {}", all(&output));
+        let counts = issued(&output);
+        let (reads, writes) = counts.trim_end_matches(",0,0").split_once(',').unwrap();
+        if more == ["--rw=randwrite"] || more.len() == 2 {
+            assert_eq!((reads, writes), ("1024", "1024"), "{more:?}");
+        }
+    }
+}
+
 #[test]
 fn only_checking_writes_nothing_and_finds_every_block_once() {
     let folder = tempfile::tempdir().unwrap();

@@ -1354,18 +1354,18 @@ pub(crate) static VERIFICATION: &[Parameter] = &[
         &["verify_backlog"],
         at_least(0),
         "",
-        CheckOnly,
-        "checks behind this many writes",
+        Honoured,
+        "reads back between writes, each time that so many wait",
     )
     .part_of("verify"),
     p(
         &["verify_backlog_batch"],
         at_least(0),
         "",
-        CheckOnly,
-        "how many are checked then",
+        Honoured,
+        "how many are read back then",
     )
-    .part_of("verify"),
+    .part_of("verify_backlog"),
     p(
         &["verify_state_save"],
         Kind::Truth,

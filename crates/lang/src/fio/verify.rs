@@ -4,8 +4,8 @@ use super::forms;
 use super::jobs::Job;
 use crate::sink::Sink;
 use plan::{
-    AddressOrder, ArrivalLaw, Check, CheckMethod, Coupling, Flow, Label, Load, LocalStop, Nanos,
-    OpSource, OperationMix, Origin, Pacing, PerDirection, PoolId, RunKind, RunSpec, RunStop,
+    AddressOrder, ArrivalLaw, Backlog, Check, CheckMethod, Coupling, Flow, Label, Load, LocalStop,
+    Nanos, OpSource, OperationMix, Origin, Pacing, PerDirection, PoolId, RunKind, RunSpec, RunStop,
     RunTemplate, TemplateId, Timing, TransferSizes, Window,
 };
 
@@ -92,6 +92,7 @@ pub(crate) fn verify(
             reads: phase == Phase::Reads,
             records: phase == Phase::WritesAndReadsBack,
             dumps: job.is_on("verify_dump", false),
+            backlog: backlog(job).filter(|_| phase == Phase::WritesAndReadsBack),
         },
         pattern,
         phase,
@@ -145,6 +146,7 @@ pub(crate) fn reading_back(written: &RunTemplate) -> Option<RunTemplate> {
         back.data.check = Some(Check {
             reads: true,
             records: false,
+            backlog: None,
             ..check
         });
         template
@@ -181,6 +183,18 @@ pub(crate) fn check_run(written: &RunSpec, template: TemplateId) -> RunSpec {
         labels: vec![Label::new(CHECK_LABEL.0, CHECK_LABEL.1)],
         origin: Origin::Derived("what was written is read back and checked".to_owned()),
     }
+}
+
+fn backlog(job: &Job) -> Option<Backlog> {
+    let count = |name: &str| {
+        let given = job.number(name).filter(|count| *count > 0);
+        given.map(|count| count as u64)
+    };
+    let after = count("verify_backlog")?;
+    Some(Backlog {
+        after,
+        batch: count("verify_backlog_batch").unwrap_or(after),
+    })
 }
 
 /// Bytes with a header of their own: no more than the smallest transfer, and every transfer is a
