@@ -537,18 +537,7 @@ fn shared_stream(
         BackendKind::Sim => targets.iter().map(|target| target.0).collect(),
         _ => setup.files[number].clone(),
     };
-    let drawer = Drawer::new(
-        generator,
-        &Ground {
-            targets: &stream.targets,
-            order: stream.target_order,
-            regions: &setup.run.streams[number].regions,
-        },
-        stream.stop,
-        seed,
-    )
-    .with_record(stream.source.replay())
-    .reading_back(check::walk(setup, number));
+    let drawer = drawer(setup, number, generator, seed);
     let sharing = pool_sharing(workers, pool);
     let (kinds, flow) = flow_of(stream, setup.run.run.pools[pool].slots, sharing);
     let is_free_running =
@@ -578,6 +567,27 @@ fn shared_stream(
         recorders: recorders(setup, stream, (shard_count, kinds), memory),
         targets,
     }
+}
+
+fn drawer(
+    setup: &Setup<'_>,
+    number: usize,
+    generator: &Generator,
+    seed: (u64, u64, u64),
+) -> Drawer {
+    let stream = &setup.run.run.streams[number];
+    Drawer::new(
+        generator,
+        &Ground {
+            targets: &stream.targets,
+            order: stream.target_order,
+            regions: &setup.run.streams[number].regions,
+        },
+        stream.stop,
+        seed,
+    )
+    .with_record(stream.source.replay())
+    .reading_back(check::walk(setup, number))
 }
 
 /// Whether nothing of a run depends on which thread issues which operation of a stream.
