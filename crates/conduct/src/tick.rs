@@ -36,11 +36,10 @@ pub fn expected_bytes(run: &BoundRun) -> Option<u64> {
             &stream.source,
             OpSource::Generator(g) if matches!(g.order, AddressOrder::Sequential { end: SequentialEnd::Stop, .. })
         );
-        let of_regions: u64 = bound
-            .regions
-            .iter()
+        let widths = bound.regions.iter();
+        let of_regions = widths
             .map(|region| region.width - region.start)
-            .sum();
+            .fold(0, u64::saturating_add);
         let recorded = stream.source.replay().map(|replay| replay.bytes);
         let ends = [stops.then_some(of_regions), stream.stop.bytes, recorded];
         sum += ends.into_iter().flatten().min().unwrap_or(0);

@@ -4,10 +4,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::fs::File;
 use std::io;
-use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::os::unix::fs::{FileExt, FileTypeExt, MetadataExt};
 use std::path::PathBuf;
 use std::sync::Arc;
 use sys::file::OpenFlags;
+
+/// Of one read while a cache is filled.
+const READ_THROUGH_BYTES: usize = 1 << 20;
 
 /// The files of one run, by target and stream.
 #[derive(Debug, Default)]
@@ -166,10 +169,25 @@ fn open_one(
     if mode.drops_cache {
         sys::file::drop_cache(&file).map_err(failed)?;
     }
+    if mode.fills_cache && !mode.direct {
+        read_through(&file).map_err(failed)?;
+    }
     if let Some(order) = mode.advice {
         sys::file::advise(&file, advice(order)).map_err(failed)?;
     }
     Ok(file)
+}
+
+/// Reads all of a file, so that the page cache holds what fits of it.
+fn read_through(file: &File) -> io::Result<()> {
+    let mut buffer = vec![0; READ_THROUGH_BYTES];
+    let mut offset = 0;
+    loop {
+        match file.read_at(&mut buffer, offset)? {
+            0 => return Ok(()),
+            bytes => offset += bytes as u64,
+        }
+    }
 }
 
 impl fmt::Display for OpenError {

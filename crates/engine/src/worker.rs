@@ -23,8 +23,10 @@ use std::sync::atomic::{
 };
 
 const EAGAIN: i32 = 11;
+const ENOSPC: i32 = 28;
 const ENODATA: i32 = 61;
 const ETIMEDOUT: i32 = 110;
+const EDQUOT: i32 = 122;
 /// What a read counts as that came back with other data than it should.
 const EILSEQ: i32 = 84;
 
@@ -502,20 +504,21 @@ impl<B: Backend, T: Time, S: Deref<Target = SharedRun> + Clone> Worker<B, T, S> 
         } else {
             result.max(0) as u32
         };
+        let what = (stream, place, operation);
         let misfit = match &shared.checks {
             None => None,
-            Some(checks) => self.look_at(checks, slot, (stream, place, operation), result),
+            Some(checks) => self.look_at(checks, slot, what, result),
         };
         if misfit.is_some() {
             cell.failed();
             let offset = view.offset.load(Relaxed);
-            let what = (stream, place, operation);
             self.report_failure(what, (offset, length), EILSEQ, now_ns, misfit);
+        } else if result < 0 && found_no_room(&shared.streams[stream], operation, result) {
+            end(&shared.streams[stream]);
         } else if result < 0 || (moved == 0 && length > 0) {
             cell.failed();
             let errno = if result < 0 { -result } else { ENODATA };
             let offset = view.offset.load(Relaxed);
-            let what = (stream, place, operation);
             self.report_failure(what, (offset, length), errno, now_ns, None);
         } else {
             cell.succeeded(u64::from(moved), service_ns, response_ns, tag, self.sharing);
@@ -1236,6 +1239,13 @@ fn end(stream: &SharedStream) {
     if !stream.flow.as_ref().is_some_and(|flow| flow.is_drawn()) {
         stream.ended.store(true, Relaxed);
     }
+}
+
+/// Whether a failed operation is what its stream ends with.
+#[cold]
+fn found_no_room(stream: &SharedStream, operation: usize, result: i32) -> bool {
+    let is_full = matches!(-result, ENOSPC | EDQUOT);
+    is_full && OPERATIONS[operation] == Operation::Write && stream.drawer.ends_when_full()
 }
 
 #[cold]

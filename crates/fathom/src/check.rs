@@ -196,7 +196,7 @@ fn with_stand_ins(plan: &Plan, mut facts: Facts) -> (Facts, Vec<StandIn>) {
     for (target, facts) in plan.targets.iter().zip(&mut facts.targets) {
         let missing = facts.found == FoundKind::Missing;
         let is_device = target.kind == TargetKind::Device;
-        let sized = matches!(target.size, SizeRule::Bytes(_));
+        let sized = !matches!(target.size, SizeRule::AsFound | SizeRule::PercentOfFound(_));
         if !missing || (sized && !is_device) {
             stand_ins.push(StandIn::None);
             continue;
@@ -299,7 +299,7 @@ fn targets(looked: &Looked) -> Vec<TargetOutput> {
                 FoundKind::BlockDevice => "block device",
                 _ => "missing",
             },
-            bytes: known.then_some(bound.bytes),
+            bytes: plan.expected_bytes(id).filter(|_| known),
             is_prepared: bound.is_prepared,
             is_written: bound.is_written(),
             overwrite: plan.write_extent(id).filter(|_| known),

@@ -16,7 +16,9 @@ use engine::{BackendChoice, BackendKind, EngineConfig};
 use host::SysRoot;
 use host::guard::{Finding, Overwrite, Refusal, Refused, claim_all};
 use measure::{Event, ExecutionStarted, ExecutionTarget, FinishReason, Remark, RunTotals};
-use plan::{BoundPlan, Diagnostic, Grant, Label, Nanos, Plan, RunId, Severity, SourceMap};
+use plan::{
+    BoundPlan, Diagnostic, Grant, Label, Nanos, Plan, RunId, Severity, SourceMap, TargetId,
+};
 use report::fio::Logs;
 use report::vdbench::{Face, FaceOptions};
 use std::path::Path;
@@ -391,7 +393,9 @@ fn execution_started(
     let target = |(number, target): (usize, &plan::Target)| ExecutionTarget {
         name: target.name.clone(),
         path: target.path.display().to_string(),
-        bytes: plan.targets[number].bytes,
+        bytes: plan
+            .expected_bytes(TargetId::at(number))
+            .unwrap_or(plan.targets[number].facts.bytes),
         is_written: plan.targets[number].is_written(),
         identity: if target.is_real() {
             host::target_identity(root, &target.path)

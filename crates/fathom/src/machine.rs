@@ -105,6 +105,12 @@ pub fn examine(plan: &BoundPlan, root: &SysRoot) -> Vec<Examination> {
                 .for_each(|target| used[target.index()] = true);
         }
     }
+    let mut fills = vec![false; plan.plan.targets.len()];
+    for stream in plan.plan.templates.iter().flat_map(|one| &one.streams) {
+        let is_filling = stream.stop.when_full;
+        let targets = stream.targets.iter().filter(|_| is_filling);
+        targets.for_each(|target| fills[target.index()] = true);
+    }
     let request = |id: TargetId| {
         let (target, bound) = (plan.plan.target(id), &plan.targets[id.index()]);
         let access = match (bound.is_written(), bound.facts.found) {
@@ -118,7 +124,11 @@ pub fn examine(plan: &BoundPlan, root: &SysRoot) -> Vec<Examination> {
             kind: target.kind,
             access,
             extent: plan.write_extent(id).unwrap_or((0, 0)),
-            bytes: bound.bytes,
+            // What fills a file system stops where it is full.
+            bytes: match fills[id.index()] {
+                true => 0,
+                false => bound.bytes,
+            },
             is_ours: false,
         }
     };

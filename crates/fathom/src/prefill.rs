@@ -249,11 +249,7 @@ fn areas(options: &PrefillOptions, job: &Job, facts: &Facts) -> Result<Vec<Area>
         ));
     }
     let area = |(target, found): (&Target, &plan::TargetFacts)| {
-        let bytes = match target.size {
-            SizeRule::Bytes(bytes) => bytes,
-            SizeRule::AsFound => found.bytes,
-            SizeRule::PercentOfFound(pct) => (found.bytes as f64 * pct / 100.0) as u64,
-        };
+        let bytes = target.size.of_found(found.bytes);
         let is_device = found.found == FoundKind::BlockDevice;
         let granule = match is_device || bytes.is_multiple_of(GRANULE) {
             true => GRANULE,

@@ -262,6 +262,12 @@ impl BoundPlan {
         self.targets[target.index()].write_extent
     }
 
+    /// How large a target becomes, in bytes; `None` where only its file system decides.
+    pub fn expected_bytes(&self, target: TargetId) -> Option<u64> {
+        let is_limited = self.plan.target(target).size != SizeRule::Unlimited;
+        is_limited.then_some(self.targets[target.index()].bytes)
+    }
+
     /// One run for all that have the same operations, sizes, orders and regions: they differ in
     /// rates, times, labels, the number of slots and shares of reads between none and all. It is the
     /// one with most slots. Long sweeps have few of them.
@@ -361,7 +367,7 @@ impl BoundPlan {
             for (place, region) in bound.regions.iter().enumerate() {
                 let written = match stream.source.replay() {
                     Some(replay) => replay.places[place].written,
-                    None => Some(region.extent()),
+                    None => Some(region.written_extent()),
                 };
                 let Some((low, end)) = written else { continue };
                 let extent = &mut self.targets[region.target.index()].write_extent;
@@ -609,6 +615,12 @@ impl BoundStream {
 }
 
 impl BoundRegion {
+    /// The same of what is written: a stream that begins within its region wraps nowhere.
+    fn written_extent(&self) -> (u64, u64) {
+        let (low, end) = self.extent();
+        (low + self.start, end)
+    }
+
     /// The first and the end byte that may be touched.
     pub fn extent(&self) -> (u64, u64) {
         match self.wrap_at {
@@ -648,7 +660,7 @@ fn bind_target(
         write_extent: None,
     };
     if !target.is_real() {
-        let SizeRule::Bytes(bytes) = target.size else {
+        let (SizeRule::Bytes(bytes) | SizeRule::BeyondFound(bytes)) = target.size else {
             return Err(BindError::SizeUnknown {
                 target: name,
                 path,
@@ -676,11 +688,7 @@ fn bind_target(
         }
         _ => {}
     }
-    let asked = match target.size {
-        SizeRule::AsFound => found.bytes,
-        SizeRule::Bytes(bytes) => bytes,
-        SizeRule::PercentOfFound(pct) => (found.bytes as f64 * pct / 100.0) as u64,
-    };
+    let asked = target.size.of_found(found.bytes);
     if asked == 0 && in_use {
         return Err(BindError::SizeUnknown {
             target: name,

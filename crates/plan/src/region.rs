@@ -14,7 +14,8 @@ struct Span {
 
 /// The region on one target.
 pub(crate) fn on_target(region: &Region, target: TargetId, bound: &BoundTarget) -> BoundRegion {
-    let span = span(region, first_byte(region, bound), bound.bytes);
+    let present = bound.facts.bytes;
+    let span = span(region, first_byte(region, bound), bound.bytes, present);
     BoundRegion {
         target,
         low: span.low,
@@ -41,7 +42,7 @@ pub(crate) fn end_to_end(
         .map(|(_, bound)| usable(bound))
         .map(|(first, end)| end - first)
         .sum();
-    let span = span(region, 0, whole);
+    let span = span(region, 0, whole, whole);
     let mut parts = Vec::new();
     for (low, end) in span.pieces() {
         let mut start = 0;
@@ -76,11 +77,12 @@ fn first_byte(region: &Region, bound: &BoundTarget) -> u64 {
     }
 }
 
-fn span(region: &Region, first: u64, bytes: u64) -> Span {
+fn span(region: &Region, first: u64, bytes: u64, present: u64) -> Span {
     let granule = region.granule_bytes.max(1);
     let at = |limit: Bound| match limit {
         Bound::Percent(pct) => (bytes as f64 * pct / 100.0) as u64,
         Bound::Bytes(bytes) => bytes,
+        Bound::BehindPresent(bytes) => present.saturating_add(bytes),
     };
     let down = |address: u64| address - address % granule;
     let mut low = down(at(region.low)).max(first);

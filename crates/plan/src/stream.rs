@@ -268,6 +268,8 @@ pub struct Slice {
 pub enum Bound {
     Percent(f64),
     Bytes(u64),
+    /// So many bytes behind the end of what the target held when the plan was bound.
+    BehindPresent(u64),
 }
 
 /// Whether the first granule of a device may be touched; files have no such rule.
@@ -320,6 +322,9 @@ pub struct LocalStop {
     /// As many bytes as all its regions hold, this many times; `bind` makes bytes of it.
     #[serde(default)]
     pub passes: Option<u64>,
+    /// Also where a write finds no room (ENOSPC, EDQUOT), which is then the end and no failure.
+    #[serde(default)]
+    pub when_full: bool,
 }
 
 /// The order in which a stream visits several targets.

@@ -48,7 +48,14 @@ pub enum SizeRule {
     Bytes(u64),
     /// This share of what is found.
     PercentOfFound(f64),
+    /// This many bytes more than it is found with; a file is extended.
+    BeyondFound(u64),
+    /// As large as its file system lets it become.
+    Unlimited,
 }
+
+/// What [`SizeRule::Unlimited`] counts as, far behind what file systems can hold.
+const UNLIMITED_BYTES: u64 = 1 << 60;
 
 /// How it is opened.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -63,6 +70,9 @@ pub struct OpenMode {
     /// What the page cache holds of it is dropped when it is opened.
     #[serde(default)]
     pub drops_cache: bool,
+    /// All of it is read into the page cache when it is opened; without effect past the cache.
+    #[serde(default)]
+    pub fills_cache: bool,
     /// What the page cache is told of how it will be read.
     #[serde(default)]
     pub advice: Option<AccessAdvice>,
@@ -123,6 +133,19 @@ pub enum Ledger {
     VisitedBlocks,
     /// How far a verification has come.
     VerifyState,
+}
+
+impl SizeRule {
+    /// In bytes, of a target that is found with so many.
+    pub fn of_found(self, found_bytes: u64) -> u64 {
+        match self {
+            SizeRule::AsFound => found_bytes,
+            SizeRule::Bytes(bytes) => bytes,
+            SizeRule::PercentOfFound(pct) => (found_bytes as f64 * pct / 100.0) as u64,
+            SizeRule::BeyondFound(bytes) => found_bytes.saturating_add(bytes),
+            SizeRule::Unlimited => UNLIMITED_BYTES,
+        }
+    }
 }
 
 impl Target {

@@ -226,7 +226,13 @@ impl Drawer {
 
     /// Whether the stream ends by itself.
     pub(crate) fn ends(&self) -> bool {
-        self.order_ends || self.stop.bytes.is_some() || self.stop.operations.is_some()
+        let stop = &self.stop;
+        self.order_ends || stop.bytes.is_some() || stop.operations.is_some() || stop.when_full
+    }
+
+    /// Whether a write that finds no room is its end.
+    pub(crate) fn ends_when_full(&self) -> bool {
+        self.stop.when_full
     }
 
     /// How many operations the stream has at most.

@@ -242,7 +242,8 @@ fn examine_file(
     examination
         .findings
         .extend(tables.users_of_file(&real_path, identity));
-    let Some(file) = file.filter(|_| bytes > 0) else {
+    // What begins behind the end of a file overwrites nothing that it holds.
+    let Some(file) = file.filter(|_| bytes > request.extent.0) else {
         return;
     };
     let content = Content::new(file, bytes);

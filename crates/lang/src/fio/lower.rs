@@ -315,6 +315,8 @@ impl Lowering<'_, '_> {
             .and_then(|begin| regions::file_bytes(spec.file_size, begin));
         let size = match (kind, spec.file_size, bytes) {
             (TargetKind::Device, ..) => SizeRule::AsFound,
+            (_, FileSize::Appended(bytes), _) => SizeRule::BeyondFound(bytes),
+            (TargetKind::File, FileSize::UntilFull, _) => SizeRule::Unlimited,
             (_, _, Some(bytes)) => SizeRule::Bytes(bytes),
             (TargetKind::Nothing, ..) => SizeRule::Bytes(0),
             _ => SizeRule::AsFound,
@@ -341,12 +343,11 @@ impl Lowering<'_, '_> {
         let data = self.data(spec);
         let target = &mut self.plan.targets[id.index()];
         // Jobs that share a file: it is as long as the longest of them needs.
-        if let SizeRule::Bytes(bytes) = size {
-            target.size = match target.size {
-                SizeRule::Bytes(known) => SizeRule::Bytes(known.max(bytes)),
-                _ => size,
-            };
-        }
+        target.size = match (target.size, size) {
+            (SizeRule::Unlimited, _) | (_, SizeRule::AsFound) => target.size,
+            (SizeRule::Bytes(known), SizeRule::Bytes(bytes)) => SizeRule::Bytes(known.max(bytes)),
+            _ => size,
+        };
         if kind == TargetKind::File && !spec.job.is_on("allow_file_create", true) {
             target.preparation = Preparation::MustExist;
         }
@@ -354,7 +355,8 @@ impl Lowering<'_, '_> {
             self.plan.steering.remove_made.push(id);
         }
         let is_known = target.preparation != Preparation::AsFound;
-        if spec.lays_out && kind == TargetKind::File && bytes.is_some() && !is_known {
+        let is_sized = matches!(size, SizeRule::Bytes(_) | SizeRule::BeyondFound(_));
+        if spec.lays_out && kind == TargetKind::File && is_sized && !is_known {
             target.preparation = Preparation::MakeOrExtend;
             self.layouts.push(Layout {
                 target: id,
@@ -386,10 +388,13 @@ impl Lowering<'_, '_> {
             let name = format!("{LAYOUT} {}", target.name);
             template.pools.push(pool(&name, LAYOUT_SLOTS, None));
             let pool = PoolId::at(template.pools.len() - 1);
-            let SizeRule::Bytes(bytes) = target.size else {
-                continue;
+            let (bytes, restarts_at) = match target.size {
+                SizeRule::Bytes(bytes) => (bytes, LAYOUT_BYTES),
+                // What was there before stays as it is, to the last byte.
+                SizeRule::BeyondFound(bytes) => (bytes, 1),
+                _ => continue,
             };
-            let stream = layout_stream(layout, bytes, name, pool, share_pct);
+            let stream = layout_stream(layout, (bytes, restarts_at), name, pool, share_pct);
             template.streams.push(stream);
         }
         self.plan.templates.push(template);
@@ -456,8 +461,14 @@ fn give_lifetimes(group: &Group, specs: &[Spec<'_>], streams: &mut [Stream]) {
     }
 }
 
-fn layout_stream(layout: Layout, bytes: u64, name: String, pool: PoolId, share_pct: f64) -> Stream {
-    let is_aligned = bytes.is_multiple_of(4096);
+fn layout_stream(
+    layout: Layout,
+    (bytes, restarts_at): (u64, u64),
+    name: String,
+    pool: PoolId,
+    share_pct: f64,
+) -> Stream {
+    let is_aligned = bytes.is_multiple_of(4096) && restarts_at > 1;
     Stream {
         name,
         targets: vec![layout.target],
@@ -468,7 +479,7 @@ fn layout_stream(layout: Layout, bytes: u64, name: String, pool: PoolId, share_p
             transfer: PerDirection::all(TransferSizes::Fixed(LAYOUT_BYTES.min(bytes))),
             order: AddressOrder::Sequential {
                 start: SequentialStart::PresentEnd {
-                    rounded_to: LAYOUT_BYTES,
+                    rounded_to: restarts_at,
                 },
                 end: SequentialEnd::Stop,
             },
@@ -567,6 +578,7 @@ fn stop(spec: &Spec<'_>, clone: u32) -> LocalStop {
         bytes: bytes.map(|bytes| width.map_or(bytes, |width| bytes.min(width))),
         operations,
         passes,
+        when_full: spec.job.is_on("fill_device", false),
     }
 }
 

@@ -4,6 +4,7 @@
 //! jobs with what they inherit ([`jobs`], [`declare`], [`tables`], [`engines`], [`value`]), values
 //! that fit each other ([`resolve`]), and a neutral plan ([`lower`]). Begin with [`read`].
 
+mod amounts;
 mod codes;
 mod command_line;
 mod commands;
@@ -107,6 +108,7 @@ pub fn read(inputs: &[Input], sections: &[String], environment: &Environment<'_>
         &mut reading.run_blockers,
         &mut sink,
     );
+    amounts::check_appended(&specs, &mut reading.run_blockers);
     if !sink.has_errors() {
         reading.wants_fresh_seed = resolve::wants_fresh_seed(&jobs.jobs);
         let groups = timing::groups(&specs, &mut reading.run_blockers);

@@ -49,6 +49,14 @@ pub(crate) fn file_bytes(file_size: FileSize, begin: Begin) -> Option<u64> {
 
 /// The region of a clone; `None` where bytes and percent are mixed.
 pub(crate) fn region(spec: &Spec<'_>, clone: u32) -> Option<Region> {
+    if let FileSize::Appended(bytes) = spec.file_size {
+        // Whatever offset is given.
+        return Some(Region {
+            low: Bound::BehindPresent(0),
+            high: Bound::BehindPresent(bytes - bytes % spec.smallest),
+            ..Region::whole(1, FirstBlock::Used)
+        });
+    }
     let begin = begin(spec, clone)?;
     let whole = Region {
         first_block: FirstBlock::Used,
@@ -64,7 +72,7 @@ pub(crate) fn region(spec: &Spec<'_>, clone: u32) -> Option<Region> {
                 ..whole
             }
         }
-        (FileSize::AsFound, Begin::Bytes(offset_bytes)) => Region {
+        (FileSize::AsFound | FileSize::UntilFull, Begin::Bytes(offset_bytes)) => Region {
             offset_bytes,
             ..whole
         },

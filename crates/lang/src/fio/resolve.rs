@@ -1,4 +1,5 @@
 //! Jobs to values that fit each other: what is done, how much, where, how fast.
+use super::amounts;
 use super::codes;
 use super::engines::Engine;
 use super::files::Naming;
@@ -69,6 +70,10 @@ pub(crate) enum FileSize {
     /// Of the file, offset included.
     Whole(u64),
     Percent(f64),
+    /// Of the range, behind what the file holds.
+    Appended(u64),
+    /// Until nothing is left.
+    UntilFull,
 }
 
 /// Where a clone ends by itself.
@@ -97,7 +102,7 @@ impl Amount {
 }
 
 /// In nanoseconds.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Times {
     pub runtime: Option<u64>,
     /// Goes on for all of the runtime.
@@ -182,12 +187,12 @@ fn wait_for(job: &Job, before: &[Spec<'_>], sink: &mut Sink) {
     sink.error(codes::UNKNOWN_REFERENCE, given.span(), message, label, help);
 }
 
-struct Resolving<'a, 'b> {
-    job: &'a Job,
+pub(super) struct Resolving<'a, 'b> {
+    pub(super) job: &'a Job,
     engine: &'static Engine,
     environment: &'b Environment<'b>,
-    blockers: &'b mut Vec<Diagnostic>,
-    sink: &'b mut Sink,
+    pub(super) blockers: &'b mut Vec<Diagnostic>,
+    pub(super) sink: &'b mut Sink,
 }
 
 impl<'a> Resolving<'a, '_> {
@@ -200,7 +205,8 @@ impl<'a> Resolving<'a, '_> {
             .min()?;
         let (law, align) = self.places(is_random, smallest)?;
         let naming = Naming::of(job, self.blockers, self.sink)?;
-        let file_size = self.file_size(naming.count(), smallest);
+        let file_size = self.file_size(&naming, smallest);
+        self.check_fill(&operations, is_random, file_size);
         let times = self.times();
         let amount = self.amount(naming.count(), file_size, smallest, times);
         let pace = self.pace(&operations, &transfer);
@@ -253,16 +259,20 @@ impl<'a> Resolving<'a, '_> {
             goes_on: goes_on(job),
             records: record::read(job, self.environment, self.blockers),
         };
-        self.check_of_replay(&spec);
-        let last = spec.clones.max(1) - 1;
-        if regions::region(&spec, last).is_none() {
-            let what = "`offset` in one unit with `size` or `offset_increment` in another";
-            push_once(self.blockers, not_built(what, job.place_of("offset")));
-        }
-        Some(spec)
+        self.check_parts(&spec);
+        Some(match job.is_on("create_only", false) {
+            true => amounts::layout_only(spec),
+            false => spec,
+        })
     }
 
-    fn check_of_replay(&mut self, spec: &Spec<'_>) {
+    /// What single parts of a job cannot be together yet.
+    fn check_parts(&mut self, spec: &Spec<'_>) {
+        let last = spec.clones.max(1) - 1;
+        if regions::region(spec, last).is_none() {
+            let what = "`offset` in one unit with `size` or `offset_increment` in another";
+            push_once(self.blockers, not_built(what, self.job.place_of("offset")));
+        }
         if spec.verify.is_some() && !spec.records.is_empty() {
             let what = "`verify` of what is replayed";
             push_once(self.blockers, not_built(what, self.job.place_of("verify")));
@@ -428,41 +438,6 @@ impl<'a> Resolving<'a, '_> {
         }
     }
 
-    fn file_size(&mut self, files: u64, smallest: u64) -> FileSize {
-        let job = self.job;
-        let files = files.max(1);
-        if let Some(Value::Ranges(ranges)) = job.given("filesize").map(|given| &given.value)
-            && let Some((_, high)) = ranges[0]
-        {
-            self.check_holds_block(high, smallest, "filesize");
-            return FileSize::Whole(high);
-        }
-        match job.size("size") {
-            Some(Size::Bytes(0)) | None => FileSize::AsFound,
-            Some(Size::Bytes(bytes)) => {
-                self.check_holds_block(bytes / files, smallest, "size");
-                FileSize::Bytes(bytes / files)
-            }
-            Some(Size::Percent(pct)) if pct >= 100.0 => FileSize::AsFound,
-            Some(Size::Percent(pct)) => FileSize::Percent(pct),
-        }
-    }
-
-    fn check_holds_block(&mut self, bytes: u64, smallest: u64, option: &'static str) {
-        if bytes >= smallest {
-            return;
-        }
-        let message = format!("a file of {bytes} bytes holds no I/O of {smallest}");
-        push_once(
-            self.blockers,
-            Diagnostic::error(codes::TOO_SMALL, message)
-                .at(self.job.place_of(option), "too small")
-                .with_help(
-                    "`size` is shared by all files of a clone; make it larger, or `bs` smaller",
-                ),
-        );
-    }
-
     fn times(&mut self) -> Times {
         let job = self.job;
         let runtime = job.nanos("runtime").filter(|nanos| *nanos > 0);
@@ -491,49 +466,6 @@ impl<'a> Resolving<'a, '_> {
             ramp: job.nanos("ramp_time").unwrap_or(0),
             delay,
         }
-    }
-
-    fn amount(&mut self, files: u64, file_size: FileSize, smallest: u64, times: Times) -> Amount {
-        let job = self.job;
-        let loops = job.number("loops").unwrap_or(1).max(1) as u64;
-        let operations = job
-            .number("number_ios")
-            .filter(|count| *count > 0)
-            .map(|count| (count as u64).saturating_mul(loops));
-        let mut amount = Amount {
-            bytes: None,
-            passes: None,
-            operations,
-        };
-        if times.is_time_based {
-            return amount;
-        }
-        let whole = match file_size {
-            FileSize::Bytes(bytes) | FileSize::Whole(bytes) => {
-                Some((bytes - bytes % smallest).saturating_mul(files))
-            }
-            _ => None,
-        };
-        let asked = match (job.size("io_size"), job.size("size")) {
-            (Some(Size::Percent(pct)), _) if pct < 100.0 => {
-                let share = whole.map(|whole| (whole as f64 * pct / 100.0) as u64);
-                if share.is_none() {
-                    let what = "`io_size` in percent of what only the machine knows";
-                    push_once(self.blockers, not_built(what, job.place_of("io_size")));
-                }
-                share
-            }
-            (Some(Size::Bytes(bytes)), _) if bytes > 0 => Some(bytes),
-            (_, Some(Size::Bytes(bytes))) if bytes > 0 => {
-                whole.map(|whole| whole.min(bytes - bytes % smallest))
-            }
-            _ => whole,
-        };
-        match asked {
-            Some(bytes) => amount.bytes = Some(bytes.saturating_mul(loops)),
-            None => amount.passes = Some(loops),
-        }
-        amount
     }
 
     fn pace(
@@ -596,6 +528,7 @@ impl<'a> Resolving<'a, '_> {
             Some(given) => (given.parameter.name() == "direct") == (given.value == Value::On(true)),
             None => false,
         };
+        let fills_cache = job.is_on("pre_read", false) && !direct;
         OpenMode {
             direct,
             sync: match job.word("sync").map(|(word, _)| word) {
@@ -604,7 +537,8 @@ impl<'a> Resolving<'a, '_> {
                 _ => SyncMode::None,
             },
             sync_on_close: flow::flushes_on_close(job, times),
-            drops_cache: job.is_on("invalidate", true) && !direct,
+            drops_cache: job.is_on("invalidate", true) && !direct && !fills_cache,
+            fills_cache,
             advice: advice(job, is_random),
             huge_pages: job.is_on("thp", false),
             ..OpenMode::default()
@@ -699,6 +633,14 @@ impl<'a> Resolving<'a, '_> {
 
     fn conflicts(&mut self) {
         let job = self.job;
+        if job.is_on("pre_read", false) && self.open_mode(Times::default(), false).direct {
+            let message = "`pre_read` fills the page cache, and direct I/O goes past it";
+            self.sink.push(
+                Diagnostic::warning(codes::CONFLICT, message)
+                    .at(job.place_of("pre_read"), "nothing is read before")
+                    .with_help("use `direct=0`, or leave `pre_read` out"),
+            );
+        }
         if let (Some(cpus), Some(nodes)) = (job.given("cpus_allowed"), job.given("numa_cpu_nodes"))
         {
             let error = Diagnostic::error(

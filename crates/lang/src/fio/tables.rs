@@ -606,7 +606,7 @@ pub(crate) static FILES: &[Parameter] = &[
         &["fill_device", "fill_fs"],
         Kind::Truth,
         "0",
-        CheckOnly,
+        Honoured,
         "writes until nothing is left",
     )
     .inert(&["0"]),
@@ -614,7 +614,7 @@ pub(crate) static FILES: &[Parameter] = &[
         &["file_append"],
         Kind::Truth,
         "0",
-        CheckOnly,
+        Honoured,
         "begins at the end of the file",
     )
     .inert(&["0"]),
@@ -653,7 +653,7 @@ pub(crate) static FILES: &[Parameter] = &[
         &["create_only"],
         Kind::Truth,
         "0",
-        CheckOnly,
+        Honoured,
         "ends behind the layout",
     )
     .inert(&["0"]),
@@ -683,7 +683,7 @@ pub(crate) static FILES: &[Parameter] = &[
         &["pre_read"],
         Kind::Truth,
         "0",
-        CheckOnly,
+        Honoured,
         "reads files into the cache first",
     )
     .inert(&["0"]),
@@ -706,7 +706,7 @@ pub(crate) static FILES: &[Parameter] = &[
         &["unlink_each_loop"],
         Kind::Truth,
         "0",
-        CheckOnly,
+        Translated("each loop goes over the same files, and nothing is removed between loops; `unlink` removes what this execution made at its end"),
         "removes files behind each loop",
     )
     .inert(&["0"]),

@@ -263,12 +263,7 @@ fn generator(stream: &Stream) -> Option<&Generator> {
 fn cached(plan: &Plan, facts: &MachineFacts) -> Option<Diagnostic> {
     let bytes_of = |id: TargetId| {
         let found = facts.targets.get(id.index())?.bytes;
-        match plan.target(id).size {
-            SizeRule::Bytes(bytes) => Some(bytes),
-            SizeRule::AsFound => Some(found),
-            SizeRule::PercentOfFound(pct) => Some((found as f64 * pct / 100.0) as u64),
-        }
-        .filter(|bytes| *bytes > 0)
+        Some(plan.target(id).size.of_found(found)).filter(|bytes| *bytes > 0)
     };
     let mut buffered: Vec<Option<(TargetId, u64)>> = Vec::new();
     for template in &plan.templates {

@@ -197,6 +197,23 @@ fn others_data_are_refused_until_named() {
 }
 
 #[test]
+fn what_goes_behind_the_end_of_a_file_asks_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = file_with(folder.path(), "data", &noise(5000, 3));
+    let behind = Request {
+        extent: (5000, 9096),
+        bytes: 9096,
+        ..write_to_file(&path)
+    };
+    assert!(is_granted(&behind, &words(&[])));
+    let across = Request {
+        extent: (4999, 9096),
+        ..behind
+    };
+    assert!(!is_granted(&across, &words(&[])));
+}
+
+#[test]
 fn a_little_data_in_a_large_hole_is_found() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("sparse");

@@ -1,0 +1,190 @@
+//! What jobs do with their files as a whole, beside the installed fio where it says.
+use std::path::Path;
+use std::process::{Command, Output};
+
+fn run(program: &str, arguments: &[&str], folder: &Path) -> Option<Output> {
+    let is_ours = program != "fio";
+    let output = Command::new(program)
+        .args(is_ours.then_some("fio"))
+        .args(["--name=j", "--bs=4k", "--ioengine=psync"])
+        .args(arguments)
+        .current_dir(folder)
+        .output();
+    match output {
+        Ok(output) => Some(output),
+        Err(error) => {
+            println!("skipped: `{program}` is not installed: {error}");
+            None
+        }
+    }
+}
+
+fn ours(arguments: &[&str], folder: &Path) -> Output {
+    run(env!("CARGO_BIN_EXE_fathom"), arguments, folder).unwrap()
+}
+
+fn text(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr)
+}
+
+/// The report in JSON, which notes of the original may come before.
+fn report(output: &Output) -> serde_json::Value {
+    let text = String::from_utf8_lossy(&output.stdout);
+    let at = text.find('{').unwrap_or_else(|| panic!("{output:?}"));
+    serde_json::from_str(&text[at..]).unwrap()
+}
+
+/// A file system of two MiB; `None` where none can be mounted.
+fn small_file_system(folder: &Path) -> Option<Mounted> {
+    let at = folder.join("small");
+    std::fs::create_dir(&at).unwrap();
+    let mount = Command::new("mount")
+        .args(["-t", "tmpfs", "-o", "size=2m", "none"])
+        .arg(&at)
+        .output();
+    if mount.is_ok_and(|output| output.status.success()) {
+        return Some(Mounted(at));
+    }
+    println!("skipped: a file system of its own needs root and `mount`");
+    None
+}
+
+struct Mounted(std::path::PathBuf);
+
+impl Drop for Mounted {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").arg(&self.0).status();
+    }
+}
+
+#[test]
+fn a_job_that_fills_ends_where_nothing_is_left() {
+    for more in [
+        &["--bs=64k"][..],
+        &["--size=8m"],
+        &["--nrfiles=3", "--bs=16k"],
+        &["--ioengine=io_uring", "--iodepth=4"],
+    ] {
+        let folder = tempfile::tempdir().unwrap();
+        let Some(small) = small_file_system(folder.path()) else {
+            return;
+        };
+        let clear = || {
+            for entry in std::fs::read_dir(&small.0).unwrap() {
+                std::fs::remove_file(entry.unwrap().path()).unwrap();
+            }
+        };
+        let mut arguments = vec!["--directory=small", "--rw=write", "--fill_device=1"];
+        arguments.extend(["--fallocate=none", "--output-format=json"]);
+        arguments.extend(more);
+        for program in [env!("CARGO_BIN_EXE_fathom"), "fio"] {
+            let Some(output) = run(program, &arguments, folder.path()) else {
+                continue;
+            };
+            assert!(output.status.success(), "{more:?}: {output:?}");
+            let job = &report(&output)["jobs"][0];
+            assert_eq!(job["error"], 0, "{program} {more:?}");
+            assert_eq!(job["write"]["io_bytes"], 2 << 20, "{program} {more:?}");
+            clear();
+        }
+        // Without the option it is a failure, and known before.
+        let output = ours(
+            &["--directory=small", "--rw=write", "--size=8m"],
+            folder.path(),
+        );
+        assert!(!output.status.success(), "{output:?}");
+    }
+}
+
+#[test]
+fn appending_leaves_what_is_there() {
+    for (rw, size) in [
+        ("write", 5000),
+        ("randwrite", 5000),
+        ("read", 5000),
+        ("write", 0),
+    ] {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("data");
+        let before: Vec<u8> = (0..size).map(|at: u32| (at % 251) as u8).collect();
+        if size > 0 {
+            std::fs::write(&path, &before).unwrap();
+        }
+        let rw = format!("--rw={rw}");
+        let arguments = ["--filename=data", &rw, "--size=16k", "--file_append=1"];
+        let output = ours(&arguments, folder.path());
+        assert!(output.status.success(), "{rw}: {output:?}");
+        let after = std::fs::read(&path).unwrap();
+        assert_eq!(after.len(), size as usize + 16_384, "{rw}");
+        assert_eq!(after[..size as usize], before, "{rw}");
+        let is_blank = |block: &[u8]| block.iter().all(|byte| *byte == 0);
+        let added = &after[size as usize..];
+        assert!(
+            !added.chunks(4096).any(is_blank),
+            "{rw}: a block was left out"
+        );
+    }
+}
+
+#[test]
+fn files_can_be_made_and_nothing_else() {
+    for rw in ["write", "randread"] {
+        let folder = tempfile::tempdir().unwrap();
+        let rw = format!("--rw={rw}");
+        let arguments = [
+            &rw,
+            "--size=64k",
+            "--nrfiles=2",
+            "--create_only=1",
+            "--runtime=20",
+        ];
+        let output = ours(&[&arguments[..], &["--time_based"]].concat(), folder.path());
+        assert!(output.status.success(), "{output:?}");
+        for file in ["j.0.0", "j.0.1"] {
+            let bytes = std::fs::metadata(folder.path().join(file)).unwrap().len();
+            assert_eq!(bytes, 32 << 10, "{file}");
+        }
+        let said = text(&output);
+        assert!(!said.contains("err="), "no job has done anything: {said}");
+        let json = [&arguments[..], &["--output-format=json"]].concat();
+        let report = report(&ours(&json, folder.path()));
+        assert_eq!(report["jobs"][0]["write"]["total_ios"], 0);
+        assert_eq!(report["jobs"][0]["read"]["total_ios"], 0);
+    }
+}
+
+/// How much of a file the page cache holds, in KiB; `None` where nothing tells.
+fn cached_kib(path: &Path) -> Option<u64> {
+    let output = Command::new("fincore")
+        .args(["--bytes", "--noheadings", "--output=RES"])
+        .arg(path)
+        .output();
+    let output = output.ok().filter(|output| output.status.success())?;
+    let text = String::from_utf8(output.stdout).ok()?;
+    Some(text.trim().parse::<u64>().ok()? >> 10)
+}
+
+#[test]
+fn the_cache_is_filled_before_the_job_where_it_is_asked() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("data");
+    std::fs::write(&path, vec![7; 4 << 20]).unwrap();
+    std::fs::File::open(&path).unwrap().sync_all().unwrap();
+    let job = [
+        "--filename=data",
+        "--rw=randread",
+        "--size=4m",
+        "--number_ios=1",
+    ];
+    let job = [&job[..], &["--randseed=1"]].concat();
+    assert!(ours(&job, folder.path()).status.success());
+    let Some(without) = cached_kib(&path) else {
+        return println!("skipped: no `fincore` tells what the cache holds");
+    };
+    if without >= 4096 {
+        return println!("skipped: nothing takes this file out of the cache");
+    }
+    let asked = [&job[..], &["--pre_read=1"]].concat();
+    assert!(ours(&asked, folder.path()).status.success());
+    assert_eq!(cached_kib(&path), Some(4096));
+}

@@ -1,0 +1,192 @@
+//! How large files are, and how much of them a job does.
+use super::codes;
+use super::files::{Naming, is_device};
+use super::resolve::{Amount, FileSize, Resolving, Spec, Times};
+use super::support::{not_built, push_once};
+use super::value::{Size, Value};
+use plan::{Diagnostic, Flow, IoMethod, OperationMix};
+use std::collections::HashMap;
+
+/// A file that is appended to belongs to one clone: where the next one would begin depends on which
+/// of them comes first.
+pub(super) fn check_appended(specs: &[Spec<'_>], blockers: &mut Vec<Diagnostic>) {
+    let mut users: HashMap<String, u32> = HashMap::new();
+    for spec in specs {
+        let paths = (0..spec.clones).flat_map(|clone| spec.naming.paths(clone));
+        paths.for_each(|path| *users.entry(path).or_default() += 1);
+    }
+    let appending = specs
+        .iter()
+        .filter(|spec| matches!(spec.file_size, FileSize::Appended(_)));
+    for spec in appending {
+        let mut paths = (0..spec.clones).flat_map(|clone| spec.naming.paths(clone));
+        if paths.any(|path| users[&path] > 1) {
+            let what = "`file_append` to a file that another clone or job uses, too,";
+            push_once(blockers, not_built(what, spec.job.place_of("file_append")));
+        }
+    }
+}
+
+/// A job that makes its files and does no I/O of its own. It counts as one that reads, so that nobody
+/// has to ask whether it may write to what is there.
+pub(super) fn layout_only(spec: Spec<'_>) -> Spec<'_> {
+    let is_stored = spec
+        .method
+        .is_some_and(|method| method != IoMethod::Nothing);
+    let amount = Amount {
+        bytes: None,
+        passes: None,
+        operations: Some(0),
+    };
+    Spec {
+        operations: OperationMix::reads(100.0),
+        amount,
+        times: Times::default(),
+        pace: None,
+        flow: Flow::default(),
+        verify: None,
+        lays_out: is_stored && !spec.job.is_on("create_on_open", false),
+        records: Vec::new(),
+        ..spec
+    }
+}
+
+impl Resolving<'_, '_> {
+    pub(super) fn file_size(&mut self, naming: &Naming, smallest: u64) -> FileSize {
+        let files = naming.count().max(1);
+        let size = self.plain_size(files, smallest);
+        let job = self.job;
+        // On devices it means nothing.
+        let appends =
+            job.is_on("file_append", false) && naming.paths(0).iter().any(|path| !is_device(path));
+        match size {
+            FileSize::Bytes(bytes) | FileSize::Whole(bytes) if appends => FileSize::Appended(bytes),
+            FileSize::AsFound if job.is_on("fill_device", false) => FileSize::UntilFull,
+            other if appends => {
+                let message = "`file_append` needs `size`";
+                let place = job.place_of("file_append");
+                let help = "add `size=`, in bytes: how much is added";
+                self.sink.error(
+                    codes::MISSING,
+                    place,
+                    message,
+                    "how much is not known",
+                    help,
+                );
+                other
+            }
+            other => other,
+        }
+    }
+
+    fn plain_size(&mut self, files: u64, smallest: u64) -> FileSize {
+        let job = self.job;
+        if let Some(Value::Ranges(ranges)) = job.given("filesize").map(|given| &given.value)
+            && let Some((_, high)) = ranges[0]
+        {
+            self.check_holds_block(high, smallest, "filesize");
+            return FileSize::Whole(high);
+        }
+        match job.size("size") {
+            Some(Size::Bytes(0)) | None => FileSize::AsFound,
+            Some(Size::Bytes(bytes)) => {
+                self.check_holds_block(bytes / files, smallest, "size");
+                FileSize::Bytes(bytes / files)
+            }
+            Some(Size::Percent(pct)) if pct >= 100.0 => FileSize::AsFound,
+            Some(Size::Percent(pct)) => FileSize::Percent(pct),
+        }
+    }
+
+    fn check_holds_block(&mut self, bytes: u64, smallest: u64, option: &'static str) {
+        if bytes >= smallest {
+            return;
+        }
+        let message = format!("a file of {bytes} bytes holds no I/O of {smallest}");
+        push_once(
+            self.blockers,
+            Diagnostic::error(codes::TOO_SMALL, message)
+                .at(self.job.place_of(option), "too small")
+                .with_help(
+                    "`size` is shared by all files of a clone; make it larger, or `bs` smaller",
+                ),
+        );
+    }
+
+    /// What a job that goes on until nothing is left cannot be yet.
+    pub(super) fn check_fill(
+        &mut self,
+        operations: &OperationMix,
+        is_random: bool,
+        file_size: FileSize,
+    ) {
+        let job = self.job;
+        if !job.is_on("fill_device", false) {
+            return;
+        }
+        let mut refuse = |what: &str| {
+            push_once(self.blockers, not_built(what, job.place_of("fill_device")));
+        };
+        if operations.read_pct > 0.0 {
+            refuse("`fill_device` of a job that reads (fill by a job that writes, then read)");
+        }
+        if file_size != FileSize::UntilFull {
+            return;
+        }
+        if is_random || job.word("zonemode").is_some() || job.given("zonesize").is_some() {
+            refuse("`fill_device` without `size` in another order than sequential");
+        }
+        if job.given("verify").is_some() {
+            refuse("`verify` with `fill_device` without `size`");
+        }
+    }
+
+    pub(super) fn amount(
+        &mut self,
+        files: u64,
+        file_size: FileSize,
+        smallest: u64,
+        times: Times,
+    ) -> Amount {
+        let job = self.job;
+        let loops = job.number("loops").unwrap_or(1).max(1) as u64;
+        let operations = job
+            .number("number_ios")
+            .filter(|count| *count > 0)
+            .map(|count| (count as u64).saturating_mul(loops));
+        let mut amount = Amount {
+            bytes: None,
+            passes: None,
+            operations,
+        };
+        if times.is_time_based || file_size == FileSize::UntilFull {
+            return amount;
+        }
+        let whole = match file_size {
+            FileSize::Bytes(bytes) | FileSize::Whole(bytes) | FileSize::Appended(bytes) => {
+                Some((bytes - bytes % smallest).saturating_mul(files))
+            }
+            _ => None,
+        };
+        let asked = match (job.size("io_size"), job.size("size")) {
+            (Some(Size::Percent(pct)), _) if pct < 100.0 => {
+                let share = whole.map(|whole| (whole as f64 * pct / 100.0) as u64);
+                if share.is_none() {
+                    let what = "`io_size` in percent of what only the machine knows";
+                    push_once(self.blockers, not_built(what, job.place_of("io_size")));
+                }
+                share
+            }
+            (Some(Size::Bytes(bytes)), _) if bytes > 0 => Some(bytes),
+            (_, Some(Size::Bytes(bytes))) if bytes > 0 => {
+                whole.map(|whole| whole.min(bytes - bytes % smallest))
+            }
+            _ => whole,
+        };
+        match asked {
+            Some(bytes) => amount.bytes = Some(bytes.saturating_mul(loops)),
+            None => amount.passes = Some(loops),
+        }
+        amount
+    }
+}
