@@ -38,6 +38,7 @@ struct StreamReader {
     lateness: Vec<[CellReader; SLABS]>,
     handover: Vec<[HandoverReader; SLABS]>,
     submitted: Vec<[u64; SLABS]>,
+    unscheduled: Vec<[u64; SLABS]>,
     schedule: Option<Schedule>,
     submitted_total: u64,
     scheduled_total: u64,
@@ -101,6 +102,7 @@ impl Collector {
                 lateness: (0..count).map(|_| Default::default()).collect(),
                 handover: (0..count).map(|_| Default::default()).collect(),
                 submitted: vec![[0; SLABS]; count],
+                unscheduled: vec![[0; SLABS]; count],
                 schedule: stream.arrivals.clone().map(Schedule::new),
                 submitted_total: 0,
                 scheduled_total: 0,
@@ -226,11 +228,8 @@ impl Collector {
             .lifetime
             .as_ref()
             .is_some_and(|own| own.is_closed(end_ns));
-        let (cells, pool, is_paced) = (
-            state.targets.len() * state.kinds,
-            state.pool,
-            state.feed.is_some(),
-        );
+        let (cells, pool) = (state.targets.len() * state.kinds, state.pool);
+        let (is_paced, fills) = (state.feed.is_some(), state.fills);
         for cell in 0..cells {
             let figure = self.figure(stream, cell, u64::MAX, &[AFTER_STOP]);
             looked.partial_ns[pool] += figure.service.sum_ns;
@@ -238,7 +237,7 @@ impl Collector {
                 looked.oldest_ns = looked.oldest_ns.max(figure.service.max_ns);
                 looked.in_flight += (figure.operations + figure.errors) as u32;
             }
-            if is_paced && !figure.key.operation.is_sync() {
+            if is_paced && !figure.key.operation.is_sync() && fills != Some(figure.key.operation) {
                 sample.unserved.merge(&figure.response);
             }
         }
@@ -342,13 +341,15 @@ impl Collector {
     ) {
         let state = &self.shared.streams[stream];
         let reader = &mut self.streams[stream];
-        let mut added = 0;
+        let (mut added, mut unscheduled) = (0, 0);
         for (place, recorder) in state.recorders.iter().enumerate() {
             for slab in slabs {
                 let source = &recorder.slabs[*slab];
                 let now = source.submitted.load(Relaxed);
                 added += now.wrapping_sub(reader.submitted[place][*slab]);
                 reader.submitted[place][*slab] = now;
+                unscheduled +=
+                    difference(&source.unscheduled, &mut reader.unscheduled[place][*slab]);
                 let lateness = &mut reader.lateness[place][*slab];
                 sample.lateness.sum_ns += lateness.read(&source.lateness, &mut self.service).0;
                 sample.lateness.max_ns = sample.lateness.max_ns.max(source.lateness.max_of(number));
@@ -357,7 +358,7 @@ impl Collector {
         sample.lateness.histogram.merge(&self.service.drain());
         bound_max(&mut sample.lateness);
         sample.submitted += added;
-        reader.submitted_total += added;
+        reader.submitted_total += added - unscheduled;
     }
 
     fn handover(&mut self, stream: usize, number: u64, slabs: &[usize]) -> Option<Handover> {
@@ -428,7 +429,10 @@ impl Collector {
                 }
                 let (stream, _, operation, _) = unpack(view.what.load(Relaxed));
                 let arrival_ns = view.arrival_ns.load(Relaxed);
-                let is_arrival = shared.streams[stream].feed.is_some() && operation < SYNCS;
+                let own = &shared.streams[stream];
+                let is_arrival = own.feed.is_some()
+                    && operation < SYNCS
+                    && own.fills != Some(OPERATIONS[operation]);
                 if is_arrival && arrival_ns < at_ns {
                     capture.ages_ns[stream].push(at_ns - arrival_ns);
                 }

@@ -8,6 +8,7 @@
 
 pub mod arrivals;
 pub mod backend;
+mod balance;
 mod check;
 mod collect;
 mod data;

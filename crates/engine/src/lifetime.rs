@@ -161,6 +161,12 @@ impl SharedStream {
         }
     }
 
+    /// Whether it begins with the end of others, and that has not come.
+    pub(crate) fn waits_for_others(&self) -> bool {
+        let own = self.lifetime.as_ref();
+        own.is_some_and(|own| own.opens_ns.load(Acquire) == NEVER)
+    }
+
     /// Whether what its schedule has still to come means something.
     pub(crate) fn follows_schedule(&self) -> bool {
         let own = self.lifetime.as_ref();

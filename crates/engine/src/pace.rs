@@ -189,14 +189,24 @@ fn used_directions(stream: &Stream) -> impl Iterator<Item = (Direction, Operatio
         .map(|(direction, _)| direction)
 }
 
-/// Whether one direction of a mix follows a rate and another none.
-pub(crate) fn leaves_direction_unpaced(stream: &Stream) -> bool {
+/// What a stream does as fast as it can beside what follows a rate: the direction of its mix that has
+/// no rate, where another one has.
+pub(crate) fn fills(stream: &Stream) -> Option<Operation> {
+    unpaced_beside_paced(stream).first().copied()
+}
+
+/// Whether one direction of a mix follows a rate and two others none.
+pub(crate) fn leaves_several_unpaced(stream: &Stream) -> bool {
+    unpaced_beside_paced(stream).len() > 1
+}
+
+fn unpaced_beside_paced(stream: &Stream) -> Vec<Operation> {
     let Pacing::Rate { per_second, .. } = &stream.pacing else {
-        return false;
+        return Vec::new();
     };
-    let has_rate = |(direction, _)| per_second.of(direction).is_some();
-    let (paced, unpaced): (Vec<bool>, Vec<bool>) = used_directions(stream)
-        .map(has_rate)
-        .partition(|is_paced| *is_paced);
-    !paced.is_empty() && !unpaced.is_empty()
+    let (paced, unpaced): (Vec<_>, Vec<_>) =
+        used_directions(stream).partition(|(direction, _)| per_second.of(*direction).is_some());
+    let unpaced = unpaced.into_iter().map(|(_, operation)| operation);
+    let is_beside = !paced.is_empty();
+    unpaced.filter(|_| is_beside).collect()
 }

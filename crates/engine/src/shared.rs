@@ -1,6 +1,7 @@
 //! What the workers of a run share, and what others may read of it while they work.
 use crate::arrivals::{Arrivals, Feed};
 use crate::backend::BackendKind;
+use crate::balance::Balance;
 use crate::check::{self, Backlog, Checks};
 use crate::data::{Generations, WriteData};
 use crate::deal::{Backends, Dealt, deal_slots};
@@ -135,6 +136,10 @@ pub(crate) struct SharedStream {
     pub flow: Option<Box<SharedFlow>>,
     /// Only for streams that read back while they write.
     pub backlog: Option<Box<Backlog>>,
+    /// Only for streams that are kept in proportion to others.
+    pub balance: Option<Box<Balance>>,
+    /// What takes the slots that its schedule leaves, where that asks for other operations only.
+    pub fills: Option<Operation>,
     /// Only for streams whose time is not that of the run.
     pub lifetime: Option<Box<Lifetime>>,
     pub recorders: Vec<Recorder>,
@@ -169,6 +174,8 @@ pub(crate) struct Slab {
     pub cells: Vec<FigureCell>,
     pub lateness: LatencyCell,
     pub submitted: AtomicU64,
+    /// Of those, what follows no schedule in a stream that has one.
+    pub unscheduled: AtomicU64,
     /// Only for runs that ask for it.
     pub handover: Option<Box<HandoverCells>>,
 }
@@ -319,8 +326,8 @@ pub fn unsupported(run: &BoundRun) -> Vec<String> {
         if stream.flow.depth_search.is_some() && stream.lifetime.is_none() {
             add("a search of the depth by a stream without a time of its own".to_owned());
         }
-        if pace::leaves_direction_unpaced(stream) {
-            add("a rate for one direction of a mix and none for the other".to_owned());
+        if pace::leaves_several_unpaced(stream) {
+            add("a rate for one direction of a mix and none for two others".to_owned());
         }
     }
     found
@@ -563,6 +570,8 @@ fn shared_stream(
         kinds,
         flow,
         backlog: Backlog::of(stream),
+        balance: Balance::of(setup.run, number),
+        fills: pace::fills(stream),
         lifetime: Lifetime::of(setup.run, number),
         recorders: recorders(setup, stream, (shard_count, kinds), memory),
         targets,
@@ -663,6 +672,7 @@ impl Recorder {
                 cells: (0..cells).map(|_| memory.figure()).collect(),
                 lateness: memory.latency(),
                 submitted: AtomicU64::new(0),
+                unscheduled: AtomicU64::new(0),
                 handover: if is_used { handover(memory) } else { None },
             }
         };

@@ -803,6 +803,9 @@ impl<B: Backend, T: Time, S: Deref<Target = SharedRun> + Clone> Worker<B, T, S> 
                 if best.is_none_or(|(earliest, ..)| at_ns < earliest) {
                     best = Some((at_ns, *number, next));
                 }
+                if stream.fills.is_some() && now_ns >= stream.open_ns(start_ns, now_ns) {
+                    unpaced = unpaced.or(Some(*number));
+                }
             }
             match best {
                 Some((at_ns, number, next)) if at_ns <= now_ns && at_ns < stop_ns => {
@@ -825,7 +828,7 @@ impl<B: Backend, T: Time, S: Deref<Target = SharedRun> + Clone> Worker<B, T, S> 
                         return Ok(Chosen {
                             stream: number,
                             arrival_ns: None,
-                            operation: None,
+                            operation: self.shared.streams[number].fills,
                         });
                     }
                     return Err(other.map_or(opens_ns, |(at_ns, ..)| at_ns.min(opens_ns)));
@@ -877,6 +880,13 @@ impl<B: Backend, T: Time, S: Deref<Target = SharedRun> + Clone> Worker<B, T, S> 
             let at_ns = stream.arrival_ns(start_ns, now_ns, next.at_ns);
             if at_ns > now_ns || at_ns >= stop_ns {
                 next_due = next_due.min(at_ns);
+                if stream.fills.is_some() && now_ns >= open_ns {
+                    return Ok(Chosen {
+                        stream: number,
+                        arrival_ns: None,
+                        operation: stream.fills,
+                    });
+                }
             } else if feed.claim(next.index) {
                 return Ok(Chosen {
                     stream: number,
@@ -1109,6 +1119,12 @@ impl<B: Backend, T: Time, S: Deref<Target = SharedRun> + Clone> Worker<B, T, S> 
                     slab.submitted.fetch_add(1, Relaxed);
                 }
             }
+            if own
+                .fills
+                .is_some_and(|fills| OPERATIONS[operation] == fills)
+            {
+                slab.unscheduled.fetch_add(1, Relaxed);
+            }
             match view.arrival_ns.load(Relaxed) {
                 0 => view.arrival_ns.store(now_ns, Relaxed),
                 arrival_ns => {
@@ -1210,6 +1226,10 @@ impl<B: Backend, T: Time, S: Deref<Target = SharedRun> + Clone> Worker<B, T, S> 
 #[inline]
 fn held_until(shared: &SharedRun, stream: &SharedStream, now_ns: u64) -> Option<u64> {
     let flow = stream.flow.as_ref()?;
+    let balance = stream.balance.as_ref();
+    if let Some(until_ns) = balance.and_then(|own| own.holds(&shared.streams, now_ns)) {
+        return Some(until_ns);
+    }
     flow.holds(now_ns, || {
         if let Some(own) = &stream.lifetime {
             own.found(now_ns.saturating_sub(shared.start_ns.load(Relaxed)));

@@ -21,6 +21,19 @@ pub struct Flow {
     pub steady: Option<Steady>,
     /// Looks for the depth that keeps a latency.
     pub depth_search: Option<DepthSearch>,
+    /// Keeps it in proportion to others.
+    pub balance: Option<Balance>,
+}
+
+/// Keeps the streams of a run that are of one group in the proportion of their weights, by
+/// operations that were drawn, to within some dozens. Streams that have ended no longer count.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Balance {
+    pub group: u32,
+    /// Above zero.
+    pub weight: f64,
+    /// How long one that is ahead waits before it looks again; 100 µs at least.
+    pub pause: Nanos,
 }
 
 /// When a stream makes what it wrote durable. Syncs take a slot as all operations do, wait for no

@@ -33,7 +33,7 @@ pub use data::{
 };
 pub use diagnostic::{Diagnostic, Related, Severity};
 pub use flow::{
-    Amount, Batches, DepthSearch, Floor, Flow, IoPriority, Placement, RangeSync, Steady,
+    Amount, Balance, Batches, DepthSearch, Floor, Flow, IoPriority, Placement, RangeSync, Steady,
     SteadyCriterion, Syncs, Think, ThinkCount,
 };
 pub use grant::{Access, Grant};

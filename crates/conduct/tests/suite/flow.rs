@@ -429,3 +429,45 @@ fn a_stream_ends_once_its_rate_has_settled() {
     assert_eq!(story.remarks("settled"), 0);
     assert_eq!(story.intervals(0).len(), 16);
 }
+
+#[test]
+fn streams_of_one_group_keep_to_their_weights() {
+    let weighted = |number: usize, weight: f64, group: u32| {
+        let mut one = stream(number, number, |_| {});
+        one.flow.balance = Some(Balance {
+            group,
+            weight,
+            pause: Nanos(0),
+        });
+        one
+    };
+    let done = |streams: Vec<Stream>| {
+        let targets = streams.iter().map(|_| simulated(64 * MIB)).collect();
+        let runs = vec![flat_out(SECOND, SECOND)];
+        let plan = bind_unreal(plan(targets, &[1, 8, 8], streams, runs));
+        let story = simulate(&plan, &Script::default(), 2);
+        let of = |stream: usize| {
+            let figures = story.totals[0].figures.iter();
+            let mine = figures.filter(|figure| figure.key.stream.index() == stream);
+            mine.map(|figure| figure.operations).sum::<u64>()
+        };
+        [0, 1, 2].map(of)
+    };
+    // The first does 10 000 a second, the others could do eight times as many.
+    let [first, second, third] = done(vec![
+        weighted(0, 2.0, 0),
+        weighted(1, 3.0, 0),
+        weighted(2, 1.0, 1),
+    ]);
+    assert_eq!((first, third), (9_999, 79_992));
+    assert!(second.abs_diff(15_000) <= 200, "{second}");
+    // One that has ended holds nobody back.
+    let mut short = weighted(0, 1.0, 0);
+    short.stop.operations = Some(1_000);
+    let [first, second, third] = done(vec![short, weighted(1, 1.0, 0), weighted(2, 1.0, 0)]);
+    assert_eq!(first, 1_000);
+    assert!(
+        second > 70_000 && second.abs_diff(third) < 200,
+        "{second} {third}"
+    );
+}

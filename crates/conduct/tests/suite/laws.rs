@@ -255,3 +255,44 @@ fn each_direction_follows_its_own_rate() {
         assert_eq!(story.finished(0).unsent, 0);
     }
 }
+
+#[test]
+fn a_direction_without_a_rate_takes_the_slots_that_the_other_leaves() {
+    let mut mixed = stream(0, 0, operations(50.0));
+    let per_second = PerDirection {
+        read: Some(600.0),
+        write: None,
+        trim: None,
+    };
+    let law = ArrivalLaw::Deterministic;
+    mixed.pacing = Pacing::Rate { per_second, law };
+    let runs = vec![run(Load::PerStream, law, 4 * SECOND, SECOND)];
+    // Beside one without any rate, so that the accounts of the run are not all of schedules.
+    let streams = vec![mixed, stream(1, 1, |_| {})];
+    let targets = vec![simulated(64 * MIB), simulated(64 * MIB)];
+    let plan = bind_unreal(plan(targets, &[8, 1], streams, runs));
+    let story = simulate(&plan, &Script::default(), 2);
+    let totals = &story.totals[0];
+    let of = |operation: Operation| {
+        let figures = totals.figures.iter();
+        let mine = figures
+            .filter(|figure| (figure.key.stream.index(), figure.key.operation) == (0, operation));
+        mine.map(|figure| figure.operations).sum::<u64>()
+    };
+    assert_eq!(of(Operation::Read), 2_400);
+    // Eight slots of 100 µs are never idle; an arrival waits for one of them.
+    let all = of(Operation::Read) + of(Operation::Write);
+    assert!((319_900..=320_000).contains(&all), "{all}");
+    assert_eq!(totals.started.streams[0].asked_rate, Some(600.0));
+    assert_eq!(totals.streams[0].scheduled, 2_400);
+    assert_eq!(story.finished(0).unsent, 0);
+    assert_eq!(unserved_at_end(&story), 0);
+}
+
+fn unserved_at_end(story: &Story) -> u64 {
+    let streams = &story.totals[0].streams;
+    streams
+        .iter()
+        .map(|one| one.unserved.histogram.count() + one.backlog)
+        .sum()
+}

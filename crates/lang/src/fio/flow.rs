@@ -6,8 +6,9 @@ use super::resolve::Times;
 use super::value::Value;
 use crate::sink::Sink;
 use plan::{
-    Amount, Batches, DepthSearch, Diagnostic, Floor, Flow, IoPriority, Nanos, OperationMix,
-    PerDirection, Placement, RangeSync, Steady, SteadyCriterion, Syncs, Think, ThinkCount,
+    Amount, Balance, Batches, DepthSearch, Diagnostic, Floor, Flow, IoPriority, Nanos,
+    OperationMix, PerDirection, Placement, RangeSync, Steady, SteadyCriterion, Syncs, Think,
+    ThinkCount,
 };
 
 /// The rules of the clones of a job.
@@ -27,6 +28,7 @@ pub(crate) fn flow(
         placement: placement(job),
         steady: steady(job, sink),
         depth_search: depth_search(job),
+        balance: balance(job),
     }
 }
 
@@ -167,6 +169,16 @@ fn latency_most(job: &Job, sink: &mut Sink) -> PerDirection<Option<Nanos>> {
         write: of(1),
         trim: of(2),
     }
+}
+
+fn balance(job: &Job) -> Option<Balance> {
+    let weight = job.number("flow").filter(|weight| *weight > 0)?;
+    let group = job.number("flow_id").unwrap_or(0);
+    Some(Balance {
+        group: u32::try_from(group).unwrap_or(u32::MAX),
+        weight: weight as f64,
+        pause: Nanos(job.nanos("flow_sleep").unwrap_or(0)),
+    })
 }
 
 fn depth_search(job: &Job) -> Option<DepthSearch> {

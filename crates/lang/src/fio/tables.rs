@@ -485,16 +485,16 @@ pub(crate) static PATTERN: &[Parameter] = &[
         &["flow"],
         number(0, 1000),
         "0",
-        CheckOnly,
+        Honoured,
         "weight of the job among those of its flow",
     )
     .inert(&["0"]),
-    p(&["flow_id"], at_least(0), "0", CheckOnly, "which flow").part_of("flow"),
+    p(&["flow_id"], at_least(0), "0", Honoured, "which flow").part_of("flow"),
     p(
         &["flow_sleep"],
         MICROSECONDS,
         "0",
-        CheckOnly,
+        Honoured,
         "wait of a job that is ahead",
     )
     .part_of("flow"),

@@ -1,4 +1,5 @@
 //! Which jobs run side by side, in which order, and for how long.
+use super::codes;
 use super::jobs::Job;
 use super::resolve::{Spec, Times};
 use super::support::{not_built, push_once};
@@ -45,7 +46,11 @@ const INTERVAL_LEAST_MS: u64 = 10;
 const NS_PER_MS: u64 = 1_000_000;
 
 /// The groups in the order in which they run.
-pub(crate) fn groups(specs: &[Spec<'_>], blockers: &mut Vec<Diagnostic>) -> Vec<Group> {
+pub(crate) fn groups(
+    specs: &[Spec<'_>],
+    blockers: &mut Vec<Diagnostic>,
+    notes: &mut Vec<Diagnostic>,
+) -> Vec<Group> {
     let mut blocks: Vec<Vec<(usize, u32)>> = Vec::new();
     let mut report_group = 0;
     for (index, spec) in specs.iter().enumerate() {
@@ -68,12 +73,10 @@ pub(crate) fn groups(specs: &[Spec<'_>], blockers: &mut Vec<Diagnostic>) -> Vec<
         .into_iter()
         .flat_map(|block| in_turn(&block, specs).unwrap_or_else(|| vec![block]))
         .collect();
-    let last = segments.len().saturating_sub(1);
-    for members in segments.iter().take(last) {
-        refuse_end_of_all(members, specs, blockers);
-    }
+    let kept = ends_everything(&segments, specs, notes).map_or(segments.len(), |last| last + 1);
     segments
         .into_iter()
+        .take(kept)
         .map(|members| group(members, specs, blockers))
         .collect()
 }
@@ -121,15 +124,38 @@ fn ends(job: &Job) -> Ends {
     }
 }
 
-/// The end of one job cannot take away runs that are still to come.
-fn refuse_end_of_all(members: &[(usize, u32)], specs: &[Spec<'_>], blockers: &mut Vec<Diagnostic>) {
-    for job in members.iter().map(|(index, _)| specs[*index].job) {
+/// The place of the group with whose end all is over, as one of its jobs takes those behind it along.
+fn ends_everything(
+    segments: &[Vec<(usize, u32)>],
+    specs: &[Spec<'_>],
+    notes: &mut Vec<Diagnostic>,
+) -> Option<usize> {
+    let ends_all = |job: &Job| {
         let of_all = job.word("exit_what").is_some_and(|(word, _)| word == "all");
-        if of_all && ends(job) != Ends::Nothing {
-            let what = "`exit_what=all` in front of further jobs";
-            push_once(blockers, not_built(what, job.place_of("exit_what")));
-        }
+        of_all && ends(job) != Ends::Nothing
+    };
+    let job_of = |members: &Vec<(usize, u32)>| {
+        let mut jobs = members.iter().map(|(index, _)| specs[*index].job);
+        jobs.find(|job| ends_all(job))
+    };
+    let place = segments
+        .iter()
+        .position(|members| job_of(members).is_some())?;
+    let job = job_of(&segments[place])?;
+    let skipped = segments[place + 1..].iter().flatten();
+    let names: Vec<String> = skipped
+        .map(|(index, _)| format!("`{}`", specs[*index].job.name()))
+        .collect();
+    if !names.is_empty() {
+        let message = format!(
+            "`exit_what=all`: the end of `{}` is the end of all, and {} never begin",
+            job.name(),
+            names.join(", ")
+        );
+        let note = Diagnostic::note(codes::TRANSLATED, message);
+        notes.push(note.at(job.place_of("exit_what"), "ends what comes behind it, too"));
     }
+    Some(place)
 }
 
 fn group(members: Vec<(usize, u32)>, specs: &[Spec<'_>], blockers: &mut Vec<Diagnostic>) -> Group {

@@ -94,3 +94,13 @@ fn the_end_of_one_clone_ends_its_group_or_all() {
     ));
     assert_eq!(life(&all[0]).ends, [1, 2]);
 }
+
+#[test]
+fn the_end_of_one_job_ends_those_that_come_behind_it_too() {
+    let text = "[global]\nrw=write\nsize=1m\n[a]\nexitall\nexit_what=all\n[b]\n[c]\nstonewall\n";
+    let found = plan(text);
+    assert_eq!(streams(&found).len(), 2);
+    assert_eq!(life(&streams(&found)[0]).ends, [1]);
+    let all = plan(&text.replace("exit_what=all", "exit_what=stonewall"));
+    assert_eq!(all.templates.len(), found.templates.len() + 1);
+}
