@@ -457,18 +457,19 @@ pub(crate) const TABLES: [Table; 21] = [
 /// The numbers of operations in `figures` and `failures`, so that a file explains itself.
 pub(crate) const OPERATIONS: &str = "operations";
 
-/// What people most often ask of a file.
+/// What people most often ask of a file. Syncs move no data: they count among the errors only.
 const INTERVAL_RATES: &str = "CREATE VIEW interval_rates AS
     SELECT i.run, r.name, i.interval, i.phase,
         coalesce(sum(f.operations), 0) AS operations,
         coalesce(sum(f.operations), 0) * 1e9 / (i.end_ns - i.start_ns) AS operations_per_s,
         coalesce(sum(f.bytes), 0) * 1e9 / (i.end_ns - i.start_ns) AS bytes_per_s,
-        coalesce(sum(f.errors), 0) AS errors,
+        coalesce((SELECT sum(e.errors) FROM figures e WHERE e.event = i.event), 0) AS errors,
         sum(f.service_ns_sum) * 1.0 / nullif(sum(f.operations), 0) AS service_ns_mean,
         sum(f.response_ns_sum) * 1.0 / nullif(sum(f.operations), 0) AS response_ns_mean,
         max(f.service_ns_max) AS service_ns_max,
         max(f.response_ns_max) AS response_ns_max
     FROM intervals i JOIN runs r ON r.run = i.run LEFT JOIN figures f ON f.event = i.event
+        AND f.operation NOT IN (SELECT operation FROM operations WHERE name IN ('sync', 'data_sync', 'range_sync'))
     GROUP BY i.event";
 
 impl Table {

@@ -301,12 +301,24 @@ fn rates_can_be_asked_of_a_view() {
             break measure::RunStarted { run: 0, ..run };
         }
     };
-    let interval = draw.typical(1, 2, 50);
+    let mut interval = draw.typical(1, 2, 50);
+    // Syncs are no part of a rate, and their failures are failures.
+    let syncs = plan::Operation::ALL.into_iter();
+    let syncs = syncs.filter(|operation| operation.is_sync());
+    let syncs = syncs.map(|operation| {
+        let mut sync = interval.figures[0].clone();
+        sync.key.operation = operation;
+        (sync.bytes, sync.errors) = (0, 1);
+        sync
+    });
+    let syncs: Vec<_> = syncs.collect();
+    let errors: u64 = interval.figures.iter().map(|figure| figure.errors).sum();
+    interval.figures.extend(syncs);
     write(&path, &[Event::RunStarted(run), Event::Interval(interval)]).unwrap();
     let connection = rusqlite::Connection::open(&path).unwrap();
-    let sql = "SELECT operations_per_s, bytes_per_s FROM interval_rates";
-    let rates = connection.query_row(sql, [], |row| Ok((row.get(0)?, row.get(1)?)));
-    assert_eq!(rates.unwrap(), (200.0, 200.0 * 4096.0));
+    let sql = "SELECT operations_per_s, bytes_per_s, errors FROM interval_rates";
+    let rates = connection.query_row(sql, [], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)));
+    assert_eq!(rates.unwrap(), (200.0, 200.0 * 4096.0, errors as i64 + 3));
 }
 
 /// 64 targets, reads and writes, an hour of seconds: 460 800 figures in well under 400 MB.
