@@ -25,6 +25,7 @@ use std::time::{Duration, Instant};
 use crate::buffer::AlignedBuffers;
 use crate::file;
 pub use crate::ring::{DROP_WAIT_NS, Request, RequestKind};
+use crate::slots::Slots;
 use context::{Context, Control, Event};
 pub use setup::{QueueConfig, QueueFeatures, QueueRefused};
 use setup::{SLOTS_MAX, Step};
@@ -32,10 +33,9 @@ use setup::{SLOTS_MAX, Step};
 /// One thread's queue. It belongs to the thread that makes it (the type is not `Send`).
 pub struct Queue {
     context: ManuallyDrop<Context>,
-    buffers: ManuallyDrop<AlignedBuffers>,
+    slots: Slots,
     controls: ManuallyDrop<Controls>,
     files: Vec<Arc<File>>,
-    busy: Box<[bool]>,
     /// Not yet taken by the kernel, in the order of pushing.
     pending: Vec<*mut Control>,
     batch: usize,
@@ -80,10 +80,9 @@ impl Queue {
             .map_err(|error| refused(Step::Context, &error))?;
         Ok(Queue {
             context: ManuallyDrop::new(context),
-            buffers: ManuallyDrop::new(buffers),
+            slots: Slots::new(buffers),
             controls: ManuallyDrop::new(Controls::new(slots)),
             files,
-            busy: vec![false; slots].into_boxed_slice(),
             pending: Vec::with_capacity(slots),
             batch: config.batch as usize,
             calls: Vec::with_capacity(slots),
@@ -107,7 +106,7 @@ impl Queue {
     #[inline]
     #[must_use]
     pub fn slots(&self) -> u32 {
-        self.busy.len() as u32
+        self.slots.count()
     }
 
     /// Requests pushed and not yet handed to the kernel.
@@ -141,15 +140,13 @@ impl Queue {
     #[inline]
     #[must_use]
     pub fn buffer(&self, slot: u32) -> &[u8] {
-        assert!(!self.busy[slot as usize], "buffer of busy slot {slot}");
-        self.buffers.get(slot as usize)
+        self.slots.buffer(slot)
     }
 
     /// The buffer of a free slot, to fill. Panics when the slot is queued or in flight.
     #[inline]
     pub fn buffer_mut(&mut self, slot: u32) -> &mut [u8] {
-        assert!(!self.busy[slot as usize], "buffer of busy slot {slot}");
-        self.buffers.get_mut(slot as usize)
+        self.slots.buffer_mut(slot)
     }
 
     /// Queues a request; the kernel sees it at the next [`Queue::enter`].
@@ -166,10 +163,6 @@ impl Queue {
         assert!(offset <= i64::MAX as u64, "offset {offset}");
         let descriptor = self.files[file as usize].as_raw_fd() as u32;
         let is_transfer = matches!(kind, RequestKind::Read | RequestKind::Write);
-        assert!(
-            !is_transfer || length as usize <= self.buffers.bytes_each(),
-            "{length} bytes into a smaller buffer"
-        );
         let opcode = match kind {
             RequestKind::Read => context::READ,
             RequestKind::Write => context::WRITE,
@@ -184,7 +177,7 @@ impl Queue {
             "a sync covers the whole file"
         );
         let buffer = if is_transfer {
-            self.buffers.pointer(slot as usize).expose_provenance() as u64
+            self.slots.pointer(slot, length).expose_provenance() as u64
         } else {
             0
         };
@@ -236,9 +229,9 @@ impl Queue {
     #[inline]
     pub fn reap(&mut self, mut completed: impl FnMut(u32, i32)) -> usize {
         let mut count = 0;
-        let busy = &mut self.busy;
+        let slots = &mut self.slots;
         let mut deliver = |slot: u32, result: i32| {
-            busy[slot as usize] = false;
+            slots.give_back(slot);
             count += 1;
             completed(slot, result);
         };
@@ -265,8 +258,8 @@ impl Queue {
 
     #[inline]
     fn push_control(&mut self, slot: u32, control: Control) {
-        assert!(!self.busy[slot as usize], "slot {slot} is busy");
         assert!(!self.queue_full(), "the submission queue is full");
+        self.slots.take(slot);
         let place = self.controls.pointer(slot as usize);
         let control = Control {
             data: u64::from(slot),
@@ -275,15 +268,13 @@ impl Queue {
         // SAFETY: the slot was free, so nobody else refers to its control.
         unsafe { place.write(control) };
         self.pending.push(place);
-        self.busy[slot as usize] = true;
     }
 
     #[cold]
     fn push_call(&mut self, slot: u32, request: Request) {
-        assert!(!self.busy[slot as usize], "slot {slot} is busy");
         assert!(!self.queue_full(), "the submission queue is full");
+        self.slots.take(slot);
         self.calls.push((slot, request));
-        self.busy[slot as usize] = true;
     }
 
     #[inline]
@@ -411,6 +402,6 @@ impl Drop for Queue {
         // SAFETY: dropped once, here, and not used after; the kernel has completed everything that named it.
         unsafe { ManuallyDrop::drop(&mut self.controls) };
         // SAFETY: as above.
-        unsafe { ManuallyDrop::drop(&mut self.buffers) };
+        unsafe { self.slots.free() };
     }
 }

@@ -1,6 +1,6 @@
 //! Memory that a device may read and write directly: one mapping, cut into equal aligned buffers.
 //!
-//! Knows nothing of rings; who may touch a buffer while the kernel holds it is decided in [`crate::ring`].
+//! Knows nothing of rings; who may touch a buffer while the kernel holds it is decided by `slots`.
 
 use std::ffi::c_void;
 use std::io;
@@ -118,7 +118,7 @@ impl AlignedBuffers {
 
 impl Drop for AlignedBuffers {
     fn drop(&mut self) {
-        // SAFETY: the mapping is ours alone; `Ring` keeps this from running while the kernel holds a buffer. An
+        // SAFETY: the mapping is ours alone; `Slots` keeps this from running while the kernel holds a buffer. An
         // error can only mean that nothing was unmapped.
         let _ = unsafe { munmap(self.mapping.as_ptr().cast::<c_void>(), self.mapping_bytes) };
     }

@@ -13,6 +13,7 @@ pub mod loopdev;
 pub mod mapping;
 pub mod memory;
 pub mod ring;
+mod slots;
 pub mod thread;
 
 #[cfg(test)]

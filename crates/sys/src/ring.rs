@@ -20,7 +20,7 @@ use io_uring::squeue::{Entry, Flags};
 use io_uring::types::{Fd, FsyncFlags, SubmitArgs, Timespec};
 use io_uring::{EnterFlags, IoUring, opcode};
 
-use crate::buffer::AlignedBuffers;
+use crate::slots::Slots;
 use setup::Parts;
 pub use setup::{RingConfig, RingFeatures, RingRefused};
 
@@ -33,9 +33,8 @@ const BLOCK_URING_CMD_DISCARD: u32 = 0x1200;
 /// One thread's ring. It belongs to the thread that makes it (the type is not `Send`).
 pub struct Ring {
     ring: ManuallyDrop<IoUring>,
-    buffers: ManuallyDrop<AlignedBuffers>,
+    slots: Slots,
     targets: Box<[Target]>,
-    busy: Box<[bool]>,
     /// In the submission queue and not yet taken by the kernel.
     queued: u32,
     /// Taken by the kernel and not yet reaped.
@@ -109,9 +108,8 @@ impl Ring {
                 Flags::empty()
             },
             ring: ManuallyDrop::new(ring),
-            buffers: ManuallyDrop::new(buffers),
+            slots: Slots::new(buffers),
             targets,
-            busy: vec![false; config.slots as usize].into_boxed_slice(),
             queued: 0,
             in_flight: 0,
             refusals: 0,
@@ -131,14 +129,14 @@ impl Ring {
     #[inline]
     #[must_use]
     pub fn slots(&self) -> u32 {
-        self.busy.len() as u32
+        self.slots.count()
     }
 
     /// Whether `slot` is queued or in flight. Panics beyond `slots()`.
     #[inline]
     #[must_use]
     pub fn is_busy(&self, slot: u32) -> bool {
-        self.busy[slot as usize]
+        self.slots.is_busy(slot)
     }
 
     /// Requests pushed and not yet handed to the kernel.
@@ -173,15 +171,13 @@ impl Ring {
     #[inline]
     #[must_use]
     pub fn buffer(&self, slot: u32) -> &[u8] {
-        assert!(!self.busy[slot as usize], "buffer of busy slot {slot}");
-        self.buffers.get(slot as usize)
+        self.slots.buffer(slot)
     }
 
     /// The buffer of a free slot, to fill. Panics when the slot is queued or in flight.
     #[inline]
     pub fn buffer_mut(&mut self, slot: u32) -> &mut [u8] {
-        assert!(!self.busy[slot as usize], "buffer of busy slot {slot}");
-        self.buffers.get_mut(slot as usize)
+        self.slots.buffer_mut(slot)
     }
 
     /// Queues a request; the kernel sees it at the next [`Ring::enter`].
@@ -190,17 +186,16 @@ impl Ring {
     /// are the caller's mistakes, and each would corrupt memory or a figure.
     #[inline]
     pub fn push(&mut self, slot: u32, request: Request) {
-        assert!(!self.busy[slot as usize], "slot {slot} is busy");
         assert!(!self.queue_full(), "the submission queue is full");
         let entry = self
             .entry(slot, &request)
             .flags(self.file_flags)
             .user_data(u64::from(slot));
-        // SAFETY: the slot owns the buffer that the entry names; marking it busy keeps everyone else away until
+        self.slots.take(slot);
+        // SAFETY: the slot owns the buffer that the entry names; taking it keeps everyone else away until
         // `reap` sees the completion, and `Drop` leaks the buffer if that never comes. Descriptors live in `_files`.
         let pushed = unsafe { self.ring.submission().push(&entry) };
         assert!(pushed.is_ok(), "the queue had room by our own count");
-        self.busy[slot as usize] = true;
         self.queued += 1;
     }
 
@@ -237,7 +232,7 @@ impl Ring {
         let mut count = 0;
         for completion in self.ring.completion() {
             let slot = completion.user_data() as u32;
-            self.busy[slot as usize] = false;
+            self.slots.give_back(slot);
             self.in_flight -= 1;
             count += 1;
             completed(slot, completion.result());
@@ -309,11 +304,7 @@ impl Ring {
         offset: u64,
         length: u32,
     ) -> Entry {
-        assert!(
-            length as usize <= self.buffers.bytes_each(),
-            "{length} bytes into a smaller buffer"
-        );
-        let memory = self.buffers.pointer(slot as usize);
+        let memory = self.slots.pointer(slot, length);
         // Slots beyond 16 bits are never registered (`setup::REGISTERED_BUFFERS_MAX`).
         let registered = slot as u16;
         match (kind == RequestKind::Read, slot < self.registered_buffers) {
@@ -419,6 +410,6 @@ impl Drop for Ring {
         // SAFETY: dropped once, here, and not used after; the kernel has completed everything that named a buffer.
         unsafe { ManuallyDrop::drop(&mut self.ring) };
         // SAFETY: as above; the ring, which may have the buffers registered, went first.
-        unsafe { ManuallyDrop::drop(&mut self.buffers) };
+        unsafe { self.slots.free() };
     }
 }

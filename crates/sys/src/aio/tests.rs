@@ -240,7 +240,7 @@ fn dropping_with_a_request_that_never_completes_is_bounded_and_frees_nothing() {
     };
     push_until_readable(&mut queue, 0, &reader);
     queue.enter(0, None).unwrap();
-    let memory = queue.buffers.pointer(0) as usize;
+    let memory = queue.slots.pointer(0, 0) as usize;
     let start = Instant::now();
     drop(queue);
     let took = start.elapsed();
@@ -259,7 +259,7 @@ fn abandoning_is_immediate_and_keeps_the_buffers() {
     };
     push_until_readable(&mut queue, 0, &reader);
     queue.enter(0, None).unwrap();
-    let memory = queue.buffers.pointer(0) as usize;
+    let memory = queue.slots.pointer(0, 0) as usize;
     queue.abandon();
     assert!(is_mapped(memory));
     (&writer).write_all(b"late").unwrap();
@@ -284,7 +284,7 @@ fn dropping_a_drained_queue_gives_all_back_and_submits_nothing() {
     let Some(mut queue) = queue_or_skip(&config, vec![file.clone()]) else {
         return;
     };
-    let middle = queue.buffers.pointer(0) as usize + (32 << 20);
+    let middle = queue.slots.pointer(0, 0) as usize + (32 << 20);
     assert!(is_mapped(middle));
     assert_eq!(contexts(), 1);
     queue.push(0, request(RequestKind::Write, 0, 512));

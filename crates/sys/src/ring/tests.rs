@@ -255,7 +255,7 @@ fn dropping_with_a_request_that_never_completes_is_bounded_and_frees_nothing() {
     };
     ring.push(0, request(RequestKind::Read, 0, 4));
     ring.enter(0, None).unwrap();
-    let memory = ring.buffers.pointer(0);
+    let memory = ring.slots.pointer(0, 0);
     let start = Instant::now();
     drop(ring);
     let took = start.elapsed();
@@ -279,7 +279,7 @@ fn abandoning_is_immediate_and_keeps_the_buffers() {
     };
     ring.push(0, request(RequestKind::Read, 0, 4));
     ring.enter(0, None).unwrap();
-    let memory = ring.buffers.pointer(0);
+    let memory = ring.slots.pointer(0, 0);
     ring.abandon();
     assert!(is_mapped(memory as usize));
 }
@@ -300,7 +300,7 @@ fn dropping_a_drained_ring_gives_the_memory_back_and_submits_nothing() {
     let Some(mut ring) = ring_or_skip(&config, vec![file.clone()]) else {
         return;
     };
-    let middle = ring.buffers.pointer(0) as usize + (32 << 20);
+    let middle = ring.slots.pointer(0, 0) as usize + (32 << 20);
     assert!(is_mapped(middle));
     ring.push(0, request(RequestKind::Write, 0, 512));
     drop(ring);
