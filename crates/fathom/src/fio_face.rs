@@ -39,10 +39,11 @@ usage: fio [options] [job options] FILE…
   --eta-newline=TIME     the status line goes on in a new line each time this has passed
   --status-interval=TIME a full report each time this has passed
   --bandwidth-log[=NAME] logs of all jobs together
+  --aux-path=FOLDER      where the files of verify_dump go
   --client --server --daemonize --remote-config
                          not built yet: one host only
   --trigger-file --trigger-timeout --trigger --trigger-remote --idle-prof --inflate-log
-  --merge-blktrace-only --cpuclock-test --crctest --aux-path
+  --merge-blktrace-only --cpuclock-test --crctest
                          not built yet, and refused
 
 of Fathom:
@@ -389,6 +390,7 @@ fn repeat_option(name: &str, text: &str, options: &mut RepeatOptions) -> Result<
 fn report_option(name: &str, value: Option<&str>, options: &mut Options) -> Result<(), String> {
     let text = || value.unwrap_or_default().to_owned();
     match name {
+        "aux-path" => options.style.aux = Some(PathBuf::from(text())),
         "output" => options.style.output = Some(PathBuf::from(text())),
         "output-format" => {
             let formats = Formats::parse(&text()).map_err(|word| {

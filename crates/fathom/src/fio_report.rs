@@ -20,6 +20,8 @@ pub struct FioStyle {
     pub output: Option<PathBuf>,
     /// Begins the names of the logs of all jobs together, where they are asked for.
     pub bandwidth_log: Option<String>,
+    /// Where files go that belong to no log; the working folder when left out.
+    pub aux: Option<PathBuf>,
 }
 
 /// Reports and status line of one execution.

@@ -19,7 +19,7 @@ use measure::{Event, ExecutionStarted, ExecutionTarget, FinishReason, Remark, Ru
 use plan::{
     BoundPlan, Diagnostic, Grant, Label, Nanos, Plan, RunId, Severity, SourceMap, TargetId,
 };
-use report::fio::Logs;
+use report::fio::{Dumps, Logs};
 use report::vdbench::{Face, FaceOptions};
 use std::path::Path;
 use std::time::Duration;
@@ -460,7 +460,14 @@ fn open_sinks(
             _ => None,
         };
         let logs = is_fio(&launch.plan).then(|| Logs::new(Path::new(""), whole));
-        Ok(Sinks::new(writer, face, progress).with_logs(logs))
+        let aux = match &launch.style {
+            Style::Fio(style) => style.aux.as_deref(),
+            _ => None,
+        };
+        let dumps = is_fio(&launch.plan).then(|| Dumps::new(aux.unwrap_or(Path::new(""))));
+        Ok(Sinks::new(writer, face, progress)
+            .with_logs(logs)
+            .with_dumps(dumps))
     };
     match earlier {
         Some(earlier) => earlier.reopen(sinks),

@@ -4,7 +4,7 @@ use crate::progress::Progress;
 use conduct::SinkError;
 use measure::{Event, RunFold, RunTotals};
 use plan::Label;
-use report::fio::Logs;
+use report::fio::{Dumps, Logs};
 use report::html::Page;
 use report::summary::Row;
 use report::vdbench::Face;
@@ -20,6 +20,7 @@ pub struct Sinks {
     totals: Vec<RunTotals>,
     face: Option<Console>,
     logs: Option<Logs>,
+    dumps: Option<Dumps>,
     progress: Option<Progress>,
 }
 
@@ -38,6 +39,7 @@ impl Sinks {
             totals: Vec::new(),
             face,
             logs: None,
+            dumps: None,
             progress,
         }
     }
@@ -46,6 +48,13 @@ impl Sinks {
     #[must_use]
     pub fn with_logs(mut self, logs: Option<Logs>) -> Self {
         self.logs = logs;
+        self
+    }
+
+    /// Writes the contents of blocks that were wrong into files too.
+    #[must_use]
+    pub fn with_dumps(mut self, dumps: Option<Dumps>) -> Self {
+        self.dumps = dumps;
         self
     }
 
@@ -64,6 +73,9 @@ impl Sinks {
     pub fn take(&mut self, event: &Event) -> Result<(), SinkError> {
         let lines = self.keep(event)?;
         print_lines(&lines);
+        if let Some(dumps) = &mut self.dumps {
+            eprint!("{}", dumps.on_event(event));
+        }
         if let Some(Console::Fio(report)) = &mut self.face {
             report.show_status();
         }

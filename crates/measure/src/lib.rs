@@ -24,5 +24,5 @@ pub use fold::{RunFold, RunTotals, StreamTotals};
 pub use histogram::{
     BUCKETS, Bucket, Histogram, HistogramBuilder, MAX_VALUE_NS, bucket_bounds, bucket_of,
 };
-pub use misfit::{Misfit, MisfitKind};
+pub use misfit::{Contents, Misfit, MisfitKind};
 pub use recorder::{CellMemory, CellReader, FigureCell, FigureReader, LatencyCell, Sharing};

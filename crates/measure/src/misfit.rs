@@ -13,6 +13,17 @@ pub struct Misfit {
     /// As hexadecimal digits, two for each byte; numbers in decimal.
     pub expected: String,
     pub found: String,
+    /// Of streams that keep them: both contents of the block.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub contents: Option<Contents>,
+}
+
+/// A block as it was read and as it was written, in hexadecimal digits, two for each byte.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Contents {
+    pub found: String,
+    /// Where it is known for certain.
+    pub expected: Option<String>,
 }
 
 /// The first thing that was wrong.

@@ -24,6 +24,9 @@ pub struct Check {
     /// Whether what was read and what it should have been are kept in files.
     #[serde(default)]
     pub dumps: bool,
+    /// A sound block of another write than the last one passes.
+    #[serde(default)]
+    pub any_write: bool,
     /// When parts of what was written are read back in between; needs `records`.
     #[serde(default)]
     pub backlog: Option<Backlog>,

@@ -2,6 +2,7 @@
 //! filled, reads are looked at when they come back, and what was written is remembered for the run
 //! that reads it back. Read [`Checks`] first, then [`record`].
 mod backlog;
+mod contents;
 mod header;
 mod record;
 mod sums;
@@ -9,8 +10,9 @@ mod sums;
 pub(crate) use backlog::{Backlog, ReadBacks, Written, is_back};
 pub(crate) use record::{BLOCKS_MAX, Grid, Record, Walk};
 
-use crate::data::Write;
+use crate::data::{Remaker, Write};
 use crate::shared::Setup;
+use contents::{Keeper, Place};
 use header::{Header, MAGIC, number_of, sum_of};
 use measure::{Misfit, MisfitKind};
 use plan::{
@@ -38,6 +40,7 @@ pub(crate) struct StreamCheck {
     pattern: Vec<u8>,
     /// By place of the target, where what is written is remembered.
     records: Vec<Option<Arc<Record>>>,
+    keeper: Option<Keeper>,
 }
 
 impl Checks {
@@ -69,6 +72,9 @@ impl Checks {
                 writer: number as u16 + 1,
                 pattern: pattern.map_or_else(Vec::new, |pattern| pattern.bytes.clone()),
                 records: stream.targets.iter().map(record).collect(),
+                keeper: check
+                    .dumps
+                    .then(|| Keeper::new(Remaker::new(setup, &stream.data))),
             })
         });
         Some(Self {
@@ -170,6 +176,7 @@ impl StreamCheck {
     /// The same for reads of any stream.
     fn find(&self, place: usize, offset: u64, buffer: &mut [u8]) -> Option<Misfit> {
         let record = self.records[place].as_deref();
+        let transfer_bytes = buffer.len();
         let blocks = buffer.chunks_exact_mut(self.block).enumerate();
         for (number, block) in blocks {
             let at = number * self.block;
@@ -184,6 +191,7 @@ impl StreamCheck {
                 }
             };
             if let Some((what, expected, found)) = found {
+                let place = Place { at, transfer_bytes };
                 return Some(Misfit {
                     what,
                     method: self.check.method,
@@ -191,6 +199,7 @@ impl StreamCheck {
                     block_bytes: self.block as u64,
                     expected,
                     found,
+                    contents: self.contents(block, place, what),
                 });
             }
         }
@@ -223,6 +232,7 @@ impl StreamCheck {
         if wrong_header.is_some() {
             return wrong_header;
         }
+        let record = record.filter(|_| !self.check.any_write);
         if let Some(Known::Write(expected)) = record.map(|record| record.known(offset)) {
             let found = tag(header.seed);
             let other = told(MisfitKind::OtherWrite, expected.into(), found.into());

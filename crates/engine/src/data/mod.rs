@@ -206,6 +206,43 @@ impl WriteData {
     }
 }
 
+/// Makes again what writes held, by their keys.
+#[derive(Debug)]
+pub(crate) struct Remaker {
+    noise: Noise,
+    form: Form,
+    patterns: Vec<Repeated>,
+}
+
+impl Remaker {
+    pub(crate) fn new(setup: &Setup<'_>, data: &DataSpec) -> Self {
+        let largest = buffer_bytes(setup.run);
+        let uses = |id: usize| data.pattern.is_some_and(|pattern| pattern.index() == id);
+        let patterns = setup.plan.plan.patterns.iter().enumerate();
+        Self {
+            noise: Noise::new(),
+            form: Form::new(data),
+            patterns: patterns
+                .map(|(id, pattern)| Repeated::new(pattern, if uses(id) { largest } else { 0 }))
+                .collect(),
+        }
+    }
+
+    /// A transfer of unique data.
+    pub(crate) fn transfer(&self, bytes: usize, key: u64) -> Vec<u8> {
+        let mut made = vec![0; bytes];
+        let part = Part {
+            to: &mut made,
+            first: 0,
+            whole: bytes,
+            key,
+            has_tails: false,
+        };
+        self.noise.fill(part, &self.form, &self.patterns);
+        made
+    }
+}
+
 impl StreamData {
     /// A key that no other write of any execution has.
     #[inline]

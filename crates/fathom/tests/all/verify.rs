@@ -207,6 +207,7 @@ fn a_second_job_writes_over_the_first_without_a_word() {
         &["--bs=4k"][..],
         &["--bs=64k"],
         &["--bs=64k", "--verify_interval=1k"],
+        &["--bs=64k", "--verify_interval=16k"],
         &["--bs=1k"],
         &["--rw=randwrite", "--bs=8k", "--io_size=512k"],
     ] {
@@ -317,6 +318,114 @@ fn a_backlog_of_several_in_flight_reads_back_each_write_once() {
         let (reads, writes) = counts.trim_end_matches(",0,0").split_once(',').unwrap();
         if more == ["--rw=randwrite"] || more.len() == 2 {
             assert_eq!((reads, writes), ("1024", "1024"), "{more:?}");
+        }
+    }
+}
+
+/// The files that are named so, with their contents.
+fn dumps(folder: &Path) -> Vec<(String, Vec<u8>)> {
+    let files = std::fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| entry.unwrap());
+    let name = |file: &std::fs::DirEntry| file.file_name().into_string().unwrap();
+    let mut found: Vec<_> = files
+        .filter(|file| name(file).starts_with("data."))
+        .map(|file| (name(&file), std::fs::read(file.path()).unwrap()))
+        .collect();
+    found.sort();
+    found
+}
+
+#[test]
+fn both_contents_of_a_wrong_block_are_kept_whoever_wrote_it() {
+    for (writer, block, more) in [
+        ("us", 4096, &["--bs=4k"][..]),
+        ("us", 2048, &["--bs=16k", "--verify_interval=2k"]),
+        (
+            "us",
+            2048,
+            &["--bs=16k", "--verify_interval=2k", "--verify_offset=512"],
+        ),
+        ("us", 8192, &["--bs=8k", "--verify_pattern=0x5566"]),
+        ("us", 8192, &["--bs=8k", "--buffer_compress_percentage=50"]),
+        ("fio", 4096, &["--bs=4k"]),
+        ("fio", 2048, &["--bs=16k", "--verify_interval=2k"]),
+        (
+            "fio",
+            2048,
+            &["--bs=16k", "--verify_interval=2k", "--verify_offset=512"],
+        ),
+    ] {
+        let folder = tempfile::tempdir().unwrap();
+        let folder = folder.path();
+        let data = folder.join("data");
+        let own = [&["--size=64k"][..], more].concat();
+        let write = job("write", "md5", &[&own[..], &["--do_verify=0"]].concat());
+        let output = match writer {
+            "us" => Some(ours(&words(&write), folder)),
+            _ => run("fio", &words(&write), folder),
+        };
+        let Some(output) = output else { continue };
+        assert!(output.status.success(), "{}", all(&output));
+        let sound = std::fs::read(&data).unwrap();
+        change(&data, 20_480 + 1000);
+        let wrong = std::fs::read(&data).unwrap();
+        std::fs::create_dir(folder.join("aux")).unwrap();
+        let goes_on = [
+            "--verify_dump=1",
+            "--continue_on_error=verify",
+            "--aux-path=aux",
+        ];
+        let read = job("read", "md5", &[&own[..], &goes_on].concat());
+        let output = ours(&words(&read), folder);
+        let found = dumps(&folder.join("aux"));
+        let at = 20_480 / block * block;
+        let expected = [
+            (
+                format!("data.{at}.expected"),
+                sound[at..at + block].to_vec(),
+            ),
+            (
+                format!("data.{at}.received"),
+                wrong[at..at + block].to_vec(),
+            ),
+        ];
+        assert!(found == expected, "{writer} {more:?}: {}", all(&output));
+        assert!(all(&output).contains("received data dumped as aux/data."));
+
+        let header = at as u64 + if more.len() == 3 { 512 } else { 0 };
+        change(&data, header + 3);
+        let output = ours(&words(&read), folder);
+        let name = format!("data.{at}.hdr_fail");
+        let kept = dumps(&folder.join("aux"))
+            .into_iter()
+            .find(|(found, _)| *found == name);
+        let wrong = std::fs::read(&data).unwrap();
+        assert!(kept.unwrap().1 == wrong[at..at + block], "{}", all(&output));
+    }
+}
+
+#[test]
+fn dumps_have_the_names_of_fio() {
+    for (method, at) in [("crc32c", 5000), ("pattern", 5000), ("crc32c", 4098)] {
+        let folder = tempfile::tempdir().unwrap();
+        let folder = folder.path();
+        let size = ["--size=64k", "--bs=4k"];
+        let write = job("write", method, &[&size[..], &["--do_verify=0"]].concat());
+        assert!(ours(&words(&write), folder).status.success());
+        change(&folder.join("data"), at);
+        let read = job("read", method, &[&size[..], &["--verify_dump=1"]].concat());
+        let names = || {
+            let names = dumps(folder).into_iter().map(|(name, _)| name);
+            names.collect::<Vec<_>>()
+        };
+        ours(&words(&read), folder);
+        let ours = names();
+        ours.iter()
+            .for_each(|name| std::fs::remove_file(folder.join(name)).unwrap());
+        assert!(!ours.is_empty());
+        if run("fio", &words(&read), folder).is_some() {
+            assert_eq!(ours, names(), "{method} {at}");
         }
     }
 }

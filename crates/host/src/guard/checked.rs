@@ -27,6 +27,8 @@ const GAP_BYTES: u64 = 512;
 
 /// Blocks longer than a sample that are looked for where no header was seen yet, as powers of two.
 const LONG_BLOCKS: Range<u32> = 13..23;
+/// Blocks that are written together, as far as they are looked for.
+const TOGETHER_MAX: usize = 1024;
 /// How many lengths are remembered.
 const GRIDS_MAX: usize = 8;
 
@@ -103,7 +105,10 @@ impl CheckedBlocks {
             let start = at - at.checked_sub(grid.phase)? % grid.bytes;
             Header::read(content, start).filter(|header| header.end() > at)
         });
-        headers.find(|header| header.is_followed_by(at, data))
+        headers.find(|header| {
+            let filled_from = header.first_of_transfer(content);
+            header.is_followed_by(at, data, filled_from)
+        })
     }
 }
 
@@ -134,18 +139,31 @@ impl Header {
         self.offset + self.bytes
     }
 
-    /// Whether data at `at`, as far as they belong to this block, are made from its seed.
-    fn is_followed_by(&self, at: u64, data: &[u8]) -> bool {
-        let from = at - self.offset;
+    /// Blocks that were written together have one seed, and are filled as if they were one.
+    fn first_of_transfer(&self, content: &Content<'_>) -> u64 {
+        let before = |at: &u64| {
+            let at = at.checked_sub(self.bytes)?;
+            let header = Header::read(content, at)?;
+            (header.seed == self.seed && header.bytes == self.bytes).then_some(at)
+        };
+        let starts = std::iter::successors(Some(self.offset), before);
+        starts.take(TOGETHER_MAX).last().unwrap_or(self.offset)
+    }
+
+    /// Whether data at `at`, as far as they belong to this block, are made from its seed, by which
+    /// everything was filled from `filled_from` on.
+    fn is_followed_by(&self, at: u64, data: &[u8], filled_from: u64) -> bool {
+        let from = at - filled_from;
         let inside = (self.end() - at).min(data.len() as u64).min(BLOCK_BYTES);
         let words = data[..inside as usize].chunks(WORD_BYTES as usize);
+        let first = (self.offset - filled_from) / WORD_BYTES;
         let mut number = from / WORD_BYTES;
         from.is_multiple_of(WORD_BYTES)
             && words.into_iter().all(|word| {
                 let group = (number / 4) as u32;
                 let seed = self.seed.wrapping_mul(NEXT_GROUP.wrapping_pow(group));
                 let expected = seed.wrapping_mul(WORDS_OF_GROUP[(number % 4) as usize]);
-                let is_of_header = number < HEADER_WORDS_MAX;
+                let is_of_header = number < first + HEADER_WORDS_MAX;
                 number += 1;
                 is_of_header || word == &expected.to_le_bytes()[..word.len()]
             })

@@ -1330,8 +1330,8 @@ pub(crate) static VERIFICATION: &[Parameter] = &[
         &["verify_dump"],
         Kind::Truth,
         "0",
-        CheckOnly,
-        "keeps both contents",
+        Honoured,
+        "keeps both contents of a wrong block in files",
     )
     .part_of("verify"),
     p(
@@ -1386,16 +1386,16 @@ pub(crate) static VERIFICATION: &[Parameter] = &[
         &["verify_write_sequence"],
         Kind::Truth,
         "1",
-        CheckOnly,
-        "checks the number of the write",
+        Honoured,
+        "a block of an earlier write is wrong; passes where this and `verify_header_seed` are 0",
     )
     .part_of("verify"),
     p(
         &["verify_header_seed"],
         Kind::Truth,
         "1",
-        CheckOnly,
-        "checks the seed in the header",
+        Honoured,
+        "a block of an earlier write is wrong; passes where this and `verify_write_sequence` are 0",
     )
     .part_of("verify"),
     p(&["verify_policy"], Kind::Text, "", NEWER, "what is checked"),

@@ -92,6 +92,8 @@ pub(crate) fn verify(
             reads: phase == Phase::Reads,
             records: phase == Phase::WritesAndReadsBack,
             dumps: job.is_on("verify_dump", false),
+            any_write: !job.is_on("verify_header_seed", true)
+                && !job.is_on("verify_write_sequence", true),
             backlog: backlog(job).filter(|_| phase == Phase::WritesAndReadsBack),
         },
         pattern,

@@ -1,6 +1,7 @@
 //! What fio prints, from our events: normal text, terse lines, JSON, and the status line. Begin
 //! with [`Face`]; the figures are put together in `model`, and `docs/reference/fio-output.md` says
 //! which field is made of what.
+mod dumps;
 mod import;
 mod iolog;
 mod json;
@@ -16,6 +17,7 @@ mod status;
 mod terse;
 mod text;
 
+pub use dumps::Dumps;
 pub use import::{ImportError, import};
 pub use logs::{Logs, OperationLogs, Wants};
 pub use terse::TerseVersion;

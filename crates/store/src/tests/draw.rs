@@ -145,6 +145,10 @@ impl Draw {
             block_bytes: self.whole(),
             expected: self.text(),
             found: self.text(),
+            contents: self.flag().then(|| measure::Contents {
+                found: self.text(),
+                expected: self.maybe(Self::text),
+            }),
         }))
     }
 
