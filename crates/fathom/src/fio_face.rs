@@ -23,13 +23,13 @@ usage: fio [options] [job options] FILE…
   --section=NAME         run this section only; repeatable
   --parse-only           read and check, no I/O
   --showcmd              print the jobs as a command line
-  --cmdhelp[=OPTION|all] --enghelp[=ENGINE]
+  --cmdhelp[=OPTION|all] --enghelp[=ENGINE[,OPTION]]
                          what options and engines there are, and how far they are supported
   --readonly             refuse jobs that write or trim
   --warnings-fatal       warnings end the command
   --version --help
   --alloc-size --max-jobs --debug
-                         accepted, without effect
+                         read, and changes nothing, which a note says
   --output=FILE          where reports go
   --output-format=LIST   normal, terse, json, json+, separated by commas; --minimal is terse
   --append-terse         terse behind the others
@@ -40,11 +40,11 @@ usage: fio [options] [job options] FILE…
   --status-interval=TIME a full report each time this has passed
   --bandwidth-log[=NAME] logs of all jobs together
   --aux-path=FOLDER      where the files of verify_dump go
-  --client --server --daemonize --remote-config
-                         not built yet: one host only
-  --trigger-file --trigger-timeout --trigger --trigger-remote --idle-prof --inflate-log
-  --merge-blktrace-only --cpuclock-test --crctest
-                         not built yet, and refused
+  --client --server --daemonize --remote-config --trigger-remote
+                         refused: one host only
+  --trigger-file --trigger-timeout --trigger --idle-prof --inflate-log
+  --merge-blktrace-only --cpuclock-test --crctest --latency-log
+                         refused with what to use in their place
 
 of Fathom:
   --overwrite TARGET|@FILE   a target that may be overwritten although it holds something
@@ -118,6 +118,44 @@ const GENERAL: &[GeneralOption] = &[
     general("repeat", None, Required),
     general("wait-until", None, Required),
     general("wait-limit", None, Required),
+];
+
+const ONE_HOST: &str = "runs on several hosts are not built yet; run the command on each host, and compare by `--label`";
+
+const TRIGGERS: &str = "triggers are not built, as they go with the state of `verify` that is not \
+                        kept; `fathom fio` ends in order on SIGINT, as `timeout -s INT 30 fathom fio …` sends it";
+
+const SELF_TEST: &str = "the program tests nothing of itself here; the clock that a run has used \
+                         stands in its result";
+
+/// Options of the original that are known and not carried out, each with what to do.
+const REFUSED: &[(&str, &str)] = &[
+    ("client", ONE_HOST),
+    ("server", ONE_HOST),
+    ("daemonize", ONE_HOST),
+    ("remote-config", ONE_HOST),
+    ("trigger-remote", ONE_HOST),
+    ("trigger-file", TRIGGERS),
+    ("trigger-timeout", TRIGGERS),
+    ("trigger", TRIGGERS),
+    (
+        "idle-prof",
+        "no thread burns CPU to measure what is idle; `report.html` shows how busy the host was",
+    ),
+    (
+        "inflate-log",
+        "no logs are kept compressed; logs of the original are inflated by the original",
+    ),
+    (
+        "merge-blktrace-only",
+        "binary traces of block devices are not read; `read_iolog` takes records of version 2 and 3",
+    ),
+    ("cpuclock-test", SELF_TEST),
+    ("crctest", SELF_TEST),
+    (
+        "latency-log",
+        "it is gone in fio, too; use the job option `write_lat_log`",
+    ),
 ];
 
 /// The command line, read.
@@ -337,10 +375,12 @@ fn general_option(name: &str, value: Option<&str>, options: &mut Options) -> Res
         "cmdhelp" => options.text = Some(option_help(value)?),
         "enghelp" => options.text = Some(engine_help(value)?),
         "alloc-size" | "max-jobs" | "debug" => {
-            eprintln!(
-                "note: `--{name} {}` has no meaning here and changes nothing",
-                text()
-            );
+            let reason = match name {
+                "alloc-size" => "memory is taken as it is needed",
+                "max-jobs" => "there is no limit to jobs",
+                _ => "there is no trace; `fathom check` shows how a job is understood",
+            };
+            eprintln!("note: `--{name} {}` changes nothing: {reason}", text());
         }
         "overwrite-target" => common.overwrite.push(text()),
         "result" => common.output = PathBuf::from(text()),
@@ -356,14 +396,6 @@ fn general_option(name: &str, value: Option<&str>, options: &mut Options) -> Res
         }
         "repeat" | "wait-until" | "wait-limit" => {
             return repeat_option(name, &text(), &mut options.repetition);
-        }
-        "client" | "server" | "daemonize" | "remote-config" => {
-            return Err(format!(
-                "`--{name}`: runs on several hosts are not built yet; run the command on each host"
-            ));
-        }
-        "latency-log" => {
-            return Err("`--latency-log` is gone; use the job option `write_lat_log`".to_owned());
         }
         _ => return report_option(name, value, options),
     }
@@ -432,7 +464,11 @@ fn report_option(name: &str, value: Option<&str>, options: &mut Options) -> Resu
                 }
             };
         }
-        _ => return Err(format!("`--{name}` is not built yet")),
+        _ => {
+            let refused = REFUSED.iter().find(|(refused, _)| *refused == name);
+            let reason = refused.map_or("it is not known", |(_, reason)| reason);
+            return Err(format!("`--{name}` is refused: {reason}"));
+        }
     }
     Ok(())
 }
@@ -453,15 +489,26 @@ fn option_help(name: Option<&str>) -> Result<String, String> {
         .ok_or_else(|| format!("no option is named `{}`", name.unwrap_or_default()))
 }
 
+/// All engines; one with the options that belong to it; or one of these.
 fn engine_help(name: Option<&str>) -> Result<String, String> {
     let all = lang::fio::engine_help();
     let Some(name) = name else { return Ok(all) };
-    let found = all
+    let (engine, option) = match name.split_once(',') {
+        Some((engine, option)) => (engine, Some(option)),
+        None => (name, None),
+    };
+    let is_named = |line: &&str| line.split_whitespace().next() == Some(engine);
+    let line = all.lines().find(is_named);
+    let line = line.ok_or_else(|| format!("no engine is named `{engine}`"))?;
+    let own = lang::fio::options_of_engine(engine);
+    let Some(option) = option else {
+        return Ok(format!("{line}\n{own}"));
+    };
+    let is_own = own
         .lines()
-        .find(|line| line.split_whitespace().next() == Some(name));
-    found
-        .map(str::to_owned)
-        .ok_or_else(|| format!("no engine is named `{name}`"))
+        .any(|line| line.split([',', ' ']).any(|word| word == option));
+    let help = lang::fio::help(Some(option)).filter(|_| is_own);
+    help.ok_or_else(|| format!("no option of `{engine}` is named `{option}`"))
 }
 
 fn word_error(error: &WordError) -> String {
@@ -502,11 +549,35 @@ mod tests {
     fn every_option_of_the_command_is_in_its_help() {
         for option in GENERAL {
             let is_named = USAGE.contains(&format!("--{}", option.name));
-            assert!(
-                is_named || matches!(option.name, "overwrite-target" | "latency-log"),
-                "{}",
-                option.name
-            );
+            let is_ours = option.name == "overwrite-target";
+            assert!(is_named || is_ours, "{}", option.name);
         }
+    }
+
+    #[test]
+    fn every_option_of_the_command_does_something_or_says_why_not() {
+        let own = |name: &str| match name {
+            "output-format" => Some("json"),
+            "terse-version" => Some("4"),
+            "eta" => Some("never"),
+            "cmdhelp" => Some("rw"),
+            "enghelp" => Some("libaio,userspace_reap"),
+            _ => Some("10"),
+        };
+        for option in GENERAL {
+            let mut options = Options::default();
+            let carried_out = general_option(option.name, own(option.name), &mut options);
+            let refused = REFUSED.iter().find(|(name, _)| *name == option.name);
+            match refused {
+                None => assert_eq!(carried_out, Ok(()), "{}", option.name),
+                Some((_, reason)) => {
+                    let message = carried_out.unwrap_err();
+                    assert!(message.contains(reason), "{message}");
+                }
+            }
+        }
+        assert!(engine_help(Some("libaio")).unwrap().contains("nowait"));
+        assert!(engine_help(Some("libaio,rw")).is_err());
+        assert!(engine_help(Some("nothing")).is_err());
     }
 }

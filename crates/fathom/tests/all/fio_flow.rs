@@ -193,3 +193,76 @@ fn a_job_ends_in_its_steady_state() {
         assert!(runtime_ms < 20_000, "{runtime_ms} ms");
     }
 }
+
+#[test]
+fn jobs_of_one_flow_keep_to_their_weights() {
+    let read = ["--rw=randread", "--size=8m", "--runtime=1", "--time_based"];
+    let heavy = [
+        "--ioengine=io_uring",
+        "--iodepth=4",
+        "--flow=8",
+        "--flow_id=1",
+    ];
+    let arguments = [&read[..], &heavy, &["--name=light", "--filename=data"]].concat();
+    // The second has what stands in front of both, and weights of its own.
+    let light = [
+        "--rw=randread",
+        "--size=8m",
+        "--ioengine=io_uring",
+        "--iodepth=4",
+    ];
+    let rest = ["--runtime=1", "--time_based", "--flow=2", "--flow_id=1"];
+    let Some((ours, theirs)) = both(&[&arguments[..], &light, &rest].concat()) else {
+        return;
+    };
+    for report in [&ours, &theirs] {
+        let of = |job: usize| report["jobs"][job]["read"]["total_ios"].as_f64().unwrap();
+        let ratio = of(0) / of(1);
+        assert!((3.5..4.5).contains(&ratio), "{} to {}", of(0), of(1));
+    }
+}
+
+#[test]
+fn one_direction_of_a_mix_may_have_a_rate() {
+    let mix = ["--rw=randrw", "--size=1m", "--runtime=2", "--time_based"];
+    let rate = ["--ioengine=null", "--rate_iops=1000,0"];
+    let Some((ours, theirs)) = both(&[&mix[..], &rate].concat()) else {
+        return;
+    };
+    for report in [&ours, &theirs] {
+        let reads = count(report, "read");
+        assert!((1_950..=2_050).contains(&reads), "{reads} reads");
+        assert!(count(report, "write") > 20_000);
+    }
+}
+
+#[test]
+fn a_record_is_replayed_once_whatever_else_is_asked() {
+    let (record, data) = (
+        tempfile::NamedTempFile::new().unwrap(),
+        tempfile::NamedTempFile::new().unwrap(),
+    );
+    std::fs::write(data.path(), [7; 1 << 16]).unwrap();
+    let file = data.path().display();
+    let mut text = format!("fio version 2 iolog\n{file} add\n{file} open\n");
+    for row in 0..10 {
+        text += &format!("{file} read {} 4096\n", row * 4096);
+    }
+    std::fs::write(record.path(), text + &format!("{file} close\n")).unwrap();
+    let name = format!("--read_iolog={}", record.path().display());
+    for more in [
+        &["--loops=3"][..],
+        &["--time_based", "--runtime=20"],
+        &["--rate_iops=1"],
+    ] {
+        let replay = ["--ioengine=psync", "--rw=read", "--size=1m", name.as_str()];
+        let Some((ours, theirs)) = both(&[&replay[..], more].concat()) else {
+            return;
+        };
+        for report in [&ours, &theirs] {
+            let runtime_ms = report["jobs"][0]["job_runtime"].as_u64().unwrap();
+            assert_eq!(count(report, "read"), 10, "{more:?}");
+            assert!(runtime_ms < 5_000, "{more:?}: {runtime_ms} ms");
+        }
+    }
+}

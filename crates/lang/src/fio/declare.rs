@@ -254,6 +254,15 @@ pub fn engine_help() -> String {
     out
 }
 
+/// The options that belong to an engine, as plain text.
+pub fn options_of_engine(engine: &str) -> String {
+    let own = engines::PRIVATE
+        .iter()
+        .filter(|parameter| parameter.engines.contains(&engine));
+    own.map(|parameter| format!("  {:<30} {}\n", parameter.names.join(", "), parameter.doc))
+        .collect()
+}
+
 /// The page of reference: every option with what it takes and how far it is supported.
 pub fn reference_markdown() -> String {
     let mut out = String::from(

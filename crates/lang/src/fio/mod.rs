@@ -31,7 +31,9 @@ mod verify;
 pub use command_line::{
     Argument, CommandWord, GeneralOption, WordError, show_command, split as split_words,
 };
-pub use declare::{Chapter, Kind, Parameter, engine_help, help, reference_markdown};
+pub use declare::{
+    Chapter, Kind, Parameter, engine_help, help, options_of_engine, reference_markdown,
+};
 pub use engines::Engine;
 pub use number::TimeUnit;
 

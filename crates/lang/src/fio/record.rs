@@ -2,8 +2,10 @@
 //! with one stops a run, and no reading: the record may still have to be made.
 use super::codes;
 use super::jobs::{Given, Job};
+use super::resolve::Spec;
 use super::support::push_once;
 use crate::Environment;
+use crate::sink::Sink;
 use plan::{
     AddressOrder, AlignRule, Diagnostic, FirstBlock, Generator, Nanos, Operation, OperationMix,
     PerDirection, RecordedOperation, RecordedPlace, Region, Replay, SequentialEnd, SequentialStart,
@@ -45,6 +47,7 @@ pub(crate) fn read(
     job: &Job,
     environment: &Environment<'_>,
     blockers: &mut Vec<Diagnostic>,
+    sink: &mut Sink,
 ) -> Vec<Record> {
     let Some(given) = job.given("read_iolog") else {
         return Vec::new();
@@ -67,12 +70,23 @@ pub(crate) fn read(
             problem("`read_iolog` names no file").at(given.span(), "empty"),
         );
     }
-    refuse_misfits(job, given, blockers);
+    note_what_does_nothing(job, given, sink);
     records
 }
 
+impl Spec<'_> {
+    /// With a record, nothing else says how fast the job goes or that it fills its time.
+    pub(crate) fn governed_by_record(mut self) -> Self {
+        if !self.records.is_empty() {
+            self.pace = None;
+            self.times.is_time_based = false;
+        }
+        self
+    }
+}
+
 /// Options that say when a job ends or how fast it goes, which here the record says.
-fn refuse_misfits(job: &Job, record: &Given, blockers: &mut Vec<Diagnostic>) {
+fn note_what_does_nothing(job: &Job, record: &Given, sink: &mut Sink) {
     let asks =
         |name: &str| job.number(name).is_some_and(|number| number > 1) || job.is_on(name, false);
     let paced = ["rate", "rate_iops"].into_iter().filter(|name| {
@@ -83,16 +97,12 @@ fn refuse_misfits(job: &Job, record: &Given, blockers: &mut Vec<Diagnostic>) {
         .into_iter()
         .filter(|name| asks(name));
     for name in ended.chain(paced) {
-        let message = format!("`{name}` does not go together with `read_iolog`");
-        push_once(
-            blockers,
-            Diagnostic::error(codes::CONFLICT, message)
-                .at(job.place_of(name), "the record says when, and how often")
-                .with_related(record.span(), "the record")
-                .with_help(
-                    "use `replay_time_scale` for another speed, `--repeat` for another time",
-                ),
-        );
+        let message = format!("`{name}` does nothing beside `read_iolog`, in the original neither");
+        let note = Diagnostic::note(codes::TRANSLATED, message)
+            .at(job.place_of(name), "the record says when, and how often")
+            .with_related(record.span(), "the record")
+            .with_help("use `replay_time_scale` for another speed, `--repeat` for another time");
+        sink.push(note);
     }
 }
 

@@ -257,8 +257,9 @@ impl<'a> Resolving<'a, '_> {
             verify,
             lays_out: is_stored && lays_out(job, reads),
             goes_on: goes_on(job),
-            records: record::read(job, self.environment, self.blockers),
+            records: record::read(job, self.environment, self.blockers, self.sink),
         };
+        let spec = spec.governed_by_record();
         self.check_parts(&spec);
         Some(match job.is_on("create_only", false) {
             true => amounts::layout_only(spec),
