@@ -1,6 +1,8 @@
 //! What a stream does beside the operations that it draws, and when it holds them back: syncs,
 //! pauses, batches. Workers ask before they draw; streams without a rule have none of this.
 use crate::depth_search::{SharedSearch, Verdict};
+use crate::draw::Drawn;
+use crate::overlaps::Overlaps;
 use crate::shared::{SharedStream, code_of};
 use plan::{Batches, Flow, Nanos, Operation, Think, ThinkCount};
 use std::sync::atomic::{
@@ -36,6 +38,8 @@ pub(crate) struct SharedFlow {
     /// Of the syncs at the end.
     last_syncs_sent: AtomicU32,
     last_syncs_back: AtomicU32,
+    /// Where nothing may be in flight twice.
+    overlaps: Option<Overlaps>,
 }
 
 /// Where a stream stands between its pauses.
@@ -77,6 +81,7 @@ impl SharedFlow {
         retry_ns: Option<u64>,
     ) -> Option<Box<Self>> {
         let has_rules = !rules.is_nothing();
+        let overlaps = rules.keeps_apart.then(|| Overlaps::new(slots));
         let latency_most = [
             rules.latency_most.read,
             rules.latency_most.write,
@@ -102,6 +107,7 @@ impl SharedFlow {
                 places: places as u32,
                 last_syncs_sent: AtomicU32::new(0),
                 last_syncs_back: AtomicU32::new(0),
+                overlaps,
             })
         };
         has_rules.then(flow)
@@ -128,6 +134,19 @@ impl SharedFlow {
         let held = self.pause(think, now_ns);
         self.pauses.is_taken.store(false, Release);
         held
+    }
+
+    /// Whether what was drawn has to wait for something in flight.
+    pub(crate) fn has_to_wait(&self, drawn: &Drawn) -> bool {
+        let overlaps = self.overlaps.as_ref();
+        overlaps.is_some_and(|overlaps| !overlaps.enter(drawn))
+    }
+
+    /// What was drawn with this begin is back.
+    pub(crate) fn leaves(&self, place: u32, offset: u64) {
+        if let Some(overlaps) = &self.overlaps {
+            overlaps.leave(place, offset);
+        }
     }
 
     /// An operation that was drawn goes out.
@@ -165,7 +184,7 @@ impl SharedFlow {
     }
 
     /// When to ask again for what the return of an operation decides.
-    fn later(&self, now_ns: u64) -> u64 {
+    pub(crate) fn later(&self, now_ns: u64) -> u64 {
         now_ns.saturating_add(self.retry_ns)
     }
 

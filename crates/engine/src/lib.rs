@@ -21,6 +21,7 @@ mod gate;
 mod handover;
 mod lifetime;
 mod operations;
+mod overlaps;
 mod pace;
 mod random;
 mod rule;

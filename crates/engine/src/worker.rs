@@ -8,6 +8,7 @@ use crate::backend::{Backend, Request, RequestKind};
 use crate::check::{self, Checks, ReadBacks, Written};
 use crate::data::{Filled, Write};
 use crate::depth_search::Verdict;
+use crate::draw::Drawn;
 use crate::handover::{HandoverNotes, Place};
 use crate::operations::OperationWriter;
 use crate::shared::{
@@ -141,6 +142,8 @@ struct WorkerPool {
     has_schedule: bool,
     /// Whether a stream of it does more than draw.
     has_flow: bool,
+    /// Drawn, and waiting for something in flight that shares a byte with it.
+    parked: Option<Parked>,
     /// Of operations in one submitting call.
     submit_most: u32,
     choice: Choice,
@@ -165,6 +168,14 @@ struct Chosen {
     arrival_ns: Option<u64>,
     /// What the arrival asks for; `None` where that is drawn.
     operation: Option<Operation>,
+}
+
+/// An operation that was drawn and cannot go out yet.
+#[derive(Clone, Copy, Debug)]
+struct Parked {
+    chosen: Chosen,
+    index: u64,
+    drawn: Drawn,
 }
 
 impl<B: Backend, T: Time, S: Deref<Target = SharedRun> + Clone> Worker<B, T, S> {
@@ -561,6 +572,7 @@ impl<B: Backend, T: Time, S: Deref<Target = SharedRun> + Clone> Worker<B, T, S> 
         let (number, place, operation, length) = unpack(view.what.load(Relaxed));
         let stream = &shared.streams[number];
         let flow = stream.flow.as_ref().expect("the caller has looked");
+        flow.leaves(place as u32, view.offset.load(Relaxed));
         if let Some(own) = stream.lifetime.as_ref().filter(|_| flow.depth().is_some()) {
             let since_ns = now_ns.saturating_sub(shared.start_ns.load(Relaxed));
             let verdict = match since_ns >= own.warm_ns() {
@@ -674,6 +686,13 @@ impl<B: Backend, T: Time, S: Deref<Target = SharedRun> + Clone> Worker<B, T, S> 
                 self.hand_over_queued();
             }
             if self.pools[place].has_flow && self.issue_sync(shared, place, now_ns) {
+                continue;
+            }
+            if self.pools[place].parked.is_some() {
+                if let Some(due_ns) = self.issue_parked(shared, place, now_ns) {
+                    next_due = due_ns;
+                    break;
+                }
                 continue;
             }
             if self.read_backs.is_some() && self.issue_read_back(shared, place, now_ns) {
@@ -914,6 +933,55 @@ impl<B: Backend, T: Time, S: Deref<Target = SharedRun> + Clone> Worker<B, T, S> 
         if index == stream.last_index {
             end(stream);
         }
+        if let Some(flow) = &stream.flow
+            && flow.has_to_wait(&drawn)
+        {
+            self.pools[place].parked = Some(Parked {
+                chosen,
+                index,
+                drawn,
+            });
+            return;
+        }
+        self.send(shared, place, (chosen, index, drawn), now_ns);
+    }
+
+    /// Issues what was drawn before, once nothing in flight shares a byte with it; until when it has
+    /// to wait otherwise.
+    #[cold]
+    fn issue_parked(&mut self, shared: &SharedRun, place: usize, now_ns: u64) -> Option<u64> {
+        let parked = self.pools[place].parked?;
+        let stream = &shared.streams[parked.chosen.stream];
+        let flow = stream.flow.as_ref().expect("only a flow parks");
+        let start_ns = shared.start_ns.load(Relaxed);
+        let is_closed = now_ns >= stream.not_after_close(start_ns, u64::MAX);
+        if !is_closed && flow.has_to_wait(&parked.drawn) {
+            return Some(flow.later(now_ns));
+        }
+        self.pools[place].parked = None;
+        if is_closed {
+            // Drawn, and over by the clock before it could go out.
+            shared.resolve(parked.chosen.stream, now_ns);
+            return None;
+        }
+        let Parked {
+            chosen,
+            index,
+            drawn,
+        } = parked;
+        self.send(shared, place, (chosen, index, drawn), now_ns);
+        None
+    }
+
+    #[inline]
+    fn send(
+        &mut self,
+        shared: &SharedRun,
+        place: usize,
+        (chosen, index, drawn): (Chosen, u64, Drawn),
+        now_ns: u64,
+    ) {
+        let stream = &shared.streams[chosen.stream];
         let slot = self.take_slot(shared, place, drawn.operation, now_ns);
         let operation = match drawn.operation {
             Operation::Read => 0,
@@ -1155,9 +1223,11 @@ impl<B: Backend, T: Time, S: Deref<Target = SharedRun> + Clone> Worker<B, T, S> 
         };
         if self.in_flight == 0 {
             let ended = self.pools.iter().all(|pool| {
-                pool.streams
-                    .iter()
-                    .all(|number| self.shared.streams[*number].ended.load(Relaxed))
+                pool.parked.is_none()
+                    && pool
+                        .streams
+                        .iter()
+                        .all(|number| self.shared.streams[*number].ended.load(Relaxed))
             });
             if stopped || ended {
                 return Wake::Done;
@@ -1315,6 +1385,7 @@ impl WorkerPool {
             pool,
             free: [Vec::new(), Vec::new()],
             has_schedule,
+            parked: None,
             has_flow: streams
                 .iter()
                 .any(|stream| shared.streams[*stream].flow.is_some()),

@@ -21,6 +21,8 @@ pub struct Flow {
     pub steady: Option<Steady>,
     /// Looks for the depth that keeps a latency.
     pub depth_search: Option<DepthSearch>,
+    /// An operation waits while another one in flight shares a byte with it.
+    pub keeps_apart: bool,
     /// Keeps it in proportion to others.
     pub balance: Option<Balance>,
 }

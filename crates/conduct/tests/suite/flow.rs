@@ -471,3 +471,31 @@ fn streams_of_one_group_keep_to_their_weights() {
         "{second} {third}"
     );
 }
+
+#[test]
+fn operations_that_share_bytes_are_kept_apart_where_it_is_asked() {
+    // Two blocks and eight slots: without the rule eight are in flight, with it two at most.
+    for workers in [1, 3] {
+        let took = |keeps_apart: bool| {
+            let mut one = stream(0, 0, |generator| {
+                generator.operations = OperationMix::reads(50.0);
+                generator.transfer = PerDirection::all(TransferSizes::Fixed(4096));
+                generator.order = AddressOrder::Random(RandomLaw::Uniform);
+            });
+            one.stop.operations = Some(8_000);
+            one.flow.keeps_apart = keeps_apart;
+            let runs = vec![until_done(20 * MS)];
+            let plan = bind_unreal(plan(vec![simulated(8192)], &[8], vec![one], runs));
+            let story = simulate(&plan, &Script::default(), workers);
+            assert_eq!(story.totals[0].operations(), 8_000, "each goes out once");
+            assert_eq!(story.finished(0).reason, FinishReason::Complete);
+            let ended = story.finished(0).unix_ns - story.totals[0].started.unix_ns;
+            ended as f64
+        };
+        let (free, apart) = (took(false), took(true));
+        assert!(
+            apart > 2.5 * free,
+            "{apart} ns, and {free} ns without the rule"
+        );
+    }
+}

@@ -29,6 +29,7 @@ pub(crate) fn flow(
         steady: steady(job, sink),
         depth_search: depth_search(job),
         balance: balance(job),
+        keeps_apart: job.is_on("serialize_overlap", false) && depth > 1,
     }
 }
 

@@ -895,7 +895,7 @@ pub(crate) static QUEUE: &[Parameter] = &[
         &["serialize_overlap"],
         Kind::Truth,
         "0",
-        CheckOnly,
+        Honoured,
         "no two I/Os on the same block in flight",
     )
     .inert(&["0"]),
