@@ -373,6 +373,7 @@ fn stream(
             granule_bytes: area.granule,
             offset_bytes: 0,
             first_block: FirstBlock::SparedOnDevices,
+            trim: None,
             slice: None,
         },
         align: AlignRule::Transfer,

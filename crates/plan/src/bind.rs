@@ -391,7 +391,9 @@ impl BoundPlan {
             streams.push(BoundStream { regions });
         }
         for (stream, bound) in run.streams.iter_mut().zip(&streams) {
-            bound.settle_passes(&mut stream.stop);
+            let laws = stream.source.laws();
+            let grain = laws.map_or(1, Generator::smallest_transfer).max(1);
+            bound.settle_passes(&mut stream.stop, grain);
         }
         Ok(BoundRun { id, run, streams })
     }
@@ -604,12 +606,19 @@ impl BoundTarget {
 
 impl BoundStream {
     /// Turns an end after so many passes into one after so many bytes.
-    fn settle_passes(&self, stop: &mut LocalStop) {
+    fn settle_passes(&self, stop: &mut LocalStop, grain: u64) {
         let Some(passes) = stop.passes.take() else {
             return;
         };
         let whole: u64 = self.regions.iter().map(|region| region.width).sum();
-        let bytes = whole.saturating_mul(passes);
+        let pass = match stop.pass_millionths.take() {
+            Some(part) => {
+                let part = u128::from(whole) * u128::from(part) / 1_000_000;
+                (part as u64).next_multiple_of(grain)
+            }
+            None => whole,
+        };
+        let bytes = pass.saturating_mul(passes);
         stop.bytes = Some(stop.bytes.map_or(bytes, |asked| asked.min(bytes)));
     }
 }

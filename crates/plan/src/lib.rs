@@ -56,7 +56,7 @@ pub use steering::{
 pub use stream::{
     AddressOrder, AlignRule, Bound, FirstBlock, Generator, HitArea, Lifetime, LocalStop, OpSource,
     Pacing, RandomLaw, Region, SequentialEnd, SequentialStart, SizeShare, Slice, StepPattern,
-    Steps, Stream, TargetOrder, TransferSizes, ZoneOrder,
+    Steps, Stream, TargetLaw, TargetOrder, TransferSizes, Trim, ZoneOrder,
 };
 pub use target::{
     AccessAdvice, Ledger, OpenMode, Preparation, SizeRule, SyncMode, Target, TargetKind,

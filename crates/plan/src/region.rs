@@ -85,7 +85,11 @@ fn span(region: &Region, first: u64, bytes: u64, present: u64) -> Span {
         Bound::BehindPresent(bytes) => present.saturating_add(bytes),
     };
     let down = |address: u64| address - address % granule;
-    let mut low = down(at(region.low)).max(first);
+    let low = match region.trim {
+        Some(trim) => at(region.low).next_multiple_of(trim.low_up_to.max(1)),
+        None => down(at(region.low)),
+    };
+    let mut low = low.max(first);
     let mut high = down(at(region.high));
     let wraps = high > bytes;
     if wraps {
@@ -97,6 +101,9 @@ fn span(region: &Region, first: u64, bytes: u64, present: u64) -> Span {
     if !wraps && region.offset_bytes > 0 {
         let room = bytes.saturating_sub(low);
         high = high.min(low + down(room));
+    }
+    if let Some(width) = region.trim.and_then(|trim| trim.width).filter(|_| !wraps) {
+        high = high.min(low.saturating_add(down(at(width))));
     }
     let wrap_at = wraps.then_some(down(bytes));
     let is_outside = wrap_at.is_some_and(|end| low >= end);

@@ -249,8 +249,20 @@ pub struct Region {
     /// Added to every address.
     pub offset_bytes: u64,
     pub first_block: FirstBlock,
+    /// Where the ends lie more exactly.
+    #[serde(default)]
+    pub trim: Option<Trim>,
     /// Which slice of what the other fields describe; `None` for all of it.
     pub slice: Option<Slice>,
+}
+
+/// A begin that is rounded up, and a width of its own; not for regions that wrap.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Trim {
+    /// The low end is rounded up to a multiple of this, in bytes, rather than down; above zero.
+    pub low_up_to: u64,
+    /// The region has so much from its low end on, the offset included, where the high end leaves it.
+    pub width: Option<Bound>,
 }
 
 /// One of several equal slices: their ends are rounded down to the granule of the region, and
@@ -322,13 +334,17 @@ pub struct LocalStop {
     /// As many bytes as all its regions hold, this many times; `bind` makes bytes of it.
     #[serde(default)]
     pub passes: Option<u64>,
+    /// Where `passes` is given: each of them ends after so many millionths of what the regions hold,
+    /// rounded up to whole transfers.
+    #[serde(default)]
+    pub pass_millionths: Option<u32>,
     /// Also where a write finds no room (ENOSPC, EDQUOT), which is then the end and no failure.
     #[serde(default)]
     pub when_full: bool,
 }
 
 /// The order in which a stream visits several targets.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TargetOrder {
     #[default]
@@ -341,9 +357,23 @@ pub enum TargetOrder {
         operations: u64,
         is_random: bool,
     },
+    /// Each operation on a target chosen by this law.
+    ByLaw(TargetLaw),
     /// All targets in order as one long address space, of which the region is a part. No transfer
     /// spans two targets, and the first block of each device is spared.
     EndToEnd,
+}
+
+/// How often each of several targets is chosen; they rank in the order in which they stand.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TargetLaw {
+    /// Rank r, from 1, in proportion to r^−theta (above zero).
+    Zipf { theta: f64 },
+    /// A share `power` of them (between 0 and 1) gets a share 1 − `power`, and so again within that.
+    Pareto { power: f64 },
+    /// Around the one in the middle, with this standard deviation in percent of all.
+    Normal { deviation_pct: f64 },
 }
 
 impl TransferSizes {
@@ -510,6 +540,7 @@ impl Region {
             granule_bytes,
             offset_bytes: 0,
             first_block,
+            trim: None,
             slice: None,
         }
     }

@@ -261,6 +261,7 @@ proptest! {
             granule_bytes: BLOCK,
             offset_bytes: offset_blocks * BLOCK,
             first_block: FirstBlock::Used,
+            trim: None,
             slice: None,
         };
         let streams = vec![stream(0, 0, |generator| {

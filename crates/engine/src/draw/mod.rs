@@ -12,7 +12,7 @@ use grid::Grid;
 use plan::{
     AddressOrder, AlignRule, BoundRegion, Generator, LocalStop, Operation, PerDirection, RandomLaw,
     RecordedOperations, Replay, SequentialEnd, SequentialStart, StepPattern, Steps, TargetId,
-    TargetOrder, TransferSizes,
+    TargetLaw, TargetOrder, TransferSizes,
 };
 use sizes::Sizes;
 use space::Space;
@@ -130,6 +130,8 @@ enum Turn {
         operations: u64,
         is_random: bool,
     },
+    /// A block of the grid is a target.
+    ByLaw(Grid),
     /// By cursors: the one that is read or written now.
     Passes(AtomicUsize),
     /// By the number of the operation: how many operations a round has up to the end of each.
@@ -187,7 +189,7 @@ impl Drawer {
                 read_limit: share_limit(area.read_hit_pct),
                 write_limit: share_limit(area.write_hit_pct),
             }),
-            turn: Turn::new(generator, ground.order, &spaces),
+            turn: Turn::new(generator, ground.order, &spaces, draws),
             plain: Plain::of(generator, ground, stop),
             recorded: None,
             stepping: match &generator.order {
@@ -359,6 +361,10 @@ impl Drawer {
                     true => self.draws.target.below(batch, count as u64) as usize,
                     false => (batch % count as u64) as usize,
                 }
+            }
+            Turn::ByLaw(grid) => {
+                let chosen = grid.block(self.draws.target, asked.index, || 0);
+                chosen.map_or(0, |place| place as usize)
             }
             Turn::Passes(current) => return self.in_passes(current, asked),
             Turn::Counts(ends) => {
@@ -668,9 +674,32 @@ impl Law {
     }
 }
 
+/// The law of blocks that stand for targets.
+fn law_of_ranks(law: TargetLaw) -> RandomLaw {
+    let center_pct = Some(0.0);
+    match law {
+        TargetLaw::Zipf { theta } => RandomLaw::Zipf { theta, center_pct },
+        TargetLaw::Pareto { power } => RandomLaw::Pareto { power, center_pct },
+        TargetLaw::Normal { deviation_pct } => RandomLaw::Normal {
+            deviation_pct,
+            center_pct: None,
+        },
+    }
+}
+
 impl Turn {
-    fn new(generator: &Generator, order: TargetOrder, spaces: &[Space]) -> Self {
+    fn new(
+        generator: &Generator,
+        order: TargetOrder,
+        spaces: &[Space],
+        draws: impl Fn(Purpose) -> Draws,
+    ) -> Self {
         match order {
+            TargetOrder::ByLaw(law) if spaces.len() > 1 => {
+                let law = law_of_ranks(law);
+                let grid = Grid::new(&law, spaces.len() as u64, 1, 1, draws);
+                grid.map_or(Turn::RoundRobin, Turn::ByLaw)
+            }
             TargetOrder::Random if spaces.len() > 1 => Turn::Random,
             TargetOrder::Batches {
                 operations,

@@ -188,3 +188,71 @@ fn the_cache_is_filled_before_the_job_where_it_is_asked() {
     assert!(ours(&asked, folder.path()).status.success());
     assert_eq!(cached_kib(&path), Some(4096));
 }
+
+/// Where the I/O of a job on a file of 25 blocks went, as its own log tells.
+fn logged(program: &str, arguments: &[&str], folder: &Path) -> Option<Vec<u64>> {
+    std::fs::write(folder.join("data"), vec![7; 102_400]).unwrap();
+    let log = folder.join("places.log");
+    let _ = std::fs::remove_file(&log);
+    let output = run(
+        program,
+        &[
+            arguments,
+            &["--filename=data", "--rw=read", "--write_iolog=places.log"],
+        ]
+        .concat(),
+        folder,
+    )?;
+    assert!(output.status.success(), "{arguments:?}: {output:?}");
+    let text = std::fs::read_to_string(log).unwrap();
+    let offset = |line: &str| {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let at = words.iter().position(|word| *word == "read")?;
+        words.get(at + 1)?.parse().ok()
+    };
+    Some(text.lines().filter_map(offset).collect())
+}
+
+#[test]
+fn shares_of_a_file_begin_and_end_where_they_do_there() {
+    for arguments in [
+        &["--size=32k", "--offset=10%"][..],
+        &["--size=32k", "--offset=10%", "--offset_align=16k"],
+        &["--size=50%", "--offset=10%"],
+        &["--io_size=50%"],
+        &["--io_size=50%", "--size=20%", "--offset=10%"],
+        &["--size=20%", "--offset=8k", "--offset_increment=10%"],
+    ] {
+        let folder = tempfile::tempdir().unwrap();
+        let ours = logged(env!("CARGO_BIN_EXE_fathom"), arguments, folder.path()).unwrap();
+        let Some(theirs) = logged("fio", arguments, folder.path()) else {
+            return;
+        };
+        assert_eq!(ours, theirs, "{arguments:?}");
+    }
+}
+
+#[test]
+fn sizes_of_files_are_drawn_between_two_ends() {
+    for (more, most) in [(&[][..], u64::MAX), (&["--size=64k"], 16)] {
+        let folder = tempfile::tempdir().unwrap();
+        let arguments = ["--rw=read", "--filesize=16k-64k", "--nrfiles=8"];
+        let arguments = [&arguments[..], more, &["--output-format=json"]].concat();
+        let output = ours(&arguments, folder.path());
+        assert!(output.status.success(), "{output:?}");
+        let size = |number: u32| {
+            let path = folder.path().join(format!("j.0.{number}"));
+            std::fs::metadata(path).unwrap().len()
+        };
+        let sizes: Vec<u64> = (0..8).map(size).collect();
+        let is_right =
+            |bytes: &u64| (16_384..=65_536).contains(bytes) && bytes.is_multiple_of(4096);
+        assert!(sizes.iter().all(is_right), "{sizes:?}");
+        assert!(sizes.iter().any(|bytes| *bytes != sizes[0]), "{sizes:?}");
+        let blocks = sizes.iter().sum::<u64>() / 4096;
+        let done = report(&output)["jobs"][0]["read"]["total_ios"]
+            .as_u64()
+            .unwrap();
+        assert_eq!(done, blocks.min(most));
+    }
+}

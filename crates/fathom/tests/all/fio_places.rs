@@ -101,6 +101,7 @@ fn places_follow_each_other_as_they_do_there() {
         "rw=read size=64k zonemode=strided zonesize=24k zonerange=16k",
         "rw=read size=64k io_size=50%",
         "rw=read size=96k nrfiles=2 file_service_type=roundrobin:3",
+        "rw=read size=64k nrfiles=4 openfiles=1",
         "rw=randread percentage_random=0,50 size=64k",
         "rw=randread bs=8k,4k percentage_random=0 bs_is_seq_rand=1 size=64k",
     ] {
@@ -136,4 +137,34 @@ fn random_jobs_have_the_structure_that_they_have_there() {
         starts.dedup();
         assert!(starts.len() >= 14, "{starts:?}");
     }
+}
+
+/// How often each file of a job is chosen.
+fn choices(service: &str) -> Vec<u64> {
+    let folder = tempfile::tempdir().unwrap();
+    let options = format!("rw=randread norandommap size=1600k nrfiles=100 io_size=8m {service}");
+    let mut counts = vec![0; 100];
+    for (name, ..) in ours(&job(&options, folder.path())) {
+        let number = name.rsplit('.').next().unwrap();
+        counts[number.parse::<usize>().unwrap()] += 1;
+    }
+    counts
+}
+
+#[test]
+fn files_are_chosen_by_the_law_that_is_named() {
+    let share = |counts: &[u64], files: std::ops::Range<usize>| {
+        let all: u64 = counts.iter().sum();
+        assert_eq!(all, 2_048);
+        counts[files].iter().sum::<u64>() as f64 / all as f64
+    };
+    // The n-th harmonic number of order 1.2 tells the share of the first: 1 ÷ 3.60.
+    let zipf = choices("file_service_type=zipf:1.2");
+    assert!((share(&zipf, 0..1) - 0.277).abs() < 0.035, "{zipf:?}");
+    let pareto = choices("file_service_type=pareto:0.2");
+    assert!((share(&pareto, 0..20) - 0.8).abs() < 0.035, "{pareto:?}");
+    let normal = choices("file_service_type=gauss:10");
+    assert!((share(&normal, 40..60) - 0.683).abs() < 0.035, "{normal:?}");
+    let usual = choices("file_service_type=normal");
+    assert!((share(&usual, 42..58) - 0.663).abs() < 0.035, "{usual:?}");
 }

@@ -1,10 +1,11 @@
 //! How large files are, and how much of them a job does.
 use super::codes;
 use super::files::{Naming, is_device};
+use super::forms;
 use super::resolve::{Amount, FileSize, Resolving, Spec, Times};
 use super::support::{not_built, push_once};
 use super::value::{Size, Value};
-use plan::{Diagnostic, Flow, IoMethod, OperationMix};
+use plan::{Diagnostic, Flow, IoMethod, OperationMix, TargetOrder};
 use std::collections::HashMap;
 
 /// A file that is appended to belongs to one clone: where the next one would begin depends on which
@@ -36,6 +37,7 @@ pub(super) fn layout_only(spec: Spec<'_>) -> Spec<'_> {
     let amount = Amount {
         bytes: None,
         passes: None,
+        pass_millionths: None,
         operations: Some(0),
     };
     Spec {
@@ -61,6 +63,11 @@ impl Resolving<'_, '_> {
             job.is_on("file_append", false) && naming.paths(0).iter().any(|path| !is_device(path));
         match size {
             FileSize::Bytes(bytes) | FileSize::Whole(bytes) if appends => FileSize::Appended(bytes),
+            FileSize::Drawn(..) if appends => {
+                let what = "`file_append` with a range of `filesize`";
+                push_once(self.blockers, not_built(what, job.place_of("filesize")));
+                size
+            }
             FileSize::AsFound if job.is_on("fill_device", false) => FileSize::UntilFull,
             other if appends => {
                 let message = "`file_append` needs `size`";
@@ -79,13 +86,49 @@ impl Resolving<'_, '_> {
         }
     }
 
+    /// Which of several files is next.
+    pub(super) fn file_order(&mut self, files: u64) -> TargetOrder {
+        if self.job.number("openfiles") == Some(1) && files > 1 {
+            // The next one is opened when the one before is done.
+            return TargetOrder::OneAfterTheOther;
+        }
+        let Some(given) = self.job.given("file_service_type") else {
+            return TargetOrder::RoundRobin;
+        };
+        let text = given.text();
+        let (word, count) = text.split_once(':').unwrap_or((text, ""));
+        let count = match count.trim() {
+            "" => Some(1),
+            count => count.parse().ok(),
+        };
+        let batches = |operations, is_random| TargetOrder::Batches {
+            operations,
+            is_random,
+        };
+        match (word.trim(), count) {
+            ("sequential", Some(_)) => TargetOrder::OneAfterTheOther,
+            ("random", Some(0 | 1)) => TargetOrder::Random,
+            ("random", Some(operations)) => batches(operations, true),
+            ("roundrobin", Some(0 | 1)) => TargetOrder::RoundRobin,
+            ("roundrobin", Some(operations)) => batches(operations, false),
+            _ => {
+                let law = forms::law_of_files(given, self.base(), self.sink);
+                law.map_or(TargetOrder::RoundRobin, TargetOrder::ByLaw)
+            }
+        }
+    }
+
     fn plain_size(&mut self, files: u64, smallest: u64) -> FileSize {
         let job = self.job;
         if let Some(Value::Ranges(ranges)) = job.given("filesize").map(|given| &given.value)
-            && let Some((_, high)) = ranges[0]
+            && let Some((low, high)) = ranges[0]
         {
-            self.check_holds_block(high, smallest, "filesize");
-            return FileSize::Whole(high);
+            let (low, high) = (low.min(high), low.max(high));
+            self.check_holds_block(low, smallest, "filesize");
+            return match low == high {
+                true => FileSize::Whole(high),
+                false => FileSize::Drawn(low, high),
+            };
         }
         match job.size("size") {
             Some(Size::Bytes(0)) | None => FileSize::AsFound,
@@ -157,6 +200,7 @@ impl Resolving<'_, '_> {
         let mut amount = Amount {
             bytes: None,
             passes: None,
+            pass_millionths: None,
             operations,
         };
         if times.is_time_based || file_size == FileSize::UntilFull {
@@ -170,12 +214,8 @@ impl Resolving<'_, '_> {
         };
         let asked = match (job.size("io_size"), job.size("size")) {
             (Some(Size::Percent(pct)), _) if pct < 100.0 => {
-                let share = whole.map(|whole| (whole as f64 * pct / 100.0) as u64);
-                if share.is_none() {
-                    let what = "`io_size` in percent of what only the machine knows";
-                    push_once(self.blockers, not_built(what, job.place_of("io_size")));
-                }
-                share
+                amount.pass_millionths = Some((pct * 10_000.0) as u32).filter(|_| whole.is_none());
+                whole.map(|whole| ((whole as f64 * pct / 100.0) as u64).next_multiple_of(smallest))
             }
             (Some(Size::Bytes(bytes)), _) if bytes > 0 => Some(bytes),
             (_, Some(Size::Bytes(bytes))) if bytes > 0 => {
@@ -183,6 +223,11 @@ impl Resolving<'_, '_> {
             }
             _ => whole,
         };
+        if let (FileSize::Drawn(..), Some(Size::Bytes(bytes))) = (file_size, job.size("size")) {
+            // What the files hold together may be less.
+            amount.bytes = Some((bytes - bytes % smallest).saturating_mul(loops))
+                .filter(|bytes| *bytes > 0 && asked.is_none());
+        }
         match asked {
             Some(bytes) => amount.bytes = Some(bytes.saturating_mul(loops)),
             None => amount.passes = Some(loops),

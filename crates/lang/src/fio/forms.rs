@@ -3,7 +3,7 @@ use super::codes;
 use super::jobs::Given;
 use super::number::{Base, quantity};
 use crate::sink::Sink;
-use plan::{RandomLaw, SizeShare, TransferSizes};
+use plan::{RandomLaw, SizeShare, TargetLaw, TransferSizes};
 
 /// A law of places as it is written.
 #[derive(Clone, Debug, PartialEq)]
@@ -116,6 +116,36 @@ fn completed(
     )
 }
 
+/// What a normal law without a number, or with a zero, has for a deviation: there the mean of twelve
+/// even draws decides.
+const USUAL_DEVIATION_PCT: f64 = 100.0 / 12.0;
+
+/// The law that `file_service_type` names; `None` where it is none, which was reported.
+pub(crate) fn law_of_files(given: &Given, base: Base, sink: &mut Sink) -> Option<TargetLaw> {
+    let text = given.text();
+    let name = text.split(':').next().unwrap_or_default().trim();
+    let is_law = matches!(name, "zipf" | "pareto" | "normal" | "gauss");
+    let law = is_law.then(|| distribution(given, text, base, sink));
+    match law {
+        Some(Some(Distribution::Law(RandomLaw::Zipf { theta, .. }))) => {
+            Some(TargetLaw::Zipf { theta })
+        }
+        Some(Some(Distribution::Law(RandomLaw::Pareto { power, .. }))) => {
+            Some(TargetLaw::Pareto { power })
+        }
+        Some(Some(Distribution::Law(RandomLaw::Normal { deviation_pct, .. }))) => {
+            Some(TargetLaw::Normal { deviation_pct })
+        }
+        Some(_) => None,
+        None => {
+            let message = format!("`{}` is no order of files", text.trim());
+            let help = "write `roundrobin`, `random`, `sequential`, `zipf`, `pareto`, `normal` or `gauss`, the first three with a number of I/Os such as `random:8`";
+            sink.error(codes::FORM, given.span(), message, "not understood", help);
+            None
+        }
+    }
+}
+
 /// The law that `random_distribution` names.
 pub(crate) fn distribution(
     given: &Given,
@@ -156,7 +186,10 @@ pub(crate) fn distribution(
         "normal" | "gauss" => number(0, 0.0)
             .filter(|deviation| (0.0..=100.0).contains(deviation))
             .map(|deviation_pct| RandomLaw::Normal {
-                deviation_pct,
+                deviation_pct: match deviation_pct {
+                    0.0 => USUAL_DEVIATION_PCT,
+                    given => given,
+                },
                 center_pct: center(),
             }),
         "zoned" => return zones(given, rest, sink).map(Distribution::Law),

@@ -201,8 +201,7 @@ impl Lowering<'_, '_> {
         name: String,
         pool: PoolId,
     ) -> Stream {
-        let region = regions::region(spec, clone)
-            .unwrap_or_else(|| Region::whole(spec.smallest, FirstBlock::Used));
+        let region = regions::region(spec, clone);
         let (targets, source) = match spec.records.get(clone as usize % spec.records.len().max(1)) {
             Some(record) => self.replay(spec, clone, record),
             None => {
@@ -304,6 +303,27 @@ impl Lowering<'_, '_> {
         (targets, OpSource::Replay(record.replay.clone()))
     }
 
+    /// How large a job needs its target.
+    fn size_rule(&self, spec: &Spec<'_>, clone: u32, kind: TargetKind, path: &str) -> SizeRule {
+        let bytes = match spec.file_size {
+            FileSize::Drawn(low, high) => Some(regions::drawn_bytes(
+                (low, high),
+                spec.smallest,
+                self.seed,
+                path,
+            )),
+            size => regions::file_bytes(size, regions::begin(spec, clone)),
+        };
+        match (kind, spec.file_size, bytes) {
+            (TargetKind::Device, ..) => SizeRule::AsFound,
+            (_, FileSize::Appended(bytes), _) => SizeRule::BeyondFound(bytes),
+            (TargetKind::File, FileSize::UntilFull, _) => SizeRule::Unlimited,
+            (_, _, Some(bytes)) => SizeRule::Bytes(bytes),
+            (TargetKind::Nothing, ..) => SizeRule::Bytes(0),
+            _ => SizeRule::AsFound,
+        }
+    }
+
     fn target(&mut self, spec: &Spec<'_>, clone: u32, path: String) -> TargetId {
         let is_nothing = spec.method == Some(IoMethod::Nothing);
         let kind = match () {
@@ -311,16 +331,7 @@ impl Lowering<'_, '_> {
             () if is_device(&path) => TargetKind::Device,
             () => TargetKind::File,
         };
-        let bytes = regions::begin(spec, clone)
-            .and_then(|begin| regions::file_bytes(spec.file_size, begin));
-        let size = match (kind, spec.file_size, bytes) {
-            (TargetKind::Device, ..) => SizeRule::AsFound,
-            (_, FileSize::Appended(bytes), _) => SizeRule::BeyondFound(bytes),
-            (TargetKind::File, FileSize::UntilFull, _) => SizeRule::Unlimited,
-            (_, _, Some(bytes)) => SizeRule::Bytes(bytes),
-            (TargetKind::Nothing, ..) => SizeRule::Bytes(0),
-            _ => SizeRule::AsFound,
-        };
+        let size = self.size_rule(spec, clone, kind, &path);
         let key = if is_nothing {
             format!("null:{path}")
         } else {
@@ -560,14 +571,14 @@ fn stop(spec: &Spec<'_>, clone: u32) -> LocalStop {
     let Amount {
         bytes,
         passes,
+        pass_millionths,
         operations,
     } = spec.amount;
     // A range that begins later in the file may be shorter for this clone.
-    let width = regions::begin(spec, clone)
-        .filter(|_| {
-            matches!(spec.file_size, FileSize::Whole(_)) && spec.job.given("io_size").is_none()
-        })
-        .and_then(|begin| regions::known_width(spec.file_size, begin, spec.smallest));
+    let is_cut =
+        matches!(spec.file_size, FileSize::Whole(_)) && spec.job.given("io_size").is_none();
+    let begin = regions::begin(spec, clone);
+    let width = regions::known_width(spec.file_size, begin, spec.smallest).filter(|_| is_cut);
     let width = width.map(|width| {
         let loops = spec.job.number("loops").unwrap_or(1).max(1) as u64;
         width
@@ -578,6 +589,7 @@ fn stop(spec: &Spec<'_>, clone: u32) -> LocalStop {
         bytes: bytes.map(|bytes| width.map_or(bytes, |width| bytes.min(width))),
         operations,
         passes,
+        pass_millionths,
         when_full: spec.job.is_on("fill_device", false),
     }
 }

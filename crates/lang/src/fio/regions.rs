@@ -1,38 +1,43 @@
 //! The part of each file that a clone uses.
 use super::resolve::{FileSize, Spec};
 use super::value::Size;
-use plan::{Bound, FirstBlock, Region};
+use plan::{Bound, FirstBlock, Region, Trim};
 
-/// Where the range of a clone begins.
+/// Where the range of a clone begins: at a share of what is found, and so many bytes behind it.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum Begin {
-    Bytes(u64),
-    Percent(f64),
+pub(crate) struct Begin {
+    pct: f64,
+    bytes: u64,
 }
 
-/// The begin of the range of a clone; `None` where bytes and percent are mixed.
-pub(crate) fn begin(spec: &Spec<'_>, clone: u32) -> Option<Begin> {
+/// The begin of the range of a clone.
+pub(crate) fn begin(spec: &Spec<'_>, clone: u32) -> Begin {
+    let mut begin = Begin { pct: 0.0, bytes: 0 };
     let steps = u64::from(clone);
-    match (spec.offset, spec.offset_increment) {
-        (Size::Bytes(offset), Size::Bytes(step)) => Some(Begin::Bytes(
-            offset.saturating_add(step.saturating_mul(steps)),
-        )),
-        (Size::Percent(offset), Size::Percent(step)) => {
-            Some(Begin::Percent((offset + step * steps as f64).min(100.0)))
+    for (size, times) in [(spec.offset, 1), (spec.offset_increment, steps)] {
+        match size {
+            Size::Bytes(bytes) => {
+                begin.bytes = begin.bytes.saturating_add(bytes.saturating_mul(times));
+            }
+            Size::Percent(pct) => begin.pct += pct * times as f64,
         }
-        (Size::Percent(offset), Size::Bytes(0)) => Some(Begin::Percent(offset)),
-        (Size::Bytes(0), Size::Percent(step)) => {
-            Some(Begin::Percent((step * steps as f64).min(100.0)))
-        }
-        _ => None,
+    }
+    begin.pct = begin.pct.min(100.0);
+    begin
+}
+
+impl Begin {
+    /// In bytes, where the machine need not be asked.
+    fn known(self) -> Option<u64> {
+        (self.pct == 0.0).then_some(self.bytes)
     }
 }
 
 /// The bytes of the range of each file, where they are known without the machine.
 pub(crate) fn known_width(file_size: FileSize, begin: Begin, smallest: u64) -> Option<u64> {
-    let width = match (file_size, begin) {
-        (FileSize::Bytes(bytes), _) => bytes,
-        (FileSize::Whole(bytes), Begin::Bytes(offset)) => bytes.saturating_sub(offset),
+    let width = match file_size {
+        FileSize::Bytes(bytes) => bytes,
+        FileSize::Whole(bytes) => bytes.saturating_sub(begin.known()?),
         _ => return None,
     };
     Some(width - width % smallest)
@@ -40,56 +45,59 @@ pub(crate) fn known_width(file_size: FileSize, begin: Begin, smallest: u64) -> O
 
 /// How long a file has to be for the range; `None` where it is taken as found.
 pub(crate) fn file_bytes(file_size: FileSize, begin: Begin) -> Option<u64> {
-    match (file_size, begin) {
-        (FileSize::Whole(bytes), _) => Some(bytes),
-        (FileSize::Bytes(bytes), Begin::Bytes(offset)) => Some(bytes.saturating_add(offset)),
+    match file_size {
+        FileSize::Whole(bytes) => Some(bytes),
+        FileSize::Bytes(bytes) => Some(bytes.saturating_add(begin.known()?)),
         _ => None,
     }
 }
 
-/// The region of a clone; `None` where bytes and percent are mixed.
-pub(crate) fn region(spec: &Spec<'_>, clone: u32) -> Option<Region> {
+/// The size of a file between two ends, in whole blocks: the same for a path however often it is asked.
+pub(crate) fn drawn_bytes((low, high): (u64, u64), smallest: u64, seed: u64, path: &str) -> u64 {
+    let mut mixed = seed;
+    for byte in path.bytes() {
+        mixed = (mixed ^ u64::from(byte)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        mixed ^= mixed >> 29;
+    }
+    let bytes = low + mixed % (high - low).saturating_add(1).max(1);
+    (bytes - bytes % smallest).max(smallest)
+}
+
+/// The region of a clone.
+pub(crate) fn region(spec: &Spec<'_>, clone: u32) -> Region {
     if let FileSize::Appended(bytes) = spec.file_size {
         // Whatever offset is given.
-        return Some(Region {
+        return Region {
             low: Bound::BehindPresent(0),
             high: Bound::BehindPresent(bytes - bytes % spec.smallest),
             ..Region::whole(1, FirstBlock::Used)
-        });
+        };
     }
-    let begin = begin(spec, clone)?;
-    let whole = Region {
-        first_block: FirstBlock::Used,
-        ..Region::whole(spec.smallest, FirstBlock::Used)
+    let begin = begin(spec, clone);
+    let whole = Region::whole(spec.smallest, FirstBlock::Used);
+    let width = known_width(spec.file_size, begin, spec.smallest);
+    if let (Some(offset), Some(width)) = (begin.known(), width) {
+        return Region {
+            low: Bound::Bytes(offset),
+            high: Bound::Bytes(offset.saturating_add(width)),
+            granule_bytes: 1,
+            ..whole
+        };
+    }
+    let width = match spec.file_size {
+        FileSize::Bytes(bytes) => Some(Bound::Bytes(bytes)),
+        FileSize::Percent(pct) => Some(Bound::Percent(pct)),
+        _ => None,
     };
-    let region = match (spec.file_size, begin) {
-        (FileSize::Bytes(_) | FileSize::Whole(_), Begin::Bytes(offset)) => {
-            let width = known_width(spec.file_size, begin, spec.smallest)?;
-            Region {
-                low: Bound::Bytes(offset),
-                high: Bound::Bytes(offset.saturating_add(width)),
-                granule_bytes: 1,
-                ..whole
-            }
-        }
-        (FileSize::AsFound | FileSize::UntilFull, Begin::Bytes(offset_bytes)) => Region {
-            offset_bytes,
-            ..whole
-        },
-        (FileSize::AsFound | FileSize::Whole(_), Begin::Percent(low)) => Region {
-            low: Bound::Percent(low),
-            ..whole
-        },
-        (FileSize::Percent(pct), Begin::Percent(low)) => Region {
-            low: Bound::Percent(low),
-            high: Bound::Percent((low + pct).min(100.0)),
-            ..whole
-        },
-        (FileSize::Percent(pct), Begin::Bytes(0)) => Region {
-            high: Bound::Percent(pct),
-            ..whole
-        },
-        _ => return None,
+    let align = spec.job.number("offset_align").filter(|align| *align > 0);
+    let trim = Trim {
+        low_up_to: align.map_or(spec.smallest, |align| align as u64),
+        width,
     };
-    Some(region)
+    Region {
+        low: Bound::Percent(begin.pct),
+        offset_bytes: begin.bytes,
+        trim: (begin.pct > 0.0 || width.is_some()).then_some(trim),
+        ..whole
+    }
 }

@@ -8,7 +8,6 @@ use super::forms::{self, Distribution};
 use super::jobs::{Job, at_job};
 use super::number::Base;
 use super::record::{self, Record};
-use super::regions;
 use super::steps::{self, Shape};
 use super::support::{not_built, push_once};
 use super::value::{Size, Value};
@@ -74,6 +73,8 @@ pub(crate) enum FileSize {
     Appended(u64),
     /// Until nothing is left.
     UntilFull,
+    /// Of each file, drawn between the two, in whole blocks.
+    Drawn(u64, u64),
 }
 
 /// Where a clone ends by itself.
@@ -82,6 +83,8 @@ pub(crate) struct Amount {
     pub bytes: Option<u64>,
     /// Times the whole range, where its size is not known here.
     pub passes: Option<u64>,
+    /// Of each pass, where that is not all.
+    pub pass_millionths: Option<u32>,
     pub operations: Option<u64>,
 }
 
@@ -96,6 +99,7 @@ impl Amount {
         Self {
             bytes: twice(self.bytes),
             passes: twice(self.passes),
+            pass_millionths: self.pass_millionths,
             operations: twice(self.operations),
         }
     }
@@ -242,8 +246,8 @@ impl<'a> Resolving<'a, '_> {
             random_pct: random_pct(job),
             steps,
             align,
+            file_order: self.file_order(naming.count()),
             naming,
-            file_order: self.file_order(),
             file_size,
             offset: job.size("offset").unwrap_or(Size::Bytes(0)),
             offset_increment: job.size("offset_increment").unwrap_or(Size::Bytes(0)),
@@ -269,11 +273,6 @@ impl<'a> Resolving<'a, '_> {
 
     /// What single parts of a job cannot be together yet.
     fn check_parts(&mut self, spec: &Spec<'_>) {
-        let last = spec.clones.max(1) - 1;
-        if regions::region(spec, last).is_none() {
-            let what = "`offset` in one unit with `size` or `offset_increment` in another";
-            push_once(self.blockers, not_built(what, self.job.place_of("offset")));
-        }
         if spec.verify.is_some() && !spec.records.is_empty() {
             let what = "`verify` of what is replayed";
             push_once(self.blockers, not_built(what, self.job.place_of("verify")));
@@ -371,7 +370,7 @@ impl<'a> Resolving<'a, '_> {
         PerDirection::all(sizes)
     }
 
-    fn base(&self) -> Base {
+    pub(super) fn base(&self) -> Base {
         match self.job.word("kb_base") {
             Some(("1000", _)) => Base::Decimal,
             _ => Base::Binary,
@@ -420,23 +419,6 @@ impl<'a> Resolving<'a, '_> {
             return 1;
         }
         depth
-    }
-
-    fn file_order(&self) -> TargetOrder {
-        let text = self.job.text("file_service_type").unwrap_or("roundrobin");
-        let (word, count) = text.split_once(':').unwrap_or((text, ""));
-        let operations = count.trim().parse().unwrap_or(1);
-        let batches = |is_random| TargetOrder::Batches {
-            operations,
-            is_random,
-        };
-        match (word.trim(), operations) {
-            ("sequential", _) => TargetOrder::OneAfterTheOther,
-            ("random", 0 | 1) => TargetOrder::Random,
-            ("random", _) => batches(true),
-            (_, 0 | 1) => TargetOrder::RoundRobin,
-            _ => batches(false),
-        }
     }
 
     fn times(&mut self) -> Times {

@@ -185,19 +185,6 @@ pub(crate) fn status(given: &Given, job: &Job) -> Status {
         {
             return Status::Honoured;
         }
-        ("filesize", Value::Ranges([Some((low, high)), ..])) if low != high => {
-            return Status::CheckOnly;
-        }
-        ("file_service_type", Value::Text(text)) => {
-            let (word, count) = text.split_once(':').unwrap_or((text, ""));
-            let is_plain = matches!(word, "roundrobin" | "random" | "sequential");
-            let is_count = count.is_empty() || count.trim().parse::<u64>().is_ok();
-            return if is_plain && is_count {
-                Status::Honoured
-            } else {
-                Status::CheckOnly
-            };
-        }
         ("verify", Value::Word("sha512", _)) => return Status::Translated(NO_DIGEST),
         ("verify", Value::Word("pattern_hdr", _)) => {
             return Status::Refused(
@@ -211,7 +198,9 @@ pub(crate) fn status(given: &Given, job: &Job) -> Status {
             return Status::Honoured;
         }
         ("random_distribution", Value::Text(text)) if text.contains(',') => {
-            return Status::CheckOnly;
+            return Status::Refused(
+                "fio 3.33 reads one law for all directions; two jobs on one target have one each",
+            );
         }
         _ => {}
     }

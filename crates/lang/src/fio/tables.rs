@@ -338,7 +338,7 @@ pub(crate) static PATTERN: &[Parameter] = &[
         &["offset_align"],
         at_least(0),
         "0",
-        CheckOnly,
+        Honoured,
         "what an `offset` in percent is rounded to",
     )
     .inert(&["0"]),
@@ -554,7 +554,7 @@ pub(crate) static FILES: &[Parameter] = &[
         &["openfiles"],
         at_least(0),
         "nrfiles",
-        Translated("all files of a clone stay open from the begin to the end"),
+        Translated("all files of a clone stay open from the begin to the end; with 1 they are done one after the other, otherwise none waits for another to be done"),
         "files open at a time",
     ),
     p(
@@ -564,7 +564,7 @@ pub(crate) static FILES: &[Parameter] = &[
         ),
         "roundrobin",
         Honoured,
-        "which file is next; laws other than the first three are check only",
+        "which file is next",
     ),
     p(
         &["filetype"],

@@ -715,6 +715,7 @@ fn region(range: Option<(f64, f64)>, granule_bytes: u64, offset_bytes: u64) -> R
         granule_bytes,
         offset_bytes,
         first_block: FirstBlock::SparedOnDevices,
+        trim: None,
         slice: None,
     }
 }

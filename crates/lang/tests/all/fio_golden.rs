@@ -149,10 +149,13 @@ fn stream_text(stream: &Stream, slots: u32) -> String {
     }
     let region = &laws.region;
     let (low, high, stop) = (region.low, region.high, stream.stop);
+    let trim = region.trim.map_or(String::new(), |trim| {
+        format!(" (up to {}, width {:?})", trim.low_up_to, trim.width)
+    });
     writeln!(out, "    {:?} {:?}", laws.order, laws.align).unwrap();
     writeln!(
         out,
-        "    from {low:?} to {high:?} + {}; ends: operations={:?} bytes={:?} passes={:?}",
+        "    from {low:?} to {high:?} + {}{trim}; ends: operations={:?} bytes={:?} passes={:?}",
         region.offset_bytes, stop.operations, stop.bytes, stop.passes
     )
     .unwrap();

@@ -133,7 +133,9 @@ fn stream(stream: &Stream) -> String {
         align,
         hits,
     } = generator;
-    let region = format!("{region:?}").replace(", slice: None", "");
+    let region = format!("{region:?}")
+        .replace(", trim: None", "")
+        .replace(", slice: None", "");
     let group = plan::Label::find(&stream.labels, "group");
     let group = group.map_or(String::new(), |group| format!(" of {group}"));
     format!(
