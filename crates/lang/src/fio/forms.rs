@@ -21,9 +21,10 @@ pub(crate) fn splits(
     given: &Given,
     text: &str,
     base: Base,
+    unsplit: &[TransferSizes; 3],
     sink: &mut Sink,
 ) -> Option<[TransferSizes; 3]> {
-    let lists: Vec<&str> = text.split(',').collect();
+    let lists: Vec<&str> = text.split(',').map(str::trim).collect();
     if lists.len() > 3 {
         let message = "`bssplit` takes up to three lists, for reads, writes and trims";
         sink.error(
@@ -36,8 +37,11 @@ pub(crate) fn splits(
         return None;
     }
     let mut out = Vec::new();
-    for list in lists {
-        out.push(split(given, list, base, sink)?);
+    for (list, unsplit) in lists.iter().zip(unsplit) {
+        out.push(match list.is_empty() && lists.len() > 1 {
+            true => unsplit.clone(),
+            false => split(given, list, base, sink)?,
+        });
     }
     let last = out.last()?.clone();
     out.resize(3, last);

@@ -3,7 +3,7 @@
 //!
 //! Labels of streams, for reports: `job` (name of the job), `clone` (from 1), `group` (number of
 //! the group for reports, from 0), `group_reporting` (`1` where it is asked), `option.NAME` for each
-//! option of the job's own section, as given. Labels of the plan: `face` (`fio`), `global.NAME` for
+//! option of the job's own section, with its value as given. Labels of the plan: `face` (`fio`), `global.NAME` for
 //! each global option, as given.
 use super::commands;
 use super::declare::common;
@@ -63,8 +63,8 @@ pub(crate) fn lower(
     plan.steering.around = commands::around(groups, specs, usize::from(layout.is_some()));
     plan.runs = layout.into_iter().chain(runs).collect();
     plan.labels = vec![Label::new("face", "fio")];
-    let global = |given: &Given| Label::new(format!("global.{}", given.name.text), given.text());
-    plan.labels.extend(globals.iter().map(global));
+    let global = globals.iter().map(|given| option_label("global", given));
+    plan.labels.extend(global);
     plan.values = specs.iter().flat_map(values).collect();
     plan
 }
@@ -614,8 +614,13 @@ fn labels(spec: &Spec<'_>, clone: u32, report_group: u32) -> Vec<Label> {
         labels.push(Label::new("group_reporting", "1"));
     }
     let own = spec.job.own.iter();
-    labels.extend(own.map(|given| Label::new(format!("option.{}", given.name.text), given.text())));
+    labels.extend(own.map(|given| option_label("option", given)));
     labels
+}
+
+/// An option under the first of its names, which is the one that fio's outputs have.
+fn option_label(kind: &str, given: &Given) -> Label {
+    Label::new(format!("{kind}.{}", given.parameter.name()), given.text())
 }
 
 /// For `explain`: what was given, and the defaults of what was not.

@@ -311,11 +311,11 @@ impl<'a> Resolving<'a, '_> {
 
     fn transfer(&mut self) -> Option<PerDirection<TransferSizes>> {
         let job = self.job;
+        let sizes = job.numbers("bs").unwrap_or([Some(4096); 3]);
+        let fixed = sizes.map(|size| TransferSizes::Fixed(size.unwrap_or(4096) as u64));
         let [read, write, trim] = if let Some(given) = job.given("bssplit") {
-            forms::splits(given, given.text(), self.base(), self.sink)?
+            forms::splits(given, given.text(), self.base(), &fixed, self.sink)?
         } else {
-            let sizes = job.numbers("bs").unwrap_or([Some(4096); 3]);
-            let fixed = sizes.map(|size| TransferSizes::Fixed(size.unwrap_or(4096) as u64));
             match job.given("bsrange").map(|given| &given.value) {
                 Some(Value::Ranges(ranges)) => {
                     let step_one = job.is_on("bs_unaligned", false);

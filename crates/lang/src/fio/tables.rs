@@ -916,7 +916,7 @@ pub(crate) static QUEUE: &[Parameter] = &[
     )
     .inert(&["malloc"]),
     p(
-        &["mem_align", "iomem_align"],
+        &["iomem_align", "mem_align"],
         at_least(0),
         "",
         Translated("buffers are aligned to a page or more"),

@@ -169,7 +169,9 @@ fn job(entry: &Entry, all: &[Entry], elapsed_s: u64, bins: Bins) -> Json {
         pair("eta", Json::Whole(0)),
         pair("elapsed", Json::Whole(elapsed_s)),
     ];
-    pairs.push(pair("job options", texts(&entry.own_options)));
+    if !entry.own_options.is_empty() {
+        pairs.push(pair("job options", texts(&entry.own_options)));
+    }
     let mixed = || {
         let share = (0..3)
             .map(|place| share_of(all, entry, place))

@@ -644,6 +644,8 @@ impl Entry {
 
     fn join(&mut self, other: Entry) {
         self.members += other.members;
+        // Of jobs that are told of together, the last one's stand for all.
+        self.own_options = other.own_options;
         self.errors += other.errors;
         self.error = self.error.take().or(other.error);
         for (mine, theirs) in self.directions.iter_mut().zip(&other.directions) {
