@@ -6,6 +6,7 @@ use engine::BackendKind;
 use engine::sim::Script;
 use measure::FinishReason;
 use plan::*;
+use std::process::Command;
 
 fn figure(story: &Story, operation: Operation) -> u64 {
     let figures = story.totals[0].figures.iter();
@@ -331,8 +332,11 @@ fn a_run_ends_with_a_stream_below_its_floor() {
     assert_eq!(story.finished(0).reason, FinishReason::Complete);
 }
 
+/// How `ionice` tells the priority of the placed stream.
+const PRIORITY: &str = "best-effort: prio 7";
+
 /// The CPUs and the priority of each worker thread of this process.
-fn placed_workers() -> Vec<(String, i32)> {
+fn placed_workers() -> Vec<(String, i32, String)> {
     let tasks = std::fs::read_dir("/proc/self/task").unwrap();
     let placed = tasks.flatten().filter_map(|task| {
         let read = |name: &str| std::fs::read_to_string(task.path().join(name)).ok();
@@ -345,7 +349,16 @@ fn placed_workers() -> Vec<(String, i32)> {
         // Of what stands behind the name, in brackets: the seventeenth.
         let stat = read("stat")?;
         let nice = stat.rsplit(')').next()?.split_whitespace().nth(16)?;
-        Some((line("Cpus_allowed_list:")?, nice.parse().ok()?))
+        let id = task.file_name().into_string().ok()?;
+        let asked = Command::new("ionice").args(["-p", &id]).output();
+        let priority = match asked {
+            Ok(asked) => String::from_utf8_lossy(&asked.stdout).trim().to_owned(),
+            Err(_) => {
+                println!("skipped: no `ionice` tells the priority of I/O");
+                PRIORITY.to_owned()
+            }
+        };
+        Some((line("Cpus_allowed_list:")?, nice.parse().ok()?, priority))
     });
     placed.collect()
 }
@@ -378,7 +391,7 @@ fn a_placed_stream_has_workers_of_its_own_in_their_place() {
             let run = scope.spawn(|| run_on(&plan, kind, 1));
             let mut seen = false;
             while !run.is_finished() {
-                seen |= placed_workers().contains(&(last.to_string(), 7));
+                seen |= placed_workers().contains(&(last.to_string(), 7, PRIORITY.to_owned()));
                 std::thread::sleep(std::time::Duration::from_millis(5));
             }
             let story = run.join().unwrap();

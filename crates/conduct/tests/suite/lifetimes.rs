@@ -200,3 +200,22 @@ fn what_fails_in_a_warm_up_is_counted() {
     assert_eq!(story.completed(0), all);
     assert!(story.outcome.errors >= all, "{:?}", story.outcome);
 }
+
+#[test]
+fn a_stream_that_is_too_slow_ends_and_lets_others_begin() {
+    let mut slow = own(0, lasting(0, 500));
+    slow.flow.latency_most.read = Some(Nanos(SERVICE_NS / 2));
+    let mut waiting = own(1, lasting(0, 30));
+    waiting.lifetime.as_mut().unwrap().after = vec![0];
+    for story in stories(&[slow, waiting]) {
+        // All that was in flight with the first one that took too long.
+        assert_eq!(operations(&story, 0), SLOTS);
+        let errors: Vec<i32> = story.failures().iter().map(|one| one.errno).collect();
+        assert_eq!(errors, [110; SLOTS as usize]);
+        let (from_ns, to_ns) = span(&story, 1);
+        // A worker looks every two milliseconds whether it may begin.
+        assert!((SERVICE_NS..3 * MS).contains(&from_ns), "{from_ns}");
+        assert_eq!(to_ns, Some(from_ns + 30 * MS));
+        assert!(operations(&story, 1) >= 27 * MS / SERVICE_NS * SLOTS);
+    }
+}

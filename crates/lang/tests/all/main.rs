@@ -3,6 +3,7 @@ mod fio_corpus;
 mod fio_golden;
 mod fio_lifetimes;
 mod fio_patterns;
+mod fio_placement;
 mod fio_properties;
 mod fio_traps;
 mod golden;

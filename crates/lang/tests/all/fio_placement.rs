@@ -1,0 +1,56 @@
+//! Where and how urgently the clones of a job run.
+use crate::fio_traps::{plan, streams};
+use plan::{IoPriority, Placement};
+
+fn placements(options: &str) -> Vec<Placement> {
+    let text = format!("[a]\nrw=read\nsize=1m\nnumjobs=3\n{options}\n");
+    let streams = streams(&plan(&text));
+    streams.into_iter().map(|one| one.flow.placement).collect()
+}
+
+fn cpus(options: &str) -> Vec<Vec<u32>> {
+    placements(options)
+        .into_iter()
+        .map(|one| one.cpus)
+        .collect()
+}
+
+#[test]
+fn clones_share_their_cpus_or_split_them() {
+    let all = vec![1, 2, 4];
+    let shared = vec![all.clone(), all.clone(), all];
+    assert_eq!(cpus("cpus_allowed=1-2,4"), shared);
+    assert_eq!(
+        cpus("cpus_allowed=1-2,4\ncpus_allowed_policy=shared"),
+        shared
+    );
+    let split = "cpus_allowed_policy=split";
+    let each = |cpus: [u32; 3]| cpus.map(|cpu| vec![cpu]).to_vec();
+    assert_eq!(
+        cpus(&format!("cpus_allowed=1-2,4\n{split}")),
+        each([1, 2, 4])
+    );
+    // With fewer CPUs than clones, they begin again.
+    assert_eq!(cpus(&format!("cpus_allowed=0,3\n{split}")), each([0, 3, 0]));
+}
+
+#[test]
+fn a_mask_names_cpus_by_its_bits() {
+    assert_eq!(cpus("cpumask=11")[0], [0, 1, 3]);
+    // The last one given counts.
+    assert_eq!(cpus("cpumask=11\ncpus_allowed=2")[0], [2]);
+    assert_eq!(cpus("cpus_allowed=2\ncpumask=0x10")[0], [4]);
+}
+
+#[test]
+fn priorities_have_a_class() {
+    let of = |options: &str| {
+        let first = placements(options).swap_remove(0);
+        (first.io_priority, first.nice)
+    };
+    let priority = |class, level| Some(IoPriority { class, level });
+    assert_eq!(of("prio=3"), (priority(2, 3), 0));
+    assert_eq!(of("prioclass=3"), (priority(3, 0), 0));
+    assert_eq!(of("prioclass=1\nprio=7\nnice=-4"), (priority(1, 7), -4));
+    assert_eq!(of("nice=5"), (None, 5));
+}
