@@ -35,8 +35,22 @@ pub struct Outcome {
     pub reason: FinishReason,
     /// Failed operations over all runs.
     pub errors: u64,
+    /// Streams that a failure ended, or a rate below their floor, over all runs.
+    pub streams_failed: u32,
     /// Whether operations were left in flight.
     pub left_outstanding: bool,
+}
+
+impl Outcome {
+    /// Of an execution that could not begin.
+    pub fn failed(message: String) -> Self {
+        Self {
+            reason: FinishReason::Failed { message },
+            errors: 0,
+            streams_failed: 0,
+            left_outstanding: false,
+        }
+    }
 }
 
 /// What an earlier execution of the same plan had finished before it was interrupted.
@@ -103,6 +117,7 @@ pub fn go_on(
         first: done.runs,
         spent_ns: done.spent_ns,
         errors: done.errors,
+        streams_failed: 0,
         left_outstanding: false,
         shortfall_is_told: false,
         missed_shares: None,
@@ -126,6 +141,7 @@ pub fn go_on(
     Outcome {
         reason,
         errors: conductor.errors,
+        streams_failed: conductor.streams_failed,
         left_outstanding: conductor.left_outstanding,
     }
 }
@@ -141,6 +157,7 @@ pub(crate) struct Conductor<'a> {
     pub(crate) first: u32,
     pub(crate) spent_ns: u64,
     errors: u64,
+    pub(crate) streams_failed: u32,
     left_outstanding: bool,
     shortfall_is_told: bool,
     /// How the run that has just ended missed the shares asked of it, in words.

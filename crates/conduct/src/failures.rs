@@ -13,6 +13,8 @@ pub(crate) struct Failed {
     last_ns: u64,
     /// Targets that are not used any more.
     dropped: Vec<TargetId>,
+    /// Streams that a failure has ended.
+    ended: Vec<u32>,
 }
 
 impl Conductor<'_> {
@@ -80,6 +82,7 @@ impl Conductor<'_> {
             if drops_target && !going.failed.dropped.contains(&told.target) {
                 self.drop_target(going, told.target)?;
             }
+            self.tell_ended(going, &failure)?;
             if going.failed.count == 0 {
                 first = Some(told.clone());
             }
@@ -101,12 +104,36 @@ impl Conductor<'_> {
         Ok(first)
     }
 
+    /// Tells once of a stream that does not go on after a failure.
+    fn tell_ended(&mut self, going: &mut Going<'_>, failure: &Failure) -> Result<(), SinkError> {
+        let stream = &going.run.run.streams[failure.stream as usize];
+        let goes_on = stream
+            .flow
+            .tolerance
+            .as_ref()
+            .is_none_or(|tolerance| tolerance.covers(failure.operation, failure.errno));
+        if goes_on || going.failed.ended.contains(&failure.stream) {
+            return Ok(());
+        }
+        going.failed.ended.push(failure.stream);
+        self.streams_failed += 1;
+        let error = std::io::Error::from_raw_os_error(failure.errno);
+        let text = format!(
+            "`{}` ended: {} of {} bytes at {} failed: {error}",
+            stream.name,
+            failure.operation.name(),
+            failure.length,
+            failure.offset
+        );
+        self.remark(Some(going.number), Severity::Error, "stream-failed", text)
+    }
+
     fn drop_target(&mut self, going: &mut Going<'_>, target: TargetId) -> Result<(), SinkError> {
         let uses = |stream: &plan::Stream| stream.targets.contains(&target);
         let streams: Vec<usize> = (0..going.run.run.streams.len())
             .filter(|number| uses(&going.run.run.streams[*number]))
             .collect();
-        self.host.retire(&streams);
+        self.host.retire(&streams, false);
         going.failed.dropped.push(target);
         let name = &self.plan.plan.target(target).name;
         let text = format!("`{name}` is not used any more: an operation on it failed");

@@ -36,6 +36,8 @@ struct FloorWatch {
     done: [u64; 3],
     /// What of the last cycle was too little.
     missed: Option<String>,
+    /// It has ended its stream.
+    is_over: bool,
 }
 
 impl Goals {
@@ -49,6 +51,7 @@ impl Goals {
                 length_ns: 0,
                 done: [0; 3],
                 missed: None,
+                is_over: false,
             })
         });
         Self {
@@ -97,7 +100,7 @@ fn settling(run: &BoundRun) -> Vec<Settling> {
 
 impl FloorWatch {
     fn add(&mut self, interval: &Interval) {
-        if interval.start_ns < self.opens_ns + GRACE_NS {
+        if self.is_over || interval.start_ns < self.opens_ns + GRACE_NS {
             return;
         }
         self.length_ns += interval.length_ns();
@@ -152,32 +155,40 @@ impl Conductor<'_> {
             }
         }
         for streams in ended {
-            self.host.retire(&streams);
+            self.host.retire(&streams, false);
             let name = &going.run.run.streams[streams[0]].name;
             let text = format!("the rate of `{name}` has settled");
             self.remark(Some(going.number), Severity::Note, "settled", text)?;
         }
         let told = going.goals.settling.iter().filter(|one| one.is_told);
-        let over: usize = told.map(|one| one.streams.len()).sum();
+        let settled: usize = told.map(|one| one.streams.len()).sum();
+        let is_slow = |watch: &&FloorWatch| {
+            let has_settled = |one: &Settling| one.is_told && one.streams.contains(&watch.stream);
+            watch.is_over && !going.goals.settling.iter().any(has_settled)
+        };
+        let over = settled + going.goals.floors.iter().filter(is_slow).count();
         Ok((over > 0 && over == going.goals.streams).then_some(FinishReason::Complete))
     }
 
-    /// Ends the run where a stream is below its floor.
+    /// Ends streams that are below their floors, or whose rate has settled, and the run with the last.
     pub(crate) fn check_goals(
         &mut self,
         going: &mut Going<'_>,
     ) -> Result<Option<FinishReason>, SinkError> {
-        let missed = going.goals.floors.iter().find_map(|watch| {
-            let text = watch.missed.as_ref()?;
-            Some((watch.stream, text.clone()))
-        });
-        let Some((stream, text)) = missed else {
-            return self.check_settled(going);
-        };
-        let name = &going.run.run.streams[stream].name;
-        let message = format!("`{name}` did {text}");
-        let run = Some(going.number);
-        self.remark(run, Severity::Error, "below-floor", message.clone())?;
-        Ok(Some(FinishReason::Failed { message }))
+        let mut missed = Vec::new();
+        for watch in &mut going.goals.floors {
+            if let Some(text) = watch.missed.take() {
+                watch.is_over = true;
+                missed.push((watch.stream, text));
+            }
+        }
+        for (stream, text) in missed {
+            self.host.retire(&[stream], true);
+            self.streams_failed += 1;
+            let name = &going.run.run.streams[stream].name;
+            let message = format!("`{name}` did {text}");
+            self.remark(Some(going.number), Severity::Error, "below-floor", message)?;
+        }
+        self.check_settled(going)
     }
 }

@@ -89,8 +89,8 @@ pub trait Host {
         None
     }
 
-    /// From now on these streams of the run issue nothing.
-    fn retire(&mut self, streams: &[usize]);
+    /// From now on these streams of the run issue nothing; with failed ones end those that end with them.
+    fn retire(&mut self, streams: &[usize], have_failed: bool);
 
     /// Runs a command line to its end; `said` takes each line that it prints. Ends it when `control`
     /// asks for an end.

@@ -241,8 +241,8 @@ impl Host for LocalHost {
         self.sampler.sample()
     }
 
-    fn retire(&mut self, streams: &[usize]) {
-        self.session().retire(streams);
+    fn retire(&mut self, streams: &[usize], have_failed: bool) {
+        self.session().retire(streams, have_failed);
     }
 
     fn command(

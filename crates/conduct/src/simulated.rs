@@ -143,8 +143,8 @@ impl Host for SimulatedHost {
         HostSample::default()
     }
 
-    fn retire(&mut self, streams: &[usize]) {
-        self.simulation().retire(streams);
+    fn retire(&mut self, streams: &[usize], have_failed: bool) {
+        self.simulation().retire(streams, have_failed);
     }
 
     /// A simulation changes nothing, and a command might.

@@ -15,6 +15,7 @@ mod data;
 mod deal;
 mod depth_search;
 mod draw;
+mod failing;
 mod files;
 mod flow;
 mod gate;

@@ -204,8 +204,9 @@ impl Session {
     }
 
     /// From now on these streams issue nothing.
-    pub fn retire(&self, streams: &[usize]) {
-        self.shared.retire(streams);
+    pub fn retire(&self, streams: &[usize], have_failed: bool) {
+        self.shared
+            .retire(streams, have_failed, self.clock.now_ns());
         self.gates.iter().for_each(|gate| gate.wake_all());
     }
 

@@ -140,6 +140,8 @@ pub(crate) struct SharedStream {
     pub balance: Option<Box<Balance>>,
     /// What takes the slots that its schedule leaves, where that asks for other operations only.
     pub fills: Option<Operation>,
+    /// Looked at when something fails.
+    pub tolerance: Option<Box<plan::Tolerance>>,
     /// Only for streams whose time is not that of the run.
     pub lifetime: Option<Box<Lifetime>>,
     pub recorders: Vec<Recorder>,
@@ -421,13 +423,6 @@ impl SharedRun {
         ending.peek().is_some() && ending.all(SharedStream::is_done)
     }
 
-    /// From now on these streams issue nothing; workers see it when they choose the next operation.
-    pub(crate) fn retire(&self, streams: &[usize]) {
-        for stream in streams.iter().map(|number| &self.streams[*number]) {
-            stream.ended.store(true, Relaxed);
-        }
-    }
-
     pub(crate) fn in_flight(&self) -> u32 {
         self.pools
             .iter()
@@ -539,9 +534,8 @@ fn shared_stream(
         .filter(|_| has_arrivals)
         .map(|pace| Arrivals::new(&pace, phase, seed))
         .or_else(|| Arrivals::of_record(stream.source.replay()?));
-    let targets = stream.targets.clone();
     let files = match kind {
-        BackendKind::Sim => targets.iter().map(|target| target.0).collect(),
+        BackendKind::Sim => stream.targets.iter().map(|target| target.0).collect(),
         _ => setup.files[number].clone(),
     };
     let drawer = drawer(setup, number, generator, seed);
@@ -554,8 +548,8 @@ fn shared_stream(
         priority: stream.priority.unwrap_or(u32::MAX),
         files,
         next_index: AtomicU64::new(0),
-        claimed_at_once: match sharing {
-            Sharing::ManyWriters if is_free_running => CLAIMED_AT_ONCE,
+        claimed_at_once: match (sharing, is_free_running) {
+            (Sharing::ManyWriters, true) => CLAIMED_AT_ONCE,
             _ => 1,
         },
         sharing,
@@ -572,9 +566,10 @@ fn shared_stream(
         backlog: Backlog::of(stream),
         balance: Balance::of(setup.run, number),
         fills: pace::fills(stream),
+        tolerance: stream.flow.tolerance.clone().map(Box::new),
         lifetime: Lifetime::of(setup.run, number),
         recorders: recorders(setup, stream, (shard_count, kinds), memory),
-        targets,
+        targets: stream.targets.clone(),
     }
 }
 

@@ -180,8 +180,8 @@ impl Simulation {
     }
 
     /// From now on these streams issue nothing.
-    pub fn retire(&self, streams: &[usize]) {
-        self.shared.retire(streams);
+    pub fn retire(&self, streams: &[usize], have_failed: bool) {
+        self.shared.retire(streams, have_failed, self.now.get());
     }
 
     pub fn is_done(&self) -> bool {

@@ -662,11 +662,13 @@ impl<B: Backend, T: Time, S: Deref<Target = SharedRun> + Clone> Worker<B, T, S> 
         at_ns: u64,
         misfit: Option<Box<Misfit>>,
     ) {
+        let what = OPERATIONS[operation];
+        self.shared.note_failed(stream, what, errno, at_ns);
         let failure = Failure {
             at_ns,
             stream: stream as u32,
             place: place as u32,
-            operation: OPERATIONS[operation],
+            operation: what,
             offset,
             length,
             errno,

@@ -136,13 +136,7 @@ fn carry_out(mut launch: Launch, is_fio: bool, fills: &mut Vec<Fill>) -> Exit {
                 sinks.take(event)
             })
         }
-        Err(error) => Outcome {
-            reason: FinishReason::Failed {
-                message: error.to_string(),
-            },
-            errors: 0,
-            left_outstanding: false,
-        },
+        Err(error) => Outcome::failed(error.to_string()),
     };
     if !outcome.left_outstanding {
         removal::remove_made(&settled.plan, &settled.grants, started.unix_ns);
@@ -619,7 +613,9 @@ fn exit_of(outcome: &Outcome) -> Exit {
     match outcome.reason {
         FinishReason::StoppedByUser => Exit::Stopped,
         FinishReason::Failed { .. } | FinishReason::TooManyErrors => Exit::Failed,
-        _ if outcome.errors > 0 || outcome.left_outstanding => Exit::Failed,
+        _ if outcome.errors > 0 || outcome.streams_failed > 0 || outcome.left_outstanding => {
+            Exit::Failed
+        }
         _ => Exit::Fine,
     }
 }

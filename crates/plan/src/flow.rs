@@ -1,5 +1,6 @@
 //! What a stream does beside the operations that it draws, and when it holds them back.
 use crate::operation::{Operation, PerDirection};
+use crate::tolerance::Tolerance;
 use crate::units::Nanos;
 use serde::{Deserialize, Serialize};
 
@@ -13,7 +14,7 @@ pub struct Flow {
     /// The stream ends, and its operation counts as a failure (ETIMEDOUT), once the service time of
     /// one in this direction is longer.
     pub latency_most: PerDirection<Option<Nanos>>,
-    /// Ends the run where the stream is slower.
+    /// Ends the stream where it is slower.
     pub floor: Option<Floor>,
     /// Where and how urgently its workers run.
     pub placement: Placement,
@@ -25,6 +26,8 @@ pub struct Flow {
     pub keeps_apart: bool,
     /// Keeps it in proportion to others.
     pub balance: Option<Balance>,
+    /// Which failures it goes on after; without it, the run decides (see [`crate::ErrorBudget`]).
+    pub tolerance: Option<Tolerance>,
 }
 
 /// Keeps the streams of a run that are of one group in the proportion of their weights, by
@@ -180,9 +183,13 @@ pub struct IoPriority {
 }
 
 impl Flow {
-    /// Whether there is no rule.
+    /// Whether there is no rule that operations have to ask for; what failures lead to is none.
     pub fn is_nothing(&self) -> bool {
-        *self == Self::default()
+        let without = Self {
+            tolerance: None,
+            ..self.clone()
+        };
+        without == Self::default()
     }
 }
 

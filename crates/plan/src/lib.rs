@@ -20,6 +20,7 @@ mod source;
 mod steering;
 mod stream;
 mod target;
+mod tolerance;
 mod units;
 
 pub use bind::{
@@ -61,4 +62,5 @@ pub use stream::{
 pub use target::{
     AccessAdvice, Ledger, OpenMode, Preparation, SizeRule, SyncMode, Target, TargetKind,
 };
+pub use tolerance::Tolerance;
 pub use units::{Bytes, Nanos};

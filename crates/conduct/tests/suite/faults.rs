@@ -1,6 +1,6 @@
 //! Storage that fails, in simulated time.
 use crate::plans::*;
-use crate::story::simulate;
+use crate::story::{Story, simulate};
 use engine::sim::Script;
 use measure::FinishReason;
 use plan::*;
@@ -42,6 +42,77 @@ fn failed_operations_are_counted_listed_and_kept_out_of_latencies() {
         }
         assert_eq!(totals.bytes(), totals.operations() * BLOCK);
         assert_eq!(totals.service(None).histogram.count(), totals.operations());
+    }
+}
+
+/// Two streams over a target with a bad place, which only the first comes to.
+fn beside(tolerance: Tolerance, spec: RunSpec, limit: Option<u64>) -> Story {
+    let script = Script {
+        bad: vec![(64 * KIB, 68 * KIB, 5)],
+        ..Script::default()
+    };
+    let part = |low: u64, high: u64| {
+        let mut one = stream(0, 0, |generator| {
+            generator.order = sequential(SequentialEnd::Wrap);
+            generator.region.low = Bound::Bytes(low);
+            generator.region.high = Bound::Bytes(high);
+        });
+        one.stop.operations = limit;
+        one
+    };
+    let mut first = part(0, MIB / 2);
+    first.flow.tolerance = Some(tolerance);
+    let mut second = part(MIB / 2, MIB);
+    second.pool = PoolId(1);
+    let streams = vec![first, second];
+    let plan = bind_unreal(plan(vec![simulated(MIB)], &[1, 1], streams, vec![spec]));
+    simulate(&plan, &script, 1)
+}
+
+#[test]
+fn a_failure_that_is_not_borne_ends_its_stream_and_no_other() {
+    let counts = |story: &Story| -> Vec<(u64, u64)> {
+        let figures = story.totals[0].figures.iter();
+        figures
+            .map(|figure| (figure.operations, figure.errors))
+            .collect()
+    };
+    let specs = || {
+        [
+            (until_done(20 * MS), Some(1_000)),
+            (flat_out(SECOND / 10, 20 * MS), None),
+        ]
+    };
+    for (spec, limit) in specs() {
+        let story = beside(Tolerance::default(), spec, limit);
+        let counts = counts(&story);
+        assert_eq!(counts[0], (16, 1));
+        assert!(counts[1].0 >= 990 && counts[1].1 == 0, "{counts:?}");
+        assert_eq!(story.finished(0).reason, FinishReason::Complete);
+        assert_eq!(story.remarks("stream-failed"), 1);
+    }
+    for (spec, limit) in specs() {
+        // What is borne for writes is no matter of reads.
+        let borne = Tolerance {
+            reads: vec![61, 5],
+            ..Tolerance::default()
+        };
+        let story = beside(borne, spec, limit);
+        let counts = counts(&story);
+        assert!(counts[0].1 > 5 && counts[0].0 > 900, "{counts:?}");
+        assert_eq!(story.remarks("stream-failed"), 0);
+    }
+    for (spec, limit) in specs() {
+        let tolerance = Tolerance {
+            writes: vec![5],
+            checks: vec![5],
+            ends: vec![1],
+            ..Tolerance::default()
+        };
+        let story = beside(tolerance, spec, limit);
+        let counts = counts(&story);
+        assert_eq!(counts[0], (16, 1));
+        assert!((16..=18).contains(&counts[1].0), "{counts:?}");
     }
 }
 

@@ -1,6 +1,7 @@
 //! A device of which one block cannot be read.
-use crate::lab::{Lab, skip};
+use crate::lab::{Lab, has, skip};
 use crate::served::{BYTES, Served};
+use serde_json::Value;
 
 /// In the middle of this block.
 const BAD: u64 = 65_536 + 512;
@@ -40,4 +41,70 @@ fn the_command_of_an_error_is_told_where_it_was() {
     let log = lab.text("out/errorlog.html");
     assert!(log.contains("65536") || log.contains("0x10000"), "{log}");
     drop(failing);
+}
+
+/// One job fails, one beside it goes on, and one comes behind.
+fn three(global: &str, of_first: &str) -> String {
+    format!(
+        "[global]\nioengine=psync\nbs=4k\nthread\nrw=read\n{global}\n\
+         [fails]\nfilename=a bad/disk\ndirect=1\nsize=256k\n{of_first}\n\
+         [beside]\nfilename=other\nsize=1m\nrate_iops=200\n\
+         [behind]\nstonewall\nfilename=other\nsize=1m\n"
+    )
+}
+
+/// The document of a program for the job in the lab, and the file in which it stands among what is said.
+fn told(lab: &Lab, program: &str) -> (Value, String) {
+    let mut command = lab.command(program);
+    command.args((!program.starts_with("fio")).then_some("fio"));
+    let run = ["--output-format=json", "--output=report", "job.fio"];
+    let output = command.args(run).output().unwrap();
+    let report = lab.text("report");
+    let said = String::from_utf8(output.stderr).unwrap();
+    let code = output.status.code();
+    assert!(code.is_some_and(|code| code <= 1), "{said}");
+    let document = &report[report.find('{').expect(&said)..=report.rfind('}').expect(&said)];
+    let document = serde_json::from_str(document).unwrap();
+    (document, report)
+}
+
+#[test]
+fn an_error_ends_its_job_and_no_other() {
+    let lab = Lab::new();
+    let _failing = match failing(&lab) {
+        Ok(failing) => failing,
+        Err(reason) => return skip(&reason),
+    };
+    if !has("fio") {
+        return skip("`fio` is not installed");
+    }
+    lab.write("other", vec![1; 1 << 20]);
+    for (global, of_first) in [
+        ("", ""),
+        ("continue_on_error=all", ""),
+        ("", "ignore_error=EIO:28,ENOSPC"),
+        ("", "ignore_error=ENOSPC,5"),
+        ("", "ignore_error=5\nerror_dump=1"),
+        ("exitall_on_error", ""),
+    ] {
+        lab.write("job.fio", three(global, of_first));
+        let (theirs, other) = told(&lab, "fio");
+        let (ours, said) = told(&lab, env!("CARGO_BIN_EXE_fathom"));
+        let case = format!("{global} {of_first}");
+        for place in 0..3 {
+            let (ours, theirs) = (&ours["jobs"][place], &theirs["jobs"][place]);
+            for key in ["jobname", "error", "total_err", "first_error"] {
+                assert_eq!(ours[key], theirs[key], "{case}: {place} {key}");
+            }
+            let bytes = |job: &Value| job["read"]["io_bytes"].as_u64().unwrap();
+            let (ours, theirs) = (bytes(ours), bytes(theirs));
+            if place == 1 && global == "exitall_on_error" {
+                assert!(ours < 1 << 20 && theirs < 1 << 20, "{ours} {theirs}");
+            } else {
+                assert_eq!(ours, theirs, "{case}: {place}");
+            }
+        }
+        let count = |text: &str| text.matches("io_u error on file a bad/disk: Input").count();
+        assert_eq!(count(&said), count(&other), "{case}: {said}");
+    }
 }

@@ -137,3 +137,23 @@ fn huge_pages_are_a_note() {
         "{told}"
     );
 }
+
+#[test]
+fn an_unknown_error_is_refused_at_its_place() {
+    let folder = tempfile::tempdir().unwrap();
+    let output = Command::new(env!("CARGO_BIN_EXE_fathom"))
+        .args([
+            "fio",
+            "--parse-only",
+            "--name=job",
+            "--rw=write",
+            "--size=1m",
+        ])
+        .args(["--filename=f", "--ignore_error=EIO:ENOWHERE"])
+        .current_dir(folder.path())
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(said.contains("`ENOWHERE` names no error"), "{said}");
+    assert!(!output.status.success());
+}

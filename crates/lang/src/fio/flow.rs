@@ -1,5 +1,6 @@
 //! How a job orders its own I/O: what it does behind its writes, when it pauses, how it batches.
 use super::codes;
+use super::failures;
 use super::jobs::Job;
 use super::number::{TimeUnit, time};
 use super::resolve::Times;
@@ -30,6 +31,7 @@ pub(crate) fn flow(
         depth_search: depth_search(job),
         balance: balance(job),
         keeps_apart: job.is_on("serialize_overlap", false) && depth > 1,
+        tolerance: Some(failures::tolerance(job, sink)),
     }
 }
 

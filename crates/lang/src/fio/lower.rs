@@ -13,7 +13,7 @@ use super::jobs::Given;
 use super::record::Record;
 use super::regions;
 use super::resolve::{Amount, FileSize, Spec};
-use super::timing::{Ends, Group};
+use super::timing::{self, Ends, Group};
 use super::verify;
 use crate::{Environment, Status};
 use plan::{
@@ -129,6 +129,7 @@ impl Lowering<'_, '_> {
             }
         }
         give_lifetimes(group, self.specs, &mut template.streams);
+        give_ends_of_failures(group, self.specs, &mut template.streams);
         let share_pct = 100.0 / template.streams.len().max(1) as f64;
         template
             .streams
@@ -136,10 +137,6 @@ impl Lowering<'_, '_> {
             .for_each(|stream| stream.share_pct = share_pct);
         self.plan.templates.push(template);
         let first = &self.specs[group.members[0].0];
-        let goes_on = group
-            .members
-            .iter()
-            .any(|(index, _)| self.specs[*index].goes_on);
         RunSpec {
             name: group_name(group, self.specs),
             kind: RunKind::Measure,
@@ -157,11 +154,8 @@ impl Lowering<'_, '_> {
                 pause_after: Nanos(0),
             },
             stop: RunStop {
-                errors: if goes_on {
-                    ErrorBudget::Unlimited
-                } else {
-                    ErrorBudget::Count(1)
-                },
+                // Each stream ends by its own tolerance.
+                errors: ErrorBudget::Unlimited,
                 ..RunStop::default()
             },
             labels: Vec::new(),
@@ -437,13 +431,39 @@ impl Lowering<'_, '_> {
     }
 }
 
-/// The streams of a group come in the order of its members, and clone by clone.
-fn give_lifetimes(group: &Group, specs: &[Spec<'_>], streams: &mut [Stream]) {
+/// The places of the streams of each member: in the order of the members, and clone by clone.
+fn places_of_members(group: &Group, specs: &[Spec<'_>]) -> Vec<std::ops::Range<u32>> {
     let mut places: Vec<std::ops::Range<u32>> = Vec::new();
     for (index, _) in &group.members {
         let from = places.last().map_or(0, |before| before.end);
         places.push(from..from + specs[*index].clones);
     }
+    places
+}
+
+/// Which streams end where a failure ends another.
+fn give_ends_of_failures(group: &Group, specs: &[Spec<'_>], streams: &mut [Stream]) {
+    let places = places_of_members(group, specs);
+    for (member, (index, report_group)) in group.members.iter().enumerate() {
+        let ended = |other: &usize| match timing::ends_on_error(specs[*index].job) {
+            Ends::Nothing => false,
+            Ends::Group => group.members[*other].1 == *report_group,
+            Ends::All => true,
+        };
+        let ended = (0..group.members.len()).filter(ended);
+        let ended: Vec<u32> = ended.flat_map(|other| places[other].clone()).collect();
+        for place in places[member].clone() {
+            let others = ended.iter().copied().filter(|other| *other != place);
+            if let Some(tolerance) = &mut streams[place as usize].flow.tolerance {
+                tolerance.ends = others.collect();
+            }
+        }
+    }
+}
+
+/// The times of streams that are not those of their run.
+fn give_lifetimes(group: &Group, specs: &[Spec<'_>], streams: &mut [Stream]) {
+    let places = places_of_members(group, specs);
     for (member, life) in group.lives.iter().enumerate() {
         let Some(life) = life else { continue };
         let report_group = group.members[member].1;

@@ -10,6 +10,7 @@ mod command_line;
 mod commands;
 mod declare;
 mod engines;
+mod failures;
 mod files;
 mod flow;
 mod forms;

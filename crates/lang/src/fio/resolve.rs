@@ -55,7 +55,6 @@ pub(crate) struct Spec<'a> {
     /// How data are checked.
     pub verify: Option<Verify>,
     pub lays_out: bool,
-    pub goes_on: bool,
     /// In place of everything that is drawn.
     pub records: Vec<Record>,
 }
@@ -260,7 +259,6 @@ impl<'a> Resolving<'a, '_> {
             pattern,
             verify,
             lays_out: is_stored && lays_out(job, reads),
-            goes_on: goes_on(job),
             records: record::read(job, self.environment, self.blockers, self.sink),
         };
         let spec = spec.governed_by_record();
@@ -695,13 +693,6 @@ fn random_pct(job: &Job) -> PerDirection<f64> {
         write: of(1),
         trim: of(2),
     }
-}
-
-/// Whether errors do not end the job.
-fn goes_on(job: &Job) -> bool {
-    job.text("continue_on_error")
-        .is_some_and(|text| !matches!(text.trim(), "none" | "0"))
-        && !job.is_on("verify_fatal", false)
 }
 
 /// Whether files are made before the job begins; what is mapped has its length before.

@@ -74,6 +74,9 @@ pub(crate) fn groups(
         .flat_map(|block| in_turn(&block, specs).unwrap_or_else(|| vec![block]))
         .collect();
     let kept = ends_everything(&segments, specs, notes).map_or(segments.len(), |last| last + 1);
+    for members in segments.iter().take(kept.saturating_sub(1)) {
+        refuse_error_of_all(members, specs, blockers);
+    }
     segments
         .into_iter()
         .take(kept)
@@ -93,7 +96,8 @@ fn in_turn(block: &[(usize, u32)], specs: &[Spec<'_>]) -> Option<Vec<Vec<(usize,
             .map(|(index, _)| specs[*index].job.name())
             .collect();
         let waits = awaited(block, specs, job);
-        if ends(job) != Ends::Nothing && block.len() > 1 {
+        let ends_others = ends(job) != Ends::Nothing || ends_on_error(job) != Ends::Nothing;
+        if ends_others && block.len() > 1 {
             return None;
         }
         match waits.map(|index| specs[index].job.name()) {
@@ -115,12 +119,39 @@ fn awaited(block: &[(usize, u32)], specs: &[Spec<'_>], job: &Job) -> Option<usiz
 }
 
 fn ends(job: &Job) -> Ends {
-    if !job.is_on("exitall", false) {
-        return Ends::Nothing;
+    match job.is_on("exitall", false) {
+        true => which(job),
+        false => Ends::Nothing,
     }
+}
+
+/// Which others end where a failure ends a job.
+pub(crate) fn ends_on_error(job: &Job) -> Ends {
+    match job.is_on("exitall_on_error", false) {
+        true => which(job),
+        false => Ends::Nothing,
+    }
+}
+
+fn which(job: &Job) -> Ends {
     match job.word("exit_what") {
         Some(("stonewall" | "all", _)) => Ends::All,
         _ => Ends::Group,
+    }
+}
+
+/// Whether a job fails is not known before, so that what comes behind it cannot be left out.
+fn refuse_error_of_all(
+    members: &[(usize, u32)],
+    specs: &[Spec<'_>],
+    blockers: &mut Vec<Diagnostic>,
+) {
+    for job in members.iter().map(|(index, _)| specs[*index].job) {
+        let of_all = job.word("exit_what").is_some_and(|(word, _)| word == "all");
+        if of_all && ends_on_error(job) != Ends::Nothing {
+            let what = "`exitall_on_error` with `exit_what=all` in front of further jobs";
+            push_once(blockers, not_built(what, job.place_of("exit_what")));
+        }
     }
 }
 

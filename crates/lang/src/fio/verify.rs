@@ -6,7 +6,7 @@ use crate::sink::Sink;
 use plan::{
     AddressOrder, ArrivalLaw, Backlog, Check, CheckMethod, Coupling, Flow, Label, Load, LocalStop,
     Nanos, OpSource, OperationMix, Origin, Pacing, PerDirection, PoolId, RunKind, RunSpec, RunStop,
-    RunTemplate, TemplateId, Timing, TransferSizes, Window,
+    RunTemplate, TemplateId, Timing, Tolerance, TransferSizes, Window,
 };
 
 /// What the runs and streams that read back are labelled with.
@@ -139,6 +139,11 @@ pub(crate) fn reading_back(written: &RunTemplate) -> Option<RunTemplate> {
         back.pacing = Pacing::None;
         back.flow = Flow {
             placement: back.flow.placement.clone(),
+            // Others stand beside it than beside the writes.
+            tolerance: back.flow.tolerance.map(|tolerance| Tolerance {
+                ends: Vec::new(),
+                ..tolerance
+            }),
             ..Flow::default()
         };
         back.lifetime = None;

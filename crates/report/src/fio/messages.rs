@@ -1,12 +1,14 @@
-//! What fio says of data that are not what was written. Its words, as programs look for them.
+//! What fio says of I/Os that fail and of data that are not what was written. Its words, as programs
+//! look for them.
+use super::model::plain_error;
 use measure::{IoFailure, Misfit, MisfitKind};
-use plan::CheckMethod;
+use plan::{CheckMethod, Operation};
 use std::fmt::Write;
 
-/// The lines of one failure; empty where data were not looked at.
+/// The lines of one failure.
 pub(super) fn failure(failure: &IoFailure, file: &str) -> String {
     let Some(misfit) = &failure.misfit else {
-        return String::new();
+        return failed(failure, file);
     };
     let Misfit {
         block_offset,
@@ -58,6 +60,16 @@ pub(super) fn failure(failure: &IoFailure, file: &str) -> String {
             )
         }
     }
+}
+
+fn failed(failure: &IoFailure, file: &str) -> String {
+    let what = match failure.operation {
+        Operation::Read | Operation::Write | Operation::Trim => failure.operation.name(),
+        _ => "sync",
+    };
+    let error = plain_error(&failure.message);
+    let (offset, length) = (failure.offset, failure.length);
+    format!("fio: io_u error on file {file}: {error}: {what} offset={offset}, buflen={length}\n")
 }
 
 /// The word of the option that chose the method.

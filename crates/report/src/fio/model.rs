@@ -634,12 +634,9 @@ impl Entry {
         self.directions.iter().map(|one| one.operations).sum()
     }
 
-    /// The number of the error that fio would have stopped the job with.
+    /// The number of its first error, whether that has ended it or not.
     pub(super) fn errno(&self) -> i32 {
-        match &self.error {
-            Some((errno, _)) if !self.settings.goes_on_after_errors => *errno,
-            _ => 0,
-        }
+        self.error.as_ref().map_or(0, |(errno, _)| *errno)
     }
 
     fn join(&mut self, other: Entry) {
@@ -798,7 +795,7 @@ pub(super) fn is_check(labels: &[Label]) -> bool {
     Label::find(labels, "phase") == Some("check")
 }
 
-fn plain_error(message: &str) -> String {
+pub(super) fn plain_error(message: &str) -> String {
     message
         .split(" (os error")
         .next()

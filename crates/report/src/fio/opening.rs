@@ -5,7 +5,8 @@ use super::model::is_check;
 use super::number::{Base, short};
 use super::settings::Options;
 use measure::{ExecutionStarted, ExecutionTarget, Interval, IoFailure, RunFinished, RunStarted};
-use plan::{BoundPlan, Label, Repeat, RunKind, Stream, TransferSizes};
+use plan::{BoundPlan, Label, Repeat, RunKind, Stream, Tolerance, TransferSizes};
+use std::collections::BTreeMap;
 use std::fmt::Write;
 
 /// All clones of an execution, and how far it is.
@@ -22,6 +23,10 @@ pub(super) struct Cast {
     /// Repetitions behind this one.
     pub(super) repetitions_left: u32,
     pub(super) begun_unix_ns: u64,
+    /// By stream, failures that are not told of.
+    untold: BTreeMap<String, Tolerance>,
+    /// The streams of the run that is going.
+    names: Vec<String>,
 }
 
 /// One clone.
@@ -84,6 +89,7 @@ impl Cast {
                 continue;
             }
             for stream in &run.streams {
+                cast.note_untold(stream);
                 let slots = run
                     .pools
                     .get(stream.pool.index())
@@ -153,13 +159,35 @@ impl Cast {
         out
     }
 
+    fn note_untold(&mut self, stream: &Stream) {
+        let options = Options {
+            own: &stream.labels,
+            global: &self.globals,
+        };
+        let tolerance = stream.flow.tolerance.clone();
+        if let Some(tolerance) = tolerance.filter(|_| !options.is_on(&["error_dump"])) {
+            self.untold.insert(stream.name.clone(), tolerance);
+        }
+    }
+
     /// What is said of an operation that failed.
     pub(super) fn failure_lines(&self, failure: &IoFailure) -> String {
+        let name = self.names.get(failure.stream.index());
+        let untold = name.and_then(|name| self.untold.get(name));
+        let is_untold = |untold: &Tolerance| untold.covers(failure.operation, failure.errno);
+        if failure.misfit.is_none() && untold.is_some_and(is_untold) {
+            return String::new();
+        }
         let target = self.targets.get(failure.target.index());
         messages::failure(failure, target.map_or("", |target| target.name.as_str()))
     }
 
     pub(super) fn begin(&mut self, run: &RunStarted) {
+        self.names = run
+            .streams
+            .iter()
+            .map(|stream| stream.name.clone())
+            .collect();
         self.current = (run.kind == RunKind::Measure).then(|| Current {
             started_unix_ns: run.unix_ns,
             planned_ns: run.window_ns.map(|window_ns| window_ns + run.warmup_ns),

@@ -106,7 +106,8 @@ impl Settings {
                 },
                 bits: options.number("unit_base", 0_u32) == 1,
             },
-            goes_on_after_errors: options.flag(&["continue_on_error"], false),
+            goes_on_after_errors: options.flag(&["continue_on_error"], false)
+                || options.flag(&["ignore_error"], false),
             shows_disks: options.flag(&["disk_util"], true),
             depth: options.number("iodepth", slots),
             latency_target_ns: options

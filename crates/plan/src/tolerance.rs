@@ -1,0 +1,32 @@
+//! What failed operations lead to, for a stream that does not leave it to its run.
+use crate::operation::Operation;
+use serde::{Deserialize, Serialize};
+
+/// EILSEQ: a read that came back with other data than it should.
+const OTHER_DATA: i32 = 84;
+
+/// The failures that a stream goes on after, by their numbers (errno). Any other ends it, and the
+/// streams beside it go on. All are counted.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Tolerance {
+    pub reads: Vec<i32>,
+    /// Of everything that is no read.
+    pub writes: Vec<i32>,
+    /// Of reads that came back with other data than they should (84, EILSEQ).
+    pub checks: Vec<i32>,
+    /// Places of the streams of the run that end with this one where a failure ends it.
+    pub ends: Vec<u32>,
+}
+
+impl Tolerance {
+    /// Whether the stream goes on after an operation that failed with this number.
+    pub fn covers(&self, operation: Operation, errno: i32) -> bool {
+        let numbers = match operation {
+            _ if errno == OTHER_DATA => &self.checks,
+            Operation::Read => &self.reads,
+            _ => &self.writes,
+        };
+        numbers.contains(&errno)
+    }
+}
