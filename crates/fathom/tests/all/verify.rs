@@ -431,6 +431,59 @@ fn dumps_have_the_names_of_fio() {
 }
 
 #[test]
+fn a_pattern_may_stand_in_a_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    std::fs::write(folder.join("pat"), "HELLO").unwrap();
+    let pattern = "--verify_pattern='pat'\"xy\"";
+    let own = |rw| {
+        let more = ["--size=16k", "--bs=4k", pattern];
+        job(rw, "meta", &more).join("\n")
+    };
+    let (write, read) = (own("write"), own("read"));
+    let (write, read): (Vec<&str>, Vec<&str>) = (write.lines().collect(), read.lines().collect());
+    let output = ours(&write, folder);
+    assert!(output.status.success(), "{}", all(&output));
+    let data = std::fs::read(folder.join("data")).unwrap();
+    let expected: Vec<u8> = b"HELLOxy".iter().copied().cycle().take(4096).collect();
+    assert!(data[4096 + 40..8192] == expected[40..]);
+    for (program, words) in [("us", &read), ("fio", &read)] {
+        let output = match program {
+            "us" => Some(ours(words, folder)),
+            _ => run("fio", words, folder),
+        };
+        let Some(output) = output else { continue };
+        assert!(output.status.success(), "{program}: {}", all(&output));
+    }
+    std::fs::remove_file(folder.join("pat")).unwrap();
+    let output = ours(&read, folder);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(all(&output).contains("no such file"), "{}", all(&output));
+}
+
+#[test]
+fn where_nothing_is_stored_nothing_is_compared() {
+    let folder = tempfile::tempdir().unwrap();
+    for (rw, counts) in [("write", "16,16,0,0"), ("randread", "16,0,0,0")] {
+        let words_of = [
+            "--name=a",
+            "--ioengine=null",
+            "--bs=4k",
+            "--size=64k",
+            "--eta=never",
+        ];
+        let rw = format!("--rw={rw}");
+        let words_of = [&words_of[..], &[&rw, "--verify=sha1", "--verify_offset=64"]].concat();
+        let output = ours(&words_of, folder.path());
+        assert!(output.status.success(), "{}", all(&output));
+        assert_eq!(issued(&output), counts);
+        if let Some(output) = run("fio", &words_of, folder.path()) {
+            assert_eq!(issued(&output), counts, "{}", all(&output));
+        }
+    }
+}
+
+#[test]
 fn only_checking_writes_nothing_and_finds_every_block_once() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();

@@ -2,6 +2,7 @@
 use super::codes;
 use super::jobs::Given;
 use super::number::{Base, quantity};
+use crate::environment::Files;
 use crate::sink::Sink;
 use plan::{RandomLaw, SizeShare, TargetLaw, TransferSizes};
 
@@ -15,6 +16,8 @@ pub(crate) enum Distribution {
 /// Entries of one list beyond which nobody writes by hand.
 const SPLIT_MAX: usize = 64;
 const ZONES_MAX: usize = 256;
+/// Of a pattern that stands in a file.
+const PATTERN_BYTES_MAX: usize = 1 << 20;
 
 /// The sizes of `bssplit` for reads, writes and trims; `None` is a mistake, which was reported.
 pub(crate) fn splits(
@@ -271,16 +274,24 @@ fn pairs<'t>(given: &Given, text: &'t str, sink: &mut Sink) -> Option<Vec<(Optio
     Some(out)
 }
 
-/// The bytes of a pattern: numbers, `0x…`, `"text"`, one after another. `None` where it names a
-/// file or cannot be read; the latter was reported.
-pub(crate) fn pattern(given: &Given, text: &str, sink: &mut Sink) -> Option<Vec<u8>> {
+/// The bytes of a pattern: numbers, `0x…`, `"text"` and what is in `'file'`, one after another.
+/// `None` where it has an address (`%o`) or cannot be read; the latter was reported.
+pub(crate) fn pattern(
+    given: &Given,
+    text: &str,
+    files: &dyn Files,
+    sink: &mut Sink,
+) -> Option<Vec<u8>> {
     let mut out = Vec::new();
     let mut rest = text.trim();
     while !rest.is_empty() {
-        if rest.starts_with('\'') {
+        if rest.starts_with('%') {
             return None;
         }
-        let taken = if let Some(quoted) = rest.strip_prefix('"') {
+        let taken = if let Some((name, behind)) = file_name(rest) {
+            out.extend(pattern_file(given, name, files, sink)?);
+            Some(rest.len() - behind.len())
+        } else if let Some(quoted) = rest.strip_prefix('"') {
             quoted.find('"').map(|end| {
                 out.extend_from_slice(&quoted.as_bytes()[..end]);
                 end + 2
@@ -290,13 +301,38 @@ pub(crate) fn pattern(given: &Given, text: &str, sink: &mut Sink) -> Option<Vec<
         };
         let Some(taken) = taken else {
             let message = format!("`{text}` is no pattern");
-            let help = "write a number, `0x…`, or a text in double quotes";
+            let help = "write a number, `0x…`, a text in double quotes, or a file in single ones";
             sink.error(codes::FORM, given.span(), message, "not understood", help);
             return None;
         };
         rest = rest[taken..].trim_start();
     }
     (!out.is_empty()).then_some(out)
+}
+
+/// The name of a file in single quotes, and what is behind it.
+fn file_name(text: &str) -> Option<(&str, &str)> {
+    text.strip_prefix('\'')?.split_once('\'')
+}
+
+fn pattern_file(given: &Given, name: &str, files: &dyn Files, sink: &mut Sink) -> Option<Vec<u8>> {
+    let (message, help) = match files.read(name) {
+        Ok(bytes) if bytes.is_empty() => (
+            format!("`{name}` is empty"),
+            "a pattern has at least one byte",
+        ),
+        Ok(bytes) if bytes.len() > PATTERN_BYTES_MAX => (
+            format!("`{name}` has {} bytes", bytes.len()),
+            "a pattern has 1 MiB at most",
+        ),
+        Ok(bytes) => return Some(bytes),
+        Err(reason) => (
+            format!("the pattern `{name}` cannot be read: {reason}"),
+            "names count from the folder that the command is started in",
+        ),
+    };
+    sink.error(codes::FORM, given.span(), message, "this file", help);
+    None
 }
 
 /// Takes a number: hexadecimal digits as they stand, decimals with the low byte first.

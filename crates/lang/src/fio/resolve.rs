@@ -228,7 +228,7 @@ impl<'a> Resolving<'a, '_> {
         self.conflicts();
         let depth = self.depth();
         self.histogram_log();
-        let verify = verify::verify(job, &operations, &transfer, self.sink);
+        let verify = self.verify(&operations, &transfer);
         let (operations, transfer) = verify::turned(&verify, operations, transfer);
         let reads = operations.read_pct > 0.0 || self.engine.method == Some(IoMethod::Mapping);
         let is_stored = matches!(self.engine.method, Some(method) if method != IoMethod::Nothing);
@@ -266,6 +266,21 @@ impl<'a> Resolving<'a, '_> {
         Some(match job.is_on("create_only", false) {
             true => amounts::layout_only(spec),
             false => spec,
+        })
+    }
+
+    fn verify(
+        &mut self,
+        operations: &OperationMix,
+        transfer: &PerDirection<TransferSizes>,
+    ) -> Option<Verify> {
+        let files = self.environment.files;
+        let verify = verify::verify(self.job, operations, transfer, files, self.sink)?;
+        let is_nothing = self.engine.method == Some(IoMethod::Nothing);
+        Some(if is_nothing {
+            verify.of_nothing()
+        } else {
+            verify
         })
     }
 
@@ -545,7 +560,7 @@ impl<'a> Resolving<'a, '_> {
             _ => {}
         }
         if let Some(given) = job.given("buffer_pattern") {
-            pattern = forms::pattern(given, given.text(), self.sink);
+            pattern = forms::pattern(given, given.text(), self.environment.files, self.sink);
         }
         if job.is_on("zero_buffers", false) {
             pattern = Some(vec![0]);

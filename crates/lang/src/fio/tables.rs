@@ -1308,7 +1308,7 @@ pub(crate) static VERIFICATION: &[Parameter] = &[
         Kind::Text,
         "",
         Honoured,
-        "content that repeats",
+        "content that repeats; `%o` in it is check only",
     )
     .part_of("verify"),
     p(

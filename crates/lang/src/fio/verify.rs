@@ -2,6 +2,7 @@
 use super::codes;
 use super::forms;
 use super::jobs::Job;
+use crate::environment::Files;
 use crate::sink::Sink;
 use plan::{
     AddressOrder, ArrivalLaw, Backlog, Check, CheckMethod, Coupling, Flow, Label, Load, LocalStop,
@@ -32,11 +33,24 @@ pub(crate) enum Phase {
     WritesAndReadsBack,
 }
 
+impl Verify {
+    /// Where nothing is stored, reads are made as asked and there is nothing to compare.
+    pub(crate) fn of_nothing(self) -> Self {
+        let check = Check {
+            method: CheckMethod::Nothing,
+            header_at: 0,
+            ..self.check
+        };
+        Self { check, ..self }
+    }
+}
+
 /// The check that a job asks for. Mistakes go to the sink.
 pub(crate) fn verify(
     job: &Job,
     operations: &OperationMix,
     transfer: &PerDirection<TransferSizes>,
+    files: &dyn Files,
     sink: &mut Sink,
 ) -> Option<Verify> {
     let method = method(job.word("verify")?.0)?;
@@ -48,7 +62,7 @@ pub(crate) fn verify(
         () => Phase::Writes,
     };
     let pattern = match job.given("verify_pattern") {
-        Some(given) => Some(forms::pattern(given, given.text(), sink)?),
+        Some(given) => Some(forms::pattern(given, given.text(), files, sink)?),
         None => None,
     };
     if method == CheckMethod::Pattern && pattern.is_none() {

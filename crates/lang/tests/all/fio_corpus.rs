@@ -14,10 +14,6 @@ const READ_ALL_THE_SAME: &[(&str, &str)] = &[
         "an engine that is not compiled in, and no job that uses it",
     ),
     (
-        "axboe+fio__t__jobs__t0027.fio",
-        "a pattern in a file that is not in the corpus; a run would say so",
-    ),
-    (
         "axboe+fio__t__jobs__t0033.fio",
         "`log_window_value` is newer than the installed fio",
     ),
