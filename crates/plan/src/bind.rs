@@ -8,7 +8,7 @@ use crate::region;
 use crate::run::{DataLimit, Run, RunKind};
 use crate::steering::Repeat;
 use crate::stream::{
-    AddressOrder, AlignRule, Generator, LocalStop, OpSource, SequentialStart, Stream, TargetOrder,
+    AddressOrder, Generator, LocalStop, OpSource, SequentialStart, Stream, TargetOrder,
 };
 use crate::target::{Preparation, SizeRule, Target, TargetKind};
 use crate::units::Bytes;
@@ -578,9 +578,8 @@ impl BoundPlan {
             ("transfers", generator.grain_bytes()),
             ("begins at", region.low),
         ];
-        if let AlignRule::Bytes(bytes) = generator.align {
-            asked.push(("aligns to", bytes));
-        }
+        let aligned = generator.align.bytes();
+        asked.extend(aligned.into_iter().map(|bytes| ("aligns to", bytes)));
         let misfit = asked
             .into_iter()
             .find(|(_, bytes)| !bytes.is_multiple_of(alignment));

@@ -2,7 +2,7 @@
 use crate::data::DataSpec;
 use crate::flow::Flow;
 use crate::ids::{PoolId, TargetId};
-use crate::operation::{OperationMix, PerDirection};
+use crate::operation::{Direction, OperationMix, PerDirection};
 use crate::plan::Override;
 use crate::record::Replay;
 use crate::run::{ArrivalLaw, Label};
@@ -299,6 +299,9 @@ pub enum AlignRule {
     /// Of the transfer at hand.
     Transfer,
     Bytes(u64),
+    /// Of so many bytes in each direction, above zero; only for laws that count in blocks of the
+    /// transfer at hand.
+    ByDirection(PerDirection<u64>),
 }
 
 /// The first part of the region, revisited so that caches answer.
@@ -374,6 +377,26 @@ pub enum TargetLaw {
     Pareto { power: f64 },
     /// Around the one in the middle, with this standard deviation in percent of all.
     Normal { deviation_pct: f64 },
+}
+
+impl AlignRule {
+    /// In bytes, of a transfer of `length` bytes.
+    pub fn unit(self, direction: Direction, length: u64) -> u64 {
+        match self {
+            AlignRule::Transfer => length,
+            AlignRule::Bytes(bytes) => bytes,
+            AlignRule::ByDirection(bytes) => *bytes.of(direction),
+        }
+    }
+
+    /// What is given in bytes, whatever the transfer.
+    pub fn bytes(self) -> Vec<u64> {
+        match self {
+            AlignRule::Transfer => Vec::new(),
+            AlignRule::Bytes(bytes) => vec![bytes],
+            AlignRule::ByDirection(bytes) => vec![bytes.read, bytes.write, bytes.trim],
+        }
+    }
 }
 
 impl TransferSizes {

@@ -15,9 +15,7 @@ use crate::shared::Setup;
 use contents::{Keeper, Place};
 use header::{Header, MAGIC, number_of, sum_of};
 use measure::{Misfit, MisfitKind};
-use plan::{
-    AddressOrder, AlignRule, BoundRun, Check, CheckMethod, HEADER_BYTES, OpSource, TargetId,
-};
+use plan::{AddressOrder, BoundRun, Check, CheckMethod, HEADER_BYTES, OpSource, TargetId};
 use record::{Known, tag};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -291,8 +289,10 @@ pub(crate) fn unsupported(run: &BoundRun) -> Option<String> {
             continue;
         };
         if let OpSource::Generator(generator) = &stream.source
-            && let AlignRule::Bytes(unit) = generator.align
-            && !unit.is_multiple_of(check.block_bytes)
+            && let aligned = generator.align.bytes()
+            && aligned
+                .iter()
+                .any(|unit| !unit.is_multiple_of(check.block_bytes))
         {
             return Some("checks of transfers at addresses between their blocks".to_owned());
         }

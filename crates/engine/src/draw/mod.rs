@@ -10,9 +10,9 @@ use crate::check::Walk;
 use crate::random::{Draws, Purpose, share_limit};
 use grid::Grid;
 use plan::{
-    AddressOrder, AlignRule, BoundRegion, Generator, LocalStop, Operation, PerDirection, RandomLaw,
-    RecordedOperations, Replay, SequentialEnd, SequentialStart, StepPattern, Steps, TargetId,
-    TargetLaw, TargetOrder, TransferSizes,
+    AddressOrder, AlignRule, BoundRegion, Direction, Generator, LocalStop, Operation, PerDirection,
+    RandomLaw, RecordedOperations, Replay, SequentialEnd, SequentialStart, StepPattern, Steps,
+    TargetId, TargetLaw, TargetOrder, TransferSizes,
 };
 use sizes::Sizes;
 use space::Space;
@@ -322,12 +322,17 @@ impl Drawer {
         let count = self.spaces.len() as u64;
         let space = &self.spaces[(number % count) as usize];
         let relative = stepping.place(space, number / count);
-        let operation = decided.unwrap_or(operation);
-        let mut length = match operation {
-            Operation::Read => self.sizes.read.draw(self.draws.size, index),
-            Operation::Write => self.sizes.write.draw(self.draws.size, index),
-            _ => self.sizes.trim.draw(self.draws.size, index),
+        // A pair has one place and one size.
+        let (sizes, draw) = match decided.unwrap_or(operation) {
+            _ if decided.is_some() => (&self.sizes.trim, number),
+            Operation::Read => (&self.sizes.read, index),
+            Operation::Write => (&self.sizes.write, index),
+            _ => (&self.sizes.trim, index),
         };
+        let operation = decided.unwrap_or(operation);
+        let room = space.width - relative;
+        let length = sizes.draw(self.draws.size, draw);
+        let mut length = length.min(room.min(u64::from(u32::MAX)) as u32);
         if self.stop.bytes.is_some() {
             length = self.take_bytes(length)?;
         }
@@ -488,7 +493,7 @@ impl Drawer {
         if !hits || space.first == 0 {
             return None;
         }
-        let (unit, blocks) = self.blocks(space.first, u64::from(asked.length));
+        let (unit, blocks) = self.blocks(space.first, asked);
         let relative = self.draws.address.below(asked.index, blocks) * unit;
         Some(space.settle(relative, asked.length))
     }
@@ -497,7 +502,7 @@ impl Drawer {
     #[inline]
     fn seek(&self, law: Law, space: &Space, asked: Asked) -> Option<(u64, u32)> {
         let width = space.width - space.first;
-        let (unit, blocks) = self.blocks(width, u64::from(asked.length));
+        let (unit, blocks) = self.blocks(width, asked);
         let draws = self.draws.address;
         let block = match law {
             Law::Uniform => draws.below(asked.index, blocks),
@@ -531,11 +536,14 @@ impl Drawer {
 
     /// What addresses of a transfer are multiples of, and how many fit into `width` bytes.
     #[inline]
-    fn blocks(&self, width: u64, size: u64) -> (u64, u64) {
-        let unit = match self.align {
-            AlignRule::Transfer => size,
-            AlignRule::Bytes(bytes) => bytes,
+    fn blocks(&self, width: u64, asked: Asked) -> (u64, u64) {
+        let size = u64::from(asked.length);
+        let direction = match asked.operation {
+            Operation::Read => Direction::Read,
+            Operation::Write => Direction::Write,
+            _ => Direction::Trim,
         };
+        let unit = self.align.unit(direction, size);
         (unit, (width.saturating_sub(size) / unit + 1).max(1))
     }
 }
@@ -567,7 +575,7 @@ fn spaces(
         }
     };
     let align = match generator.align {
-        AlignRule::Transfer => None,
+        AlignRule::Transfer | AlignRule::ByDirection(_) => None,
         AlignRule::Bytes(bytes) => Some(bytes),
     };
     let (largest, smallest) = (generator.largest_transfer(), generator.smallest_transfer());
@@ -619,6 +627,7 @@ impl Plain {
         let unit = match generator.align {
             AlignRule::Transfer => *size,
             AlignRule::Bytes(bytes) => bytes,
+            AlignRule::ByDirection(_) => return None,
         };
         is_plain.then(|| Self {
             low: region.low,

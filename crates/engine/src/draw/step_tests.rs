@@ -147,3 +147,44 @@ fn batches_stay_with_a_target() {
     assert!((0..3).all(|target| at_random.contains(&target)));
     assert_ne!(at_random, in_turn);
 }
+
+#[test]
+fn a_pair_has_one_place_and_one_size_whatever_that_is() {
+    for law in [
+        RandomLaw::Uniform,
+        RandomLaw::OncePerBlock(SequentialEnd::Wrap),
+    ] {
+        let mut pairs = generator(AddressOrder::Stepped(Steps {
+            pattern: StepPattern::Bursts {
+                operations: 1,
+                repeats: false,
+                law,
+            },
+            trims_first: true,
+        }));
+        pairs.transfer = PerDirection::all(TransferSizes::Uniform {
+            min: 512,
+            max: 4096,
+            step: 512,
+        });
+        pairs.align = AlignRule::Bytes(512);
+        pairs.operations = OperationMix {
+            read_pct: 0.0,
+            write_pct: 50.0,
+            trim_pct: 50.0,
+        };
+        let drawer = drawer(&pairs, region(MIB, 64 * KIB));
+        let mut sizes = Vec::new();
+        for pair in 0..128 {
+            let [trim, write] = [2 * pair, 2 * pair + 1].map(|at| drawer.draw(at).unwrap());
+            assert_eq!(trim.operation, Operation::Trim);
+            assert_eq!(write.operation, Operation::Write);
+            assert_eq!((trim.offset, trim.length), (write.offset, write.length));
+            assert!(trim.offset + u64::from(trim.length) <= MIB + 64 * KIB);
+            sizes.push(trim.length);
+        }
+        sizes.sort_unstable();
+        sizes.dedup();
+        assert!(sizes.len() >= 6, "{sizes:?}");
+    }
+}

@@ -10,7 +10,9 @@ use plan::{Generator, Operation, StepPattern, Steps};
 pub(super) struct Stepping {
     pattern: StepPattern,
     trims_first: bool,
+    /// Of the largest transfer, and of the smallest.
     length: u64,
+    unit: u64,
     keys: Draws,
     addresses: Draws,
 }
@@ -25,6 +27,7 @@ impl Stepping {
             pattern: steps.pattern.clone(),
             trims_first: steps.trims_first,
             length: generator.largest_transfer().max(1),
+            unit: generator.smallest_transfer().max(1),
             keys: draws(Purpose::Pass),
             addresses: draws(Purpose::Address),
         }
@@ -52,7 +55,7 @@ impl Stepping {
             } => {
                 let (burst, within) = (number / operations, number % operations);
                 let start = self.seek(space, burst);
-                if *repeats {
+                if *repeats || *operations == 1 {
                     return start;
                 }
                 let blocks = (last / self.length).max(1) + 1;
@@ -98,8 +101,8 @@ impl Stepping {
                 block.unwrap_or(0) * grid.unit
             }
             None => {
-                let blocks = (space.width / self.length).max(1);
-                self.addresses.below(number, blocks) * self.length
+                let blocks = (space.width / self.unit).max(1);
+                self.addresses.below(number, blocks) * self.unit
             }
         }
     }

@@ -168,3 +168,20 @@ fn files_are_chosen_by_the_law_that_is_named() {
     let usual = choices("file_service_type=normal");
     assert!((share(&usual, 42..58) - 0.663).abs() < 0.035, "{usual:?}");
 }
+
+#[test]
+fn places_are_aligned_by_direction() {
+    let folder = tempfile::tempdir().unwrap();
+    let places = ours(&job("rw=randrw size=256k ba=16k,8k", folder.path()));
+    for (direction, unit) in [("read", 16_384), ("write", 8_192)] {
+        let mine = places.iter().filter(|(_, one, _)| one == direction);
+        let offsets: Vec<u64> = mine.map(|(.., offset)| *offset).collect();
+        assert!(offsets.len() > 10, "{places:?}");
+        assert!(
+            offsets.iter().all(|at| at.is_multiple_of(unit)),
+            "{offsets:?}"
+        );
+        let is_finer = |at: &u64| !at.is_multiple_of(2 * unit);
+        assert!(offsets.iter().any(is_finer), "{offsets:?}");
+    }
+}

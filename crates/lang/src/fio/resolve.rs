@@ -206,7 +206,7 @@ impl<'a> Resolving<'a, '_> {
         let smallest = used(&operations, &transfer)
             .map(TransferSizes::smallest)
             .min()?;
-        let (law, align) = self.places(is_random, smallest)?;
+        let (law, align) = self.places(&operations, is_random, smallest)?;
         let naming = Naming::of(job, self.blockers, self.sink)?;
         let file_size = self.file_size(&naming, smallest);
         self.check_fill(&operations, is_random, file_size);
@@ -359,6 +359,9 @@ impl<'a> Resolving<'a, '_> {
             );
             return None;
         }
+        let is_paired = matches!(job.word("rw"), Some((word, _)) if word.ends_with("trimwrite"));
+        // What was trimmed is written, and no more and no less.
+        let write = if is_paired { trim.clone() } else { write };
         Some(self.by_order(PerDirection { read, write, trim }))
     }
 
@@ -391,30 +394,53 @@ impl<'a> Resolving<'a, '_> {
     }
 
     /// The law of random places, and what they are multiples of.
-    fn places(&mut self, is_random: bool, smallest: u64) -> Option<(RandomLaw, AlignRule)> {
+    fn places(
+        &mut self,
+        operations: &OperationMix,
+        is_random: bool,
+        smallest: u64,
+    ) -> Option<(RandomLaw, AlignRule)> {
         let job = self.job;
         let named = match job.given("random_distribution") {
             Some(given) => forms::distribution(given, given.text(), self.base(), self.sink)?,
             None => Distribution::Even,
         };
-        let aligned = job.numbers("ba").map(|numbers| numbers[0].unwrap_or(1));
-        if let Some(numbers) = job.numbers("ba")
-            && is_random
-            && numbers.iter().any(|number| *number != numbers[0])
-        {
-            push_once(
-                self.blockers,
-                not_built("`blockalign` per direction", job.place_of("ba")),
-            );
-        }
-        let unit = aligned.map_or(smallest, |aligned| aligned as u64);
-        let has_map = !job.is_on("norandommap", false) && unit == smallest;
+        let aligned = match self.aligned(operations) {
+            AlignRule::Transfer => AlignRule::Bytes(smallest),
+            given => given,
+        };
+        let has_map = !job.is_on("norandommap", false) && aligned == AlignRule::Bytes(smallest);
         let law = match named {
             Distribution::Law(law) => law,
             Distribution::Even if has_map => RandomLaw::OncePerBlock(plan::SequentialEnd::Wrap),
             Distribution::Even => RandomLaw::Uniform,
         };
-        Some((law, AlignRule::Bytes(unit)))
+        let differs = matches!(aligned, AlignRule::ByDirection(_));
+        if differs && is_random && law != RandomLaw::Uniform {
+            let what = "`blockalign` by direction with `random_distribution`";
+            push_once(self.blockers, not_built(what, job.place_of("ba")));
+        }
+        Some((law, aligned))
+    }
+
+    /// What random places are multiples of, by the directions that are used.
+    fn aligned(&self, operations: &OperationMix) -> AlignRule {
+        let Some(numbers) = self.job.numbers("ba") else {
+            return AlignRule::Transfer;
+        };
+        let bytes = numbers.map(|number| number.unwrap_or(1).max(1) as u64);
+        let shares = [
+            operations.read_pct,
+            operations.write_pct,
+            operations.trim_pct,
+        ];
+        let mut used = bytes.iter().zip(shares).filter(|(_, pct)| *pct > 0.0);
+        let first = used.next().map_or(bytes[0], |(bytes, _)| *bytes);
+        if used.all(|(bytes, _)| *bytes == first) {
+            return AlignRule::Bytes(first);
+        }
+        let [read, write, trim] = bytes;
+        AlignRule::ByDirection(PerDirection { read, write, trim })
     }
 
     fn depth(&mut self) -> u32 {

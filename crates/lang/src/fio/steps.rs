@@ -111,7 +111,10 @@ fn misfits(
     let is_fixed = sizes
         .iter()
         .all(|sizes| **sizes == TransferSizes::Fixed(shape.smallest));
-    if !is_fixed {
+    // Pairs at random places have one size each, whatever it is.
+    let is_one_by_one = matches!(pattern, StepPattern::Bursts { operations: 1, .. });
+    let may_differ = trims_first && is_one_by_one;
+    if !is_fixed && !may_differ {
         refuse("a pattern of places with several sizes of I/O");
     }
     if trims_first && shape.is_paced {
