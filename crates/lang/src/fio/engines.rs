@@ -54,6 +54,7 @@ const NO_PASS_THROUGH: &str =
     "commands past the block layer are not sent; use io_uring on the block device";
 const NO_LIBRARY: &str =
     "needs a library that is not linked; use io_uring on a block device or file";
+const NEWER: &str = "fio 3.33 does not know it, and nothing here makes or removes folders";
 const NO_LOAD: &str = "makes no I/O; run a load generator beside";
 
 pub(crate) static ENGINES: &[Engine] = &[
@@ -100,9 +101,9 @@ pub(crate) static ENGINES: &[Engine] = &[
     unbuilt("filecreate", "makes files"),
     unbuilt("filestat", "looks at files"),
     unbuilt("filedelete", "removes files"),
-    unbuilt("dircreate", "makes folders"),
-    unbuilt("dirstat", "looks at folders"),
-    unbuilt("dirdelete", "removes folders"),
+    refused("dircreate", NEWER, "makes folders"),
+    refused("dirstat", NEWER, "looks at folders"),
+    refused("dirdelete", NEWER, "removes folders"),
     unbuilt("falloc", "reserves space of files"),
     unbuilt("ftruncate", "changes sizes of files"),
     refused(
