@@ -5,6 +5,7 @@ mod permutation;
 mod sizes;
 mod space;
 mod steps;
+mod visits;
 
 use crate::check::Walk;
 use crate::random::{Draws, Purpose, share_limit};
@@ -21,6 +22,7 @@ use std::sync::atomic::{
     Ordering::{AcqRel, Acquire, Relaxed},
 };
 use steps::Stepping;
+use visits::Visits;
 
 /// One operation as drawn: the target by its place in the stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -399,6 +401,7 @@ impl Drawer {
             let space = self.spaces.get(now)?;
             let found = match self.hit(space, asked) {
                 Some(hit) => Some(hit),
+                None if let Some(map) = &space.map => self.visit_in_pass(map, space, asked),
                 None => space.next(asked.length, true),
             };
             if let Some((relative, length)) = found {
@@ -412,6 +415,14 @@ impl Drawer {
             let _ = current.compare_exchange(now, after, AcqRel, Acquire);
         }
         None
+    }
+
+    /// The next visit of a space before all of it is visited.
+    fn visit_in_pass(&self, map: &Visits, space: &Space, asked: Asked) -> Option<(u64, u32)> {
+        let from = self.draws.address.below(asked.index, map.blocks);
+        (!map.is_full())
+            .then(|| space.visit_free(map, from, asked.length))
+            .flatten()
     }
 
     #[inline]
@@ -519,6 +530,10 @@ impl Drawer {
                 };
                 (byte / unit + shift) % blocks
             }
+            Law::Grid if let Some(map) = &space.map => {
+                let from = draws.below(asked.index, map.blocks);
+                return space.visit_free(map, from, asked.length);
+            }
             Law::Grid => {
                 let grid = space.grid.as_ref().expect("compiled with the law");
                 // Hits are no visits, so with them the index does not tell.
@@ -603,11 +618,25 @@ fn spaces(
                 // A law of its own for each target, but the same in each execution.
                 let of_space = |purpose| draws(purpose).part(number as u64);
                 space.grid = Grid::new(law, width, unit, smallest, of_space);
+                space.map = map(generator, space, unit);
             }
             _ => {}
         }
     }
     spaces
+}
+
+/// The visits of a space, where places are random, each block once, by transfers that are longer than a block.
+fn map(generator: &Generator, space: &Space, unit: u64) -> Option<Visits> {
+    let (AddressOrder::Random(law) | AddressOrder::Mixed { law, .. }) = &generator.order else {
+        return None;
+    };
+    let RandomLaw::OncePerBlock(end) = law else {
+        return None;
+    };
+    let has_one_size = generator.largest_transfer() <= unit;
+    let blocks = space.grid.as_ref().map_or(1, Grid::blocks);
+    (!has_one_size).then(|| Visits::new(blocks, unit, *end == SequentialEnd::Stop))
 }
 
 impl Plain {
@@ -718,7 +747,8 @@ impl Turn {
                 is_random,
             },
             TargetOrder::OneAfterTheOther if spaces.len() > 1 => {
-                if matches!(generator.order, AddressOrder::Sequential { .. }) {
+                let has_maps = spaces.iter().all(|space| space.map.is_some());
+                if has_maps || matches!(generator.order, AddressOrder::Sequential { .. }) {
                     return Turn::Passes(AtomicUsize::new(0));
                 }
                 let mean = generator.mean_transfer().max(1.0);

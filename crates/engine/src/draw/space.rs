@@ -1,5 +1,6 @@
 //! The addresses of a stream as one range from zero, with the cursor that its operations share.
 use super::grid::Grid;
+use super::visits::Visits;
 use plan::{BoundRegion, TargetId};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
@@ -15,6 +16,8 @@ pub(super) struct Space {
     /// Visits so far, where a law has to know.
     visits: AtomicU64,
     pub grid: Option<Grid>,
+    /// In place of the grid where each block is visited once by transfers of several sizes.
+    pub map: Option<Visits>,
 }
 
 /// From `start` to `end` of a space lies the range of a target that begins at `low`.
@@ -60,6 +63,7 @@ impl Space {
             cursor: AtomicU64::new(regions.first().map_or(0, |region| region.start)),
             visits: AtomicU64::new(0),
             grid: None,
+            map: None,
         }
     }
 
@@ -136,6 +140,19 @@ impl Space {
         }
     }
 
+    /// Visits free blocks behind the hit area from block `from` on, at most `length` bytes of them:
+    /// fewer where a visited block or the end of a piece comes before.
+    pub(super) fn visit_free(&self, map: &Visits, from: u64, length: u32) -> Option<(u64, u32)> {
+        let room = |block: u64| {
+            let at = self.first + block * map.unit;
+            self.pieces[self.piece_at(at)].end.saturating_sub(at)
+        };
+        let wanted = |block: u64| u64::from(cut(length, room(block))).div_ceil(map.unit);
+        let (block, count) = map.visit(from, wanted)?;
+        let length = cut(length, (count * map.unit).min(room(block)));
+        Some((self.first + block * map.unit, length))
+    }
+
     /// Sequences go on at `relative`.
     #[inline]
     pub(super) fn move_cursor(&self, relative: u64) {
@@ -144,6 +161,9 @@ impl Space {
 
     /// A pass that is at its end begins anew.
     pub(super) fn rewind(&self) {
+        if let Some(map) = &self.map {
+            map.begin_pass();
+        }
         let _ = self
             .cursor
             .compare_exchange(self.width, self.first, Relaxed, Relaxed);

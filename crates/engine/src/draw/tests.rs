@@ -236,6 +236,67 @@ fn a_random_map_may_end_with_its_pass() {
     }
 }
 
+/// Blocks of 4 KiB of each target, as often as transfers of any size touch them.
+fn touched(drawer: &Drawer, bytes: u64) -> Vec<((u32, u64), u32)> {
+    let mut times = std::collections::BTreeMap::new();
+    let mut left = bytes;
+    for index in 0.. {
+        let Some(drawn) = drawer.draw(index).filter(|_| left > 0) else {
+            break;
+        };
+        assert_eq!(drawn.offset % (4 * KIB), 0);
+        let length = u64::from(drawn.length);
+        for block in 0..length.div_ceil(4 * KIB) {
+            let block = (drawn.place, drawn.offset / (4 * KIB) + block);
+            *times.entry(block).or_insert(0) += 1;
+        }
+        left = left.saturating_sub(length);
+    }
+    times.into_iter().collect()
+}
+
+#[test]
+fn transfers_of_several_sizes_visit_each_block_once_too() {
+    let sizes = |read, write| PerDirection {
+        read,
+        write,
+        trim: TransferSizes::Fixed(4 * KIB),
+    };
+    let range = TransferSizes::Uniform {
+        min: 4 * KIB,
+        max: 64 * KIB,
+        step: 4 * KIB,
+    };
+    let two = (
+        TransferSizes::Fixed(4 * KIB),
+        TransferSizes::Fixed(32 * KIB),
+    );
+    for transfer in [sizes(range.clone(), range), sizes(two.0, two.1)] {
+        for order in [
+            TargetOrder::RoundRobin,
+            TargetOrder::OneAfterTheOther,
+            TargetOrder::Random,
+            TargetOrder::EndToEnd,
+        ] {
+            let regions = numbered(&[(0, MIB), (4 * KIB, 300 * KIB), (0, 4 * KIB)]);
+            let blocks = (MIB + 304 * KIB) / (4 * KIB);
+            let mut law = generator(once(SequentialEnd::Stop));
+            law.operations.read_pct = 50.0;
+            law.operations.write_pct = 50.0;
+            law.transfer = transfer.clone();
+            let whole = touched(&on_targets(&law, order, &regions), u64::MAX);
+            assert!(whole.iter().all(|(_, times)| *times == 1), "{order:?}");
+            assert_eq!(whole.len() as u64, blocks, "{order:?}");
+            let in_passes = [TargetOrder::OneAfterTheOther, TargetOrder::EndToEnd];
+            if in_passes.contains(&order) {
+                law.order = once(SequentialEnd::Wrap);
+                let twice = touched(&on_targets(&law, order, &regions), blocks * 8 * KIB);
+                assert!(twice.iter().all(|(_, times)| *times == 2), "{order:?}");
+            }
+        }
+    }
+}
+
 #[test]
 fn hits_do_not_count_as_visits() {
     let mut hitting = generator(once(SequentialEnd::Stop));
