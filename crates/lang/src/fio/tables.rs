@@ -1422,7 +1422,7 @@ pub(crate) static VERIFICATION: &[Parameter] = &[
         CheckOnly,
         "trimmed blocks must read as zeros",
     )
-    .part_of("verify"),
+    .part_of("trim_percentage"),
     p(
         &["trim_backlog"],
         at_least(0),
@@ -1430,7 +1430,7 @@ pub(crate) static VERIFICATION: &[Parameter] = &[
         CheckOnly,
         "trims behind this many writes",
     )
-    .part_of("verify"),
+    .part_of("trim_percentage"),
     p(
         &["trim_backlog_batch"],
         at_least(0),
@@ -1438,7 +1438,7 @@ pub(crate) static VERIFICATION: &[Parameter] = &[
         CheckOnly,
         "how many are trimmed then",
     )
-    .part_of("verify"),
+    .part_of("trim_percentage"),
     p(
         &["verifysort"],
         Kind::Truth,

@@ -130,3 +130,22 @@ fn commands_of_jobs_stand_around_the_run_of_their_group() {
     assert_eq!(commands(1), (vec!["echo a".to_owned(); 2], none.clone()));
     assert_eq!(commands(2), (none, vec!["echo b".to_owned()]));
 }
+
+#[test]
+fn options_of_trims_between_writes_ask_for_nothing_without_a_share_of_trims() {
+    for option in [
+        "trim_verify_zero=1",
+        "trim_backlog=4",
+        "trim_backlog_batch=2",
+    ] {
+        let job = format!("rw=randwrite verify=crc32c {option}");
+        assert_eq!(refusals(&job), [""; 0], "{option}");
+        let trims = refusals(&format!("{job} trim_percentage=10"));
+        assert!(
+            trims
+                .iter()
+                .any(|message| message.contains("trim_percentage")),
+            "{option}: {trims:?}"
+        );
+    }
+}
