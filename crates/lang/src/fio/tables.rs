@@ -231,7 +231,7 @@ pub(crate) static PATTERN: &[Parameter] = &[
         ]),
         "read",
         Honoured,
-        "direction and order; a number behind `:`, `trimwrite` and `randtrimwrite` are check only",
+        "direction and order; a number behind `:` is how many random places are drawn together, or bytes skipped between sequential ones",
     ),
     p(
         &["rw_sequencer"],
@@ -1192,7 +1192,7 @@ pub(crate) static DATA: &[Parameter] = &[
         Kind::Form("number, `0x…`, `\"text\"`, `'file'`, or several in a row"),
         "",
         Honoured,
-        "content that repeats; of a file, check only",
+        "content that repeats",
     ),
     p(
         &["buffer_compress_percentage"],
