@@ -127,6 +127,36 @@ fn jobs_that_are_too_slow_end_with_the_same_error() {
 }
 
 #[test]
+fn a_latency_that_is_too_high_ends_jobs_that_go_on_after_errors() {
+    let read = ["--rw=randread", "--size=1m", "--runtime=20", "--time_based"];
+    let tolerant = ["--max_latency=1us", "--continue_on_error=all"];
+    let Some((ours, theirs)) = both(&[&read[..], &tolerant].concat()) else {
+        return;
+    };
+    for report in [&ours, &theirs] {
+        assert_eq!(report["jobs"][0]["error"], 110);
+        assert_eq!(report["jobs"][0]["total_err"], 1);
+        assert_eq!(count(report, "read"), 1);
+    }
+}
+
+#[test]
+fn options_of_the_command_line_are_listed_with_the_name() {
+    let first = ["--ioengine=null", "--size=1m", "--rw=read"];
+    let global = ["--name=global", "--bs=8k"];
+    let other = ["--name=other", "--filename=data"];
+    let Some((ours, theirs)) = both(&[&first[..], &global, &other, &first].concat()) else {
+        return;
+    };
+    assert_eq!(ours["global options"], theirs["global options"]);
+    for job in 0..2 {
+        let options = &ours["jobs"][job]["job options"];
+        assert_eq!(options, &theirs["jobs"][job]["job options"]);
+        assert!(options["name"].is_string(), "{options}");
+    }
+}
+
+#[test]
 fn the_depth_that_keeps_a_latency_is_found_and_shown() {
     let read = ["--rw=read", "--size=1g", "--runtime=20", "--time_based"];
     let null = ["--ioengine=null", "--iodepth=6", "--latency_window=200ms"];

@@ -3,7 +3,7 @@
 use super::Assignment;
 use super::declare::{Kind, Parameter, common};
 use super::engines;
-use super::text::Section;
+use super::text::{Line, Place, Section};
 
 /// An option of the command itself.
 #[derive(Clone, Copy, Debug)]
@@ -218,7 +218,10 @@ pub(crate) fn commands(sections: &[Section]) -> Vec<String> {
             globals.clear();
             place = Some(section.place);
         }
-        let own = section.lines.iter().map(|line| match &line.value {
+        let is_name =
+            |line: &&Line| section.place == Place::CommandLine && line.name.text == "name";
+        let lines = section.lines.iter().filter(|line| !is_name(line));
+        let own = lines.map(|line| match &line.value {
             Some(value) => format!("--{}={}", line.name.text, quoted(&value.text)),
             None => format!("--{}", line.name.text),
         });

@@ -126,15 +126,15 @@ impl Scan<'_, '_> {
             };
             match (&line.name.text[..], &line.value) {
                 ("name", Some(value)) => self.open(value.clone(), Place::CommandLine),
-                _ => {
-                    if self.out.is_empty() {
-                        let global = words("global".to_owned(), at);
-                        self.open(global, Place::CommandLine);
-                    }
-                    let last = self.out.last_mut().expect("a section was opened");
-                    last.lines.push(line);
+                _ if self.out.is_empty() => {
+                    let global = words("global".to_owned(), at);
+                    self.open(global, Place::CommandLine);
                 }
+                _ => {}
             }
+            // The name stays an option of what it begins: outputs list it among the others.
+            let last = self.out.last_mut().expect("a section was opened");
+            last.lines.push(line);
         }
     }
 

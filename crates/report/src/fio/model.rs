@@ -59,6 +59,8 @@ struct Job {
     /// The run that reads back what this one has written.
     check: Option<CheckPhase>,
     errors: u64,
+    /// Failures that were told one by one; those of slow operations, which did their work, are nowhere else.
+    told_failures: u64,
     first_error: Option<(i32, String)>,
     arrivals: Arrivals,
 }
@@ -344,6 +346,7 @@ impl Model {
         };
         let place = run.jobs.get(failure.stream.index()).copied();
         if let Some(job) = place.and_then(|place| self.jobs.get_mut(place)) {
+            job.told_failures += 1;
             job.first_error
                 .get_or_insert_with(|| (failure.errno, plain_error(&failure.message)));
         }
@@ -437,7 +440,7 @@ impl Model {
             own_options: own.collect(),
             description: options.text(&["description"]).map(str::to_owned),
             error: job.first_error.clone(),
-            errors: job.errors,
+            errors: job.errors.max(job.told_failures),
             directions,
             mixed: None,
             syncs: job.syncs,
@@ -488,6 +491,7 @@ impl Job {
             depth: None,
             check: None,
             errors: 0,
+            told_failures: 0,
             first_error: None,
             arrivals: Arrivals {
                 is_scheduled: info.asked_rate.is_some(),
@@ -552,7 +556,8 @@ impl Job {
         let fresh = Self::new(&self.info, self.run, self.slots);
         let old = std::mem::replace(self, fresh);
         self.check = old.check;
-        (self.errors, self.first_error) = (old.errors, old.first_error.clone());
+        (self.errors, self.told_failures) = (old.errors, old.told_failures);
+        self.first_error.clone_from(&old.first_error);
         old.operations()
     }
 
