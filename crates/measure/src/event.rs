@@ -500,6 +500,18 @@ impl ThreadUsage {
         self.major_faults += other.major_faults;
     }
 
+    /// A share of it, from 0 to 1.
+    pub fn part(&self, share: f64) -> Self {
+        let part = |whole: u64| (whole as f64 * share.clamp(0.0, 1.0)).round() as u64;
+        Self {
+            user_ns: part(self.user_ns),
+            system_ns: part(self.system_ns),
+            context_switches: part(self.context_switches),
+            minor_faults: part(self.minor_faults),
+            major_faults: part(self.major_faults),
+        }
+    }
+
     /// The use since `earlier`.
     pub fn since(&self, earlier: &ThreadUsage) -> Self {
         Self {

@@ -113,9 +113,31 @@ struct RunUse {
     is_check: bool,
     operations: u64,
     usage: ThreadUsage,
+    /// When the first of its jobs began to be measured, where all of them say so.
+    measured_from_ns: Option<u64>,
     /// From 1, where all runs are repeated.
     repetition: Option<u32>,
     is_whole: bool,
+}
+
+impl RunUse {
+    /// Use of an interval; what came before is forgotten where all jobs are measured anew, and of
+    /// the interval in which they are, the part behind that counts.
+    fn add_usage(&mut self, interval: &Interval) {
+        let streams = &interval.engine.streams;
+        let begins = streams.iter().map(|sample| Some(sample.span?.from_ns));
+        let from_ns = begins.collect::<Option<Vec<u64>>>();
+        let from_ns = from_ns.and_then(|begins| begins.into_iter().min());
+        let is_anew = self.measured_from_ns.is_some() && from_ns > self.measured_from_ns;
+        self.measured_from_ns = from_ns.or(self.measured_from_ns);
+        let usage = &interval.engine.workers.usage;
+        if !is_anew {
+            return self.usage.add(usage);
+        }
+        let behind_ns = interval.end_ns.saturating_sub(from_ns.unwrap_or(0));
+        let share = behind_ns as f64 / interval.length_ns().max(1) as f64;
+        self.usage = usage.part(share);
+    }
 }
 
 /// One line of a report: a job, or a group of jobs.
@@ -287,7 +309,7 @@ impl Model {
             one.watch.add(interval, |stream| streams.contains(&stream));
         }
         let run = self.runs.last_mut().expect("it was just there");
-        run.usage.add(&interval.engine.workers.usage);
+        run.add_usage(interval);
         let is_whole = interval.length_ns() >= run.interval_ns / 100 * 99;
         for (place, job) in run.jobs.iter().enumerate() {
             let job = &mut self.jobs[*job];

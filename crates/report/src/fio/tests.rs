@@ -1,4 +1,5 @@
 //! Layouts against each other, against golden text, and against the installed fio.
+use super::model::Model;
 use super::*;
 use crate::testing::{IntervalShape, RunShape, Scenario, StreamShape, Work, latencies};
 use measure::{Handover, ServiceParts, ThreadUsage};
@@ -763,4 +764,37 @@ fn a_job_runs_until_its_last_completion() {
         2_000,
         "not told"
     );
+}
+
+/// What workers used before jobs are measured anew does not count, and of that interval a part.
+#[test]
+fn jobs_that_are_measured_anew_are_told_what_they_used_since() {
+    let mut events = events(|_| {});
+    let mut number = 0;
+    for event in &mut events {
+        let Event::Interval(interval) = event else {
+            continue;
+        };
+        if interval.run != 0 {
+            continue;
+        }
+        let middle_ns = interval.start_ns + interval.length_ns() / 4;
+        let from_ns = [0, middle_ns][number];
+        for sample in &mut interval.engine.streams {
+            let to_ns = None;
+            sample.span = Some(measure::StreamSpan { from_ns, to_ns });
+        }
+        let user_ns = [900_000_000, 400_000_000][number];
+        interval.engine.workers.usage = ThreadUsage {
+            user_ns,
+            ..ThreadUsage::default()
+        };
+        number += 1;
+    }
+    assert_eq!(number, 2);
+    let mut report = Model::default();
+    events.iter().for_each(|event| report.on_event(event));
+    let entries = report.entries();
+    let user_ns: f64 = entries.iter().take(2).map(|entry| entry.user_ns).sum();
+    assert_eq!(user_ns.round() as u64, 300_000_000);
 }
