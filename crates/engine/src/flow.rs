@@ -139,7 +139,8 @@ impl SharedFlow {
     /// Whether what was drawn has to wait for something in flight.
     pub(crate) fn has_to_wait(&self, drawn: &Drawn) -> bool {
         let overlaps = self.overlaps.as_ref();
-        overlaps.is_some_and(|overlaps| !overlaps.enter(drawn))
+        let has_bytes = !drawn.operation.is_sync();
+        overlaps.is_some_and(|overlaps| has_bytes && !overlaps.enter(drawn))
     }
 
     /// What was drawn with this begin is back.

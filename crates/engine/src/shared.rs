@@ -24,7 +24,7 @@ use std::sync::atomic::{
 use std::sync::mpsc::SyncSender;
 
 /// Operations that workers can do now, in the order of their cells.
-pub(crate) const OPERATIONS: [Operation; 7] = [
+pub(crate) const OPERATIONS: [Operation; 9] = [
     Operation::Read,
     Operation::Write,
     Operation::Trim,
@@ -32,16 +32,29 @@ pub(crate) const OPERATIONS: [Operation; 7] = [
     Operation::DataSync,
     Operation::RangeSync,
     Operation::Read,
+    Operation::Sync,
+    Operation::DataSync,
 ];
 
-/// The first of [`OPERATIONS`] that is a sync. From there on none is drawn, none is an arrival.
+/// The first of [`OPERATIONS`] that a rule of its stream makes; they are not drawn and no arrivals.
 pub(crate) const SYNCS: usize = 3;
 
-/// The last of [`OPERATIONS`]: a read of what the stream has just written. It is counted among reads.
+/// Of [`OPERATIONS`], the last that a rule makes: a read of what the stream has just written. It is counted among
+/// reads.
 pub(crate) const READ_BACK: usize = 6;
 
+/// Of [`OPERATIONS`]: syncs that are drawn, from a record. They are counted among syncs.
+pub(crate) const RECORDED_SYNC: usize = 7;
+pub(crate) const RECORDED_DATA_SYNC: usize = 8;
+
 /// By place among [`OPERATIONS`], the place of the cells that count them.
-pub(crate) const COUNTED_AS: [usize; OPERATIONS.len()] = [0, 1, 2, 3, 4, 5, 0];
+pub(crate) const COUNTED_AS: [usize; OPERATIONS.len()] = [0, 1, 2, 3, 4, 5, 0, 3, 4];
+
+/// Whether one of [`OPERATIONS`] was drawn, and may be an arrival.
+#[inline]
+pub(crate) fn is_drawn(operation: usize) -> bool {
+    !(SYNCS..=READ_BACK).contains(&operation)
+}
 
 /// The place of an operation among [`OPERATIONS`].
 pub(crate) fn code_of(operation: Operation) -> usize {
@@ -615,7 +628,8 @@ fn last_index(stream: &Stream, drawer: &Drawer) -> u64 {
 fn flow_of(stream: &Stream, slots: u32, sharing: Sharing) -> (usize, Option<Box<SharedFlow>>) {
     let retry_ns = (sharing == Sharing::ManyWriters).then_some(FLOW_RETRY_NS);
     let flow = SharedFlow::of(stream.flow.clone(), stream.targets.len(), slots, retry_ns);
-    let has_syncs = stream.flow.syncs != plan::Syncs::default();
+    let has_syncs = stream.flow.syncs != plan::Syncs::default()
+        || stream.source.replay().is_some_and(plan::Replay::has_syncs);
     (if has_syncs { READ_BACK } else { SYNCS }, flow)
 }
 

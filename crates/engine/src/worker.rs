@@ -12,8 +12,8 @@ use crate::draw::Drawn;
 use crate::handover::{HandoverNotes, Place};
 use crate::operations::OperationWriter;
 use crate::shared::{
-    AFTER_STOP, COUNTED_AS, Failure, OPERATIONS, READ_BACK, SYNCS, SharedRun, SharedStream, pack,
-    unpack,
+    AFTER_STOP, COUNTED_AS, Failure, OPERATIONS, READ_BACK, RECORDED_DATA_SYNC, RECORDED_SYNC,
+    SYNCS, SharedRun, SharedStream, is_drawn, pack, unpack,
 };
 use measure::{Misfit, Sharing};
 use plan::{Operation, PoolAdmission};
@@ -559,7 +559,7 @@ impl<B: Backend, T: Time, S: Deref<Target = SharedRun> + Clone> Worker<B, T, S> 
         }
         if operation == READ_BACK {
             read_back_is_over(shared, number, now_ns);
-        } else if operation >= SYNCS {
+        } else if !is_drawn(operation) {
             sync_is_back(shared, number, now_ns);
         } else if stream.ends {
             shared.resolve(number, now_ns);
@@ -988,6 +988,8 @@ impl<B: Backend, T: Time, S: Deref<Target = SharedRun> + Clone> Worker<B, T, S> 
         let operation = match drawn.operation {
             Operation::Read => 0,
             Operation::Write => 1,
+            Operation::Sync => RECORDED_SYNC,
+            Operation::DataSync => RECORDED_DATA_SYNC,
             _ => 2,
         };
         if operation == 1 {
@@ -1006,7 +1008,9 @@ impl<B: Backend, T: Time, S: Deref<Target = SharedRun> + Clone> Worker<B, T, S> 
                 flow.wrote(drawn.place);
             }
         }
-        if let Some(flow) = &stream.flow {
+        if let Some(flow) = &stream.flow
+            && operation < SYNCS
+        {
             flow.goes_out();
         }
         if operation == 0 {
@@ -1148,6 +1152,8 @@ impl<B: Backend, T: Time, S: Deref<Target = SharedRun> + Clone> Worker<B, T, S> 
             0 | READ_BACK => RequestKind::Read,
             1 => RequestKind::Write,
             2 => RequestKind::Discard,
+            RECORDED_SYNC => RequestKind::Fsync,
+            RECORDED_DATA_SYNC => RequestKind::Fdatasync,
             sync => sync_request(&self.shared.streams[stream], sync),
         };
         let file = self.shared.streams[stream].files[place];
@@ -1174,7 +1180,7 @@ impl<B: Backend, T: Time, S: Deref<Target = SharedRun> + Clone> Worker<B, T, S> 
         for slot in self.queued.drain(..) {
             let view = &self.shared.workers[self.number].slots[slot as usize];
             let (stream, _, operation, _) = unpack(view.what.load(Relaxed));
-            if operation >= SYNCS {
+            if !is_drawn(operation) {
                 // No arrival, and not among what was submitted of them.
                 view.arrival_ns.store(now_ns, Relaxed);
                 view.started_ns.store(now_ns, Relaxed);

@@ -48,6 +48,7 @@ pub struct RecordedOperation {
     pub length: u32,
     /// Which target of the stream.
     pub place: u16,
+    /// Of syncs, a full one or one of data; they have no offset and no length.
     pub operation: Operation,
 }
 
@@ -59,6 +60,11 @@ impl Replay {
     /// Whether it changes what a target holds.
     pub fn changes_data(&self) -> bool {
         self.places.iter().any(|place| place.written.is_some())
+    }
+
+    /// Whether something of it is made durable, as far as the operations are at hand.
+    pub fn has_syncs(&self) -> bool {
+        self.operations.iter().any(|one| one.operation.is_sync())
     }
 
     /// Whether the operations are at hand.

@@ -148,6 +148,38 @@ fn what_fio_recorded_is_replayed_here() {
 }
 
 #[test]
+fn syncs_of_a_record_are_replayed() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let write = ["--name=w", "--filename=d", "--rw=write", "--size=64k"];
+    let syncs = ["--fsync=4", "--write_iolog=made.log"];
+    ours(&[&write[..], &syncs].concat(), folder);
+    let made = std::fs::read_to_string(folder.join("made.log")).unwrap();
+    let made = made.replacen(" sync 0 0", " datasync 0 0", 1);
+    std::fs::write(folder.join("made.log"), &made).unwrap();
+    let of_syncs = |row: &&str| row.contains("sync");
+    let recorded: Vec<&str> = made.lines().filter(of_syncs).collect();
+    assert!(recorded.len() >= 3, "{made}");
+    for (engine, times) in [("psync", "0"), ("io_uring", "1"), ("libaio", "1")] {
+        let engine = format!("--ioengine={engine}");
+        let times = format!("--replay_no_stall={times}");
+        let replay = ["--name=r", "--read_iolog=made.log", &engine, &times];
+        let json = ["--output-format=json", "--write_iolog=seen.log"];
+        let arguments = [&replay[..], &json, &["--overwrite", "d"]].concat();
+        let document: Value = serde_json::from_str(&ours(&arguments, folder)).unwrap();
+        let job = &document["jobs"][0];
+        assert_eq!(job["write"]["total_ios"], 16, "{engine}");
+        assert_eq!(job["sync"]["total_ios"], recorded.len(), "{engine}");
+        let seen = std::fs::read_to_string(folder.join("seen.log")).unwrap();
+        for kind in [" sync", " datasync"] {
+            let count = |text: &str| text.lines().filter(|row| row.contains(kind)).count();
+            assert_eq!(count(&seen), count(&made), "{engine}{kind}: {seen}");
+        }
+        std::fs::remove_file(folder.join("seen.log")).unwrap();
+    }
+}
+
+#[test]
 fn what_is_recorded_here_is_replayed_by_fio() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();

@@ -243,11 +243,8 @@ impl<'a> Reading<'a> {
             "read" => Operation::Read,
             "write" => Operation::Write,
             "trim" => Operation::Trim,
-            "sync" | "datasync" => {
-                return Err(format!(
-                    "`{action}` cannot be replayed yet; leave it out with `replay_skip=sync`"
-                ));
-            }
+            "sync" => return self.push(file, Operation::Sync, (0, 0), changes),
+            "datasync" => return self.push(file, Operation::DataSync, (0, 0), changes),
             other => return Err(format!("unknown action `{other}`")),
         };
         let offset = changes.offset(offset);
@@ -304,9 +301,14 @@ impl<'a> Reading<'a> {
     }
 
     fn finish(self, name: &str, changes: &Changes) -> Result<Record, String> {
-        let Some(last) = self.operations.last() else {
-            return Err("it holds no I/O".to_owned());
-        };
+        let last = self.operations.last().filter(|_| self.bytes > 0);
+        let last = last.ok_or("it holds no I/O")?;
+        if let Some(unused) = self.places.iter().position(|place| place.end == 0) {
+            let file = &self.files[unused];
+            return Err(format!(
+                "`{file}` is only synced, and nothing else is done to it"
+            ));
+        }
         let follows_times = changes.speed_pct.is_some() && last.at > Nanos(0);
         Ok(Record {
             replay: Replay {
@@ -326,16 +328,24 @@ impl<'a> Reading<'a> {
 
 /// The mix and the sizes of operations.
 fn envelope(operations: &[RecordedOperation]) -> Generator {
+    let transfers = operations.iter().filter(|one| !one.operation.is_sync());
     let of = |wanted: Operation| {
-        let lengths = operations
-            .iter()
+        let lengths = transfers
+            .clone()
             .filter(move |one| one.operation == wanted)
             .map(|one| u64::from(one.length));
-        let pct = lengths.clone().count() as f64 * 100.0 / operations.len() as f64;
+        let pct = lengths.clone().count() as f64 * 100.0 / transfers.clone().count() as f64;
         let sizes = match (lengths.clone().min(), lengths.max()) {
             (Some(min), Some(max)) if min < max => TransferSizes::Uniform { min, max, step: 1 },
             (Some(min), _) => TransferSizes::Fixed(min),
-            _ => TransferSizes::Fixed(operations[0].length.into()),
+            _ => TransferSizes::Fixed(
+                transfers
+                    .clone()
+                    .map(|one| one.length)
+                    .max()
+                    .unwrap_or(0)
+                    .into(),
+            ),
         };
         (pct, sizes)
     };
@@ -426,6 +436,34 @@ mod tests {
     }
 
     #[test]
+    fn syncs_have_no_bytes_and_do_not_count_in_the_mix() {
+        let text =
+            "fio version 2 iolog\na write 4096 512\na sync 4096 0\na datasync 0 0\na read 0 512\n";
+        let record = parse("r", text, &changes()).unwrap();
+        let expected = [
+            (0, 0, Operation::Write, 4096, 512),
+            (0, 0, Operation::Sync, 0, 0),
+            (0, 0, Operation::DataSync, 0, 0),
+            (0, 0, Operation::Read, 0, 512),
+        ];
+        assert_eq!(rows(&record), expected);
+        let Replay {
+            envelope,
+            count,
+            bytes,
+            grain_bytes,
+            ..
+        } = record.replay;
+        assert_eq!((count, bytes, grain_bytes), (4, 1024, 512));
+        assert_eq!(envelope.operations.write_pct, 50.0);
+        let skipping = Changes {
+            skipped: vec!["sync".to_owned()],
+            ..changes()
+        };
+        assert_eq!(parse("r", text, &skipping).unwrap().replay.count, 2);
+    }
+
+    #[test]
     fn offsets_files_speed_and_directions_are_changed_as_asked() {
         let changed = Changes {
             redirect: Some("/x".to_owned()),
@@ -485,7 +523,12 @@ mod tests {
                 2,
                 "unknown action `jump`",
             ),
-            ("fio version 2 iolog\na sync 0 1\n", 2, "replay_skip=sync"),
+            ("fio version 2 iolog\na sync 0 0\n", 1, "no I/O"),
+            (
+                "fio version 2 iolog\na read 0 1\nb sync 0 0\n",
+                1,
+                "`b` is only synced",
+            ),
         ] {
             let (at, said) = parse("r", text, &changes()).map(|_| ()).unwrap_err();
             assert_eq!(at, line, "{text}: {said}");
