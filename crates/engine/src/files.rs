@@ -1,5 +1,8 @@
 //! Opening targets, by grant only, and checking that what is opened is what was examined.
-use plan::{Access, AccessAdvice, BoundPlan, BoundRun, Grant, OpenMode, SyncMode, TargetId};
+use plan::{
+    Access, AccessAdvice, BoundPlan, BoundRun, Grant, OpenMode, Reservation, RunKind, SyncMode,
+    TargetId,
+};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::fs::File;
@@ -38,6 +41,12 @@ pub enum OpenError {
         direct: bool,
         error: io::Error,
     },
+    /// No space for all of a file.
+    Reserving {
+        path: PathBuf,
+        bytes: u64,
+        error: io::Error,
+    },
 }
 
 /// Opens what a run needs. Files that are written and missing are created, never truncated.
@@ -73,6 +82,10 @@ pub fn open_targets(
                 Some(index) => *index,
                 None => {
                     let file = open_one(*id, grants, writes, mode)?;
+                    if writes && run.run.kind == RunKind::Measure {
+                        reserve(&file, mode, plan.targets[id.index()].bytes)
+                            .map_err(|error| reserving(plan, *id, error))?;
+                    }
                     open.files.push(Arc::new(file));
                     open.modes.push(mode);
                     open.sync_on_close.push(mode.sync_on_close && writes);
@@ -178,6 +191,35 @@ fn open_one(
     Ok(file)
 }
 
+/// Gives a regular file that is shorter than its target what its mode says.
+fn reserve(file: &File, mode: OpenMode, bytes: u64) -> io::Result<()> {
+    let Some(reservation) = mode.reserves else {
+        return Ok(());
+    };
+    let metadata = file.metadata()?;
+    if !metadata.is_file() || metadata.len() >= bytes {
+        return Ok(());
+    }
+    let reserved = match reservation {
+        Reservation::Space => sys::file::reserve(file, bytes, false),
+        Reservation::SpaceBehindEnd => sys::file::reserve(file, bytes, true),
+        Reservation::Length => sys::file::extend(file, bytes),
+    };
+    match reserved {
+        // Where a file system reserves nothing, files grow as they are written.
+        Err(error) if error.kind() == io::ErrorKind::Unsupported => Ok(()),
+        other => other,
+    }
+}
+
+fn reserving(plan: &BoundPlan, id: TargetId, error: io::Error) -> OpenError {
+    OpenError::Reserving {
+        path: PathBuf::from(&plan.plan.target(id).path),
+        bytes: plan.targets[id.index()].bytes,
+        error,
+    }
+}
+
 /// Reads all of a file, so that the page cache holds what fits of it.
 fn read_through(file: &File) -> io::Result<()> {
     let mut buffer = vec![0; READ_THROUGH_BYTES];
@@ -203,6 +245,11 @@ impl fmt::Display for OpenError {
                     path.display()
                 )
             }
+            OpenError::Reserving { path, bytes, error } => write!(
+                f,
+                "{bytes} bytes cannot be reserved for `{}`: {error}",
+                path.display()
+            ),
             OpenError::Io {
                 path,
                 direct,

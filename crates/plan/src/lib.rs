@@ -60,7 +60,8 @@ pub use stream::{
     Steps, Stream, TargetLaw, TargetOrder, TransferSizes, Trim, ZoneOrder,
 };
 pub use target::{
-    AccessAdvice, Ledger, OpenMode, Preparation, SizeRule, SyncMode, Target, TargetKind,
+    AccessAdvice, Ledger, OpenMode, Preparation, Reservation, SizeRule, SyncMode, Target,
+    TargetKind,
 };
 pub use tolerance::Tolerance;
 pub use units::{Bytes, Nanos};

@@ -76,9 +76,25 @@ pub struct OpenMode {
     /// What the page cache is told of how it will be read.
     #[serde(default)]
     pub advice: Option<AccessAdvice>,
+    /// What a regular file gets up to the size of the target before a measured run writes it.
+    #[serde(default)]
+    pub reserves: Option<Reservation>,
     /// Where it is mapped: in huge pages, as far as the kernel has them.
     #[serde(default)]
     pub huge_pages: bool,
+}
+
+/// Space for a file that is shorter than its target. Without it a file grows as it is written, which file systems make
+/// slow: each direct write behind the end waits for the one before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Reservation {
+    /// Blocks and length, where the file system reserves blocks.
+    Space,
+    /// Blocks, behind the end of the file.
+    SpaceBehindEnd,
+    /// The length, with a hole.
+    Length,
 }
 
 /// How a target will be read, as the page cache is told.

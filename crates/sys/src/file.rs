@@ -187,6 +187,21 @@ pub fn extend(file: &File, len: u64) -> io::Result<()> {
     Ok(())
 }
 
+/// Reserves space for the first `len` bytes of a regular file, which keeps its content; with `keeps_length` its length
+/// stays. Nothing is done for what is there already.
+///
+/// # Errors
+/// EOPNOTSUPP where the file system reserves none; what `fallocate(2)` says otherwise.
+pub fn reserve(file: &File, len: u64, keeps_length: bool) -> io::Result<()> {
+    let flags = match keeps_length {
+        true => FallocateFlags::KEEP_SIZE,
+        false => FallocateFlags::empty(),
+    };
+    Ok(retry_on_intr(|| {
+        rustix::fs::fallocate(file, flags, 0, len)
+    })?)
+}
+
 /// Takes the advisory exclusive lock (flock) of this open file without waiting: true when it is ours now, false when
 /// another open file holds it. It ends with the last copy of the descriptor.
 ///

@@ -2,6 +2,8 @@
 use std::path::Path;
 use std::process::{Command, Output};
 
+const FATHOM: &str = env!("CARGO_BIN_EXE_fathom");
+
 fn run(program: &str, arguments: &[&str], folder: &Path) -> Option<Output> {
     let is_ours = program != "fio";
     let output = Command::new(program)
@@ -20,7 +22,7 @@ fn run(program: &str, arguments: &[&str], folder: &Path) -> Option<Output> {
 }
 
 fn ours(arguments: &[&str], folder: &Path) -> Output {
-    run(env!("CARGO_BIN_EXE_fathom"), arguments, folder).unwrap()
+    run(FATHOM, arguments, folder).unwrap()
 }
 
 fn text(output: &Output) -> String {
@@ -254,5 +256,31 @@ fn sizes_of_files_are_drawn_between_two_ends() {
             .as_u64()
             .unwrap();
         assert_eq!(done, blocks.min(most));
+    }
+}
+
+/// Length, and whether blocks are reserved for all of it, after a single write.
+#[test]
+fn space_is_reserved_as_the_job_says() {
+    use std::os::unix::fs::MetadataExt;
+    let folder = tempfile::tempdir().unwrap();
+    for mode in ["native", "posix", "keep", "truncate", "none"] {
+        let option = format!("--fallocate={mode}");
+        let shape = |program: &str| {
+            let name = format!("{program}-{mode}");
+            let file = format!("--filename={name}");
+            let words = [&*file, "--rw=write", "--size=1m", "--number_ios=1", &option];
+            let program = if program == "ours" { FATHOM } else { program };
+            let output = run(program, &words, folder.path())?;
+            assert!(output.status.success(), "{}", text(&output));
+            let metadata = folder.path().join(name).metadata().unwrap();
+            Some((metadata.len(), metadata.blocks() * 512 >= 1 << 20))
+        };
+        let ours = shape("ours").unwrap();
+        let reserves = ["native", "posix", "keep"].contains(&mode);
+        assert_eq!(ours.1, reserves, "{mode}");
+        if let Some(theirs) = shape("fio") {
+            assert_eq!(ours, theirs, "{mode}");
+        }
     }
 }

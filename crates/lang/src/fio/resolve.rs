@@ -2,7 +2,7 @@
 use super::amounts;
 use super::codes;
 use super::engines::Engine;
-use super::files::Naming;
+use super::files::{self, Naming};
 use super::flow;
 use super::forms::{self, Distribution};
 use super::jobs::{Job, at_job};
@@ -562,6 +562,7 @@ impl<'a> Resolving<'a, '_> {
             drops_cache: job.is_on("invalidate", true) && !direct && !fills_cache,
             fills_cache,
             advice: advice(job, is_random),
+            reserves: files::reservation(job),
             huge_pages: job.is_on("thp", false),
             ..OpenMode::default()
         }

@@ -622,10 +622,9 @@ pub(crate) static FILES: &[Parameter] = &[
         &["fallocate"],
         Kind::Words(&["none", "native", "posix", "keep", "truncate", "0", "1"]),
         "native",
-        Translated("files grow as they are written; space is not reserved before"),
-        "how space is reserved",
-    )
-    .inert(&["none", "0"]),
+        Honoured,
+        "space of a file that is missing or short, reserved before it is written",
+    ),
     p(
         &["create_serialize"],
         Kind::Truth,

@@ -321,3 +321,24 @@ fn extents_tell_holes_unwritten_and_written_apart() {
     assert!(mixed.count > 300 && mixed.first_physical.is_some());
     assert!(memory_bytes() > 1 << 20);
 }
+
+#[test]
+fn space_is_reserved_around_what_a_file_holds() {
+    use std::os::unix::fs::MetadataExt;
+    let folder = tempfile::tempdir().unwrap();
+    for keeps_length in [false, true] {
+        let path = folder.path().join(keeps_length.to_string());
+        std::fs::write(&path, [7; 5000]).unwrap();
+        let file = File::options().write(true).open(&path).unwrap();
+        if let Err(error) = reserve(&file, 1 << 20, keeps_length) {
+            return println!("skipped: no fallocate in the temporary folder: {error}");
+        }
+        let metadata = file.metadata().unwrap();
+        assert!(metadata.blocks() * 512 >= 1 << 20);
+        let length = if keeps_length { 5000 } else { 1 << 20 };
+        assert_eq!(metadata.len(), length);
+        let content = std::fs::read(&path).unwrap();
+        assert!(content[..5000].iter().all(|byte| *byte == 7));
+        assert!(content[5000..].iter().all(|byte| *byte == 0));
+    }
+}
