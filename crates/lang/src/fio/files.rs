@@ -183,6 +183,21 @@ fn filled(format: &str, job: &str, clone: u32, file: u64) -> String {
     out + rest
 }
 
+/// The space that files get before they are written.
+pub(crate) fn reservation(job: &Job) -> Option<Reservation> {
+    // Their length is what the job finds out, or comes of opening them.
+    let grows = ["create_on_open", "fill_device", "file_append"];
+    if grows.iter().any(|option| job.is_on(option, false)) {
+        return None;
+    }
+    match job.word("fallocate").map(|(word, _)| word) {
+        Some("none" | "0") => None,
+        Some("keep") => Some(Reservation::SpaceBehindEnd),
+        Some("truncate") => Some(Reservation::Length),
+        _ => Some(Reservation::Space),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -197,20 +212,5 @@ mod tests {
     #[test]
     fn a_colon_with_a_backslash_belongs_to_the_name() {
         assert_eq!(split_names("/a: /b\\:c:", true), ["/a", "/b:c"]);
-    }
-}
-
-/// The space that files get before they are written.
-pub(crate) fn reservation(job: &Job) -> Option<Reservation> {
-    // Their length is what the job finds out, or comes of opening them.
-    let grows = ["create_on_open", "fill_device", "file_append"];
-    if grows.iter().any(|option| job.is_on(option, false)) {
-        return None;
-    }
-    match job.word("fallocate").map(|(word, _)| word) {
-        Some("none" | "0") => None,
-        Some("keep") => Some(Reservation::SpaceBehindEnd),
-        Some("truncate") => Some(Reservation::Length),
-        _ => Some(Reservation::Space),
     }
 }
