@@ -90,6 +90,11 @@ impl LocalHost {
         self
     }
 
+    /// What is remembered of the data that runs write, as it stands whenever it is asked.
+    pub fn generations(&self) -> Generations {
+        self.generations.clone()
+    }
+
     fn begin_logging(&mut self, run: RunId) -> Result<(), HostError> {
         let reader = self.session().take_operations();
         let (Some(reader), Some(sink)) = (reader, &self.operations) else {

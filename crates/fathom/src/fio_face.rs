@@ -39,7 +39,7 @@ usage: fio [options] [job options] FILE…
   --eta-newline=TIME     the status line goes on in a new line each time this has passed
   --status-interval=TIME a full report each time this has passed
   --bandwidth-log[=NAME] logs of all jobs together
-  --aux-path=FOLDER      where the files of verify_dump go
+  --aux-path=FOLDER      where the files of verify_dump and states of verify are
   --client --server --daemonize --remote-config --trigger-remote
                          refused: one host only
   --trigger-file --trigger-timeout --trigger --idle-prof --inflate-log
@@ -209,7 +209,12 @@ pub fn main(all: &[String], words: &[String]) -> Exit {
         eprintln!("error: no job is defined\n{USAGE}");
         return Exit::Usage;
     }
-    let environment = files::environment(CommandLine::default(), options.common.seed);
+    let aux = options.style.aux.as_ref();
+    let command_line = CommandLine {
+        auxiliary: aux.map(|folder| folder.display().to_string()),
+        ..CommandLine::default()
+    };
+    let environment = files::environment(command_line, options.common.seed);
     let reading = lang::fio::read(&options.inputs, &options.sections, &environment);
     if options.show_command {
         println!("{}", lang::fio::show_command(&reading.commands));

@@ -7,10 +7,11 @@ use crate::fio_report::{FioOperations, FioReport, FioStyle, is_fio, logs_operati
 use crate::progress::{Progress, duration};
 use crate::resume::Earlier;
 use crate::sinks::{Console, Sinks};
+use crate::written_states::WrittenStates;
 use crate::{lints, machine, removal, render, stop, stop_file};
 use conduct::{
-    CommandSettings, Control, Host, LocalHost, Outcome, SimulatedHost, SinkError, expected_bytes,
-    go_on, planned_ns,
+    CommandSettings, Control, Host, LocalHost, OperationSink, Outcome, SimulatedHost, SinkError,
+    expected_bytes, go_on, planned_ns,
 };
 use engine::{BackendChoice, BackendKind, EngineConfig};
 use host::SysRoot;
@@ -131,9 +132,11 @@ fn carry_out(mut launch: Launch, is_fio: bool, fills: &mut Vec<Fill>) -> Exit {
     let opened = opened.and_then(|()| record(findings, started.unix_ns, &mut sinks));
     let outcome = match opened {
         Ok(()) => {
-            let mut host = host(&launch, &settled, &started, clock, &root);
+            let (mut host, states) = host(&launch, &settled, &started, clock, &root);
             go_on(&settled.plan, done, host.as_mut(), &control, &mut |event| {
-                sinks.take(event)
+                sinks.take(event)?;
+                states.iter().for_each(|states| states.on_event(event));
+                Ok(())
             })
         }
         Err(error) => Outcome::failed(error.to_string()),
@@ -454,11 +457,7 @@ fn open_sinks(
             _ => None,
         };
         let logs = is_fio(&launch.plan).then(|| Logs::new(Path::new(""), whole));
-        let aux = match &launch.style {
-            Style::Fio(style) => style.aux.as_deref(),
-            _ => None,
-        };
-        let dumps = is_fio(&launch.plan).then(|| Dumps::new(aux.unwrap_or(Path::new(""))));
+        let dumps = is_fio(&launch.plan).then(|| Dumps::new(auxiliary(launch)));
         Ok(Sinks::new(writer, face, progress)
             .with_logs(logs)
             .with_dumps(dumps))
@@ -506,54 +505,63 @@ fn run_seconds(plan: &BoundPlan) -> impl Iterator<Item = Option<u64>> {
     })
 }
 
-fn host(
+/// Where files go that belong to no result.
+fn auxiliary(launch: &Launch) -> &Path {
+    match &launch.style {
+        Style::Fio(style) => style.aux.as_deref().unwrap_or(Path::new("")),
+        _ => Path::new(""),
+    }
+}
+
+/// What carries out the plan, and what keeps what it has written for later executions.
+fn host<'a>(
     launch: &Launch,
-    settled: &Settled,
+    settled: &'a Settled,
     started: &ExecutionStarted,
     clock: sys::clock::Clock,
     root: &SysRoot,
-) -> Box<dyn Host> {
+) -> (Box<dyn Host>, Option<WrittenStates<'a>>) {
     let devices: Vec<String> = started
         .targets
         .iter()
         .flat_map(|target| target.identity.counted_devices.clone())
         .collect();
-    match settled.choice.kind {
-        BackendKind::Sim => Box::new(SimulatedHost::new(
-            engine::sim::Script::default(),
-            launch.common.workers.unwrap_or(1),
-        )),
-        _ => {
-            let config = EngineConfig {
-                backends: settled.choice.backends(),
-                workers: machine::worker_rule(launch.common.workers),
-                clock,
-                cpus: started.host.cpus,
-                // Also of what goes on with a result: its data must not repeat.
-                nonce: started.unix_ns ^ u64::from(std::process::id()) << 40,
-                reap_group_max: 8,
-            };
-            let folder = &launch.common.output;
-            let output = std::fs::canonicalize(folder).unwrap_or_else(|_| folder.clone());
-            let commands = CommandSettings {
-                variables: vec![("output", output.display().to_string())],
-                limit: Duration::from_secs(launch.common.command_timeout),
-            };
-            let sampler = host::Sampler::new(root, &devices);
-            let host = LocalHost::new(config, settled.grants.clone(), sampler);
-            let host = host.with_commands(commands);
-            if !settled.plan.plan.reporting.operations {
-                return Box::new(host);
-            }
-            if !is_fio(&settled.plan.plan) {
-                let goes_on = launch.common.resume.is_some();
-                let lists = AddressLists::new(&settled.plan, &launch.common.output, goes_on);
-                return Box::new(host.with_operations(Box::new(lists)));
-            }
-            let logs = FioOperations::new(&settled.plan, Path::new(""));
-            Box::new(host.with_operations(Box::new(logs)))
-        }
+    if settled.choice.kind == BackendKind::Sim {
+        let script = engine::sim::Script::default();
+        let host = SimulatedHost::new(script, launch.common.workers.unwrap_or(1));
+        return (Box::new(host), None);
     }
+    let config = EngineConfig {
+        backends: settled.choice.backends(),
+        workers: machine::worker_rule(launch.common.workers),
+        clock,
+        cpus: started.host.cpus,
+        // Also of what goes on with a result: its data must not repeat.
+        nonce: started.unix_ns ^ u64::from(std::process::id()) << 40,
+        reap_group_max: 8,
+    };
+    let folder = &launch.common.output;
+    let output = std::fs::canonicalize(folder).unwrap_or_else(|_| folder.clone());
+    let commands = CommandSettings {
+        variables: vec![("output", output.display().to_string())],
+        limit: Duration::from_secs(launch.common.command_timeout),
+    };
+    let sampler = host::Sampler::new(root, &devices);
+    let host = LocalHost::new(config, settled.grants.clone(), sampler).with_commands(commands);
+    let plan = &settled.plan;
+    let is_stored = settled.choice.kind != BackendKind::Null;
+    let states = (is_fio(&plan.plan) && is_stored)
+        .then(|| WrittenStates::new(plan, host.generations(), auxiliary(launch)));
+    if !plan.plan.reporting.operations {
+        return (Box::new(host), states);
+    }
+    let sink: Box<dyn OperationSink> = if is_fio(&plan.plan) {
+        Box::new(FioOperations::new(plan, Path::new("")))
+    } else {
+        let goes_on = launch.common.resume.is_some();
+        Box::new(AddressLists::new(plan, folder, goes_on))
+    };
+    (Box::new(host.with_operations(sink)), states)
 }
 
 fn conclude(launch: &Launch, sinks: Sinks, outcome: &Outcome) -> Exit {

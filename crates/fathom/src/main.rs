@@ -30,6 +30,7 @@ mod sinks;
 mod stop;
 mod stop_file;
 mod vdbench_face;
+mod written_states;
 
 use arguments::{Arguments, Verb};
 use clap::{CommandFactory, Parser};

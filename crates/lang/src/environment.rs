@@ -47,6 +47,9 @@ pub struct CommandLine {
     pub journal: bool,
     /// Repetition of all runs, as [`crate::vdbench::repeat`] reads it.
     pub repeat: Option<String>,
+    /// Where files of an earlier execution stand that belong to no result; the working folder where
+    /// it is left out.
+    pub auxiliary: Option<String>,
     /// What becomes of findings that are no errors.
     pub lints: LintSelection,
 }

@@ -532,7 +532,7 @@ impl BoundPlan {
         let transfer = generator.largest_transfer();
         let blocks_needed = if matches!(
             generator.order,
-            AddressOrder::Sequential { .. } | AddressOrder::AsRecorded
+            AddressOrder::Sequential { .. } | AddressOrder::AsRecorded | AddressOrder::Listed(_)
         ) {
             1
         } else {

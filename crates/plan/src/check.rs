@@ -21,6 +21,10 @@ pub struct Check {
     /// [`crate::AddressOrder::AsRecorded`] can read them back and notice a lost write.
     #[serde(default)]
     pub records: bool,
+    /// Whether which parts were written is kept for later executions; see
+    /// [`crate::AddressOrder::Listed`].
+    #[serde(default)]
+    pub saves: bool,
     /// Whether what was read and what it should have been are kept in files.
     #[serde(default)]
     pub dumps: bool,

@@ -130,6 +130,19 @@ pub enum AddressOrder {
     /// What writes of this execution have recorded (see [`crate::Check::records`]), each transfer
     /// once as it was written, by address.
     AsRecorded,
+    /// These parts of the targets and nothing else, once, by address. Only where data are checked:
+    /// of each part, the blocks that lie in it in full.
+    Listed(Vec<Extent>),
+}
+
+/// A part of a target.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Extent {
+    /// Which of the targets of the stream, from zero.
+    pub place: u32,
+    /// In bytes from the start of the target.
+    pub offset: u64,
+    pub bytes: u64,
 }
 
 /// Addresses by the number of the operation.

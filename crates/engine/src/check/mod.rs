@@ -3,6 +3,7 @@
 //! that reads it back. Read [`Checks`] first, then [`record`].
 mod backlog;
 mod contents;
+mod extents;
 mod header;
 mod record;
 mod sums;
@@ -16,7 +17,7 @@ use contents::{Keeper, Place};
 use header::{Header, MAGIC, number_of, sum_of};
 use measure::{Misfit, MisfitKind};
 use plan::{AddressOrder, BoundRun, Check, CheckMethod, HEADER_BYTES, OpSource, TargetId};
-use record::{Known, tag};
+use record::{Known, Parts, tag};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use sums::sum;
@@ -54,8 +55,8 @@ impl Checks {
             let record = |target: &TargetId| {
                 let grid = grids.get(target)?;
                 let bytes = setup.plan.targets[target.index()].bytes;
-                check
-                    .records
+                let saves = || extents::are_saved(&check, bytes);
+                (check.records || saves())
                     .then(|| setup.generations.record(*target, *grid, bytes))
                     .or_else(|| setup.generations.recorded(*target))
             };
@@ -286,6 +287,9 @@ pub(crate) fn unsupported(run: &BoundRun) -> Option<String> {
     let mut grids: BTreeMap<TargetId, Grid> = BTreeMap::new();
     for (stream, bound) in run.run.streams.iter().zip(&run.streams) {
         let Some(check) = stream.data.check else {
+            if extents::listed(stream).is_some() {
+                return Some("parts of targets where nothing is checked".to_owned());
+            }
             continue;
         };
         if let OpSource::Generator(generator) = &stream.source
@@ -303,7 +307,8 @@ pub(crate) fn unsupported(run: &BoundRun) -> Option<String> {
                     "checks of one target in blocks of several sizes or places".to_owned(),
                 );
             }
-            if check.records && (region.low + region.width) / check.block_bytes > BLOCKS_MAX {
+            let is_remembered = check.records || extents::listed(stream).is_some();
+            if is_remembered && (region.low + region.width) / check.block_bytes > BLOCKS_MAX {
                 return Some(format!(
                     "checks of more than {BLOCKS_MAX} blocks of a target"
                 ));
@@ -331,24 +336,30 @@ fn grid(check: &Check, low: u64) -> Grid {
     }
 }
 
-/// What a stream reads back, by the records of its targets.
+/// What a stream reads back, by the records of its targets or by what its order lists.
 pub(crate) fn walk(setup: &Setup<'_>, number: usize) -> Option<Walk> {
     let stream = &setup.run.run.streams[number];
     let OpSource::Generator(generator) = &stream.source else {
         return None;
     };
-    if generator.order != AddressOrder::AsRecorded {
-        return None;
-    }
-    let regions = &setup.run.streams[number].regions;
+    let parts = match &generator.order {
+        AddressOrder::AsRecorded => recorded(setup, number),
+        AddressOrder::Listed(list) => extents::parts(setup, number, list)?,
+        _ => return None,
+    };
+    Some(Walk::new(parts, generator.largest_transfer()))
+}
+
+fn recorded(setup: &Setup<'_>, number: usize) -> Parts {
+    let stream = &setup.run.run.streams[number];
     let part = |region: &plan::BoundRegion| {
         let place = stream.targets.iter().position(|id| *id == region.target)?;
         let record = setup.generations.recorded(region.target)?;
         let (low, end) = region.extent();
         Some((place as u32, record, low..end))
     };
-    let parts = regions.iter().filter_map(part).collect();
-    Some(Walk::new(parts, generator.largest_transfer()))
+    let regions = &setup.run.streams[number].regions;
+    regions.iter().filter_map(part).collect()
 }
 
 fn digits(bytes: &[u8]) -> String {

@@ -46,6 +46,9 @@ pub(crate) enum Known {
     Write(u32),
 }
 
+/// Places of targets, their records, and the bytes of them that count.
+pub(super) type Parts = Vec<(u32, std::sync::Arc<Record>, Range<u64>)>;
+
 /// Goes through what records know of several targets, once.
 #[derive(Debug)]
 pub(crate) struct Walk {
@@ -107,6 +110,16 @@ impl Record {
         }
     }
 
+    /// These bytes were written by somebody; blocks that they cover in part were not.
+    pub(super) fn note(&self, offset: u64, length: u64) {
+        let Grid { block_bytes, phase } = self.grid;
+        let end = offset.saturating_add(length);
+        let first = offset.saturating_sub(phase).div_ceil(block_bytes) * block_bytes + phase;
+        for place in self.of(first, end.saturating_sub(first)) {
+            place.store(SOME, Relaxed);
+        }
+    }
+
     /// It failed, so that anything may be there.
     pub(super) fn forget(&self, offset: u64, length: u64) {
         for place in self.of(offset, length) {
@@ -153,10 +166,7 @@ impl Record {
 
 impl Walk {
     /// Over parts of several targets: place, record, bytes. Transfers have `bytes_max` at most.
-    pub(crate) fn new(
-        parts: Vec<(u32, std::sync::Arc<Record>, Range<u64>)>,
-        bytes_max: u64,
-    ) -> Self {
+    pub(crate) fn new(parts: Parts, bytes_max: u64) -> Self {
         let mut begin = 0;
         let part = |(place, record, bytes): (u32, std::sync::Arc<Record>, Range<u64>)| {
             let Grid { block_bytes, phase } = record.grid;
@@ -298,6 +308,18 @@ mod tests {
                 (1, second, blocks(3))
             ]
         );
+    }
+
+    #[test]
+    fn what_somebody_wrote_is_walked_over_in_whole_blocks() {
+        let record = Arc::new(Record::new(GRID, 1 << 20));
+        record.note(512 + 4096, 2 * 4096);
+        record.note(512 + 8 * 4096 + 1, 3 * 4096);
+        record.note(512, 0);
+        let walk = Walk::new(vec![(0, Arc::clone(&record), 0..1 << 20)], 1 << 16);
+        let blocks = [(0, 512 + 4096, 8192), (0, 512 + 9 * 4096, 8192)];
+        assert_eq!(all(&walk), blocks);
+        assert_eq!(record.known(512 + 4096), Known::Some);
     }
 
     #[test]

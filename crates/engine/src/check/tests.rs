@@ -14,6 +14,7 @@ fn check(method: CheckMethod, header_at: usize) -> StreamCheck {
             pattern: None,
             reads: true,
             records: true,
+            saves: false,
             dumps: false,
             backlog: None,
             any_write: false,

@@ -160,7 +160,8 @@ pub(crate) fn unsupported(generator: &Generator) -> Option<&'static str> {
         },
         AddressOrder::Sequential { .. }
         | AddressOrder::Stride { .. }
-        | AddressOrder::AsRecorded => None,
+        | AddressOrder::AsRecorded
+        | AddressOrder::Listed(_) => None,
     }
 }
 
@@ -571,7 +572,7 @@ fn ends(order: &AddressOrder) -> bool {
             *law == RandomLaw::OncePerBlock(SequentialEnd::Stop)
         }
         AddressOrder::Stride { .. } | AddressOrder::Stepped(_) => false,
-        AddressOrder::AsRecorded => true,
+        AddressOrder::AsRecorded | AddressOrder::Listed(_) => true,
     }
 }
 
@@ -676,7 +677,7 @@ impl Order {
             },
             // The number of the operation decides, and this is never asked.
             AddressOrder::Stepped(_) => Order::Sequential { stops: false },
-            AddressOrder::AsRecorded => Order::Sequential { stops: true },
+            AddressOrder::AsRecorded | AddressOrder::Listed(_) => Order::Sequential { stops: true },
             AddressOrder::Mixed { random_pct, law } => Order::Mixed {
                 seek_limits: PerDirection {
                     read: share_limit(random_pct.read),

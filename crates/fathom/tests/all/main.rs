@@ -35,3 +35,4 @@ mod stop;
 mod terminal;
 mod user;
 mod verify;
+mod verify_state;

@@ -55,6 +55,8 @@ codes! {
     SHARES = "fio-0133";
     /// a record of I/O that cannot be replayed
     RECORD = "fio-0134";
+    /// a state of `verify` that cannot be loaded
+    STATE = "fio-0135";
     /// an option that is refused
     REFUSED = "fio-0200";
     /// an engine that is refused

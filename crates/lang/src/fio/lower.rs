@@ -201,7 +201,7 @@ impl Lowering<'_, '_> {
             None => {
                 let paths = spec.naming.paths(clone).into_iter();
                 let targets = paths.map(|path| self.target(spec, clone, path)).collect();
-                (targets, generator(spec, region))
+                (targets, generator(spec, clone, region))
             }
         };
         Stream {
@@ -535,11 +535,14 @@ fn layout_stream(
     }
 }
 
-fn generator(spec: &Spec<'_>, region: Region) -> OpSource {
+fn generator(spec: &Spec<'_>, clone: u32, region: Region) -> OpSource {
     OpSource::Generator(Generator {
         operations: spec.operations,
         transfer: spec.transfer.clone(),
-        order: order(spec),
+        order: match spec.written.get(clone as usize) {
+            Some(written) => AddressOrder::Listed(written.clone()),
+            None => order(spec),
+        },
         region,
         align: spec.align,
         hits: None,

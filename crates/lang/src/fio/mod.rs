@@ -21,6 +21,7 @@ mod number;
 mod record;
 mod regions;
 mod resolve;
+mod state;
 mod steps;
 mod support;
 mod tables;
@@ -37,6 +38,7 @@ pub use declare::{
 };
 pub use engines::Engine;
 pub use number::TimeUnit;
+pub use state::{state_name, state_text};
 
 use crate::sink::Sink;
 use crate::vdbench::ListedRun;

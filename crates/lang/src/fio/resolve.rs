@@ -8,6 +8,7 @@ use super::forms::{self, Distribution};
 use super::jobs::{Job, at_job};
 use super::number::Base;
 use super::record::{self, Record};
+use super::state;
 use super::steps::{self, Shape};
 use super::support::{not_built, push_once};
 use super::value::{Size, Value};
@@ -15,8 +16,8 @@ use super::verify::{self, Verify};
 use crate::Environment;
 use crate::sink::Sink;
 use plan::{
-    AccessAdvice, AlignRule, ArrivalLaw, DataSpec, Diagnostic, DuplicateSource, Duplicates, Flow,
-    IoMethod, OpenMode, OperationMix, PerDirection, RandomLaw, Refresh, Steps, SyncMode,
+    AccessAdvice, AlignRule, ArrivalLaw, DataSpec, Diagnostic, DuplicateSource, Duplicates, Extent,
+    Flow, IoMethod, OpenMode, OperationMix, PerDirection, RandomLaw, Refresh, Steps, SyncMode,
     TargetOrder, TransferSizes,
 };
 
@@ -57,6 +58,8 @@ pub(crate) struct Spec<'a> {
     pub lays_out: bool,
     /// In place of everything that is drawn.
     pub records: Vec<Record>,
+    /// By clone, what earlier executions wrote and this one reads; empty where all is read.
+    pub written: Vec<Vec<Extent>>,
 }
 
 /// Bytes of each file.
@@ -260,8 +263,9 @@ impl<'a> Resolving<'a, '_> {
             verify,
             lays_out: is_stored && lays_out(job, reads),
             records: record::read(job, self.environment, self.blockers, self.sink),
+            written: Vec::new(),
         };
-        let spec = spec.governed_by_record();
+        let spec = state::load(spec.governed_by_record(), self.environment, self.blockers);
         self.check_parts(&spec);
         Some(match job.is_on("create_only", false) {
             true => amounts::layout_only(spec),

@@ -1369,16 +1369,16 @@ pub(crate) static VERIFICATION: &[Parameter] = &[
         &["verify_state_save"],
         Kind::Truth,
         "1",
-        CheckOnly,
-        "keeps how far a run came",
+        Honoured,
+        "keeps in a file what the job has written",
     )
     .part_of("verify"),
     p(
         &["verify_state_load"],
         Kind::Truth,
         "0",
-        CheckOnly,
-        "goes on from there",
+        Honoured,
+        "checks only what an earlier run of the job has written, by that file",
     )
     .part_of("verify"),
     p(

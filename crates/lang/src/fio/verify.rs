@@ -39,6 +39,7 @@ impl Verify {
         let check = Check {
             method: CheckMethod::Nothing,
             header_at: 0,
+            saves: false,
             ..self.check
         };
         Self { check, ..self }
@@ -105,6 +106,7 @@ pub(crate) fn verify(
             pattern: None,
             reads: phase == Phase::Reads,
             records: phase == Phase::WritesAndReadsBack,
+            saves: phase != Phase::Reads && job.is_on("verify_state_save", true),
             dumps: job.is_on("verify_dump", false),
             any_write: !job.is_on("verify_header_seed", true)
                 && !job.is_on("verify_write_sequence", true),
@@ -167,6 +169,7 @@ pub(crate) fn reading_back(written: &RunTemplate) -> Option<RunTemplate> {
         back.data.check = Some(Check {
             reads: true,
             records: false,
+            saves: false,
             backlog: None,
             ..check
         });

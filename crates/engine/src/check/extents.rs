@@ -1,0 +1,91 @@
+//! Which parts of targets were written, as a list that outlives the execution.
+use super::record::{BLOCKS_MAX, Parts, Record};
+use super::{Known, grid};
+use crate::data::Generations;
+use crate::shared::Setup;
+use plan::{AddressOrder, BoundPlan, BoundRun, Check, Extent, OpSource, Stream};
+use std::ops::Range;
+use std::sync::Arc;
+
+impl Generations {
+    /// What is known to have been written in the regions of a stream, by target and address. Parts
+    /// that touch are one. `None` where its check saves nothing, or a target has too many blocks to
+    /// be remembered.
+    pub fn written(&self, plan: &BoundPlan, run: &BoundRun, stream: usize) -> Option<Vec<Extent>> {
+        let targets = &run.run.streams[stream].targets;
+        let check = run.run.streams[stream].data.check?;
+        let mut extents = Vec::new();
+        for region in &run.streams[stream].regions {
+            let place = targets.iter().position(|id| *id == region.target)?;
+            if !are_saved(&check, plan.targets[region.target.index()].bytes) {
+                return None;
+            }
+            let record = self.recorded(region.target)?;
+            let (low, end) = region.extent();
+            record.written(low..end, |offset, bytes| {
+                extents.push(Extent {
+                    place: place as u32,
+                    offset,
+                    bytes,
+                });
+            });
+        }
+        Some(extents)
+    }
+}
+
+impl Record {
+    /// Each part of `range` that was written.
+    fn written(&self, range: Range<u64>, mut each: impl FnMut(u64, u64)) {
+        let block = self.grid().block_bytes;
+        let mut begin = None;
+        let mut at = range.start;
+        while at + block <= range.end {
+            match (self.known(at) != Known::Nothing, begin) {
+                (true, None) => begin = Some(at),
+                (false, Some(from)) => {
+                    each(from, at - from);
+                    begin = None;
+                }
+                _ => {}
+            }
+            at += block;
+        }
+        if let Some(from) = begin {
+            each(from, at - from);
+        }
+    }
+}
+
+/// Whether a target of so many bytes is remembered for later executions.
+pub(super) fn are_saved(check: &Check, bytes: u64) -> bool {
+    check.saves && bytes / check.block_bytes <= BLOCKS_MAX
+}
+
+/// The parts that the order of a stream lists.
+pub(super) fn listed(stream: &Stream) -> Option<&[Extent]> {
+    match &stream.source {
+        OpSource::Generator(generator) => match &generator.order {
+            AddressOrder::Listed(extents) => Some(extents),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// What a walk over the listed parts goes through.
+pub(super) fn parts(setup: &Setup<'_>, number: usize, list: &[Extent]) -> Option<Parts> {
+    let stream = &setup.run.run.streams[number];
+    let check = stream.data.check?;
+    let part = |region: &plan::BoundRegion| {
+        let place = stream.targets.iter().position(|id| *id == region.target)? as u32;
+        let bytes = setup.plan.targets[region.target.index()].bytes;
+        let record = Record::new(grid(&check, region.low), bytes);
+        let of_target = list.iter().filter(|extent| extent.place == place);
+        of_target.for_each(|extent| record.note(extent.offset, extent.bytes));
+        let (low, end) = region.extent();
+        Some((place, Arc::new(record), low..end))
+    };
+    let regions = &setup.run.streams[number].regions;
+    Some(regions.iter().filter_map(part).collect())
+}
