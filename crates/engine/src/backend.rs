@@ -2,9 +2,11 @@
 //! a simulation. A backend queues, submits and hands back; it stamps nothing and decides nothing.
 mod aio;
 mod mapped;
+mod names;
 
 pub(crate) use aio::AioBackend;
 pub(crate) use mapped::{MappedBackend, mappings};
+pub(crate) use names::NamesBackend;
 use plan::IoMethod;
 use std::fmt;
 use std::fs::File;
@@ -25,6 +27,8 @@ pub enum BackendKind {
     Sync,
     /// A thread per slot that copies to and from mapped files.
     Mapped,
+    /// A thread per slot that makes calls on the names of files.
+    Names,
     /// Completes at once and moves nothing.
     Null,
     /// Simulated storage in simulated time.
@@ -291,12 +295,16 @@ impl BackendKind {
             IoMethod::Calls => BackendKind::Sync,
             IoMethod::Mapping => BackendKind::Mapped,
             IoMethod::Nothing => BackendKind::Null,
+            IoMethod::Names(_) => BackendKind::Names,
         }
     }
 
     /// Whether an operation keeps its thread until it is done.
     pub(crate) fn has_thread_per_slot(self) -> bool {
-        matches!(self, BackendKind::Sync | BackendKind::Mapped)
+        matches!(
+            self,
+            BackendKind::Sync | BackendKind::Mapped | BackendKind::Names
+        )
     }
 }
 
@@ -307,6 +315,7 @@ impl fmt::Display for BackendKind {
             BackendKind::Aio => "aio",
             BackendKind::Sync => "sync",
             BackendKind::Mapped => "mmap",
+            BackendKind::Names => "names",
             BackendKind::Null => "null",
             BackendKind::Sim => "sim",
         })

@@ -38,6 +38,9 @@ impl Backends {
         match pool.method {
             _ if self.kind == BackendKind::Sim => BackendKind::Sim,
             Some(IoMethod::Nothing) => BackendKind::Null,
+            // No other backend does these calls; what is to reach no storage reaches none.
+            Some(IoMethod::Names(_)) if self.kind == BackendKind::Null => BackendKind::Null,
+            Some(IoMethod::Names(_)) => BackendKind::Names,
             Some(method) if !self.overrules => BackendKind::of_method(method),
             _ => self.kind,
         }

@@ -1,12 +1,14 @@
 //! Opening targets, by grant only, and checking that what is opened is what was examined.
 use plan::{
-    Access, AccessAdvice, BoundPlan, BoundRun, Grant, OpenMode, Reservation, RunKind, SyncMode,
-    TargetId,
+    Access, AccessAdvice, BoundPlan, BoundRun, Grant, NameCall, OpenMode, Reservation, RunKind,
+    SyncMode, TargetId,
 };
 use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::CString;
 use std::fmt;
 use std::fs::File;
 use std::io;
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{FileExt, FileTypeExt, MetadataExt};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -15,12 +17,17 @@ use sys::file::OpenFlags;
 /// Of one read while a cache is filled.
 const READ_THROUGH_BYTES: usize = 1 << 20;
 
+/// Names of files, as the kernel takes them.
+pub(crate) type Names = Arc<[CString]>;
+
 /// The files of one run, by target and stream.
 #[derive(Debug, Default)]
 pub struct OpenTargets {
     /// One per different way in which a target is opened.
     pub(crate) files: Vec<Arc<File>>,
-    /// For each stream, the file of each of its targets.
+    /// What streams name and do not open.
+    pub(crate) names: Names,
+    /// For each stream, the file or the name of each of its targets.
     pub(crate) by_stream: Vec<Vec<u32>>,
     /// For each file, how it is opened.
     pub(crate) modes: Vec<OpenMode>,
@@ -61,13 +68,22 @@ pub fn open_targets(
     let mut open = OpenTargets::default();
     let mut known: BTreeMap<(TargetId, bool, String), u32> = BTreeMap::new();
     let streams = &run.run.streams;
-    let writers = streams.iter().filter(|stream| stream.source.changes_data());
+    let writers = streams.iter().filter(|stream| run.run.changes_data(stream));
     let written: BTreeSet<TargetId> = writers
         .flat_map(|stream| &stream.targets)
         .copied()
         .collect();
+    let mut names = Vec::new();
     for stream in streams {
         let mut files = Vec::new();
+        if let Some(call) = run.run.name_call(stream) {
+            for id in &stream.targets {
+                files.push(names.len() as u32);
+                names.push(name_one(plan, *id, grants, call)?);
+            }
+            open.by_stream.push(files);
+            continue;
+        }
         for id in &stream.targets {
             let target = plan.plan.target(*id);
             if !target.is_real() {
@@ -98,6 +114,7 @@ pub fn open_targets(
         }
         open.by_stream.push(files);
     }
+    open.names = names.into();
     Ok(open)
 }
 
@@ -218,6 +235,36 @@ fn reserving(plan: &BoundPlan, id: TargetId, error: io::Error) -> OpenError {
         bytes: plan.targets[id.index()].bytes,
         error,
     }
+}
+
+/// The name of a target, where what stands there may be treated so.
+fn name_one(
+    plan: &BoundPlan,
+    id: TargetId,
+    grants: &[Grant],
+    call: NameCall,
+) -> Result<CString, OpenError> {
+    let is_enough = |access| match call {
+        // It was missing when the guard looked, so this execution has made it.
+        NameCall::Remove => access == Access::Create,
+        // Opening keeps what is there.
+        NameCall::Make | NameCall::Look | NameCall::LookAtLink | NameCall::LookWhole => true,
+    };
+    let grant = grants
+        .iter()
+        .find(|grant| grant.target() == id && is_enough(grant.access()))
+        .ok_or(OpenError::NotGranted { target: id })?;
+    let path = match call.changes_names() {
+        true => grant.path(),
+        // As it was named: it may be a link.
+        false => &plan.plan.target(id).path,
+    };
+    let found = std::fs::symlink_metadata(path);
+    if found.is_ok_and(|found| call.changes_names() && !found.is_file()) {
+        let path = path.to_path_buf();
+        return Err(OpenError::Replaced { path });
+    }
+    Ok(CString::new(path.as_os_str().as_bytes()).expect("a path that was looked at has no zero"))
 }
 
 /// Reads all of a file, so that the page cache holds what fits of it.

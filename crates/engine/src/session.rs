@@ -1,19 +1,19 @@
 //! A run on threads: set up, start at a set time, collect, stop, drain.
 use crate::backend::{
-    AioBackend, Backend, BackendKind, Features, MappedBackend, NullBackend, SyncBackend,
-    UringBackend, mappings,
+    AioBackend, Backend, BackendKind, Features, MappedBackend, NamesBackend, NullBackend,
+    SyncBackend, UringBackend, mappings,
 };
 use crate::collect::Collector;
 use crate::data::Generations;
 use crate::deal::Backends;
-use crate::files::OpenTargets;
+use crate::files::{Names, OpenTargets};
 use crate::gate::Gate;
 use crate::operations::{self, OperationReader, OperationWriter};
 use crate::rule::WorkerRule;
 use crate::shared::{Failure, Setup, SharedRun, WorkerView, buffer_bytes};
 use crate::worker::{Wake, Worker};
 use measure::{Outstanding, ThreadUsage};
-use plan::{BoundPlan, BoundRun, IoPriority, OpenMode, Placement};
+use plan::{BoundPlan, BoundRun, IoMethod, IoPriority, NameCall, OpenMode, Placement};
 use std::cell::Cell;
 use std::fmt;
 use std::io;
@@ -115,6 +115,8 @@ struct Seat {
     gate: Option<(Arc<Gate>, usize)>,
     /// What a worker that maps files has to map.
     mapped: Vec<(u32, OpenMode, u64)>,
+    /// Of a worker that makes calls on names: which one, and the names.
+    named: Option<(NameCall, Names)>,
     log: Cell<Option<OperationWriter>>,
 }
 
@@ -160,6 +162,7 @@ impl Session {
         let mut writers = writers.into_iter();
         for mut seat in seats(&shared, open, config, buffer_bytes(run), align, &gates) {
             seat.mapped = mapped(&shared.workers[seat.number], run, open);
+            seat.named = named(&shared.workers[seat.number], run, open);
             let (release, ended, ready) = (
                 Arc::clone(&release),
                 ended_sender.clone(),
@@ -378,6 +381,7 @@ fn seats(
             buffer_align,
             gate,
             mapped: Vec::new(),
+            named: None,
             log: Cell::new(None),
         }
     };
@@ -402,6 +406,16 @@ fn mapped(worker: &WorkerView, run: &BoundRun, open: &OpenTargets) -> Vec<(u32, 
         })
     });
     mappings(open, used)
+}
+
+/// The call of a worker's pool and all names of the run, where it makes calls on names.
+fn named(worker: &WorkerView, run: &BoundRun, open: &OpenTargets) -> Option<(NameCall, Names)> {
+    match run.run.pools[worker.pool_of_slot[0] as usize].method {
+        Some(IoMethod::Names(call)) if worker.kind == BackendKind::Names => {
+            Some((call, Arc::clone(&open.names)))
+        }
+        _ => None,
+    }
 }
 
 /// A writer for each worker and the reader of all, where single operations are asked for.
@@ -525,12 +539,26 @@ impl Seat {
                 let backend = backend.map_err(EngineError::Mapping);
                 self.serve(backend, Features::default(), release, ready, ended);
             }
+            BackendKind::Names => self.serve_names(release, ready, ended),
             BackendKind::Null | BackendKind::Sim => {
                 let backend = NullBackend::new(slots, self.buffer_bytes.next_multiple_of(4096))
                     .map_err(EngineError::Memory);
                 self.serve(backend, Features::default(), release, ready, ended);
             }
         }
+    }
+
+    fn serve_names(
+        &self,
+        release: &Release,
+        ready: &Sender<Result<Features, EngineError>>,
+        ended: &Sender<Result<(), EngineError>>,
+    ) {
+        let bytes = self.buffer_bytes.next_multiple_of(self.buffer_align);
+        let (call, names) = self.named.clone().expect("its pool has a call");
+        let backend =
+            NamesBackend::new(call, names, bytes, self.buffer_align).map_err(EngineError::Memory);
+        self.serve(backend, Features::default(), release, ready, ended);
     }
 
     fn serve<B: Backend>(

@@ -71,6 +71,9 @@ fn diagnostic(error: &BindError) -> Diagnostic {
         BindError::DeviceMissing { .. } => {
             diagnostic.with_help("check the path and the permissions")
         }
+        BindError::NotOurs { .. } => diagnostic.with_help(
+            "use another folder or other files, which are then made first, or remove them yourself",
+        ),
         BindError::Misaligned { .. } => {
             diagnostic.with_help("use a multiple of that, or leave out direct I/O")
         }

@@ -1,6 +1,7 @@
 //! From a plan and what was found on the machine to a [`BoundPlan`], in which every value that the
 //! engine needs is a number.
 use crate::ids::{PoolId, RunId, TargetId, TemplateId};
+use crate::names::not_ours;
 use crate::origin::Origin;
 use crate::plan::{Override, Plan};
 use crate::record::Replay;
@@ -155,6 +156,12 @@ pub enum BindError {
     TooManyHotSets {
         target: String,
         counts: HotSetCounts,
+        origin: Origin,
+    },
+    /// A stream would take away what was there before.
+    NotOurs {
+        target: String,
+        stream: String,
         origin: Origin,
     },
 }
@@ -354,7 +361,10 @@ impl BoundPlan {
     fn bind_runs(&mut self, errors: &mut Vec<BindError>) {
         for id in self.distinct_runs() {
             match self.bound_run(id) {
-                Ok(run) => self.note_writes(&run),
+                Ok(run) => {
+                    self.check_removals(&run.run, errors);
+                    self.note_writes(&run);
+                }
                 Err(error) if errors.contains(&error) => {}
                 Err(error) => errors.push(error),
             }
@@ -363,8 +373,11 @@ impl BoundPlan {
 
     fn note_writes(&mut self, run: &BoundRun) {
         let streams = run.run.streams.iter().zip(&run.streams);
-        for (stream, bound) in streams.filter(|(stream, _)| stream.source.changes_data()) {
+        for (stream, bound) in streams {
             for (place, region) in bound.regions.iter().enumerate() {
+                if !self.may_change(&run.run, stream, region.target) {
+                    continue;
+                }
                 let written = match stream.source.replay() {
                     Some(replay) => replay.places[place].written,
                     None => Some(region.written_extent()),
@@ -736,7 +749,8 @@ impl BindError {
             | BindError::RegionTooSmall { origin, .. }
             | BindError::OutsideTarget { origin, .. }
             | BindError::Misaligned { origin, .. }
-            | BindError::TooManyHotSets { origin, .. } => origin,
+            | BindError::TooManyHotSets { origin, .. }
+            | BindError::NotOurs { origin, .. } => origin,
         }
     }
 
@@ -751,6 +765,7 @@ impl BindError {
             BindError::OutsideTarget { .. } => "bind-0006",
             BindError::Misaligned { .. } => "bind-0007",
             BindError::TooManyHotSets { .. } => "bind-0008",
+            BindError::NotOurs { .. } => "bind-0009",
         }
     }
 }
@@ -758,12 +773,10 @@ impl BindError {
 impl fmt::Display for BindError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            BindError::DeviceMissing { target, path, .. } => {
-                write!(
-                    f,
-                    "`{path}` of `{target}` does not exist, or may not be read"
-                )
-            }
+            BindError::DeviceMissing { target, path, .. } => write!(
+                f,
+                "`{path}` of `{target}` does not exist, or may not be read"
+            ),
             BindError::DeviceTooSmall {
                 target,
                 asked,
@@ -827,6 +840,7 @@ impl fmt::Display for BindError {
                 Bytes(*bytes)
             ),
             BindError::TooManyHotSets { target, counts, .. } => counts.fmt_on(target, f),
+            BindError::NotOurs { target, stream, .. } => not_ours(stream, target, f),
         }
     }
 }

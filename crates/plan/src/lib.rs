@@ -10,6 +10,7 @@ mod diagnostic;
 mod flow;
 mod grant;
 mod ids;
+mod names;
 mod operation;
 mod origin;
 mod plan;
@@ -41,6 +42,7 @@ pub use grant::{Access, Grant};
 pub use ids::{
     DuplicatePoolId, PatternId, PoolId, RunId, SearchId, StreamId, TargetId, TemplateId,
 };
+pub use names::NameCall;
 pub use operation::{Direction, Operation, OperationMix, PerDirection};
 pub use origin::{Origin, PlanValue};
 pub use plan::{IoMethod, Override, Plan, Reporting, RunSpec, RunTemplate, Search, StopSearch};

@@ -3,6 +3,7 @@
 use crate::data::{DuplicatePool, WritePattern};
 use crate::diagnostic::Diagnostic;
 use crate::ids::{RunId, SearchId, TargetId, TemplateId};
+use crate::names::NameCall;
 use crate::operation::PerDirection;
 use crate::origin::{Origin, PlanValue};
 use crate::run::{ArrivalLaw, Coupling, Label, Load, Pool, Run, RunKind, RunStop, Timing};
@@ -52,6 +53,8 @@ pub enum IoMethod {
     Mapping,
     /// None: everything completes at once and moves nothing.
     Nothing,
+    /// Calls on the names of files, a thread for each; what they hold is left alone.
+    Names(NameCall),
 }
 
 pub use crate::target::Target;

@@ -3,6 +3,7 @@
 //! No call here can shorten or empty what already exists: O_TRUNC is refused, and sizes only grow.
 
 mod facts;
+pub mod names;
 #[cfg(test)]
 mod tests;
 

@@ -157,3 +157,138 @@ fn an_unknown_error_is_refused_at_its_place() {
     assert!(said.contains("`ENOWHERE` names no error"), "{said}");
     assert!(!output.status.success());
 }
+
+/// As [`compare`], for engines without I/O of their own: theirs adds nothing to `lat_ns`.
+fn compare_calls(ours: &Value, theirs: &Value, direction: &str) {
+    let (ours, theirs) = (&ours["jobs"][0], &theirs["jobs"][0]);
+    for key in ["total_ios", "io_bytes"] {
+        assert_eq!(ours[direction][key], theirs[direction][key], "{key}");
+    }
+    let count = |job: &Value| job[direction]["clat_ns"]["N"].as_u64();
+    assert_eq!(count(ours), count(theirs));
+    assert_eq!(ours["error"], theirs["error"]);
+}
+
+fn files_in(folder: &Path) -> Vec<(String, Vec<u8>)> {
+    let entries = std::fs::read_dir(folder).unwrap().flatten();
+    let named = entries.map(|entry| {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        (name, std::fs::read(entry.path()).unwrap_or_default())
+    });
+    let mut files: Vec<_> = named.filter(|(name, _)| name.starts_with("job.")).collect();
+    files.retain(|(name, _)| name != "job.fio");
+    files.sort();
+    files
+}
+
+#[test]
+fn files_are_looked_at() {
+    for (more, direction) in [
+        (&["--rw=read"][..], "read"),
+        (&["--rw=randwrite", "--stat_type=lstat"], "write"),
+        (&["--loops=5", "--stat_type=statx", "--openfiles=1"], "read"),
+        (&["--number_ios=7"], "read"),
+    ] {
+        let job = ["--ioengine=filestat", "--nrfiles=10", "--filesize=4k"];
+        let Some((ours, theirs)) = both(&[&job, more].concat(), |_| ()) else {
+            return;
+        };
+        compare_calls(&ours, &theirs, direction);
+    }
+}
+
+/// A file is one call, whatever its size; what is missing is made first.
+#[test]
+fn large_files_are_looked_at_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let job = ["--ioengine=filestat", "--nrfiles=3", "--filesize=64k"];
+    let report = report(env!("CARGO_BIN_EXE_fathom"), &job, folder.path()).unwrap();
+    assert_eq!(report["jobs"][0]["read"]["total_ios"], 3);
+    let sizes: Vec<usize> = files_in(folder.path())
+        .iter()
+        .map(|(_, data)| data.len())
+        .collect();
+    assert_eq!(sizes, [65536; 3]);
+}
+
+#[test]
+fn files_are_made_and_what_is_there_is_kept() {
+    for more in [
+        &["--openfiles=1"][..],
+        &["--rw=write", "--loops=3"],
+        &["--create_on_open=1", "--fallocate=none", "--filesize=64k"],
+    ] {
+        let job = ["--ioengine=filecreate", "--nrfiles=10", "--filesize=4k"];
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("job.0.3"), "of others").unwrap();
+        let ours = env!("CARGO_BIN_EXE_fathom");
+        let job = [&job, more].concat();
+        report(ours, &job, folder.path()).unwrap();
+        let files = files_in(folder.path());
+        assert_eq!(files.len(), 10, "{files:?}");
+        for (name, data) in &files {
+            let expected: &[u8] = match name.as_str() {
+                "job.0.3" => b"of others",
+                _ => b"",
+            };
+            assert_eq!(data, expected, "{name}");
+        }
+    }
+}
+
+#[test]
+fn making_files_counts_as_in_fio() {
+    for (more, direction) in [
+        (&["--openfiles=1"][..], "read"),
+        (&["--rw=write", "--loops=3"], "write"),
+    ] {
+        let job = ["--ioengine=filecreate", "--nrfiles=10", "--filesize=4k"];
+        let Some((ours, theirs)) = both(&[&job, more].concat(), |_| ()) else {
+            return;
+        };
+        compare_calls(&ours, &theirs, direction);
+    }
+}
+
+#[test]
+fn files_that_were_laid_out_are_removed() {
+    for (more, direction) in [
+        (&["--rw=read"][..], "read"),
+        (&["--rw=write", "--unlink=0"], "write"),
+    ] {
+        let job = ["--ioengine=filedelete", "--nrfiles=10", "--filesize=4k"];
+        let Some((ours, theirs)) = both(&[&job, more].concat(), |_| ()) else {
+            return;
+        };
+        compare_calls(&ours, &theirs, direction);
+        let folder = tempfile::tempdir().unwrap();
+        let job = [&job, more].concat();
+        report(env!("CARGO_BIN_EXE_fathom"), &job, folder.path()).unwrap();
+        assert_eq!(files_in(folder.path()), []);
+    }
+}
+
+/// Whatever its length is, and whatever the other files are.
+#[test]
+fn files_of_others_are_not_removed() {
+    let ours = env!("CARGO_BIN_EXE_fathom");
+    for content in [&b"of others"[..], &[7; 8192], b""] {
+        let folder = tempfile::tempdir().unwrap();
+        let theirs = folder.path().join("job.0.3");
+        std::fs::write(&theirs, content).unwrap();
+        let output = Command::new(ours)
+            .args(["fio", "--name=job", "--ioengine=filedelete"])
+            .args(["--nrfiles=10", "--filesize=4k"])
+            .current_dir(folder.path())
+            .output()
+            .unwrap();
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{said}");
+        assert!(said.contains("bind-0009"), "{said}");
+        assert!(said.contains("`job.0.3` was there before"), "{said}");
+        assert_eq!(
+            files_in(folder.path()),
+            [("job.0.3".to_owned(), content.to_vec())]
+        );
+    }
+}

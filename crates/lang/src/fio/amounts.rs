@@ -28,9 +28,12 @@ pub(super) fn check_appended(specs: &[Spec<'_>], blockers: &mut Vec<Diagnostic>)
     }
 }
 
-/// A job that makes its files and does no I/O of its own. It counts as one that reads, so that nobody
+/// A job with `create_only` makes its files and does no I/O of its own. It counts as one that reads, so that nobody
 /// has to ask whether it may write to what is there.
-pub(super) fn layout_only(spec: Spec<'_>) -> Spec<'_> {
+pub(super) fn layout_only_if_asked(spec: Spec<'_>) -> Spec<'_> {
+    if !spec.job.is_on("create_only", false) {
+        return spec;
+    }
     let is_stored = spec
         .method
         .is_some_and(|method| method != IoMethod::Nothing);

@@ -1,7 +1,7 @@
 //! The engines of the language, and the options that only some of them know.
 use super::declare::{Kind, Parameter};
 use crate::Status;
-use plan::IoMethod;
+use plan::{IoMethod, NameCall};
 
 use Status::{CheckOnly, Honoured, Refused, Translated};
 
@@ -23,6 +23,16 @@ const fn calls(name: &'static str, doc: &'static str) -> Engine {
         status: Honoured,
         doc,
         method: Some(IoMethod::Calls),
+        is_synchronous: true,
+    }
+}
+
+const fn names(name: &'static str, call: NameCall, doc: &'static str) -> Engine {
+    Engine {
+        name,
+        status: Honoured,
+        doc,
+        method: Some(IoMethod::Names(call)),
         is_synchronous: true,
     }
 }
@@ -98,9 +108,13 @@ pub(crate) static ENGINES: &[Engine] = &[
         method: Some(IoMethod::Mapping),
         is_synchronous: true,
     },
-    unbuilt("filecreate", "makes files"),
-    unbuilt("filestat", "looks at files"),
-    unbuilt("filedelete", "removes files"),
+    names("filecreate", NameCall::Make, "makes files"),
+    names("filestat", NameCall::Look, "looks at files"),
+    names(
+        "filedelete",
+        NameCall::Remove,
+        "removes files that it has laid out itself",
+    ),
     refused("dircreate", NEWER, "makes folders"),
     refused("dirstat", NEWER, "looks at folders"),
     refused("dirdelete", NEWER, "removes folders"),
@@ -361,7 +375,7 @@ pub(crate) static PRIVATE: &[Parameter] = &[
         &["stat_type"],
         Kind::Words(&["stat", "lstat", "statx"]),
         "stat",
-        CheckOnly,
+        Honoured,
         "which call looks",
     )
     .of(&["filestat", "dirstat"]),

@@ -56,10 +56,12 @@ pub(crate) fn lower(
     let layout = lowering.layout();
     let mut plan = lowering.plan;
     plan.seed = seed(specs, environment.seed);
-    plan.method = specs
-        .iter()
-        .filter_map(|spec| spec.method)
-        .find(|method| !matches!(method, IoMethod::Nothing | IoMethod::Mapping));
+    plan.method = specs.iter().filter_map(|spec| spec.method).find(|method| {
+        !matches!(
+            method,
+            IoMethod::Nothing | IoMethod::Mapping | IoMethod::Names(_)
+        )
+    });
     plan.steering.around = commands::around(groups, specs, usize::from(layout.is_some()));
     plan.runs = layout.into_iter().chain(runs).collect();
     plan.labels = vec![Label::new("face", "fio")];

@@ -17,6 +17,7 @@ mod forms;
 mod jobs;
 mod listing;
 mod lower;
+mod names;
 mod number;
 mod record;
 mod regions;

@@ -1,4 +1,5 @@
 //! The part of each file that a clone uses.
+use super::names;
 use super::resolve::{FileSize, Spec};
 use super::value::Size;
 use plan::{Bound, FirstBlock, Region, Trim};
@@ -72,6 +73,9 @@ pub(crate) fn region(spec: &Spec<'_>, clone: u32) -> Region {
             high: Bound::BehindPresent(bytes - bytes % spec.smallest),
             ..Region::whole(1, FirstBlock::Used)
         };
+    }
+    if let Some(region) = names::region(spec) {
+        return region;
     }
     let begin = begin(spec, clone);
     let whole = Region::whole(spec.smallest, FirstBlock::Used);

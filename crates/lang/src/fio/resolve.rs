@@ -6,6 +6,7 @@ use super::files::{self, Naming};
 use super::flow;
 use super::forms::{self, Distribution};
 use super::jobs::{Job, at_job};
+use super::names;
 use super::number::Base;
 use super::record::{self, Record};
 use super::state;
@@ -238,7 +239,7 @@ impl<'a> Resolving<'a, '_> {
         let spec = Spec {
             job,
             clones: job.number("numjobs").unwrap_or(1).clamp(0, 1 << 20) as u32,
-            method: self.engine.method,
+            method: names::method(job, self.engine.method),
             depth,
             operations,
             is_random,
@@ -265,12 +266,10 @@ impl<'a> Resolving<'a, '_> {
             records: record::read(job, self.environment, self.blockers, self.sink),
             written: Vec::new(),
         };
-        let spec = state::load(spec.governed_by_record(), self.environment, self.blockers);
+        let spec = names::by_visits(spec.governed_by_record(), self.blockers);
+        let spec = state::load(spec, self.environment, self.blockers);
         self.check_parts(&spec);
-        Some(match job.is_on("create_only", false) {
-            true => amounts::layout_only(spec),
-            false => spec,
-        })
+        Some(amounts::layout_only_if_asked(spec))
     }
 
     fn verify(

@@ -3,8 +3,8 @@
 use super::codes;
 use crate::lint::LintSelection;
 use plan::{
-    Bound, Bytes, Diagnostic, Generator, Label, OpSource, Origin, Override, Plan, RunKind, RunSpec,
-    SizeRule, Stream, Target, TargetId,
+    Bound, Bytes, Diagnostic, Generator, IoMethod, Label, OpSource, Origin, Override, Plan,
+    RunKind, RunSpec, SizeRule, Stream, Target, TargetId,
 };
 use std::collections::HashMap;
 
@@ -199,9 +199,14 @@ fn needs(plan: &Plan) -> Needs<'_> {
         .templates
         .iter()
         .map(|template| {
+            let opens = |stream: &&Stream| {
+                let method = template.pools[stream.pool.index()].method;
+                !matches!(method, Some(IoMethod::Names(_)))
+            };
             let mut used: Vec<TargetId> = template
                 .streams
                 .iter()
+                .filter(opens)
                 .flat_map(|stream| stream.targets.iter().copied())
                 .collect();
             used.sort_unstable();

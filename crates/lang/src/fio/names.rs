@@ -1,0 +1,94 @@
+//! Engines that make, look at and remove files, and leave alone what they hold. Each file counts as one
+//! I/O of a block in each pass, whatever its size.
+use super::files::is_device;
+use super::jobs::Job;
+use super::resolve::{Amount, Spec};
+use super::support::{not_built, push_once};
+use plan::{
+    Bound, Diagnostic, FirstBlock, IoMethod, NameCall, PerDirection, Refresh, Region, TransferSizes,
+};
+
+/// What would have to be done with an open file, or at places within it.
+const OF_CONTENT: &[&str] = &[
+    "fsync",
+    "fdatasync",
+    "sync_file_range",
+    "verify",
+    "read_iolog",
+    "fill_device",
+    "file_append",
+    "offset",
+    "offset_increment",
+];
+
+/// The method of an engine, with the call that the job asks for.
+pub(super) fn method(job: &Job, method: Option<IoMethod>) -> Option<IoMethod> {
+    if method != Some(IoMethod::Names(NameCall::Look)) {
+        return method;
+    }
+    Some(IoMethod::Names(
+        match job.word("stat_type").map(|(word, _)| word) {
+            Some("lstat") => NameCall::LookAtLink,
+            Some("statx") => NameCall::LookWhole,
+            _ => NameCall::Look,
+        },
+    ))
+}
+
+/// What these engines cannot be together with.
+fn check(spec: &Spec<'_>, call: NameCall, blockers: &mut Vec<Diagnostic>) {
+    let job = spec.job;
+    let engine = job.engine().map_or("", |engine| engine.name);
+    let only_makes = (call == NameCall::Make).then_some(&"create_only");
+    for option in OF_CONTENT.iter().chain(only_makes) {
+        if job.given(option).is_some() {
+            let what = format!("`{option}` with `ioengine={engine}`, which does no I/O,");
+            push_once(blockers, not_built(&what, job.place_of(option)));
+        }
+    }
+    if spec.naming.paths(0).iter().any(|path| is_device(path)) {
+        let what = format!("`ioengine={engine}` on a device");
+        push_once(blockers, not_built(&what, job.place_of("ioengine")));
+    }
+}
+
+/// A job of these engines with one call for each file in each pass.
+pub(super) fn by_visits<'a>(spec: Spec<'a>, blockers: &mut Vec<Diagnostic>) -> Spec<'a> {
+    let Some(IoMethod::Names(call)) = spec.method else {
+        return spec;
+    };
+    check(&spec, call, blockers);
+    let job = spec.job;
+    let loops = job.number("loops").unwrap_or(1).max(1) as u64;
+    let is_counted = spec.times.is_time_based || job.given("io_size").is_some();
+    let amount = match is_counted {
+        true => spec.amount,
+        false => Amount {
+            bytes: None,
+            passes: Some(loops),
+            pass_millionths: None,
+            operations: spec.amount.operations,
+        },
+    };
+    let mut data = spec.data;
+    // Nothing of it is sent.
+    data.refresh = Refresh::Never;
+    Spec {
+        is_random: false,
+        transfer: PerDirection::all(TransferSizes::Fixed(spec.smallest)),
+        steps: None,
+        amount,
+        data,
+        lays_out: call != NameCall::Make && !job.is_on("create_on_open", false),
+        ..spec
+    }
+}
+
+/// The block for which a file counts.
+pub(super) fn region(spec: &Spec<'_>) -> Option<Region> {
+    let is_named = matches!(spec.method, Some(IoMethod::Names(_)));
+    is_named.then(|| Region {
+        high: Bound::Bytes(spec.smallest),
+        ..Region::whole(1, FirstBlock::Used)
+    })
+}
