@@ -262,9 +262,10 @@ fn what_was_sent_is_measured_as_it_stands_there() {
         let duplicates = kind.duplicates().unwrap();
         assert!((duplicates - 2.0).abs() < 0.06, "{duplicates}");
         let found = kind.compression().unwrap();
-        // Units of 1 KiB at 64 KiB a transfer: copies within a chunk compress as well.
+        // Units of 1 KiB at 64 KiB a transfer: copies within a chunk compress as well, and of so few
+        // transfers a handful is sampled, which other threads decide.
         assert!(
-            (0.95..1.15).contains(&(found / compression)),
+            (0.95..1.35).contains(&(found / compression)),
             "{found} of {compression}"
         );
     }
