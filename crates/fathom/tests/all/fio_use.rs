@@ -315,8 +315,9 @@ fn fio_plot_draws_our_json_and_our_logs() {
         let name = format!("data/randread-iodepth-{depth}-numjobs-1");
         let job = format!(
             "[global]\nioengine=null\nrw=randread\nbs=4k\nsize=64m\nrate_iops=2000\nruntime=2\n\
-             time_based\nnumjobs=1\niodepth={depth}\ngroup_reporting\nwrite_bw_log={name}\n\
-             write_iops_log={name}\nwrite_lat_log={name}\nlog_avg_msec=200\n[test]\n"
+             time_based\nnumjobs=1\ngroup_reporting\nwrite_bw_log={name}\n\
+             write_iops_log={name}\nwrite_lat_log={name}\nlog_avg_msec=200\n\
+             [test]\niodepth={depth}\n"
         );
         lab.write("job.fio", job);
         let output = format!("--output=data/randread-{depth}-1.json");
