@@ -48,7 +48,7 @@ fn contender<'a>(
 ) -> Contender<'a> {
     Contender {
         name: name.to_owned(),
-        run: Box::new(run),
+        run: Box::new(move |session| run(session).map(|reading| vec![reading])),
     }
 }
 

@@ -3,6 +3,7 @@ use crate::process::{self, Finished, owned};
 use crate::reading::Reading;
 use std::fs::File;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// How long and how often.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -35,6 +36,9 @@ pub struct Session {
     pub rounds: Vec<Round>,
 }
 
+/// Between two rounds, for others that take the same locks.
+const HANDOVER: Duration = Duration::from_millis(200);
+
 /// A window with its place, for the record.
 #[derive(Clone, Debug)]
 pub struct Round {
@@ -50,8 +54,8 @@ pub struct Contender<'a> {
     pub run: Turn<'a>,
 }
 
-/// One window of a contender.
-pub type Turn<'a> = Box<dyn Fn(&mut Session) -> Result<Reading, String> + 'a>;
+/// One window of a contender: as many readings as programs that it runs side by side.
+pub type Turn<'a> = Box<dyn Fn(&mut Session) -> Result<Vec<Reading>, String> + 'a>;
 
 impl Settings {
     pub fn full() -> Self {
@@ -127,8 +131,31 @@ impl Session {
         serde_json::from_str(&finished.stdout).map_err(|error| format!("{}: {error}", arguments[0]))
     }
 
+    /// One for a program that runs at the same time as this session's.
+    ///
+    /// # Errors
+    /// A message when its folder for results cannot be made.
+    pub fn beside(&self, name: &str) -> Result<Self, String> {
+        let results = self.results.join(name);
+        std::fs::create_dir_all(&results)
+            .map_err(|error| format!("{}: {error}", results.display()))?;
+        Ok(Self {
+            settings: self.settings,
+            fathom: self.fathom.clone(),
+            folder: self.folder.clone(),
+            results,
+            locks: Vec::new(),
+            commands: Vec::new(),
+            rounds: Vec::new(),
+        })
+    }
+
     /// Locks that hold until they are dropped.
     fn take_locks(&self) -> Result<Vec<File>, String> {
+        if !self.locks.is_empty() {
+            // Whoever waited through the last round comes first: a lock that is free goes to the thread that runs.
+            std::thread::sleep(HANDOVER);
+        }
         let take = |path: &PathBuf| {
             let file = File::options()
                 .create(true)
@@ -145,7 +172,8 @@ impl Session {
     }
 
     /// All contenders in turn, in order in even rounds and in reverse in odd ones (ABBA), so that drift of the machine
-    /// hits all of them alike. The outer list is by round, the inner one in the order of `contenders`.
+    /// hits all of them alike. The outer list is by round, the inner one in the order of `contenders` with all readings
+    /// of each.
     ///
     /// # Errors
     /// The first that a contender has.
@@ -158,7 +186,7 @@ impl Session {
         let mut rounds = Vec::new();
         for round in 0..count {
             let _quiet = self.take_locks()?;
-            let mut readings = vec![Reading::default(); contenders.len()];
+            let mut readings = vec![Vec::new(); contenders.len()];
             for place in order(round, contenders.len()) {
                 let contender = &contenders[place];
                 eprintln!(
@@ -166,16 +194,16 @@ impl Session {
                     round + 1,
                     contender.name
                 );
-                let reading = (contender.run)(self)?;
-                self.rounds.push(Round {
-                    figure,
-                    round,
-                    contender: contender.name.clone(),
-                    reading: reading.clone(),
-                });
-                readings[place] = reading;
+                readings[place] = (contender.run)(self)?;
+                self.rounds
+                    .extend(readings[place].iter().map(|reading| Round {
+                        figure,
+                        round,
+                        contender: contender.name.clone(),
+                        reading: reading.clone(),
+                    }));
             }
-            rounds.push(readings);
+            rounds.push(readings.concat());
         }
         Ok(rounds)
     }

@@ -55,26 +55,19 @@ fn at_rate(
     rate: u32,
     has_fio: bool,
 ) -> Result<Vec<Row>, String> {
-    let beside_fio = rate == RATE_BESIDE_FIO;
-    let mut contenders: Vec<Contender<'_>> = Vec::new();
-    for (law, name) in LAWS {
-        contenders.push(contender(&format!("fathom {name}"), move |session| {
+    let contenders = [
+        both_laws("fathom", move |session, (_, name)| {
             ours(session, target, rate, name)
-        }));
-        contenders.push(contender(&format!("bare timer {name}"), move |session| {
+        }),
+        both_laws("bare timer", move |session, (law, _)| {
             bare_timer(session, rate, law)
-        }));
-    }
-    if beside_fio && has_fio {
-        let options = fio_options(target, rate);
-        contenders.push(contender("fio io_uring", move |session| {
-            fio::run(session, &options)
-        }));
-    }
+        }),
+    ];
     let rounds = session.rounds(FIGURE, session.settings.pairs, &contenders)?;
     let mut rows = Vec::new();
     for (place, (law, name)) in LAWS.into_iter().enumerate() {
-        let (ours, timer) = (column(&rounds, 2 * place), column(&rounds, 2 * place + 1));
+        let timer = column(&rounds, LAWS.len() + place);
+        let ours = column(&rounds, place);
         let what = format!("{rate} arrivals/s, {name}");
         rows.push(accounted(&what, &ours));
         if law == Law::Deterministic {
@@ -82,27 +75,75 @@ fn at_rate(
         }
         rows.extend(late(&what, &ours, &timer));
     }
-    if beside_fio && has_fio {
-        let (ours, peer) = (column(&rounds, 0), column(&rounds, 4));
-        let what = format!("{rate} arrivals/s: CPU per I/O");
-        let peer_name = format!(
-            "fio io_uring rate_iops={rate}, {}",
-            shown(RATE, mean(&peer, RATE))
-        );
-        let peer = (peer_name.as_str(), peer.as_slice());
-        rows.push(Row::compared(
-            FIGURE,
-            &what,
-            CPU,
-            &ours,
-            peer,
-            Some(Bar::AtMost(0.5)),
-        ));
-    } else if beside_fio {
-        let reason = "skipped: fio is not installed".to_owned();
-        rows.push(Row::without(FIGURE, "CPU per I/O beside fio", reason));
+    if rate == RATE_BESIDE_FIO {
+        rows.push(beside_fio(session, target, has_fio)?);
     }
     Ok(rows)
+}
+
+/// A contender that runs for both laws at once: with the same company for everybody, in half the time.
+fn both_laws<'a>(
+    name: &str,
+    run: impl Fn(&mut Session, (Law, &str)) -> Result<Reading, String> + Sync + 'a,
+) -> Contender<'a> {
+    let turn = move |session: &mut Session| -> Result<Vec<Reading>, String> {
+        let mut sessions = Vec::new();
+        for (_, name) in LAWS {
+            sessions.push(session.beside(name)?);
+        }
+        let readings = std::thread::scope(|scope| {
+            let run = &run;
+            let started: Vec<_> = LAWS
+                .into_iter()
+                .zip(&mut sessions)
+                .map(|(law, own)| scope.spawn(move || run(own, law)))
+                .collect();
+            let joined = started.into_iter().map(|thread| thread.join());
+            joined
+                .map(|outcome| outcome.expect("a contender does not panic"))
+                .collect()
+        });
+        for own in &mut sessions {
+            session.commands.append(&mut own.commands);
+        }
+        readings
+    };
+    Contender {
+        name: format!("{name}, both laws at once"),
+        run: Box::new(turn),
+    }
+}
+
+/// What an I/O at a rate costs, each tool alone.
+fn beside_fio(session: &mut Session, target: &Memory, has_fio: bool) -> Result<Row, String> {
+    if !has_fio {
+        let reason = "skipped: fio is not installed".to_owned();
+        return Ok(Row::without(FIGURE, "CPU per I/O beside fio", reason));
+    }
+    let rate = RATE_BESIDE_FIO;
+    let options = fio_options(target, rate);
+    let contenders = [
+        contender("fathom", move |session| {
+            ours(session, target, rate, LAWS[0].1)
+        }),
+        contender("fio io_uring", move |session| fio::run(session, &options)),
+    ];
+    let rounds = session.rounds(FIGURE, session.settings.pairs, &contenders)?;
+    let (ours, peer) = (column(&rounds, 0), column(&rounds, 1));
+    let what = format!("{rate} arrivals/s: CPU per I/O");
+    let peer_name = format!(
+        "fio io_uring rate_iops={rate}, {}",
+        shown(RATE, mean(&peer, RATE))
+    );
+    let bar = Some(Bar::AtMost(0.5));
+    Ok(Row::compared(
+        FIGURE,
+        &what,
+        CPU,
+        &ours,
+        (&peer_name, &peer),
+        bar,
+    ))
 }
 
 fn ours(session: &mut Session, target: &Memory, rate: u32, law: &str) -> Result<Reading, String> {
