@@ -6,9 +6,13 @@ use std::ffi::c_void;
 use std::io;
 use std::ptr::{self, NonNull};
 
-use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous, munmap};
+use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap_anonymous, munmap};
 
-/// Equal buffers in one anonymous mapping, zeroed and already backed by memory.
+/// What one huge page holds where small ones hold 4 KiB; with other sizes of pages the advice below does nothing.
+const HUGE_PAGE_BYTES: usize = 2 << 20;
+
+/// Equal buffers in one anonymous mapping, zeroed and already backed by memory; by huge pages where whole ones fit and
+/// the kernel has them, so that direct I/O holds few pages instead of hundreds for each MiB.
 #[derive(Debug)]
 pub struct AlignedBuffers {
     mapping: NonNull<u8>,
@@ -48,7 +52,8 @@ impl AlignedBuffers {
         }?;
         let mapping = NonNull::new(address.cast::<u8>())
             .expect("mmap never returns address 0 without MAP_FIXED");
-        let skip_bytes = mapping.addr().get().next_multiple_of(align) - mapping.addr().get();
+        let address = mapping.addr().get();
+        let skip_bytes = address.next_multiple_of(layout.align) - address;
         // SAFETY: `Layout::of` added the most that aligning can skip to the mapping, so this stays inside.
         let first = unsafe { mapping.add(skip_bytes) };
         let buffers = AlignedBuffers {
@@ -59,6 +64,7 @@ impl AlignedBuffers {
             count,
             bytes_each,
         };
+        buffers.ask_for_huge_pages();
         buffers.touch_every_page();
         Ok(buffers)
     }
@@ -107,11 +113,25 @@ impl AlignedBuffers {
         unsafe { self.first.add(index * self.stride_bytes).as_ptr() }
     }
 
+    /// Only where a whole one is covered by buffers: no memory is taken that small pages would not take.
+    fn ask_for_huge_pages(&self) {
+        let bytes = self.used_bytes() / HUGE_PAGE_BYTES * HUGE_PAGE_BYTES;
+        if bytes > 0 {
+            // SAFETY: inside our own mapping; the advice changes no content. A kernel without huge pages refuses it,
+            // and all works as before.
+            let _ = unsafe { madvise(self.first.as_ptr().cast(), bytes, Advice::LinuxHugepage) };
+        }
+    }
+
+    fn used_bytes(&self) -> usize {
+        self.stride_bytes * self.count
+    }
+
     /// MAP_POPULATE would hide a failure, and a page fault inside the measured window would look like the device.
     fn touch_every_page(&self) {
-        for offset in (0..self.mapping_bytes).step_by(rustix::param::page_size()) {
+        for offset in (0..self.used_bytes()).step_by(rustix::param::page_size()) {
             // SAFETY: inside our own new mapping, to which no reference exists yet.
-            unsafe { self.mapping.add(offset).write_volatile(0) };
+            unsafe { self.first.add(offset).write_volatile(0) };
         }
     }
 }
@@ -125,6 +145,8 @@ impl Drop for AlignedBuffers {
 }
 
 struct Layout {
+    /// Of the first buffer.
+    align: usize,
     stride_bytes: usize,
     mapping_bytes: usize,
 }
@@ -136,12 +158,18 @@ impl Layout {
         }
         let page_bytes = rustix::param::page_size();
         let stride_bytes = bytes_each.checked_next_multiple_of(align)?;
+        let used_bytes = stride_bytes.checked_mul(count)?;
+        let align = if used_bytes >= HUGE_PAGE_BYTES {
+            align.max(HUGE_PAGE_BYTES)
+        } else {
+            align
+        };
         let skip_bytes_max = align.saturating_sub(page_bytes);
-        let mapping_bytes = stride_bytes
-            .checked_mul(count)?
+        let mapping_bytes = used_bytes
             .checked_add(skip_bytes_max)?
             .checked_next_multiple_of(page_bytes)?;
         isize::try_from(mapping_bytes).ok().map(|_| Layout {
+            align,
             stride_bytes,
             mapping_bytes,
         })
@@ -177,6 +205,16 @@ mod tests {
                 );
             }
             assert!(buffers.mapping_bytes.is_multiple_of(page));
+        }
+    }
+
+    #[test]
+    fn buffers_that_fill_huge_pages_begin_with_one() {
+        for (count, bytes_each) in [(2, 1 << 20), (1, 16 << 20), (512, 4096)] {
+            let buffers = AlignedBuffers::new(count, bytes_each, 4096).unwrap();
+            assert_eq!(buffers.pointer(0) as usize % HUGE_PAGE_BYTES, 0);
+            let slack = buffers.mapping_bytes - buffers.used_bytes();
+            assert!(slack < HUGE_PAGE_BYTES, "{slack} bytes of addresses unused");
         }
     }
 
