@@ -98,7 +98,6 @@ pub(crate) fn group_name(group: &Group, specs: &[Spec<'_>]) -> String {
 /// A target that may have to be laid out, with how.
 struct Layout {
     target: TargetId,
-    open: OpenMode,
     data: DataSpec,
     job: String,
 }
@@ -367,7 +366,6 @@ impl Lowering<'_, '_> {
             target.preparation = Preparation::MakeOrExtend;
             self.layouts.push(Layout {
                 target: id,
-                open: spec.open,
                 // What is laid out stands for data of others, which nobody has marked.
                 data: DataSpec {
                     check: None,
@@ -395,13 +393,10 @@ impl Lowering<'_, '_> {
             let name = format!("{LAYOUT} {}", target.name);
             template.pools.push(pool(&name, LAYOUT_SLOTS, None));
             let pool = PoolId::at(template.pools.len() - 1);
-            let (bytes, restarts_at) = match target.size {
-                SizeRule::Bytes(bytes) => (bytes, LAYOUT_BYTES),
-                // What was there before stays as it is, to the last byte.
-                SizeRule::BeyondFound(bytes) => (bytes, 1),
-                _ => continue,
+            let (SizeRule::Bytes(bytes) | SizeRule::BeyondFound(bytes)) = target.size else {
+                continue;
             };
-            let stream = layout_stream(layout, (bytes, restarts_at), name, pool, share_pct);
+            let stream = layout_stream(layout, bytes, name, pool, share_pct);
             template.streams.push(stream);
         }
         self.plan.templates.push(template);
@@ -494,14 +489,7 @@ fn give_lifetimes(group: &Group, specs: &[Spec<'_>], streams: &mut [Stream]) {
     }
 }
 
-fn layout_stream(
-    layout: Layout,
-    (bytes, restarts_at): (u64, u64),
-    name: String,
-    pool: PoolId,
-    share_pct: f64,
-) -> Stream {
-    let is_aligned = bytes.is_multiple_of(4096) && restarts_at > 1;
+fn layout_stream(layout: Layout, bytes: u64, name: String, pool: PoolId, share_pct: f64) -> Stream {
     Stream {
         name,
         targets: vec![layout.target],
@@ -511,9 +499,8 @@ fn layout_stream(
             operations: OperationMix::reads(0.0),
             transfer: PerDirection::all(TransferSizes::Fixed(LAYOUT_BYTES.min(bytes))),
             order: AddressOrder::Sequential {
-                start: SequentialStart::PresentEnd {
-                    rounded_to: restarts_at,
-                },
+                // What is there stays as it is, to the last byte; so the page cache takes what follows.
+                start: SequentialStart::PresentEnd { rounded_to: 1 },
                 end: SequentialEnd::Stop,
             },
             region: Region::whole(1, FirstBlock::Used),
@@ -526,7 +513,6 @@ fn layout_stream(
         priority: None,
         data: layout.data,
         open: Some(OpenMode {
-            direct: layout.open.direct && is_aligned,
             sync_on_close: true,
             ..OpenMode::default()
         }),
