@@ -118,6 +118,7 @@ pub fn go_on(
         spent_ns: done.spent_ns,
         errors: done.errors,
         streams_failed: 0,
+        is_over: false,
         left_outstanding: false,
         shortfall_is_told: false,
         missed_shares: None,
@@ -158,6 +159,8 @@ pub(crate) struct Conductor<'a> {
     pub(crate) spent_ns: u64,
     errors: u64,
     pub(crate) streams_failed: u32,
+    /// Set when the failure of a stream leaves nothing to do behind its run.
+    pub(crate) is_over: bool,
     left_outstanding: bool,
     shortfall_is_told: bool,
     /// How the run that has just ended missed the shares asked of it, in words.

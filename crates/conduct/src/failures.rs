@@ -116,7 +116,7 @@ impl Conductor<'_> {
             return Ok(());
         }
         going.failed.ended.push(failure.stream);
-        self.streams_failed += 1;
+        self.stream_failed(stream);
         let error = std::io::Error::from_raw_os_error(failure.errno);
         let text = format!(
             "`{}` ended: {} of {} bytes at {} failed: {error}",
@@ -126,6 +126,13 @@ impl Conductor<'_> {
             failure.offset
         );
         self.remark(Some(going.number), Severity::Error, "stream-failed", text)
+    }
+
+    /// A failure, or a rate below its floor, has ended a stream.
+    pub(crate) fn stream_failed(&mut self, stream: &plan::Stream) {
+        self.streams_failed += 1;
+        let tolerance = stream.flow.tolerance.as_ref();
+        self.is_over |= tolerance.is_some_and(|tolerance| tolerance.ends_execution);
     }
 
     fn drop_target(&mut self, going: &mut Going<'_>, target: TargetId) -> Result<(), SinkError> {

@@ -184,8 +184,9 @@ impl Conductor<'_> {
         }
         for (stream, text) in missed {
             self.host.retire(&[stream], true);
-            self.streams_failed += 1;
-            let name = &going.run.run.streams[stream].name;
+            let failed = &going.run.run.streams[stream];
+            self.stream_failed(failed);
+            let name = &failed.name;
             let message = format!("`{name}` did {text}");
             self.remark(Some(going.number), Severity::Error, "below-floor", message)?;
         }

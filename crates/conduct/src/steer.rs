@@ -45,7 +45,7 @@ impl Conductor<'_> {
                 FinishReason::Complete | FinishReason::ReachedTotal => {}
                 other => return Ok(other),
             }
-            if self.control.takes_end_of_all() {
+            if self.control.takes_end_of_all() || self.is_over {
                 return Ok(FinishReason::Complete);
             }
             pause = self.plan.plan.spec(id).timing.pause_after;

@@ -17,6 +17,8 @@ pub struct Tolerance {
     pub checks: Vec<i32>,
     /// Places of the streams of the run that end with this one where a failure ends it.
     pub ends: Vec<u32>,
+    /// Whether no further run begins where a failure ends it.
+    pub ends_execution: bool,
 }
 
 impl Tolerance {

@@ -46,7 +46,7 @@ fn failed_operations_are_counted_listed_and_kept_out_of_latencies() {
 }
 
 /// Two streams over a target with a bad place, which only the first comes to.
-fn beside(tolerance: Tolerance, spec: RunSpec, limit: Option<u64>) -> Story {
+fn beside(tolerance: Tolerance, runs: Vec<RunSpec>, limit: Option<u64>) -> Story {
     let script = Script {
         bad: vec![(64 * KIB, 68 * KIB, 5)],
         ..Script::default()
@@ -65,7 +65,7 @@ fn beside(tolerance: Tolerance, spec: RunSpec, limit: Option<u64>) -> Story {
     let mut second = part(MIB / 2, MIB);
     second.pool = PoolId(1);
     let streams = vec![first, second];
-    let plan = bind_unreal(plan(vec![simulated(MIB)], &[1, 1], streams, vec![spec]));
+    let plan = bind_unreal(plan(vec![simulated(MIB)], &[1, 1], streams, runs));
     simulate(&plan, &script, 1)
 }
 
@@ -84,7 +84,7 @@ fn a_failure_that_is_not_borne_ends_its_stream_and_no_other() {
         ]
     };
     for (spec, limit) in specs() {
-        let story = beside(Tolerance::default(), spec, limit);
+        let story = beside(Tolerance::default(), vec![spec], limit);
         let counts = counts(&story);
         assert_eq!(counts[0], (16, 1));
         assert!(counts[1].0 >= 990 && counts[1].1 == 0, "{counts:?}");
@@ -97,7 +97,7 @@ fn a_failure_that_is_not_borne_ends_its_stream_and_no_other() {
             reads: vec![61, 5],
             ..Tolerance::default()
         };
-        let story = beside(borne, spec, limit);
+        let story = beside(borne, vec![spec], limit);
         let counts = counts(&story);
         assert!(counts[0].1 > 5 && counts[0].0 > 900, "{counts:?}");
         assert_eq!(story.remarks("stream-failed"), 0);
@@ -109,10 +109,28 @@ fn a_failure_that_is_not_borne_ends_its_stream_and_no_other() {
             ends: vec![1],
             ..Tolerance::default()
         };
-        let story = beside(tolerance, spec, limit);
+        let story = beside(tolerance, vec![spec], limit);
         let counts = counts(&story);
         assert_eq!(counts[0], (16, 1));
         assert!((16..=18).contains(&counts[1].0), "{counts:?}");
+    }
+}
+
+#[test]
+fn no_further_run_begins_where_a_failure_ends_the_execution() {
+    for ends_execution in [false, true] {
+        let tolerance = Tolerance {
+            ends_execution,
+            ..Tolerance::default()
+        };
+        let runs = vec![until_done(20 * MS), until_done(20 * MS)];
+        let story = beside(tolerance, runs, Some(1_000));
+        let begun = if ends_execution { 1 } else { 2 };
+        assert_eq!(story.totals.len(), begun);
+        assert_eq!(story.outcome.streams_failed, begun as u32);
+        // The stream beside it is not touched.
+        assert!(story.totals[0].figures[1].operations >= 990);
+        assert_eq!(story.finished(0).reason, FinishReason::Complete);
     }
 }
 

@@ -69,6 +69,31 @@ fn told(lab: &Lab, program: &str) -> (Value, String) {
 }
 
 #[test]
+fn an_error_keeps_the_jobs_behind_it_from_beginning() {
+    let lab = Lab::new();
+    let _failing = match failing(&lab) {
+        Ok(failing) => failing,
+        Err(reason) => return skip(&reason),
+    };
+    lab.write("other", vec![1; 1 << 20]);
+    let global = "exitall_on_error\nexit_what=all";
+    lab.write("job.fio", three(global, ""));
+    let (ours, _) = told(&lab, env!("CARGO_BIN_EXE_fathom"));
+    let names = |document: &Value| -> Vec<String> {
+        let jobs = document["jobs"].as_array().unwrap();
+        let did = |job: &&Value| job["read"]["io_bytes"].as_u64() > Some(0);
+        let name = |job: &Value| job["jobname"].as_str().unwrap().to_owned();
+        jobs.iter().filter(did).map(name).collect()
+    };
+    assert_eq!(names(&ours), ["fails", "beside"], "{ours}");
+    if !has("fio") {
+        return skip("`fio` is not installed");
+    }
+    let (theirs, _) = told(&lab, "fio");
+    assert_eq!(names(&theirs), ["fails", "beside"], "{theirs}");
+}
+
+#[test]
 fn an_error_ends_its_job_and_no_other() {
     let lab = Lab::new();
     let _failing = match failing(&lab) {

@@ -74,9 +74,6 @@ pub(crate) fn groups(
         .flat_map(|block| in_turn(&block, specs).unwrap_or_else(|| vec![block]))
         .collect();
     let kept = ends_everything(&segments, specs, notes).map_or(segments.len(), |last| last + 1);
-    for members in segments.iter().take(kept.saturating_sub(1)) {
-        refuse_error_of_all(members, specs, blockers);
-    }
     segments
         .into_iter()
         .take(kept)
@@ -137,21 +134,6 @@ fn which(job: &Job) -> Ends {
     match job.word("exit_what") {
         Some(("stonewall" | "all", _)) => Ends::All,
         _ => Ends::Group,
-    }
-}
-
-/// Whether a job fails is not known before, so that what comes behind it cannot be left out.
-fn refuse_error_of_all(
-    members: &[(usize, u32)],
-    specs: &[Spec<'_>],
-    blockers: &mut Vec<Diagnostic>,
-) {
-    for job in members.iter().map(|(index, _)| specs[*index].job) {
-        let of_all = job.word("exit_what").is_some_and(|(word, _)| word == "all");
-        if of_all && ends_on_error(job) != Ends::Nothing {
-            let what = "`exitall_on_error` with `exit_what=all` in front of further jobs";
-            push_once(blockers, not_built(what, job.place_of("exit_what")));
-        }
     }
 }
 

@@ -104,3 +104,21 @@ fn the_end_of_one_job_ends_those_that_come_behind_it_too() {
     let all = plan(&text.replace("exit_what=all", "exit_what=stonewall"));
     assert_eq!(all.templates.len(), found.templates.len() + 1);
 }
+
+#[test]
+fn the_failure_of_one_job_keeps_those_behind_it_from_beginning_where_that_is_asked() {
+    let text =
+        "[global]\nrw=write\nsize=1m\n[a]\nexitall_on_error\nexit_what=all\n[b]\n[c]\nstonewall\n";
+    let ends = |text: &str| -> Vec<bool> {
+        let found = plan(text);
+        let streams = found.templates.iter().flat_map(|one| &one.streams);
+        let tolerance = |stream: &plan::Stream| stream.flow.tolerance.clone().unwrap();
+        streams
+            .map(|stream| tolerance(stream).ends_execution)
+            .collect()
+    };
+    assert_eq!(ends(text), [true, false, false]);
+    let stonewall = text.replace("exit_what=all", "exit_what=stonewall");
+    assert_eq!(ends(&stonewall), [false; 3]);
+    assert_eq!(ends(&text.replace("exitall_on_error\n", "")), [false; 3]);
+}
