@@ -128,7 +128,11 @@ impl FioOperations {
             let id = bound.plan.in_pass(id, pass);
             let streams = run.streams.iter().map(|stream| stream.labels.as_slice());
             let logs = OperationLogs::new(folder, streams, &bound.plan.labels, before);
-            runs.extend(logs.map(|logs| (id, logs.with_targets(paths.clone()))));
+            let begin = |logs: OperationLogs| {
+                let logs = logs.with_targets(paths.clone());
+                (id, logs.measured_from(run.timing.warmup.0))
+            };
+            runs.extend(logs.map(begin));
             before += run.streams.len();
         }
         Self { runs, error: None }

@@ -2,7 +2,8 @@
 //! pool of its own.
 //!
 //! Labels of streams, for reports: `job` (name of the job), `clone` (from 1), `group` (number of
-//! the group for reports, from 0), `group_reporting` (`1` where it is asked), `option.NAME` for each
+//! the group for reports, from 0), `group_reporting` (`1` where it is asked), `log_windows` (`operations` where
+//! windows of logs are shorter than intervals can be), `option.NAME` for each
 //! option of the job's own section, with its value as given. Labels of the plan: `face` (`fio`), `global.NAME` for
 //! each global option, as given.
 use super::commands;
@@ -131,6 +132,11 @@ impl Lowering<'_, '_> {
         }
         give_lifetimes(group, self.specs, &mut template.streams);
         give_ends_of_failures(group, self.specs, &mut template.streams);
+        if group.has_short_windows {
+            let label = || Label::new("log_windows", "operations");
+            let streams = template.streams.iter_mut();
+            streams.for_each(|stream| stream.labels.push(label()));
+        }
         let share_pct = 100.0 / template.streams.len().max(1) as f64;
         template
             .streams

@@ -118,7 +118,7 @@ pub fn read(inputs: &[Input], sections: &[String], environment: &Environment<'_>
     if !sink.has_errors() {
         reading.wants_fresh_seed = resolve::wants_fresh_seed(&jobs.jobs);
         let mut notes = Vec::new();
-        let groups = timing::groups(&specs, &mut reading.run_blockers, &mut notes);
+        let groups = timing::groups(&specs, &mut notes);
         notes.into_iter().for_each(|note| sink.push(note));
         reading.listing = listing::list(&specs, &groups);
         let is_whole = !specs.is_empty() && specs.iter().all(|spec| spec.method.is_some());

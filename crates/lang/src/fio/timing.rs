@@ -2,7 +2,6 @@
 use super::codes;
 use super::jobs::Job;
 use super::resolve::{Spec, Times};
-use super::support::{not_built, push_once};
 use plan::{Diagnostic, Nanos, Window};
 
 /// Jobs that run side by side.
@@ -16,6 +15,8 @@ pub(crate) struct Group {
     pub warmup: Nanos,
     /// How often figures are taken.
     pub interval: Nanos,
+    /// Whether windows of logs are too short for that, so that they need single I/Os.
+    pub has_short_windows: bool,
 }
 
 /// The time of a job among those that run beside it.
@@ -46,11 +47,7 @@ const INTERVAL_LEAST_MS: u64 = 10;
 const NS_PER_MS: u64 = 1_000_000;
 
 /// The groups in the order in which they run.
-pub(crate) fn groups(
-    specs: &[Spec<'_>],
-    blockers: &mut Vec<Diagnostic>,
-    notes: &mut Vec<Diagnostic>,
-) -> Vec<Group> {
+pub(crate) fn groups(specs: &[Spec<'_>], notes: &mut Vec<Diagnostic>) -> Vec<Group> {
     let mut blocks: Vec<Vec<(usize, u32)>> = Vec::new();
     let mut report_group = 0;
     for (index, spec) in specs.iter().enumerate() {
@@ -77,7 +74,7 @@ pub(crate) fn groups(
     segments
         .into_iter()
         .take(kept)
-        .map(|members| group(members, specs, blockers))
+        .map(|members| group(members, specs))
         .collect()
 }
 
@@ -171,8 +168,8 @@ fn ends_everything(
     Some(place)
 }
 
-fn group(members: Vec<(usize, u32)>, specs: &[Spec<'_>], blockers: &mut Vec<Diagnostic>) -> Group {
-    let interval = interval(&members, specs, blockers);
+fn group(members: Vec<(usize, u32)>, specs: &[Spec<'_>]) -> Group {
+    let (interval, has_short_windows) = interval(&members, specs);
     let life = |(index, _): &(usize, u32)| {
         let spec = &specs[*index];
         Life {
@@ -199,6 +196,7 @@ fn group(members: Vec<(usize, u32)>, specs: &[Spec<'_>], blockers: &mut Vec<Diag
             window,
             warmup: lives[0].warmup,
             interval,
+            has_short_windows,
             lives: vec![None; members.len()],
             members,
         };
@@ -208,6 +206,7 @@ fn group(members: Vec<(usize, u32)>, specs: &[Spec<'_>], blockers: &mut Vec<Diag
         window: Window::UntilDone { at_most },
         warmup,
         interval,
+        has_short_windows,
         lives: lives.into_iter().map(Some).collect(),
         members,
     }
@@ -237,8 +236,8 @@ fn common_times<'t>(
 }
 
 /// As long as the shortest sample that a job asks for, and such that every window of a log ends with
-/// an interval.
-fn interval(members: &[(usize, u32)], specs: &[Spec<'_>], blockers: &mut Vec<Diagnostic>) -> Nanos {
+/// an interval; whether windows ask for shorter ones than there are.
+fn interval(members: &[(usize, u32)], specs: &[Spec<'_>]) -> (Nanos, bool) {
     let jobs = || members.iter().map(|(index, _)| specs[*index].job);
     let sample_ms = jobs()
         .flat_map(|job| ["bwavgtime", "iopsavgtime"].map(|name| milliseconds(job, name)))
@@ -246,25 +245,17 @@ fn interval(members: &[(usize, u32)], specs: &[Spec<'_>], blockers: &mut Vec<Dia
         .min()
         .unwrap_or(SAMPLE_MS)
         .clamp(100, 10_000);
-    let mut step_ms = 0;
-    for job in jobs() {
-        for (option, window_ms) in log_windows(job) {
-            step_ms = common_divisor(step_ms, window_ms);
-            if step_ms < INTERVAL_LEAST_MS {
-                let what = format!("a step below {INTERVAL_LEAST_MS} ms for the windows of logs");
-                push_once(blockers, not_built(&what, job.place_of(option)));
-                return Nanos(SAMPLE_MS * NS_PER_MS);
-            }
-        }
-    }
-    match step_ms {
-        0 => Nanos(sample_ms * NS_PER_MS),
-        step_ms => Nanos(step_ms.saturating_mul(NS_PER_MS) / step_ms.div_ceil(sample_ms)),
-    }
+    let step_ms = jobs().flat_map(log_windows).fold(0, common_divisor);
+    let length_ns = match step_ms {
+        ..INTERVAL_LEAST_MS => sample_ms * NS_PER_MS,
+        step_ms => step_ms.saturating_mul(NS_PER_MS) / step_ms.div_ceil(sample_ms),
+    };
+    let is_short = (1..INTERVAL_LEAST_MS).contains(&step_ms);
+    (Nanos(length_ns), is_short)
 }
 
-/// The options that give lengths of windows of logs that are written, in milliseconds.
-fn log_windows(job: &Job) -> impl Iterator<Item = (&'static str, u64)> {
+/// The lengths of windows of logs that are written, in milliseconds.
+fn log_windows(job: &Job) -> impl Iterator<Item = u64> {
     let has = |logs: &[&str]| logs.iter().any(|log| job.given(log).is_some());
     let means = has(&["write_bw_log", "write_iops_log", "write_lat_log"]);
     [
@@ -273,7 +264,7 @@ fn log_windows(job: &Job) -> impl Iterator<Item = (&'static str, u64)> {
     ]
     .into_iter()
     .filter(|(_, is_written)| *is_written)
-    .filter_map(|(option, _)| Some((option, milliseconds(job, option)?)))
+    .filter_map(|(option, _)| milliseconds(job, option))
 }
 
 fn milliseconds(job: &Job, option: &str) -> Option<u64> {

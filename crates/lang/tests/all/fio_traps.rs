@@ -186,8 +186,25 @@ fn windows_of_logs_end_with_an_interval() {
         ms("write_lat_log\nlog_avg_msec=200\nwrite_hist_log\nlog_hist_msec=300"),
         100.0
     );
-    let reading = read("[j]\nsize=1m\nwrite_bw_log\nlog_avg_msec=7\n");
-    assert_eq!(reading.run_blockers[0].code, "fio-0202");
+    assert_eq!(ms("write_bw_log\nlog_avg_msec=7"), 500.0);
+}
+
+#[test]
+fn windows_of_logs_that_are_too_short_for_intervals_need_single_operations() {
+    let folds = |options: &str| {
+        let text =
+            format!("[global]\nsize=1m\nwrite_bw_log\n[j]\n{options}\n[k]\nlog_avg_msec=25\n");
+        let folds = |stream: &plan::Stream| {
+            plan::Label::find(&stream.labels, "log_windows") == Some("operations")
+        };
+        let streams = streams(&plan(&text));
+        assert_eq!(folds(&streams[0]), folds(&streams[1]));
+        folds(&streams[0])
+    };
+    assert!(!folds("log_avg_msec=50"));
+    assert!(folds("log_avg_msec=7"));
+    // Each alone is long enough, and they end together every 5 ms.
+    assert!(folds("log_avg_msec=20"));
 }
 
 #[test]

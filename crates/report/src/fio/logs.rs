@@ -1,12 +1,14 @@
 //! Log files: bandwidth, rates, latencies and histograms over time, in the layouts of fio.
 //!
-//! Averaged logs and histograms are folded from intervals; a log of single operations is written by
-//! [`OperationLogs`], which whoever carries the run out hands its records. Rows of windows without
+//! Averaged logs and histograms are folded from intervals; a log of single operations, or of windows
+//! shorter than an interval, is written by [`OperationLogs`], which whoever carries the run out
+//! hands its records. Rows of windows without
 //! any operation are left out, as in fio.
 use super::iolog::Record;
 use super::model::{direction_of, is_check};
 use super::settings::Options;
 use super::stat::{BUCKETS, index_of};
+use super::windows::Folded;
 use measure::{
     Event, ExecutionStarted, Interval, IntervalPhase, LatencyFigures, OperationRecord, RunStarted,
     bucket_bounds,
@@ -17,6 +19,9 @@ use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 const NS_PER_MS: u64 = 1_000_000;
+
+/// The label of a stream whose windows are too short for intervals, and its value.
+const WINDOWS_LABEL: (&str, &str) = ("log_windows", "operations");
 
 /// All averaged logs of an execution.
 #[derive(Debug)]
@@ -52,9 +57,11 @@ pub struct Wants {
     /// The file that records all I/O.
     record: Option<String>,
     /// Length of a window; `None` for a row per operation.
-    window_ns: Option<u64>,
-    histogram_window_ns: u64,
-    coarseness: u32,
+    pub(super) window_ns: Option<u64>,
+    pub(super) histogram_window_ns: u64,
+    pub(super) coarseness: u32,
+    /// Whether windows are folded from single operations.
+    pub(super) folds_operations: bool,
     value: WindowValue,
     has_offset: bool,
     has_priority: bool,
@@ -91,7 +98,7 @@ struct Window {
 
 /// Open files by kind, made at the first row.
 #[derive(Debug, Default)]
-struct Files {
+pub(super) struct Files {
     open: Vec<(&'static str, BufWriter<File>)>,
 }
 
@@ -107,10 +114,22 @@ struct Whole {
 #[derive(Debug)]
 pub struct OperationLogs {
     folder: PathBuf,
-    jobs: Vec<(Wants, Files)>,
+    jobs: Vec<JobOperations>,
+    /// What is seen before belongs to no log, but to the record of I/O.
+    measured_from_ns: u64,
+    /// Added to times where they are absolute.
+    start_unix_ns: u64,
     /// By path: clones of one job record into one file.
     records: Vec<(String, Record)>,
     targets: Vec<String>,
+}
+
+/// What single operations of one clone are written to.
+#[derive(Debug)]
+struct JobOperations {
+    wants: Wants,
+    files: Files,
+    folded: Option<Folded>,
 }
 
 impl Wants {
@@ -146,6 +165,7 @@ impl Wants {
                 .and_then(|text| text.trim().parse().ok())
                 .unwrap_or(0)
                 .min(6),
+            folds_operations: Label::find(own, WINDOWS_LABEL.0) == Some(WINDOWS_LABEL.1),
             value: match options
                 .text(&["log_window_value", "log_max_value"])
                 .map(str::trim)
@@ -162,6 +182,14 @@ impl Wants {
         }
     }
 
+    /// What of it is folded from intervals.
+    fn of_intervals(self) -> Self {
+        match self.folds_operations {
+            true => Self::default(),
+            false => self,
+        }
+    }
+
     fn is_empty(&self) -> bool {
         [&self.bandwidth, &self.rate, &self.latency, &self.histogram]
             .iter()
@@ -170,7 +198,8 @@ impl Wants {
 
     /// Whether it has to be told of each operation.
     pub fn wants_operations(&self) -> bool {
-        self.record.is_some() || self.wants_rows()
+        let has_windows = self.folds_operations && !self.is_empty();
+        self.record.is_some() || self.wants_rows() || has_windows
     }
 
     /// Whether a log has a row for each operation.
@@ -256,7 +285,7 @@ impl Logs {
         }
         for stream in &run.streams {
             self.job_count += 1;
-            let wants = Wants::of(&stream.labels, &self.globals, self.job_count);
+            let wants = Wants::of(&stream.labels, &self.globals, self.job_count).of_intervals();
             self.jobs.push(JobLogs {
                 wants,
                 files: Files::default(),
@@ -435,16 +464,16 @@ impl Window {
 
 /// What stands in a row beside its value.
 #[derive(Clone, Copy, Debug)]
-struct Row {
-    at_ns: u64,
-    direction: usize,
-    length: u32,
-    offset: u64,
+pub(super) struct Row {
+    pub at_ns: u64,
+    pub direction: usize,
+    pub length: u32,
+    pub offset: u64,
 }
 
 impl Files {
     /// Writes a row into the file of a kind, if it is wanted. The values are a mean and a maximum.
-    fn put(
+    pub(super) fn put(
         &mut self,
         folder: &Path,
         wants: &Wants,
@@ -469,7 +498,7 @@ impl Files {
         writeln!(out, ", {}", if wants.has_priority { "0x0000" } else { "0" })
     }
 
-    fn of(
+    pub(super) fn of(
         &mut self,
         folder: &Path,
         wants: &Wants,
@@ -519,21 +548,28 @@ impl Whole {
 
 impl OperationLogs {
     /// For the streams of a run, whose clones are counted on from `before`; `None` when no stream
-    /// wants a row for each operation.
+    /// wants to be told of each operation.
     pub fn new<'a>(
         folder: &Path,
         streams: impl Iterator<Item = &'a [Label]>,
         global: &[Label],
         before: usize,
     ) -> Option<Self> {
-        let jobs: Vec<(Wants, Files)> = streams
-            .enumerate()
-            .map(|(place, own)| (Wants::of(own, global, before + place + 1), Files::default()))
-            .collect();
-        let is_wanted = jobs.iter().any(|(wants, _)| wants.wants_operations());
+        let job = |(place, own): (usize, &'a [Label])| {
+            let wants = Wants::of(own, global, before + place + 1);
+            JobOperations {
+                folded: Folded::of(&wants),
+                files: Files::default(),
+                wants,
+            }
+        };
+        let jobs: Vec<JobOperations> = streams.enumerate().map(job).collect();
+        let is_wanted = jobs.iter().any(|job| job.wants.wants_operations());
         is_wanted.then(|| Self {
             folder: folder.to_owned(),
             jobs,
+            measured_from_ns: 0,
+            start_unix_ns: 0,
             records: Vec::new(),
             targets: Vec::new(),
         })
@@ -546,20 +582,34 @@ impl OperationLogs {
         self
     }
 
-    /// Writes operations in the order in which they were seen. `start_unix_ns` is the start of the
+    /// Leaves what is seen in the warm-up of the run out of the logs.
+    #[must_use]
+    pub fn measured_from(mut self, since_start_ns: u64) -> Self {
+        self.measured_from_ns = since_start_ns;
+        self
+    }
+
+    /// Takes operations; those of a worker come in the order in which they were seen. `start_unix_ns` is the start of the
     /// run, for logs with absolute times.
     ///
     /// # Errors
     /// When a file cannot be written.
     pub fn take(&mut self, rows: &[OperationRecord], start_unix_ns: u64) -> io::Result<()> {
+        self.start_unix_ns = start_unix_ns;
         for row in rows {
-            let Some((wants, files)) = self.jobs.get_mut(row.stream.index()) else {
+            let Some(job) = self.jobs.get_mut(row.stream.index()) else {
                 continue;
             };
-            if wants.wants_rows() {
-                write_operation(row, &self.folder, wants, files, start_unix_ns)?;
+            let is_measured = row.seen_ns >= self.measured_from_ns;
+            if is_measured && job.wants.wants_rows() {
+                write_operation(row, &self.folder, &job.wants, &mut job.files, start_unix_ns)?;
             }
-            let Some(path) = &wants.record else { continue };
+            if let Some(folded) = job.folded.as_mut().filter(|_| is_measured) {
+                folded.add(row);
+            }
+            let Some(path) = &job.wants.record else {
+                continue;
+            };
             let place = match self.records.iter().position(|(open, _)| open == path) {
                 Some(place) => place,
                 None => {
@@ -571,6 +621,20 @@ impl OperationLogs {
             };
             self.records[place].1.take(row)?;
         }
+        self.write_windows(false)
+    }
+
+    fn write_windows(&mut self, is_over: bool) -> io::Result<()> {
+        for job in &mut self.jobs {
+            let epoch_ns = match job.wants.is_absolute {
+                true => self.start_unix_ns,
+                false => 0,
+            };
+            if let Some(folded) = &mut job.folded {
+                let to = (&job.wants, &mut job.files);
+                folded.write(is_over, to, &self.folder, epoch_ns)?;
+            }
+        }
         Ok(())
     }
 
@@ -579,12 +643,11 @@ impl OperationLogs {
     /// # Errors
     /// When a file cannot be written.
     pub fn finish(&mut self) -> io::Result<()> {
+        self.write_windows(true)?;
         self.records
             .iter_mut()
             .try_for_each(|(_, record)| record.finish())?;
-        self.jobs
-            .iter_mut()
-            .try_for_each(|(_, files)| files.flush())
+        self.jobs.iter_mut().try_for_each(|job| job.files.flush())
     }
 }
 
@@ -653,7 +716,7 @@ fn sums_of(interval: &Interval, place: usize) -> [Window; 3] {
     sums
 }
 
-fn per_second(amount: u64, length_ns: u64) -> u64 {
+pub(super) fn per_second(amount: u64, length_ns: u64) -> u64 {
     match length_ns {
         0 => 0,
         length_ns => (u128::from(amount) * 1_000_000_000 / u128::from(length_ns)) as u64,

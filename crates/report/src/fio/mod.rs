@@ -16,6 +16,7 @@ mod stat;
 mod status;
 mod terse;
 mod text;
+mod windows;
 
 pub use dumps::Dumps;
 pub use import::{ImportError, import};

@@ -636,6 +636,73 @@ fn operations_have_a_row_each() {
 }
 
 #[test]
+fn windows_shorter_than_an_interval_are_folded_from_operations() {
+    let folder = tempfile::tempdir().unwrap();
+    let own = [
+        Label::new("job", "j"),
+        Label::new("log_windows", "operations"),
+        Label::new("option.write_lat_log", "l"),
+        Label::new("option.write_bw_log", "b"),
+        Label::new("option.write_iops_log", "i"),
+        Label::new("option.log_avg_msec", "2"),
+        Label::new("option.write_hist_log", "h"),
+        Label::new("option.log_hist_msec", "4"),
+        Label::new("option.log_hist_coarseness", "6"),
+    ];
+    let streams = [&own[..]].into_iter();
+    let logs = OperationLogs::new(folder.path(), streams, &[], 0).unwrap();
+    let mut logs = logs.measured_from(1_000_000);
+    let row = |seen_ns, service_ns, operation| measure::OperationRecord {
+        target: plan::TargetId(0),
+        stream: plan::StreamId(0),
+        operation,
+        offset: 0,
+        length: 4_096,
+        seen_ns,
+        service_ns,
+        submission_ns: Some(100),
+    };
+    // Two workers, each in its own order, and one operation of the warm-up.
+    let first = [
+        row(900_000, 7_000, Operation::Read),
+        row(2_500_000, 1_001, Operation::Read),
+        row(9_000_000, 3_000, Operation::Read),
+    ];
+    let second = [
+        row(1_200_000, 500, Operation::Write),
+        row(3_999_999, 2_000, Operation::Read),
+    ];
+    logs.take(&first, 0).unwrap();
+    logs.take(&second, 0).unwrap();
+    logs.finish().unwrap();
+    let text = |name: &str| std::fs::read_to_string(folder.path().join(name)).unwrap();
+    let lines = |values: [u64; 3]| {
+        let [one, two, three] = values;
+        format!("2, {one}, 1, 0, 0\n4, {two}, 0, 0, 0\n10, {three}, 0, 0, 0\n")
+    };
+    assert_eq!(text("l_lat.1.log"), lines([500, 1_501, 3_000]));
+    assert_eq!(text("l_clat.1.log"), lines([400, 1_401, 2_900]));
+    assert_eq!(text("l_slat.1.log"), lines([100, 100, 100]));
+    assert_eq!(text("i_iops.1.log"), lines([500, 1_000, 500]));
+    assert_eq!(text("b_bw.1.log"), lines([2_000, 4_000, 2_000]));
+    let histograms = text("h_clat_hist.1.log");
+    let counts = |line: &str| {
+        let words = line.split(", ").map(|word| word.parse::<u64>().unwrap());
+        let words: Vec<u64> = words.collect();
+        (words[..3].to_vec(), words[3..].iter().sum::<u64>())
+    };
+    let found: Vec<_> = histograms.lines().map(counts).collect();
+    let expected = [([4, 0, 4_096], 2), ([4, 1, 4_096], 1), ([12, 0, 4_096], 1)];
+    assert_eq!(found, expected.map(|(row, count)| (row.to_vec(), count)));
+    // What is folded here is not folded from intervals as well.
+    let mut averaged = Logs::new(folder.path(), None);
+    for event in &events(|labels| labels.extend(own[1..].iter().cloned())) {
+        averaged.on_event(event).unwrap();
+    }
+    assert_eq!(text("i_iops.1.log"), lines([500, 1_000, 500]));
+}
+
+#[test]
 fn json_that_was_printed_can_be_taken_back() {
     let grouped = events(|labels| labels.push(Label::new("option.slat_percentiles", "1")));
     let printed = printed(&grouped, "json+", TerseVersion::V3);
