@@ -221,6 +221,7 @@ fn a_pattern_stands_at_its_addresses() {
         let plan = fill_plan(&paths, 4 * KIB, data, |plan| {
             plan.patterns = vec![WritePattern {
                 bytes: b"0123456789abcdefghijklmn".to_vec(),
+                addresses: Vec::new(),
                 anchor: PatternAnchor::Address {
                     period_bytes: 1 << 20,
                 },

@@ -105,6 +105,10 @@ pub struct WritePattern {
     /// Not empty.
     #[serde(with = "hex")]
     pub bytes: Vec<u8>,
+    /// Where in each repetition the address of the transfer stands, in eight bytes with the low one first; each
+    /// place is inside of `bytes`, in ascending order. Only for patterns that are counted from the transfer.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub addresses: Vec<u32>,
     pub anchor: PatternAnchor,
     pub marks: PatternMarks,
 }
@@ -127,6 +131,22 @@ pub enum PatternMarks {
     None,
     /// The first 16 bytes of each 4 KiB make it ours and unlike any other.
     EachBlock,
+}
+
+impl WritePattern {
+    /// Bytes that an address takes.
+    pub const ADDRESS_BYTES: usize = 8;
+
+    /// The byte that stands `at` bytes behind the start of a transfer to `offset`, of a pattern that
+    /// is counted from the transfer.
+    pub fn byte(&self, at: usize, offset: u64) -> u8 {
+        let at = at % self.bytes.len();
+        let inside = self.addresses.iter().rev().find_map(|place| {
+            let behind = at.checked_sub(*place as usize)?;
+            (behind < Self::ADDRESS_BYTES).then_some(behind)
+        });
+        inside.map_or(self.bytes[at], |behind| offset.to_le_bytes()[behind])
+    }
 }
 
 impl Default for DataSpec {
@@ -187,6 +207,26 @@ mod hex {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_address_of_a_transfer_stands_in_each_repetition() {
+        let mut pattern = WritePattern {
+            bytes: vec![0; 17],
+            addresses: vec![1, 9],
+            anchor: PatternAnchor::Transfer,
+            marks: PatternMarks::None,
+        };
+        pattern.bytes[0] = 0xff;
+        let of = |offset| {
+            (0..34)
+                .map(|at| pattern.byte(at, offset))
+                .collect::<Vec<u8>>()
+        };
+        let mut expected = vec![0xff];
+        expected.extend([0x00, 0x10, 0, 0, 0, 0, 0, 0].repeat(2));
+        assert_eq!(of(4096), expected.repeat(2));
+        assert_eq!(of(0)[..3], [0xff, 0, 0]);
+    }
 
     #[test]
     fn sets_are_counted_in_blocks_and_never_none() {

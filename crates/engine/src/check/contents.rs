@@ -29,6 +29,8 @@ pub(super) struct Keeper {
 /// A block within the transfer that was read.
 #[derive(Clone, Copy)]
 pub(super) struct Place {
+    /// Of the transfer.
+    pub offset: u64,
     /// Behind the start of the transfer.
     pub at: usize,
     pub transfer_bytes: usize,
@@ -73,7 +75,7 @@ impl StreamCheck {
     /// What the block held when it was written, if that can be known.
     fn expected(&self, keeper: &Keeper, block: &mut [u8], place: Place) -> Option<Vec<u8>> {
         let length = block.len();
-        let patterned = || self.patterned(length, place.at);
+        let patterned = || self.patterned(length, place);
         if self.check.method == CheckMethod::Pattern {
             return patterned();
         }
@@ -109,10 +111,10 @@ impl StreamCheck {
     }
 
     /// A block of the pattern, where there is one.
-    fn patterned(&self, bytes: usize, at: usize) -> Option<Vec<u8>> {
-        let period = self.pattern.len();
-        let byte = |place: usize| self.pattern[(at + place) % period];
-        (period > 0).then(|| (0..bytes).map(byte).collect())
+    fn patterned(&self, bytes: usize, place: Place) -> Option<Vec<u8>> {
+        let pattern = self.pattern.as_ref()?;
+        let byte = |at: usize| pattern.byte(place.at + at, place.offset);
+        Some((0..bytes).map(byte).collect())
     }
 }
 

@@ -12,11 +12,15 @@ pub(crate) use backlog::{Backlog, ReadBacks, Written, is_back};
 pub(crate) use record::{BLOCKS_MAX, Grid, Record, Walk};
 
 use crate::data::{Remaker, Write};
+use crate::random::mix;
 use crate::shared::Setup;
 use contents::{Keeper, Place};
 use header::{Header, MAGIC, number_of, sum_of};
 use measure::{Misfit, MisfitKind};
-use plan::{AddressOrder, BoundRun, Check, CheckMethod, HEADER_BYTES, OpSource, TargetId};
+use plan::{
+    AddressOrder, BoundRun, Check, CheckMethod, Generator, HEADER_BYTES, OpSource, TargetId,
+    WritePattern,
+};
 use record::{Known, Parts, tag};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -36,7 +40,9 @@ pub(crate) struct StreamCheck {
     header_at: usize,
     header_bytes: usize,
     writer: u16,
-    pattern: Vec<u8>,
+    pattern: Option<WritePattern>,
+    /// Blocks of the longest transfer.
+    transfer_blocks: usize,
     /// By place of the target, where what is written is remembered.
     records: Vec<Option<Arc<Record>>>,
     keeper: Option<Keeper>,
@@ -60,16 +66,16 @@ impl Checks {
                     .then(|| setup.generations.record(*target, *grid, bytes))
                     .or_else(|| setup.generations.recorded(*target))
             };
-            let pattern = check
-                .pattern
-                .map(|id| &setup.plan.plan.patterns[id.index()]);
+            let patterns = &setup.plan.plan.patterns;
+            let longest = stream.source.laws().map_or(0, Generator::largest_transfer);
             Some(StreamCheck {
                 check,
                 block: check.block_bytes as usize,
                 header_at: check.header_at as usize,
                 header_bytes: check.method.header_bytes(),
                 writer: number as u16 + 1,
-                pattern: pattern.map_or_else(Vec::new, |pattern| pattern.bytes.clone()),
+                pattern: check.pattern.map(|id| patterns[id.index()].clone()),
+                transfer_blocks: (longest / check.block_bytes) as usize,
                 records: stream.targets.iter().map(record).collect(),
                 keeper: check
                     .dumps
@@ -137,7 +143,8 @@ impl StreamCheck {
             Some(_) if buffer.len() >= self.block => {
                 tag(Header::read(&buffer[self.header_at..]).seed)
             }
-            _ => tag(0),
+            // Whose start is known only by where it was.
+            _ => tag(mix(offset)),
         };
         record.end(offset, kept, tag);
         (kept == length).then_some(tag)
@@ -181,16 +188,20 @@ impl StreamCheck {
             let at = number * self.block;
             let found = match self.check.method {
                 CheckMethod::Nothing => None,
-                CheckMethod::Pattern => self.misfit_of_pattern(block, at, 0),
+                CheckMethod::Pattern => self.misfit_of_pattern(block, (offset, at), 0),
                 _ => {
                     self.swap(block);
-                    let found = self.misfit_of_block(block, offset + at as u64, at, record);
+                    let found = self.misfit_of_block(block, (offset, at), record);
                     self.swap(block);
                     found
                 }
             };
             if let Some((what, expected, found)) = found {
-                let place = Place { at, transfer_bytes };
+                let place = Place {
+                    offset,
+                    at,
+                    transfer_bytes,
+                };
                 return Some(Misfit {
                     what,
                     method: self.check.method,
@@ -205,14 +216,15 @@ impl StreamCheck {
         None
     }
 
-    /// What is wrong with a block whose header stands at its start.
+    /// What is wrong with a block whose header stands at its start, and which begins `at` bytes
+    /// behind the start of its transfer.
     fn misfit_of_block(
         &self,
         block: &[u8],
-        offset: u64,
-        at: usize,
+        (transfer, at): (u64, usize),
         record: Option<&Record>,
     ) -> Option<(MisfitKind, String, String)> {
+        let offset = transfer + at as u64;
         let header = Header::read(block);
         let told = |what, expected: u64, found: u64| {
             let of = |number: u64| number.to_string();
@@ -241,8 +253,9 @@ impl StreamCheck {
         }
         let (head, data) = block.split_at(self.header_bytes);
         let is_sum_alone = self.check.method == CheckMethod::HeaderOnly;
-        if is_sum_alone && !self.pattern.is_empty() {
-            return self.misfit_of_pattern(data, at + self.header_bytes, self.header_bytes);
+        if is_sum_alone && self.pattern.is_some() {
+            let behind = (transfer, at + self.header_bytes);
+            return self.misfit_of_pattern(data, behind, self.header_bytes);
         }
         let expected = &head[HEADER_BYTES..];
         let sum = sum(self.check.method, data);
@@ -255,16 +268,28 @@ impl StreamCheck {
     fn misfit_of_pattern(
         &self,
         data: &[u8],
-        at: usize,
+        (transfer, at): (u64, usize),
         inside: usize,
     ) -> Option<(MisfitKind, String, String)> {
-        let period = self.pattern.len();
-        let expected = |place: usize| self.pattern[(at + place) % period];
-        let place = (0..data.len()).find(|place| data[*place] != expected(*place))?;
+        let pattern = self.pattern.as_ref()?;
+        let expected = |place: usize, back: usize| {
+            pattern.byte(at + back + place, transfer.wrapping_sub(back as u64))
+        };
+        let wrong = |back: usize| {
+            let mut places = 0..data.len();
+            places.find(|place| data[*place] != expected(*place, back))
+        };
+        let place = wrong(0)?;
+        // What is left of a longer transfer, which began before.
+        let mut before = (1..self.transfer_blocks).map(|blocks| blocks * self.block);
+        if before.any(|back| back as u64 <= transfer && wrong(back).is_none()) {
+            return None;
+        }
         let what = MisfitKind::Pattern {
             at: (inside + place) as u64,
         };
-        Some((what, digits(&[expected(place)]), digits(&[data[place]])))
+        let found = digits(&[data[place]]);
+        Some((what, digits(&[expected(place, 0)]), found))
     }
 
     /// Exchanges the header at the start of a block with what is at its place.

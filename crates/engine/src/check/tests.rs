@@ -23,7 +23,8 @@ fn check(method: CheckMethod, header_at: usize) -> StreamCheck {
         header_at,
         header_bytes: method.header_bytes(),
         writer: 1,
-        pattern: Vec::new(),
+        pattern: None,
+        transfer_blocks: 4,
         records: vec![Some(Arc::new(Record::new(GRID, 1 << 20)))],
         keeper: None,
     }
@@ -158,7 +159,7 @@ fn the_header_alone_or_nothing_leave_the_data_alone() {
 #[test]
 fn a_pattern_is_counted_from_the_start_of_its_transfer() {
     let check = StreamCheck {
-        pattern: vec![1, 2, 3],
+        pattern: Some(pattern(vec![1, 2, 3], vec![])),
         header_bytes: 0,
         ..check(CheckMethod::Pattern, 0)
     };
@@ -167,4 +168,34 @@ fn a_pattern_is_counted_from_the_start_of_its_transfer() {
     buffer[2050] = 9;
     let what = MisfitKind::Pattern { at: 2 };
     assert_eq!(found(&check, 8192, &buffer), Some((what, 8192 + 2048)));
+}
+
+fn pattern(bytes: Vec<u8>, addresses: Vec<u32>) -> plan::WritePattern {
+    plan::WritePattern {
+        bytes,
+        addresses,
+        anchor: plan::PatternAnchor::Transfer,
+        marks: plan::PatternMarks::None,
+    }
+}
+
+#[test]
+fn a_pattern_with_addresses_is_that_of_its_place_and_of_no_other() {
+    let pattern = pattern([&[7][..], &[0; 8]].concat(), vec![1]);
+    let check = StreamCheck {
+        pattern: Some(pattern.clone()),
+        header_bytes: 0,
+        ..check(CheckMethod::Pattern, 0)
+    };
+    let written = |offset| -> Vec<u8> { (0..4096).map(|at| pattern.byte(at, offset)).collect() };
+    let mut buffer = written(1 << 20);
+    assert_eq!(found(&check, 1 << 20, &buffer), None);
+    let what = MisfitKind::Pattern { at: 3 };
+    let elsewhere = found(&check, 2 << 20, &buffer);
+    assert_eq!(elsewhere, Some((what, 2 << 20)));
+    // What a later write has left of this one begins in the middle of it.
+    assert_eq!(found(&check, (1 << 20) + 2048, &buffer[2048..]), None);
+    buffer[3000] ^= 1;
+    let left = found(&check, (1 << 20) + 2048, &buffer[2048..]);
+    assert!(left.is_some());
 }

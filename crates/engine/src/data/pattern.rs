@@ -7,6 +7,8 @@ pub(super) struct Repeated {
     bytes: Vec<u8>,
     /// Addresses count modulo this; zero counts from the transfer.
     period: u64,
+    /// Where the address of a transfer stands in what is copied.
+    addresses: Vec<usize>,
 }
 
 impl Repeated {
@@ -27,7 +29,10 @@ impl Repeated {
         } else {
             period as usize + largest
         };
+        let places = pattern.addresses.iter().map(|place| *place as usize);
+        let of_place = |place: usize| (place..count).step_by(length);
         Self {
+            addresses: places.flat_map(of_place).collect(),
             bytes: (0..count)
                 .map(|at| pattern.bytes[at % turn % length])
                 .collect(),
@@ -40,6 +45,20 @@ impl Repeated {
     pub(super) fn copy(&self, to: &mut [u8], offset: u64) {
         let from = offset.checked_rem(self.period).unwrap_or(0) as usize;
         to.copy_from_slice(&self.bytes[from..from + to.len()]);
+        if !self.addresses.is_empty() {
+            self.address(to, offset);
+        }
+    }
+
+    /// Writes the address of a transfer into each repetition, cut at the end.
+    fn address(&self, to: &mut [u8], offset: u64) {
+        for place in &self.addresses {
+            let Some(rest) = to.get_mut(*place..) else {
+                continue;
+            };
+            let length = rest.len().min(WritePattern::ADDRESS_BYTES);
+            rest[..length].copy_from_slice(&offset.to_le_bytes()[..length]);
+        }
     }
 
     /// The content of a part of a transfer, `at` bytes behind its start.

@@ -211,6 +211,7 @@ fn a_mebibyte_holds_no_repetition() {
 fn a_pattern_follows_zeros_place() {
     let pattern = WritePattern {
         bytes: b"abc".to_vec(),
+        addresses: Vec::new(),
         anchor: PatternAnchor::Transfer,
         marks: PatternMarks::None,
     };
@@ -225,9 +226,29 @@ fn a_pattern_follows_zeros_place() {
 }
 
 #[test]
+fn a_pattern_holds_the_address_of_its_transfer_in_each_repetition() {
+    let pattern = WritePattern {
+        bytes: [&b"ab"[..], &[0; 8], b"c"].concat(),
+        addresses: vec![2],
+        anchor: PatternAnchor::Transfer,
+        marks: PatternMarks::None,
+    };
+    let repeated = Repeated::new(&pattern, 4096);
+    for offset in [0, 0x1234_5678_9abc] {
+        for length in [4096, 512, 5] {
+            let mut bytes = vec![0xee; length];
+            repeated.copy(&mut bytes, offset);
+            let expected = |at| pattern.byte(at, offset);
+            assert!((0..length).all(|at| bytes[at] == expected(at)), "{length}");
+        }
+    }
+}
+
+#[test]
 fn a_pattern_by_address_repeats_with_its_period() {
     let pattern = |period_bytes| WritePattern {
         bytes: b"0123456789".to_vec(),
+        addresses: Vec::new(),
         anchor: PatternAnchor::Address { period_bytes },
         marks: PatternMarks::None,
     };

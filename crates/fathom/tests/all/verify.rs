@@ -462,6 +462,129 @@ fn a_pattern_may_stand_in_a_file() {
 }
 
 #[test]
+fn a_pattern_holds_the_address_of_each_write_as_that_of_fio_does() {
+    for (method, own) in [
+        ("pattern", "--verify_pattern=%o"),
+        ("pattern", "--verify_pattern=0xff%o\"abcd\"-12"),
+        ("pattern", "--verify_pattern=\"abcd\"%o%o"),
+        ("meta", "--verify_pattern=0x11%o"),
+        ("crc32c", "--verify_pattern=0x11%o"),
+    ] {
+        let folder = tempfile::tempdir().unwrap();
+        let folder = folder.path();
+        let words_of = |rw, more: &[&str]| {
+            let own = ["--size=64k", "--bs=8k", "--verify_interval=4k", own];
+            job(rw, method, &[&own[..], more].concat())
+        };
+        let plain = |words: Vec<String>| -> Vec<String> {
+            let is_of_job = |word: &String| *word != "--verify_pattern=0xdeadbeef";
+            words.into_iter().filter(is_of_job).collect()
+        };
+        let write = plain(words_of("randwrite", &[]));
+        let read = plain(words_of("read", &[]));
+        let output = ours(&words(&write), folder);
+        assert!(output.status.success(), "{own}: {}", all(&output));
+        assert_eq!(issued(&output), "8,8,0,0", "{own}");
+        let made = std::fs::read(folder.join("data")).unwrap();
+        if let Some(output) = run("fio", &words(&read), folder) {
+            assert!(output.status.success(), "{own}: {}", all(&output));
+            std::fs::remove_file(folder.join("data")).unwrap();
+            assert!(run("fio", &words(&write), folder).is_some());
+            if method == "pattern" {
+                assert!(made == std::fs::read(folder.join("data")).unwrap(), "{own}");
+            }
+        }
+        let output = ours(&words(&read), folder);
+        assert!(output.status.success(), "{own}: {}", all(&output));
+        // A block that was written elsewhere.
+        let mut moved = std::fs::read(folder.join("data")).unwrap();
+        moved.copy_within(..8192, 16_384);
+        std::fs::write(folder.join("data"), moved).unwrap();
+        let output = ours(&words(&read), folder);
+        assert!(all(&output).contains("err=84"), "{own}: {}", all(&output));
+    }
+}
+
+#[test]
+fn a_pattern_that_does_not_divide_the_blocks_is_sound_in_all_sizes() {
+    let folder = tempfile::tempdir().unwrap();
+    for pattern in ["--verify_pattern=\"seventy\"", "--verify_pattern=\"abc\"%o"] {
+        let own = [
+            "--size=2m",
+            "--bssplit=4k/50:12k/50",
+            pattern,
+            "--io_size=6m",
+        ];
+        let words_of: Vec<String> = job("randwrite", "pattern", &own)
+            .into_iter()
+            .filter(|word| *word != "--verify_pattern=0xdeadbeef")
+            .chain(["--norandommap".to_owned()])
+            .collect();
+        let output = ours(&words(&words_of), folder.path());
+        assert!(output.status.success(), "{pattern}: {}", all(&output));
+    }
+}
+
+#[test]
+fn an_address_in_a_pattern_that_nobody_checks_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let words = ["--name=a", "--rw=write", "--size=64k", "--filename=data"];
+    let words = [&words[..], &["--buffer_pattern=%o"]].concat();
+    let output = ours(&words, folder.path());
+    assert_eq!(output.status.code(), Some(2));
+    assert!(all(&output).contains("verify_pattern"), "{}", all(&output));
+}
+
+/// Writes, and reads that find what was written before them.
+const RECORD: &str = "fio version 2 iolog\ndata add\ndata open\ndata write 0 4096\n\
+                      data write 4096 4096\ndata read 0 4096\ndata write 8192 8192\n\
+                      data read 12288 4096\ndata close\n";
+
+#[test]
+fn what_is_replayed_is_checked_as_what_is_drawn() {
+    let reads: String = RECORD
+        .lines()
+        .filter(|line| !line.contains("write"))
+        .map(|line| format!("{line}\n"))
+        .collect();
+    let replay = |record: &str, more: &[&str]| {
+        let own = ["--read_iolog=".to_owned() + record];
+        let own = words(&own);
+        job("randrw", "crc32c", &[&own[..], more].concat())
+    };
+    for (more, counts) in [
+        (&[][..], "5,3,0,0"),
+        (&["--do_verify=0"], "2,3,0,0"),
+        (&["--verify_interval=2k"], "5,3,0,0"),
+        (&["--verify_backlog=2"], "5,3,0,0"),
+    ] {
+        let folder = tempfile::tempdir().unwrap();
+        let folder = folder.path();
+        std::fs::write(folder.join("whole"), RECORD).unwrap();
+        std::fs::write(folder.join("reads"), &reads).unwrap();
+        let whole = replay("whole", more);
+        let output = ours(&words(&whole), folder);
+        assert!(output.status.success(), "{more:?}: {}", all(&output));
+        assert_eq!(issued(&output), counts, "{more:?}: {}", all(&output));
+        let reads = replay("reads", more);
+        let output = ours(&words(&reads), folder);
+        assert!(output.status.success(), "{more:?}: {}", all(&output));
+        assert_eq!(issued(&output), "2,0,0,0", "{more:?}");
+        change(&folder.join("data"), 13_000);
+        let output = ours(&words(&reads), folder);
+        assert!(
+            all(&output).contains("err=84"),
+            "{more:?}: {}",
+            all(&output)
+        );
+        std::fs::remove_file(folder.join("data")).unwrap();
+        if let Some(output) = run("fio", &words(&whole), folder) {
+            assert_eq!(issued(&output), counts, "{more:?} by fio");
+        }
+    }
+}
+
+#[test]
 fn where_nothing_is_stored_nothing_is_compared() {
     let folder = tempfile::tempdir().unwrap();
     for (rw, counts) in [("write", "16,16,0,0"), ("randread", "16,0,0,0")] {

@@ -4,7 +4,7 @@ use super::jobs::Given;
 use super::number::{Base, quantity};
 use crate::environment::Files;
 use crate::sink::Sink;
-use plan::{RandomLaw, SizeShare, TargetLaw, TransferSizes};
+use plan::{RandomLaw, SizeShare, TargetLaw, TransferSizes, WritePattern};
 
 /// A law of places as it is written.
 #[derive(Clone, Debug, PartialEq)]
@@ -274,21 +274,44 @@ fn pairs<'t>(given: &Given, text: &'t str, sink: &mut Sink) -> Option<Vec<(Optio
     Some(out)
 }
 
-/// The bytes of a pattern: numbers, `0x…`, `"text"` and what is in `'file'`, one after another.
+/// What is written over and over.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Pattern {
+    pub bytes: Vec<u8>,
+    /// Where the address of the I/O stands, in eight bytes.
+    pub addresses: Vec<u32>,
+}
+
+impl Pattern {
+    pub(crate) fn zeros() -> Self {
+        Self {
+            bytes: vec![0],
+            addresses: Vec::new(),
+        }
+    }
+}
+
+/// What stands for the address of an I/O, which patterns of checks alone may have.
+const ADDRESS: &str = "%o";
+
+/// A pattern: numbers, `0x…`, `"text"`, what is in `'file'` and addresses, one after another.
 /// `None` where it has an address (`%o`) or cannot be read; the latter was reported.
 pub(crate) fn pattern(
     given: &Given,
     text: &str,
     files: &dyn Files,
     sink: &mut Sink,
-) -> Option<Vec<u8>> {
+) -> Option<Pattern> {
+    let may_have_addresses = given.parameter.name() == "verify_pattern";
+    let mut addresses = Vec::new();
     let mut out = Vec::new();
     let mut rest = text.trim();
     while !rest.is_empty() {
-        if rest.starts_with('%') {
-            return None;
-        }
-        let taken = if let Some((name, behind)) = file_name(rest) {
+        let taken = if rest.starts_with(ADDRESS) && may_have_addresses {
+            addresses.push(out.len() as u32);
+            out.extend([0; WritePattern::ADDRESS_BYTES]);
+            Some(ADDRESS.len())
+        } else if let Some((name, behind)) = file_name(rest) {
             out.extend(pattern_file(given, name, files, sink)?);
             Some(rest.len() - behind.len())
         } else if let Some(quoted) = rest.strip_prefix('"') {
@@ -301,13 +324,22 @@ pub(crate) fn pattern(
         };
         let Some(taken) = taken else {
             let message = format!("`{text}` is no pattern");
-            let help = "write a number, `0x…`, a text in double quotes, or a file in single ones";
+            let help = match rest.starts_with(ADDRESS) {
+                true => {
+                    "`%o` stands in `verify_pattern` only: addresses that nobody checks have no use"
+                }
+                false => "write a number, `0x…`, a text in double quotes, or a file in single ones",
+            };
             sink.error(codes::FORM, given.span(), message, "not understood", help);
             return None;
         };
         rest = rest[taken..].trim_start();
     }
-    (!out.is_empty()).then_some(out)
+    let pattern = Pattern {
+        bytes: out,
+        addresses,
+    };
+    (!pattern.bytes.is_empty()).then_some(pattern)
 }
 
 /// The name of a file in single quotes, and what is behind it.

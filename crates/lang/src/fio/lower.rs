@@ -258,9 +258,14 @@ impl Lowering<'_, '_> {
             .verify
             .as_ref()
             .and_then(|verify| verify.pattern.as_ref());
-        if let Some(bytes) = of_check.or(spec.pattern.as_ref()) {
+        if of_check.is_some() {
+            // All that is written is the pattern, or it could not be checked.
+            data.compression_ratio = 1.0;
+        }
+        if let Some(pattern) = of_check.or(spec.pattern.as_ref()) {
             let pattern = WritePattern {
-                bytes: bytes.clone(),
+                bytes: pattern.bytes.clone(),
+                addresses: pattern.addresses.clone(),
                 anchor: PatternAnchor::Transfer,
                 marks: PatternMarks::None,
             };

@@ -4,7 +4,7 @@ use super::codes;
 use super::engines::Engine;
 use super::files::{self, Naming};
 use super::flow;
-use super::forms::{self, Distribution};
+use super::forms::{self, Distribution, Pattern};
 use super::jobs::{Job, at_job};
 use super::names;
 use super::number::Base;
@@ -13,7 +13,7 @@ use super::state;
 use super::steps::{self, Shape};
 use super::support::{not_built, push_once};
 use super::value::{Size, Value};
-use super::verify::{self, Verify};
+use super::verify::{self, Checked, Verify};
 use crate::Environment;
 use crate::sink::Sink;
 use plan::{
@@ -53,7 +53,7 @@ pub(crate) struct Spec<'a> {
     pub open: OpenMode,
     pub data: DataSpec,
     /// Bytes that are written over and over.
-    pub pattern: Option<Vec<u8>>,
+    pub pattern: Option<Pattern>,
     /// How data are checked.
     pub verify: Option<Verify>,
     pub lays_out: bool,
@@ -232,7 +232,8 @@ impl<'a> Resolving<'a, '_> {
         self.conflicts();
         let depth = self.depth();
         self.histogram_log();
-        let verify = self.verify(&operations, &transfer);
+        let records = record::read(job, self.environment, self.blockers, self.sink);
+        let verify = self.verify(&operations, &transfer, &records);
         let (operations, transfer) = verify::turned(&verify, operations, transfer);
         let reads = operations.read_pct > 0.0 || self.engine.method == Some(IoMethod::Mapping);
         let is_stored = matches!(self.engine.method, Some(method) if method != IoMethod::Nothing);
@@ -263,7 +264,7 @@ impl<'a> Resolving<'a, '_> {
             pattern,
             verify,
             lays_out: is_stored && lays_out(job, reads),
-            records: record::read(job, self.environment, self.blockers, self.sink),
+            records,
             written: Vec::new(),
         };
         let spec = names::by_visits(spec.governed_by_record(), self.blockers);
@@ -276,9 +277,11 @@ impl<'a> Resolving<'a, '_> {
         &mut self,
         operations: &OperationMix,
         transfer: &PerDirection<TransferSizes>,
+        records: &[Record],
     ) -> Option<Verify> {
         let files = self.environment.files;
-        let verify = verify::verify(self.job, operations, transfer, files, self.sink)?;
+        let of = Checked::of(operations, transfer, records);
+        let verify = verify::verify(self.job, of, files, self.sink)?;
         let is_nothing = self.engine.method == Some(IoMethod::Nothing);
         Some(if is_nothing {
             verify.of_nothing()
@@ -289,9 +292,14 @@ impl<'a> Resolving<'a, '_> {
 
     /// What single parts of a job cannot be together yet.
     fn check_parts(&mut self, spec: &Spec<'_>) {
-        if spec.verify.is_some() && !spec.records.is_empty() {
-            let what = "`verify` of what is replayed";
-            push_once(self.blockers, not_built(what, self.job.place_of("verify")));
+        if spec.verify.is_none() || spec.records.is_empty() {
+            return;
+        }
+        for option in ["verify_only", "verify_state_load"] {
+            if self.job.is_on(option, false) {
+                let what = format!("`{option}` of what is replayed");
+                push_once(self.blockers, not_built(&what, self.job.place_of(option)));
+            }
         }
     }
 
@@ -576,7 +584,7 @@ impl<'a> Resolving<'a, '_> {
         transfer: &PerDirection<TransferSizes>,
         file_size: FileSize,
         files: u64,
-    ) -> (DataSpec, Option<Vec<u8>>) {
+    ) -> (DataSpec, Option<Pattern>) {
         let job = self.job;
         let mut data = DataSpec {
             seed: job.number("randseed").unwrap_or(0) as u64,
@@ -585,7 +593,7 @@ impl<'a> Resolving<'a, '_> {
         };
         let mut pattern = None;
         match job.number("buffer_compress_percentage") {
-            Some(pct) if pct >= 100 => pattern = Some(vec![0]),
+            Some(pct) if pct >= 100 => pattern = Some(Pattern::zeros()),
             Some(pct) if pct > 0 => data.compression_ratio = 100.0 / (100 - pct) as f64,
             _ => {}
         }
@@ -593,7 +601,7 @@ impl<'a> Resolving<'a, '_> {
             pattern = forms::pattern(given, given.text(), self.environment.files, self.sink);
         }
         if job.is_on("zero_buffers", false) {
-            pattern = Some(vec![0]);
+            pattern = Some(Pattern::zeros());
         }
         data.duplicates = self.duplicates(transfer, file_size, files);
         let is_plain = data.compression_ratio <= 1.0 && pattern.is_none();

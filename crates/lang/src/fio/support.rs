@@ -191,9 +191,6 @@ pub(crate) fn status(given: &Given, job: &Job) -> Status {
                 "fio 3.33 does not know it; `meta` with `verify_pattern` has a header and a pattern",
             );
         }
-        ("buffer_pattern" | "verify_pattern", Value::Text(text)) if text.contains('%') => {
-            return Status::CheckOnly;
-        }
         ("continue_on_error", Value::Text(text)) if text == "none" || text == "0" => {
             return Status::Honoured;
         }

@@ -1307,7 +1307,7 @@ pub(crate) static VERIFICATION: &[Parameter] = &[
         Kind::Text,
         "",
         Honoured,
-        "content that repeats; `%o` in it is check only",
+        "content that repeats, as `buffer_pattern`; `%o` is the address of the I/O, eight bytes",
     )
     .part_of("verify"),
     p(

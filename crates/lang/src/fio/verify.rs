@@ -1,13 +1,14 @@
 //! What a job says about checking data.
 use super::codes;
-use super::forms;
+use super::forms::{self, Pattern};
 use super::jobs::Job;
+use super::record::Record;
 use crate::environment::Files;
 use crate::sink::Sink;
 use plan::{
-    AddressOrder, ArrivalLaw, Backlog, Check, CheckMethod, Coupling, Flow, Label, Load, LocalStop,
-    Nanos, OpSource, OperationMix, Origin, Pacing, PerDirection, PoolId, RunKind, RunSpec, RunStop,
-    RunTemplate, TemplateId, Timing, Tolerance, TransferSizes, Window,
+    AddressOrder, AlignRule, ArrivalLaw, Backlog, Check, CheckMethod, Coupling, Flow, Generator,
+    Label, Load, LocalStop, Nanos, OpSource, OperationMix, Origin, Pacing, PerDirection, PoolId,
+    RunKind, RunSpec, RunStop, RunTemplate, TemplateId, Timing, Tolerance, TransferSizes, Window,
 };
 
 /// What the runs and streams that read back are labelled with.
@@ -18,7 +19,7 @@ const CHECK_LABEL: (&str, &str) = ("phase", "check");
 pub(crate) struct Verify {
     /// Without the number of its pattern, which the plan gives.
     pub check: Check,
-    pub pattern: Option<Vec<u8>>,
+    pub pattern: Option<Pattern>,
     pub phase: Phase,
 }
 
@@ -31,6 +32,54 @@ pub(crate) enum Phase {
     Writes,
     /// Writes, and reads everything back behind that.
     WritesAndReadsBack,
+}
+
+/// What a job does, as far as its checks depend on it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Checked {
+    writes: bool,
+    smallest: u64,
+    /// Every transfer is a multiple, and of a record every address too.
+    grain: u64,
+}
+
+impl Checked {
+    pub(crate) fn of(
+        operations: &OperationMix,
+        transfer: &PerDirection<TransferSizes>,
+        records: &[Record],
+    ) -> Self {
+        if !records.is_empty() {
+            let replays = || records.iter().map(|record| &record.replay);
+            let grains = replays().map(|replay| replay.grain_bytes);
+            let grain = grains.fold(0, common_divisor);
+            return Self {
+                writes: replays().any(|replay| replay.envelope.operations.write_pct > 0.0),
+                smallest: grain,
+                grain,
+            };
+        }
+        let sizes = [
+            (operations.read_pct, &transfer.read),
+            (operations.write_pct, &transfer.write),
+        ];
+        let used = || sizes.iter().filter(|(pct, _)| *pct > 0.0);
+        let smallest = used().map(|(_, sizes)| sizes.smallest()).min();
+        let grains = used().map(|(_, sizes)| sizes.grain());
+        Self {
+            writes: operations.write_pct > 0.0,
+            smallest: smallest.unwrap_or(4096).max(1),
+            grain: grains.fold(0, common_divisor),
+        }
+    }
+
+    /// Bytes with a header of their own: no more than the smallest transfer, and every transfer is a
+    /// multiple.
+    fn block(self, job: &Job) -> u64 {
+        let asked = job.number("verify_interval").filter(|bytes| *bytes > 0);
+        let asked = asked.map_or(self.smallest, |bytes| (bytes as u64).min(self.smallest));
+        common_divisor(asked, self.grain)
+    }
 }
 
 impl Verify {
@@ -47,18 +96,11 @@ impl Verify {
 }
 
 /// The check that a job asks for. Mistakes go to the sink.
-pub(crate) fn verify(
-    job: &Job,
-    operations: &OperationMix,
-    transfer: &PerDirection<TransferSizes>,
-    files: &dyn Files,
-    sink: &mut Sink,
-) -> Option<Verify> {
+pub(crate) fn verify(job: &Job, of: Checked, files: &dyn Files, sink: &mut Sink) -> Option<Verify> {
     let method = method(job.word("verify")?.0)?;
-    let writes = operations.write_pct > 0.0;
     let is_only = job.is_on("verify_only", false);
     let phase = match () {
-        () if !writes || is_only => Phase::Reads,
+        () if !of.writes || is_only => Phase::Reads,
         () if job.is_on("do_verify", true) => Phase::WritesAndReadsBack,
         () => Phase::Writes,
     };
@@ -76,7 +118,7 @@ pub(crate) fn verify(
         );
         return None;
     }
-    let block_bytes = block(job, operations, transfer);
+    let block_bytes = of.block(job);
     let header_at = job.number("verify_offset").unwrap_or(0).max(0) as u64;
     let header_bytes = method.header_bytes() as u64;
     let is_apart = header_at == 0 || header_at >= header_bytes;
@@ -144,13 +186,11 @@ pub(crate) fn reading_back(written: &RunTemplate) -> Option<RunTemplate> {
         let Some(check) = stream.data.check.filter(|check| check.records) else {
             continue;
         };
-        let mut back = stream.clone();
-        let OpSource::Generator(generator) = &mut back.source else {
+        let Some(source) = source_of_check(&stream.source) else {
             continue;
         };
-        generator.operations = OperationMix::reads(100.0);
-        generator.transfer = PerDirection::all(generator.transfer.write.clone());
-        generator.order = AddressOrder::AsRecorded;
+        let mut back = stream.clone();
+        back.source = source;
         back.name.push_str(" (check)");
         back.pacing = Pacing::None;
         back.flow = Flow {
@@ -183,6 +223,32 @@ pub(crate) fn reading_back(written: &RunTemplate) -> Option<RunTemplate> {
     let streams = template.streams.iter_mut();
     streams.for_each(|stream| stream.share_pct = share_pct);
     (!template.streams.is_empty()).then_some(template)
+}
+
+/// Reads of what a stream has written.
+fn source_of_check(written: &OpSource) -> Option<OpSource> {
+    let (mut generator, transfer) = match written {
+        OpSource::Generator(generator) => {
+            let sizes = generator.transfer.write.clone();
+            (generator.clone(), sizes)
+        }
+        OpSource::Replay(replay) => {
+            // Each of its files holds such a transfer.
+            let ends = replay.places.iter().map(|place| place.end);
+            let shortest = ends.min().unwrap_or(0);
+            let largest = replay.envelope.transfer.write.largest();
+            let generator = Generator {
+                align: AlignRule::Transfer,
+                ..replay.envelope.clone()
+            };
+            (generator, TransferSizes::Fixed(largest.min(shortest)))
+        }
+        _ => return None,
+    };
+    generator.operations = OperationMix::reads(100.0);
+    generator.transfer = PerDirection::all(transfer);
+    generator.order = AddressOrder::AsRecorded;
+    Some(OpSource::Generator(generator))
 }
 
 /// The run of that template, behind the run that has written.
@@ -219,23 +285,6 @@ fn backlog(job: &Job) -> Option<Backlog> {
         after,
         batch: count("verify_backlog_batch").unwrap_or(after),
     })
-}
-
-/// Bytes with a header of their own: no more than the smallest transfer, and every transfer is a
-/// multiple.
-fn block(job: &Job, operations: &OperationMix, transfer: &PerDirection<TransferSizes>) -> u64 {
-    let sizes = [
-        (operations.read_pct, &transfer.read),
-        (operations.write_pct, &transfer.write),
-    ];
-    let used = || sizes.iter().filter(|(pct, _)| *pct > 0.0);
-    let smallest = used().map(|(_, sizes)| sizes.smallest()).min();
-    let smallest = smallest.unwrap_or(4096).max(1);
-    let asked = job.number("verify_interval").filter(|bytes| *bytes > 0);
-    let asked = asked.map_or(smallest, |bytes| (bytes as u64).min(smallest));
-    used()
-        .map(|(_, sizes)| sizes.grain())
-        .fold(asked, common_divisor)
 }
 
 fn common_divisor(mut one: u64, mut other: u64) -> u64 {

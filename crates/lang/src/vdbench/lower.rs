@@ -153,6 +153,7 @@ fn patterns(job: &Job<'_>, largest: &[u64]) -> Vec<WritePattern> {
     let pattern = job.general.pattern.iter();
     let pattern = pattern.map(|pattern| WritePattern {
         bytes: pattern.bytes.clone(),
+        addresses: Vec::new(),
         anchor: PatternAnchor::Address {
             period_bytes: pattern.buffer_bytes.max(largest.next_multiple_of(1 << 20)),
         },
