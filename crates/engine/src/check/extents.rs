@@ -1,6 +1,6 @@
 //! Which parts of targets were written, as a list that outlives the execution.
 use super::record::{BLOCKS_MAX, Parts, Record};
-use super::{Known, grid};
+use super::{Known, form, grid};
 use crate::data::Generations;
 use crate::shared::Setup;
 use plan::{AddressOrder, BoundPlan, BoundRun, Check, Extent, OpSource, Stream};
@@ -20,7 +20,7 @@ impl Generations {
             if !are_saved(&check, plan.targets[region.target.index()].bytes) {
                 return None;
             }
-            let record = self.recorded(region.target)?;
+            let record = self.recorded(region.target, form(&check, region.low))?;
             let (low, end) = region.extent();
             record.written(low..end, |offset, bytes| {
                 extents.push(Extent {

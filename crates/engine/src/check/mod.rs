@@ -9,7 +9,7 @@ mod record;
 mod sums;
 
 pub(crate) use backlog::{Backlog, ReadBacks, Written, is_back};
-pub(crate) use record::{BLOCKS_MAX, Grid, Record, Walk};
+pub(crate) use record::{BLOCKS_MAX, BlockForm, Grid, Record, Walk};
 
 use crate::data::{Remaker, Write};
 use crate::random::mix;
@@ -45,46 +45,34 @@ pub(crate) struct StreamCheck {
     transfer_blocks: usize,
     /// By place of the target, where what is written is remembered.
     records: Vec<Option<Arc<Record>>>,
+    /// By place of the target, records of blocks of other forms.
+    others: Vec<Vec<Arc<Record>>>,
     keeper: Option<Keeper>,
 }
 
 impl Checks {
     /// `None` where no stream of the run checks anything.
     pub(crate) fn new(setup: &Setup<'_>) -> Option<Self> {
+        forget_what_is_unchecked(setup);
         let run = &setup.run.run;
         if run.streams.iter().all(|stream| stream.data.check.is_none()) {
             return None;
         }
-        let grids = grids(setup.run);
-        let streams = run.streams.iter().enumerate().map(|(number, stream)| {
-            let check = stream.data.check?;
-            let record = |target: &TargetId| {
-                let grid = grids.get(target)?;
-                let bytes = setup.plan.targets[target.index()].bytes;
-                let saves = || extents::are_saved(&check, bytes);
-                (check.records || saves())
-                    .then(|| setup.generations.record(*target, *grid, bytes))
-                    .or_else(|| setup.generations.recorded(*target))
+        let numbers = 0..run.streams.len();
+        let streams = numbers.map(|number| StreamCheck::new(setup, number));
+        let mut streams: Vec<Option<StreamCheck>> = streams.collect();
+        // When all records are there.
+        for (number, check) in streams.iter_mut().enumerate() {
+            let Some(check) = check else { continue };
+            let forms = forms(setup.run, number);
+            let targets = run.streams[number].targets.iter();
+            let others = |target: &TargetId| {
+                let own = forms.get(target).copied();
+                setup.generations.others(*target, own)
             };
-            let patterns = &setup.plan.plan.patterns;
-            let longest = stream.source.laws().map_or(0, Generator::largest_transfer);
-            Some(StreamCheck {
-                check,
-                block: check.block_bytes as usize,
-                header_at: check.header_at as usize,
-                header_bytes: check.method.header_bytes(),
-                writer: number as u16 + 1,
-                pattern: check.pattern.map(|id| patterns[id.index()].clone()),
-                transfer_blocks: (longest / check.block_bytes) as usize,
-                records: stream.targets.iter().map(record).collect(),
-                keeper: check
-                    .dumps
-                    .then(|| Keeper::new(Remaker::new(setup, &stream.data))),
-            })
-        });
-        Some(Self {
-            streams: streams.collect(),
-        })
+            check.others = targets.map(others).collect();
+        }
+        Some(Self { streams })
     }
 
     #[inline]
@@ -94,11 +82,43 @@ impl Checks {
 }
 
 impl StreamCheck {
+    /// Without the records of others.
+    fn new(setup: &Setup<'_>, number: usize) -> Option<Self> {
+        let stream = &setup.run.run.streams[number];
+        let check = stream.data.check?;
+        let forms = forms(setup.run, number);
+        let record = |target: &TargetId| {
+            let form = *forms.get(target)?;
+            let bytes = setup.plan.targets[target.index()].bytes;
+            let saves = || extents::are_saved(&check, bytes);
+            (check.records || saves())
+                .then(|| setup.generations.record(*target, form, bytes))
+                .or_else(|| setup.generations.recorded(*target, form))
+        };
+        let patterns = &setup.plan.plan.patterns;
+        let longest = stream.source.laws().map_or(0, Generator::largest_transfer);
+        Some(Self {
+            check,
+            block: check.block_bytes as usize,
+            header_at: check.header_at as usize,
+            header_bytes: check.method.header_bytes(),
+            writer: number as u16 + 1,
+            pattern: check.pattern.map(|id| patterns[id.index()].clone()),
+            transfer_blocks: (longest / check.block_bytes) as usize,
+            records: stream.targets.iter().map(record).collect(),
+            others: vec![Vec::new(); stream.targets.len()],
+            keeper: check
+                .dumps
+                .then(|| Keeper::new(Remaker::new(setup, &stream.data))),
+        })
+    }
+
     /// Gives each block of a filled buffer its header, and notes that it will be sent.
     pub(crate) fn stamp(&self, buffer: &mut [u8], write: Write, seed: u64) {
         if let Some(record) = &self.records[write.place] {
             record.begin(write.offset, buffer.len() as u64);
         }
+        self.overwritten(write.place, write.offset, buffer.len() as u64);
         let Some(method) = number_of(self.check.method) else {
             return;
         };
@@ -168,6 +188,15 @@ impl StreamCheck {
     pub(crate) fn trimmed(&self, place: usize, offset: u64, length: u32) {
         if let Some(record) = &self.records[place] {
             record.forget(offset, u64::from(length));
+        }
+        self.overwritten(place, offset, length.into());
+    }
+
+    /// Nothing of another form is there any more.
+    #[inline]
+    fn overwritten(&self, place: usize, offset: u64, length: u64) {
+        for other in &self.others[place] {
+            other.overwritten(offset, length);
         }
     }
 
@@ -309,7 +338,6 @@ pub(crate) fn unsupported(run: &BoundRun) -> Option<String> {
     if large.is_some() {
         return large;
     }
-    let mut grids: BTreeMap<TargetId, Grid> = BTreeMap::new();
     for (stream, bound) in run.run.streams.iter().zip(&run.streams) {
         let Some(check) = stream.data.check else {
             if extents::listed(stream).is_some() {
@@ -325,12 +353,11 @@ pub(crate) fn unsupported(run: &BoundRun) -> Option<String> {
         {
             return Some("checks of transfers at addresses between their blocks".to_owned());
         }
+        let mut grids: BTreeMap<TargetId, Grid> = BTreeMap::new();
         for region in &bound.regions {
             let grid = grid(&check, region.low);
             if *grids.entry(region.target).or_insert(grid) != grid {
-                return Some(
-                    "checks of one target in blocks of several sizes or places".to_owned(),
-                );
+                return Some("checks of one target in blocks at several places".to_owned());
             }
             let is_remembered = check.records || extents::listed(stream).is_some();
             if is_remembered && (region.low + region.width) / check.block_bytes > BLOCKS_MAX {
@@ -343,15 +370,37 @@ pub(crate) fn unsupported(run: &BoundRun) -> Option<String> {
     None
 }
 
-/// How the blocks of each target lie.
-fn grids(run: &BoundRun) -> BTreeMap<TargetId, Grid> {
-    let streams = run.run.streams.iter().zip(&run.streams);
-    let checked = streams.filter_map(|(stream, bound)| Some((stream.data.check?, bound)));
-    let each = checked.flat_map(|(check, bound)| {
-        let regions = bound.regions.iter();
-        regions.map(move |region| (region.target, grid(&check, region.low)))
-    });
-    each.collect()
+/// What streams without checks are about to write is nothing that is known any more.
+fn forget_what_is_unchecked(setup: &Setup<'_>) {
+    let streams = setup.run.run.streams.iter().zip(&setup.run.streams);
+    let plain =
+        streams.filter(|(stream, _)| stream.data.check.is_none() && stream.source.changes_data());
+    for region in plain.flat_map(|(_, bound)| &bound.regions) {
+        let (low, end) = region.extent();
+        for record in setup.generations.others(region.target, None) {
+            record.overwritten(low, end - low);
+        }
+    }
+}
+
+/// In which form a stream writes the blocks of each of its targets.
+fn forms(run: &BoundRun, number: usize) -> BTreeMap<TargetId, BlockForm> {
+    let Some(check) = run.run.streams[number].data.check else {
+        return BTreeMap::new();
+    };
+    let regions = run.streams[number].regions.iter();
+    regions
+        .map(|region| (region.target, form(&check, region.low)))
+        .collect()
+}
+
+fn form(check: &Check, low: u64) -> BlockForm {
+    BlockForm {
+        grid: grid(check, low),
+        method: check.method,
+        header_at: check.header_at,
+        pattern: check.pattern,
+    }
 }
 
 fn grid(check: &Check, low: u64) -> Grid {
@@ -377,9 +426,13 @@ pub(crate) fn walk(setup: &Setup<'_>, number: usize) -> Option<Walk> {
 
 fn recorded(setup: &Setup<'_>, number: usize) -> Parts {
     let stream = &setup.run.run.streams[number];
+    let Some(check) = stream.data.check else {
+        return Parts::new();
+    };
     let part = |region: &plan::BoundRegion| {
         let place = stream.targets.iter().position(|id| *id == region.target)?;
-        let record = setup.generations.recorded(region.target)?;
+        let form = form(&check, region.low);
+        let record = setup.generations.recorded(region.target, form)?;
         let (low, end) = region.extent();
         Some((place as u32, record, low..end))
     };

@@ -2,6 +2,7 @@
 //! back can be told from what an earlier write left there.
 //!
 //! While writes overlap in flight nobody knows which of them lands last, and the record says so.
+use plan::{CheckMethod, PatternId};
 use std::ops::Range;
 use std::sync::atomic::{
     AtomicU32, AtomicU64,
@@ -29,7 +30,17 @@ pub(crate) struct Grid {
     pub phase: u64,
 }
 
-/// The record of one target.
+/// How the blocks of a target are written. What is written in another form is nothing that a reader
+/// of this one could check.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct BlockForm {
+    pub grid: Grid,
+    pub method: CheckMethod,
+    pub header_at: u64,
+    pub pattern: Option<PatternId>,
+}
+
+/// The record of one target, of blocks of one form.
 #[derive(Debug)]
 pub(crate) struct Record {
     grid: Grid,
@@ -125,6 +136,15 @@ impl Record {
         for place in self.of(offset, length) {
             place.store(UNKNOWN, Relaxed);
         }
+    }
+
+    /// These bytes were written by somebody who keeps no record here; blocks that they touch are
+    /// nothing that is known.
+    pub(crate) fn overwritten(&self, offset: u64, length: u64) {
+        let Grid { block_bytes, phase } = self.grid;
+        let end = offset.saturating_add(length).saturating_sub(phase);
+        let whole = end.next_multiple_of(block_bytes).saturating_add(phase);
+        self.forget(offset, whole.saturating_sub(offset));
     }
 
     #[inline]
@@ -320,6 +340,24 @@ mod tests {
         let blocks = [(0, 512 + 4096, 8192), (0, 512 + 9 * 4096, 8192)];
         assert_eq!(all(&walk), blocks);
         assert_eq!(record.known(512 + 4096), Known::Some);
+    }
+
+    #[test]
+    fn blocks_that_others_touch_are_not_known_any_more() {
+        let record = Record::new(GRID, 1 << 20);
+        write(&record, 512, 4 * 4096, 7);
+        record.overwritten(0, 512);
+        assert_eq!(record.known(512), Known::Write(7));
+        record.overwritten(512 + 4095, 2);
+        assert_eq!(record.known(512), Known::Nothing);
+        assert_eq!(record.known(512 + 4096), Known::Nothing);
+        assert_eq!(record.known(512 + 8192), Known::Write(7));
+        // Behind the end, and a write that was on its way meanwhile.
+        record.overwritten(1 << 20, 1 << 20);
+        record.begin(512, 4096);
+        record.overwritten(0, 1 << 20);
+        record.end(512, 4096, 9);
+        assert_eq!(record.known(512), Known::Nothing);
     }
 
     #[test]

@@ -26,6 +26,7 @@ fn check(method: CheckMethod, header_at: usize) -> StreamCheck {
         pattern: None,
         transfer_blocks: 4,
         records: vec![Some(Arc::new(Record::new(GRID, 1 << 20)))],
+        others: vec![Vec::new()],
         keeper: None,
     }
 }

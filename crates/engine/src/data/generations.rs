@@ -1,6 +1,6 @@
 //! What an execution remembers of what it wrote: which of two contents a sector holds, where
 //! rewriting alternates between them, and which write is in which block, where that is checked.
-use crate::check::{Grid, Record};
+use crate::check::{BlockForm, Record};
 use plan::TargetId;
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -15,8 +15,11 @@ const SECTOR: u64 = 512;
 #[derive(Clone, Debug, Default)]
 pub struct Generations {
     by_target: Arc<Mutex<BTreeMap<TargetId, Arc<Bits>>>>,
-    records: Arc<Mutex<BTreeMap<TargetId, Arc<Record>>>>,
+    records: Arc<Mutex<BTreeMap<TargetId, Records>>>,
 }
+
+/// Of one target, by the form of the blocks.
+type Records = Vec<(BlockForm, Arc<Record>)>;
 
 /// One target's bits from its first sector on.
 #[derive(Debug)]
@@ -40,23 +43,37 @@ impl Generations {
         Arc::clone(bits)
     }
 
-    /// The record of what is written to a target, made anew where there is none that fits.
-    pub(crate) fn record(&self, target: TargetId, grid: Grid, bytes: u64) -> Arc<Record> {
+    /// The record of what is written to a target in blocks of this form, made anew where there is none
+    /// that is long enough.
+    pub(crate) fn record(&self, target: TargetId, form: BlockForm, bytes: u64) -> Arc<Record> {
         let mut records = self.records.lock().expect("nothing panics in here");
-        let record = records
-            .entry(target)
-            .or_insert_with(|| Arc::new(Record::new(grid, bytes)));
+        let of_target = records.entry(target).or_default();
+        let grid = form.grid;
         let needed = (bytes - grid.phase) / grid.block_bytes * grid.block_bytes + grid.phase;
-        if record.grid() != grid || record.bytes() < needed {
-            *record = Arc::new(Record::new(grid, bytes));
-        }
-        Arc::clone(record)
+        of_target.retain(|(known, record)| *known != form || record.bytes() >= needed);
+        let known = of_target.iter().find(|(known, _)| *known == form);
+        let record = known.map(|(_, record)| Arc::clone(record));
+        record.unwrap_or_else(|| {
+            let record = Arc::new(Record::new(grid, bytes));
+            of_target.push((form, Arc::clone(&record)));
+            record
+        })
     }
 
-    /// The record of a target, where writes have made one.
-    pub(crate) fn recorded(&self, target: TargetId) -> Option<Arc<Record>> {
+    /// The record of a target, where writes of this form have made one.
+    pub(crate) fn recorded(&self, target: TargetId, form: BlockForm) -> Option<Arc<Record>> {
         let records = self.records.lock().expect("nothing panics in here");
-        records.get(&target).cloned()
+        let mut of_target = records.get(&target)?.iter();
+        let (_, record) = of_target.find(|(known, _)| *known == form)?;
+        Some(Arc::clone(record))
+    }
+
+    /// The records of a target in every other form; `None` for all of them.
+    pub(crate) fn others(&self, target: TargetId, form: Option<BlockForm>) -> Vec<Arc<Record>> {
+        let records = self.records.lock().expect("nothing panics in here");
+        let of_target = records.get(&target).into_iter().flatten();
+        let others = of_target.filter(|(known, _)| Some(*known) != form);
+        others.map(|(_, record)| Arc::clone(record)).collect()
     }
 }
 

@@ -535,6 +535,62 @@ fn an_address_in_a_pattern_that_nobody_checks_is_refused() {
     assert!(all(&output).contains("verify_pattern"), "{}", all(&output));
 }
 
+/// Of each job, in order.
+fn issued_by_all(output: &Output) -> Vec<String> {
+    let text = all(output);
+    let lines = text.lines().filter_map(|line| line.split("total=").nth(1));
+    lines
+        .map(|rest| rest.split(' ').next().unwrap().to_owned())
+        .collect()
+}
+
+#[test]
+fn jobs_with_checks_of_several_kinds_share_a_file() {
+    let of_both = "[global]\nfilename=data\nioengine=psync\nrw=randwrite\n";
+    let apart = "[a]\nverify=crc32c\nbs=4k\nsize=1m\n[b]\nverify=md5\nbs=8k\noffset=1m\nsize=1m\n";
+    let behind = "[a]\nverify=crc32c\nbs=4k\nsize=2m\n\
+                  [b]\nstonewall\nverify=md5\nbs=4k\nsize=1m\n\
+                  [c]\nstonewall\nverify=md5\nrw=read\nbs=4k\nsize=1m\n\
+                  [d]\nstonewall\nverify=crc32c\nrw=read\nbs=4k\noffset=1m\nsize=1m\n";
+    // What the first has written is over when the last is checked.
+    let between = "[a]\nverify=crc32c\nbs=4k\nsize=2m\n\
+                   [b]\nstonewall\nbs=16k\nsize=2m\n\
+                   [c]\nstonewall\nverify=crc32c\nbs=4k\nsize=2m\nio_size=1m\n";
+    for (jobs, counts) in [
+        (apart, &["256,256,0,0", "128,128,0,0"][..]),
+        (
+            behind,
+            &["512,512,0,0", "256,256,0,0", "256,0,0,0", "256,0,0,0"],
+        ),
+        (between, &["512,512,0,0", "0,128,0,0", "256,256,0,0"]),
+    ] {
+        let folder = tempfile::tempdir().unwrap();
+        let folder = folder.path();
+        std::fs::write(folder.join("jobs.fio"), format!("{of_both}{jobs}")).unwrap();
+        let output = ours(&["jobs.fio", "--eta=never"], folder);
+        assert!(output.status.success(), "{jobs}: {}", all(&output));
+        assert_eq!(issued_by_all(&output), counts, "{jobs}");
+    }
+}
+
+#[test]
+fn jobs_that_write_over_each_other_check_what_is_left_of_their_own() {
+    let jobs = "[global]\nfilename=data\nioengine=psync\nrw=randwrite\nsize=1m\nloops=8\n\
+                norandommap\n[a]\nverify=crc32c\nbs=4k\n[b]\nverify=sha1\nbs=16k\n";
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    std::fs::write(folder.join("jobs.fio"), jobs).unwrap();
+    let output = ours(&["jobs.fio", "--eta=never"], folder);
+    assert!(output.status.success(), "{}", all(&output));
+    let counts = issued_by_all(&output);
+    assert!(counts[0].ends_with(",2048,0,0"), "{counts:?}");
+    assert!(counts[1].ends_with(",512,0,0"), "{counts:?}");
+    // What one has written over the other is not read back by it.
+    let reads = |counts: &str| counts.split(',').next().unwrap().parse::<u64>().unwrap();
+    let bytes = reads(&counts[0]) * 4 + reads(&counts[1]) * 16;
+    assert!(bytes <= 1024, "{counts:?}");
+}
+
 /// Writes, and reads that find what was written before them.
 const RECORD: &str = "fio version 2 iolog\ndata add\ndata open\ndata write 0 4096\n\
                       data write 4096 4096\ndata read 0 4096\ndata write 8192 8192\n\
