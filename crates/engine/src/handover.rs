@@ -56,14 +56,13 @@ impl HandoverCells {
                 return false;
             };
             let mix = &generator.operations;
-            let reads_back = stream
-                .data
-                .check
-                .is_some_and(|check| check.backlog.is_some());
+            let check = stream.data.check;
+            let reads_back = check.is_some_and(|check| check.backlog.is_some());
+            let discards = check.is_some_and(|check| check.discards.is_some());
             match operation {
                 Operation::Read => mix.read_pct > 0.0 || reads_back,
                 Operation::Write => mix.write_pct > 0.0,
-                Operation::Trim => mix.trim_pct > 0.0,
+                Operation::Trim => mix.trim_pct > 0.0 || discards,
                 _ => false,
             }
         };

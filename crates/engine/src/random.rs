@@ -19,6 +19,8 @@ pub(crate) enum Purpose {
     Pass,
     /// Where the ranks of a skewed law lie.
     Spread,
+    /// Which of the transfers written are discarded.
+    Discard,
 }
 
 /// One sequence of draws.

@@ -24,7 +24,7 @@ use std::sync::atomic::{
 use std::sync::mpsc::SyncSender;
 
 /// Operations that workers can do now, in the order of their cells.
-pub(crate) const OPERATIONS: [Operation; 9] = [
+pub(crate) const OPERATIONS: [Operation; 10] = [
     Operation::Read,
     Operation::Write,
     Operation::Trim,
@@ -34,6 +34,7 @@ pub(crate) const OPERATIONS: [Operation; 9] = [
     Operation::Read,
     Operation::Sync,
     Operation::DataSync,
+    Operation::Trim,
 ];
 
 /// The first of [`OPERATIONS`] that a rule of its stream makes; they are not drawn and no arrivals.
@@ -47,13 +48,16 @@ pub(crate) const READ_BACK: usize = 6;
 pub(crate) const RECORDED_SYNC: usize = 7;
 pub(crate) const RECORDED_DATA_SYNC: usize = 8;
 
+/// Of [`OPERATIONS`]: a trim of what the stream has just written, which a rule makes. It is counted among trims.
+pub(crate) const DISCARD: usize = 9;
+
 /// By place among [`OPERATIONS`], the place of the cells that count them.
-pub(crate) const COUNTED_AS: [usize; OPERATIONS.len()] = [0, 1, 2, 3, 4, 5, 0, 3, 4];
+pub(crate) const COUNTED_AS: [usize; OPERATIONS.len()] = [0, 1, 2, 3, 4, 5, 0, 3, 4, 2];
 
 /// Whether one of [`OPERATIONS`] was drawn, and may be an arrival.
 #[inline]
 pub(crate) fn is_drawn(operation: usize) -> bool {
-    !(SYNCS..=READ_BACK).contains(&operation)
+    !(SYNCS..=READ_BACK).contains(&operation) && operation != DISCARD
 }
 
 /// The place of an operation among [`OPERATIONS`].
@@ -147,7 +151,7 @@ pub(crate) struct SharedStream {
     pub kinds: usize,
     /// What it does beside drawing.
     pub flow: Option<Box<SharedFlow>>,
-    /// Only for streams that read back while they write.
+    /// Only for streams that read back, or discard, while they write.
     pub backlog: Option<Box<Backlog>>,
     /// Only for streams that are kept in proportion to others.
     pub balance: Option<Box<Balance>>,
@@ -576,7 +580,7 @@ fn shared_stream(
         start_delay_ns: stream.start_delay.0,
         kinds,
         flow,
-        backlog: Backlog::of(stream),
+        backlog: Backlog::of(stream, seed),
         balance: Balance::of(setup.run, number),
         fills: pace::fills(stream),
         tolerance: stream.flow.tolerance.clone().map(Box::new),

@@ -12,8 +12,8 @@ use crate::draw::Drawn;
 use crate::handover::{HandoverNotes, Place};
 use crate::operations::OperationWriter;
 use crate::shared::{
-    AFTER_STOP, COUNTED_AS, Failure, OPERATIONS, READ_BACK, RECORDED_DATA_SYNC, RECORDED_SYNC,
-    SYNCS, SharedRun, SharedStream, is_drawn, pack, unpack,
+    AFTER_STOP, COUNTED_AS, DISCARD, Failure, OPERATIONS, READ_BACK, RECORDED_DATA_SYNC,
+    RECORDED_SYNC, SYNCS, SharedRun, SharedStream, is_drawn, pack, unpack,
 };
 use measure::{Misfit, Sharing};
 use plan::{Operation, PoolAdmission};
@@ -557,7 +557,7 @@ impl<B: Backend, T: Time, S: Deref<Target = SharedRun> + Clone> Worker<B, T, S> 
         if stream.flow.is_some() && operation < SYNCS {
             self.note_rules(shared, slot, now_ns, service_ns);
         }
-        if operation == READ_BACK {
+        if matches!(operation, READ_BACK | DISCARD) {
             read_back_is_over(shared, number, now_ns);
         } else if !is_drawn(operation) {
             sync_is_back(shared, number, now_ns);
@@ -646,6 +646,9 @@ impl<B: Backend, T: Time, S: Deref<Target = SharedRun> + Clone> Worker<B, T, S> 
             Operation::Read if result > 0 => {
                 let found = check.misfit(place, offset, &mut buffer[..result as usize]);
                 return found.map(Box::new);
+            }
+            Operation::Trim if operation == DISCARD => {
+                check.discarded(place, offset, length, result);
             }
             Operation::Trim => check.trimmed(place, offset, length),
             _ => {}
@@ -1079,7 +1082,7 @@ impl<B: Backend, T: Time, S: Deref<Target = SharedRun> + Clone> Worker<B, T, S> 
         true
     }
 
-    /// Issues a read of what a stream of the pool has written; whether one was due.
+    /// Issues a read of what a stream of the pool has written, or its trim; whether one was due.
     #[inline(never)]
     fn issue_read_back(&mut self, shared: &SharedRun, place: usize, now_ns: u64) -> bool {
         let (Some(checks), Some(own)) = (&shared.checks, &mut self.read_backs) else {
@@ -1090,20 +1093,25 @@ impl<B: Backend, T: Time, S: Deref<Target = SharedRun> + Clone> Worker<B, T, S> 
                 return None;
             }
             let check = checks.of(*number)?;
-            let written = own.next(*number, &shared.streams[*number], check)?;
-            Some((*number, written))
+            let (written, operation) = own.next(*number, &shared.streams[*number], check)?;
+            if operation == DISCARD {
+                check.begin_discard(written);
+            }
+            Some((*number, written, operation))
         });
-        let Some((number, written)) = due else {
+        let Some((number, written, operation)) = due else {
             return false;
         };
-        let slot = self.take_slot(shared, place, Operation::Read, now_ns);
+        let slot = self.take_slot(shared, place, OPERATIONS[operation], now_ns);
         if let Some(own) = &mut self.read_backs {
             own.goes_out(slot, written);
         }
-        self.filled[slot as usize] = Filled::default();
+        if operation == READ_BACK {
+            self.filled[slot as usize] = Filled::default();
+        }
         let view = &shared.workers[self.number].slots[slot as usize];
         view.offset.store(written.offset, Relaxed);
-        let what = pack(number as u32, written.place, READ_BACK, written.length);
+        let what = pack(number as u32, written.place, operation, written.length);
         view.what.store(what, Relaxed);
         view.arrival_ns.store(0, Relaxed);
         self.in_flight += 1;
@@ -1111,7 +1119,7 @@ impl<B: Backend, T: Time, S: Deref<Target = SharedRun> + Clone> Worker<B, T, S> 
         self.queued.push(slot);
         let (offset, length) = (written.offset, written.length);
         let target = written.place as usize;
-        self.push(slot, number, target, READ_BACK, offset, length);
+        self.push(slot, number, target, operation, offset, length);
         true
     }
 
@@ -1151,7 +1159,7 @@ impl<B: Backend, T: Time, S: Deref<Target = SharedRun> + Clone> Worker<B, T, S> 
         let kind = match operation {
             0 | READ_BACK => RequestKind::Read,
             1 => RequestKind::Write,
-            2 => RequestKind::Discard,
+            2 | DISCARD => RequestKind::Discard,
             RECORDED_SYNC => RequestKind::Fsync,
             RECORDED_DATA_SYNC => RequestKind::Fdatasync,
             sync => sync_request(&self.shared.streams[stream], sync),

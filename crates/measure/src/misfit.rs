@@ -47,4 +47,8 @@ pub enum MisfitKind {
     Pattern {
         at: u64,
     },
+    /// A byte that has to be zero since its block was discarded, counted from the start of the block.
+    NotZero {
+        at: u64,
+    },
 }

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 /// How the data of a stream are checked. Each block of what is written carries a header that tells
 /// its address, its length, the number it was made from and a sum of its bytes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Check {
     pub method: CheckMethod,
     /// Bytes with a header of their own; every transfer is a multiple of it.
@@ -34,6 +34,9 @@ pub struct Check {
     /// When parts of what was written are read back in between; needs `records`.
     #[serde(default)]
     pub backlog: Option<Backlog>,
+    /// When parts of what was written are discarded in between; needs `records`.
+    #[serde(default)]
+    pub discards: Option<Discards>,
 }
 
 /// Reading back between writes. What was read back so is not read again behind them.
@@ -43,6 +46,19 @@ pub struct Backlog {
     pub after: u64,
     /// So many of them are read back, the oldest first; above zero.
     pub batch: u64,
+}
+
+/// Discarding part of what was written, between writes.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Discards {
+    /// The share of the transfers that are picked, by chance, in percent; above zero.
+    pub pct: f64,
+    /// Each time that a multiple of so many transfers is remembered; above zero.
+    pub after: u64,
+    /// So many of those picked are discarded, the oldest first; above zero.
+    pub batch: u64,
+    /// Whether what was discarded has to be read as zeros; otherwise it is forgotten.
+    pub reads_zeros: bool,
 }
 
 /// The sum of a block, or what stands in its place.

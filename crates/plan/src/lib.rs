@@ -28,7 +28,7 @@ pub use bind::{
     Alignment, BindError, BoundPlan, BoundRegion, BoundRun, BoundStream, BoundTarget, Facts,
     FoundKind, HotSetCounts, TargetFacts, bind,
 };
-pub use check::{Backlog, Check, CheckMethod, HEADER_BYTES};
+pub use check::{Backlog, Check, CheckMethod, Discards, HEADER_BYTES};
 pub use data::{
     DataSpec, DuplicatePool, DuplicateSource, Duplicates, PatternAnchor, PatternMarks, Refresh,
     ReplacePolicy, SetCount, WritePattern,

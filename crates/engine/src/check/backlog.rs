@@ -1,8 +1,10 @@
 //! Reading back what a stream has written while it goes on writing. The stream counts what waits to
 //! be read; each worker remembers which transfers of its own those are, and reads them back in place
-//! of drawing. What nobody reads back here stays in the record for the run behind the writes.
+//! of drawing. What nobody reads back here stays in the record for the run behind the writes. What is
+//! discarded in between takes the same way.
+use super::discards::Discards;
 use super::{Checks, StreamCheck};
-use crate::shared::SharedStream;
+use crate::shared::{DISCARD, READ_BACK, SharedStream};
 use plan::{BoundRun, Stream};
 use std::collections::VecDeque;
 use std::sync::atomic::{
@@ -16,19 +18,28 @@ const WAITING_MAX: u64 = 1 << 22;
 /// Where one stream stands.
 #[derive(Debug)]
 pub(crate) struct Backlog {
-    after: u64,
-    batch: u64,
-    /// Transfers written and not read back.
-    waiting: AtomicU64,
-    /// Of the batch that is due.
-    owed: AtomicU64,
+    reads: Option<Waiting>,
+    discards: Option<Discards>,
     in_flight: AtomicU64,
 }
 
-/// One worker's own transfers, by stream, and what it reads back in each slot.
+/// What is to be read back.
+#[derive(Debug)]
+struct Waiting {
+    after: u64,
+    batch: u64,
+    /// Transfers written and not read back.
+    count: AtomicU64,
+    /// Of the batch that is due.
+    owed: AtomicU64,
+}
+
+/// One worker's own transfers, by stream, and what it reads back or discards in each slot.
 #[derive(Debug)]
 pub(crate) struct ReadBacks {
     queues: Vec<VecDeque<Written>>,
+    /// Those that are to be discarded.
+    picked: Vec<VecDeque<Written>>,
     tags: Vec<u32>,
 }
 
@@ -42,24 +53,34 @@ pub(crate) struct Written {
 }
 
 impl Backlog {
-    /// `None` for streams that read nothing back while they write.
-    pub(crate) fn of(stream: &Stream) -> Option<Box<Self>> {
-        let rule = stream.data.check?.backlog?;
-        Some(Box::new(Self {
+    /// `None` for streams that do nothing with what they have written while they write. Draws follow
+    /// from the seed, the run and the stream.
+    pub(crate) fn of(stream: &Stream, seed: (u64, u64, u64)) -> Option<Box<Self>> {
+        let check = stream.data.check?;
+        let discards = check.discards.map(|rule| Discards::new(rule, seed));
+        let reads = check.backlog.map(|rule| Waiting {
             after: rule.after.max(1),
             batch: rule.batch.max(1),
-            waiting: AtomicU64::new(0),
+            count: AtomicU64::new(0),
             owed: AtomicU64::new(0),
-            in_flight: AtomicU64::new(0),
-        }))
+        });
+        (reads.is_some() || discards.is_some()).then(|| {
+            Box::new(Self {
+                reads,
+                discards,
+                in_flight: AtomicU64::new(0),
+            })
+        })
     }
 
     pub(crate) fn has_in_flight(&self) -> bool {
         self.in_flight.load(Acquire) > 0
     }
+}
 
+impl Waiting {
     fn comes(&self) {
-        let waiting = self.waiting.fetch_add(1, AcqRel) + 1;
+        let waiting = self.count.fetch_add(1, AcqRel) + 1;
         if waiting.is_multiple_of(self.after) {
             self.owed.store(self.batch, Release);
         }
@@ -72,16 +93,12 @@ impl Backlog {
     /// One of the batch is read back by the caller; false when another worker took the last.
     fn take(&self) -> bool {
         let less = |owed: u64| owed.checked_sub(1);
-        let is_ours = self.owed.fetch_update(AcqRel, Relaxed, less).is_ok();
-        if is_ours {
-            self.in_flight.fetch_add(1, AcqRel);
-        }
-        is_ours
+        self.owed.fetch_update(AcqRel, Relaxed, less).is_ok()
     }
 
     /// One transfer waits no longer.
     fn leaves(&self) {
-        if self.waiting.fetch_sub(1, AcqRel) == 1 {
+        if self.count.fetch_sub(1, AcqRel) == 1 {
             self.owed.store(0, Release);
         }
     }
@@ -93,44 +110,94 @@ impl ReadBacks {
         if streams.iter().all(|stream| stream.backlog.is_none()) {
             return None;
         }
-        let queue = |stream: &SharedStream| {
-            let backlog = stream.backlog.as_ref();
-            let most = backlog.map_or(0, |backlog| backlog.after as usize + slots);
-            VecDeque::with_capacity(most)
+        let backlog = |stream: &'_ SharedStream, room: fn(&Backlog) -> Option<u64>| {
+            let room = stream.backlog.as_ref().and_then(|backlog| room(backlog));
+            VecDeque::with_capacity(room.map_or(0, |room| room as usize + slots))
         };
+        let queue = |stream| backlog(stream, |own| Some(own.reads.as_ref()?.after));
+        let picked = |stream| backlog(stream, |own| Some(own.discards.as_ref()?.room()));
         Some(Box::new(Self {
             queues: streams.iter().map(queue).collect(),
+            picked: streams.iter().map(picked).collect(),
             tags: vec![0; slots],
         }))
     }
 
     /// A transfer was written.
     pub(crate) fn wrote(&mut self, number: usize, stream: &SharedStream, written: Written) {
+        let Some(backlog) = &stream.backlog else {
+            return;
+        };
         let queue = &mut self.queues[number];
-        if let Some(backlog) = &stream.backlog
+        if let Some(reads) = &backlog.reads
             && queue.len() < queue.capacity()
         {
             queue.push_back(written);
-            backlog.comes();
+            reads.comes();
+        }
+        let picked = &mut self.picked[number];
+        if let Some(discards) = &backlog.discards
+            && discards.comes()
+            && picked.len() < picked.capacity()
+        {
+            picked.push_back(written);
         }
     }
 
-    /// What is to be read back now, unless it was written over meanwhile.
+    /// What is to be discarded or read back now, unless it was written over meanwhile, with which of
+    /// the operations that is.
     pub(crate) fn next(
         &mut self,
         number: usize,
         stream: &SharedStream,
         check: &StreamCheck,
-    ) -> Option<Written> {
+    ) -> Option<(Written, usize)> {
         let backlog = stream.backlog.as_ref()?;
-        while backlog.is_owed() {
+        let discarded = self.next_discard(number, backlog, check);
+        let found = match discarded {
+            Some(written) => (written, DISCARD),
+            None => (self.next_read(number, backlog, check)?, READ_BACK),
+        };
+        backlog.in_flight.fetch_add(1, AcqRel);
+        Some(found)
+    }
+
+    fn next_discard(
+        &mut self,
+        number: usize,
+        backlog: &Backlog,
+        check: &StreamCheck,
+    ) -> Option<Written> {
+        let discards = backlog.discards.as_ref()?;
+        while discards.is_owed() {
+            let written = *self.picked[number].front()?;
+            let is_there = check.is_still(written);
+            if is_there && !discards.take() {
+                return None;
+            }
+            self.picked[number].pop_front();
+            if is_there {
+                return Some(written);
+            }
+        }
+        None
+    }
+
+    fn next_read(
+        &mut self,
+        number: usize,
+        backlog: &Backlog,
+        check: &StreamCheck,
+    ) -> Option<Written> {
+        let reads = backlog.reads.as_ref()?;
+        while reads.is_owed() {
             let written = *self.queues[number].front()?;
             let is_there = check.is_still(written);
-            if is_there && !backlog.take() {
+            if is_there && !reads.take() {
                 return None;
             }
             self.queues[number].pop_front();
-            backlog.leaves();
+            reads.leaves();
             if is_there {
                 return Some(written);
             }
@@ -153,7 +220,7 @@ impl ReadBacks {
     }
 }
 
-/// A transfer that was read back has been looked at. Whether nothing more is in flight.
+/// A transfer that was read back has been looked at, or one is discarded.
 pub(crate) fn is_back(stream: &SharedStream) {
     let backlog = stream.backlog.as_ref();
     let backlog = backlog.expect("only a backlog is read back");
@@ -162,10 +229,17 @@ pub(crate) fn is_back(stream: &SharedStream) {
 
 /// What a backlog asks for that there is no memory for, in words.
 pub(super) fn unsupported(run: &BoundRun) -> Option<String> {
-    let backlogs = run.run.streams.iter();
-    let mut backlogs = backlogs.filter_map(|stream| stream.data.check?.backlog);
-    let is_large = backlogs.any(|backlog| backlog.after > WAITING_MAX);
-    is_large.then(|| format!("more than {WAITING_MAX} transfers that wait to be read back"))
+    let checks = run.run.streams.iter();
+    let mut checks = checks.filter_map(|stream| stream.data.check);
+    let is_large = |check: plan::Check| {
+        let reads = check.backlog.is_some_and(|rule| rule.after > WAITING_MAX);
+        let discards = |rule: plan::Discards| rule.after.max(rule.batch) > WAITING_MAX;
+        reads || check.discards.is_some_and(discards)
+    };
+    let what = "transfers that wait to be read back or discarded";
+    checks
+        .any(is_large)
+        .then(|| format!("more than {WAITING_MAX} {what}"))
 }
 
 impl Checks {
@@ -186,19 +260,18 @@ impl Checks {
 mod tests {
     use super::*;
 
-    fn backlog(after: u64, batch: u64) -> Backlog {
-        Backlog {
+    fn waiting(after: u64, batch: u64) -> Waiting {
+        Waiting {
             after,
             batch,
-            waiting: AtomicU64::new(0),
+            count: AtomicU64::new(0),
             owed: AtomicU64::new(0),
-            in_flight: AtomicU64::new(0),
         }
     }
 
     /// Writes and reads as they follow each other: `w` and `r`.
     fn story(after: u64, batch: u64, writes: u64) -> String {
-        let backlog = backlog(after, batch);
+        let backlog = waiting(after, batch);
         let mut story = String::new();
         for _ in 0..writes {
             backlog.comes();

@@ -64,6 +64,7 @@ impl StreamCheck {
         let found = super::digits(block);
         let expected = match what {
             MisfitKind::Data | MisfitKind::Pattern { .. } => self.expected(keeper, block, place),
+            MisfitKind::NotZero { .. } => Some(vec![0; block.len()]),
             _ => None,
         };
         Some(Contents {

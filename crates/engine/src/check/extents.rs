@@ -41,7 +41,8 @@ impl Record {
         let mut begin = None;
         let mut at = range.start;
         while at + block <= range.end {
-            match (self.known(at) != Known::Nothing, begin) {
+            let is_written = !matches!(self.known(at), Known::Nothing | Known::Zeros);
+            match (is_written, begin) {
                 (true, None) => begin = Some(at),
                 (false, Some(from)) => {
                     each(from, at - from);

@@ -3,6 +3,7 @@
 //! that reads it back. Read [`Checks`] first, then [`record`].
 mod backlog;
 mod contents;
+mod discards;
 mod extents;
 mod header;
 mod record;
@@ -184,6 +185,22 @@ impl StreamCheck {
         }
     }
 
+    /// A transfer is about to be discarded.
+    pub(crate) fn begin_discard(&self, written: Written) {
+        if let Some(record) = &self.records[written.place as usize] {
+            record.begin_discard(written.offset, written.length.into(), written.tag);
+        }
+    }
+
+    /// A transfer was discarded, unless that failed.
+    pub(crate) fn discarded(&self, place: usize, offset: u64, length: u32, result: i32) {
+        let discards = self.check.discards;
+        let reads_zeros = discards.is_some_and(|discards| discards.reads_zeros);
+        if let Some(record) = &self.records[place] {
+            record.end_discard(offset, length.into(), reads_zeros && result >= 0);
+        }
+    }
+
     /// What was trimmed reads as anything.
     pub(crate) fn trimmed(&self, place: usize, offset: u64, length: u32) {
         if let Some(record) = &self.records[place] {
@@ -215,7 +232,9 @@ impl StreamCheck {
         let blocks = buffer.chunks_exact_mut(self.block).enumerate();
         for (number, block) in blocks {
             let at = number * self.block;
+            let known = record.map(|record| record.known(offset + at as u64));
             let found = match self.check.method {
+                _ if known == Some(Known::Zeros) => misfit_of_zeros(block),
                 CheckMethod::Nothing => None,
                 CheckMethod::Pattern => self.misfit_of_pattern(block, (offset, at), 0),
                 _ => {
@@ -330,6 +349,13 @@ impl StreamCheck {
             front[..length].swap_with_slice(&mut back[..length]);
         }
     }
+}
+
+/// The first byte that is none.
+fn misfit_of_zeros(block: &[u8]) -> Option<(MisfitKind, String, String)> {
+    let place = block.iter().position(|byte| *byte != 0)?;
+    let what = MisfitKind::NotZero { at: place as u64 };
+    Some((what, digits(&[0]), digits(&[block[place]])))
 }
 
 /// What the checks of a run cannot do, in words.

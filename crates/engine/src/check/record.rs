@@ -14,8 +14,10 @@ const UNKNOWN: u32 = 0;
 const IN_FLIGHT: u32 = 1;
 /// Writes overlapped in flight: one of them is there.
 const SOME: u32 = 2;
+/// The block was discarded, and is zeros.
+const ZEROS: u32 = 3;
 /// Tags of writes begin here.
-const FIRST_TAG: u32 = 3;
+const FIRST_TAG: u32 = 4;
 /// Beside a tag: the write was read back.
 const READ_BACK: u32 = 1 << 31;
 
@@ -53,6 +55,7 @@ pub(crate) enum Known {
     Nothing,
     /// One of several writes.
     Some,
+    Zeros,
     /// The write with this tag.
     Write(u32),
 }
@@ -154,8 +157,34 @@ impl Record {
             Some(tag) => match tag.load(Acquire) {
                 UNKNOWN | IN_FLIGHT => Known::Nothing,
                 SOME => Known::Some,
+                tag if tag & !READ_BACK == ZEROS => Known::Zeros,
                 tag => Known::Write(tag & !READ_BACK),
             },
+        }
+    }
+
+    /// The write with this tag is about to be discarded.
+    pub(super) fn begin_discard(&self, offset: u64, length: u64, tag: u32) {
+        for place in self.of(offset, length) {
+            let is_still = |known: u32| (known & !READ_BACK == tag).then_some(IN_FLIGHT);
+            if place.fetch_update(AcqRel, Relaxed, is_still).is_err() {
+                // Somebody writes there: nobody knows what lands last.
+                place.store(SOME, Relaxed);
+            }
+        }
+    }
+
+    /// It is discarded; whether it reads as zeros from now on.
+    pub(super) fn end_discard(&self, offset: u64, length: u64, is_zeros: bool) {
+        let end = if is_zeros { ZEROS } else { UNKNOWN };
+        for place in self.of(offset, length) {
+            if place
+                .compare_exchange(IN_FLIGHT, end, Release, Relaxed)
+                .is_err()
+            {
+                // What was written meanwhile may be there, or zeros.
+                place.store(UNKNOWN, Relaxed);
+            }
         }
     }
 
@@ -340,6 +369,28 @@ mod tests {
         let blocks = [(0, 512 + 4096, 8192), (0, 512 + 9 * 4096, 8192)];
         assert_eq!(all(&walk), blocks);
         assert_eq!(record.known(512 + 4096), Known::Some);
+    }
+
+    #[test]
+    fn what_is_discarded_is_zeros_unless_somebody_writes_meanwhile() {
+        let record = Arc::new(Record::new(GRID, 1 << 20));
+        write(&record, 512, 4 * 4096, 7);
+        record.was_read_back(512, 4096, 7);
+        record.begin_discard(512, 3 * 4096, 7);
+        record.begin(512 + 4096, 4096);
+        record.end_discard(512, 2 * 4096, true);
+        record.end(512 + 4096, 4096, 9);
+        record.end_discard(512 + 2 * 4096, 4096, false);
+        assert_eq!(record.known(512), Known::Zeros);
+        assert_eq!(record.known(512 + 4096), Known::Nothing);
+        assert_eq!(record.known(512 + 2 * 4096), Known::Nothing);
+        assert_eq!(record.known(512 + 3 * 4096), Known::Write(7));
+        // Zeros are read like a write of their own.
+        let end = record.bytes();
+        let walk = Walk::new(vec![(0, Arc::clone(&record), 0..end)], 1 << 16);
+        assert_eq!(all(&walk), [(0, 512, 4096), (0, 512 + 3 * 4096, 4096)]);
+        write(&record, 512, 4096, 8);
+        assert_eq!(record.known(512), Known::Write(8));
     }
 
     #[test]

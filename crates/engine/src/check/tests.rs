@@ -17,6 +17,7 @@ fn check(method: CheckMethod, header_at: usize) -> StreamCheck {
             saves: false,
             dumps: false,
             backlog: None,
+            discards: None,
             any_write: false,
         },
         block: 1024,
@@ -169,6 +170,42 @@ fn a_pattern_is_counted_from_the_start_of_its_transfer() {
     buffer[2050] = 9;
     let what = MisfitKind::Pattern { at: 2 };
     assert_eq!(found(&check, 8192, &buffer), Some((what, 8192 + 2048)));
+}
+
+#[test]
+fn what_was_discarded_has_to_be_zeros() {
+    let discards = plan::Discards {
+        pct: 100.0,
+        after: 1,
+        batch: 1,
+        reads_zeros: true,
+    };
+    let mut check = check(CheckMethod::Crc32c, 0);
+    check.check.discards = Some(discards);
+    let buffer = write(&check, 3, 77);
+    let written = Written {
+        place: 0,
+        offset: 8192,
+        length: 2048,
+        tag: tag(77),
+    };
+    check.begin_discard(written);
+    check.discarded(0, 8192, 2048, 0);
+    let mut left = buffer.clone();
+    left[..2048].fill(0);
+    assert_eq!(found(&check, 8192, &left), None);
+    left[1030] = 1;
+    let what = MisfitKind::NotZero { at: 6 };
+    assert_eq!(found(&check, 8192, &left), Some((what, 8192 + 1024)));
+    // What could not be discarded may hold anything.
+    let written = Written {
+        offset: 8192 + 2048,
+        ..written
+    };
+    check.begin_discard(written);
+    check.discarded(0, 8192 + 2048, 2048, -5);
+    let record = check.records[0].as_ref().unwrap();
+    assert_eq!(record.known(8192 + 2048), Known::Nothing);
 }
 
 fn pattern(bytes: Vec<u8>, addresses: Vec<u32>) -> plan::WritePattern {

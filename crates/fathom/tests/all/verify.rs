@@ -242,7 +242,7 @@ fn order(path: &Path) -> String {
             .skip(1);
         let operation = words
             .next()
-            .filter(|word| ["read", "write"].contains(word))?;
+            .filter(|word| ["read", "write", "trim"].contains(word))?;
         let offset: u64 = words.next()?.parse().ok()?;
         Some(format!("{}{}", &operation[..1], offset / 4096))
     };
@@ -507,8 +507,8 @@ fn a_pattern_holds_the_address_of_each_write_as_that_of_fio_does() {
 
 #[test]
 fn a_pattern_that_does_not_divide_the_blocks_is_sound_in_all_sizes() {
-    let folder = tempfile::tempdir().unwrap();
     for pattern in ["--verify_pattern=\"seventy\"", "--verify_pattern=\"abc\"%o"] {
+        let folder = tempfile::tempdir().unwrap();
         let own = [
             "--size=2m",
             "--bssplit=4k/50:12k/50",
@@ -533,6 +533,91 @@ fn an_address_in_a_pattern_that_nobody_checks_is_refused() {
     let output = ours(&words, folder.path());
     assert_eq!(output.status.code(), Some(2));
     assert!(all(&output).contains("verify_pattern"), "{}", all(&output));
+}
+
+#[test]
+fn part_of_what_is_written_is_trimmed_in_between() {
+    for (more, expected, counts) in [
+        (
+            &["--trim_percentage=100", "--trim_backlog=4"][..],
+            "w0 w1 w2 w3 t0 t1 t2 t3 w4 w5 w6 w7 t4 t5 t6 t7 w8 w9",
+            "10,10,8,0",
+        ),
+        (
+            &[
+                "--trim_percentage=100",
+                "--trim_backlog=4",
+                "--trim_backlog_batch=2",
+                "--trim_verify_zero=0",
+            ],
+            "w0 w1 w2 w3 t0 t1 w4 w5 t2 t3 w6 w7 t4 t5 w8 w9 t6 t7",
+            "2,10,8,0",
+        ),
+        (
+            &[
+                "--trim_percentage=100",
+                "--trim_backlog=4",
+                "--verify_backlog=4",
+            ],
+            "w0 w1 w2 w3 t0 t1 t2 t3 w4 w5 w6 w7 t4 t5 t6 t7 w8 w9",
+            "10,10,8,0",
+        ),
+        (
+            &["--trim_percentage=100"],
+            "w0 w1 w2 w3 w4 w5 w6 w7 w8 w9",
+            "10,10,0,0",
+        ),
+        (
+            &["--trim_percentage=100", "--trim_backlog=4", "--do_verify=0"],
+            "w0 w1 w2 w3 w4 w5 w6 w7 w8 w9",
+            "0,10,0,0",
+        ),
+    ] {
+        let folder = tempfile::tempdir().unwrap();
+        let folder = folder.path();
+        let own = ["--bs=4k", "--size=40k", "--write_iolog=log"];
+        let words_of = job("write", "crc32c", &[&own[..], more].concat());
+        let output = ours(&words(&words_of), folder);
+        assert!(output.status.success(), "{more:?}: {}", all(&output));
+        assert_eq!(issued(&output), counts, "{more:?}: {}", all(&output));
+        let found = order(&folder.join("log"));
+        assert!(found.starts_with(expected), "{more:?}: {found}");
+        let data = std::fs::read(folder.join("data")).unwrap();
+        for block in 0..10 {
+            let is_trimmed = expected.contains(&format!("t{block}"));
+            let is_zeros = data[block * 4096..][..4096].iter().all(|byte| *byte == 0);
+            assert_eq!(is_zeros, is_trimmed, "{more:?}: {block}");
+        }
+    }
+}
+
+#[test]
+fn trims_and_checks_of_several_in_flight_fit_each_other() {
+    for more in [
+        &["--ioengine=libaio", "--trim_percentage=50"][..],
+        &[
+            "--ioengine=io_uring",
+            "--trim_percentage=30",
+            "--verify_backlog=16",
+        ],
+        // Blocks are written over while others are trimmed.
+        &[
+            "--ioengine=io_uring",
+            "--trim_percentage=100",
+            "--norandommap",
+            "--io_size=16m",
+        ],
+    ] {
+        let folder = tempfile::tempdir().unwrap();
+        let own = ["--bs=4k", "--size=4m", "--iodepth=16", "--trim_backlog=8"];
+        let words_of = job("randwrite", "crc32c", &[&own[..], more].concat());
+        let output = ours(&words(&words_of), folder.path());
+        assert!(output.status.success(), "{more:?}: {}", all(&output));
+        let counts = issued(&output);
+        let trims: u64 = counts.split(',').nth(2).unwrap().parse().unwrap();
+        let share = if more.len() == 2 { 400..620 } else { 150..4096 };
+        assert!(share.contains(&trims), "{more:?}: {counts}");
+    }
 }
 
 /// Of each job, in order.

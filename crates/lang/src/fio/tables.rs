@@ -3,7 +3,7 @@ use super::declare::{Kind, Parameter};
 use super::number::TimeUnit;
 use crate::Status;
 
-use Status::{CheckOnly, Honoured, Refused, Translated};
+use Status::{Honoured, Refused, Translated};
 
 const fn p(
     names: &'static [&'static str],
@@ -1410,32 +1410,32 @@ pub(crate) static VERIFICATION: &[Parameter] = &[
         &["trim_percentage"],
         number(0, 100),
         "0",
-        CheckOnly,
-        "share of written blocks that are trimmed",
+        Honoured,
+        "share of the writes that are trimmed while a job with `verify` writes; needs `trim_backlog`",
     )
-    .inert(&["0"]),
+    .part_of("verify"),
     p(
         &["trim_verify_zero"],
         Kind::Truth,
         "1",
-        CheckOnly,
-        "trimmed blocks must read as zeros",
+        Honoured,
+        "what was trimmed must be read as zeros; 0 does not read it",
     )
     .part_of("trim_percentage"),
     p(
         &["trim_backlog"],
         at_least(0),
         "",
-        CheckOnly,
-        "trims behind this many writes",
+        Honoured,
+        "trims follow each time that a multiple of so many writes is remembered",
     )
     .part_of("trim_percentage"),
     p(
         &["trim_backlog_batch"],
         at_least(0),
         "",
-        CheckOnly,
-        "how many are trimmed then",
+        Honoured,
+        "how many are trimmed then; as many as `trim_backlog` if not given",
     )
     .part_of("trim_percentage"),
     p(

@@ -6,9 +6,10 @@ use super::record::Record;
 use crate::environment::Files;
 use crate::sink::Sink;
 use plan::{
-    AddressOrder, AlignRule, ArrivalLaw, Backlog, Check, CheckMethod, Coupling, Flow, Generator,
-    Label, Load, LocalStop, Nanos, OpSource, OperationMix, Origin, Pacing, PerDirection, PoolId,
-    RunKind, RunSpec, RunStop, RunTemplate, TemplateId, Timing, Tolerance, TransferSizes, Window,
+    AddressOrder, AlignRule, ArrivalLaw, Backlog, Check, CheckMethod, Coupling, Discards, Flow,
+    Generator, Label, Load, LocalStop, Nanos, OpSource, OperationMix, Origin, Pacing, PerDirection,
+    PoolId, RunKind, RunSpec, RunStop, RunTemplate, TemplateId, Timing, Tolerance, TransferSizes,
+    Window,
 };
 
 /// What the runs and streams that read back are labelled with.
@@ -153,6 +154,7 @@ pub(crate) fn verify(job: &Job, of: Checked, files: &dyn Files, sink: &mut Sink)
             any_write: !job.is_on("verify_header_seed", true)
                 && !job.is_on("verify_write_sequence", true),
             backlog: backlog(job).filter(|_| phase == Phase::WritesAndReadsBack),
+            discards: discards(job, sink).filter(|_| phase == Phase::WritesAndReadsBack),
         },
         pattern,
         phase,
@@ -211,6 +213,7 @@ pub(crate) fn reading_back(written: &RunTemplate) -> Option<RunTemplate> {
             records: false,
             saves: false,
             backlog: None,
+            discards: None,
             ..check
         });
         template
@@ -276,15 +279,37 @@ pub(crate) fn check_run(written: &RunSpec, template: TemplateId) -> RunSpec {
 }
 
 fn backlog(job: &Job) -> Option<Backlog> {
-    let count = |name: &str| {
-        let given = job.number(name).filter(|count| *count > 0);
-        given.map(|count| count as u64)
-    };
-    let after = count("verify_backlog")?;
+    let after = count(job, "verify_backlog")?;
     Some(Backlog {
         after,
-        batch: count("verify_backlog_batch").unwrap_or(after),
+        batch: count(job, "verify_backlog_batch").unwrap_or(after),
     })
+}
+
+fn discards(job: &Job, sink: &mut Sink) -> Option<Discards> {
+    let pct = count(job, "trim_percentage")?;
+    let Some(after) = count(job, "trim_backlog") else {
+        sink.warning(
+            codes::MISSING,
+            job.place_of("trim_percentage"),
+            "`trim_percentage` without `trim_backlog` trims nothing",
+            "when is not said",
+            "add `trim_backlog=64`: trims follow each time that so many writes are remembered",
+        );
+        return None;
+    };
+    Some(Discards {
+        pct: pct as f64,
+        after,
+        batch: count(job, "trim_backlog_batch").unwrap_or(after),
+        reads_zeros: job.is_on("trim_verify_zero", true),
+    })
+}
+
+/// A number above zero.
+fn count(job: &Job, name: &str) -> Option<u64> {
+    let given = job.number(name).filter(|count| *count > 0);
+    given.map(|count| count as u64)
 }
 
 fn common_divisor(mut one: u64, mut other: u64) -> u64 {

@@ -132,20 +132,34 @@ fn commands_of_jobs_stand_around_the_run_of_their_group() {
 }
 
 #[test]
-fn options_of_trims_between_writes_ask_for_nothing_without_a_share_of_trims() {
-    for option in [
-        "trim_verify_zero=1",
-        "trim_backlog=4",
-        "trim_backlog_batch=2",
+fn trims_between_writes_need_a_share_and_a_count() {
+    let of = |options: &str| {
+        let text = format!("[a]\nrw=randwrite\nsize=1m\nverify=crc32c\n{options}\n");
+        let stream = crate::fio_traps::streams(&crate::fio_traps::plan(&text)).remove(0);
+        stream.data.check.unwrap().discards
+    };
+    let all = "trim_backlog=4\ntrim_backlog_batch=2\ntrim_verify_zero=0\n";
+    for nothing in [
+        all,
+        "trim_percentage=10",
+        "trim_percentage=0\ntrim_backlog=4",
+        "trim_percentage=10\ntrim_backlog=4\ndo_verify=0",
     ] {
-        let job = format!("rw=randwrite verify=crc32c {option}");
-        assert_eq!(refusals(&job), [""; 0], "{option}");
-        let trims = refusals(&format!("{job} trim_percentage=10"));
-        assert!(
-            trims
-                .iter()
-                .any(|message| message.contains("trim_percentage")),
-            "{option}: {trims:?}"
-        );
+        assert_eq!(of(nothing), None, "{nothing}");
     }
+    let discards = |pct, after, batch, reads_zeros| {
+        Some(plan::Discards {
+            pct,
+            after,
+            batch,
+            reads_zeros,
+        })
+    };
+    let asked = "trim_percentage=10\n";
+    assert_eq!(of(&format!("{asked}{all}")), discards(10.0, 4, 2, false));
+    let plain = format!("{asked}trim_backlog=8");
+    assert_eq!(of(&plain), discards(10.0, 8, 8, true));
+    let said = crate::fio_traps::read("[a]\nrw=write\nsize=1m\nverify=md5\ntrim_percentage=10\n");
+    let warned = |found: &plan::Diagnostic| found.message.contains("trim_backlog");
+    assert!(said.diagnostics.iter().any(warned));
 }

@@ -46,7 +46,10 @@ impl Dumps {
         else {
             return lines;
         };
-        let is_of_data = matches!(misfit.what, MisfitKind::Data | MisfitKind::Pattern { .. });
+        let is_of_data = matches!(
+            misfit.what,
+            MisfitKind::Data | MisfitKind::Pattern { .. } | MisfitKind::NotZero { .. }
+        );
         let (what, suffix) = match is_of_data {
             true => ("received data", "received"),
             false => ("hdr_fail data", "hdr_fail"),

@@ -59,6 +59,13 @@ pub(super) fn failure(failure: &IoFailure, file: &str) -> String {
                 name(misfit.method)
             )
         }
+        MisfitKind::NotZero { at } => {
+            let (offset, length) = (failure.offset, failure.length);
+            let behind = block_offset.saturating_sub(offset) + at;
+            format!(
+                "trim: verify failed at file {file} offset {offset}, length {length}, block offset {behind}\n"
+            )
+        }
     }
 }
 
