@@ -70,6 +70,7 @@ pub fn environment(command_line: CommandLine, seed: u64) -> Environment<'static>
     Environment {
         files: &RealFiles,
         cpus: facts.cpus,
+        cpu_nodes: host::cpus_by_node(),
         memory_bytes: facts.memory_bytes,
         page_bytes: sys::memory::page_bytes(),
         process_variables: std::env::vars_os()

@@ -1,6 +1,7 @@
 //! What stays the same of a machine during an execution.
 
 use measure::HostFacts;
+use std::collections::BTreeMap;
 
 use crate::root::{SysRoot, names_in, read_text};
 
@@ -34,6 +35,33 @@ pub fn facts_of(root: &SysRoot) -> HostFacts {
         fathom_version: env!("CARGO_PKG_VERSION").to_owned(),
         details: details(root, &uname.version().to_string_lossy()),
     }
+}
+
+/// The CPUs of each node of the running machine.
+#[must_use]
+pub fn cpus_by_node() -> BTreeMap<u32, Vec<u32>> {
+    cpus_by_node_of(&SysRoot::real())
+}
+
+/// The same with the trees of `root`. Nodes without CPUs are there, too.
+#[must_use]
+pub fn cpus_by_node_of(root: &SysRoot) -> BTreeMap<u32, Vec<u32>> {
+    let folder = root.sys.join("devices/system/node");
+    let node = |name: &String| {
+        let number = name.strip_prefix("node")?.parse().ok()?;
+        let list = read_text(&folder.join(name).join("cpulist")).unwrap_or_default();
+        Some((number, listed(&list)))
+    };
+    names_in(&folder).iter().filter_map(node).collect()
+}
+
+/// Numbers as the kernel lists them: `0-3,8`.
+fn listed(text: &str) -> Vec<u32> {
+    let range = |part: &str| {
+        let (low, high) = part.split_once('-').unwrap_or((part, part));
+        Some(low.trim().parse().ok()?..=high.trim().parse().ok()?)
+    };
+    text.split(',').filter_map(range).flatten().collect()
 }
 
 fn attribute(root: &SysRoot, name: &str) -> String {
@@ -198,6 +226,17 @@ mod tests {
         }
         let root = SysRoot::under(directory.path());
         (directory, root)
+    }
+
+    #[test]
+    fn nodes_have_their_cpus() {
+        let (_keep, root) = tree(&[
+            ("sys/devices/system/node/node0/cpulist", "0-2,8\n"),
+            ("sys/devices/system/node/node10/cpulist", "\n"),
+            ("sys/devices/system/node/has_cpu", "0"),
+        ]);
+        let expected = BTreeMap::from([(0, vec![0, 1, 2, 8]), (10, vec![])]);
+        assert_eq!(cpus_by_node_of(&root), expected);
     }
 
     #[test]

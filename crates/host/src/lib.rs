@@ -18,7 +18,7 @@ mod root;
 mod sampler;
 mod space;
 
-pub use facts::{facts, facts_of};
+pub use facts::{cpus_by_node, cpus_by_node_of, facts, facts_of};
 pub use limits::{Limit, ProcessLimits, process_limits, raise_own_limits};
 pub use place::{StoragePlace, devices_of_folder, storage_place};
 pub use probe::{target_facts, target_identity};

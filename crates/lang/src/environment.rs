@@ -13,6 +13,8 @@ pub trait Files {
 pub struct Environment<'a> {
     pub files: &'a dyn Files,
     pub cpus: u32,
+    /// CPUs by the number of their node; empty where that is not known.
+    pub cpu_nodes: BTreeMap<u32, Vec<u32>>,
     /// Zero where it is not known.
     pub memory_bytes: u64,
     /// Of a page of memory.
@@ -88,6 +90,7 @@ impl<'a> Environment<'a> {
         Self {
             files,
             cpus: 1,
+            cpu_nodes: BTreeMap::new(),
             memory_bytes: 0,
             page_bytes: 4096,
             process_variables: BTreeMap::new(),

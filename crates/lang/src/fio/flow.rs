@@ -4,6 +4,7 @@ use super::failures;
 use super::jobs::Job;
 use super::number::{TimeUnit, time};
 use super::resolve::Times;
+use super::support::push_once;
 use super::value::Value;
 use crate::sink::Sink;
 use plan::{
@@ -11,6 +12,7 @@ use plan::{
     OperationMix, PerDirection, Placement, RangeSync, Steady, SteadyCriterion, Syncs, Think,
     ThinkCount,
 };
+use std::collections::BTreeMap;
 
 /// The rules of the clones of a job.
 pub(crate) fn flow(
@@ -37,12 +39,70 @@ pub(crate) fn flow(
 
 /// Where a clone of the job runs, of several that split its CPUs.
 pub(crate) fn cpus_of_clone(job: &Job, placement: &Placement, clone: u32) -> Vec<u32> {
-    let splits = matches!(job.word("cpus_allowed_policy"), Some(("split", _)));
+    let are_named = job.given("numa_cpu_nodes").is_none();
+    let splits = are_named && matches!(job.word("cpus_allowed_policy"), Some(("split", _)));
     let count = placement.cpus.len();
     match splits && count > 0 {
         true => vec![placement.cpus[clone as usize % count]],
         false => placement.cpus.clone(),
     }
+}
+
+/// The same on the CPUs of the nodes that the job names, if it does.
+pub(crate) fn on_nodes(
+    mut flow: Flow,
+    job: &Job,
+    nodes: &BTreeMap<u32, Vec<u32>>,
+    blockers: &mut Vec<Diagnostic>,
+) -> Flow {
+    let Some(given) = job.given("numa_cpu_nodes") else {
+        return flow;
+    };
+    let text = given.text().trim();
+    let asked: Option<Vec<u32>> = match text {
+        "all" => Some(nodes.keys().copied().collect()),
+        _ => {
+            let ranges = text.split(',').map(between).collect::<Option<Vec<_>>>();
+            ranges.map(|ranges| ranges.into_iter().flatten().collect())
+        }
+    };
+    let known = nodes.keys().map(u32::to_string).collect::<Vec<_>>();
+    let label = match known.as_slice() {
+        [] => "its nodes are not known".to_owned(),
+        known => format!("it has {}", known.join(", ")),
+    };
+    let help = "numbers and ranges such as `0,2-3`, or `all`; `cpus_allowed` names CPUs";
+    let mut refuse = |message: String, label: String| {
+        let error = Diagnostic::error(codes::OUT_OF_RANGE, message);
+        push_once(blockers, error.at(given.span(), label).with_help(help));
+    };
+    match asked {
+        None => refuse(
+            format!("`{text}` is no list of nodes"),
+            "not understood".to_owned(),
+        ),
+        Some(asked) => {
+            if let Some(missing) = asked.iter().find(|node| !nodes.contains_key(node)) {
+                refuse(format!("this host has no node {missing}"), label);
+            } else {
+                let cpus = asked.iter().flat_map(|node| &nodes[node]).copied();
+                flow.placement.cpus = cpus.collect();
+                flow.placement.cpus.sort_unstable();
+                flow.placement.cpus.dedup();
+                if flow.placement.cpus.is_empty() {
+                    refuse(format!("the nodes `{text}` have no CPU"), label);
+                }
+            }
+        }
+    }
+    flow
+}
+
+/// A number, or two and all between; no more than hosts have of anything.
+fn between(text: &str) -> Option<std::ops::RangeInclusive<u32>> {
+    let (low, high) = text.split_once('-').unwrap_or((text, text));
+    let (low, high) = (low.trim().parse().ok()?, high.trim().parse().ok()?);
+    (low <= high && high <= 65_535).then_some(low..=high)
 }
 
 /// Whether files are flushed when they are closed: where it is asked, and where the sync at the end

@@ -258,7 +258,7 @@ impl<'a> Resolving<'a, '_> {
             amount,
             times,
             pace,
-            flow: flow::flow(job, &operations, times, depth, self.sink),
+            flow: self.flow(&operations, times, depth),
             open: self.open_mode(times, is_random),
             data,
             pattern,
@@ -271,6 +271,11 @@ impl<'a> Resolving<'a, '_> {
         let spec = state::load(spec, self.environment, self.blockers);
         self.check_parts(&spec);
         Some(amounts::layout_only_if_asked(spec))
+    }
+
+    fn flow(&mut self, operations: &OperationMix, times: Times, depth: u32) -> Flow {
+        let flow = flow::flow(self.job, operations, times, depth, self.sink);
+        flow::on_nodes(flow, self.job, &self.environment.cpu_nodes, self.blockers)
     }
 
     fn verify(

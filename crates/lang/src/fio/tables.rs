@@ -964,14 +964,14 @@ pub(crate) static QUEUE: &[Parameter] = &[
         &["numa_cpu_nodes"],
         Kind::Text,
         "",
-        Refused("nodes are not looked up; name their CPUs with `cpus_allowed`"),
-        "nodes whose CPUs are used",
+        Honoured,
+        "nodes whose CPUs clones may use: numbers and ranges, or `all`",
     ),
     p(
         &["numa_mem_policy"],
         Kind::Text,
         "",
-        Refused("memory comes from the node of the CPU that a worker runs on; choose that with `cpus_allowed`"),
+        Refused("memory comes from the node of the CPU that a worker runs on; choose that with `numa_cpu_nodes` or `cpus_allowed`"),
         "nodes of the memory",
     )
     .inert(&["default", "local"]),

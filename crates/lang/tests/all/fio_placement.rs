@@ -1,5 +1,5 @@
 //! Where and how urgently the clones of a job run.
-use crate::fio_traps::{plan, streams};
+use crate::fio_traps::{plan, read, streams};
 use plan::{IoPriority, Placement};
 
 fn placements(options: &str) -> Vec<Placement> {
@@ -40,6 +40,21 @@ fn a_mask_names_cpus_by_its_bits() {
     // The last one given counts.
     assert_eq!(cpus("cpumask=11\ncpus_allowed=2")[0], [2]);
     assert_eq!(cpus("cpus_allowed=2\ncpumask=0x10")[0], [4]);
+}
+
+#[test]
+fn nodes_stand_for_their_cpus() {
+    assert_eq!(cpus("numa_cpu_nodes=1")[0], [2, 3]);
+    assert_eq!(cpus("numa_cpu_nodes=0-1")[2], [0, 1, 2, 3]);
+    assert_eq!(cpus("numa_cpu_nodes=all")[0], [0, 1, 2, 3]);
+    // Nodes are not dealt out one by one.
+    let split = cpus("numa_cpu_nodes=1\ncpus_allowed_policy=split");
+    assert_eq!(split[0], [2, 3]);
+    for wrong in ["3", "2", "x", "1-"] {
+        let reading = read(&format!("[a]\nrw=read\nsize=1m\nnuma_cpu_nodes={wrong}\n"));
+        assert_eq!(reading.run_blockers.len(), 1, "{wrong}");
+        assert!(reading.run_blockers[0].message.contains("node"), "{wrong}");
+    }
 }
 
 #[test]

@@ -10,6 +10,7 @@ pub(crate) fn read(text: &str) -> Reading {
     let mut environment = Environment::bare(&files);
     environment.memory_bytes = 8 << 30;
     environment.cpus = 4;
+    environment.cpu_nodes = [(0, vec![0, 1]), (1, vec![2, 3]), (2, vec![])].into();
     let input = Input::Text {
         name: "job".to_owned(),
         bytes: text.as_bytes().to_vec(),
