@@ -3,7 +3,7 @@ use super::codes;
 use super::files::{Naming, is_device};
 use super::forms;
 use super::resolve::{Amount, FileSize, Resolving, Spec, Times};
-use super::support::{not_built, push_once};
+use super::support::{not_built, push_once, refused};
 use super::value::{Size, Value};
 use plan::{Diagnostic, Flow, IoMethod, OperationMix, TargetOrder};
 use std::collections::HashMap;
@@ -23,7 +23,10 @@ pub(super) fn check_appended(specs: &[Spec<'_>], blockers: &mut Vec<Diagnostic>)
         let mut paths = (0..spec.clones).flat_map(|clone| spec.naming.paths(clone));
         if paths.any(|path| users[&path] > 1) {
             let what = "`file_append` to a file that another clone or job uses, too,";
-            push_once(blockers, not_built(what, spec.job.place_of("file_append")));
+            let reason = "who comes first would decide where data go";
+            let help = "give each clone a file of its own";
+            let refusal = refused(what, reason, help, spec.job.place_of("file_append"));
+            push_once(blockers, refusal);
         }
     }
 }
@@ -68,7 +71,10 @@ impl Resolving<'_, '_> {
             FileSize::Bytes(bytes) | FileSize::Whole(bytes) if appends => FileSize::Appended(bytes),
             FileSize::Drawn(..) if appends => {
                 let what = "`file_append` with a range of `filesize`";
-                push_once(self.blockers, not_built(what, job.place_of("filesize")));
+                let reason = "the range says how large files are, and not how much is added";
+                let help = "say with `size` how much is added";
+                let refusal = refused(what, reason, help, job.place_of("filesize"));
+                push_once(self.blockers, refusal);
                 size
             }
             FileSize::AsFound if job.is_on("fill_device", false) => FileSize::UntilFull,
@@ -170,12 +176,14 @@ impl Resolving<'_, '_> {
         if !job.is_on("fill_device", false) {
             return;
         }
-        let mut refuse = |what: &str| {
-            push_once(self.blockers, not_built(what, job.place_of("fill_device")));
-        };
+        let place = job.place_of("fill_device");
         if operations.read_pct > 0.0 {
-            refuse("`fill_device` of a job that reads (fill by a job that writes, then read)");
+            let what = "`fill_device` of a job that reads";
+            let reason = "a job that reads fills nothing";
+            let help = "fill by a job that writes, and read by another behind a `stonewall`";
+            push_once(self.blockers, refused(what, reason, help, place));
         }
+        let mut refuse = |what: &str| push_once(self.blockers, not_built(what, place));
         if file_size != FileSize::UntilFull {
             return;
         }

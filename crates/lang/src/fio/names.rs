@@ -3,7 +3,7 @@
 use super::files::is_device;
 use super::jobs::Job;
 use super::resolve::{Amount, Spec};
-use super::support::{not_built, push_once};
+use super::support::{push_once, refused};
 use plan::{
     Bound, Diagnostic, FirstBlock, IoMethod, NameCall, PerDirection, Refresh, Region, TransferSizes,
 };
@@ -42,13 +42,19 @@ fn check(spec: &Spec<'_>, call: NameCall, blockers: &mut Vec<Diagnostic>) {
     let only_makes = (call == NameCall::Make).then_some(&"create_only");
     for option in OF_CONTENT.iter().chain(only_makes) {
         if job.given(option).is_some() {
-            let what = format!("`{option}` with `ioengine={engine}`, which does no I/O,");
-            push_once(blockers, not_built(&what, job.place_of(option)));
+            let what = format!("`{option}` with `ioengine={engine}`");
+            let reason = "nothing in the files is read or written";
+            let help = "leave it out, or use an engine that does I/O, such as `psync`";
+            let refusal = refused(&what, reason, help, job.place_of(option));
+            push_once(blockers, refusal);
         }
     }
     if spec.naming.paths(0).iter().any(|path| is_device(path)) {
         let what = format!("`ioengine={engine}` on a device");
-        push_once(blockers, not_built(&what, job.place_of("ioengine")));
+        let reason = "a device is neither made nor removed for a measurement";
+        let help = "name files, or a `directory` for them";
+        let refusal = refused(&what, reason, help, job.place_of("ioengine"));
+        push_once(blockers, refusal);
     }
 }
 

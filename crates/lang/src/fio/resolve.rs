@@ -11,7 +11,7 @@ use super::number::Base;
 use super::record::{self, Record};
 use super::state;
 use super::steps::{self, Shape};
-use super::support::{not_built, push_once};
+use super::support::{not_built, push_once, refused};
 use super::value::{Size, Value};
 use super::verify::{self, Checked, Verify};
 use crate::Environment;
@@ -302,8 +302,11 @@ impl<'a> Resolving<'a, '_> {
         }
         for option in ["verify_only", "verify_state_load"] {
             if self.job.is_on(option, false) {
-                let what = format!("`{option}` of what is replayed");
-                push_once(self.blockers, not_built(&what, self.job.place_of(option)));
+                let what = format!("`{option}` with `read_iolog`");
+                let reason = "the record says what is read and written";
+                let help = "leave it out; a record that only reads is checked";
+                let refusal = refused(&what, reason, help, self.job.place_of(option));
+                push_once(self.blockers, refusal);
             }
         }
     }

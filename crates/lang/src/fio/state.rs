@@ -8,7 +8,7 @@
 use super::codes;
 use super::jobs::Job;
 use super::resolve::Spec;
-use super::support::{not_built, push_once};
+use super::support::{push_once, refused};
 use super::value::Size;
 use super::verify::Phase;
 use crate::environment::Environment;
@@ -55,7 +55,9 @@ pub(crate) fn load<'a>(
     let place = job.place_of("verify_state_load");
     if verify.phase != Phase::Reads || spec.operations.read_pct < 100.0 {
         let what = "`verify_state_load` in a job that does not only read";
-        push_once(blockers, not_built(what, place));
+        let reason = "a job that writes checks what it writes itself";
+        let help = "use `rw=read` or `verify_only` for what was written before";
+        push_once(blockers, refused(what, reason, help, place));
         return spec;
     }
     let folder = environment.command_line.auxiliary.as_deref();

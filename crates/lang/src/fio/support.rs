@@ -6,11 +6,14 @@ use super::value::Value;
 use crate::Status;
 use crate::nearest::nearest;
 use crate::sink::Sink;
-use plan::{Diagnostic, Span};
+use plan::{Diagnostic, IoMethod, Span};
 
 /// Said of the method whose sum is none.
 const NO_DIGEST: &str = "the original stores no digest with it, only the last bytes of each block, \
                          and so does this; `sha3-512` or `xxhash` see every byte";
+
+/// Said of engines with a call for each file.
+const NONE_OPEN: &str = "each file takes one call with this engine, and none stays open";
 
 /// Reports what is refused or done in another way; gives back what a run has to refuse.
 pub(crate) fn judge(jobs: &[Job], sink: &mut Sink) -> Vec<Diagnostic> {
@@ -65,6 +68,13 @@ pub(crate) fn not_built(what: &str, span: Span) -> Diagnostic {
     Diagnostic::error(codes::NOT_BUILT, format!("{what} is not built yet"))
         .at(span, "read and checked, but cannot be run yet")
         .with_help("`check` and `--parse-only` go on; a run needs a file without it")
+}
+
+/// A refusal of what has no meaning, with the nearest thing that has.
+pub(crate) fn refused(what: &str, reason: &str, help: &str, span: Span) -> Diagnostic {
+    Diagnostic::error(codes::REFUSED, format!("{what} is refused: {reason}"))
+        .at(span, "refused")
+        .with_help(help)
 }
 
 pub(crate) fn push_once(out: &mut Vec<Diagnostic>, diagnostic: Diagnostic) {
@@ -127,6 +137,12 @@ fn engine(job: &Job, blockers: &mut Vec<Diagnostic>, sink: &mut Sink) {
     }
 }
 
+/// Whether the engine of a job makes, looks at or removes files.
+fn names_files(job: &Job) -> bool {
+    let method = job.engine().and_then(|engine| engine.method);
+    matches!(method, Some(IoMethod::Names(_)))
+}
+
 /// Whether an option asks for nothing.
 fn is_inert(given: &Given, job: &Job) -> bool {
     let parameter = given.parameter;
@@ -180,6 +196,7 @@ pub(crate) fn status(given: &Given, job: &Job) -> Status {
         ("iodepth_low", Value::Number(low)) if Some(*low) == job.number("iodepth") => {
             return Status::Honoured;
         }
+        ("openfiles", _) if names_files(job) => return Status::Translated(NONE_OPEN),
         ("openfiles", Value::Number(open))
             if *open == 0 || *open >= job.number("nrfiles").unwrap_or(1) =>
         {
