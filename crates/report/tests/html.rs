@@ -367,6 +367,24 @@ fn doubts_stand_at_the_top_in_words() {
 }
 
 #[test]
+fn a_host_that_saw_less_than_this_program_took_is_not_believed() {
+    let mut execution = Synthetic::new(1, 60, "sd");
+    execution.runs.push(one_run());
+    execution.unseen_ns = 8_000.0;
+    let html = page_of(execution);
+    let top = html.split("</header>").next().unwrap();
+    assert!(
+        top.contains("<b>CPU undercounted</b>")
+            && top.contains("of Fathom itself at the highest rate"),
+        "{top}"
+    );
+    let mut execution = Synthetic::new(1, 60, "sd");
+    execution.runs.push(one_run());
+    let html = page_of(execution);
+    assert!(!html.contains("CPU undercounted") && html.contains("of the host at the highest rate"));
+}
+
+#[test]
 fn silence_is_praise_only_where_figures_are() {
     let mut execution = Synthetic::new(1, 60, "sd");
     execution.runs.push(RunSpec {

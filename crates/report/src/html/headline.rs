@@ -163,14 +163,24 @@ fn write_cards(page: &Page, data: &PageData<'_>, out: &mut dyn Write) -> io::Res
         let at = format!("{}, p99 {}", knee.name, latency(knee.response.p99.0 * 1e3));
         card(out, title, &rate(knee.rate), "I/O/s", &at)?;
     }
-    if let Some(cpu) = fastest.cpu {
-        let (value, unit) = value_and_unit(&latency(cpu.0));
-        let own = fastest.own_cpu.map_or(0.0, |own| own.0);
-        let own = format!(
-            "of the host at the highest rate; Fathom itself {}",
-            latency(own)
-        );
-        card(out, "CPU per I/O", &value, &unit, &own)?;
+    if let Some(host) = fastest.cpu {
+        let (host, own) = (host.0, fastest.own_cpu.map_or(0.0, |own| own.0));
+        // The whole is no less than its part: counters that show less have not seen all of it.
+        let (larger, whose) = if own > host {
+            let whose = format!(
+                "of Fathom itself at the highest rate; the counters of the host saw {}",
+                latency(host)
+            );
+            (own, whose)
+        } else {
+            let whose = format!(
+                "of the host at the highest rate; Fathom itself {}",
+                latency(own)
+            );
+            (host, whose)
+        };
+        let (value, unit) = value_and_unit(&latency(larger));
+        card(out, "CPU per I/O", &value, &unit, &whose)?;
     }
     writeln!(out, "</div>")
 }

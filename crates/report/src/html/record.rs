@@ -15,6 +15,9 @@ const LATE_SHARE: f64 = 0.01;
 /// Steal and throttling below this share of the time are noise of the counters.
 const STOLEN_SHARE: f64 = 0.005;
 
+/// A part beyond this many times the whole shows that the whole was not seen; less is noise of the counters.
+const UNDERCOUNTED: f64 = 1.05;
+
 /// Percentiles in microseconds.
 #[derive(Clone, Debug, Default, Serialize)]
 pub(super) struct Percentiles {
@@ -352,6 +355,20 @@ fn host_doubts(totals: &RunTotals) -> Vec<Doubt> {
                 text: format!("the hypervisor took {} of the CPU time", percent(stolen)),
             });
         }
+    }
+    let own = totals.fathom_cpu_ns_per_operation().unwrap_or(0.0);
+    if let Some(host) = totals.host_cpu_ns_per_operation()
+        && own > host * UNDERCOUNTED
+    {
+        doubts.push(Doubt {
+            word: "CPU undercounted",
+            text: format!(
+                "Fathom alone took {} per I/O by its exact clock, the counters of the host show {} for everything: they \
+                 go by ticks of the kernel and miss short bursts",
+                latency(own),
+                latency(host)
+            ),
+        });
     }
     let throttled_ns = totals.host.throttled_ns.unwrap_or(0);
     if throttled_ns as f64 > totals.length_ns as f64 * STOLEN_SHARE {

@@ -109,10 +109,11 @@ fn write_run(index: usize, run: &RunRecord, out: &mut dyn Write) -> io::Result<(
         write!(out, "<td>{}</td>", latency_us(value.0))?;
     }
     write!(out, "<td>{:.1} / {}</td>", run.busy.0, run.slots)?;
+    let own = run.own_cpu.map_or(0.0, |own| own.0);
     write!(
         out,
         "<td>{}</td>",
-        run.cpu.map_or("–".into(), |cpu| latency(cpu.0))
+        run.cpu.map_or("–".into(), |host| latency(host.0.max(own)))
     )?;
     write!(out, "<td class=\"text\">")?;
     for doubt in &run.doubts {

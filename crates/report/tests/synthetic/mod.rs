@@ -40,6 +40,8 @@ pub struct Synthetic {
     pub samples: u32,
     pub runs: Vec<RunSpec>,
     pub name: &'static str,
+    /// Nanoseconds per I/O of this program that counters of the host by ticks do not see.
+    pub unseen_ns: f64,
     random: u64,
 }
 
@@ -50,6 +52,7 @@ impl Synthetic {
             samples,
             runs: Vec::new(),
             name,
+            unseen_ns: 0.0,
             random: 0x9e37_79b9_7f4a_7c15,
         }
     }
@@ -362,7 +365,7 @@ impl Synthetic {
                 idle_ns: (32 * SECOND).saturating_sub(busy_ns),
                 ..CpuTimes::default()
             }),
-            fathom_user_ns: busy_ns / 8,
+            fathom_user_ns: busy_ns / 8 + (rate * self.unseen_ns) as u64,
             fathom_system_ns: busy_ns / 4,
             fathom_memory_bytes: 64 << 20,
             ..HostSample::default()
