@@ -177,7 +177,9 @@ fn on_a_file(kind: BackendKind) {
     let plan = plan(&path, TargetKind::File);
     let root = host::SysRoot::real();
     let facts = Facts {
-        targets: vec![host::target_facts(&root, &path, TargetKind::File).unwrap()],
+        targets: vec![
+            host::target_facts(&host::Storage::new(&root), &path, TargetKind::File).unwrap(),
+        ],
     };
     let bound = bind(plan, &facts).unwrap();
     let request = host::guard::Request {

@@ -2,7 +2,7 @@
 use crate::arrivals::Arrivals;
 use crate::handover::HandoverReader;
 use crate::lifetime::Lifetime;
-use crate::shared::{AFTER_STOP, OPERATIONS, SEARCH, SLABS, SYNCS, SharedRun, WARMUP, unpack};
+use crate::shared::{AFTER_STOP, OPERATIONS, SEARCH, SLABS, SYNCS, SharedRun, WARMUP};
 use measure::{
     CellReader, EngineSample, Figure, FigureKey, FigureReader, Handover, HistogramBuilder,
     LatencyFigures, Outstanding, PoolSample, StreamSample, StreamSpan, ThreadUsage, WorkerSample,
@@ -90,7 +90,7 @@ impl Collector {
     pub(crate) fn new(shared: Arc<SharedRun>) -> Self {
         let streams = shared.streams.iter().map(|stream| {
             let readers = || {
-                (0..stream.targets.len() * stream.kinds)
+                (0..stream.cells())
                     .map(|_| FigureReader::default())
                     .collect()
             };
@@ -156,7 +156,8 @@ impl Collector {
             if started_ns == 0 {
                 continue;
             }
-            let (stream, place, operation, length) = unpack(view.what.load(Relaxed));
+            let what = view.what.load(Relaxed);
+            let (stream, place, operation, length) = self.shared.packing.unpack(what);
             found.push(Outstanding {
                 stream: StreamId::at(stream),
                 target: self.shared.streams[stream].targets[place],
@@ -180,7 +181,7 @@ impl Collector {
             let searches = own.is_some_and(|own| own.has_search() && !own.has_found(end_ns));
             let with_search = [slabs, &[SEARCH]].concat();
             let slabs = if searches { &with_search } else { slabs };
-            for cell in 0..state.targets.len() * state.kinds {
+            for cell in 0..state.cells() {
                 let figure = self.figure(stream, cell, number, slabs);
                 service_of_pool[state.pool] += figure.service.sum_ns;
                 if !figure.is_empty() {
@@ -228,7 +229,7 @@ impl Collector {
             .lifetime
             .as_ref()
             .is_some_and(|own| own.is_closed(end_ns));
-        let (cells, pool) = (state.targets.len() * state.kinds, state.pool);
+        let (cells, pool) = (state.cells(), state.pool);
         let (is_paced, fills) = (state.feed.is_some(), state.fills);
         for cell in 0..cells {
             let figure = self.figure(stream, cell, u64::MAX, &[AFTER_STOP]);
@@ -254,7 +255,7 @@ impl Collector {
         self.add_submissions(stream, u64::MAX, passed, &mut StreamSample::default());
         let state = &self.shared.streams[stream];
         let due_ns = state.warm_until_ns(end_ns);
-        for cell in 0..state.targets.len() * state.kinds {
+        for cell in 0..state.cells() {
             let warm = self.figure(stream, cell, u64::MAX, passed);
             if warm.errors == 0 {
                 continue;
@@ -427,7 +428,7 @@ impl Collector {
                 if started_ns == 0 {
                     continue;
                 }
-                let (stream, _, operation, _) = unpack(view.what.load(Relaxed));
+                let (stream, _, operation, _) = shared.packing.unpack(view.what.load(Relaxed));
                 let arrival_ns = view.arrival_ns.load(Relaxed);
                 let own = &shared.streams[stream];
                 let is_arrival = own.feed.is_some()

@@ -17,6 +17,10 @@ use sys::file::OpenFlags;
 /// Of one read while a cache is filled.
 const READ_THROUGH_BYTES: usize = 1 << 20;
 
+/// Files of one file system that are flushed one by one, at most: each costs the device a flush. Where there are more,
+/// the file system is flushed as a whole.
+const SYNCED_ONE_BY_ONE: usize = 64;
+
 /// Names of files, as the kernel takes them.
 pub(crate) type Names = Arc<[CString]>;
 
@@ -66,7 +70,10 @@ pub fn open_targets(
     grants: &[Grant],
 ) -> Result<OpenTargets, OpenError> {
     let mut open = OpenTargets::default();
-    let mut known: BTreeMap<(TargetId, bool, String), u32> = BTreeMap::new();
+    let grants = &by_target(grants);
+    // Targets are many, and the ways of opening them few.
+    let mut ways: Vec<OpenMode> = Vec::new();
+    let mut known: BTreeMap<(TargetId, bool, usize), u32> = BTreeMap::new();
     let streams = &run.run.streams;
     let writers = streams.iter().filter(|stream| run.run.changes_data(stream));
     let written: BTreeSet<TargetId> = writers
@@ -93,7 +100,7 @@ pub fn open_targets(
             let mode = stream.open.unwrap_or(target.open);
             // One descriptor serves readers and writers of a target in the same mode.
             let writes = written.contains(id);
-            let key = (*id, writes, format!("{mode:?}"));
+            let key = (*id, writes, way(&mut ways, mode));
             let index = match known.get(&key) {
                 Some(index) => *index,
                 None => {
@@ -118,6 +125,31 @@ pub fn open_targets(
     Ok(open)
 }
 
+/// How many files [`open_targets`] opens for a run.
+pub fn files_of_run(plan: &BoundPlan, run: &BoundRun) -> usize {
+    let mut ways: Vec<OpenMode> = Vec::new();
+    let mut known = BTreeSet::new();
+    let opens = |stream: &&plan::Stream| run.run.name_call(stream).is_none();
+    for stream in run.run.streams.iter().filter(opens) {
+        for id in &stream.targets {
+            let target = plan.plan.target(*id);
+            if target.is_real() {
+                known.insert((*id, way(&mut ways, stream.open.unwrap_or(target.open))));
+            }
+        }
+    }
+    known.len()
+}
+
+/// The place of a mode among those that were met; it is one of few.
+fn way(ways: &mut Vec<OpenMode>, mode: OpenMode) -> usize {
+    let way = ways.iter().position(|way| *way == mode);
+    way.unwrap_or_else(|| {
+        ways.push(mode);
+        ways.len() - 1
+    })
+}
+
 impl OpenTargets {
     /// Nothing opened, for backends that reach no storage.
     pub fn none(run: &BoundRun) -> Self {
@@ -138,13 +170,34 @@ impl OpenTargets {
     /// # Errors
     /// The first flush that failed.
     pub fn close(self) -> io::Result<()> {
-        for (file, sync) in self.files.iter().zip(&self.sync_on_close) {
-            if *sync {
+        let synced = self.files.iter().zip(&self.sync_on_close);
+        let synced = synced.filter(|(_, sync)| **sync).map(|(file, _)| file);
+        let mut by_file_system: BTreeMap<Option<u64>, Vec<&Arc<File>>> = BTreeMap::new();
+        for file in synced {
+            let metadata = file.metadata()?;
+            let file_system = metadata.is_file().then(|| metadata.dev());
+            by_file_system.entry(file_system).or_default().push(file);
+        }
+        for (file_system, files) in by_file_system {
+            if file_system.is_some() && files.len() > SYNCED_ONE_BY_ONE {
+                sys::file::sync_file_system(files[0])?;
+                continue;
+            }
+            for file in files {
                 sys::file::fsync(file)?;
             }
         }
         Ok(())
     }
+}
+
+/// The first place of each target among those of a stream.
+pub(crate) fn places(targets: &[TargetId]) -> BTreeMap<TargetId, u32> {
+    let mut places = BTreeMap::new();
+    for (place, target) in targets.iter().enumerate() {
+        places.entry(*target).or_insert(place as u32);
+    }
+    places
 }
 
 /// In the words of the kernel.
@@ -156,16 +209,33 @@ pub(crate) fn advice(order: AccessAdvice) -> sys::file::AccessAdvice {
     }
 }
 
+/// Grants by target, each target's in the order in which they were given.
+fn by_target(grants: &[Grant]) -> BTreeMap<TargetId, Vec<&Grant>> {
+    let mut by_target: BTreeMap<TargetId, Vec<&Grant>> = BTreeMap::new();
+    for grant in grants {
+        by_target.entry(grant.target()).or_default().push(grant);
+    }
+    by_target
+}
+
+/// The first grant for a target that is enough.
+fn enough<'a>(
+    grants: &BTreeMap<TargetId, Vec<&'a Grant>>,
+    id: TargetId,
+    is_enough: impl Fn(Access) -> bool,
+) -> Result<&'a Grant, OpenError> {
+    let mut of_target = grants.get(&id).into_iter().flatten();
+    let grant = of_target.find(|grant| is_enough(grant.access()));
+    grant.copied().ok_or(OpenError::NotGranted { target: id })
+}
+
 fn open_one(
     id: TargetId,
-    grants: &[Grant],
+    grants: &BTreeMap<TargetId, Vec<&Grant>>,
     writes: bool,
     mode: OpenMode,
 ) -> Result<File, OpenError> {
-    let grant = grants
-        .iter()
-        .find(|grant| grant.target() == id && (!writes || grant.access() != Access::Read))
-        .ok_or(OpenError::NotGranted { target: id })?;
+    let grant = enough(grants, id, |access| !writes || access != Access::Read)?;
     let path = grant.path().to_path_buf();
     let flags = OpenFlags {
         read: true,
@@ -241,7 +311,7 @@ fn reserving(plan: &BoundPlan, id: TargetId, error: io::Error) -> OpenError {
 fn name_one(
     plan: &BoundPlan,
     id: TargetId,
-    grants: &[Grant],
+    grants: &BTreeMap<TargetId, Vec<&Grant>>,
     call: NameCall,
 ) -> Result<CString, OpenError> {
     let is_enough = |access| match call {
@@ -250,10 +320,7 @@ fn name_one(
         // Opening keeps what is there.
         NameCall::Make | NameCall::Look | NameCall::LookAtLink | NameCall::LookWhole => true,
     };
-    let grant = grants
-        .iter()
-        .find(|grant| grant.target() == id && is_enough(grant.access()))
-        .ok_or(OpenError::NotGranted { target: id })?;
+    let grant = enough(grants, id, is_enough)?;
     let path = match call.changes_names() {
         true => grant.path(),
         // As it was named: it may be a link.

@@ -2,7 +2,7 @@
 //! Others have none of this, so that their path pays a test per batch and nothing per operation.
 use crate::operations::OperationWriter;
 use crate::shared::{
-    AFTER_STOP, COUNTED_AS, OPERATIONS, READ_BACK, SEARCH, SharedRun, SharedStream, unpack,
+    AFTER_STOP, COUNTED_AS, OPERATIONS, READ_BACK, SEARCH, SharedRun, SharedStream,
 };
 use measure::{
     BATCH_CLASSES, CellMemory, CellReader, DEPTH_CLASSES, Handover, HistogramBuilder, LatencyCell,
@@ -154,7 +154,7 @@ impl HandoverNotes {
     ) {
         for (slot, result) in completed {
             let view = &shared.workers[at.worker].slots[*slot as usize];
-            let (number, place, operation, length) = unpack(view.what.load(Relaxed));
+            let (number, place, operation, length) = shared.packing.unpack(view.what.load(Relaxed));
             self.together[number] += 1;
             let Some(cells) = at.cells(shared, &shared.streams[number]) else {
                 continue;
@@ -193,9 +193,9 @@ impl HandoverNotes {
                     length: if is_trim { length } else { *result as u32 },
                     seen_ns: now_ns.saturating_sub(shared.start_ns.load(Relaxed)),
                     service_ns: now_ns.saturating_sub(started_ns),
-                    submission_ns: parts.then(|| {
-                        let issued_ns = if issued_ns == 0 { now_ns } else { issued_ns };
-                        issued_ns.saturating_sub(started_ns)
+                    submission_ns: parts.then(|| match issued_ns {
+                        0 => now_ns.saturating_sub(started_ns),
+                        issued_ns => issued_ns.saturating_sub(started_ns),
                     }),
                 };
                 if !log.push(record) {
@@ -233,12 +233,8 @@ impl Place {
     }
 
     fn stream_of(&self, shared: &SharedRun, slot: u32) -> usize {
-        unpack(
-            shared.workers[self.worker].slots[slot as usize]
-                .what
-                .load(Relaxed),
-        )
-        .0
+        let view = &shared.workers[self.worker].slots[slot as usize];
+        shared.packing.unpack(view.what.load(Relaxed)).0
     }
 }
 

@@ -6,7 +6,7 @@ use crate::backend::{
 use crate::collect::Collector;
 use crate::data::Generations;
 use crate::deal::Backends;
-use crate::files::{Names, OpenTargets};
+use crate::files::{Names, OpenTargets, places};
 use crate::gate::Gate;
 use crate::operations::{self, OperationReader, OperationWriter};
 use crate::rule::WorkerRule;
@@ -397,12 +397,10 @@ fn mapped(worker: &WorkerView, run: &BoundRun, open: &OpenTargets) -> Vec<(u32, 
     let mine = streams.filter(|(_, stream)| stream.pool.0 == worker.pool_of_slot[0]);
     let used = mine.flat_map(|(number, stream)| {
         let regions = run.streams[number].regions.iter();
-        let files = stream.targets.iter().zip(&open.by_stream[number]);
+        let (places, files) = (places(&stream.targets), &open.by_stream[number]);
         regions.filter_map(move |region| {
-            let (_, file) = files
-                .clone()
-                .find(|(target, _)| **target == region.target)?;
-            Some((*file, region.wrap_at.unwrap_or(region.low + region.width)))
+            let file = files[*places.get(&region.target)? as usize];
+            Some((file, region.wrap_at.unwrap_or(region.low + region.width)))
         })
     });
     mappings(open, used)

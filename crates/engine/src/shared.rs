@@ -10,6 +10,7 @@ use crate::flow::SharedFlow;
 use crate::handover::HandoverCells;
 use crate::lifetime::Lifetime;
 use crate::pace::{self, Pace};
+use crate::packing::{LENGTH_LIMIT, MOST_STREAMS, Packing};
 use crate::rule::WorkerRule;
 use measure::{CellMemory, FigureCell, LatencyCell, Sharing};
 use plan::{
@@ -106,6 +107,7 @@ pub(crate) struct SharedRun {
     /// Workers leave what is in flight and return.
     pub abandon: AtomicBool,
     pub streams: Vec<SharedStream>,
+    pub packing: Packing,
     pub pools: Vec<SharedPool>,
     pub workers: Vec<WorkerView>,
     pub proportion: Option<Proportion>,
@@ -126,6 +128,8 @@ pub(crate) struct SharedStream {
     /// Lower is more urgent.
     pub priority: u32,
     pub targets: Vec<TargetId>,
+    /// How many of its targets, from the first, have counts of their own: all, or one for all of them.
+    pub counted: usize,
     /// File numbers by target.
     pub files: Vec<u32>,
     pub drawer: Drawer,
@@ -253,7 +257,7 @@ pub(crate) struct SlotView {
     pub started_ns: AtomicU64,
     pub arrival_ns: AtomicU64,
     pub offset: AtomicU64,
-    /// Stream, place, operation and length, packed by [`pack`].
+    /// Stream, place, operation and length, by [`Packing`].
     pub what: AtomicU64,
 }
 
@@ -264,27 +268,6 @@ pub(crate) struct Proportion {
     per_share: Vec<Option<f64>>,
     /// A lower bound of the slowest stream's progress, as bits of an f64.
     slowest: AtomicU64,
-}
-
-/// What [`pack`] has room for: streams of a run, targets of a stream, and bytes of a transfer.
-const MOST_NUMBERED: usize = 1 << 16;
-const LENGTH_LIMIT: u64 = 1 << 28;
-
-/// Stream (16 bits), place (16), operation (4), length (28). [`unsupported`] refuses what has no room.
-pub(crate) fn pack(stream: u32, place: u32, operation: usize, length: u32) -> u64 {
-    debug_assert!((stream.max(place) as usize) < MOST_NUMBERED);
-    debug_assert!(u64::from(length) < LENGTH_LIMIT);
-    u64::from(stream) << 48 | u64::from(place) << 32 | (operation as u64) << 28 | u64::from(length)
-}
-
-pub(crate) fn unpack(what: u64) -> (usize, usize, usize, u32) {
-    let mask = |bits: u32| (1_u64 << bits) - 1;
-    (
-        (what >> 48) as usize,
-        (what >> 32 & mask(16)) as usize,
-        (what >> 28 & mask(4)) as usize,
-        (what & mask(28)) as u32,
-    )
 }
 
 /// What of a load this build cannot carry out, if anything.
@@ -311,13 +294,14 @@ pub fn unsupported(run: &BoundRun) -> Vec<String> {
     if paces.iter().flatten().any(is_too_fast) {
         add(TOO_FAST.to_owned());
     }
-    if run.run.streams.len() > MOST_NUMBERED {
-        add(format!("more than {MOST_NUMBERED} streams in a run"));
+    if run.run.streams.len() > MOST_STREAMS {
+        add(format!("more than {MOST_STREAMS} streams in a run"));
     }
+    let most_places = Packing::of(run.run.streams.len().min(MOST_STREAMS)).most_places();
     check::unsupported(run).into_iter().for_each(&mut add);
     for stream in &run.run.streams {
-        if stream.targets.len() > MOST_NUMBERED {
-            add(format!("more than {MOST_NUMBERED} targets in a stream"));
+        if stream.targets.len() as u64 > most_places {
+            add(format!("more than {most_places} targets in a stream"));
         }
         match &stream.source {
             OpSource::Generator(generator) => {
@@ -421,6 +405,7 @@ impl SharedRun {
             stop_ns: AtomicU64::new(u64::MAX),
             abandon: AtomicBool::new(false),
             proportion: Proportion::of(run, setup.shares_pct, &streams),
+            packing: Packing::of(streams.len()),
             streams,
             pools,
             workers,
@@ -586,6 +571,7 @@ fn shared_stream(
         tolerance: stream.flow.tolerance.clone().map(Box::new),
         lifetime: Lifetime::of(setup.run, number),
         recorders: recorders(setup, stream, (shard_count, kinds), memory),
+        counted: counted(setup, stream),
         targets: stream.targets.clone(),
     }
 }
@@ -637,6 +623,15 @@ fn flow_of(stream: &Stream, slots: u32, sharing: Sharing) -> (usize, Option<Box<
     (if has_syncs { READ_BACK } else { SYNCS }, flow)
 }
 
+/// How many targets of a stream have counts of their own.
+fn counted(setup: &Setup<'_>, stream: &Stream) -> usize {
+    let most = setup.plan.plan.reporting.counted_apart_max;
+    match most.is_some_and(|most| stream.targets.len() > most as usize) {
+        true => 1,
+        false => stream.targets.len(),
+    }
+}
+
 /// One for each of so many writers or groups of writers, for so many kinds of operations.
 fn recorders(
     setup: &Setup<'_>,
@@ -644,7 +639,7 @@ fn recorders(
     (count, kinds): (usize, usize),
     memory: &mut CellMemory,
 ) -> Vec<Recorder> {
-    let cells = stream.targets.len() * kinds;
+    let cells = counted(setup, stream) * kinds;
     let handover = |memory: &mut CellMemory| handover_cells(setup, stream, memory);
     let is_used = |slab: usize| match slab {
         WARMUP => stream.lifetime.is_some(),
@@ -706,6 +701,18 @@ impl SharedStream {
             backlog.is_some_and(|backlog| backlog.has_in_flight())
         };
         self.ended.load(Acquire) && self.is_resolved() && !is_syncing() && !is_reading_back()
+    }
+
+    /// How many cells each of its slabs has.
+    pub(crate) fn cells(&self) -> usize {
+        self.counted * self.kinds
+    }
+
+    /// The cell of a slab that counts an operation on the target at a place.
+    #[inline]
+    pub(crate) fn cell(&self, place: usize, operation: usize) -> usize {
+        let counted = if place < self.counted { place } else { 0 };
+        counted * self.kinds + COUNTED_AS[operation]
     }
 
     /// By how much its pauses have moved its schedule.

@@ -12,8 +12,8 @@ use crate::draw::Drawn;
 use crate::handover::{HandoverNotes, Place};
 use crate::operations::OperationWriter;
 use crate::shared::{
-    AFTER_STOP, COUNTED_AS, DISCARD, Failure, OPERATIONS, READ_BACK, RECORDED_DATA_SYNC,
-    RECORDED_SYNC, SYNCS, SharedRun, SharedStream, is_drawn, pack, unpack,
+    AFTER_STOP, DISCARD, Failure, OPERATIONS, READ_BACK, RECORDED_DATA_SYNC, RECORDED_SYNC, SYNCS,
+    SharedRun, SharedStream, is_drawn,
 };
 use measure::{Misfit, Sharing};
 use plan::{Operation, PoolAdmission};
@@ -479,7 +479,7 @@ impl<B: Backend, T: Time, S: Deref<Target = SharedRun> + Clone> Worker<B, T, S> 
     #[inline]
     fn complete(&mut self, shared: &SharedRun, slot: u32, result: i32, now_ns: u64) {
         let view = &shared.workers[self.number].slots[slot as usize];
-        let (stream, place, operation, length) = unpack(view.what.load(Relaxed));
+        let (stream, place, operation, length) = shared.packing.unpack(view.what.load(Relaxed));
         let started_ns = view.started_ns.load(Relaxed);
         if result == -EAGAIN {
             // Ours to repeat; the clock runs on from the first submission.
@@ -509,7 +509,7 @@ impl<B: Backend, T: Time, S: Deref<Target = SharedRun> + Clone> Worker<B, T, S> 
         let service_ns = seen_ns.saturating_sub(started_ns);
         let response_ns = seen_ns.saturating_sub(view.arrival_ns.load(Relaxed));
         let slab = &shared.streams[stream].recorders[self.shard].slabs[own_slab];
-        let cell = &slab.cells[place * shared.streams[stream].kinds + COUNTED_AS[operation]];
+        let cell = &slab.cells[shared.streams[stream].cell(place, operation)];
         let moved = if OPERATIONS[operation] == Operation::Trim {
             length
         } else {
@@ -552,7 +552,7 @@ impl<B: Backend, T: Time, S: Deref<Target = SharedRun> + Clone> Worker<B, T, S> 
     #[inline]
     fn settle_account(&self, shared: &SharedRun, slot: u32, now_ns: u64, service_ns: u64) {
         let view = &shared.workers[self.number].slots[slot as usize];
-        let (number, _, operation, _) = unpack(view.what.load(Relaxed));
+        let (number, _, operation, _) = shared.packing.unpack(view.what.load(Relaxed));
         let stream = &shared.streams[number];
         if stream.flow.is_some() && operation < SYNCS {
             self.note_rules(shared, slot, now_ns, service_ns);
@@ -569,7 +569,7 @@ impl<B: Backend, T: Time, S: Deref<Target = SharedRun> + Clone> Worker<B, T, S> 
     /// Tells the rules of its stream that an operation is back.
     fn note_rules(&self, shared: &SharedRun, slot: u32, now_ns: u64, service_ns: u64) {
         let view = &shared.workers[self.number].slots[slot as usize];
-        let (number, place, operation, length) = unpack(view.what.load(Relaxed));
+        let (number, place, operation, length) = shared.packing.unpack(view.what.load(Relaxed));
         let stream = &shared.streams[number];
         let flow = stream.flow.as_ref().expect("the caller has looked");
         flow.leaves(place as u32, view.offset.load(Relaxed));
@@ -619,7 +619,7 @@ impl<B: Backend, T: Time, S: Deref<Target = SharedRun> + Clone> Worker<B, T, S> 
         let check = checks.of(stream)?;
         let view = &self.shared.workers[self.number].slots[slot as usize];
         let offset = view.offset.load(Relaxed);
-        let (.., length) = unpack(view.what.load(Relaxed));
+        let (.., length) = self.shared.packing.unpack(view.what.load(Relaxed));
         let buffer = &mut self.backend.buffer_mut(slot)[..length as usize];
         match OPERATIONS[operation] {
             Operation::Write => {
@@ -1022,7 +1022,9 @@ impl<B: Backend, T: Time, S: Deref<Target = SharedRun> + Clone> Worker<B, T, S> 
         let view = &shared.workers[self.number].slots[slot as usize];
         view.offset.store(drawn.offset, Relaxed);
         view.what.store(
-            pack(chosen.stream as u32, drawn.place, operation, drawn.length),
+            shared
+                .packing
+                .pack(chosen.stream as u32, drawn.place, operation, drawn.length),
             Relaxed,
         );
         view.arrival_ns
@@ -1072,7 +1074,9 @@ impl<B: Backend, T: Time, S: Deref<Target = SharedRun> + Clone> Worker<B, T, S> 
         let slot = self.take_slot(shared, place, OPERATIONS[sync.operation], now_ns);
         let view = &shared.workers[self.number].slots[slot as usize];
         view.offset.store(0, Relaxed);
-        let what = pack(number as u32, sync.place, sync.operation, 0);
+        let what = shared
+            .packing
+            .pack(number as u32, sync.place, sync.operation, 0);
         view.what.store(what, Relaxed);
         view.arrival_ns.store(0, Relaxed);
         self.in_flight += 1;
@@ -1111,7 +1115,9 @@ impl<B: Backend, T: Time, S: Deref<Target = SharedRun> + Clone> Worker<B, T, S> 
         }
         let view = &shared.workers[self.number].slots[slot as usize];
         view.offset.store(written.offset, Relaxed);
-        let what = pack(number as u32, written.place, operation, written.length);
+        let what = shared
+            .packing
+            .pack(number as u32, written.place, operation, written.length);
         view.what.store(what, Relaxed);
         view.arrival_ns.store(0, Relaxed);
         self.in_flight += 1;
@@ -1187,7 +1193,7 @@ impl<B: Backend, T: Time, S: Deref<Target = SharedRun> + Clone> Worker<B, T, S> 
         }
         for slot in self.queued.drain(..) {
             let view = &self.shared.workers[self.number].slots[slot as usize];
-            let (stream, _, operation, _) = unpack(view.what.load(Relaxed));
+            let (stream, _, operation, _) = self.shared.packing.unpack(view.what.load(Relaxed));
             if !is_drawn(operation) {
                 // No arrival, and not among what was submitted of them.
                 view.arrival_ns.store(now_ns, Relaxed);

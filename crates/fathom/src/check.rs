@@ -5,8 +5,8 @@ use crate::launch::{planned_seconds, planned_text, print_refusal, timed_seconds}
 use crate::plan_file::Reading;
 use crate::{lints, machine, plan_file, render};
 use engine::WorkerRule;
-use host::SysRoot;
-use host::guard::{Overwrite, Refused};
+use host::Storage;
+use host::guard::{Overwrite, Refusal, Refused};
 use lang::LintSelection;
 use lang::vdbench::{ListedKind, ListedRun};
 use plan::{
@@ -14,6 +14,7 @@ use plan::{
     TargetId, TargetKind, When,
 };
 use serde::Serialize;
+use std::collections::BTreeMap;
 use std::path::Path;
 
 /// Stands in for the size of a device that is not here.
@@ -160,8 +161,8 @@ fn all_diagnostics(reading: &Reading, looked: &Looked) -> Vec<Diagnostic> {
 }
 
 fn look(plan: Plan, output: &Path, lints: &LintSelection) -> Looked {
-    let root = SysRoot::real();
-    let found = machine::facts(&plan, &root);
+    let storage = Storage::real();
+    let found = machine::facts(&plan, &storage);
     let (facts, stand_ins) = with_stand_ins(&plan, found);
     match machine::bind_to(plan, &facts) {
         Err(diagnostics) => Looked {
@@ -170,13 +171,13 @@ fn look(plan: Plan, output: &Path, lints: &LintSelection) -> Looked {
             ..Looked::default()
         },
         Ok(bound) => {
-            let mut examinations = machine::examine(&bound, &root);
+            let mut examinations = machine::examine(&bound, storage.root());
             examinations.retain(|examination| examination.found != FoundKind::Missing);
             let refused = machine::judge(&examinations, &Overwrite::default()).err();
             let diagnostics = match machine::backend(&bound, None) {
                 Ok(choice) => {
                     let rule = WorkerRule::Automatic;
-                    lints::judge(&bound, &choice, rule, output, lints, &root)
+                    lints::judge(&bound, &choice, rule, output, lints, &storage)
                 }
                 Err(message) => vec![Diagnostic::note("fathom-0001", message)],
             };
@@ -283,13 +284,15 @@ fn targets(looked: &Looked) -> Vec<TargetOutput> {
     let Some(plan) = &looked.plan else {
         return Vec::new();
     };
+    let refusals = looked.refused.iter().flat_map(|refused| &refused.refusals);
+    let refusals: BTreeMap<TargetId, &Refusal> =
+        refusals.map(|refusal| (refusal.target, refusal)).collect();
     let target = |number: usize| {
         let id = TargetId::at(number);
         let (target, bound) = (plan.plan.target(id), &plan.targets[number]);
         let stand_in = looked.stand_ins[number];
         let known = stand_in != StandIn::Unsized;
-        let refusals = looked.refused.iter().flat_map(|refused| &refused.refusals);
-        let refusal = refusals.into_iter().find(|refusal| refusal.target == id);
+        let refusal = refusals.get(&id);
         TargetOutput {
             name: target.name.clone(),
             path: target.path.display().to_string(),

@@ -14,14 +14,15 @@ use conduct::{
     expected_bytes, go_on, planned_ns,
 };
 use engine::{BackendChoice, BackendKind, EngineConfig};
-use host::SysRoot;
-use host::guard::{Finding, Overwrite, Refusal, Refused, claim_all};
+use host::guard::{Claims, Finding, Overwrite, Refusal, Refused, claim_all};
+use host::{Storage, SysRoot};
 use measure::{Event, ExecutionStarted, ExecutionTarget, FinishReason, Remark, RunTotals};
 use plan::{
     BoundPlan, Diagnostic, Grant, Label, Nanos, Plan, RunId, Severity, SourceMap, TargetId,
 };
 use report::fio::{Dumps, Logs};
 use report::vdbench::{Face, FaceOptions};
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::time::Duration;
 
@@ -62,6 +63,19 @@ pub struct Settled {
     labels: Vec<Label>,
     /// What lints found on this machine.
     found: Vec<Diagnostic>,
+    /// Files that may be open beside those of a run.
+    files_left: usize,
+}
+
+/// Files that are locked for this process alone are so for the sake of other executions.
+fn tell_unheld(claims: &Claims) {
+    let unheld = claims.unheld;
+    if unheld > 0 {
+        eprintln!(
+            "note: {unheld} of {} files that are written to are not kept locked against other executions: `ulimit -n` is too low",
+            unheld + claims.held()
+        );
+    }
 }
 
 /// Runs a plan to its report.
@@ -88,8 +102,8 @@ fn carry_out(mut launch: Launch, is_fio: bool, fills: &mut Vec<Fill>) -> Exit {
         Ok(earlier) => earlier,
         Err(exit) => return exit,
     };
-    let root = SysRoot::real();
-    let mut settled = match settle(&launch, &root) {
+    let storage = Storage::real();
+    let mut settled = match settle(&launch, &storage) {
         Ok(settled) => settled,
         Err(exit) => return exit,
     };
@@ -97,7 +111,7 @@ fn carry_out(mut launch: Launch, is_fio: bool, fills: &mut Vec<Fill>) -> Exit {
         *fills = fill::fills(&settled.plan);
     }
     let clock = sys::clock::Clock::calibrate();
-    let mut started = execution_started(&launch, &settled, &root, clock);
+    let mut started = execution_started(&launch, &settled, &storage, clock);
     if let Some(earlier) = &earlier {
         count_all(&mut started, earlier, &settled, &launch);
         let differences = earlier.machine_differences(&settled, &started);
@@ -107,8 +121,11 @@ fn carry_out(mut launch: Launch, is_fio: bool, fills: &mut Vec<Fill>) -> Exit {
         // Runs keep their numbers, those of preparations too that nothing needs any more.
         settled.plan.runs = earlier.bound.runs.clone();
     }
-    let _claims = match claim_all(&settled.grants) {
-        Ok(claims) => claims,
+    let _claims = match claim_all(&settled.grants, settled.files_left) {
+        Ok(claims) => {
+            tell_unheld(&claims);
+            claims
+        }
         Err((grant, error)) => return unclaimed(grant.path(), &error),
     };
     let mut sinks = match open_sinks(&launch, &settled.plan, earlier.as_ref()) {
@@ -132,7 +149,7 @@ fn carry_out(mut launch: Launch, is_fio: bool, fills: &mut Vec<Fill>) -> Exit {
     let opened = opened.and_then(|()| record(findings, started.unix_ns, &mut sinks));
     let outcome = match opened {
         Ok(()) => {
-            let (mut host, states) = host(&launch, &settled, &started, clock, &root);
+            let (mut host, states) = host(&launch, &settled, &started, clock, storage.root());
             go_on(&settled.plan, done, host.as_mut(), &control, &mut |event| {
                 sinks.take(event)?;
                 states.iter().for_each(|states| states.on_event(event));
@@ -226,12 +243,12 @@ fn refuse_to_go_on(launch: &Launch, differences: &[String]) -> Exit {
 }
 
 /// Everything that may refuse, before the first file is made.
-fn settle(launch: &Launch, root: &SysRoot) -> Result<Settled, Exit> {
+fn settle(launch: &Launch, storage: &Storage) -> Result<Settled, Exit> {
     let refuse = |diagnostics: &[Diagnostic]| {
         render::print(diagnostics, &launch.sources);
         Exit::Usage
     };
-    let facts = machine::facts(&launch.plan, root);
+    let facts = machine::facts(&launch.plan, storage);
     let plan = machine::bind_to(launch.plan.clone(), &facts).map_err(|found| refuse(&found))?;
     let missing = machine::not_built(&plan);
     if !missing.is_empty() {
@@ -247,7 +264,7 @@ fn settle(launch: &Launch, root: &SysRoot) -> Result<Settled, Exit> {
         .map_err(|message| fail(Exit::Usage, &message))?;
     let rule = machine::worker_rule(launch.common.workers);
     let folder = &launch.common.output;
-    let found = lints::judge(&plan, &choice, rule, folder, &selection, root);
+    let found = lints::judge(&plan, &choice, rule, folder, &selection, storage);
     let unprinted = launch.findings.unprinted;
     let is_unprinted = |one: &Diagnostic| {
         let mut lints = lang::vdbench::lints().iter();
@@ -268,9 +285,10 @@ fn settle(launch: &Launch, root: &SysRoot) -> Result<Settled, Exit> {
             choice,
             labels,
             found,
+            files_left: usize::MAX,
         });
     }
-    let examinations = machine::examine(&plan, root);
+    let examinations = machine::examine(&plan, storage.root());
     if let Some(word) = host::guard::unused_words(&examinations, &overwrite).first() {
         let message = format!("`--overwrite {word}` names no target of this job");
         return Err(fail(Exit::Usage, &message));
@@ -279,12 +297,15 @@ fn settle(launch: &Launch, root: &SysRoot) -> Result<Settled, Exit> {
         print_refusal(&refused, &plan);
         refusal_exit(&refused)
     })?;
+    let files_left = machine::files_left(&plan, storage.root())
+        .map_err(|message| fail(Exit::Usage, &message))?;
     Ok(Settled {
         plan,
         grants,
         choice,
         labels,
         found,
+        files_left,
     })
 }
 
@@ -381,12 +402,21 @@ fn labels(words: &[String]) -> Result<Vec<Label>, String> {
 fn execution_started(
     launch: &Launch,
     settled: &Settled,
-    root: &SysRoot,
+    storage: &Storage,
     clock: sys::clock::Clock,
 ) -> ExecutionStarted {
     let plan = &settled.plan;
     let now = jiff::Zoned::now();
     let facts = host::facts();
+    let mut told = BTreeSet::new();
+    let mut identity_of = |target: &plan::Target| {
+        let mut identity = host::target_identity(storage, &target.path);
+        // The settings of a device are told with its first target: there may be thousands.
+        if !identity.device.is_empty() && !told.insert(identity.device.clone()) {
+            identity.queue.clear();
+        }
+        identity
+    };
     let target = |(number, target): (usize, &plan::Target)| ExecutionTarget {
         name: target.name.clone(),
         path: target.path.display().to_string(),
@@ -395,7 +425,7 @@ fn execution_started(
             .unwrap_or(plan.targets[number].facts.bytes),
         is_written: plan.targets[number].is_written(),
         identity: if target.is_real() {
-            host::target_identity(root, &target.path)
+            identity_of(target)
         } else {
             Default::default()
         },
@@ -521,11 +551,12 @@ fn host<'a>(
     clock: sys::clock::Clock,
     root: &SysRoot,
 ) -> (Box<dyn Host>, Option<WrittenStates<'a>>) {
-    let devices: Vec<String> = started
+    let devices: BTreeSet<&String> = started
         .targets
         .iter()
-        .flat_map(|target| target.identity.counted_devices.clone())
+        .flat_map(|target| &target.identity.counted_devices)
         .collect();
+    let devices: Vec<String> = devices.into_iter().cloned().collect();
     if settled.choice.kind == BackendKind::Sim {
         let script = engine::sim::Script::default();
         let host = SimulatedHost::new(script, launch.common.workers.unwrap_or(1));

@@ -2,14 +2,11 @@
 //! judgement from `lang`.
 use crate::machine;
 use engine::{BackendChoice, BackendKind, WorkerRule};
-use host::{Limit, SysRoot, process_limits};
+use host::{Limit, Storage, SysRoot, process_limits};
 use lang::LintSelection;
 use lang::vdbench::{Limits, MachineFacts, ResultPlace, StorageFacts, machine_lints};
 use plan::{BoundPlan, Diagnostic, Target};
 use std::path::Path;
-
-/// Files that the process opens for itself: result, reports, consoles, counters.
-const OWN_FILES: u64 = 64;
 
 /// Threads that the process has for itself: writer, signals, conductor.
 const OWN_THREADS: u64 = 8;
@@ -37,7 +34,7 @@ pub fn judge(
     workers: WorkerRule,
     output: &Path,
     selection: &LintSelection,
-    root: &SysRoot,
+    machine: &Storage,
 ) -> Vec<Diagnostic> {
     if matches!(choice.kind, BackendKind::Null | BackendKind::Sim) {
         return Vec::new();
@@ -48,23 +45,23 @@ pub fn judge(
             .plan
             .targets
             .iter()
-            .map(|target| storage(target, root))
+            .map(|target| storage(target, machine))
             .collect(),
-        limits: limits(plan, choice, workers, host.cpus, root),
+        limits: limits(plan, choice, workers, host.cpus, machine.root()),
         results: Some(ResultPlace {
             path: output.display().to_string(),
-            devices: host::devices_of_folder(root, output),
+            devices: host::devices_of_folder(machine, output),
         }),
         memory_bytes: host.memory_bytes,
     };
     machine_lints(&plan.plan, &facts, selection)
 }
 
-fn storage(target: &Target, root: &SysRoot) -> StorageFacts {
+fn storage(target: &Target, machine: &Storage) -> StorageFacts {
     if !target.is_real() {
         return StorageFacts::default();
     }
-    let place = host::storage_place(root, &target.path);
+    let place = host::storage_place(machine, &target.path);
     StorageFacts {
         identity: place.identity,
         devices: place.devices,
@@ -106,7 +103,7 @@ fn limits(
         in_flight,
         open_files: found
             .open_files
-            .map(|limit| lang_limit(limit, OWN_FILES + rings)),
+            .map(|limit| lang_limit(limit, machine::OWN_FILES + rings)),
         buffer_bytes: found.memory_bytes.map(|limit| lang_limit(limit, 0)),
     }
 }

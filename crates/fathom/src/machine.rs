@@ -1,7 +1,7 @@
 //! The plan meets the machine: what targets are, what they hold, whether they may be written.
 use engine::{BackendChoice, BackendKind, Backends, WorkerRule};
-use host::SysRoot;
 use host::guard::{Examination, Overwrite, Refused, Request};
+use host::{Storage, SysRoot};
 use plan::{
     Access, Alignment, BindError, BoundPlan, Diagnostic, Facts, FoundKind, Grant, Origin, Plan,
     RunId, RunKind, SizeRule, TargetFacts, TargetId, bind,
@@ -9,11 +9,14 @@ use plan::{
 use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
 
+/// Files that the process opens for itself: result, reports, consoles, counters.
+pub const OWN_FILES: u64 = 64;
+
 /// Pools that are named with their backend, at most.
 const NAMED_POOLS: usize = 4;
 
 /// Facts of all targets. What cannot be looked at counts as missing, and `bind` says so.
-pub fn facts(plan: &Plan, root: &SysRoot) -> Facts {
+pub fn facts(plan: &Plan, storage: &Storage) -> Facts {
     let of = |target: &plan::Target| {
         let size = match target.size {
             SizeRule::Bytes(bytes) => bytes,
@@ -37,7 +40,7 @@ pub fn facts(plan: &Plan, root: &SysRoot) -> Facts {
             alignment,
             ram_backed: false,
         };
-        host::target_facts(root, &target.path, target.kind).unwrap_or(missing)
+        host::target_facts(storage, &target.path, target.kind).unwrap_or(missing)
     };
     Facts {
         targets: plan.targets.iter().map(of).collect(),
@@ -143,6 +146,29 @@ pub fn examine(plan: &BoundPlan, root: &SysRoot) -> Vec<Examination> {
 /// Grants for all targets, or everything that stands against it.
 pub fn judge(examinations: &[Examination], overwrite: &Overwrite) -> Result<Vec<Grant>, Refused> {
     host::guard::judge(examinations, overwrite)
+}
+
+/// How many files the process may open beside those of the run that opens most.
+///
+/// # Errors
+/// When that run opens more than this process may, which would end it half way through; in words.
+pub fn files_left(plan: &BoundPlan, root: &SysRoot) -> Result<usize, String> {
+    let Some(limit) = host::process_limits(root).open_files else {
+        return Ok(usize::MAX);
+    };
+    let runs = plan.distinct_runs().into_iter().map(|id| plan.run(id));
+    let opened = runs.map(|run| (engine::files_of_run(plan, &run), run.run.name));
+    let Some((opened, name)) = opened.max_by_key(|(opened, _)| *opened) else {
+        return Ok(usize::MAX);
+    };
+    let room = limit.left.saturating_sub(OWN_FILES);
+    let left = room.checked_sub(opened as u64);
+    left.map(|left| left as usize).ok_or_else(|| {
+        format!(
+            "run `{name}` opens {opened} files, and {} leaves room for {room}; {}, or use fewer files",
+            limit.name, limit.raise
+        )
+    })
 }
 
 /// Chooses the backend, trying what the kernel gives only where it would be used. What the user

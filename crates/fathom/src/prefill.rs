@@ -6,7 +6,7 @@ use crate::fill::{self, Fill};
 use crate::launch::{Findings, Launch, Style, launch};
 use crate::resume::Earlier;
 use crate::{curve, lints, machine, plan_file, render};
-use host::SysRoot;
+use host::Storage;
 use plan::{
     AddressOrder, AlignRule, ArrivalLaw, Bound, Coupling, DataSpec, ErrorBudget, Facts, FirstBlock,
     FirstInterval, FoundKind, Generator, Ledger, Load, LocalStop, Nanos, OpSource, OpenMode,
@@ -237,7 +237,7 @@ fn facts(job: &Job) -> Facts {
         targets: job.targets.clone(),
         ..Plan::default()
     };
-    machine::facts(&plan, &SysRoot::real())
+    machine::facts(&plan, &Storage::real())
 }
 
 fn areas(options: &PrefillOptions, job: &Job, facts: &Facts) -> Result<Vec<Area>, String> {

@@ -12,15 +12,18 @@ const TICK: Duration = Duration::from_millis(20);
 /// the guard looked, or was not born since, stays and is named.
 pub fn remove_made(plan: &BoundPlan, grants: &[Grant], started_unix_ns: u64) {
     let asked: BTreeSet<_> = plan.plan.steering.remove_made.iter().copied().collect();
+    let were_missing = grants
+        .iter()
+        .filter(|grant| grant.access() == Access::Create)
+        .map(Grant::target);
+    let were_missing: BTreeSet<_> = were_missing.collect();
     let started = SystemTime::UNIX_EPOCH + Duration::from_nanos(started_unix_ns);
     for id in asked {
         let target = plan.plan.target(id);
         if target.kind != TargetKind::File {
             continue;
         }
-        let was_missing = grants
-            .iter()
-            .any(|grant| grant.target() == id && grant.access() == Access::Create);
+        let was_missing = were_missing.contains(&id);
         let path = target.path.as_path();
         match std::fs::symlink_metadata(path) {
             Err(_) => {}

@@ -4,7 +4,7 @@ use crate::exit::Exit;
 use crate::launch::{Findings, Launch, Style, launch};
 use crate::resume::Earlier;
 use crate::{files, lints, machine, render};
-use host::SysRoot;
+use host::Storage;
 use lang::vdbench::{InputFile, ListedKind, Preparations, Reading};
 use lang::{CommandLine, FormatOverride, LintSelection, Variable};
 use plan::{Plan, SourceMap, bind};
@@ -368,7 +368,7 @@ fn preparations(reading: &Reading) -> Preparations {
     let Some(plan) = reading.plan.clone().filter(|_| prepares) else {
         return Preparations::LeftOut;
     };
-    let facts = machine::facts(&plan, &SysRoot::real());
+    let facts = machine::facts(&plan, &Storage::real());
     let needed = match bind(plan, &facts) {
         Ok(bound) => bound.targets.iter().any(|target| target.is_prepared),
         Err(_) => true,

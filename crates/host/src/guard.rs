@@ -23,6 +23,7 @@ mod checked;
 mod claim;
 mod content;
 mod examine;
+mod named;
 mod overwrite;
 mod second_opinion;
 mod signatures;
@@ -31,20 +32,20 @@ mod tests;
 mod usage;
 
 use std::fmt;
-use std::fs;
-use std::os::unix::fs::{FileTypeExt, MetadataExt};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use plan::{Access, FoundKind, Grant, TargetId, TargetKind};
 
-pub use claim::{claim, claim_all};
+pub use claim::{Claims, claim, claim_all};
 pub use content::DATA_MARK;
 pub use examine::examine;
+pub use named::unused_words;
 pub use overwrite::{Overwrite, OverwriteError};
 pub use signatures::Family;
 
 use crate::root::SysRoot;
 use crate::space::{NoSpace, SpaceNeed, check_free_space};
+use named::Named;
 
 /// What is wanted of one target.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -160,8 +161,9 @@ pub struct Refusal {
 pub fn judge(examinations: &[Examination], overwrite: &Overwrite) -> Result<Vec<Grant>, Refused> {
     let mut grants = Vec::new();
     let mut refusals = Vec::new();
+    let named = Named::by(overwrite);
     for examination in examinations {
-        match examination.refusal(overwrite) {
+        match examination.refusal(&named) {
             Some(refusal) => refusals.push(refusal),
             None => grants.push(examination.grant()),
         }
@@ -187,46 +189,13 @@ pub fn guard(
     judge(&examine(root, requests), overwrite)
 }
 
-/// Words that name none of the targets: most likely mistyped, or left over.
-#[must_use]
-pub fn unused_words(examinations: &[Examination], overwrite: &Overwrite) -> Vec<String> {
-    let is_unused = |word: &&String| {
-        !examinations
-            .iter()
-            .any(|examination| examination.is_named_by(word))
-    };
-    overwrite.words.iter().filter(is_unused).cloned().collect()
-}
-
 impl Examination {
-    /// Whether the word stands for this target: one of its names, or a path that leads to it.
-    #[must_use]
-    pub fn is_named_by(&self, word: &str) -> bool {
-        if self.words.iter().any(|name| name == word) {
-            return true;
-        }
-        let path = Path::new(word);
-        if path == self.real_path {
-            return true;
-        }
-        let Some(identity) = self.identity else {
-            return false;
-        };
-        match fs::metadata(path) {
-            Ok(facts) if facts.file_type().is_block_device() => {
-                self.found == FoundKind::BlockDevice && facts.rdev() == identity.0
-            }
-            Ok(facts) => self.found == FoundKind::File && (facts.dev(), facts.ino()) == identity,
-            Err(_) => false,
-        }
-    }
-
-    fn refusal(&self, overwrite: &Overwrite) -> Option<Refusal> {
+    fn refusal(&self, named: &Named<'_>) -> Option<Refusal> {
         if self.findings.is_empty() {
             return None;
         }
         let is_overridable = self.findings.iter().all(Finding::is_overridable);
-        if is_overridable && overwrite.words.iter().any(|word| self.is_named_by(word)) {
+        if is_overridable && named.has(self) {
             return None;
         }
         Some(Refusal {

@@ -17,6 +17,7 @@ mod probe;
 mod root;
 mod sampler;
 mod space;
+mod storage;
 
 pub use facts::{cpus_by_node, cpus_by_node_of, facts, facts_of};
 pub use limits::{Limit, ProcessLimits, process_limits, raise_own_limits};
@@ -25,3 +26,4 @@ pub use probe::{target_facts, target_identity};
 pub use root::{DeviceNumber, SysRoot};
 pub use sampler::Sampler;
 pub use space::{NoSpace, SpaceNeed, check_free_space};
+pub use storage::Storage;

@@ -7,8 +7,8 @@ use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::Path;
 
 use crate::block::BlockDevice;
-use crate::probe::devices_below;
-use crate::root::{DeviceNumber, SysRoot, existing_directory};
+use crate::root::{DeviceNumber, existing_directory};
+use crate::storage::Storage;
 
 /// Devices are built on devices no deeper than this.
 const DEPTH_MAX: u32 = 16;
@@ -30,9 +30,10 @@ pub struct StoragePlace {
 
 /// Looks at a path. A missing file lives where the directory does that would hold it.
 #[must_use]
-pub fn storage_place(root: &SysRoot, path: &Path) -> StoragePlace {
+pub fn storage_place(storage: &Storage, path: &Path) -> StoragePlace {
     let Ok(metadata) = fs::metadata(path) else {
-        let devices = existing_directory(path).map_or_else(Vec::new, |holder| below(root, &holder));
+        let devices =
+            existing_directory(path).map_or_else(Vec::new, |holder| below(storage, &holder));
         return StoragePlace {
             devices,
             ..StoragePlace::default()
@@ -40,10 +41,11 @@ pub fn storage_place(root: &SysRoot, path: &Path) -> StoragePlace {
     };
     if metadata.file_type().is_block_device() {
         let number = DeviceNumber::from_raw(metadata.rdev());
-        let device = BlockDevice::by_number(root, number);
+        let known = storage.device(number);
+        let device = known.as_ref().map(|known| &known.device);
         let mut devices = BTreeSet::from([metadata.rdev()]);
-        if let Some(device) = &device {
-            add(root, device, &mut devices, 0);
+        if let Some(device) = device {
+            add(storage, device, &mut devices, 0);
         }
         return StoragePlace {
             identity: Some((metadata.rdev(), 0)),
@@ -54,7 +56,7 @@ pub fn storage_place(root: &SysRoot, path: &Path) -> StoragePlace {
     }
     StoragePlace {
         identity: Some((metadata.dev(), metadata.ino())),
-        devices: below(root, path),
+        devices: below(storage, path),
         bytes: metadata.len(),
         written_bytes: written_bytes(path, &metadata),
     }
@@ -62,28 +64,42 @@ pub fn storage_place(root: &SysRoot, path: &Path) -> StoragePlace {
 
 /// Numbers of the devices that hold a folder, or the one that it would be made in.
 #[must_use]
-pub fn devices_of_folder(root: &SysRoot, folder: &Path) -> Vec<u64> {
+pub fn devices_of_folder(storage: &Storage, folder: &Path) -> Vec<u64> {
     if folder.is_dir() {
-        return below(root, folder);
+        return below(storage, folder);
     }
-    existing_directory(folder).map_or_else(Vec::new, |holder| below(root, &holder))
+    existing_directory(folder).map_or_else(Vec::new, |holder| below(storage, &holder))
 }
 
-fn below(root: &SysRoot, path: &Path) -> Vec<u64> {
-    let mut devices = BTreeSet::new();
-    add_file_system(root, path, &mut devices, 0);
-    devices.into_iter().collect()
+fn below(storage: &Storage, path: &Path) -> Vec<u64> {
+    storage.below(path).numbers.clone()
 }
 
-fn add_file_system(root: &SysRoot, path: &Path, devices: &mut BTreeSet<u64>, depth: u32) {
+/// Numbers of the devices that hold a file system, and of all that they are built on.
+pub(crate) fn numbers_of(
+    storage: &Storage,
+    file_system: DeviceNumber,
+    devices: &[BlockDevice],
+) -> Vec<u64> {
     // File systems without a block device, such as NFS, are told apart by a number of their own.
-    devices.extend(fs::metadata(path).map(|facts| facts.dev()));
-    for device in devices_below(root, path) {
-        add(root, &device, devices, depth);
+    let mut numbers = BTreeSet::from([file_system.to_raw()]);
+    for device in devices {
+        add(storage, device, &mut numbers, 0);
+    }
+    numbers.into_iter().collect()
+}
+
+fn add_file_system(storage: &Storage, path: &Path, devices: &mut BTreeSet<u64>, depth: u32) {
+    let Some(file_system) = storage.file_system(path) else {
+        return;
+    };
+    devices.insert(file_system.0.to_raw());
+    for device in storage.devices_below(&file_system) {
+        add(storage, &device, devices, depth);
     }
 }
 
-fn add(root: &SysRoot, device: &BlockDevice, devices: &mut BTreeSet<u64>, depth: u32) {
+fn add(storage: &Storage, device: &BlockDevice, devices: &mut BTreeSet<u64>, depth: u32) {
     let disk = device.disk();
     devices.insert(device.number.to_raw());
     devices.insert(disk.number.to_raw());
@@ -91,12 +107,12 @@ fn add(root: &SysRoot, device: &BlockDevice, devices: &mut BTreeSet<u64>, depth:
         return;
     }
     for name in disk.slaves() {
-        if let Some(part) = BlockDevice::by_name(root, &name) {
-            add(root, &part, devices, depth + 1);
+        if let Some(part) = BlockDevice::by_name(storage.root(), &name) {
+            add(storage, &part, devices, depth + 1);
         }
     }
     if let Some(file) = disk.loop_backing_file() {
-        add_file_system(root, &file, devices, depth + 1);
+        add_file_system(storage, &file, devices, depth + 1);
     }
 }
 
@@ -111,7 +127,7 @@ fn written_bytes(path: &Path, metadata: &fs::Metadata) -> Option<u64> {
         let written = extents.mapped_bytes.saturating_sub(extents.unwritten_bytes);
         return Some(written.min(metadata.len()));
     }
-    let is_memory = sys::file::file_system(path).is_ok_and(|system| system.ram_backed);
+    let is_memory = sys::file::is_ram_backed(path).unwrap_or(false);
     // POSIX leaves the unit of st_blocks open; on Linux it is 512 bytes.
     is_memory.then(|| (metadata.blocks() * 512).min(metadata.len()))
 }
@@ -119,6 +135,7 @@ fn written_bytes(path: &Path, metadata: &fs::Metadata) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::root::SysRoot;
     use std::os::unix::fs::symlink;
 
     #[test]
@@ -133,8 +150,11 @@ mod tests {
             .unwrap()
             .set_len(4 << 20)
             .unwrap();
-        let root = SysRoot::real();
-        let (one, other) = (storage_place(&root, &file), storage_place(&root, &link));
+        let storage = Storage::real();
+        let (one, other) = (
+            storage_place(&storage, &file),
+            storage_place(&storage, &link),
+        );
         assert_eq!(one, other);
         assert!(one.identity.is_some());
         assert_eq!(one.bytes, 4 << 20);
@@ -142,11 +162,11 @@ mod tests {
             one.written_bytes.is_none_or(|written| written == 1 << 20),
             "{one:?}"
         );
-        let missing = storage_place(&root, &folder.path().join("missing"));
+        let missing = storage_place(&storage, &folder.path().join("missing"));
         assert_eq!(missing.identity, None);
         assert_eq!(missing.devices, one.devices);
         assert_eq!(
-            devices_of_folder(&root, &folder.path().join("a/b")),
+            devices_of_folder(&storage, &folder.path().join("a/b")),
             one.devices
         );
     }
@@ -176,8 +196,9 @@ mod tests {
         symlink(&mapped, sys.join("class/block/dm-0")).unwrap();
         let upper = BlockDevice::by_name(&root, "dm-0").unwrap();
         let (mut of_part, mut of_upper) = (BTreeSet::new(), BTreeSet::new());
-        add(&root, &device, &mut of_part, 0);
-        add(&root, &upper, &mut of_upper, 0);
+        let storage = Storage::new(&root);
+        add(&storage, &device, &mut of_part, 0);
+        add(&storage, &upper, &mut of_upper, 0);
         let raw = |text| DeviceNumber::parse(text).unwrap().to_raw();
         assert_eq!(of_part, BTreeSet::from([raw("8:0"), raw("8:1")]));
         assert_eq!(

@@ -12,8 +12,8 @@ use measure::{MountFacts, TargetIdentity};
 use plan::{Alignment, FoundKind, TargetFacts, TargetKind};
 
 use crate::block::BlockDevice;
-use crate::mounts::{mount_of, own_mounts};
 use crate::root::{DeviceNumber, SysRoot, existing_directory, names_in, read_text, resolve};
+use crate::storage::Storage;
 
 /// The alignment taken where nothing tells of one and direct I/O may be possible: it suits every device in use.
 const SAFE_ALIGNMENT: u64 = 4096;
@@ -22,27 +22,28 @@ const SAFE_ALIGNMENT: u64 = 4096;
 ///
 /// # Errors
 /// What looking at the path says, other than that nothing is there (EACCES, ELOOP, ENOTDIR, …).
-pub fn target_facts(root: &SysRoot, path: &Path, kind: TargetKind) -> io::Result<TargetFacts> {
+pub fn target_facts(storage: &Storage, path: &Path, kind: TargetKind) -> io::Result<TargetFacts> {
     if matches!(kind, TargetKind::Nothing | TargetKind::Simulated) {
         return Ok(facts_of(FoundKind::File, 0, 1, true));
     }
     let metadata = match fs::metadata(path) {
         Ok(metadata) => metadata,
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            return Ok(facts_of_missing(root, path));
+            return Ok(facts_of_missing(storage, path));
         }
         Err(error) => return Err(error),
     };
     let file_type = metadata.file_type();
     if file_type.is_block_device() {
-        let device = BlockDevice::by_number(root, DeviceNumber::from_raw(metadata.rdev()));
+        let known = storage.device(DeviceNumber::from_raw(metadata.rdev()));
+        let device = known.as_ref().map(|known| &known.device);
         return Ok(TargetFacts {
             found: FoundKind::BlockDevice,
-            bytes: bytes_of_device(path, device.as_ref())?,
+            bytes: bytes_of_device(path, device)?,
             alignment: alignment(path)
-                .or_else(|| device.as_ref().map(alignment_of_device))
+                .or_else(|| known.as_ref().map(|known| known.alignment))
                 .unwrap_or(uniform(SAFE_ALIGNMENT)),
-            ram_backed: device.is_some_and(|device| device.is_ram_backed(root)),
+            ram_backed: device.is_some_and(|device| device.is_ram_backed(storage.root())),
         });
     }
     if file_type.is_file() {
@@ -50,7 +51,7 @@ pub fn target_facts(root: &SysRoot, path: &Path, kind: TargetKind) -> io::Result
             found: FoundKind::File,
             bytes: metadata.len(),
             alignment: alignment(path)
-                .unwrap_or_else(|| alignment_of_file_system(root, path, metadata.dev())),
+                .unwrap_or_else(|| alignment_of_file_system(storage, path, metadata.dev())),
             ram_backed: is_on_memory(path),
         });
     }
@@ -64,7 +65,7 @@ pub fn target_facts(root: &SysRoot, path: &Path, kind: TargetKind) -> io::Result
 
 /// What the target at `path` is, as far as this machine tells; what it does not tell stays empty.
 #[must_use]
-pub fn target_identity(root: &SysRoot, path: &Path) -> TargetIdentity {
+pub fn target_identity(storage: &Storage, path: &Path) -> TargetIdentity {
     let real = resolve(path);
     let mut identity = TargetIdentity {
         path: path.display().to_string(),
@@ -78,9 +79,9 @@ pub fn target_identity(root: &SysRoot, path: &Path) -> TargetIdentity {
         .map(|facts| DeviceNumber::from_raw(facts.rdev()));
     if let Some(number) = number {
         identity.kind = "block device".to_owned();
-        if let Some(device) = BlockDevice::by_number(root, number) {
-            identity.bytes = bytes_of_device(&real, Some(&device)).unwrap_or(0);
-            describe_device(root, &device, &mut identity);
+        if let Some(known) = storage.device(number) {
+            identity.bytes = bytes_of_device(&real, Some(&known.device)).unwrap_or(0);
+            describe_device(storage.root(), &known.device, &mut identity);
         }
         return identity;
     }
@@ -96,31 +97,9 @@ pub fn target_identity(root: &SysRoot, path: &Path) -> TargetIdentity {
         }
     };
     if let Some(holder) = holder {
-        describe_file_system(root, &holder, &mut identity);
+        describe_file_system(storage, &holder, &mut identity);
     }
     identity
-}
-
-/// The block devices that hold the file system of an existing path; empty for memory and network.
-pub(crate) fn devices_below(root: &SysRoot, path: &Path) -> Vec<BlockDevice> {
-    let Ok(metadata) = fs::metadata(path) else {
-        return Vec::new();
-    };
-    let number = DeviceNumber::from_raw(metadata.dev());
-    if let Some(device) = BlockDevice::by_number(root, number) {
-        return vec![device];
-    }
-    let mounts = own_mounts(root);
-    let Some(mount) = mount_of(&mounts, path, Some(number)) else {
-        return Vec::new();
-    };
-    let Some(device) = BlockDevice::by_node(root, Path::new(&mount.source)) else {
-        return Vec::new();
-    };
-    let members = btrfs_members(root)
-        .into_iter()
-        .find(|members| members.iter().any(|one| one.number == device.number));
-    members.unwrap_or_else(|| vec![device])
 }
 
 /// The devices of each mounted btrfs.
@@ -148,7 +127,7 @@ fn facts_of(found: FoundKind, bytes: u64, align: u64, ram_backed: bool) -> Targe
     }
 }
 
-fn facts_of_missing(root: &SysRoot, path: &Path) -> TargetFacts {
+fn facts_of_missing(storage: &Storage, path: &Path) -> TargetFacts {
     let Some(directory) = existing_directory(path) else {
         return facts_of(FoundKind::Missing, 0, SAFE_ALIGNMENT, false);
     };
@@ -157,7 +136,7 @@ fn facts_of_missing(root: &SysRoot, path: &Path) -> TargetFacts {
         found: FoundKind::Missing,
         bytes: 0,
         alignment: match device {
-            Ok(device) => alignment_of_file_system(root, &directory, device),
+            Ok(device) => alignment_of_file_system(storage, &directory, device),
             Err(_) => uniform(SAFE_ALIGNMENT),
         },
         ram_backed: is_on_memory(&directory),
@@ -179,7 +158,7 @@ fn alignment(path: &Path) -> Option<Alignment> {
     })
 }
 
-fn alignment_of_device(device: &BlockDevice) -> Alignment {
+pub(crate) fn alignment_of_device(device: &BlockDevice) -> Alignment {
     let bytes = device
         .attribute("queue/logical_block_size")
         .and_then(|text| text.parse().ok());
@@ -187,18 +166,18 @@ fn alignment_of_device(device: &BlockDevice) -> Alignment {
 }
 
 /// For a file that does not tell or is not there yet.
-fn alignment_of_file_system(root: &SysRoot, path: &Path, device: u64) -> Alignment {
+fn alignment_of_file_system(storage: &Storage, path: &Path, device: u64) -> Alignment {
     if is_on_memory(path) {
         return uniform(1);
     }
-    match BlockDevice::by_number(root, DeviceNumber::from_raw(device)) {
-        Some(device) => alignment_of_device(&device),
+    match storage.device(DeviceNumber::from_raw(device)) {
+        Some(known) => known.alignment,
         None => uniform(SAFE_ALIGNMENT),
     }
 }
 
 fn is_on_memory(path: &Path) -> bool {
-    sys::file::file_system(path).is_ok_and(|system| system.ram_backed)
+    sys::file::is_ram_backed(path).unwrap_or(false)
 }
 
 /// Sysfs answers without permission to open.
@@ -219,32 +198,29 @@ fn kind_of(facts: &fs::Metadata) -> &'static str {
     }
 }
 
-fn describe_file_system(root: &SysRoot, path: &Path, identity: &mut TargetIdentity) {
-    let bytes = identity.bytes;
+fn describe_file_system(storage: &Storage, path: &Path, identity: &mut TargetIdentity) {
     let number = fs::metadata(path)
         .ok()
         .map(|facts| DeviceNumber::from_raw(facts.dev()));
-    let mounts = own_mounts(root);
-    identity.mount = mount_of(&mounts, path, number).map(|mount| MountFacts {
+    let mount = storage.mount(path, number).map(|mount| MountFacts {
         point: mount.point.display().to_string(),
         source: mount.source.clone(),
         kind: mount.kind.clone(),
         options: mount.options.clone(),
     });
-    let devices = devices_below(root, path);
-    if let Some(first) = devices.first() {
-        describe_device(root, first, identity);
-        identity.counted_devices = distinct(devices.iter().map(|device| device.disk().name));
-        if devices.len() > 1 {
-            identity.members = devices.iter().map(|device| device.name.clone()).collect();
-        }
-    }
-    identity.bytes = bytes;
-    identity.ram_backed = is_on_memory(path)
-        || (!devices.is_empty() && devices.iter().all(|device| device.is_ram_backed(root)));
+    let below = storage.below(path);
+    *identity = TargetIdentity {
+        path: std::mem::take(&mut identity.path),
+        real_path: std::mem::take(&mut identity.real_path),
+        kind: std::mem::take(&mut identity.kind),
+        bytes: identity.bytes,
+        mount,
+        ram_backed: below.is_ram_backed || is_on_memory(path),
+        ..below.described.clone()
+    };
 }
 
-fn describe_device(root: &SysRoot, device: &BlockDevice, identity: &mut TargetIdentity) {
+pub(crate) fn describe_device(root: &SysRoot, device: &BlockDevice, identity: &mut TargetIdentity) {
     let disk = device.disk();
     let names = device.identity(root);
     identity.device = format!("/dev/{}", device.name.replace('!', "/"));
@@ -289,11 +265,4 @@ fn queue_files(directory: &Path) -> Vec<(String, String)> {
         Some((name, value))
     };
     names_in(directory).into_iter().filter_map(read).collect()
-}
-
-fn distinct(names: impl Iterator<Item = String>) -> Vec<String> {
-    let mut all: Vec<String> = names.collect();
-    all.sort();
-    all.dedup();
-    all
 }

@@ -1,6 +1,6 @@
 //! Whether the files to be made or extended fit.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::fs;
 use std::io;
@@ -36,6 +36,7 @@ pub struct NoSpace {
 /// One [`NoSpace`] for each file system that is too small.
 pub fn check_free_space(needs: &[SpaceNeed]) -> Result<(), Vec<NoSpace>> {
     let mut by_file_system: BTreeMap<u64, NoSpace> = BTreeMap::new();
+    let mut counted = BTreeSet::new();
     for need in needs {
         let Some((device, directory, missing)) = missing_bytes(need) else {
             continue;
@@ -46,7 +47,7 @@ pub fn check_free_space(needs: &[SpaceNeed]) -> Result<(), Vec<NoSpace>> {
             files: Vec::new(),
             needed_bytes: 0,
         });
-        if missing > 0 && !entry.files.contains(&need.path) {
+        if missing > 0 && counted.insert(&need.path) {
             entry.files.push(need.path.clone());
             entry.needed_bytes = entry.needed_bytes.saturating_add(missing);
         }

@@ -399,8 +399,12 @@ impl BoundPlan {
         let mut streams = Vec::with_capacity(run.streams.len());
         for stream in &mut run.streams {
             let regions = self.regions(stream)?;
-            let has_part = |id: &TargetId| regions.iter().any(|region| region.target == *id);
-            stream.targets.retain(has_part);
+            // Elsewhere each target has a region.
+            if stream.target_order == TargetOrder::EndToEnd {
+                let parts: BTreeSet<TargetId> =
+                    regions.iter().map(|region| region.target).collect();
+                stream.targets.retain(|id| parts.contains(id));
+            }
             streams.push(BoundStream { regions });
         }
         for (stream, bound) in run.streams.iter_mut().zip(&streams) {
@@ -438,6 +442,10 @@ impl BoundPlan {
         });
         let mut pools = Vec::new();
         for stream in &mut run.streams {
+            if stream.target_order != TargetOrder::EndToEnd {
+                let is_prepared = |id: &TargetId| self.targets[id.index()].is_prepared;
+                stream.targets.retain(is_prepared);
+            }
             pools.push(run.pools[stream.pool.index()].clone());
             stream.pool = PoolId::at(pools.len() - 1);
         }

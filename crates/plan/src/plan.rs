@@ -125,6 +125,10 @@ pub struct Reporting {
     /// Whether each operation is told to whoever logs them; only together with `handover`.
     #[serde(default)]
     pub operations: bool,
+    /// Targets of a stream that are counted apart, at most. The counts of a stream with more are those of all its
+    /// targets together and stand under the first of them; failures keep their own. `None` counts all apart.
+    #[serde(default)]
+    pub counted_apart_max: Option<u32>,
 }
 
 impl Plan {

@@ -20,7 +20,8 @@ use rustix::ioctl::{Opcode, Setter, ioctl, opcode};
 pub use crate::memory::memory_bytes;
 pub use facts::{
     Coverage, DirectAlignment, Extents, FileSystem, coverage, device_bytes, direct_io_alignment,
-    extents, file_system, first_hole, is_read_only, logical_block_bytes, physical_block_bytes,
+    extents, file_system, first_hole, is_ram_backed, is_read_only, logical_block_bytes,
+    physical_block_bytes,
 };
 
 /// `_IO(0x12, 119)`, linux/fs.h.
@@ -117,6 +118,14 @@ pub fn advise(file: &File, advice: AccessAdvice) -> io::Result<()> {
         AccessAdvice::Once => rustix::fs::Advice::NoReuse,
     };
     Ok(rustix::fs::fadvise(file, 0, None, advice)?)
+}
+
+/// Flushes all of the file system that holds `file` (`syncfs(2)`), data of others too.
+///
+/// # Errors
+/// As [`fsync`]; before Linux 5.8 failed writes are not told.
+pub fn sync_file_system(file: &File) -> io::Result<()> {
+    Ok(retry_on_intr(|| rustix::fs::syncfs(file))?)
 }
 
 /// Makes data stable, and the metadata needed to read them.

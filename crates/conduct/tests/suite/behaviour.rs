@@ -5,7 +5,7 @@ use crate::story::{Story, carry_out, simulate};
 use conduct::Control;
 use engine::sim::Script;
 use engine::{BLOCK_MARK, BackendKind};
-use measure::FinishReason;
+use measure::{FigureKey, FinishReason};
 use plan::*;
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -435,4 +435,36 @@ fn a_preparation_makes_and_extends_files_and_never_shortens_them() {
             assert_eq!(story.outcome.errors, 0);
         }
     }
+}
+
+#[test]
+fn the_targets_of_a_stream_with_too_many_are_counted_together() {
+    const TARGETS: usize = 5;
+    let counted = |most| {
+        let mut one = stream(0, 0, operations(50.0));
+        one.targets = (0..TARGETS).map(TargetId::at).collect();
+        one.stop.operations = Some(4_000);
+        let targets = (0..TARGETS).map(|_| simulated(64 * MIB)).collect();
+        let plan = plan(targets, &[4], vec![one], vec![until_done(100 * MS)]);
+        let mut bound = bind_unreal(plan);
+        bound.plan.reporting.counted_apart_max = most;
+        simulate(&bound, &Script::default(), 1).totals.remove(0)
+    };
+    let apart = counted(None);
+    assert_eq!(apart.figures.len(), 2 * TARGETS);
+    assert_eq!(counted(Some(TARGETS as u32)), apart);
+    let together = counted(Some(TARGETS as u32 - 1));
+    let keys: Vec<_> = together.figures.iter().map(|one| one.key).collect();
+    let key = |operation| FigureKey {
+        stream: StreamId(0),
+        target: TargetId(0),
+        operation,
+    };
+    assert_eq!(keys, [key(Operation::Read), key(Operation::Write)]);
+    for operation in [Operation::Read, Operation::Write] {
+        let (one, other) = (Some(operation), Some(operation));
+        assert_eq!(together.service(one), apart.service(other));
+    }
+    assert_eq!(together.operations(), 4_000);
+    assert_eq!(together.bytes(), apart.bytes());
 }

@@ -122,7 +122,7 @@ impl Drop for Place {
 }
 
 pub fn facts(path: &Path, kind: TargetKind) -> TargetFacts {
-    host::target_facts(&host::SysRoot::real(), path, kind).unwrap()
+    host::target_facts(&host::Storage::real(), path, kind).unwrap()
 }
 
 pub fn bind_real(plan: Plan) -> BoundPlan {

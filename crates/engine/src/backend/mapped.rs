@@ -2,6 +2,7 @@
 use super::{Backend, Request, RequestKind, code};
 use crate::files::OpenTargets;
 use plan::OpenMode;
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io;
 use std::sync::Arc;
@@ -23,14 +24,15 @@ pub(crate) fn mappings(
     open: &OpenTargets,
     used: impl Iterator<Item = (u32, u64)>,
 ) -> Vec<(u32, OpenMode, u64)> {
-    let mut out: Vec<(u32, OpenMode, u64)> = Vec::new();
+    let mut ends: BTreeMap<u32, u64> = BTreeMap::new();
     for (file, end) in used {
-        match out.iter_mut().find(|(known, ..)| *known == file) {
-            Some((_, _, known)) => *known = end.max(*known),
-            None => out.push((file, open.modes[file as usize], end)),
-        }
+        let known = ends.entry(file).or_insert(end);
+        *known = end.max(*known);
     }
-    out
+    let mode = |file: u32| open.modes[file as usize];
+    ends.into_iter()
+        .map(|(file, end)| (file, mode(file), end))
+        .collect()
 }
 
 impl MappedBackend {

@@ -2,8 +2,10 @@
 use super::record::{BLOCKS_MAX, Parts, Record};
 use super::{Known, form, grid};
 use crate::data::Generations;
+use crate::files::places;
 use crate::shared::Setup;
 use plan::{AddressOrder, BoundPlan, BoundRun, Check, Extent, OpSource, Stream};
+use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -15,8 +17,9 @@ impl Generations {
         let targets = &run.run.streams[stream].targets;
         let check = run.run.streams[stream].data.check?;
         let mut extents = Vec::new();
+        let places = places(targets);
         for region in &run.streams[stream].regions {
-            let place = targets.iter().position(|id| *id == region.target)?;
+            let place = *places.get(&region.target)?;
             if !are_saved(&check, plan.targets[region.target.index()].bytes) {
                 return None;
             }
@@ -24,7 +27,7 @@ impl Generations {
             let (low, end) = region.extent();
             record.written(low..end, |offset, bytes| {
                 extents.push(Extent {
-                    place: place as u32,
+                    place,
                     offset,
                     bytes,
                 });
@@ -78,11 +81,17 @@ pub(super) fn listed(stream: &Stream) -> Option<&[Extent]> {
 pub(super) fn parts(setup: &Setup<'_>, number: usize, list: &[Extent]) -> Option<Parts> {
     let stream = &setup.run.run.streams[number];
     let check = stream.data.check?;
+    let places = places(&stream.targets);
+    // In the order in which they are listed.
+    let mut by_place: BTreeMap<u32, Vec<&Extent>> = BTreeMap::new();
+    for extent in list {
+        by_place.entry(extent.place).or_default().push(extent);
+    }
     let part = |region: &plan::BoundRegion| {
-        let place = stream.targets.iter().position(|id| *id == region.target)? as u32;
+        let place = *places.get(&region.target)?;
         let bytes = setup.plan.targets[region.target.index()].bytes;
         let record = Record::new(grid(&check, region.low), bytes);
-        let of_target = list.iter().filter(|extent| extent.place == place);
+        let of_target = by_place.get(&place).into_iter().flatten();
         of_target.for_each(|extent| record.note(extent.offset, extent.bytes));
         let (low, end) = region.extent();
         Some((place, Arc::new(record), low..end))

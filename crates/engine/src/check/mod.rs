@@ -13,6 +13,7 @@ pub(crate) use backlog::{Backlog, ReadBacks, Written, is_back};
 pub(crate) use record::{BLOCKS_MAX, BlockForm, Grid, Record, Walk};
 
 use crate::data::{Remaker, Write};
+use crate::files::places;
 use crate::random::mix;
 use crate::shared::Setup;
 use contents::{Keeper, Place};
@@ -455,12 +456,13 @@ fn recorded(setup: &Setup<'_>, number: usize) -> Parts {
     let Some(check) = stream.data.check else {
         return Parts::new();
     };
+    let places = places(&stream.targets);
     let part = |region: &plan::BoundRegion| {
-        let place = stream.targets.iter().position(|id| *id == region.target)?;
+        let place = *places.get(&region.target)?;
         let form = form(&check, region.low);
         let record = setup.generations.recorded(region.target, form)?;
         let (low, end) = region.extent();
-        Some((place as u32, record, low..end))
+        Some((place, record, low..end))
     };
     let regions = &setup.run.streams[number].regions;
     regions.iter().filter_map(part).collect()

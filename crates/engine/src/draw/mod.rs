@@ -8,6 +8,7 @@ mod steps;
 mod visits;
 
 use crate::check::Walk;
+use crate::files::places;
 use crate::random::{Draws, Purpose, share_limit};
 use grid::Grid;
 use plan::{
@@ -582,11 +583,12 @@ fn spaces(
     ground: &Ground<'_>,
     draws: impl Fn(Purpose) -> Draws,
 ) -> Vec<Space> {
+    let places = places(ground.targets);
     let mut spaces: Vec<Space> = match ground.order {
-        TargetOrder::EndToEnd => vec![Space::new(ground.regions, ground.targets)],
+        TargetOrder::EndToEnd => vec![Space::new(ground.regions, &places)],
         _ => {
             let each = ground.regions.iter();
-            each.map(|region| Space::new(std::slice::from_ref(region), ground.targets))
+            each.map(|region| Space::new(std::slice::from_ref(region), &places))
                 .collect()
         }
     };

@@ -2,6 +2,7 @@
 use super::grid::Grid;
 use super::visits::Visits;
 use plan::{BoundRegion, TargetId};
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// One address space: a region of a target, or the regions of several end to end.
@@ -31,12 +32,12 @@ struct Piece {
 
 impl Space {
     /// The regions one behind the other; a wrapped region is two of them.
-    pub(super) fn new(regions: &[BoundRegion], targets: &[TargetId]) -> Self {
+    pub(super) fn new(regions: &[BoundRegion], places: &BTreeMap<TargetId, u32>) -> Self {
         let mut pieces = Vec::new();
         let mut width = 0;
         for region in regions {
-            let place = targets.iter().position(|target| *target == region.target);
-            let place = place.expect("a region lies on a target of its stream") as u32;
+            let place = places.get(&region.target).copied();
+            let place = place.expect("a region lies on a target of its stream");
             let seam = match region.wrap_at {
                 Some(end) if region.low + region.width > end => end - region.low,
                 _ => region.width,

@@ -61,15 +61,57 @@ fn two_hundred_and_fifty_six_targets_of_thirty_two_threads() {
 }
 
 #[test]
-fn a_hard_limit_is_named_before_the_failure() {
+fn a_hard_limit_ends_a_run_before_it_begins() {
     let lab = lab(1);
-    let ran = run(&lab, "sync", "ulimit -n 200;").expect(1);
-    let ran = ran.says(&["opens 256 files, and `ulimit -n` leaves room for"]);
-    let (named, failed) = (
-        ran.err.find("ulimit -n"),
-        ran.err.find("too many open files"),
+    run(&lab, "sync", "ulimit -n 200;").expect(2).says(&[
+        "error: run `r` opens 256 files, and `ulimit -n` leaves room for",
+        "raise it with `ulimit -n N`",
+    ]);
+    assert!(!lab.path("out-sync").exists());
+    // Files that are written to are also claimed, as far as there is room.
+    let job = lab.text("job").replace("rdpct=100", "rdpct=0");
+    lab.write("job", job);
+    run(&lab, "sync", "ulimit -n 500;")
+        .expect(0)
+        .says(&[" of 256 files that are written to are not kept locked against other executions"]);
+    let all = run(&lab, "sync", "ulimit -n 1000;").expect(0);
+    assert!(!all.err.contains("not kept locked"), "{}", all.err);
+}
+
+#[test]
+fn hundreds_of_files_are_laid_out_and_told_of_as_one_job() {
+    const FILES: usize = 600;
+    let lab = Lab::new();
+    let kept = [7; 8192];
+    lab.write("j.0.1", kept);
+    lab.write(
+        "job.fio",
+        format!("[j]\nrw=read\nbs=4k\nfilesize=8k\nnrfiles={FILES}\nioengine=psync\n"),
     );
-    assert!(named.is_some() && named < failed, "{}", ran.err);
+    let arguments = ["fio", "job.fio", "--output-format=normal,json"];
+    let first = lab.fathom(&arguments).expect(0);
+    let reads = format!("\"total_ios\" : {}", 2 * FILES);
+    for told in [
+        "j: Laying out IO files (599 files / total 4MiB)",
+        reads.as_str(),
+    ] {
+        assert!(first.out.contains(told), "{told}: {}", first.out);
+    }
+    for number in 0..FILES {
+        assert_eq!(lab.bytes(&format!("j.0.{number}")).len(), 8192);
+    }
+    assert_eq!(lab.bytes("j.0.1"), kept);
+    // All are there now, and what they hold is ours but for the one.
+    let again = lab.fathom(&["fio", "job.fio"]).expect(0);
+    assert!(!again.out.contains("Laying out"), "{}", again.out);
+    let writing = lab.text("job.fio").replace("rw=read", "rw=write");
+    lab.write("job.fio", writing);
+    let refused = lab.fathom(&["run", "job.fio"]).expect(3);
+    assert_eq!(refused.err.matches("may not be overwritten").count(), 1);
+    assert_eq!(lab.bytes("j.0.1"), kept);
+    lab.fathom(&["run", "job.fio", "--overwrite", "j.0.1"])
+        .expect(0);
+    assert_ne!(lab.bytes("j.0.1"), kept);
 }
 
 /// Root is held to none of these.

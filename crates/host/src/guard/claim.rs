@@ -51,13 +51,32 @@ pub fn claim(grant: &Grant) -> io::Result<Option<File>> {
     Ok(Some(file))
 }
 
-/// Claims everything that is written to, each device and file once: a device named by two targets is one device.
+/// What is claimed, for as long as this lives.
+#[derive(Debug, Default)]
+pub struct Claims {
+    held: Vec<File>,
+    /// Files that nobody else had locked, and that are not kept locked for want of descriptors.
+    pub unheld: usize,
+}
+
+impl Claims {
+    /// How many devices and files are held.
+    #[must_use]
+    pub fn held(&self) -> usize {
+        self.held.len()
+    }
+}
+
+/// Claims everything that is written to, each device and file once: a device named by two targets is one device. At most
+/// `files_max` files stay locked, each of which takes a descriptor; others are locked, which shows whether somebody else
+/// has them, and let go.
 ///
 /// # Errors
 /// The first grant that could not be claimed, with the reason as in [`claim`]. Claims taken before it are given back.
-pub fn claim_all(grants: &[Grant]) -> Result<Vec<File>, (Grant, io::Error)> {
+pub fn claim_all(grants: &[Grant], files_max: usize) -> Result<Claims, (Grant, io::Error)> {
     let mut claimed = BTreeSet::new();
-    let mut files = Vec::new();
+    let mut claims = Claims::default();
+    let mut files = 0;
     for grant in grants.iter().filter(|grant| grant.access() != Access::Read) {
         if grant
             .identity()
@@ -65,12 +84,19 @@ pub fn claim_all(grants: &[Grant]) -> Result<Vec<File>, (Grant, io::Error)> {
         {
             continue;
         }
-        match claim(grant) {
-            Ok(file) => files.extend(file),
-            Err(error) => return Err((grant.clone(), error)),
+        let refused = |error| (grant.clone(), error);
+        let Some(file) = claim(grant).map_err(refused)? else {
+            continue;
+        };
+        let is_file = file.metadata().map_err(refused)?.is_file();
+        if is_file && files == files_max {
+            claims.unheld += 1;
+            continue;
         }
+        files += usize::from(is_file);
+        claims.held.push(file);
     }
-    Ok(files)
+    Ok(claims)
 }
 
 /// Device number and size of a block device, device and inode of a file: what a grant is issued for.
@@ -80,4 +106,37 @@ pub(crate) fn identity_of(file: &File) -> io::Result<(u64, u64)> {
         return Ok((facts.rdev(), sys::file::device_bytes(file)?));
     }
     Ok((facts.dev(), facts.ino()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use plan::TargetId;
+
+    #[test]
+    fn files_beyond_the_descriptors_are_looked_at_and_let_go() {
+        let folder = tempfile::tempdir().unwrap();
+        let grants: Vec<Grant> = (0..5)
+            .map(|number| {
+                let path = folder.path().join(number.to_string());
+                fs::write(&path, "").unwrap();
+                let identity = identity_of(&File::open(&path).unwrap()).unwrap();
+                Grant::issue(TargetId(number), path, Access::Write, Some(identity))
+            })
+            .collect();
+        let claims = claim_all(&grants, 2).unwrap();
+        assert_eq!((claims.held(), claims.unheld), (2, 3));
+        // One of those that are held, and one of the others.
+        assert_eq!(
+            claim(&grants[1]).unwrap_err().kind(),
+            io::ErrorKind::WouldBlock
+        );
+        let other = claim(&grants[4]).unwrap();
+        drop(claims);
+        let (refused, error) = claim_all(&grants, 2).unwrap_err();
+        assert_eq!(refused.target(), TargetId(4));
+        assert_eq!(error.kind(), io::ErrorKind::WouldBlock);
+        drop(other);
+        assert_eq!(claim_all(&grants, 5).unwrap().held(), 5);
+    }
 }

@@ -10,7 +10,7 @@ use rustix::fs::{Advice, fadvise};
 
 use super::content::Content;
 use super::usage::Tables;
-use super::{Examination, Finding, Request, second_opinion, signatures};
+use super::{Examination, Finding, Request, signatures};
 use crate::block::{BlockDevice, DiskIdentity};
 use crate::root::{DeviceNumber, SysRoot, existing_directory, resolve};
 
@@ -98,7 +98,7 @@ pub(crate) fn examine_subject(
     };
     let mut examination = blank(request, subject.real_path, kind);
     match subject.what {
-        What::Missing => examine_missing(request, &mut examination),
+        What::Missing => examine_missing(tables, request, &mut examination),
         What::Device { number, bytes } => {
             examination.identity = Some((number.to_raw(), bytes));
             examine_device(tables, request, number, bytes, file, &mut examination);
@@ -168,7 +168,7 @@ fn locate(root: &SysRoot, real_path: &Path, access: Access) -> io::Result<(What,
     Ok((what, None))
 }
 
-fn examine_missing(request: &Request, examination: &mut Examination) {
+fn examine_missing(tables: &Tables, request: &Request, examination: &mut Examination) {
     if request.access != Access::Create || request.kind == TargetKind::Device {
         examination.findings.push(Finding::Missing);
         return;
@@ -177,7 +177,9 @@ fn examine_missing(request: &Request, examination: &mut Examination) {
     let directory = existing_directory(&examination.real_path);
     match directory {
         Some(directory) if parent.as_deref() == Some(&directory) => {
-            examination.findings.extend(pseudo_file_system(&directory));
+            examination
+                .findings
+                .extend(pseudo_file_system(tables, &directory));
         }
         _ => examination.findings.push(Finding::CannotExamine {
             error: "the directory that would hold it does not exist".to_owned(),
@@ -219,7 +221,7 @@ fn examine_device(
             found.extend(contents(&window, Some(partition.name.clone())));
         }
     }
-    found.extend(opinions(&examination.real_path));
+    found.extend(opinions(tables.opinion.of_device(&examination.real_path)));
     if found.is_empty() {
         found.extend(unknown_data(&content, request.extent));
     }
@@ -238,7 +240,8 @@ fn examine_file(
         return;
     }
     let real_path = examination.real_path.clone();
-    examination.findings.extend(pseudo_file_system(&real_path));
+    let file_system = tables.file_system(&real_path, identity.0);
+    examination.findings.extend(pseudo(file_system));
     examination
         .findings
         .extend(tables.users_of_file(&real_path, identity));
@@ -248,7 +251,7 @@ fn examine_file(
     };
     let content = Content::new(file, bytes);
     let mut found = contents(&content, None);
-    found.extend(opinions(&real_path));
+    found.extend(opinions(tables.opinion.of_file(&real_path)));
     if found.is_empty() && !request.is_ours {
         found.extend(unknown_data(&content, request.extent));
     }
@@ -272,11 +275,10 @@ fn contents(content: &Content<'_>, partition: Option<String>) -> Vec<Finding> {
     findings
 }
 
-fn opinions(real_path: &Path) -> Vec<Finding> {
-    second_opinion::ask(real_path)
+fn opinions(kinds: Vec<String>) -> impl Iterator<Item = Finding> {
+    kinds
         .into_iter()
         .map(|kind| Finding::SecondOpinion { kind })
-        .collect()
 }
 
 fn unknown_data(content: &Content<'_>, extent: (u64, u64)) -> Vec<Finding> {
@@ -294,11 +296,14 @@ fn unknown_data(content: &Content<'_>, extent: (u64, u64)) -> Vec<Finding> {
     }
 }
 
-fn pseudo_file_system(path: &Path) -> Option<Finding> {
-    let name = sys::file::file_system(path).ok()?.name;
-    PSEUDO_FILE_SYSTEMS
-        .contains(&name.as_str())
-        .then_some(Finding::PseudoFileSystem { name })
+fn pseudo_file_system(tables: &Tables, directory: &Path) -> Option<Finding> {
+    let number = fs::metadata(directory).ok()?.dev();
+    pseudo(tables.file_system(directory, number))
+}
+
+fn pseudo(file_system: Option<String>) -> Option<Finding> {
+    let name = file_system.filter(|name| PSEUDO_FILE_SYSTEMS.contains(&name.as_str()))?;
+    Some(Finding::PseudoFileSystem { name })
 }
 
 /// The path as the user wrote it, unless `--overwrite` would take it for something else.

@@ -1,10 +1,12 @@
 //! Who uses a device or file at this moment: mounts, holders, swap, loop devices. None of this can be overridden.
 
-use std::cell::OnceCell;
+use std::cell::{OnceCell, RefCell};
+use std::collections::BTreeMap;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use super::Finding;
+use super::second_opinion::{self, SecondOpinion};
 use crate::block::{BlockDevice, DiskIdentity};
 use crate::mounts::{Mount, Swap, mounts, swaps};
 use crate::probe::btrfs_members;
@@ -20,6 +22,20 @@ pub(crate) struct Tables {
     loops: Vec<(String, PathBuf)>,
     btrfs: Vec<Vec<BlockDevice>>,
     disks: OnceCell<Vec<(DeviceNumber, DiskIdentity)>>,
+    files_in_use: OnceCell<Vec<FileInUse>>,
+    /// Names of file systems by their number.
+    file_systems: RefCell<BTreeMap<u64, Option<String>>>,
+    pub opinion: SecondOpinion,
+}
+
+/// A file that serves as something else.
+#[derive(Debug)]
+struct FileInUse {
+    path: PathBuf,
+    /// Device and inode, where it can be looked at.
+    identity: Option<(u64, u64)>,
+    /// The loop device in front of it; swap has none.
+    loop_device: Option<String>,
 }
 
 impl Tables {
@@ -31,7 +47,17 @@ impl Tables {
             loops: loop_files(root),
             btrfs: btrfs_members(root),
             disks: OnceCell::new(),
+            files_in_use: OnceCell::new(),
+            file_systems: RefCell::default(),
+            opinion: SecondOpinion::new(second_opinion::ask),
         }
+    }
+
+    /// The name of the file system of an existing path.
+    pub(crate) fn file_system(&self, path: &Path, number: u64) -> Option<String> {
+        let mut known = self.file_systems.borrow_mut();
+        let name = || Some(sys::file::file_system(path).ok()?.name);
+        known.entry(number).or_insert_with(name).clone()
     }
 
     /// All disks with what names them.
@@ -79,27 +105,44 @@ impl Tables {
 
     /// Users of the regular file with this device and inode.
     pub(crate) fn users_of_file(&self, real_path: &Path, identity: (u64, u64)) -> Vec<Finding> {
-        let is_same = |path: &Path| match std::fs::metadata(self.root.locate(path)) {
-            Ok(facts) => (facts.dev(), facts.ino()) == identity,
-            Err(_) => path == real_path,
+        let is_same = |used: &&FileInUse| match used.identity {
+            Some(known) => known == identity,
+            None => used.path == real_path,
         };
-        let device = real_path.display().to_string();
-        let mut findings = Vec::new();
-        if self
-            .swaps
+        let device = || real_path.display().to_string();
+        let finding = |used: &FileInUse| match &used.loop_device {
+            None => Finding::Swap { device: device() },
+            Some(by) => Finding::BacksLoop {
+                device: device(),
+                by: by.clone(),
+            },
+        };
+        let mut findings: Vec<Finding> = self
+            .files_in_use()
             .iter()
-            .any(|swap| swap.is_file && is_same(&swap.path))
-        {
-            let device = device.clone();
-            findings.push(Finding::Swap { device });
-        }
-        for (by, file) in &self.loops {
-            if is_same(file) {
-                let (device, by) = (device.clone(), by.clone());
-                findings.push(Finding::BacksLoop { device, by });
-            }
-        }
+            .filter(is_same)
+            .map(finding)
+            .collect();
+        findings.dedup();
         findings
+    }
+
+    /// Looked at once: each file of a plan is compared with them.
+    fn files_in_use(&self) -> &[FileInUse] {
+        let in_use = |path: &Path, loop_device: Option<&String>| FileInUse {
+            path: path.to_path_buf(),
+            identity: std::fs::metadata(self.root.locate(path))
+                .ok()
+                .map(|facts| (facts.dev(), facts.ino())),
+            loop_device: loop_device.cloned(),
+        };
+        self.files_in_use.get_or_init(|| {
+            let swaps = self.swaps.iter().filter(|swap| swap.is_file);
+            let swaps = swaps.map(|swap| in_use(&swap.path, None));
+            let loops = self.loops.iter();
+            let loops = loops.map(|(by, file)| in_use(file, Some(by)));
+            swaps.chain(loops).collect()
+        })
     }
 
     fn mounted(&self, related: &[BlockDevice]) -> Vec<Finding> {

@@ -30,11 +30,11 @@ fn described(directory: &Path, name: &str) -> TargetIdentity {
 fn a_file_and_a_missing_one_are_judged_alike() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("file");
-    let root = SysRoot::real();
-    let missing = target_facts(&root, &path, TargetKind::File).unwrap();
+    let storage = Storage::real();
+    let missing = target_facts(&storage, &path, TargetKind::File).unwrap();
     assert_eq!((missing.found, missing.bytes), (FoundKind::Missing, 0));
     fs::write(&path, [1; 5000]).unwrap();
-    let file = target_facts(&root, &path, TargetKind::File).unwrap();
+    let file = target_facts(&storage, &path, TargetKind::File).unwrap();
     assert_eq!((file.found, file.bytes), (FoundKind::File, 5000));
     assert_eq!(file.ram_backed, missing.ram_backed);
     assert!(file.alignment.offset >= 1 && missing.alignment.offset >= 1);
@@ -42,26 +42,26 @@ fn a_file_and_a_missing_one_are_judged_alike() {
         missing.alignment.offset >= file.alignment.offset,
         "never too small before it is there"
     );
-    let identity = target_identity(&root, &path);
+    let identity = target_identity(&storage, &path);
     assert_eq!((identity.kind.as_str(), identity.bytes), ("file", 5000));
     let mount = identity.mount.expect("every file lies on a mount");
     assert!(path.canonicalize().unwrap().starts_with(&mount.point));
-    let deep = target_identity(&root, &directory.path().join("no/such"));
+    let deep = target_identity(&storage, &directory.path().join("no/such"));
     assert_eq!(deep.kind, "missing");
     assert_eq!(deep.mount.unwrap(), mount);
 }
 
 #[test]
 fn what_is_no_target_is_named() {
-    let root = SysRoot::real();
-    let found = |path: &str, kind| target_facts(&root, Path::new(path), kind).unwrap().found;
+    let storage = Storage::real();
+    let found = |path: &str, kind| target_facts(&storage, Path::new(path), kind).unwrap().found;
     assert_eq!(found("/dev/null", TargetKind::Device), FoundKind::Other);
     assert_eq!(found("/", TargetKind::File), FoundKind::Directory);
     assert_eq!(
         found("/dev/no-such", TargetKind::Device),
         FoundKind::Missing
     );
-    let under_a_file = target_facts(&root, Path::new("/dev/null/x"), TargetKind::File);
+    let under_a_file = target_facts(&storage, Path::new("/dev/null/x"), TargetKind::File);
     assert!(under_a_file.is_err());
 }
 
@@ -72,7 +72,7 @@ fn memory_is_told_from_storage() {
     };
     let kind = sys::file::file_system(memory.path()).unwrap().name;
     let path = memory.path().join("file");
-    let facts = target_facts(&SysRoot::real(), &path, TargetKind::File).unwrap();
+    let facts = target_facts(&Storage::real(), &path, TargetKind::File).unwrap();
     assert_eq!(facts.ram_backed, kind == "tmpfs" || kind == "ramfs");
 }
 

@@ -25,7 +25,7 @@ enum Rule {
 }
 
 /// What a plan can hold of one clone.
-const FILES_MAX: u64 = 65_535;
+const FILES_MAX: u64 = 1 << 20;
 
 impl Naming {
     /// The rule of a job; `None` when it has none that can be used, which was reported.

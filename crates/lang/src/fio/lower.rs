@@ -4,13 +4,15 @@
 //! Labels of streams, for reports: `job` (name of the job), `clone` (from 1), `group` (number of
 //! the group for reports, from 0), `group_reporting` (`1` where it is asked), `log_windows` (`operations` where
 //! windows of logs are shorter than intervals can be), `option.NAME` for each
-//! option of the job's own section, with its value as given. Labels of the plan: `face` (`fio`), `global.NAME` for
+//! option of the job's own section, with its value as given, `files` (how many there are, where they are counted
+//! together). Labels of the plan: `face` (`fio`), `global.NAME` for
 //! each global option, as given.
 use super::commands;
 use super::declare::common;
 use super::files::is_device;
 use super::flow;
 use super::jobs::Given;
+use super::layout::{self, Layout};
 use super::record::Record;
 use super::regions;
 use super::resolve::{Amount, FileSize, Spec};
@@ -18,21 +20,16 @@ use super::timing::{self, Ends, Group};
 use super::verify;
 use crate::{Environment, Status};
 use plan::{
-    AddressOrder, AlignRule, ArrivalLaw, Coupling, DataSpec, ErrorBudget, FirstBlock,
-    FirstInterval, Flow, Generator, IoMethod, Label, Ledger, Lifetime, Load, LocalStop, Nanos,
-    OpSource, OpenMode, OperationMix, Origin, Pacing, PatternAnchor, PatternId, PatternMarks,
-    PerDirection, Plan, PlanValue, Pool, PoolAdmission, PoolId, Preparation, Region, RunKind,
-    RunSpec, RunStop, RunTemplate, SequentialEnd, SequentialStart, SizeRule, StartAlign, Stream,
-    Target, TargetId, TargetKind, TargetOrder, TemplateId, Timing, TransferSizes, Window,
-    WritePattern,
+    AddressOrder, ArrivalLaw, Coupling, DataSpec, ErrorBudget, FirstInterval, Flow, Generator,
+    IoMethod, Label, Ledger, Lifetime, Load, LocalStop, Nanos, OpSource, Origin, Pacing,
+    PatternAnchor, PatternId, PatternMarks, Plan, PlanValue, Pool, PoolAdmission, PoolId,
+    Preparation, Region, RunKind, RunSpec, RunStop, RunTemplate, SequentialEnd, SequentialStart,
+    SizeRule, StartAlign, Stream, Target, TargetId, TargetKind, TemplateId, Timing, WritePattern,
 };
 use std::collections::{HashMap, HashSet};
 
-/// The run that lays files out.
-const LAYOUT: &str = "layout";
-/// Of one I/O while files are laid out.
-const LAYOUT_BYTES: u64 = 1 << 20;
-const LAYOUT_SLOTS: u32 = 4;
+/// Files of a clone that are counted apart, at most: reports tell of jobs, and the counts of a file take some 20 KiB.
+const COUNTED_APART_MAX: u32 = 256;
 
 /// The plan of all jobs.
 pub(crate) fn lower(
@@ -65,6 +62,7 @@ pub(crate) fn lower(
     });
     plan.steering.around = commands::around(groups, specs, usize::from(layout.is_some()));
     plan.runs = layout.into_iter().chain(runs).collect();
+    plan.reporting.counted_apart_max = Some(COUNTED_APART_MAX);
     plan.labels = vec![Label::new("face", "fio")];
     let global = globals.iter().map(|given| option_label("global", given));
     plan.labels.extend(global);
@@ -94,13 +92,6 @@ pub(crate) fn group_name(group: &Group, specs: &[Spec<'_>]) -> String {
         [one, .., last] => format!("{one} … {last}"),
         [] => String::new(),
     }
-}
-
-/// A target that may have to be laid out, with how.
-struct Layout {
-    target: TargetId,
-    data: DataSpec,
-    job: String,
 }
 
 struct Lowering<'s, 'j> {
@@ -390,52 +381,10 @@ impl Lowering<'_, '_> {
 
     /// The run that makes or extends what jobs read, in front of all others.
     fn layout(&mut self) -> Option<RunSpec> {
-        if self.layouts.is_empty() {
-            return None;
-        }
-        let mut template = RunTemplate {
-            pools: Vec::new(),
-            streams: Vec::new(),
-            coupling: Coupling::Independent,
-        };
-        let share_pct = 100.0 / self.layouts.len() as f64;
-        for layout in std::mem::take(&mut self.layouts) {
-            let target = self.plan.target(layout.target);
-            let name = format!("{LAYOUT} {}", target.name);
-            template.pools.push(pool(&name, LAYOUT_SLOTS, None));
-            let pool = PoolId::at(template.pools.len() - 1);
-            let (SizeRule::Bytes(bytes) | SizeRule::BeyondFound(bytes)) = target.size else {
-                continue;
-            };
-            let stream = layout_stream(layout, bytes, name, pool, share_pct);
-            template.streams.push(stream);
-        }
+        let template = layout::template(&self.layouts, &self.plan.targets)?;
         self.plan.templates.push(template);
-        Some(RunSpec {
-            name: LAYOUT.to_owned(),
-            kind: RunKind::Prepare,
-            template: TemplateId::at(self.plan.templates.len() - 1),
-            overrides: Vec::new(),
-            coupling: None,
-            load: Load::FlatOut,
-            law: ArrivalLaw::Deterministic,
-            timing: Timing {
-                start: StartAlign::AtOnce,
-                warmup: Nanos(0),
-                window: Window::UntilDone { at_most: None },
-                interval: Nanos::from_secs(1),
-                first_interval: FirstInterval::Counted,
-                pause_after: Nanos(0),
-            },
-            stop: RunStop {
-                errors: ErrorBudget::Count(1),
-                ..RunStop::default()
-            },
-            labels: Vec::new(),
-            origin: Origin::Derived(
-                "files that jobs read are laid out where they are missing or short".to_owned(),
-            ),
-        })
+        let template = TemplateId::at(self.plan.templates.len() - 1);
+        Some(layout::run(template))
     }
 }
 
@@ -500,40 +449,6 @@ fn give_lifetimes(group: &Group, specs: &[Spec<'_>], streams: &mut [Stream]) {
     }
 }
 
-fn layout_stream(layout: Layout, bytes: u64, name: String, pool: PoolId, share_pct: f64) -> Stream {
-    Stream {
-        name,
-        targets: vec![layout.target],
-        target_order: TargetOrder::RoundRobin,
-        pool,
-        source: OpSource::Generator(Generator {
-            operations: OperationMix::reads(0.0),
-            transfer: PerDirection::all(TransferSizes::Fixed(LAYOUT_BYTES.min(bytes))),
-            order: AddressOrder::Sequential {
-                // What is there stays as it is, to the last byte; so the page cache takes what follows.
-                start: SequentialStart::PresentEnd { rounded_to: 1 },
-                end: SequentialEnd::Stop,
-            },
-            region: Region::whole(1, FirstBlock::Used),
-            align: AlignRule::Transfer,
-            hits: None,
-        }),
-        pacing: Pacing::None,
-        flow: Flow::default(),
-        share_pct,
-        priority: None,
-        data: layout.data,
-        open: Some(OpenMode {
-            sync_on_close: true,
-            ..OpenMode::default()
-        }),
-        stop: LocalStop::default(),
-        start_delay: Nanos(0),
-        lifetime: None,
-        labels: vec![Label::new("job", layout.job)],
-    }
-}
-
 fn generator(spec: &Spec<'_>, clone: u32, region: Region) -> OpSource {
     OpSource::Generator(Generator {
         operations: spec.operations,
@@ -548,7 +463,7 @@ fn generator(spec: &Spec<'_>, clone: u32, region: Region) -> OpSource {
     })
 }
 
-fn pool(name: &str, slots: u32, method: Option<IoMethod>) -> Pool {
+pub(crate) fn pool(name: &str, slots: u32, method: Option<IoMethod>) -> Pool {
     Pool {
         name: name.to_owned(),
         slots,
@@ -634,6 +549,9 @@ fn labels(spec: &Spec<'_>, clone: u32, report_group: u32) -> Vec<Label> {
     ];
     if spec.job.is_on("group_reporting", false) {
         labels.push(Label::new("group_reporting", "1"));
+    }
+    if spec.naming.count() > u64::from(COUNTED_APART_MAX) {
+        labels.push(Label::new("files", spec.naming.count().to_string()));
     }
     let own = spec.job.own.iter();
     labels.extend(own.map(|given| option_label("option", given)));

@@ -15,6 +15,7 @@ mod files;
 mod flow;
 mod forms;
 mod jobs;
+mod layout;
 mod listing;
 mod lower;
 mod names;

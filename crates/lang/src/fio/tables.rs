@@ -629,7 +629,7 @@ pub(crate) static FILES: &[Parameter] = &[
         &["create_serialize"],
         Kind::Truth,
         "1",
-        Translated("files are laid out side by side, which makes no difference to their content"),
+        Translated("jobs are laid out side by side and the files of each one after another, which makes no difference to their content"),
         "lays files out one after another",
     )
     .inert(&["0"]),

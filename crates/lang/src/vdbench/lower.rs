@@ -63,6 +63,7 @@ pub(crate) fn lower(job: &Job<'_>) -> Plan {
                 labels: [job.groups.reporting(), job.general.details.clone()].concat(),
                 handover: job.general.lists_addresses,
                 operations: job.general.lists_addresses,
+                counted_apart_max: None,
             },
             duplicate_pools,
             patterns,

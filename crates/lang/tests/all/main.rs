@@ -1,6 +1,7 @@
 //! Everything that is tested from outside: golden pairs, mistakes, properties, the shared corpus.
 mod fio_corpus;
 mod fio_golden;
+mod fio_layout;
 mod fio_lifetimes;
 mod fio_patterns;
 mod fio_placement;

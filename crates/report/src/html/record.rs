@@ -442,7 +442,7 @@ fn parts(totals: &RunTotals) -> Parts {
             .into_iter()
             .map(|(_, part)| part)
             .collect(),
-        targets: split(totals, |figure| figure.key.target.0, |_| String::new()),
+        targets: by_target(totals),
     };
     if parts.streams.len() < 2 {
         parts.streams.clear();
@@ -477,13 +477,33 @@ fn firsts_of_groups(streams: &[StreamInfo]) -> Vec<u32> {
     })
 }
 
+/// Of streams whose targets are counted apart.
+fn by_target(totals: &RunTotals) -> Vec<(u32, Part)> {
+    let is_apart = |figure: &&Figure| {
+        let stream = totals.started.streams.get(figure.key.stream.index());
+        stream.is_none_or(|stream| Label::find(&stream.labels, "files").is_none())
+    };
+    let apart = totals.figures.iter().filter(is_apart);
+    let target = |figure: &Figure| figure.key.target.0;
+    split_some(totals, apart, target, |_| String::new())
+}
+
 fn split<K: Ord + Copy>(
     totals: &RunTotals,
     key: impl Fn(&Figure) -> K,
     name: impl Fn(K) -> String,
 ) -> Vec<(K, Part)> {
+    split_some(totals, totals.figures.iter(), key, name)
+}
+
+fn split_some<'a, K: Ord + Copy>(
+    totals: &RunTotals,
+    figures: impl Iterator<Item = &'a Figure>,
+    key: impl Fn(&Figure) -> K,
+    name: impl Fn(K) -> String,
+) -> Vec<(K, Part)> {
     let mut groups: BTreeMap<K, Figure> = BTreeMap::new();
-    for figure in &totals.figures {
+    for figure in figures {
         groups
             .entry(key(figure))
             .and_modify(|group| group.merge(figure))

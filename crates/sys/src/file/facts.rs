@@ -5,7 +5,7 @@ use std::fs::{self, File};
 use std::io;
 use std::path::Path;
 
-use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, Statx, StatxFlags};
+use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, StatFs, Statx, StatxFlags};
 use rustix::ioctl::{Getter, Opcode, Updater, ioctl, opcode};
 
 /// `_IOR(0x12, 114, size_t)`, linux/fs.h.
@@ -141,17 +141,9 @@ pub fn direct_io_alignment(path: &Path) -> Option<DirectAlignment> {
 /// `InvalidInput` for a device (its node's file system says nothing of it); what `statfs(2)` says otherwise.
 pub fn file_system(path: &Path) -> io::Result<FileSystem> {
     let facts = statx(path, StatxFlags::BASIC_STATS | StatxFlags::MNT_ID)?;
-    let file_type = FileType::from_raw_mode(u32::from(facts.stx_mode));
-    if !matches!(file_type, FileType::RegularFile | FileType::Directory) {
-        return Err(io::Error::new(
-            io::ErrorKind::InvalidInput,
-            "neither a file nor a directory",
-        ));
-    }
+    require_stored(&facts)?;
     let sizes = rustix::fs::statfs(path)?;
-    // Magic numbers have 32 bits; the field is signed and wider on some machines.
-    let kind = u64::from(sizes.f_type as u32);
-    let known = KNOWN_FILE_SYSTEMS.iter().find(|known| known.0 == kind);
+    let (kind, known) = known_file_system(&sizes);
     let mounted = (facts.stx_mask & StatxFlags::MNT_ID.bits() != 0)
         .then(|| {
             mounted_type(
@@ -171,6 +163,35 @@ pub fn file_system(path: &Path) -> io::Result<FileSystem> {
         total_bytes: sizes.f_blocks.saturating_mul(unit_bytes),
         ram_backed: known.is_some_and(|known| known.2),
     })
+}
+
+/// Whether the data below `path` live in memory, as [`FileSystem::ram_backed`] says, without a look at the mount table.
+///
+/// # Errors
+/// As [`file_system`].
+pub fn is_ram_backed(path: &Path) -> io::Result<bool> {
+    require_stored(&statx(path, StatxFlags::TYPE)?)?;
+    let (_, known) = known_file_system(&rustix::fs::statfs(path)?);
+    Ok(known.is_some_and(|known| known.2))
+}
+
+fn require_stored(facts: &Statx) -> io::Result<()> {
+    let file_type = FileType::from_raw_mode(u32::from(facts.stx_mode));
+    if matches!(file_type, FileType::RegularFile | FileType::Directory) {
+        return Ok(());
+    }
+    Err(io::Error::new(
+        io::ErrorKind::InvalidInput,
+        "neither a file nor a directory",
+    ))
+}
+
+/// The magic number of a file system, and its line in the table, if it has one.
+fn known_file_system(sizes: &StatFs) -> (u64, Option<&'static (u64, &'static str, bool)>) {
+    // Magic numbers have 32 bits; the field is signed and wider on some machines.
+    let kind = u64::from(sizes.f_type as u32);
+    let known = KNOWN_FILE_SYSTEMS.iter().find(|known| known.0 == kind);
+    (kind, known)
 }
 
 /// Walks the extent map (FIEMAP). Dirty pages are written back first, since data without a place yet would be missed.

@@ -13,7 +13,7 @@ use crate::guard::{
     Examination, Finding, Overwrite, Request, claim, claim_all, examine, guard, judge,
 };
 use crate::root::SysRoot;
-use crate::{target_facts, target_identity};
+use crate::{Storage, target_facts, target_identity};
 
 const BYTES: u64 = 512 << 20;
 
@@ -88,7 +88,7 @@ impl Drop for Loop {
 }
 
 fn request(device: &Path) -> Request {
-    let facts = target_facts(&SysRoot::real(), device, TargetKind::Device).unwrap();
+    let facts = target_facts(&Storage::real(), device, TargetKind::Device).unwrap();
     write_to(device, TargetKind::Device, facts.bytes)
 }
 
@@ -327,7 +327,7 @@ fn a_real_mount_cannot_be_overridden() {
     );
     let grant = plan::Grant::issue(TargetId(0), target.device.clone(), Access::Write, None);
     let claimed = claim(&grant);
-    let identity = target_identity(&SysRoot::real(), &point.join("lost+found"));
+    let identity = target_identity(&Storage::real(), &point.join("lost+found"));
     let unmounted = Command::new("umount").arg(&point).status().unwrap();
     assert!(unmounted.success());
 
@@ -367,15 +367,15 @@ fn a_device_is_claimed_once_for_all_its_targets() {
     };
     let requests = [target.request(), second];
     let grants = guard(&SysRoot::real(), &requests, &Overwrite::default()).unwrap();
-    let held = claim_all(&grants).unwrap();
-    assert_eq!(held.len(), 1);
-    let (refused, error) = claim_all(&grants).unwrap_err();
+    let held = claim_all(&grants, usize::MAX).unwrap();
+    assert_eq!(held.held(), 1);
+    let (refused, error) = claim_all(&grants, usize::MAX).unwrap_err();
     assert_eq!(
         (refused.target(), error.raw_os_error()),
         (TargetId(0), Some(16))
     );
     drop(held);
-    assert_eq!(claim_all(&grants).unwrap().len(), 1);
+    assert_eq!(claim_all(&grants, usize::MAX).unwrap().held(), 1);
 }
 
 #[test]
@@ -435,7 +435,7 @@ fn facts_and_identity_of_a_loop_device() {
         return;
     };
     let root = SysRoot::real();
-    let facts = target_facts(&root, &target.device, TargetKind::Device).unwrap();
+    let facts = target_facts(&Storage::new(&root), &target.device, TargetKind::Device).unwrap();
     assert_eq!(
         (facts.found, facts.bytes),
         (FoundKind::BlockDevice, 8 << 20)
@@ -445,7 +445,7 @@ fn facts_and_identity_of_a_loop_device() {
         .unwrap()
         .ram_backed;
     assert_eq!(facts.ram_backed, on_memory);
-    let identity = target_identity(&root, &target.device);
+    let identity = target_identity(&Storage::new(&root), &target.device);
     assert_eq!(
         (identity.transport.as_str(), identity.logical_block_bytes),
         ("loop", 4096)
@@ -462,14 +462,14 @@ fn facts_and_identity_of_a_loop_device() {
         return println!("skipped: /dev/shm is not on memory");
     }
     let target = Loop::over(memory, 8 << 20, &[], |_| {}).unwrap();
-    let facts = target_facts(&root, &target.device, TargetKind::Device).unwrap();
+    let facts = target_facts(&Storage::new(&root), &target.device, TargetKind::Device).unwrap();
     assert!(facts.ram_backed, "a loop device over tmpfs");
 }
 
 #[test]
 fn the_device_under_the_root_directory_is_never_granted() {
     let root = SysRoot::real();
-    let identity = target_identity(&root, Path::new("/"));
+    let identity = target_identity(&Storage::new(&root), Path::new("/"));
     if identity.device.is_empty() || !Path::new(&identity.device).exists() {
         return println!("skipped: the root directory lies on no block device of this machine");
     }

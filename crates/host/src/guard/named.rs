@@ -1,0 +1,84 @@
+//! Which words of the user stand for which targets. Every word and every target is looked at once, as a plan of many
+//! files comes with a list of as many words.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::path::Path;
+
+use plan::FoundKind;
+
+use super::{Examination, Overwrite};
+
+/// What the words stand for: names of targets, paths, and what stands at these paths.
+#[derive(Debug, Default)]
+pub(super) struct Named<'a> {
+    words: BTreeSet<&'a str>,
+    paths: BTreeSet<&'a Path>,
+    places: BTreeSet<Place>,
+}
+
+/// A device by its number, or a file by device and inode.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Place {
+    Device(u64),
+    File(u64, u64),
+}
+
+impl<'a> Named<'a> {
+    pub(super) fn by(overwrite: &'a Overwrite) -> Self {
+        let words = overwrite.words.iter().map(String::as_str);
+        Self {
+            words: words.clone().collect(),
+            paths: words.clone().map(Path::new).collect(),
+            places: words.filter_map(place_of_word).collect(),
+        }
+    }
+
+    /// Whether a word stands for this target: one of its names, or a path that leads to it.
+    pub(super) fn has(&self, examination: &Examination) -> bool {
+        let mut names = examination.words.iter();
+        names.any(|name| self.words.contains(name.as_str()))
+            || self.paths.contains(examination.real_path.as_path())
+            || place_of(examination).is_some_and(|place| self.places.contains(&place))
+    }
+}
+
+/// Words that name none of the targets: most likely mistyped, or left over.
+#[must_use]
+pub fn unused_words(examinations: &[Examination], overwrite: &Overwrite) -> Vec<String> {
+    let all = Named {
+        words: examinations
+            .iter()
+            .flat_map(|one| one.words.iter().map(String::as_str))
+            .collect(),
+        paths: examinations
+            .iter()
+            .map(|one| one.real_path.as_path())
+            .collect(),
+        places: examinations.iter().filter_map(place_of).collect(),
+    };
+    let is_unused = |word: &&String| {
+        !all.words.contains(word.as_str())
+            && !all.paths.contains(Path::new(word))
+            && place_of_word(word).is_none_or(|place| !all.places.contains(&place))
+    };
+    overwrite.words.iter().filter(is_unused).cloned().collect()
+}
+
+fn place_of(examination: &Examination) -> Option<Place> {
+    let (one, other) = examination.identity?;
+    match examination.found {
+        FoundKind::BlockDevice => Some(Place::Device(one)),
+        FoundKind::File => Some(Place::File(one, other)),
+        _ => None,
+    }
+}
+
+fn place_of_word(word: &str) -> Option<Place> {
+    let facts = fs::metadata(word).ok()?;
+    Some(match facts.file_type().is_block_device() {
+        true => Place::Device(facts.rdev()),
+        false => Place::File(facts.dev(), facts.ino()),
+    })
+}

@@ -1,0 +1,219 @@
+//! Devices and file systems, each looked at once however many paths lead to it: ten thousand files on one disk are one
+//! look at the disk.
+
+use std::cell::{OnceCell, RefCell};
+use std::collections::BTreeMap;
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+use std::rc::Rc;
+
+use measure::TargetIdentity;
+use plan::Alignment;
+
+use crate::block::BlockDevice;
+use crate::mounts::{Mount, mount_of, own_mounts};
+use crate::place::numbers_of;
+use crate::probe::{alignment_of_device, btrfs_members, describe_device};
+use crate::root::{DeviceNumber, SysRoot};
+
+/// The storage of a machine as it was when first asked for. Made for one look at a plan, and not kept: what is mounted
+/// or plugged in afterwards does not show.
+#[derive(Debug)]
+pub struct Storage {
+    root: SysRoot,
+    mounts: OnceCell<Vec<Mount>>,
+    devices: RefCell<BTreeMap<DeviceNumber, Option<Rc<KnownDevice>>>>,
+    below: RefCell<BTreeMap<FileSystemKey, Rc<Below>>>,
+}
+
+/// The number of a file system and, where that is no device's, the source of its mount.
+pub(crate) type FileSystemKey = (DeviceNumber, String);
+
+/// A block device with what is asked of it for each target on it.
+#[derive(Debug)]
+pub(crate) struct KnownDevice {
+    pub device: BlockDevice,
+    pub alignment: Alignment,
+}
+
+/// What holds the files of a file system.
+#[derive(Debug, Default)]
+pub(crate) struct Below {
+    /// Of the first device, as far as it concerns no single file.
+    pub described: TargetIdentity,
+    /// Whether there are devices, and none of them is more than memory.
+    pub is_ram_backed: bool,
+    /// Numbers of these devices and of all that they are built on.
+    pub numbers: Vec<u64>,
+}
+
+impl Storage {
+    /// That of a machine with these trees.
+    #[must_use]
+    pub fn new(root: &SysRoot) -> Self {
+        Self {
+            root: root.clone(),
+            mounts: OnceCell::new(),
+            devices: RefCell::default(),
+            below: RefCell::default(),
+        }
+    }
+
+    /// That of the running machine.
+    #[must_use]
+    pub fn real() -> Self {
+        Self::new(&SysRoot::real())
+    }
+
+    /// The trees that it is read from.
+    #[must_use]
+    pub fn root(&self) -> &SysRoot {
+        &self.root
+    }
+
+    pub(crate) fn device(&self, number: DeviceNumber) -> Option<Rc<KnownDevice>> {
+        let mut devices = self.devices.borrow_mut();
+        let known = devices.entry(number).or_insert_with(|| {
+            let device = BlockDevice::by_number(&self.root, number)?;
+            let alignment = alignment_of_device(&device);
+            Some(Rc::new(KnownDevice { device, alignment }))
+        });
+        known.clone()
+    }
+
+    /// The mount that holds an existing path, whose file system has this number where that is known.
+    pub(crate) fn mount(&self, path: &Path, number: Option<DeviceNumber>) -> Option<&Mount> {
+        let mounts = self.mounts.get_or_init(|| own_mounts(&self.root));
+        mount_of(mounts, path, number)
+    }
+
+    /// What holds the file system of an existing path; empty where there is none.
+    pub(crate) fn below(&self, path: &Path) -> Rc<Below> {
+        let Some(file_system) = self.file_system(path) else {
+            return Rc::default();
+        };
+        if let Some(known) = self.below.borrow().get(&file_system) {
+            return Rc::clone(known);
+        }
+        let devices = self.devices_below(&file_system);
+        let below = Rc::new(self.describe(file_system.0, devices));
+        let mut all = self.below.borrow_mut();
+        Rc::clone(all.entry(file_system).or_insert(below))
+    }
+
+    /// The file system of an existing path.
+    pub(crate) fn file_system(&self, path: &Path) -> Option<FileSystemKey> {
+        let number = DeviceNumber::from_raw(fs::metadata(path).ok()?.dev());
+        if self.device(number).is_some() {
+            return Some((number, String::new()));
+        }
+        let mount = self.mount(path, Some(number));
+        let source = mount.map_or(String::new(), |mount| mount.source.clone());
+        Some((number, source))
+    }
+
+    /// The block devices that hold a file system; none for memory and network.
+    pub(crate) fn devices_below(&self, (number, source): &FileSystemKey) -> Vec<BlockDevice> {
+        match self.device(*number) {
+            Some(known) => vec![known.device.clone()],
+            None => self.devices_of_source(source),
+        }
+    }
+
+    /// The devices of a file system that is mounted from there and has no number of a device.
+    fn devices_of_source(&self, source: &str) -> Vec<BlockDevice> {
+        if source.is_empty() {
+            return Vec::new();
+        }
+        let Some(device) = BlockDevice::by_node(&self.root, Path::new(source)) else {
+            return Vec::new();
+        };
+        let members = btrfs_members(&self.root)
+            .into_iter()
+            .find(|members| members.iter().any(|one| one.number == device.number));
+        members.unwrap_or_else(|| vec![device])
+    }
+
+    fn describe(&self, number: DeviceNumber, devices: Vec<BlockDevice>) -> Below {
+        let root = &self.root;
+        let mut described = TargetIdentity::default();
+        if let Some(first) = devices.first() {
+            describe_device(root, first, &mut described);
+            let mut disks: Vec<String> = devices.iter().map(|device| device.disk().name).collect();
+            disks.sort();
+            disks.dedup();
+            described.counted_devices = disks;
+        }
+        if devices.len() > 1 {
+            described.members = devices.iter().map(|device| device.name.clone()).collect();
+        }
+        let is_ram_backed =
+            !devices.is_empty() && devices.iter().all(|device| device.is_ram_backed(root));
+        Below {
+            numbers: numbers_of(self, number, &devices),
+            described,
+            is_ram_backed,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{storage_place, target_facts, target_identity};
+    use plan::TargetKind;
+
+    fn write(path: &Path, text: &str) {
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+
+    /// A machine whose one disk holds the file system of a folder.
+    fn machine_around(folder: &Path) -> SysRoot {
+        let trees = folder.join("machine");
+        let number = DeviceNumber::from_raw(fs::metadata(folder).unwrap().dev());
+        let disk = trees.join("sys/devices/sdq");
+        write(&disk.join("dev"), &number.to_string());
+        write(&disk.join("queue/scheduler"), "[none]");
+        write(&disk.join("queue/logical_block_size"), "512");
+        fs::create_dir_all(trees.join("sys/dev/block")).unwrap();
+        let link = trees.join("sys/dev/block").join(number.to_string());
+        std::os::unix::fs::symlink(&disk, link).unwrap();
+        let mount = format!("1 0 {number} / / rw - ext4 /dev/sdq rw");
+        write(&trees.join("proc/self/mountinfo"), &mount);
+        SysRoot::under(&trees)
+    }
+
+    #[test]
+    fn a_second_file_on_a_disk_is_no_second_look_at_the_disk() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = machine_around(folder.path());
+        let [one, other, missing] =
+            ["one", "other", "missing"].map(|name| folder.path().join(name));
+        fs::write(&one, [1; 4096]).unwrap();
+        fs::write(&other, [1; 8192]).unwrap();
+        let storage = Storage::new(&root);
+        let first = target_identity(&storage, &one);
+        assert_eq!(first.counted_devices, ["sdq"]);
+        assert_eq!(first.scheduler, "none");
+        let place = storage_place(&storage, &one);
+        let facts = target_facts(&storage, &one, TargetKind::File).unwrap();
+        // Whoever looked again would find nothing.
+        fs::remove_dir_all(folder.path().join("machine")).unwrap();
+        let second = target_identity(&storage, &other);
+        let expected = TargetIdentity {
+            path: second.path.clone(),
+            real_path: second.real_path.clone(),
+            bytes: 8192,
+            ..first
+        };
+        assert_eq!(second, expected);
+        assert_eq!(storage_place(&storage, &other).devices, place.devices);
+        assert_eq!(storage_place(&storage, &missing).devices, place.devices);
+        let facts_of_other = target_facts(&storage, &other, TargetKind::File).unwrap();
+        assert_eq!(facts_of_other.alignment, facts.alignment);
+        let fresh = target_identity(&Storage::new(&root), &other);
+        assert_eq!(fresh.counted_devices, Vec::<String>::new());
+    }
+}

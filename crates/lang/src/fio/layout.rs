@@ -1,0 +1,155 @@
+//! The run that lays out what jobs read: the files of a job one after the other, jobs side by side. A stream for each
+//! file would have ten thousand pools for ten thousand small files.
+use super::lower::pool;
+use plan::{
+    AddressOrder, AlignRule, ArrivalLaw, Coupling, DataSpec, ErrorBudget, FirstBlock,
+    FirstInterval, Flow, Generator, Label, Load, LocalStop, Nanos, OpSource, OpenMode,
+    OperationMix, Origin, Pacing, PerDirection, PoolId, Region, RunKind, RunSpec, RunStop,
+    RunTemplate, SequentialEnd, SequentialStart, SizeRule, StartAlign, Stream, Target, TargetId,
+    TargetOrder, TemplateId, Timing, TransferSizes, Window,
+};
+use std::collections::BTreeMap;
+
+/// The name of the run.
+const LAYOUT: &str = "layout";
+/// Of one I/O, at most.
+const LAYOUT_BYTES: u64 = 1 << 20;
+/// I/Os in flight for a file, and for all files of a job.
+const LAYOUT_SLOTS: u32 = 4;
+const LAYOUT_SLOTS_MAX: u32 = 16;
+
+/// A target that may have to be laid out, with how.
+pub(super) struct Layout {
+    pub target: TargetId,
+    pub data: DataSpec,
+    pub job: String,
+}
+
+/// Files of a job that are laid out in one way, by I/Os of one size: that of the smallest, which is at least half of
+/// that of the largest.
+struct Alike<'a> {
+    first: &'a Layout,
+    targets: Vec<TargetId>,
+    transfer: u64,
+}
+
+/// The streams that lay everything out; `None` where there is nothing.
+pub(super) fn template(layouts: &[Layout], targets: &[Target]) -> Option<RunTemplate> {
+    let alike = alike(layouts, targets);
+    if alike.is_empty() {
+        return None;
+    }
+    let share_pct = 100.0 / alike.len() as f64;
+    let mut template = RunTemplate {
+        pools: Vec::new(),
+        streams: Vec::new(),
+        coupling: Coupling::Independent,
+    };
+    for files in alike {
+        let first = &targets[files.targets[0].index()].name;
+        let name = match files.targets.len() {
+            1 => format!("{LAYOUT} {first}"),
+            count => format!("{LAYOUT} {first} and {} more", count - 1),
+        };
+        let slots = LAYOUT_SLOTS.saturating_mul(files.targets.len() as u32);
+        let slots = slots.min(LAYOUT_SLOTS_MAX);
+        template.pools.push(pool(&name, slots, None));
+        let pool = PoolId::at(template.pools.len() - 1);
+        template.streams.push(stream(files, name, pool, share_pct));
+    }
+    Some(template)
+}
+
+/// The run with these streams.
+pub(super) fn run(template: TemplateId) -> RunSpec {
+    RunSpec {
+        name: LAYOUT.to_owned(),
+        kind: RunKind::Prepare,
+        template,
+        overrides: Vec::new(),
+        coupling: None,
+        load: Load::FlatOut,
+        law: ArrivalLaw::Deterministic,
+        timing: Timing {
+            start: StartAlign::AtOnce,
+            warmup: Nanos(0),
+            window: Window::UntilDone { at_most: None },
+            interval: Nanos::from_secs(1),
+            first_interval: FirstInterval::Counted,
+            pause_after: Nanos(0),
+        },
+        stop: RunStop {
+            errors: ErrorBudget::Count(1),
+            ..RunStop::default()
+        },
+        labels: Vec::new(),
+        origin: Origin::Derived(
+            "files that jobs read are laid out where they are missing or short".to_owned(),
+        ),
+    }
+}
+
+fn alike<'a>(layouts: &'a [Layout], targets: &[Target]) -> Vec<Alike<'a>> {
+    let mut all: Vec<Alike<'a>> = Vec::new();
+    let mut known: BTreeMap<(&str, u32), Vec<usize>> = BTreeMap::new();
+    for layout in layouts {
+        let size = targets[layout.target.index()].size;
+        let (SizeRule::Bytes(bytes) | SizeRule::BeyondFound(bytes)) = size else {
+            continue;
+        };
+        let transfer = LAYOUT_BYTES.min(bytes);
+        let size = transfer.checked_ilog2().unwrap_or(0);
+        let key = (layout.job.as_str(), size);
+        let places = known.entry(key).or_default();
+        let mut own = places.iter().copied();
+        match own.find(|place| all[*place].first.data == layout.data) {
+            Some(place) => {
+                all[place].transfer = all[place].transfer.min(transfer);
+                all[place].targets.push(layout.target);
+            }
+            None => {
+                places.push(all.len());
+                all.push(Alike {
+                    first: layout,
+                    targets: vec![layout.target],
+                    transfer,
+                });
+            }
+        }
+    }
+    all
+}
+
+fn stream(files: Alike<'_>, name: String, pool: PoolId, share_pct: f64) -> Stream {
+    Stream {
+        name,
+        targets: files.targets,
+        target_order: TargetOrder::OneAfterTheOther,
+        pool,
+        source: OpSource::Generator(Generator {
+            operations: OperationMix::reads(0.0),
+            transfer: PerDirection::all(TransferSizes::Fixed(files.transfer)),
+            order: AddressOrder::Sequential {
+                // What is there stays as it is, to the last byte; so the page cache takes what follows.
+                start: SequentialStart::PresentEnd { rounded_to: 1 },
+                end: SequentialEnd::Stop,
+            },
+            region: Region::whole(1, FirstBlock::Used),
+            align: AlignRule::Transfer,
+            hits: None,
+        }),
+        pacing: Pacing::None,
+        flow: Flow::default(),
+        share_pct,
+        priority: None,
+        data: files.first.data,
+        open: Some(OpenMode {
+            sync_on_close: true,
+            ..OpenMode::default()
+        }),
+        stop: LocalStop::default(),
+        start_delay: Nanos(0),
+        lifetime: None,
+        labels: vec![Label::new("job", files.first.job.clone())],
+    }
+}
