@@ -164,25 +164,30 @@ fn write_cards(page: &Page, data: &PageData<'_>, out: &mut dyn Write) -> io::Res
         card(out, title, &rate(knee.rate), "I/O/s", &at)?;
     }
     if let Some(host) = fastest.cpu {
-        let (host, own) = (host.0, fastest.own_cpu.map_or(0.0, |own| own.0));
-        // The whole is no less than its part: counters that show less have not seen all of it.
-        let (larger, whose) = if own > host {
-            let whose = format!(
-                "of Fathom itself at the highest rate; the counters of the host saw {}",
-                latency(host)
-            );
-            (own, whose)
-        } else {
-            let whose = format!(
-                "of the host at the highest rate; Fathom itself {}",
-                latency(own)
-            );
-            (host, whose)
-        };
-        let (value, unit) = value_and_unit(&latency(larger));
-        card(out, "CPU per I/O", &value, &unit, &whose)?;
+        let own = fastest.own_cpu.map_or(0.0, |own| own.0);
+        write_cpu_card(host.0, own, out)?;
     }
     writeln!(out, "</div>")
+}
+
+/// CPU time of the host and of Fathom itself, in nanoseconds per I/O.
+fn write_cpu_card(host: f64, own: f64, out: &mut dyn Write) -> io::Result<()> {
+    // The whole is no less than its part: counters that show less have not seen all of it.
+    let (larger, whose) = if own > host {
+        let whose = format!(
+            "of Fathom itself at the highest rate; the counters of the host saw {}",
+            latency(host)
+        );
+        (own, whose)
+    } else {
+        let whose = format!(
+            "of the host at the highest rate; Fathom itself {}",
+            latency(own)
+        );
+        (host, whose)
+    };
+    let (value, unit) = value_and_unit(&latency(larger));
+    card(out, "CPU per I/O", &value, &unit, &whose)
 }
 
 fn value_and_unit(text: &str) -> (String, String) {
