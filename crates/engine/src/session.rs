@@ -13,7 +13,9 @@ use crate::rule::WorkerRule;
 use crate::shared::{Failure, Setup, SharedRun, WorkerView, buffer_bytes};
 use crate::worker::{Wake, Worker};
 use measure::{Outstanding, ThreadUsage};
-use plan::{BoundPlan, BoundRun, IoMethod, IoPriority, NameCall, OpenMode, Placement};
+use plan::{
+    BoundPlan, BoundRun, IoMethod, IoPriority, MemoryPolicy, NameCall, OpenMode, Placement,
+};
 use std::cell::Cell;
 use std::fmt;
 use std::io;
@@ -24,6 +26,7 @@ use std::time::Duration;
 use sys::aio::QueueConfig;
 use sys::clock::Clock;
 use sys::ring::RingConfig;
+use sys::thread::MemoryMode;
 
 /// A worker looks at least this often whether it is to give up.
 const LOOK_NS: u64 = 100_000_000;
@@ -671,6 +674,16 @@ fn place(placement: &Placement) -> Result<(), EngineError> {
     if let Some(IoPriority { class, level }) = placement.io_priority {
         let what = format!("I/O priority of class {class}, level {level}");
         sys::thread::set_io_priority(class, level).map_err(refused(what))?;
+    }
+    if let Some(memory) = &placement.memory {
+        let (mode, nodes) = match memory {
+            MemoryPolicy::Local => (MemoryMode::Local, &[][..]),
+            MemoryPolicy::Prefer(node) => (MemoryMode::Prefer, std::slice::from_ref(node)),
+            MemoryPolicy::Bind(nodes) => (MemoryMode::Bind, nodes.as_slice()),
+            MemoryPolicy::Interleave(nodes) => (MemoryMode::Interleave, nodes.as_slice()),
+        };
+        let what = format!("memory of nodes {nodes:?}");
+        sys::thread::set_memory_policy(mode, nodes).map_err(refused(what))?;
     }
     Ok(())
 }

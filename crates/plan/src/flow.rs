@@ -171,6 +171,23 @@ pub struct Placement {
     /// From −20, the most urgent, to 19.
     pub nice: i32,
     pub io_priority: Option<IoPriority>,
+    /// Where the memory of its threads comes from, their buffers among it; `None` leaves it as it is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub memory: Option<MemoryPolicy>,
+}
+
+/// Which nodes of the host give memory.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum MemoryPolicy {
+    /// The one of the CPU that asks.
+    Local,
+    /// This one as long as it has any.
+    Prefer(u32),
+    /// These and no others.
+    Bind(Vec<u32>),
+    /// These in turn, page by page.
+    Interleave(Vec<u32>),
 }
 
 /// A priority among the I/O of the host, as far as its schedulers look at it.

@@ -35,8 +35,8 @@ pub use data::{
 };
 pub use diagnostic::{Diagnostic, Related, Severity};
 pub use flow::{
-    Amount, Balance, Batches, DepthSearch, Floor, Flow, IoPriority, Placement, RangeSync, Steady,
-    SteadyCriterion, Syncs, Think, ThinkCount,
+    Amount, Balance, Batches, DepthSearch, Floor, Flow, IoPriority, MemoryPolicy, Placement,
+    RangeSync, Steady, SteadyCriterion, Syncs, Think, ThinkCount,
 };
 pub use grant::{Access, Grant};
 pub use ids::{

@@ -83,6 +83,46 @@ pub fn set_io_priority(class: u8, level: u8) -> io::Result<()> {
     Ok(())
 }
 
+/// How the nodes of [`set_memory_policy`] are used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MemoryMode {
+    /// The first of them as long as it has any.
+    Prefer = 1,
+    /// These and no others.
+    Bind = 2,
+    /// One after the other, page by page.
+    Interleave = 3,
+    /// None is named: the node of the CPU that asks.
+    Local = 4,
+}
+
+/// From which nodes pages come that this thread is the first to touch.
+///
+/// # Errors
+/// What `set_mempolicy(2)` says: EINVAL where none of the nodes has memory that this process may use.
+pub fn set_memory_policy(mode: MemoryMode, nodes: &[u32]) -> io::Result<()> {
+    let most = nodes.iter().max().map_or(0, |most| *most as usize + 1);
+    let mut mask = vec![0_u64; most.div_ceil(64)];
+    for node in nodes {
+        mask[*node as usize / 64] |= 1 << (node % 64);
+    }
+    // The kernel takes one bit less than it is told, and none is less than zero.
+    let bits = mask.len() * 64 + 1;
+    // SAFETY: the mask lives until the call returns, which reads no more than so many bits of it.
+    let result = unsafe {
+        libc::syscall(
+            libc::SYS_set_mempolicy,
+            mode as libc::c_long,
+            mask.as_ptr(),
+            bits as libc::c_ulong,
+        )
+    };
+    if result < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    Ok(())
+}
+
 /// The CPUs this thread may run on, ascending. Empty only where the kernel does not say.
 #[must_use]
 pub fn available_cpus() -> Vec<usize> {
@@ -176,6 +216,27 @@ mod tests {
             assert_eq!(timer_slack_ns().unwrap(), 1234);
             set_timer_slack_ns(0).unwrap();
             assert_eq!(timer_slack_ns().unwrap(), default_ns);
+        });
+    }
+
+    #[test]
+    fn memory_comes_from_where_the_thread_says() {
+        on_own_thread(|| {
+            let path = "/proc/thread-self/numa_maps";
+            if std::fs::read_to_string(path).is_err() {
+                return println!("skipped: the kernel shows no nodes");
+            }
+            let shown = || std::fs::read_to_string(path).unwrap();
+            for (mode, nodes, expected) in [
+                (MemoryMode::Bind, &[0][..], " bind:0 "),
+                (MemoryMode::Interleave, &[0], " interleave:0 "),
+                (MemoryMode::Prefer, &[0], " prefer"),
+                (MemoryMode::Local, &[], " local "),
+            ] {
+                set_memory_policy(mode, nodes).unwrap();
+                assert!(shown().contains(expected), "{mode:?}: {}", shown());
+            }
+            assert!(set_memory_policy(MemoryMode::Bind, &[900]).is_err());
         });
     }
 

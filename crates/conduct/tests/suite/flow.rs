@@ -380,6 +380,7 @@ fn a_placed_stream_has_workers_of_its_own_in_their_place() {
             cpus: vec![last as u32],
             nice: 7,
             io_priority: Some(IoPriority { class: 2, level: 7 }),
+            memory: Some(MemoryPolicy::Local),
         };
         let runs = vec![flat_out(400 * MS, 100 * MS)];
         let plan = bind_real(plan(

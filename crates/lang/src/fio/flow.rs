@@ -1,15 +1,15 @@
 //! How a job orders its own I/O: what it does behind its writes, when it pauses, how it batches.
 use super::codes;
 use super::failures;
-use super::jobs::Job;
+use super::jobs::{Given, Job};
 use super::number::{TimeUnit, time};
 use super::resolve::Times;
 use super::support::push_once;
 use super::value::Value;
 use crate::sink::Sink;
 use plan::{
-    Amount, Balance, Batches, DepthSearch, Diagnostic, Floor, Flow, IoPriority, Nanos,
-    OperationMix, PerDirection, Placement, RangeSync, Steady, SteadyCriterion, Syncs, Think,
+    Amount, Balance, Batches, DepthSearch, Diagnostic, Floor, Flow, IoPriority, MemoryPolicy,
+    Nanos, OperationMix, PerDirection, Placement, RangeSync, Steady, SteadyCriterion, Syncs, Think,
     ThinkCount,
 };
 use std::collections::BTreeMap;
@@ -48,54 +48,88 @@ pub(crate) fn cpus_of_clone(job: &Job, placement: &Placement, clone: u32) -> Vec
     }
 }
 
-/// The same on the CPUs of the nodes that the job names, if it does.
+/// The same on the CPUs of the nodes that the job names, and with memory of those that it names.
 pub(crate) fn on_nodes(
     mut flow: Flow,
     job: &Job,
-    nodes: &BTreeMap<u32, Vec<u32>>,
+    known: &BTreeMap<u32, Vec<u32>>,
     blockers: &mut Vec<Diagnostic>,
 ) -> Flow {
-    let Some(given) = job.given("numa_cpu_nodes") else {
-        return flow;
-    };
-    let text = given.text().trim();
-    let asked: Option<Vec<u32>> = match text {
-        "all" => Some(nodes.keys().copied().collect()),
-        _ => {
-            let ranges = text.split(',').map(between).collect::<Option<Vec<_>>>();
-            ranges.map(|ranges| ranges.into_iter().flatten().collect())
+    if let Some(given) = job.given("numa_cpu_nodes") {
+        match cpus_of_nodes(given.text().trim(), known) {
+            Ok(cpus) => flow.placement.cpus = cpus,
+            Err(message) => push_once(blockers, of_nodes(message, given, known)),
         }
-    };
-    let known = nodes.keys().map(u32::to_string).collect::<Vec<_>>();
-    let label = match known.as_slice() {
-        [] => "its nodes are not known".to_owned(),
-        known => format!("it has {}", known.join(", ")),
-    };
-    let help = "numbers and ranges such as `0,2-3`, or `all`; `cpus_allowed` names CPUs";
-    let mut refuse = |message: String, label: String| {
-        let error = Diagnostic::error(codes::OUT_OF_RANGE, message);
-        push_once(blockers, error.at(given.span(), label).with_help(help));
-    };
-    match asked {
-        None => refuse(
-            format!("`{text}` is no list of nodes"),
-            "not understood".to_owned(),
-        ),
-        Some(asked) => {
-            if let Some(missing) = asked.iter().find(|node| !nodes.contains_key(node)) {
-                refuse(format!("this host has no node {missing}"), label);
-            } else {
-                let cpus = asked.iter().flat_map(|node| &nodes[node]).copied();
-                flow.placement.cpus = cpus.collect();
-                flow.placement.cpus.sort_unstable();
-                flow.placement.cpus.dedup();
-                if flow.placement.cpus.is_empty() {
-                    refuse(format!("the nodes `{text}` have no CPU"), label);
-                }
-            }
+    }
+    if let Some(given) = job.given("numa_mem_policy") {
+        match memory(given.text().trim(), known) {
+            Ok(memory) => flow.placement.memory = memory,
+            Err(message) => push_once(blockers, of_nodes(message, given, known)),
         }
     }
     flow
+}
+
+fn of_nodes(message: String, given: &Given, known: &BTreeMap<u32, Vec<u32>>) -> Diagnostic {
+    let numbers: Vec<String> = known.keys().map(u32::to_string).collect();
+    let label = match numbers.as_slice() {
+        [] => "the nodes of this host are not known".to_owned(),
+        numbers => format!("this host has {}", numbers.join(", ")),
+    };
+    let help = "nodes are numbers and ranges such as `0,2-3`, or `all`; `cpus_allowed` names CPUs";
+    Diagnostic::error(codes::OUT_OF_RANGE, message)
+        .at(given.span(), label)
+        .with_help(help)
+}
+
+fn cpus_of_nodes(text: &str, known: &BTreeMap<u32, Vec<u32>>) -> Result<Vec<u32>, String> {
+    let nodes = nodes(text, known)?;
+    let mut cpus: Vec<u32> = nodes
+        .iter()
+        .flat_map(|node| &known[node])
+        .copied()
+        .collect();
+    cpus.sort_unstable();
+    cpus.dedup();
+    match cpus.is_empty() {
+        true => Err(format!("the nodes `{text}` have no CPU")),
+        false => Ok(cpus),
+    }
+}
+
+fn memory(text: &str, known: &BTreeMap<u32, Vec<u32>>) -> Result<Option<MemoryPolicy>, String> {
+    let (word, list) = text.split_once(':').unwrap_or((text, ""));
+    let listed = || nodes(list.trim(), known);
+    Ok(Some(match word.trim() {
+        "default" => return Ok(None),
+        "local" => MemoryPolicy::Local,
+        "prefer" => match listed()?.as_slice() {
+            [node] => MemoryPolicy::Prefer(*node),
+            _ => return Err(format!("`{text}` prefers one node")),
+        },
+        "bind" => MemoryPolicy::Bind(listed()?),
+        "interleave" => MemoryPolicy::Interleave(listed()?),
+        _ => {
+            let forms = "`default`, `local`, `prefer:N`, `bind:LIST` or `interleave:LIST`";
+            return Err(format!("`{text}` is none of {forms}"));
+        }
+    }))
+}
+
+/// Nodes that are there.
+fn nodes(text: &str, known: &BTreeMap<u32, Vec<u32>>) -> Result<Vec<u32>, String> {
+    let nodes: Vec<u32> = match text {
+        "all" => known.keys().copied().collect(),
+        _ => {
+            let ranges: Option<Vec<_>> = text.split(',').map(between).collect();
+            let ranges = ranges.ok_or_else(|| format!("`{text}` is no list of nodes"))?;
+            ranges.into_iter().flatten().collect()
+        }
+    };
+    match nodes.iter().find(|node| !known.contains_key(node)) {
+        Some(missing) => Err(format!("this host has no node {missing}")),
+        None => Ok(nodes),
+    }
 }
 
 /// A number, or two and all between; no more than hosts have of anything.
@@ -317,6 +351,7 @@ fn placement(job: &Job) -> Placement {
         cpus,
         nice: job.number("nice").unwrap_or(0) as i32,
         io_priority,
+        memory: None,
     }
 }
 

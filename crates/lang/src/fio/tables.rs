@@ -971,10 +971,9 @@ pub(crate) static QUEUE: &[Parameter] = &[
         &["numa_mem_policy"],
         Kind::Text,
         "",
-        Refused("memory comes from the node of the CPU that a worker runs on; choose that with `numa_cpu_nodes` or `cpus_allowed`"),
-        "nodes of the memory",
-    )
-    .inert(&["default", "local"]),
+        Honoured,
+        "nodes of the memory: `default`, `local`, `prefer:N`, `bind:LIST` or `interleave:LIST`",
+    ),
     p(&["prio"], number(0, 7), "", Honoured, "priority of I/O"),
     p(
         &["prioclass"],

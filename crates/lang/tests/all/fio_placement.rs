@@ -58,6 +58,24 @@ fn nodes_stand_for_their_cpus() {
 }
 
 #[test]
+fn memory_comes_from_the_nodes_that_are_named() {
+    use plan::MemoryPolicy::{Bind, Interleave, Local, Prefer};
+    let of = |policy: &str| {
+        let first = placements(&format!("numa_mem_policy={policy}")).swap_remove(0);
+        first.memory
+    };
+    assert_eq!(of("default"), None);
+    assert_eq!(of("local"), Some(Local));
+    assert_eq!(of("prefer:1"), Some(Prefer(1)));
+    assert_eq!(of("bind:0-1"), Some(Bind(vec![0, 1])));
+    assert_eq!(of("interleave:all"), Some(Interleave(vec![0, 1, 2])));
+    for wrong in ["prefer", "prefer:0-1", "bind:7", "near:1"] {
+        let reading = read(&format!("[a]\nrw=read\nsize=1m\nnuma_mem_policy={wrong}\n"));
+        assert_eq!(reading.run_blockers.len(), 1, "{wrong}");
+    }
+}
+
+#[test]
 fn priorities_have_a_class() {
     let of = |options: &str| {
         let first = placements(options).swap_remove(0);
