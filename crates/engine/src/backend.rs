@@ -1,12 +1,16 @@
 //! Where requests go: the kernel by a ring, by native AIO or by plain calls, mapped files, nowhere, or
 //! a simulation. A backend queues, submits and hands back; it stamps nothing and decides nothing.
 mod aio;
+mod calls;
 mod mapped;
 mod names;
+mod one_slot;
 
 pub(crate) use aio::AioBackend;
-pub(crate) use mapped::{MappedBackend, mappings};
-pub(crate) use names::NamesBackend;
+pub(crate) use calls::PlainCalls;
+pub(crate) use mapped::{MappedFiles, mappings};
+pub(crate) use names::NamedFiles;
+pub(crate) use one_slot::{Call, OneSlot};
 use plan::IoMethod;
 use std::fmt;
 use std::fs::File;
@@ -67,14 +71,6 @@ pub(crate) struct Features {
 /// The io_uring of one worker.
 pub(crate) struct UringBackend {
     ring: Ring,
-}
-
-/// One slot; the call is made inside `enter`.
-pub(crate) struct SyncBackend {
-    files: Vec<Arc<File>>,
-    buffers: AlignedBuffers,
-    queued: Option<Request>,
-    done: Option<i32>,
 }
 
 /// Completes everything at the next `enter`.
@@ -138,95 +134,6 @@ impl Backend for UringBackend {
 
     fn abandon(self) {
         self.ring.abandon();
-    }
-}
-
-impl SyncBackend {
-    pub(crate) fn new(
-        files: Vec<Arc<File>>,
-        buffer_bytes: usize,
-        align: usize,
-    ) -> io::Result<Self> {
-        Ok(Self {
-            files,
-            buffers: AlignedBuffers::new(1, buffer_bytes, align)?,
-            queued: None,
-            done: None,
-        })
-    }
-}
-
-impl Backend for SyncBackend {
-    #[inline]
-    fn buffer_mut(&mut self, slot: u32) -> &mut [u8] {
-        self.buffers.get_mut(slot as usize)
-    }
-
-    #[inline]
-    fn push(&mut self, slot: u32, request: Request) {
-        assert!(slot == 0 && self.queued.is_none(), "a thread has one slot");
-        self.queued = Some(request);
-    }
-
-    #[inline]
-    fn is_full(&self) -> bool {
-        self.queued.is_some()
-    }
-
-    #[inline]
-    fn enter(&mut self, _want: u32, timeout_ns: Option<u64>) -> io::Result<()> {
-        let Some(request) = self.queued.take() else {
-            if self.done.is_some() {
-                return Ok(());
-            }
-            std::thread::sleep(std::time::Duration::from_nanos(timeout_ns.unwrap_or(0)));
-            return Ok(());
-        };
-        let file = &self.files[request.file as usize];
-        let length = request.length as usize;
-        self.done = Some(code(match request.kind {
-            RequestKind::Read => {
-                sys::file::pread(file, &mut self.buffers.get_mut(0)[..length], request.offset)
-            }
-            RequestKind::Write => {
-                sys::file::pwrite(file, &self.buffers.get(0)[..length], request.offset)
-            }
-            RequestKind::Fsync => sys::file::fsync(file).map(|()| 0),
-            RequestKind::Fdatasync => sys::file::fdatasync(file).map(|()| 0),
-            RequestKind::SyncRange { flags } => sys::file::sync_range(file, flags).map(|()| 0),
-            RequestKind::Discard => {
-                sys::file::discard(file, request.offset, u64::from(request.length)).map(|()| 0)
-            }
-        }));
-        Ok(())
-    }
-
-    #[inline]
-    fn reap(&mut self, mut completed: impl FnMut(u32, i32)) {
-        if let Some(result) = self.done.take() {
-            completed(0, result);
-        }
-    }
-
-    #[inline]
-    fn ready(&mut self) -> u32 {
-        u32::from(self.done.is_some())
-    }
-
-    #[inline]
-    fn queued(&self) -> u32 {
-        u32::from(self.queued.is_some())
-    }
-
-    fn abandon(self) {}
-}
-
-/// As the kernel tells the outcome of a request.
-#[inline]
-fn code(result: io::Result<usize>) -> i32 {
-    match result {
-        Ok(bytes) => bytes as i32,
-        Err(error) => -error.raw_os_error().unwrap_or(5),
     }
 }
 

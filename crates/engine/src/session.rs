@@ -1,7 +1,7 @@
 //! A run on threads: set up, start at a set time, collect, stop, drain.
 use crate::backend::{
-    AioBackend, Backend, BackendKind, Features, MappedBackend, NamesBackend, NullBackend,
-    SyncBackend, UringBackend, mappings,
+    AioBackend, Backend, BackendKind, Call, Features, MappedFiles, NamedFiles, NullBackend,
+    OneSlot, PlainCalls, UringBackend, mappings,
 };
 use crate::collect::Collector;
 use crate::data::Generations;
@@ -528,19 +528,17 @@ impl Seat {
                 self.serve(backend, features, release, ready, ended);
             }
             BackendKind::Sync => {
-                let bytes = self.buffer_bytes.next_multiple_of(self.buffer_align);
-                let backend = SyncBackend::new(self.files.clone(), bytes, self.buffer_align)
-                    .map_err(EngineError::Memory);
-                self.serve(backend, Features::default(), release, ready, ended);
+                let call = PlainCalls::new(self.files.clone());
+                self.serve_one(Ok(call), release, ready, ended);
             }
             BackendKind::Mapped => {
-                let bytes = self.buffer_bytes.next_multiple_of(self.buffer_align);
-                let files = self.files.clone();
-                let backend = MappedBackend::new(files, &self.mapped, bytes, self.buffer_align);
-                let backend = backend.map_err(EngineError::Mapping);
-                self.serve(backend, Features::default(), release, ready, ended);
+                let call = MappedFiles::new(self.files.clone(), &self.mapped);
+                self.serve_one(call.map_err(EngineError::Mapping), release, ready, ended);
             }
-            BackendKind::Names => self.serve_names(release, ready, ended),
+            BackendKind::Names => {
+                let (call, names) = self.named.clone().expect("its pool has a call");
+                self.serve_one(Ok(NamedFiles::new(call, names)), release, ready, ended);
+            }
             BackendKind::Null | BackendKind::Sim => {
                 let backend = NullBackend::new(slots, self.buffer_bytes.next_multiple_of(4096))
                     .map_err(EngineError::Memory);
@@ -549,16 +547,18 @@ impl Seat {
         }
     }
 
-    fn serve_names(
+    /// Serves the only slot of this worker by calls.
+    fn serve_one<C: Call>(
         &self,
+        call: Result<C, EngineError>,
         release: &Release,
         ready: &Sender<Result<Features, EngineError>>,
         ended: &Sender<Result<(), EngineError>>,
     ) {
         let bytes = self.buffer_bytes.next_multiple_of(self.buffer_align);
-        let (call, names) = self.named.clone().expect("its pool has a call");
-        let backend =
-            NamesBackend::new(call, names, bytes, self.buffer_align).map_err(EngineError::Memory);
+        let backend = call.and_then(|call| {
+            OneSlot::new(call, bytes, self.buffer_align).map_err(EngineError::Memory)
+        });
         self.serve(backend, Features::default(), release, ready, ended);
     }
 

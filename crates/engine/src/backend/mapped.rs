@@ -1,21 +1,17 @@
-//! Copies to and from mapped files: one slot, and the copy is made inside `enter`.
-use super::{Backend, Request, RequestKind, code};
+//! Copies to and from mapped files.
+use super::{Call, Request, RequestKind};
 use crate::files::OpenTargets;
 use plan::OpenMode;
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io;
 use std::sync::Arc;
-use sys::buffer::AlignedBuffers;
 use sys::mapping::{Mapping, MappingAdvice};
 
-pub(crate) struct MappedBackend {
+pub(crate) struct MappedFiles {
     files: Vec<Arc<File>>,
     /// By file; those that the streams of this worker use.
     mappings: Vec<Option<Mapping>>,
-    buffers: AlignedBuffers,
-    queued: Option<Request>,
-    done: Option<i32>,
 }
 
 /// What a worker has to map: the files that it uses, with how they are opened and how far into each
@@ -35,17 +31,12 @@ pub(crate) fn mappings(
         .collect()
 }
 
-impl MappedBackend {
+impl MappedFiles {
     /// Maps what [`mappings`] names.
     ///
     /// # Errors
     /// When a file cannot be mapped or ends before its streams do.
-    pub(crate) fn new(
-        files: Vec<Arc<File>>,
-        mapped: &[(u32, OpenMode, u64)],
-        buffer_bytes: usize,
-        align: usize,
-    ) -> io::Result<Self> {
+    pub(crate) fn new(files: Vec<Arc<File>>, mapped: &[(u32, OpenMode, u64)]) -> io::Result<Self> {
         let mut mappings: Vec<Option<Mapping>> = files.iter().map(|_| None).collect();
         for (file, mode, end) in mapped {
             let place = *file as usize;
@@ -61,51 +52,21 @@ impl MappedBackend {
             }
             mappings[place] = Some(mapping);
         }
-        Ok(Self {
-            files,
-            mappings,
-            buffers: AlignedBuffers::new(1, buffer_bytes, align)?,
-            queued: None,
-            done: None,
-        })
+        Ok(Self { files, mappings })
     }
 }
 
-impl Backend for MappedBackend {
+impl Call for MappedFiles {
     #[inline]
-    fn buffer_mut(&mut self, slot: u32) -> &mut [u8] {
-        self.buffers.get_mut(slot as usize)
-    }
-
-    #[inline]
-    fn push(&mut self, slot: u32, request: Request) {
-        assert!(slot == 0 && self.queued.is_none(), "a thread has one slot");
-        self.queued = Some(request);
-    }
-
-    #[inline]
-    fn is_full(&self) -> bool {
-        self.queued.is_some()
-    }
-
-    #[inline]
-    fn enter(&mut self, _want: u32, timeout_ns: Option<u64>) -> io::Result<()> {
-        let Some(request) = self.queued.take() else {
-            if self.done.is_none() {
-                std::thread::sleep(std::time::Duration::from_nanos(timeout_ns.unwrap_or(0)));
-            }
-            return Ok(());
-        };
+    fn carry_out(&mut self, request: &Request, buffer: &mut [u8]) -> io::Result<usize> {
         let place = request.file as usize;
         let mapping = self.mappings[place]
             .as_mut()
             .expect("the files of its streams are mapped");
         let length = request.length as usize;
-        self.done = Some(code(match request.kind {
-            RequestKind::Read => {
-                mapping.read(&mut self.buffers.get_mut(0)[..length], request.offset)
-            }
-            RequestKind::Write => mapping.write(&self.buffers.get(0)[..length], request.offset),
+        match request.kind {
+            RequestKind::Read => mapping.read(&mut buffer[..length], request.offset),
+            RequestKind::Write => mapping.write(&buffer[..length], request.offset),
             RequestKind::Fsync | RequestKind::Fdatasync | RequestKind::SyncRange { .. } => {
                 mapping.sync().map(|()| 0)
             }
@@ -113,26 +74,6 @@ impl Backend for MappedBackend {
                 let bytes = u64::from(request.length);
                 sys::file::discard(&self.files[place], request.offset, bytes).map(|()| 0)
             }
-        }));
-        Ok(())
-    }
-
-    #[inline]
-    fn reap(&mut self, mut completed: impl FnMut(u32, i32)) {
-        if let Some(result) = self.done.take() {
-            completed(0, result);
         }
     }
-
-    #[inline]
-    fn ready(&mut self) -> u32 {
-        u32::from(self.done.is_some())
-    }
-
-    #[inline]
-    fn queued(&self) -> u32 {
-        u32::from(self.queued.is_some())
-    }
-
-    fn abandon(self) {}
 }
