@@ -1,8 +1,8 @@
 //! This machine as a [`Host`].
 use crate::{CommandCall, CommandEnd, Control, Host, HostError, SetPoint};
 use engine::{
-    BackendKind, Collected, Drained, EngineConfig, EngineError, Generations, OpenTargets, Session,
-    open_targets,
+    BackendKind, Collected, Drained, EngineConfig, EngineError, Generations, MadeFiles,
+    OpenTargets, Session, open_targets,
 };
 use measure::{HostSample, OperationRecord};
 use plan::{BoundPlan, BoundRun, Grant, RunId};
@@ -37,6 +37,8 @@ pub struct LocalHost {
     sampler: host::Sampler,
     session: Option<Session>,
     open: Option<OpenTargets>,
+    /// By the runs so far.
+    made: MadeFiles,
     close_error: Option<std::io::Error>,
     /// Of the data that runs have written.
     generations: Generations,
@@ -76,6 +78,7 @@ impl LocalHost {
             session: None,
             open: None,
             close_error: None,
+            made: MadeFiles::default(),
             generations: Generations::default(),
             commands: CommandSettings::default(),
             operations: None,
@@ -158,7 +161,7 @@ impl Host for LocalHost {
         self.session = None;
         let open = match self.config.backends.kind {
             BackendKind::Null | BackendKind::Sim => OpenTargets::none(run),
-            _ => open_targets(plan, run, &self.grants).map_err(HostError::Open)?,
+            _ => open_targets(plan, run, &self.grants, &mut self.made).map_err(HostError::Open)?,
         };
         let shares = point.shares_pct.as_deref();
         let session = Session::prepare(

@@ -5,6 +5,7 @@ mod calls;
 mod mapped;
 mod names;
 mod one_slot;
+mod space;
 
 pub(crate) use aio::AioBackend;
 pub(crate) use calls::PlainCalls;
@@ -12,6 +13,7 @@ pub(crate) use mapped::{MappedFiles, mappings};
 pub(crate) use names::NamedFiles;
 pub(crate) use one_slot::{Call, OneSlot};
 use plan::IoMethod;
+pub(crate) use space::SpaceOfFiles;
 use std::fmt;
 use std::fs::File;
 use std::io;
@@ -33,6 +35,8 @@ pub enum BackendKind {
     Mapped,
     /// A thread per slot that makes calls on the names of files.
     Names,
+    /// A thread per slot that makes calls on the space of files.
+    Space,
     /// Completes at once and moves nothing.
     Null,
     /// Simulated storage in simulated time.
@@ -203,6 +207,7 @@ impl BackendKind {
             IoMethod::Mapping => BackendKind::Mapped,
             IoMethod::Nothing => BackendKind::Null,
             IoMethod::Names(_) => BackendKind::Names,
+            IoMethod::Space(_) => BackendKind::Space,
         }
     }
 
@@ -210,7 +215,7 @@ impl BackendKind {
     pub(crate) fn has_thread_per_slot(self) -> bool {
         matches!(
             self,
-            BackendKind::Sync | BackendKind::Mapped | BackendKind::Names
+            BackendKind::Sync | BackendKind::Mapped | BackendKind::Names | BackendKind::Space
         )
     }
 }
@@ -223,6 +228,7 @@ impl fmt::Display for BackendKind {
             BackendKind::Sync => "sync",
             BackendKind::Mapped => "mmap",
             BackendKind::Names => "names",
+            BackendKind::Space => "space",
             BackendKind::Null => "null",
             BackendKind::Sim => "sim",
         })

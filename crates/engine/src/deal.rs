@@ -39,8 +39,12 @@ impl Backends {
             _ if self.kind == BackendKind::Sim => BackendKind::Sim,
             Some(IoMethod::Nothing) => BackendKind::Null,
             // No other backend does these calls; what is to reach no storage reaches none.
-            Some(IoMethod::Names(_)) if self.kind == BackendKind::Null => BackendKind::Null,
-            Some(IoMethod::Names(_)) => BackendKind::Names,
+            Some(IoMethod::Names(_) | IoMethod::Space(_)) if self.kind == BackendKind::Null => {
+                BackendKind::Null
+            }
+            Some(method @ (IoMethod::Names(_) | IoMethod::Space(_))) => {
+                BackendKind::of_method(method)
+            }
             Some(method) if !self.overrules => BackendKind::of_method(method),
             _ => self.kind,
         }

@@ -1,7 +1,7 @@
 //! Opening targets, by grant only, and checking that what is opened is what was examined.
 use plan::{
     Access, AccessAdvice, BoundPlan, BoundRun, Grant, NameCall, OpenMode, Reservation, RunKind,
-    SyncMode, TargetId,
+    SpaceCall, SyncMode, TargetId,
 };
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::CString;
@@ -10,7 +10,7 @@ use std::fs::File;
 use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{FileExt, FileTypeExt, MetadataExt};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use sys::file::OpenFlags;
 
@@ -39,6 +39,22 @@ pub struct OpenTargets {
     sync_on_close: Vec<bool>,
 }
 
+/// The files that an execution has made for its data, whatever has become of their names.
+#[derive(Clone, Debug, Default)]
+pub struct MadeFiles {
+    /// Device and inode.
+    identities: BTreeSet<(u64, u64)>,
+}
+
+/// What a target is opened for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Purpose {
+    Read,
+    Write,
+    /// It is written, and may become shorter.
+    Cut,
+}
+
 /// Why a target could not be opened.
 #[derive(Debug)]
 #[non_exhaustive]
@@ -47,6 +63,8 @@ pub enum OpenError {
     NotGranted { target: TargetId },
     /// What stands at the path is not what was examined.
     Replaced { path: PathBuf },
+    /// It is to be cut, and this execution has not made it for its data.
+    NotOurs { path: PathBuf },
     Io {
         path: PathBuf,
         direct: bool,
@@ -60,7 +78,8 @@ pub enum OpenError {
     },
 }
 
-/// Opens what a run needs. Files that are written and missing are created, never truncated.
+/// Opens what a run needs. Files that are written and missing are created, never truncated; `made`
+/// is what earlier runs of the execution have created, to which it adds.
 ///
 /// # Errors
 /// The first target that could not be opened, with the likely cause.
@@ -68,6 +87,7 @@ pub fn open_targets(
     plan: &BoundPlan,
     run: &BoundRun,
     grants: &[Grant],
+    made: &mut MadeFiles,
 ) -> Result<OpenTargets, OpenError> {
     let mut open = OpenTargets::default();
     let grants = &by_target(grants);
@@ -75,11 +95,7 @@ pub fn open_targets(
     let mut ways: Vec<OpenMode> = Vec::new();
     let mut known: BTreeMap<(TargetId, bool, usize), u32> = BTreeMap::new();
     let streams = &run.run.streams;
-    let writers = streams.iter().filter(|stream| run.run.changes_data(stream));
-    let written: BTreeSet<TargetId> = writers
-        .flat_map(|stream| &stream.targets)
-        .copied()
-        .collect();
+    let purposes = purposes(run);
     let mut names = Vec::new();
     for stream in streams {
         let mut files = Vec::new();
@@ -99,12 +115,13 @@ pub fn open_targets(
             }
             let mode = stream.open.unwrap_or(target.open);
             // One descriptor serves readers and writers of a target in the same mode.
-            let writes = written.contains(id);
+            let purpose = purposes.get(id).copied().unwrap_or(Purpose::Read);
+            let writes = purpose != Purpose::Read;
             let key = (*id, writes, way(&mut ways, mode));
             let index = match known.get(&key) {
                 Some(index) => *index,
                 None => {
-                    let file = open_one(*id, grants, writes, mode)?;
+                    let file = open_one(*id, grants, made, purpose, mode)?;
                     if writes && run.run.kind == RunKind::Measure {
                         reserve(&file, mode, plan.targets[id.index()].bytes)
                             .map_err(|error| reserving(plan, *id, error))?;
@@ -200,6 +217,23 @@ pub(crate) fn places(targets: &[TargetId]) -> BTreeMap<TargetId, u32> {
     places
 }
 
+/// Targets that are not only read.
+fn purposes(run: &BoundRun) -> BTreeMap<TargetId, Purpose> {
+    let mut purposes = BTreeMap::new();
+    for stream in &run.run.streams {
+        if !run.run.changes_data(stream) {
+            continue;
+        }
+        for id in &stream.targets {
+            match run.run.space_call(stream) {
+                Some(SpaceCall::SetLength) => purposes.insert(*id, Purpose::Cut),
+                _ => Some(*purposes.entry(*id).or_insert(Purpose::Write)),
+            };
+        }
+    }
+    purposes
+}
+
 /// In the words of the kernel.
 pub(crate) fn advice(order: AccessAdvice) -> sys::file::AccessAdvice {
     match order {
@@ -232,9 +266,11 @@ fn enough<'a>(
 fn open_one(
     id: TargetId,
     grants: &BTreeMap<TargetId, Vec<&Grant>>,
-    writes: bool,
+    made: &mut MadeFiles,
+    purpose: Purpose,
     mode: OpenMode,
 ) -> Result<File, OpenError> {
+    let writes = purpose != Purpose::Read;
     let grant = enough(grants, id, |access| !writes || access != Access::Read)?;
     let path = grant.path().to_path_buf();
     let flags = OpenFlags {
@@ -252,7 +288,7 @@ fn open_one(
         direct: mode.direct,
         error,
     };
-    let file = sys::file::open(&path, &flags).map_err(failed)?;
+    let (file, is_new) = open_or_make(&path, &flags).map_err(failed)?;
     let metadata = file.metadata().map_err(failed)?;
     let identity = if metadata.file_type().is_block_device() {
         let bytes = sys::file::device_bytes(&file).map_err(failed)?;
@@ -266,6 +302,12 @@ fn open_one(
     {
         return Err(OpenError::Replaced { path });
     }
+    if is_new {
+        made.identities.insert(identity);
+    }
+    if purpose == Purpose::Cut && !made.identities.contains(&identity) {
+        return Err(OpenError::NotOurs { path });
+    }
     if mode.drops_cache {
         sys::file::drop_cache(&file).map_err(failed)?;
     }
@@ -278,6 +320,21 @@ fn open_one(
     Ok(file)
 }
 
+/// The open file, and whether it was made by that.
+fn open_or_make(path: &Path, flags: &OpenFlags) -> io::Result<(File, bool)> {
+    if flags.create {
+        let alone = OpenFlags {
+            exclusive: true,
+            ..*flags
+        };
+        match sys::file::open(path, &alone) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            made => return Ok((made?, true)),
+        }
+    }
+    Ok((sys::file::open(path, flags)?, false))
+}
+
 /// Gives a regular file that is shorter than its target what its mode says.
 fn reserve(file: &File, mode: OpenMode, bytes: u64) -> io::Result<()> {
     let Some(reservation) = mode.reserves else {
@@ -288,8 +345,8 @@ fn reserve(file: &File, mode: OpenMode, bytes: u64) -> io::Result<()> {
         return Ok(());
     }
     let reserved = match reservation {
-        Reservation::Space => sys::file::reserve(file, bytes, false),
-        Reservation::SpaceBehindEnd => sys::file::reserve(file, bytes, true),
+        Reservation::Space => sys::file::reserve(file, 0, bytes, false),
+        Reservation::SpaceBehindEnd => sys::file::reserve(file, 0, bytes, true),
         Reservation::Length => sys::file::extend(file, bytes),
     };
     match reserved {
@@ -359,6 +416,11 @@ impl fmt::Display for OpenError {
                     path.display()
                 )
             }
+            OpenError::NotOurs { path } => write!(
+                f,
+                "`{}` has come since the guard looked: only files that this execution has made for its data are cut",
+                path.display()
+            ),
             OpenError::Reserving { path, bytes, error } => write!(
                 f,
                 "{bytes} bytes cannot be reserved for `{}`: {error}",

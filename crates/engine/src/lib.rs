@@ -36,7 +36,7 @@ pub use backend::BackendKind;
 pub use collect::{Collected, Collector};
 pub use data::{BLOCK_MARK, Generations};
 pub use deal::{Backends, planned_workers};
-pub use files::{OpenError, OpenTargets, files_of_run, open_targets};
+pub use files::{MadeFiles, OpenError, OpenTargets, files_of_run, open_targets};
 pub use operations::OperationReader;
 pub use pace::{Pace, paces};
 pub use rule::{BackendChoice, WorkerRule, choose_backend};

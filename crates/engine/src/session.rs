@@ -1,7 +1,7 @@
 //! A run on threads: set up, start at a set time, collect, stop, drain.
 use crate::backend::{
     AioBackend, Backend, BackendKind, Call, Features, MappedFiles, NamedFiles, NullBackend,
-    OneSlot, PlainCalls, UringBackend, mappings,
+    OneSlot, PlainCalls, SpaceOfFiles, UringBackend, mappings,
 };
 use crate::collect::Collector;
 use crate::data::Generations;
@@ -15,6 +15,7 @@ use crate::worker::{Wake, Worker};
 use measure::{Outstanding, ThreadUsage};
 use plan::{
     BoundPlan, BoundRun, IoMethod, IoPriority, MemoryPolicy, NameCall, OpenMode, Placement,
+    SpaceCall,
 };
 use std::cell::Cell;
 use std::fmt;
@@ -120,6 +121,8 @@ struct Seat {
     mapped: Vec<(u32, OpenMode, u64)>,
     /// Of a worker that makes calls on names: which one, and the names.
     named: Option<(NameCall, Names)>,
+    /// Of a worker that makes calls on space: which one.
+    spaced: Option<SpaceCall>,
     log: Cell<Option<OperationWriter>>,
 }
 
@@ -166,6 +169,7 @@ impl Session {
         for mut seat in seats(&shared, open, config, buffer_bytes(run), align, &gates) {
             seat.mapped = mapped(&shared.workers[seat.number], run, open);
             seat.named = named(&shared.workers[seat.number], run, open);
+            seat.spaced = spaced(&shared.workers[seat.number], run);
             let (release, ended, ready) = (
                 Arc::clone(&release),
                 ended_sender.clone(),
@@ -385,6 +389,7 @@ fn seats(
             gate,
             mapped: Vec::new(),
             named: None,
+            spaced: None,
             log: Cell::new(None),
         }
     };
@@ -415,6 +420,14 @@ fn named(worker: &WorkerView, run: &BoundRun, open: &OpenTargets) -> Option<(Nam
         Some(IoMethod::Names(call)) if worker.kind == BackendKind::Names => {
             Some((call, Arc::clone(&open.names)))
         }
+        _ => None,
+    }
+}
+
+/// The call of a worker's pool, where it makes calls on space.
+fn spaced(worker: &WorkerView, run: &BoundRun) -> Option<SpaceCall> {
+    match run.run.pools[worker.pool_of_slot[0] as usize].method {
+        Some(IoMethod::Space(call)) if worker.kind == BackendKind::Space => Some(call),
         _ => None,
     }
 }
@@ -538,6 +551,11 @@ impl Seat {
             BackendKind::Names => {
                 let (call, names) = self.named.clone().expect("its pool has a call");
                 self.serve_one(Ok(NamedFiles::new(call, names)), release, ready, ended);
+            }
+            BackendKind::Space => {
+                let call = self.spaced.expect("its pool has a call");
+                let call = SpaceOfFiles::new(call, self.files.clone());
+                self.serve_one(Ok(call), release, ready, ended);
             }
             BackendKind::Null | BackendKind::Sim => {
                 let backend = NullBackend::new(slots, self.buffer_bytes.next_multiple_of(4096))

@@ -657,10 +657,10 @@ fn handover_cells(
     memory: &mut CellMemory,
 ) -> Option<Box<HandoverCells>> {
     let splits = match setup.kind_of(stream.pool.index()) {
-        BackendKind::Sync | BackendKind::Mapped | BackendKind::Names => false,
+        kind if kind.has_thread_per_slot() => false,
         // With one slot nothing is handed over: the operation is done within the call.
         BackendKind::Null => setup.run.run.pools[stream.pool.index()].slots > 1,
-        BackendKind::Uring | BackendKind::Aio | BackendKind::Sim => true,
+        _ => true,
     };
     let asked = setup.plan.plan.reporting.handover;
     asked.then(|| Box::new(HandoverCells::of(stream, splits, memory)))

@@ -2,7 +2,8 @@
 mod plans;
 
 use engine::{
-    BackendKind, EngineConfig, Generations, OpenTargets, Session, WorkerRule, open_targets,
+    BackendKind, EngineConfig, Generations, MadeFiles, OpenTargets, Session, WorkerRule,
+    open_targets,
 };
 use plan::*;
 use plans::*;
@@ -46,7 +47,7 @@ fn open(plan: &BoundPlan, run: &BoundRun, kind: BackendKind) -> OpenTargets {
     }
     let path = plan.plan.targets[0].path.clone();
     let grant = Grant::issue(TargetId(0), path, Access::Write, None);
-    open_targets(plan, run, &[grant]).unwrap()
+    open_targets(plan, run, &[grant], &mut MadeFiles::default()).unwrap()
 }
 
 /// Runs over several intervals and compares the counts after the first with those near the end.

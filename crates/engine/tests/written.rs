@@ -2,7 +2,8 @@
 mod plans;
 
 use engine::{
-    BLOCK_MARK, BackendKind, EngineConfig, Generations, Session, WorkerRule, open_targets,
+    BLOCK_MARK, BackendKind, EngineConfig, Generations, MadeFiles, Session, WorkerRule,
+    open_targets,
 };
 use measure::DataFigures;
 use plan::*;
@@ -88,7 +89,7 @@ fn write(plan: &BoundPlan, generations: &Generations, nonce: u64) -> Vec<DataFig
             )
         })
         .collect();
-    let targets = open_targets(plan, &run, &grants).unwrap();
+    let targets = open_targets(plan, &run, &grants, &mut MadeFiles::default()).unwrap();
     let mut session =
         Session::prepare(plan, &run, &targets, None, None, generations, config).unwrap();
     session.start(clock.now_ns() + MS);

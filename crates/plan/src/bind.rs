@@ -1,7 +1,7 @@
 //! From a plan and what was found on the machine to a [`BoundPlan`], in which every value that the
 //! engine needs is a number.
 use crate::ids::{PoolId, RunId, TargetId, TemplateId};
-use crate::names::not_ours;
+use crate::names::{Harm, not_ours};
 use crate::origin::Origin;
 use crate::plan::{Override, Plan};
 use crate::record::Replay;
@@ -162,6 +162,7 @@ pub enum BindError {
     NotOurs {
         target: String,
         stream: String,
+        harm: Harm,
         origin: Origin,
     },
 }
@@ -362,7 +363,7 @@ impl BoundPlan {
         for id in self.distinct_runs() {
             match self.bound_run(id) {
                 Ok(run) => {
-                    self.check_removals(&run.run, errors);
+                    self.check_harm(&run.run, errors);
                     self.note_writes(&run);
                 }
                 Err(error) if errors.contains(&error) => {}
@@ -848,7 +849,12 @@ impl fmt::Display for BindError {
                 Bytes(*bytes)
             ),
             BindError::TooManyHotSets { target, counts, .. } => counts.fmt_on(target, f),
-            BindError::NotOurs { target, stream, .. } => not_ours(stream, target, f),
+            BindError::NotOurs {
+                target,
+                stream,
+                harm,
+                ..
+            } => not_ours((stream, *harm), target, f),
         }
     }
 }

@@ -18,6 +18,7 @@ mod record;
 mod region;
 mod run;
 mod source;
+mod space;
 mod steering;
 mod stream;
 mod target;
@@ -42,7 +43,7 @@ pub use grant::{Access, Grant};
 pub use ids::{
     DuplicatePoolId, PatternId, PoolId, RunId, SearchId, StreamId, TargetId, TemplateId,
 };
-pub use names::NameCall;
+pub use names::{Harm, NameCall};
 pub use operation::{Direction, Operation, OperationMix, PerDirection};
 pub use origin::{Origin, PlanValue};
 pub use plan::{IoMethod, Override, Plan, Reporting, RunSpec, RunTemplate, Search, StopSearch};
@@ -52,6 +53,7 @@ pub use run::{
     Run, RunKind, RunStop, StartAlign, Timing, Window, mean_of_steps,
 };
 pub use source::{Position, SourceFile, SourceId, SourceMap, Span};
+pub use space::SpaceCall;
 pub use steering::{
     Around, Command, CommandOutput, FailureRule, HangRule, Readiness, Repeat, ShareRule, Steering,
     When,

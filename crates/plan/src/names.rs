@@ -3,6 +3,7 @@ use crate::bind::{BindError, BoundPlan, FoundKind};
 use crate::ids::TargetId;
 use crate::plan::IoMethod;
 use crate::run::Run;
+use crate::space::SpaceCall;
 use crate::stream::Stream;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -25,11 +26,26 @@ pub enum NameCall {
     Remove,
 }
 
-/// Why a stream is refused that would take away what was there before.
-pub(crate) fn not_ours(stream: &str, target: &str, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+/// What a stream would do to a file that was there before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Harm {
+    Removed,
+    Cut,
+}
+
+/// Why a stream is refused that would harm what was there before.
+pub(crate) fn not_ours(
+    (stream, harm): (&str, Harm),
+    target: &str,
+    f: &mut fmt::Formatter<'_>,
+) -> fmt::Result {
+    let (does, done) = match harm {
+        Harm::Removed => ("takes files away", "taken away"),
+        Harm::Cut => ("cuts files", "cut"),
+    };
     write!(
         f,
-        "`{stream}` takes files away, and `{target}` was there before: only what the same execution has made is taken away"
+        "`{stream}` {does}, and `{target}` was there before: only what the same execution has made is {done}"
     )
 }
 
@@ -49,9 +65,26 @@ impl Run {
         }
     }
 
-    /// Whether a stream may change what targets hold.
+    /// The call on space that the operations of a stream are, if they are one.
+    pub fn space_call(&self, stream: &Stream) -> Option<SpaceCall> {
+        match self.pools[stream.pool.index()].method {
+            Some(IoMethod::Space(call)) => Some(call),
+            _ => None,
+        }
+    }
+
+    /// Whether a stream may change what targets hold, or the space that they take.
     pub fn changes_data(&self, stream: &Stream) -> bool {
-        self.name_call(stream).is_none() && stream.source.changes_data()
+        self.name_call(stream).is_none()
+            && (self.space_call(stream).is_some() || stream.source.changes_data())
+    }
+
+    /// What a stream would do to files that were there before.
+    fn harm(&self, stream: &Stream) -> Option<Harm> {
+        if self.space_call(stream) == Some(SpaceCall::SetLength) {
+            return Some(Harm::Cut);
+        }
+        (self.name_call(stream) == Some(NameCall::Remove)).then_some(Harm::Removed)
     }
 }
 
@@ -61,17 +94,14 @@ impl BoundPlan {
         let is_missing = self.targets[target.index()].facts.found == FoundKind::Missing;
         match run.name_call(stream) {
             Some(call) => call == NameCall::Make && is_missing,
-            None => stream.source.changes_data(),
+            None => run.changes_data(stream),
         }
     }
 
-    /// The first target of each stream that would be taken away although it was there before.
-    pub(crate) fn check_removals(&self, run: &Run, errors: &mut Vec<BindError>) {
-        let removing = run
-            .streams
-            .iter()
-            .filter(|stream| run.name_call(stream) == Some(NameCall::Remove));
-        for stream in removing {
+    /// The first target of each stream that would be taken away or cut although it was there before.
+    pub(crate) fn check_harm(&self, run: &Run, errors: &mut Vec<BindError>) {
+        let streams = run.streams.iter();
+        for (stream, harm) in streams.filter_map(|stream| Some((stream, run.harm(stream)?))) {
             let mut targets = stream.targets.iter();
             let found = targets
                 .find(|target| self.targets[target.index()].facts.found != FoundKind::Missing);
@@ -81,6 +111,7 @@ impl BoundPlan {
             errors.push(BindError::NotOurs {
                 target: target.name.clone(),
                 stream: stream.name.clone(),
+                harm,
                 origin: target.origin.clone(),
             });
         }

@@ -7,6 +7,7 @@ use crate::names::NameCall;
 use crate::operation::PerDirection;
 use crate::origin::{Origin, PlanValue};
 use crate::run::{ArrivalLaw, Coupling, Label, Load, Pool, Run, RunKind, RunStop, Timing};
+use crate::space::SpaceCall;
 use crate::steering::Steering;
 use crate::stream::{AddressOrder, Generator, HitArea, OpSource, Stream, TransferSizes};
 use crate::units::Nanos;
@@ -55,6 +56,8 @@ pub enum IoMethod {
     Nothing,
     /// Calls on the names of files, a thread for each; what they hold is left alone.
     Names(NameCall),
+    /// Calls on the space of files, a thread for each; no data are moved.
+    Space(SpaceCall),
 }
 
 pub use crate::target::Target;

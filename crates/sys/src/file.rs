@@ -1,6 +1,6 @@
 //! Opening, reading, writing and growing one file or block device; asking about it is in `facts`.
 //!
-//! No call here can shorten or empty what already exists: O_TRUNC is refused, and sizes only grow.
+//! O_TRUNC is refused, and sizes only grow: the calls that take away what is there are [`discard`] and [`set_length`].
 
 mod facts;
 pub mod names;
@@ -197,19 +197,27 @@ pub fn extend(file: &File, len: u64) -> io::Result<()> {
     Ok(())
 }
 
-/// Reserves space for the first `len` bytes of a regular file, which keeps its content; with `keeps_length` its length
-/// stays. Nothing is done for what is there already.
+/// Reserves space for `len` bytes of a regular file from `offset`; what is there stays. The file is made as long as
+/// that, unless `keeps_length` says otherwise. Nothing is done for what has its space already.
 ///
 /// # Errors
 /// EOPNOTSUPP where the file system reserves none; what `fallocate(2)` says otherwise.
-pub fn reserve(file: &File, len: u64, keeps_length: bool) -> io::Result<()> {
+pub fn reserve(file: &File, offset: u64, len: u64, keeps_length: bool) -> io::Result<()> {
     let flags = match keeps_length {
         true => FallocateFlags::KEEP_SIZE,
         false => FallocateFlags::empty(),
     };
     Ok(retry_on_intr(|| {
-        rustix::fs::fallocate(file, flags, 0, len)
+        rustix::fs::fallocate(file, flags, offset, len)
     })?)
+}
+
+/// Makes a regular file `len` bytes long. What lies behind that is lost: for files that the caller has made.
+///
+/// # Errors
+/// What `ftruncate(2)` says.
+pub fn set_length(file: &File, len: u64) -> io::Result<()> {
+    Ok(retry_on_intr(|| rustix::fs::ftruncate(file, len))?)
 }
 
 /// Takes the advisory exclusive lock (flock) of this open file without waiting: true when it is ours now, false when

@@ -2,7 +2,9 @@
 //! them. Each pair is two runs that differ in nothing but that: one sends its buffers as they were filled at the start.
 use crate::statistics::{Ratio, ratio};
 use clap::Args;
-use engine::{BackendKind, EngineConfig, Generations, Session, WorkerRule, open_targets};
+use engine::{
+    BackendKind, EngineConfig, Generations, MadeFiles, Session, WorkerRule, open_targets,
+};
 use plan::{
     Access, AddressOrder, AlignRule, Alignment, ArrivalLaw, BoundPlan, Coupling, DataSpec,
     DuplicatePool, DuplicatePoolId, Duplicates, Facts, FirstBlock, FoundKind, Generator, Grant,
@@ -152,8 +154,13 @@ fn one_run(options: &Options, path: &Path, data: DataSpec, nonce: u64) -> Result
         nonce,
         reap_group_max: 8,
     };
-    let open =
-        open_targets(&plan, &run, &grants(&plan, path)?).map_err(|error| error.to_string())?;
+    let open = open_targets(
+        &plan,
+        &run,
+        &grants(&plan, path)?,
+        &mut MadeFiles::default(),
+    );
+    let open = open.map_err(|error| error.to_string())?;
     let generations = Generations::default();
     let prepared = Session::prepare(&plan, &run, &open, None, None, &generations, config);
     let mut session = prepared.map_err(|error| error.to_string())?;

@@ -53,7 +53,7 @@ fn everywhere(
             let nothing = target(Path::new("nothing"), TargetKind::Nothing, bytes);
             vec![run_on(&bind_unreal(plan(nothing)), kind, workers)]
         }
-        BackendKind::Names => panic!("it does no I/O on what targets hold"),
+        BackendKind::Names | BackendKind::Space => panic!("it does no I/O on what targets hold"),
         BackendKind::Uring | BackendKind::Aio | BackendKind::Sync | BackendKind::Mapped => {
             let places = Place::all(bytes);
             let on = |place: &Place| run_on(&bind_real(plan(place.target())), kind, workers);

@@ -147,7 +147,9 @@ fn a_target_that_was_replaced_after_its_grant_is_not_opened() {
         .iter()
         .zip(["no longer what was examined", "no grant"])
     {
-        let refused = engine::open_targets(&plan, &run, std::slice::from_ref(grant)).unwrap_err();
+        let mut made = engine::MadeFiles::default();
+        let grants = std::slice::from_ref(grant);
+        let refused = engine::open_targets(&plan, &run, grants, &mut made).unwrap_err();
         assert!(refused.to_string().contains(expected), "{refused}");
     }
     assert!(std::fs::read(&path).unwrap().iter().all(|byte| *byte == 2));

@@ -22,12 +22,22 @@ impl Call for PlainCalls {
         match request.kind {
             RequestKind::Read => sys::file::pread(file, &mut buffer[..length], request.offset),
             RequestKind::Write => sys::file::pwrite(file, &buffer[..length], request.offset),
-            RequestKind::Fsync => sys::file::fsync(file).map(|()| 0),
-            RequestKind::Fdatasync => sys::file::fdatasync(file).map(|()| 0),
-            RequestKind::SyncRange { flags } => sys::file::sync_range(file, flags).map(|()| 0),
             RequestKind::Discard => {
                 sys::file::discard(file, request.offset, u64::from(request.length)).map(|()| 0)
             }
+            kind => sync(file, kind).map(|()| 0),
+        }
+    }
+}
+
+/// Carries out what is no transfer.
+pub(super) fn sync(file: &File, kind: RequestKind) -> io::Result<()> {
+    match kind {
+        RequestKind::Fsync => sys::file::fsync(file),
+        RequestKind::Fdatasync => sys::file::fdatasync(file),
+        RequestKind::SyncRange { flags } => sys::file::sync_range(file, flags),
+        RequestKind::Read | RequestKind::Write | RequestKind::Discard => {
+            unreachable!("its range is what matters")
         }
     }
 }

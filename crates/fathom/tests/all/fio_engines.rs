@@ -1,6 +1,7 @@
 //! Engines of fio jobs beside the installed fio: the same job has the same keys and counts.
 use serde_json::Value;
 use std::collections::BTreeSet;
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::process::Command;
 
@@ -290,5 +291,159 @@ fn files_of_others_are_not_removed() {
             files_in(folder.path()),
             [("job.0.3".to_owned(), content.to_vec())]
         );
+    }
+}
+
+/// The files of a folder by name, each with its length and the sectors that it takes.
+fn spaces_in(folder: &Path) -> Vec<(String, u64, u64)> {
+    let spaces = files_in(folder).into_iter().map(|(name, _)| {
+        let found = std::fs::metadata(folder.join(&name)).unwrap();
+        (name, found.len(), found.blocks())
+    });
+    spaces.collect()
+}
+
+/// Asserts that both programs do the same I/Os and leave the same files; false where theirs is not there.
+fn leaves_the_same(arguments: &[&str], directions: &[&str]) -> bool {
+    let folders = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
+    let Some(theirs) = report("fio", arguments, folders[0].path()) else {
+        return false;
+    };
+    let ours = env!("CARGO_BIN_EXE_fathom");
+    let ours = report(ours, arguments, folders[1].path()).unwrap();
+    compare(&ours, &theirs, directions);
+    let [theirs, ours] = folders.map(|folder| spaces_in(folder.path()));
+    assert!(!ours.is_empty());
+    assert_eq!(ours, theirs, "{arguments:?}");
+    true
+}
+
+#[test]
+fn space_is_given_and_taken_as_in_fio() {
+    for (more, directions) in [
+        (&["--rw=read"][..], &["read"][..]),
+        (&["--rw=write"], &["write"]),
+        (&["--rw=randwrite", "--loops=2"], &["write"]),
+        (
+            &["--rw=write", "--fallocate=none", "--nrfiles=2"],
+            &["write"],
+        ),
+        (
+            &["--rw=write", "--fallocate=none", "--io_size=16k"],
+            &["write"],
+        ),
+        (&["--rw=trim"], &["trim"]),
+        (&["--rw=trim", "--io_size=32k"], &["trim"]),
+        (&["--rw=randtrim"], &["trim"]),
+    ] {
+        let job = ["--ioengine=falloc", "--size=64k", "--bs=4k"];
+        if !leaves_the_same(&[&job, more].concat(), directions) {
+            return;
+        }
+    }
+}
+
+#[test]
+fn lengths_are_set_as_in_fio() {
+    for more in [
+        &["--rw=write"][..],
+        &["--rw=write", "--loops=2"],
+        &["--rw=write", "--offset=16k"],
+        &["--rw=write", "--io_size=16k", "--direct=1"],
+        &["--rw=write", "--overwrite=1"],
+        &["--rw=write", "--create_on_open=1"],
+        &["--rw=write", "--nrfiles=4"],
+    ] {
+        let job = ["--ioengine=ftruncate", "--size=64k", "--bs=4k"];
+        if !leaves_the_same(&[&job, more].concat(), &["write"]) {
+            return;
+        }
+    }
+}
+
+/// Files that one group has laid out may be cut by the next.
+#[test]
+fn what_an_earlier_group_has_made_is_cut() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = "[global]\nfilename=job.data\nsize=64k\nbs=4k\n[makes]\nrw=write\n\
+                [cuts]\nstonewall\nioengine=ftruncate\nrw=write\nio_size=16k\n";
+    std::fs::write(folder.path().join("job.fio"), text).unwrap();
+    let output = Command::new(env!("CARGO_BIN_EXE_fathom"))
+        .args(["fio", "job.fio"])
+        .current_dir(folder.path())
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{said}");
+    let found = std::fs::metadata(folder.path().join("job.data")).unwrap();
+    assert_eq!(found.len(), 12 << 10);
+}
+
+/// What a job says that is to harm a file of somebody else, with its exit code; the file stays as it is.
+fn harms_nothing(arguments: &[&str]) -> (Option<i32>, String) {
+    let folder = tempfile::tempdir().unwrap();
+    let content: Vec<u8> = (0..256 << 10).map(|at| (at % 251) as u8 | 1).collect();
+    std::fs::write(folder.path().join("job.0.0"), &content).unwrap();
+    let output = Command::new(env!("CARGO_BIN_EXE_fathom"))
+        .args(["fio", "--name=job", "--size=256k"])
+        .args(arguments)
+        .current_dir(folder.path())
+        .output()
+        .unwrap();
+    let kept = files_in(folder.path());
+    assert!(kept == [("job.0.0".to_owned(), content)], "{arguments:?}");
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    (output.status.code(), said)
+}
+
+#[test]
+fn files_of_others_keep_their_length_and_their_space() {
+    for more in [&["--rw=write"][..], &["--rw=randwrite", "--overwrite=1"]] {
+        let (code, said) = harms_nothing(&[&["--ioengine=ftruncate"], more].concat());
+        assert_eq!(code, Some(2), "{said}");
+        assert!(said.contains("bind-0009"), "{said}");
+        assert!(
+            said.contains("cuts files, and `job.0.0` was there"),
+            "{said}"
+        );
+    }
+    // No word makes it ours.
+    let named = [
+        "--ioengine=ftruncate",
+        "--rw=write",
+        "--overwrite",
+        "job.0.0",
+    ];
+    let (code, said) = harms_nothing(&named);
+    assert_eq!(code, Some(2), "{said}");
+    for rw in ["--rw=trim", "--rw=write", "--rw=read"] {
+        let (code, said) = harms_nothing(&["--ioengine=falloc", rw]);
+        assert_eq!(code, Some(3), "{said}");
+    }
+}
+
+#[test]
+fn what_calls_on_space_cannot_do_is_refused() {
+    for (more, said) in [
+        (
+            &["--ioengine=ftruncate", "--rw=rw"][..],
+            "`ioengine=ftruncate` does nothing but write",
+        ),
+        (
+            &["--ioengine=ftruncate", "--rw=randtrim"],
+            "does nothing but write",
+        ),
+        (
+            &["--ioengine=falloc", "--rw=write", "--verify=md5"],
+            "`verify` and `ioengine=falloc`",
+        ),
+        (
+            &["--ioengine=falloc", "--rw=trim", "--filename=/dev/null1"],
+            "and not on devices",
+        ),
+    ] {
+        let (code, text) = harms_nothing(more);
+        assert_eq!(code, Some(2), "{text}");
+        assert!(text.contains(said), "{text}");
     }
 }

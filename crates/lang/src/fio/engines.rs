@@ -1,7 +1,7 @@
 //! The engines of the language, and the options that only some of them know.
 use super::declare::{Kind, Parameter};
 use crate::Status;
-use plan::{IoMethod, NameCall};
+use plan::{IoMethod, NameCall, SpaceCall};
 
 use Status::{CheckOnly, Honoured, Refused, Translated};
 
@@ -37,12 +37,12 @@ const fn names(name: &'static str, call: NameCall, doc: &'static str) -> Engine 
     }
 }
 
-const fn unbuilt(name: &'static str, doc: &'static str) -> Engine {
+const fn space(name: &'static str, call: SpaceCall, doc: &'static str) -> Engine {
     Engine {
         name,
-        status: CheckOnly,
+        status: Honoured,
         doc,
-        method: None,
+        method: Some(IoMethod::Space(call)),
         is_synchronous: true,
     }
 }
@@ -118,8 +118,16 @@ pub(crate) static ENGINES: &[Engine] = &[
     refused("dircreate", NEWER, "makes folders"),
     refused("dirstat", NEWER, "looks at folders"),
     refused("dirdelete", NEWER, "removes folders"),
-    unbuilt("falloc", "reserves space of files"),
-    unbuilt("ftruncate", "changes sizes of files"),
+    space(
+        "falloc",
+        SpaceCall::Reserve,
+        "gives files space, and takes it away by trims",
+    ),
+    space(
+        "ftruncate",
+        SpaceCall::SetLength,
+        "cuts and extends files that it has made itself",
+    ),
     refused(
         "e4defrag",
         "moves extents of ext4, which measures no storage",

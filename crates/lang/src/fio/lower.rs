@@ -57,7 +57,7 @@ pub(crate) fn lower(
     plan.method = specs.iter().filter_map(|spec| spec.method).find(|method| {
         !matches!(
             method,
-            IoMethod::Nothing | IoMethod::Mapping | IoMethod::Names(_)
+            IoMethod::Nothing | IoMethod::Mapping | IoMethod::Names(_) | IoMethod::Space(_)
         )
     });
     plan.steering.around = commands::around(groups, specs, usize::from(layout.is_some()));

@@ -23,6 +23,7 @@ mod number;
 mod record;
 mod regions;
 mod resolve;
+mod space;
 mod state;
 mod steps;
 mod support;

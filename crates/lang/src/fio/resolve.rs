@@ -9,6 +9,7 @@ use super::jobs::{Job, at_job};
 use super::names;
 use super::number::Base;
 use super::record::{self, Record};
+use super::space;
 use super::state;
 use super::steps::{self, Shape};
 use super::support::{not_built, push_once, refused};
@@ -235,7 +236,9 @@ impl<'a> Resolving<'a, '_> {
         let records = record::read(job, self.environment, self.blockers, self.sink);
         let verify = self.verify(&operations, &transfer, &records);
         let (operations, transfer) = verify::turned(&verify, operations, transfer);
-        let reads = operations.read_pct > 0.0 || self.engine.method == Some(IoMethod::Mapping);
+        let reads = operations.read_pct > 0.0
+            || self.engine.method == Some(IoMethod::Mapping)
+            || space::takes_what_is_there(self.engine.method, operations.trim_pct);
         let is_stored = matches!(self.engine.method, Some(method) if method != IoMethod::Nothing);
         let spec = Spec {
             job,
@@ -268,6 +271,7 @@ impl<'a> Resolving<'a, '_> {
             written: Vec::new(),
         };
         let spec = names::by_visits(spec.governed_by_record(), self.blockers);
+        let spec = space::by_calls(spec, self.blockers);
         let spec = state::load(spec, self.environment, self.blockers);
         self.check_parts(&spec);
         Some(amounts::layout_only_if_asked(spec))
