@@ -95,6 +95,7 @@ fn plan(path: &Path, kind: TargetKind) -> Plan {
         slots: 4,
         admission: PoolAdmission::FirstCome,
         method: None,
+        requests: plan::RequestMode::default(),
     };
     let pools = vec![pool("a"), pool("b")];
     let first = [0, 1].map(|n| clone(n, paced.clone(), random.clone(), LocalStop::default()));

@@ -2,7 +2,7 @@
 use crate::backend::BackendKind;
 use crate::rule::WorkerRule;
 use crate::shared::placement_of;
-use plan::{BoundRun, IoMethod, Placement, Pool, Stream};
+use plan::{BoundRun, IoMethod, Placement, Pool, RequestMode, Stream};
 
 const SLOTS_PER_WORKER: u32 = 128;
 
@@ -104,15 +104,20 @@ pub(crate) fn deal_slots(
     dealt
 }
 
-/// Pools that may share workers, and those whose workers have a place of their own. With a thread per
-/// slot nothing is shared.
+/// Pools that may share workers, and those whose workers have a place, or a way of asking, of their own.
+/// With a thread per slot nothing is shared.
 fn apart(run: &BoundRun, kind: BackendKind, members: Vec<usize>) -> (Vec<usize>, Vec<usize>) {
     // Most runs place nothing, and need not look at each pool.
     let is_placed = |stream: &Stream| stream.flow.placement != Placement::default();
-    if kind.has_thread_per_slot() || !run.run.streams.iter().any(is_placed) {
+    let places = run.run.streams.iter().any(is_placed);
+    let asks_nothing = |pool: &Pool| pool.requests == RequestMode::default();
+    if kind.has_thread_per_slot() || !places && run.run.pools.iter().all(asks_nothing) {
         return (members, Vec::new());
     }
-    let is_free = |pool: &usize| placement_of(run, *pool) == Placement::default();
+    let is_free = |pool: &usize| {
+        asks_nothing(&run.run.pools[*pool])
+            && (!places || placement_of(run, *pool) == Placement::default())
+    };
     members.into_iter().partition(is_free)
 }
 

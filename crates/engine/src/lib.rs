@@ -26,6 +26,7 @@ mod overlaps;
 mod pace;
 mod packing;
 mod random;
+mod requests;
 mod rule;
 pub mod session;
 mod shared;

@@ -9,12 +9,14 @@ use crate::deal::Backends;
 use crate::files::{Names, OpenTargets, places};
 use crate::gate::Gate;
 use crate::operations::{self, OperationReader, OperationWriter};
+use crate::requests;
 use crate::rule::WorkerRule;
 use crate::shared::{Failure, Setup, SharedRun, WorkerView, buffer_bytes};
 use crate::worker::{Wake, Worker};
 use measure::{Outstanding, ThreadUsage};
 use plan::{
     BoundPlan, BoundRun, IoMethod, IoPriority, MemoryPolicy, NameCall, OpenMode, Placement,
+    RequestMode,
     SpaceCall,
 };
 use std::cell::Cell;
@@ -92,6 +94,11 @@ pub enum EngineError {
     },
     /// A target cannot be mapped, or not as far as it is to be used.
     Mapping(io::Error),
+    /// A pool asks for what the backend cannot do.
+    Unserved {
+        kind: BackendKind,
+        what: &'static str,
+    },
     WorkerDied,
 }
 
@@ -123,6 +130,8 @@ struct Seat {
     named: Option<(NameCall, Names)>,
     /// Of a worker that makes calls on space: which one.
     spaced: Option<SpaceCall>,
+    /// Of the pool of the worker; those that ask for something have workers of their own.
+    requests: RequestMode,
     log: Cell<Option<OperationWriter>>,
 }
 
@@ -166,7 +175,7 @@ impl Session {
         };
         let (writers, operations) = operation_logs(plan, &shared);
         let mut writers = writers.into_iter();
-        for mut seat in seats(&shared, open, config, buffer_bytes(run), align, &gates) {
+        for mut seat in seats(&shared, run, open, config, buffer_bytes(run), align, &gates) {
             seat.mapped = mapped(&shared.workers[seat.number], run, open);
             seat.named = named(&shared.workers[seat.number], run, open);
             seat.spaced = spaced(&shared.workers[seat.number], run);
@@ -360,6 +369,7 @@ fn gates(shared: &SharedRun) -> Vec<Arc<Gate>> {
 
 fn seats(
     shared: &Arc<SharedRun>,
+    run: &BoundRun,
     open: &OpenTargets,
     config: EngineConfig,
     buffer_bytes: usize,
@@ -390,6 +400,7 @@ fn seats(
             mapped: Vec::new(),
             named: None,
             spaced: None,
+            requests: run.run.pools[pool].requests,
             log: Cell::new(None),
         }
     };
@@ -506,7 +517,15 @@ impl Seat {
             return;
         }
         let slots = self.shared.workers[self.number].slots.len() as u32;
-        match self.shared.workers[self.number].kind {
+        let kind = self.shared.workers[self.number].kind;
+        let mode = match requests::asked(self.requests, kind) {
+            Ok(mode) => mode,
+            Err(what) => {
+                let _ = ready.send(Err(EngineError::Unserved { kind, what }));
+                return;
+            }
+        };
+        match kind {
             BackendKind::Uring => {
                 let config = RingConfig {
                     slots,
@@ -515,6 +534,7 @@ impl Seat {
                     buffer_align: self.buffer_align,
                     register_buffers: true,
                     register_files: true,
+                    mode,
                 };
                 let backend = UringBackend::new(&config, self.files.clone())
                     .map_err(|refusal| EngineError::QueueRefused(refusal.to_string()));
@@ -531,6 +551,7 @@ impl Seat {
                     buffer_bytes: self.buffer_bytes.next_multiple_of(self.buffer_align),
                     buffer_align: self.buffer_align,
                     reap_in_memory: true,
+                    mode,
                 };
                 let backend = AioBackend::new(&config, self.files.clone())
                     .map_err(|refusal| EngineError::QueueRefused(refusal.to_string()));
@@ -541,7 +562,7 @@ impl Seat {
                 self.serve(backend, features, release, ready, ended);
             }
             BackendKind::Sync => {
-                let call = PlainCalls::new(self.files.clone());
+                let call = PlainCalls::new(self.files.clone(), mode, self.requests.polled_pct);
                 self.serve_one(Ok(call), release, ready, ended);
             }
             BackendKind::Mapped => {
@@ -743,6 +764,10 @@ impl fmt::Display for EngineError {
             EngineError::Mapping(error) => write!(
                 f,
                 "a target cannot be mapped into memory: {error} (another engine reaches it by calls)"
+            ),
+            EngineError::Unserved { kind, what } => write!(
+                f,
+                "the backend `{kind}` cannot {what}, as the job asks (without `--backend`, jobs have the backends that they name)"
             ),
             EngineError::WorkerDied => write!(
                 f,

@@ -660,7 +660,10 @@ fn handover_cells(
         kind if kind.has_thread_per_slot() => false,
         // With one slot nothing is handed over: the operation is done within the call.
         BackendKind::Null => setup.run.run.pools[stream.pool.index()].slots > 1,
-        _ => true,
+        _ => setup.run.run.pools[stream.pool.index()]
+            .requests
+            .submitter
+            .is_none(),
     };
     let asked = setup.plan.plan.reporting.handover;
     asked.then(|| Box::new(HandoverCells::of(stream, splits, memory)))

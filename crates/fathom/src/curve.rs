@@ -226,6 +226,7 @@ fn template(name: &str, slots: u32, generator: Generator) -> RunTemplate {
         slots,
         admission: PoolAdmission::FirstCome,
         method: None,
+        requests: plan::RequestMode::default(),
     };
     RunTemplate {
         pools: vec![pool],

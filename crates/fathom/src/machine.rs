@@ -233,6 +233,7 @@ fn ring_refusal() -> Option<String> {
         buffer_align: 4096,
         register_buffers: false,
         register_files: false,
+        mode: sys::requests::RequestMode::default(),
     };
     let refused = sys::ring::Ring::new(&config, Vec::new()).err()?;
     Some(refused.to_string())
@@ -245,6 +246,7 @@ fn aio_refusal() -> Option<String> {
         buffer_bytes: 4096,
         buffer_align: 4096,
         reap_in_memory: true,
+        mode: sys::requests::RequestMode::default(),
     };
     let refused = sys::aio::Queue::new(&config, Vec::new()).err()?;
     Some(refused.to_string())

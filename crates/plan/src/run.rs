@@ -1,6 +1,7 @@
 //! A run: streams that belong together, what is asked of them, for how long.
 use crate::ids::SearchId;
 use crate::plan::IoMethod;
+use crate::requests::RequestMode;
 use crate::stream::Stream;
 use crate::units::Nanos;
 use serde::{Deserialize, Serialize};
@@ -47,6 +48,8 @@ pub struct Pool {
     /// How its operations are done; `None` leaves it to what the execution does in general.
     #[serde(default)]
     pub method: Option<IoMethod>,
+    #[serde(default)]
+    pub requests: RequestMode,
 }
 
 /// Which waiting operation gets a free slot.

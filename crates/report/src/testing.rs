@@ -228,6 +228,7 @@ impl RunShape {
                 slots: self.slots,
                 admission: PoolAdmission::FirstCome,
                 method: None,
+                requests: plan::RequestMode::default(),
             }],
             streams: self.streams.iter().map(stream).collect(),
             coupling: Coupling::Independent,

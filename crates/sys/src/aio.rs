@@ -24,6 +24,7 @@ use std::time::{Duration, Instant};
 
 use crate::buffer::AlignedBuffers;
 use crate::file;
+use crate::requests::RequestMode;
 pub use crate::ring::{DROP_WAIT_NS, Request, RequestKind};
 use crate::slots::Slots;
 use context::{Context, Control, Event};
@@ -39,6 +40,8 @@ pub struct Queue {
     /// Not yet taken by the kernel, in the order of pushing.
     pending: Vec<*mut Control>,
     batch: usize,
+    /// Flags of each transfer.
+    transfer_flags: u32,
     /// Not yet begun; what native AIO has no request for, plain calls do.
     calls: Vec<(u32, Request)>,
     /// Ended without the kernel's queue, and not yet reaped.
@@ -66,7 +69,15 @@ impl Queue {
             let errno = error.raw_os_error().unwrap_or(libc::EINVAL);
             QueueRefused::new(step, errno, config.slots)
         };
-        if !(1..=SLOTS_MAX).contains(&config.slots) || config.batch == 0 {
+        let is_of_rings = RequestMode {
+            never_waits: false,
+            leaves_no_cache: false,
+            ..config.mode
+        };
+        if !(1..=SLOTS_MAX).contains(&config.slots)
+            || config.batch == 0
+            || is_of_rings != RequestMode::default()
+        {
             let error = io::Error::from_raw_os_error(libc::EINVAL);
             return Err(refused(Step::Config, &error));
         }
@@ -85,6 +96,7 @@ impl Queue {
             files,
             pending: Vec::with_capacity(slots),
             batch: config.batch as usize,
+            transfer_flags: config.mode.transfer_flags().bits(),
             calls: Vec::with_capacity(slots),
             ended: Vec::with_capacity(slots),
             events: vec![Event::default(); slots].into_boxed_slice(),
@@ -181,7 +193,9 @@ impl Queue {
         } else {
             0
         };
+        let flags = if is_transfer { self.transfer_flags } else { 0 };
         let control = Control {
+            key_and_flags: u64::from(flags) << 32,
             opcode,
             descriptor,
             buffer,

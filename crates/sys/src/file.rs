@@ -8,7 +8,7 @@ pub mod names;
 mod tests;
 
 use std::fs::File;
-use std::io;
+use std::io::{self, IoSlice, IoSliceMut};
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
@@ -18,6 +18,7 @@ use rustix::io::{Errno, retry_on_intr};
 use rustix::ioctl::{Opcode, Setter, ioctl, opcode};
 
 pub use crate::memory::memory_bytes;
+use crate::requests::RequestMode;
 pub use facts::{
     Coverage, DirectAlignment, Extents, FileSystem, coverage, device_bytes, direct_io_alignment,
     extents, file_system, first_hole, is_ram_backed, is_read_only, logical_block_bytes,
@@ -76,6 +77,35 @@ pub fn pread(file: &File, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
 #[inline]
 pub fn pwrite(file: &File, buffer: &[u8], offset: u64) -> io::Result<usize> {
     Ok(retry_on_intr(|| rustix::io::pwrite(file, buffer, offset))?)
+}
+
+/// As [`pread`], in the way that `mode` asks for.
+///
+/// # Errors
+/// What `preadv2(2)` says; interrupts are retried.
+#[inline]
+pub fn pread_as(
+    file: &File,
+    buffer: &mut [u8],
+    offset: u64,
+    mode: RequestMode,
+) -> io::Result<usize> {
+    let flags = mode.call_flags();
+    Ok(retry_on_intr(|| {
+        rustix::io::preadv2(file, &mut [IoSliceMut::new(buffer)], offset, flags)
+    })?)
+}
+
+/// As [`pwrite`], in the way that `mode` asks for.
+///
+/// # Errors
+/// What `pwritev2(2)` says; interrupts are retried.
+#[inline]
+pub fn pwrite_as(file: &File, buffer: &[u8], offset: u64, mode: RequestMode) -> io::Result<usize> {
+    let flags = mode.call_flags();
+    Ok(retry_on_intr(|| {
+        rustix::io::pwritev2(file, &[IoSlice::new(buffer)], offset, flags)
+    })?)
 }
 
 /// Makes data and metadata stable.

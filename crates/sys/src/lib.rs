@@ -12,6 +12,7 @@ pub mod file;
 pub mod loopdev;
 pub mod mapping;
 pub mod memory;
+pub mod requests;
 pub mod ring;
 mod slots;
 pub mod thread;

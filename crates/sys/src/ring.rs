@@ -42,6 +42,13 @@ pub struct Ring {
     queue_slots: u32,
     registered_buffers: u32,
     file_flags: Flags,
+    /// Of each transfer.
+    transfer_flags: i32,
+    /// Of so many requests one goes to another thread of the kernel, and how many there were since.
+    hand_off: Option<(u32, u32)>,
+    /// What a thread of the kernel would take as soon as it is in the queue: it waits here for `enter`, so that a time
+    /// taken before that call is taken before the request is seen.
+    staged: Option<Vec<Entry>>,
     refusals: u64,
     features: RingFeatures,
     /// Keeps the descriptors open while queued requests name them.
@@ -107,6 +114,12 @@ impl Ring {
             } else {
                 Flags::empty()
             },
+            transfer_flags: config.mode.transfer_flags().bits() as i32,
+            hand_off: (config.mode.handed_off_every > 0)
+                .then_some((config.mode.handed_off_every, 0)),
+            staged: features
+                .has_submitter
+                .then(|| Vec::with_capacity(config.slots as usize)),
             ring: ManuallyDrop::new(ring),
             slots: Slots::new(buffers),
             targets,
@@ -187,16 +200,34 @@ impl Ring {
     #[inline]
     pub fn push(&mut self, slot: u32, request: Request) {
         assert!(!self.queue_full(), "the submission queue is full");
+        let flags = self.flags_of_next();
         let entry = self
             .entry(slot, &request)
-            .flags(self.file_flags)
+            .flags(flags)
             .user_data(u64::from(slot));
         self.slots.take(slot);
+        self.queued += 1;
+        if let Some(staged) = &mut self.staged {
+            staged.push(entry);
+            return;
+        }
         // SAFETY: the slot owns the buffer that the entry names; taking it keeps everyone else away until
         // `reap` sees the completion, and `Drop` leaks the buffer if that never comes. Descriptors live in `_files`.
         let pushed = unsafe { self.ring.submission().push(&entry) };
         assert!(pushed.is_ok(), "the queue had room by our own count");
-        self.queued += 1;
+    }
+
+    #[inline]
+    fn flags_of_next(&mut self) -> Flags {
+        let Some((every, count)) = &mut self.hand_off else {
+            return self.file_flags;
+        };
+        *count += 1;
+        if count < every {
+            return self.file_flags;
+        }
+        *count = 0;
+        self.file_flags | Flags::ASYNC
     }
 
     /// One `io_uring_enter`: submits what is queued, lets finished work show, and waits for completions.
@@ -216,7 +247,59 @@ impl Ring {
             (0, Some(_)) => want.min(1),
             _ => want.min(outstanding),
         };
+        if self.staged.is_some() {
+            return self.wake_and_wait(want, timeout_ns);
+        }
+        if self.features.is_polled {
+            return self.poll(self.queued, want, timeout_ns);
+        }
         self.enter_with(self.queued, want, timeout_ns)
+    }
+
+    /// As `enter`, where a thread of the kernel takes what is in the queue.
+    #[inline(never)]
+    fn wake_and_wait(&mut self, want: u32, timeout_ns: Option<u64>) -> io::Result<()> {
+        let staged = self.staged.as_mut().expect("the caller looked");
+        let mut queue = self.ring.submission();
+        queue.sync();
+        let count = staged.len().min(queue.capacity() - queue.len());
+        // SAFETY: as in `push`: their slots are busy until `reap`.
+        let pushed = unsafe { queue.push_multiple(&staged[..count]) };
+        assert!(pushed.is_ok(), "there is room for so many");
+        staged.drain(..count);
+        queue.sync();
+        let is_asleep = queue.need_wakeup();
+        drop(queue);
+        self.in_flight += count as u32;
+        self.queued -= count as u32;
+        match is_asleep || self.ready() < want as usize {
+            true => self.enter_with(0, want, timeout_ns),
+            false => Ok(()),
+        }
+    }
+
+    /// As `enter`, where nothing but a call that looks for completions brings them. In such a call the kernel heeds no
+    /// time.
+    #[inline(never)]
+    fn poll(&mut self, submit: u32, want: u32, timeout_ns: Option<u64>) -> io::Result<()> {
+        if submit + self.in_flight == 0 {
+            if let Some(timeout_ns) = timeout_ns.filter(|_| want > 0) {
+                std::thread::sleep(Duration::from_nanos(timeout_ns));
+            }
+            return Ok(());
+        }
+        let begun = Instant::now();
+        let limit = timeout_ns.map(Duration::from_nanos);
+        let mut submit = submit;
+        loop {
+            let queued = self.queued;
+            self.enter_with(submit, 0, None)?;
+            submit -= queued - self.queued;
+            let is_over = limit.is_some_and(|limit| begun.elapsed() >= limit);
+            if self.ready() >= want as usize || is_over {
+                return Ok(());
+            }
+        }
     }
 
     /// Completions that `reap` would deliver now, without asking the kernel.
@@ -305,20 +388,25 @@ impl Ring {
         length: u32,
     ) -> Entry {
         let memory = self.slots.pointer(slot, length);
+        let flags = self.transfer_flags;
         // Slots beyond 16 bits are never registered (`setup::REGISTERED_BUFFERS_MAX`).
         let registered = slot as u16;
         match (kind == RequestKind::Read, slot < self.registered_buffers) {
             (true, true) => opcode::ReadFixed::new(number, memory, length, registered)
                 .offset(offset)
+                .rw_flags(flags)
                 .build(),
             (true, false) => opcode::Read::new(number, memory, length)
                 .offset(offset)
+                .rw_flags(flags)
                 .build(),
             (false, true) => opcode::WriteFixed::new(number, memory, length, registered)
                 .offset(offset)
+                .rw_flags(flags)
                 .build(),
             (false, false) => opcode::Write::new(number, memory, length)
                 .offset(offset)
+                .rw_flags(flags)
                 .build(),
         }
     }
@@ -326,7 +414,9 @@ impl Ring {
     #[inline]
     fn enter_with(&mut self, submit: u32, want: u32, timeout_ns: Option<u64>) -> io::Result<()> {
         // GETEVENTS also without waiting: deferred task work runs in no other call.
-        let flags = EnterFlags::GETEVENTS;
+        let mut flags = EnterFlags::GETEVENTS;
+        // Whether it sleeps or not: it is asked only where it may.
+        flags.set(EnterFlags::SQ_WAKEUP, self.staged.is_some());
         let submitter = self.ring.submitter();
         let entered = match timeout_ns.filter(|_| want > 0) {
             Some(timeout_ns) => {
@@ -381,7 +471,13 @@ impl Ring {
                 return true;
             }
             let left = limit.saturating_duration_since(Instant::now());
-            if left.is_zero() || self.enter_with(0, 1, Some(left.as_nanos() as u64)).is_err() {
+            let left_ns = Some(left.as_nanos() as u64);
+            let is_polled = self.features.is_polled && self.staged.is_none();
+            let waited = match is_polled {
+                true => self.poll(0, 1, left_ns),
+                false => self.enter_with(0, 1, left_ns),
+            };
+            if left.is_zero() || waited.is_err() {
                 return false;
             }
         }

@@ -222,6 +222,7 @@ fn bound(options: &Options, path: &Path, data: DataSpec) -> Result<BoundPlan, St
                 slots: 32,
                 admission: PoolAdmission::FirstCome,
                 method: None,
+                requests: plan::RequestMode::default(),
             }],
             streams: vec![stream(data)],
             coupling: Coupling::Independent,

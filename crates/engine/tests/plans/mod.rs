@@ -33,6 +33,7 @@ pub fn pool(slots: u32) -> Pool {
         slots,
         admission: PoolAdmission::FirstCome,
         method: None,
+        requests: plan::RequestMode::default(),
     }
 }
 

@@ -7,6 +7,13 @@ use std::process::Command;
 
 /// The document of a program for a job with these options; `None` where it is not there.
 fn report(program: &str, arguments: &[&str], folder: &Path) -> Option<Value> {
+    let (document, succeeded) = report_of_any(program, arguments, folder)?;
+    assert!(succeeded, "{program}: {document}");
+    Some(document)
+}
+
+/// The same of jobs that may fail, and whether they have succeeded.
+fn report_of_any(program: &str, arguments: &[&str], folder: &Path) -> Option<(Value, bool)> {
     let ours = program != "fio";
     let options = arguments
         .iter()
@@ -24,9 +31,13 @@ fn report(program: &str, arguments: &[&str], folder: &Path) -> Option<Value> {
         return None;
     };
     let text = String::from_utf8(output.stdout).unwrap();
-    assert!(output.status.success(), "{program}: {text}");
-    let document = &text[text.find('{').expect("a document")..];
-    Some(serde_json::from_str(document).unwrap_or_else(|e| panic!("{e}:\n{text}")))
+    let told = String::from_utf8_lossy(&output.stderr);
+    let begin = text
+        .find('{')
+        .unwrap_or_else(|| panic!("{program}: {told}"));
+    let document = serde_json::from_str(&text[begin..]);
+    let document = document.unwrap_or_else(|e| panic!("{e}:\n{text}"));
+    Some((document, output.status.success()))
 }
 
 /// Ours and theirs, each in a folder that `prepare` has filled.
@@ -446,4 +457,151 @@ fn what_calls_on_space_cannot_do_is_refused() {
         assert_eq!(code, Some(2), "{text}");
         assert!(text.contains(said), "{text}");
     }
+}
+
+const CACHED: &[&str] = &["--filename=data", "--size=256k", "--bs=4k", "--rw=randread"];
+
+fn with_data(folder: &Path) {
+    let file = folder.join("data");
+    std::fs::write(&file, vec![1; 256 << 10]).unwrap();
+    std::fs::File::open(file).unwrap().sync_all().unwrap();
+}
+
+/// Whether a job ends with the same error and as many failures in both; `None` where theirs is not there.
+fn fails_alike(arguments: &[&str]) -> Option<(Value, Value)> {
+    let folders = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
+    folders.iter().for_each(|folder| with_data(folder.path()));
+    let arguments = [CACHED, arguments].concat();
+    let (theirs, _) = report_of_any("fio", &arguments, folders[0].path())?;
+    let ours = env!("CARGO_BIN_EXE_fathom");
+    let (ours, _) = report_of_any(ours, &arguments, folders[1].path())?;
+    let (ours, theirs) = (&ours["jobs"][0], &theirs["jobs"][0]);
+    for key in ["error", "total_err"] {
+        assert_eq!(ours[key], theirs[key], "{arguments:?} {key}");
+    }
+    Some((ours.clone(), theirs.clone()))
+}
+
+#[test]
+fn what_would_wait_fails_as_in_fio() {
+    for engine in ["pvsync2", "io_uring", "libaio"] {
+        let engine = format!("--ioengine={engine}");
+        let job = [&engine, "--nowait=1", "--ignore_error=EAGAIN"];
+        let Some((ours, _)) = fails_alike(&job) else {
+            return;
+        };
+        if ours["error"] != 11 {
+            println!("skipped: nothing waits on this file system");
+            return;
+        }
+        assert_eq!(ours["total_err"], 64, "{engine}");
+        assert!(fails_alike(&[&engine, "--nowait=0"]).unwrap().0["error"] == 0);
+    }
+}
+
+/// A device without a queue that is polled says so, as it does to fio.
+#[test]
+fn polling_fails_or_works_as_in_fio() {
+    for more in [
+        &["--ioengine=io_uring", "--hipri", "--direct=1"][..],
+        &["--ioengine=io_uring", "--hipri"],
+        &["--ioengine=pvsync2", "--hipri", "--direct=1"],
+        &[
+            "--ioengine=pvsync2",
+            "--hipri",
+            "--hipri_percentage=50",
+            "--direct=1",
+        ],
+    ] {
+        if fails_alike(more).is_none() {
+            return;
+        }
+    }
+}
+
+#[test]
+fn threads_of_the_kernel_take_requests_as_in_fio() {
+    for more in [
+        &["--sqthread_poll", "--iodepth=4"][..],
+        &["--sqthread_poll", "--sqthread_poll_cpu=0", "--direct=1"],
+        &["--force_async=2", "--iodepth=4"],
+    ] {
+        let job = [CACHED, &["--ioengine=io_uring"], more].concat();
+        let Some((ours, theirs)) = both(&job, with_data) else {
+            return;
+        };
+        compare(&ours, &theirs, &["read"]);
+    }
+    let folder = tempfile::tempdir().unwrap();
+    with_data(folder.path());
+    let output = Command::new(env!("CARGO_BIN_EXE_fathom"))
+        .args([
+            "fio",
+            "--name=job",
+            "--ioengine=io_uring",
+            "--sqthread_poll",
+        ])
+        .args(["--sqthread_poll_cpu=4000"])
+        .args(CACHED)
+        .current_dir(folder.path())
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(said.contains("this host has no CPU 4000"), "{said}");
+    assert_eq!(output.status.code(), Some(2), "{said}");
+}
+
+/// What was read is gone from the page cache, so that reading it without waiting fails.
+#[test]
+fn what_is_uncached_leaves_the_page_cache() {
+    let ours = env!("CARGO_BIN_EXE_fathom");
+    let failures_behind = |more: &[&str]| {
+        let folder = tempfile::tempdir().unwrap();
+        with_data(folder.path());
+        let read = [CACHED, more].concat();
+        let (first, _) = report_of_any(ours, &read, folder.path()).unwrap();
+        let look = ["--ioengine=pvsync2", "--invalidate=0", "--nowait=1"];
+        let look = [CACHED, &look, &["--ignore_error=EAGAIN"]].concat();
+        let (second, _) = report_of_any(ours, &look, folder.path()).unwrap();
+        let number = |document: &Value, key: &str| document["jobs"][0][key].as_u64();
+        (number(&first, "error"), number(&second, "total_err"))
+    };
+    for engine in ["--ioengine=pvsync2", "--ioengine=io_uring"] {
+        let (error, uncached) = failures_behind(&[engine, "--uncached=1"]);
+        if error == Some(95) {
+            println!("skipped: not on this kernel or file system");
+            return;
+        }
+        let (_, cached) = failures_behind(&[engine]);
+        assert_eq!(
+            (error, uncached, cached),
+            (Some(0), Some(64), Some(0)),
+            "{engine}"
+        );
+    }
+}
+
+#[test]
+fn a_backend_that_cannot_do_what_is_asked_says_so() {
+    let folder = tempfile::tempdir().unwrap();
+    with_data(folder.path());
+    let output = Command::new(env!("CARGO_BIN_EXE_fathom"))
+        .args([
+            "fio",
+            "--backend",
+            "sync",
+            "--name=job",
+            "--ioengine=io_uring",
+        ])
+        .args(["--force_async=2"])
+        .args(CACHED)
+        .current_dir(folder.path())
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(!output.status.success());
+    assert!(
+        said.contains("the backend `sync` cannot leave requests to threads of the kernel"),
+        "{said}"
+    );
 }

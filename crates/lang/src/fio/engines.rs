@@ -287,7 +287,7 @@ pub(crate) static PRIVATE: &[Parameter] = &[
         &["nowait"],
         Kind::Truth,
         "0",
-        CheckOnly,
+        Honoured,
         "I/Os that would wait fail",
     )
     .inert(&["0"])
@@ -305,7 +305,7 @@ pub(crate) static PRIVATE: &[Parameter] = &[
         &["hipri"],
         Kind::Flag,
         "",
-        CheckOnly,
+        Honoured,
         "polls for completions",
     )
     .inert(&["0"])
@@ -314,7 +314,7 @@ pub(crate) static PRIVATE: &[Parameter] = &[
         &["hipri_percentage"],
         Kind::Number { min: 0, max: 100 },
         "100",
-        CheckOnly,
+        Honoured,
         "share of polled I/Os",
     )
     .part_of("hipri")
@@ -323,7 +323,7 @@ pub(crate) static PRIVATE: &[Parameter] = &[
         &["uncached"],
         at_least(0),
         "0",
-        CheckOnly,
+        Honoured,
         "leaves nothing in the page cache",
     )
     .inert(&["0"])
@@ -348,20 +348,14 @@ pub(crate) static PRIVATE: &[Parameter] = &[
         &["sqthread_poll"],
         Kind::Flag,
         "",
-        CheckOnly,
+        Honoured,
         "a thread of the kernel submits",
     )
     .inert(&["0"])
     .of(RINGS),
-    o(
-        &["sqthread_poll_cpu"],
-        at_least(0),
-        "",
-        CheckOnly,
-        "its CPU",
-    )
-    .part_of("sqthread_poll")
-    .of(RINGS),
+    o(&["sqthread_poll_cpu"], at_least(0), "", Honoured, "its CPU")
+        .part_of("sqthread_poll")
+        .of(RINGS),
     o(
         &["nonvectored"],
         Kind::Number { min: -1, max: 1 },
@@ -374,7 +368,7 @@ pub(crate) static PRIVATE: &[Parameter] = &[
         &["force_async"],
         at_least(0),
         "0",
-        CheckOnly,
+        Honoured,
         "every N-th I/O goes to a thread of the kernel",
     )
     .inert(&["0"])

@@ -15,6 +15,7 @@ use super::jobs::Given;
 use super::layout::{self, Layout};
 use super::record::Record;
 use super::regions;
+use super::requests;
 use super::resolve::{Amount, FileSize, Spec};
 use super::timing::{self, Ends, Group};
 use super::verify;
@@ -115,7 +116,10 @@ impl Lowering<'_, '_> {
             let spec = &self.specs[*index];
             for clone in 0..spec.clones {
                 let name = self.stream_name(spec, clone);
-                template.pools.push(pool(&name, spec.depth, spec.method));
+                template.pools.push(Pool {
+                    requests: requests::mode(spec.job),
+                    ..pool(&name, spec.depth, spec.method)
+                });
                 let pool = PoolId::at(template.pools.len() - 1);
                 let stream = self.stream(spec, clone, *report_group, name, pool);
                 template.streams.push(stream);
@@ -469,6 +473,7 @@ pub(crate) fn pool(name: &str, slots: u32, method: Option<IoMethod>) -> Pool {
         slots,
         admission: PoolAdmission::FirstCome,
         method,
+        requests: plan::RequestMode::default(),
     }
 }
 

@@ -22,6 +22,7 @@ mod names;
 mod number;
 mod record;
 mod regions;
+mod requests;
 mod resolve;
 mod space;
 mod state;

@@ -9,6 +9,7 @@ use super::jobs::{Job, at_job};
 use super::names;
 use super::number::Base;
 use super::record::{self, Record};
+use super::requests;
 use super::space;
 use super::state;
 use super::steps::{self, Shape};
@@ -301,6 +302,7 @@ impl<'a> Resolving<'a, '_> {
 
     /// What single parts of a job cannot be together yet.
     fn check_parts(&mut self, spec: &Spec<'_>) {
+        requests::check(spec, self.environment.cpus, self.blockers);
         if spec.verify.is_none() || spec.records.is_empty() {
             return;
         }

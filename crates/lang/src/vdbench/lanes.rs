@@ -244,5 +244,6 @@ pub(crate) fn pool(name: String, slots: u32) -> Pool {
         slots,
         admission: PoolAdmission::FirstCome,
         method: None,
+        requests: plan::RequestMode::default(),
     }
 }

@@ -18,7 +18,8 @@ pub(super) struct Context {
     ring: Option<Completions>,
 }
 
-/// `struct iocb`. The kernel copies it while it is submitted, and writes the upper half of `key_and_flags` then.
+/// `struct iocb`. The kernel copies it while it is submitted, and writes the lower half of `key_and_flags` then, the
+/// key; the upper one has flags of `preadv2(2)`.
 #[derive(Debug, Default)]
 #[repr(C)]
 pub(super) struct Control {

@@ -3,6 +3,8 @@
 use std::fmt;
 use std::fs;
 
+use crate::requests::RequestMode;
+
 /// The most slots of a queue, as of a ring.
 pub(super) const SLOTS_MAX: u32 = 65_536;
 
@@ -19,6 +21,8 @@ pub struct QueueConfig {
     pub buffer_align: usize,
     /// Take completions from the ring that the kernel shares, without a call, where its layout is known.
     pub reap_in_memory: bool,
+    /// What each request asks for. Refused are polling and threads of the kernel, which only rings know.
+    pub mode: RequestMode,
 }
 
 /// What the kernel granted.

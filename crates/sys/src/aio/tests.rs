@@ -1,5 +1,6 @@
 use super::*;
 use crate::file::OpenFlags;
+use crate::requests::RequestMode;
 use std::io::Write;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
@@ -14,6 +15,7 @@ fn config(slots: u32, batch: u32, reap_in_memory: bool) -> QueueConfig {
         buffer_bytes: BLOCK,
         buffer_align: BLOCK,
         reap_in_memory,
+        mode: RequestMode::default(),
     }
 }
 
@@ -416,4 +418,50 @@ fn is_mapped(address: usize) -> bool {
             let ends = [range.0, range.1].map(|end| usize::from_str_radix(end, 16).unwrap());
             (ends[0]..ends[1]).contains(&address)
         })
+}
+
+#[test]
+fn what_would_wait_fails_where_that_is_asked() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("data");
+    std::fs::write(&path, [7; 64 * BLOCK]).unwrap();
+    let file = Arc::new(File::options().read(true).write(true).open(&path).unwrap());
+    file::fsync(&file).unwrap();
+    file::drop_cache(&file).unwrap();
+    let mode = RequestMode {
+        never_waits: true,
+        ..RequestMode::default()
+    };
+    let hurried = QueueConfig {
+        mode,
+        ..config(1, 1, true)
+    };
+    let Some(mut queue) = queue_or_skip(&hurried, vec![Arc::clone(&file)]) else {
+        return;
+    };
+    let mut read = || {
+        queue.push(0, request(RequestKind::Read, 0, BLOCK as u32));
+        let mut results = Vec::new();
+        while results.is_empty() {
+            queue.enter(1, Some(100_000_000)).unwrap();
+            queue.reap(|_, result| results.push(result));
+        }
+        results[0]
+    };
+    let cold = read();
+    if cold != -libc::EAGAIN {
+        println!("skipped: this file system keeps its files cached, or cannot say ({cold})");
+        return;
+    }
+    file.read_at(&mut [0; BLOCK], 0).unwrap();
+    assert_eq!(read(), BLOCK as i32);
+    let polled = RequestMode {
+        is_polled: true,
+        ..mode
+    };
+    let polled = QueueConfig {
+        mode: polled,
+        ..config(1, 1, true)
+    };
+    assert!(Queue::new(&polled, Vec::new()).is_err());
 }

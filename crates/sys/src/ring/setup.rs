@@ -11,12 +11,15 @@ use io_uring::{Builder, IoUring};
 
 use super::Target;
 use crate::buffer::AlignedBuffers;
+use crate::requests::RequestMode;
 
 /// `IORING_MAX_ENTRIES` and `IORING_MAX_CQ_ENTRIES` of the kernel.
 const QUEUE_SLOTS_MAX: u32 = 32_768;
 const SLOTS_MAX: u32 = 65_536;
 /// `IORING_MAX_REG_BUFFERS` of the kernel.
 const REGISTERED_BUFFERS_MAX: u32 = 16_384;
+/// What the kernel takes where nothing is asked.
+const SUBMITTER_SLEEPS_AFTER_MS: u32 = 1000;
 
 /// What a ring is made for. Nothing is implied.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,6 +37,8 @@ pub struct RingConfig {
     pub register_buffers: bool,
     /// Register the files with the kernel, if its limits allow.
     pub register_files: bool,
+    /// What each request asks for.
+    pub mode: RequestMode,
 }
 
 /// What the kernel granted of what was tried.
@@ -50,6 +55,10 @@ pub struct RingFeatures {
     pub submit_all: bool,
     /// Submission without the index array (Linux 6.6).
     pub no_sqarray: bool,
+    /// The device is polled for completions.
+    pub is_polled: bool,
+    /// A thread of the kernel takes the requests.
+    pub has_submitter: bool,
     pub registered_files: bool,
     /// The first so many slots have registered buffers.
     pub registered_buffers: u32,
@@ -79,6 +88,11 @@ impl fmt::Display for RingFeatures {
             (self.coop_taskrun, "cooperative task run"),
             (self.submit_all, "submit all"),
             (self.no_sqarray, "no index array"),
+            (self.is_polled, "polled completions"),
+            (
+                self.has_submitter,
+                "requests taken by a thread of the kernel",
+            ),
             (self.registered_files, "registered files"),
         ];
         for (_, name) in named.iter().filter(|(granted, _)| *granted) {
@@ -273,7 +287,14 @@ fn make_ring(config: &RingConfig) -> io::Result<(IoUring, RingFeatures)> {
     let mut refused = io::Error::from_raw_os_error(libc::EINVAL);
     for features in ladder() {
         match builder(config, &features).build(queue_slots(config)) {
-            Ok(ring) => return Ok((ring, features)),
+            Ok(ring) => {
+                let features = RingFeatures {
+                    is_polled: ring.params().is_setup_iopoll(),
+                    has_submitter: ring.params().is_setup_sqpoll(),
+                    ..features
+                };
+                return Ok((ring, features));
+            }
             // EINVAL is how a kernel says that it does not know a flag.
             Err(error) if error.raw_os_error() == Some(libc::EINVAL) => refused = error,
             Err(error) => return Err(error),
@@ -283,7 +304,12 @@ fn make_ring(config: &RingConfig) -> io::Result<(IoUring, RingFeatures)> {
 }
 
 fn queue_slots(config: &RingConfig) -> u32 {
-    config.batch.min(config.slots).next_power_of_two()
+    // What the kernel's thread has not yet taken stays in the queue, of a batch or not.
+    let batch = match config.mode.submitter {
+        Some(_) => config.slots.min(QUEUE_SLOTS_MAX),
+        None => config.batch,
+    };
+    batch.min(config.slots).next_power_of_two()
 }
 
 fn builder(config: &RingConfig, features: &RingFeatures) -> Builder {
@@ -304,6 +330,15 @@ fn builder(config: &RingConfig, features: &RingFeatures) -> Builder {
     }
     if features.no_sqarray {
         builder.setup_no_sqarray();
+    }
+    if config.mode.is_polled {
+        builder.setup_iopoll();
+    }
+    if let Some(submitter) = config.mode.submitter {
+        builder.setup_sqpoll(SUBMITTER_SLEEPS_AFTER_MS);
+        if let Some(cpu) = submitter.cpu {
+            builder.setup_sqpoll_cpu(cpu);
+        }
     }
     builder
 }
@@ -465,6 +500,7 @@ mod tests {
             buffer_align: 512,
             register_buffers: false,
             register_files: false,
+            mode: RequestMode::default(),
         };
         for features in ladder() {
             let ring = match builder(&config, &features).build(queue_slots(&config)) {

@@ -1,5 +1,6 @@
 use super::*;
 use crate::file::{self, OpenFlags};
+use crate::requests::{RequestMode, Submitter};
 use std::io::Write;
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::FileExt;
@@ -16,6 +17,7 @@ fn config(slots: u32, batch: u32) -> RingConfig {
         buffer_align: BLOCK,
         register_buffers: true,
         register_files: true,
+        mode: RequestMode::default(),
     }
 }
 
@@ -123,6 +125,7 @@ fn what_is_written_is_read_back_with_every_kind_of_ring() {
                 let config = RingConfig {
                     register_buffers: registered,
                     register_files: registered,
+                    mode: RequestMode::default(),
                     ..config(slots, batch)
                 };
                 round_trip(&config, direct);
@@ -561,4 +564,223 @@ fn forbid_rings_on_this_thread() -> bool {
                 &raw const program,
             )
         } == 0
+}
+
+/// Names of the threads of this process that begin so.
+fn threads_named(begin: &str) -> usize {
+    let tasks = std::fs::read_dir("/proc/self/task").unwrap().flatten();
+    let names = tasks.filter_map(|task| std::fs::read_to_string(task.path().join("comm")).ok());
+    names.filter(|name| name.starts_with(begin)).count()
+}
+
+fn cached_file() -> Arc<File> {
+    let mut file = tempfile::tempfile().unwrap();
+    file.write_all(&[7; 8 * BLOCK]).unwrap();
+    Arc::new(file)
+}
+
+/// One read after another; what each came back with.
+fn reads(ring: &mut Ring, count: u64) -> Vec<i32> {
+    let mut results = Vec::new();
+    for number in 0..count {
+        ring.push(
+            0,
+            request(RequestKind::Read, number * BLOCK as u64, BLOCK as u32),
+        );
+        while ring.reap(|_, result| results.push(result)) == 0 {
+            ring.enter(1, Some(100_000_000)).unwrap();
+        }
+    }
+    results
+}
+
+#[test]
+fn requests_are_handed_to_other_threads_where_that_is_asked() {
+    if !crate::testing::is_alone(
+        "ring::tests::requests_are_handed_to_other_threads_where_that_is_asked",
+    ) {
+        return;
+    }
+    for every in [0, 2] {
+        let mode = RequestMode {
+            handed_off_every: every,
+            ..RequestMode::default()
+        };
+        let config = RingConfig {
+            mode,
+            ..config(1, 1)
+        };
+        let Some(mut ring) = ring_or_skip(&config, vec![cached_file()]) else {
+            return;
+        };
+        assert_eq!(reads(&mut ring, 1), [BLOCK as i32]);
+        assert_eq!(threads_named("iou-wrk"), 0);
+        assert_eq!(reads(&mut ring, 1), [BLOCK as i32]);
+        assert_eq!(threads_named("iou-wrk") > 0, every > 0);
+    }
+}
+
+#[test]
+fn a_thread_of_the_kernel_takes_requests_where_that_is_asked() {
+    if !crate::testing::is_alone(
+        "ring::tests::a_thread_of_the_kernel_takes_requests_where_that_is_asked",
+    ) {
+        return;
+    }
+    assert_eq!(threads_named("iou-sqp"), 0);
+    for cpu in [None, Some(0)] {
+        let mode = RequestMode {
+            submitter: Some(Submitter { cpu }),
+            ..RequestMode::default()
+        };
+        let config = RingConfig {
+            mode,
+            ..config(4, 2)
+        };
+        let Some(mut ring) = ring_or_skip(&config, vec![cached_file()]) else {
+            return;
+        };
+        assert!(ring.features().has_submitter);
+        assert_eq!(threads_named("iou-sqp"), 1);
+        assert_eq!(reads(&mut ring, 3), [BLOCK as i32; 3]);
+        for slot in 0..4 {
+            ring.push(
+                slot,
+                request(
+                    RequestKind::Read,
+                    u64::from(slot) * BLOCK as u64,
+                    BLOCK as u32,
+                ),
+            );
+        }
+        assert!(
+            ring.queue_full() && ring.ready() == 0,
+            "nobody has seen them yet"
+        );
+        let mut slots = Vec::new();
+        while slots.len() < 4 {
+            ring.enter(4, Some(100_000_000)).unwrap();
+            ring.reap(|slot, result| slots.push((slot, result)));
+        }
+        slots.sort_unstable();
+        assert_eq!(slots, [0, 1, 2, 3].map(|slot| (slot, BLOCK as i32)));
+        assert_eq!((ring.queued(), ring.in_flight()), (0, 0));
+        // Longer than the thread waits before it sleeps, once.
+        if cpu.is_none() {
+            std::thread::sleep(Duration::from_millis(1500));
+            assert_eq!(reads(&mut ring, 2), [BLOCK as i32; 2]);
+        }
+        ring.enter(1, Some(1000)).unwrap();
+    }
+}
+
+#[test]
+fn completions_are_polled_for_where_that_is_asked() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("data");
+    std::fs::write(&path, [7; 4 * BLOCK]).unwrap();
+    let Ok(file) = read_write(&path, true) else {
+        println!("skipped: no direct I/O there");
+        return;
+    };
+    let mode = RequestMode {
+        is_polled: true,
+        ..RequestMode::default()
+    };
+    let config = RingConfig {
+        mode,
+        ..config(1, 1)
+    };
+    let Some(mut ring) = ring_or_skip(&config, vec![file]) else {
+        return;
+    };
+    assert!(ring.features().is_polled);
+    for result in reads(&mut ring, 4) {
+        // The second is how a device says that it has no queue for it.
+        assert!(
+            [BLOCK as i32, -libc::EOPNOTSUPP].contains(&result),
+            "{result}"
+        );
+    }
+    // No call waits for what is not outstanding.
+    ring.enter(1, Some(1000)).unwrap();
+}
+
+/// A file of which the page cache holds nothing; `None` where it does not let go.
+fn cold_file(path: &Path) -> Arc<File> {
+    std::fs::write(path, [7; 64 * BLOCK]).unwrap();
+    let file = read_write(path, false).unwrap();
+    file::fsync(&file).unwrap();
+    file::drop_cache(&file).unwrap();
+    file
+}
+
+/// Whether the page cache holds the first block; `None` where that cannot be asked.
+fn is_cached(file: &File) -> Option<bool> {
+    let mode = RequestMode {
+        never_waits: true,
+        ..RequestMode::default()
+    };
+    match file::pread_as(file, &mut [0; BLOCK], 0, mode) {
+        Ok(BLOCK) => Some(true),
+        Err(error) if error.raw_os_error() == Some(libc::EAGAIN) => Some(false),
+        _ => None,
+    }
+}
+
+#[test]
+fn what_would_wait_fails_where_that_is_asked() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = cold_file(&folder.path().join("data"));
+    if is_cached(&file) != Some(false) {
+        println!("skipped: this file system keeps its files cached");
+        return;
+    }
+    let mode = RequestMode {
+        never_waits: true,
+        ..RequestMode::default()
+    };
+    let hurried = RingConfig {
+        mode,
+        ..config(1, 1)
+    };
+    let Some(mut ring) = ring_or_skip(&hurried, vec![Arc::clone(&file)]) else {
+        return;
+    };
+    assert_eq!(reads(&mut ring, 1), [-libc::EAGAIN]);
+    let mut plain = Ring::new(&config(1, 1), vec![Arc::clone(&file)]).unwrap();
+    file::drop_cache(&file).unwrap();
+    assert_eq!(reads(&mut plain, 1), [BLOCK as i32]);
+    assert_eq!(reads(&mut ring, 1), [BLOCK as i32]);
+}
+
+#[test]
+fn nothing_stays_in_the_page_cache_where_that_is_asked() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = cold_file(&folder.path().join("data"));
+    let mode = RequestMode {
+        leaves_no_cache: true,
+        ..RequestMode::default()
+    };
+    let passing = RingConfig {
+        mode,
+        ..config(1, 1)
+    };
+    let Some(mut ring) = ring_or_skip(&passing, vec![Arc::clone(&file)]) else {
+        return;
+    };
+    let read = reads(&mut ring, 1);
+    if read == [-libc::EOPNOTSUPP] || is_cached(&file).is_none() {
+        println!("skipped: not on this kernel or file system");
+        return;
+    }
+    assert_eq!((read, is_cached(&file)), (vec![BLOCK as i32], Some(false)));
+    assert_eq!(
+        file::pread_as(&file, &mut [0; BLOCK], 0, mode).unwrap(),
+        BLOCK
+    );
+    assert_eq!(is_cached(&file), Some(false));
+    let mut plain = Ring::new(&config(1, 1), vec![Arc::clone(&file)]).unwrap();
+    reads(&mut plain, 1);
+    assert_eq!(is_cached(&file), Some(true));
 }

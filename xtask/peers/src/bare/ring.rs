@@ -57,6 +57,7 @@ pub fn run(options: &Options) -> Result<Value, String> {
         buffer_align: 4096,
         register_buffers: true,
         register_files: true,
+        mode: sys::requests::RequestMode::default(),
     };
     let mut ring = Ring::new(&config, vec![Arc::new(file)]).map_err(|error| error.to_string())?;
     let mut reader = Reader {

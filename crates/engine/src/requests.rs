@@ -1,0 +1,65 @@
+//! What pools ask for with each of their requests, as the kernel is told.
+use crate::backend::BackendKind;
+use plan::RequestMode;
+use sys::requests::{RequestMode as Asked, Submitter};
+
+/// What a backend asks the kernel for.
+///
+/// # Errors
+/// In words, what the backend cannot do.
+pub(crate) fn asked(mode: RequestMode, kind: BackendKind) -> Result<Asked, &'static str> {
+    let asks_threads = mode.handed_off_every > 0 || mode.submitter.is_some();
+    match kind {
+        BackendKind::Uring if !matches!(mode.polled_pct, 0 | 100) => {
+            return Err("poll for a part of its requests");
+        }
+        BackendKind::Aio if mode.polled_pct > 0 => return Err("poll for completions"),
+        BackendKind::Aio | BackendKind::Sync if asks_threads => {
+            return Err("leave requests to threads of the kernel");
+        }
+        BackendKind::Uring | BackendKind::Aio | BackendKind::Sync => {}
+        // They reach no data, or by no request.
+        _ => return Ok(Asked::default()),
+    }
+    Ok(Asked {
+        never_waits: mode.never_waits,
+        leaves_no_cache: mode.leaves_no_cache,
+        is_polled: mode.polled_pct > 0,
+        handed_off_every: mode.handed_off_every,
+        submitter: mode
+            .submitter
+            .map(|submitter| Submitter { cpu: submitter.cpu }),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_backend_cannot_do_is_refused() {
+        let none = RequestMode::default();
+        let half = RequestMode {
+            polled_pct: 50,
+            ..none
+        };
+        let handed = RequestMode {
+            handed_off_every: 2,
+            ..none
+        };
+        for (kind, mode, is_done) in [
+            (BackendKind::Uring, half, false),
+            (BackendKind::Uring, handed, true),
+            (BackendKind::Aio, half, false),
+            (BackendKind::Aio, handed, false),
+            (BackendKind::Sync, half, true),
+            (BackendKind::Sync, handed, false),
+            (BackendKind::Null, handed, true),
+        ] {
+            assert_eq!(asked(mode, kind).is_ok(), is_done, "{kind} {mode:?}");
+        }
+        for kind in [BackendKind::Uring, BackendKind::Aio, BackendKind::Sync] {
+            assert_eq!(asked(none, kind), Ok(Asked::default()));
+        }
+    }
+}

@@ -1,0 +1,39 @@
+//! What a job asks for with each of its requests.
+use super::codes;
+use super::jobs::Job;
+use super::resolve::Spec;
+use super::support::push_once;
+use plan::{Diagnostic, RequestMode, Submitter};
+
+/// The wishes of a job; they belong to its engine.
+pub(super) fn mode(job: &Job) -> RequestMode {
+    let count = |name: &str| job.number(name).filter(|count| *count > 0);
+    let polled_pct = match job.is_on("hipri", false) {
+        true => job.number("hipri_percentage").unwrap_or(100).clamp(0, 100) as u8,
+        false => 0,
+    };
+    let submitter = job.is_on("sqthread_poll", false).then(|| Submitter {
+        cpu: job.number("sqthread_poll_cpu").map(|cpu| cpu as u32),
+    });
+    RequestMode {
+        never_waits: job.is_on("nowait", false),
+        leaves_no_cache: count("uncached").is_some(),
+        polled_pct,
+        handed_off_every: count("force_async").map_or(0, |every| every.min(1 << 30) as u32),
+        submitter,
+    }
+}
+
+/// What of it cannot be on this host.
+pub(super) fn check(spec: &Spec<'_>, cpus: u32, blockers: &mut Vec<Diagnostic>) {
+    let cpu = mode(spec.job).submitter.and_then(|submitter| submitter.cpu);
+    if let Some(cpu) = cpu.filter(|cpu| *cpu >= cpus) {
+        let message = format!("this host has no CPU {cpu}");
+        let label = format!("it has {cpus}, counted from 0");
+        let place = spec.job.place_of("sqthread_poll_cpu");
+        push_once(
+            blockers,
+            Diagnostic::error(codes::OUT_OF_RANGE, message).at(place, label),
+        );
+    }
+}
