@@ -96,6 +96,7 @@ fn plan(path: &Path, kind: TargetKind) -> Plan {
         admission: PoolAdmission::FirstCome,
         method: None,
         requests: plan::RequestMode::default(),
+        priorities: Vec::new(),
     };
     let pools = vec![pool("a"), pool("b")];
     let first = [0, 1].map(|n| clone(n, paced.clone(), random.clone(), LocalStop::default()));

@@ -110,7 +110,8 @@ fn apart(run: &BoundRun, kind: BackendKind, members: Vec<usize>) -> (Vec<usize>,
     // Most runs place nothing, and need not look at each pool.
     let is_placed = |stream: &Stream| stream.flow.placement != Placement::default();
     let places = run.run.streams.iter().any(is_placed);
-    let asks_nothing = |pool: &Pool| pool.requests == RequestMode::default();
+    let asks_nothing =
+        |pool: &Pool| pool.requests == RequestMode::default() && pool.priorities.is_empty();
     if kind.has_thread_per_slot() || !places && run.run.pools.iter().all(asks_nothing) {
         return (members, Vec::new());
     }

@@ -1,6 +1,7 @@
 //! How operations go to the kernel and come back: what a worker notes for runs that ask for it.
 //! Others have none of this, so that their path pays a test per batch and nothing per operation.
 use crate::operations::OperationWriter;
+use crate::priorities::Priorities;
 use crate::shared::{
     AFTER_STOP, COUNTED_AS, OPERATIONS, READ_BACK, SEARCH, SharedRun, SharedStream,
 };
@@ -8,7 +9,7 @@ use measure::{
     BATCH_CLASSES, CellMemory, CellReader, DEPTH_CLASSES, Handover, HistogramBuilder, LatencyCell,
     LatencyFigures, OperationRecord, ServiceParts, Sharing, batch_class, depth_class,
 };
-use plan::{Operation, Stream, StreamId};
+use plan::{IoPriority, Operation, Stream, StreamId};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// What is counted in one slab.
@@ -24,14 +25,20 @@ pub(crate) struct HandoverCells {
 
 #[derive(Debug)]
 struct PartCells {
+    /// As the kernel takes it; zero where nobody has said any.
+    priority: u16,
     submission: LatencyCell,
     completion: LatencyCell,
+    /// The same for each of the priorities that single transfers may have.
+    others: Box<[PartCells]>,
 }
 
 /// What a reader remembers of one slab.
 #[derive(Debug, Default)]
 pub(crate) struct HandoverReader {
     parts: [[CellReader; 2]; READ_BACK],
+    /// By operation and priority of single transfers.
+    others: [Vec<[CellReader; 2]>; READ_BACK],
     counts: [u64; DEPTH_CLASSES + 2 * BATCH_CLASSES],
 }
 
@@ -49,8 +56,14 @@ pub(crate) struct HandoverNotes {
 }
 
 impl HandoverCells {
-    /// Cells for a stream; `splits` tells whether the backend can tell submission from completion.
-    pub(crate) fn of(stream: &Stream, splits: bool, memory: &mut CellMemory) -> Self {
+    /// Cells for a stream; `splits` tells whether the backend can tell submission from completion, and
+    /// `priorities` what single transfers may have beside that of their thread.
+    pub(crate) fn of(
+        stream: &Stream,
+        splits: bool,
+        priorities: &[u16],
+        memory: &mut CellMemory,
+    ) -> Self {
         let does = |operation: Operation| {
             let Some(generator) = stream.source.laws() else {
                 return false;
@@ -68,9 +81,12 @@ impl HandoverCells {
         };
         let parts = std::array::from_fn(|place| {
             let operation = OPERATIONS[place];
-            (splits && does(operation)).then(|| PartCells {
-                submission: memory.latency(),
-                completion: memory.latency(),
+            (splits && does(operation)).then(|| {
+                let others = priorities.iter();
+                let others = others.map(|word| PartCells::new(*word, Box::default(), memory));
+                let others = others.collect();
+                let own = stream.flow.placement.io_priority;
+                PartCells::new(own.map_or(0, IoPriority::word), others, memory)
             })
         });
         Self {
@@ -80,6 +96,24 @@ impl HandoverCells {
             seen_together: std::array::from_fn(|_| AtomicU64::new(0)),
             last_seen_ns: AtomicU64::new(0),
         }
+    }
+}
+
+impl PartCells {
+    fn new(priority: u16, others: Box<[PartCells]>, memory: &mut CellMemory) -> Self {
+        Self {
+            priority,
+            submission: memory.latency(),
+            completion: memory.latency(),
+            others,
+        }
+    }
+
+    /// Those of a transfer, by its place among the priorities of its pool.
+    fn of(&self, place: Option<usize>) -> &Self {
+        place
+            .and_then(|place| self.others.get(place))
+            .unwrap_or(self)
     }
 }
 
@@ -148,9 +182,9 @@ impl HandoverNotes {
         &mut self,
         shared: &SharedRun,
         at: Place,
-        interval: u64,
-        now_ns: u64,
+        (interval, now_ns): (u64, u64),
         completed: &[(u32, i32)],
+        priorities: Option<&Priorities>,
     ) {
         for (slot, result) in completed {
             let view = &shared.workers[at.worker].slots[*slot as usize];
@@ -159,16 +193,22 @@ impl HandoverNotes {
             let Some(cells) = at.cells(shared, &shared.streams[number]) else {
                 continue;
             };
-            let issued_ns = self.issued_ns[*slot as usize];
+            let issued_ns = match self.issued_ns[*slot as usize] {
+                // Without a note the completion came with the submitting call.
+                0 => now_ns,
+                issued_ns => issued_ns,
+            };
             let is_trim = OPERATIONS[operation] == Operation::Trim;
             let succeeded = *result > 0 || (*result == 0 && (is_trim || length == 0));
             if let Some(parts) = cells.parts[COUNTED_AS[operation]]
                 .as_ref()
                 .filter(|_| succeeded)
             {
+                let parts = match priorities {
+                    Some(priorities) => parts.of(priorities.place_of(*slot)),
+                    None => parts,
+                };
                 let started_ns = view.started_ns.load(Relaxed);
-                // Without a note the completion came with the submitting call.
-                let issued_ns = if issued_ns == 0 { now_ns } else { issued_ns };
                 let submission_ns = issued_ns.saturating_sub(started_ns);
                 let completion_ns = now_ns.saturating_sub(issued_ns);
                 parts
@@ -191,18 +231,20 @@ impl HandoverNotes {
                     operation: OPERATIONS[operation],
                     offset: view.offset.load(Relaxed),
                     length: if is_trim { length } else { *result as u32 },
+                    priority: priorities.map_or(0, |priorities| priorities.word_of(*slot)),
                     seen_ns: now_ns.saturating_sub(shared.start_ns.load(Relaxed)),
                     service_ns: now_ns.saturating_sub(started_ns),
-                    submission_ns: parts.then(|| match issued_ns {
-                        0 => now_ns.saturating_sub(started_ns),
-                        issued_ns => issued_ns.saturating_sub(started_ns),
-                    }),
+                    submission_ns: parts.then(|| issued_ns.saturating_sub(started_ns)),
                 };
                 if !log.push(record) {
                     shared.operations_lost.fetch_add(1, Relaxed);
                 }
             }
         }
+        self.note_together(shared, at, completed);
+    }
+
+    fn note_together(&mut self, shared: &SharedRun, at: Place, completed: &[(u32, i32)]) {
         for (slot, _) in completed {
             let number = at.stream_of(shared, *slot);
             let together = std::mem::take(&mut self.together[number]);
@@ -259,12 +301,18 @@ impl HandoverReader {
         let mut parts = Vec::new();
         for (place, cells) in cells.parts.iter().enumerate() {
             let Some(cells) = cells else { continue };
-            let [submission, completion] = &mut self.parts[place];
-            parts.push(ServiceParts {
-                operation: OPERATIONS[place],
-                submission: read(submission, &cells.submission),
-                completion: read(completion, &cells.completion),
-            });
+            let others = &mut self.others[place];
+            others.resize_with(cells.others.len(), Default::default);
+            let readers = std::iter::once(&mut self.parts[place]).chain(others);
+            let all = std::iter::once(cells).chain(&cells.others);
+            for (cells, [submission, completion]) in all.zip(readers) {
+                parts.push(ServiceParts {
+                    operation: OPERATIONS[place],
+                    priority: cells.priority,
+                    submission: read(submission, &cells.submission),
+                    completion: read(completion, &cells.completion),
+                });
+            }
         }
         let mut counts = self.counts.iter_mut();
         let mut differences = |cells: &[AtomicU64; 7]| {

@@ -25,6 +25,7 @@ mod operations;
 mod overlaps;
 mod pace;
 mod packing;
+mod priorities;
 mod random;
 mod requests;
 mod rule;

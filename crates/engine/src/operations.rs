@@ -129,6 +129,7 @@ mod tests {
     #[test]
     fn a_full_writer_loses_and_goes_on_when_there_is_room() {
         let record = OperationRecord {
+            priority: 0,
             stream: StreamId(0),
             target: plan::TargetId(0),
             operation: Operation::Read,

@@ -21,6 +21,8 @@ pub(crate) enum Purpose {
     Spread,
     /// Which of the transfers written are discarded.
     Discard,
+    /// Of single transfers among others.
+    Priority,
 }
 
 /// One sequence of draws.

@@ -1,13 +1,21 @@
 //! What pools ask for with each of their requests, as the kernel is told.
 use crate::backend::BackendKind;
-use plan::RequestMode;
+use plan::{Pool, RequestMode};
 use sys::requests::{RequestMode as Asked, Submitter};
 
 /// What a backend asks the kernel for.
 ///
 /// # Errors
 /// In words, what the backend cannot do.
-pub(crate) fn asked(mode: RequestMode, kind: BackendKind) -> Result<Asked, &'static str> {
+pub(crate) fn asked(pool: &Pool, kind: BackendKind) -> Result<Asked, &'static str> {
+    let has_no_queue = matches!(kind, BackendKind::Sync);
+    if has_no_queue && !pool.priorities.is_empty() {
+        return Err("give single requests a priority");
+    }
+    mode(pool.requests, kind)
+}
+
+fn mode(mode: RequestMode, kind: BackendKind) -> Result<Asked, &'static str> {
     let asks_threads = mode.handed_off_every > 0 || mode.submitter.is_some();
     match kind {
         BackendKind::Uring if !matches!(mode.polled_pct, 0 | 100) => {
@@ -56,10 +64,10 @@ mod tests {
             (BackendKind::Sync, handed, false),
             (BackendKind::Null, handed, true),
         ] {
-            assert_eq!(asked(mode, kind).is_ok(), is_done, "{kind} {mode:?}");
+            assert_eq!(super::mode(mode, kind).is_ok(), is_done, "{kind} {mode:?}");
         }
         for kind in [BackendKind::Uring, BackendKind::Aio, BackendKind::Sync] {
-            assert_eq!(asked(none, kind), Ok(Asked::default()));
+            assert_eq!(mode(none, kind), Ok(Asked::default()));
         }
     }
 }

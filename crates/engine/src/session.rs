@@ -15,8 +15,7 @@ use crate::shared::{Failure, Setup, SharedRun, WorkerView, buffer_bytes};
 use crate::worker::{Wake, Worker};
 use measure::{Outstanding, ThreadUsage};
 use plan::{
-    BoundPlan, BoundRun, IoMethod, IoPriority, MemoryPolicy, NameCall, OpenMode, Placement,
-    RequestMode,
+    BoundPlan, BoundRun, IoMethod, IoPriority, MemoryPolicy, NameCall, OpenMode, Placement, Pool,
     SpaceCall,
 };
 use std::cell::Cell;
@@ -28,6 +27,7 @@ use std::sync::{Arc, Condvar, Mutex};
 use std::time::Duration;
 use sys::aio::QueueConfig;
 use sys::clock::Clock;
+use sys::requests::RequestMode;
 use sys::ring::RingConfig;
 use sys::thread::MemoryMode;
 
@@ -130,8 +130,8 @@ struct Seat {
     named: Option<(NameCall, Names)>,
     /// Of a worker that makes calls on space: which one.
     spaced: Option<SpaceCall>,
-    /// Of the pool of the worker; those that ask for something have workers of their own.
-    requests: RequestMode,
+    /// Of the worker; those that ask for something have workers of their own.
+    pool: Pool,
     log: Cell<Option<OperationWriter>>,
 }
 
@@ -400,7 +400,7 @@ fn seats(
             mapped: Vec::new(),
             named: None,
             spaced: None,
-            requests: run.run.pools[pool].requests,
+            pool: run.run.pools[pool].clone(),
             log: Cell::new(None),
         }
     };
@@ -518,7 +518,7 @@ impl Seat {
         }
         let slots = self.shared.workers[self.number].slots.len() as u32;
         let kind = self.shared.workers[self.number].kind;
-        let mode = match requests::asked(self.requests, kind) {
+        let mode = match requests::asked(&self.pool, kind) {
             Ok(mode) => mode,
             Err(what) => {
                 let _ = ready.send(Err(EngineError::Unserved { kind, what }));
@@ -527,15 +527,7 @@ impl Seat {
         };
         match kind {
             BackendKind::Uring => {
-                let config = RingConfig {
-                    slots,
-                    batch: slots.clamp(1, MOST_SUBMITTED_TOGETHER),
-                    buffer_bytes: self.buffer_bytes.next_multiple_of(self.buffer_align),
-                    buffer_align: self.buffer_align,
-                    register_buffers: true,
-                    register_files: true,
-                    mode,
-                };
+                let config = self.ring_config(slots, mode);
                 let backend = UringBackend::new(&config, self.files.clone())
                     .map_err(|refusal| EngineError::QueueRefused(refusal.to_string()));
                 let features = backend
@@ -545,14 +537,7 @@ impl Seat {
                 self.serve(backend, features, release, ready, ended);
             }
             BackendKind::Aio => {
-                let config = QueueConfig {
-                    slots,
-                    batch: slots.clamp(1, MOST_SUBMITTED_TOGETHER),
-                    buffer_bytes: self.buffer_bytes.next_multiple_of(self.buffer_align),
-                    buffer_align: self.buffer_align,
-                    reap_in_memory: true,
-                    mode,
-                };
+                let config = self.queue_config(slots, mode);
                 let backend = AioBackend::new(&config, self.files.clone())
                     .map_err(|refusal| EngineError::QueueRefused(refusal.to_string()));
                 let features = backend
@@ -562,7 +547,7 @@ impl Seat {
                 self.serve(backend, features, release, ready, ended);
             }
             BackendKind::Sync => {
-                let call = PlainCalls::new(self.files.clone(), mode, self.requests.polled_pct);
+                let call = PlainCalls::new(self.files.clone(), mode, self.pool.requests.polled_pct);
                 self.serve_one(Ok(call), release, ready, ended);
             }
             BackendKind::Mapped => {
@@ -583,6 +568,29 @@ impl Seat {
                     .map_err(EngineError::Memory);
                 self.serve(backend, Features::default(), release, ready, ended);
             }
+        }
+    }
+
+    fn ring_config(&self, slots: u32, mode: RequestMode) -> RingConfig {
+        RingConfig {
+            slots,
+            batch: slots.clamp(1, MOST_SUBMITTED_TOGETHER),
+            buffer_bytes: self.buffer_bytes.next_multiple_of(self.buffer_align),
+            buffer_align: self.buffer_align,
+            register_buffers: true,
+            register_files: true,
+            mode,
+        }
+    }
+
+    fn queue_config(&self, slots: u32, mode: RequestMode) -> QueueConfig {
+        QueueConfig {
+            slots,
+            batch: slots.clamp(1, MOST_SUBMITTED_TOGETHER),
+            buffer_bytes: self.buffer_bytes.next_multiple_of(self.buffer_align),
+            buffer_align: self.buffer_align,
+            reap_in_memory: true,
+            mode,
         }
     }
 

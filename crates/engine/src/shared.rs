@@ -11,6 +11,8 @@ use crate::handover::HandoverCells;
 use crate::lifetime::Lifetime;
 use crate::pace::{self, Pace};
 use crate::packing::{LENGTH_LIMIT, MOST_STREAMS, Packing};
+use crate::priorities::{Priorities, words_of};
+use crate::random::{Draws, Purpose};
 use crate::rule::WorkerRule;
 use measure::{CellMemory, FigureCell, LatencyCell, Sharing};
 use plan::{
@@ -226,6 +228,10 @@ pub(crate) struct WorkerView {
     pub slots: Vec<SlotView>,
     pub pool_of_slot: Vec<u32>,
     pub placement: Placement,
+    /// Whether its pool wants transfers to fail that would wait.
+    pub never_waits: bool,
+    /// Where single transfers have priorities; the worker takes a copy.
+    pub priorities: Option<Priorities>,
     /// Index into [`SharedStream::recorders`].
     pub shard: usize,
     pub sharing: Sharing,
@@ -473,6 +479,8 @@ fn worker_views(dealt: &[Dealt], setup: &Setup<'_>, memory: &mut CellMemory) -> 
             slots: slots.iter().map(|_| SlotView::default()).collect(),
             pool_of_slot: slots,
             placement: placement_of(setup.run, of[0].0),
+            never_waits: setup.run.run.pools[of[0].0].requests.never_waits,
+            priorities: priorities(setup, of[0].0),
             shard,
             sharing,
             cpu_ns: AtomicU64::new(0),
@@ -651,6 +659,12 @@ fn recorders(
         .collect()
 }
 
+fn priorities(setup: &Setup<'_>, pool: usize) -> Option<Priorities> {
+    let (seed, run) = (setup.plan.plan.seed, u64::from(setup.run.id.0));
+    let draws = Draws::new(seed, run, pool as u64, Purpose::Priority);
+    Priorities::of(&setup.run.run.pools[pool], draws)
+}
+
 fn handover_cells(
     setup: &Setup<'_>,
     stream: &Stream,
@@ -666,7 +680,8 @@ fn handover_cells(
             .is_none(),
     };
     let asked = setup.plan.plan.reporting.handover;
-    asked.then(|| Box::new(HandoverCells::of(stream, splits, memory)))
+    let words = words_of(&setup.run.run.pools[stream.pool.index()]);
+    asked.then(|| Box::new(HandoverCells::of(stream, splits, &words, memory)))
 }
 
 impl Recorder {

@@ -11,6 +11,7 @@ use crate::depth_search::Verdict;
 use crate::draw::Drawn;
 use crate::handover::{HandoverNotes, Place};
 use crate::operations::OperationWriter;
+use crate::priorities::Priorities;
 use crate::shared::{
     AFTER_STOP, DISCARD, Failure, OPERATIONS, READ_BACK, RECORDED_DATA_SYNC, RECORDED_SYNC, SYNCS,
     SharedRun, SharedStream, is_drawn,
@@ -123,6 +124,10 @@ pub(crate) struct Worker<B, T, S> {
     handover: Option<Box<HandoverNotes>>,
     /// Only for runs that read back while they write.
     read_backs: Option<Box<ReadBacks>>,
+    /// Whether what the kernel asks to repeat is repeated; not where jobs want to hear of it.
+    repeats_refused: bool,
+    /// Only where single transfers have priorities.
+    priorities: Option<Box<Priorities>>,
     /// Running sums over the last reaps of the time between them and of what they brought. Two
     /// sums, as completions come in bursts and a mean of quotients would count the small ones most.
     reap_gaps_ns: u64,
@@ -211,6 +216,8 @@ impl<B: Backend, T: Time, S: Deref<Target = SharedRun> + Clone> Worker<B, T, S> 
             false => group_max,
         };
         let read_backs = ReadBacks::of(&shared.streams, slots);
+        let priorities = view.priorities.clone().map(Box::new);
+        let repeats_refused = !view.never_waits;
         let start_ns = shared.start_ns.load(Relaxed);
         Self {
             due_ns: vec![0; pools.len()],
@@ -238,6 +245,8 @@ impl<B: Backend, T: Time, S: Deref<Target = SharedRun> + Clone> Worker<B, T, S> 
             reap_least,
             handover,
             read_backs,
+            repeats_refused,
+            priorities,
             reap_gaps_ns: 0,
             reaped: 0,
             moved: false,
@@ -365,7 +374,8 @@ impl<B: Backend, T: Time, S: Deref<Target = SharedRun> + Clone> Worker<B, T, S> 
     fn note_seen(&mut self, shared: &SharedRun, now_ns: u64, completed: &[(u32, i32)]) {
         let (place, interval) = (self.place(), self.interval);
         if let Some(notes) = &mut self.handover {
-            notes.seen(shared, place, interval, now_ns, completed);
+            let priorities = self.priorities.as_deref();
+            notes.seen(shared, place, (interval, now_ns), completed, priorities);
         }
     }
 
@@ -481,7 +491,7 @@ impl<B: Backend, T: Time, S: Deref<Target = SharedRun> + Clone> Worker<B, T, S> 
         let view = &shared.workers[self.number].slots[slot as usize];
         let (stream, place, operation, length) = shared.packing.unpack(view.what.load(Relaxed));
         let started_ns = view.started_ns.load(Relaxed);
-        if result == -EAGAIN {
+        if result == -EAGAIN && self.repeats_refused {
             // Ours to repeat; the clock runs on from the first submission.
             self.push(
                 slot,
@@ -1170,6 +1180,10 @@ impl<B: Backend, T: Time, S: Deref<Target = SharedRun> + Clone> Worker<B, T, S> 
             RECORDED_DATA_SYNC => RequestKind::Fdatasync,
             sync => sync_request(&self.shared.streams[stream], sync),
         };
+        let priority = match &mut self.priorities {
+            Some(priorities) => priorities.choose(slot, operation, length),
+            None => 0,
+        };
         let file = self.shared.streams[stream].files[place];
         self.backend.push(
             slot,
@@ -1178,6 +1192,7 @@ impl<B: Backend, T: Time, S: Deref<Target = SharedRun> + Clone> Worker<B, T, S> 
                 file,
                 offset,
                 length,
+                priority,
             },
         );
     }

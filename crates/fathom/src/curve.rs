@@ -227,6 +227,7 @@ fn template(name: &str, slots: u32, generator: Generator) -> RunTemplate {
         admission: PoolAdmission::FirstCome,
         method: None,
         requests: plan::RequestMode::default(),
+        priorities: Vec::new(),
     };
     RunTemplate {
         pools: vec![pool],

@@ -337,6 +337,7 @@ fn plan(job: &Job, areas: &[Area], part_bytes: u64, slots: u32) -> Plan {
                 admission: PoolAdmission::FirstCome,
                 method: None,
                 requests: plan::RequestMode::default(),
+                priorities: Vec::new(),
             });
             let pool = PoolId::at(template.pools.len() - 1);
             let region = (*low, *end);

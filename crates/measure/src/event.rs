@@ -238,6 +238,11 @@ pub struct Handover {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ServiceParts {
     pub operation: Operation,
+    /// Of these operations among the I/O of the host, as the kernel takes it: the class in the three
+    /// bits above thirteen, the level below; zero where nobody has said any. Where single operations
+    /// have priorities, there is an entry for each.
+    #[serde(default)]
+    pub priority: u16,
     /// From just before the submitting call to just after it.
     pub submission: LatencyFigures,
     /// From just after the submitting call to the completion being seen; zero where it was there
@@ -253,6 +258,8 @@ pub struct OperationRecord {
     pub operation: Operation,
     pub offset: u64,
     pub length: u32,
+    /// Of its own, as in [`ServiceParts::priority`]; zero for none.
+    pub priority: u16,
     /// When its completion was seen, since the start of the run.
     pub seen_ns: u64,
     pub service_ns: u64,
@@ -533,7 +540,7 @@ impl Handover {
             match self
                 .parts
                 .iter_mut()
-                .find(|mine| mine.operation == theirs.operation)
+                .find(|mine| (mine.operation, mine.priority) == (theirs.operation, theirs.priority))
             {
                 Some(mine) => {
                     mine.submission.merge(&theirs.submission);

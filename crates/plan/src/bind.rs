@@ -849,12 +849,7 @@ impl fmt::Display for BindError {
                 Bytes(*bytes)
             ),
             BindError::TooManyHotSets { target, counts, .. } => counts.fmt_on(target, f),
-            BindError::NotOurs {
-                target,
-                stream,
-                harm,
-                ..
-            } => not_ours((stream, *harm), target, f),
+            BindError::NotOurs { .. } => not_ours(self, f),
         }
     }
 }

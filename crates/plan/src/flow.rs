@@ -199,6 +199,13 @@ pub struct IoPriority {
     pub level: u8,
 }
 
+impl IoPriority {
+    /// As the kernel takes it: the class in the three bits above thirteen, the level below.
+    pub fn word(self) -> u16 {
+        u16::from(self.class) << 13 | u16::from(self.level)
+    }
+}
+
 impl Flow {
     /// Whether there is no rule that operations have to ask for; what failures lead to is none.
     pub fn is_nothing(&self) -> bool {

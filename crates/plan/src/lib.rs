@@ -49,7 +49,7 @@ pub use operation::{Direction, Operation, OperationMix, PerDirection};
 pub use origin::{Origin, PlanValue};
 pub use plan::{IoMethod, Override, Plan, Reporting, RunSpec, RunTemplate, Search, StopSearch};
 pub use record::{RecordedOperation, RecordedOperations, RecordedPlace, Replay};
-pub use requests::{RequestMode, Submitter};
+pub use requests::{PriorityShare, RequestMode, Submitter};
 pub use run::{
     ArrivalLaw, Coupling, DataLimit, ErrorBudget, FirstInterval, Label, Load, Pool, PoolAdmission,
     Run, RunKind, RunStop, StartAlign, Timing, Window, mean_of_steps,

@@ -34,11 +34,16 @@ pub enum Harm {
 }
 
 /// Why a stream is refused that would harm what was there before.
-pub(crate) fn not_ours(
-    (stream, harm): (&str, Harm),
-    target: &str,
-    f: &mut fmt::Formatter<'_>,
-) -> fmt::Result {
+pub(crate) fn not_ours(error: &BindError, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    let BindError::NotOurs {
+        target,
+        stream,
+        harm,
+        ..
+    } = error
+    else {
+        return Ok(());
+    };
     let (does, done) = match harm {
         Harm::Removed => ("takes files away", "taken away"),
         Harm::Cut => ("cuts files", "cut"),

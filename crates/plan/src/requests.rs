@@ -1,4 +1,6 @@
 //! How the requests of a pool are put to the kernel, beyond what they do.
+use crate::flow::IoPriority;
+use crate::operation::Direction;
 use serde::{Deserialize, Serialize};
 
 /// What a pool asks for with each of its requests. Nothing by default. A method that has no such thing
@@ -26,4 +28,17 @@ pub struct RequestMode {
 pub struct Submitter {
     /// The only CPU on which it may be, counted from 0.
     pub cpu: Option<u32>,
+}
+
+/// A share of the transfers of a pool that the kernel gets with a priority of their own, drawn for each.
+/// Trims have none, and methods without a queue in the kernel give none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PriorityShare {
+    pub direction: Direction,
+    /// Of transfers of this length only, bytes; of all of the direction where it is absent.
+    #[serde(default)]
+    pub length_bytes: Option<u64>,
+    /// Of these transfers, percent, 1 to 100. Shares of the same transfers make 100 at most.
+    pub pct: u8,
+    pub priority: IoPriority,
 }

@@ -1,7 +1,7 @@
 //! A run: streams that belong together, what is asked of them, for how long.
 use crate::ids::SearchId;
 use crate::plan::IoMethod;
-use crate::requests::RequestMode;
+use crate::requests::{PriorityShare, RequestMode};
 use crate::stream::Stream;
 use crate::units::Nanos;
 use serde::{Deserialize, Serialize};
@@ -50,6 +50,8 @@ pub struct Pool {
     pub method: Option<IoMethod>,
     #[serde(default)]
     pub requests: RequestMode,
+    #[serde(default)]
+    pub priorities: Vec<PriorityShare>,
 }
 
 /// Which waiting operation gets a free slot.

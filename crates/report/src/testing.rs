@@ -229,6 +229,7 @@ impl RunShape {
                 admission: PoolAdmission::FirstCome,
                 method: None,
                 requests: plan::RequestMode::default(),
+                priorities: Vec::new(),
             }],
             streams: self.streams.iter().map(stream).collect(),
             coupling: Coupling::Independent,

@@ -132,6 +132,7 @@ impl Decoder {
             operation: self.operation(fields.get()?)?,
             submission: fields.latency()?,
             completion: fields.latency()?,
+            priority: fields.get()?,
         };
         Ok((place, parts))
     }

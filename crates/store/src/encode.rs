@@ -492,6 +492,7 @@ fn add_handover(
     for one in parts {
         let ServiceParts {
             operation,
+            priority,
             submission,
             completion,
         } = one;
@@ -507,6 +508,7 @@ fn add_handover(
                 whole(completion.sum_ns),
                 whole(completion.max_ns),
                 pack(&completion.histogram)?,
+                priority,
             ],
         )?;
     }

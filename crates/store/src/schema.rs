@@ -26,6 +26,10 @@ pub const SCHEMA_VERSIONS: &[(u32, &str)] = &[
     (5, "the measured time of streams that have their own"),
     (6, "what was wrong with data that were read"),
     (7, "the depth of streams that look for one"),
+    (
+        8,
+        "service times by priority, where single operations have one",
+    ),
 ];
 
 /// Tables that came after the first layout, and with which.
@@ -68,6 +72,7 @@ const LATER: &[(&str, &str, u32, &str)] = &[
     ("stream_samples", "measured_to_ns", 5, "NULL"),
     ("failures", "misfit_json", 6, "NULL"),
     ("stream_samples", "depth", 7, "NULL"),
+    ("service_parts", "priority", 8, "0"),
 ];
 
 const INTEGER: &str = "INTEGER NOT NULL";
@@ -415,6 +420,7 @@ pub(crate) const SERVICE_PARTS: Table = Table {
         ("completion_ns_sum", INTEGER),
         ("completion_ns_max", INTEGER),
         ("completion_histogram", BLOB),
+        ("priority", INTEGER),
     ],
     key: Key::EventIndexed,
 };

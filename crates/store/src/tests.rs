@@ -274,6 +274,30 @@ fn a_file_of_the_second_layout_can_be_read() {
     assert_eq!(read(&path), [Event::Interval(interval)]);
 }
 
+#[test]
+fn a_file_of_the_seventh_layout_has_no_priorities() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("result.fathom");
+    let mut draw = Draw(9);
+    let mut interval = draw.typical(1, 2, 50);
+    let handover = std::iter::repeat_with(|| draw.handover()).find(|one| !one.parts.is_empty());
+    interval.engine.streams[0].handover = handover;
+    write(&path, &[Event::Interval(interval.clone())]).unwrap();
+    assert_eq!(read(&path), [Event::Interval(interval.clone())]);
+    let connection = rusqlite::Connection::open(&path).unwrap();
+    let older = "ALTER TABLE service_parts DROP COLUMN priority; PRAGMA user_version = 7";
+    connection.execute_batch(older).unwrap();
+    drop(connection);
+    let samples = interval.engine.streams.iter_mut();
+    let parts = samples.filter_map(|sample| sample.handover.as_mut());
+    let mut told = 0;
+    for part in parts.flat_map(|handover| &mut handover.parts) {
+        told += usize::from(std::mem::take(&mut part.priority) > 0);
+    }
+    assert!(told > 0);
+    assert_eq!(read(&path), [Event::Interval(interval)]);
+}
+
 fn drop_later_tables(connection: &rusqlite::Connection, version: u32) {
     for table in TABLES.iter().filter(|table| table.since() > version) {
         let sql = format!("DROP TABLE {}", table.name);

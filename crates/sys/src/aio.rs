@@ -171,6 +171,7 @@ impl Queue {
             file,
             offset,
             length,
+            priority,
         } = request;
         assert!(offset <= i64::MAX as u64, "offset {offset}");
         let descriptor = self.files[file as usize].as_raw_fd() as u32;
@@ -195,6 +196,12 @@ impl Queue {
         };
         let flags = if is_transfer { self.transfer_flags } else { 0 };
         let control = Control {
+            flags: if priority > 0 {
+                context::HAS_PRIORITY
+            } else {
+                0
+            },
+            priority: priority.cast_signed(),
             key_and_flags: u64::from(flags) << 32,
             opcode,
             descriptor,

@@ -66,6 +66,8 @@ pub struct Request {
     pub offset: u64,
     /// Bytes; for `Read` and `Write` at most the buffer. 0 for syncs.
     pub length: u32,
+    /// Of a transfer, as `ioprio_set(2)` takes it; 0 for that of the thread.
+    pub priority: u16,
 }
 
 /// The operation of a [`Request`].
@@ -337,6 +339,7 @@ impl Ring {
             file,
             offset,
             length,
+            priority,
         } = *request;
         let target = self.targets[file as usize];
         // Offset -1 would mean the file's own position.
@@ -344,7 +347,7 @@ impl Ring {
         let number = Fd(target.number);
         match kind {
             RequestKind::Read | RequestKind::Write => {
-                self.transfer(slot, kind, number, offset, length)
+                self.transfer(slot, kind, number, (offset, length), priority)
             }
             RequestKind::Fsync | RequestKind::Fdatasync => {
                 assert!(offset == 0 && length == 0, "a sync covers the whole file");
@@ -384,8 +387,8 @@ impl Ring {
         slot: u32,
         kind: RequestKind,
         number: Fd,
-        offset: u64,
-        length: u32,
+        (offset, length): (u64, u32),
+        priority: u16,
     ) -> Entry {
         let memory = self.slots.pointer(slot, length);
         let flags = self.transfer_flags;
@@ -395,18 +398,22 @@ impl Ring {
             (true, true) => opcode::ReadFixed::new(number, memory, length, registered)
                 .offset(offset)
                 .rw_flags(flags)
+                .ioprio(priority)
                 .build(),
             (true, false) => opcode::Read::new(number, memory, length)
                 .offset(offset)
                 .rw_flags(flags)
+                .ioprio(priority)
                 .build(),
             (false, true) => opcode::WriteFixed::new(number, memory, length, registered)
                 .offset(offset)
                 .rw_flags(flags)
+                .ioprio(priority)
                 .build(),
             (false, false) => opcode::Write::new(number, memory, length)
                 .offset(offset)
                 .rw_flags(flags)
+                .ioprio(priority)
                 .build(),
         }
     }

@@ -223,6 +223,7 @@ fn bound(options: &Options, path: &Path, data: DataSpec) -> Result<BoundPlan, St
                 admission: PoolAdmission::FirstCome,
                 method: None,
                 requests: plan::RequestMode::default(),
+                priorities: Vec::new(),
             }],
             streams: vec![stream(data)],
             coupling: Coupling::Independent,

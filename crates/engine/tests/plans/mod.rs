@@ -34,6 +34,7 @@ pub fn pool(slots: u32) -> Pool {
         admission: PoolAdmission::FirstCome,
         method: None,
         requests: plan::RequestMode::default(),
+        priorities: Vec::new(),
     }
 }
 

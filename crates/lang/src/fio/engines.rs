@@ -3,7 +3,7 @@ use super::declare::{Kind, Parameter};
 use crate::Status;
 use plan::{IoMethod, NameCall, SpaceCall};
 
-use Status::{CheckOnly, Honoured, Refused, Translated};
+use Status::{Honoured, Refused, Translated};
 
 /// A way to do I/O, by its name in the language.
 #[derive(Clone, Copy, Debug)]
@@ -236,28 +236,25 @@ pub(crate) static PRIVATE: &[Parameter] = &[
         &["cmdprio_percentage"],
         Kind::Numbers { min: 0, max: 100 },
         "0",
-        CheckOnly,
+        Honoured,
         "share of I/Os with a priority",
     )
-    .inert(&["0"])
     .of(ASYNC),
     o(
         &["cmdprio_class"],
         Kind::Numbers { min: 0, max: 3 },
         "",
-        CheckOnly,
+        Honoured,
         "class of these I/Os",
     )
-    .part_of("cmdprio_percentage")
     .of(ASYNC),
     o(
         &["cmdprio"],
         Kind::Numbers { min: 0, max: 7 },
         "0",
-        CheckOnly,
+        Honoured,
         "priority of these I/Os",
     )
-    .part_of("cmdprio_percentage")
     .of(ASYNC),
     o(
         &["cmdprio_hint"],
@@ -271,7 +268,7 @@ pub(crate) static PRIVATE: &[Parameter] = &[
         &["cmdprio_bssplit"],
         Kind::Text,
         "",
-        CheckOnly,
+        Honoured,
         "shares with a priority by size",
     )
     .of(ASYNC),
@@ -290,7 +287,6 @@ pub(crate) static PRIVATE: &[Parameter] = &[
         Honoured,
         "I/Os that would wait fail",
     )
-    .inert(&["0"])
     .of(&["libaio", "io_uring", "io_uring_cmd", "pvsync2"]),
     o(
         &["atomic"],
@@ -308,7 +304,6 @@ pub(crate) static PRIVATE: &[Parameter] = &[
         Honoured,
         "polls for completions",
     )
-    .inert(&["0"])
     .of(&["io_uring", "io_uring_cmd", "pvsync2", "sg"]),
     o(
         &["hipri_percentage"],
@@ -326,7 +321,6 @@ pub(crate) static PRIVATE: &[Parameter] = &[
         Honoured,
         "leaves nothing in the page cache",
     )
-    .inert(&["0"])
     .of(&["io_uring", "io_uring_cmd", "pvsync2"]),
     o(
         &["fixedbufs"],
@@ -351,7 +345,6 @@ pub(crate) static PRIVATE: &[Parameter] = &[
         Honoured,
         "a thread of the kernel submits",
     )
-    .inert(&["0"])
     .of(RINGS),
     o(&["sqthread_poll_cpu"], at_least(0), "", Honoured, "its CPU")
         .part_of("sqthread_poll")
@@ -371,7 +364,6 @@ pub(crate) static PRIVATE: &[Parameter] = &[
         Honoured,
         "every N-th I/O goes to a thread of the kernel",
     )
-    .inert(&["0"])
     .of(RINGS),
     o(
         &["stat_type"],

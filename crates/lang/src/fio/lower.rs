@@ -118,6 +118,7 @@ impl Lowering<'_, '_> {
                 let name = self.stream_name(spec, clone);
                 template.pools.push(Pool {
                     requests: requests::mode(spec.job),
+                    priorities: spec.priorities.clone(),
                     ..pool(&name, spec.depth, spec.method)
                 });
                 let pool = PoolId::at(template.pools.len() - 1);
@@ -474,6 +475,7 @@ pub(crate) fn pool(name: &str, slots: u32, method: Option<IoMethod>) -> Pool {
         admission: PoolAdmission::FirstCome,
         method,
         requests: plan::RequestMode::default(),
+        priorities: Vec::new(),
     }
 }
 

@@ -20,6 +20,7 @@ mod listing;
 mod lower;
 mod names;
 mod number;
+mod priorities;
 mod record;
 mod regions;
 mod requests;

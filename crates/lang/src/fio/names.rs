@@ -3,6 +3,7 @@
 use super::files::is_device;
 use super::jobs::Job;
 use super::resolve::{Amount, Spec};
+use super::space;
 use super::support::{push_once, refused};
 use plan::{
     Bound, Diagnostic, FirstBlock, IoMethod, NameCall, PerDirection, Refresh, Region, TransferSizes,
@@ -58,10 +59,11 @@ fn check(spec: &Spec<'_>, call: NameCall, blockers: &mut Vec<Diagnostic>) {
     }
 }
 
-/// A job of these engines with one call for each file in each pass.
+/// A job of these engines with one call for each file in each pass; those that change space keep their
+/// places.
 pub(super) fn by_visits<'a>(spec: Spec<'a>, blockers: &mut Vec<Diagnostic>) -> Spec<'a> {
     let Some(IoMethod::Names(call)) = spec.method else {
-        return spec;
+        return space::by_calls(spec, blockers);
     };
     check(&spec, call, blockers);
     let job = spec.job;

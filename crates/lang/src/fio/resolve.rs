@@ -8,6 +8,7 @@ use super::forms::{self, Distribution, Pattern};
 use super::jobs::{Job, at_job};
 use super::names;
 use super::number::Base;
+use super::priorities;
 use super::record::{self, Record};
 use super::requests;
 use super::space;
@@ -20,8 +21,8 @@ use crate::Environment;
 use crate::sink::Sink;
 use plan::{
     AccessAdvice, AlignRule, ArrivalLaw, DataSpec, Diagnostic, DuplicateSource, Duplicates, Extent,
-    Flow, IoMethod, OpenMode, OperationMix, PerDirection, RandomLaw, Refresh, Steps, SyncMode,
-    TargetOrder, TransferSizes,
+    Flow, IoMethod, OpenMode, OperationMix, PerDirection, PriorityShare, RandomLaw, Refresh, Steps,
+    SyncMode, TargetOrder, TransferSizes,
 };
 
 /// A job with everything resolved that does not need the machine.
@@ -59,6 +60,8 @@ pub(crate) struct Spec<'a> {
     /// How data are checked.
     pub verify: Option<Verify>,
     pub lays_out: bool,
+    /// Of single I/Os.
+    pub priorities: Vec<PriorityShare>,
     /// In place of everything that is drawn.
     pub records: Vec<Record>,
     /// By clone, what earlier executions wrote and this one reads; empty where all is read.
@@ -237,9 +240,7 @@ impl<'a> Resolving<'a, '_> {
         let records = record::read(job, self.environment, self.blockers, self.sink);
         let verify = self.verify(&operations, &transfer, &records);
         let (operations, transfer) = verify::turned(&verify, operations, transfer);
-        let reads = operations.read_pct > 0.0
-            || self.engine.method == Some(IoMethod::Mapping)
-            || space::takes_what_is_there(self.engine.method, operations.trim_pct);
+        let reads = space::needs_what_is_there(self.engine.method, &operations);
         let is_stored = matches!(self.engine.method, Some(method) if method != IoMethod::Nothing);
         let spec = Spec {
             job,
@@ -268,11 +269,11 @@ impl<'a> Resolving<'a, '_> {
             pattern,
             verify,
             lays_out: is_stored && lays_out(job, reads),
+            priorities: priorities::shares(job, self.base(), self.sink),
             records,
             written: Vec::new(),
         };
         let spec = names::by_visits(spec.governed_by_record(), self.blockers);
-        let spec = space::by_calls(spec, self.blockers);
         let spec = state::load(spec, self.environment, self.blockers);
         self.check_parts(&spec);
         Some(amounts::layout_only_if_asked(spec))

@@ -3,7 +3,7 @@ use super::codes;
 use super::files::is_device;
 use super::resolve::Spec;
 use super::support::push_once;
-use plan::{Diagnostic, IoMethod, Refresh, SpaceCall};
+use plan::{Diagnostic, IoMethod, OperationMix, Refresh, SpaceCall};
 
 /// What needs data that are moved, or a file that grows by being written.
 const OF_DATA: &[(&str, &str)] = &[
@@ -24,9 +24,10 @@ pub(super) fn by_calls<'a>(spec: Spec<'a>, blockers: &mut Vec<Diagnostic>) -> Sp
     Spec { data, ..spec }
 }
 
-/// Whether files are there in full before the job, as if it read them.
-pub(super) fn takes_what_is_there(method: Option<IoMethod>, trim_pct: f64) -> bool {
-    method == Some(IoMethod::Space(SpaceCall::Reserve)) && trim_pct > 0.0
+/// Whether files are to be there in full before the job.
+pub(super) fn needs_what_is_there(method: Option<IoMethod>, operations: &OperationMix) -> bool {
+    let takes = method == Some(IoMethod::Space(SpaceCall::Reserve)) && operations.trim_pct > 0.0;
+    operations.read_pct > 0.0 || method == Some(IoMethod::Mapping) || takes
 }
 
 fn check(spec: &Spec<'_>, call: SpaceCall, blockers: &mut Vec<Diagnostic>) {

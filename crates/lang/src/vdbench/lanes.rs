@@ -245,5 +245,6 @@ pub(crate) fn pool(name: String, slots: u32) -> Pool {
         admission: PoolAdmission::FirstCome,
         method: None,
         requests: plan::RequestMode::default(),
+        priorities: Vec::new(),
     }
 }

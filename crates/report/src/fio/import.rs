@@ -265,6 +265,7 @@ impl Latencies {
     fn parts(&self, operation: Operation) -> Option<ServiceParts> {
         (!self.submission.histogram.is_empty()).then(|| ServiceParts {
             operation,
+            priority: 0,
             submission: self.submission.clone(),
             completion: self.completion.clone(),
         })

@@ -218,7 +218,7 @@ fn sync(entry: &Entry, bins: Bins) -> (String, Json) {
 fn direction(direction: &Direction, settings: &Settings, share_pct: f64, bins: Bins) -> Json {
     let (bandwidth, rate) = (&direction.bandwidth, &direction.rate);
     let share_pct = if bandwidth.count > 0 { share_pct } else { 0.0 };
-    Json::Object(vec![
+    let mut pairs = vec![
         pair("io_bytes", Json::Whole(direction.bytes)),
         pair("io_kbytes", Json::Whole(direction.bytes >> 10)),
         pair("bw_bytes", Json::Whole(direction.bytes_per_second())),
@@ -240,6 +240,9 @@ fn direction(direction: &Direction, settings: &Settings, share_pct: f64, bins: B
             "lat_ns",
             latency(&direction.total, settings.total, settings, bins),
         ),
+    ];
+    pairs.extend(priorities(direction, settings, bins));
+    pairs.extend([
         pair("bw_min", Json::Whole(bandwidth.min)),
         pair("bw_max", Json::Whole(bandwidth.max)),
         pair("bw_agg", Json::Real(share_pct)),
@@ -251,7 +254,25 @@ fn direction(direction: &Direction, settings: &Settings, share_pct: f64, bins: B
         pair("iops_mean", Json::Real(rate.mean)),
         pair("iops_stddev", Json::Real(rate.deviation())),
         pair("iops_samples", Json::Whole(rate.count)),
-    ])
+    ]);
+    Json::Object(pairs)
+}
+
+/// Latencies by priority, where I/Os had several.
+fn priorities(direction: &Direction, settings: &Settings, bins: Bins) -> Option<(String, Json)> {
+    let told = direction.by_priority();
+    let each = told.iter().map(|(class, level, figures)| {
+        Json::Object(vec![
+            pair("prioclass", Json::Whole(*class)),
+            pair("prio", Json::Whole(*level)),
+            pair(
+                "clat_ns",
+                latency(figures, settings.completion, settings, bins),
+            ),
+        ])
+    });
+    let each: Vec<Json> = each.collect();
+    (!each.is_empty()).then(|| pair("prios", Json::List(each)))
 }
 
 fn latency(figures: &LatencyFigures, kind: Kind, settings: &Settings, bins: Bins) -> Json {

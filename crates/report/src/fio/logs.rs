@@ -18,6 +18,8 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
+/// The class of priorities that has a mark of its own.
+const REAL_TIME: u16 = 1;
 const NS_PER_MS: u64 = 1_000_000;
 
 /// The label of a stream whose windows are too short for intervals, and its value.
@@ -458,6 +460,7 @@ impl Window {
             direction,
             length: 0,
             offset: 0,
+            priority: 0,
         }
     }
 }
@@ -469,6 +472,8 @@ pub(super) struct Row {
     pub direction: usize,
     pub length: u32,
     pub offset: u64,
+    /// As the kernel takes it.
+    pub priority: u16,
 }
 
 impl Files {
@@ -494,8 +499,10 @@ impl Files {
         if wants.has_offset {
             write!(out, ", {}", row.offset)?;
         }
-        // No operation has a priority of its own.
-        writeln!(out, ", {}", if wants.has_priority { "0x0000" } else { "0" })
+        match wants.has_priority {
+            true => writeln!(out, ", {:#06x}", row.priority),
+            false => writeln!(out, ", {}", u8::from(row.priority >> 13 == REAL_TIME)),
+        }
     }
 
     pub(super) fn of(
@@ -667,6 +674,7 @@ fn write_operation(
         direction,
         length: record.length,
         offset: record.offset,
+        priority: record.priority,
     };
     let service_ns = record.service_ns;
     let completion_ns = service_ns.saturating_sub(record.submission_ns.unwrap_or(0));

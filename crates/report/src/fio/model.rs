@@ -85,6 +85,8 @@ pub(super) struct Direction {
     pub submission: LatencyFigures,
     pub completion: LatencyFigures,
     pub total: LatencyFigures,
+    /// Completion by priority, as the kernel takes it, in the order in which they were found.
+    pub priorities: Vec<(u16, LatencyFigures)>,
     /// KiB per second.
     pub bandwidth: Samples,
     pub rate: Samples,
@@ -639,6 +641,7 @@ impl Job {
                 self.directions[direction]
                     .completion
                     .merge(&parts.completion);
+                self.directions[direction].add_priority(parts.priority, &parts.completion);
             }
         }
         for (mine, theirs) in [
@@ -697,6 +700,7 @@ impl Entry {
             }
             if !settings.completion.is_shown {
                 direction.completion = LatencyFigures::default();
+                direction.priorities.clear();
             }
             if !settings.total.is_shown {
                 direction.total = LatencyFigures::default();
@@ -724,6 +728,30 @@ impl Direction {
         self.submission.merge(&other.submission);
         self.completion.merge(&other.completion);
         self.total.merge(&other.total);
+        for (priority, figures) in &other.priorities {
+            self.add_priority(*priority, figures);
+        }
+    }
+
+    fn add_priority(&mut self, priority: u16, figures: &LatencyFigures) {
+        let mut known = self.priorities.iter_mut();
+        match known.find(|(known, _)| *known == priority) {
+            Some((_, mine)) => mine.merge(figures),
+            None => self.priorities.push((priority, figures.clone())),
+        }
+    }
+
+    /// What priorities came to, where there were several: class, level and completion.
+    pub(super) fn by_priority(&self) -> Vec<(u64, u64, &LatencyFigures)> {
+        let told = self.priorities.iter();
+        let told = told.filter(|(_, figures)| !figures.histogram.is_empty());
+        let told: Vec<_> = told
+            .map(|(word, figures)| (u64::from(word >> 13), u64::from(word & 0x1fff), figures))
+            .collect();
+        match told.len() {
+            1 => Vec::new(),
+            _ => told,
+        }
     }
 
     pub(super) fn bytes_per_second(&self) -> u64 {

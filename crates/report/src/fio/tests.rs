@@ -122,6 +122,7 @@ fn handover(interval: u32) -> Handover {
     let parts = [(Operation::Read, 500), (Operation::Write, 300)];
     let parts = parts.map(|(operation, count)| ServiceParts {
         operation,
+        priority: 0,
         submission: latencies([(700, count)].into_iter()),
         completion: latencies([(1_800, count / 2), (59_300, count / 2)].into_iter()),
     });
@@ -610,6 +611,7 @@ fn operations_have_a_row_each() {
     let streams = [&own[..]].into_iter();
     let mut logs = OperationLogs::new(folder.path(), streams, &[], 4).unwrap();
     let row = measure::OperationRecord {
+        priority: 0,
         target: plan::TargetId(0),
         stream: plan::StreamId(0),
         operation: Operation::Write,
@@ -658,6 +660,7 @@ fn windows_shorter_than_an_interval_are_folded_from_operations() {
         operation,
         offset: 0,
         length: 4_096,
+        priority: 0,
         seen_ns,
         service_ns,
         submission_ns: Some(100),

@@ -146,8 +146,20 @@ fn direction(out: &mut String, entry: &Entry, direction: &Direction, name: &str,
     for (label, figures, _) in kinds {
         latency_line(out, label, figures);
     }
+    let by_priority = direction.by_priority();
+    for (class, level, figures) in &by_priority {
+        latency_line(out, &format!("clat prio {class}/{level}"), figures);
+    }
     for (label, figures, kind) in kinds {
         percentile_block(out, label.trim(), figures, kind, settings);
+        if label != "clat" {
+            continue;
+        }
+        for (class, level, figures) in &by_priority {
+            let share = figures.histogram.count() as f64 * 100.0 / direction.operations as f64;
+            let label = format!("clat prio {class}/{level} ({share:.2}% of IOs)");
+            percentile_block(out, &label, figures, kind, settings);
+        }
     }
     samples(out, direction, group);
 }

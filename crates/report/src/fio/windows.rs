@@ -168,6 +168,7 @@ impl Means {
             direction,
             length: 0,
             offset: 0,
+            priority: 0,
         };
         for (kind, latencies) in [
             ("slat", self.submission),

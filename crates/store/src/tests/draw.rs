@@ -368,12 +368,13 @@ impl Draw {
         }
     }
 
-    fn handover(&mut self) -> Handover {
+    pub(super) fn handover(&mut self) -> Handover {
         Handover {
             parts: self.several(3, |draw| ServiceParts {
                 operation: draw.operation(),
                 submission: draw.latency(),
                 completion: draw.latency(),
+                priority: draw.number() as u16,
             }),
             depths: std::array::from_fn(|_| self.whole()),
             submitted_together: std::array::from_fn(|_| self.whole()),

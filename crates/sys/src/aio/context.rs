@@ -55,6 +55,8 @@ pub(super) const READ: u16 = 0;
 pub(super) const WRITE: u16 = 1;
 pub(super) const FSYNC: u16 = 2;
 pub(super) const FDATASYNC: u16 = 3;
+/// `IOCB_FLAG_IOPRIO`.
+pub(super) const HAS_PRIORITY: u32 = 2;
 #[cfg(test)]
 pub(super) const POLL: u16 = 5;
 

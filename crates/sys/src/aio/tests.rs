@@ -32,6 +32,7 @@ fn request(kind: RequestKind, offset: u64, length: u32) -> Request {
         file: 0,
         offset,
         length,
+        priority: 0,
     }
 }
 

@@ -97,6 +97,7 @@ impl Reader {
             file: 0,
             offset: self.random.below(self.blocks) * u64::from(self.bytes),
             length: self.bytes,
+            priority: 0,
         };
         ring.push(slot, request);
     }
