@@ -199,6 +199,17 @@ struct Moved {
     written: u64,
 }
 
+impl Going<'_> {
+    /// When the clock stops the workers; never, where only the work does.
+    fn stops_ns(&self) -> u64 {
+        let planned_ns = self.ticks.planned_ns.unwrap_or(u64::MAX);
+        let end_ns = self
+            .ends_after
+            .map_or(planned_ns, |number| self.ticks.end(number).0);
+        self.start_ns.saturating_add(end_ns)
+    }
+}
+
 impl Conductor<'_> {
     pub(crate) fn pause(&mut self, pause: Nanos) -> Result<(), SinkError> {
         if pause.0 == 0 {
@@ -342,12 +353,15 @@ impl Conductor<'_> {
         loop {
             let look_ns = self.host.now_ns() + look_after_ns;
             self.host.wait_until(until_ns.min(look_ns), self.control);
-            if self.control.is_stopping() || self.host.is_done() {
-                let now_ns = self.host.now_ns().min(until_ns);
+            let has_ended = self.host.is_done();
+            let now_ns = self.host.now_ns();
+            // Workers that stop at their time are done then as well: however late this looks, each interval is read.
+            let is_done = has_ended && now_ns < going.stops_ns();
+            if self.control.is_stopping() || is_done {
+                let now_ns = now_ns.min(until_ns);
                 self.host.stop_at(now_ns);
                 return Ok(Waited::Cut(now_ns.saturating_sub(going.start_ns).max(1)));
             }
-            let now_ns = self.host.now_ns();
             if now_ns >= until_ns {
                 return Ok(Waited::Whole);
             }

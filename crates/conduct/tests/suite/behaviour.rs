@@ -1,11 +1,11 @@
 //! One behaviour for every backend, on every kind of place that can be had here.
 use crate::places::{OLD, Place, bind_real, machine, run_on};
 use crate::plans::*;
-use crate::story::{Story, carry_out, simulate};
+use crate::story::{Story, carry_out, carry_out_watched, simulate};
 use conduct::Control;
 use engine::sim::Script;
 use engine::{BLOCK_MARK, BackendKind};
-use measure::{FigureKey, FinishReason};
+use measure::{Event, FigureKey, FinishReason};
 use plan::*;
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -243,6 +243,27 @@ fn arrivals_are_counted_exactly_and_all_are_served_or_named() {
             }
         }
     }
+}
+
+#[test]
+fn intervals_that_are_read_after_the_end_of_the_run_are_all_there() {
+    let nothing = target(Path::new("nothing"), TargetKind::Nothing, BYTES);
+    let law = ArrivalLaw::Deterministic;
+    let spec = at_rate(2_000.0, law, 300 * MS, 60 * MS);
+    let streams = vec![stream(0, 0, operations(70.0))];
+    let plan = bind_unreal(plan(vec![nothing], &[8], streams, vec![spec]));
+    let mut host = machine(&plan, BackendKind::Null, 2);
+    // Workers stop by their clock at 300 ms; who reads their counts sleeps from 60 ms to behind that.
+    let watch = |event: &Event| {
+        if matches!(event, Event::Interval(interval) if interval.number == 1) {
+            std::thread::sleep(std::time::Duration::from_millis(400));
+        }
+    };
+    let story = carry_out_watched(&plan, &mut host, &Control::default(), watch);
+    story.check_accounts();
+    assert_eq!(story.intervals(0).len(), 5);
+    assert_eq!(story.totals[0].length_ns, 300 * MS);
+    assert_eq!(story.finished(0).scheduled, 600);
 }
 
 #[test]

@@ -11,8 +11,19 @@ pub struct Story {
 }
 
 pub fn carry_out(plan: &BoundPlan, host: &mut dyn Host, control: &Control) -> Story {
+    carry_out_watched(plan, host, control, |_| {})
+}
+
+/// The same, while `watch` sees each event first, and holds up the execution for as long as it looks.
+pub fn carry_out_watched(
+    plan: &BoundPlan,
+    host: &mut dyn Host,
+    control: &Control,
+    watch: impl Fn(&Event),
+) -> Story {
     let (mut events, mut totals, mut fold) = (Vec::new(), Vec::new(), RunFold::default());
     let outcome = execute(plan, host, control, &mut |event| {
+        watch(event);
         totals.extend(fold.fold(event));
         events.push(event.clone());
         Ok(())
