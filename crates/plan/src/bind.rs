@@ -9,7 +9,7 @@ use crate::region;
 use crate::run::{DataLimit, Run, RunKind};
 use crate::steering::Repeat;
 use crate::stream::{
-    AddressOrder, Generator, LocalStop, OpSource, SequentialStart, Stream, TargetOrder,
+    AddressOrder, FirstBlock, Generator, LocalStop, OpSource, SequentialStart, Stream, TargetOrder,
 };
 use crate::target::{Preparation, SizeRule, Target, TargetKind};
 use crate::units::Bytes;
@@ -552,14 +552,13 @@ impl BoundPlan {
         width: u64,
     ) -> Result<(), BindError> {
         let transfer = generator.largest_transfer();
-        let blocks_needed = if matches!(
+        let is_in_order = matches!(
             generator.order,
             AddressOrder::Sequential { .. } | AddressOrder::AsRecorded | AddressOrder::Listed(_)
-        ) {
-            1
-        } else {
-            2
-        };
+        );
+        // Who never draws the first block has to find another one.
+        let is_any = generator.region.first_block == FirstBlock::Used;
+        let blocks_needed = if is_in_order || is_any { 1 } else { 2 };
         if transfer > 0 && width >= transfer * blocks_needed {
             return Ok(());
         }

@@ -187,3 +187,23 @@ fn places_are_aligned_by_direction() {
         assert!(offsets.iter().any(is_finer), "{offsets:?}");
     }
 }
+
+#[test]
+fn random_places_in_files_of_one_block_are_that_block() {
+    let folder = Path::new("/nowhere");
+    for law in [
+        "",
+        " norandommap",
+        " random_distribution=zipf:1.2",
+        " percentage_random=50",
+    ] {
+        let found = ours(&job(
+            &format!("rw=randread size=32k nrfiles=8{law}"),
+            folder,
+        ));
+        let files: std::collections::BTreeSet<&str> =
+            found.iter().map(|(file, ..)| file.as_str()).collect();
+        assert_eq!((found.len(), files.len()), (8, 8), "{law}: {found:?}");
+        assert!(found.iter().all(|(.., offset)| *offset == 0), "{found:?}");
+    }
+}
