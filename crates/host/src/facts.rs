@@ -43,7 +43,7 @@ pub fn cpus_by_node() -> BTreeMap<u32, Vec<u32>> {
     cpus_by_node_of(&SysRoot::real())
 }
 
-/// The same with the trees of `root`. Nodes without CPUs are there, too.
+/// The same with the trees of `root`. Nodes without CPUs are there, too; a kernel that knows of no nodes has one.
 #[must_use]
 pub fn cpus_by_node_of(root: &SysRoot) -> BTreeMap<u32, Vec<u32>> {
     let folder = root.sys.join("devices/system/node");
@@ -52,7 +52,12 @@ pub fn cpus_by_node_of(root: &SysRoot) -> BTreeMap<u32, Vec<u32>> {
         let list = read_text(&folder.join(name).join("cpulist")).unwrap_or_default();
         Some((number, listed(&list)))
     };
-    names_in(&folder).iter().filter_map(node).collect()
+    let nodes: BTreeMap<u32, Vec<u32>> = names_in(&folder).iter().filter_map(node).collect();
+    if nodes.is_empty() {
+        let online = read_text(&root.sys.join("devices/system/cpu/online")).unwrap_or_default();
+        return BTreeMap::from([(0, listed(&online))]);
+    }
+    nodes
 }
 
 /// Numbers as the kernel lists them: `0-3,8`.
@@ -236,6 +241,13 @@ mod tests {
             ("sys/devices/system/node/has_cpu", "0"),
         ]);
         let expected = BTreeMap::from([(0, vec![0, 1, 2, 8]), (10, vec![])]);
+        assert_eq!(cpus_by_node_of(&root), expected);
+    }
+
+    #[test]
+    fn a_kernel_without_nodes_has_one() {
+        let (_keep, root) = tree(&[("sys/devices/system/cpu/online", "0-2\n")]);
+        let expected = BTreeMap::from([(0, vec![0, 1, 2])]);
         assert_eq!(cpus_by_node_of(&root), expected);
     }
 

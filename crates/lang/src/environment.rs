@@ -13,7 +13,7 @@ pub trait Files {
 pub struct Environment<'a> {
     pub files: &'a dyn Files,
     pub cpus: u32,
-    /// CPUs by the number of their node; empty where that is not known.
+    /// CPUs by the number of their node.
     pub cpu_nodes: BTreeMap<u32, Vec<u32>>,
     /// Zero where it is not known.
     pub memory_bytes: u64,
@@ -85,12 +85,12 @@ impl Files for MemoryFiles {
 }
 
 impl<'a> Environment<'a> {
-    /// One CPU, memory unknown, no names of this host but `localhost`, no arguments: for tests.
+    /// One CPU on one node, memory unknown, no names of this host but `localhost`, no arguments: for tests.
     pub fn bare(files: &'a dyn Files) -> Self {
         Self {
             files,
             cpus: 1,
-            cpu_nodes: BTreeMap::new(),
+            cpu_nodes: BTreeMap::from([(0, vec![0])]),
             memory_bytes: 0,
             page_bytes: 4096,
             process_variables: BTreeMap::new(),
