@@ -356,25 +356,25 @@ fn host_doubts(totals: &RunTotals) -> Vec<Doubt> {
             });
         }
     }
-    let own = totals.fathom_cpu_ns_per_operation().unwrap_or(0.0);
-    if let Some(host) = totals.host_cpu_ns_per_operation()
-        && own > host * UNDERCOUNTED
-    {
-        doubts.push(Doubt {
-            word: "CPU undercounted",
-            text: format!(
-                "Fathom alone took {} per I/O by its exact clock, the counters of the host show {} for everything: they \
-                 go by ticks of the kernel and miss short bursts",
-                latency(own),
-                latency(host)
-            ),
-        });
-    }
     let throttled_ns = totals.host.throttled_ns.unwrap_or(0);
     if throttled_ns as f64 > totals.length_ns as f64 * STOLEN_SHARE {
         doubts.push(Doubt {
             word: "CPU throttled",
             text: format!("the control group was throttled for {}", span(throttled_ns)),
+        });
+    }
+    let own = totals.fathom_cpu_ns_per_operation().unwrap_or(0.0);
+    if let Some(host) = totals.host_cpu_ns_per_operation()
+        && totals.started.kind == RunKind::Measure
+        && own > host * UNDERCOUNTED
+    {
+        doubts.push(Doubt {
+            word: "CPU undercounted",
+            text: format!(
+                "Fathom alone took {} per I/O, the host counted {} for everything, most likely by ticks",
+                latency(own),
+                latency(host)
+            ),
         });
     }
     doubts
