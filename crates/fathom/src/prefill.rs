@@ -8,12 +8,11 @@ use crate::resume::Earlier;
 use crate::{curve, lints, machine, plan_file, render};
 use host::Storage;
 use plan::{
-    AddressOrder, AlignRule, ArrivalLaw, Bound, Coupling, DataSpec, ErrorBudget, Facts, FirstBlock,
-    FirstInterval, FoundKind, Generator, Ledger, Load, LocalStop, Nanos, OpSource, OpenMode,
-    OperationMix, Origin, Pacing, PerDirection, Plan, Pool, PoolAdmission, PoolId, Preparation,
-    Region, RunKind, RunSpec, RunStop, RunTemplate, SequentialEnd, SequentialStart, SizeRule,
-    SourceMap, StartAlign, Stream, Target, TargetId, TargetKind, TargetOrder, TemplateId, Timing,
-    TransferSizes, Window,
+    AddressOrder, AlignRule, Bound, Coupling, DataSpec, Facts, FirstBlock, FoundKind, Generator,
+    Ledger, LocalStop, Nanos, OpSource, OpenMode, OperationMix, Origin, Pacing, PerDirection, Plan,
+    Pool, PoolAdmission, PoolId, Preparation, Region, RunSpec, RunTemplate, SequentialEnd,
+    SequentialStart, SizeRule, SourceMap, Stream, Target, TargetId, TargetKind, TargetOrder,
+    TemplateId, TransferSizes,
 };
 use std::io::Read;
 use std::path::Path;
@@ -406,29 +405,9 @@ fn stream(
 }
 
 fn run(number: usize, count: usize) -> RunSpec {
-    RunSpec {
-        name: format!("fill {} of {count}", number + 1),
-        kind: RunKind::Prepare,
-        template: TemplateId::at(number),
-        overrides: Vec::new(),
-        coupling: None,
-        load: Load::FlatOut,
-        law: ArrivalLaw::Deterministic,
-        timing: Timing {
-            start: StartAlign::AtOnce,
-            warmup: Nanos(0),
-            window: Window::UntilDone { at_most: None },
-            interval: Nanos::from_secs(1),
-            first_interval: FirstInterval::Counted,
-            pause_after: Nanos(0),
-        },
-        stop: RunStop {
-            errors: ErrorBudget::Count(1),
-            ..RunStop::default()
-        },
-        labels: Vec::new(),
-        origin: Origin::Default("fathom prefill".to_owned()),
-    }
+    let name = format!("fill {} of {count}", number + 1);
+    let origin = Origin::Default("fathom prefill".to_owned());
+    RunSpec::filling(name, TemplateId::at(number), origin)
 }
 
 /// What an earlier fill has left.

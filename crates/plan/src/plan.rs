@@ -6,7 +6,10 @@ use crate::ids::{RunId, SearchId, TargetId, TemplateId};
 use crate::names::NameCall;
 use crate::operation::PerDirection;
 use crate::origin::{Origin, PlanValue};
-use crate::run::{ArrivalLaw, Coupling, Label, Load, Pool, Run, RunKind, RunStop, Timing};
+use crate::run::{
+    ArrivalLaw, Coupling, ErrorBudget, FirstInterval, Label, Load, Pool, Run, RunKind, RunStop,
+    StartAlign, Timing, Window,
+};
 use crate::space::SpaceCall;
 use crate::steering::Steering;
 use crate::stream::{AddressOrder, Generator, HitArea, OpSource, Stream, TransferSizes};
@@ -85,6 +88,37 @@ pub struct RunSpec {
     pub stop: RunStop,
     pub labels: Vec<Label>,
     pub origin: Origin,
+}
+
+impl RunSpec {
+    /// One that makes what others find: flat out until all is written, every interval of a second counted, and over
+    /// with the first error.
+    #[must_use]
+    pub fn filling(name: String, template: TemplateId, origin: Origin) -> Self {
+        Self {
+            name,
+            kind: RunKind::Prepare,
+            template,
+            overrides: Vec::new(),
+            coupling: None,
+            load: Load::FlatOut,
+            law: ArrivalLaw::Deterministic,
+            timing: Timing {
+                start: StartAlign::AtOnce,
+                warmup: Nanos(0),
+                window: Window::UntilDone { at_most: None },
+                interval: Nanos::from_secs(1),
+                first_interval: FirstInterval::Counted,
+                pause_after: Nanos(0),
+            },
+            stop: RunStop {
+                errors: ErrorBudget::Count(1),
+                ..RunStop::default()
+            },
+            labels: Vec::new(),
+            origin,
+        }
+    }
 }
 
 /// A value that a run sets for all its streams or pools.

@@ -2,11 +2,10 @@
 //! file would have ten thousand pools for ten thousand small files.
 use super::lower::pool;
 use plan::{
-    AddressOrder, AlignRule, ArrivalLaw, Coupling, DataSpec, ErrorBudget, FirstBlock,
-    FirstInterval, Flow, Generator, Label, Load, LocalStop, Nanos, OpSource, OpenMode,
-    OperationMix, Origin, Pacing, PerDirection, PoolId, Region, RunKind, RunSpec, RunStop,
-    RunTemplate, SequentialEnd, SequentialStart, SizeRule, StartAlign, Stream, Target, TargetId,
-    TargetOrder, TemplateId, Timing, TransferSizes, Window,
+    AddressOrder, AlignRule, Coupling, DataSpec, FirstBlock, Flow, Generator, Label, LocalStop,
+    Nanos, OpSource, OpenMode, OperationMix, Origin, Pacing, PerDirection, PoolId, Region, RunSpec,
+    RunTemplate, SequentialEnd, SequentialStart, SizeRule, Stream, Target, TargetId, TargetOrder,
+    TemplateId, TransferSizes,
 };
 use std::collections::BTreeMap;
 
@@ -62,31 +61,8 @@ pub(super) fn template(layouts: &[Layout], targets: &[Target]) -> Option<RunTemp
 
 /// The run with these streams.
 pub(super) fn run(template: TemplateId) -> RunSpec {
-    RunSpec {
-        name: LAYOUT.to_owned(),
-        kind: RunKind::Prepare,
-        template,
-        overrides: Vec::new(),
-        coupling: None,
-        load: Load::FlatOut,
-        law: ArrivalLaw::Deterministic,
-        timing: Timing {
-            start: StartAlign::AtOnce,
-            warmup: Nanos(0),
-            window: Window::UntilDone { at_most: None },
-            interval: Nanos::from_secs(1),
-            first_interval: FirstInterval::Counted,
-            pause_after: Nanos(0),
-        },
-        stop: RunStop {
-            errors: ErrorBudget::Count(1),
-            ..RunStop::default()
-        },
-        labels: Vec::new(),
-        origin: Origin::Derived(
-            "files that jobs read are laid out where they are missing or short".to_owned(),
-        ),
-    }
+    let why = "files that jobs read are laid out where they are missing or short";
+    RunSpec::filling(LAYOUT.to_owned(), template, Origin::Derived(why.to_owned()))
 }
 
 fn alike<'a>(layouts: &'a [Layout], targets: &[Target]) -> Vec<Alike<'a>> {
