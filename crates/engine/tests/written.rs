@@ -294,3 +294,34 @@ fn only_the_last_write_of_an_address_counts() {
     assert!((contents / found[0].blocks - 1.0).abs() < 0.05, "{found:?}");
     assert!((found[0].compression().unwrap() - 1.0).abs() < 0.02);
 }
+
+#[test]
+fn data_of_no_duplicates_are_measured_by_the_heads_of_their_sectors() {
+    let folder = tempfile::tempdir().unwrap();
+    let paths = files(&folder);
+    for (refresh, compression) in [
+        (Refresh::EachWrite, 1.0),
+        (Refresh::EachWrite, 4.0),
+        (Refresh::Stamps, 1.0),
+        (Refresh::Stamps, 4.0),
+        // Buffers go out as they are, again and again.
+        (Refresh::Never, 1.0),
+    ] {
+        let data = DataSpec {
+            refresh,
+            compression_ratio: compression,
+            ..DataSpec::default()
+        };
+        let plan = fill_plan(&paths, 64 * KIB, data, |_| {});
+        let found = write(&plan, &Generations::default(), 1);
+        let stand = paths.each_ref().map(|path| std::fs::read(path).unwrap());
+        let whole = stand.iter().flat_map(|bytes| bytes.chunks_exact(4096));
+        let distinct = whole.collect::<HashSet<_>>().len() as f64;
+        let measured = found[0].contents.unwrap();
+        let room = (distinct * 0.15).max(64.0);
+        assert!(
+            (measured - distinct).abs() < room,
+            "{refresh:?}: {measured} of {distinct}"
+        );
+    }
+}

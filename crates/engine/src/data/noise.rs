@@ -226,13 +226,16 @@ pub(super) fn mark_all(buffer: &mut [u8], key: u64) {
 
 /// Makes every sector of a transfer unlike any with another key, and leaves the rest as it is.
 pub(super) fn stamp_all(buffer: &mut [u8], key: u64) {
-    mark_all(buffer, key);
-    for (number, sector) in buffer.chunks_mut(SECTOR).enumerate() {
+    let sectors = PIECE / SECTOR;
+    let spread = |number: usize| key.wrapping_add((number as u64).wrapping_mul(GOLDEN));
+    for (number, piece) in buffer.chunks_mut(PIECE).enumerate() {
+        mark(piece, spread(number));
         // Where a piece begins its mark stands, which tells writes apart already.
-        let begins_piece = number % (PIECE / SECTOR) == 0;
-        if let Some(stamp) = sector.get_mut(..8).filter(|_| !begins_piece) {
-            let word = mix(key.wrapping_add((number as u64).wrapping_mul(GOLDEN)));
-            stamp.copy_from_slice(&word.to_le_bytes());
+        for (inside, sector) in piece.chunks_mut(SECTOR).enumerate().skip(1) {
+            if let Some(stamp) = sector.get_mut(..8) {
+                let word = mix(spread(number * sectors + inside));
+                stamp.copy_from_slice(&word.to_le_bytes());
+            }
         }
     }
 }

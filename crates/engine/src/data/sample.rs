@@ -34,6 +34,8 @@ const CHUNK: usize = 64 << 10;
 const FIRST_STRIDE: u64 = 64;
 const BLOCK_MAX: u64 = 4096;
 const BLOCK_MIN: u64 = 512;
+/// What of a sector is looked at where that is enough: one line of the cache.
+const HEAD_BYTES: usize = 64;
 
 /// The measurement of all streams of a run; nothing is measured by default.
 #[derive(Debug, Default)]
@@ -58,6 +60,7 @@ struct Group {
     block: u64,
     /// Contents of different targets are not compared.
     by_target: bool,
+    looks: Looks,
     class_mask: u64,
     count_mask: u64,
     places: Vec<Place>,
@@ -66,6 +69,15 @@ struct Group {
     lost: AtomicU64,
     stride: AtomicU64,
     sample: Mutex<Sample>,
+}
+
+/// Which bytes of a block tell its content from others. Equal blocks are equal under both.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Looks {
+    All,
+    /// The first bytes of each sector, where data of no duplicates differ. Writing a stamp has just
+    /// brought them near; all the others of a large transfer would have to be fetched from memory.
+    SectorHeads,
 }
 
 /// A sampled address and a hash of what it holds; zero is nothing.
@@ -149,6 +161,10 @@ impl Group {
             asked: (asked_compression(data), asked_duplicates(data, pool)),
             block,
             by_target: pool.is_some_and(|pool| !pool.across_targets),
+            looks: match (data.duplicates, data.pattern) {
+                (None, None) => Looks::SectorHeads,
+                _ => Looks::All,
+            },
             class_mask: (1 << classes(PLACES_BITS - 1).max(CLASSES_BITS_MIN)) - 1,
             count_mask: (1 << classes(COUNT_BITS - 1)) - 1,
             places: (0..1 << PLACES_BITS).map(|_| Place::default()).collect(),
@@ -180,9 +196,9 @@ impl Group {
                 let bit = spread >> (64 - COUNT_BITS);
                 set(&self.written, bit);
             }
-            if class_of(block) & self.class_mask == 0 {
+            if self.looks.class_of(block) & self.class_mask == 0 {
                 let salt = if self.by_target { of_target } else { 0 };
-                self.keep(address, spread, hash(block, salt));
+                self.keep(address, spread, self.looks.hash(block, salt));
             } else if is_set(&self.filter, spread & ((1 << FILTER_BITS) - 1)) {
                 self.put(address, spread, 0);
             }
@@ -326,29 +342,39 @@ fn asked_duplicates(data: &DataSpec, pool: Option<&plan::DuplicatePool>) -> Opti
     }
 }
 
-/// A cheap function of the content: the same for equal blocks, and even over unlike ones.
-#[inline]
-fn class_of(block: &[u8]) -> u64 {
-    let word = |at: usize| {
-        let bytes: [u8; 8] = block[at..at + 8].try_into().expect("eight bytes");
-        u64::from_le_bytes(bytes)
-    };
-    let middle = block.len() / 2;
-    mix(word(8) ^ word(24).rotate_left(17) ^ word(middle).rotate_left(31) ^ word(middle - 8))
-}
-
-/// A hash of the whole block.
-fn hash(block: &[u8], salt: u64) -> u64 {
-    let mut lanes = [salt, GOLDEN, salt ^ GOLDEN, !salt];
-    let (groups, _) = block.as_chunks::<32>();
-    for group in groups {
-        for (lane, bytes) in lanes.iter_mut().zip(group.as_chunks::<8>().0) {
-            *lane = (*lane ^ u64::from_le_bytes(*bytes))
-                .wrapping_mul(0xbf58_476d_1ce4_e5b9)
-                .rotate_left(29);
-        }
+impl Looks {
+    /// A cheap function of the content: the same for equal blocks, and even over unlike ones.
+    #[inline]
+    fn class_of(self, block: &[u8]) -> u64 {
+        let word = |at: usize| {
+            let bytes: [u8; 8] = block[at..at + 8].try_into().expect("eight bytes");
+            u64::from_le_bytes(bytes)
+        };
+        let head = word(8) ^ word(24).rotate_left(17);
+        let middle = block.len() / 2;
+        mix(match self {
+            Self::SectorHeads => head,
+            Self::All => head ^ word(middle).rotate_left(31) ^ word(middle - 8),
+        })
     }
-    lanes.iter().fold(0, |all, lane| mix(all ^ lane))
+
+    fn hash(self, block: &[u8], salt: u64) -> u64 {
+        let mut lanes = [salt, GOLDEN, salt ^ GOLDEN, !salt];
+        let (step, looked_at) = match self {
+            Self::All => (block.len(), block.len()),
+            Self::SectorHeads => (BLOCK_MIN as usize, HEAD_BYTES),
+        };
+        for part in block.chunks(step) {
+            for group in part[..looked_at].as_chunks::<32>().0 {
+                for (lane, bytes) in lanes.iter_mut().zip(group.as_chunks::<8>().0) {
+                    *lane = (*lane ^ u64::from_le_bytes(*bytes))
+                        .wrapping_mul(0xbf58_476d_1ce4_e5b9)
+                        .rotate_left(29);
+                }
+            }
+        }
+        lanes.iter().fold(0, |all, lane| mix(all ^ lane))
+    }
 }
 
 #[inline]
