@@ -3,8 +3,6 @@ use measure::{Interval, IntervalPhase};
 use plan::{Amount, Steady, SteadyCriterion};
 use std::collections::VecDeque;
 
-const SAMPLE_NS: u64 = 1_000_000_000;
-
 /// Follows streams that are judged together, from interval to interval.
 #[derive(Clone, Debug)]
 pub struct SettleWatch {
@@ -47,7 +45,7 @@ impl SettleWatch {
     }
 
     /// Takes what an interval brought of the streams that `is_mine` names by number; true once
-    /// their rate has settled. Samples are of a second or the next interval behind it.
+    /// their rate has settled. A sample ends with the interval in which its time is over.
     pub fn add(&mut self, interval: &Interval, is_mine: impl Fn(usize) -> bool) -> bool {
         if interval.phase != IntervalPhase::Measured || self.is_settled {
             return self.is_settled;
@@ -63,7 +61,9 @@ impl SettleWatch {
                 self.bytes += figure.bytes;
             }
         }
-        if self.length_ns >= SAMPLE_NS {
+        // Intervals whose multiple a sample is are cut to whole nanoseconds.
+        let slack_ns = interval.length_ns() / 16;
+        if self.length_ns + slack_ns >= self.rule.every.0 {
             let per_second = |count: u64| count as f64 * 1e9 / self.length_ns as f64;
             let sample = (per_second(self.operations), per_second(self.bytes));
             self.samples.push_back(sample);
@@ -143,6 +143,7 @@ mod tests {
             limit: 5.0,
             is_pct,
             samples: values.len() as u32,
+            every: Nanos::from_secs(1),
             after: Nanos(0),
             group: None,
         });

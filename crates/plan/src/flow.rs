@@ -120,7 +120,7 @@ pub enum Amount {
     Bytes,
 }
 
-/// When the rate of a stream has settled. One sample is taken per second.
+/// When the rate of a stream has settled.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Steady {
     pub of: Amount,
@@ -130,6 +130,9 @@ pub struct Steady {
     pub is_pct: bool,
     /// How many of the last samples are looked at; above zero.
     pub samples: u32,
+    /// The length of a sample, or of the intervals that it is put together from; above zero.
+    #[serde(default = "Steady::every_second")]
+    pub every: Nanos,
     /// Measured time before the first sample.
     pub after: Nanos,
     /// Streams of one group are judged by the sum of their rates, and end together.
@@ -197,6 +200,18 @@ pub struct IoPriority {
     pub class: u8,
     /// From 0, the most urgent, to 7.
     pub level: u8,
+}
+
+impl Steady {
+    /// The time that all samples take together.
+    pub fn window(&self) -> Nanos {
+        Nanos(self.every.0.saturating_mul(u64::from(self.samples)))
+    }
+
+    /// Of plans that do not say how long a sample is.
+    fn every_second() -> Nanos {
+        Nanos::from_secs(1)
+    }
 }
 
 impl IoPriority {

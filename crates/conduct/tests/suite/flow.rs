@@ -407,20 +407,22 @@ fn a_placed_stream_has_workers_of_its_own_in_their_place() {
 
 #[test]
 fn a_stream_ends_once_its_rate_has_settled() {
-    let steady = |group| Steady {
+    let steady = |group, every_s| Steady {
         of: Amount::Operations,
         criterion: SteadyCriterion::Deviation,
         limit: 5.0,
         is_pct: true,
         samples: 3,
+        every: Nanos::from_secs(every_s),
         after: Nanos::from_secs(1),
         group,
     };
-    let one = |pool: usize, group: Option<u32>| {
+    let every = |pool: usize, group: Option<u32>, every_s| {
         let mut one = stream(pool, 0, operations(100.0));
-        one.flow.steady = Some(steady(group));
+        one.flow.steady = Some(steady(group, every_s));
         one
     };
+    let one = |pool, group| every(pool, group, 1);
     for group in [None, Some(1)] {
         let runs = vec![flat_out(20 * SECOND, 500 * MS)];
         let streams = vec![one(0, group), one(1, group)];
@@ -443,6 +445,13 @@ fn a_stream_ends_once_its_rate_has_settled() {
     let story = simulate(&plan, &Script::default(), 1);
     assert_eq!(story.remarks("settled"), 0);
     assert_eq!(story.intervals(0).len(), 16);
+    // Over two seconds each, it is the same.
+    let mut longer = plan.plan;
+    longer.templates[0].streams = vec![every(0, None, 2)];
+    let story = simulate(&bind_unreal(longer), &Script::default(), 1);
+    assert_eq!(story.remarks("settled"), 1);
+    // Seven seconds, and the interval in which the run ends for it.
+    assert_eq!(story.intervals(0).len(), 14 + 1);
 }
 
 #[test]

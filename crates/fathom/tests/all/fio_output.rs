@@ -271,7 +271,7 @@ fn single_operations_are_logged_one_by_one() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
     let job = "[j]\nioengine=null\nrw=write\nbs=4k\nsize=4m\nnumber_ios=500\nwrite_lat_log=l\n\
-               write_bw_log\nlog_offset=1\n";
+               write_bw_log\nlog_offset=1\nlog_issue_time=1\n";
     std::fs::write(folder.join("job.fio"), job).unwrap();
     ours(&["job.fio"], folder);
     for name in ["l_lat.1.log", "l_clat.1.log", "j_bw.1.log"] {
@@ -283,5 +283,11 @@ fn single_operations_are_logged_one_by_one() {
             ("1", "4096", "2043904"),
             "{name}"
         );
+        let issued_ns: Vec<u64> = text
+            .lines()
+            .map(|line| line.rsplit_once(", ").unwrap().1.parse().unwrap())
+            .collect();
+        assert!(issued_ns.is_sorted() && issued_ns[0] < issued_ns[499]);
+        assert_eq!(last.len(), 7, "{name}");
     }
 }

@@ -379,13 +379,40 @@ fn steady(job: &Job, sink: &mut Sink) -> Option<Steady> {
         sink.error(codes::FORM, given.span(), message, "not one of them", help);
         return None;
     };
+    let every = steady_interval(job, window, sink)?;
     Some(Steady {
         of,
         criterion,
         limit: number,
         is_pct: limit.contains('%'),
-        samples: window.div_ceil(1_000_000_000) as u32,
+        samples: window.div_ceil(every) as u32,
+        every: Nanos(every),
         after: Nanos(job.nanos("steadystate_ramp_time").unwrap_or(0)),
         group: None,
     })
+}
+
+/// The time between looks at what has to be steady, in nanoseconds.
+fn steady_interval(job: &Job, window: u64, sink: &mut Sink) -> Option<u64> {
+    const SECOND: u64 = 1_000_000_000;
+    let Some(every) = job.nanos("steadystate_check_interval") else {
+        return Some(SECOND);
+    };
+    let place = job.place_of("steadystate_check_interval");
+    if every < SECOND {
+        let message = "`steadystate_check_interval` is at least a second";
+        let help = "write `steadystate_check_interval=1`, or leave it out";
+        sink.error(codes::OUT_OF_RANGE, place, message, "too short", help);
+        return None;
+    }
+    if !window.is_multiple_of(every) {
+        let message = "`steadystate_duration` is no multiple of `steadystate_check_interval`";
+        let error = Diagnostic::error(codes::CONFLICT, message)
+            .at(place, "a look each time this has passed")
+            .with_related(job.place_of("steadystate_duration"), "the window")
+            .with_help("let the window be a whole number of looks, of several");
+        sink.push(error);
+        return None;
+    }
+    Some(every)
 }

@@ -1164,9 +1164,10 @@ pub(crate) static RATE: &[Parameter] = &[
         &["steadystate_check_interval", "ss_interval"],
         SECONDS,
         "1",
-        NEWER,
-        "time between looks",
-    ),
+        Honoured,
+        "time between looks, at least a second, of which `steadystate_duration` is a multiple",
+    )
+    .part_of("steadystate_duration"),
 ];
 
 pub(crate) static DATA: &[Parameter] = &[
@@ -1537,8 +1538,8 @@ pub(crate) static MEASUREMENT: &[Parameter] = &[
         &["log_issue_time"],
         Kind::Truth,
         "0",
-        NEWER,
-        "a column with the time of issue",
+        Honoured,
+        "a last column with the time of issue, in nanoseconds since the start; 0 in a row of a window",
     ),
     p(
         &["log_entries"],

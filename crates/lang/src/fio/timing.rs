@@ -246,6 +246,12 @@ fn interval(members: &[(usize, u32)], specs: &[Spec<'_>]) -> (Nanos, bool) {
         .unwrap_or(SAMPLE_MS)
         .clamp(100, 10_000);
     let step_ms = jobs().flat_map(log_windows).fold(0, common_divisor);
+    // Samples that are judged end with an interval, too, unless that would leave logs without rows.
+    let judged_ms = jobs().filter_map(judged).fold(step_ms, common_divisor);
+    let step_ms = match judged_ms {
+        ..INTERVAL_LEAST_MS => step_ms,
+        judged_ms => judged_ms,
+    };
     let length_ns = match step_ms {
         ..INTERVAL_LEAST_MS => sample_ms * NS_PER_MS,
         step_ms => step_ms.saturating_mul(NS_PER_MS) / step_ms.div_ceil(sample_ms),
@@ -265,6 +271,13 @@ fn log_windows(job: &Job) -> impl Iterator<Item = u64> {
     .into_iter()
     .filter(|(_, is_written)| *is_written)
     .filter_map(|(option, _)| milliseconds(job, option))
+}
+
+/// How often a steady state is looked for, in milliseconds, where that was asked.
+fn judged(job: &Job) -> Option<u64> {
+    job.nanos("steadystate_duration")
+        .filter(|window| *window > 0)?;
+    Some(job.nanos("steadystate_check_interval")? / NS_PER_MS)
 }
 
 fn milliseconds(job: &Job, option: &str) -> Option<u64> {

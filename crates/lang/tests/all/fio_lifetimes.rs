@@ -1,5 +1,5 @@
 //! Jobs side by side with times of their own.
-use crate::fio_traps::{plan, streams};
+use crate::fio_traps::{plan, read, streams};
 use plan::{Lifetime, Nanos, Plan, Stream, Window};
 
 const SECOND: u64 = 1_000_000_000;
@@ -121,4 +121,34 @@ fn the_failure_of_one_job_keeps_those_behind_it_from_beginning_where_that_is_ask
     let stonewall = text.replace("exit_what=all", "exit_what=stonewall");
     assert_eq!(ends(&stonewall), [false; 3]);
     assert_eq!(ends(&text.replace("exitall_on_error\n", "")), [false; 3]);
+}
+
+#[test]
+fn a_steady_state_is_looked_for_each_time_an_interval_has_passed() {
+    let job = "[a]\nrw=read\nsize=1m\nruntime=60\ntime_based\nss_dur=6\n";
+    let steady = |more: &str| {
+        let plan = plan(&format!("{job}{more}"));
+        let steady = streams(&plan)[0].flow.steady.expect("a rule");
+        (
+            steady.samples,
+            steady.every,
+            plan.runs.last().unwrap().timing.interval,
+        )
+    };
+    let half = Nanos(SECOND / 2);
+    assert_eq!(steady(""), (6, Nanos(SECOND), half));
+    assert_eq!(steady("ss_interval=3\n"), (2, Nanos(3 * SECOND), half));
+    // Intervals end where samples do.
+    let third = Nanos(1_500_000_000 / 4);
+    let uneven = steady("ss_interval=1500ms\nbwavgtime=400\n");
+    assert_eq!(uneven, (4, Nanos(1_500_000_000), third));
+    for (more, code) in [
+        ("ss_interval=500ms\n", "fio-0105"),
+        ("ss_interval=4\n", "fio-0130"),
+        ("ss_interval=7\n", "fio-0130"),
+    ] {
+        let found = read(&format!("{job}{more}")).diagnostics;
+        let codes: Vec<&str> = found.iter().map(|one| one.code.as_ref()).collect();
+        assert!(codes.contains(&code), "{more}: {found:?}");
+    }
 }

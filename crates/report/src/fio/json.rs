@@ -385,7 +385,7 @@ fn steady(settled: &Settled) -> Json {
     };
     Json::Object(vec![
         pair("ss", Json::Text(format!("{name}:{:.6}{unit}", rule.limit))),
-        pair("duration", Json::Whole(u64::from(rule.samples))),
+        pair("duration", whole(rule.window().as_secs_f64())),
         pair("attained", Json::Whole(u64::from(settled.is_settled))),
         pair(
             "criterion",

@@ -67,6 +67,7 @@ pub struct Wants {
     value: WindowValue,
     has_offset: bool,
     has_priority: bool,
+    has_issue_time: bool,
     is_absolute: bool,
     appends: bool,
     /// From one, over the whole execution.
@@ -178,6 +179,7 @@ impl Wants {
             },
             has_offset: options.is_on(&["log_offset"]),
             has_priority: options.is_on(&["log_prio"]),
+            has_issue_time: options.is_on(&["log_issue_time"]),
             is_absolute: options.is_on(&["log_unix_epoch", "log_alternate_epoch"]),
             appends: options.text(&["per_job_logs"]).map(str::trim) == Some("0"),
             number,
@@ -461,6 +463,7 @@ impl Window {
             length: 0,
             offset: 0,
             priority: 0,
+            issued_ns: 0,
         }
     }
 }
@@ -474,6 +477,8 @@ pub(super) struct Row {
     pub offset: u64,
     /// As the kernel takes it.
     pub priority: u16,
+    /// Since the start of the run, whatever the epoch of `at_ns`; 0 of a window.
+    pub issued_ns: u64,
 }
 
 impl Files {
@@ -500,9 +505,13 @@ impl Files {
             write!(out, ", {}", row.offset)?;
         }
         match wants.has_priority {
-            true => writeln!(out, ", {:#06x}", row.priority),
-            false => writeln!(out, ", {}", u8::from(row.priority >> 13 == REAL_TIME)),
+            true => write!(out, ", {:#06x}", row.priority)?,
+            false => write!(out, ", {}", u8::from(row.priority >> 13 == REAL_TIME))?,
         }
+        if wants.has_issue_time {
+            write!(out, ", {}", row.issued_ns)?;
+        }
+        writeln!(out)
     }
 
     pub(super) fn of(
@@ -669,15 +678,16 @@ fn write_operation(
         return Ok(());
     };
     let epoch_ns = if wants.is_absolute { start_unix_ns } else { 0 };
+    let service_ns = record.service_ns;
+    let completion_ns = service_ns.saturating_sub(record.submission_ns.unwrap_or(0));
     let row = Row {
         at_ns: epoch_ns + record.seen_ns,
         direction,
         length: record.length,
         offset: record.offset,
         priority: record.priority,
+        issued_ns: record.seen_ns.saturating_sub(completion_ns),
     };
-    let service_ns = record.service_ns;
-    let completion_ns = service_ns.saturating_sub(record.submission_ns.unwrap_or(0));
     if let Some(submission_ns) = record.submission_ns {
         let row = Row {
             at_ns: row.at_ns.saturating_sub(completion_ns),

@@ -586,13 +586,16 @@ fn windows_longer_than_an_interval_hold_several() {
         ("log_max_value", "both"),
         ("log_offset", "1"),
         ("log_prio", "1"),
+        ("log_issue_time", "1"),
     ]);
     let rates = text_of(&files, "i_iops.1.log");
     assert_eq!(
         rates,
-        "2000, 500, 500, 0, 0, 0, 0x0000\n2000, 300, 300, 1, 0, 0, 0x0000\n"
+        "2000, 500, 500, 0, 0, 0, 0x0000, 0\n2000, 300, 300, 1, 0, 0, 0x0000, 0\n"
     );
-    assert!(text_of(&files, "l_lat.1.log").starts_with("2000, 33530, 1200000, 0, 0, 0, 0x0000\n"));
+    assert!(
+        text_of(&files, "l_lat.1.log").starts_with("2000, 33530, 1200000, 0, 0, 0, 0x0000, 0\n")
+    );
     // The last job is over before its window is: its latencies are kept, its rates are not.
     assert!(text_of(&files, "l_lat.3.log").starts_with("1000, "));
     assert!(!files.iter().any(|(name, _)| name == "i_iops.3.log"));
@@ -607,6 +610,7 @@ fn operations_have_a_row_each() {
         Label::new("option.write_bw_log", ""),
         Label::new("option.write_iops_log", "i"),
         Label::new("option.log_offset", "1"),
+        Label::new("option.log_issue_time", "1"),
     ];
     let streams = [&own[..]].into_iter();
     let mut logs = OperationLogs::new(folder.path(), streams, &[], 4).unwrap();
@@ -624,11 +628,11 @@ fn operations_have_a_row_each() {
     logs.take(&[row], 0).unwrap();
     logs.finish().unwrap();
     for (name, expected) in [
-        ("l_slat.5.log", "3, 100000, 1, 4096, 8192, 0\n"),
-        ("l_clat.5.log", "3, 900000, 1, 4096, 8192, 0\n"),
-        ("l_lat.5.log", "3, 1000000, 1, 4096, 8192, 0\n"),
-        ("j_bw.5.log", "3, 4444, 1, 4096, 8192, 0\n"),
-        ("i_iops.5.log", "3, 1, 1, 4096, 8192, 0\n"),
+        ("l_slat.5.log", "3, 100000, 1, 4096, 8192, 0, 3000000\n"),
+        ("l_clat.5.log", "3, 900000, 1, 4096, 8192, 0, 3000000\n"),
+        ("l_lat.5.log", "3, 1000000, 1, 4096, 8192, 0, 3000000\n"),
+        ("j_bw.5.log", "3, 4444, 1, 4096, 8192, 0, 3000000\n"),
+        ("i_iops.5.log", "3, 1, 1, 4096, 8192, 0, 3000000\n"),
     ] {
         let text = std::fs::read_to_string(folder.path().join(name)).unwrap();
         assert_eq!(text, expected, "{name}");

@@ -169,6 +169,7 @@ impl Means {
             length: 0,
             offset: 0,
             priority: 0,
+            issued_ns: 0,
         };
         for (kind, latencies) in [
             ("slat", self.submission),
