@@ -106,7 +106,11 @@ mod tests {
             direction,
             length_bytes: length,
             pct,
-            priority: IoPriority { class: 2, level },
+            priority: IoPriority {
+                class: 2,
+                level,
+                hint: 0,
+            },
         }
     }
 

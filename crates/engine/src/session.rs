@@ -718,9 +718,13 @@ fn place(placement: &Placement) -> Result<(), EngineError> {
         let what = format!("priority {} for the CPU", placement.nice);
         sys::thread::set_nice(placement.nice).map_err(refused(what))?;
     }
-    if let Some(IoPriority { class, level }) = placement.io_priority {
-        let what = format!("I/O priority of class {class}, level {level}");
-        sys::thread::set_io_priority(class, level).map_err(refused(what))?;
+    if let Some(priority) = placement.io_priority {
+        let IoPriority { class, level, hint } = priority;
+        let what = match hint {
+            0 => format!("I/O priority of class {class}, level {level}"),
+            _ => format!("I/O priority of class {class}, level {level}, hint {hint}"),
+        };
+        sys::thread::set_io_priority(priority.word()).map_err(refused(what))?;
     }
     if let Some(memory) = &placement.memory {
         let (mode, nodes) = match memory {

@@ -238,8 +238,8 @@ pub struct Handover {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ServiceParts {
     pub operation: Operation,
-    /// Of these operations among the I/O of the host, as the kernel takes it: the class in the three
-    /// bits above thirteen, the level below; zero where nobody has said any. Where single operations
+    /// Of these operations among the I/O of the host, as [`plan::IoPriority::word`] has it; zero where
+    /// nobody has said any. Where single operations
     /// have priorities, there is an entry for each.
     #[serde(default)]
     pub priority: u16,

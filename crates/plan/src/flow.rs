@@ -200,6 +200,10 @@ pub struct IoPriority {
     pub class: u8,
     /// From 0, the most urgent, to 7.
     pub level: u8,
+    /// What devices are told beside it, 0 to 1023; 0 for nothing. Of Linux 6.6 and later, which knows 1 to 7:
+    /// the limits of command duration of the device.
+    #[serde(default)]
+    pub hint: u16,
 }
 
 impl Steady {
@@ -215,9 +219,24 @@ impl Steady {
 }
 
 impl IoPriority {
-    /// As the kernel takes it: the class in the three bits above thirteen, the level below.
+    const CLASS_SHIFT: u32 = 13;
+    const HINT_SHIFT: u32 = 3;
+
+    /// As the kernel takes it: the class in the three bits above thirteen, the hint in the ten above three, the
+    /// level below.
     pub fn word(self) -> u16 {
-        u16::from(self.class) << 13 | u16::from(self.level)
+        u16::from(self.class) << Self::CLASS_SHIFT
+            | self.hint << Self::HINT_SHIFT
+            | u16::from(self.level)
+    }
+
+    /// The other way round.
+    pub fn of_word(word: u16) -> Self {
+        Self {
+            class: (word >> Self::CLASS_SHIFT) as u8,
+            level: (word & 7) as u8,
+            hint: word >> Self::HINT_SHIFT & 0x3ff,
+        }
     }
 }
 

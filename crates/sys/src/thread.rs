@@ -67,14 +67,14 @@ pub fn set_nice(nice: i32) -> io::Result<()> {
     Ok(rustix::process::setpriority_process(None, nice)?)
 }
 
-/// The priority of what this thread asks of storage: class 1 (real time), 2 (best effort) or 3 (idle), level 0 to 7.
+/// The priority of what this thread asks of storage, as `ioprio_set(2)` takes it: class 1 (real time), 2 (best effort)
+/// or 3 (idle) in the three bits above thirteen, a hint in the ten above three, level 0 to 7 below.
 ///
 /// # Errors
-/// EPERM for real time without the right to it; EINVAL beyond the ranges.
-pub fn set_io_priority(class: u8, level: u8) -> io::Result<()> {
+/// EPERM for real time without the right to it; EINVAL beyond the ranges, and for a hint before Linux 6.6.
+pub fn set_io_priority(priority: u16) -> io::Result<()> {
     const WHO_PROCESS: libc::c_long = 1;
-    const CLASS_SHIFT: u32 = 13;
-    let priority = libc::c_long::from(class) << CLASS_SHIFT | libc::c_long::from(level);
+    let priority = libc::c_long::from(priority);
     // SAFETY: the call takes three numbers and touches no memory; zero names the calling thread.
     let result = unsafe { libc::syscall(libc::SYS_ioprio_set, WHO_PROCESS, 0_i64, priority) };
     if result < 0 {

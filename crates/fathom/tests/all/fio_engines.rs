@@ -680,6 +680,57 @@ fn single_transfers_have_priorities_as_in_fio() {
     }
 }
 
+/// The installed version knows no hints, and the priorities beside them are the same in it.
+#[test]
+fn single_transfers_have_hints() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = |more: &[&str]| {
+        let job = [
+            "--filename=data",
+            "--size=1m",
+            "--bs=4k",
+            "--direct=1",
+            "--rw=randread",
+            "--ioengine=io_uring",
+            "--iodepth=4",
+        ];
+        let job = [&job[..], more].concat();
+        let (document, _) =
+            report_of_any(env!("CARGO_BIN_EXE_fathom"), &job, folder.path()).unwrap();
+        document["jobs"][0].clone()
+    };
+    let hints = |job: &Value| {
+        let told = job["read"]["prios"].as_array().cloned().unwrap_or_default();
+        let words =
+            |one: &Value| ["prioclass", "prio", "priohint"].map(|key| one[key].as_u64().unwrap());
+        let mut words: Vec<_> = told.iter().map(words).collect();
+        words.sort_unstable();
+        words
+    };
+    let shares = run(&["--cmdprio_bssplit=4k/30/2/3/5:4k/30/2/3"]);
+    if shares["error"] != 0 {
+        println!("skipped: this kernel knows no hints: {}", shares["error"]);
+        return;
+    }
+    assert_eq!(hints(&shares), [[0, 0, 0], [2, 3, 0], [2, 3, 5]]);
+    let job = [
+        "--cmdprio_percentage=50",
+        "--cmdprio_class=2",
+        "--cmdprio_hint=2",
+        "--priohint=1",
+        "--prio=4",
+    ];
+    assert_eq!(hints(&run(&job)), [[2, 0, 2], [2, 4, 1]]);
+    let wrong = [
+        "--ioengine=libaio",
+        "--rw=randread",
+        "--cmdprio_bssplit=4k/30/2/3/1024",
+    ];
+    let (code, text) = harms_nothing(&wrong);
+    assert_eq!(code, Some(2), "{text}");
+    assert!(text.contains("is no size with a share and a priority"));
+}
+
 /// Without the rights for it, those and no others fail that are to be of the class of real time.
 #[test]
 fn a_priority_that_is_not_allowed_fails_its_transfer() {

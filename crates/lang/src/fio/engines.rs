@@ -260,7 +260,7 @@ pub(crate) static PRIVATE: &[Parameter] = &[
         &["cmdprio_hint"],
         Kind::Numbers { min: 0, max: 1023 },
         "0",
-        Refused("fio 3.33 does not know it, and nothing here does it"),
+        Honoured,
         "hint of these I/Os",
     )
     .of(ASYNC),

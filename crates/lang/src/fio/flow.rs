@@ -342,10 +342,13 @@ fn placement(job: &Job) -> Placement {
     };
     let class = job.number("prioclass").filter(|class| *class > 0);
     let level = job.number("prio");
-    let io_priority = (class.is_some() || level.is_some()).then(|| IoPriority {
+    let hint = job.number("priohint").filter(|hint| *hint > 0);
+    let is_any = class.is_some() || level.is_some() || hint.is_some();
+    let io_priority = is_any.then(|| IoPriority {
         // fio: without a class, best effort.
         class: class.unwrap_or(2) as u8,
         level: level.unwrap_or(0) as u8,
+        hint: hint.unwrap_or(0) as u16,
     });
     Placement {
         cpus,

@@ -10,6 +10,7 @@ const CLASS: u8 = 1;
 
 const CLASSES: std::ops::RangeInclusive<u8> = 0..=3;
 const LEVELS: std::ops::RangeInclusive<u8> = 0..=7;
+const HINTS: std::ops::RangeInclusive<u16> = 0..=1023;
 
 /// The shares that a job asks for. Mistakes go to the sink.
 pub(super) fn shares(job: &Job, base: Base, sink: &mut Sink) -> Vec<PriorityShare> {
@@ -52,8 +53,7 @@ pub(super) fn shares(job: &Job, base: Base, sink: &mut Sink) -> Vec<PriorityShar
         {
             let Some(share) = share(entry, base, direction, own) else {
                 let message = format!("`{entry}` is no size with a share and a priority");
-                let help =
-                    "write `size/percent` or `size/percent/class/level`, such as `4k/10/1/0`";
+                let help = "write `size/percent`, `size/percent/class/level` or `size/percent/class/level/hint`, such as `4k/10/1/0`";
                 let place = job.place_of("cmdprio_bssplit");
                 sink.error(codes::FORM, place, message, "in this list", help);
                 return Vec::new();
@@ -80,14 +80,14 @@ pub(super) fn shares(job: &Job, base: Base, sink: &mut Sink) -> Vec<PriorityShar
 
 /// The priority that a job names for reads or writes.
 fn own_priority(job: &Job, place: usize) -> IoPriority {
-    let number = |name: &str, default: u8| {
+    let number = |name: &str| {
         let numbers = job.numbers(name).unwrap_or_default();
-        let number = numbers[place].or(numbers[0]);
-        number.map_or(default, |number| number as u8)
+        numbers[place].or(numbers[0])
     };
     IoPriority {
-        class: number("cmdprio_class", CLASS),
-        level: number("cmdprio", 0),
+        class: number("cmdprio_class").map_or(CLASS, |class| class as u8),
+        level: number("cmdprio").unwrap_or(0) as u8,
+        hint: number("cmdprio_hint").unwrap_or(0) as u16,
     }
 }
 
@@ -100,9 +100,13 @@ fn share(entry: &str, base: Base, direction: Direction, own: IoPriority) -> Opti
     };
     let priority = match parts.as_slice() {
         [_] | [_, _] => own,
-        [_, _, class, level] => IoPriority {
+        [_, _, class, level] | [_, _, class, level, _] => IoPriority {
             class: class.parse().ok().filter(|class| CLASSES.contains(class))?,
             level: level.parse().ok().filter(|level| LEVELS.contains(level))?,
+            hint: match parts.get(4) {
+                None => own.hint,
+                Some(hint) => hint.parse().ok().filter(|hint| HINTS.contains(hint))?,
+            },
         },
         _ => return None,
     };

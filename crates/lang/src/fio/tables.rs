@@ -986,7 +986,7 @@ pub(crate) static QUEUE: &[Parameter] = &[
         &["priohint"],
         number(0, 1023),
         "",
-        NEWER,
+        Honoured,
         "hint of the priority",
     ),
 ];

@@ -81,9 +81,13 @@ fn priorities_have_a_class() {
         let first = placements(options).swap_remove(0);
         (first.io_priority, first.nice)
     };
-    let priority = |class, level| Some(IoPriority { class, level });
+    let hinted = |class, level, hint| Some(IoPriority { class, level, hint });
+    let priority = |class, level| hinted(class, level, 0);
     assert_eq!(of("prio=3"), (priority(2, 3), 0));
     assert_eq!(of("prioclass=3"), (priority(3, 0), 0));
     assert_eq!(of("prioclass=1\nprio=7\nnice=-4"), (priority(1, 7), -4));
     assert_eq!(of("nice=5"), (None, 5));
+    assert_eq!(of("priohint=0"), (None, 0));
+    assert_eq!(of("priohint=3"), (hinted(2, 0, 3), 0));
+    assert_eq!(of("priohint=7\nprioclass=3"), (hinted(3, 0, 7), 0));
 }

@@ -261,10 +261,11 @@ fn direction(direction: &Direction, settings: &Settings, share_pct: f64, bins: B
 /// Latencies by priority, where I/Os had several.
 fn priorities(direction: &Direction, settings: &Settings, bins: Bins) -> Option<(String, Json)> {
     let told = direction.by_priority();
-    let each = told.iter().map(|(class, level, figures)| {
+    let each = told.iter().map(|(priority, figures)| {
         Json::Object(vec![
-            pair("prioclass", Json::Whole(*class)),
-            pair("prio", Json::Whole(*level)),
+            pair("prioclass", Json::Whole(u64::from(priority.class))),
+            pair("prio", Json::Whole(u64::from(priority.level))),
+            pair("priohint", Json::Whole(u64::from(priority.hint))),
             pair(
                 "clat_ns",
                 latency(figures, settings.completion, settings, bins),

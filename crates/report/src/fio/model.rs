@@ -9,7 +9,7 @@ use measure::{
     Interval, IntervalPhase, IoFailure, LatencyFigures, RunStarted, StreamInfo, StreamSpan,
     ThreadUsage,
 };
-use plan::{BoundPlan, Label, Operation, RunKind, Steady};
+use plan::{BoundPlan, IoPriority, Label, Operation, RunKind, Steady};
 
 const NS_PER_MS: u64 = 1_000_000;
 const NS_PER_S: f64 = 1e9;
@@ -741,12 +741,12 @@ impl Direction {
         }
     }
 
-    /// What priorities came to, where there were several: class, level and completion.
-    pub(super) fn by_priority(&self) -> Vec<(u64, u64, &LatencyFigures)> {
+    /// What priorities came to, where there were several, as completion.
+    pub(super) fn by_priority(&self) -> Vec<(IoPriority, &LatencyFigures)> {
         let told = self.priorities.iter();
         let told = told.filter(|(_, figures)| !figures.histogram.is_empty());
         let told: Vec<_> = told
-            .map(|(word, figures)| (u64::from(word >> 13), u64::from(word & 0x1fff), figures))
+            .map(|(word, figures)| (IoPriority::of_word(*word), figures))
             .collect();
         match told.len() {
             1 => Vec::new(),

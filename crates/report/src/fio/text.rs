@@ -6,7 +6,7 @@ use super::settings::{Kind, Settings, Unified};
 use super::stat::{Classes, Latency, Samples};
 use analysis::Settled;
 use measure::LatencyFigures;
-use plan::{Amount, SteadyCriterion};
+use plan::{Amount, IoPriority, SteadyCriterion};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
@@ -147,21 +147,30 @@ fn direction(out: &mut String, entry: &Entry, direction: &Direction, name: &str,
         latency_line(out, label, figures);
     }
     let by_priority = direction.by_priority();
-    for (class, level, figures) in &by_priority {
-        latency_line(out, &format!("clat prio {class}/{level}"), figures);
+    for (priority, figures) in &by_priority {
+        latency_line(out, &named(*priority), figures);
     }
     for (label, figures, kind) in kinds {
         percentile_block(out, label.trim(), figures, kind, settings);
         if label != "clat" {
             continue;
         }
-        for (class, level, figures) in &by_priority {
+        for (priority, figures) in &by_priority {
             let share = figures.histogram.count() as f64 * 100.0 / direction.operations as f64;
-            let label = format!("clat prio {class}/{level} ({share:.2}% of IOs)");
+            let label = format!("{} ({share:.2}% of IOs)", named(*priority));
             percentile_block(out, &label, figures, kind, settings);
         }
     }
     samples(out, direction, group);
+}
+
+/// A priority in front of its latencies; without a hint, as versions write it that know none.
+fn named(priority: IoPriority) -> String {
+    let IoPriority { class, level, hint } = priority;
+    match hint {
+        0 => format!("clat prio {class}/{level}"),
+        _ => format!("clat prio {class}/{level}/{hint}"),
+    }
 }
 
 fn latency_line(out: &mut String, label: &str, figures: &LatencyFigures) {
