@@ -61,9 +61,9 @@ pub use steering::{
     When,
 };
 pub use stream::{
-    AddressOrder, AlignRule, Bound, Extent, FirstBlock, Generator, HitArea, Lifetime, LocalStop,
-    OpSource, Pacing, RandomLaw, Region, SequentialEnd, SequentialStart, SizeShare, Slice,
-    StepPattern, Steps, Stream, TargetLaw, TargetOrder, TransferSizes, Trim, ZoneOrder,
+    AddressOrder, AlignRule, Bound, Extent, FirstBlock, Following, Generator, HitArea, Lifetime,
+    LocalStop, OpSource, Pacing, RandomLaw, Region, SequentialEnd, SequentialStart, SizeShare,
+    Slice, StepPattern, Steps, Stream, TargetLaw, TargetOrder, TransferSizes, Trim, ZoneOrder,
 };
 pub use target::{
     AccessAdvice, Ledger, OpenMode, Preparation, Reservation, SizeRule, SyncMode, Target,

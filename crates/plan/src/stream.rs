@@ -117,6 +117,8 @@ pub enum AddressOrder {
     Mixed {
         random_pct: PerDirection<f64>,
         law: RandomLaw,
+        #[serde(default)]
+        following: Following,
     },
     /// Forward only: each seek skips `min` bytes and a multiple of the transfer that stays below
     /// `max`; back to the start at the end.
@@ -133,6 +135,17 @@ pub enum AddressOrder {
     /// These parts of the targets and nothing else, once, by address. Only where data are checked:
     /// of each part, the blocks that lie in it in full.
     Listed(Vec<Extent>),
+}
+
+/// Operations that do not seek, of an order in which some do.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Following {
+    /// Of so many operations on a target only the first may seek; 0 is as 1.
+    pub every: u64,
+    /// Those behind the first of them are at the place of the one before, rather than behind its end.
+    pub repeats: bool,
+    /// Their sizes, where they are others than those of operations that seek.
+    pub sizes: Option<TransferSizes>,
 }
 
 /// A part of a target.
@@ -312,8 +325,8 @@ pub enum AlignRule {
     /// Of the transfer at hand.
     Transfer,
     Bytes(u64),
-    /// Of so many bytes in each direction, above zero; only for laws that count in blocks of the
-    /// transfer at hand.
+    /// Of so many bytes in each direction, above zero. A law that knows blocks of one size only then
+    /// knows blocks of one size for each direction.
     ByDirection(PerDirection<u64>),
 }
 
@@ -390,6 +403,17 @@ pub enum TargetLaw {
     Pareto { power: f64 },
     /// Around the one in the middle, with this standard deviation in percent of all.
     Normal { deviation_pct: f64 },
+}
+
+impl Following {
+    /// The mean of sizes in bytes, where so many percent of those that may seek do and have `seeking`.
+    pub fn mean(&self, seeking: &TransferSizes, random_pct: f64) -> f64 {
+        let share = random_pct / 100.0 / self.every.max(1) as f64;
+        match &self.sizes {
+            Some(sizes) => seeking.mean() * share + sizes.mean() * (1.0 - share),
+            None => seeking.mean(),
+        }
+    }
 }
 
 impl AlignRule {
@@ -511,14 +535,22 @@ impl Generator {
     /// The mean transfer over the directions of the mix, in bytes.
     pub fn mean_transfer(&self) -> f64 {
         let mix = &self.operations;
-        let transfer = &self.transfer;
-        let bytes = mix.read_pct * transfer.read.mean()
-            + mix.write_pct * transfer.write.mean()
-            + mix.trim_pct * transfer.trim.mean();
+        let mean = |direction, sizes: &TransferSizes| match &self.order {
+            AddressOrder::Mixed {
+                random_pct,
+                following,
+                ..
+            } => following.mean(sizes, *random_pct.of(direction)),
+            _ => sizes.mean(),
+        };
+        let bytes = mix.read_pct * mean(Direction::Read, &self.transfer.read)
+            + mix.write_pct * mean(Direction::Write, &self.transfer.write)
+            + mix.trim_pct * mean(Direction::Trim, &self.transfer.trim);
         bytes / (mix.read_pct + mix.write_pct + mix.trim_pct).max(f64::MIN_POSITIVE)
     }
 
     fn used_sizes(&self) -> impl Iterator<Item = &TransferSizes> {
+        let behind = self.order.sizes_behind().into_iter();
         let sizes = [
             (self.operations.read_pct, &self.transfer.read),
             (self.operations.write_pct, &self.transfer.write),
@@ -528,6 +560,17 @@ impl Generator {
             .into_iter()
             .filter(|(pct, _)| *pct > 0.0)
             .map(|(_, size)| size)
+            .chain(behind)
+    }
+}
+
+impl AddressOrder {
+    /// Sizes of operations that do not seek, where they have their own.
+    pub fn sizes_behind(&self) -> Option<&TransferSizes> {
+        match self {
+            AddressOrder::Mixed { following, .. } => following.sizes.as_ref(),
+            _ => None,
+        }
     }
 }
 

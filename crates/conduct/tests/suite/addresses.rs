@@ -195,6 +195,7 @@ fn any_order() -> impl Strategy<Value = AddressOrder> {
     let mixed = |random_pct| AddressOrder::Mixed {
         random_pct: PerDirection::all(random_pct),
         law: RandomLaw::Uniform,
+        following: Following::default(),
     };
     prop_oneof![
         Just(AddressOrder::Random(RandomLaw::Uniform)),

@@ -98,6 +98,7 @@ fn sequential_and_random_side_by_side() {
             generator.order = AddressOrder::Mixed {
                 random_pct: PerDirection::all(30.0),
                 law: RandomLaw::Uniform,
+                following: Following::default(),
             };
         }),
         stream(1, 1, |generator| {

@@ -313,12 +313,14 @@ fn extent(setup: &Setup<'_>, data: &DataSpec) -> Option<(u64, u64)> {
         let Some(generator) = stream.source.laws() else {
             continue;
         };
-        let sizes = &generator.transfer.write;
-        bits |= match sizes {
-            plan::TransferSizes::Fixed(bytes) => *bytes,
-            plan::TransferSizes::Mix(shares) => shares.iter().fold(0, |all, one| all | one.bytes),
-            plan::TransferSizes::Uniform { min, step, .. } => min | step,
-        };
+        let sizes = [&generator.transfer.write];
+        for sizes in sizes.into_iter().chain(generator.order.sizes_behind()) {
+            bits |= match sizes {
+                plan::TransferSizes::Fixed(bytes) => *bytes,
+                plan::TransferSizes::Mix(all) => all.iter().fold(0, |bits, one| bits | one.bytes),
+                plan::TransferSizes::Uniform { min, step, .. } => min | step,
+            };
+        }
         for region in &bound.regions {
             bits |= region.low;
             targets.insert(region.target);

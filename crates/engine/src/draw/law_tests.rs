@@ -2,7 +2,7 @@
 //! positions. Limits are those that chance exceeds once in a thousand.
 use super::tests::{KIB, MIB, drawer, generator, on_targets, region};
 use super::*;
-use plan::{HitArea, OperationMix};
+use plan::{Following, HitArea, OperationMix};
 
 const DRAWS: u64 = 200_000;
 
@@ -158,6 +158,7 @@ fn a_share_of_each_direction_seeks() {
             trim: 100.0,
         },
         law: RandomLaw::Uniform,
+        following: Following::default(),
     });
     mixed.operations = OperationMix::reads(50.0);
     let drawer = drawer(&mixed, region(0, 1 << 40));
@@ -170,6 +171,113 @@ fn a_share_of_each_direction_seeks() {
         end = drawn.offset + u64::from(drawn.length);
     }
     check_shares(&classes, &[0.1, 0.4, 0.375, 0.125]);
+}
+
+/// Mixed over 1 TiB, uniformly, with transfers of 64 KiB where one seeks.
+fn mixed(random_pct: f64, following: Following) -> Generator {
+    let mut mixed = generator(AddressOrder::Mixed {
+        random_pct: PerDirection::all(random_pct),
+        law: RandomLaw::Uniform,
+        following,
+    });
+    mixed.transfer = PerDirection::all(TransferSizes::Fixed(64 * KIB));
+    mixed
+}
+
+#[test]
+fn what_goes_on_may_have_a_size_of_its_own() {
+    let following = Following {
+        sizes: Some(TransferSizes::Fixed(4 * KIB)),
+        ..Following::default()
+    };
+    let mixed = mixed(25.0, following);
+    assert_eq!(mixed.smallest_transfer(), 4 * KIB);
+    assert_eq!(mixed.largest_transfer(), 64 * KIB);
+    assert_eq!(mixed.mean_transfer(), 19.0 * KIB as f64);
+    let drawer = drawer(&mixed, region(0, 1 << 40));
+    let (mut end, mut classes) = (0, vec![0; 2]);
+    for index in 0..DRAWS {
+        let drawn = drawer.draw(index).unwrap();
+        let goes_on = drawn.offset == end;
+        let expected = if goes_on { 4 } else { 64 };
+        assert_eq!(u64::from(drawn.length), expected * KIB, "{index}");
+        classes[usize::from(goes_on)] += 1;
+        end = drawn.offset + u64::from(drawn.length);
+    }
+    check_shares(&classes, &[0.25, 0.75]);
+}
+
+#[test]
+fn a_seek_may_be_followed_by_a_number_of_others_on_each_target() {
+    let following = |repeats| Following {
+        every: 4,
+        repeats,
+        sizes: Some(TransferSizes::Uniform {
+            min: 4 * KIB,
+            max: 16 * KIB,
+            step: 4 * KIB,
+        }),
+    };
+    let regions = [0, 1, 2].map(|target| BoundRegion {
+        target: TargetId(target),
+        ..region(0, 1 << 40)
+    });
+    for (repeats, order) in [
+        (false, TargetOrder::RoundRobin),
+        (true, TargetOrder::RoundRobin),
+        (false, TargetOrder::Random),
+    ] {
+        let drawer = on_targets(&mixed(100.0, following(repeats)), order, &regions);
+        let mut of_targets = vec![Vec::new(); 3];
+        for index in 0..3_000 {
+            let drawn = drawer.draw(index).unwrap();
+            of_targets[drawn.place as usize].push(drawn);
+        }
+        for drawn in of_targets {
+            assert!(drawn.len() > 800);
+            for burst in drawn.chunks(4) {
+                assert_eq!(u64::from(burst[0].length), 64 * KIB);
+                for pair in burst.windows(2) {
+                    let end = pair[0].offset + u64::from(pair[0].length);
+                    let expected = if repeats { pair[0].offset } else { end };
+                    assert_eq!(pair[1].offset, expected);
+                    assert!(u64::from(pair[1].length) <= 16 * KIB);
+                }
+            }
+            let seeks = drawn.chunks(4).skip(1).zip(drawn.chunks(4));
+            assert!(
+                seeks
+                    .clone()
+                    .all(|(next, one)| next[0].offset != one[0].offset)
+            );
+        }
+    }
+}
+
+#[test]
+fn a_law_of_fixed_blocks_knows_those_of_each_direction() {
+    let zones = vec![(90.0, 50.0), (10.0, 50.0)];
+    let mut by_direction = generator(AddressOrder::Random(RandomLaw::Zoned(zones)));
+    by_direction.operations = OperationMix::reads(50.0);
+    by_direction.align = AlignRule::ByDirection(PerDirection {
+        read: 4 * KIB,
+        write: 64 * KIB,
+        trim: 4 * KIB,
+    });
+    let drawer = drawer(&by_direction, region(MIB, 64 * MIB));
+    let mut counts = [vec![0; 2], vec![0; 2]];
+    for index in 0..DRAWS {
+        let drawn = drawer.draw(index).unwrap();
+        let writes = drawn.operation == Operation::Write;
+        let unit = if writes { 64 * KIB } else { 4 * KIB };
+        let at = drawn.offset - MIB;
+        assert!(at.is_multiple_of(unit));
+        assert_eq!(u64::from(drawn.length), 4 * KIB);
+        counts[usize::from(writes)][usize::from(at >= 32 * MIB)] += 1;
+    }
+    for direction in counts {
+        check_shares(&direction, &[0.9, 0.1]);
+    }
 }
 
 #[test]
@@ -212,6 +320,7 @@ fn hits_have_their_share_whatever_the_order() {
     let mixed = AddressOrder::Mixed {
         random_pct: PerDirection::all(50.0),
         law: RandomLaw::Uniform,
+        following: Following::default(),
     };
     let stride = AddressOrder::Stride {
         min: 4 * KIB,

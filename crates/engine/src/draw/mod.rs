@@ -49,6 +49,8 @@ pub(crate) struct Drawer {
     /// Reads and writes together; what is above is a trim.
     write_limit: u64,
     sizes: PerDirection<Sizes>,
+    /// Of operations that go on behind the one before, where they have their own.
+    behind: Option<Sizes>,
     order: Order,
     /// Whether the order has a last operation.
     order_ends: bool,
@@ -103,6 +105,9 @@ enum Order {
     Mixed {
         seek_limits: PerDirection<u64>,
         law: Law,
+        /// Of so many operations of a space the first may seek.
+        every: u64,
+        repeats: bool,
     },
     Stride {
         seek_limit: u64,
@@ -121,6 +126,8 @@ enum Law {
     HotBand,
     /// By the grid of the space.
     Grid,
+    /// By that of the direction.
+    GridByDirection,
 }
 
 /// Which of several targets is next.
@@ -149,6 +156,17 @@ struct Asked {
     length: u32,
     /// Its number among those of its space, where that follows from the index.
     visit: Option<u64>,
+}
+
+impl Asked {
+    #[inline]
+    fn direction(&self) -> Direction {
+        match self.operation {
+            Operation::Read => Direction::Read,
+            Operation::Write => Direction::Write,
+            _ => Direction::Trim,
+        }
+    }
 }
 
 /// The name of what this build cannot generate yet, if anything.
@@ -186,6 +204,7 @@ impl Drawer {
                 write: Sizes::new(&generator.transfer.write),
                 trim: Sizes::new(&generator.transfer.trim),
             },
+            behind: generator.order.sizes_behind().map(Sizes::new),
             order: Order::new(generator),
             order_ends: ends(&generator.order),
             align: generator.align,
@@ -457,14 +476,31 @@ impl Drawer {
         match self.order {
             Order::Random(law) => self.seek(law, space, asked),
             Order::Sequential { stops } => space.next(asked.length, stops),
-            Order::Mixed { seek_limits, law } => {
+            Order::Mixed {
+                seek_limits,
+                law,
+                every,
+                repeats,
+            } => {
                 let limit = match asked.operation {
                     Operation::Read => seek_limits.read,
                     Operation::Write => seek_limits.write,
                     _ => seek_limits.trim,
                 };
-                if limit != u64::MAX && self.draws.seek.at(asked.index) >= limit {
-                    return space.next(asked.length, false);
+                let follows = every > 1 && !space.step().is_multiple_of(every);
+                if follows || (limit != u64::MAX && self.draws.seek.at(asked.index) >= limit) {
+                    let length = match &self.behind {
+                        Some(sizes) => sizes.draw(self.draws.size, asked.index),
+                        None => asked.length,
+                    };
+                    if follows && repeats {
+                        return Some(space.repeat(length));
+                    }
+                    let (relative, length) = space.next(length, false)?;
+                    if repeats {
+                        space.note(relative);
+                    }
+                    return Some((relative, length));
                 }
                 let sought = Asked {
                     visit: None,
@@ -472,6 +508,9 @@ impl Drawer {
                 };
                 let (relative, length) = self.seek(law, space, sought)?;
                 space.move_cursor(relative + u64::from(length));
+                if repeats {
+                    space.note(relative);
+                }
                 Some((relative, length))
             }
             Order::Stride {
@@ -538,29 +577,34 @@ impl Drawer {
             }
             Law::Grid => {
                 let grid = space.grid.as_ref().expect("compiled with the law");
-                // Hits are no visits, so with them the index does not tell.
-                let visit = || match asked.visit {
-                    Some(visit) if self.hits.is_none() => visit,
-                    _ => space.visit(),
-                };
-                let at = grid.block(draws, asked.index, visit)? * grid.unit;
-                let room = (width - at).min(u64::from(u32::MAX)) as u32;
-                return Some(space.settle(space.first + at, asked.length.min(room)));
+                return self.seek_on(grid, space, asked);
+            }
+            Law::GridByDirection => {
+                let grids = space.grids.as_ref().expect("compiled with the law");
+                return self.seek_on(grids.of(asked.direction()), space, asked);
             }
         };
         Some(space.settle(space.first + block * unit, asked.length))
+    }
+
+    #[inline]
+    fn seek_on(&self, grid: &Grid, space: &Space, asked: Asked) -> Option<(u64, u32)> {
+        // Hits are no visits, so with them the index does not tell.
+        let visit = || match asked.visit {
+            Some(visit) if self.hits.is_none() => visit,
+            _ => space.visit(),
+        };
+        let at = grid.block(self.draws.address, asked.index, visit)? * grid.unit;
+        let room = space.width - space.first - at;
+        let room = room.min(u64::from(u32::MAX)) as u32;
+        Some(space.settle(space.first + at, asked.length.min(room)))
     }
 
     /// What addresses of a transfer are multiples of, and how many fit into `width` bytes.
     #[inline]
     fn blocks(&self, width: u64, asked: Asked) -> (u64, u64) {
         let size = u64::from(asked.length);
-        let direction = match asked.operation {
-            Operation::Read => Direction::Read,
-            Operation::Write => Direction::Write,
-            _ => Direction::Trim,
-        };
-        let unit = self.align.unit(direction, size);
+        let unit = self.align.unit(asked.direction(), size);
         (unit, (width.saturating_sub(size) / unit + 1).max(1))
     }
 }
@@ -620,13 +664,33 @@ fn spaces(
                 let unit = align.unwrap_or(smallest);
                 // A law of its own for each target, but the same in each execution.
                 let of_space = |purpose| draws(purpose).part(number as u64);
-                space.grid = Grid::new(law, width, unit, smallest, of_space);
-                space.map = map(generator, space, unit);
+                if let AlignRule::ByDirection(units) = generator.align {
+                    space.grids = grids(law, width, &units, smallest, of_space);
+                } else {
+                    space.grid = Grid::new(law, width, unit, smallest, of_space);
+                    space.map = map(generator, space, unit);
+                }
             }
             _ => {}
         }
     }
     spaces
+}
+
+/// The law over blocks of each direction's own size.
+fn grids(
+    law: &RandomLaw,
+    width: u64,
+    units: &PerDirection<u64>,
+    smallest: u64,
+    draws: impl Fn(Purpose) -> Draws + Copy,
+) -> Option<Box<PerDirection<Grid>>> {
+    let grid = |unit| Grid::new(law, width, unit, smallest, draws);
+    Some(Box::new(PerDirection {
+        read: grid(units.read)?,
+        write: grid(units.write)?,
+        trim: grid(units.trim)?,
+    }))
 }
 
 /// The visits of a space, where places are random, each block once, by transfers that are longer than a block.
@@ -673,20 +737,26 @@ impl Plain {
 impl Order {
     fn new(generator: &Generator) -> Self {
         match &generator.order {
-            AddressOrder::Random(law) => Order::Random(Law::new(law)),
+            AddressOrder::Random(law) => Order::Random(Law::new(law, generator.align)),
             AddressOrder::Sequential { end, .. } => Order::Sequential {
                 stops: *end == SequentialEnd::Stop,
             },
             // The number of the operation decides, and this is never asked.
             AddressOrder::Stepped(_) => Order::Sequential { stops: false },
             AddressOrder::AsRecorded | AddressOrder::Listed(_) => Order::Sequential { stops: true },
-            AddressOrder::Mixed { random_pct, law } => Order::Mixed {
+            AddressOrder::Mixed {
+                random_pct,
+                law,
+                following,
+            } => Order::Mixed {
                 seek_limits: PerDirection {
                     read: share_limit(random_pct.read),
                     write: share_limit(random_pct.write),
                     trim: share_limit(random_pct.trim),
                 },
-                law: Law::new(law),
+                law: Law::new(law, generator.align),
+                every: following.every,
+                repeats: following.repeats,
             },
             AddressOrder::Stride {
                 min,
@@ -703,13 +773,14 @@ impl Order {
 }
 
 impl Law {
-    fn new(law: &RandomLaw) -> Self {
+    fn new(law: &RandomLaw, align: AlignRule) -> Self {
         match law {
             RandomLaw::Uniform => Law::Uniform,
             RandomLaw::Poisson { midpoint } => Law::Poisson {
                 midpoint: *midpoint,
             },
             RandomLaw::HotBand => Law::HotBand,
+            _ if matches!(align, AlignRule::ByDirection(_)) => Law::GridByDirection,
             _ => Law::Grid,
         }
     }
@@ -750,8 +821,12 @@ impl Turn {
                 is_random,
             },
             TargetOrder::OneAfterTheOther if spaces.len() > 1 => {
-                let has_maps = spaces.iter().all(|space| space.map.is_some());
-                if has_maps || matches!(generator.order, AddressOrder::Sequential { .. }) {
+                let has_passes = match &generator.order {
+                    AddressOrder::Sequential { .. } => true,
+                    AddressOrder::Random(_) => spaces.iter().all(|space| space.map.is_some()),
+                    _ => false,
+                };
+                if has_passes {
                     return Turn::Passes(AtomicUsize::new(0));
                 }
                 let mean = generator.mean_transfer().max(1.0);

@@ -1,7 +1,7 @@
 //! The addresses of a stream as one range from zero, with the cursor that its operations share.
 use super::grid::Grid;
 use super::visits::Visits;
-use plan::{BoundRegion, TargetId};
+use plan::{BoundRegion, PerDirection, TargetId};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
@@ -14,9 +14,15 @@ pub(super) struct Space {
     /// In the order of addresses, without gaps; most spaces have one.
     pieces: Vec<Piece>,
     cursor: AtomicU64,
+    /// Of the last transfer, where others may repeat its place.
+    last: AtomicU64,
     /// Visits so far, where a law has to know.
     visits: AtomicU64,
+    /// Operations so far, where their number is not that of the stream.
+    steps: AtomicU64,
     pub grid: Option<Grid>,
+    /// In place of the grid where directions have blocks of different sizes.
+    pub grids: Option<Box<PerDirection<Grid>>>,
     /// In place of the grid where each block is visited once by transfers of several sizes.
     pub map: Option<Visits>,
 }
@@ -62,8 +68,11 @@ impl Space {
             first: 0,
             pieces,
             cursor: AtomicU64::new(regions.first().map_or(0, |region| region.start)),
+            last: AtomicU64::new(0),
             visits: AtomicU64::new(0),
+            steps: AtomicU64::new(0),
             grid: None,
+            grids: None,
             map: None,
         }
     }
@@ -121,6 +130,19 @@ impl Space {
         }
     }
 
+    /// A transfer begins there, and others will repeat its place.
+    pub(super) fn note(&self, relative: u64) {
+        self.last.store(relative, Relaxed);
+    }
+
+    /// Once more where the last transfer began.
+    pub(super) fn repeat(&self, length: u32) -> (u64, u32) {
+        let at = self.last.load(Relaxed);
+        let length = cut(length, self.pieces[self.piece_at(at)].end - at);
+        self.cursor.store(at + u64::from(length), Relaxed);
+        (at, length)
+    }
+
     /// Moves on by `distance` from the end of the previous transfer, and up to a multiple of `grain`;
     /// back to the start at the end.
     pub(super) fn skip(&self, distance: u64, grain: u64, length: u32) -> (u64, u32) {
@@ -174,6 +196,12 @@ impl Space {
     #[inline]
     pub(super) fn visit(&self) -> u64 {
         self.visits.fetch_add(1, Relaxed)
+    }
+
+    /// The number of the next operation.
+    #[inline]
+    pub(super) fn step(&self) -> u64 {
+        self.steps.fetch_add(1, Relaxed)
     }
 
     /// Sets the hit area aside: about `bytes`, at most half of the space, in whole units.

@@ -1,5 +1,5 @@
 use super::*;
-use plan::{FirstBlock, HitArea, OperationMix, Region, SizeShare};
+use plan::{FirstBlock, Following, HitArea, OperationMix, Region, SizeShare};
 use proptest::prelude::*;
 
 pub(super) const KIB: u64 = 1 << 10;
@@ -404,7 +404,8 @@ fn any_order() -> impl Strategy<Value = AddressOrder> {
         any_law().prop_map(AddressOrder::Random),
         (any_law(), 0.0..100.0_f64).prop_map(|(law, pct)| AddressOrder::Mixed {
             random_pct: PerDirection::all(pct),
-            law
+            law,
+            following: Following::default(),
         }),
         Just(sequential(SequentialEnd::Wrap)),
         Just(sequential(SequentialEnd::Stop)),

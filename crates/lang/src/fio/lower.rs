@@ -13,6 +13,7 @@ use super::files::is_device;
 use super::flow;
 use super::jobs::Given;
 use super::layout::{self, Layout};
+use super::places::{Seeks, seeks};
 use super::record::Record;
 use super::regions;
 use super::requests;
@@ -483,25 +484,22 @@ fn order(spec: &Spec<'_>) -> AddressOrder {
     if let Some(steps) = &spec.steps {
         return AddressOrder::Stepped(steps.clone());
     }
-    let shares = [
-        (spec.operations.read_pct, spec.random_pct.read),
-        (spec.operations.write_pct, spec.random_pct.write),
-        (spec.operations.trim_pct, spec.random_pct.trim),
-    ];
-    let mut used = shares.iter().filter(|(pct, _)| *pct > 0.0);
-    if !spec.is_random || used.clone().all(|(_, random)| *random <= 0.0) {
-        return AddressOrder::Sequential {
-            start: SequentialStart::First,
-            end: SequentialEnd::Wrap,
-        };
-    }
-    if used.any(|(_, random)| *random < 100.0) {
-        return AddressOrder::Mixed {
+    match seeks(&spec.operations, &spec.random_pct) {
+        Seeks::Always if spec.is_random && spec.following.every <= 1 => {
+            AddressOrder::Random(spec.law.clone())
+        }
+        often if !spec.is_random || (often == Seeks::Never && !spec.following.repeats) => {
+            AddressOrder::Sequential {
+                start: SequentialStart::First,
+                end: SequentialEnd::Wrap,
+            }
+        }
+        _ => AddressOrder::Mixed {
             random_pct: spec.random_pct,
             law: spec.law.clone(),
-        };
+            following: spec.following.clone(),
+        },
     }
-    AddressOrder::Random(spec.law.clone())
 }
 
 fn stop(spec: &Spec<'_>, clone: u32) -> LocalStop {

@@ -20,6 +20,7 @@ mod listing;
 mod lower;
 mod names;
 mod number;
+mod places;
 mod priorities;
 mod record;
 mod regions;

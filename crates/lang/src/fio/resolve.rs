@@ -4,25 +4,26 @@ use super::codes;
 use super::engines::Engine;
 use super::files::{self, Naming};
 use super::flow;
-use super::forms::{self, Distribution, Pattern};
+use super::forms::{self, Pattern};
 use super::jobs::{Job, at_job};
 use super::names;
 use super::number::Base;
+use super::places::{random_pct, used};
 use super::priorities;
 use super::record::{self, Record};
 use super::requests;
 use super::space;
 use super::state;
 use super::steps::{self, Shape};
-use super::support::{not_built, push_once, refused};
+use super::support::{push_once, refused};
 use super::value::{Size, Value};
 use super::verify::{self, Checked, Verify};
 use crate::Environment;
 use crate::sink::Sink;
 use plan::{
-    AccessAdvice, AlignRule, ArrivalLaw, DataSpec, Diagnostic, DuplicateSource, Duplicates, Extent,
-    Flow, IoMethod, OpenMode, OperationMix, PerDirection, PriorityShare, RandomLaw, Refresh, Steps,
-    SyncMode, TargetOrder, TransferSizes,
+    AccessAdvice, AlignRule, ArrivalLaw, DataSpec, Diagnostic, Direction, DuplicateSource,
+    Duplicates, Extent, Flow, Following, IoMethod, OpenMode, OperationMix, PerDirection,
+    PriorityShare, RandomLaw, Refresh, Steps, SyncMode, TargetOrder, TransferSizes,
 };
 
 /// A job with everything resolved that does not need the machine.
@@ -41,6 +42,8 @@ pub(crate) struct Spec<'a> {
     pub law: RandomLaw,
     /// Share of I/Os that take a new place.
     pub random_pct: PerDirection<f64>,
+    /// I/Os that take no new place.
+    pub following: Following,
     /// Places by the number of the I/O, in the stead of the law.
     pub steps: Option<Steps>,
     pub align: AlignRule,
@@ -211,34 +214,38 @@ impl<'a> Resolving<'a, '_> {
     fn spec(&mut self) -> Option<Spec<'a>> {
         let job = self.job;
         let (operations, is_random) = self.operations();
-        let transfer = self.transfer()?;
-        let smallest = used(&operations, &transfer)
-            .map(TransferSizes::smallest)
-            .min()?;
-        let (law, align) = self.places(&operations, is_random, smallest)?;
+        let (transfer, behind) = self.transfer()?;
+        let sizes = used(&operations, &transfer).chain(&behind);
+        let smallest = sizes.map(TransferSizes::smallest).min()?;
+        let (law, align) = self.places(&operations, smallest)?;
         let naming = Naming::of(job, self.blockers, self.sink)?;
         let file_size = self.file_size(&naming, smallest);
         self.check_fill(&operations, is_random, file_size);
         let times = self.times();
         let amount = self.amount(naming.count(), file_size, smallest, times);
-        let pace = self.pace(&operations, &transfer);
-        let shape = Shape {
+        let mut shape = Shape {
             is_random,
+            operations: &operations,
             law: &law,
             transfer: &transfer,
+            following: steps::following(job, self.base(), behind),
+            random_pct: random_pct(job),
             smallest,
             files: naming.count(),
-            is_paced: pace.is_some(),
+            is_paced: false,
             base: self.base(),
         };
+        let pace = self.pace(&shape);
+        shape.is_paced = pace.is_some();
         let steps = steps::steps(job, &shape, self.blockers);
+        let (following, random_pct) = (shape.following, shape.random_pct);
         let amount = amount.for_steps(steps.as_ref());
         let (data, pattern) = self.data(&transfer, file_size, naming.count());
         self.conflicts();
         let depth = self.depth();
         self.histogram_log();
         let records = record::read(job, self.environment, self.blockers, self.sink);
-        let verify = self.verify(&operations, &transfer, &records);
+        let verify = self.verify(&operations, (&transfer, following.sizes.as_ref()), &records);
         let (operations, transfer) = verify::turned(&verify, operations, transfer);
         let reads = space::needs_what_is_there(self.engine.method, &operations);
         let is_stored = matches!(self.engine.method, Some(method) if method != IoMethod::Nothing);
@@ -252,7 +259,8 @@ impl<'a> Resolving<'a, '_> {
             transfer,
             smallest,
             law,
-            random_pct: random_pct(job),
+            random_pct,
+            following,
             steps,
             align,
             file_order: self.file_order(naming.count()),
@@ -273,10 +281,15 @@ impl<'a> Resolving<'a, '_> {
             records,
             written: Vec::new(),
         };
+        Some(self.finished(spec))
+    }
+
+    /// What is left to say once all parts are there.
+    fn finished(&mut self, spec: Spec<'a>) -> Spec<'a> {
         let spec = names::by_visits(spec.governed_by_record(), self.blockers);
         let spec = state::load(spec, self.environment, self.blockers);
         self.check_parts(&spec);
-        Some(amounts::layout_only_if_asked(spec))
+        amounts::layout_only_if_asked(spec)
     }
 
     fn flow(&mut self, operations: &OperationMix, times: Times, depth: u32) -> Flow {
@@ -287,11 +300,11 @@ impl<'a> Resolving<'a, '_> {
     fn verify(
         &mut self,
         operations: &OperationMix,
-        transfer: &PerDirection<TransferSizes>,
+        sizes: (&PerDirection<TransferSizes>, Option<&TransferSizes>),
         records: &[Record],
     ) -> Option<Verify> {
         let files = self.environment.files;
-        let of = Checked::of(operations, transfer, records);
+        let of = Checked::of(operations, sizes, records);
         let verify = verify::verify(self.job, of, files, self.sink)?;
         let is_nothing = self.engine.method == Some(IoMethod::Nothing);
         Some(if is_nothing {
@@ -318,7 +331,7 @@ impl<'a> Resolving<'a, '_> {
         }
     }
 
-    fn operations(&mut self) -> (OperationMix, bool) {
+    pub(super) fn operations(&self) -> (OperationMix, bool) {
         let word = self.job.word("rw").map_or("read", |(word, _)| word);
         let mix = |read_pct, write_pct, trim_pct| OperationMix {
             read_pct,
@@ -348,7 +361,8 @@ impl<'a> Resolving<'a, '_> {
         }
     }
 
-    fn transfer(&mut self) -> Option<PerDirection<TransferSizes>> {
+    /// The sizes of I/Os, and where those that go on behind the one before have others, these.
+    fn transfer(&mut self) -> Option<(PerDirection<TransferSizes>, Option<TransferSizes>)> {
         let job = self.job;
         let sizes = job.numbers("bs").unwrap_or([Some(4096); 3]);
         let fixed = sizes.map(|size| TransferSizes::Fixed(size.unwrap_or(4096) as u64));
@@ -391,82 +405,11 @@ impl<'a> Resolving<'a, '_> {
         Some(self.by_order(PerDirection { read, write, trim }))
     }
 
-    /// With `bs_is_seq_rand` the first size is that of sequences, the second that of random places.
-    fn by_order(&mut self, transfer: PerDirection<TransferSizes>) -> PerDirection<TransferSizes> {
-        let job = self.job;
-        if !job.is_on("bs_is_seq_rand", false) {
-            return transfer;
-        }
-        let (_, is_random) = self.operations();
-        let shares = random_pct(job);
-        let shares = [shares.read, shares.write, shares.trim];
-        if is_random && shares.iter().any(|pct| *pct > 0.0 && *pct < 100.0) {
-            let what = "`bs_is_seq_rand` with a share of random places";
-            push_once(
-                self.blockers,
-                not_built(what, job.place_of("bs_is_seq_rand")),
-            );
-        }
-        let seeks = is_random && shares[0] > 0.0;
-        let sizes = if seeks { transfer.write } else { transfer.read };
-        PerDirection::all(sizes)
-    }
-
     pub(super) fn base(&self) -> Base {
         match self.job.word("kb_base") {
             Some(("1000", _)) => Base::Decimal,
             _ => Base::Binary,
         }
-    }
-
-    /// The law of random places, and what they are multiples of.
-    fn places(
-        &mut self,
-        operations: &OperationMix,
-        is_random: bool,
-        smallest: u64,
-    ) -> Option<(RandomLaw, AlignRule)> {
-        let job = self.job;
-        let named = match job.given("random_distribution") {
-            Some(given) => forms::distribution(given, given.text(), self.base(), self.sink)?,
-            None => Distribution::Even,
-        };
-        let aligned = match self.aligned(operations) {
-            AlignRule::Transfer => AlignRule::Bytes(smallest),
-            given => given,
-        };
-        let has_map = !job.is_on("norandommap", false) && aligned == AlignRule::Bytes(smallest);
-        let law = match named {
-            Distribution::Law(law) => law,
-            Distribution::Even if has_map => RandomLaw::OncePerBlock(plan::SequentialEnd::Wrap),
-            Distribution::Even => RandomLaw::Uniform,
-        };
-        let differs = matches!(aligned, AlignRule::ByDirection(_));
-        if differs && is_random && law != RandomLaw::Uniform {
-            let what = "`blockalign` by direction with `random_distribution`";
-            push_once(self.blockers, not_built(what, job.place_of("ba")));
-        }
-        Some((law, aligned))
-    }
-
-    /// What random places are multiples of, by the directions that are used.
-    fn aligned(&self, operations: &OperationMix) -> AlignRule {
-        let Some(numbers) = self.job.numbers("ba") else {
-            return AlignRule::Transfer;
-        };
-        let bytes = numbers.map(|number| number.unwrap_or(1).max(1) as u64);
-        let shares = [
-            operations.read_pct,
-            operations.write_pct,
-            operations.trim_pct,
-        ];
-        let mut used = bytes.iter().zip(shares).filter(|(_, pct)| *pct > 0.0);
-        let first = used.next().map_or(bytes[0], |(bytes, _)| *bytes);
-        if used.all(|(bytes, _)| *bytes == first) {
-            return AlignRule::Bytes(first);
-        }
-        let [read, write, trim] = bytes;
-        AlignRule::ByDirection(PerDirection { read, write, trim })
     }
 
     fn depth(&mut self) -> u32 {
@@ -516,11 +459,8 @@ impl<'a> Resolving<'a, '_> {
         }
     }
 
-    fn pace(
-        &mut self,
-        operations: &OperationMix,
-        transfer: &PerDirection<TransferSizes>,
-    ) -> Option<Pace> {
+    fn pace(&mut self, shape: &Shape<'_>) -> Option<Pace> {
+        let operations = shape.operations;
         let job = self.job;
         let positive = |name: &str| {
             let numbers = job.numbers(name)?;
@@ -541,7 +481,8 @@ impl<'a> Resolving<'a, '_> {
             return None;
         }
         let numbers = bytes.or(counts)?;
-        let means = [&transfer.read, &transfer.write, &transfer.trim].map(TransferSizes::mean);
+        let means = [Direction::Read, Direction::Write, Direction::Trim]
+            .map(|direction| shape.mean(direction));
         let shares = [
             operations.read_pct,
             operations.write_pct,
@@ -752,37 +693,11 @@ fn advice(job: &Job, is_random: bool) -> Option<AccessAdvice> {
     }
 }
 
-/// The share of I/Os of each direction that take a new place, in percent.
-fn random_pct(job: &Job) -> PerDirection<f64> {
-    let numbers = job.numbers("percentage_random").unwrap_or_default();
-    let of = |place: usize| numbers[place].map_or(100.0, |pct| pct as f64);
-    PerDirection {
-        read: of(0),
-        write: of(1),
-        trim: of(2),
-    }
-}
-
 /// Whether files are made before the job begins; what is mapped has its length before.
 fn lays_out(job: &Job, reads: bool) -> bool {
     (reads || job.is_on("overwrite", false))
         && !job.is_on("create_on_open", false)
         && !job.is_on("verify_only", false)
-}
-
-/// The sizes of the directions that are used.
-fn used<'t>(
-    operations: &OperationMix,
-    transfer: &'t PerDirection<TransferSizes>,
-) -> impl Iterator<Item = &'t TransferSizes> {
-    let all = [
-        (operations.read_pct, &transfer.read),
-        (operations.write_pct, &transfer.write),
-        (operations.trim_pct, &transfer.trim),
-    ];
-    all.into_iter()
-        .filter(|(pct, _)| *pct > 0.0)
-        .map(|(_, sizes)| sizes)
 }
 
 /// Sizes between two ends, in multiples of the smaller one unless every byte counts.

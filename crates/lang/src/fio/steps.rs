@@ -2,45 +2,77 @@
 //! trim and write.
 use super::jobs::Job;
 use super::number::{Base, quantity};
+use super::places::{Seeks, seeks, used};
 use super::support::{not_built, push_once};
 use super::value::Size;
 use plan::{
-    Diagnostic, PerDirection, RandomLaw, SequentialEnd, StepPattern, Steps, TransferSizes,
-    ZoneOrder,
+    Diagnostic, Direction, Following, OperationMix, PerDirection, RandomLaw, SequentialEnd,
+    StepPattern, Steps, TransferSizes, ZoneOrder,
 };
 
 /// What the pattern of a job depends on.
 pub(crate) struct Shape<'a> {
     pub is_random: bool,
+    pub operations: &'a OperationMix,
     pub law: &'a RandomLaw,
     pub transfer: &'a PerDirection<TransferSizes>,
+    pub following: Following,
+    pub random_pct: PerDirection<f64>,
     pub smallest: u64,
     pub files: u64,
     pub is_paced: bool,
     pub base: Base,
 }
 
-/// The steps of a job; `None` where its places need none.
+impl Shape<'_> {
+    /// Whether places follow from the number of the I/O alone.
+    fn is_even(&self) -> bool {
+        let fixed = TransferSizes::Fixed(self.smallest);
+        used(self.operations, self.transfer).all(|sizes| *sizes == fixed)
+            && self.following.sizes.is_none()
+            && (!self.is_random || seeks(self.operations, &self.random_pct) == Seeks::Always)
+    }
+
+    /// The mean size of an I/O of a direction, in bytes.
+    pub(super) fn mean(&self, direction: Direction) -> f64 {
+        let random_pct = match self.is_random {
+            true => *self.random_pct.of(direction),
+            false => 0.0,
+        };
+        self.following.mean(self.transfer.of(direction), random_pct)
+    }
+}
+
+/// How I/Os that take no new place follow the one before, with sizes of their own where they have them.
+pub(crate) fn following(job: &Job, base: Base, sizes: Option<TransferSizes>) -> Following {
+    let sequencer = job.word("rw_sequencer").map(|(word, _)| word);
+    Following {
+        every: burst(job, base).unwrap_or(1),
+        repeats: sequencer == Some("identical"),
+        sizes,
+    }
+}
+
+/// How many I/Os belong to a random place, where that is more than one.
+pub(super) fn burst(job: &Job, base: Base) -> Option<u64> {
+    let (word, _) = job.word("rw")?;
+    let count = number(job, base).filter(|_| word.starts_with("rand"))?;
+    u64::try_from(count).ok().filter(|count| *count > 1)
+}
+
+/// The steps of a job; `None` where laws of places tell all.
 pub(crate) fn steps(job: &Job, shape: &Shape<'_>, blockers: &mut Vec<Diagnostic>) -> Option<Steps> {
-    let (word, suffix) = job.word("rw").unwrap_or(("read", None));
-    let trims_first = word.ends_with("trimwrite");
-    let number = suffix.map(str::trim).filter(|text| !text.is_empty());
-    let number = number.and_then(|text| signed(text, shape.base));
+    let trims_first = matches!(job.word("rw"), Some((word, _)) if word.ends_with("trimwrite"));
     let pattern = match zones(job, shape) {
         Some(zones) => Some(zones),
-        None if shape.is_random => number.and_then(|count| bursts(job, shape, count)),
-        None => number
+        None if shape.is_random => bursts(job, shape, trims_first),
+        None => number(job, shape.base)
             .filter(|bytes| *bytes != 0)
             .map(|bytes| StepPattern::Gap { bytes }),
     };
     let pattern = match pattern {
         Some(pattern) => pattern,
         None if !trims_first => return None,
-        None if shape.is_random => StepPattern::Bursts {
-            operations: 1,
-            repeats: false,
-            law: shape.law.clone(),
-        },
         None => StepPattern::Gap { bytes: 0 },
     };
     misfits(job, shape, &pattern, trims_first, blockers);
@@ -50,7 +82,10 @@ pub(crate) fn steps(job: &Job, shape: &Shape<'_>, blockers: &mut Vec<Diagnostic>
     })
 }
 
-fn signed(text: &str, base: Base) -> Option<i64> {
+/// The number behind the direction.
+fn number(job: &Job, base: Base) -> Option<i64> {
+    let (_, suffix) = job.word("rw")?;
+    let text = suffix.map(str::trim).filter(|text| !text.is_empty())?;
     let (sign, digits) = match text.strip_prefix('-') {
         Some(digits) => (-1, digits),
         None => (1, text),
@@ -59,12 +94,12 @@ fn signed(text: &str, base: Base) -> Option<i64> {
     i64::try_from(number).ok().map(|number| sign * number)
 }
 
-fn bursts(job: &Job, shape: &Shape<'_>, count: i64) -> Option<StepPattern> {
-    let operations = u64::try_from(count).ok().filter(|count| *count > 1)?;
-    let sequencer = job.word("rw_sequencer").map(|(word, _)| word);
-    Some(StepPattern::Bursts {
-        operations,
-        repeats: sequencer == Some("identical"),
+/// Bursts whose places follow from the number of the I/O; others are those of a law.
+fn bursts(job: &Job, shape: &Shape<'_>, trims_first: bool) -> Option<StepPattern> {
+    let is_counted = shape.following.every > 1 && shape.is_even() && serves_in_turn(job, shape);
+    (trims_first || is_counted).then(|| StepPattern::Bursts {
+        operations: shape.following.every,
+        repeats: shape.following.repeats,
         law: shape.law.clone(),
     })
 }
@@ -103,18 +138,10 @@ fn misfits(
     let is_zoned = matches!(pattern, StepPattern::Zones { .. });
     let place = job.place_of(if is_zoned { "zonesize" } else { "rw" });
     let mut refuse = |what: &str| push_once(blockers, not_built(what, place));
-    let sizes = [
-        &shape.transfer.read,
-        &shape.transfer.write,
-        &shape.transfer.trim,
-    ];
-    let is_fixed = sizes
-        .iter()
-        .all(|sizes| **sizes == TransferSizes::Fixed(shape.smallest));
     // Pairs at random places have one size each, whatever it is.
     let is_one_by_one = matches!(pattern, StepPattern::Bursts { operations: 1, .. });
     let may_differ = trims_first && is_one_by_one;
-    if !is_fixed && !may_differ {
+    if !shape.is_even() && !may_differ {
         refuse("a pattern of places with several sizes of I/O");
     }
     if trims_first && shape.is_paced {
@@ -129,12 +156,16 @@ fn misfits(
     {
         refuse("a step back that is no longer than the I/O");
     }
-    let in_turn = job
-        .text("file_service_type")
-        .is_none_or(|text| text.trim() == "roundrobin");
-    if shape.files > 1 && !in_turn {
+    if shape.files > 1 && !serves_in_turn(job, shape) {
         refuse("a pattern of places with files in another order than `roundrobin`");
     }
+}
+
+/// Whether one file is served, or each in its turn.
+fn serves_in_turn(job: &Job, shape: &Shape<'_>) -> bool {
+    let order = job.text("file_service_type");
+    let is_plain = order.is_none_or(|text| text.trim() == "roundrobin");
+    shape.files <= 1 || (is_plain && job.number("openfiles") != Some(1))
 }
 
 fn is_even(law: &RandomLaw) -> bool {

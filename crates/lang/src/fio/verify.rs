@@ -47,7 +47,7 @@ pub(crate) struct Checked {
 impl Checked {
     pub(crate) fn of(
         operations: &OperationMix,
-        transfer: &PerDirection<TransferSizes>,
+        (transfer, behind): (&PerDirection<TransferSizes>, Option<&TransferSizes>),
         records: &[Record],
     ) -> Self {
         if !records.is_empty() {
@@ -64,9 +64,12 @@ impl Checked {
             (operations.read_pct, &transfer.read),
             (operations.write_pct, &transfer.write),
         ];
-        let used = || sizes.iter().filter(|(pct, _)| *pct > 0.0);
-        let smallest = used().map(|(_, sizes)| sizes.smallest()).min();
-        let grains = used().map(|(_, sizes)| sizes.grain());
+        let used = || {
+            let drawn = sizes.iter().filter(|(pct, _)| *pct > 0.0);
+            drawn.map(|(_, sizes)| *sizes).chain(behind)
+        };
+        let smallest = used().map(TransferSizes::smallest).min();
+        let grains = used().map(TransferSizes::grain);
         Self {
             writes: operations.write_pct > 0.0,
             smallest: smallest.unwrap_or(4096).max(1),
@@ -232,8 +235,15 @@ pub(crate) fn reading_back(written: &RunTemplate) -> Option<RunTemplate> {
 fn source_of_check(written: &OpSource) -> Option<OpSource> {
     let (mut generator, transfer) = match written {
         OpSource::Generator(generator) => {
-            let sizes = generator.transfer.write.clone();
-            (generator.clone(), sizes)
+            let sizes = [
+                Some(&generator.transfer.write),
+                generator.order.sizes_behind(),
+            ];
+            let longest = sizes
+                .into_iter()
+                .flatten()
+                .max_by_key(|sizes| sizes.largest());
+            (generator.clone(), longest?.clone())
         }
         OpSource::Replay(replay) => {
             // Each of its files holds such a transfer.

@@ -19,11 +19,11 @@ use super::model::{
 use super::steering;
 use plan::{
     AddressOrder, AlignRule, Bound, Coupling, DataLimit, DataSpec, DuplicatePoolId, Duplicates,
-    FirstBlock, FirstInterval, Generator, HitArea, Ledger, Load, LocalStop, Nanos, OpSource,
-    OperationMix, Origin, Override, Pacing, PatternAnchor, PatternId, PatternMarks, PerDirection,
-    Plan, PoolAdmission, PoolId, Preparation, RandomLaw, Region, RunId, RunKind, RunSpec, RunStop,
-    RunTemplate, Search, SearchId, SequentialEnd, SequentialStart, SizeRule, StartAlign,
-    StopSearch, Stream, Target, TargetId, TargetKind, TargetOrder, TemplateId, Timing,
+    FirstBlock, FirstInterval, Following, Generator, HitArea, Ledger, Load, LocalStop, Nanos,
+    OpSource, OperationMix, Origin, Override, Pacing, PatternAnchor, PatternId, PatternMarks,
+    PerDirection, Plan, PoolAdmission, PoolId, Preparation, RandomLaw, Region, RunId, RunKind,
+    RunSpec, RunStop, RunTemplate, Search, SearchId, SequentialEnd, SequentialStart, SizeRule,
+    StartAlign, StopSearch, Stream, Target, TargetId, TargetKind, TargetOrder, TemplateId, Timing,
     TransferSizes, Window, WritePattern,
 };
 use std::collections::HashMap;
@@ -694,6 +694,7 @@ fn plain_order(seek: Seek, law: RandomLaw) -> AddressOrder {
         Seek::Percent(pct) => AddressOrder::Mixed {
             random_pct: PerDirection::all(pct),
             law,
+            following: Following::default(),
         },
         Seek::SequentialFromRandom => sequential(SequentialStart::RandomBlock, SequentialEnd::Wrap),
         Seek::UntilEnd => sequential(SequentialStart::First, SequentialEnd::Stop),

@@ -88,6 +88,73 @@ fn sizes_may_belong_to_orders() {
 }
 
 #[test]
+fn sizes_follow_the_order_of_each_single_io() {
+    let sizes = "bs=8k,16k bs_is_seq_rand=1";
+    let of = |options: &str| match stream(&format!("{options} {sizes}")).source {
+        OpSource::Generator(generator) => (generator.transfer.read.clone(), generator.order),
+        _ => unreachable!("jobs draw their I/O"),
+    };
+    for (options, every) in [
+        ("rw=randread percentage_random=30", 1),
+        ("rw=randread:4", 4),
+    ] {
+        let (seeking, order) = of(options);
+        assert_eq!(seeking, TransferSizes::Fixed(16384), "{options}");
+        let AddressOrder::Mixed { following, .. } = order else {
+            panic!("{options}: {order:?}")
+        };
+        let expected = plan::Following {
+            every,
+            repeats: false,
+            sizes: Some(TransferSizes::Fixed(8192)),
+        };
+        assert_eq!(following, expected, "{options}");
+    }
+    // In bytes per second: 30 % of 16 KiB and 70 % of 8 KiB are 10.4 KiB.
+    let paced = stream(&format!(
+        "rw=randread percentage_random=30 rate=104k {sizes}"
+    ));
+    let plan::Pacing::Rate { per_second, .. } = paced.pacing else {
+        panic!("{:?}", paced.pacing)
+    };
+    assert!((per_second.read.unwrap() - 10.0).abs() < 1e-9);
+}
+
+#[test]
+fn bursts_with_several_sizes_or_seeking_by_chance_go_on_behind_the_one_before() {
+    let following = |options: &str| match order(options) {
+        AddressOrder::Mixed {
+            random_pct,
+            following,
+            ..
+        } => (random_pct.read, following.every, following.repeats),
+        other => panic!("{options}: {other:?}"),
+    };
+    assert_eq!(following("rw=randread:4 bsrange=4k-64k"), (100.0, 4, false));
+    assert_eq!(
+        following("rw=randread:4 percentage_random=50"),
+        (50.0, 4, false)
+    );
+    let repeating = "rw=randread:8 rw_sequencer=identical bssplit=4k/50:64k/50";
+    assert_eq!(following(repeating), (100.0, 8, true));
+    let files = "rw=randread:4 nrfiles=4 file_service_type=random";
+    assert_eq!(following(files), (100.0, 4, false));
+}
+
+#[test]
+fn random_places_by_a_law_may_be_multiples_of_other_bytes_in_each_direction() {
+    let options = "rw=randrw ba=4k,64k random_distribution=zipf:1.2";
+    let OpSource::Generator(generator) = stream(options).source else {
+        unreachable!("jobs draw their I/O")
+    };
+    assert!(matches!(generator.align, plan::AlignRule::ByDirection(units) if units.write == 65536));
+    assert!(matches!(
+        generator.order,
+        AddressOrder::Random(plan::RandomLaw::Zipf { .. })
+    ));
+}
+
+#[test]
 fn files_are_served_in_batches() {
     let order = stream("rw=read nrfiles=4 file_service_type=random:16").target_order;
     let expected = TargetOrder::Batches {
