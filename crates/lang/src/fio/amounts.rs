@@ -3,8 +3,9 @@ use super::codes;
 use super::files::{Naming, is_device};
 use super::forms;
 use super::resolve::{Amount, FileSize, Resolving, Spec, Times};
-use super::support::{not_built, push_once, refused};
+use super::support::{push_once, refused};
 use super::value::{Size, Value};
+use super::verify::{Phase, Verify};
 use plan::{Diagnostic, Flow, IoMethod, OperationMix, TargetOrder};
 use std::collections::HashMap;
 
@@ -77,7 +78,13 @@ impl Resolving<'_, '_> {
                 push_once(self.blockers, refusal);
                 size
             }
-            FileSize::AsFound if job.is_on("fill_device", false) => FileSize::UntilFull,
+            FileSize::AsFound if job.is_on("fill_device", false) => {
+                // A device has an end.
+                match naming.paths(0).iter().all(|path| is_device(path)) {
+                    true => FileSize::AsFound,
+                    false => FileSize::UntilFull,
+                }
+            }
             other if appends => {
                 let message = "`file_append` needs `size`";
                 let place = job.place_of("file_append");
@@ -165,13 +172,8 @@ impl Resolving<'_, '_> {
         );
     }
 
-    /// What a job that goes on until nothing is left cannot be yet.
-    pub(super) fn check_fill(
-        &mut self,
-        operations: &OperationMix,
-        is_random: bool,
-        file_size: FileSize,
-    ) {
+    /// What a job that goes on until nothing is left cannot be.
+    pub(super) fn check_fill(&mut self, operations: &OperationMix, file_size: FileSize) {
         let job = self.job;
         if !job.is_on("fill_device", false) {
             return;
@@ -183,16 +185,36 @@ impl Resolving<'_, '_> {
             let help = "fill by a job that writes, and read by another behind a `stonewall`";
             push_once(self.blockers, refused(what, reason, help, place));
         }
-        let mut refuse = |what: &str| push_once(self.blockers, not_built(what, place));
-        if file_size != FileSize::UntilFull {
-            return;
+        let (word, number) = job.word("rw").unwrap_or(("read", None));
+        let is_backward = number.is_some_and(|number| number.trim().starts_with('-'));
+        if file_size == FileSize::UntilFull && (word.starts_with("rand") || is_backward) {
+            let what = "`fill_device` without `size` at random places or backwards";
+            let reason = "a range without an end has no such places";
+            let help = "add `size`, or write from the start on";
+            push_once(self.blockers, refused(what, reason, help, place));
         }
-        if is_random || job.word("zonemode").is_some() || job.given("zonesize").is_some() {
-            refuse("`fill_device` without `size` in another order than sequential");
+    }
+
+    /// How many blocks there will be is not known, so they cannot be remembered until they are read back.
+    pub(super) fn verify_of_fill(&mut self, mut verify: Verify) -> Verify {
+        let job = self.job;
+        if verify.check.backlog.is_some() || verify.check.discards.is_some() {
+            let what = "`verify_backlog` or `trim_percentage` with `fill_device` without `size`";
+            let reason = "how many blocks there will be to remember is not known";
+            let help = "add `size`";
+            let place = job.place_of("fill_device");
+            push_once(self.blockers, refused(what, reason, help, place));
         }
-        if job.given("verify").is_some() {
-            refuse("`verify` with `fill_device` without `size`");
+        if verify.phase == Phase::WritesAndReadsBack {
+            let message = "what `fill_device` writes without `size` is not read back";
+            let warning = Diagnostic::warning(codes::CONFLICT, message)
+                .at(job.place_of("verify"), "for others to check")
+                .with_help("add `size`, or check by a job with `rw=read` behind a `stonewall`");
+            self.sink.push(warning);
+            verify.phase = Phase::Writes;
+            verify.check.records = false;
         }
+        verify
     }
 
     pub(super) fn amount(

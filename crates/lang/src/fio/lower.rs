@@ -213,13 +213,7 @@ impl Lowering<'_, '_> {
             target_order: spec.file_order,
             pool,
             source,
-            pacing: match &spec.pace {
-                Some(pace) => Pacing::Rate {
-                    per_second: pace.per_second,
-                    law: pace.law,
-                },
-                None => Pacing::None,
-            },
+            pacing: pacing(spec),
             flow: clone_flow(spec, clone, report_group),
             share_pct: 0.0,
             priority: None,
@@ -452,6 +446,25 @@ fn give_lifetimes(group: &Group, specs: &[Spec<'_>], streams: &mut [Stream]) {
                     .collect(),
             });
         }
+    }
+}
+
+/// Where places are trimmed and then written, the rate is that of the writes, and the trims come between
+/// them.
+fn pacing(spec: &Spec<'_>) -> Pacing {
+    let Some(pace) = &spec.pace else {
+        return Pacing::None;
+    };
+    let pairs = spec.steps.as_ref().is_some_and(|steps| steps.trims_first);
+    match pace.per_second.write.or(pace.per_second.trim) {
+        Some(rate) if pairs => Pacing::TotalRate {
+            per_second: rate * 2.0,
+            law: pace.law,
+        },
+        _ => Pacing::Rate {
+            per_second: pace.per_second,
+            law: pace.law,
+        },
     }
 }
 

@@ -220,10 +220,10 @@ impl<'a> Resolving<'a, '_> {
         let (law, align) = self.places(&operations, smallest)?;
         let naming = Naming::of(job, self.blockers, self.sink)?;
         let file_size = self.file_size(&naming, smallest);
-        self.check_fill(&operations, is_random, file_size);
+        self.check_fill(&operations, file_size);
         let times = self.times();
         let amount = self.amount(naming.count(), file_size, smallest, times);
-        let mut shape = Shape {
+        let shape = Shape {
             is_random,
             operations: &operations,
             law: &law,
@@ -232,20 +232,17 @@ impl<'a> Resolving<'a, '_> {
             random_pct: random_pct(job),
             smallest,
             files: naming.count(),
-            is_paced: false,
             base: self.base(),
         };
         let pace = self.pace(&shape);
-        shape.is_paced = pace.is_some();
         let steps = steps::steps(job, &shape, self.blockers);
         let (following, random_pct) = (shape.following, shape.random_pct);
-        let amount = amount.for_steps(steps.as_ref());
         let (data, pattern) = self.data(&transfer, file_size, naming.count());
         self.conflicts();
         let depth = self.depth();
-        self.histogram_log();
         let records = record::read(job, self.environment, self.blockers, self.sink);
-        let verify = self.verify(&operations, (&transfer, following.sizes.as_ref()), &records);
+        let sizes = (&transfer, following.sizes.as_ref());
+        let verify = self.verify(&operations, sizes, &records, file_size);
         let (operations, transfer) = verify::turned(&verify, operations, transfer);
         let reads = space::needs_what_is_there(self.engine.method, &operations);
         let is_stored = matches!(self.engine.method, Some(method) if method != IoMethod::Nothing);
@@ -261,6 +258,7 @@ impl<'a> Resolving<'a, '_> {
             law,
             random_pct,
             following,
+            amount: amount.for_steps(steps.as_ref()),
             steps,
             align,
             file_order: self.file_order(naming.count()),
@@ -268,7 +266,6 @@ impl<'a> Resolving<'a, '_> {
             file_size,
             offset: job.size("offset").unwrap_or(Size::Bytes(0)),
             offset_increment: job.size("offset_increment").unwrap_or(Size::Bytes(0)),
-            amount,
             times,
             pace,
             flow: self.flow(&operations, times, depth),
@@ -302,10 +299,15 @@ impl<'a> Resolving<'a, '_> {
         operations: &OperationMix,
         sizes: (&PerDirection<TransferSizes>, Option<&TransferSizes>),
         records: &[Record],
+        file_size: FileSize,
     ) -> Option<Verify> {
         let files = self.environment.files;
         let of = Checked::of(operations, sizes, records);
         let verify = verify::verify(self.job, of, files, self.sink)?;
+        let verify = match file_size {
+            FileSize::UntilFull => self.verify_of_fill(verify),
+            _ => verify,
+        };
         let is_nothing = self.engine.method == Some(IoMethod::Nothing);
         Some(if is_nothing {
             verify.of_nothing()
@@ -623,6 +625,7 @@ impl<'a> Resolving<'a, '_> {
 
     fn conflicts(&mut self) {
         let job = self.job;
+        self.histogram_log();
         if job.is_on("pre_read", false) && self.open_mode(Times::default(), false).direct {
             let message = "`pre_read` fills the page cache, and direct I/O goes past it";
             self.sink.push(

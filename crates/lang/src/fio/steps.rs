@@ -20,7 +20,6 @@ pub(crate) struct Shape<'a> {
     pub random_pct: PerDirection<f64>,
     pub smallest: u64,
     pub files: u64,
-    pub is_paced: bool,
     pub base: Base,
 }
 
@@ -143,9 +142,6 @@ fn misfits(
     let may_differ = trims_first && is_one_by_one;
     if !shape.is_even() && !may_differ {
         refuse("a pattern of places with several sizes of I/O");
-    }
-    if trims_first && shape.is_paced {
-        refuse("a pattern of trims and writes at a rate");
     }
     if is_zoned && shape.is_random && !is_even(shape.law) {
         refuse("`zonemode=strided` with `random_distribution`");

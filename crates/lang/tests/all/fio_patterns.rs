@@ -155,6 +155,58 @@ fn random_places_by_a_law_may_be_multiples_of_other_bytes_in_each_direction() {
 }
 
 #[test]
+fn pairs_of_trim_and_write_come_at_the_rate_of_the_writes() {
+    let rate = |options: &str| match stream(&format!("{options} filename=/dev/sdx")).pacing {
+        plan::Pacing::TotalRate { per_second, .. } => per_second,
+        other => panic!("{options}: {other:?}"),
+    };
+    assert_eq!(rate("rw=trimwrite rate_iops=100"), 200.0);
+    assert_eq!(rate("rw=trimwrite rate_iops=,50,100"), 100.0);
+    assert_eq!(rate("rw=randtrimwrite rate=,,40k"), 20.0);
+}
+
+fn filling(options: &str) -> (Stream, Vec<String>) {
+    let text = format!("[j]\nfill_device=1\n{}\n", options.replace(' ', "\n"));
+    let warnings = read(&text).diagnostics;
+    let messages = warnings.iter().map(|found| found.message.clone());
+    (streams(&plan(&text)).remove(0), messages.collect())
+}
+
+#[test]
+fn a_file_system_is_filled_in_zones_too_and_with_headers_that_others_check() {
+    let (zoned, _) = filling("rw=write filename=f zonesize=1m zoneskip=1m");
+    assert!(zoned.stop.when_full && zoned.stop.bytes.is_none());
+    let OpSource::Generator(generator) = zoned.source else {
+        unreachable!("jobs draw their I/O")
+    };
+    assert!(matches!(generator.order, AddressOrder::Stepped(_)));
+    let (checked, warnings) = filling("rw=write filename=f verify=crc32c");
+    let check = checked.data.check.expect("headers are written");
+    assert!(!check.reads && !check.records);
+    assert!(warnings.iter().any(|text| text.contains("not read back")));
+    // A device ends where it ends.
+    let (device, _) = filling("rw=randwrite filename=/dev/sdx");
+    assert_eq!(device.stop.passes, Some(1));
+}
+
+#[test]
+fn a_file_system_is_not_filled_where_no_place_can_be_drawn() {
+    for options in [
+        "rw=randwrite",
+        "rw=write:-64k",
+        "rw=write verify=md5 verify_backlog=8",
+    ] {
+        let text = format!(
+            "[j]\nfill_device=1\nfilename=f\n{}\n",
+            options.replace(' ', "\n")
+        );
+        let refusals = read(&text).run_blockers;
+        let is_told = |found: &plan::Diagnostic| found.message.contains("is refused");
+        assert!(refusals.iter().any(is_told), "{options}: {refusals:?}");
+    }
+}
+
+#[test]
 fn files_are_served_in_batches() {
     let order = stream("rw=read nrfiles=4 file_service_type=random:16").target_order;
     let expected = TargetOrder::Batches {
