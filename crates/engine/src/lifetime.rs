@@ -18,6 +18,8 @@ const NEVER: u64 = u64::MAX;
 pub(crate) struct Lifetime {
     delay_ns: u64,
     warmup_ns: u64,
+    /// In place of that time, where an amount ends the warm-up.
+    filling: Option<Filling>,
     window_ns: u64,
     /// Streams that have to end before it begins.
     awaited: AtomicU32,
@@ -30,6 +32,38 @@ pub(crate) struct Lifetime {
     releases: Vec<usize>,
     /// Streams that end with it.
     ends: Vec<usize>,
+}
+
+/// A warm-up that ends with an amount.
+#[derive(Debug)]
+struct Filling {
+    /// The stream that counts for this one: itself, or the first of its group.
+    counts_in: usize,
+    warm_ns: AtomicU64,
+    /// Of a stream that counts: bytes up to now, those with which it is warm, and who is warm then.
+    done: AtomicU64,
+    bytes: u64,
+    warms: Vec<usize>,
+}
+
+impl Filling {
+    fn of(run: &BoundRun, number: usize) -> Option<Self> {
+        let asked = |number: usize| run.run.streams[number].lifetime.as_ref()?.warmup_bytes;
+        let own = asked(number)?;
+        let is_with = |other: &usize| match own.group {
+            None => *other == number,
+            group => asked(*other).is_some_and(|asked| asked.group == group),
+        };
+        let warms: Vec<usize> = (0..run.run.streams.len()).filter(is_with).collect();
+        let amounts = warms.iter().filter_map(|other| asked(*other));
+        Some(Self {
+            counts_in: *warms.first()?,
+            warm_ns: AtomicU64::new(NEVER),
+            done: AtomicU64::new(0),
+            bytes: amounts.map(|asked| asked.bytes).max()?,
+            warms,
+        })
+    }
 }
 
 impl Lifetime {
@@ -47,6 +81,7 @@ impl Lifetime {
         Some(Box::new(Self {
             delay_ns,
             warmup_ns: own.warmup.0,
+            filling: Filling::of(run, number),
             window_ns: own.window.map_or(NEVER, |window| window.0),
             awaited: AtomicU32::new(own.after.len() as u32),
             opens_ns: AtomicU64::new(if own.after.is_empty() {
@@ -87,7 +122,11 @@ impl Lifetime {
 
     /// The end of its warm-up since the start of the run.
     pub(crate) fn warm_ns(&self) -> u64 {
-        self.opens_ns.load(Acquire).saturating_add(self.warmup_ns)
+        let opens_ns = self.opens_ns.load(Acquire);
+        match &self.filling {
+            None => opens_ns.saturating_add(self.warmup_ns),
+            Some(filling) => filling.warm_ns.load(Acquire).max(opens_ns),
+        }
     }
 
     /// Where its measurement begins, as it is known `end_ns` after the start of the run: with its
@@ -95,7 +134,11 @@ impl Lifetime {
     pub(crate) fn measured_from_ns(&self, end_ns: u64) -> u64 {
         let found_ns = self.found_ns.as_ref().map(|found| found.load(Acquire));
         let found_ns = found_ns.filter(|found_ns| *found_ns <= end_ns);
-        found_ns.unwrap_or_else(|| self.warm_ns())
+        found_ns.unwrap_or_else(|| match self.warm_ns() {
+            // Behind all that is looked at; not known before the stream begins.
+            NEVER => self.opens_ns.load(Acquire).max(end_ns),
+            warm_ns => warm_ns,
+        })
     }
 
     /// Whether it has a search behind which measurement begins.
@@ -253,6 +296,23 @@ impl SharedRun {
         stream.resolved.fetch_add(1, Release);
         if stream.lifetime.is_some() {
             self.note_over(number, now_ns);
+        }
+    }
+
+    /// Counts what a stream has done in its warm-up, where that ends it.
+    #[cold]
+    pub(crate) fn count_warm(&self, number: usize, bytes: u64, now_ns: u64) {
+        let filling = |number: usize| self.streams[number].lifetime.as_ref()?.filling.as_ref();
+        let Some(counter) = filling(number).and_then(|own| filling(own.counts_in)) else {
+            return;
+        };
+        let before = counter.done.fetch_add(bytes, AcqRel);
+        if before >= counter.bytes || before + bytes < counter.bytes {
+            return;
+        }
+        let since_ns = now_ns.saturating_sub(self.start_ns.load(Relaxed));
+        for own in counter.warms.iter().filter_map(|other| filling(*other)) {
+            own.warm_ns.store(since_ns, Release);
         }
     }
 

@@ -14,7 +14,7 @@ use crate::operations::OperationWriter;
 use crate::priorities::Priorities;
 use crate::shared::{
     AFTER_STOP, DISCARD, Failure, OPERATIONS, READ_BACK, RECORDED_DATA_SYNC, RECORDED_SYNC, SYNCS,
-    SharedRun, SharedStream, is_drawn,
+    SharedRun, SharedStream, WARMUP, is_drawn,
 };
 use measure::{Misfit, Sharing};
 use plan::{Operation, PoolAdmission};
@@ -520,11 +520,7 @@ impl<B: Backend, T: Time, S: Deref<Target = SharedRun> + Clone> Worker<B, T, S> 
         let response_ns = seen_ns.saturating_sub(view.arrival_ns.load(Relaxed));
         let slab = &shared.streams[stream].recorders[self.shard].slabs[own_slab];
         let cell = &slab.cells[shared.streams[stream].cell(place, operation)];
-        let moved = if OPERATIONS[operation] == Operation::Trim {
-            length
-        } else {
-            result.max(0) as u32
-        };
+        let moved = moved_bytes(operation, length, result);
         let what = (stream, place, operation);
         let misfit = match &shared.checks {
             None => None,
@@ -545,6 +541,9 @@ impl<B: Backend, T: Time, S: Deref<Target = SharedRun> + Clone> Worker<B, T, S> 
             cell.succeeded(u64::from(moved), service_ns, response_ns, tag, self.sharing);
             if moved < length {
                 cell.was_short();
+            }
+            if own_slab == WARMUP && is_drawn(operation) {
+                shared.count_warm(stream, u64::from(moved), now_ns);
             }
         }
         view.started_ns.store(0, Relaxed);
@@ -1326,6 +1325,15 @@ impl<B: Backend, T: Time, S: Deref<Target = SharedRun> + Clone> Worker<B, T, S> 
             None => 0,
         });
         due.min().unwrap_or(u64::MAX)
+    }
+}
+
+/// What an operation of a length has moved, by what the kernel says.
+#[inline]
+fn moved_bytes(operation: usize, length: u32, result: i32) -> u32 {
+    match OPERATIONS[operation] {
+        Operation::Trim => length,
+        _ => result.max(0) as u32,
     }
 }
 

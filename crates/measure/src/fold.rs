@@ -173,11 +173,14 @@ impl RunFold {
     }
 
     /// Forgets what streams did that are measured anew; where that is all of them, the run so far,
-    /// and gives back when the first of them began again.
+    /// and gives back when the first of them began, or began again.
     fn begin_anew(&mut self, interval: &Interval) -> Option<u64> {
         let begin = |sample: &StreamSample| Some(sample.span?.from_ns);
         let begins_ns: Vec<Option<u64>> = interval.engine.streams.iter().map(begin).collect();
         let before_ns = std::mem::replace(&mut self.begins_ns, begins_ns);
+        if before_ns.is_empty() {
+            return earliest(&self.begins_ns);
+        }
         let is_anew = |stream: usize| {
             let (now_ns, before_ns) = (self.begins_ns.get(stream), before_ns.get(stream));
             matches!((now_ns, before_ns), (Some(Some(now)), Some(Some(before))) if now > before)
@@ -191,10 +194,6 @@ impl RunFold {
                 *collected = CollectedStream::default();
             }
         }
-        let earliest = |begins_ns: &[Option<u64>]| {
-            let known: Option<Vec<u64>> = begins_ns.iter().copied().collect();
-            known.and_then(|known| known.into_iter().min())
-        };
         let restart_ns =
             earliest(&self.begins_ns).filter(|now| Some(*now) > earliest(&before_ns))?;
         (self.length_ns, self.intervals) = (0, 0);
@@ -353,6 +352,12 @@ impl RunTotals {
         }
         all.figures()
     }
+}
+
+/// When the first of all streams begins to be measured, where each of them says so.
+fn earliest(begins_ns: &[Option<u64>]) -> Option<u64> {
+    let known: Option<Vec<u64>> = begins_ns.iter().copied().collect();
+    known.and_then(|known| known.into_iter().min())
 }
 
 fn per_second(count: u64, length_ns: u64) -> f64 {

@@ -45,6 +45,9 @@ pub struct Stream {
 pub struct Lifetime {
     /// From its begin, and not measured; besides the warm-up of the run.
     pub warmup: Nanos,
+    /// In place of `warmup`: what is done until this amount is reached is not measured.
+    #[serde(default)]
+    pub warmup_bytes: Option<WarmupBytes>,
     /// It ends so long after its warm-up, unless something else has ended it before.
     pub window: Option<Nanos>,
     /// Places of the streams of the run that have to end before it begins; it begins no sooner than
@@ -52,6 +55,16 @@ pub struct Lifetime {
     pub after: Vec<u32>,
     /// Places of the streams of the run that end as soon as it has ended.
     pub ends: Vec<u32>,
+}
+
+/// An amount with which a warm-up ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WarmupBytes {
+    /// Read, written and trimmed without an error since the stream began; above zero.
+    pub bytes: u64,
+    /// What streams of one group do adds up, and they are measured from the same moment: when the
+    /// largest of their amounts is reached.
+    pub group: Option<u32>,
 }
 
 /// Where operations come from.

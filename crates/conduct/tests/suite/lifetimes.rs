@@ -73,6 +73,57 @@ fn each_stream_is_measured_over_its_own_time() {
     }
 }
 
+/// Measured for so long once so many operations were done.
+fn behind(operations: u64, group: Option<u32>, window_ms: u64) -> Lifetime {
+    Lifetime {
+        warmup_bytes: Some(WarmupBytes {
+            bytes: operations * BLOCK,
+            group,
+        }),
+        ..lasting(0, window_ms)
+    }
+}
+
+#[test]
+fn a_warm_up_ends_with_an_amount() {
+    for story in stories(&[own(0, behind(400, None, 20))]) {
+        // A hundred rounds; what comes back with the last of them belongs to the warm-up.
+        assert_eq!(span(&story, 0), (10 * MS, Some(30 * MS)));
+        assert_eq!(operations(&story, 0), within(20, true));
+        // What the run takes to notice its end is in its length, the warm-up is not.
+        let end_ns = story.intervals(0).last().expect("a run has one").end_ns;
+        assert_eq!(story.totals[0].length_ns, end_ns - 10 * MS);
+    }
+    // Each for itself, or together: then after half of the rounds, and after the larger amount.
+    let two = |group, (one, other)| {
+        [
+            own(0, behind(one, group, 20)),
+            own(1, behind(other, group, 20)),
+        ]
+    };
+    for story in stories(&two(None, (400, 200))) {
+        assert_eq!(span(&story, 0), (10 * MS, Some(30 * MS)));
+        assert_eq!(span(&story, 1), (5 * MS, Some(25 * MS)));
+    }
+    for story in stories(&two(Some(3), (400, 200))) {
+        for stream in [0, 1] {
+            assert_eq!(span(&story, stream), (5 * MS, Some(25 * MS)));
+            assert_eq!(operations(&story, stream as u32), within(20, true));
+        }
+    }
+}
+
+#[test]
+fn a_stream_that_ends_in_its_warm_up_is_not_measured() {
+    let mut short = own(0, behind(400, None, 20));
+    short.stop.operations = Some(300);
+    for story in stories(&[short]) {
+        assert_eq!(operations(&story, 0), 0);
+        assert_eq!(story.totals[0].rate(), 0.0);
+        assert_eq!(story.finished(0).reason, measure::FinishReason::Complete);
+    }
+}
+
 #[test]
 fn a_schedule_counts_within_the_time_of_its_stream() {
     let paced = |number, lifetime| {

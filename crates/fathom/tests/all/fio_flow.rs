@@ -296,3 +296,20 @@ fn a_record_is_replayed_once_whatever_else_is_asked() {
         }
     }
 }
+
+#[test]
+fn figures_begin_behind_an_amount() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = |more: &[&str]| {
+        let write = ["--rw=write", "--size=1m", "--bs=4k"];
+        let arguments = [&write[..], more].concat();
+        report(env!("CARGO_BIN_EXE_fathom"), &arguments, folder.path()).unwrap()
+    };
+    assert_eq!(count(&run(&["--ramp_size=256k"]), "write"), 192);
+    // Two jobs do it together; what is in flight as they reach it may count to either side.
+    let both = ["--numjobs=2", "--group_reporting", "--ramp_size=512k"];
+    let counted = count(&run(&both), "write");
+    assert!((380..=384).contains(&counted), "{counted}");
+    let rate = &run(&["--ramp_size=2m"])["jobs"][0]["write"]["iops"];
+    assert_eq!(rate.as_f64(), Some(0.0), "nothing comes behind it");
+}

@@ -26,7 +26,8 @@ use plan::{
     IoMethod, Label, Ledger, Lifetime, Load, LocalStop, Nanos, OpSource, Origin, Pacing,
     PatternAnchor, PatternId, PatternMarks, Plan, PlanValue, Pool, PoolAdmission, PoolId,
     Preparation, Region, RunKind, RunSpec, RunStop, RunTemplate, SequentialEnd, SequentialStart,
-    SizeRule, StartAlign, Stream, Target, TargetId, TargetKind, TemplateId, Timing, WritePattern,
+    SizeRule, StartAlign, Stream, Target, TargetId, TargetKind, TemplateId, Timing, WarmupBytes,
+    WritePattern,
 };
 use std::collections::{HashMap, HashSet};
 
@@ -434,9 +435,16 @@ fn give_lifetimes(group: &Group, specs: &[Spec<'_>], streams: &mut [Stream]) {
         let after: Vec<u32> = awaited.flat_map(|other| places[other].clone()).collect();
         let ended = all().filter(is_ended);
         let ended: Vec<u32> = ended.flat_map(|other| places[other].clone()).collect();
+        let counts_together = specs[group.members[member].0]
+            .job
+            .is_on("group_reporting", false);
         for place in places[member].clone() {
             streams[place as usize].lifetime = Some(Lifetime {
                 warmup: life.warmup,
+                warmup_bytes: life.warmup_bytes.map(|bytes| WarmupBytes {
+                    bytes,
+                    group: counts_together.then_some(report_group),
+                }),
                 window: life.window,
                 after: after.clone(),
                 ends: ended

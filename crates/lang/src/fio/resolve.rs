@@ -16,6 +16,7 @@ use super::space;
 use super::state;
 use super::steps::{self, Shape};
 use super::support::{push_once, refused};
+use super::timing;
 use super::value::{Size, Value};
 use super::verify::{self, Checked, Verify};
 use crate::Environment;
@@ -123,6 +124,8 @@ pub(crate) struct Times {
     /// Goes on for all of the runtime.
     pub is_time_based: bool,
     pub ramp: u64,
+    /// In place of that time, in bytes.
+    pub ramp_bytes: Option<u64>,
     /// Each clone takes one between the two.
     pub delay: (u64, u64),
 }
@@ -457,6 +460,7 @@ impl<'a> Resolving<'a, '_> {
             runtime,
             is_time_based,
             ramp: job.nanos("ramp_time").unwrap_or(0),
+            ramp_bytes: timing::ramp_bytes(job, self.sink),
             delay,
         }
     }

@@ -178,10 +178,10 @@ pub(crate) static TIME: &[Parameter] = &[
     ),
     p(
         &["ramp_size"],
-        Kind::Size,
-        "",
-        NEWER,
-        "amount of I/O before the measurement",
+        at_least(0),
+        "0",
+        Honoured,
+        "bytes of I/O before the measurement, of each clone, or of all together with `group_reporting`; not beside `ramp_time`",
     ),
     p(
         &["clocksource"],

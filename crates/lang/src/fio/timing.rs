@@ -2,6 +2,7 @@
 use super::codes;
 use super::jobs::Job;
 use super::resolve::{Spec, Times};
+use crate::sink::Sink;
 use plan::{Diagnostic, Nanos, Window};
 
 /// Jobs that run side by side.
@@ -23,6 +24,8 @@ pub(crate) struct Group {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Life {
     pub warmup: Nanos,
+    /// In place of that time: how much is done before.
+    pub warmup_bytes: Option<u64>,
     pub window: Option<Nanos>,
     /// The place of the job that it waits for.
     pub after: Option<usize>,
@@ -134,6 +137,20 @@ fn which(job: &Job) -> Ends {
     }
 }
 
+/// The amount of I/O in front of what is measured.
+pub(crate) fn ramp_bytes(job: &Job, sink: &mut Sink) -> Option<u64> {
+    let bytes = job.number("ramp_size").filter(|bytes| *bytes > 0)?;
+    if job.nanos("ramp_time").is_some_and(|time| time > 0) {
+        let message = "`ramp_time` and `ramp_size` exclude each other";
+        let error = Diagnostic::error(codes::CONFLICT, message)
+            .at(job.place_of("ramp_size"), "an amount")
+            .with_related(job.place_of("ramp_time"), "a time")
+            .with_help("keep the one behind which figures are to count");
+        sink.push(error);
+    }
+    u64::try_from(bytes).ok()
+}
+
 /// The place of the group with whose end all is over, as one of its jobs takes those behind it along.
 fn ends_everything(
     segments: &[Vec<(usize, u32)>],
@@ -174,6 +191,7 @@ fn group(members: Vec<(usize, u32)>, specs: &[Spec<'_>]) -> Group {
         let spec = &specs[*index];
         Life {
             warmup: Nanos(spec.times.ramp),
+            warmup_bytes: spec.times.ramp_bytes,
             window: spec.times.runtime.map(Nanos),
             after: awaited(&members, specs, spec.job),
             ends: ends(spec.job),
@@ -183,6 +201,7 @@ fn group(members: Vec<(usize, u32)>, specs: &[Spec<'_>]) -> Group {
     let times = || members.iter().map(|(index, _)| &specs[*index].times);
     let is_shared = lives.iter().all(|life| *life == lives[0])
         && (lives[0].ends == Ends::Nothing && lives[0].after.is_none())
+        && lives[0].warmup_bytes.is_none()
         && times().all(|times| times.delay == (0, 0))
         && members
             .iter()
@@ -225,7 +244,8 @@ fn common_times<'t>(
         if life.after.is_none() {
             warmup = warmup.min(times.delay.0.saturating_add(life.warmup.0));
         }
-        let own_end = life.window.filter(|_| life.after.is_none()).map(|window| {
+        let begins_by_clock = life.after.is_none() && life.warmup_bytes.is_none();
+        let own_end = life.window.filter(|_| begins_by_clock).map(|window| {
             let measured = times.delay.1.saturating_add(life.warmup.0);
             measured.saturating_add(window.0)
         });

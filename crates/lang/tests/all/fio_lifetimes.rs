@@ -1,6 +1,6 @@
 //! Jobs side by side with times of their own.
 use crate::fio_traps::{plan, read, streams};
-use plan::{Lifetime, Nanos, Plan, Stream, Window};
+use plan::{Lifetime, Nanos, Plan, Stream, WarmupBytes, Window};
 
 const SECOND: u64 = 1_000_000_000;
 
@@ -151,4 +151,32 @@ fn a_steady_state_is_looked_for_each_time_an_interval_has_passed() {
         let codes: Vec<&str> = found.iter().map(|one| one.code.as_ref()).collect();
         assert!(codes.contains(&code), "{more}: {found:?}");
     }
+}
+
+#[test]
+fn a_ramp_may_be_an_amount() {
+    let job = "[a]\nrw=write\nsize=1m\nruntime=9\ntime_based\nnumjobs=2\nramp_size=64k\n";
+    let ramp = |group| {
+        Some(WarmupBytes {
+            bytes: 64 << 10,
+            group,
+        })
+    };
+    let apart = plan(job);
+    for stream in streams(&apart) {
+        assert_eq!(life(&stream).warmup_bytes, ramp(None));
+        assert_eq!(life(&stream).window, Some(Nanos::from_secs(9)));
+    }
+    // Nobody knows when it is over.
+    assert_eq!(warmup(&apart), Nanos(0));
+    assert_eq!(window(&apart), Window::UntilDone { at_most: None });
+    let together = plan(&format!("{job}group_reporting\n"));
+    let all = streams(&together);
+    assert!(
+        all.iter()
+            .all(|stream| life(stream).warmup_bytes == ramp(Some(0)))
+    );
+    let both = read(&format!("{job}ramp_time=1\n")).diagnostics;
+    assert!(both.iter().any(|one| one.code == "fio-0130"), "{both:?}");
+    assert!(!read(&format!("{job}ramp_time=0\n")).has_errors());
 }
