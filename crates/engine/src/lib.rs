@@ -35,6 +35,7 @@ pub mod sim;
 pub mod worker;
 
 pub use backend::BackendKind;
+pub use check::sum_of_block;
 pub use collect::{Collected, Collector};
 pub use data::{BLOCK_MARK, Generations};
 pub use deal::{Backends, planned_workers};

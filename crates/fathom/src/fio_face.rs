@@ -3,12 +3,14 @@ use crate::arguments::{Common, RepeatOptions};
 use crate::exit::Exit;
 use crate::fio_report::FioStyle;
 use crate::launch::{Findings, Launch, Style, launch};
-use crate::{files, render};
+use crate::trace::Topics;
+use crate::{files, render, self_tests};
 use lang::CommandLine;
 use lang::fio::{
-    Argument, Assignment, CommandWord, GeneralOption, Input, Reading, WordError, split_words,
+    Argument, Assignment, CommandWord, GeneralOption, Input, Reading, WordError, expand_profile,
+    split_words,
 };
-use plan::{OpSource, Plan, Severity};
+use plan::{Label, OpSource, Plan, Severity};
 use report::fio::{FaceOptions, Formats, TerseVersion};
 use std::io::IsTerminal;
 use std::path::PathBuf;
@@ -28,8 +30,9 @@ usage: fio [options] [job options] FILE…
   --readonly             refuse jobs that write or trim
   --warnings-fatal       warnings end the command
   --version --help
-  --alloc-size --max-jobs --debug
+  --alloc-size --max-jobs
                          read, and changes nothing, which a note says
+  --debug=LIST           lines about what happens; --debug=? lists the subjects
   --output=FILE          where reports go
   --output-format=LIST   normal, terse, json, json+, separated by commas; --minimal is terse
   --append-terse         terse behind the others
@@ -43,8 +46,15 @@ usage: fio [options] [job options] FILE…
   --client --server --daemonize --remote-config --trigger-remote
                          refused: one host only
   --trigger-file --trigger-timeout --trigger --idle-prof --inflate-log
-  --merge-blktrace-only --cpuclock-test --crctest --latency-log
+  --merge-blktrace-only --latency-log
                          refused with what to use in their place
+  --profile=tiobench     built-in jobs in place of files, with --size=MIB --block=N --numruns=N
+                         --dir=FOLDER --threads=N
+  --profile=act --device-names=LIST
+                         the same, with --load=N --test-duration=TIME --threads-per-queue=N
+                         --read-req-num-512-blocks=N --large-block-op-kbytes=N --prep
+  --crctest[=LIST]       how fast the sums of `verify` are made
+  --cpuclock-test        whether the clock of a run is in order on all CPUs
 
 of Fathom:
   --overwrite TARGET|@FILE   a target that may be overwritten although it holds something
@@ -125,9 +135,6 @@ const ONE_HOST: &str = "runs on several hosts are not built yet; run the command
 const TRIGGERS: &str = "triggers are not built, as they go with the state of `verify` that is not \
                         kept; `fathom fio` ends in order on SIGINT, as `timeout -s INT 30 fathom fio …` sends it";
 
-const SELF_TEST: &str = "the program tests nothing of itself here; the clock that a run has used \
-                         stands in its result";
-
 /// Options of the original that are known and not carried out, each with what to do.
 const REFUSED: &[(&str, &str)] = &[
     ("client", ONE_HOST),
@@ -150,8 +157,6 @@ const REFUSED: &[(&str, &str)] = &[
         "merge-blktrace-only",
         "binary traces of block devices are not read; `read_iolog` takes records of version 2 and 3",
     ),
-    ("cpuclock-test", SELF_TEST),
-    ("crctest", SELF_TEST),
     (
         "latency-log",
         "it is gone in fio, too; use the job option `write_lat_log`",
@@ -167,6 +172,10 @@ struct Options {
     show_command: bool,
     readonly: bool,
     warnings_fatal: bool,
+    /// The name of a built-in set of jobs.
+    profile: Option<&'static str>,
+    /// Done in place of a run.
+    self_test: Option<SelfTest>,
     /// Printed in place of a run.
     text: Option<String>,
     has_seed: bool,
@@ -176,6 +185,14 @@ struct Options {
     formats: Option<Formats>,
     eta: Eta,
     eta_interval_ns: Option<u64>,
+}
+
+/// A test of the machine, or of what is built in.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum SelfTest {
+    Clock,
+    /// Of these sums, all where nothing is named.
+    Sums(Option<String>),
 }
 
 /// When the status line is shown.
@@ -205,6 +222,11 @@ pub fn main(all: &[String], words: &[String]) -> Exit {
         println!("{}", text.trim_end());
         return Exit::Fine;
     }
+    match &options.self_test {
+        Some(SelfTest::Clock) => return self_tests::clock(),
+        Some(SelfTest::Sums(list)) => return self_tests::sums(list.as_deref()),
+        None => {}
+    }
     if options.inputs.is_empty() {
         eprintln!("error: no job is defined\n{USAGE}");
         return Exit::Usage;
@@ -216,6 +238,7 @@ pub fn main(all: &[String], words: &[String]) -> Exit {
     };
     let environment = files::environment(command_line, options.common.seed);
     let reading = lang::fio::read(&options.inputs, &options.sections, &environment);
+    print!("{}", preamble(&options, words, &reading));
     if options.show_command {
         println!("{}", lang::fio::show_command(&reading.commands));
         return exit_of(&reading);
@@ -236,6 +259,15 @@ pub fn main(all: &[String], words: &[String]) -> Exit {
     carry_out(all, options, reading)
 }
 
+/// What is to be told of the command line before anything happens.
+fn preamble(options: &Options, words: &[String], reading: &Reading) -> String {
+    let topics = &options.style.topics;
+    let profile = options.profile.and_then(|_| expand_profile(words).ok());
+    let expanded = profile.map(|expanded| format!("stands for {}", expanded.words.join(" ")));
+    let commands = reading.commands.iter().cloned();
+    topics.opening() + &topics.tell("profile", expanded) + &topics.tell("parse", commands)
+}
+
 fn exit_of(reading: &Reading) -> Exit {
     if reading.has_errors() {
         Exit::Usage
@@ -251,6 +283,9 @@ fn carry_out(all: &[String], options: Options, reading: Reading) -> Exit {
     let Some(mut plan) = reading.plan.filter(|_| !is_blocked) else {
         return Exit::Usage;
     };
+    // The report of a profile may have a verdict of its own.
+    let profile = options.profile.map(|name| Label::new("profile", name));
+    plan.labels.extend(profile);
     if options.readonly && writes(&plan) {
         eprintln!("error: a job writes or trims, or lays out a file, which `--readonly` refuses");
         return Exit::Usage;
@@ -320,8 +355,10 @@ fn parse(words: &[String]) -> Result<Options, String> {
         },
         ..Options::default()
     };
+    let expanded = expand_profile(words)?;
+    options.profile = expanded.profile;
     // `--overwrite TARGET` is an option of Fathom, `--overwrite=0|1` one of jobs.
-    let words = told_apart(words);
+    let words = told_apart(&expanded.words);
     let mut jobs: Vec<Assignment> = Vec::new();
     let mut names = Vec::new();
     for word in split_words(&words, GENERAL).map_err(|error| word_error(&error))? {
@@ -332,6 +369,11 @@ fn parse(words: &[String]) -> Result<Options, String> {
                 general_option(name, value.as_deref(), &mut options)?;
             }
         }
+    }
+    if let Some(profile) = options.profile.filter(|_| !names.is_empty()) {
+        return Err(format!(
+            "`--profile={profile}` stands for all jobs; leave job files out"
+        ));
     }
     if !jobs.is_empty() {
         options.inputs.push(Input::Options(jobs));
@@ -377,13 +419,14 @@ fn general_option(name: &str, value: Option<&str>, options: &mut Options) -> Res
         "showcmd" => options.show_command = true,
         "readonly" => options.readonly = true,
         "warnings-fatal" => options.warnings_fatal = true,
+        "cpuclock-test" => options.self_test = Some(SelfTest::Clock),
+        "crctest" => options.self_test = Some(SelfTest::Sums(value.map(str::to_owned))),
         "cmdhelp" => options.text = Some(option_help(value)?),
         "enghelp" => options.text = Some(engine_help(value)?),
-        "alloc-size" | "max-jobs" | "debug" => {
+        "alloc-size" | "max-jobs" => {
             let reason = match name {
                 "alloc-size" => "memory is taken as it is needed",
-                "max-jobs" => "there is no limit to jobs",
-                _ => "there is no trace; `fathom check` shows how a job is understood",
+                _ => "there is no limit to jobs",
             };
             eprintln!("note: `--{name} {}` changes nothing: {reason}", text());
         }
@@ -402,6 +445,8 @@ fn general_option(name: &str, value: Option<&str>, options: &mut Options) -> Res
         "repeat" | "wait-until" | "wait-limit" => {
             return repeat_option(name, &text(), &mut options.repetition);
         }
+        "debug" if matches!(&*text(), "?" | "help") => options.text = Some(Topics::help()),
+        "debug" => return options.style.topics.add(&text()),
         _ => return report_option(name, value, options),
     }
     Ok(())
@@ -567,6 +612,7 @@ mod tests {
             "eta" => Some("never"),
             "cmdhelp" => Some("rw"),
             "enghelp" => Some("libaio,userspace_reap"),
+            "debug" => Some("io,process"),
             _ => Some("10"),
         };
         for option in GENERAL {

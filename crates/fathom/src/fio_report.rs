@@ -1,5 +1,6 @@
 //! What a run in the manner of fio shows: reports on the console or into a file, the status line
 //! on a terminal, and log files of single operations.
+use crate::trace::{IoTrace, Topics, Trace};
 use conduct::OperationSink;
 use measure::Event;
 use measure::OperationRecord;
@@ -22,11 +23,14 @@ pub struct FioStyle {
     pub bandwidth_log: Option<String>,
     /// Where files go that belong to no log; the working folder when left out.
     pub aux: Option<PathBuf>,
+    /// What is told while it happens.
+    pub topics: Topics,
 }
 
 /// Reports and status line of one execution.
 pub struct FioReport {
     face: Face,
+    trace: Trace,
     output: Option<File>,
     status_line: Option<String>,
     /// Characters of the status line that stands on the terminal.
@@ -41,6 +45,7 @@ impl FioReport {
     pub fn create(style: &FioStyle) -> io::Result<Self> {
         Ok(Self {
             face: Face::new(style.face),
+            trace: Trace::new(style.topics.clone()),
             output: style.output.as_ref().map(File::create).transpose()?,
             status_line: None,
             shown: 0,
@@ -54,17 +59,19 @@ impl FioReport {
     /// # Errors
     /// When a report cannot be written.
     pub fn on_event(&mut self, event: &Event) -> io::Result<Vec<String>> {
+        let mut lines = self.trace.on_event(event);
         let printed = self.face.on_event(event);
         self.status_line = printed.status_line;
         match &mut self.output {
             Some(output) => {
                 output.write_all(printed.messages.as_bytes())?;
                 output.write_all(printed.report.as_bytes())?;
-                Ok(Vec::new())
+                Ok(lines)
             }
             None => {
                 eprint!("{}", printed.messages);
-                Ok(printed.report.lines().map(str::to_owned).collect())
+                lines.extend(printed.report.lines().map(str::to_owned));
+                Ok(lines)
             }
         }
     }
@@ -107,15 +114,17 @@ pub fn logs_operations(plan: &Plan) -> bool {
 /// Logs of single operations of an execution.
 pub struct FioOperations {
     runs: Vec<(RunId, OperationLogs)>,
+    trace: Option<IoTrace>,
     error: Option<io::Error>,
 }
 
 impl FioOperations {
-    /// Log files with relative names are made in `folder`.
-    pub fn new(bound: &BoundPlan, folder: &Path) -> Self {
+    /// Log files with relative names are made in `folder`; `topics` may ask for lines about each.
+    pub fn new(bound: &BoundPlan, folder: &Path, topics: &Topics) -> Self {
         let (mut runs, mut before) = (Vec::new(), 0);
         let targets = bound.plan.targets.iter();
         let paths: Vec<String> = targets.map(|one| one.path.display().to_string()).collect();
+        let mut trace = IoTrace::new(topics, &paths);
         for number in 0..bound.run_count().unwrap_or(bound.runs.len() as u64) {
             let Some((id, pass)) = bound.numbered(number) else {
                 break;
@@ -126,6 +135,9 @@ impl FioOperations {
                 continue;
             }
             let id = bound.plan.in_pass(id, pass);
+            if let Some(trace) = &mut trace {
+                trace.measures(id, before);
+            }
             let streams = run.streams.iter().map(|stream| stream.labels.as_slice());
             let logs = OperationLogs::new(folder, streams, &bound.plan.labels, before);
             let begin = |logs: OperationLogs| {
@@ -135,7 +147,11 @@ impl FioOperations {
             runs.extend(logs.map(begin));
             before += run.streams.len();
         }
-        Self { runs, error: None }
+        Self {
+            runs,
+            trace,
+            error: None,
+        }
     }
 
     fn logs(&mut self, run: RunId) -> Option<&mut OperationLogs> {
@@ -146,6 +162,11 @@ impl FioOperations {
 
 impl OperationSink for FioOperations {
     fn take(&mut self, run: RunId, start_unix_ns: u64, operations: &[OperationRecord]) {
+        if let Some(trace) = &self.trace {
+            let mut out = io::stdout().lock();
+            // A closed pipe must not end a measurement.
+            let _ = out.write_all(trace.lines(run, operations).as_bytes());
+        }
         if self.error.is_some() {
             return;
         }

@@ -7,6 +7,7 @@ use crate::fio_report::{FioOperations, FioReport, FioStyle, is_fio, logs_operati
 use crate::progress::{Progress, duration};
 use crate::resume::Earlier;
 use crate::sinks::{Console, Sinks};
+use crate::trace::Topics;
 use crate::written_states::WrittenStates;
 use crate::{lints, machine, removal, render, stop, stop_file};
 use conduct::{
@@ -97,7 +98,8 @@ pub fn launch(mut launch: Launch) -> Exit {
 fn carry_out(mut launch: Launch, is_fio: bool, fills: &mut Vec<Fill>) -> Exit {
     // Its reports show submission and completion apart, whoever reads them and when.
     launch.plan.reporting.handover |= is_fio;
-    launch.plan.reporting.operations |= is_fio && logs_operations(&launch.plan);
+    launch.plan.reporting.operations |=
+        is_fio && (logs_operations(&launch.plan) || topics(&launch.style).has_operations());
     let earlier = match earlier(&mut launch) {
         Ok(earlier) => earlier,
         Err(exit) => return exit,
@@ -587,12 +589,21 @@ fn host<'a>(
         return (Box::new(host), states);
     }
     let sink: Box<dyn OperationSink> = if is_fio(&plan.plan) {
-        Box::new(FioOperations::new(plan, Path::new("")))
+        let topics = topics(&launch.style);
+        Box::new(FioOperations::new(plan, Path::new(""), &topics))
     } else {
         let goes_on = launch.common.resume.is_some();
         Box::new(AddressLists::new(plan, folder, goes_on))
     };
     (Box::new(host.with_operations(sink)), states)
+}
+
+/// What is to be told while it happens.
+fn topics(style: &Style) -> Topics {
+    match style {
+        Style::Fio(style) => style.topics.clone(),
+        _ => Topics::default(),
+    }
 }
 
 fn conclude(launch: &Launch, sinks: Sinks, outcome: &Outcome) -> Exit {

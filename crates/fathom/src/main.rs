@@ -26,9 +26,11 @@ mod render;
 mod report_again;
 mod resume;
 mod run;
+mod self_tests;
 mod sinks;
 mod stop;
 mod stop_file;
+mod trace;
 mod vdbench_face;
 mod written_states;
 

@@ -28,6 +28,12 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use sums::sum;
 
+/// The sum of data by a method, as it stands in the header of a block: of these bytes the first count
+/// that the method has, none for a method without a sum.
+pub fn sum_of_block(method: CheckMethod, data: &[u8]) -> [u8; sums::SUM_BYTES_MAX] {
+    sum(method, data)
+}
+
 /// The checks of all streams of a run that has any.
 #[derive(Debug)]
 pub(crate) struct Checks {

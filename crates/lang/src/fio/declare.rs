@@ -281,6 +281,7 @@ pub fn reference_markdown() -> String {
             out += &row(parameter, &parameter.names.join("`, `"));
         }
     }
+    out += &profiles();
     out += "\n## Engines\n\n| Engine | Support | |\n|---|---|---|\n";
     for engine in engines::ENGINES {
         let status = plain_status(engine.status);
@@ -295,6 +296,22 @@ pub fn reference_markdown() -> String {
     out += "\n## Codes of diagnostics\n\n| Code | Meaning |\n|---|---|\n";
     for (code, meaning) in super::codes::ALL {
         out += &format!("| `{code}` |{meaning} |\n");
+    }
+    out
+}
+
+/// The built-in sets of jobs with their options.
+fn profiles() -> String {
+    let mut out = String::from(
+        "\n## Profiles\n\n`--profile=NAME` stands for jobs; `--showcmd` beside it shows them. Other options of \
+         jobs on the same line are their defaults.\n\n| Option | Default | |\n|---|---|---|\n",
+    );
+    for profile in super::PROFILES {
+        out += &format!("| `--profile={}` | | {} |\n", profile.name, profile.doc);
+        for option in profile.options {
+            let (name, default) = (option.name, option.default);
+            out += &format!("| `--{name}` | {default} | {} |\n", option.doc);
+        }
     }
     out
 }

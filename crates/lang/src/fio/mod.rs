@@ -22,6 +22,7 @@ mod names;
 mod number;
 mod places;
 mod priorities;
+mod profile;
 mod record;
 mod regions;
 mod requests;
@@ -44,6 +45,7 @@ pub use declare::{
 };
 pub use engines::Engine;
 pub use number::TimeUnit;
+pub use profile::{Expanded, PROFILES, Profile, ProfileOption, expand_profile};
 pub use state::{state_name, state_text};
 
 use crate::sink::Sink;

@@ -148,7 +148,7 @@ pub(crate) static JOBS: &[Parameter] = &[
         Kind::Words(&["tiobench", "act"]),
         "",
         Refused(
-            "write its jobs out: `tiobench` is `rw=write`, `randwrite`, `read` and `randread`, each with `bs=4k` behind a `stonewall`",
+            "in a job file it does nothing in fio 3.33 either; `--profile=NAME` on the command line makes the jobs, and `--showcmd` beside it shows them",
         ),
         "a built-in set of jobs",
     ),

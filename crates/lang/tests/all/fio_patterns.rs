@@ -226,7 +226,7 @@ fn what_makes_no_sense_here_is_refused_with_a_way_out() {
     for (option, hint) in [
         ("lockfile=exclusive", "iodepth=1"),
         ("opendir=/tmp", "filename="),
-        ("profile=tiobench", "randwrite"),
+        ("profile=tiobench", "--profile=NAME"),
     ] {
         let found = refusals(option);
         assert!(found.iter().any(|text| text.contains(hint)), "{found:?}");

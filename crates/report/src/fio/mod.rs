@@ -1,6 +1,7 @@
 //! What fio prints, from our events: normal text, terse lines, JSON, and the status line. Begin
 //! with [`Face`]; the figures are put together in `model`, and `docs/reference/fio-output.md` says
 //! which field is made of what.
+mod act;
 mod dumps;
 mod import;
 mod iolog;
@@ -73,6 +74,7 @@ pub struct Face {
     options: FaceOptions,
     model: Model,
     cast: Cast,
+    verdict: act::Verdict,
     reported_unix_ns: u64,
     status_unix_ns: u64,
 }
@@ -117,6 +119,7 @@ impl Face {
             options,
             model: Model::default(),
             cast: Cast::default(),
+            verdict: act::Verdict::default(),
             reported_unix_ns: 0,
             status_unix_ns: 0,
         }
@@ -125,6 +128,7 @@ impl Face {
     /// Takes the next event.
     pub fn on_event(&mut self, event: &Event) -> Printed {
         self.model.on_event(event);
+        self.verdict.on_event(event);
         let mut printed = Printed::default();
         match event {
             Event::ExecutionStarted(started) => {
@@ -208,6 +212,7 @@ impl Face {
                 time: &time,
             };
             out.push_str(&text::report(&entries, &disks, around));
+            out.push_str(&self.verdict.text());
         }
         out
     }
