@@ -140,7 +140,8 @@ pub enum AddressOrder {
         max: u64,
         random_pct: f64,
     },
-    /// Addresses that follow from the number of the operation alone; one size of transfer.
+    /// Addresses that follow from the number of the operation, and with several sizes of transfer from
+    /// what was transferred before.
     Stepped(Steps),
     /// What writes of this execution have recorded (see [`crate::Check::records`]), each transfer
     /// once as it was written, by address.
@@ -184,7 +185,8 @@ pub struct Steps {
 #[serde(rename_all = "snake_case")]
 pub enum StepPattern {
     /// So many bytes between the end of one transfer and the start of the next, from the start of the
-    /// region over and over. Below zero it goes backwards, by more than a transfer.
+    /// region over and over. Below zero it goes backwards, or where it is no longer than a transfer
+    /// forward by what is left of that.
     Gap { bytes: i64 },
     /// So many operations from each random place, one behind the other or all at the same. What would
     /// lie behind the end of the region goes on at its start.
@@ -200,17 +202,30 @@ pub enum StepPattern {
         zone_bytes: u64,
         skip_bytes: u64,
         order: ZoneOrder,
+        /// Which of random places are taken anew; `None` is all of them.
+        #[serde(default)]
+        seeks: Option<Seeks>,
     },
 }
 
+/// Which operations at random places seek.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Seeks {
+    /// The share of those of each direction that may seek, in percent.
+    pub random_pct: PerDirection<f64>,
+    pub following: Following,
+}
+
 /// The order of addresses within a zone.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ZoneOrder {
     Sequential,
     Random,
     /// Random, and each block once before any block again.
     EachOnce,
+    /// By a law that knows blocks of one size only, over each zone.
+    ByLaw(RandomLaw),
 }
 
 /// Laws for random addresses.
@@ -548,13 +563,9 @@ impl Generator {
     /// The mean transfer over the directions of the mix, in bytes.
     pub fn mean_transfer(&self) -> f64 {
         let mix = &self.operations;
-        let mean = |direction, sizes: &TransferSizes| match &self.order {
-            AddressOrder::Mixed {
-                random_pct,
-                following,
-                ..
-            } => following.mean(sizes, *random_pct.of(direction)),
-            _ => sizes.mean(),
+        let mean = |direction, sizes: &TransferSizes| match self.order.seeks() {
+            Some((random_pct, following)) => following.mean(sizes, *random_pct.of(direction)),
+            None => sizes.mean(),
         };
         let bytes = mix.read_pct * mean(Direction::Read, &self.transfer.read)
             + mix.write_pct * mean(Direction::Write, &self.transfer.write)
@@ -580,8 +591,23 @@ impl Generator {
 impl AddressOrder {
     /// Sizes of operations that do not seek, where they have their own.
     pub fn sizes_behind(&self) -> Option<&TransferSizes> {
+        self.seeks()?.1.sizes.as_ref()
+    }
+
+    fn seeks(&self) -> Option<(&PerDirection<f64>, &Following)> {
         match self {
-            AddressOrder::Mixed { following, .. } => following.sizes.as_ref(),
+            AddressOrder::Mixed {
+                random_pct,
+                following,
+                ..
+            } => Some((random_pct, following)),
+            AddressOrder::Stepped(Steps {
+                pattern: StepPattern::Zones { seeks, .. },
+                ..
+            }) => {
+                let seeks = seeks.as_ref()?;
+                Some((&seeks.random_pct, &seeks.following))
+            }
             _ => None,
         }
     }

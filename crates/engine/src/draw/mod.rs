@@ -1,20 +1,23 @@
 //! From the laws of a generator to operations: tables made once, draws by index afterwards.
 mod grid;
 mod hot_band;
+mod pairs;
 mod permutation;
 mod sizes;
 mod space;
 mod steps;
 mod visits;
+mod zones;
 
 use crate::check::Walk;
 use crate::files::places;
 use crate::random::{Draws, Purpose, share_limit};
 use grid::Grid;
+use pairs::Pairs;
 use plan::{
     AddressOrder, AlignRule, BoundRegion, Direction, Generator, LocalStop, Operation, PerDirection,
     RandomLaw, RecordedOperations, Replay, SequentialEnd, SequentialStart, StepPattern, Steps,
-    TargetId, TargetLaw, TargetOrder, TransferSizes,
+    TargetId, TargetLaw, TargetOrder, TransferSizes, ZoneOrder,
 };
 use sizes::Sizes;
 use space::Space;
@@ -22,8 +25,9 @@ use std::sync::atomic::{
     AtomicU64, AtomicUsize,
     Ordering::{AcqRel, Acquire, Relaxed},
 };
-use steps::Stepping;
+use steps::{Stepping, Wanted};
 use visits::Visits;
+use zones::Zones;
 
 /// One operation as drawn: the target by its place in the stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -175,6 +179,10 @@ pub(crate) fn unsupported(generator: &Generator) -> Option<&'static str> {
         AddressOrder::Random(law) | AddressOrder::Mixed { law, .. } => grid::misfit(law),
         AddressOrder::Stepped(steps) => match &steps.pattern {
             StepPattern::Bursts { law, .. } => grid::misfit(law),
+            StepPattern::Zones {
+                order: ZoneOrder::ByLaw(law),
+                ..
+            } => grid::misfit(law),
             StepPattern::Gap { .. } | StepPattern::Zones { .. } => None,
         },
         AddressOrder::Sequential { .. }
@@ -193,7 +201,15 @@ impl Drawer {
         seed: (u64, u64, u64),
     ) -> Self {
         let draws = |purpose| Draws::new(seed.0, seed.1, seed.2, purpose);
-        let spaces = spaces(generator, ground, draws);
+        let mut spaces = spaces(generator, ground, draws);
+        let stepping = match &generator.order {
+            AddressOrder::Stepped(steps) => Some(Stepping::new(steps, generator, draws)),
+            _ => None,
+        };
+        for space in &mut spaces {
+            let shares = |stepping: &Stepping| stepping.shares_places(space);
+            space.pairs = stepping.as_ref().is_some_and(shares).then(Pairs::new);
+        }
         let read_limit = share_limit(generator.operations.read_pct);
         let both = generator.operations.read_pct + generator.operations.write_pct;
         Self {
@@ -215,10 +231,7 @@ impl Drawer {
             turn: Turn::new(generator, ground.order, &spaces, draws),
             plain: Plain::of(generator, ground, stop),
             recorded: None,
-            stepping: match &generator.order {
-                AddressOrder::Stepped(steps) => Some(Stepping::new(steps, generator, draws)),
-                _ => None,
-            },
+            stepping,
             spaces,
             walk: None,
             stop,
@@ -339,23 +352,40 @@ impl Drawer {
         })
     }
 
-    /// An operation of which the number alone decides the address; spaces take turns.
+    /// An operation whose place follows from its number among those of its space.
     fn step(&self, stepping: &Stepping, index: u64, operation: Operation) -> Option<Drawn> {
-        let (decided, number) = stepping.step(index);
         let count = self.spaces.len() as u64;
-        let space = &self.spaces[(number % count) as usize];
-        let relative = stepping.place(space, number / count);
-        // A pair has one place and one size.
-        let (sizes, draw) = match decided.unwrap_or(operation) {
-            _ if decided.is_some() => (&self.sizes.trim, number),
-            Operation::Read => (&self.sizes.read, index),
-            Operation::Write => (&self.sizes.write, index),
-            _ => (&self.sizes.trim, index),
+        let (turn, decided, number) = match self.turn {
+            // Both of a pair lie on the same target.
+            Turn::RoundRobin => {
+                let (decided, number) = stepping.step(index);
+                (number % count, decided, number / count)
+            }
+            _ => {
+                let (turn, _) = self.choose(index)?;
+                let (decided, number) = stepping.step(self.spaces[turn].step());
+                (turn as u64, decided, number)
+            }
         };
+        let space = &self.spaces[turn as usize];
         let operation = decided.unwrap_or(operation);
-        let room = space.width - relative;
-        let length = sizes.draw(self.draws.size, draw);
-        let mut length = length.min(room.min(u64::from(u32::MAX)) as u32);
+        // A pair has one place and one size.
+        let (sizes, direction) = match operation {
+            Operation::Read => (&self.sizes.read, Direction::Read),
+            Operation::Write if decided.is_none() => (&self.sizes.write, Direction::Write),
+            _ => (&self.sizes.trim, Direction::Trim),
+        };
+        let draw = match decided {
+            Some(_) => number * count + turn,
+            None => index,
+        };
+        let wanted = Wanted {
+            number,
+            direction,
+            sizes,
+            draw,
+        };
+        let (relative, mut length) = stepping.place(space, wanted);
         if self.stop.bytes.is_some() {
             length = self.take_bytes(length)?;
         }
@@ -372,45 +402,56 @@ impl Drawer {
     /// The space whose turn it is, or the next one that is not at its end, and where in it.
     #[inline]
     fn place(&self, mut asked: Asked) -> Option<(usize, u64, u32)> {
+        if let Turn::Passes(current) = &self.turn {
+            return self.in_passes(current, asked);
+        }
         let count = self.spaces.len();
-        let first = match &self.turn {
-            Turn::RoundRobin if count == 1 => {
-                asked.visit = Some(asked.index);
-                0
-            }
-            Turn::RoundRobin => (asked.index % count as u64) as usize,
-            Turn::Random => self.draws.target.below(asked.index, count as u64) as usize,
+        let (first, visit) = self.choose(asked.index)?;
+        asked.visit = visit;
+        (first..count).chain(0..first).find_map(|place| {
+            let (relative, length) = self.position(&self.spaces[place], asked)?;
+            Some((place, relative, length))
+        })
+    }
+
+    /// The space whose turn it is, and the number of the operation among those of that space where the
+    /// turn tells.
+    #[inline]
+    fn choose(&self, index: u64) -> Option<(usize, Option<u64>)> {
+        let count = self.spaces.len();
+        let place = match &self.turn {
+            Turn::RoundRobin if count == 1 => return Some((0, Some(index))),
+            Turn::RoundRobin => (index % count as u64) as usize,
+            Turn::Random => self.draws.target.below(index, count as u64) as usize,
             Turn::Batches {
                 operations,
                 is_random,
             } => {
-                let batch = asked.index / operations;
+                let batch = index / operations;
                 match is_random {
                     true => self.draws.target.below(batch, count as u64) as usize,
                     false => (batch % count as u64) as usize,
                 }
             }
             Turn::ByLaw(grid) => {
-                let chosen = grid.block(self.draws.target, asked.index, || 0);
+                let chosen = grid.block(self.draws.target, index, || 0);
                 chosen.map_or(0, |place| place as usize)
             }
-            Turn::Passes(current) => return self.in_passes(current, asked),
+            // Of passes the cursors tell.
+            Turn::Passes(_) => 0,
             Turn::Counts(ends) => {
                 let whole = ends.last().copied().unwrap_or(1).max(1);
-                let (round, at) = (asked.index / whole, asked.index % whole);
+                let (round, at) = (index / whole, index % whole);
                 if round > 0 && self.order_ends {
                     return None;
                 }
                 let place = ends.partition_point(|end| *end <= at);
                 let before = if place == 0 { 0 } else { ends[place - 1] };
-                asked.visit = Some(round * (ends[place] - before) + (at - before));
-                place
+                let visit = round * (ends[place] - before) + (at - before);
+                return Some((place, Some(visit)));
             }
         };
-        (first..count).chain(0..first).find_map(|place| {
-            let (relative, length) = self.position(&self.spaces[place], asked)?;
-            Some((place, relative, length))
-        })
+        Some((place, None))
     }
 
     /// A pass over one target after the other.
@@ -654,6 +695,9 @@ fn spaces(
                 let block = draws(Purpose::Start).below(number as u64, blocks);
                 space.move_cursor(space.first + block * largest);
             }
+            AddressOrder::Stepped(steps) if matches!(steps.pattern, StepPattern::Zones { .. }) => {
+                space.zones = Zones::new(&steps.pattern, generator, space.width, &draws);
+            }
             AddressOrder::Random(law)
             | AddressOrder::Mixed { law, .. }
             | AddressOrder::Stepped(Steps {
@@ -834,9 +878,13 @@ impl Turn {
                     Some(grid) => grid.blocks(),
                     None => (space.width as f64 / mean) as u64,
                 };
+                let times = match &generator.order {
+                    AddressOrder::Stepped(steps) if steps.trims_first => 2,
+                    _ => 1,
+                };
                 let mut sum = 0;
                 let end = |space| {
-                    sum += operations(space).max(1);
+                    sum += operations(space).max(1) * times;
                     sum
                 };
                 Turn::Counts(spaces.iter().map(end).collect())

@@ -1,6 +1,8 @@
 //! The addresses of a stream as one range from zero, with the cursor that its operations share.
 use super::grid::Grid;
+use super::pairs::Pairs;
 use super::visits::Visits;
+use super::zones::Zones;
 use plan::{BoundRegion, PerDirection, TargetId};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -25,6 +27,9 @@ pub(super) struct Space {
     pub grids: Option<Box<PerDirection<Grid>>>,
     /// In place of the grid where each block is visited once by transfers of several sizes.
     pub map: Option<Visits>,
+    pub zones: Option<Zones>,
+    /// Where both of a pair take what one of them has found.
+    pub pairs: Option<Pairs>,
 }
 
 /// From `start` to `end` of a space lies the range of a target that begins at `low`.
@@ -74,6 +79,8 @@ impl Space {
             grid: None,
             grids: None,
             map: None,
+            zones: None,
+            pairs: None,
         }
     }
 
@@ -133,6 +140,39 @@ impl Space {
     /// A transfer begins there, and others will repeat its place.
     pub(super) fn note(&self, relative: u64) {
         self.last.store(relative, Relaxed);
+    }
+
+    /// Where the last transfer began.
+    pub(super) fn noted(&self) -> u64 {
+        self.last.load(Relaxed)
+    }
+
+    /// Where the last transfer ended.
+    pub(super) fn position(&self) -> u64 {
+        self.cursor.load(Relaxed)
+    }
+
+    /// Moves on by a gap from the end of the last transfer, at first from the start. Behind the end, or
+    /// where no `smallest` transfer has room, it begins anew; before the start it goes on from the end.
+    pub(super) fn step_by(&self, gap: i64, smallest: u64, length: u32) -> (u64, u32) {
+        let mut at = self.cursor.load(Relaxed);
+        loop {
+            let to = match at.checked_add_signed(gap) {
+                _ if at == 0 => 0,
+                Some(to) => to,
+                None => self.width.saturating_sub(gap.unsigned_abs()),
+            };
+            let has_room = to.saturating_add(smallest) <= self.width;
+            let to = if has_room { to } else { 0 };
+            let length = cut(length, self.width - to);
+            match self
+                .cursor
+                .compare_exchange_weak(at, to + u64::from(length), Relaxed, Relaxed)
+            {
+                Ok(_) => return (to, length),
+                Err(now) => at = now,
+            }
+        }
     }
 
     /// Once more where the last transfer began.

@@ -29,6 +29,7 @@ fn zones(used: u64, zone: u64, skip: u64, order: ZoneOrder) -> Generator {
         zone_bytes: zone * KIB,
         skip_bytes: skip * KIB,
         order,
+        seeks: None,
     })
 }
 
@@ -67,7 +68,7 @@ fn zones_are_used_in_part_and_skipped_between() {
 #[test]
 fn random_places_stay_in_their_zone_and_are_visited_once_where_asked() {
     for order in [ZoneOrder::Random, ZoneOrder::EachOnce] {
-        let drawn = offsets(&zones(16, 16, 8, order), 64 * KIB, 120);
+        let drawn = offsets(&zones(16, 16, 8, order.clone()), 64 * KIB, 120);
         for (number, offset) in (0..).zip(&drawn) {
             let start = number / 4 % 3 * 24;
             assert!((start..start + 16).contains(offset), "{number}: {offset}");
@@ -186,5 +187,208 @@ fn a_pair_has_one_place_and_one_size_whatever_that_is() {
         sizes.sort_unstable();
         sizes.dedup();
         assert!(sizes.len() >= 6, "{sizes:?}");
+    }
+}
+
+/// Sizes of 4 to 16 KiB.
+fn uneven(pattern: StepPattern) -> Generator {
+    let mut uneven = stepping(pattern);
+    uneven.transfer = PerDirection::all(TransferSizes::Uniform {
+        min: BLOCK,
+        max: 4 * BLOCK,
+        step: BLOCK,
+    });
+    uneven.align = AlignRule::Bytes(BLOCK);
+    uneven
+}
+
+fn drawn(generator: &Generator, width: u64, count: u64) -> Vec<Drawn> {
+    let drawer = drawer(generator, region(0, width));
+    (0..count)
+        .map(|index| drawer.draw(index).unwrap())
+        .collect()
+}
+
+fn end(drawn: &Drawn) -> u64 {
+    drawn.offset + u64::from(drawn.length)
+}
+
+#[test]
+fn a_step_back_within_a_transfer_leads_forward() {
+    let half = offsets(&gap(-(2 << 10)), 12 * KIB, 7);
+    assert_eq!(half, [0, 2, 4, 6, 8, 0, 2]);
+    assert_eq!(offsets(&gap(-(4 << 10)), 12 * KIB, 3), [0, 0, 0]);
+}
+
+#[test]
+fn gaps_lie_between_transfers_of_any_size() {
+    let width = 256 * KIB;
+    let forward = drawn(&uneven(StepPattern::Gap { bytes: 8 << 10 }), width, 500);
+    for pair in forward.windows(2) {
+        let expected = end(&pair[0]) + 8 * KIB;
+        let fits = expected + BLOCK <= width;
+        assert_eq!(pair[1].offset, if fits { expected } else { 0 });
+        assert!(end(&pair[1]) <= width);
+    }
+    let back = drawn(&uneven(StepPattern::Gap { bytes: -(32 << 10) }), width, 500);
+    for pair in back.windows(2) {
+        let expected = end(&pair[0]).checked_sub(32 * KIB);
+        assert_eq!(pair[1].offset, expected.unwrap_or(width - 32 * KIB));
+    }
+}
+
+#[test]
+fn the_last_transfer_of_a_zone_may_reach_beyond_it() {
+    let used = offsets(&zones(10, 10, 6, ZoneOrder::Sequential), 64 * KIB, 7);
+    assert_eq!(used, [0, 4, 8, 16, 20, 24, 32]);
+}
+
+/// Operations by the zone in which they begin, of zones of 32 KiB with 16 KiB between.
+fn by_zone(drawn: &[Drawn]) -> Vec<&[Drawn]> {
+    let zone = |drawn: &Drawn| drawn.offset / (48 * KIB);
+    drawn
+        .chunk_by(|one, next| zone(one) == zone(next))
+        .collect()
+}
+
+#[test]
+fn zones_hold_transfers_of_several_sizes() {
+    let all = drawn(&uneven(pattern_of(ZoneOrder::Sequential)), 192 * KIB, 600);
+    let zones = by_zone(&all);
+    for (number, zone) in (0..).zip(&zones[..zones.len() - 1]) {
+        let start = number % 4 * 48 * KIB;
+        assert_eq!(zone[0].offset, start);
+        assert!(zone.windows(2).all(|pair| pair[1].offset == end(&pair[0])));
+        let used = end(&zone[zone.len() - 1]) - start;
+        let before = used - u64::from(zone[zone.len() - 1].length);
+        assert!(used >= 32 * KIB && before < 32 * KIB, "{used}");
+    }
+}
+
+fn pattern_of(order: ZoneOrder) -> StepPattern {
+    StepPattern::Zones {
+        used_bytes: 32 * KIB,
+        zone_bytes: 32 * KIB,
+        skip_bytes: 16 * KIB,
+        order,
+        seeks: None,
+    }
+}
+
+#[test]
+fn each_block_of_a_zone_is_visited_once_by_transfers_of_several_sizes() {
+    let all = drawn(&uneven(pattern_of(ZoneOrder::EachOnce)), 192 * KIB, 600);
+    let zones = by_zone(&all);
+    assert!(zones.len() > 60);
+    for (number, zone) in (0..).zip(&zones[..zones.len() - 1]) {
+        let start = number % 4 * 48 * KIB;
+        let blocks = |one: &Drawn| (one.offset / BLOCK)..(end(one) / BLOCK);
+        let mut blocks: Vec<u64> = zone.iter().flat_map(blocks).collect();
+        blocks.sort_unstable();
+        let whole: Vec<u64> = (start / BLOCK..(start + 32 * KIB) / BLOCK).collect();
+        assert_eq!(blocks, whole, "zone {number}");
+    }
+}
+
+#[test]
+fn a_law_holds_within_each_zone() {
+    let law = RandomLaw::Zoned(vec![(90.0, 50.0), (10.0, 50.0)]);
+    let places = offsets(&zones(32, 32, 16, ZoneOrder::ByLaw(law)), 192 * KIB, 8_000);
+    for (number, offset) in (0..).zip(&places) {
+        let start = number / 8 % 4 * 48;
+        assert!((start..start + 32).contains(offset), "{number}: {offset}");
+    }
+    let first_half = places.iter().filter(|at| *at % 48 < 16).count();
+    assert!((7_000..7_400).contains(&first_half), "{first_half}");
+}
+
+#[test]
+fn bursts_stay_in_their_zone() {
+    let mut pattern = pattern_of(ZoneOrder::Random);
+    if let StepPattern::Zones { seeks, .. } = &mut pattern {
+        *seeks = Some(plan::Seeks {
+            random_pct: PerDirection::all(100.0),
+            following: plan::Following {
+                every: 4,
+                ..plan::Following::default()
+            },
+        });
+    }
+    let all = drawn(&stepping(pattern), 192 * KIB, 800);
+    for (number, one) in (0_u64..).zip(&all) {
+        let start = number / 8 % 4 * 48 * KIB;
+        assert!((start..start + 32 * KIB).contains(&one.offset));
+        if !number.is_multiple_of(4) {
+            let next = end(&all[number as usize - 1]);
+            let expected = if next < start + 32 * KIB { next } else { start };
+            assert_eq!(one.offset, expected, "{number}");
+        }
+    }
+}
+
+#[test]
+fn pairs_follow_each_other_whatever_their_sizes() {
+    let mut pairs = uneven(StepPattern::Gap { bytes: 0 });
+    pairs.order = AddressOrder::Stepped(Steps {
+        pattern: StepPattern::Gap { bytes: 0 },
+        trims_first: true,
+    });
+    pairs.operations = OperationMix {
+        read_pct: 0.0,
+        write_pct: 50.0,
+        trim_pct: 50.0,
+    };
+    let all = drawn(&pairs, 256 * KIB, 400);
+    let mut expected = 0;
+    for pair in all.chunks(2) {
+        assert_eq!(pair[0].operation, Operation::Trim);
+        assert_eq!(pair[1].operation, Operation::Write);
+        assert_eq!(
+            (pair[0].offset, pair[0].length),
+            (pair[1].offset, pair[1].length)
+        );
+        assert_eq!(pair[0].offset, expected);
+        expected = if end(&pair[0]) < 256 * KIB {
+            end(&pair[0])
+        } else {
+            0
+        };
+    }
+}
+
+#[test]
+fn each_target_has_its_own_steps_in_any_order_of_targets() {
+    let regions = [0, 1, 2].map(|target| BoundRegion {
+        target: TargetId(target),
+        ..region(0, 64 * KIB)
+    });
+    let random = TargetOrder::Random;
+    let drawer = on_targets(&gap(8 << 10), random, &regions);
+    let mut numbers = [0; 3];
+    for index in 0..300 {
+        let drawn = drawer.draw(index).unwrap();
+        let number = &mut numbers[drawn.place as usize];
+        assert_eq!(drawn.offset, *number % 6 * 12 * KIB);
+        *number += 1;
+    }
+    assert!(numbers.iter().all(|count| *count > 60));
+    let mut pairs = generator(AddressOrder::Stepped(Steps {
+        pattern: StepPattern::Gap { bytes: 0 },
+        trims_first: true,
+    }));
+    pairs.operations = OperationMix {
+        read_pct: 0.0,
+        write_pct: 50.0,
+        trim_pct: 50.0,
+    };
+    let drawer = on_targets(&pairs, random, &regions);
+    let mut numbers = [0; 3];
+    for index in 0..300 {
+        let drawn = drawer.draw(index).unwrap();
+        let number = &mut numbers[drawn.place as usize];
+        let operation = [Operation::Trim, Operation::Write][*number as usize % 2];
+        let expected = (operation, *number / 2 % 16 * BLOCK);
+        assert_eq!((drawn.operation, drawn.offset), expected);
+        *number += 1;
     }
 }

@@ -1,9 +1,11 @@
-//! Addresses that follow from the number of the operation alone: sequences with gaps, bursts from
-//! random places, and steps from zone to zone.
-use super::permutation::Permutation;
+//! Addresses that follow from the number of the operation: sequences with gaps, bursts from random
+//! places, and steps from zone to zone. Where transfers have several sizes, they follow from what was
+//! transferred before.
+use super::sizes::Sizes;
 use super::space::Space;
+use super::zones::Step;
 use crate::random::{Draws, Purpose};
-use plan::{Generator, Operation, StepPattern, Steps};
+use plan::{AlignRule, Direction, Generator, Operation, StepPattern, Steps};
 
 /// The steps of one stream over spaces of any width.
 #[derive(Debug)]
@@ -12,9 +14,24 @@ pub(super) struct Stepping {
     trims_first: bool,
     /// Of the largest transfer, and of the smallest.
     length: u64,
+    smallest: u64,
+    /// What random places are multiples of.
     unit: u64,
-    keys: Draws,
+    /// Of transfers that go on behind the one before, where they have their own.
+    behind: Option<Sizes>,
+    sizes: Draws,
     addresses: Draws,
+}
+
+/// One operation that is to get a place and a length.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Wanted<'a> {
+    /// Of its place among those of its space.
+    pub number: u64,
+    pub direction: Direction,
+    pub sizes: &'a Sizes,
+    /// Of the draw of its size.
+    pub draw: u64,
 }
 
 impl Stepping {
@@ -23,14 +40,35 @@ impl Stepping {
         generator: &Generator,
         draws: impl Fn(Purpose) -> Draws,
     ) -> Self {
+        let smallest = generator.smallest_transfer().max(1);
         Self {
             pattern: steps.pattern.clone(),
             trims_first: steps.trims_first,
             length: generator.largest_transfer().max(1),
-            unit: generator.smallest_transfer().max(1),
-            keys: draws(Purpose::Pass),
+            smallest,
+            unit: match generator.align {
+                AlignRule::Bytes(bytes) => bytes.max(1),
+                AlignRule::ByDirection(units) => units.trim.max(1),
+                AlignRule::Transfer => smallest,
+            },
+            behind: generator.order.sizes_behind().map(Sizes::new),
+            sizes: draws(Purpose::Size),
             addresses: draws(Purpose::Address),
         }
+    }
+
+    /// Whether places depend on transfers before, so that both of a pair have to share what was found.
+    pub(super) fn shares_places(&self, space: &Space) -> bool {
+        let depends = match &self.pattern {
+            StepPattern::Gap { .. } => self.length > self.smallest,
+            StepPattern::Bursts {
+                operations,
+                repeats,
+                ..
+            } => self.length > self.smallest && *operations > 1 && !*repeats,
+            StepPattern::Zones { .. } => space.zones.as_ref().is_some_and(|zones| !zones.is_even()),
+        };
+        depends && self.trims_first
     }
 
     /// What an operation does where the steps decide it, and its number among the places.
@@ -43,87 +81,105 @@ impl Stepping {
         }
     }
 
-    /// Where place number `number` lies in a space.
-    pub(super) fn place(&self, space: &Space, number: u64) -> u64 {
-        let last = space.width.saturating_sub(self.length);
-        match &self.pattern {
-            StepPattern::Gap { bytes } => self.with_gap(*bytes, space.width, number),
-            StepPattern::Bursts {
-                operations,
-                repeats,
-                ..
-            } => {
-                let (burst, within) = (number / operations, number % operations);
-                let start = self.seek(space, burst);
-                if *repeats || *operations == 1 {
-                    return start;
-                }
-                let blocks = (last / self.length).max(1) + 1;
-                let at = start + within * self.length;
-                if at <= last {
-                    at
-                } else {
-                    at % (blocks * self.length)
-                }
-            }
-            StepPattern::Zones {
-                used_bytes,
-                zone_bytes,
-                skip_bytes,
-                order,
-            } => {
-                let in_zone = used_bytes.div_ceil(self.length).max(1);
-                let (visit, within) = (number / in_zone, number % in_zone);
-                let needed = (*used_bytes.min(zone_bytes)).min(space.width);
-                let period = (zone_bytes + skip_bytes).max(1);
-                let zones = (space.width - needed) / period + 1;
-                let start = visit % zones * period;
-                let room = (*zone_bytes).min(space.width - start);
-                let blocks = (room / self.length).max(1);
-                let block = match order {
-                    plan::ZoneOrder::Sequential => within % blocks,
-                    plan::ZoneOrder::Random => self.addresses.below(number, blocks),
-                    plan::ZoneOrder::EachOnce => {
-                        let (pass, at) = (within / blocks, within % blocks);
-                        let keys = self.keys.part(visit);
-                        Permutation::new(blocks).of(at, keys.at(pass))
-                    }
-                };
-                start + block * self.length
-            }
+    /// Where an operation lies in a space, and how much it moves.
+    pub(super) fn place(&self, space: &Space, wanted: Wanted<'_>) -> (u64, u32) {
+        match &space.pairs {
+            Some(pairs) => pairs.place(wanted.number, || self.find(space, wanted)),
+            None => self.find(space, wanted),
         }
     }
 
+    fn find(&self, space: &Space, wanted: Wanted<'_>) -> (u64, u32) {
+        let number = wanted.number;
+        let length = |goes_on| match &self.behind {
+            Some(sizes) if goes_on => sizes.draw(self.sizes, wanted.draw),
+            _ => wanted.sizes.draw(self.sizes, wanted.draw),
+        };
+        let step = Step {
+            number,
+            direction: wanted.direction,
+        };
+        let is_even = self.length == self.smallest;
+        let at = match (&self.pattern, &space.zones) {
+            (_, Some(zones)) if zones.is_even() => zones.place(step),
+            (_, Some(zones)) => return zones.advance(space, step, length),
+            (StepPattern::Gap { bytes }, _) if is_even => {
+                self.with_gap(*bytes, space.width, number)
+            }
+            (StepPattern::Gap { bytes }, _) => {
+                return space.step_by(*bytes, self.smallest, length(true));
+            }
+            (
+                StepPattern::Bursts {
+                    operations,
+                    repeats,
+                    ..
+                },
+                _,
+            ) => {
+                let (burst, within) = (number / operations, number % operations);
+                if within > 0 && !repeats && !is_even {
+                    let next = space.next(length(true), false);
+                    return next.expect("a sequence without an end");
+                }
+                let start = self.seek(space, burst);
+                let at = if *repeats {
+                    start
+                } else {
+                    self.behind(space, start, within)
+                };
+                let room = space.width - at;
+                space.move_cursor(at + u64::from(length(false)).min(room));
+                at
+            }
+            (StepPattern::Zones { .. }, None) => 0,
+        };
+        let room = (space.width - at).min(u64::from(u32::MAX)) as u32;
+        (at, length(false).min(room))
+    }
+
+    /// So many transfers behind a place, from the start on behind the end.
+    fn behind(&self, space: &Space, start: u64, transfers: u64) -> u64 {
+        let last = space.width.saturating_sub(self.length);
+        let at = start + transfers * self.length;
+        if transfers == 0 || at <= last {
+            return at;
+        }
+        at % (((last / self.length).max(1) + 1) * self.length)
+    }
+
     fn seek(&self, space: &Space, number: u64) -> u64 {
-        match &space.grid {
+        let grids = space.grids.as_ref().map(|grids| &grids.trim);
+        match space.grid.as_ref().or(grids) {
             Some(grid) => {
                 let block = grid.block(self.addresses, number, || number);
                 block.unwrap_or(0) * grid.unit
             }
             None => {
-                let blocks = (space.width / self.unit).max(1);
+                let blocks = space.width.saturating_sub(self.smallest) / self.unit + 1;
                 self.addresses.below(number, blocks) * self.unit
             }
         }
     }
 
     /// From the start, each so many bytes behind the end of the one before; at the end it begins anew.
-    /// With a negative gap from the end to the start, behind one at the start.
+    /// With a gap below zero that is longer than a transfer from the end to the start, behind one at
+    /// the start.
     fn with_gap(&self, gap: i64, width: u64, number: u64) -> u64 {
         let last = width.saturating_sub(self.length);
-        if gap >= 0 {
-            let step = self.length + gap.unsigned_abs();
-            return number % (last / step + 1) * step;
+        if let Some(step) = self.length.checked_add_signed(gap) {
+            return match step {
+                0 => 0,
+                step => number % (last / step + 1) * step,
+            };
         }
         let back = gap.unsigned_abs();
-        let (Some(first), Some(step)) = (width.checked_sub(back), back.checked_sub(self.length))
-        else {
+        let (Some(first), step) = (width.checked_sub(back), back - self.length) else {
             return 0;
         };
         match number.checked_sub(1) {
             None => 0,
-            Some(number) if step > 0 => first - number % (first / step + 1) * step,
-            Some(_) => first,
+            Some(number) => first - number % (first / step + 1) * step,
         }
     }
 }

@@ -87,6 +87,16 @@ impl Visits {
         self.is_clearing.store(false, Release);
     }
 
+    /// Forgets all visits; only the first `blocks` can be visited from now on.
+    pub(super) fn reset(&self, blocks: u64) {
+        for level in &self.levels {
+            level.clear();
+        }
+        if blocks < self.blocks {
+            self.take(blocks, self.blocks - blocks);
+        }
+    }
+
     /// The first clear bit of a level from a place on.
     fn free(&self, level: usize, from: u64) -> Option<u64> {
         let this = &self.levels[level];

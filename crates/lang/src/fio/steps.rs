@@ -3,7 +3,7 @@
 use super::jobs::Job;
 use super::number::{Base, quantity};
 use super::places::{Seeks, seeks, used};
-use super::support::{not_built, push_once};
+use super::support::{not_built, push_once, refused};
 use super::value::Size;
 use plan::{
     Diagnostic, Direction, Following, OperationMix, PerDirection, RandomLaw, SequentialEnd,
@@ -62,7 +62,7 @@ pub(super) fn burst(job: &Job, base: Base) -> Option<u64> {
 /// The steps of a job; `None` where laws of places tell all.
 pub(crate) fn steps(job: &Job, shape: &Shape<'_>, blockers: &mut Vec<Diagnostic>) -> Option<Steps> {
     let trims_first = matches!(job.word("rw"), Some((word, _)) if word.ends_with("trimwrite"));
-    let pattern = match zones(job, shape) {
+    let pattern = match zones(job, shape, trims_first) {
         Some(zones) => Some(zones),
         None if shape.is_random => bursts(job, shape, trims_first),
         None => number(job, shape.base)
@@ -103,7 +103,7 @@ fn bursts(job: &Job, shape: &Shape<'_>, trims_first: bool) -> Option<StepPattern
     })
 }
 
-fn zones(job: &Job, shape: &Shape<'_>) -> Option<StepPattern> {
+fn zones(job: &Job, shape: &Shape<'_>, trims_first: bool) -> Option<StepPattern> {
     let bytes = |name: &str| match job.size(name) {
         Some(Size::Bytes(bytes)) if bytes > 0 => Some(bytes),
         _ => None,
@@ -116,17 +116,30 @@ fn zones(job: &Job, shape: &Shape<'_>) -> Option<StepPattern> {
     let order = match shape.law {
         _ if !shape.is_random => ZoneOrder::Sequential,
         RandomLaw::OncePerBlock(SequentialEnd::Wrap) => ZoneOrder::EachOnce,
-        _ => ZoneOrder::Random,
+        RandomLaw::Uniform => ZoneOrder::Random,
+        law => ZoneOrder::ByLaw(law.clone()),
     };
+    let follows =
+        shape.following.every > 1 || seeks(shape.operations, &shape.random_pct) != Seeks::Always;
+    let seeks = (shape.is_random && follows).then(|| plan::Seeks {
+        random_pct: shape.random_pct,
+        following: shape.following.clone(),
+    });
     Some(StepPattern::Zones {
-        used_bytes,
+        // A trim and a write count both.
+        used_bytes: if trims_first {
+            used_bytes.div_ceil(2)
+        } else {
+            used_bytes
+        },
         zone_bytes: bytes("zonerange").unwrap_or(used_bytes),
         skip_bytes: bytes("zoneskip").unwrap_or(0),
         order,
+        seeks,
     })
 }
 
-/// What a pattern cannot be combined with yet.
+/// What a pattern cannot be combined with.
 fn misfits(
     job: &Job,
     shape: &Shape<'_>,
@@ -134,26 +147,18 @@ fn misfits(
     trims_first: bool,
     blockers: &mut Vec<Diagnostic>,
 ) {
-    let is_zoned = matches!(pattern, StepPattern::Zones { .. });
-    let place = job.place_of(if is_zoned { "zonesize" } else { "rw" });
-    let mut refuse = |what: &str| push_once(blockers, not_built(what, place));
-    // Pairs at random places have one size each, whatever it is.
-    let is_one_by_one = matches!(pattern, StepPattern::Bursts { operations: 1, .. });
-    let may_differ = trims_first && is_one_by_one;
-    if !shape.is_even() && !may_differ {
-        refuse("a pattern of places with several sizes of I/O");
+    let has_gap = !shape.is_random && number(job, shape.base).is_some_and(|bytes| bytes != 0);
+    if has_gap && matches!(pattern, StepPattern::Zones { .. }) {
+        let what = "a number of bytes behind `rw` with zones";
+        let reason = "the gaps would lead out of the zones";
+        let help = "use `zonesize` and `zoneskip` alone: a zone of one I/O with a skip is a gap";
+        push_once(blockers, refused(what, reason, help, job.place_of("rw")));
     }
-    if is_zoned && shape.is_random && !is_even(shape.law) {
-        refuse("`zonemode=strided` with `random_distribution`");
-    }
-    if let StepPattern::Gap { bytes } = pattern
-        && *bytes < 0
-        && bytes.unsigned_abs() <= shape.smallest
-    {
-        refuse("a step back that is no longer than the I/O");
-    }
-    if shape.files > 1 && !serves_in_turn(job, shape) {
-        refuse("a pattern of places with files in another order than `roundrobin`");
+    let is_partly_random = seeks(shape.operations, &shape.random_pct) != Seeks::Always
+        || shape.following.sizes.is_some();
+    if trims_first && shape.is_random && is_partly_random {
+        let what = "`randtrimwrite` with a share of random places";
+        push_once(blockers, not_built(what, job.place_of("rw")));
     }
 }
 
@@ -162,8 +167,4 @@ fn serves_in_turn(job: &Job, shape: &Shape<'_>) -> bool {
     let order = job.text("file_service_type");
     let is_plain = order.is_none_or(|text| text.trim() == "roundrobin");
     shape.files <= 1 || (is_plain && job.number("openfiles") != Some(1))
-}
-
-fn is_even(law: &RandomLaw) -> bool {
-    matches!(law, RandomLaw::Uniform | RandomLaw::OncePerBlock(_))
 }

@@ -397,7 +397,7 @@ pub(crate) static PATTERN: &[Parameter] = &[
         numbers(1, MANY),
         "the size",
         Honoured,
-        "what random places are multiples of; one value for all directions",
+        "what random places are multiples of",
     ),
     p(
         &["fsync"],

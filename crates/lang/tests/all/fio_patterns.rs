@@ -41,10 +41,9 @@ fn a_number_behind_the_direction_is_a_gap_or_a_burst() {
     };
     assert_eq!(burst, expected);
     assert!(matches!(order("rw=randread:1"), AddressOrder::Random(_)));
-    assert!(
-        refusals("rw=read:-2k")
-            .iter()
-            .any(|text| text.contains("step back"))
+    assert_eq!(
+        pattern("rw=read:-2k bsrange=4k-8k"),
+        StepPattern::Gap { bytes: -2048 }
     );
 }
 
@@ -204,6 +203,37 @@ fn a_file_system_is_not_filled_where_no_place_can_be_drawn() {
         let is_told = |found: &plan::Diagnostic| found.message.contains("is refused");
         assert!(refusals.iter().any(is_told), "{options}: {refusals:?}");
     }
+}
+
+#[test]
+fn zones_take_any_sizes_laws_bursts_and_shares_of_random_places() {
+    let zones = |options: &str| match pattern(&format!("{options} zonesize=64k zoneskip=64k")) {
+        StepPattern::Zones {
+            used_bytes,
+            order,
+            seeks,
+            ..
+        } => (used_bytes >> 10, order, seeks),
+        other => panic!("{options}: {other:?}"),
+    };
+    assert_eq!(
+        zones("rw=read bsrange=4k-16k nrfiles=2 file_service_type=random"),
+        (64, plan::ZoneOrder::Sequential, None)
+    );
+    let (_, order, seeks) = zones("rw=randread random_distribution=zipf:1.2");
+    assert!(matches!(
+        order,
+        plan::ZoneOrder::ByLaw(plan::RandomLaw::Zipf { .. })
+    ));
+    assert_eq!(seeks, None);
+    let (_, order, seeks) = zones("rw=randread:4 percentage_random=50");
+    let seeks = seeks.expect("some go on behind the one before");
+    assert_eq!(order, plan::ZoneOrder::EachOnce);
+    assert_eq!((seeks.random_pct.read, seeks.following.every), (50.0, 4));
+    // Both of a pair count.
+    assert_eq!(zones("rw=trimwrite filename=/dev/sdx").0, 32);
+    let refused = refusals("rw=read:4k zonesize=64k");
+    assert!(refused.iter().any(|text| text.contains("out of the zones")));
 }
 
 #[test]
