@@ -1,7 +1,8 @@
 //! Real files for the readers of job languages.
 use lang::vdbench::InputFile;
 use lang::{CommandLine, Environment, Files, Variable};
-use std::io::Read;
+use std::io::{ErrorKind, Read};
+use std::path::{Path, PathBuf};
 
 /// Files by path, as the process sees them.
 pub struct RealFiles;
@@ -9,10 +10,31 @@ pub struct RealFiles;
 impl Files for RealFiles {
     fn read(&self, path: &str) -> Result<Vec<u8>, String> {
         std::fs::read(path).map_err(|error| match error.kind() {
-            std::io::ErrorKind::NotFound => "no such file".to_owned(),
-            std::io::ErrorKind::PermissionDenied => "permission denied".to_owned(),
+            ErrorKind::NotFound => "no such file".to_owned(),
+            ErrorKind::PermissionDenied => "permission denied".to_owned(),
             _ => error.to_string(),
         })
+    }
+
+    fn below(&self, folder: &str) -> Result<Vec<(String, u64)>, String> {
+        let found = host::files_below(Path::new(folder)).map_err(|(path, error)| {
+            let reason = match error.kind() {
+                ErrorKind::NotFound => "no such folder".to_owned(),
+                ErrorKind::NotADirectory => "it is no folder".to_owned(),
+                ErrorKind::PermissionDenied => "permission denied".to_owned(),
+                _ => error.to_string(),
+            };
+            match path == Path::new(folder) {
+                true => reason,
+                false => format!("`{}`: {reason}", path.display()),
+            }
+        })?;
+        let text = |(path, bytes): (PathBuf, u64)| {
+            let text = path.into_os_string().into_string();
+            let text = text.map_err(|name| format!("{name:?} is no UTF-8"))?;
+            Ok((text, bytes))
+        };
+        found.into_iter().map(text).collect()
     }
 }
 
@@ -22,7 +44,7 @@ pub fn split_inputs(words: &[String]) -> (Vec<String>, Vec<Variable>) {
     let mut variables = Vec::new();
     for word in words {
         match word.split_once('=') {
-            Some((name, value)) if !std::path::Path::new(word).exists() => {
+            Some((name, value)) if !Path::new(word).exists() => {
                 variables.push(Variable {
                     name: name.to_owned(),
                     value: value.to_owned(),

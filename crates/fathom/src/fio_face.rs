@@ -14,6 +14,7 @@ use plan::{Label, OpSource, Plan, Severity};
 use report::fio::{FaceOptions, Formats, TerseVersion};
 use std::io::IsTerminal;
 use std::path::PathBuf;
+use std::time::Duration;
 
 pub const USAGE: &str = "\
 usage: fio [options] [job options] FILE…
@@ -43,10 +44,12 @@ usage: fio [options] [job options] FILE…
   --status-interval=TIME a full report each time this has passed
   --bandwidth-log[=NAME] logs of all jobs together
   --aux-path=FOLDER      where the files of verify_dump and states of verify are
+  --trigger-file=FILE    when it appears it is removed, all jobs end, and what they have written with
+                         verify is saved; --trigger-timeout=TIME: when this has passed
+  --trigger=COMMAND      what the shell is to run then
   --client --server --daemonize --remote-config --trigger-remote
                          refused: one host only
-  --trigger-file --trigger-timeout --trigger --idle-prof --inflate-log
-  --merge-blktrace-only --latency-log
+  --idle-prof --inflate-log --merge-blktrace-only --latency-log
                          refused with what to use in their place
   --profile=tiobench     built-in jobs in place of files, with --size=MIB --block=N --numruns=N
                          --dir=FOLDER --threads=N
@@ -132,8 +135,6 @@ const GENERAL: &[GeneralOption] = &[
 
 const ONE_HOST: &str = "runs on several hosts are not built yet; run the command on each host, and compare by `--label`";
 
-const TRIGGERS: &str = "triggers are not built, as they go with the state of `verify` that is not \
-                        kept; `fathom fio` ends in order on SIGINT, as `timeout -s INT 30 fathom fio …` sends it";
 
 /// Options of the original that are known and not carried out, each with what to do.
 const REFUSED: &[(&str, &str)] = &[
@@ -142,9 +143,6 @@ const REFUSED: &[(&str, &str)] = &[
     ("daemonize", ONE_HOST),
     ("remote-config", ONE_HOST),
     ("trigger-remote", ONE_HOST),
-    ("trigger-file", TRIGGERS),
-    ("trigger-timeout", TRIGGERS),
-    ("trigger", TRIGGERS),
     (
         "idle-prof",
         "no thread burns CPU to measure what is idle; `report.html` shows how busy the host was",
@@ -300,6 +298,13 @@ fn carry_out(all: &[String], options: Options, reading: Reading) -> Exit {
     if let Err(message) = options.repetition.apply(&mut plan) {
         eprintln!("error: {message}");
         return Exit::Usage;
+    }
+    let trigger = &options.style.trigger;
+    trigger.prepare(&mut plan);
+    if trigger.command.is_some() && !trigger.is_set() {
+        eprintln!(
+            "note: `--trigger` is never run: neither `--trigger-file` nor `--trigger-timeout` says when"
+        );
     }
     launch(Launch {
         plan,
@@ -473,6 +478,12 @@ fn report_option(name: &str, value: Option<&str>, options: &mut Options) -> Resu
     let text = || value.unwrap_or_default().to_owned();
     match name {
         "aux-path" => options.style.aux = Some(PathBuf::from(text())),
+        "trigger-file" => options.style.trigger.file = Some(PathBuf::from(text())),
+        "trigger" => options.style.trigger.command = Some(text()),
+        "trigger-timeout" => {
+            let nanos = time(name, &text())?;
+            options.style.trigger.after = Some(Duration::from_nanos(nanos));
+        }
         "output" => options.style.output = Some(PathBuf::from(text())),
         "output-format" => {
             let formats = Formats::parse(&text()).map_err(|word| {

@@ -1,6 +1,7 @@
 //! What a run in the manner of fio shows: reports on the console or into a file, the status line
 //! on a terminal, and log files of single operations.
 use crate::trace::{IoTrace, Topics, Trace};
+use crate::trigger::Trigger;
 use conduct::OperationSink;
 use measure::Event;
 use measure::OperationRecord;
@@ -25,6 +26,8 @@ pub struct FioStyle {
     pub aux: Option<PathBuf>,
     /// What is told while it happens.
     pub topics: Topics,
+    /// What ends all jobs from outside.
+    pub trigger: Trigger,
 }
 
 /// Reports and status line of one execution.

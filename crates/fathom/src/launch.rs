@@ -8,6 +8,7 @@ use crate::progress::{Progress, duration};
 use crate::resume::Earlier;
 use crate::sinks::{Console, Sinks};
 use crate::trace::Topics;
+use crate::trigger::Watched;
 use crate::written_states::WrittenStates;
 use crate::{lints, machine, removal, render, stop, stop_file};
 use conduct::{
@@ -141,6 +142,14 @@ fn carry_out(mut launch: Launch, is_fio: bool, fills: &mut Vec<Fill>) -> Exit {
     if let Err(message) = stop_file::watch(&settled.plan.plan, &control) {
         return fail(Exit::Usage, &message);
     }
+    let trigger = match &launch.style {
+        Style::Fio(style) => style.trigger.watch(&settled.plan.plan, &control),
+        _ => Ok(Watched::default()),
+    };
+    let trigger = match trigger {
+        Ok(trigger) => trigger,
+        Err(message) => return fail(Exit::Usage, &message),
+    };
     let opening = match &earlier {
         Some(earlier) => earlier.remark(&started),
         None => Event::ExecutionStarted(started.clone()),
@@ -154,7 +163,13 @@ fn carry_out(mut launch: Launch, is_fio: bool, fills: &mut Vec<Fill>) -> Exit {
             let (mut host, states) = host(&launch, &settled, &started, clock, storage.root());
             go_on(&settled.plan, done, host.as_mut(), &control, &mut |event| {
                 sinks.take(event)?;
-                states.iter().for_each(|states| states.on_event(event));
+                let has_fired = trigger.has_fired();
+                if let Some(states) = &states {
+                    states.on_event(event, has_fired);
+                }
+                if matches!(event, Event::RunFinished(_)) {
+                    trigger.carry_out();
+                }
                 Ok(())
             })
         }
@@ -163,7 +178,13 @@ fn carry_out(mut launch: Launch, is_fio: bool, fills: &mut Vec<Fill>) -> Exit {
     if !outcome.left_outstanding {
         removal::remove_made(&settled.plan, &settled.grants, started.unix_ns);
     }
-    conclude(&launch, sinks, &outcome)
+    // No run was going.
+    trigger.carry_out();
+    match conclude(&launch, sinks, &outcome) {
+        // The end was part of the job.
+        Exit::Stopped if trigger.has_fired() && outcome.errors == 0 => Exit::Fine,
+        exit => exit,
+    }
 }
 
 /// The execution that is to go on, if one is. What is not said again is as it was then.

@@ -31,6 +31,7 @@ mod sinks;
 mod stop;
 mod stop_file;
 mod trace;
+mod trigger;
 mod vdbench_face;
 mod written_states;
 

@@ -23,8 +23,9 @@ impl<'a> WrittenStates<'a> {
     }
 
     /// Files of earlier executions are written over. One that cannot be written is told of, and the
-    /// measurement goes on.
-    pub fn on_event(&self, event: &Event) {
+    /// measurement goes on. `is_last_word` is said where the machine may end now: what is saved is then
+    /// synced.
+    pub fn on_event(&self, event: &Event, is_last_word: bool) {
         let Event::RunFinished(finished) = event else {
             return;
         };
@@ -39,7 +40,7 @@ impl<'a> WrittenStates<'a> {
                 continue;
             };
             let said = match self.generations.written(self.plan, &run, number) {
-                Some(written) => save(&path, &state_text(&written)),
+                Some(written) => save(&path, &state_text(&written), is_last_word),
                 None => Err("too many blocks to remember which of them were written".to_owned()),
             };
             if let Err(reason) = said {
@@ -57,6 +58,12 @@ impl<'a> WrittenStates<'a> {
     }
 }
 
-fn save(path: &Path, text: &str) -> Result<(), String> {
-    std::fs::write(path, text).map_err(|error| error.to_string())
+fn save(path: &Path, text: &str, is_synced: bool) -> Result<(), String> {
+    let words = |error: std::io::Error| error.to_string();
+    std::fs::write(path, text).map_err(words)?;
+    if is_synced {
+        let file = std::fs::File::open(path).map_err(words)?;
+        file.sync_all().map_err(words)?;
+    }
+    Ok(())
 }

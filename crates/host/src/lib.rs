@@ -9,6 +9,7 @@
 mod block;
 pub mod command;
 mod facts;
+mod folder;
 pub mod guard;
 mod limits;
 mod mounts;
@@ -20,6 +21,7 @@ mod space;
 mod storage;
 
 pub use facts::{cpus_by_node, cpus_by_node_of, facts, facts_of};
+pub use folder::files_below;
 pub use limits::{Limit, ProcessLimits, process_limits, raise_own_limits};
 pub use place::{StoragePlace, devices_of_folder, storage_place};
 pub use probe::{target_facts, target_identity};

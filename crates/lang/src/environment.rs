@@ -7,6 +7,16 @@ pub trait Files {
     /// # Errors
     /// The reason, in words for a diagnostic, such as `no such file`.
     fn read(&self, path: &str) -> Result<Vec<u8>, String>;
+
+    /// The regular files below a folder at any depth, each with the folder in front and its length in
+    /// bytes, in the order of their names. Links below it are not followed.
+    ///
+    /// # Errors
+    /// The reason, in words for a diagnostic, such as `no such folder`.
+    fn below(&self, folder: &str) -> Result<Vec<(String, u64)>, String> {
+        let _ = folder;
+        Err("no such folder".to_owned())
+    }
 }
 
 /// Everything outside of the text that decides what it means.
@@ -81,6 +91,18 @@ impl Files for MemoryFiles {
             .get(path)
             .cloned()
             .ok_or_else(|| "no such file".to_owned())
+    }
+
+    fn below(&self, folder: &str) -> Result<Vec<(String, u64)>, String> {
+        let front = format!("{}/", folder.trim_end_matches('/'));
+        let found = self.0.iter().filter(|(path, _)| path.starts_with(&front));
+        let found: Vec<(String, u64)> = found
+            .map(|(path, bytes)| (path.clone(), bytes.len() as u64))
+            .collect();
+        match found.is_empty() {
+            true => Err("no such folder".to_owned()),
+            false => Ok(found),
+        }
     }
 }
 

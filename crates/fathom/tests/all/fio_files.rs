@@ -284,3 +284,69 @@ fn space_is_reserved_as_the_job_says() {
         }
     }
 }
+
+#[test]
+fn all_files_below_a_folder_are_the_files_of_a_job() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    std::fs::create_dir_all(at("tree/deep/er")).unwrap();
+    for (name, bytes) in [
+        ("b", 8192),
+        ("a:a", 4096),
+        ("deep/er/c", 16384),
+        ("none", 0),
+        ("short", 99),
+    ] {
+        std::fs::write(at("tree").join(name), vec![b'x'; bytes]).unwrap();
+    }
+    std::fs::write(at("outside"), vec![b'y'; 1 << 20]).unwrap();
+    std::os::unix::fs::symlink(at("outside"), at("tree/link")).unwrap();
+    let read = ["--opendir=tree", "--rw=read", "--output-format=json"];
+    for (more, bytes) in [
+        (&[][..], 28672),
+        (&["--filename=outside"], 28672 + (1 << 20)),
+        // The first by name.
+        (&["--nrfiles=1"], 4096),
+    ] {
+        let output = ours(&[&read, more].concat(), folder.path());
+        assert!(output.status.success(), "{}", text(&output));
+        let issued = &report(&output)["jobs"][0]["read"]["io_bytes"];
+        assert_eq!(issued, bytes, "{more:?}");
+        if more != ["--nrfiles=1"]
+            && let Some(output) = run("fio", &[&read, more].concat(), folder.path())
+        {
+            assert_eq!(report(&output)["jobs"][0]["read"]["io_bytes"], bytes);
+        }
+    }
+    // What others made is asked about, whether a job names it or finds it.
+    let output = ours(&["--opendir=tree", "--rw=write"], folder.path());
+    assert_eq!(output.status.code(), Some(3), "{}", text(&output));
+    let kept = std::fs::read(at("tree/deep/er/c")).unwrap();
+    assert!(kept.iter().all(|byte| *byte == b'x'));
+}
+
+#[test]
+fn a_folder_that_holds_nothing_is_told_of_before_a_run() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::create_dir(folder.path().join("empty")).unwrap();
+    std::fs::write(folder.path().join("file"), "").unwrap();
+    for (name, reason) in [
+        ("none", "no such folder"),
+        ("empty", "holds no file"),
+        ("file", "it is no folder"),
+    ] {
+        let option = format!("--opendir={name}");
+        let output = ours(&[&option, "--rw=read"], folder.path());
+        let text = text(&output);
+        assert_eq!(output.status.code(), Some(2), "{text}");
+        assert!(text.contains("fio-0136") && text.contains(reason), "{text}");
+    }
+    std::fs::write(folder.path().join("j.fio"), "[j]\nopendir=none\nrw=read\n").unwrap();
+    let checked = Command::new(FATHOM)
+        .args(["check", "j.fio"])
+        .current_dir(folder.path())
+        .output()
+        .unwrap();
+    let said = text(&checked);
+    assert!(said.contains("no such folder"), "{said}");
+}

@@ -241,3 +241,70 @@ fn what_fio_saved_of_a_job_at_random_is_refused() {
         );
     }
 }
+
+/// Endless unless something from outside ends it.
+const SLOW: [&str; 6] = [
+    "--rw=write",
+    "--rate_iops=20",
+    "--loops=100000",
+    "--do_verify=0",
+    "--verify_state_save=0",
+    "--aux-path=aux",
+];
+
+#[test]
+fn a_file_that_appears_ends_the_jobs_and_their_states_are_there_for_the_command() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    std::fs::create_dir(folder.join("aux")).unwrap();
+    let (data, now) = (folder.join("data"), folder.join("now"));
+    let waiting = std::thread::spawn(move || {
+        let is_written = || std::fs::read(&data).is_ok_and(|bytes| bytes.iter().any(|b| *b != 0));
+        while !is_written() {
+            std::thread::sleep(std::time::Duration::from_millis(10));
+        }
+        std::fs::write(now, "").unwrap();
+    });
+    let command = "--trigger=cp aux/*.state seen; echo told; exit 3";
+    let text = fine(
+        &[&SLOW[..], &["--trigger-file=now", command]].concat(),
+        folder,
+    );
+    waiting.join().unwrap();
+    assert!(text.contains("told"), "{text}");
+    assert!(text.contains("exit status: 3"), "{text}");
+    assert!(!folder.join("now").exists());
+    let seen = std::fs::read_to_string(folder.join("seen")).unwrap();
+    assert!(seen.starts_with("fathom verify state 1"), "{seen}");
+    let read = ["--rw=read", "--verify_state_load=1", "--aux-path=aux"];
+    fine(&read, folder);
+}
+
+#[test]
+fn a_time_ends_the_jobs_and_runs_the_command() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    std::fs::create_dir(folder.join("aux")).unwrap();
+    let how = ["--trigger-timeout=200ms", "--trigger=echo told > said"];
+    fine(&[&SLOW[..], &how].concat(), folder);
+    assert_eq!(
+        std::fs::read_to_string(folder.join("said")).unwrap(),
+        "told\n"
+    );
+}
+
+#[test]
+fn the_file_of_a_trigger_is_nothing_that_somebody_needs() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    std::fs::write(folder.join("mine"), "x").unwrap();
+    for (file, reason) in [("mine", "holds something"), ("./data", "is a target")] {
+        let option = format!("--trigger-file={file}");
+        let output = ours(&["--rw=write", &option], folder);
+        assert_eq!(output.status.code(), Some(2), "{}", all(&output));
+        assert!(all(&output).contains(reason), "{}", all(&output));
+    }
+    assert!(folder.join("mine").exists());
+    let said = fine(&["--rw=write", "--trigger=true"], folder);
+    assert!(said.contains("is never run"), "{said}");
+}

@@ -57,6 +57,8 @@ codes! {
     RECORD = "fio-0134";
     /// a state of `verify` that cannot be loaded
     STATE = "fio-0135";
+    /// a folder whose files cannot be found
+    FOLDER = "fio-0136";
     /// an option that is refused
     REFUSED = "fio-0200";
     /// an engine that is refused

@@ -1,7 +1,8 @@
 //! The names of the files of each clone.
 use super::codes;
-use super::jobs::{Job, at_job};
+use super::jobs::{Given, Job, at_job};
 use super::support::{not_built, push_once};
+use crate::environment::Files;
 use crate::sink::Sink;
 use plan::{Diagnostic, Reservation, Span};
 
@@ -29,30 +30,34 @@ const FILES_MAX: u64 = 1 << 20;
 
 impl Naming {
     /// The rule of a job; `None` when it has none that can be used, which was reported.
-    pub(crate) fn of(job: &Job, blockers: &mut Vec<Diagnostic>, sink: &mut Sink) -> Option<Self> {
+    /// `smallest` is the shortest I/O of the job.
+    pub(crate) fn of(
+        job: &Job,
+        smallest: u64,
+        files: &dyn Files,
+        blockers: &mut Vec<Diagnostic>,
+        sink: &mut Sink,
+    ) -> Option<Self> {
         let directories: Vec<String> = job
             .text("directory")
             .map(|text| split_names(text, false))
             .unwrap_or_default();
-        let files = job.number("nrfiles").unwrap_or(1).max(1) as u64;
-        if let Some(given) = job.given("filename") {
-            let names = split_names(given.text(), true);
-            if names.is_empty() || names.iter().any(|name| name == "-") {
-                let message = "standard input and output are no targets";
-                let help = "name a file or a device";
-                sink.error(codes::REFUSED, given.span(), message, "refused", help);
-                return None;
-            }
-            let names = names.into_iter().map(|name| match directories.first() {
-                Some(directory) => format!("{directory}/{name}"),
-                None => name,
-            });
+        if let Some(given) = job.last_of(&["filename", "opendir"]) {
+            let listed = match job.given("filename") {
+                Some(given) => listed(given, directories.first(), sink)?,
+                None => Vec::new(),
+            };
+            let names = match job.given("opendir") {
+                Some(given) => with_found(job, given, (listed, smallest), files, blockers)?,
+                None => listed,
+            };
             return Some(Self {
-                rule: Rule::Listed(names.collect()),
+                rule: Rule::Listed(names),
                 directories: Vec::new(),
                 place: given.span(),
             });
         }
+        let files = job.number("nrfiles").unwrap_or(1).max(1) as u64;
         let section = &job.section.text;
         if section.starts_with("/dev/") && files == 1 {
             // A device as the name of a section is the target.
@@ -129,6 +134,71 @@ impl Naming {
 /// Whether a path means a device.
 pub(crate) fn is_device(path: &str) -> bool {
     path.starts_with("/dev/") && !path.starts_with("/dev/shm/")
+}
+
+/// The files that a job lists, below its folder if it has one.
+fn listed(given: &Given, directory: Option<&String>, sink: &mut Sink) -> Option<Vec<String>> {
+    let names = split_names(given.text(), true);
+    if names.is_empty() || names.iter().any(|name| name == "-") {
+        let message = "standard input and output are no targets";
+        let help = "name a file or a device";
+        sink.error(codes::REFUSED, given.span(), message, "refused", help);
+        return None;
+    }
+    let names = names.into_iter().map(|name| match directory {
+        Some(directory) => format!("{directory}/{name}"),
+        None => name,
+    });
+    Some(names.collect())
+}
+
+/// What is listed with what is found below the folder of `opendir`, in the order of the two options.
+fn with_found(
+    job: &Job,
+    given: &Given,
+    (listed, smallest): (Vec<String>, u64),
+    files: &dyn Files,
+    blockers: &mut Vec<Diagnostic>,
+) -> Option<Vec<String>> {
+    let folder = given.text();
+    let mut refuse = |what: &str| {
+        let message = format!("the folder `{folder}` {what}");
+        let error = Diagnostic::error(codes::FOLDER, message).at(given.span(), "to be searched");
+        let help = "`opendir` takes a folder of this machine that holds files; `directory` says \
+                    where files are made";
+        push_once(blockers, error.with_help(help));
+    };
+    let found = match files.below(folder) {
+        Ok(found) => found,
+        Err(reason) => {
+            refuse(&format!("cannot be searched: {reason}"));
+            return None;
+        }
+    };
+    // Without a size, what holds no I/O takes no part.
+    let is_sized = job.given("size").is_some() || job.given("filesize").is_some();
+    let takes_part = |(path, bytes): (String, u64)| (is_sized || bytes >= smallest).then_some(path);
+    let found: Vec<String> = found.into_iter().filter_map(takes_part).collect();
+    if found.is_empty() {
+        refuse("holds no file that is as long as an I/O");
+        return None;
+    }
+    let is_behind = job.last_of(&["filename", "opendir"]).map(Given::span) == Some(given.span());
+    let (mut names, rest) = match is_behind {
+        true => (listed, found),
+        false => (found, listed),
+    };
+    names.extend(rest);
+    // As in the original: a number that stands behind it leaves out the rest, one before it nothing.
+    let last = job.last_of(&["opendir", "nrfiles"]);
+    if last.is_some_and(|last| last.parameter.name() == "nrfiles") {
+        names.truncate(job.number("nrfiles").unwrap_or(1).max(1) as usize);
+    }
+    if names.len() as u64 > FILES_MAX {
+        refuse(&format!("holds more than {FILES_MAX} files"));
+        return None;
+    }
+    Some(names)
 }
 
 /// The names of a list; `\:` is a colon.

@@ -149,7 +149,7 @@ pub(crate) fn specs<'a>(
 ) -> Vec<Spec<'a>> {
     let mut out: Vec<Spec<'a>> = Vec::new();
     let mut clones = 0_u64;
-    for job in jobs {
+    for (number, job) in jobs.iter().enumerate() {
         let Some(engine) = job.engine() else { continue };
         let mut resolving = Resolving {
             job,
@@ -174,7 +174,7 @@ pub(crate) fn specs<'a>(
             );
             return out;
         }
-        wait_for(job, &out, sink);
+        wait_for(job, &jobs[..number], sink);
         out.push(spec);
     }
     out
@@ -186,12 +186,12 @@ pub(crate) fn wants_fresh_seed(jobs: &[Job]) -> bool {
         .any(|job| job.number("randseed").is_none() && !job.is_on("randrepeat", true))
 }
 
-fn wait_for(job: &Job, before: &[Spec<'_>], sink: &mut Sink) {
+fn wait_for(job: &Job, before: &[Job], sink: &mut Sink) {
     let Some(given) = job.given("wait_for") else {
         return;
     };
     let name = given.text().trim();
-    let found = before.iter().filter(|spec| spec.job.name() == name).count();
+    let found = before.iter().filter(|other| other.name() == name).count();
     let (message, label) = match found {
         1 => return,
         _ if job.name() == name => ("a job cannot wait for itself".to_owned(), "its own name"),
@@ -221,7 +221,7 @@ impl<'a> Resolving<'a, '_> {
         let sizes = used(&operations, &transfer).chain(&behind);
         let smallest = sizes.map(TransferSizes::smallest).min()?;
         let (law, align) = self.places(&operations, smallest)?;
-        let naming = Naming::of(job, self.blockers, self.sink)?;
+        let naming = Naming::of(job, smallest, self.environment.files, self.blockers, self.sink)?;
         let file_size = self.file_size(&naming, smallest);
         self.check_fill(&operations, file_size);
         let times = self.times();

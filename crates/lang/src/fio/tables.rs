@@ -540,7 +540,7 @@ pub(crate) static FILES: &[Parameter] = &[
         &["opendir"],
         Kind::Text,
         "",
-        Refused("folders are not searched for targets; list the files with `filename=a:b`"),
+        Honoured,
         "all files below a folder",
     ),
     p(

@@ -255,7 +255,6 @@ fn a_share_of_the_amount_is_bytes() {
 fn what_makes_no_sense_here_is_refused_with_a_way_out() {
     for (option, hint) in [
         ("lockfile=exclusive", "iodepth=1"),
-        ("opendir=/tmp", "filename="),
         ("profile=tiobench", "--profile=NAME"),
     ] {
         let found = refusals(option);
