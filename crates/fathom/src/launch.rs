@@ -135,20 +135,9 @@ fn carry_out(mut launch: Launch, is_fio: bool, fills: &mut Vec<Fill>) -> Exit {
         Ok(sinks) => sinks,
         Err(message) => return fail(Exit::Usage, &message),
     };
-    let control = Control::default();
-    if let Err(error) = stop::watch(&control) {
-        return fail(Exit::Failed, &format!("signals cannot be watched: {error}"));
-    }
-    if let Err(message) = stop_file::watch(&settled.plan.plan, &control) {
-        return fail(Exit::Usage, &message);
-    }
-    let trigger = match &launch.style {
-        Style::Fio(style) => style.trigger.watch(&settled.plan.plan, &control),
-        _ => Ok(Watched::default()),
-    };
-    let trigger = match trigger {
-        Ok(trigger) => trigger,
-        Err(message) => return fail(Exit::Usage, &message),
+    let (control, trigger) = match watch(&launch, &settled.plan.plan) {
+        Ok(watched) => watched,
+        Err(exit) => return exit,
     };
     let opening = match &earlier {
         Some(earlier) => earlier.remark(&started),
@@ -163,13 +152,7 @@ fn carry_out(mut launch: Launch, is_fio: bool, fills: &mut Vec<Fill>) -> Exit {
             let (mut host, states) = host(&launch, &settled, &started, clock, storage.root());
             go_on(&settled.plan, done, host.as_mut(), &control, &mut |event| {
                 sinks.take(event)?;
-                let has_fired = trigger.has_fired();
-                if let Some(states) = &states {
-                    states.on_event(event, has_fired);
-                }
-                if matches!(event, Event::RunFinished(_)) {
-                    trigger.carry_out();
-                }
+                end_run(event, states.as_ref(), &trigger);
                 Ok(())
             })
         }
@@ -180,10 +163,42 @@ fn carry_out(mut launch: Launch, is_fio: bool, fills: &mut Vec<Fill>) -> Exit {
     }
     // No run was going.
     trigger.carry_out();
-    match conclude(&launch, sinks, &outcome) {
-        // The end was part of the job.
-        Exit::Stopped if trigger.has_fired() && outcome.errors == 0 => Exit::Fine,
-        exit => exit,
+    let exit = conclude(&launch, sinks, &outcome);
+    // An end by a trigger is part of the job.
+    let is_planned = trigger.has_fired() && outcome.errors == 0;
+    if is_planned && exit == Exit::Stopped {
+        return Exit::Fine;
+    }
+    exit
+}
+
+/// Begins to wait for everything that may end runs from outside.
+fn watch(launch: &Launch, plan: &Plan) -> Result<(Control, Watched), Exit> {
+    let control = Control::default();
+    if let Err(error) = stop::watch(&control) {
+        let message = format!("signals cannot be watched: {error}");
+        return Err(fail(Exit::Failed, &message));
+    }
+    let refused = |message: String| fail(Exit::Usage, &message);
+    stop_file::watch(plan, &control).map_err(refused)?;
+    let trigger = match &launch.style {
+        Style::Fio(style) => style.trigger.watch(plan, &control).map_err(refused)?,
+        _ => Watched::default(),
+    };
+    Ok((control, trigger))
+}
+
+/// At the end of a run: keeps what it has written, before a trigger may take the machine away.
+fn end_run(event: &Event, states: Option<&WrittenStates<'_>>, trigger: &Watched) {
+    if !matches!(event, Event::RunFinished(_)) {
+        return;
+    }
+    let has_fired = trigger.has_fired();
+    if let Some(states) = states {
+        states.on_event(event, has_fired);
+    }
+    if has_fired {
+        trigger.carry_out();
     }
 }
 

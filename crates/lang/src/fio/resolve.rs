@@ -221,7 +221,7 @@ impl<'a> Resolving<'a, '_> {
         let sizes = used(&operations, &transfer).chain(&behind);
         let smallest = sizes.map(TransferSizes::smallest).min()?;
         let (law, align) = self.places(&operations, smallest)?;
-        let naming = Naming::of(job, smallest, self.environment.files, self.blockers, self.sink)?;
+        let naming = self.naming(smallest)?;
         let file_size = self.file_size(&naming, smallest);
         self.check_fill(&operations, file_size);
         let times = self.times();
@@ -290,6 +290,11 @@ impl<'a> Resolving<'a, '_> {
         let spec = state::load(spec, self.environment, self.blockers);
         self.check_parts(&spec);
         amounts::layout_only_if_asked(spec)
+    }
+
+    fn naming(&mut self, smallest: u64) -> Option<Naming> {
+        let files = self.environment.files;
+        Naming::of(self.job, smallest, files, self.blockers, self.sink)
     }
 
     fn flow(&mut self, operations: &OperationMix, times: Times, depth: u32) -> Flow {
