@@ -1,7 +1,8 @@
 //! Opening targets, by grant only, and checking that what is opened is what was examined.
+use crate::placement::as_owner;
 use plan::{
-    Access, AccessAdvice, BoundPlan, BoundRun, Grant, NameCall, OpenMode, Reservation, RunKind,
-    SpaceCall, SyncMode, TargetId,
+    Access, AccessAdvice, BoundPlan, BoundRun, Grant, NameCall, OpenMode, Owner, Reservation,
+    RunKind, SpaceCall, Stream, SyncMode, TargetId,
 };
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::CString;
@@ -70,6 +71,8 @@ pub enum OpenError {
         direct: bool,
         error: io::Error,
     },
+    /// This process may not open files as somebody else.
+    Owner { owner: Owner, error: io::Error },
     /// No space for all of a file.
     Reserving {
         path: PathBuf,
@@ -89,24 +92,60 @@ pub fn open_targets(
     grants: &[Grant],
     made: &mut MadeFiles,
 ) -> Result<OpenTargets, OpenError> {
-    let mut open = OpenTargets::default();
-    let grants = &by_target(grants);
-    // Targets are many, and the ways of opening them few.
-    let mut ways: Vec<OpenMode> = Vec::new();
-    let mut known: BTreeMap<(TargetId, bool, usize), u32> = BTreeMap::new();
-    let streams = &run.run.streams;
-    let purposes = purposes(run);
-    let mut names = Vec::new();
-    for stream in streams {
+    let mut opening = Opening {
+        plan,
+        run,
+        grants: by_target(grants),
+        made,
+        purposes: purposes(run),
+        ways: Vec::new(),
+        known: BTreeMap::new(),
+        names: Vec::new(),
+        open: OpenTargets::default(),
+    };
+    for stream in &run.run.streams {
+        let files = match stream.flow.placement.owner {
+            None => opening.stream(stream)?,
+            Some(owner) => as_owner(owner, || opening.stream(stream))
+                .map_err(|error| OpenError::Owner { owner, error })??,
+        };
+        opening.open.by_stream.push(files);
+    }
+    let mut open = opening.open;
+    open.names = opening.names.into();
+    Ok(open)
+}
+
+/// The targets of a run while they are opened.
+struct Opening<'a> {
+    plan: &'a BoundPlan,
+    run: &'a BoundRun,
+    grants: BTreeMap<TargetId, Vec<&'a Grant>>,
+    made: &'a mut MadeFiles,
+    purposes: BTreeMap<(TargetId, Option<Owner>), Purpose>,
+    /// Targets are many, and the ways of opening them few.
+    ways: Vec<Way>,
+    known: BTreeMap<(TargetId, bool, usize), u32>,
+    names: Vec<CString>,
+    open: OpenTargets,
+}
+
+/// How a target is opened, and as whom.
+type Way = (OpenMode, Option<Owner>);
+
+impl Opening<'_> {
+    /// The files or names of a stream, each in the place of its target.
+    fn stream(&mut self, stream: &Stream) -> Result<Vec<u32>, OpenError> {
+        let (plan, run) = (self.plan, &self.run.run);
         let mut files = Vec::new();
-        if let Some(call) = run.run.name_call(stream) {
+        if let Some(call) = run.name_call(stream) {
             for id in &stream.targets {
-                files.push(names.len() as u32);
-                names.push(name_one(plan, *id, grants, call)?);
+                files.push(self.names.len() as u32);
+                self.names.push(name_one(plan, *id, &self.grants, call)?);
             }
-            open.by_stream.push(files);
-            continue;
+            return Ok(files);
         }
+        let owner = stream.flow.placement.owner;
         for id in &stream.targets {
             let target = plan.plan.target(*id);
             if !target.is_real() {
@@ -115,54 +154,54 @@ pub fn open_targets(
             }
             let mode = stream.open.unwrap_or(target.open);
             // One descriptor serves readers and writers of a target in the same mode.
-            let purpose = purposes.get(id).copied().unwrap_or(Purpose::Read);
+            let purpose = self.purposes.get(&(*id, owner)).copied();
+            let purpose = purpose.unwrap_or(Purpose::Read);
             let writes = purpose != Purpose::Read;
-            let key = (*id, writes, way(&mut ways, mode));
-            let index = match known.get(&key) {
+            let key = (*id, writes, way(&mut self.ways, (mode, owner)));
+            let index = match self.known.get(&key) {
                 Some(index) => *index,
                 None => {
-                    let file = open_one(*id, grants, made, purpose, mode)?;
-                    if writes && run.run.kind == RunKind::Measure {
+                    let file = open_one(*id, &self.grants, self.made, purpose, mode)?;
+                    if writes && run.kind == RunKind::Measure {
                         reserve(&file, mode, plan.targets[id.index()].bytes)
                             .map_err(|error| reserving(plan, *id, error))?;
                     }
-                    open.files.push(Arc::new(file));
-                    open.modes.push(mode);
-                    open.sync_on_close.push(mode.sync_on_close && writes);
-                    let index = open.files.len() as u32 - 1;
-                    known.insert(key, index);
+                    self.open.files.push(Arc::new(file));
+                    self.open.modes.push(mode);
+                    self.open.sync_on_close.push(mode.sync_on_close && writes);
+                    let index = self.open.files.len() as u32 - 1;
+                    self.known.insert(key, index);
                     index
                 }
             };
             files.push(index);
         }
-        open.by_stream.push(files);
+        Ok(files)
     }
-    open.names = names.into();
-    Ok(open)
 }
 
 /// How many files [`open_targets`] opens for a run.
 pub fn files_of_run(plan: &BoundPlan, run: &BoundRun) -> usize {
-    let mut ways: Vec<OpenMode> = Vec::new();
+    let mut ways: Vec<Way> = Vec::new();
     let mut known = BTreeSet::new();
     let opens = |stream: &&plan::Stream| run.run.name_call(stream).is_none();
     for stream in run.run.streams.iter().filter(opens) {
         for id in &stream.targets {
             let target = plan.plan.target(*id);
             if target.is_real() {
-                known.insert((*id, way(&mut ways, stream.open.unwrap_or(target.open))));
+                let mode = stream.open.unwrap_or(target.open);
+                known.insert((*id, way(&mut ways, (mode, stream.flow.placement.owner))));
             }
         }
     }
     known.len()
 }
 
-/// The place of a mode among those that were met; it is one of few.
-fn way(ways: &mut Vec<OpenMode>, mode: OpenMode) -> usize {
-    let way = ways.iter().position(|way| *way == mode);
-    way.unwrap_or_else(|| {
-        ways.push(mode);
+/// The place of a way among those that were met; it is one of few.
+fn way(ways: &mut Vec<Way>, way: Way) -> usize {
+    let known = ways.iter().position(|known| *known == way);
+    known.unwrap_or_else(|| {
+        ways.push(way);
         ways.len() - 1
     })
 }
@@ -217,17 +256,18 @@ pub(crate) fn places(targets: &[TargetId]) -> BTreeMap<TargetId, u32> {
     places
 }
 
-/// Targets that are not only read.
-fn purposes(run: &BoundRun) -> BTreeMap<TargetId, Purpose> {
+/// Targets that are not only read, by who opens them: who may read only is not to ask for more.
+fn purposes(run: &BoundRun) -> BTreeMap<(TargetId, Option<Owner>), Purpose> {
     let mut purposes = BTreeMap::new();
     for stream in &run.run.streams {
         if !run.run.changes_data(stream) {
             continue;
         }
         for id in &stream.targets {
+            let key = (*id, stream.flow.placement.owner);
             match run.run.space_call(stream) {
-                Some(SpaceCall::SetLength) => purposes.insert(*id, Purpose::Cut),
-                _ => Some(*purposes.entry(*id).or_insert(Purpose::Write)),
+                Some(SpaceCall::SetLength) => purposes.insert(key, Purpose::Cut),
+                _ => Some(*purposes.entry(key).or_insert(Purpose::Write)),
             };
         }
     }
@@ -420,6 +460,10 @@ impl fmt::Display for OpenError {
                 f,
                 "`{}` has come since the guard looked: only files that this execution has made for its data are cut",
                 path.display()
+            ),
+            OpenError::Owner { owner, error } => write!(
+                f,
+                "targets cannot be opened as {owner}: {error} (that takes the rights of root)"
             ),
             OpenError::Reserving { path, bytes, error } => write!(
                 f,

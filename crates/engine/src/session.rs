@@ -9,15 +9,13 @@ use crate::deal::Backends;
 use crate::files::{Names, OpenTargets, places};
 use crate::gate::Gate;
 use crate::operations::{self, OperationReader, OperationWriter};
+use crate::placement::place;
 use crate::requests;
 use crate::rule::WorkerRule;
 use crate::shared::{Failure, Setup, SharedRun, WorkerView, buffer_bytes};
 use crate::worker::{Wake, Worker};
 use measure::{Outstanding, ThreadUsage};
-use plan::{
-    BoundPlan, BoundRun, IoMethod, IoPriority, MemoryPolicy, NameCall, OpenMode, Placement, Pool,
-    SpaceCall,
-};
+use plan::{BoundPlan, BoundRun, IoMethod, NameCall, OpenMode, Pool, SpaceCall};
 use std::cell::Cell;
 use std::fmt;
 use std::io;
@@ -27,9 +25,9 @@ use std::sync::{Arc, Condvar, Mutex};
 use std::time::Duration;
 use sys::aio::QueueConfig;
 use sys::clock::Clock;
+use sys::memory::LockedMemory;
 use sys::requests::RequestMode;
 use sys::ring::RingConfig;
-use sys::thread::MemoryMode;
 
 /// A worker looks at least this often whether it is to give up.
 const LOOK_NS: u64 = 100_000_000;
@@ -69,6 +67,8 @@ pub struct Session {
     features: Features,
     operations: Option<OperationReader>,
     fatal: Option<EngineError>,
+    /// Given back when the run has drained.
+    held: Option<LockedMemory>,
 }
 
 /// How the drain ended.
@@ -90,6 +90,11 @@ pub enum EngineError {
     /// A worker cannot run where, or as urgently as, its stream asks for.
     Placement {
         what: String,
+        error: io::Error,
+    },
+    /// A stream asks for memory to be held, and it cannot be had.
+    HeldMemory {
+        bytes: u64,
         error: io::Error,
     },
     /// A target cannot be mapped, or not as far as it is to be used.
@@ -149,6 +154,7 @@ impl Session {
         generations: &Generations,
         config: EngineConfig,
     ) -> Result<Self, EngineError> {
+        let held = hold_memory(run)?;
         let setup = Setup {
             plan,
             run,
@@ -184,10 +190,9 @@ impl Session {
                 ended_sender.clone(),
                 ready_sender.clone(),
             );
-            let name = format!("worker-{}", seat.number);
             seat.log.set(writers.next());
             std::thread::Builder::new()
-                .name(name)
+                .name(format!("worker-{}", seat.number))
                 .stack_size(256 << 10)
                 .spawn(move || seat.run(&release, &ready, &ended))
                 .map_err(EngineError::Thread)?;
@@ -207,6 +212,7 @@ impl Session {
             features,
             operations,
             fatal: None,
+            held,
         })
     }
 
@@ -289,6 +295,7 @@ impl Session {
             self.gates.iter().for_each(|gate| gate.wake_all());
         }
         let mut drained = Drained::default();
+        self.held = None;
         if self.running > 0 {
             drained.outstanding = self.collector.outstanding(self.clock.now_ns());
             self.shared.abandon.store(true, Relaxed);
@@ -405,6 +412,16 @@ fn seats(
         }
     };
     (0..shared.workers.len()).map(seat).collect()
+}
+
+/// All that the streams of a run ask to be held.
+fn hold_memory(run: &BoundRun) -> Result<Option<LockedMemory>, EngineError> {
+    let streams = run.run.streams.iter();
+    let bytes = streams.fold(0_u64, |sum, stream| {
+        sum.saturating_add(stream.flow.held_memory_bytes)
+    });
+    let held = (bytes > 0).then(|| LockedMemory::new(bytes)).transpose();
+    held.map_err(|error| EngineError::HeldMemory { bytes, error })
 }
 
 /// What the streams of a worker's pool use of which file, where it maps files.
@@ -707,38 +724,6 @@ impl Seat {
     }
 }
 
-/// Puts the calling thread where its pool asks for.
-fn place(placement: &Placement) -> Result<(), EngineError> {
-    let refused = |what: String| move |error| EngineError::Placement { what, error };
-    if !placement.cpus.is_empty() {
-        let what = format!("CPUs {:?}", placement.cpus);
-        sys::thread::allow_cpus(&placement.cpus).map_err(refused(what))?;
-    }
-    if placement.nice != 0 {
-        let what = format!("priority {} for the CPU", placement.nice);
-        sys::thread::set_nice(placement.nice).map_err(refused(what))?;
-    }
-    if let Some(priority) = placement.io_priority {
-        let IoPriority { class, level, hint } = priority;
-        let what = match hint {
-            0 => format!("I/O priority of class {class}, level {level}"),
-            _ => format!("I/O priority of class {class}, level {level}, hint {hint}"),
-        };
-        sys::thread::set_io_priority(priority.word()).map_err(refused(what))?;
-    }
-    if let Some(memory) = &placement.memory {
-        let (mode, nodes) = match memory {
-            MemoryPolicy::Local => (MemoryMode::Local, &[][..]),
-            MemoryPolicy::Prefer(node) => (MemoryMode::Prefer, std::slice::from_ref(node)),
-            MemoryPolicy::Bind(nodes) => (MemoryMode::Bind, nodes.as_slice()),
-            MemoryPolicy::Interleave(nodes) => (MemoryMode::Interleave, nodes.as_slice()),
-        };
-        let what = format!("memory of nodes {nodes:?}");
-        sys::thread::set_memory_policy(mode, nodes).map_err(refused(what))?;
-    }
-    Ok(())
-}
-
 fn note_usage<B: Backend>(worker: &Worker<B, Clock, &SharedRun>, before: &ThreadUsage) {
     worker.note_cpu(sys::thread::thread_cpu_ns(), &usage().since(before));
 }
@@ -772,6 +757,17 @@ impl fmt::Display for EngineError {
                     _ => "",
                 };
                 write!(f, "a worker cannot have {what}: {error}{right}")
+            }
+            EngineError::HeldMemory { bytes, error } => {
+                write!(f, "{bytes} bytes of memory cannot be held: {error}")?;
+                match sys::memory::memlock_limit() {
+                    Some(limit) if limit < *bytes => write!(
+                        f,
+                        " (`ulimit -l` lets a user without the rights of root lock {} KiB)",
+                        limit >> 10
+                    ),
+                    _ => write!(f, " (no such memory is free)"),
+                }
             }
             EngineError::Mapping(error) => write!(
                 f,

@@ -135,7 +135,6 @@ const GENERAL: &[GeneralOption] = &[
 
 const ONE_HOST: &str = "runs on several hosts are not built yet; run the command on each host, and compare by `--label`";
 
-
 /// Options of the original that are known and not carried out, each with what to do.
 const REFUSED: &[(&str, &str)] = &[
     ("client", ONE_HOST),

@@ -163,13 +163,7 @@ fn carry_out(mut launch: Launch, is_fio: bool, fills: &mut Vec<Fill>) -> Exit {
     }
     // No run was going.
     trigger.carry_out();
-    let exit = conclude(&launch, sinks, &outcome);
-    // An end by a trigger is part of the job.
-    let is_planned = trigger.has_fired() && outcome.errors == 0;
-    if is_planned && exit == Exit::Stopped {
-        return Exit::Fine;
-    }
-    exit
+    conclude(&launch, sinks, &outcome, trigger.has_fired())
 }
 
 /// Begins to wait for everything that may end runs from outside.
@@ -314,6 +308,8 @@ fn settle(launch: &Launch, storage: &Storage) -> Result<Settled, Exit> {
     if found.iter().any(|one| one.severity == Severity::Error) {
         return Err(Exit::Usage);
     }
+    machine::check_demands(&plan, choice.kind, storage.root())
+        .map_err(|message| fail(Exit::Usage, &message))?;
     let overwrite = Overwrite::from_arguments(&launch.common.overwrite)
         .map_err(|error| fail(Exit::Usage, &error.to_string()))?;
     if matches!(choice.kind, BackendKind::Null | BackendKind::Sim) {
@@ -642,10 +638,10 @@ fn topics(style: &Style) -> Topics {
     }
 }
 
-fn conclude(launch: &Launch, sinks: Sinks, outcome: &Outcome) -> Exit {
+fn conclude(launch: &Launch, sinks: Sinks, outcome: &Outcome, is_planned: bool) -> Exit {
     let folder = &launch.common.output;
     let finished = sinks.finish(folder);
-    let exit = exit_of(outcome);
+    let exit = exit_of(outcome, is_planned);
     if let Style::Summary = launch.style {
         let absolute = std::fs::canonicalize(folder).unwrap_or_else(|_| folder.clone());
         if let Ok((totals, rows)) = &finished {
@@ -695,9 +691,10 @@ fn print_gap(all: &[RunTotals]) {
     );
 }
 
-fn exit_of(outcome: &Outcome) -> Exit {
+/// A stop that the job has planned is the end of the job.
+fn exit_of(outcome: &Outcome, is_planned: bool) -> Exit {
     match outcome.reason {
-        FinishReason::StoppedByUser => Exit::Stopped,
+        FinishReason::StoppedByUser if !is_planned => Exit::Stopped,
         FinishReason::Failed { .. } | FinishReason::TooManyErrors => Exit::Failed,
         _ if outcome.errors > 0 || outcome.streams_failed > 0 || outcome.left_outstanding => {
             Exit::Failed

@@ -3,9 +3,10 @@ use engine::{BackendChoice, BackendKind, Backends, WorkerRule};
 use host::guard::{Examination, Overwrite, Refused, Request};
 use host::{Storage, SysRoot};
 use plan::{
-    Access, Alignment, BindError, BoundPlan, Diagnostic, Facts, FoundKind, Grant, Origin, Plan,
-    RunId, RunKind, SizeRule, TargetFacts, TargetId, bind,
+    Access, Alignment, BindError, BoundPlan, Diagnostic, Facts, FoundKind, Grant, Origin, Owner,
+    Plan, RunId, RunKind, SizeRule, TargetFacts, TargetId, bind,
 };
+use std::collections::BTreeSet;
 use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
 
@@ -169,6 +170,72 @@ pub fn files_left(plan: &BoundPlan, root: &SysRoot) -> Result<usize, String> {
             limit.name, limit.raise
         )
     })
+}
+
+/// Looks whether the host gives what runs take of it beside their I/O.
+///
+/// # Errors
+/// In words, what it does not give.
+pub fn check_demands(plan: &BoundPlan, kind: BackendKind, root: &SysRoot) -> Result<(), String> {
+    // Nothing is taken of the host in simulated time.
+    if kind == BackendKind::Sim {
+        return Ok(());
+    }
+    check_owners(&plan.plan)?;
+    check_held_memory(plan, root)
+}
+
+/// Looks whether this process may work as those that the streams of a plan name.
+///
+/// # Errors
+/// In words, for the first that it may not.
+fn check_owners(plan: &Plan) -> Result<(), String> {
+    let streams = plan.templates.iter().flat_map(|one| &one.streams);
+    let owners: BTreeSet<Owner> = streams
+        .filter_map(|stream| stream.flow.placement.owner)
+        .collect();
+    let refused = |owner| Some((owner, engine::as_owner(owner, || ()).err()?));
+    match owners.into_iter().find_map(refused) {
+        None => Ok(()),
+        Some((owner, error)) => Err(format!(
+            "a job is to work as {owner}, which this process may not: {error} (that takes the rights of root)"
+        )),
+    }
+}
+
+/// Memory that is left to the host, at least, by what runs take away from it.
+const LEFT_TO_HOST_BYTES: u64 = 128 << 20;
+
+/// Looks whether the host has the memory that runs hold.
+///
+/// # Errors
+/// In words, when a run takes so much that other programs would be ended for want of it.
+fn check_held_memory(plan: &BoundPlan, root: &SysRoot) -> Result<(), String> {
+    let held = |id: RunId| {
+        let run = plan.run(id).run;
+        let streams = run.streams.iter();
+        let bytes = streams.map(|stream| stream.flow.held_memory_bytes);
+        (bytes.fold(0, u64::saturating_add), run.name)
+    };
+    let most = plan.distinct_runs().into_iter().map(held);
+    let Some((bytes, name)) = most.max_by_key(|(bytes, _)| *bytes) else {
+        return Ok(());
+    };
+    let limit = match host::process_limits(root).memory_bytes {
+        Some(limit) if bytes > 0 => limit,
+        _ => return Ok(()),
+    };
+    let room = limit.left.saturating_sub(LEFT_TO_HOST_BYTES);
+    if bytes <= room {
+        return Ok(());
+    }
+    Err(format!(
+        "run `{name}` holds {} MiB of memory, and {} leaves room for {} MiB; {}, or hold less",
+        bytes >> 20,
+        limit.name,
+        room >> 20,
+        limit.raise
+    ))
 }
 
 /// Chooses the backend, trying what the kernel gives only where it would be used. What the user

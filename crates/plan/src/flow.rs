@@ -3,6 +3,7 @@ use crate::operation::{Operation, PerDirection};
 use crate::tolerance::Tolerance;
 use crate::units::Nanos;
 use serde::{Deserialize, Serialize};
+use std::fmt;
 
 /// The rules of one stream; the default has none.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -28,6 +29,13 @@ pub struct Flow {
     pub balance: Option<Balance>,
     /// Which failures it goes on after; without it, the run decides (see [`crate::ErrorBudget`]).
     pub tolerance: Option<Tolerance>,
+    /// Memory that nobody else has from before the run begins to its end, in bytes, beside what its own operations take.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub held_memory_bytes: u64,
+}
+
+fn is_zero(bytes: &u64) -> bool {
+    *bytes == 0
 }
 
 /// Keeps the streams of a run that are of one group in the proportion of their weights, by
@@ -177,6 +185,27 @@ pub struct Placement {
     /// Where the memory of its threads comes from, their buffers among it; `None` leaves it as it is.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub memory: Option<MemoryPolicy>,
+    /// As whom its threads work, and its targets are opened and made; `None` for the user of the process.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub owner: Option<Owner>,
+}
+
+/// A user and a group by their numbers; what is left out is as in the process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Owner {
+    pub user: Option<u32>,
+    pub group: Option<u32>,
+}
+
+impl fmt::Display for Owner {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (self.user, self.group) {
+            (Some(user), Some(group)) => write!(f, "user {user} of group {group}"),
+            (Some(user), None) => write!(f, "user {user}"),
+            (None, Some(group)) => write!(f, "a member of group {group}"),
+            (None, None) => write!(f, "the user of the process"),
+        }
+    }
 }
 
 /// Which nodes of the host give memory.

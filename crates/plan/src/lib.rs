@@ -37,7 +37,7 @@ pub use data::{
 };
 pub use diagnostic::{Diagnostic, Related, Severity};
 pub use flow::{
-    Amount, Balance, Batches, DepthSearch, Floor, Flow, IoPriority, MemoryPolicy, Placement,
+    Amount, Balance, Batches, DepthSearch, Floor, Flow, IoPriority, MemoryPolicy, Owner, Placement,
     RangeSync, Steady, SteadyCriterion, Syncs, Think, ThinkCount,
 };
 pub use grant::{Access, Grant};

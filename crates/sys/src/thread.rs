@@ -83,6 +83,39 @@ pub fn set_io_priority(priority: u16) -> io::Result<()> {
     Ok(())
 }
 
+/// Makes this thread work as another user and group from here to its end; all other threads stay who they are. Another
+/// user keeps no supplementary group, and no right of root.
+///
+/// # Errors
+/// EPERM without the right to it; what was taken by then stays taken, so that the thread is of no further use.
+pub fn work_as(user: Option<u32>, group: Option<u32>) -> io::Result<()> {
+    let current = rustix::process::geteuid().as_raw();
+    // The calls of the C library change all threads; these are the kernel's own, which change one.
+    if user.is_some_and(|user| user != current) {
+        let none = std::ptr::null::<libc::gid_t>();
+        // SAFETY: the call reads no group of an empty list.
+        checked(unsafe { libc::syscall(libc::SYS_setgroups, 0_i64, none) })?;
+    }
+    if let Some(group) = group {
+        let group = libc::c_long::from(group);
+        // SAFETY: the call takes three numbers and touches no memory.
+        checked(unsafe { libc::syscall(libc::SYS_setresgid, group, group, group) })?;
+    }
+    if let Some(user) = user {
+        let user = libc::c_long::from(user);
+        // SAFETY: the call takes three numbers and touches no memory.
+        checked(unsafe { libc::syscall(libc::SYS_setresuid, user, user, user) })?;
+    }
+    Ok(())
+}
+
+fn checked(result: libc::c_long) -> io::Result<()> {
+    match result {
+        0.. => Ok(()),
+        _ => Err(io::Error::last_os_error()),
+    }
+}
+
 /// How the nodes of [`set_memory_policy`] are used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MemoryMode {
@@ -238,6 +271,35 @@ mod tests {
             }
             assert!(set_memory_policy(MemoryMode::Bind, &[900]).is_err());
         });
+    }
+
+    #[test]
+    fn a_thread_works_as_another_user_and_the_others_do_not() {
+        let own = rustix::process::geteuid().as_raw();
+        on_own_thread(move || {
+            // Who one is, one may become.
+            work_as(Some(own), None).unwrap();
+            if own != 0 {
+                let error = work_as(Some(own + 1), None).unwrap_err();
+                assert_eq!(error.raw_os_error(), Some(libc::EPERM));
+                return println!("skipped: root alone becomes somebody else");
+            }
+            work_as(Some(65_533), Some(65_532)).unwrap();
+            let status = std::fs::read_to_string("/proc/thread-self/status").unwrap();
+            assert!(
+                status.contains("Uid:\t65533\t65533\t65533\t65533"),
+                "{status}"
+            );
+            assert!(
+                status.contains("Gid:\t65532\t65532\t65532\t65532"),
+                "{status}"
+            );
+            assert!(status.contains("CapEff:\t0000000000000000"), "{status}");
+            let groups = status.lines().find_map(|line| line.strip_prefix("Groups:"));
+            assert_eq!(groups.unwrap().trim(), "");
+            assert!(work_as(Some(0), None).is_err());
+        });
+        assert_eq!(rustix::process::geteuid().as_raw(), own);
     }
 
     #[test]

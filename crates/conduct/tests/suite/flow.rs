@@ -401,6 +401,7 @@ fn a_placed_stream_has_workers_of_its_own_in_their_place() {
                 hint,
             }),
             memory: Some(MemoryPolicy::Local),
+            owner: None,
         };
         let runs = vec![flat_out(400 * MS, 100 * MS)];
         let plan = bind_real(plan(

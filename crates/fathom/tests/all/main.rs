@@ -10,6 +10,7 @@ mod fio_files;
 mod fio_flow;
 mod fio_output;
 mod fio_places;
+mod fio_process;
 mod fio_profiles;
 mod fio_traps;
 mod fio_use;

@@ -1,7 +1,7 @@
 //! The names of the files of each clone.
 use super::codes;
 use super::jobs::{Given, Job, at_job};
-use super::support::{not_built, push_once};
+use super::support::{push_once, refused};
 use crate::environment::Files;
 use crate::sink::Sink;
 use plan::{Diagnostic, Reservation, Span};
@@ -25,8 +25,10 @@ enum Rule {
     },
 }
 
-/// What a plan can hold of one clone.
+/// `fs.nr_open` as Linux has it. A result file takes the plan as one text of at most 1e9 bytes, which is less than twice as many.
 const FILES_MAX: u64 = 1 << 20;
+const TOO_MANY: &str = "a process opens no more on Linux (`fs.nr_open`, unless it was raised), \
+                        and a result file names each of them";
 
 impl Naming {
     /// The rule of a job; `None` when it has none that can be used, which was reported.
@@ -77,7 +79,9 @@ impl Naming {
         }
         if files > FILES_MAX {
             let what = format!("more than {FILES_MAX} files of one clone");
-            push_once(blockers, not_built(&what, job.place_of("nrfiles")));
+            let help = "use fewer files, or several calls with some of the files each";
+            let refusal = refused(&what, TOO_MANY, help, job.place_of("nrfiles"));
+            push_once(blockers, refusal);
         }
         let place = match (job.given("filename_format"), job.given("directory")) {
             (Some(given), _) | (None, Some(given)) => given.span(),

@@ -9,8 +9,8 @@ use super::value::Value;
 use crate::sink::Sink;
 use plan::{
     Amount, Balance, Batches, DepthSearch, Diagnostic, Floor, Flow, IoPriority, MemoryPolicy,
-    Nanos, OperationMix, PerDirection, Placement, RangeSync, Steady, SteadyCriterion, Syncs, Think,
-    ThinkCount,
+    Nanos, OperationMix, Owner, PerDirection, Placement, RangeSync, Steady, SteadyCriterion, Syncs,
+    Think, ThinkCount,
 };
 use std::collections::BTreeMap;
 
@@ -34,6 +34,7 @@ pub(crate) fn flow(
         balance: balance(job),
         keeps_apart: job.is_on("serialize_overlap", false) && depth > 1,
         tolerance: Some(failures::tolerance(job, sink)),
+        held_memory_bytes: job.number("lockmem").unwrap_or(0).max(0) as u64,
     }
 }
 
@@ -355,7 +356,14 @@ fn placement(job: &Job) -> Placement {
         nice: job.number("nice").unwrap_or(0) as i32,
         io_priority,
         memory: None,
+        owner: owner(job),
     }
+}
+
+fn owner(job: &Job) -> Option<Owner> {
+    let of = |name: &str| job.number(name).map(|number| number as u32);
+    let (user, group) = (of("uid"), of("gid"));
+    (user.is_some() || group.is_some()).then_some(Owner { user, group })
 }
 
 fn steady(job: &Job, sink: &mut Sink) -> Option<Steady> {

@@ -3,9 +3,9 @@
 use super::lower::pool;
 use plan::{
     AddressOrder, AlignRule, Coupling, DataSpec, FirstBlock, Flow, Generator, Label, LocalStop,
-    Nanos, OpSource, OpenMode, OperationMix, Origin, Pacing, PerDirection, PoolId, Region, RunSpec,
-    RunTemplate, SequentialEnd, SequentialStart, SizeRule, Stream, Target, TargetId, TargetOrder,
-    TemplateId, TransferSizes,
+    Nanos, OpSource, OpenMode, OperationMix, Origin, Owner, Pacing, PerDirection, Placement,
+    PoolId, Region, RunSpec, RunTemplate, SequentialEnd, SequentialStart, SizeRule, Stream, Target,
+    TargetId, TargetOrder, TemplateId, TransferSizes,
 };
 use std::collections::BTreeMap;
 
@@ -22,6 +22,8 @@ pub(super) struct Layout {
     pub target: TargetId,
     pub data: DataSpec,
     pub job: String,
+    /// As whom it is made.
+    pub owner: Option<Owner>,
 }
 
 /// Files of a job that are laid out in one way, by I/Os of one size: that of the smallest, which is at least half of
@@ -78,7 +80,8 @@ fn alike<'a>(layouts: &'a [Layout], targets: &[Target]) -> Vec<Alike<'a>> {
         let key = (layout.job.as_str(), size);
         let places = known.entry(key).or_default();
         let mut own = places.iter().copied();
-        match own.find(|place| all[*place].first.data == layout.data) {
+        let is_alike = |first: &Layout| first.data == layout.data && first.owner == layout.owner;
+        match own.find(|place| is_alike(all[*place].first)) {
             Some(place) => {
                 all[place].transfer = all[place].transfer.min(transfer);
                 all[place].targets.push(layout.target);
@@ -115,7 +118,13 @@ fn stream(files: Alike<'_>, name: String, pool: PoolId, share_pct: f64) -> Strea
             hits: None,
         }),
         pacing: Pacing::None,
-        flow: Flow::default(),
+        flow: Flow {
+            placement: Placement {
+                owner: files.first.owner,
+                ..Placement::default()
+            },
+            ..Flow::default()
+        },
         share_pct,
         priority: None,
         data: files.first.data,

@@ -375,6 +375,7 @@ impl Lowering<'_, '_> {
                     ..data
                 },
                 job: spec.job.name().to_owned(),
+                owner: spec.flow.placement.owner,
             });
         }
         id

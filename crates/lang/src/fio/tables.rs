@@ -30,6 +30,8 @@ const fn numbers(min: i64, max: i64) -> Kind {
 const SECONDS: Kind = Kind::Time(TimeUnit::Seconds);
 const MICROSECONDS: Kind = Kind::Time(TimeUnit::Microseconds);
 const MANY: i64 = i64::MAX;
+/// The number above it means none.
+const OWNER_MAX: i64 = u32::MAX as i64 - 1;
 const ZONES: Status =
     Refused("zoned block devices are not supported; `zonemode=strided` is not about them");
 const PLACEMENT: Status = Refused("placement hints need pass-through commands, which are not sent");
@@ -930,12 +932,10 @@ pub(crate) static QUEUE: &[Parameter] = &[
     ),
     p(
         &["lockmem"],
-        Kind::Size,
+        at_least(0),
         "0",
-        Refused(
-            "memory is not taken away from the host; run it beside a program that holds memory",
-        ),
-        "memory to lock",
+        Honoured,
+        "memory that each clone takes away from all others",
     )
     .inert(&["0"]),
     p(
@@ -1844,16 +1844,16 @@ pub(crate) static PROCESS: &[Parameter] = &[
     ),
     p(
         &["uid"],
-        at_least(0),
+        number(0, OWNER_MAX),
         "",
-        Refused("one process has one user; start it as that user"),
+        Honoured,
         "user of the job",
     ),
     p(
         &["gid"],
-        at_least(0),
+        number(0, OWNER_MAX),
         "",
-        Refused("one process has one group; start it as that group"),
+        Honoured,
         "group of the job",
     ),
     p(

@@ -200,6 +200,7 @@ pub(crate) fn reading_back(written: &RunTemplate) -> Option<RunTemplate> {
         back.pacing = Pacing::None;
         back.flow = Flow {
             placement: back.flow.placement.clone(),
+            held_memory_bytes: back.flow.held_memory_bytes,
             // Others stand beside it than beside the writes.
             tolerance: back.flow.tolerance.map(|tolerance| Tolerance {
                 ends: Vec::new(),
