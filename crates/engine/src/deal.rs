@@ -3,6 +3,7 @@ use crate::backend::BackendKind;
 use crate::rule::WorkerRule;
 use crate::shared::placement_of;
 use plan::{BoundRun, IoMethod, Placement, Pool, RequestMode, Stream};
+use std::collections::BTreeSet;
 
 const SLOTS_PER_WORKER: u32 = 128;
 
@@ -107,16 +108,24 @@ pub(crate) fn deal_slots(
 /// Pools that may share workers, and those whose workers have a place, or a way of asking, of their own.
 /// With a thread per slot nothing is shared.
 fn apart(run: &BoundRun, kind: BackendKind, members: Vec<usize>) -> (Vec<usize>, Vec<usize>) {
+    let pools = &run.run.pools;
+    let asks_nothing =
+        |pool: &Pool| pool.requests == RequestMode::default() && pool.priorities.is_empty();
     // Most runs place nothing, and need not look at each pool.
     let is_placed = |stream: &Stream| stream.flow.placement != Placement::default();
     let places = run.run.streams.iter().any(is_placed);
-    let asks_nothing =
-        |pool: &Pool| pool.requests == RequestMode::default() && pool.priorities.is_empty();
-    if kind.has_thread_per_slot() || !places && run.run.pools.iter().all(asks_nothing) {
+    // The call would hold up what others have on the same worker.
+    let is_blocked = |stream: &Stream| stream.flow.syncs.file_systems_at_end;
+    let blocked: BTreeSet<usize> = (run.run.streams.iter().filter(|stream| is_blocked(stream)))
+        .map(|stream| stream.pool.index())
+        .collect();
+    let is_usual = !places && blocked.is_empty() && pools.iter().all(asks_nothing);
+    if kind.has_thread_per_slot() || is_usual {
         return (members, Vec::new());
     }
     let is_free = |pool: &usize| {
-        asks_nothing(&run.run.pools[*pool])
+        asks_nothing(&pools[*pool])
+            && !blocked.contains(pool)
             && (!places || placement_of(run, *pool) == Placement::default())
     };
     members.into_iter().partition(is_free)

@@ -1,8 +1,10 @@
 //! Opening targets, by grant only, and checking that what is opened is what was examined.
+use crate::flow::DueSync;
 use crate::placement::as_owner;
+use crate::shared::{FILE_SYSTEM_SYNC, code_of};
 use plan::{
-    Access, AccessAdvice, BoundPlan, BoundRun, Grant, NameCall, OpenMode, Owner, Reservation,
-    RunKind, SpaceCall, Stream, SyncMode, TargetId,
+    Access, AccessAdvice, BoundPlan, BoundRun, Grant, NameCall, OpenMode, Operation, Owner,
+    Reservation, RunKind, SpaceCall, Stream, SyncMode, TargetId,
 };
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::CString;
@@ -36,8 +38,13 @@ pub struct OpenTargets {
     pub(crate) by_stream: Vec<Vec<u32>>,
     /// For each file, how it is opened.
     pub(crate) modes: Vec<OpenMode>,
+    /// For each stream, the syncs at its end that the places of its files lead to; empty where no
+    /// stream has any.
+    pub(crate) last_syncs: Vec<Vec<DueSync>>,
     /// For each file, whether it is flushed before it is closed.
     sync_on_close: Vec<bool>,
+    /// Files whose file systems are flushed as a whole before they are closed; devices themselves.
+    synced_with_file_system: Vec<u32>,
 }
 
 /// The files that an execution has made for its data, whatever has become of their names.
@@ -113,6 +120,7 @@ pub fn open_targets(
     }
     let mut open = opening.open;
     open.names = opening.names.into();
+    sync_file_systems(plan, run, &mut open)?;
     Ok(open)
 }
 
@@ -226,16 +234,23 @@ impl OpenTargets {
     /// # Errors
     /// The first flush that failed.
     pub fn close(self) -> io::Result<()> {
+        let mut by_file_system: BTreeMap<Option<u64>, Vec<&Arc<File>>> = BTreeMap::new();
+        let mut whole = BTreeSet::new();
         let synced = self.files.iter().zip(&self.sync_on_close);
         let synced = synced.filter(|(_, sync)| **sync).map(|(file, _)| file);
-        let mut by_file_system: BTreeMap<Option<u64>, Vec<&Arc<File>>> = BTreeMap::new();
-        for file in synced {
+        let held = self.synced_with_file_system.iter();
+        let held = held.map(|number| &self.files[*number as usize]);
+        for (file, is_whole) in
+            (synced.map(|file| (file, false))).chain(held.map(|file| (file, true)))
+        {
             let metadata = file.metadata()?;
             let file_system = metadata.is_file().then(|| metadata.dev());
             by_file_system.entry(file_system).or_default().push(file);
+            whole.extend(file_system.filter(|_| is_whole));
         }
         for (file_system, files) in by_file_system {
-            if file_system.is_some() && files.len() > SYNCED_ONE_BY_ONE {
+            let is_whole = |device| whole.contains(&device) || files.len() > SYNCED_ONE_BY_ONE;
+            if file_system.is_some_and(is_whole) {
                 sys::file::sync_file_system(files[0])?;
                 continue;
             }
@@ -245,6 +260,63 @@ impl OpenTargets {
         }
         Ok(())
     }
+}
+
+/// Notes which file systems are synced at the end of streams, and behind the run.
+fn sync_file_systems(
+    plan: &BoundPlan,
+    run: &BoundRun,
+    open: &mut OpenTargets,
+) -> Result<(), OpenError> {
+    for (number, stream) in run.run.streams.iter().enumerate() {
+        let syncs = &stream.flow.syncs;
+        let asks = syncs.file_systems_at_end || syncs.file_systems_on_close;
+        if !asks || run.run.name_call(stream).is_some() {
+            continue;
+        }
+        let files = &open.by_stream[number];
+        let due = of_file_systems(plan, stream, files, &open.files)?;
+        if syncs.file_systems_on_close {
+            let held = due.iter().map(|one| files[one.place as usize]);
+            open.synced_with_file_system.extend(held);
+        }
+        if syncs.file_systems_at_end {
+            open.last_syncs.resize_with(number, Vec::new);
+            open.last_syncs.push(due);
+        }
+    }
+    Ok(())
+}
+
+/// A sync of each file system that holds files of a stream, and of devices, which none holds.
+fn of_file_systems(
+    plan: &BoundPlan,
+    stream: &Stream,
+    numbers: &[u32],
+    files: &[Arc<File>],
+) -> Result<Vec<DueSync>, OpenError> {
+    let mut known = BTreeSet::new();
+    let mut syncs = Vec::new();
+    for (place, (id, number)) in stream.targets.iter().zip(numbers).enumerate() {
+        let target = plan.plan.target(*id);
+        if !target.is_real() {
+            continue;
+        }
+        let metadata = files[*number as usize].metadata();
+        let metadata = metadata.map_err(|error| OpenError::Io {
+            path: PathBuf::from(&target.path),
+            direct: false,
+            error,
+        })?;
+        let operation = match metadata.is_file() {
+            true if known.insert(metadata.dev()) => FILE_SYSTEM_SYNC,
+            false if !stream.flow.syncs.at_end => code_of(Operation::Sync),
+            _ => continue,
+        };
+        let place = place as u32;
+        syncs.push(DueSync { operation, place });
+    }
+    Ok(syncs)
 }
 
 /// The first place of each target among those of a stream.

@@ -35,6 +35,8 @@ pub(crate) struct SharedFlow {
     syncs_in_flight: AtomicU32,
     stage: AtomicU32,
     places: u32,
+    /// What is synced at the end beside the places, or in their stead.
+    last_syncs: Box<[DueSync]>,
     /// Of the syncs at the end.
     last_syncs_sent: AtomicU32,
     last_syncs_back: AtomicU32,
@@ -105,12 +107,19 @@ impl SharedFlow {
                 syncs_in_flight: AtomicU32::new(0),
                 stage: AtomicU32::new(DRAWING),
                 places: places as u32,
+                last_syncs: Box::default(),
                 last_syncs_sent: AtomicU32::new(0),
                 last_syncs_back: AtomicU32::new(0),
                 overlaps,
             })
         };
         has_rules.then(flow)
+    }
+
+    /// The same with syncs at the end that the places of files lead to.
+    pub(crate) fn with_last_syncs(mut self: Box<Self>, last_syncs: Vec<DueSync>) -> Box<Self> {
+        self.last_syncs = last_syncs.into();
+        self
     }
 
     /// Until when nothing may be drawn; `None` where something may. `on_found` is told when a search
@@ -263,7 +272,7 @@ impl SharedFlow {
 
     /// Nothing more can be drawn. Whether the stream goes on all the same, to make syncs.
     pub(crate) fn is_drawn(&self) -> bool {
-        if !self.rules.syncs.at_end {
+        if self.last_count() == 0 {
             return false;
         }
         let _ = self
@@ -275,7 +284,7 @@ impl SharedFlow {
     /// A sync came back. Whether it was the last thing that the stream had to do.
     pub(crate) fn sync_is_back(&self) -> bool {
         let is_last = self.stage.load(Acquire) == SYNCING
-            && self.last_syncs_back.fetch_add(1, AcqRel) + 1 == self.places;
+            && self.last_syncs_back.fetch_add(1, AcqRel) + 1 == self.last_count();
         self.syncs_in_flight.fetch_sub(1, Release);
         is_last
     }
@@ -323,11 +332,27 @@ impl SharedFlow {
                 .stage
                 .compare_exchange(DRAINING, SYNCING, AcqRel, Relaxed);
         }
-        let next = |sent: u32| (sent < self.places).then_some(sent + 1);
-        let place = self.last_syncs_sent.fetch_update(AcqRel, Relaxed, next);
-        place.ok().map(|place| DueSync {
-            operation: code_of(Operation::Sync),
-            place,
+        let next = |sent: u32| (sent < self.last_count()).then_some(sent + 1);
+        let sent = self.last_syncs_sent.fetch_update(AcqRel, Relaxed, next);
+        let sent = sent.ok()?;
+        Some(match sent.checked_sub(self.places_at_end()) {
+            Some(other) => self.last_syncs[other as usize],
+            None => DueSync {
+                operation: code_of(Operation::Sync),
+                place: sent,
+            },
         })
+    }
+
+    /// How many places are synced at the end.
+    fn places_at_end(&self) -> u32 {
+        match self.rules.syncs.at_end {
+            true => self.places,
+            false => 0,
+        }
+    }
+
+    fn last_count(&self) -> u32 {
+        self.places_at_end() + self.last_syncs.len() as u32
     }
 }

@@ -159,6 +159,7 @@ impl Session {
             plan,
             run,
             files: &open.by_stream,
+            last_syncs: &open.last_syncs,
             backends: config.backends,
             workers: config.workers,
             cpus: config.cpus,

@@ -6,7 +6,7 @@ use crate::check::{self, Backlog, Checks};
 use crate::data::{Generations, WriteData};
 use crate::deal::{Backends, Dealt, deal_slots};
 use crate::draw::{self, Drawer, Ground};
-use crate::flow::SharedFlow;
+use crate::flow::{DueSync, SharedFlow};
 use crate::handover::HandoverCells;
 use crate::lifetime::Lifetime;
 use crate::pace::{self, Pace};
@@ -27,7 +27,7 @@ use std::sync::atomic::{
 use std::sync::mpsc::SyncSender;
 
 /// Operations that workers can do now, in the order of their cells.
-pub(crate) const OPERATIONS: [Operation; 10] = [
+pub(crate) const OPERATIONS: [Operation; 11] = [
     Operation::Read,
     Operation::Write,
     Operation::Trim,
@@ -38,6 +38,7 @@ pub(crate) const OPERATIONS: [Operation; 10] = [
     Operation::Sync,
     Operation::DataSync,
     Operation::Trim,
+    Operation::Sync,
 ];
 
 /// The first of [`OPERATIONS`] that a rule of its stream makes; they are not drawn and no arrivals.
@@ -54,13 +55,16 @@ pub(crate) const RECORDED_DATA_SYNC: usize = 8;
 /// Of [`OPERATIONS`]: a trim of what the stream has just written, which a rule makes. It is counted among trims.
 pub(crate) const DISCARD: usize = 9;
 
+/// Of [`OPERATIONS`]: the sync of a whole file system, which a rule makes. It is counted among syncs.
+pub(crate) const FILE_SYSTEM_SYNC: usize = 10;
+
 /// By place among [`OPERATIONS`], the place of the cells that count them.
-pub(crate) const COUNTED_AS: [usize; OPERATIONS.len()] = [0, 1, 2, 3, 4, 5, 0, 3, 4, 2];
+pub(crate) const COUNTED_AS: [usize; OPERATIONS.len()] = [0, 1, 2, 3, 4, 5, 0, 3, 4, 2, 3];
 
 /// Whether one of [`OPERATIONS`] was drawn, and may be an arrival.
 #[inline]
 pub(crate) fn is_drawn(operation: usize) -> bool {
-    !(SYNCS..=READ_BACK).contains(&operation) && operation != DISCARD
+    operation < SYNCS || (RECORDED_SYNC..DISCARD).contains(&operation)
 }
 
 /// The place of an operation among [`OPERATIONS`].
@@ -359,6 +363,8 @@ pub(crate) struct Setup<'a> {
     pub plan: &'a BoundPlan,
     pub run: &'a BoundRun,
     pub files: &'a [Vec<u32>],
+    /// By stream, the syncs at its end that the places of its files lead to; empty where no stream has any.
+    pub last_syncs: &'a [Vec<DueSync>],
     pub backends: Backends,
     pub workers: WorkerRule,
     pub cpus: u32,
@@ -550,7 +556,7 @@ fn shared_stream(
     };
     let drawer = drawer(setup, number, generator, seed);
     let sharing = pool_sharing(workers, pool);
-    let (kinds, flow) = flow_of(stream, setup.run.run.pools[pool].slots, sharing);
+    let (kinds, flow) = flow_of(setup, number, sharing);
     let is_free_running =
         is_free_running(setup, stream) && arrivals.is_none() && !drawer.ends() && flow.is_none();
     SharedStream {
@@ -623,9 +629,13 @@ fn last_index(stream: &Stream, drawer: &Drawer) -> u64 {
 }
 
 /// What a stream does beside drawing, and how many kinds of operations that makes.
-fn flow_of(stream: &Stream, slots: u32, sharing: Sharing) -> (usize, Option<Box<SharedFlow>>) {
+fn flow_of(setup: &Setup<'_>, number: usize, sharing: Sharing) -> (usize, Option<Box<SharedFlow>>) {
+    let stream = &setup.run.run.streams[number];
+    let slots = setup.run.run.pools[stream.pool.index()].slots;
+    let last_syncs = setup.last_syncs.get(number).cloned().unwrap_or_default();
     let retry_ns = (sharing == Sharing::ManyWriters).then_some(FLOW_RETRY_NS);
-    let flow = SharedFlow::of(stream.flow.clone(), stream.targets.len(), slots, retry_ns);
+    let flow = SharedFlow::of(stream.flow.clone(), stream.targets.len(), slots, retry_ns)
+        .map(|flow| flow.with_last_syncs(last_syncs));
     let has_syncs = stream.flow.syncs != plan::Syncs::default()
         || stream.source.replay().is_some_and(plan::Replay::has_syncs);
     (if has_syncs { READ_BACK } else { SYNCS }, flow)

@@ -113,6 +113,7 @@ impl Simulation {
             plan,
             run,
             files: &[],
+            last_syncs: &[],
             backends: BackendKind::Sim.into(),
             workers: WorkerRule::Exactly(workers),
             cpus: workers,

@@ -13,8 +13,8 @@ use crate::handover::{HandoverNotes, Place};
 use crate::operations::OperationWriter;
 use crate::priorities::Priorities;
 use crate::shared::{
-    AFTER_STOP, DISCARD, Failure, OPERATIONS, READ_BACK, RECORDED_DATA_SYNC, RECORDED_SYNC, SYNCS,
-    SharedRun, SharedStream, WARMUP, is_drawn,
+    AFTER_STOP, DISCARD, FILE_SYSTEM_SYNC, Failure, OPERATIONS, READ_BACK, RECORDED_DATA_SYNC,
+    RECORDED_SYNC, SYNCS, SharedRun, SharedStream, WARMUP, is_drawn,
 };
 use measure::{Misfit, Sharing};
 use plan::{Operation, PoolAdmission};
@@ -1177,6 +1177,7 @@ impl<B: Backend, T: Time, S: Deref<Target = SharedRun> + Clone> Worker<B, T, S> 
             2 | DISCARD => RequestKind::Discard,
             RECORDED_SYNC => RequestKind::Fsync,
             RECORDED_DATA_SYNC => RequestKind::Fdatasync,
+            FILE_SYSTEM_SYNC => RequestKind::SyncFileSystem,
             sync => sync_request(&self.shared.streams[stream], sync),
         };
         let priority = match &mut self.priorities {

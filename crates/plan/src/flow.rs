@@ -64,6 +64,11 @@ pub struct Syncs {
     /// A full sync of each target once everything of the stream has come back, where the stream
     /// ends by itself.
     pub at_end: bool,
+    /// The same of each file system that holds targets of the stream, once, with all that others have
+    /// written there. A device has none, and is synced itself.
+    pub file_systems_at_end: bool,
+    /// The same when targets are closed, behind the run.
+    pub file_systems_on_close: bool,
 }
 
 /// What a [`Operation::RangeSync`] does, in this order.

@@ -181,7 +181,7 @@ impl Queue {
             RequestKind::Write => context::WRITE,
             RequestKind::Fsync => context::FSYNC,
             RequestKind::Fdatasync => context::FDATASYNC,
-            RequestKind::Discard | RequestKind::SyncRange { .. } => {
+            RequestKind::Discard | RequestKind::SyncRange { .. } | RequestKind::SyncFileSystem => {
                 return self.push_call(slot, request);
             }
         };
@@ -338,6 +338,7 @@ impl Queue {
             let file = &self.files[request.file as usize];
             let done = match request.kind {
                 RequestKind::SyncRange { flags } => file::sync_range(file, flags),
+                RequestKind::SyncFileSystem => file::sync_file_system(file),
                 _ => file::discard(file, request.offset, u64::from(request.length)),
             };
             let result = done.map_or_else(|e| -e.raw_os_error().unwrap_or(libc::EIO), |()| 0);

@@ -20,6 +20,7 @@ use io_uring::squeue::{Entry, Flags};
 use io_uring::types::{Fd, FsyncFlags, SubmitArgs, Timespec};
 use io_uring::{EnterFlags, IoUring, opcode};
 
+use crate::file;
 use crate::slots::Slots;
 use setup::Parts;
 pub use setup::{RingConfig, RingFeatures, RingRefused};
@@ -49,10 +50,13 @@ pub struct Ring {
     /// What a thread of the kernel would take as soon as it is in the queue: it waits here for `enter`, so that a time
     /// taken before that call is taken before the request is seen.
     staged: Option<Vec<Entry>>,
+    /// Slot and file of what a ring has no request for, and what a plain call within `enter` made of it.
+    calls: Vec<(u32, u32)>,
+    called: Vec<(u32, i32)>,
     refusals: u64,
     features: RingFeatures,
     /// Keeps the descriptors open while queued requests name them.
-    _files: Vec<Arc<File>>,
+    files: Vec<Arc<File>>,
     _made_on_this_thread: PhantomData<*const ()>,
 }
 
@@ -81,6 +85,9 @@ pub enum RequestKind {
     Fsync,
     /// The whole file, data and what is needed to read them.
     Fdatasync,
+    /// The whole file system that holds the file. Rings and queues have no request for it and make the call when they
+    /// are entered, which lasts until it has returned.
+    SyncFileSystem,
     /// Write-back of the whole file by these flags of `sync_file_range(2)`; makes nothing durable by itself.
     SyncRange { flags: u8 },
     /// Gives the range back: on a block device its discard command (Linux 6.12; -EOPNOTSUPP or -EINVAL before and
@@ -122,6 +129,8 @@ impl Ring {
             staged: features
                 .has_submitter
                 .then(|| Vec::with_capacity(config.slots as usize)),
+            calls: Vec::with_capacity(config.slots as usize),
+            called: Vec::with_capacity(config.slots as usize),
             ring: ManuallyDrop::new(ring),
             slots: Slots::new(buffers),
             targets,
@@ -129,7 +138,7 @@ impl Ring {
             in_flight: 0,
             refusals: 0,
             features,
-            _files: files,
+            files,
             _made_on_this_thread: PhantomData,
         })
     }
@@ -202,6 +211,9 @@ impl Ring {
     #[inline]
     pub fn push(&mut self, slot: u32, request: Request) {
         assert!(!self.queue_full(), "the submission queue is full");
+        if request.kind == RequestKind::SyncFileSystem {
+            return self.push_call(slot, request);
+        }
         let flags = self.flags_of_next();
         let entry = self
             .entry(slot, &request)
@@ -214,9 +226,32 @@ impl Ring {
             return;
         }
         // SAFETY: the slot owns the buffer that the entry names; taking it keeps everyone else away until
-        // `reap` sees the completion, and `Drop` leaks the buffer if that never comes. Descriptors live in `_files`.
+        // `reap` sees the completion, and `Drop` leaks the buffer if that never comes. Descriptors live in `files`.
         let pushed = unsafe { self.ring.submission().push(&entry) };
         assert!(pushed.is_ok(), "the queue had room by our own count");
+    }
+
+    #[cold]
+    fn push_call(&mut self, slot: u32, request: Request) {
+        assert!(
+            (request.file as usize) < self.files.len(),
+            "a file of the ring"
+        );
+        self.slots.take(slot);
+        self.queued += 1;
+        self.calls.push((slot, request.file));
+    }
+
+    /// Makes the calls that wait for `enter`.
+    #[cold]
+    fn call(&mut self) {
+        for (slot, file) in self.calls.drain(..) {
+            let done = file::sync_file_system(&self.files[file as usize]);
+            let result = done.map_or_else(|e| -e.raw_os_error().unwrap_or(libc::EIO), |()| 0);
+            self.called.push((slot, result));
+            self.queued -= 1;
+            self.in_flight += 1;
+        }
     }
 
     #[inline]
@@ -244,6 +279,12 @@ impl Ring {
     /// in [`Ring::refusals`]).
     #[inline]
     pub fn enter(&mut self, want: u32, timeout_ns: Option<u64>) -> io::Result<()> {
+        let mut want = want;
+        if self.calls.len() + self.called.len() > 0 {
+            self.call();
+            // Something can be reaped.
+            want = 0;
+        }
         let outstanding = self.queued + self.in_flight;
         let want = match (outstanding, timeout_ns) {
             (0, Some(_)) => want.min(1),
@@ -307,7 +348,7 @@ impl Ring {
     /// Completions that `reap` would deliver now, without asking the kernel.
     #[inline]
     pub fn ready(&mut self) -> usize {
-        self.ring.completion().len()
+        self.ring.completion().len() + self.called.len()
     }
 
     /// Delivers every completion that shows, as slot and result: bytes or 0, or a negative errno. The slot is free
@@ -322,13 +363,19 @@ impl Ring {
             count += 1;
             completed(slot, completion.result());
         }
+        for (slot, result) in self.called.drain(..) {
+            self.slots.give_back(slot);
+            self.in_flight -= 1;
+            count += 1;
+            completed(slot, result);
+        }
         count
     }
 
     /// Gives up at once: the ring, and memory the kernel may still write, stay until the process ends.
     pub fn abandon(mut self) {
         self.targets = Box::default();
-        self._files = Vec::new();
+        self.files = Vec::new();
         std::mem::forget(self);
     }
 
@@ -365,6 +412,7 @@ impl Ring {
                     .flags(u32::from(flags))
                     .build()
             }
+            RequestKind::SyncFileSystem => unreachable!("no request of rings"),
             RequestKind::Discard if target.block_device => {
                 // The kernel takes the length from `addr3`, the first half of the command's own bytes.
                 let mut command = [0; 16];

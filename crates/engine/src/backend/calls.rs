@@ -72,6 +72,7 @@ pub(super) fn sync(file: &File, kind: RequestKind) -> io::Result<()> {
     match kind {
         RequestKind::Fsync => sys::file::fsync(file),
         RequestKind::Fdatasync => sys::file::fdatasync(file),
+        RequestKind::SyncFileSystem => sys::file::sync_file_system(file),
         RequestKind::SyncRange { flags } => sys::file::sync_range(file, flags),
         RequestKind::Read | RequestKind::Write | RequestKind::Discard => {
             unreachable!("its range is what matters")

@@ -70,6 +70,10 @@ impl Call for MappedFiles {
             RequestKind::Fsync | RequestKind::Fdatasync | RequestKind::SyncRange { .. } => {
                 mapping.sync().map(|()| 0)
             }
+            RequestKind::SyncFileSystem => {
+                mapping.sync()?;
+                sys::file::sync_file_system(&self.files[place]).map(|()| 0)
+            }
             RequestKind::Discard => {
                 let bytes = u64::from(request.length);
                 sys::file::discard(&self.files[place], request.offset, bytes).map(|()| 0)

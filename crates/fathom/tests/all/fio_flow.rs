@@ -73,6 +73,48 @@ fn a_sync_at_the_end_belongs_to_the_job() {
     );
 }
 
+/// Two files of one file system, which is synced once; the installed version does not know the option.
+#[test]
+fn a_sync_of_the_file_system_at_the_end_belongs_to_the_job() {
+    let folder = tempfile::tempdir().unwrap();
+    let job = [
+        "--rw=write",
+        "--size=2m",
+        "--filename=data:other",
+        "--bs=64k",
+    ];
+    let counts = |more: &[&str]| {
+        let arguments = [&job[..], more].concat();
+        let ours = report(env!("CARGO_BIN_EXE_fathom"), &arguments, folder.path()).unwrap();
+        assert_eq!(count(&ours, "write"), 32, "{more:?}");
+        let sync_ms = ours["jobs"][0]["sync"]["lat_ns"]["max"].as_u64().unwrap() / 1_000_000;
+        let runtime_ms = ours["jobs"][0]["write"]["runtime"].as_u64().unwrap();
+        assert!(
+            runtime_ms >= sync_ms,
+            "{runtime_ms} ms with {sync_ms} ms of sync"
+        );
+        count(&ours, "sync")
+    };
+    for engine in [
+        "--ioengine=psync",
+        "--ioengine=io_uring",
+        "--ioengine=libaio",
+        "--ioengine=mmap",
+    ] {
+        assert_eq!(counts(&[engine]), 0, "{engine}");
+        assert_eq!(counts(&[engine, "--end_syncfs=1"]), 1, "{engine}");
+        assert_eq!(
+            counts(&[engine, "--end_syncfs=1", "--end_fsync=1"]),
+            3,
+            "{engine}"
+        );
+    }
+    // What only reads leaves nothing to sync.
+    let read = ["--rw=read", "--size=1m", "--end_syncfs=1"];
+    let ours = report(env!("CARGO_BIN_EXE_fathom"), &read, folder.path()).unwrap();
+    assert_eq!((count(&ours, "read"), count(&ours, "sync")), (256, 0));
+}
+
 #[test]
 fn think_time_takes_its_time() {
     for more in [

@@ -195,21 +195,31 @@ fn syncs(job: &Job, operations: &OperationMix, times: Times, sink: &mut Sink) ->
         Some(count as u64)
     };
     let (range, range_every) = range(job, sink);
-    let at_end = job.is_on("end_fsync", false) && operations.changes_data();
-    if at_end && times.is_time_based {
-        let place = job.place_of("end_fsync");
-        let message = "`end_fsync`: behind a limit of time, the sync comes after what is measured and lowers no bandwidth";
-        let note = Diagnostic::note(codes::TRANSLATED, message)
-            .at(place, "done in another way")
-            .with_help("without `time_based`, the sync belongs to the time of the job");
-        sink.push(note);
-    }
+    let mut at_end = |name: &str| {
+        let is_asked = job.is_on(name, false) && operations.changes_data();
+        if is_asked && times.is_time_based {
+            let place = job.place_of(name);
+            let message = format!(
+                "`{name}`: behind a limit of time, the sync comes after what is measured and lowers no bandwidth"
+            );
+            let note = Diagnostic::note(codes::TRANSLATED, message)
+                .at(place, "done in another way")
+                .with_help("without `time_based`, the sync belongs to the time of the job");
+            sink.push(note);
+        }
+        is_asked && !times.is_time_based
+    };
+    let (is_full, is_whole) = (at_end("end_fsync"), at_end("end_syncfs"));
     Syncs {
         full_every: every("fsync"),
         data_every: every("fdatasync"),
         range_every,
         range,
-        at_end: at_end && !times.is_time_based,
+        at_end: is_full,
+        file_systems_at_end: is_whole,
+        file_systems_on_close: times.runtime.is_some()
+            && job.is_on("end_syncfs", false)
+            && operations.changes_data(),
     }
 }
 

@@ -444,9 +444,10 @@ pub(crate) static PATTERN: &[Parameter] = &[
         &["end_syncfs"],
         Kind::Truth,
         "0",
-        NEWER,
-        "a sync of the file system at the end",
-    ),
+        Honoured,
+        "a sync of the file systems at the end",
+    )
+    .inert(&["0"]),
     p(
         &["fsync_on_close"],
         Kind::Truth,

@@ -3,7 +3,7 @@ use crate::file::{self, OpenFlags};
 use crate::requests::{RequestMode, Submitter};
 use std::io::Write;
 use std::os::fd::OwnedFd;
-use std::os::unix::fs::FileExt;
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::Path;
 use std::process::Command;
 
@@ -789,4 +789,43 @@ fn nothing_stays_in_the_page_cache_where_that_is_asked() {
     let mut plain = Ring::new(&config(1, 1), vec![Arc::clone(&file)]).unwrap();
     reads(&mut plain, 1);
     assert_eq!(is_cached(&file), Some(true));
+}
+
+#[test]
+fn a_file_system_is_flushed_within_entering() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("data");
+    std::fs::write(&path, [7; BLOCK]).unwrap();
+    let file = read_write(&path, false).unwrap();
+    // A descriptor that names a file and opens nothing is refused, by this call like by others.
+    let named = File::options()
+        .read(true)
+        .custom_flags(libc::O_PATH)
+        .open(&path)
+        .unwrap();
+    let plain = config(2, 2);
+    let with_submitter = RingConfig {
+        mode: RequestMode {
+            submitter: Some(Submitter { cpu: None }),
+            ..RequestMode::default()
+        },
+        ..config(2, 2)
+    };
+    for config in [&plain, &with_submitter] {
+        let Some(mut ring) = ring_or_skip(config, vec![Arc::clone(&file)]) else {
+            continue;
+        };
+        ring.push(1, request(RequestKind::SyncFileSystem, 0, 0));
+        ring.push(0, request(RequestKind::Read, 0, BLOCK as u32));
+        assert_eq!((ring.queued(), ring.ready()), (2, 0));
+        let mut done = finish(&mut ring);
+        done.sort_unstable();
+        assert_eq!(done, [(0, BLOCK as i32), (1, 0)]);
+        assert!(!ring.is_busy(1));
+    }
+    let Some(mut ring) = ring_or_skip(&plain, vec![Arc::new(named)]) else {
+        return;
+    };
+    ring.push(0, request(RequestKind::SyncFileSystem, 0, 0));
+    assert_eq!(finish(&mut ring), [(0, -libc::EBADF)]);
 }
