@@ -2,6 +2,7 @@
 use crate::flow::DueSync;
 use crate::placement::as_owner;
 use crate::shared::{FILE_SYSTEM_SYNC, code_of};
+use crate::whole_writes;
 use plan::{
     Access, AccessAdvice, BoundPlan, BoundRun, Grant, NameCall, OpenMode, Operation, Owner,
     Reservation, RunKind, SpaceCall, Stream, SyncMode, TargetId,
@@ -80,6 +81,13 @@ pub enum OpenError {
     },
     /// This process may not open files as somebody else.
     Owner { owner: Owner, error: io::Error },
+    /// It cannot store a write as a whole or not at all: one of so many bytes, or any.
+    NotWhole {
+        path: PathBuf,
+        bytes: Option<u64>,
+        /// The lengths that it can store so, bytes.
+        limits: Option<(u32, u32)>,
+    },
     /// No space for all of a file.
     Reserving {
         path: PathBuf,
@@ -121,6 +129,7 @@ pub fn open_targets(
     let mut open = opening.open;
     open.names = opening.names.into();
     sync_file_systems(plan, run, &mut open)?;
+    whole_writes::check(plan, run, &open)?;
     Ok(open)
 }
 
@@ -537,6 +546,11 @@ impl fmt::Display for OpenError {
                 f,
                 "targets cannot be opened as {owner}: {error} (that takes the rights of root)"
             ),
+            OpenError::NotWhole {
+                path,
+                bytes,
+                limits,
+            } => not_whole(f, path, *bytes, *limits),
             OpenError::Reserving { path, bytes, error } => write!(
                 f,
                 "{bytes} bytes cannot be reserved for `{}`: {error}",
@@ -556,6 +570,25 @@ impl fmt::Display for OpenError {
                 }
             }
         }
+    }
+}
+
+fn not_whole(
+    f: &mut fmt::Formatter<'_>,
+    path: &Path,
+    bytes: Option<u64>,
+    limits: Option<(u32, u32)>,
+) -> fmt::Result {
+    let path = path.display();
+    match (bytes, limits) {
+        (Some(bytes), Some((min, max))) => write!(
+            f,
+            "`{path}` cannot store a write of {bytes} bytes as a whole (atomic writes): it takes powers of two from {min} to {max} bytes"
+        ),
+        _ => write!(
+            f,
+            "`{path}` has no atomic writes: either its file system or the device below has none, or the kernel is older than 6.11 (XFS has them since 6.16, ext4 where the device has them)"
+        ),
     }
 }
 

@@ -33,7 +33,8 @@ mod rule;
 pub mod session;
 mod shared;
 pub mod sim;
-pub mod worker;
+pub mod whole_writes;
+mod worker;
 
 pub use backend::BackendKind;
 pub use check::sum_of_block;

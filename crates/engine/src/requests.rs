@@ -25,6 +25,9 @@ fn mode(mode: RequestMode, kind: BackendKind) -> Result<Asked, &'static str> {
         BackendKind::Aio | BackendKind::Sync if asks_threads => {
             return Err("leave requests to threads of the kernel");
         }
+        BackendKind::Mapped | BackendKind::Names | BackendKind::Space if mode.writes_whole => {
+            return Err("have writes stored as a whole");
+        }
         BackendKind::Uring | BackendKind::Aio | BackendKind::Sync => {}
         // They reach no data, or by no request.
         _ => return Ok(Asked::default()),
@@ -32,6 +35,7 @@ fn mode(mode: RequestMode, kind: BackendKind) -> Result<Asked, &'static str> {
     Ok(Asked {
         never_waits: mode.never_waits,
         leaves_no_cache: mode.leaves_no_cache,
+        writes_whole: mode.writes_whole,
         is_polled: mode.polled_pct > 0,
         handed_off_every: mode.handed_off_every,
         submitter: mode
@@ -55,6 +59,10 @@ mod tests {
             handed_off_every: 2,
             ..none
         };
+        let whole = RequestMode {
+            writes_whole: true,
+            ..none
+        };
         for (kind, mode, is_done) in [
             (BackendKind::Uring, half, false),
             (BackendKind::Uring, handed, true),
@@ -63,6 +71,8 @@ mod tests {
             (BackendKind::Sync, half, true),
             (BackendKind::Sync, handed, false),
             (BackendKind::Null, handed, true),
+            (BackendKind::Aio, whole, true),
+            (BackendKind::Mapped, whole, false),
         ] {
             assert_eq!(super::mode(mode, kind).is_ok(), is_done, "{kind} {mode:?}");
         }

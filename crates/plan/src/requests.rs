@@ -13,6 +13,10 @@ pub struct RequestMode {
     /// What a transfer has brought into the page cache leaves it at once; transfers fail (EOPNOTSUPP)
     /// where the file system cannot do that.
     pub leaves_no_cache: bool,
+    /// A write is stored as a whole or not at all, whatever happens to the power. Past the page cache only, in
+    /// lengths that are powers of two within the limits of the target, at multiples of themselves; a target without
+    /// such limits refuses the run.
+    pub writes_whole: bool,
     /// Share of the transfers for whose completion the device is polled, percent, 0 to 100, in even
     /// steps. Rings poll for all or none.
     pub polled_pct: u8,

@@ -40,8 +40,9 @@ pub struct Queue {
     /// Not yet taken by the kernel, in the order of pushing.
     pending: Vec<*mut Control>,
     batch: usize,
-    /// Flags of each transfer.
-    transfer_flags: u32,
+    /// Flags of each read and each write.
+    read_flags: u32,
+    write_flags: u32,
     /// Not yet begun; what native AIO has no request for, plain calls do.
     calls: Vec<(u32, Request)>,
     /// Ended without the kernel's queue, and not yet reaped.
@@ -72,6 +73,7 @@ impl Queue {
         let is_of_rings = RequestMode {
             never_waits: false,
             leaves_no_cache: false,
+            writes_whole: false,
             ..config.mode
         };
         if !(1..=SLOTS_MAX).contains(&config.slots)
@@ -96,7 +98,8 @@ impl Queue {
             files,
             pending: Vec::with_capacity(slots),
             batch: config.batch as usize,
-            transfer_flags: config.mode.transfer_flags().bits(),
+            read_flags: config.mode.read_flags().bits(),
+            write_flags: config.mode.write_flags().bits(),
             calls: Vec::with_capacity(slots),
             ended: Vec::with_capacity(slots),
             events: vec![Event::default(); slots].into_boxed_slice(),
@@ -194,7 +197,11 @@ impl Queue {
         } else {
             0
         };
-        let flags = if is_transfer { self.transfer_flags } else { 0 };
+        let flags = match kind {
+            RequestKind::Read => self.read_flags,
+            RequestKind::Write => self.write_flags,
+            _ => 0,
+        };
         let control = Control {
             flags: if priority > 0 {
                 context::HAS_PRIORITY

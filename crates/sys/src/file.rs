@@ -20,9 +20,9 @@ use rustix::ioctl::{Opcode, Setter, ioctl, opcode};
 pub use crate::memory::memory_bytes;
 use crate::requests::RequestMode;
 pub use facts::{
-    Coverage, DirectAlignment, Extents, FileSystem, coverage, device_bytes, direct_io_alignment,
-    extents, file_system, first_hole, is_ram_backed, is_read_only, logical_block_bytes,
-    physical_block_bytes,
+    Coverage, DirectAlignment, Extents, FileSystem, WholeWrites, coverage, device_bytes,
+    direct_io_alignment, extents, file_system, first_hole, is_ram_backed, is_read_only,
+    logical_block_bytes, physical_block_bytes, whole_writes,
 };
 
 /// `_IO(0x12, 119)`, linux/fs.h.
@@ -90,7 +90,7 @@ pub fn pread_as(
     offset: u64,
     mode: RequestMode,
 ) -> io::Result<usize> {
-    let flags = mode.call_flags();
+    let flags = mode.read_flags() | mode.polling_flag();
     Ok(retry_on_intr(|| {
         rustix::io::preadv2(file, &mut [IoSliceMut::new(buffer)], offset, flags)
     })?)
@@ -102,7 +102,7 @@ pub fn pread_as(
 /// What `pwritev2(2)` says; interrupts are retried.
 #[inline]
 pub fn pwrite_as(file: &File, buffer: &[u8], offset: u64, mode: RequestMode) -> io::Result<usize> {
-    let flags = mode.call_flags();
+    let flags = mode.write_flags() | mode.polling_flag();
     Ok(retry_on_intr(|| {
         rustix::io::pwritev2(file, &[IoSlice::new(buffer)], offset, flags)
     })?)

@@ -43,8 +43,9 @@ pub struct Ring {
     queue_slots: u32,
     registered_buffers: u32,
     file_flags: Flags,
-    /// Of each transfer.
-    transfer_flags: i32,
+    /// Of each read and each write.
+    read_flags: i32,
+    write_flags: i32,
     /// Of so many requests one goes to another thread of the kernel, and how many there were since.
     hand_off: Option<(u32, u32)>,
     /// What a thread of the kernel would take as soon as it is in the queue: it waits here for `enter`, so that a time
@@ -123,7 +124,8 @@ impl Ring {
             } else {
                 Flags::empty()
             },
-            transfer_flags: config.mode.transfer_flags().bits() as i32,
+            read_flags: config.mode.read_flags().bits() as i32,
+            write_flags: config.mode.write_flags().bits() as i32,
             hand_off: (config.mode.handed_off_every > 0)
                 .then_some((config.mode.handed_off_every, 0)),
             staged: features
@@ -439,28 +441,27 @@ impl Ring {
         priority: u16,
     ) -> Entry {
         let memory = self.slots.pointer(slot, length);
-        let flags = self.transfer_flags;
         // Slots beyond 16 bits are never registered (`setup::REGISTERED_BUFFERS_MAX`).
         let registered = slot as u16;
         match (kind == RequestKind::Read, slot < self.registered_buffers) {
             (true, true) => opcode::ReadFixed::new(number, memory, length, registered)
                 .offset(offset)
-                .rw_flags(flags)
+                .rw_flags(self.read_flags)
                 .ioprio(priority)
                 .build(),
             (true, false) => opcode::Read::new(number, memory, length)
                 .offset(offset)
-                .rw_flags(flags)
+                .rw_flags(self.read_flags)
                 .ioprio(priority)
                 .build(),
             (false, true) => opcode::WriteFixed::new(number, memory, length, registered)
                 .offset(offset)
-                .rw_flags(flags)
+                .rw_flags(self.write_flags)
                 .ioprio(priority)
                 .build(),
             (false, false) => opcode::Write::new(number, memory, length)
                 .offset(offset)
-                .rw_flags(flags)
+                .rw_flags(self.write_flags)
                 .ioprio(priority)
                 .build(),
         }

@@ -680,6 +680,129 @@ fn single_transfers_have_priorities_as_in_fio() {
     }
 }
 
+/// A file system on a file, mounted as long as it lives.
+struct Mounted {
+    folder: tempfile::TempDir,
+}
+
+impl Mounted {
+    fn new(make: &[&str]) -> Option<Self> {
+        let folder = tempfile::tempdir().unwrap();
+        let of = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+        let image = std::fs::File::create(of("image")).unwrap();
+        image.set_len(400 << 20).unwrap();
+        std::fs::create_dir(of("mounted")).unwrap();
+        let works = |program: &str, arguments: &[&str]| {
+            let done = Command::new(program).args(arguments).output();
+            done.is_ok_and(|done| done.status.success())
+        };
+        let (image, mounted) = (of("image"), of("mounted"));
+        if !works(make[0], &[&make[1..], &[image.as_str()]].concat())
+            || !works("mount", &["-o", "loop", &image, &mounted])
+        {
+            println!("skipped: no file system can be made here by {}", make[0]);
+            return None;
+        }
+        Some(Self { folder })
+    }
+
+    fn path(&self) -> std::path::PathBuf {
+        self.folder.path().join("mounted")
+    }
+}
+
+impl Drop for Mounted {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").arg(self.path()).status();
+    }
+}
+
+#[test]
+fn atomic_writes_are_refused_where_there_are_none() {
+    let folder = tempfile::tempdir_in("/dev/shm").unwrap();
+    for engine in ["psync", "io_uring", "libaio"] {
+        let job = ["--filename=data", "--size=1m", "--rw=write", "--atomic=1"];
+        let output = Command::new(env!("CARGO_BIN_EXE_fathom"))
+            .args(["fio", "--name=job", &format!("--ioengine={engine}")])
+            .args(job)
+            .current_dir(folder.path())
+            .output()
+            .unwrap();
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(!output.status.success(), "{said}");
+        let direct = said.contains("direct I/O");
+        assert!(direct || said.contains("has no atomic writes"), "{said}");
+    }
+}
+
+/// What is asked of a file system that has them reaches it: what it takes works, and an offset that it does
+/// not take is a failed I/O, as it is of no other write.
+#[test]
+fn atomic_writes_are_sent_as_such() {
+    let Some(mounted) = Mounted::new(&["mkfs.xfs", "-q"]) else {
+        return;
+    };
+    let path = mounted.path();
+    let file = std::fs::File::create(path.join("probe")).unwrap();
+    let Some(limits) = sys::file::whole_writes(&file).unwrap() else {
+        println!("skipped: XFS of this kernel has no atomic writes without a device that has them");
+        return;
+    };
+    drop(file);
+    assert!(limits.min <= 4096 && limits.max >= 8192, "{limits:?}");
+    let run = |more: &[&str]| {
+        let job = [
+            "--filename=data",
+            "--size=1m",
+            "--rw=randrw",
+            "--overwrite=1",
+        ];
+        let job = [&job[..], &["--bs=8k", "--atomic=1"], more].concat();
+        let (document, _) = report_of_any(env!("CARGO_BIN_EXE_fathom"), &job, &path).unwrap();
+        document["jobs"][0].clone()
+    };
+    for engine in [
+        "--ioengine=psync",
+        "--ioengine=pvsync2",
+        "--ioengine=io_uring",
+        "--ioengine=libaio",
+    ] {
+        let job = run(&[engine]);
+        assert_eq!(job["error"], 0, "{engine}");
+        let counts = ["read", "write"].map(|of| job[of]["total_ios"].as_u64().unwrap());
+        assert_eq!(counts.iter().sum::<u64>(), 128, "{engine}");
+        // Half a transfer further, which only an atomic write minds.
+        let job = run(&[
+            engine,
+            "--offset=4k",
+            "--size=512k",
+            "--ignore_error=,EINVAL",
+        ]);
+        assert_eq!(job["write"]["total_ios"], 0, "{engine}");
+        assert!(job["total_err"].as_u64().unwrap() > 8, "{engine}");
+        assert!(job["read"]["total_ios"].as_u64().unwrap() > 8, "{engine}");
+    }
+    let output = Command::new(env!("CARGO_BIN_EXE_fathom"))
+        .args([
+            "fio",
+            "--name=job",
+            "--filename=data",
+            "--size=1m",
+            "--rw=write",
+            "--atomic=1",
+        ])
+        .args(["--bsrange=4k-12k"])
+        .current_dir(&path)
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(!output.status.success());
+    assert!(
+        said.contains("cannot store a write of 12288 bytes as a whole"),
+        "{said}"
+    );
+}
+
 /// The installed version knows no hints, and the priorities beside them are the same in it.
 #[test]
 fn single_transfers_have_hints() {

@@ -292,8 +292,8 @@ pub(crate) static PRIVATE: &[Parameter] = &[
         &["atomic"],
         Kind::Truth,
         "0",
-        Refused("atomic writes need a call that is not made"),
-        "atomic writes",
+        Honoured,
+        "each write is stored as a whole or not at all; sets `direct`",
     )
     .inert(&["0"])
     .of(&["libaio", "io_uring", "pvsync2"]),

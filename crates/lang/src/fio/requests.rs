@@ -3,6 +3,8 @@ use super::codes;
 use super::jobs::Job;
 use super::resolve::Spec;
 use super::support::push_once;
+use super::value::Value;
+use crate::sink::Sink;
 use plan::{Diagnostic, RequestMode, Submitter};
 
 /// The wishes of a job; they belong to its engine.
@@ -18,9 +20,32 @@ pub(super) fn mode(job: &Job) -> RequestMode {
     RequestMode {
         never_waits: job.is_on("nowait", false),
         leaves_no_cache: count("uncached").is_some(),
+        writes_whole: job.is_on("atomic", false),
         polled_pct,
         handed_off_every: count("force_async").map_or(0, |every| every.min(1 << 30) as u32),
         submitter,
+    }
+}
+
+/// Whether transfers go past the page cache; writes that are stored as a whole do, whatever else is said.
+pub(super) fn is_direct(job: &Job) -> bool {
+    let says = match job.last_of(&["direct", "buffered"]) {
+        Some(given) => (given.parameter.name() == "direct") == (given.value == Value::On(true)),
+        None => false,
+    };
+    says || job.is_on("atomic", false)
+}
+
+/// What is done in another way than a job says.
+pub(super) fn tell(job: &Job, sink: &mut Sink) {
+    let Some(given) = job.last_of(&["direct", "buffered"]) else {
+        return;
+    };
+    let says = (given.parameter.name() == "direct") == (given.value == Value::On(true));
+    if !says && job.is_on("atomic", false) {
+        let message = "`atomic` goes past the page cache, whatever else is said";
+        let note = Diagnostic::note(codes::TRANSLATED, message);
+        sink.push(note.at(given.span(), "has no effect"));
     }
 }
 

@@ -326,6 +326,7 @@ impl<'a> Resolving<'a, '_> {
 
     /// What single parts of a job cannot be together yet.
     fn check_parts(&mut self, spec: &Spec<'_>) {
+        requests::tell(spec.job, self.sink);
         requests::check(spec, self.environment.cpus, self.blockers);
         if spec.verify.is_none() || spec.records.is_empty() {
             return;
@@ -524,10 +525,7 @@ impl<'a> Resolving<'a, '_> {
 
     fn open_mode(&self, times: Times, is_random: bool) -> OpenMode {
         let job = self.job;
-        let direct = match job.last_of(&["direct", "buffered"]) {
-            Some(given) => (given.parameter.name() == "direct") == (given.value == Value::On(true)),
-            None => false,
-        };
+        let direct = requests::is_direct(job);
         let fills_cache = job.is_on("pre_read", false) && !direct;
         OpenMode {
             direct,

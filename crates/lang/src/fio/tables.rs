@@ -480,8 +480,8 @@ pub(crate) static PATTERN: &[Parameter] = &[
         &["atomic"],
         Kind::Truth,
         "0",
-        Refused("atomic writes need a call that is not made; `direct=1` is the nearest"),
-        "atomic writes",
+        Honoured,
+        "each write is stored as a whole or not at all; sets `direct`",
     )
     .inert(&["0"]),
     p(

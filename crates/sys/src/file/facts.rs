@@ -23,6 +23,16 @@ const FIEMAP_EXTENT_UNWRITTEN: u32 = 0x800;
 const FIEMAP_EXTENT_SHARED: u32 = 0x2000;
 const FIEMAP_BATCH: usize = 256;
 
+/// linux/stat.h; since Linux 6.11.
+const STATX_WRITE_ATOMIC: StatxFlags = StatxFlags::from_bits_retain(0x1_0000);
+
+/// Lengths of writes that are stored as a whole, bytes: powers of two from `min` to `max`, at multiples of themselves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WholeWrites {
+    pub min: u32,
+    pub max: u32,
+}
+
 /// What direct I/O asks of memory addresses and of file offsets and lengths, bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DirectAlignment {
@@ -133,6 +143,22 @@ pub fn direct_io_alignment(path: &Path) -> Option<DirectAlignment> {
         memory: block_bytes,
         offset: block_bytes,
     })
+}
+
+/// Which writes an open file can store as a whole or not at all; nothing where it tells of none.
+///
+/// From `statx(2)`: STATX_WRITE_ATOMIC, Linux 6.11.
+///
+/// # Errors
+/// What `statx(2)` says.
+pub fn whole_writes(file: &File) -> io::Result<Option<WholeWrites>> {
+    let facts = rustix::fs::statx(file, "", AtFlags::EMPTY_PATH, STATX_WRITE_ATOMIC)?;
+    let limits = WholeWrites {
+        min: facts.stx_atomic_write_unit_min,
+        max: facts.stx_atomic_write_unit_max,
+    };
+    let tells = facts.stx_mask & STATX_WRITE_ATOMIC.bits() != 0;
+    Ok((tells && limits.max > 0).then_some(limits))
 }
 
 /// The file system under `path`, which must exist: a file or a directory.

@@ -243,7 +243,8 @@ pub(super) fn build(config: &RingConfig, files: &[Arc<File>]) -> Result<Parts, R
             Err(error) => features.files_errno = errno_of(&error),
         }
     }
-    if config.register_buffers {
+    // The kernel refuses (EINVAL) a write from registered memory that is to be stored as a whole.
+    if config.register_buffers && !config.mode.writes_whole {
         (features.registered_buffers, features.buffers_errno) = register_buffers(&ring, &buffers);
     }
     let targets = targets(files, features.registered_files)
