@@ -2,6 +2,7 @@
 //! pauses, batches. Workers ask before they draw; streams without a rule have none of this.
 use crate::depth_search::{SharedSearch, Verdict};
 use crate::draw::Drawn;
+use crate::locks::Locks;
 use crate::overlaps::Overlaps;
 use crate::shared::{SharedStream, code_of};
 use plan::{Batches, Flow, Nanos, Operation, Think, ThinkCount};
@@ -42,6 +43,8 @@ pub(crate) struct SharedFlow {
     last_syncs_back: AtomicU32,
     /// Where nothing may be in flight twice.
     overlaps: Option<Overlaps>,
+    /// Where operations wait for their target.
+    locks: Option<Locks>,
 }
 
 /// Where a stream stands between its pauses.
@@ -111,14 +114,20 @@ impl SharedFlow {
                 last_syncs_sent: AtomicU32::new(0),
                 last_syncs_back: AtomicU32::new(0),
                 overlaps,
+                locks: None,
             })
         };
         has_rules.then(flow)
     }
 
-    /// The same with syncs at the end that the places of files lead to.
-    pub(crate) fn with_last_syncs(mut self: Box<Self>, last_syncs: Vec<DueSync>) -> Box<Self> {
+    /// The same with syncs at the end that the places of files lead to, and with locks.
+    pub(crate) fn with(
+        mut self: Box<Self>,
+        last_syncs: Vec<DueSync>,
+        locks: Option<Locks>,
+    ) -> Box<Self> {
         self.last_syncs = last_syncs.into();
+        self.locks = locks;
         self
     }
 
@@ -145,17 +154,32 @@ impl SharedFlow {
         held
     }
 
-    /// Whether what was drawn has to wait for something in flight.
-    pub(crate) fn has_to_wait(&self, drawn: &Drawn) -> bool {
+    /// Whether what was drawn has to wait for something in flight. For a lock it has waited for `patience_ns` then.
+    pub(crate) fn has_to_wait(&self, drawn: &Drawn, patience_ns: impl Fn() -> u64) -> bool {
+        if drawn.operation.is_sync() {
+            return false;
+        }
         let overlaps = self.overlaps.as_ref();
-        let has_bytes = !drawn.operation.is_sync();
-        overlaps.is_some_and(|overlaps| has_bytes && !overlaps.enter(drawn))
+        if overlaps.is_some_and(|overlaps| !overlaps.enter(drawn)) {
+            return true;
+        }
+        let Some(locks) = &self.locks else {
+            return false;
+        };
+        let enters = locks.enter(drawn.place, drawn.operation, patience_ns);
+        if let Some(overlaps) = overlaps.filter(|_| !enters) {
+            overlaps.leave(drawn.place, drawn.offset);
+        }
+        !enters
     }
 
     /// What was drawn with this begin is back.
-    pub(crate) fn leaves(&self, place: u32, offset: u64) {
+    pub(crate) fn leaves(&self, place: u32, offset: u64, operation: Operation) {
         if let Some(overlaps) = &self.overlaps {
             overlaps.leave(place, offset);
+        }
+        if let Some(locks) = &self.locks {
+            locks.leave(place, operation);
         }
     }
 

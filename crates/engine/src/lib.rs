@@ -21,6 +21,7 @@ mod flow;
 mod gate;
 mod handover;
 mod lifetime;
+mod locks;
 mod operations;
 mod overlaps;
 mod pace;

@@ -160,7 +160,7 @@ impl Session {
             run,
             files: &open.by_stream,
             last_syncs: &open.last_syncs,
-            backends: config.backends,
+            backends: that_wait_for_locks(run, config.backends)?,
             workers: config.workers,
             cpus: config.cpus,
             run_rate,
@@ -355,6 +355,19 @@ fn granted(
         }
     }
     Ok(features)
+}
+
+/// The same backends, where those of pools with locks can wait for them; who serves many operations cannot.
+fn that_wait_for_locks(run: &BoundRun, backends: Backends) -> Result<Backends, EngineError> {
+    let locking = run.run.streams.iter().filter(|one| one.flow.lock.is_some());
+    let mut kinds = locking.map(|one| backends.of(&run.run.pools[one.pool.index()]));
+    match kinds.find(|kind| matches!(kind, BackendKind::Uring | BackendKind::Aio)) {
+        Some(kind) => Err(EngineError::Unserved {
+            kind,
+            what: "wait for locks on targets",
+        }),
+        None => Ok(backends),
+    }
 }
 
 /// One for each pool; only threads that serve one slot take turns there.

@@ -9,6 +9,7 @@ use crate::draw::{self, Drawer, Ground};
 use crate::flow::{DueSync, SharedFlow};
 use crate::handover::HandoverCells;
 use crate::lifetime::Lifetime;
+use crate::locks::Locks;
 use crate::pace::{self, Pace};
 use crate::packing::{LENGTH_LIMIT, MOST_STREAMS, Packing};
 use crate::priorities::{Priorities, words_of};
@@ -388,11 +389,11 @@ impl SharedRun {
         let workers = worker_views(&dealt, setup, &mut memory);
         let seed = |stream: usize| (setup.plan.plan.seed, u64::from(run.id.0), stream as u64);
         let paces = pace::paces(run, setup.run_rate, setup.shares_pct);
-        let streams: Vec<SharedStream> = paces
-            .into_iter()
+        let streams: Vec<SharedStream> = (paces.into_iter().zip(Locks::of_run(run)))
             .enumerate()
-            .map(|(number, pace)| {
-                shared_stream(setup, number, pace, &workers, seed(number), &mut memory)
+            .map(|(number, (pace, locks))| {
+                let seed = seed(number);
+                shared_stream(setup, number, pace, &workers, seed, locks, &mut memory)
             })
             .collect();
         let pools = run
@@ -532,6 +533,7 @@ fn shared_stream(
     pace: Option<Pace>,
     workers: &[WorkerView],
     seed: (u64, u64, u64),
+    locks: Option<Locks>,
     memory: &mut CellMemory,
 ) -> SharedStream {
     let stream = &setup.run.run.streams[number];
@@ -556,7 +558,7 @@ fn shared_stream(
     };
     let drawer = drawer(setup, number, generator, seed);
     let sharing = pool_sharing(workers, pool);
-    let (kinds, flow) = flow_of(setup, number, sharing);
+    let (kinds, flow) = flow_of(setup, number, sharing, locks);
     let is_free_running =
         is_free_running(setup, stream) && arrivals.is_none() && !drawer.ends() && flow.is_none();
     SharedStream {
@@ -629,13 +631,19 @@ fn last_index(stream: &Stream, drawer: &Drawer) -> u64 {
 }
 
 /// What a stream does beside drawing, and how many kinds of operations that makes.
-fn flow_of(setup: &Setup<'_>, number: usize, sharing: Sharing) -> (usize, Option<Box<SharedFlow>>) {
+fn flow_of(
+    setup: &Setup<'_>,
+    number: usize,
+    sharing: Sharing,
+    locks: Option<Locks>,
+) -> (usize, Option<Box<SharedFlow>>) {
     let stream = &setup.run.run.streams[number];
     let slots = setup.run.run.pools[stream.pool.index()].slots;
     let last_syncs = setup.last_syncs.get(number).cloned().unwrap_or_default();
-    let retry_ns = (sharing == Sharing::ManyWriters).then_some(FLOW_RETRY_NS);
+    let waits_for_others = sharing == Sharing::ManyWriters || locks.is_some();
+    let retry_ns = waits_for_others.then_some(FLOW_RETRY_NS);
     let flow = SharedFlow::of(stream.flow.clone(), stream.targets.len(), slots, retry_ns)
-        .map(|flow| flow.with_last_syncs(last_syncs));
+        .map(|flow| flow.with(last_syncs, locks));
     let has_syncs = stream.flow.syncs != plan::Syncs::default()
         || stream.source.replay().is_some_and(plan::Replay::has_syncs);
     (if has_syncs { READ_BACK } else { SYNCS }, flow)

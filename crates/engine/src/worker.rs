@@ -581,7 +581,11 @@ impl<B: Backend, T: Time, S: Deref<Target = SharedRun> + Clone> Worker<B, T, S> 
         let (number, place, operation, length) = shared.packing.unpack(view.what.load(Relaxed));
         let stream = &shared.streams[number];
         let flow = stream.flow.as_ref().expect("the caller has looked");
-        flow.leaves(place as u32, view.offset.load(Relaxed));
+        flow.leaves(
+            place as u32,
+            view.offset.load(Relaxed),
+            OPERATIONS[operation],
+        );
         if let Some(own) = stream.lifetime.as_ref().filter(|_| flow.depth().is_some()) {
             let since_ns = now_ns.saturating_sub(shared.start_ns.load(Relaxed));
             let verdict = match since_ns >= own.warm_ns() {
@@ -948,7 +952,7 @@ impl<B: Backend, T: Time, S: Deref<Target = SharedRun> + Clone> Worker<B, T, S> 
             end(stream);
         }
         if let Some(flow) = &stream.flow
-            && flow.has_to_wait(&drawn)
+            && flow.has_to_wait(&drawn, || self.patience_ns(shared, stream))
         {
             self.pools[place].parked = Some(Parked {
                 chosen,
@@ -960,6 +964,18 @@ impl<B: Backend, T: Time, S: Deref<Target = SharedRun> + Clone> Worker<B, T, S> 
         self.send(shared, place, (chosen, index, drawn), now_ns);
     }
 
+    /// How long what was drawn may wait for others; not at all where this thread may have something else to do.
+    #[cold]
+    fn patience_ns(&self, shared: &SharedRun, stream: &SharedStream) -> u64 {
+        let serves_one = shared.workers[self.number].kind.has_thread_per_slot();
+        if !serves_one || shared.abandon.load(Relaxed) {
+            return 0;
+        }
+        let (start_ns, stop_ns) = (shared.start_ns.load(Relaxed), shared.stop_ns.load(Relaxed));
+        let end_ns = stream.not_after_close(start_ns, stop_ns);
+        end_ns.saturating_sub(self.time.now_ns())
+    }
+
     /// Issues what was drawn before, once nothing in flight shares a byte with it; until when it has
     /// to wait otherwise.
     #[cold]
@@ -969,7 +985,8 @@ impl<B: Backend, T: Time, S: Deref<Target = SharedRun> + Clone> Worker<B, T, S> 
         let flow = stream.flow.as_ref().expect("only a flow parks");
         let start_ns = shared.start_ns.load(Relaxed);
         let is_closed = now_ns >= stream.not_after_close(start_ns, u64::MAX);
-        if !is_closed && flow.has_to_wait(&parked.drawn) {
+        let patience_ns = || self.patience_ns(shared, stream);
+        if !is_closed && flow.has_to_wait(&parked.drawn, patience_ns) {
             return Some(flow.later(now_ns));
         }
         self.pools[place].parked = None;

@@ -25,6 +25,9 @@ pub struct Flow {
     pub depth_search: Option<DepthSearch>,
     /// An operation waits while another one in flight shares a byte with it.
     pub keeps_apart: bool,
+    /// An operation waits while others have its target; all streams of the run with such a rule count. Syncs that
+    /// a rule makes, and reads that look at what was written, take no lock.
+    pub lock: Option<TargetLock>,
     /// Keeps it in proportion to others.
     pub balance: Option<Balance>,
     /// Which failures it goes on after; without it, the run decides (see [`crate::ErrorBudget`]).
@@ -36,6 +39,17 @@ pub struct Flow {
 
 fn is_zero(bytes: &u64) -> bool {
     *bytes == 0
+}
+
+/// A lock on a target, from the issue of an operation to its return. Who waits longest is next. The wait is part of
+/// the response time of an arrival, and of no service time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TargetLock {
+    /// One operation at a time.
+    Exclusive,
+    /// Reads side by side, or one other operation.
+    ReadWrite,
 }
 
 /// Keeps the streams of a run that are of one group in the proportion of their weights, by

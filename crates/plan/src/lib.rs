@@ -38,7 +38,7 @@ pub use data::{
 pub use diagnostic::{Diagnostic, Related, Severity};
 pub use flow::{
     Amount, Balance, Batches, DepthSearch, Floor, Flow, IoPriority, MemoryPolicy, Owner, Placement,
-    RangeSync, Steady, SteadyCriterion, Syncs, Think, ThinkCount,
+    RangeSync, Steady, SteadyCriterion, Syncs, TargetLock, Think, ThinkCount,
 };
 pub use grant::{Access, Grant};
 pub use ids::{

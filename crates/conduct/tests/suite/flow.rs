@@ -147,6 +147,38 @@ fn every_backend_makes_all_kinds_of_syncs() {
     }
 }
 
+/// Operations of two streams over one target in 100 ms, 0.1 ms each.
+fn side_by_side(lock: Option<TargetLock>, reads_pct: f64, workers: u32) -> u64 {
+    let one = |pool: usize| {
+        let mut one = stream(pool, 0, operations(reads_pct));
+        one.flow.lock = lock;
+        one
+    };
+    let runs = vec![flat_out(100 * MS, 10 * MS)];
+    let streams = vec![one(0), one(1)];
+    let plan = bind_unreal(plan(vec![simulated(MIB)], &[1, 1], streams, runs));
+    let story = simulate(&plan, &Script::default(), workers);
+    story.totals[0].operations()
+}
+
+#[test]
+fn a_lock_keeps_operations_of_a_target_apart() {
+    for workers in [1, 2] {
+        let free = side_by_side(None, 0.0, workers);
+        assert!((1_990..=2_000).contains(&free), "{free}");
+        let reads = side_by_side(Some(TargetLock::ReadWrite), 100.0, workers);
+        assert_eq!(reads, free, "reads go side by side");
+        for (lock, reads_pct) in [
+            (TargetLock::ReadWrite, 0.0),
+            (TargetLock::Exclusive, 0.0),
+            (TargetLock::Exclusive, 100.0),
+        ] {
+            let locked = side_by_side(Some(lock), reads_pct, workers);
+            assert!((900..=1_000).contains(&locked), "{lock:?}: {locked}");
+        }
+    }
+}
+
 fn thinking(slots: u32, window_ns: u64, think: Think) -> Story {
     let mut one = stream(0, 0, operations(100.0));
     one.flow.think = Some(think);

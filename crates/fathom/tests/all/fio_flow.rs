@@ -115,6 +115,77 @@ fn a_sync_of_the_file_system_at_the_end_belongs_to_the_job() {
     assert_eq!((count(&ours, "read"), count(&ours, "sync")), (256, 0));
 }
 
+/// All I/Os of the report, and their service times together, ns.
+fn served(report: &Value) -> (u64, f64) {
+    let each = ["read", "write"].map(|of| {
+        let latency = &report["jobs"][0][of]["lat_ns"];
+        let (count, mean_ns) = (
+            latency["N"].as_u64().unwrap_or(0),
+            latency["mean"].as_f64().unwrap_or(0.0),
+        );
+        (count, count as f64 * mean_ns)
+    });
+    (each[0].0 + each[1].0, each[0].1 + each[1].1)
+}
+
+/// While one I/O of the file is served no other is, so that all service times fit into the time that has passed.
+#[test]
+fn a_locked_file_has_one_io_at_a_time() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let run = |more: &[&str]| {
+        let job = [
+            "--rw=randrw",
+            "--size=4m",
+            "--numjobs=4",
+            "--group_reporting",
+            "--norandommap",
+        ];
+        let arguments = [&job[..], more].concat();
+        let begun = std::time::Instant::now();
+        let ours = report(env!("CARGO_BIN_EXE_fathom"), &arguments, folder).unwrap();
+        (ours, begun.elapsed().as_nanos() as f64)
+    };
+    for more in [
+        &["--ioengine=psync", "--direct=1"][..],
+        &["--ioengine=libaio", "--iodepth=4", "--direct=1"],
+        &["--ioengine=io_uring", "--iodepth=4", "--rate_iops=20000"],
+        &["--ioengine=mmap"],
+        // What fails gives the lock back, too.
+        &[
+            "--ioengine=pvsync2",
+            "--nowait=1",
+            "--rw=randread",
+            "--ignore_error=EAGAIN",
+        ],
+    ] {
+        let lock = ["--lockfile=exclusive", "--number_ios=256"];
+        let (ours, passed_ns) = run(&[&lock[..], more].concat());
+        let (count, served_ns) = served(&ours);
+        let failed = ours["jobs"][0]["total_err"].as_u64().unwrap_or(0);
+        assert!(count + failed > 0, "{more:?}");
+        if failed == 0 {
+            assert_eq!(ours["jobs"][0]["error"], 0, "{more:?}");
+            assert_eq!(count, 4 * 256, "{more:?}");
+        }
+        assert!(
+            served_ns <= passed_ns,
+            "{served_ns} ns within {passed_ns} ns: {more:?}"
+        );
+    }
+    // A limit of time ends what waits.
+    let timed = [
+        "--lockfile=readwrite",
+        "--runtime=1",
+        "--time_based",
+        "--ioengine=psync",
+    ];
+    let (ours, _) = run(&timed);
+    assert!(served(&ours).0 > 4);
+    let runtime_ms = ours["jobs"][0]["write"]["runtime"].as_u64().unwrap();
+    assert!((950..10_000).contains(&runtime_ms), "{runtime_ms}");
+}
+
 #[test]
 fn think_time_takes_its_time() {
     for more in [

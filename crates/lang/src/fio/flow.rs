@@ -8,9 +8,9 @@ use super::support::push_once;
 use super::value::Value;
 use crate::sink::Sink;
 use plan::{
-    Amount, Balance, Batches, DepthSearch, Diagnostic, Floor, Flow, IoPriority, MemoryPolicy,
-    Nanos, OperationMix, Owner, PerDirection, Placement, RangeSync, Steady, SteadyCriterion, Syncs,
-    Think, ThinkCount,
+    Amount, Balance, Batches, DepthSearch, Diagnostic, Floor, Flow, IoMethod, IoPriority,
+    MemoryPolicy, Nanos, OperationMix, Owner, PerDirection, Placement, RangeSync, Steady,
+    SteadyCriterion, Syncs, TargetLock, Think, ThinkCount,
 };
 use std::collections::BTreeMap;
 
@@ -33,8 +33,34 @@ pub(crate) fn flow(
         depth_search: depth_search(job),
         balance: balance(job),
         keeps_apart: job.is_on("serialize_overlap", false) && depth > 1,
+        lock: lock(job, sink),
         tolerance: Some(failures::tolerance(job, sink)),
         held_memory_bytes: job.number("lockmem").unwrap_or(0).max(0) as u64,
+    }
+}
+
+/// The lock around each I/O of a job.
+fn lock(job: &Job, sink: &mut Sink) -> Option<TargetLock> {
+    let lock = match job.word("lockfile")?.0 {
+        "exclusive" => TargetLock::Exclusive,
+        "readwrite" => TargetLock::ReadWrite,
+        _ => return None,
+    };
+    let method = job.engine().and_then(|engine| engine.method);
+    if method != method_with(Some(lock), method) {
+        let message =
+            "`lockfile`: I/Os are plain calls, by a thread for each that `iodepth` allows";
+        let note = Diagnostic::note(codes::TRANSLATED, message);
+        sink.push(note.at(job.place_of("lockfile"), "done in another way"));
+    }
+    Some(lock)
+}
+
+/// How a job does its I/O: only threads that serve one I/O can wait for a lock.
+pub(crate) fn method_with(lock: Option<TargetLock>, method: Option<IoMethod>) -> Option<IoMethod> {
+    match method {
+        Some(IoMethod::Ring | IoMethod::KernelQueue) if lock.is_some() => Some(IoMethod::Calls),
+        method => method,
     }
 }
 

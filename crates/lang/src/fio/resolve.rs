@@ -249,10 +249,11 @@ impl<'a> Resolving<'a, '_> {
         let (operations, transfer) = verify::turned(&verify, operations, transfer);
         let reads = space::needs_what_is_there(self.engine.method, &operations);
         let is_stored = matches!(self.engine.method, Some(method) if method != IoMethod::Nothing);
+        let flow = self.flow(&operations, times, depth);
         let spec = Spec {
             job,
             clones: job.number("numjobs").unwrap_or(1).clamp(0, 1 << 20) as u32,
-            method: names::method(job, self.engine.method),
+            method: flow::method_with(flow.lock, names::method(job, self.engine.method)),
             depth,
             operations,
             is_random,
@@ -271,7 +272,7 @@ impl<'a> Resolving<'a, '_> {
             offset_increment: job.size("offset_increment").unwrap_or(Size::Bytes(0)),
             times,
             pace,
-            flow: self.flow(&operations, times, depth),
+            flow,
             open: self.open_mode(times, is_random),
             data,
             pattern,

@@ -580,8 +580,8 @@ pub(crate) static FILES: &[Parameter] = &[
         &["lockfile"],
         Kind::Words(&["none", "exclusive", "readwrite"]),
         "none",
-        Refused("a lock around each I/O is what would be measured; one job with `iodepth=1` has one I/O at a time"),
-        "locks files around each I/O",
+        Honoured,
+        "a lock on the file around each I/O, with the other jobs that have one",
     )
     .inert(&["none"]),
     p(

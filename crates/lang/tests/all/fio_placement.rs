@@ -76,6 +76,33 @@ fn memory_comes_from_the_nodes_that_are_named() {
 }
 
 #[test]
+fn locks_are_waited_for_by_threads() {
+    use plan::{IoMethod, TargetLock};
+    let of = |options: &str| {
+        let text = format!("[a]\nrw=read\nsize=1m\n{options}\n");
+        let plan = plan(&text);
+        let lock = streams(&plan)[0].flow.lock;
+        (lock, plan.templates[0].pools[0].method)
+    };
+    let (exclusive, shared) = (TargetLock::Exclusive, TargetLock::ReadWrite);
+    let aio = "ioengine=libaio\nlockfile";
+    assert_eq!(
+        of(&format!("{aio}=none")),
+        (None, Some(IoMethod::KernelQueue))
+    );
+    assert_eq!(
+        of(&format!("{aio}=exclusive")),
+        (Some(exclusive), Some(IoMethod::Calls))
+    );
+    assert_eq!(
+        of(&format!("{aio}=readwrite")),
+        (Some(shared), Some(IoMethod::Calls))
+    );
+    let mapped = of("ioengine=mmap\nlockfile=exclusive");
+    assert_eq!(mapped, (Some(exclusive), Some(IoMethod::Mapping)));
+}
+
+#[test]
 fn priorities_have_a_class() {
     let of = |options: &str| {
         let first = placements(options).swap_remove(0);
