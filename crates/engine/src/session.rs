@@ -183,9 +183,7 @@ impl Session {
         let (writers, operations) = operation_logs(plan, &shared);
         let mut writers = writers.into_iter();
         for mut seat in seats(&shared, run, open, config, buffer_bytes(run), align, &gates) {
-            seat.mapped = mapped(&shared.workers[seat.number], run, open);
-            seat.named = named(&shared.workers[seat.number], run, open);
-            seat.spaced = spaced(&shared.workers[seat.number], run);
+            seat.equip(&shared.workers[seat.number], run, open);
             let (release, ended, ready) = (
                 Arc::clone(&release),
                 ended_sender.clone(),
@@ -535,6 +533,13 @@ impl Drop for GiveUp {
 }
 
 impl Seat {
+    /// What its backend works with besides open files.
+    fn equip(&mut self, worker: &WorkerView, run: &BoundRun, open: &OpenTargets) {
+        self.mapped = mapped(worker, run, open);
+        self.named = named(worker, run, open);
+        self.spaced = spaced(worker, run);
+    }
+
     fn run(
         self,
         release: &Release,
