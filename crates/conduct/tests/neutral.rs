@@ -35,6 +35,7 @@ fn clone(number: usize, pacing: Pacing, order: AddressOrder, stop: LocalStop) ->
             order,
             region: Region::whole(4096, FirstBlock::Used),
             align: AlignRule::Transfer,
+            sequences: plan::Sequences::Shared,
             hits: None,
         }),
         pacing,

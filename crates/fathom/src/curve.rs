@@ -199,6 +199,7 @@ fn generator(operations: OperationMix, transfer_bytes: u64, order: AddressOrder)
         order,
         region: Region::whole(transfer_bytes, FirstBlock::SparedOnDevices),
         align: AlignRule::Transfer,
+        sequences: plan::Sequences::Shared,
         hits: None,
     }
 }

@@ -378,6 +378,7 @@ fn stream(
             slice: None,
         },
         align: AlignRule::Transfer,
+        sequences: plan::Sequences::Shared,
         hits: None,
     };
     Stream {

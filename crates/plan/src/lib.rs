@@ -62,9 +62,9 @@ pub use steering::{
 };
 pub use stream::{
     AddressOrder, AlignRule, Bound, Extent, FirstBlock, Following, Generator, HitArea, Lifetime,
-    LocalStop, OpSource, Pacing, RandomLaw, Region, Seeks, SequentialEnd, SequentialStart,
-    SizeShare, Slice, StepPattern, Steps, Stream, TargetLaw, TargetOrder, TransferSizes, Trim,
-    WarmupBytes, ZoneOrder,
+    LocalStop, OpSource, Pacing, RandomLaw, Region, Seeks, Sequences, SequentialEnd,
+    SequentialStart, SizeShare, Slice, StepPattern, Steps, Stream, TargetLaw, TargetOrder,
+    TransferSizes, Trim, WarmupBytes, ZoneOrder,
 };
 pub use target::{
     AccessAdvice, Ledger, OpenMode, Preparation, Reservation, SizeRule, SyncMode, Target,

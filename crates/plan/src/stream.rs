@@ -92,7 +92,20 @@ pub struct Generator {
     pub order: AddressOrder,
     pub region: Region,
     pub align: AlignRule,
+    #[serde(default)]
+    pub sequences: Sequences,
     pub hits: Option<HitArea>,
+}
+
+/// What an operation goes on behind that does not seek.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Sequences {
+    /// The operation before, whatever it was.
+    #[default]
+    Shared,
+    /// The last one of its own direction. Zones are gone through together all the same.
+    ByDirection,
 }
 
 /// Transfer sizes in bytes.

@@ -283,6 +283,7 @@ fn stream(data: DataSpec) -> Stream {
             order: AddressOrder::Random(RandomLaw::Uniform),
             region: Region::whole(BLOCK, FirstBlock::Used),
             align: AlignRule::Transfer,
+            sequences: plan::Sequences::Shared,
             hits: None,
         }),
         pacing: Pacing::FromRun,

@@ -540,3 +540,55 @@ fn targets_end_to_end_are_uniform_over_their_sum() {
     let places = (0..DRAWS).map(|index| u64::from(drawer.draw(index).unwrap().place));
     check_shares(&counts(places, 3), &[0.125, 0.375, 0.5]);
 }
+
+#[test]
+fn each_direction_may_go_on_by_itself() {
+    let plain = AddressOrder::Sequential {
+        start: SequentialStart::First,
+        end: SequentialEnd::Wrap,
+    };
+    let gap = AddressOrder::Stepped(Steps {
+        pattern: StepPattern::Gap {
+            bytes: 4 * KIB as i64,
+        },
+        trims_first: false,
+    });
+    for (order, distance) in [(plain, 4 * KIB), (gap, 8 * KIB)] {
+        let mut generator = generator(order);
+        generator.sequences = Sequences::ByDirection;
+        let drawer = drawer(&generator, region(0, MIB));
+        let mut counts = [0_u64; 2];
+        for index in 0..1000 {
+            let drawn = drawer.draw(index).unwrap();
+            let count = &mut counts[usize::from(drawn.operation == Operation::Write)];
+            assert_eq!(drawn.offset, *count * distance % MIB, "{index}: {drawn:?}");
+            *count += 1;
+        }
+        assert!(counts[0] > 2 * counts[1] && counts[1] > 250, "{counts:?}");
+    }
+}
+
+#[test]
+fn each_direction_goes_on_where_it_sought_itself() {
+    for repeats in [false, true] {
+        let following = Following {
+            every: 8,
+            repeats,
+            sizes: None,
+        };
+        let mut mixed = mixed(100.0, following);
+        mixed.sequences = Sequences::ByDirection;
+        let drawer = drawer(&mixed, region(0, 1 << 40));
+        let mut last: [Option<u64>; 2] = [None; 2];
+        for index in 0..4000 {
+            let drawn = drawer.draw(index).unwrap();
+            let last = &mut last[usize::from(drawn.operation == Operation::Write)];
+            if index % 8 > 0 {
+                let behind = if repeats { 0 } else { 64 * KIB };
+                let expected = last.map_or(0, |last| last + behind);
+                assert_eq!(drawn.offset, expected, "{index}: {drawn:?}");
+            }
+            *last = Some(drawn.offset);
+        }
+    }
+}

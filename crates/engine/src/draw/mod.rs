@@ -16,8 +16,8 @@ use grid::Grid;
 use pairs::Pairs;
 use plan::{
     AddressOrder, AlignRule, BoundRegion, Direction, Generator, LocalStop, Operation, PerDirection,
-    RandomLaw, RecordedOperations, Replay, SequentialEnd, SequentialStart, StepPattern, Steps,
-    TargetId, TargetLaw, TargetOrder, TransferSizes, ZoneOrder,
+    RandomLaw, RecordedOperations, Replay, Sequences, SequentialEnd, SequentialStart, StepPattern,
+    Steps, TargetId, TargetLaw, TargetOrder, TransferSizes, ZoneOrder,
 };
 use sizes::Sizes;
 use space::Space;
@@ -56,6 +56,7 @@ pub(crate) struct Drawer {
     /// Of operations that go on behind the one before, where they have their own.
     behind: Option<Sizes>,
     order: Order,
+    sequences: Sequences,
     /// Whether the order has a last operation.
     order_ends: bool,
     align: AlignRule,
@@ -222,6 +223,7 @@ impl Drawer {
             },
             behind: generator.order.sizes_behind().map(Sizes::new),
             order: Order::new(generator),
+            sequences: generator.sequences,
             order_ends: ends(&generator.order),
             align: generator.align,
             hits: generator.hits.map(|area| Hits {
@@ -379,9 +381,15 @@ impl Drawer {
             Some(_) => number * count + turn,
             None => index,
         };
+        // Both of a pair, and all of a zone, go on together.
+        let track = match decided {
+            None if space.zones.is_none() => self.track(direction),
+            _ => 0,
+        };
         let wanted = Wanted {
             number,
             direction,
+            track,
             sizes,
             draw,
         };
@@ -464,7 +472,7 @@ impl Drawer {
             let found = match self.hit(space, asked) {
                 Some(hit) => Some(hit),
                 None if let Some(map) = &space.map => self.visit_in_pass(map, space, asked),
-                None => space.next(asked.length, true),
+                None => space.next(self.track(asked.direction()), asked.length, true),
             };
             if let Some((relative, length)) = found {
                 return Some((now, relative, length));
@@ -485,6 +493,15 @@ impl Drawer {
         (!map.is_full())
             .then(|| space.visit_free(map, from, asked.length))
             .flatten()
+    }
+
+    /// The sequence that operations of a direction go on with.
+    #[inline]
+    fn track(&self, direction: Direction) -> usize {
+        match self.sequences {
+            Sequences::Shared => 0,
+            Sequences::ByDirection => direction as usize,
+        }
     }
 
     #[inline]
@@ -514,9 +531,10 @@ impl Drawer {
         if let Some(hit) = self.hit(space, asked) {
             return Some(hit);
         }
+        let track = self.track(asked.direction());
         match self.order {
             Order::Random(law) => self.seek(law, space, asked),
-            Order::Sequential { stops } => space.next(asked.length, stops),
+            Order::Sequential { stops } => space.next(track, asked.length, stops),
             Order::Mixed {
                 seek_limits,
                 law,
@@ -535,11 +553,11 @@ impl Drawer {
                         None => asked.length,
                     };
                     if follows && repeats {
-                        return Some(space.repeat(length));
+                        return Some(space.repeat(track, length));
                     }
-                    let (relative, length) = space.next(length, false)?;
+                    let (relative, length) = space.next(track, length, false)?;
                     if repeats {
-                        space.note(relative);
+                        space.note(track, relative);
                     }
                     return Some((relative, length));
                 }
@@ -548,9 +566,9 @@ impl Drawer {
                     ..asked
                 };
                 let (relative, length) = self.seek(law, space, sought)?;
-                space.move_cursor(relative + u64::from(length));
+                space.move_cursor(track, relative + u64::from(length));
                 if repeats {
-                    space.note(relative);
+                    space.note(track, relative);
                 }
                 Some((relative, length))
             }
@@ -563,7 +581,7 @@ impl Drawer {
                 let is_seek =
                     seek_limit == u64::MAX || self.draws.seek.at(asked.index) < seek_limit;
                 if !is_seek {
-                    return space.next(asked.length, false);
+                    return space.next(track, asked.length, false);
                 }
                 let size = u64::from(asked.length);
                 // Multiples of the transfer below the difference, none among them.
@@ -693,7 +711,7 @@ fn spaces(
             } => {
                 let blocks = ((space.width - space.first) / largest.max(1)).max(1);
                 let block = draws(Purpose::Start).below(number as u64, blocks);
-                space.move_cursor(space.first + block * largest);
+                space.move_cursor(0, space.first + block * largest);
             }
             AddressOrder::Stepped(steps) if matches!(steps.pattern, StepPattern::Zones { .. }) => {
                 space.zones = Zones::new(&steps.pattern, generator, space.width, &draws);

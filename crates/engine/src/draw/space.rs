@@ -15,9 +15,7 @@ pub(super) struct Space {
     pub first: u64,
     /// In the order of addresses, without gaps; most spaces have one.
     pieces: Vec<Piece>,
-    cursor: AtomicU64,
-    /// Of the last transfer, where others may repeat its place.
-    last: AtomicU64,
+    tracks: [Track; 3],
     /// Visits so far, where a law has to know.
     visits: AtomicU64,
     /// Operations so far, where their number is not that of the stream.
@@ -30,6 +28,14 @@ pub(super) struct Space {
     pub zones: Option<Zones>,
     /// Where both of a pair take what one of them has found.
     pub pairs: Option<Pairs>,
+}
+
+/// A sequence that operations share: those of all directions the first, or of each direction its own.
+#[derive(Debug, Default)]
+struct Track {
+    cursor: AtomicU64,
+    /// Of the last transfer, where others may repeat its place.
+    last: AtomicU64,
 }
 
 /// From `start` to `end` of a space lies the range of a target that begins at `low`.
@@ -72,8 +78,10 @@ impl Space {
             width,
             first: 0,
             pieces,
-            cursor: AtomicU64::new(regions.first().map_or(0, |region| region.start)),
-            last: AtomicU64::new(0),
+            tracks: std::array::from_fn(|_| Track {
+                cursor: AtomicU64::new(regions.first().map_or(0, |region| region.start)),
+                last: AtomicU64::new(0),
+            }),
             visits: AtomicU64::new(0),
             steps: AtomicU64::new(0),
             grid: None,
@@ -117,20 +125,19 @@ impl Space {
         }
     }
 
-    /// The next sequential position and how much fits there: less than asked at the end of a piece.
+    /// The next position of a track and how much fits there: less than asked at the end of a piece.
     #[inline]
-    pub(super) fn next(&self, length: u32, stops: bool) -> Option<(u64, u32)> {
-        let mut at = self.cursor.load(Relaxed);
+    pub(super) fn next(&self, track: usize, length: u32, stops: bool) -> Option<(u64, u32)> {
+        let cursor = &self.tracks[track].cursor;
+        let mut at = cursor.load(Relaxed);
         loop {
             if at >= self.width && stops {
                 return None;
             }
             let from = if at >= self.width { self.first } else { at };
             let length = cut(length, self.pieces[self.piece_at(from)].end - from);
-            match self
-                .cursor
-                .compare_exchange_weak(at, from + u64::from(length), Relaxed, Relaxed)
-            {
+            let to = from + u64::from(length);
+            match cursor.compare_exchange_weak(at, to, Relaxed, Relaxed) {
                 Ok(_) => return Some((from, length)),
                 Err(now) => at = now,
             }
@@ -138,24 +145,25 @@ impl Space {
     }
 
     /// A transfer begins there, and others will repeat its place.
-    pub(super) fn note(&self, relative: u64) {
-        self.last.store(relative, Relaxed);
+    pub(super) fn note(&self, track: usize, relative: u64) {
+        self.tracks[track].last.store(relative, Relaxed);
     }
 
-    /// Where the last transfer began.
+    /// Where the last transfer of the first track began.
     pub(super) fn noted(&self) -> u64 {
-        self.last.load(Relaxed)
+        self.tracks[0].last.load(Relaxed)
     }
 
-    /// Where the last transfer ended.
+    /// Where the last transfer of the first track ended.
     pub(super) fn position(&self) -> u64 {
-        self.cursor.load(Relaxed)
+        self.tracks[0].cursor.load(Relaxed)
     }
 
     /// Moves on by a gap from the end of the last transfer, at first from the start. Behind the end, or
     /// where no `smallest` transfer has room, it begins anew; before the start it goes on from the end.
-    pub(super) fn step_by(&self, gap: i64, smallest: u64, length: u32) -> (u64, u32) {
-        let mut at = self.cursor.load(Relaxed);
+    pub(super) fn step_by(&self, track: usize, gap: i64, smallest: u64, length: u32) -> (u64, u32) {
+        let cursor = &self.tracks[track].cursor;
+        let mut at = cursor.load(Relaxed);
         loop {
             let to = match at.checked_add_signed(gap) {
                 _ if at == 0 => 0,
@@ -165,10 +173,8 @@ impl Space {
             let has_room = to.saturating_add(smallest) <= self.width;
             let to = if has_room { to } else { 0 };
             let length = cut(length, self.width - to);
-            match self
-                .cursor
-                .compare_exchange_weak(at, to + u64::from(length), Relaxed, Relaxed)
-            {
+            let end = to + u64::from(length);
+            match cursor.compare_exchange_weak(at, end, Relaxed, Relaxed) {
                 Ok(_) => return (to, length),
                 Err(now) => at = now,
             }
@@ -176,27 +182,27 @@ impl Space {
     }
 
     /// Once more where the last transfer began.
-    pub(super) fn repeat(&self, length: u32) -> (u64, u32) {
-        let at = self.last.load(Relaxed);
+    pub(super) fn repeat(&self, track: usize, length: u32) -> (u64, u32) {
+        let Track { cursor, last } = &self.tracks[track];
+        let at = last.load(Relaxed);
         let length = cut(length, self.pieces[self.piece_at(at)].end - at);
-        self.cursor.store(at + u64::from(length), Relaxed);
+        cursor.store(at + u64::from(length), Relaxed);
         (at, length)
     }
 
-    /// Moves on by `distance` from the end of the previous transfer, and up to a multiple of `grain`;
+    /// Moves the first track on by `distance` from the end of the previous transfer, and up to a multiple of `grain`;
     /// back to the start at the end.
     pub(super) fn skip(&self, distance: u64, grain: u64, length: u32) -> (u64, u32) {
-        let mut at = self.cursor.load(Relaxed);
+        let cursor = &self.tracks[0].cursor;
+        let mut at = cursor.load(Relaxed);
         loop {
             let to = at.saturating_add(distance).div_ceil(grain);
             let to = to.saturating_mul(grain);
             let is_past = to.saturating_add(u64::from(length)) > self.width;
             let to = if is_past { self.first } else { to };
             let (to, length) = self.settle(to, length);
-            match self
-                .cursor
-                .compare_exchange_weak(at, to + u64::from(length), Relaxed, Relaxed)
-            {
+            let end = to + u64::from(length);
+            match cursor.compare_exchange_weak(at, end, Relaxed, Relaxed) {
                 Ok(_) => return (to, length),
                 Err(now) => at = now,
             }
@@ -216,10 +222,10 @@ impl Space {
         Some((self.first + block * map.unit, length))
     }
 
-    /// Sequences go on at `relative`.
+    /// A sequence goes on at `relative`.
     #[inline]
-    pub(super) fn move_cursor(&self, relative: u64) {
-        self.cursor.store(relative, Relaxed);
+    pub(super) fn move_cursor(&self, track: usize, relative: u64) {
+        self.tracks[track].cursor.store(relative, Relaxed);
     }
 
     /// A pass that is at its end begins anew.
@@ -227,9 +233,9 @@ impl Space {
         if let Some(map) = &self.map {
             map.begin_pass();
         }
-        let _ = self
-            .cursor
-            .compare_exchange(self.width, self.first, Relaxed, Relaxed);
+        for Track { cursor, .. } in &self.tracks {
+            let _ = cursor.compare_exchange(self.width, self.first, Relaxed, Relaxed);
+        }
     }
 
     /// The number of the next visit.
@@ -248,8 +254,10 @@ impl Space {
     pub(super) fn set_hit_area(&mut self, bytes: u64, unit: u64) {
         let half = self.width / 2 / unit * unit;
         self.first = bytes.max(1).next_multiple_of(unit).min(half);
-        let cursor = self.cursor.get_mut();
-        *cursor = (*cursor).max(self.first);
+        for Track { cursor, .. } in &mut self.tracks {
+            let cursor = cursor.get_mut();
+            *cursor = (*cursor).max(self.first);
+        }
     }
 }
 

@@ -5,13 +5,14 @@ use super::sizes::Sizes;
 use super::space::Space;
 use super::zones::Step;
 use crate::random::{Draws, Purpose};
-use plan::{AlignRule, Direction, Generator, Operation, StepPattern, Steps};
+use plan::{AlignRule, Direction, Generator, Operation, Sequences, StepPattern, Steps};
 
 /// The steps of one stream over spaces of any width.
 #[derive(Debug)]
 pub(super) struct Stepping {
     pattern: StepPattern,
     trims_first: bool,
+    sequences: Sequences,
     /// Of the largest transfer, and of the smallest.
     length: u64,
     smallest: u64,
@@ -29,6 +30,8 @@ pub(super) struct Wanted<'a> {
     /// Of its place among those of its space.
     pub number: u64,
     pub direction: Direction,
+    /// The sequence that it goes on with.
+    pub track: usize,
     pub sizes: &'a Sizes,
     /// Of the draw of its size.
     pub draw: u64,
@@ -44,6 +47,7 @@ impl Stepping {
         Self {
             pattern: steps.pattern.clone(),
             trims_first: steps.trims_first,
+            sequences: generator.sequences,
             length: generator.largest_transfer().max(1),
             smallest,
             unit: match generator.align {
@@ -103,11 +107,11 @@ impl Stepping {
         let at = match (&self.pattern, &space.zones) {
             (_, Some(zones)) if zones.is_even() => zones.place(step),
             (_, Some(zones)) => return zones.advance(space, step, length),
-            (StepPattern::Gap { bytes }, _) if is_even => {
+            (StepPattern::Gap { bytes }, _) if is_even && self.sequences == Sequences::Shared => {
                 self.with_gap(*bytes, space.width, number)
             }
             (StepPattern::Gap { bytes }, _) => {
-                return space.step_by(*bytes, self.smallest, length(true));
+                return space.step_by(wanted.track, *bytes, self.smallest, length(true));
             }
             (
                 StepPattern::Bursts {
@@ -119,7 +123,7 @@ impl Stepping {
             ) => {
                 let (burst, within) = (number / operations, number % operations);
                 if within > 0 && !repeats && !is_even {
-                    let next = space.next(length(true), false);
+                    let next = space.next(wanted.track, length(true), false);
                     return next.expect("a sequence without an end");
                 }
                 let start = self.seek(space, burst);
@@ -129,7 +133,7 @@ impl Stepping {
                     self.behind(space, start, within)
                 };
                 let room = space.width - at;
-                space.move_cursor(at + u64::from(length(false)).min(room));
+                space.move_cursor(wanted.track, at + u64::from(length(false)).min(room));
                 at
             }
             (StepPattern::Zones { .. }, None) => 0,

@@ -12,6 +12,7 @@ pub(super) fn generator(order: AddressOrder) -> Generator {
         order,
         region: Region::whole(4 * KIB, FirstBlock::Used),
         align: AlignRule::Transfer,
+        sequences: plan::Sequences::Shared,
         hits: None,
     }
 }

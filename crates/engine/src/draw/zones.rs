@@ -280,8 +280,8 @@ impl Zones {
             },
         };
         let length = cut(length, self.width - at);
-        space.move_cursor(at + u64::from(length));
-        space.note(at);
+        space.move_cursor(0, at + u64::from(length));
+        space.note(0, at);
         Some((at, length))
     }
 

@@ -46,6 +46,7 @@ pub fn generator() -> Generator {
         order: AddressOrder::Random(RandomLaw::Uniform),
         region: Region::whole(BLOCK, FirstBlock::Used),
         align: AlignRule::Transfer,
+        sequences: plan::Sequences::Shared,
         hits: None,
     }
 }

@@ -119,6 +119,48 @@ fn places_follow_each_other_as_they_do_there() {
 }
 
 #[test]
+fn each_direction_of_a_mix_goes_on_by_itself_as_it_does_there() {
+    for (options, distance) in [
+        ("rw=rw size=128k", 4096),
+        ("rw=rw:4k size=256k number_ios=24", 8192),
+        ("rw=randrw percentage_random=0 size=128k", 4096),
+    ] {
+        let folder = tempfile::tempdir().unwrap();
+        let text = job(options, folder.path());
+        for places in [Some(ours(&text)), theirs(&text, folder.path())] {
+            for direction in ["read", "write"] {
+                let mine = places.iter().flatten().filter(|place| place.1 == direction);
+                let mine: Vec<u64> = mine.map(|place| place.2).collect();
+                let expected = (0..mine.len() as u64).map(|number| number * distance);
+                assert_eq!(mine, expected.collect::<Vec<_>>(), "{options}: {direction}");
+                assert!(mine.len() > 4 || places.is_none(), "{options}: {mine:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn bursts_of_a_mix_go_on_direction_by_direction_as_they_do_there() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = job("rw=randrw:4 size=4m number_ios=400", folder.path());
+    for places in [Some(ours(&text)), theirs(&text, folder.path())] {
+        let places = places.unwrap_or_default();
+        let mut ends = [None; 2];
+        let (mut goes_on, mut follows) = (0, 0);
+        for (number, (_, operation, offset)) in places.iter().enumerate() {
+            let end = &mut ends[usize::from(operation == "write")];
+            if !number.is_multiple_of(4) && end.is_some_and(|end| end < 4 << 20) {
+                follows += 1;
+                goes_on += usize::from(*end == Some(*offset));
+            }
+            *end = Some(offset + 4096);
+        }
+        assert_eq!(goes_on, follows, "{places:?}");
+        assert!(follows > 250 || places.is_empty(), "{places:?}");
+    }
+}
+
+#[test]
 fn random_jobs_have_the_structure_that_they_have_there() {
     // The draws differ; each I/O of a burst is at the place of its first.
     let folder = tempfile::tempdir().unwrap();

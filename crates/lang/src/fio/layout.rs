@@ -115,6 +115,7 @@ fn stream(files: Alike<'_>, name: String, pool: PoolId, share_pct: f64) -> Strea
             },
             region: Region::whole(1, FirstBlock::Used),
             align: AlignRule::Transfer,
+            sequences: plan::Sequences::Shared,
             hits: None,
         }),
         pacing: Pacing::None,

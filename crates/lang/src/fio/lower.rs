@@ -13,7 +13,7 @@ use super::files::is_device;
 use super::flow;
 use super::jobs::Given;
 use super::layout::{self, Layout};
-use super::places::{Seeks, seeks};
+use super::places::{Seeks, directions, seeks};
 use super::record::Record;
 use super::regions;
 use super::requests;
@@ -25,9 +25,9 @@ use plan::{
     AddressOrder, ArrivalLaw, Coupling, DataSpec, ErrorBudget, FirstInterval, Flow, Generator,
     IoMethod, Label, Ledger, Lifetime, Load, LocalStop, Nanos, OpSource, Origin, Pacing,
     PatternAnchor, PatternId, PatternMarks, Plan, PlanValue, Pool, PoolAdmission, PoolId,
-    Preparation, Region, RunKind, RunSpec, RunStop, RunTemplate, SequentialEnd, SequentialStart,
-    SizeRule, StartAlign, Stream, Target, TargetId, TargetKind, TemplateId, Timing, WarmupBytes,
-    WritePattern,
+    Preparation, Region, RunKind, RunSpec, RunStop, RunTemplate, Sequences, SequentialEnd,
+    SequentialStart, SizeRule, StartAlign, Stream, Target, TargetId, TargetKind, TemplateId,
+    Timing, WarmupBytes, WritePattern,
 };
 use std::collections::{HashMap, HashSet};
 
@@ -487,8 +487,17 @@ fn generator(spec: &Spec<'_>, clone: u32, region: Region) -> OpSource {
         },
         region,
         align: spec.align,
+        sequences: sequences(spec),
         hits: None,
     })
+}
+
+/// As in fio, reads of a mix go on behind reads, and writes behind writes.
+fn sequences(spec: &Spec<'_>) -> Sequences {
+    match directions(&spec.operations) {
+        ..=1 => Sequences::Shared,
+        _ => Sequences::ByDirection,
+    }
 }
 
 pub(crate) fn pool(name: &str, slots: u32, method: Option<IoMethod>) -> Pool {

@@ -43,6 +43,16 @@ pub(super) fn used<'t>(
         .map(|(_, sizes)| sizes)
 }
 
+/// How many directions are used.
+pub(super) fn directions(operations: &OperationMix) -> usize {
+    let shares = [
+        operations.read_pct,
+        operations.write_pct,
+        operations.trim_pct,
+    ];
+    shares.iter().filter(|pct| **pct > 0.0).count()
+}
+
 /// The share of I/Os of each direction that take a new place, in percent.
 pub(super) fn random_pct(job: &Job) -> PerDirection<f64> {
     let numbers = job.numbers("percentage_random").unwrap_or_default();

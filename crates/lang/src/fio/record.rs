@@ -365,6 +365,7 @@ fn envelope(operations: &[RecordedOperation]) -> Generator {
         },
         region: Region::whole(1, FirstBlock::Used),
         align: AlignRule::Bytes(1),
+        sequences: plan::Sequences::Shared,
         hits: None,
     }
 }

@@ -2,7 +2,7 @@
 //! trim and write.
 use super::jobs::Job;
 use super::number::{Base, quantity};
-use super::places::{Seeks, seeks, used};
+use super::places::{Seeks, directions, seeks, used};
 use super::support::{not_built, push_once, refused};
 use super::value::Size;
 use plan::{
@@ -95,7 +95,10 @@ fn number(job: &Job, base: Base) -> Option<i64> {
 
 /// Bursts whose places follow from the number of the I/O; others are those of a law.
 fn bursts(job: &Job, shape: &Shape<'_>, trims_first: bool) -> Option<StepPattern> {
-    let is_counted = shape.following.every > 1 && shape.is_even() && serves_in_turn(job, shape);
+    let is_counted = shape.following.every > 1
+        && directions(shape.operations) == 1
+        && shape.is_even()
+        && serves_in_turn(job, shape);
     (trims_first || is_counted).then(|| StepPattern::Bursts {
         operations: shape.following.every,
         repeats: shape.following.repeats,

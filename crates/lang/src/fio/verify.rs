@@ -253,6 +253,7 @@ fn source_of_check(written: &OpSource) -> Option<OpSource> {
             let largest = replay.envelope.transfer.write.largest();
             let generator = Generator {
                 align: AlignRule::Transfer,
+                sequences: plan::Sequences::Shared,
                 ..replay.envelope.clone()
             };
             (generator, TransferSizes::Fixed(largest.min(shortest)))

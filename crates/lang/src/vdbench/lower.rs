@@ -579,6 +579,7 @@ impl Lowering<'_> {
             align: storage
                 .align_bytes
                 .map_or(AlignRule::Transfer, AlignRule::Bytes),
+            sequences: plan::Sequences::Shared,
             hits: (uses_hits || sweeps_hits(definition)).then_some(HitArea {
                 bytes: storage.hit_area_bytes,
                 read_hit_pct: workload.read_hit_pct,
@@ -621,6 +622,7 @@ fn filling(storage: &Storage, transfer: u64, start: SequentialStart) -> Generato
             FirstBlock::SparedOnDevices,
         ),
         align: AlignRule::Transfer,
+        sequences: plan::Sequences::Shared,
         hits: None,
     }
 }

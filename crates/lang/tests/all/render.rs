@@ -131,15 +131,20 @@ fn stream(stream: &Stream) -> String {
         order,
         region,
         align,
+        sequences,
         hits,
     } = generator;
+    let sequences = match sequences {
+        plan::Sequences::Shared => "",
+        plan::Sequences::ByDirection => " by direction",
+    };
     let region = format!("{region:?}")
         .replace(", trim: None", "")
         .replace(", slice: None", "");
     let group = plan::Label::find(&stream.labels, "group");
     let group = group.map_or(String::new(), |group| format!(" of {group}"));
     format!(
-        "  stream {}{group} targets={:?}{order_of_targets} pool={} share={} read={} size={:?}\n    {order:?} {align:?}\n    {region}\n    hits={hits:?} open={:?} data={:?} pacing={:?}\n",
+        "  stream {}{group} targets={:?}{order_of_targets} pool={} share={} read={} size={:?}\n    {order:?}{sequences} {align:?}\n    {region}\n    hits={hits:?} open={:?} data={:?} pacing={:?}\n",
         stream.name,
         stream.targets,
         stream.pool.0,
