@@ -309,7 +309,7 @@ fn carry_out(all: &[String], options: Options, reading: Reading) -> Exit {
         plan,
         sources: reading.sources,
         arguments: all.to_vec(),
-        style: Style::Fio(style(&options)),
+        style: Style::Fio(Box::new(style(&options))),
         findings: Findings {
             printed: reading.diagnostics,
             unprinted: &[],

@@ -54,7 +54,7 @@ pub enum Style {
     /// The console and the output files of Vdbench.
     Vdbench(FaceOptions),
     /// The reports and logs of fio.
-    Fio(FioStyle),
+    Fio(Box<FioStyle>),
 }
 
 /// What is settled before anything is written.
