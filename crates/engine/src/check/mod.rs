@@ -161,8 +161,10 @@ impl StreamCheck {
         moved: i32,
         buffer: &[u8],
     ) -> Option<u32> {
-        let record = self.records[place].as_ref()?;
         let length = u64::from(length);
+        // A write of another form may have come and gone meanwhile, and this one may lie on top.
+        self.overwritten(place, offset, length);
+        let record = self.records[place].as_ref()?;
         let kept = moved.max(0) as u64 / self.check.block_bytes * self.check.block_bytes;
         if kept < length {
             record.forget(offset + kept, length - kept);

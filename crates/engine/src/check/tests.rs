@@ -237,3 +237,35 @@ fn a_pattern_with_addresses_is_that_of_its_place_and_of_no_other() {
     let left = found(&check, (1 << 20) + 2048, &buffer[2048..]);
     assert!(left.is_some());
 }
+
+#[test]
+fn of_writes_of_two_forms_that_overlap_in_flight_nothing_is_known() {
+    let (mut own, mut other) = (check(CheckMethod::Crc32c, 0), check(CheckMethod::Md5, 0));
+    let record = |check: &StreamCheck| check.records[0].clone().unwrap();
+    (own.others[0], other.others[0]) = (vec![record(&other)], vec![record(&own)]);
+    let known = |check: &StreamCheck| check.records[0].as_ref().unwrap().known(8192);
+    let mut buffer = vec![0; 4096];
+    let sent = Write {
+        stream: 0,
+        place: 0,
+        offset: 8192,
+        index: 1,
+        at_ns: 1,
+    };
+    // The second comes and goes while the first is under way, and the first may lie on top.
+    own.stamp(&mut buffer.clone(), sent, 77);
+    other.stamp(&mut buffer, sent, 78);
+    other.wrote(0, 8192, 4096, 4096, &buffer);
+    own.wrote(0, 8192, 4096, 4096, &buffer);
+    assert_eq!(
+        (known(&own), known(&other)),
+        (Known::Nothing, Known::Nothing)
+    );
+    // One behind the other, the last one is there.
+    write(&own, 2, 77);
+    write(&other, 2, 78);
+    assert_eq!(
+        (known(&own), known(&other)),
+        (Known::Nothing, Known::Write(tag(78)))
+    );
+}
