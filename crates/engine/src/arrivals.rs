@@ -336,16 +336,38 @@ impl Feed {
     pub fn peek(&self) -> Next {
         loop {
             let index = self.next.load(Ordering::Acquire);
-            let number = index / CHUNK + 1;
-            let chunk = &self.chunks[(index / CHUNK) as usize % CHUNKS];
-            if chunk.ready.load(Ordering::Acquire) == number {
-                let packed = chunk.times[(index % CHUNK) as usize].load(Ordering::Relaxed);
-                if chunk.ready.load(Ordering::Acquire) == number {
-                    return unpack(index, packed);
-                }
+            if let Some(next) = self.look(index) {
+                return next;
             }
             self.fill(index / CHUNK);
         }
+    }
+
+    /// The arrival so many places behind the next one, where it is known yet.
+    pub fn ahead(&self, places: u64) -> Option<Next> {
+        self.look(self.next.load(Ordering::Acquire) + places)
+    }
+
+    /// The mean gap of the arrivals around the next one.
+    pub fn gap_ns(&self) -> f64 {
+        let first = self.peek().index / CHUNK * CHUNK;
+        match (self.look(first), self.look(first + CHUNK - 1)) {
+            (Some(first), Some(last)) => (last.at_ns - first.at_ns) as f64 / (CHUNK - 1) as f64,
+            // Somebody has just dealt out the last of them.
+            _ => f64::INFINITY,
+        }
+    }
+
+    #[inline]
+    fn look(&self, index: u64) -> Option<Next> {
+        let number = index / CHUNK + 1;
+        let chunk = &self.chunks[(index / CHUNK) as usize % CHUNKS];
+        let is_ready = || chunk.ready.load(Ordering::Acquire) == number;
+        if !is_ready() {
+            return None;
+        }
+        let packed = chunk.times[(index % CHUNK) as usize].load(Ordering::Relaxed);
+        is_ready().then(|| unpack(index, packed))
     }
 
     /// Claims arrival `index`, as [`Feed::peek`] gave it; false when somebody was faster.
@@ -564,6 +586,32 @@ mod tests {
             assert_eq!(index, schedule.taken());
             assert_eq!(time, schedule.next_ns());
         }
+    }
+
+    #[test]
+    fn what_lies_ahead_is_what_comes() {
+        let feed = Feed::new(arrivals(ArrivalLaw::Exponential, 1e6));
+        let mut foreseen = None;
+        for _ in 0..3 * CHUNK {
+            let next = feed.peek();
+            assert!(foreseen.is_none_or(|at_ns| at_ns == next.at_ns));
+            foreseen = feed.ahead(1).map(|next| next.at_ns);
+            assert_eq!(foreseen.is_none(), next.index % CHUNK == CHUNK - 1);
+            assert!(feed.claim(next.index));
+        }
+    }
+
+    #[test]
+    fn the_gap_is_that_of_the_schedule() {
+        let feed = Feed::new(arrivals(ArrivalLaw::Deterministic, 20_000.0));
+        for _ in 0..2 * CHUNK {
+            let next = feed.peek();
+            assert!((feed.gap_ns() - 50_000.0).abs() < 1.0);
+            assert!(feed.claim(next.index));
+        }
+        // Four deviations of a mean of 255 gaps.
+        let feed = Feed::new(arrivals(ArrivalLaw::Exponential, 20_000.0));
+        assert!((feed.gap_ns() - 50_000.0).abs() < 4.0 * 50_000.0 / 255_f64.sqrt());
     }
 
     proptest! {

@@ -24,6 +24,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel, sync_channel}
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::Duration;
 use sys::aio::QueueConfig;
+use sys::beat::Beat;
 use sys::clock::Clock;
 use sys::memory::LockedMemory;
 use sys::requests::RequestMode;
@@ -689,6 +690,7 @@ impl Seat {
         before: &ThreadUsage,
     ) -> io::Result<()> {
         let mut interval = 0;
+        let mut rest = Rest::default();
         loop {
             let Wake::Wait { want, until_ns } = worker.step(true) else {
                 return Ok(());
@@ -696,7 +698,10 @@ impl Seat {
             if self.shared.abandon.load(Relaxed) {
                 return Ok(());
             }
-            worker.enter(want, until_ns, LOOK_NS)?;
+            match worker.in_flight() {
+                0 => rest.take(worker, until_ns),
+                _ => worker.enter(want, until_ns, LOOK_NS)?,
+            }
             if worker.interval() != interval {
                 interval = worker.interval();
                 note_usage(worker, before);
@@ -714,6 +719,7 @@ impl Seat {
     ) -> io::Result<()> {
         let clock = self.config.clock;
         let mut interval = 0;
+        let mut rest = Rest::default();
         gate.enrol(me);
         loop {
             let has_turn = gate.wait_for_turn(me, || clock.now_ns());
@@ -730,7 +736,7 @@ impl Seat {
                 gate.end_io(kept, clock.now_ns() - begun_ns);
                 worker.step(false);
             } else if has_turn {
-                worker.enter(1, until_ns, LOOK_NS)?;
+                rest.take(worker, until_ns);
             }
             if worker.interval() != interval {
                 interval = worker.interval();
@@ -740,6 +746,38 @@ impl Seat {
         gate.hand_over(me);
         gate.wake_all();
         Ok(())
+    }
+}
+
+/// Sleeps beyond this are so rare that it does not matter what they cost.
+const LONG_SLEEP_NS: u64 = 2_000_000;
+
+/// How a thread sleeps that has nothing in flight.
+#[derive(Default)]
+struct Rest {
+    beat: Option<Beat>,
+    /// Without descriptors for timers it sleeps without them.
+    has_no_beat: bool,
+}
+
+impl Rest {
+    fn take<B: Backend>(&mut self, worker: &mut Worker<B, Clock, &SharedRun>, until_ns: u64) {
+        let (length_ns, beyond_ns) = worker.plan_sleep(until_ns, LOOK_NS);
+        if length_ns > LONG_SLEEP_NS {
+            std::thread::sleep(Duration::from_nanos(length_ns));
+            return;
+        }
+        if self.beat.is_none() && !self.has_no_beat {
+            self.beat = Beat::new().ok();
+            self.has_no_beat = self.beat.is_none();
+        }
+        let slept = self
+            .beat
+            .as_mut()
+            .map(|beat| beat.sleep(length_ns, beyond_ns));
+        if !matches!(slept, Some(Ok(()))) {
+            std::thread::sleep(Duration::from_nanos(length_ns));
+        }
     }
 }
 

@@ -3,7 +3,7 @@
 //!
 //! [`Worker::step`] does not block: it says until when and for how many completions its driver may
 //! wait. On threads the driver is in [`crate::session`], in simulated time in [`crate::sim`].
-use crate::arrivals::Next;
+use crate::arrivals::{Feed, Next};
 use crate::backend::{Backend, Request, RequestKind};
 use crate::check::{self, Checks, ReadBacks, Written};
 use crate::data::{Filled, Write};
@@ -60,10 +60,19 @@ const SINGLE_WAITS: u32 = 64;
 /// A group is this share of the slots of a worker.
 const GROUP_SHARE: u32 = 4;
 
-/// A worker that only waits for arrivals sleeps at least this long, so that close arrivals share a
-/// wake-up. A wake-up costs 8 to 16 µs of CPU and comes 15 to 20 µs late by itself; this adds about
-/// as much again to the lateness of dense schedules and halves their cost.
+/// A worker that only waits for arrivals wakes so far apart at least, so that close arrivals share a
+/// wake-up. One costs 8 to 16 µs of CPU and comes 15 to 20 µs late by itself; this adds about as much
+/// again to the lateness of dense schedules and halves their cost.
 const SHARED_WAKE_NS: u64 = 50_000;
+
+/// Where arrivals come about as far apart as that, wake-ups come this many of their gaps apart, and
+/// so far at most: nearly two share one. Two exactly would make every second one late by a whole gap.
+const SHARED_GAPS: f64 = 1.8;
+const SHARED_WAKE_NS_MAX: f64 = 90_000.0;
+const SHARED_GAP_NS_MAX: f64 = 60_000.0;
+
+/// How many arrivals a worker looks ahead for the first one after a sleep.
+const LOOK_AHEAD: u64 = 8;
 
 /// Where time comes from.
 pub(crate) trait Time {
@@ -114,6 +123,8 @@ pub(crate) struct Worker<B, T, S> {
     /// Which slab the present interval counts in.
     slab: usize,
     last_reap_ns: u64,
+    /// Until when it last slept for want of arrivals.
+    slept_until_ns: u64,
     enters: u64,
     /// Completions waited for at once where no arrival is awaited.
     group: u32,
@@ -223,6 +234,7 @@ impl<B: Backend, T: Time, S: Deref<Target = SharedRun> + Clone> Worker<B, T, S> 
             due_ns: vec![0; pools.len()],
             interval_end_ns: start_ns + shared.interval_ns,
             last_reap_ns: start_ns,
+            slept_until_ns: 0,
             has_schedule: pools.iter().any(|pool| pool.has_schedule),
             pools,
             pool_of_slot: local,
@@ -386,6 +398,55 @@ impl<B: Backend, T: Time, S: Deref<Target = SharedRun> + Clone> Worker<B, T, S> 
             slab: self.slab,
             now_ns: self.last_reap_ns,
         }
+    }
+
+    /// For how long to sleep where nothing is in flight, and how long from now the sleep behind it is
+    /// likely to last, if nothing else happens.
+    pub(crate) fn plan_sleep(&mut self, until_ns: u64, look_ns: u64) -> (u64, u64) {
+        bump(&self.shared.workers[self.number].wakeups, 1);
+        let now_ns = self.time.now_ns();
+        let start_ns = self.shared.start_ns.load(Relaxed);
+        let mut end_ns = until_ns;
+        let mut beyond_ns = until_ns;
+        if until_ns > start_ns {
+            let apart_ns = self.wakes_apart_ns();
+            end_ns = end_ns.max(self.slept_until_ns + apart_ns);
+            self.slept_until_ns = end_ns;
+            beyond_ns = self
+                .arrival_after(start_ns, end_ns)
+                .max(end_ns.saturating_add(apart_ns));
+        }
+        let from_now = |at_ns: u64| at_ns.saturating_sub(now_ns).min(look_ns);
+        (from_now(end_ns), from_now(beyond_ns))
+    }
+
+    fn feeds(&self) -> impl Iterator<Item = (&SharedStream, &Feed)> {
+        let numbers = self.pools.iter().flat_map(|pool| &pool.streams);
+        numbers.filter_map(|number| {
+            let stream = &self.shared.streams[*number];
+            Some((stream, stream.feed.as_ref()?))
+        })
+    }
+
+    /// How far apart wake-ups are at least, by how dense the arrivals are that come next.
+    fn wakes_apart_ns(&self) -> u64 {
+        let per_ns = self.feeds().map(|(_, feed)| 1.0 / feed.gap_ns());
+        let gap_ns = 1.0 / per_ns.sum::<f64>();
+        if gap_ns > SHARED_GAP_NS_MAX {
+            return SHARED_WAKE_NS;
+        }
+        (SHARED_GAPS * gap_ns).clamp(SHARED_WAKE_NS as f64, SHARED_WAKE_NS_MAX) as u64
+    }
+
+    /// The first arrival after a time, where it is known yet.
+    fn arrival_after(&self, start_ns: u64, after_ns: u64) -> u64 {
+        let firsts = self.feeds().filter_map(|(stream, feed)| {
+            let ahead = (0..LOOK_AHEAD).map_while(|places| feed.ahead(places));
+            let mut times =
+                ahead.map(|next| stream.arrival_ns(start_ns, self.last_reap_ns, next.at_ns));
+            times.find(|at_ns| *at_ns > after_ns)
+        });
+        firsts.min().unwrap_or(0)
     }
 
     /// The time left until an arrival; never so short that close arrivals cannot share a wake-up.

@@ -5,6 +5,7 @@
 
 pub mod aio;
 pub mod allocations;
+pub mod beat;
 pub mod buffer;
 pub mod bytes;
 pub mod clock;
