@@ -23,6 +23,14 @@ const SHORT_IO_NS: u64 = 20_000;
 const TOLERATED_SHORT_NS: u64 = 150_000;
 const TOLERATED_LONG_NS: u64 = 20_000;
 
+/// A thread whose short I/Os take this share of the gap between arrivals at most catches up by itself
+/// with whatever has become late; to wake others for it would take longer.
+const ALONE_SHARE: u64 = 2;
+const STALLS_TOLERATED: u64 = 2;
+
+/// One I/O counts as so many times the mean at most, as a thread may lose its CPU within it.
+const OUTLIER: u64 = 8;
+
 /// The turn of one pool.
 #[derive(Debug)]
 pub(crate) struct Gate {
@@ -83,14 +91,15 @@ impl Gate {
         self.is_holder(me) || self.take(NOBODY, me)
     }
 
-    /// Before an I/O: whether to keep the turn during it. Hands it over otherwise.
-    pub(crate) fn begin_io(&self, me: usize, now_ns: u64, next_due_ns: u64) -> bool {
+    /// Before an I/O: whether to keep the turn during it. Hands it over otherwise. Arrivals are
+    /// `gap_ns` apart in the mean.
+    pub(crate) fn begin_io(&self, me: usize, now_ns: u64, next_due_ns: u64, gap_ns: u64) -> bool {
         let service_ns = self.service_ns.load(SeqCst);
         let ends_ns = now_ns + service_ns;
-        let tolerated_ns = if service_ns < SHORT_IO_NS {
-            TOLERATED_SHORT_NS
-        } else {
-            TOLERATED_LONG_NS
+        let tolerated_ns = match service_ns < SHORT_IO_NS {
+            true if service_ns * ALONE_SHARE <= gap_ns => STALL_NS * STALLS_TOLERATED,
+            true => TOLERATED_SHORT_NS,
+            false => TOLERATED_LONG_NS,
         };
         let delays_next = next_due_ns.saturating_add(tolerated_ns) < ends_ns;
         if service_ns == 0 || delays_next || service_ns > STALL_NS / 4 {
@@ -109,8 +118,12 @@ impl Gate {
             self.inline_since_ns.store(0, SeqCst);
         }
         let mean = self.service_ns.load(SeqCst);
+        let spent_ns = match mean {
+            0 => spent_ns.max(1),
+            _ => spent_ns.clamp(1, mean * OUTLIER),
+        };
         self.service_ns
-            .store((mean * 7 + spent_ns.max(1)).div_ceil(8), SeqCst);
+            .store((mean * 7 + spent_ns).div_ceil(8), SeqCst);
     }
 
     /// Gives up the turn and sees to it that somebody takes it.
@@ -153,6 +166,8 @@ impl Gate {
         let stuck = since_ns > 0 && now_ns().saturating_sub(since_ns) > STALL_NS;
         if stuck && holder != NOBODY && self.take(holder, me) {
             self.inline_since_ns.store(0, SeqCst);
+            // What follows may well be stuck in the same way.
+            self.service_ns.fetch_max(STALL_NS, SeqCst);
             return true;
         }
         false

@@ -30,6 +30,7 @@ mod placement;
 mod priorities;
 mod random;
 mod requests;
+mod rest;
 mod rule;
 pub mod session;
 mod shared;

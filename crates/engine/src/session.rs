@@ -690,7 +690,7 @@ impl Seat {
         before: &ThreadUsage,
     ) -> io::Result<()> {
         let mut interval = 0;
-        let mut rest = Rest::default();
+        let mut sleeper = Sleeper::default();
         loop {
             let Wake::Wait { want, until_ns } = worker.step(true) else {
                 return Ok(());
@@ -699,7 +699,7 @@ impl Seat {
                 return Ok(());
             }
             match worker.in_flight() {
-                0 => rest.take(worker, until_ns),
+                0 => sleeper.sleep(worker, until_ns),
                 _ => worker.enter(want, until_ns, LOOK_NS)?,
             }
             if worker.interval() != interval {
@@ -719,7 +719,7 @@ impl Seat {
     ) -> io::Result<()> {
         let clock = self.config.clock;
         let mut interval = 0;
-        let mut rest = Rest::default();
+        let mut sleeper = Sleeper::default();
         gate.enrol(me);
         loop {
             let has_turn = gate.wait_for_turn(me, || clock.now_ns());
@@ -731,12 +731,13 @@ impl Seat {
             }
             if worker.in_flight() > 0 {
                 let begun_ns = clock.now_ns();
-                let kept = gate.begin_io(me, begun_ns, worker.next_arrival_ns());
+                let (next_ns, gap_ns) = (worker.next_arrival_ns(), worker.gap_ns());
+                let kept = gate.begin_io(me, begun_ns, next_ns, gap_ns as u64);
                 worker.enter(want, u64::MAX, LOOK_NS)?;
                 gate.end_io(kept, clock.now_ns() - begun_ns);
                 worker.step(false);
             } else if has_turn {
-                rest.take(worker, until_ns);
+                sleeper.sleep(worker, until_ns);
             }
             if worker.interval() != interval {
                 interval = worker.interval();
@@ -754,14 +755,14 @@ const LONG_SLEEP_NS: u64 = 2_000_000;
 
 /// How a thread sleeps that has nothing in flight.
 #[derive(Default)]
-struct Rest {
+struct Sleeper {
     beat: Option<Beat>,
     /// Without descriptors for timers it sleeps without them.
     has_no_beat: bool,
 }
 
-impl Rest {
-    fn take<B: Backend>(&mut self, worker: &mut Worker<B, Clock, &SharedRun>, until_ns: u64) {
+impl Sleeper {
+    fn sleep<B: Backend>(&mut self, worker: &mut Worker<B, Clock, &SharedRun>, until_ns: u64) {
         let (length_ns, beyond_ns) = worker.plan_sleep(until_ns, LOOK_NS);
         if length_ns > LONG_SLEEP_NS {
             std::thread::sleep(Duration::from_nanos(length_ns));

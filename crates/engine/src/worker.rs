@@ -12,6 +12,7 @@ use crate::draw::Drawn;
 use crate::handover::{HandoverNotes, Place};
 use crate::operations::OperationWriter;
 use crate::priorities::Priorities;
+use crate::rest::{self, Rest};
 use crate::shared::{
     AFTER_STOP, DISCARD, FILE_SYSTEM_SYNC, Failure, OPERATIONS, READ_BACK, RECORDED_DATA_SYNC,
     RECORDED_SYNC, SYNCS, SharedRun, SharedStream, WARMUP, is_drawn,
@@ -60,17 +61,6 @@ const SINGLE_WAITS: u32 = 64;
 /// A group is this share of the slots of a worker.
 const GROUP_SHARE: u32 = 4;
 
-/// A worker that only waits for arrivals wakes so far apart at least, so that close arrivals share a
-/// wake-up. One costs 8 to 16 µs of CPU and comes 15 to 20 µs late by itself; this adds about as much
-/// again to the lateness of dense schedules and halves their cost.
-const SHARED_WAKE_NS: u64 = 50_000;
-
-/// Where arrivals come about as far apart as that, wake-ups come this many of their gaps apart, and
-/// so far at most: nearly two share one. Two exactly would make every second one late by a whole gap.
-const SHARED_GAPS: f64 = 1.8;
-const SHARED_WAKE_NS_MAX: f64 = 90_000.0;
-const SHARED_GAP_NS_MAX: f64 = 60_000.0;
-
 /// How many arrivals a worker looks ahead for the first one after a sleep.
 const LOOK_AHEAD: u64 = 8;
 
@@ -90,7 +80,7 @@ impl Time for sys::clock::Clock {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Wake {
     /// Enter the backend: wait for `want` completions, at most until `until_ns`. With nothing in
-    /// flight the time is slept out.
+    /// flight sleep until then, as [`Worker::plan_sleep`] says.
     Wait { want: u32, until_ns: u64 },
     /// Nothing is in flight and nothing will be issued.
     Done,
@@ -123,8 +113,7 @@ pub(crate) struct Worker<B, T, S> {
     /// Which slab the present interval counts in.
     slab: usize,
     last_reap_ns: u64,
-    /// Until when it last slept for want of arrivals.
-    slept_until_ns: u64,
+    rest: Rest,
     enters: u64,
     /// Completions waited for at once where no arrival is awaited.
     group: u32,
@@ -234,7 +223,7 @@ impl<B: Backend, T: Time, S: Deref<Target = SharedRun> + Clone> Worker<B, T, S> 
             due_ns: vec![0; pools.len()],
             interval_end_ns: start_ns + shared.interval_ns,
             last_reap_ns: start_ns,
-            slept_until_ns: 0,
+            rest: Rest::default(),
             has_schedule: pools.iter().any(|pool| pool.has_schedule),
             pools,
             pool_of_slot: local,
@@ -400,24 +389,31 @@ impl<B: Backend, T: Time, S: Deref<Target = SharedRun> + Clone> Worker<B, T, S> 
         }
     }
 
-    /// For how long to sleep where nothing is in flight, and how long from now the sleep behind it is
-    /// likely to last, if nothing else happens.
+    /// For how long to sleep where nothing is in flight, at most `look_ns`, and how long from now the
+    /// sleep behind it is likely to last, if nothing else happens.
     pub(crate) fn plan_sleep(&mut self, until_ns: u64, look_ns: u64) -> (u64, u64) {
         bump(&self.shared.workers[self.number].wakeups, 1);
         let now_ns = self.time.now_ns();
         let start_ns = self.shared.start_ns.load(Relaxed);
-        let mut end_ns = until_ns;
-        let mut beyond_ns = until_ns;
+        let limit_ns = now_ns + look_ns;
+        let mut end_ns = until_ns.min(limit_ns);
+        let mut beyond_ns = end_ns;
         if until_ns > start_ns {
-            let apart_ns = self.wakes_apart_ns();
-            end_ns = end_ns.max(self.slept_until_ns + apart_ns);
-            self.slept_until_ns = end_ns;
+            let apart_ns = rest::apart_ns(self.gap_ns());
+            end_ns = self.rest.end_ns(until_ns, apart_ns, limit_ns);
             beyond_ns = self
                 .arrival_after(start_ns, end_ns)
-                .max(end_ns.saturating_add(apart_ns));
+                .max(end_ns + apart_ns)
+                .min(limit_ns);
         }
-        let from_now = |at_ns: u64| at_ns.saturating_sub(now_ns).min(look_ns);
+        let from_now = |at_ns: u64| at_ns.saturating_sub(now_ns);
         (from_now(end_ns), from_now(beyond_ns))
+    }
+
+    /// The mean gap between the arrivals that this worker may take.
+    pub(crate) fn gap_ns(&self) -> f64 {
+        let per_ns = self.feeds().map(|(_, feed)| 1.0 / feed.gap_ns());
+        1.0 / per_ns.sum::<f64>()
     }
 
     fn feeds(&self) -> impl Iterator<Item = (&SharedStream, &Feed)> {
@@ -426,16 +422,6 @@ impl<B: Backend, T: Time, S: Deref<Target = SharedRun> + Clone> Worker<B, T, S> 
             let stream = &self.shared.streams[*number];
             Some((stream, stream.feed.as_ref()?))
         })
-    }
-
-    /// How far apart wake-ups are at least, by how dense the arrivals are that come next.
-    fn wakes_apart_ns(&self) -> u64 {
-        let per_ns = self.feeds().map(|(_, feed)| 1.0 / feed.gap_ns());
-        let gap_ns = 1.0 / per_ns.sum::<f64>();
-        if gap_ns > SHARED_GAP_NS_MAX {
-            return SHARED_WAKE_NS;
-        }
-        (SHARED_GAPS * gap_ns).clamp(SHARED_WAKE_NS as f64, SHARED_WAKE_NS_MAX) as u64
     }
 
     /// The first arrival after a time, where it is known yet.
@@ -454,7 +440,7 @@ impl<B: Backend, T: Time, S: Deref<Target = SharedRun> + Clone> Worker<B, T, S> 
         let left_ns = until_ns.saturating_sub(self.time.now_ns());
         let is_running = until_ns > self.shared.start_ns.load(Relaxed);
         if is_running {
-            left_ns.max(SHARED_WAKE_NS)
+            left_ns.max(rest::APART_NS)
         } else {
             left_ns
         }

@@ -1,7 +1,6 @@
 //! One operation at a time: a call carries it out inside `enter`.
 use super::{Backend, Request};
 use std::io;
-use std::time::Duration;
 use sys::buffer::AlignedBuffers;
 
 /// What the only operation in flight is carried out by.
@@ -55,16 +54,10 @@ impl<C: Call> Backend for OneSlot<C> {
     }
 
     #[inline]
-    fn enter(&mut self, _want: u32, timeout_ns: Option<u64>) -> io::Result<()> {
-        match self.queued.take() {
-            Some(request) => {
-                let result = self.call.carry_out(&request, self.buffers.get_mut(0));
-                self.done = Some(code(result));
-            }
-            None if self.done.is_none() => {
-                std::thread::sleep(Duration::from_nanos(timeout_ns.unwrap_or(0)));
-            }
-            None => {}
+    fn enter(&mut self, _want: u32, _timeout_ns: Option<u64>) -> io::Result<()> {
+        if let Some(request) = self.queued.take() {
+            let result = self.call.carry_out(&request, self.buffers.get_mut(0));
+            self.done = Some(code(result));
         }
         Ok(())
     }
