@@ -207,6 +207,9 @@ pub enum StepPattern {
         operations: u64,
         repeats: bool,
         law: RandomLaw,
+        /// Which of random places are taken anew; `None` is the first of each burst.
+        #[serde(default)]
+        seeks: Option<Seeks>,
     },
     /// So many bytes are transferred within a zone, then it goes on in the next, which begins so many
     /// bytes behind the end of the zone. Behind the last zone it begins anew.
@@ -615,7 +618,7 @@ impl AddressOrder {
                 ..
             } => Some((random_pct, following)),
             AddressOrder::Stepped(Steps {
-                pattern: StepPattern::Zones { seeks, .. },
+                pattern: StepPattern::Zones { seeks, .. } | StepPattern::Bursts { seeks, .. },
                 ..
             }) => {
                 let seeks = seeks.as_ref()?;

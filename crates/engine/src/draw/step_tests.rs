@@ -89,6 +89,7 @@ fn bursts_go_on_behind_their_place_or_stay_there() {
             operations: 4,
             repeats,
             law,
+            seeks: None,
         })
     };
     let once = RandomLaw::OncePerBlock(SequentialEnd::Wrap);
@@ -160,6 +161,7 @@ fn a_pair_has_one_place_and_one_size_whatever_that_is() {
                 operations: 1,
                 repeats: false,
                 law,
+                seeks: None,
             },
             trims_first: true,
         }));
@@ -390,5 +392,56 @@ fn each_target_has_its_own_steps_in_any_order_of_targets() {
         let expected = (operation, *number / 2 % 16 * BLOCK);
         assert_eq!((drawn.operation, drawn.offset), expected);
         *number += 1;
+    }
+}
+
+#[test]
+fn a_share_of_pairs_takes_a_random_place_and_the_others_follow() {
+    let pairs = |random_pct, every, repeats| {
+        let mut pairs = generator(AddressOrder::Stepped(Steps {
+            pattern: StepPattern::Bursts {
+                operations: every,
+                repeats,
+                law: RandomLaw::Uniform,
+                seeks: Some(plan::Seeks {
+                    random_pct: PerDirection::all(random_pct),
+                    following: plan::Following {
+                        every,
+                        repeats,
+                        sizes: None,
+                    },
+                }),
+            },
+            trims_first: true,
+        }));
+        pairs.operations = OperationMix {
+            read_pct: 0.0,
+            write_pct: 50.0,
+            trim_pct: 50.0,
+        };
+        pairs
+    };
+    // How many of so many pairs lie elsewhere than behind the one before.
+    let seeks = |generator: &Generator, behind: u64| {
+        let all = drawn(generator, 64 * MIB, 4_000);
+        let pairs: Vec<&[Drawn]> = all.chunks(2).collect();
+        for pair in &pairs {
+            assert_eq!(pair[0].operation, Operation::Trim);
+            assert_eq!(pair[1].operation, Operation::Write);
+            assert_eq!(pair[0].offset, pair[1].offset);
+        }
+        let next = |pair: &[Drawn]| (pair[0].offset + behind) % (64 * MIB);
+        let moved = pairs
+            .windows(2)
+            .filter(|two| two[1][0].offset != next(two[0]));
+        moved.count()
+    };
+    // Five deviations of 2000 draws of 30 %.
+    let share = seeks(&pairs(30.0, 1, false), BLOCK);
+    assert!((497..=703).contains(&share), "{share}");
+    // A random place may be the one that follows by chance.
+    for (repeats, behind) in [(true, 0), (false, BLOCK)] {
+        let bursts = seeks(&pairs(100.0, 4, repeats), behind);
+        assert!((495..=499).contains(&bursts), "{bursts}");
     }
 }

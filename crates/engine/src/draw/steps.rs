@@ -3,7 +3,7 @@
 //! transferred before.
 use super::sizes::Sizes;
 use super::space::Space;
-use super::zones::Step;
+use super::zones::{SeekRule, Step};
 use crate::random::{Draws, Purpose};
 use plan::{AlignRule, Direction, Generator, Operation, Sequences, StepPattern, Steps};
 
@@ -20,6 +20,8 @@ pub(super) struct Stepping {
     unit: u64,
     /// Of transfers that go on behind the one before, where they have their own.
     behind: Option<Sizes>,
+    /// Which of random places are taken anew, where it is not the first of each burst.
+    seeks: Option<SeekRule>,
     sizes: Draws,
     addresses: Draws,
 }
@@ -56,6 +58,12 @@ impl Stepping {
                 AlignRule::Transfer => smallest,
             },
             behind: generator.order.sizes_behind().map(Sizes::new),
+            seeks: match &steps.pattern {
+                StepPattern::Bursts { seeks, .. } => {
+                    seeks.as_ref().map(|seeks| SeekRule::new(seeks, &draws))
+                }
+                _ => None,
+            },
             sizes: draws(Purpose::Size),
             addresses: draws(Purpose::Address),
         }
@@ -65,6 +73,7 @@ impl Stepping {
     pub(super) fn shares_places(&self, space: &Space) -> bool {
         let depends = match &self.pattern {
             StepPattern::Gap { .. } => self.length > self.smallest,
+            StepPattern::Bursts { .. } if self.seeks.is_some() => true,
             StepPattern::Bursts {
                 operations,
                 repeats,
@@ -101,7 +110,11 @@ impl Stepping {
         };
         let step = Step {
             number,
-            direction: wanted.direction,
+            // Whichever of a pair looks for its place.
+            direction: match self.trims_first {
+                true => Direction::Trim,
+                false => wanted.direction,
+            },
         };
         let is_even = self.length == self.smallest;
         let at = match (&self.pattern, &space.zones) {
@@ -112,6 +125,9 @@ impl Stepping {
             }
             (StepPattern::Gap { bytes }, _) => {
                 return space.step_by(wanted.track, *bytes, self.smallest, length(true));
+            }
+            (StepPattern::Bursts { .. }, _) if self.seeks.is_some() => {
+                return self.seek_or_follow(space, wanted.track, step, length);
             }
             (
                 StepPattern::Bursts {
@@ -140,6 +156,33 @@ impl Stepping {
         };
         let room = (space.width - at).min(u64::from(u32::MAX)) as u32;
         (at, length(false).min(room))
+    }
+
+    /// A random place, or one behind the transfer before, as the rule says.
+    fn seek_or_follow(
+        &self,
+        space: &Space,
+        track: usize,
+        step: Step,
+        length: impl Fn(bool) -> u32,
+    ) -> (u64, u32) {
+        let rule = self.seeks.as_ref().expect("the caller looked");
+        let (at, moved) = match rule.follows(step) {
+            Some(true) => return space.repeat(track, length(true)),
+            Some(false) => {
+                let next = space.next(track, length(true), false);
+                next.expect("a sequence without an end")
+            }
+            None => {
+                let at = self.seek(space, space.visit());
+                let room = (space.width - at).min(u64::from(u32::MAX)) as u32;
+                let moved = length(false).min(room);
+                space.move_cursor(track, at + u64::from(moved));
+                (at, moved)
+            }
+        };
+        space.note(track, at);
+        (at, moved)
     }
 
     /// So many transfers behind a place, from the start on behind the end.

@@ -47,7 +47,7 @@ enum Order {
 
 /// Which operations at random places take a new one.
 #[derive(Debug)]
-struct SeekRule {
+pub(super) struct SeekRule {
     limits: PerDirection<u64>,
     every: u64,
     repeats: bool,
@@ -305,7 +305,7 @@ impl Zones {
 }
 
 impl SeekRule {
-    fn new(seeks: &Seeks, draws: impl Fn(Purpose) -> Draws) -> Self {
+    pub(super) fn new(seeks: &Seeks, draws: impl Fn(Purpose) -> Draws) -> Self {
         let limits = PerDirection {
             read: share_limit(seeks.random_pct.read),
             write: share_limit(seeks.random_pct.write),
@@ -320,7 +320,7 @@ impl SeekRule {
     }
 
     /// Whether an operation takes no new place, and then whether it repeats the one before.
-    fn follows(&self, step: Step) -> Option<bool> {
+    pub(super) fn follows(&self, step: Step) -> Option<bool> {
         if !step.number.is_multiple_of(self.every) {
             return Some(self.repeats);
         }

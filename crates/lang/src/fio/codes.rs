@@ -63,8 +63,6 @@ codes! {
     REFUSED = "fio-0200";
     /// an engine that is refused
     REFUSED_ENGINE = "fio-0201";
-    /// read and checked, but not built yet
-    NOT_BUILT = "fio-0202";
     /// honoured in another way than the original
     TRANSLATED = "fio-0203";
     /// a decimal, which the original cuts

@@ -3,7 +3,7 @@
 use super::jobs::Job;
 use super::number::{Base, quantity};
 use super::places::{Seeks, directions, seeks, used};
-use super::support::{not_built, push_once, refused};
+use super::support::{push_once, refused};
 use super::value::Size;
 use plan::{
     Diagnostic, Direction, Following, OperationMix, PerDirection, RandomLaw, SequentialEnd,
@@ -30,6 +30,13 @@ impl Shape<'_> {
         used(self.operations, self.transfer).all(|sizes| *sizes == fixed)
             && self.following.sizes.is_none()
             && (!self.is_random || seeks(self.operations, &self.random_pct) == Seeks::Always)
+    }
+
+    fn seeks(&self) -> plan::Seeks {
+        plan::Seeks {
+            random_pct: self.random_pct,
+            following: self.following.clone(),
+        }
     }
 
     /// The mean size of an I/O of a direction, in bytes.
@@ -74,7 +81,7 @@ pub(crate) fn steps(job: &Job, shape: &Shape<'_>, blockers: &mut Vec<Diagnostic>
         None if !trims_first => return None,
         None => StepPattern::Gap { bytes: 0 },
     };
-    misfits(job, shape, &pattern, trims_first, blockers);
+    misfits(job, shape, &pattern, blockers);
     Some(Steps {
         pattern,
         trims_first,
@@ -99,10 +106,13 @@ fn bursts(job: &Job, shape: &Shape<'_>, trims_first: bool) -> Option<StepPattern
         && directions(shape.operations) == 1
         && shape.is_even()
         && serves_in_turn(job, shape);
+    let follows = seeks(shape.operations, &shape.random_pct) != Seeks::Always
+        || shape.following.sizes.is_some();
     (trims_first || is_counted).then(|| StepPattern::Bursts {
         operations: shape.following.every,
         repeats: shape.following.repeats,
         law: shape.law.clone(),
+        seeks: follows.then(|| shape.seeks()),
     })
 }
 
@@ -124,10 +134,7 @@ fn zones(job: &Job, shape: &Shape<'_>, trims_first: bool) -> Option<StepPattern>
     };
     let follows =
         shape.following.every > 1 || seeks(shape.operations, &shape.random_pct) != Seeks::Always;
-    let seeks = (shape.is_random && follows).then(|| plan::Seeks {
-        random_pct: shape.random_pct,
-        following: shape.following.clone(),
-    });
+    let seeks = (shape.is_random && follows).then(|| shape.seeks());
     Some(StepPattern::Zones {
         // A trim and a write count both.
         used_bytes: if trims_first {
@@ -143,25 +150,13 @@ fn zones(job: &Job, shape: &Shape<'_>, trims_first: bool) -> Option<StepPattern>
 }
 
 /// What a pattern cannot be combined with.
-fn misfits(
-    job: &Job,
-    shape: &Shape<'_>,
-    pattern: &StepPattern,
-    trims_first: bool,
-    blockers: &mut Vec<Diagnostic>,
-) {
+fn misfits(job: &Job, shape: &Shape<'_>, pattern: &StepPattern, blockers: &mut Vec<Diagnostic>) {
     let has_gap = !shape.is_random && number(job, shape.base).is_some_and(|bytes| bytes != 0);
     if has_gap && matches!(pattern, StepPattern::Zones { .. }) {
         let what = "a number of bytes behind `rw` with zones";
         let reason = "the gaps would lead out of the zones";
         let help = "use `zonesize` and `zoneskip` alone: a zone of one I/O with a skip is a gap";
         push_once(blockers, refused(what, reason, help, job.place_of("rw")));
-    }
-    let is_partly_random = seeks(shape.operations, &shape.random_pct) != Seeks::Always
-        || shape.following.sizes.is_some();
-    if trims_first && shape.is_random && is_partly_random {
-        let what = "`randtrimwrite` with a share of random places";
-        push_once(blockers, not_built(what, job.place_of("rw")));
     }
 }
 

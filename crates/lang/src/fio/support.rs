@@ -64,10 +64,9 @@ fn written(given: &Given) -> String {
 }
 
 /// A refusal by a run, and by nothing else.
-pub(crate) fn not_built(what: &str, span: Span) -> Diagnostic {
-    Diagnostic::error(codes::NOT_BUILT, format!("{what} is not built yet"))
-        .at(span, "read and checked, but cannot be run yet")
-        .with_help("`check` and `--parse-only` go on; a run needs a file without it")
+fn not_built(what: &str, span: Span) -> Diagnostic {
+    let help = "`check` and `--parse-only` go on; a run needs a file without it";
+    refused(what, "it is not built yet", help, span)
 }
 
 /// A refusal of what has no meaning, with the nearest thing that has.

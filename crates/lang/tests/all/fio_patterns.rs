@@ -38,6 +38,7 @@ fn a_number_behind_the_direction_is_a_gap_or_a_burst() {
         operations: 8,
         repeats: true,
         law: plan::RandomLaw::Uniform,
+        seeks: None,
     };
     assert_eq!(burst, expected);
     assert!(matches!(order("rw=randread:1"), AddressOrder::Random(_)));
@@ -56,6 +57,14 @@ fn trims_and_writes_come_in_pairs_and_count_apart() {
         order("rw=randtrimwrite filename=/dev/sdx"),
         AddressOrder::Stepped(steps) if steps.trims_first
     ));
+    let partly = pattern("rw=randtrimwrite filename=/dev/sdx percentage_random=100,100,30");
+    let StepPattern::Bursts {
+        seeks: Some(seeks), ..
+    } = partly
+    else {
+        panic!("some pairs take a random place: {partly:?}")
+    };
+    assert_eq!(seeks.random_pct.trim, 30.0);
 }
 
 #[test]
