@@ -58,7 +58,8 @@ fn writes_differ_by_a_stamp_in_each_sector_or_in_every_byte_or_not_at_all() {
     let lab = Lab::new();
     for (name, option, differing) in [
         ("stamps", "scramble_buffers=1", 8..=80),
-        ("refilled", "refill_buffers=1", 3_900..=4_096),
+        // Blocks may share their noise, and then one byte of the sixteen that tell them apart.
+        ("refilled", "refill_buffers=1", 3_500..=4_096),
         (
             "compressible",
             "buffer_compress_percentage=50",
