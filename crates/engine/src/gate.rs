@@ -23,10 +23,9 @@ const SHORT_IO_NS: u64 = 20_000;
 const TOLERATED_SHORT_NS: u64 = 150_000;
 const TOLERATED_LONG_NS: u64 = 20_000;
 
-/// A thread whose short I/Os take this share of the gap between arrivals at most catches up by itself
-/// with whatever has become late; to wake others for it would take longer.
-const ALONE_SHARE: u64 = 2;
-const STALLS_TOLERATED: u64 = 2;
+/// A thread whose short I/Os take half of the gap between arrivals at most catches up by itself with
+/// what has become late, up to this much; to wake others for it would take longer.
+const TOLERATED_ALONE_NS: u64 = 2_000_000;
 
 /// One I/O counts as so many times the mean at most, as a thread may lose its CPU within it.
 const OUTLIER: u64 = 8;
@@ -97,7 +96,7 @@ impl Gate {
         let service_ns = self.service_ns.load(SeqCst);
         let ends_ns = now_ns + service_ns;
         let tolerated_ns = match service_ns < SHORT_IO_NS {
-            true if service_ns * ALONE_SHARE <= gap_ns => STALL_NS * STALLS_TOLERATED,
+            true if service_ns * 2 <= gap_ns => TOLERATED_ALONE_NS,
             true => TOLERATED_SHORT_NS,
             false => TOLERATED_LONG_NS,
         };
@@ -195,5 +194,50 @@ impl Gate {
             }
             return;
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const US: u64 = 1_000;
+    const NOW_NS: u64 = 1_000_000 * US;
+
+    /// A gate whose first thread has the turn, after I/Os that took so long.
+    fn gate(services_ns: &[u64]) -> Gate {
+        let gate = Gate::new(2);
+        assert!(gate.wait_for_turn(0, || NOW_NS));
+        services_ns.iter().for_each(|ns| gate.end_io(false, *ns));
+        gate
+    }
+
+    fn keeps_turn(gate: &Gate, late_us: u64, gap_us: u64) -> bool {
+        gate.begin_io(0, NOW_NS, NOW_NS - late_us * US, gap_us * US)
+    }
+
+    #[test]
+    fn short_io_is_done_in_turn_as_long_as_one_thread_can_catch_up() {
+        let short = [4 * US; 8];
+        assert!(keeps_turn(&gate(&short), 1_000, 20));
+        assert!(!keeps_turn(&gate(&short), 3_000, 20));
+        // One thread is too few for these.
+        assert!(!keeps_turn(&gate(&short), 1_000, 5));
+        assert!(keeps_turn(&gate(&short), 100, 5));
+    }
+
+    #[test]
+    fn io_of_unknown_or_long_time_hands_the_turn_over() {
+        assert!(!keeps_turn(&gate(&[]), 0, 20));
+        assert!(!keeps_turn(&gate(&[100 * US; 8]), 0, 20));
+    }
+
+    #[test]
+    fn one_long_io_among_short_ones_changes_little() {
+        let mut services = vec![4 * US; 8];
+        services.push(5_000 * US);
+        assert!(keeps_turn(&gate(&services), 1_000, 20));
+        services.extend([5_000 * US; 8]);
+        assert!(!keeps_turn(&gate(&services), 0, 20));
     }
 }

@@ -756,9 +756,8 @@ const LONG_SLEEP_NS: u64 = 2_000_000;
 /// How a thread sleeps that has nothing in flight.
 #[derive(Default)]
 struct Sleeper {
-    beat: Option<Beat>,
-    /// Without descriptors for timers it sleeps without them.
-    has_no_beat: bool,
+    /// Made when first needed; without descriptors for timers it sleeps without them.
+    beat: Option<io::Result<Beat>>,
 }
 
 impl Sleeper {
@@ -768,15 +767,11 @@ impl Sleeper {
             std::thread::sleep(Duration::from_nanos(length_ns));
             return;
         }
-        if self.beat.is_none() && !self.has_no_beat {
-            self.beat = Beat::new().ok();
-            self.has_no_beat = self.beat.is_none();
-        }
-        let slept = self
-            .beat
-            .as_mut()
-            .map(|beat| beat.sleep(length_ns, beyond_ns));
-        if !matches!(slept, Some(Ok(()))) {
+        let has_slept = match self.beat.get_or_insert_with(Beat::new) {
+            Ok(beat) => beat.sleep(length_ns, beyond_ns).is_ok(),
+            Err(_) => false,
+        };
+        if !has_slept {
             std::thread::sleep(Duration::from_nanos(length_ns));
         }
     }
