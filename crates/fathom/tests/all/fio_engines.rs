@@ -467,39 +467,50 @@ fn with_data(folder: &Path) {
     std::fs::File::open(file).unwrap().sync_all().unwrap();
 }
 
-/// A job that ends with the same error in both; `None` where theirs is not there.
-fn fails_alike(arguments: &[&str]) -> Option<(Value, Value)> {
+/// What a job of cached reads comes to in both, ours first; `None` where theirs is not there.
+fn both_of_cached(arguments: &[&str]) -> Option<(Value, Value)> {
     let folders = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
     folders.iter().for_each(|folder| with_data(folder.path()));
     let arguments = [CACHED, arguments].concat();
     let (theirs, _) = report_of_any("fio", &arguments, folders[0].path())?;
     let ours = env!("CARGO_BIN_EXE_fathom");
     let (ours, _) = report_of_any(ours, &arguments, folders[1].path())?;
-    let (ours, theirs) = (&ours["jobs"][0], &theirs["jobs"][0]);
-    assert_eq!(ours["error"], theirs["error"], "{arguments:?}");
-    Some((ours.clone(), theirs.clone()))
+    Some((ours["jobs"][0].clone(), theirs["jobs"][0].clone()))
 }
 
+/// A job that ends with the same error in both; `None` where theirs is not there.
+fn fails_alike(arguments: &[&str]) -> Option<(Value, Value)> {
+    let (ours, theirs) = both_of_cached(arguments)?;
+    assert_eq!(ours["error"], theirs["error"], "{arguments:?}");
+    Some((ours, theirs))
+}
+
+/// A read that would wait still brings its block closer, and finds it there where the machine is held up between the
+/// two: how many fail, and whether any does, is luck in both. One try in which they fail is asked for.
 #[test]
 fn what_would_wait_fails_as_in_fio() {
     for engine in ["pvsync2", "io_uring", "libaio"] {
         let engine = format!("--ioengine={engine}");
         let job = [engine.as_str(), "--nowait=1", "--ignore_error=EAGAIN"];
-        let Some((ours, theirs)) = fails_alike(&job) else {
-            return;
-        };
-        if theirs["error"] != 11 {
+        let (mut ours_failed, mut theirs_failed) = (false, false);
+        for _ in 0..20 {
+            let Some((ours, theirs)) = both_of_cached(&job) else {
+                return;
+            };
+            for (job, seen) in [(&ours, &mut ours_failed), (&theirs, &mut theirs_failed)] {
+                let failed = job["total_err"].as_u64().unwrap();
+                assert_eq!(job["error"], if failed > 0 { 11 } else { 0 }, "{engine}");
+                *seen |= failed > 0;
+            }
+            if ours_failed && theirs_failed {
+                break;
+            }
+        }
+        if !theirs_failed {
             println!("skipped: nothing waits on this file system");
             return;
         }
-        // A read that fails may bring others closer.
-        for job in [&ours, &theirs] {
-            let failed = job["total_err"].as_u64();
-            assert!(
-                failed.is_some_and(|failed| failed > 32),
-                "{engine} {failed:?}"
-            );
-        }
+        assert!(ours_failed, "{engine}");
         let (ours, _) = fails_alike(&[engine.as_str(), "--nowait=0"]).unwrap();
         assert_eq!(ours["error"], 0);
     }
