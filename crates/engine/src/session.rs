@@ -13,7 +13,7 @@ use crate::placement::place;
 use crate::requests;
 use crate::rule::WorkerRule;
 use crate::shared::{Failure, Setup, SharedRun, WorkerView, buffer_bytes};
-use crate::worker::{Wake, Worker};
+use crate::worker::{Sleep, Wake, Worker};
 use measure::{Outstanding, ThreadUsage};
 use plan::{BoundPlan, BoundRun, IoMethod, NameCall, OpenMode, Pool, SpaceCall};
 use std::cell::Cell;
@@ -762,7 +762,20 @@ struct Sleeper {
 
 impl Sleeper {
     fn sleep<B: Backend>(&mut self, worker: &mut Worker<B, Clock, &SharedRun>, until_ns: u64) {
-        let (length_ns, beyond_ns) = worker.plan_sleep(until_ns, LOOK_NS);
+        match worker.plan_sleep(until_ns, LOOK_NS) {
+            Sleep::Spin { until_ns } => worker.spin(until_ns),
+            Sleep::Timer {
+                wake_ns,
+                length_ns,
+                beyond_ns,
+            } => {
+                self.wait(length_ns, beyond_ns);
+                worker.note_wake_up(wake_ns);
+            }
+        }
+    }
+
+    fn wait(&mut self, length_ns: u64, beyond_ns: u64) {
         if length_ns > LONG_SLEEP_NS {
             std::thread::sleep(Duration::from_nanos(length_ns));
             return;

@@ -61,8 +61,23 @@ const SINGLE_WAITS: u32 = 64;
 /// A group is this share of the slots of a worker.
 const GROUP_SHARE: u32 = 4;
 
-/// How many arrivals a worker looks ahead for the first one after a sleep.
+/// How many arrivals of a stream a worker looks ahead for the sleep after the next, and how far.
 const LOOK_AHEAD: u64 = 8;
+const KNOWN_NS: u64 = 200_000;
+
+/// How a worker waits that has nothing in flight.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Sleep {
+    /// By looking at the clock, where the moment is closer than a wake-up takes.
+    Spin { until_ns: u64 },
+    /// By a timer for `wake_ns`, which is `length_ns` from now; the sleep behind it is likely to end
+    /// `beyond_ns` from now.
+    Timer {
+        wake_ns: u64,
+        length_ns: u64,
+        beyond_ns: u64,
+    },
+}
 
 /// Where time comes from.
 pub(crate) trait Time {
@@ -114,6 +129,8 @@ pub(crate) struct Worker<B, T, S> {
     slab: usize,
     last_reap_ns: u64,
     rest: Rest,
+    /// The next arrivals, while a sleep is planned.
+    arrivals_ns: Vec<u64>,
     enters: u64,
     /// Completions waited for at once where no arrival is awaited.
     group: u32,
@@ -224,6 +241,7 @@ impl<B: Backend, T: Time, S: Deref<Target = SharedRun> + Clone> Worker<B, T, S> 
             interval_end_ns: start_ns + shared.interval_ns,
             last_reap_ns: start_ns,
             rest: Rest::default(),
+            arrivals_ns: Vec::with_capacity(64),
             has_schedule: pools.iter().any(|pool| pool.has_schedule),
             pools,
             pool_of_slot: local,
@@ -389,25 +407,64 @@ impl<B: Backend, T: Time, S: Deref<Target = SharedRun> + Clone> Worker<B, T, S> 
         }
     }
 
-    /// For how long to sleep where nothing is in flight, at most `look_ns`, and how long from now the
-    /// sleep behind it is likely to last, if nothing else happens.
-    pub(crate) fn plan_sleep(&mut self, until_ns: u64, look_ns: u64) -> (u64, u64) {
-        bump(&self.shared.workers[self.number].wakeups, 1);
+    /// How to wait where nothing is in flight, for `look_ns` at most.
+    pub(crate) fn plan_sleep(&mut self, until_ns: u64, look_ns: u64) -> Sleep {
         let now_ns = self.time.now_ns();
-        let start_ns = self.shared.start_ns.load(Relaxed);
         let limit_ns = now_ns + look_ns;
-        let mut end_ns = until_ns.min(limit_ns);
-        let mut beyond_ns = end_ns;
-        if until_ns > start_ns {
-            let apart_ns = rest::apart_ns(self.gap_ns());
-            end_ns = self.rest.end_ns(until_ns, apart_ns, limit_ns);
-            beyond_ns = self
-                .arrival_after(start_ns, end_ns)
-                .max(end_ns + apart_ns)
-                .min(limit_ns);
+        let start_ns = self.shared.start_ns.load(Relaxed);
+        let is_running = until_ns > start_ns;
+        let (mut end_ns, mut beyond_ns, mut lead_ns) = (limit_ns, limit_ns, 0);
+        if is_running && until_ns < limit_ns {
+            let gap_ns = self.gap_ns();
+            self.know_arrivals(start_ns, until_ns);
+            (end_ns, beyond_ns) = self.rest.next(&self.arrivals_ns, gap_ns);
+            lead_ns = self.rest.lead_ns();
+        } else if until_ns < limit_ns {
+            end_ns = until_ns;
         }
-        let from_now = |at_ns: u64| at_ns.saturating_sub(now_ns);
-        (from_now(end_ns), from_now(beyond_ns))
+        if end_ns <= now_ns + lead_ns {
+            return Sleep::Spin { until_ns: end_ns };
+        }
+        bump(&self.shared.workers[self.number].wakeups, 1);
+        let wake_ns = end_ns - lead_ns;
+        Sleep::Timer {
+            wake_ns,
+            length_ns: wake_ns - now_ns,
+            beyond_ns: beyond_ns.min(limit_ns).saturating_sub(lead_ns + now_ns),
+        }
+    }
+
+    /// Looks at the clock until a moment, which is closer than a wake-up takes.
+    pub(crate) fn spin(&self, until_ns: u64) {
+        while self.time.now_ns() < until_ns {
+            std::hint::spin_loop();
+        }
+    }
+
+    /// The thread is awake again after a timer for `wake_ns`.
+    pub(crate) fn note_wake_up(&mut self, wake_ns: u64) {
+        self.rest.note(self.time.now_ns().saturating_sub(wake_ns));
+    }
+
+    /// Gathers what is known of arrivals from `until_ns` on, in their order; that moment is the first of them.
+    fn know_arrivals(&mut self, start_ns: u64, until_ns: u64) {
+        let mut times = std::mem::take(&mut self.arrivals_ns);
+        times.clear();
+        times.push(until_ns);
+        let horizon_ns = until_ns + KNOWN_NS;
+        for (stream, feed) in self.feeds() {
+            for next in (0..LOOK_AHEAD).map_while(|places| feed.ahead(places)) {
+                let at_ns = stream.arrival_ns(start_ns, self.last_reap_ns, next.at_ns);
+                if at_ns > until_ns {
+                    times.push(at_ns);
+                }
+                if at_ns > horizon_ns {
+                    break;
+                }
+            }
+        }
+        times.sort_unstable();
+        self.arrivals_ns = times;
     }
 
     /// The mean gap between the arrivals that this worker may take.
@@ -422,17 +479,6 @@ impl<B: Backend, T: Time, S: Deref<Target = SharedRun> + Clone> Worker<B, T, S> 
             let stream = &self.shared.streams[*number];
             Some((stream, stream.feed.as_ref()?))
         })
-    }
-
-    /// The first arrival after a time, where it is known yet.
-    fn arrival_after(&self, start_ns: u64, after_ns: u64) -> u64 {
-        let firsts = self.feeds().filter_map(|(stream, feed)| {
-            let ahead = (0..LOOK_AHEAD).map_while(|places| feed.ahead(places));
-            let mut times =
-                ahead.map(|next| stream.arrival_ns(start_ns, self.last_reap_ns, next.at_ns));
-            times.find(|at_ns| *at_ns > after_ns)
-        });
-        firsts.min().unwrap_or(0)
     }
 
     /// The time left until an arrival; never so short that close arrivals cannot share a wake-up.
