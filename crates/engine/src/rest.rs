@@ -61,7 +61,7 @@ impl Rest {
         let end_ns = self.group_end_ns;
         let later = times_ns.partition_point(|at_ns| *at_ns <= end_ns);
         let beyond_ns = match &times_ns[later..] {
-            [] => end_ns + SHARED_NS.max(gap_ns as u64),
+            [] => end_ns.saturating_add(SHARED_NS.max(gap_ns as u64)),
             later => self.group(later, gap_ns, self.credit).0,
         };
         (end_ns, beyond_ns)
@@ -155,6 +155,15 @@ mod tests {
         let first = rest.next(&times, 50e3);
         for _ in 0..20 {
             assert_eq!(rest.next(&times, 50e3), first);
+        }
+    }
+
+    #[test]
+    fn a_moment_that_nothing_is_known_to_follow_is_met() {
+        for gap_ns in [50e3, 1e9, f64::INFINITY] {
+            let (end_ns, beyond_ns) = Rest::default().next(&[100 * US], gap_ns);
+            assert_eq!(end_ns, 100 * US);
+            assert!(beyond_ns >= 150 * US, "{beyond_ns}");
         }
     }
 

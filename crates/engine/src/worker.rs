@@ -412,16 +412,15 @@ impl<B: Backend, T: Time, S: Deref<Target = SharedRun> + Clone> Worker<B, T, S> 
         let now_ns = self.time.now_ns();
         let limit_ns = now_ns + look_ns;
         let start_ns = self.shared.start_ns.load(Relaxed);
-        let is_running = until_ns > start_ns;
-        let (mut end_ns, mut beyond_ns, mut lead_ns) = (limit_ns, limit_ns, 0);
-        if is_running && until_ns < limit_ns {
+        let is_arrival = until_ns > start_ns && until_ns < limit_ns;
+        let (end_ns, beyond_ns, lead_ns) = if is_arrival {
             let gap_ns = self.gap_ns();
             self.know_arrivals(start_ns, until_ns);
-            (end_ns, beyond_ns) = self.rest.next(&self.arrivals_ns, gap_ns);
-            lead_ns = self.rest.lead_ns();
-        } else if until_ns < limit_ns {
-            end_ns = until_ns;
-        }
+            let (end_ns, beyond_ns) = self.rest.next(&self.arrivals_ns, gap_ns);
+            (end_ns, beyond_ns, self.rest.lead_ns())
+        } else {
+            (until_ns.min(limit_ns), limit_ns, 0)
+        };
         if end_ns <= now_ns + lead_ns {
             return Sleep::Spin { until_ns: end_ns };
         }
