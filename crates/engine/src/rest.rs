@@ -7,7 +7,8 @@ pub(crate) const APART_NS: u64 = 50_000;
 /// them. A wake-up costs 8 to 16 µs of CPU, more than many a read.
 const SHARED_NS: u64 = 50_000;
 
-/// Where arrivals are farther apart than that, but no farther than this, two share one.
+/// Where arrivals are no farther apart than the most in the mean, two of an even schedule share one.
+const SHARED_NS_MIN: u64 = 25_000;
 const SHARED_NS_MAX: u64 = 60_000;
 
 /// Arrivals closer than this come in such numbers that wake-ups need not be for one of them.
@@ -26,6 +27,11 @@ const LEAD_STEP_UP_NS: u64 = 100;
 const LEAD_STEP_DOWN_NS: u64 = 700;
 const LEAD_NS_MAX: u64 = 80_000;
 
+/// By this the median of what an I/O takes is followed. An I/O that takes longer than the most is not
+/// done between arrivals.
+const IO_STEP_NS: u64 = 50;
+const IO_NS_MAX: u64 = 20_000;
+
 /// What a worker knows of its sleeps.
 #[derive(Debug)]
 pub(crate) struct Rest {
@@ -34,6 +40,8 @@ pub(crate) struct Rest {
     /// How many more arrivals may be put off.
     credit: f64,
     lead_ns: u64,
+    /// What an I/O takes of the thread's time, in the median.
+    io_ns: u64,
 }
 
 impl Default for Rest {
@@ -42,12 +50,13 @@ impl Default for Rest {
             group_end_ns: 0,
             credit: CREDIT_MAX,
             lead_ns: 0,
+            io_ns: 0,
         }
     }
 }
 
 impl Rest {
-    /// For which moment to wake, and for which one after that, by the next arrivals in their order and
+    /// At which moment to be awake, and at which one after that, by the next arrivals in their order and
     /// the mean gap between them.
     pub(crate) fn next(&mut self, times_ns: &[u64], gap_ns: f64) -> (u64, u64) {
         let first_ns = times_ns[0];
@@ -59,19 +68,29 @@ impl Rest {
             (self.group_end_ns, self.credit) = self.group(times_ns, gap_ns, self.credit);
         }
         let end_ns = self.group_end_ns;
-        let later = times_ns.partition_point(|at_ns| *at_ns <= end_ns);
-        let beyond_ns = match &times_ns[later..] {
+        let (group, later) = split(times_ns, end_ns);
+        let beyond_ns = match later {
             [] => end_ns.saturating_add(SHARED_NS.max(gap_ns as u64)),
-            later => self.group(later, gap_ns, self.credit).0,
+            later => {
+                let (end_ns, _) = self.group(later, gap_ns, self.credit);
+                self.begin_ns(split(later, end_ns).0)
+            }
         };
-        (end_ns, beyond_ns)
+        (self.begin_ns(group), beyond_ns)
+    }
+
+    /// When to begin with arrivals that share a wake-up, so that the last of them is met.
+    fn begin_ns(&self, group_ns: &[u64]) -> u64 {
+        let last = group_ns.len() - 1;
+        let before_ns = self.io_ns * last as u64;
+        group_ns[last].saturating_sub(before_ns).max(group_ns[0])
     }
 
     /// The last of the arrivals that share a wake-up with the first, and the credit that this leaves.
     fn group(&self, times_ns: &[u64], gap_ns: f64, credit: f64) -> (u64, f64) {
         let shared_ns = match gap_ns as u64 {
             // The gap of an even schedule is rounded at both ends.
-            SHARED_NS..=SHARED_NS_MAX => gap_ns as u64 + 2,
+            gap_ns @ ..=SHARED_NS_MAX => (gap_ns + 2).max(SHARED_NS_MIN),
             _ => SHARED_NS,
         };
         let left = |end: usize| {
@@ -82,6 +101,14 @@ impl Rest {
         let within = times_ns.partition_point(|at_ns| *at_ns <= times_ns[0] + shared_ns);
         let end = (1..within).rev().find(|end| left(*end) >= 0.0).unwrap_or(0);
         (times_ns[end], left(end).min(CREDIT_MAX))
+    }
+
+    /// The thread did an I/O, which kept it from the next arrival for so long.
+    pub(crate) fn note_io(&mut self, ns: u64) {
+        self.io_ns = match ns > self.io_ns {
+            true => (self.io_ns + IO_STEP_NS).min(IO_NS_MAX),
+            false => self.io_ns.saturating_sub(IO_STEP_NS),
+        };
     }
 
     /// How long before a moment the timer for it ends.
@@ -96,6 +123,11 @@ impl Rest {
             false => self.lead_ns.saturating_sub(LEAD_STEP_DOWN_NS),
         };
     }
+}
+
+/// The arrivals until `end_ns`, and those behind.
+fn split(times_ns: &[u64], end_ns: u64) -> (&[u64], &[u64]) {
+    times_ns.split_at(times_ns.partition_point(|at_ns| *at_ns <= end_ns))
 }
 
 #[cfg(test)]
@@ -125,16 +157,38 @@ mod tests {
 
     #[test]
     fn most_arrivals_are_met_where_two_share_a_wake_up() {
-        for gap_us in [50, 55, 60] {
+        for gap_us in [31, 40, 50, 60] {
             let arrivals: Vec<u64> = (1..=1_000).map(|number| number * gap_us).collect();
             let ends = wakes(&arrivals, gap_us as f64);
             assert!((520..540).contains(&ends.len()), "{}", ends.len());
         }
         let arrivals: Vec<u64> = (1..=100).map(|number| number * 61).collect();
         assert_eq!(wakes(&arrivals, 61.0), arrivals);
-        // Here one of three waits for long.
-        let arrivals: Vec<u64> = (1..=99).map(|number| number * 20).collect();
-        assert_eq!(wakes(&arrivals, 20.0).len(), 33);
+        // Here none waits for long.
+        let arrivals: Vec<u64> = (1..=100).map(|number| number * 20).collect();
+        assert_eq!(wakes(&arrivals, 20.0).len(), 50);
+    }
+
+    #[test]
+    fn the_last_of_those_that_share_is_met_behind_the_io_of_the_others() {
+        let mut rest = Rest::default();
+        (0..400).for_each(|_| rest.note_io(10 * US));
+        let times = [100, 110, 145, 400, 440, 900].map(|at| at * US);
+        assert_eq!(rest.next(&times, 300e3), (125 * US, 430 * US));
+        // The first two are done.
+        assert_eq!(rest.next(&times[2..], 300e3), (145 * US, 430 * US));
+        // I/O that takes longer than the gap begins with the first.
+        (0..400).for_each(|_| rest.note_io(19 * US));
+        assert_eq!(rest.next(&[1_000 * US, 1_010 * US], 300e3).0, 1_000 * US);
+    }
+
+    #[test]
+    fn io_that_does_not_keep_the_thread_counts_for_nothing() {
+        let mut rest = Rest::default();
+        (0..400).for_each(|_| rest.note_io(10 * US));
+        (0..400).for_each(|_| rest.note_io(0));
+        let times = [100, 145].map(|at| at * US);
+        assert_eq!(rest.next(&times, 300e3).0, 145 * US);
     }
 
     #[test]

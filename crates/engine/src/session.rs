@@ -734,7 +734,9 @@ impl Seat {
                 let (next_ns, gap_ns) = (worker.next_arrival_ns(), worker.gap_ns());
                 let kept = gate.begin_io(me, begun_ns, next_ns, gap_ns as u64);
                 worker.enter(want, u64::MAX, LOOK_NS)?;
-                gate.end_io(kept, clock.now_ns() - begun_ns);
+                let spent_ns = clock.now_ns() - begun_ns;
+                gate.end_io(kept, spent_ns);
+                worker.note_io(if kept { spent_ns } else { 0 });
                 worker.step(false);
             } else if has_turn {
                 sleeper.sleep(worker, until_ns);

@@ -445,6 +445,11 @@ impl<B: Backend, T: Time, S: Deref<Target = SharedRun> + Clone> Worker<B, T, S> 
         self.rest.note(self.time.now_ns().saturating_sub(wake_ns));
     }
 
+    /// An I/O kept the thread from the next arrival for so long.
+    pub(crate) fn note_io(&mut self, ns: u64) {
+        self.rest.note_io(ns);
+    }
+
     /// Gathers what is known of arrivals from `until_ns` on, in their order; that moment is the first of them.
     fn know_arrivals(&mut self, start_ns: u64, until_ns: u64) {
         let mut times = std::mem::take(&mut self.arrivals_ns);
