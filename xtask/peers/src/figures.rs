@@ -7,6 +7,8 @@ mod memory;
 mod null;
 mod truth;
 
+pub use arrivals::arrival_rate;
+
 use crate::machine::Machine;
 use crate::reading::Reading;
 use crate::session::{Contender, Session};

@@ -55,6 +55,9 @@ struct CompareOptions {
     /// Rounds of all contenders.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pairs: Option<u32>,
+    /// Of figure 18 only this rate: 1000, 10000, 20000 or 50000; repeatable.
+    #[arg(long, value_name = "RATE", value_parser = figures::arrival_rate)]
+    rate: Vec<u32>,
     /// Length of a window.
     #[arg(long, value_name = "S", value_parser = clap::value_parser!(u64).range(2..))]
     seconds: Option<u64>,
@@ -115,6 +118,7 @@ fn compare(options: &CompareOptions) -> Result<(), String> {
         .unwrap_or_else(|| root.join("target/peers"));
     let mut session = Session::new(settings, fathom, folder)?;
     session.locks.clone_from(&options.lock);
+    session.rates.clone_from(&options.rate);
     let all: Vec<u8> = (15..=21).collect();
     let chosen = if options.figure.is_empty() {
         &all

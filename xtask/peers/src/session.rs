@@ -32,6 +32,8 @@ pub struct Session {
     pub results: PathBuf,
     /// Files that are locked for each round.
     pub locks: Vec<PathBuf>,
+    /// Rates of figure 18 to measure; all of them where there is none.
+    pub rates: Vec<u32>,
     pub commands: Vec<String>,
     pub rounds: Vec<Round>,
 }
@@ -106,6 +108,7 @@ impl Session {
             folder,
             results,
             locks: Vec::new(),
+            rates: Vec::new(),
             commands: Vec::new(),
             rounds: Vec::new(),
         })
@@ -145,6 +148,7 @@ impl Session {
             folder: self.folder.clone(),
             results,
             locks: Vec::new(),
+            rates: Vec::new(),
             commands: Vec::new(),
             rounds: Vec::new(),
         })

@@ -233,8 +233,10 @@ Peer are arithmetic means.
 of fio: user and system time of its jobs from the end of the ramp, from its JSON; its main and helper threads are left \
 out. Interrupts and kernel threads are in neither, but for what runs in the threads' own time. The CPU time of the whole \
 process, start and end included, is in the JSON record as `process_cpu_ns`.
-- Figure 18: both laws run at once, two processes of Fathom, then two bare timers; in a quick run one round, windows of \
-2 s. CPU beside fio: each tool alone. Figure 19: runs of the length of a window but 8 s at least, without \
+- Figure 16: of Fathom and of fio that configuration which is cheapest among those within 3 % of the tool's own best \
+rate, by short runs.
+- Figure 18: up to 10 000/s both laws run at once, two processes of Fathom, then two bare timers; beyond that each by \
+itself. In a quick run one round, windows of 2 s. Figure 19: runs of the length of a window but 8 s at least, without \
 ramp, one round in a quick run; the disk falls silent after a third of it; the median round is held against the bar.
 - Figures 20 and 21: a job file of fio through both tools. Memory: the proportional set size of the process and its \
 children, by looks a tenth of a second apart. Start-up: from the start of the process to that of the run.

@@ -31,6 +31,16 @@ const LATENESS_MORE_NS: f64 = 20_000.0;
 /// How far a deterministic rate may be off.
 const RATE_OFF_MAX: f64 = 0.001;
 
+/// A rate of this figure, as it stands on a command line.
+///
+/// # Errors
+/// A message for any other text.
+pub fn arrival_rate(text: &str) -> Result<u32, String> {
+    let rate = RATES.iter().find(|rate| rate.to_string() == text);
+    rate.copied()
+        .ok_or_else(|| format!("the rates of figure 18 are {RATES:?}"))
+}
+
 pub fn measure(session: &mut Session, machine: &Machine) -> Result<Vec<Row>, String> {
     let settings = session.settings;
     if settings.is_quick {
@@ -43,7 +53,9 @@ pub fn measure(session: &mut Session, machine: &Machine) -> Result<Vec<Row>, Str
     }
     let rows = targets::memory(session).and_then(|target| {
         let mut rows = Vec::new();
-        for rate in RATES {
+        let chosen = session.rates.clone();
+        let is_chosen = |rate: &&u32| chosen.is_empty() || chosen.contains(rate);
+        for rate in RATES.iter().filter(is_chosen) {
             let has_fio = machine.fio.is_some();
             rows.extend(at_rate(session, &target, *rate, has_fio)?);
         }
@@ -62,7 +74,7 @@ fn at_rate(
     let fathom =
         move |session: &mut Session, (_, name): (Law, &str)| ours(session, target, rate, name);
     let timer = move |session: &mut Session, (law, _): (Law, &str)| bare_timer(session, rate, law);
-    let contenders: Vec<Contender> = if rate <= RATE_TOGETHER_MAX {
+    let mut contenders: Vec<Contender> = if rate <= RATE_TOGETHER_MAX {
         vec![both_laws("fathom", fathom), both_laws("bare timer", timer)]
     } else {
         let of_law = |law: (Law, &'static str)| {
@@ -77,6 +89,11 @@ fn at_rate(
         };
         LAWS.into_iter().flat_map(of_law).collect()
     };
+    if rate == RATE_BESIDE_FIO && has_fio {
+        contenders.push(contender("fio io_uring", move |session| {
+            fio::run(session, &fio_options(target, rate))
+        }));
+    }
     let rounds = session.rounds(FIGURE, session.settings.pairs, &contenders)?;
     let mut rows = Vec::new();
     for (place, (law, name)) in LAWS.into_iter().enumerate() {
@@ -90,7 +107,14 @@ fn at_rate(
         rows.extend(late(&what, &ours, &timer));
     }
     if rate == RATE_BESIDE_FIO {
-        rows.push(beside_fio(session, target, has_fio)?);
+        rows.push(match has_fio {
+            true => beside_fio(&column(&rounds, 0), &column(&rounds, 2 * LAWS.len())),
+            false => Row::without(
+                FIGURE,
+                "CPU per I/O beside fio",
+                "skipped: fio is not installed".to_owned(),
+            ),
+        });
     }
     Ok(rows)
 }
@@ -136,36 +160,16 @@ fn both_laws<'a>(
     }
 }
 
-/// What an I/O at a rate costs, each tool alone.
-fn beside_fio(session: &mut Session, target: &Memory, has_fio: bool) -> Result<Row, String> {
-    if !has_fio {
-        let reason = "skipped: fio is not installed".to_owned();
-        return Ok(Row::without(FIGURE, "CPU per I/O beside fio", reason));
-    }
+/// What an I/O at a rate costs; fio has a deterministic law.
+fn beside_fio(ours: &[Reading], peer: &[Reading]) -> Row {
     let rate = RATE_BESIDE_FIO;
-    let options = fio_options(target, rate);
-    let contenders = [
-        contender("fathom", move |session| {
-            ours(session, target, rate, LAWS[0].1)
-        }),
-        contender("fio io_uring", move |session| fio::run(session, &options)),
-    ];
-    let rounds = session.rounds(FIGURE, session.settings.pairs, &contenders)?;
-    let (ours, peer) = (column(&rounds, 0), column(&rounds, 1));
     let what = format!("{rate} arrivals/s: CPU per I/O");
     let peer_name = format!(
         "fio io_uring rate_iops={rate}, {}",
-        shown(RATE, mean(&peer, RATE))
+        shown(RATE, mean(peer, RATE))
     );
     let bar = Some(Bar::AtMost(0.5));
-    Ok(Row::compared(
-        FIGURE,
-        &what,
-        CPU,
-        &ours,
-        (&peer_name, &peer),
-        bar,
-    ))
+    Row::compared(FIGURE, &what, CPU, ours, (&peer_name, peer), bar)
 }
 
 fn ours(session: &mut Session, target: &Memory, rate: u32, law: &str) -> Result<Reading, String> {
@@ -320,6 +324,13 @@ mod tests {
             accounted("x", &[Reading::default()]).verdict,
             "missed in 1 of 1"
         );
+    }
+
+    #[test]
+    fn a_rate_that_is_not_measured_is_refused() {
+        assert_eq!(arrival_rate("20000"), Ok(20_000));
+        let message = arrival_rate("30000").unwrap_err();
+        assert!(message.contains("[1000, 10000, 20000, 50000]"), "{message}");
     }
 
     #[test]

@@ -1,4 +1,5 @@
-//! Reading a file past the page cache: Fathom beside the configurations of fio, and beside a bare ring.
+//! Reading a file past the page cache: Fathom beside the configurations of fio, and beside a bare ring. Either tool runs
+//! with that queue of the kernel with which it is cheapest without being slower.
 use super::{column, contender};
 use crate::fio;
 use crate::ours::{self, Job};
@@ -15,6 +16,12 @@ const DEPTH: u32 = 32;
 
 /// A configuration this near to the best rate may be the cheapest.
 const BEST_SHARE: f64 = 0.97;
+
+/// Queues that Fathom has to choose from; the first is the one that it takes by itself.
+const OURS: &[(&str, &[&str])] = &[
+    ("fathom", &[]),
+    ("fathom --backend aio", &["--backend", "aio"]),
+];
 
 /// Configurations of fio that stand to choose from.
 const CONFIGURATIONS: &[(&str, &[&str])] = &[
@@ -49,25 +56,17 @@ struct Candidate {
 pub fn measure(session: &mut Session) -> Result<Vec<Row>, String> {
     let file = targets::written_file(session)?;
     let candidates = qualify(session, &file)?;
-    let (best, cheapest) = choose(&candidates[..CONFIGURATIONS.len()]);
+    let (own, peers) = candidates.split_at(OURS.len());
+    let (_, ours) = choose(own);
+    let (best, cheapest) = choose(&peers[..CONFIGURATIONS.len()]);
     let shown_file = file.display().to_string();
-    let storage = format!("lun={shown_file},size=4g,threads={DEPTH},openflags=o_direct");
-    let job = Job {
-        name: "file",
-        storage: &storage,
-        work: "xfersize=4k,rdpct=100,seekpct=100",
-        run: "iorate=max",
-        options: &[],
-    };
     let mut contenders = vec![
-        contender("fathom", |session| {
-            ours::run(session, &job).map(|ours| ours.reading())
-        }),
-        configuration(&candidates[cheapest], &file),
+        fathom(OURS[ours], &file),
+        configuration(&peers[cheapest], &file),
         contender("bare ring", |session| bare_ring(session, &shown_file)),
     ];
     if best != cheapest {
-        contenders.push(configuration(&candidates[best], &file));
+        contenders.push(configuration(&peers[best], &file));
     }
     let rounds = session.rounds(FIGURE, session.settings.pairs, &contenders)?;
     let place_of_best = if best == cheapest { 1 } else { 3 };
@@ -97,18 +96,17 @@ pub fn measure(session: &mut Session) -> Result<Vec<Row>, String> {
     Ok(rows)
 }
 
-/// Short runs of every configuration in turn.
+/// Short runs of every configuration in turn: those of Fathom, then those of fio.
 fn qualify(session: &mut Session, file: &Path) -> Result<Vec<Candidate>, String> {
     let settings = session.settings;
-    let all: Vec<(&'static str, &[&str])> =
+    let peers: Vec<(&'static str, &[&str])> =
         CONFIGURATIONS.iter().copied().chain([BATCHED]).collect();
-    let contenders: Vec<Contender<'_>> = all
-        .iter()
-        .map(|(name, words)| {
-            let options = options(file, words);
-            contender(name, move |session| fio::run(session, &options))
-        })
-        .collect();
+    let ours = OURS.iter().map(|queue| fathom(*queue, file));
+    let theirs = peers.iter().map(|(name, words)| {
+        let options = options(file, words);
+        contender(name, move |session| fio::run(session, &options))
+    });
+    let contenders: Vec<Contender<'_>> = ours.chain(theirs).collect();
     session.settings = Settings {
         window_s: settings.choosing_s,
         ramp_s: 1,
@@ -124,12 +122,13 @@ fn qualify(session: &mut Session, file: &Path) -> Result<Vec<Candidate>, String>
             .collect();
         median(&values).unwrap_or(f64::NAN)
     };
-    let candidate = |(place, (name, _)): (usize, &(&'static str, &[&str]))| Candidate {
+    let names = OURS.iter().chain(&peers).map(|(name, _)| *name);
+    let candidate = |(place, name): (usize, &'static str)| Candidate {
         name,
         rate: middle(place, RATE),
         cpu_ns: middle(place, CPU),
     };
-    Ok(all.iter().enumerate().map(candidate).collect())
+    Ok(names.enumerate().map(candidate).collect())
 }
 
 /// The place of the fastest, and of the cheapest that is nearly as fast.
@@ -159,8 +158,28 @@ fn told(candidate: &Candidate) -> Row {
         shown(CPU, candidate.cpu_ns),
         candidate.name
     );
-    let what = "choice of a peer by short runs: rate, CPU per I/O";
-    Row::told(FIGURE, what, String::new(), numbers)
+    let what = "choice by short runs: rate, CPU per I/O";
+    match OURS.iter().any(|(name, _)| *name == candidate.name) {
+        true => Row::told(FIGURE, what, numbers, String::new()),
+        false => Row::told(FIGURE, what, String::new(), numbers),
+    }
+}
+
+fn fathom<'a>((name, options): (&'static str, &'a [&'a str]), file: &Path) -> Contender<'a> {
+    let storage = format!(
+        "lun={},size=4g,threads={DEPTH},openflags=o_direct",
+        file.display()
+    );
+    contender(name, move |session| {
+        let job = Job {
+            name: "file",
+            storage: &storage,
+            work: "xfersize=4k,rdpct=100,seekpct=100",
+            run: "iorate=max",
+            options,
+        };
+        ours::run(session, &job).map(|ours| ours.reading())
+    })
 }
 
 fn configuration<'a>(candidate: &Candidate, file: &Path) -> Contender<'a> {
