@@ -27,8 +27,8 @@ const LEAD_STEP_UP_NS: u64 = 100;
 const LEAD_STEP_DOWN_NS: u64 = 700;
 const LEAD_NS_MAX: u64 = 80_000;
 
-/// By this the median of what an I/O takes is followed. An I/O that takes longer than the most is not
-/// done between arrivals.
+/// By this the median of what an I/O takes is followed. It counts for this much at most: with close
+/// arrivals, longer I/O mostly gives up the turn, and then keeps this thread from nothing.
 const IO_STEP_NS: u64 = 50;
 const IO_NS_MAX: u64 = 20_000;
 
