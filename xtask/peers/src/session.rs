@@ -175,6 +175,23 @@ impl Session {
         self.locks.iter().map(named).collect()
     }
 
+    /// Each contender once, for a target that was made a moment ago: what the host still does about its memory is in
+    /// no round.
+    ///
+    /// # Errors
+    /// The first that a contender has.
+    pub fn settle(&mut self, figure: u8, contenders: &[Contender<'_>]) -> Result<(), String> {
+        let _quiet = self.take_locks()?;
+        for contender in contenders {
+            eprintln!(
+                "# figure {figure}, a round that does not count: {}",
+                contender.name
+            );
+            (contender.run)(self)?;
+        }
+        Ok(())
+    }
+
     /// All contenders in turn, in order in even rounds and in reverse in odd ones (ABBA), so that drift of the machine
     /// hits all of them alike. The outer list is by round, the inner one in the order of `contenders` with all readings
     /// of each.

@@ -55,9 +55,14 @@ pub fn measure(session: &mut Session, machine: &Machine) -> Result<Vec<Row>, Str
         let mut rows = Vec::new();
         let chosen = session.rates.clone();
         let is_chosen = |rate: &&u32| chosen.is_empty() || chosen.contains(rate);
-        for rate in RATES.iter().filter(is_chosen) {
-            let has_fio = machine.fio.is_some();
-            rows.extend(at_rate(session, &target, *rate, has_fio)?);
+        let has_fio = machine.fio.is_some();
+        for (place, rate) in RATES.iter().filter(is_chosen).enumerate() {
+            let contenders = contenders(&target, *rate, has_fio);
+            if place == 0 {
+                session.settle(FIGURE, &contenders)?;
+            }
+            let rounds = session.rounds(FIGURE, session.settings.pairs, &contenders)?;
+            rows.extend(judged(*rate, has_fio, &rounds));
         }
         Ok(rows)
     });
@@ -65,16 +70,12 @@ pub fn measure(session: &mut Session, machine: &Machine) -> Result<Vec<Row>, Str
     rows
 }
 
-fn at_rate(
-    session: &mut Session,
-    target: &Memory,
-    rate: u32,
-    has_fio: bool,
-) -> Result<Vec<Row>, String> {
+/// Fathom and the bare timer under each law, and fio at the rate that it has its part in.
+fn contenders(target: &Memory, rate: u32, has_fio: bool) -> Vec<Contender<'_>> {
     let fathom =
         move |session: &mut Session, (_, name): (Law, &str)| ours(session, target, rate, name);
     let timer = move |session: &mut Session, (law, _): (Law, &str)| bare_timer(session, rate, law);
-    let mut contenders: Vec<Contender> = if rate <= RATE_TOGETHER_MAX {
+    let mut contenders: Vec<Contender<'_>> = if rate <= RATE_TOGETHER_MAX {
         vec![both_laws("fathom", fathom), both_laws("bare timer", timer)]
     } else {
         let of_law = |law: (Law, &'static str)| {
@@ -94,11 +95,14 @@ fn at_rate(
             fio::run(session, &fio_options(target, rate))
         }));
     }
-    let rounds = session.rounds(FIGURE, session.settings.pairs, &contenders)?;
+    contenders
+}
+
+fn judged(rate: u32, has_fio: bool, rounds: &[Vec<Reading>]) -> Vec<Row> {
     let mut rows = Vec::new();
     for (place, (law, name)) in LAWS.into_iter().enumerate() {
         let (first, second) = columns(rate, place);
-        let (ours, timer) = (column(&rounds, first), column(&rounds, second));
+        let (ours, timer) = (column(rounds, first), column(rounds, second));
         let what = format!("{rate} arrivals/s, {name}");
         rows.push(accounted(&what, &ours));
         if law == Law::Deterministic {
@@ -108,7 +112,7 @@ fn at_rate(
     }
     if rate == RATE_BESIDE_FIO {
         rows.push(match has_fio {
-            true => beside_fio(&column(&rounds, 0), &column(&rounds, 2 * LAWS.len())),
+            true => beside_fio(&column(rounds, 0), &column(rounds, 2 * LAWS.len())),
             false => Row::without(
                 FIGURE,
                 "CPU per I/O beside fio",
@@ -116,7 +120,7 @@ fn at_rate(
             ),
         });
     }
-    Ok(rows)
+    rows
 }
 
 /// Where the readings of a law are: those of Fathom and those of the bare timer.
