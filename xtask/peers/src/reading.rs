@@ -17,6 +17,8 @@ pub const START_UP: &str = "start_up_ns";
 pub const LATENESS_P50: &str = "lateness_ns_p50";
 pub const LATENESS_P99: &str = "lateness_ns_p99";
 pub const LATENESS_MAX: &str = "lateness_ns_max";
+/// CPU time of this machine that went to others on its host while the program ran, over that time; of two CPUs up to 2.
+pub const STOLEN: &str = "stolen_cpu_share";
 
 /// The numbers of one window by name; the unit is in the name.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -1,9 +1,10 @@
 //! What all figures share: how long and how often, where things lie, and the record of what was run.
 use crate::process::{self, Finished, owned};
-use crate::reading::Reading;
+use crate::reading::{Reading, STOLEN};
+use host::{Sampler, SysRoot};
 use std::fs::File;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// How long and how often.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -38,6 +39,9 @@ pub struct Session {
     pub rounds: Vec<Round>,
 }
 
+/// How often a disturbed window is measured anew.
+const REPEATS_MAX: u32 = 2;
+
 /// Between two rounds, for others that take the same locks.
 const HANDOVER: Duration = Duration::from_millis(200);
 
@@ -48,6 +52,25 @@ pub struct Round {
     pub round: u32,
     pub contender: String,
     pub reading: Reading,
+    /// Whether it counts; not where the host disturbed it and it was measured anew.
+    pub counts: bool,
+}
+
+/// How often, and how much of the machine its host may have kept for itself.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Times {
+    pub count: u32,
+    /// The CPU time that was stolen in a window over its length, at most; a window beyond it is measured anew, up to
+    /// twice. Infinite where it does not matter.
+    pub stolen_max: f64,
+}
+
+/// Rounds with their readings, in the order of the contenders, and how many more windows were disturbed and measured
+/// anew.
+#[derive(Debug, Default)]
+pub struct Undisturbed {
+    pub rounds: Vec<Vec<Reading>>,
+    pub repeated: u32,
 }
 
 /// Somebody who takes part in a comparison.
@@ -192,9 +215,7 @@ impl Session {
         Ok(())
     }
 
-    /// All contenders in turn, in order in even rounds and in reverse in odd ones (ABBA), so that drift of the machine
-    /// hits all of them alike. The outer list is by round, the inner one in the order of `contenders` with all readings
-    /// of each.
+    /// As [`Session::rounds_below`], whatever the host takes.
     ///
     /// # Errors
     /// The first that a contender has.
@@ -204,29 +225,69 @@ impl Session {
         count: u32,
         contenders: &[Contender<'_>],
     ) -> Result<Vec<Vec<Reading>>, String> {
-        let mut rounds = Vec::new();
-        for round in 0..count {
+        let times = Times {
+            count,
+            stolen_max: f64::INFINITY,
+        };
+        self.rounds_below(figure, times, contenders)
+            .map(|found| found.rounds)
+    }
+
+    /// All contenders in turn, in order in even rounds and in reverse in odd ones (ABBA), so that drift of the machine
+    /// hits all of them alike. The outer list is by round, the inner one in the order of `contenders` with all readings
+    /// of each.
+    ///
+    /// # Errors
+    /// The first that a contender has.
+    pub fn rounds_below(
+        &mut self,
+        figure: u8,
+        times: Times,
+        contenders: &[Contender<'_>],
+    ) -> Result<Undisturbed, String> {
+        let mut found = Undisturbed::default();
+        for round in 0..times.count {
             let _quiet = self.take_locks()?;
             let mut readings = vec![Vec::new(); contenders.len()];
             for place in order(round, contenders.len()) {
                 let contender = &contenders[place];
                 eprintln!(
-                    "# figure {figure}, round {} of {count}: {}",
+                    "# figure {figure}, round {} of {}: {}",
                     round + 1,
+                    times.count,
                     contender.name
                 );
-                readings[place] = (contender.run)(self)?;
-                self.rounds
-                    .extend(readings[place].iter().map(|reading| Round {
+                for repeats in 0..=REPEATS_MAX {
+                    let window = self.window(contender)?;
+                    let is_disturbed = window.iter().any(|of| of.get(STOLEN) > times.stolen_max);
+                    let counts = !is_disturbed || repeats == REPEATS_MAX;
+                    self.rounds.extend(window.iter().map(|reading| Round {
                         figure,
                         round,
                         contender: contender.name.clone(),
                         reading: reading.clone(),
+                        counts,
                     }));
+                    if counts {
+                        readings[place] = window;
+                        break;
+                    }
+                    found.repeated += 1;
+                }
             }
-            rounds.push(readings.concat());
+            found.rounds.push(readings.concat());
         }
-        Ok(rounds)
+        Ok(found)
+    }
+
+    /// Runs a contender, and adds to its readings what the host took meanwhile.
+    fn window(&mut self, contender: &Contender<'_>) -> Result<Vec<Reading>, String> {
+        let (begun, mut machine) = (Instant::now(), Sampler::new(&SysRoot::real(), &[]));
+        let readings = (contender.run)(self)?;
+        let stolen_ns = machine.sample().cpu.map_or(0, |cpu| cpu.steal_ns);
+        let stolen = stolen_ns as f64 / begun.elapsed().as_nanos() as f64;
+        let with_stolen = |reading: Reading| reading.with(STOLEN, stolen);
+        Ok(readings.into_iter().map(with_stolen).collect())
     }
 }
 
@@ -248,11 +309,55 @@ fn order(round: u32, contenders: usize) -> Vec<usize> {
 
 #[cfg(test)]
 mod tests {
-    use super::order;
+    use super::*;
 
     #[test]
     fn two_contenders_meet_as_abba() {
         let places: Vec<usize> = (0..4).flat_map(|round| order(round, 2)).collect();
         assert_eq!(places, [0, 1, 1, 0, 0, 1, 1, 0]);
+    }
+
+    /// A session of which nothing is run.
+    fn session(folder: &Path) -> Session {
+        Session {
+            settings: Settings::quick(),
+            fathom: PathBuf::new(),
+            folder: folder.to_owned(),
+            results: folder.join("results"),
+            locks: Vec::new(),
+            rates: Vec::new(),
+            commands: Vec::new(),
+            rounds: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn disturbed_windows_are_measured_anew_up_to_twice() {
+        let folder = tempfile::tempdir().unwrap();
+        let contender = || Contender {
+            name: "nothing".to_owned(),
+            run: Box::new(|_| Ok(vec![Reading::default()])),
+        };
+        // Nothing is below this.
+        for (stolen_max, repeated) in [(f64::INFINITY, 0), (-1.0, 12)] {
+            let times = Times {
+                count: 3,
+                stolen_max,
+            };
+            let mut session = session(folder.path());
+            let found = session.rounds_below(18, times, &[contender(), contender()]);
+            let found = found.unwrap();
+            assert_eq!((found.rounds.len(), found.repeated), (3, repeated));
+            assert!(found.rounds.iter().all(|round| round.len() == 2));
+            let counting = session.rounds.iter().filter(|round| round.counts);
+            assert_eq!(counting.count(), 6);
+            assert_eq!(session.rounds.len(), 6 + repeated as usize);
+            assert!(
+                session
+                    .rounds
+                    .iter()
+                    .all(|round| round.reading.get(STOLEN) >= 0.0)
+            );
+        }
     }
 }

@@ -6,7 +6,7 @@ use crate::machine::Machine;
 use crate::ours::{self, COMPLETED, Job, RATE_SHARE, SCHEDULED, UNACCOUNTED};
 use crate::process::owned;
 use crate::reading::{CPU, LATENESS_MAX, LATENESS_P50, LATENESS_P99, RATE, Reading};
-use crate::session::{Contender, Session, Settings};
+use crate::session::{Contender, Session, Settings, Times};
 use crate::statistics::{Bar, ratio};
 use crate::table::{Held, Row, shown};
 use crate::targets::{self, Memory};
@@ -30,6 +30,10 @@ const LATENESS_MORE_NS: f64 = 20_000.0;
 
 /// How far a deterministic rate may be off.
 const RATE_OFF_MAX: f64 = 0.001;
+
+/// What one arrival in a hundred suffers is no longer the tool's where the host takes a CPU away for a comparable time:
+/// half of that.
+const STOLEN_MAX: f64 = 0.005;
 
 /// A rate of this figure, as it stands on a command line.
 ///
@@ -61,13 +65,26 @@ pub fn measure(session: &mut Session, machine: &Machine) -> Result<Vec<Row>, Str
             if place == 0 {
                 session.settle(FIGURE, &contenders)?;
             }
-            let rounds = session.rounds(FIGURE, session.settings.pairs, &contenders)?;
-            rows.extend(judged(*rate, has_fio, &rounds));
+            let times = times(&session.settings);
+            let found = session.rounds_below(FIGURE, times, &contenders)?;
+            rows.extend(judged(*rate, has_fio, &found.rounds));
+            rows.push(repeated(*rate, found.repeated));
         }
         Ok(rows)
     });
     session.settings = settings;
     rows
+}
+
+fn times(settings: &Settings) -> Times {
+    let stolen_max = match settings.is_quick {
+        true => f64::INFINITY,
+        false => STOLEN_MAX,
+    };
+    Times {
+        count: settings.pairs,
+        stolen_max,
+    }
 }
 
 /// Fathom and the bare timer under each law, and fio at the rate that it has its part in.
@@ -121,6 +138,14 @@ fn judged(rate: u32, has_fio: bool, rounds: &[Vec<Reading>]) -> Vec<Row> {
         });
     }
     rows
+}
+
+fn repeated(rate: u32, windows: u32) -> Row {
+    let percent = STOLEN_MAX * 100.0;
+    let what = format!(
+        "{rate} arrivals/s: windows measured anew, as the host took more than {percent} % of a CPU"
+    );
+    Row::told(FIGURE, &what, windows.to_string(), String::new())
 }
 
 /// Where the readings of a law are: those of Fathom and those of the bare timer.
