@@ -2,6 +2,7 @@
 //!
 //! O_TRUNC is refused, and sizes only grow: the calls that take away what is there are [`discard`] and [`set_length`].
 
+pub mod at;
 mod facts;
 pub mod names;
 #[cfg(test)]
