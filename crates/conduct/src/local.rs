@@ -1,11 +1,12 @@
 //! This machine as a [`Host`].
 use crate::{CommandCall, CommandEnd, Control, Host, HostError, SetPoint};
+use door::Grants;
 use engine::{
-    BackendKind, Collected, Drained, EngineConfig, EngineError, Generations, MadeFiles,
-    OpenTargets, Session, open_targets,
+    BackendKind, Collected, Drained, EngineConfig, EngineError, Generations, OpenTargets, Session,
+    open_targets,
 };
 use measure::{HostSample, OperationRecord};
-use plan::{BoundPlan, BoundRun, Grant, RunId};
+use plan::{BoundPlan, BoundRun, RunId};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
@@ -33,12 +34,10 @@ pub trait OperationSink: Send {
 /// The machine that this process runs on.
 pub struct LocalHost {
     config: EngineConfig,
-    grants: Vec<Grant>,
+    grants: Arc<Grants>,
     sampler: host::Sampler,
     session: Option<Session>,
     open: Option<OpenTargets>,
-    /// By the runs so far.
-    made: MadeFiles,
     close_error: Option<std::io::Error>,
     /// Of the data that runs have written.
     generations: Generations,
@@ -70,7 +69,7 @@ impl Default for CommandSettings {
 }
 
 impl LocalHost {
-    pub fn new(config: EngineConfig, grants: Vec<Grant>, sampler: host::Sampler) -> Self {
+    pub fn new(config: EngineConfig, grants: Arc<Grants>, sampler: host::Sampler) -> Self {
         Self {
             config,
             grants,
@@ -78,7 +77,6 @@ impl LocalHost {
             session: None,
             open: None,
             close_error: None,
-            made: MadeFiles::default(),
             generations: Generations::default(),
             commands: CommandSettings::default(),
             operations: None,
@@ -161,7 +159,7 @@ impl Host for LocalHost {
         self.session = None;
         let open = match self.config.backends.kind {
             BackendKind::Null | BackendKind::Sim => OpenTargets::none(run),
-            _ => open_targets(plan, run, &self.grants, &mut self.made).map_err(HostError::Open)?,
+            _ => open_targets(plan, run, &self.grants).map_err(HostError::Open)?,
         };
         let shares = point.shares_pct.as_deref();
         let session = Session::prepare(

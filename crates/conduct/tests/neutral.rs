@@ -1,11 +1,13 @@
 //! The middle is neutral: a plan shaped like a job of two clones, a rate per direction and a
 //! barrier, written by hand, runs in simulated time and on a real file.
 use conduct::{Control, Host, LocalHost, SimulatedHost, execute};
+use door::{Door, Grants};
 use engine::sim::Script;
 use engine::{BackendKind, EngineConfig, WorkerRule};
 use measure::{Event, FinishReason, RunFold, RunTotals};
 use plan::*;
 use std::path::Path;
+use std::sync::Arc;
 
 const MIB: u64 = 1 << 20;
 
@@ -194,7 +196,10 @@ fn on_a_file(kind: BackendKind) {
         bytes: 16 * MIB,
         is_ours: false,
     };
-    let grants = host::guard::guard(&root, &[request], &host::guard::Overwrite::default()).unwrap();
+    let door = Arc::new(Door::new(0));
+    let examinations = host::guard::examine_through(&root, &door, &[request]);
+    let grants = host::guard::judge(&examinations, &host::guard::Overwrite::default()).unwrap();
+    let grants = Arc::new(Grants::new(door, grants));
     let config = EngineConfig {
         backends: kind.into(),
         workers: WorkerRule::Automatic,

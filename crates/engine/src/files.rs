@@ -1,11 +1,12 @@
-//! Opening targets, by grant only, and checking that what is opened is what was examined.
+//! The targets of a run, opened through the door by their grants.
 use crate::flow::DueSync;
 use crate::placement::as_owner;
 use crate::shared::{FILE_SYSTEM_SYNC, code_of};
 use crate::whole_writes;
+use door::{DoorError, Entry, Grants, Purpose};
 use plan::{
-    Access, AccessAdvice, BoundPlan, BoundRun, Grant, NameCall, OpenMode, Operation, Owner,
-    Reservation, RunKind, SpaceCall, Stream, SyncMode, TargetId,
+    Access, AccessAdvice, BoundPlan, BoundRun, NameCall, OpenMode, Operation, Owner, RunKind,
+    SpaceCall, Stream, SyncMode, TargetId,
 };
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::CString;
@@ -13,7 +14,7 @@ use std::fmt;
 use std::fs::File;
 use std::io;
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::{FileExt, FileTypeExt, MetadataExt};
+use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use sys::file::OpenFlags;
@@ -25,8 +26,17 @@ const READ_THROUGH_BYTES: usize = 1 << 20;
 /// the file system is flushed as a whole.
 const SYNCED_ONE_BY_ONE: usize = 64;
 
-/// Names of files, as the kernel takes them.
-pub(crate) type Names = Arc<[CString]>;
+/// Names of files.
+pub(crate) type Names = Arc<[NamedTarget]>;
+
+/// A target that a stream names and does not open.
+#[derive(Debug)]
+pub(crate) enum NamedTarget {
+    /// The name may change: by the door.
+    Entry(Box<Entry>),
+    /// It is only looked at, as it was named: it may be a link.
+    Path(CString),
+}
 
 /// The files of one run, by target and stream.
 #[derive(Debug, Default)]
@@ -48,32 +58,12 @@ pub struct OpenTargets {
     synced_with_file_system: Vec<u32>,
 }
 
-/// The files that an execution has made for its data, whatever has become of their names.
-#[derive(Clone, Debug, Default)]
-pub struct MadeFiles {
-    /// Device and inode.
-    identities: BTreeSet<(u64, u64)>,
-}
-
-/// What a target is opened for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Purpose {
-    Read,
-    Write,
-    /// It is written, and may become shorter.
-    Cut,
-}
-
 /// Why a target could not be opened.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum OpenError {
-    /// The guard gave no grant, or a weaker one.
-    NotGranted { target: TargetId },
-    /// What stands at the path is not what was examined.
-    Replaced { path: PathBuf },
-    /// It is to be cut, and this execution has not made it for its data.
-    NotOurs { path: PathBuf },
+    /// Something else stands there than was examined, or nothing was granted.
+    Door(DoorError),
     Io {
         path: PathBuf,
         direct: bool,
@@ -96,22 +86,20 @@ pub enum OpenError {
     },
 }
 
-/// Opens what a run needs. Files that are written and missing are created, never truncated; `made`
-/// is what earlier runs of the execution have created, to which it adds.
+/// Opens what a run needs. Files that are written and missing are made, never truncated.
 ///
 /// # Errors
 /// The first target that could not be opened, with the likely cause.
 pub fn open_targets(
     plan: &BoundPlan,
     run: &BoundRun,
-    grants: &[Grant],
-    made: &mut MadeFiles,
+    grants: &Grants,
 ) -> Result<OpenTargets, OpenError> {
+    door::moments::reached("run");
     let mut opening = Opening {
         plan,
         run,
-        grants: by_target(grants),
-        made,
+        grants,
         purposes: purposes(run),
         ways: Vec::new(),
         known: BTreeMap::new(),
@@ -137,13 +125,12 @@ pub fn open_targets(
 struct Opening<'a> {
     plan: &'a BoundPlan,
     run: &'a BoundRun,
-    grants: BTreeMap<TargetId, Vec<&'a Grant>>,
-    made: &'a mut MadeFiles,
+    grants: &'a Grants,
     purposes: BTreeMap<(TargetId, Option<Owner>), Purpose>,
     /// Targets are many, and the ways of opening them few.
     ways: Vec<Way>,
     known: BTreeMap<(TargetId, bool, usize), u32>,
-    names: Vec<CString>,
+    names: Vec<NamedTarget>,
     open: OpenTargets,
 }
 
@@ -158,7 +145,7 @@ impl Opening<'_> {
         if let Some(call) = run.name_call(stream) {
             for id in &stream.targets {
                 files.push(self.names.len() as u32);
-                self.names.push(name_one(plan, *id, &self.grants, call)?);
+                self.names.push(name_one(plan, *id, self.grants, call)?);
             }
             return Ok(files);
         }
@@ -178,12 +165,15 @@ impl Opening<'_> {
             let index = match self.known.get(&key) {
                 Some(index) => *index,
                 None => {
-                    let file = open_one(*id, &self.grants, self.made, purpose, mode)?;
-                    if writes && run.kind == RunKind::Measure {
-                        reserve(&file, mode, plan.targets[id.index()].bytes)
+                    let file = open_one(plan, *id, self.grants, purpose, mode)?;
+                    if writes
+                        && run.kind == RunKind::Measure
+                        && let Some(reservation) = mode.reserves
+                    {
+                        door::space::provide(&file, reservation, plan.targets[id.index()].bytes)
                             .map_err(|error| reserving(plan, *id, error))?;
                     }
-                    self.open.files.push(Arc::new(file));
+                    self.open.files.push(file);
                     self.open.modes.push(mode);
                     self.open.sync_on_close.push(mode.sync_on_close && writes);
                     let index = self.open.files.len() as u32 - 1;
@@ -364,116 +354,46 @@ pub(crate) fn advice(order: AccessAdvice) -> sys::file::AccessAdvice {
     }
 }
 
-/// Grants by target, each target's in the order in which they were given.
-fn by_target(grants: &[Grant]) -> BTreeMap<TargetId, Vec<&Grant>> {
-    let mut by_target: BTreeMap<TargetId, Vec<&Grant>> = BTreeMap::new();
-    for grant in grants {
-        by_target.entry(grant.target()).or_default().push(grant);
-    }
-    by_target
-}
-
-/// The first grant for a target that is enough.
-fn enough<'a>(
-    grants: &BTreeMap<TargetId, Vec<&'a Grant>>,
-    id: TargetId,
-    is_enough: impl Fn(Access) -> bool,
-) -> Result<&'a Grant, OpenError> {
-    let mut of_target = grants.get(&id).into_iter().flatten();
-    let grant = of_target.find(|grant| is_enough(grant.access()));
-    grant.copied().ok_or(OpenError::NotGranted { target: id })
-}
-
 fn open_one(
+    plan: &BoundPlan,
     id: TargetId,
-    grants: &BTreeMap<TargetId, Vec<&Grant>>,
-    made: &mut MadeFiles,
+    grants: &Grants,
     purpose: Purpose,
     mode: OpenMode,
-) -> Result<File, OpenError> {
-    let writes = purpose != Purpose::Read;
-    let grant = enough(grants, id, |access| !writes || access != Access::Read)?;
-    let path = grant.path().to_path_buf();
+) -> Result<Arc<File>, OpenError> {
     let flags = OpenFlags {
-        read: true,
-        write: writes,
-        create: writes && grant.access() == Access::Create,
         direct: mode.direct,
         dsync: mode.sync == SyncMode::Data,
         sync: mode.sync == SyncMode::All,
-        exclusive: false,
         raw: mode.raw_flags,
+        ..OpenFlags::default()
     };
-    let failed = |error| OpenError::Io {
-        path: path.clone(),
+    let failed = |path: PathBuf, error| OpenError::Io {
+        path,
         direct: mode.direct,
         error,
     };
-    let (file, is_new) = open_or_make(&path, &flags).map_err(failed)?;
-    let metadata = file.metadata().map_err(failed)?;
-    let identity = if metadata.file_type().is_block_device() {
-        let bytes = sys::file::device_bytes(&file).map_err(failed)?;
-        (metadata.rdev(), bytes)
-    } else {
-        (metadata.dev(), metadata.ino())
-    };
-    if grant
-        .identity()
-        .is_some_and(|expected| expected != identity)
-    {
-        return Err(OpenError::Replaced { path });
-    }
-    if is_new {
-        made.identities.insert(identity);
-    }
-    if purpose == Purpose::Cut && !made.identities.contains(&identity) {
-        return Err(OpenError::NotOurs { path });
-    }
-    if mode.drops_cache {
-        sys::file::drop_cache(&file).map_err(failed)?;
-    }
-    if mode.fills_cache && !mode.direct {
-        read_through(&file).map_err(failed)?;
-    }
-    if let Some(order) = mode.advice {
-        sys::file::advise(&file, advice(order)).map_err(failed)?;
-    }
+    let opened = grants.open(id, purpose, &flags);
+    let file = opened.map_err(|error| match error {
+        DoorError::Io { path, error } => failed(path, error),
+        refusal => OpenError::Door(refusal),
+    })?;
+    let prepared = prepare_cache(&file, mode);
+    prepared.map_err(|error| failed(plan.plan.target(id).path.clone(), error))?;
     Ok(file)
 }
 
-/// The open file, and whether it was made by that.
-fn open_or_make(path: &Path, flags: &OpenFlags) -> io::Result<(File, bool)> {
-    if flags.create {
-        let alone = OpenFlags {
-            exclusive: true,
-            ..*flags
-        };
-        match sys::file::open(path, &alone) {
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-            made => return Ok((made?, true)),
-        }
+/// Brings the page cache where the mode wants it.
+fn prepare_cache(file: &File, mode: OpenMode) -> io::Result<()> {
+    if mode.drops_cache {
+        sys::file::drop_cache(file)?;
     }
-    Ok((sys::file::open(path, flags)?, false))
-}
-
-/// Gives a regular file that is shorter than its target what its mode says.
-fn reserve(file: &File, mode: OpenMode, bytes: u64) -> io::Result<()> {
-    let Some(reservation) = mode.reserves else {
-        return Ok(());
-    };
-    let metadata = file.metadata()?;
-    if !metadata.is_file() || metadata.len() >= bytes {
-        return Ok(());
+    if mode.fills_cache && !mode.direct {
+        read_through(file)?;
     }
-    let reserved = match reservation {
-        Reservation::Space => sys::file::reserve(file, 0, bytes, false),
-        Reservation::SpaceBehindEnd => sys::file::reserve(file, 0, bytes, true),
-        Reservation::Length => sys::file::extend(file, bytes),
-    };
-    match reserved {
-        // Where a file system reserves nothing, files grow as they are written.
-        Err(error) if error.kind() == io::ErrorKind::Unsupported => Ok(()),
-        other => other,
+    match mode.advice {
+        Some(order) => sys::file::advise(file, advice(order)),
+        None => Ok(()),
     }
 }
 
@@ -489,27 +409,22 @@ fn reserving(plan: &BoundPlan, id: TargetId, error: io::Error) -> OpenError {
 fn name_one(
     plan: &BoundPlan,
     id: TargetId,
-    grants: &BTreeMap<TargetId, Vec<&Grant>>,
+    grants: &Grants,
     call: NameCall,
-) -> Result<CString, OpenError> {
+) -> Result<NamedTarget, OpenError> {
     let is_enough = |access| match call {
         // It was missing when the guard looked, so this execution has made it.
         NameCall::Remove => access == Access::Create,
         // Opening keeps what is there.
         NameCall::Make | NameCall::Look | NameCall::LookAtLink | NameCall::LookWhole => true,
     };
-    let grant = enough(grants, id, is_enough)?;
-    let path = match call.changes_names() {
-        true => grant.path(),
-        // As it was named: it may be a link.
-        false => &plan.plan.target(id).path,
-    };
-    let found = std::fs::symlink_metadata(path);
-    if found.is_ok_and(|found| call.changes_names() && !found.is_file()) {
-        let path = path.to_path_buf();
-        return Err(OpenError::Replaced { path });
+    let entry = grants.entry(id, is_enough).map_err(OpenError::Door)?;
+    if call.changes_names() {
+        return Ok(NamedTarget::Entry(Box::new(entry)));
     }
-    Ok(CString::new(path.as_os_str().as_bytes()).expect("a path that was looked at has no zero"))
+    let path = plan.plan.target(id).path.as_os_str();
+    let path = CString::new(path.as_bytes()).expect("a path that was looked at has no zero");
+    Ok(NamedTarget::Path(path))
 }
 
 /// Reads all of a file, so that the page cache holds what fits of it.
@@ -527,21 +442,7 @@ fn read_through(file: &File) -> io::Result<()> {
 impl fmt::Display for OpenError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            OpenError::NotGranted { target } => {
-                write!(f, "target {} may not be opened: no grant", target.0)
-            }
-            OpenError::Replaced { path } => {
-                write!(
-                    f,
-                    "`{}` is no longer what was examined before the run",
-                    path.display()
-                )
-            }
-            OpenError::NotOurs { path } => write!(
-                f,
-                "`{}` has come since the guard looked: only files that this execution has made for its data are cut",
-                path.display()
-            ),
+            OpenError::Door(error) => error.fmt(f),
             OpenError::Owner { owner, error } => write!(
                 f,
                 "targets cannot be opened as {owner}: {error} (that takes the rights of root)"

@@ -1,6 +1,6 @@
 //! The engine: workers that draw operations, submit them through a backend, and record what came
 //! back. It knows plans, bound to numbers, and nothing of languages, reports or decisions; it opens
-//! only targets for which it holds a [`plan::Grant`], and it reads no defaults.
+//! only targets for which it holds a [`door::Grant`], and it reads no defaults.
 //!
 //! Read [`worker::Worker`] first: one loop serves every backend. [`session`] runs workers on
 //! threads, [`sim`] runs them in simulated time.
@@ -43,7 +43,7 @@ pub use check::sum_of_block;
 pub use collect::{Collected, Collector};
 pub use data::{BLOCK_MARK, Generations};
 pub use deal::{Backends, planned_workers};
-pub use files::{MadeFiles, OpenError, OpenTargets, files_of_run, open_targets};
+pub use files::{OpenError, OpenTargets, files_of_run, open_targets};
 pub use operations::OperationReader;
 pub use pace::{Pace, paces};
 pub use placement::as_owner;

@@ -1,9 +1,9 @@
 //! After ramp-up a worker does not allocate.
 mod plans;
 
+use door::Grants;
 use engine::{
-    BackendKind, EngineConfig, Generations, MadeFiles, OpenTargets, Session, WorkerRule,
-    open_targets,
+    BackendKind, EngineConfig, Generations, OpenTargets, Session, WorkerRule, open_targets,
 };
 use plan::*;
 use plans::*;
@@ -45,9 +45,9 @@ fn open(plan: &BoundPlan, run: &BoundRun, kind: BackendKind) -> OpenTargets {
     if kind == BackendKind::Null {
         return OpenTargets::none(run);
     }
-    let path = plan.plan.targets[0].path.clone();
-    let grant = Grant::issue(TargetId(0), path, Access::Write, None);
-    open_targets(plan, run, &[grant], &mut MadeFiles::default()).unwrap()
+    let path = plan.plan.targets[0].path.as_path();
+    let grants = Grants::unexamined([(TargetId(0), path, Access::Write)]);
+    open_targets(plan, run, &grants).unwrap()
 }
 
 /// Runs over several intervals and compares the counts after the first with those near the end.

@@ -1,9 +1,9 @@
 //! What stands in a file after a pass is what was asked for.
 mod plans;
 
+use door::Grants;
 use engine::{
-    BLOCK_MARK, BackendKind, EngineConfig, Generations, MadeFiles, Session, WorkerRule,
-    open_targets,
+    BLOCK_MARK, BackendKind, EngineConfig, Generations, Session, WorkerRule, open_targets,
 };
 use measure::DataFigures;
 use plan::*;
@@ -79,17 +79,9 @@ fn write(plan: &BoundPlan, generations: &Generations, nonce: u64) -> Vec<DataFig
         nonce,
         reap_group_max: 8,
     };
-    let grants: Vec<Grant> = (0..2)
-        .map(|at| {
-            Grant::issue(
-                TargetId::at(at),
-                plan.plan.targets[at].path.clone(),
-                Access::Write,
-                None,
-            )
-        })
-        .collect();
-    let targets = open_targets(plan, &run, &grants, &mut MadeFiles::default()).unwrap();
+    let path = |at: usize| plan.plan.targets[at].path.as_path();
+    let grants = Grants::unexamined((0..2).map(|at| (TargetId::at(at), path(at), Access::Write)));
+    let targets = open_targets(plan, &run, &grants).unwrap();
     let mut session =
         Session::prepare(plan, &run, &targets, None, None, generations, config).unwrap();
     session.start(clock.now_ns() + MS);

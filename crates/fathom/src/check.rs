@@ -171,7 +171,7 @@ fn look(plan: Plan, output: &Path, lints: &LintSelection) -> Looked {
             ..Looked::default()
         },
         Ok(bound) => {
-            let mut examinations = machine::examine(&bound, storage.root());
+            let mut examinations = machine::examine(&bound, storage.root(), &door::Door::looking());
             examinations.retain(|examination| examination.found != FoundKind::Missing);
             let refused = machine::judge(&examinations, &Overwrite::default()).err();
             let diagnostics = match machine::backend(&bound, None) {

@@ -15,17 +15,17 @@ use conduct::{
     CommandSettings, Control, Host, LocalHost, OperationSink, Outcome, SimulatedHost, SinkError,
     expected_bytes, go_on, planned_ns,
 };
+use door::{Door, Grants};
 use engine::{BackendChoice, BackendKind, EngineConfig};
-use host::guard::{Claims, Finding, Overwrite, Refusal, Refused, claim_all};
+use host::guard::{Finding, Overwrite, Refusal, Refused};
 use host::{Storage, SysRoot};
 use measure::{Event, ExecutionStarted, ExecutionTarget, FinishReason, Remark, RunTotals};
-use plan::{
-    BoundPlan, Diagnostic, Grant, Label, Nanos, Plan, RunId, Severity, SourceMap, TargetId,
-};
+use plan::{BoundPlan, Diagnostic, Label, Nanos, Plan, RunId, Severity, SourceMap, TargetId};
 use report::fio::{Dumps, Logs};
 use report::vdbench::{Face, FaceOptions};
 use std::collections::BTreeSet;
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// What to carry out, and how to talk about it.
@@ -60,22 +60,19 @@ pub enum Style {
 /// What is settled before anything is written.
 pub struct Settled {
     pub plan: BoundPlan,
-    grants: Vec<Grant>,
+    grants: Arc<Grants>,
     choice: BackendChoice,
     labels: Vec<Label>,
     /// What lints found on this machine.
     found: Vec<Diagnostic>,
-    /// Files that may be open beside those of a run.
-    files_left: usize,
 }
 
 /// Files that are locked for this process alone are so for the sake of other executions.
-fn tell_unheld(claims: &Claims) {
-    let unheld = claims.unheld;
+fn tell_unheld(door: &Door) {
+    let unheld = door.unheld();
     if unheld > 0 {
         eprintln!(
-            "note: {unheld} of {} files that are written to are not kept locked against other executions: `ulimit -n` is too low",
-            unheld + claims.held()
+            "note: {unheld} files that will be written are not kept locked against other executions: this process cannot keep more files open"
         );
     }
 }
@@ -124,13 +121,7 @@ fn carry_out(mut launch: Launch, is_fio: bool, fills: &mut Vec<Fill>) -> Exit {
         // Runs keep their numbers, those of preparations too that nothing needs any more.
         settled.plan.runs = earlier.bound.runs.clone();
     }
-    let _claims = match claim_all(&settled.grants, settled.files_left) {
-        Ok(claims) => {
-            tell_unheld(&claims);
-            claims
-        }
-        Err((grant, error)) => return unclaimed(grant.path(), &error),
-    };
+    tell_unheld(settled.grants.door());
     let mut sinks = match open_sinks(&launch, &settled.plan, earlier.as_ref()) {
         Ok(sinks) => sinks,
         Err(message) => return fail(Exit::Usage, &message),
@@ -159,11 +150,16 @@ fn carry_out(mut launch: Launch, is_fio: bool, fills: &mut Vec<Fill>) -> Exit {
         Err(error) => Outcome::failed(error.to_string()),
     };
     if !outcome.left_outstanding {
-        removal::remove_made(&settled.plan, &settled.grants, started.unix_ns);
+        removal::remove_made(&settled.plan, &settled.grants);
     }
     // No run was going.
     trigger.carry_out();
-    conclude(&launch, sinks, &outcome, trigger.has_fired())
+    let exit = conclude(&launch, sinks, &outcome, trigger.has_fired());
+    match exit {
+        // The reason was printed: something else stands at a path than was examined.
+        Exit::Failed if settled.grants.door().has_refused() => Exit::Guard,
+        exit => exit,
+    }
 }
 
 /// Begins to wait for everything that may end runs from outside.
@@ -315,14 +311,16 @@ fn settle(launch: &Launch, storage: &Storage) -> Result<Settled, Exit> {
     if matches!(choice.kind, BackendKind::Null | BackendKind::Sim) {
         return Ok(Settled {
             plan,
-            grants: Vec::new(),
+            grants: Arc::new(Grants::none()),
             choice,
             labels,
             found,
-            files_left: usize::MAX,
         });
     }
-    let examinations = machine::examine(&plan, storage.root());
+    let files_left = machine::files_left(&plan, storage.root())
+        .map_err(|message| fail(Exit::Usage, &message))?;
+    let door = Arc::new(Door::new(files_left));
+    let examinations = machine::examine(&plan, storage.root(), &door);
     if let Some(word) = host::guard::unused_words(&examinations, &overwrite).first() {
         let message = format!("`--overwrite {word}` names no target of this job");
         return Err(fail(Exit::Usage, &message));
@@ -331,15 +329,12 @@ fn settle(launch: &Launch, storage: &Storage) -> Result<Settled, Exit> {
         print_refusal(&refused, &plan);
         refusal_exit(&refused)
     })?;
-    let files_left = machine::files_left(&plan, storage.root())
-        .map_err(|message| fail(Exit::Usage, &message))?;
     Ok(Settled {
         plan,
-        grants,
+        grants: Arc::new(Grants::new(door, grants)),
         choice,
         labels,
         found,
-        files_left,
     })
 }
 
@@ -359,16 +354,6 @@ fn record<'a>(
         }))?;
     }
     Ok(())
-}
-
-fn unclaimed(path: &Path, error: &std::io::Error) -> Exit {
-    let path = path.display();
-    if error.kind() == std::io::ErrorKind::PermissionDenied {
-        let message = format!("`{path}` cannot be opened for writing: permission denied");
-        return fail(Exit::Usage, &message);
-    }
-    let message = format!("`{path}` cannot be claimed for this process alone: {error}");
-    fail(Exit::Guard, &message)
 }
 
 /// Says for each refused target what was found and what to do.
@@ -403,7 +388,10 @@ fn is_unusable(refusal: &Refusal) -> bool {
     let is_misfit = |finding: &Finding| {
         matches!(
             finding,
-            Finding::Missing | Finding::NotUsable { .. } | Finding::CannotExamine { .. }
+            Finding::Missing
+                | Finding::NotUsable { .. }
+                | Finding::CannotExamine { .. }
+                | Finding::NotWritable { .. }
         )
     };
     refusal.findings.iter().all(is_misfit)
@@ -612,7 +600,7 @@ fn host<'a>(
         limit: Duration::from_secs(launch.common.command_timeout),
     };
     let sampler = host::Sampler::new(root, &devices);
-    let host = LocalHost::new(config, settled.grants.clone(), sampler).with_commands(commands);
+    let host = LocalHost::new(config, Arc::clone(&settled.grants), sampler).with_commands(commands);
     let plan = &settled.plan;
     let is_stored = settled.choice.kind != BackendKind::Null;
     let states = (is_fio(&plan.plan) && is_stored)

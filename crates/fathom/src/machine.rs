@@ -1,10 +1,11 @@
 //! The plan meets the machine: what targets are, what they hold, whether they may be written.
+use door::{Door, Grant};
 use engine::{BackendChoice, BackendKind, Backends, WorkerRule};
 use host::guard::{Examination, Overwrite, Refused, Request};
 use host::{Storage, SysRoot};
 use plan::{
-    Access, Alignment, BindError, BoundPlan, Diagnostic, Facts, FoundKind, Grant, Origin, Owner,
-    Plan, RunId, RunKind, SizeRule, TargetFacts, TargetId, bind,
+    Access, Alignment, BindError, BoundPlan, Diagnostic, Facts, FoundKind, Origin, Owner, Plan,
+    RunId, RunKind, SizeRule, TargetFacts, TargetId, bind,
 };
 use std::collections::BTreeSet;
 use std::os::unix::fs::FileTypeExt;
@@ -100,8 +101,8 @@ pub fn not_built(plan: &BoundPlan) -> Vec<Diagnostic> {
     found.iter().map(error).collect()
 }
 
-/// Looks at every target that the runs use.
-pub fn examine(plan: &BoundPlan, root: &SysRoot) -> Vec<Examination> {
+/// Looks at every target that the runs use, through a door that claims what they write, or one that only looks.
+pub fn examine(plan: &BoundPlan, root: &SysRoot, door: &Door) -> Vec<Examination> {
     let mut used = vec![false; plan.targets.len()];
     for id in &plan.runs {
         let template = plan.plan.spec(*id).template;
@@ -141,7 +142,7 @@ pub fn examine(plan: &BoundPlan, root: &SysRoot) -> Vec<Examination> {
     };
     let ids = (0..plan.targets.len()).map(TargetId::at);
     let real = ids.filter(|id| used[id.index()] && plan.plan.target(*id).is_real());
-    host::guard::examine(root, &real.map(request).collect::<Vec<_>>())
+    host::guard::examine_through(root, door, &real.map(request).collect::<Vec<_>>())
 }
 
 /// Grants for all targets, or everything that stands against it.

@@ -1,48 +1,36 @@
 //! Files that an execution made and was asked to take away again.
-use plan::{Access, BoundPlan, Grant, TargetKind};
+use door::{Grants, RemoveError};
+use plan::{BoundPlan, TargetKind};
 use std::collections::BTreeSet;
-use std::fs::Metadata;
 use std::path::Path;
-use std::time::{Duration, SystemTime};
 
-/// File systems round the time of a birth down to a tick of the kernel.
-const TICK: Duration = Duration::from_millis(20);
-
-/// Removes the files that the plan names, as far as this execution has made them: what was there when
-/// the guard looked, or was not born since, stays and is named.
-pub fn remove_made(plan: &BoundPlan, grants: &[Grant], started_unix_ns: u64) {
+/// Removes the files that the plan names, as far as this execution has made them: what was there before, and what took
+/// the place of ours, stays and is named.
+pub fn remove_made(plan: &BoundPlan, grants: &Grants) {
     let asked: BTreeSet<_> = plan.plan.steering.remove_made.iter().copied().collect();
-    let were_missing = grants
-        .iter()
-        .filter(|grant| grant.access() == Access::Create)
-        .map(Grant::target);
-    let were_missing: BTreeSet<_> = were_missing.collect();
-    let started = SystemTime::UNIX_EPOCH + Duration::from_nanos(started_unix_ns);
     for id in asked {
         let target = plan.plan.target(id);
         if target.kind != TargetKind::File {
             continue;
         }
-        let was_missing = were_missing.contains(&id);
-        let path = target.path.as_path();
-        match std::fs::symlink_metadata(path) {
-            Err(_) => {}
-            Ok(found) if was_missing && is_ours(&found, started) => remove(path),
-            Ok(_) => eprintln!(
-                "note: `{}` is left in place: it was there before",
-                path.display()
-            ),
+        let Ok(entry) = grants.entry(id, |_| true) else {
+            continue;
+        };
+        let removed = entry.set_aside().and_then(|aside| entry.unlink(aside));
+        if let Err(reason) = removed {
+            tell(&target.path, &reason);
         }
     }
 }
 
-/// A file system that does not tell when a file was born tells nothing that would allow its removal.
-fn is_ours(found: &Metadata, started: SystemTime) -> bool {
-    found.is_file() && found.created().is_ok_and(|born| born + TICK >= started)
-}
-
-fn remove(path: &Path) {
-    if let Err(error) = std::fs::remove_file(path) {
-        eprintln!("warning: `{}` cannot be removed: {error}", path.display());
+fn tell(path: &Path, reason: &RemoveError) {
+    let path = path.display();
+    match reason {
+        RemoveError::Gone => {}
+        RemoveError::NotOurs => {
+            eprintln!("note: `{path}` is left in place: it was there before");
+        }
+        RemoveError::Io(error) => eprintln!("warning: `{path}` cannot be removed: {error}"),
+        reason => eprintln!("warning: `{path}` is left in place: {reason}"),
     }
 }

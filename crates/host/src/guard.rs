@@ -1,7 +1,7 @@
 //! The overwrite guard: nothing that holds something is written to unless the user names it.
 //!
-//! [`examine`] looks at each target, [`judge`] turns what was found and the user's words into grants or refusals, and
-//! [`claim_all`] takes the devices for this process before the first write. The rules:
+//! [`examine_through`] claims what will be written and looks at it through the claim, and [`judge`] turns what was found
+//! and the user's words into grants or refusals. [`examine`] looks and claims nothing. The rules:
 //!
 //! - **Reading** is granted on block devices and regular files.
 //! - **Never overridable**: a device that is mounted, held (device mapper, RAID, bcache, DRBD), swap, behind a loop
@@ -17,10 +17,12 @@
 //!   Samples can miss data that lie between them and carry no known signature at the usual places.
 //! - **A file to be made** needs a directory and room.
 //!
-//! Nothing here writes. Targets are opened for reading, without an exclusive claim, so that looking disturbs nobody.
+//! - **Claimed by others**: a device that another program holds exclusively, or a file that another execution writes, is
+//!   never overridable.
+//!
+//! Nothing here writes, and nothing is opened but through the door.
 
 mod checked;
-mod claim;
 mod content;
 mod examine;
 mod named;
@@ -34,11 +36,11 @@ mod usage;
 use std::fmt;
 use std::path::PathBuf;
 
-use plan::{Access, FoundKind, Grant, TargetId, TargetKind};
+use door::{Grant, ObjectId};
+use plan::{Access, FoundKind, TargetId, TargetKind};
 
-pub use claim::{Claims, claim, claim_all};
 pub use content::DATA_MARK;
-pub use examine::examine;
+pub use examine::{examine, examine_through};
 pub use named::unused_words;
 pub use overwrite::{Overwrite, OverwriteError};
 pub use signatures::Family;
@@ -73,6 +75,8 @@ pub struct Examination {
     pub found: FoundKind,
     /// Device number and size of a device, device and inode of a file; nothing where nothing is.
     pub identity: Option<(u64, u64)>,
+    /// What the door knows it by; nothing for what cannot be a target.
+    pub object: Option<ObjectId>,
     pub findings: Vec<Finding>,
     /// Words of `--overwrite` that name this target, the one to advise first.
     pub words: Vec<String>,
@@ -98,6 +102,14 @@ pub enum Finding {
         by: String,
     },
     ReadOnly,
+    /// Somebody else has taken it for himself alone.
+    Claimed {
+        by: String,
+    },
+    /// It cannot be opened for writing.
+    NotWritable {
+        error: String,
+    },
     /// Neither a regular file nor a block device.
     NotUsable {
         what: &'static str,
@@ -165,7 +177,7 @@ pub fn judge(examinations: &[Examination], overwrite: &Overwrite) -> Result<Vec<
     for examination in examinations {
         match examination.refusal(&named) {
             Some(refusal) => refusals.push(refusal),
-            None => grants.push(examination.grant()),
+            None => grants.extend(examination.grant()),
         }
     }
     let no_space = check_free_space(&needs(examinations))
@@ -208,17 +220,27 @@ impl Examination {
         })
     }
 
-    fn grant(&self) -> Grant {
-        Grant::issue(
-            self.request.target,
-            self.real_path.clone(),
-            self.request.access,
-            self.identity,
-        )
+    /// What cannot be a target has a finding that nothing overrides.
+    fn grant(&self) -> Option<Grant> {
+        let request = &self.request;
+        let path = self.real_path.clone();
+        let object = self.object?;
+        Some(Grant::issue(request.target, request.access, object, path))
     }
 }
 
 impl Finding {
+    /// Whether it names who uses the target.
+    pub(crate) fn names_user(&self) -> bool {
+        matches!(
+            self,
+            Finding::Mounted { .. }
+                | Finding::Held { .. }
+                | Finding::Swap { .. }
+                | Finding::BacksLoop { .. }
+        )
+    }
+
     /// Whether naming the target is enough to write over this.
     #[must_use]
     pub fn is_overridable(&self) -> bool {
@@ -228,6 +250,8 @@ impl Finding {
             | Finding::Swap { .. }
             | Finding::BacksLoop { .. }
             | Finding::ReadOnly
+            | Finding::Claimed { .. }
+            | Finding::NotWritable { .. }
             | Finding::NotUsable { .. }
             | Finding::Missing
             | Finding::PseudoFileSystem { .. }
@@ -272,6 +296,10 @@ impl fmt::Display for Finding {
             Finding::Swap { device } => write!(f, "`{device}` is in use as swap"),
             Finding::BacksLoop { device, by } => write!(f, "`{device}` stands behind {by}"),
             Finding::ReadOnly => write!(f, "the device is read-only"),
+            Finding::Claimed { by } => write!(f, "{by}"),
+            Finding::NotWritable { error } => {
+                write!(f, "it cannot be opened for writing: {error}")
+            }
             Finding::NotUsable { what } => write!(f, "it is {what}"),
             Finding::Missing => write!(f, "it does not exist"),
             Finding::PseudoFileSystem { name } => {

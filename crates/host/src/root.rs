@@ -4,7 +4,9 @@ use std::fmt;
 use std::fs;
 use std::io::Read;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
+
+pub(crate) use door::resolve;
 
 /// The longest attribute file that is read, bytes; longer ones are cut.
 const ATTRIBUTE_BYTES_MAX: u64 = 1 << 20;
@@ -141,21 +143,6 @@ pub(crate) fn names_in(directory: &Path) -> Vec<String> {
         .collect();
     names.sort();
     names
-}
-
-/// The path made absolute, with links resolved as far as it exists: the last name may be missing.
-pub(crate) fn resolve(path: &Path) -> PathBuf {
-    if let Ok(real) = fs::canonicalize(path) {
-        return real;
-    }
-    let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf());
-    match (absolute.parent(), absolute.components().next_back()) {
-        (Some(parent), Some(Component::Normal(name))) => match fs::canonicalize(parent) {
-            Ok(real) => real.join(name),
-            Err(_) => absolute,
-        },
-        _ => absolute,
-    }
 }
 
 /// The nearest directory above `path` that exists.

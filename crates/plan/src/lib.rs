@@ -3,12 +3,12 @@
 //! or knows a job language. Read [`Plan`] first, then [`Run`], then [`BoundPlan`].
 #![forbid(unsafe_code)]
 
+mod access;
 mod bind;
 mod check;
 mod data;
 mod diagnostic;
 mod flow;
-mod grant;
 mod ids;
 mod names;
 mod operation;
@@ -26,6 +26,7 @@ mod target;
 mod tolerance;
 mod units;
 
+pub use access::Access;
 pub use bind::{
     Alignment, BindError, BoundPlan, BoundRegion, BoundRun, BoundStream, BoundTarget, Facts,
     FoundKind, HotSetCounts, TargetFacts, bind,
@@ -40,7 +41,6 @@ pub use flow::{
     Amount, Balance, Batches, DepthSearch, Floor, Flow, IoPriority, MemoryPolicy, Owner, Placement,
     RangeSync, Steady, SteadyCriterion, Syncs, TargetLock, Think, ThinkCount,
 };
-pub use grant::{Access, Grant};
 pub use ids::{
     DuplicatePoolId, PatternId, PoolId, RunId, SearchId, StreamId, TargetId, TemplateId,
 };

@@ -2,20 +2,20 @@
 //! them. Each pair is two runs that differ in nothing but that: one sends its buffers as they were filled at the start.
 use crate::statistics::{Ratio, ratio};
 use clap::Args;
-use engine::{
-    BackendKind, EngineConfig, Generations, MadeFiles, Session, WorkerRule, open_targets,
-};
+use door::{Door, Grants};
+use engine::{BackendKind, EngineConfig, Generations, Session, WorkerRule, open_targets};
 use plan::{
     Access, AddressOrder, AlignRule, Alignment, ArrivalLaw, BoundPlan, Coupling, DataSpec,
-    DuplicatePool, DuplicatePoolId, Duplicates, Facts, FirstBlock, FoundKind, Generator, Grant,
-    Ledger, Load, LocalStop, Nanos, OpSource, OpenMode, OperationMix, Origin, Pacing, PerDirection,
-    Plan, Pool, PoolAdmission, PoolId, Preparation, RandomLaw, Refresh, Region, ReplacePolicy,
-    RunId, RunKind, RunSpec, RunStop, RunTemplate, SetCount, SizeRule, StartAlign, Stream, Target,
+    DuplicatePool, DuplicatePoolId, Duplicates, Facts, FirstBlock, FoundKind, Generator, Ledger,
+    Load, LocalStop, Nanos, OpSource, OpenMode, OperationMix, Origin, Pacing, PerDirection, Plan,
+    Pool, PoolAdmission, PoolId, Preparation, RandomLaw, Refresh, Region, ReplacePolicy, RunId,
+    RunKind, RunSpec, RunStop, RunTemplate, SetCount, SizeRule, StartAlign, Stream, Target,
     TargetFacts, TargetId, TargetKind, TargetOrder, TemplateId, Timing, TransferSizes, Window,
 };
 use std::fs::File;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 const BLOCK: u64 = 4096;
 const SECOND: u64 = 1_000_000_000;
@@ -154,12 +154,7 @@ fn one_run(options: &Options, path: &Path, data: DataSpec, nonce: u64) -> Result
         nonce,
         reap_group_max: 8,
     };
-    let open = open_targets(
-        &plan,
-        &run,
-        &grants(&plan, path)?,
-        &mut MadeFiles::default(),
-    );
+    let open = open_targets(&plan, &run, &grants(&plan, path)?);
     let open = open.map_err(|error| error.to_string())?;
     let generations = Generations::default();
     let prepared = Session::prepare(&plan, &run, &open, None, None, &generations, config);
@@ -194,7 +189,7 @@ fn one_run(options: &Options, path: &Path, data: DataSpec, nonce: u64) -> Result
 }
 
 /// The file was made by this program a moment ago; the guard looks at it all the same.
-fn grants(plan: &BoundPlan, path: &Path) -> Result<Vec<Grant>, String> {
+fn grants(plan: &BoundPlan, path: &Path) -> Result<Grants, String> {
     let request = host::guard::Request {
         target: TargetId(0),
         path: path.to_owned(),
@@ -205,8 +200,10 @@ fn grants(plan: &BoundPlan, path: &Path) -> Result<Vec<Grant>, String> {
         is_ours: true,
     };
     let none = host::guard::Overwrite::default();
-    host::guard::guard(&host::SysRoot::real(), &[request], &none)
-        .map_err(|refused| format!("{refused:?}"))
+    let door = Arc::new(Door::new(0));
+    let examined = host::guard::examine_through(&host::SysRoot::real(), &door, &[request]);
+    let grants = host::guard::judge(&examined, &none).map_err(|refused| format!("{refused:?}"))?;
+    Ok(Grants::new(door, grants))
 }
 
 fn bound(options: &Options, path: &Path, data: DataSpec) -> Result<BoundPlan, String> {

@@ -14,21 +14,22 @@ pub const EDGES: &[(&str, &[&str])] = &[
     ("plan", &[]),
     ("lang", &["plan"]),
     ("sys", &[]),
+    ("door", &["plan", "sys"]),
     ("measure", &["plan"]),
-    ("host", &["plan", "measure", "sys"]),
-    ("engine", &["plan", "measure", "sys"]),
+    ("host", &["plan", "measure", "sys", "door"]),
+    ("engine", &["plan", "measure", "sys", "door"]),
     ("analysis", &["plan", "measure"]),
     (
         "conduct",
-        &["plan", "measure", "analysis", "engine", "host"],
+        &["plan", "measure", "analysis", "engine", "host", "door"],
     ),
     ("store", &["plan", "measure"]),
     ("report", &["plan", "measure", "analysis"]),
     (
         "fathom",
         &[
-            "plan", "lang", "sys", "measure", "host", "engine", "analysis", "conduct", "store",
-            "report",
+            "plan", "lang", "sys", "door", "measure", "host", "engine", "analysis", "conduct",
+            "store", "report",
         ],
     ),
 ];

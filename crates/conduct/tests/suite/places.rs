@@ -2,12 +2,14 @@
 use crate::plans::*;
 use crate::story::{Story, carry_out};
 use conduct::{Control, LocalHost};
+use door::Grants;
 use engine::{BackendKind, EngineConfig, WorkerRule};
 use plan::*;
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::Arc;
 use tempfile::TempDir;
 
 /// What stands in a place before a run.
@@ -137,13 +139,10 @@ pub fn bind_real(plan: Plan) -> BoundPlan {
 pub fn machine(plan: &BoundPlan, kind: BackendKind, workers: u32) -> LocalHost {
     let targets = plan.plan.targets.iter().enumerate();
     let grants = targets.map(|(number, target)| {
-        Grant::issue(
-            TargetId::at(number),
-            target.path.clone(),
-            Access::Create,
-            None,
-        )
+        let path = target.path.as_path();
+        (TargetId::at(number), path, Access::Create)
     });
+    let grants = Arc::new(Grants::unexamined(grants));
     let config = EngineConfig {
         backends: kind.into(),
         workers: WorkerRule::Exactly(workers),
@@ -153,7 +152,7 @@ pub fn machine(plan: &BoundPlan, kind: BackendKind, workers: u32) -> LocalHost {
         reap_group_max: 16,
     };
     let root = host::SysRoot::real();
-    LocalHost::new(config, grants.collect(), host::Sampler::new(&root, &[]))
+    LocalHost::new(config, grants, host::Sampler::new(&root, &[]))
 }
 
 pub fn run_on(plan: &BoundPlan, kind: BackendKind, workers: u32) -> Story {

@@ -4,6 +4,7 @@ use crate::places::{bind_real, facts, machine, run_on};
 use crate::plans::*;
 use crate::story::carry_out;
 use conduct::Control;
+use door::Grants;
 use engine::BackendKind;
 use plan::*;
 use std::path::{Path, PathBuf};
@@ -130,26 +131,14 @@ fn a_target_that_was_replaced_after_its_grant_is_not_opened() {
     let targets = vec![target(&path, TargetKind::File, MIB)];
     let streams = vec![stream(0, 0, fill)];
     let plan = bind_real(plan(targets, &[4], streams, vec![until_done(20 * MS)]));
-    let metadata = std::fs::metadata(&path).unwrap();
-    let identity = {
-        use std::os::unix::fs::MetadataExt;
-        (metadata.dev(), metadata.ino())
-    };
+    let [write, read] = [Access::Write, Access::Read]
+        .map(|access| Grants::unexamined([(TargetId(0), path.as_path(), access)]));
     let other = folder.path().join("other");
     std::fs::write(&other, vec![2; MIB as usize]).unwrap();
     std::fs::rename(&other, &path).unwrap();
     let run = plan.run(RunId(0));
-    let grants = [
-        Grant::issue(TargetId(0), path.clone(), Access::Write, Some(identity)),
-        Grant::issue(TargetId(0), path.clone(), Access::Read, None),
-    ];
-    for (grant, expected) in grants
-        .iter()
-        .zip(["no longer what was examined", "no grant"])
-    {
-        let mut made = engine::MadeFiles::default();
-        let grants = std::slice::from_ref(grant);
-        let refused = engine::open_targets(&plan, &run, grants, &mut made).unwrap_err();
+    for (grants, expected) in [(write, "no longer what was examined"), (read, "no grant")] {
+        let refused = engine::open_targets(&plan, &run, &grants).unwrap_err();
         assert!(refused.to_string().contains(expected), "{refused}");
     }
     assert!(std::fs::read(&path).unwrap().iter().all(|byte| *byte == 2));
@@ -228,6 +217,13 @@ impl Drop for FaultyDisk {
             .arg(self.path())
             .stderr(Stdio::null())
             .status();
+        // Without that program the disk stays mounted, and its server would be waited for in vain.
+        let _ = Command::new("umount")
+            .arg("-l")
+            .arg(self.path())
+            .stderr(Stdio::null())
+            .status();
+        let _ = self.server.kill();
         let _ = self.server.wait();
     }
 }
@@ -298,8 +294,9 @@ fn a_stall_of_a_device_is_in_the_response_of_all_who_arrived_in_it() {
 
 #[test]
 fn a_missing_file_is_not_made_for_a_reader() {
-    let path = Path::new("/no such folder/data");
-    let targets = vec![target(path, TargetKind::File, MIB)];
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("data");
+    let targets = vec![target(&path, TargetKind::File, MIB)];
     let streams = vec![stream(0, 0, |_| {})];
     let plan = bind_real(plan(
         targets,
@@ -312,6 +309,7 @@ fn a_missing_file_is_not_made_for_a_reader() {
         let story = carry_out(&plan, &mut host, &Control::default());
         assert!(story.totals.is_empty());
         let reason = format!("{:?}", story.outcome.reason);
-        assert!(reason.contains("/no such folder/data"), "{reason}");
+        assert!(reason.contains(path.to_str().unwrap()), "{reason}");
+        assert!(!path.exists());
     }
 }

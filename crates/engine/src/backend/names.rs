@@ -1,16 +1,21 @@
 //! Calls on the names of files. What the data of a write are drawn into is sent nowhere.
+//!
+//! Names change through the door, which takes more than one call to make sure of what has a name. The time that is
+//! measured is that of the call alone: the door looks before it begins and remembers after it has ended.
 use super::{Call, Request};
-use crate::files::Names;
+use crate::files::{NamedTarget, Names};
+use door::{Aside, Entry, Fresh, Kernel, RemoveError};
 use plan::NameCall;
-use std::fs::File;
 use std::io;
-use sys::file::names::{Look, look, make, remove};
+use sys::file::names::{Look, look};
 
 pub(crate) struct NamedFiles {
     call: NameCall,
     names: Names,
-    /// What the last call has opened: it is closed when its time has been taken.
-    opened: Option<File>,
+    /// What the last call has opened, and at which name: it is closed when its time has been taken.
+    opened: Option<(u32, Fresh)>,
+    /// What the next call removes, by its name.
+    aside: Option<(u32, Result<Aside<Kernel>, RemoveError>)>,
 }
 
 impl NamedFiles {
@@ -19,24 +24,66 @@ impl NamedFiles {
             call,
             names,
             opened: None,
+            aside: None,
+        }
+    }
+
+    fn entry(&self, file: u32) -> &Entry {
+        match &self.names[file as usize] {
+            NamedTarget::Entry(entry) => entry,
+            NamedTarget::Path(_) => unreachable!("names that change are entries"),
+        }
+    }
+
+    fn look(&self, request: &Request, how: Look) -> io::Result<()> {
+        match &self.names[request.file as usize] {
+            NamedTarget::Path(path) => look(path, how),
+            NamedTarget::Entry(_) => unreachable!("names that are looked at are paths"),
         }
     }
 }
 
 impl Call for NamedFiles {
+    fn begin(&mut self, request: &Request) {
+        if self.call == NameCall::Remove {
+            self.aside = Some((request.file, self.entry(request.file).set_aside()));
+        }
+    }
+
     fn carry_out(&mut self, request: &Request, _buffer: &mut [u8]) -> io::Result<usize> {
-        let name = &self.names[request.file as usize];
         match self.call {
-            NameCall::Make => self.opened = Some(make(name)?),
-            NameCall::Look => look(name, Look::Followed)?,
-            NameCall::LookAtLink => look(name, Look::Link)?,
-            NameCall::LookWhole => look(name, Look::Whole)?,
-            NameCall::Remove => remove(name)?,
+            NameCall::Make => {
+                let fresh = self.entry(request.file).make()?;
+                self.opened = Some((request.file, fresh));
+            }
+            NameCall::Look => self.look(request, Look::Followed)?,
+            NameCall::LookAtLink => self.look(request, Look::Link)?,
+            NameCall::LookWhole => self.look(request, Look::Whole)?,
+            NameCall::Remove => {
+                let (file, aside) = self.aside.take().expect("a removal has begun");
+                let removed = aside.and_then(|aside| self.entry(file).unlink(aside));
+                removed.map_err(RemoveError::into_io)?;
+            }
         }
         Ok(request.length as usize)
     }
 
     fn end(&mut self) {
-        self.opened = None;
+        if let Some((file, fresh)) = self.opened.take()
+            && let NamedTarget::Entry(entry) = &self.names[file as usize]
+        {
+            // One that another execution has taken meanwhile is not ours: it is opened no more, and not removed.
+            let _ = entry.remember(&fresh);
+        }
+    }
+}
+
+impl Drop for NamedFiles {
+    /// A removal that was begun and is not to be carried out any more.
+    fn drop(&mut self) {
+        if let Some((file, Ok(aside))) = self.aside.take() {
+            // Whoever has taken the name meanwhile keeps it; the file is where the folder of ours shows it.
+            let _ = self.entry(file).put_back(aside);
+        }
     }
 }

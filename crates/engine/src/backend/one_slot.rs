@@ -5,6 +5,10 @@ use sys::buffer::AlignedBuffers;
 
 /// What the only operation in flight is carried out by.
 pub(crate) trait Call {
+    /// A request will be carried out next, and its time is not taken yet.
+    #[inline]
+    fn begin(&mut self, _request: &Request) {}
+
     /// Carries out a request with the buffer of the slot, which is as long as the longest transfer.
     ///
     /// # Errors
@@ -45,6 +49,7 @@ impl<C: Call> Backend for OneSlot<C> {
     #[inline]
     fn push(&mut self, slot: u32, request: Request) {
         assert!(slot == 0 && self.queued.is_none(), "a thread has one slot");
+        self.call.begin(&request);
         self.queued = Some(request);
     }
 

@@ -1,10 +1,10 @@
 //! Calls on the space of files. What the data of a write are drawn into is sent nowhere.
 use super::{Call, Request, RequestKind, calls};
+use door::space::{discard, reserve, set_length};
 use plan::SpaceCall;
 use std::fs::File;
 use std::io;
 use std::sync::Arc;
-use sys::file::{discard, reserve, set_length};
 
 pub(crate) struct SpaceOfFiles {
     call: SpaceCall,

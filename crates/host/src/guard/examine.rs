@@ -1,10 +1,10 @@
-//! Looking at one target: what stands there, who uses it, what it holds. Opens for reading only.
+//! Looking at one target: what stands there, who uses it, what it holds. The door opens and claims it.
 
 use std::fs::{self, File};
-use std::io;
-use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
+use door::{Approach, ClaimError, Door, Found, Intent};
 use plan::{Access, FoundKind, TargetKind};
 use rustix::fs::{Advice, fadvise};
 
@@ -12,7 +12,7 @@ use super::content::Content;
 use super::usage::Tables;
 use super::{Examination, Finding, Request, signatures};
 use crate::block::{BlockDevice, DiskIdentity};
-use crate::root::{DeviceNumber, SysRoot, existing_directory, resolve};
+use crate::root::{DeviceNumber, SysRoot, existing_directory};
 
 /// File systems whose files stand for something else than stored data.
 const PSEUDO_FILE_SYSTEMS: &[&str] = &[
@@ -53,32 +53,88 @@ pub(crate) enum What {
     Other,
 }
 
-/// Looks at the target of each request, in their order. What cannot be looked at is a finding.
+/// Looks at the target of each request, in their order, and claims nothing. What cannot be looked at is a finding.
 #[must_use]
 pub fn examine(root: &SysRoot, requests: &[Request]) -> Vec<Examination> {
+    examine_through(root, &Door::looking(), requests)
+}
+
+/// The same through a door, which claims what will be written first: what is examined is what is held. A claim that
+/// fails is a finding beside all others.
+#[must_use]
+pub fn examine_through(root: &SysRoot, door: &Door, requests: &[Request]) -> Vec<Examination> {
     let tables = Tables::read(root);
     requests
         .iter()
-        .map(|request| examine_one(&tables, request))
+        .map(|request| examine_one(&tables, door, request))
         .collect()
 }
 
-fn examine_one(tables: &Tables, request: &Request) -> Examination {
-    let root = &tables.root;
-    let real_path = resolve(&request.path);
-    let found = locate(root, &real_path, request.access);
-    match found {
-        Ok((what, file)) => {
-            let subject = Subject { real_path, what };
-            examine_subject(tables, request, subject, file.as_ref())
-        }
+fn examine_one(tables: &Tables, door: &Door, request: &Request) -> Examination {
+    let intent = match request.access {
+        Access::Read => Intent::Look,
+        Access::Write | Access::Create => Intent::Write,
+    };
+    let approach = match door.approach(&request.path, intent) {
+        Ok(approach) => approach,
         Err(error) => {
+            let real_path = door::resolve(&request.path);
             let mut examination = blank(request, real_path, FoundKind::Other);
             examination.findings.push(Finding::CannotExamine {
                 error: error.to_string(),
             });
-            examination
+            return examination;
         }
+    };
+    let file = approach.file.as_deref();
+    if let Some(file) =
+        file.filter(|_| approach.found == Found::BlockDevice && request.access != Access::Read)
+    {
+        // What another host wrote to a shared device must not hide behind pages that were read earlier. Advice that is
+        // not taken changes nothing.
+        let _ = fadvise(file, 0, None, Advice::DontNeed);
+        let _ = fadvise(file, 0, None, Advice::Random);
+    }
+    let subject = Subject {
+        real_path: approach.real_path.clone(),
+        what: what(&approach),
+    };
+    let mut examination = examine_subject(tables, request, subject, file);
+    examination.object = approach.object;
+    if let Some(error) = approach.unclaimed {
+        unclaimed(error, &mut examination.findings);
+    }
+    examination
+}
+
+fn what(approach: &Approach) -> What {
+    match (approach.found, &approach.facts) {
+        (Found::BlockDevice, Some(facts)) => What::Device {
+            number: DeviceNumber::from_raw(facts.number),
+            bytes: facts.bytes,
+        },
+        (Found::File, Some(facts)) => What::File {
+            identity: (facts.device, facts.inode),
+            bytes: facts.bytes,
+        },
+        (Found::Missing | Found::FolderMissing, _) => What::Missing,
+        (Found::Folder, _) => What::Directory,
+        _ => What::Other,
+    }
+}
+
+/// That a device is held says nothing new where its user was found.
+fn unclaimed(error: ClaimError, findings: &mut Vec<Finding>) {
+    let has_user = findings.iter().any(Finding::names_user);
+    match error {
+        ClaimError::InUse if has_user => {}
+        ClaimError::Refused(_) if findings.contains(&Finding::ReadOnly) => {}
+        ClaimError::Refused(error) => findings.push(Finding::NotWritable {
+            error: error.to_string(),
+        }),
+        error => findings.push(Finding::Claimed {
+            by: error.to_string(),
+        }),
     }
 }
 
@@ -125,47 +181,10 @@ fn blank(request: &Request, real_path: PathBuf, found: FoundKind) -> Examination
         real_path,
         found,
         identity: None,
+        object: None,
         findings: Vec::new(),
         words,
     }
-}
-
-fn locate(root: &SysRoot, real_path: &Path, access: Access) -> io::Result<(What, Option<File>)> {
-    let facts = match fs::metadata(real_path) {
-        Ok(facts) => facts,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok((What::Missing, None)),
-        Err(error) => return Err(error),
-    };
-    if facts.file_type().is_block_device() {
-        let number = DeviceNumber::from_raw(facts.rdev());
-        let file = File::open(real_path)?;
-        let bytes = sys::file::device_bytes(&file).or_else(|error| {
-            BlockDevice::by_number(root, number)
-                .and_then(|device| device.bytes())
-                .ok_or(error)
-        })?;
-        if access != Access::Read {
-            // What another host wrote to a shared device must not hide behind pages that were read earlier. Advice
-            // that is not taken changes nothing.
-            let _ = fadvise(&file, 0, None, Advice::DontNeed);
-            let _ = fadvise(&file, 0, None, Advice::Random);
-        }
-        return Ok((What::Device { number, bytes }, Some(file)));
-    }
-    if facts.is_file() {
-        let file = File::open(real_path)?;
-        let what = What::File {
-            identity: (facts.dev(), facts.ino()),
-            bytes: facts.len(),
-        };
-        return Ok((what, Some(file)));
-    }
-    let what = if facts.is_dir() {
-        What::Directory
-    } else {
-        What::Other
-    };
-    Ok((what, None))
 }
 
 fn examine_missing(tables: &Tables, request: &Request, examination: &mut Examination) {

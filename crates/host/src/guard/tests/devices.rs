@@ -6,11 +6,12 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use door::Door;
 use plan::{Access, FoundKind, TargetId, TargetKind};
 
 use super::{is_granted, names, noise, our_data, refused, words, write_to};
 use crate::guard::{
-    Examination, Finding, Overwrite, Request, claim, claim_all, examine, guard, judge,
+    Examination, Finding, Overwrite, Request, examine, examine_through, guard, judge,
 };
 use crate::root::SysRoot;
 use crate::{Storage, target_facts, target_identity};
@@ -325,8 +326,7 @@ fn a_real_mount_cannot_be_overridden() {
         &[write_to(&target.image, TargetKind::File, 64 << 20)],
         &overwrite,
     );
-    let grant = plan::Grant::issue(TargetId(0), target.device.clone(), Access::Write, None);
-    let claimed = claim(&grant);
+    let claimed = examine_through(&SysRoot::real(), &Door::new(0), &[target.request()]).remove(0);
     let identity = target_identity(&Storage::real(), &point.join("lost+found"));
     let unmounted = Command::new("umount").arg(&point).status().unwrap();
     assert!(unmounted.success());
@@ -336,6 +336,7 @@ fn a_real_mount_cannot_be_overridden() {
         "{:?}",
         device.findings
     );
+    let findings_of_device = device.findings.clone();
     assert!(judge(&[device], &overwrite).is_err());
     let image = image.unwrap_err();
     let findings = &image.refusals[0].findings;
@@ -347,7 +348,8 @@ fn a_real_mount_cannot_be_overridden() {
     );
     assert_eq!(image.refusals[0].word, None);
     // EBUSY: the claim sees the mount even where no table did.
-    assert_eq!(claimed.unwrap_err().raw_os_error(), Some(16));
+    // The mount tells all that the claim would tell.
+    assert_eq!(claimed.findings, findings_of_device);
     assert_eq!(identity.device, target.word());
     assert_eq!(identity.mount.unwrap().kind, "ext4");
     assert!(
@@ -366,16 +368,16 @@ fn a_device_is_claimed_once_for_all_its_targets() {
         ..target.request()
     };
     let requests = [target.request(), second];
-    let grants = guard(&SysRoot::real(), &requests, &Overwrite::default()).unwrap();
-    let held = claim_all(&grants, usize::MAX).unwrap();
-    assert_eq!(held.held(), 1);
-    let (refused, error) = claim_all(&grants, usize::MAX).unwrap_err();
-    assert_eq!(
-        (refused.target(), error.raw_os_error()),
-        (TargetId(0), Some(16))
-    );
-    drop(held);
-    assert_eq!(claim_all(&grants, usize::MAX).unwrap().held(), 1);
+    let claimed = |door: &Door| -> Vec<bool> {
+        let all = examine_through(&SysRoot::real(), door, &requests);
+        let is_claimed = |one: Examination| matches!(one.findings[..], [Finding::Claimed { .. }]);
+        all.into_iter().map(is_claimed).collect()
+    };
+    let first = Door::new(0);
+    assert_eq!(claimed(&first), [false, false]);
+    assert_eq!(claimed(&Door::new(0)), [true, true]);
+    drop(first);
+    assert_eq!(claimed(&Door::new(0)), [false, false]);
 }
 
 #[test]

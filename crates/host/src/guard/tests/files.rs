@@ -4,13 +4,14 @@ use std::fs::{self, File};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
+use door::Door;
 use plan::{Access, TargetKind};
 
 use super::{
     checked_data, examine_file, is_granted, noise, our_data, refused, seal, words, write_to,
     write_to_file,
 };
-use crate::guard::{Finding, Overwrite, Request, claim, guard};
+use crate::guard::{Finding, Overwrite, Request, examine_through, guard, judge};
 use crate::root::SysRoot;
 
 fn file_with(directory: &Path, name: &str, bytes: &[u8]) -> PathBuf {
@@ -258,10 +259,7 @@ fn a_missing_file_is_granted_when_it_fits() {
         &Overwrite::default(),
     )
     .unwrap();
-    assert_eq!(
-        (grants[0].access(), grants[0].identity()),
-        (Access::Create, None)
-    );
+    assert_eq!(grants[0].access(), Access::Create);
     assert!(!path.exists(), "the guard makes no file");
     let too_large = refused(&[create(&path, 1 << 60)], &words(&[path.to_str().unwrap()]));
     assert!(too_large.refusals.is_empty());
@@ -324,34 +322,41 @@ fn reading_is_granted_whatever_is_held() {
         access: Access::Read,
         ..write_to_file(&path)
     };
-    let grants = guard(&SysRoot::real(), &[request], &Overwrite::default()).unwrap();
+    let examine = || {
+        let door = Door::new(0);
+        let examination = examine_through(&SysRoot::real(), &door, &[request.clone()]).remove(0);
+        (door, examination)
+    };
+    // Readers claim nothing.
+    let (_door, examination) = examine();
+    assert!(examination.findings.is_empty() && examine().1.findings.is_empty());
+    let grants = judge(&[examination], &Overwrite::default()).unwrap();
     assert_eq!(grants[0].access(), Access::Read);
-    assert!(
-        claim(&grants[0]).unwrap().is_none(),
-        "readers claim nothing"
-    );
 }
 
 #[test]
-fn a_file_is_claimed_once_and_must_be_the_examined_one() {
+fn a_file_is_claimed_by_one_execution_and_examined_all_the_same() {
     let directory = tempfile::tempdir().unwrap();
-    let path = file_with(directory.path(), "ours", &[0; 8192]);
-    let grants = guard(
-        &SysRoot::real(),
-        &[write_to_file(&path)],
-        &Overwrite::default(),
-    )
-    .unwrap();
-    let held = claim(&grants[0]).unwrap();
-    assert!(held.is_some());
-    let again = claim(&grants[0]).unwrap_err();
-    assert_eq!(again.kind(), std::io::ErrorKind::WouldBlock);
-    drop(held);
-    assert!(claim(&grants[0]).unwrap().is_some());
-    fs::rename(&path, directory.path().join("old")).unwrap();
-    file_with(directory.path(), "ours", &[0; 8192]);
-    let replaced = claim(&grants[0]).unwrap_err();
-    assert_eq!(replaced.kind(), std::io::ErrorKind::InvalidData);
+    let path = file_with(directory.path(), "letter", b"Dear reader,\n");
+    let examine =
+        |door: &Door| examine_through(&SysRoot::real(), door, &[write_to_file(&path)]).remove(0);
+    let first = Door::new(0);
+    let held = examine(&first);
+    assert!(matches!(held.findings[..], [Finding::UnknownData { .. }]));
+    let word = words(&[path.to_str().unwrap()]);
+    assert!(judge(&[held], &word).is_ok());
+    let second = examine(&Door::new(0));
+    assert!(
+        matches!(
+            second.findings[..],
+            [Finding::UnknownData { .. }, Finding::Claimed { .. }]
+        ),
+        "{:?}",
+        second.findings
+    );
+    assert!(judge(&[second], &word).is_err());
+    drop(first);
+    assert_eq!(examine(&Door::new(0)).findings.len(), 1);
 }
 
 #[test]
