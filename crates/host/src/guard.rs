@@ -7,6 +7,7 @@
 //! - **Never overridable**: a device that is mounted, held (device mapper, RAID, bcache, DRBD), swap, behind a loop
 //!   device or read-only, by itself, by a partition of it or by the disk that it is a part of; a file that is swap or
 //!   behind a loop device; a path that is no file or device, or lies on a file system that stores nothing (/proc).
+//!   What the target is built on counts as well ([`stack`]).
 //! - **Overridable by naming the target**: a known signature on it or on a partition of it, a disk image, data of
 //!   unknown kind, a place that cannot be read.
 //! - **Free**: what is blank or ours. Looked at are the first and the last MiB, 64 places spread over the addresses to
@@ -27,6 +28,7 @@ mod named;
 mod overwrite;
 mod second_opinion;
 mod signatures;
+mod stack;
 #[cfg(test)]
 mod tests;
 mod usage;
@@ -98,6 +100,14 @@ pub enum Finding {
         by: String,
     },
     ReadOnly,
+    /// Something about what the target is built on.
+    Below {
+        /// The target, or a device below it.
+        top: String,
+        /// What that is built on: a device, or the path of a file.
+        layer: String,
+        finding: Box<Finding>,
+    },
     /// Neither a regular file nor a block device.
     NotUsable {
         what: &'static str,
@@ -236,6 +246,7 @@ impl Finding {
             | Finding::SecondOpinion { .. }
             | Finding::UnknownData { .. }
             | Finding::Unreadable { .. } => true,
+            Finding::Below { finding, .. } => finding.is_overridable(),
         }
     }
 }
@@ -272,6 +283,11 @@ impl fmt::Display for Finding {
             Finding::Swap { device } => write!(f, "`{device}` is in use as swap"),
             Finding::BacksLoop { device, by } => write!(f, "`{device}` stands behind {by}"),
             Finding::ReadOnly => write!(f, "the device is read-only"),
+            Finding::Below {
+                top,
+                layer,
+                finding,
+            } => write!(f, "`{top}` is built on `{layer}`: {finding}"),
             Finding::NotUsable { what } => write!(f, "it is {what}"),
             Finding::Missing => write!(f, "it does not exist"),
             Finding::PseudoFileSystem { name } => {
