@@ -7,7 +7,7 @@
 //! - **Never overridable**: a device that is mounted, held (device mapper, RAID, bcache, DRBD), swap, behind a loop
 //!   device or read-only, by itself, by a partition of it or by the disk that it is a part of; a file that is swap or
 //!   behind a loop device; a path that is no file or device, or lies on a file system that stores nothing (/proc).
-//!   What the target is built on counts as well ([`stack`]).
+//!   What the target is built on counts as well (`guard/stack.rs`).
 //! - **Overridable by naming the target**: a known signature on it or on a partition of it, a disk image, data of
 //!   unknown kind, a place that cannot be read.
 //! - **Free**: what is blank or ours. Looked at are the first and the last MiB, 64 places spread over the addresses to
