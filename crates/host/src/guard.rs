@@ -100,6 +100,11 @@ pub enum Finding {
         by: String,
     },
     ReadOnly,
+    /// Another process has taken it for itself, as an execution does that writes it.
+    Locked {
+        file: String,
+        process: u32,
+    },
     /// Something about what the target is built on.
     Below {
         /// The target, or a device below it.
@@ -238,6 +243,7 @@ impl Finding {
             | Finding::Swap { .. }
             | Finding::BacksLoop { .. }
             | Finding::ReadOnly
+            | Finding::Locked { .. }
             | Finding::NotUsable { .. }
             | Finding::Missing
             | Finding::PseudoFileSystem { .. }
@@ -283,6 +289,9 @@ impl fmt::Display for Finding {
             Finding::Swap { device } => write!(f, "`{device}` is in use as swap"),
             Finding::BacksLoop { device, by } => write!(f, "`{device}` stands behind {by}"),
             Finding::ReadOnly => write!(f, "the device is read-only"),
+            Finding::Locked { file, process } => {
+                write!(f, "`{file}` is locked by process {process}")
+            }
             Finding::Below {
                 top,
                 layer,

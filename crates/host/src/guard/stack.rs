@@ -62,7 +62,13 @@ impl<'a> Stack<'a> {
             let found = match &layer.below {
                 Below::Device(device) => self.tables.users_of_device(device, &self.own),
                 Below::File(path, identity) => {
-                    self.tables.users_of_file(path, *identity, &self.own)
+                    let mut found = self.tables.users_of_file(path, *identity, &self.own);
+                    let by = identity.and_then(|identity| self.tables.locked_by(identity));
+                    found.extend(by.map(|process| Finding::Locked {
+                        file: path.display().to_string(),
+                        process,
+                    }));
+                    found
                 }
                 Below::Hidden(name) => vec![Finding::CannotExamine {
                     error: format!("the kernel shows no block device {name}"),
@@ -97,7 +103,7 @@ impl<'a> Stack<'a> {
     /// The path of what is behind a loop device: whoever names that means the loop device as well, whose own name is
     /// another after the next start of the machine. A partition is not meant with it.
     pub(super) fn words(&self, target: &BlockDevice) -> Vec<String> {
-        let layers = self.layers.iter().filter(|_| !target.is_partition());
+        let layers = self.layers.iter();
         layers
             .filter(|layer| layer.is_shown && layer.top.number == target.number)
             .filter_map(|layer| layer.word(self.tables))

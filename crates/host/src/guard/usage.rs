@@ -10,7 +10,7 @@ use super::second_opinion::{self, SecondOpinion};
 use super::stack::{Maker, Own};
 use crate::block::{BlockDevice, DiskIdentity};
 use crate::loops::{Backing, LoopView};
-use crate::mounts::{Mount, Swap, mounts, swaps};
+use crate::mounts::{FileLock, Mount, Swap, file_locks, mounts, swaps};
 use crate::probe::btrfs_members;
 use crate::root::{DeviceNumber, SysRoot};
 
@@ -25,6 +25,7 @@ pub(crate) struct Tables {
     disks: OnceCell<Vec<(DeviceNumber, DiskIdentity)>>,
     devices_in_use: OnceCell<DevicesInUse>,
     files_in_use: OnceCell<Vec<FileInUse>>,
+    locks: OnceCell<Vec<FileLock>>,
     /// Names of file systems by their number.
     file_systems: RefCell<BTreeMap<u64, Option<String>>>,
     /// What made the devices that are built on others, by name.
@@ -61,6 +62,7 @@ impl Tables {
             disks: OnceCell::new(),
             devices_in_use: OnceCell::new(),
             files_in_use: OnceCell::new(),
+            locks: OnceCell::new(),
             file_systems: RefCell::default(),
             makers: RefCell::default(),
             opinion: SecondOpinion::new(second_opinion::ask),
@@ -191,6 +193,15 @@ impl Tables {
             .collect();
         findings.dedup();
         findings
+    }
+
+    /// The other process that holds the lock of this file, by which an execution claims what it writes.
+    pub(crate) fn locked_by(&self, identity: (u64, u64)) -> Option<u32> {
+        let locks = self.locks.get_or_init(|| file_locks(&self.root));
+        let holds = |lock: &&FileLock| {
+            (lock.device.to_raw(), lock.inode) == identity && lock.process != std::process::id()
+        };
+        locks.iter().find(holds).map(|lock| lock.process)
     }
 
     /// Looked at once: each file of a plan is compared with them.

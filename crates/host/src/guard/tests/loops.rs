@@ -1,9 +1,10 @@
 //! Real loop devices and what they stand for. Needs root and losetup, else skipped.
 
 use std::fs::{self, File};
+use std::io::{BufRead, BufReader};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 use plan::TargetKind;
 
@@ -301,4 +302,33 @@ fn the_device_and_the_file_behind_it_are_not_written_side_by_side() {
         &write_to_file(&target.image),
         &words(&[target.image.to_str().unwrap(), target.word()])
     ));
+}
+
+#[test]
+fn a_loop_device_is_not_written_while_another_execution_writes_its_file() {
+    let Some(target) = Loop::new(BYTES, &[]) else {
+        return;
+    };
+    let spawned = Command::new("sh")
+        .args(["-c", "exec 9<\"$0\" && flock -x 9 && echo held && exec cat"])
+        .arg(&target.image)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn();
+    let mut other = spawned.unwrap();
+    let mut said = String::new();
+    BufReader::new(other.stdout.take().unwrap())
+        .read_line(&mut said)
+        .unwrap();
+    let examination = target.examine();
+    drop(other.stdin.take());
+    other.wait().unwrap();
+    if said != "held\n" {
+        return println!("skipped: `flock` is missing");
+    }
+    assert_never(
+        &examination,
+        below(|one| matches!(one, Finding::Locked { .. })),
+    );
+    assert_eq!(target.examine().findings, []);
 }

@@ -3,6 +3,7 @@
 use std::fs;
 
 use super::machine::{Machine, assert_never, is_held, is_mounted, is_swap};
+use super::noise;
 use crate::guard::Finding;
 
 const GROUP: &str = "G0G0G0G0G0G0G0G0G0G0G0G0G0G0G0G0";
@@ -251,6 +252,24 @@ fn the_whole_stack_is_walked() {
     machine.is_free("dm-1");
     machine.swap_on(&format!("{image} file 9 0 -2"));
     assert_never(&machine.examine("dm-1"), below(is_swap));
+}
+
+#[test]
+fn what_lies_outside_of_a_member_is_no_concern() {
+    let machine = Machine::new();
+    let image = machine.path("image");
+    fs::write(&image, noise(8192, 1)).unwrap();
+    machine.loop_over(5, image.to_str().unwrap());
+    machine.block("loop5/loop/offset", "4096");
+    machine.mapping(0, &volume(GROUP, 'a', ""), &["loop5"]);
+    machine.is_free("dm-0");
+    fs::remove_dir(machine.path("sys/devices/block/loop5/holders/dm-0")).unwrap();
+    let examination = machine.examine("loop5");
+    let is_unknown = below(|one| matches!(one, Finding::UnknownData { .. }));
+    assert!(
+        examination.findings.iter().any(is_unknown),
+        "{examination:?}"
+    );
 }
 
 #[test]
