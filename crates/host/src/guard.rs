@@ -18,7 +18,8 @@
 //!   Samples can miss data that lie between them and carry no known signature at the usual places.
 //! - **A file to be made** needs a directory and room.
 //!
-//! Nothing here writes. Targets are opened for reading, without an exclusive claim, so that looking disturbs nobody.
+//! Nothing here writes. Targets are opened for reading, without an exclusive claim, so that looking disturbs nobody. Only
+//! the device behind a loop device is claimed for a moment, as nothing else shows who holds it.
 
 mod checked;
 mod claim;

@@ -60,7 +60,13 @@ impl<'a> Stack<'a> {
         let mut findings = self.tables.users_of_device(target, &self.own);
         for layer in &self.layers {
             let found = match &layer.below {
-                Below::Device(device) => self.tables.users_of_device(device, &self.own),
+                Below::Device(device) => {
+                    let mut found = self.tables.users_of_device(device, &self.own);
+                    if found.is_empty() {
+                        found.extend(layer.claimed(self.tables));
+                    }
+                    found
+                }
                 Below::File(path, identity) => {
                     let mut found = self.tables.users_of_file(path, *identity, &self.own);
                     let by = identity.and_then(|identity| self.tables.locked_by(identity));

@@ -61,6 +61,26 @@ impl Layer {
         }
     }
 
+    /// That somebody holds the device behind a loop device for himself alone: another execution, a ZFS pool, a mount in a
+    /// closed name space. Nothing but an attempt shows that, and the loop device itself makes no such claim. It is given
+    /// back at once.
+    pub(super) fn claimed(&self, tables: &Tables) -> Option<Finding> {
+        let Below::Device(device) = &self.below else {
+            return None;
+        };
+        let node = device_node(&tables.root, device).filter(|_| self.is_shown)?;
+        let flags = OpenFlags {
+            read: true,
+            exclusive: true,
+            ..OpenFlags::default()
+        };
+        let error = open(&node, &flags).err()?;
+        (error.kind() == io::ErrorKind::ResourceBusy).then(|| Finding::Held {
+            device: device.name.clone(),
+            by: "another program".to_owned(),
+        })
+    }
+
     /// Signatures in what a loop device stands for. What it shows completely is not read twice.
     pub(super) fn contents(&self, tables: &Tables) -> Vec<Finding> {
         let Some(view) = self.view.as_ref().filter(|_| self.is_cut(tables)) else {
@@ -140,6 +160,7 @@ impl Layer {
             _ => None,
         };
         let path = path.unwrap_or_else(|| tables.root.locate(&view.path));
+        fs::metadata(&path)?;
         if !self.is_at(&path) {
             let message = "it is no longer at this path";
             return Err(io::Error::new(io::ErrorKind::NotFound, message));

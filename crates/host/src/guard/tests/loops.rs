@@ -332,3 +332,25 @@ fn a_loop_device_is_not_written_while_another_execution_writes_its_file() {
     );
     assert_eq!(target.examine().findings, []);
 }
+
+#[test]
+fn a_loop_device_on_one_that_another_program_holds_is_refused() {
+    let Some(lower) = Loop::new(BYTES, &[]) else {
+        return;
+    };
+    let Some(upper) = second(&lower.device, &[]) else {
+        return;
+    };
+    let flags = sys::file::OpenFlags {
+        read: true,
+        exclusive: true,
+        ..sys::file::OpenFlags::default()
+    };
+    let held = sys::file::open(&lower.device, &flags).unwrap();
+    assert_never(
+        &upper.examine(),
+        below(|one| matches!(one, Finding::Held { .. })),
+    );
+    drop(held);
+    assert_eq!(upper.examine().findings, []);
+}
