@@ -52,6 +52,9 @@ impl<'a> Stack<'a> {
                 stack.layers.push(layer);
             }
         }
+        for layer in &stack.layers {
+            layer.forget_cached(tables);
+        }
         stack
     }
 

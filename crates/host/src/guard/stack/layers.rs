@@ -81,6 +81,18 @@ impl Layer {
         })
     }
 
+    /// Has the kernel forget what it read of a device behind a loop device: that may have changed since, through the file
+    /// behind it or from another host. Advice that is not taken changes nothing.
+    pub(super) fn forget_cached(&self, tables: &Tables) {
+        if let Below::Device(device) = &self.below
+            && self.is_shown
+            && let Some(node) = device_node(&tables.root, device)
+            && let Ok(file) = File::open(node)
+        {
+            let _ = sys::file::drop_cache(&file);
+        }
+    }
+
     /// Signatures in what a loop device stands for. What it shows completely is not read twice.
     pub(super) fn contents(&self, tables: &Tables) -> Vec<Finding> {
         let Some(view) = self.view.as_ref().filter(|_| self.is_cut(tables)) else {

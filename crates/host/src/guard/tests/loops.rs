@@ -354,3 +354,22 @@ fn a_loop_device_on_one_that_another_program_holds_is_refused() {
     drop(held);
     assert_eq!(upper.examine().findings, []);
 }
+
+#[test]
+fn what_a_lower_device_has_in_its_cache_hides_nothing() {
+    let Some(lower) = Loop::new(BYTES, &[]) else {
+        return;
+    };
+    let Some(upper) = second(&lower.device, &[]) else {
+        return;
+    };
+    // Fills the cache of the lower device, which stays open.
+    assert_eq!(upper.examine().findings, []);
+    let image = File::options().write(true).open(&lower.image).unwrap();
+    image.write_all_at(&noise(4096, 1), 0).unwrap();
+    let findings = upper.examine().findings;
+    assert!(
+        matches!(findings[..], [Finding::UnknownData { .. }]),
+        "{findings:?}"
+    );
+}
