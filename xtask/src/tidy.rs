@@ -7,6 +7,7 @@ mod code;
 mod codes;
 mod comments;
 mod dependencies;
+mod door;
 mod edges;
 mod length;
 mod table;
@@ -72,9 +73,11 @@ fn check(root: &Path) -> Result<Vec<Finding>, String> {
     for source in &sources {
         words::check(source, &mut findings);
         code::check(source, &mut findings);
+        door::check(source, &mut findings);
         comments::check(source, &mut findings);
     }
     code::check_roots(&sources, &mut findings);
+    door::check_list(&sources, &mut findings);
 
     let architecture = read(root, "ARCHITECTURE.md", &mut findings);
     edges::check(&packages, &architecture, &mut findings);

@@ -7,6 +7,7 @@
 //! - **Never overridable**: a device that is mounted, held (device mapper, RAID, bcache, DRBD), swap, behind a loop
 //!   device or read-only, by itself, by a partition of it or by the disk that it is a part of; a file that is swap or
 //!   behind a loop device; a path that is no file or device, or lies on a file system that stores nothing (/proc).
+//!   What the target is built on counts as well (`guard/stack.rs`).
 //! - **Overridable by naming the target**: a known signature on it or on a partition of it, a disk image, data of
 //!   unknown kind, a place that cannot be read.
 //! - **Free**: what is blank or ours. Looked at are the first and the last MiB, 64 places spread over the addresses to
@@ -20,7 +21,8 @@
 //! - **Claimed by others**: a device that another program holds exclusively, or a file that another execution writes, is
 //!   never overridable.
 //!
-//! Nothing here writes, and nothing is opened but through the door.
+//! Nothing here writes, and nothing is opened but through the door. The device behind a loop device is claimed for a
+//! moment, as nothing else shows who holds it.
 
 mod checked;
 mod content;
@@ -29,6 +31,7 @@ mod named;
 mod overwrite;
 mod second_opinion;
 mod signatures;
+mod stack;
 #[cfg(test)]
 mod tests;
 mod usage;
@@ -109,6 +112,19 @@ pub enum Finding {
     /// It cannot be opened for writing.
     NotWritable {
         error: String,
+    },
+    /// Another process has taken it for itself, as an execution does that writes it.
+    Locked {
+        file: String,
+        process: u32,
+    },
+    /// Something about what the target is built on.
+    Below {
+        /// The target, or a device below it.
+        top: String,
+        /// What that is built on: a device, or the path of a file.
+        layer: String,
+        finding: Box<Finding>,
     },
     /// Neither a regular file nor a block device.
     NotUsable {
@@ -232,13 +248,15 @@ impl Examination {
 impl Finding {
     /// Whether it names who uses the target.
     pub(crate) fn names_user(&self) -> bool {
-        matches!(
-            self,
+        match self {
             Finding::Mounted { .. }
-                | Finding::Held { .. }
-                | Finding::Swap { .. }
-                | Finding::BacksLoop { .. }
-        )
+            | Finding::Held { .. }
+            | Finding::Swap { .. }
+            | Finding::Locked { .. }
+            | Finding::BacksLoop { .. } => true,
+            Finding::Below { finding, .. } => finding.names_user(),
+            _ => false,
+        }
     }
 
     /// Whether naming the target is enough to write over this.
@@ -252,6 +270,7 @@ impl Finding {
             | Finding::ReadOnly
             | Finding::Claimed { .. }
             | Finding::NotWritable { .. }
+            | Finding::Locked { .. }
             | Finding::NotUsable { .. }
             | Finding::Missing
             | Finding::PseudoFileSystem { .. }
@@ -260,6 +279,7 @@ impl Finding {
             | Finding::SecondOpinion { .. }
             | Finding::UnknownData { .. }
             | Finding::Unreadable { .. } => true,
+            Finding::Below { finding, .. } => finding.is_overridable(),
         }
     }
 }
@@ -300,6 +320,14 @@ impl fmt::Display for Finding {
             Finding::NotWritable { error } => {
                 write!(f, "it cannot be opened for writing: {error}")
             }
+            Finding::Locked { file, process } => {
+                write!(f, "`{file}` is locked by process {process}")
+            }
+            Finding::Below {
+                top,
+                layer,
+                finding,
+            } => write!(f, "`{top}` is built on `{layer}`: {finding}"),
             Finding::NotUsable { what } => write!(f, "it is {what}"),
             Finding::Missing => write!(f, "it does not exist"),
             Finding::PseudoFileSystem { name } => {

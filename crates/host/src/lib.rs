@@ -12,6 +12,7 @@ mod facts;
 mod folder;
 pub mod guard;
 mod limits;
+mod loops;
 mod mounts;
 mod place;
 mod probe;

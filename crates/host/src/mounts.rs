@@ -1,5 +1,7 @@
-//! The mount and swap tables, from the files that proc(5) describes.
+//! The tables of mounts, swap and file locks, from the files that proc(5) describes.
 
+use std::fs::File;
+use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 
 use crate::root::{DeviceNumber, SysRoot, read_bytes};
@@ -25,6 +27,18 @@ pub(crate) struct Swap {
     /// Swap on a file, not on a device.
     pub is_file: bool,
 }
+
+/// An exclusive lock on a whole file (`flock(2)`) that is held.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct FileLock {
+    pub process: u32,
+    /// Of the file system; on btrfs this is not the number that its files tell.
+    pub device: DeviceNumber,
+    pub inode: u64,
+}
+
+/// More than two million locks are not read.
+const LOCK_TABLE_BYTES_MAX: u64 = 128 << 20;
 
 /// What is mounted in this process's name space, and, where it may be read, in that of the first process: a container
 /// does not see the mounts of the machine around it.
@@ -75,6 +89,18 @@ pub(crate) fn swaps(root: &SysRoot) -> Vec<Swap> {
         .collect()
 }
 
+/// Exclusive locks that are held, of all processes that this one can see.
+pub(crate) fn file_locks(root: &SysRoot) -> Vec<FileLock> {
+    let Ok(table) = File::open(root.proc.join("locks")) else {
+        return Vec::new();
+    };
+    BufReader::new(table.take(LOCK_TABLE_BYTES_MAX))
+        .lines()
+        .map_while(Result::ok)
+        .filter_map(|line| parse_lock(&line))
+        .collect()
+}
+
 fn table(root: &SysRoot, name: &str) -> Vec<Mount> {
     let Some(bytes) = read_bytes(&root.proc.join(name)) else {
         return Vec::new();
@@ -111,6 +137,23 @@ fn parse_swap(line: &str) -> Option<Swap> {
     let path = PathBuf::from(unescape(words.next()?));
     let is_file = words.next()? == "file";
     Some(Swap { path, is_file })
+}
+
+/// `1: FLOCK  ADVISORY  WRITE 3568 fd:00:2531452 0 EOF`, with the device in hexadecimal. Of those that wait, an arrow
+/// stands before the kind.
+fn parse_lock(line: &str) -> Option<FileLock> {
+    let words: Vec<&str> = line.split_ascii_whitespace().collect();
+    let [_, "FLOCK", _, "WRITE", process, place, ..] = words[..] else {
+        return None;
+    };
+    let mut place = place.split(':');
+    let mut hexadecimal = || u32::from_str_radix(place.next()?, 16).ok();
+    let (major, minor) = (hexadecimal()?, hexadecimal()?);
+    Some(FileLock {
+        process: process.parse().ok()?,
+        device: DeviceNumber { major, minor },
+        inode: place.next()?.parse().ok()?,
+    })
 }
 
 /// Blanks, tabs, line ends and backslashes stand as three octal digits behind a backslash.
@@ -177,6 +220,23 @@ mod tests {
         assert_eq!(source("/data/x", Some("8:2")), "/dev/b");
         assert_eq!(source("/data/x", Some("0:99")), "/dev/c");
         assert_eq!(source("/database", None), "/dev/a");
+    }
+
+    #[test]
+    fn only_exclusive_locks_that_are_held_are_taken() {
+        let held = "1: FLOCK  ADVISORY  WRITE 3568 fd:1f:2531452 0 EOF";
+        let lock = parse_lock(held).unwrap();
+        assert_eq!((lock.process, lock.inode), (3568, 2_531_452));
+        assert_eq!(lock.device.to_string(), "253:31");
+        for other in [
+            "1: -> FLOCK  ADVISORY  WRITE 3568 fd:1f:2531452 0 EOF",
+            "2: FLOCK  ADVISORY  READ 3568 fd:1f:2531452 0 EOF",
+            "3: POSIX  ADVISORY  WRITE 3548 fd:1f:2531447 1024 1536",
+            "4: FLOCK  ADVISORY  WRITE -1 fd:1f:2531452 0 EOF",
+            "",
+        ] {
+            assert_eq!(parse_lock(other), None, "{other}");
+        }
     }
 
     #[test]

@@ -109,3 +109,76 @@ fn a_device_with_a_signature_has_to_be_named() {
     write(&lab, &device, &["--overwrite", &device]).expect(0);
     assert!(lab.bytes("image") != before);
 }
+
+#[test]
+fn what_a_loop_device_stands_for_is_protected_with_it() {
+    let lab = Lab::new();
+    let lower = match loop_device(&lab, "image") {
+        Ok(device) => device,
+        Err(reason) => return skip(reason),
+    };
+    let _detach = OnDrop(|| drop(must("losetup", &["-d", &lower])));
+    let upper = must("losetup", &["-f", "--show", "-o", "4096", &lower]);
+    let upper = upper.trim().to_owned();
+    let _detach_upper = OnDrop(|| drop(must("losetup", &["-d", &upper])));
+    must("mkfs.ext4", &["-q", "-F", &lower]);
+    std::fs::create_dir(lab.path("mnt")).unwrap();
+    let mount = lab.path("mnt").display().to_string();
+    must("mount", &[&lower, &mount]);
+    let unmount = OnDrop(|| drop(must("umount", &[&mount])));
+    for more in [&[][..], &["--overwrite", &upper, "--overwrite", &lower]] {
+        let refused = write(&lab, &upper, more).expect(3);
+        refused.says(&["is built on", "is mounted at", "nothing overrides this"]);
+        assert!(!lab.path("out").exists());
+    }
+    drop(unmount);
+    // Its own part holds nothing that is known, but what it leaves out does.
+    // What goes through two loop devices waits in the cache of the lower one.
+    let written = || {
+        must("sync", &[&lower]);
+        lab.bytes("image")
+    };
+    let before = written();
+    let refused = write(&lab, &upper, &[]).expect(3);
+    refused.says(&["is built on", "ext4", &format!("--overwrite {upper}")]);
+    assert!(written() == before);
+    write(&lab, &upper, &["--overwrite", &upper]).expect(0);
+    assert!(written() != before);
+}
+
+#[test]
+fn a_file_is_not_written_through_two_loop_devices_or_beside_one() {
+    let lab = Lab::new();
+    let first = match loop_device(&lab, "image") {
+        Ok(device) => device,
+        Err(reason) => return skip(reason),
+    };
+    let _detach = OnDrop(|| drop(must("losetup", &["-d", &first])));
+    write(&lab, &first, &[]).expect(0);
+    // The name that the kernel shows is gone, the file is not.
+    std::fs::rename(lab.path("image"), lab.path("old")).unwrap();
+    std::fs::hard_link(lab.path("old"), lab.path("new")).unwrap();
+    std::fs::remove_file(lab.path("old")).unwrap();
+    let file = lab.path("new").display().to_string();
+    lab.fathom(&[
+        "curve",
+        &file,
+        "--read",
+        "0",
+        "--overwrite",
+        &file,
+        "-o",
+        "curve",
+    ])
+    .expect(3)
+    .says(&["nothing overrides this"]);
+    let second = must("losetup", &["-f", "--show", &file]);
+    let second = second.trim().to_owned();
+    let detach_second = OnDrop(|| drop(must("losetup", &["-d", &second])));
+    for device in [&first, &second] {
+        let refused = write(&lab, device, &["--overwrite", device]).expect(3);
+        refused.says(&["is built on", "nothing overrides this"]);
+    }
+    drop(detach_second);
+    write(&lab, &first, &[]).expect(0);
+}

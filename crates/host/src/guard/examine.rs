@@ -9,6 +9,7 @@ use plan::{Access, FoundKind, TargetKind};
 use rustix::fs::{Advice, fadvise};
 
 use super::content::Content;
+use super::stack::{Own, Stack};
 use super::usage::Tables;
 use super::{Examination, Finding, Request, signatures};
 use crate::block::{BlockDevice, DiskIdentity};
@@ -225,13 +226,35 @@ fn examine_device(
         return;
     };
     let path = word_of_path(request, &examination.real_path);
+    let stack = Stack::below(tables, &device);
     examination.words = words_of_device(tables, &device, path);
-    examination.findings.extend(tables.users_of_device(&device));
+    examination.words.extend(stack.words(&device));
+    examination.findings.extend(stack.users(&device));
+    if device.is_read_only() {
+        examination.findings.push(Finding::ReadOnly);
+    }
     let Some(file) = file else {
         return;
     };
     let content = Content::new(file, bytes);
-    let mut found = contents(&content, None);
+    let mut found = contents_of_device(&device, file, &content);
+    found.extend(opinions(tables.opinion.of_device(&examination.real_path)));
+    found.extend(stack.contents());
+    if found.is_empty() {
+        found.extend(unknown_data(&content, request.extent));
+        found.extend(stack.unknown_data());
+    }
+    examination.findings.extend(found);
+}
+
+/// Signatures on a device and on its partitions.
+pub(super) fn contents_of_device(
+    device: &BlockDevice,
+    file: &File,
+    content: &Content<'_>,
+) -> Vec<Finding> {
+    let bytes = content.bytes();
+    let mut found = contents(content, None);
     for partition in device.partitions() {
         if let (Some(start), Some(length)) = (partition.start_bytes(), partition.bytes())
             && start.checked_add(length).is_some_and(|end| end <= bytes)
@@ -240,11 +263,7 @@ fn examine_device(
             found.extend(contents(&window, Some(partition.name.clone())));
         }
     }
-    found.extend(opinions(tables.opinion.of_device(&examination.real_path)));
-    if found.is_empty() {
-        found.extend(unknown_data(&content, request.extent));
-    }
-    examination.findings.extend(found);
+    found
 }
 
 fn examine_file(
@@ -263,7 +282,7 @@ fn examine_file(
     examination.findings.extend(pseudo(file_system));
     examination
         .findings
-        .extend(tables.users_of_file(&real_path, identity));
+        .extend(tables.users_of_file(&real_path, Some(identity), &Own::new()));
     // What begins behind the end of a file overwrites nothing that it holds.
     let Some(file) = file.filter(|_| bytes > request.extent.0) else {
         return;
@@ -278,7 +297,7 @@ fn examine_file(
 }
 
 /// Signatures, and a place that could not be searched.
-fn contents(content: &Content<'_>, partition: Option<String>) -> Vec<Finding> {
+pub(super) fn contents(content: &Content<'_>, partition: Option<String>) -> Vec<Finding> {
     let mut findings: Vec<Finding> = signatures::search(content)
         .into_iter()
         .map(|hit| Finding::Signature {
@@ -294,13 +313,13 @@ fn contents(content: &Content<'_>, partition: Option<String>) -> Vec<Finding> {
     findings
 }
 
-fn opinions(kinds: Vec<String>) -> impl Iterator<Item = Finding> {
+pub(super) fn opinions(kinds: Vec<String>) -> impl Iterator<Item = Finding> {
     kinds
         .into_iter()
         .map(|kind| Finding::SecondOpinion { kind })
 }
 
-fn unknown_data(content: &Content<'_>, extent: (u64, u64)) -> Vec<Finding> {
+pub(super) fn unknown_data(content: &Content<'_>, extent: (u64, u64)) -> Vec<Finding> {
     let survey = content.survey(extent);
     if let Some((offset, error)) = content.failure() {
         return vec![Finding::Unreadable { offset, error }];

@@ -2,7 +2,9 @@
 
 mod devices;
 mod files;
+mod loops;
 mod machine;
+mod stack;
 mod table;
 mod words;
 

@@ -7,8 +7,10 @@ use std::path::{Path, PathBuf};
 
 use super::Finding;
 use super::second_opinion::{self, SecondOpinion};
+use super::stack::{Maker, Own};
 use crate::block::{BlockDevice, DiskIdentity};
-use crate::mounts::{Mount, Swap, mounts, swaps};
+use crate::loops::{Backing, LoopView};
+use crate::mounts::{FileLock, Mount, Swap, file_locks, mounts, swaps};
 use crate::probe::btrfs_members;
 use crate::root::{DeviceNumber, SysRoot};
 
@@ -18,14 +20,25 @@ pub(crate) struct Tables {
     pub root: SysRoot,
     mounts: Vec<Mount>,
     swaps: Vec<Swap>,
-    /// Every loop device in use with the path behind it.
-    loops: Vec<(String, PathBuf)>,
+    loops: Vec<LoopView>,
     btrfs: Vec<Vec<BlockDevice>>,
     disks: OnceCell<Vec<(DeviceNumber, DiskIdentity)>>,
+    devices_in_use: OnceCell<DevicesInUse>,
     files_in_use: OnceCell<Vec<FileInUse>>,
+    locks: OnceCell<Vec<FileLock>>,
     /// Names of file systems by their number.
     file_systems: RefCell<BTreeMap<u64, Option<String>>>,
+    /// What made the devices that are built on others, by name.
+    makers: RefCell<BTreeMap<String, Option<Maker>>>,
     pub opinion: SecondOpinion,
+}
+
+/// The devices that mounts and swap stand for.
+#[derive(Debug)]
+struct DevicesInUse {
+    /// Where each is mounted, and all devices that belong to it.
+    mounted: Vec<(String, Vec<DeviceNumber>)>,
+    swap: Vec<DeviceNumber>,
 }
 
 /// A file that serves as something else.
@@ -44,11 +57,14 @@ impl Tables {
             root: root.clone(),
             mounts: mounts(root),
             swaps: swaps(root),
-            loops: loop_files(root),
+            loops: LoopView::all(root),
             btrfs: btrfs_members(root),
             disks: OnceCell::new(),
+            devices_in_use: OnceCell::new(),
             files_in_use: OnceCell::new(),
+            locks: OnceCell::new(),
             file_systems: RefCell::default(),
+            makers: RefCell::default(),
             opinion: SecondOpinion::new(second_opinion::ask),
         }
     }
@@ -70,44 +86,95 @@ impl Tables {
         })
     }
 
-    /// Users of a block device, of its partitions, and of the whole disk that it is a part of.
+    /// What a device in use as a loop device shows.
+    pub(crate) fn loop_view(&self, number: DeviceNumber) -> Option<&LoopView> {
+        self.loops.iter().find(|view| view.number == number)
+    }
+
+    /// Users of a block device, of its partitions, and of the whole disk that it is a part of. What is `own` is none.
     ///
     /// A ZFS pool, a journal on another device or a mount in a closed name space shows in none of these tables; they
     /// hold an exclusive claim, which makes ours fail ([`super::claim`]).
-    pub(crate) fn users_of_device(&self, device: &BlockDevice) -> Vec<Finding> {
-        let root = &self.root;
+    pub(crate) fn users_of_device(&self, device: &BlockDevice, own: &Own) -> Vec<Finding> {
         let related = related(device);
-        let mut findings = self.mounted(&related);
+        let name_of = |number: DeviceNumber| {
+            let device = related.iter().find(|device| device.number == number)?;
+            Some(device.name.clone())
+        };
+        let in_use = self.devices_in_use();
+        let mut findings = Vec::new();
+        for (at, numbers) in &in_use.mounted {
+            if let Some(device) = numbers.iter().copied().find_map(name_of) {
+                let at = at.clone();
+                findings.push(Finding::Mounted { device, at });
+            }
+        }
+        findings.dedup();
         for one in &related {
-            for holder in one.holders() {
-                let by = BlockDevice::by_name(root, &holder)
-                    .map_or(holder, |device| device.shown_name());
-                let device = one.name.clone();
-                findings.push(Finding::Held { device, by });
-            }
+            findings.extend(self.other_holders(one, own));
         }
-        for swap in self.swaps.iter().filter(|swap| !swap.is_file) {
-            if let Some(device) = member(root, &related, &swap.path) {
-                findings.push(Finding::Swap { device });
-            }
-        }
-        for (by, file) in &self.loops {
-            if let Some(device) = member(root, &related, file) {
-                let by = by.clone();
+        let swaps = in_use.swap.iter().copied().filter_map(name_of);
+        findings.extend(swaps.map(|device| Finding::Swap { device }));
+        for view in self.loops.iter().filter(|view| !own.contains(&view.name)) {
+            if let Backing::Device(number) = view.backing
+                && let Some(device) = name_of(number)
+            {
+                let by = view.name.clone();
                 findings.push(Finding::BacksLoop { device, by });
             }
-        }
-        if device.is_read_only() {
-            findings.push(Finding::ReadOnly);
         }
         findings
     }
 
-    /// Users of the regular file with this device and inode.
-    pub(crate) fn users_of_file(&self, real_path: &Path, identity: (u64, u64)) -> Vec<Finding> {
-        let is_same = |used: &&FileInUse| match used.identity {
-            Some(known) => known == identity,
-            None => used.path == real_path,
+    /// What is built on `device`, apart from what is `own`, and from what shares the device with it and never overlaps.
+    fn other_holders(&self, device: &BlockDevice, own: &Own) -> Vec<Finding> {
+        let (mine, others): (Vec<String>, Vec<String>) = device
+            .holders()
+            .into_iter()
+            .partition(|holder| own.contains(holder));
+        let is_beside = |other: &String| {
+            let other = self.maker(other);
+            !mine.is_empty()
+                && mine
+                    .iter()
+                    .all(|one| Maker::are_beside(&self.maker(one), &other, device))
+        };
+        others
+            .into_iter()
+            .filter(|other| !is_beside(other))
+            .map(|other| Finding::Held {
+                device: device.name.clone(),
+                by: BlockDevice::by_name(&self.root, &other)
+                    .map_or(other, |holder| holder.shown_name()),
+            })
+            .collect()
+    }
+
+    fn maker(&self, name: &str) -> Option<Maker> {
+        if let Some(known) = self.makers.borrow().get(name) {
+            return known.clone();
+        }
+        let device = BlockDevice::by_name(&self.root, name);
+        let maker = device.as_ref().and_then(Maker::of);
+        let mut makers = self.makers.borrow_mut();
+        makers.insert(name.to_owned(), maker.clone());
+        maker
+    }
+
+    /// Users of the regular file with this device and inode, or at this path where these are not known.
+    pub(crate) fn users_of_file(
+        &self,
+        real_path: &Path,
+        identity: Option<(u64, u64)>,
+        own: &Own,
+    ) -> Vec<Finding> {
+        let is_own = |used: &FileInUse| {
+            let name = used.loop_device.as_ref();
+            name.is_some_and(|name| own.contains(name))
+        };
+        let is_same = |used: &&FileInUse| match (used.identity, identity) {
+            (Some(known), Some(identity)) => known == identity,
+            _ => used.path == real_path,
         };
         let device = || real_path.display().to_string();
         let finding = |used: &FileInUse| match &used.loop_device {
@@ -120,6 +187,7 @@ impl Tables {
         let mut findings: Vec<Finding> = self
             .files_in_use()
             .iter()
+            .filter(|used| !is_own(used))
             .filter(is_same)
             .map(finding)
             .collect();
@@ -127,27 +195,59 @@ impl Tables {
         findings
     }
 
+    /// The other process that holds the lock of this file, by which an execution claims what it writes.
+    pub(crate) fn locked_by(&self, identity: (u64, u64)) -> Option<u32> {
+        let locks = self.locks.get_or_init(|| file_locks(&self.root));
+        let holds = |lock: &&FileLock| {
+            (lock.device.to_raw(), lock.inode) == identity && lock.process != std::process::id()
+        };
+        locks.iter().find(holds).map(|lock| lock.process)
+    }
+
     /// Looked at once: each file of a plan is compared with them.
     fn files_in_use(&self) -> &[FileInUse] {
-        let in_use = |path: &Path, loop_device: Option<&String>| FileInUse {
-            path: path.to_path_buf(),
-            identity: std::fs::metadata(self.root.locate(path))
+        let swap = |swap: &Swap| FileInUse {
+            path: swap.path.clone(),
+            identity: std::fs::metadata(self.root.locate(&swap.path))
                 .ok()
                 .map(|facts| (facts.dev(), facts.ino())),
-            loop_device: loop_device.cloned(),
+            loop_device: None,
+        };
+        let behind_loop = |view: &LoopView| {
+            let identity = match view.backing {
+                Backing::Device(_) => return None,
+                Backing::File(identity) => Some(identity),
+                Backing::Unknown => None,
+            };
+            Some(FileInUse {
+                path: view.path.clone(),
+                identity,
+                loop_device: Some(view.name.clone()),
+            })
         };
         self.files_in_use.get_or_init(|| {
-            let swaps = self.swaps.iter().filter(|swap| swap.is_file);
-            let swaps = swaps.map(|swap| in_use(&swap.path, None));
-            let loops = self.loops.iter();
-            let loops = loops.map(|(by, file)| in_use(file, Some(by)));
+            let swaps = self.swaps.iter().filter(|swap| swap.is_file).map(swap);
+            let loops = self.loops.iter().filter_map(behind_loop);
             swaps.chain(loops).collect()
         })
     }
 
-    fn mounted(&self, related: &[BlockDevice]) -> Vec<Finding> {
-        let named = |number: DeviceNumber| related.iter().find(|device| device.number == number);
-        let mut findings = Vec::new();
+    /// Looked up once: each device of a plan is compared with them.
+    fn devices_in_use(&self) -> &DevicesInUse {
+        self.devices_in_use.get_or_init(|| DevicesInUse {
+            mounted: self.mounted(),
+            swap: self
+                .swaps
+                .iter()
+                .filter(|swap| !swap.is_file)
+                .filter_map(|swap| BlockDevice::by_node(&self.root, &swap.path))
+                .map(|device| device.number)
+                .collect(),
+        })
+    }
+
+    fn mounted(&self) -> Vec<(String, Vec<DeviceNumber>)> {
+        let mut mounted = Vec::new();
         let mut is_seen = vec![false; self.btrfs.len()];
         for mount in &self.mounts {
             let mut numbers = vec![mount.number];
@@ -163,20 +263,14 @@ impl Tables {
                     }
                 }
             }
-            if let Some(device) = numbers.into_iter().find_map(named) {
-                let (device, at) = (device.name.clone(), mount.point.display().to_string());
-                findings.push(Finding::Mounted { device, at });
-            }
+            mounted.push((mount.point.display().to_string(), numbers));
         }
         // A btrfs that is mounted elsewhere still shows its members.
         for (group, _) in self.btrfs.iter().zip(is_seen).filter(|(_, seen)| !seen) {
-            if let Some(device) = group.iter().find_map(|one| named(one.number)) {
-                let (device, at) = (device.name.clone(), "a place out of sight".to_owned());
-                findings.push(Finding::Mounted { device, at });
-            }
+            let numbers = group.iter().map(|one| one.number).collect();
+            mounted.push(("a place out of sight".to_owned(), numbers));
         }
-        findings.dedup();
-        findings
+        mounted
     }
 }
 
@@ -188,25 +282,4 @@ fn related(device: &BlockDevice) -> Vec<BlockDevice> {
         all.push(device.disk());
     }
     all
-}
-
-/// The name of the related device that a path in a table stands for.
-fn member(root: &SysRoot, related: &[BlockDevice], path: &Path) -> Option<String> {
-    let number = BlockDevice::by_node(root, path)?.number;
-    let device = related.iter().find(|device| device.number == number)?;
-    Some(device.name.clone())
-}
-
-/// The kernel marks the path of a file that was removed.
-fn loop_files(root: &SysRoot) -> Vec<(String, PathBuf)> {
-    BlockDevice::all(root)
-        .into_iter()
-        .filter(|device| device.name.starts_with("loop"))
-        .filter_map(|device| {
-            let file = device.loop_backing_file()?;
-            let text = file.to_string_lossy();
-            let plain = text.strip_suffix(" (deleted)").unwrap_or(&text);
-            Some((device.name.clone(), PathBuf::from(plain)))
-        })
-        .collect()
 }

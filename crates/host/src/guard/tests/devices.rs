@@ -19,19 +19,19 @@ use crate::{Storage, target_facts, target_identity};
 const BYTES: u64 = 512 << 20;
 
 /// A loop device over a file of its own; both go away with it.
-struct Loop {
-    device: PathBuf,
-    image: PathBuf,
-    directory: tempfile::TempDir,
+pub(super) struct Loop {
+    pub device: PathBuf,
+    pub image: PathBuf,
+    pub directory: tempfile::TempDir,
 }
 
 impl Loop {
     /// Nothing where that is not possible; the reason is printed.
-    fn new(bytes: u64, options: &[&str]) -> Option<Self> {
+    pub(super) fn new(bytes: u64, options: &[&str]) -> Option<Self> {
         Self::over(tempfile::tempdir().unwrap(), bytes, options, |_| {})
     }
 
-    fn over(
+    pub(super) fn over(
         directory: tempfile::TempDir,
         bytes: u64,
         options: &[&str],
@@ -41,6 +41,15 @@ impl Loop {
         let file = File::create(&image).unwrap();
         file.set_len(bytes).unwrap();
         fill(&file);
+        Self::of(directory, image, options)
+    }
+
+    /// Over what stands at `image`, whatever it is.
+    pub(super) fn of(
+        directory: tempfile::TempDir,
+        image: PathBuf,
+        options: &[&str],
+    ) -> Option<Self> {
         let output = Command::new("losetup")
             .args(["--find", "--show"])
             .args(options)
@@ -66,16 +75,46 @@ impl Loop {
         }
     }
 
-    fn request(&self) -> Request {
+    pub(super) fn request(&self) -> Request {
         request(&self.device)
     }
 
-    fn examine(&self) -> Examination {
+    pub(super) fn examine(&self) -> Examination {
         examine(&SysRoot::real(), &[self.request()]).remove(0)
     }
 
-    fn word(&self) -> &str {
+    pub(super) fn word(&self) -> &str {
         self.device.to_str().unwrap()
+    }
+
+    /// A blank disk with two partitions of type Linux: 8 MiB from 1 MiB on, 8 MiB from 16 MiB on.
+    pub(super) fn with_partitions(fill: impl Fn(&File)) -> Option<(Self, [PathBuf; 2])> {
+        let places = [(446, 2048_u32), (462, 32_768)];
+        let directory = tempfile::tempdir().unwrap();
+        let disk = Self::over(directory, 64 << 20, &["--partscan"], |file| {
+            for (entry, start) in places {
+                let mut bytes = [0; 16];
+                bytes[4] = 0x83;
+                bytes[8..12].copy_from_slice(&start.to_le_bytes());
+                bytes[12..16].copy_from_slice(&16_384_u32.to_le_bytes());
+                file.write_all_at(&bytes, entry).unwrap();
+            }
+            file.write_all_at(b"\x55\xaa", 510).unwrap();
+            fill(file);
+        })?;
+        let parts = [1, 2].map(|number| PathBuf::from(format!("{}p{number}", disk.word())));
+        for (index, part) in parts.iter().enumerate().filter(|(_, part)| !part.exists()) {
+            // A kernel may know partitions and not read tables.
+            let (number, start) = ((index + 1).to_string(), places[index].1.to_string());
+            let added = Command::new("addpart")
+                .args([disk.word(), &number, &start, "16384"])
+                .status();
+            if !added.is_ok_and(|status| status.success()) || !part.exists() {
+                println!("skipped: this kernel makes no partitions of loop devices");
+                return None;
+            }
+        }
+        Some((disk, parts))
     }
 }
 
@@ -88,7 +127,7 @@ impl Drop for Loop {
     }
 }
 
-fn request(device: &Path) -> Request {
+pub(super) fn request(device: &Path) -> Request {
     let facts = target_facts(&Storage::real(), device, TargetKind::Device).unwrap();
     write_to(device, TargetKind::Device, facts.bytes)
 }
@@ -396,39 +435,21 @@ fn a_read_only_device_is_refused_for_writing_alone() {
 
 #[test]
 fn a_partition_is_examined_itself_and_by_its_disk() {
-    let directory = tempfile::tempdir().unwrap();
-    let Some(target) = Loop::over(directory, 64 << 20, &["--partscan"], |file| {
-        // Two partitions of type Linux: 8 MiB from 1 MiB on, 8 MiB from 16 MiB on.
-        for (entry, start) in [(446, 2048_u32), (462, 32_768)] {
-            let mut bytes = [0; 16];
-            bytes[4] = 0x83;
-            bytes[8..12].copy_from_slice(&start.to_le_bytes());
-            bytes[12..16].copy_from_slice(&16_384_u32.to_le_bytes());
-            file.write_all_at(&bytes, entry).unwrap();
-        }
-        file.write_all_at(b"\x55\xaa", 510).unwrap();
-        file.write_all_at(b"XFSB", 1 << 20).unwrap();
-    }) else {
+    let fill = |file: &File| file.write_all_at(b"XFSB", 1 << 20).unwrap();
+    let Some((target, [first, other])) = Loop::with_partitions(fill) else {
         return;
     };
-    let part = |number: u32| PathBuf::from(format!("{}p{number}", target.word()));
-    if !part(1).exists() || !part(2).exists() {
-        return println!("skipped: this kernel makes no partitions of loop devices");
-    }
     let found = target.examine().findings;
     assert_eq!(names(&found), ["MBR partition table", "XFS file system"]);
     assert!(found[1].to_string().ends_with("p1`"), "{found:?}");
     let disk_word = words(&[target.word()]);
     assert!(
-        !is_granted(&request(&part(1)), &disk_word),
+        !is_granted(&request(&first), &disk_word),
         "the disk's word is not the partition's"
     );
-    let own_word = words(&[part(1).to_str().unwrap()]);
-    assert!(is_granted(&request(&part(1)), &own_word));
-    assert!(
-        is_granted(&request(&part(2)), &Overwrite::default()),
-        "blank"
-    );
+    let own_word = words(&[first.to_str().unwrap()]);
+    assert!(is_granted(&request(&first), &own_word));
+    assert!(is_granted(&request(&other), &Overwrite::default()), "blank");
 }
 
 #[test]

@@ -15,13 +15,13 @@ use crate::root::{DeviceNumber, SysRoot};
 const BYTES: u64 = 4 << 20;
 
 /// A tree of sysfs, procfs and udev below a directory that goes away with it.
-struct Machine {
+pub(super) struct Machine {
     directory: tempfile::TempDir,
 }
 
 impl Machine {
     /// Disks `sda` (8:0) with `sda1` and `sda2`, `sdb` (8:16), and `dm-0` (253:0).
-    fn new() -> Self {
+    pub(super) fn new() -> Self {
         let machine = Self {
             directory: tempfile::tempdir().unwrap(),
         };
@@ -35,7 +35,7 @@ impl Machine {
         machine
     }
 
-    fn device(&self, name: &str, disk: &str, number: &str) {
+    pub(super) fn device(&self, name: &str, disk: &str, number: &str) {
         let place = format!("sys/devices/block/{disk}{name}");
         self.file(&format!("{place}/dev"), number);
         self.file(&format!("{place}/size"), &(BYTES / 512).to_string());
@@ -57,30 +57,30 @@ impl Machine {
         }
     }
 
-    fn path(&self, name: &str) -> std::path::PathBuf {
+    pub(super) fn path(&self, name: &str) -> std::path::PathBuf {
         self.directory.path().join(name)
     }
 
-    fn file(&self, name: &str, text: &str) {
+    pub(super) fn file(&self, name: &str, text: &str) {
         let path = self.path(name);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(path, text).unwrap();
     }
 
-    fn block(&self, name: &str, text: &str) {
+    pub(super) fn block(&self, name: &str, text: &str) {
         self.file(&format!("sys/devices/block/{name}"), text);
     }
 
-    fn mounts(&self, text: &str) {
+    pub(super) fn mounts(&self, text: &str) {
         self.file("proc/self/mountinfo", text);
     }
 
-    fn root(&self) -> SysRoot {
+    pub(super) fn root(&self) -> SysRoot {
         SysRoot::under(self.directory.path())
     }
 
     /// Examines `/dev/NAME` as if it held `content`.
-    fn examine_with(&self, name: &str, content: &[u8]) -> Examination {
+    pub(super) fn examine_with(&self, name: &str, content: &[u8]) -> Examination {
         let number = fs::read_to_string(self.path(&format!("sys/class/block/{name}/dev"))).unwrap();
         let number = DeviceNumber::parse(&number).unwrap();
         let held = self.path(&format!("content-{name}"));
@@ -102,13 +102,13 @@ impl Machine {
         examine_subject(&Tables::read(&self.root()), &request, subject, Some(&file))
     }
 
-    fn examine(&self, name: &str) -> Examination {
+    pub(super) fn examine(&self, name: &str) -> Examination {
         self.examine_with(name, &[])
     }
 }
 
 /// Refused with every word there is, and with the finding in question.
-fn assert_never(examination: &Examination, is_it: impl Fn(&Finding) -> bool) {
+pub(super) fn assert_never(examination: &Examination, is_it: impl Fn(&Finding) -> bool) {
     let findings = &examination.findings;
     assert!(findings.iter().any(is_it), "{findings:?}");
     let mut all = vec![examination.real_path.display().to_string()];
@@ -122,15 +122,15 @@ fn assert_never(examination: &Examination, is_it: impl Fn(&Finding) -> bool) {
     );
 }
 
-fn is_mounted(finding: &Finding) -> bool {
+pub(super) fn is_mounted(finding: &Finding) -> bool {
     matches!(finding, Finding::Mounted { .. })
 }
 
-fn is_held(finding: &Finding) -> bool {
+pub(super) fn is_held(finding: &Finding) -> bool {
     matches!(finding, Finding::Held { .. })
 }
 
-fn is_swap(finding: &Finding) -> bool {
+pub(super) fn is_swap(finding: &Finding) -> bool {
     matches!(finding, Finding::Swap { .. })
 }
 
