@@ -25,11 +25,14 @@ mod content;
 mod examine;
 mod named;
 mod overwrite;
+mod places;
 mod second_opinion;
 mod signatures;
+mod survey;
 #[cfg(test)]
 mod tests;
 mod usage;
+pub mod written;
 
 use std::fmt;
 use std::path::PathBuf;
@@ -74,6 +77,9 @@ pub struct Examination {
     /// Device number and size of a device, device and inode of a file; nothing where nothing is.
     pub identity: Option<(u64, u64)>,
     pub findings: Vec<Finding>,
+    /// What earlier executions have written here by a record that still matches: first byte, and the byte behind the
+    /// last, of each part.
+    pub recorded: Vec<(u64, u64)>,
     /// Words of `--overwrite` that name this target, the one to advise first.
     pub words: Vec<String>,
 }
