@@ -5,6 +5,7 @@ use crate::exit::Exit;
 use crate::fill::{self, Fill};
 use crate::fio_report::{FioOperations, FioReport, FioStyle, is_fio, logs_operations};
 use crate::progress::{Progress, duration};
+use crate::records::Records;
 use crate::resume::Earlier;
 use crate::sinks::{Console, Sinks};
 use crate::trace::Topics;
@@ -63,6 +64,7 @@ pub struct Settled {
     grants: Vec<Grant>,
     choice: BackendChoice,
     labels: Vec<Label>,
+    records: Records,
     /// What lints found on this machine.
     found: Vec<Diagnostic>,
     /// Files that may be open beside those of a run.
@@ -161,9 +163,27 @@ fn carry_out(mut launch: Launch, is_fio: bool, fills: &mut Vec<Fill>) -> Exit {
     if !outcome.left_outstanding {
         removal::remove_made(&settled.plan, &settled.grants, started.unix_ns);
     }
+    keep_records(&settled.records, storage.root(), &outcome, started.unix_ns);
     // No run was going.
     trigger.carry_out();
     conclude(&launch, sinks, &outcome, trigger.has_fired())
+}
+
+/// Remembers what was written, for the next execution. Where that is not possible, one line says so for all.
+fn keep_records(records: &Records, root: &SysRoot, outcome: &Outcome, started_unix_ns: u64) {
+    let Err(failures) = records.keep(root, outcome, started_unix_ns) else {
+        return;
+    };
+    if let Some((path, error)) = failures.first() {
+        let more = match failures.len() {
+            1 => String::new(),
+            count => format!(" and {} more", count - 1),
+        };
+        eprintln!(
+            "note: the next run asks about `{}`{more}: what was written cannot be recorded: {error}",
+            path.display()
+        );
+    }
 }
 
 /// Begins to wait for everything that may end runs from outside.
@@ -318,6 +338,7 @@ fn settle(launch: &Launch, storage: &Storage) -> Result<Settled, Exit> {
             grants: Vec::new(),
             choice,
             labels,
+            records: Records::default(),
             found,
             files_left: usize::MAX,
         });
@@ -333,11 +354,13 @@ fn settle(launch: &Launch, storage: &Storage) -> Result<Settled, Exit> {
     })?;
     let files_left = machine::files_left(&plan, storage.root())
         .map_err(|message| fail(Exit::Usage, &message))?;
+    let records = Records::of(&plan, &examinations);
     Ok(Settled {
         plan,
         grants,
         choice,
         labels,
+        records,
         found,
         files_left,
     })

@@ -9,15 +9,17 @@
 //!   behind a loop device; a path that is no file or device, or lies on a file system that stores nothing (/proc).
 //! - **Overridable by naming the target**: a known signature on it or on a partition of it, a disk image, data of
 //!   unknown kind, a place that cannot be read.
-//! - **Free**: what is blank or ours. Looked at are the first and the last MiB, 64 places spread over the addresses to
-//!   be written and, in a file with holes, the start of its data areas, in blocks of 4 KiB. A block is blank when all
-//!   its bytes are 0x00 or all are 0xff. It is ours when it carries [`DATA_MARK`], which starts every 4 KiB that the
-//!   engine writes, or is the end of such data. Test data of anybody are as free: blocks for checks that tell their own
+//! - **Free**: what is blank or ours. Looked at are 8 MiB at both ends, all of what has up to 64 MiB of data, the
+//!   usual starts of partitions, places of backup superblocks, the starts of data areas, and 1 000 samples or more, in
+//!   blocks of 4 KiB (`guard/survey.rs`). A block is blank when all its bytes are 0x00 or all are 0xff. It is ours when
+//!   it begins with [`DATA_MARK`], as every 4 KiB that the engine generates do, or where a record of what earlier
+//!   executions wrote says so ([`written`]). Test data of anybody are as free: blocks for checks that tell their own
 //!   address (`guard/checked.rs`). Every block must be one of these: a single block of other origin means asking.
 //!   Samples can miss data that lie between them and carry no known signature at the usual places.
 //! - **A file to be made** needs a directory and room.
 //!
-//! Nothing here writes. Targets are opened for reading, without an exclusive claim, so that looking disturbs nobody.
+//! Nothing here writes but records, which leave content as it is. Targets are opened for reading, without an exclusive
+//! claim, so that looking disturbs nobody.
 
 mod checked;
 mod claim;

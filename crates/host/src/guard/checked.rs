@@ -7,8 +7,8 @@
 //! their bytes are those that follow from the seed in its header. Blocks that are filled otherwise (a pattern,
 //! compressible data) are nobody's as far as the guard can tell, and so are headers that do not stand at the start.
 
-use std::sync::{Mutex, PoisonError};
 use std::ops::Range;
+use std::sync::{Mutex, PoisonError};
 
 use crc::{CRC_32_ISCSI, Crc, Table};
 use plan::HEADER_BYTES;
@@ -96,7 +96,11 @@ impl CheckedBlocks {
 
     /// The block that began before `at` and of which the data from there on are a part.
     fn around(&self, content: &Content<'_>, at: u64, data: &[u8]) -> Option<Header> {
-        let seen = self.grids.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let seen = self
+            .grids
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone();
         let usual = LONG_BLOCKS.map(|power| Grid {
             bytes: 1 << power,
             phase: 0,

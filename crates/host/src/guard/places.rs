@@ -81,7 +81,9 @@ fn starts(bytes: u64) -> Vec<u64> {
 
 /// Powers of two MiB.
 fn powers(bytes: u64) -> impl Iterator<Item = u64> {
-    (0..44).map(|power| MIB << power).filter(move |at| *at < bytes)
+    (0..44)
+        .map(|power| MIB << power)
+        .filter(move |at| *at < bytes)
 }
 
 /// Every place of a backup superblock, in ascending order.

@@ -284,10 +284,7 @@ impl Look<'_> {
             is_blank(&block[(low - offset) as usize..(high - offset) as usize])
         };
         self.ground.excused.iter().any(|(low, high)| {
-            *low < end
-                && *high > offset
-                && blank_between(offset, *low)
-                && blank_between(*high, end)
+            *low < end && *high > offset && blank_between(offset, *low) && blank_between(*high, end)
         })
     }
 }

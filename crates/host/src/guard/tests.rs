@@ -5,6 +5,7 @@ mod files;
 mod machine;
 mod table;
 mod words;
+mod zapped;
 
 use std::path::Path;
 

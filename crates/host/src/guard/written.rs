@@ -168,11 +168,7 @@ pub fn keep_of(root: &SysRoot, file: &File, parts: &[Part]) -> io::Result<()> {
 }
 
 /// The parts of an open target that are recorded as written, if their samples are as they were.
-pub(crate) fn recorded(
-    state: Option<&Path>,
-    file: &File,
-    bearer: &Bearer,
-) -> Option<Vec<Part>> {
+pub(crate) fn recorded(state: Option<&Path>, file: &File, bearer: &Bearer) -> Option<Vec<Part>> {
     let within = || {
         let mut text = vec![0; RECORD_BYTES_MAX];
         let bytes = rustix::fs::fgetxattr(file, ATTRIBUTE, &mut text[..]).ok()?;
@@ -421,7 +417,12 @@ impl StateFolder {
         let made = rustix::fs::openat(&self.folder, &new, flags, Mode::RUSR | Mode::WUSR)?;
         let mut made = File::from(made);
         let written = made.write_all(text.as_bytes()).and_then(|()| {
-            Ok(rustix::fs::renameat(&self.folder, &new, &self.folder, &name)?)
+            Ok(rustix::fs::renameat(
+                &self.folder,
+                &new,
+                &self.folder,
+                &name,
+            )?)
         });
         if written.is_err() {
             let _ = rustix::fs::unlinkat(&self.folder, &new, AtFlags::empty());
@@ -483,9 +484,15 @@ mod tests {
         assert_eq!(beside(&root, &file, "one"), Some(parts.to_vec()));
         assert_eq!(beside(&root, &file, "other"), None);
         file.write_all_at(b"x", 0).unwrap();
-        assert!(beside(&root, &file, "one").is_some(), "outside of the parts");
+        assert!(
+            beside(&root, &file, "one").is_some(),
+            "outside of the parts"
+        );
         file.write_all_at(b"x", 3 << 19 | 5).unwrap();
-        assert!(beside(&root, &file, "one").is_some(), "outside of the parts");
+        assert!(
+            beside(&root, &file, "one").is_some(),
+            "outside of the parts"
+        );
         file.write_all_at(b"x", (3 << 20) - 1).unwrap();
         assert_eq!(beside(&root, &file, "one"), None, "a changed byte");
         file.write_all_at(b"\x5a", (3 << 20) - 1).unwrap();

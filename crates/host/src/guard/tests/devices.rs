@@ -18,15 +18,15 @@ use crate::{Storage, target_facts, target_identity};
 const BYTES: u64 = 512 << 20;
 
 /// A loop device over a file of its own; both go away with it.
-struct Loop {
-    device: PathBuf,
-    image: PathBuf,
+pub(super) struct Loop {
+    pub device: PathBuf,
+    pub image: PathBuf,
     directory: tempfile::TempDir,
 }
 
 impl Loop {
     /// Nothing where that is not possible; the reason is printed.
-    fn new(bytes: u64, options: &[&str]) -> Option<Self> {
+    pub fn new(bytes: u64, options: &[&str]) -> Option<Self> {
         Self::over(tempfile::tempdir().unwrap(), bytes, options, |_| {})
     }
 
@@ -69,7 +69,7 @@ impl Loop {
         request(&self.device)
     }
 
-    fn examine(&self) -> Examination {
+    pub fn examine(&self) -> Examination {
         examine(&SysRoot::real(), &[self.request()]).remove(0)
     }
 
