@@ -119,7 +119,8 @@ impl Found {
         for id in plan.distinct_runs() {
             let run = plan.run(id);
             for (stream, bound) in run.run.streams.iter().zip(&run.streams) {
-                if !run.run.changes_data(stream) {
+                // Space that is given or taken holds zeros.
+                if !run.run.changes_data(stream) || run.run.space_call(stream).is_some() {
                     continue;
                 }
                 if !is_marked(plan, stream, bound) {
