@@ -1,11 +1,12 @@
 //! The chores of the workspace: `cargo xtask tidy`, `ci`, `docs`, `fuzz`, `compare-peers`,
-//! `compare-data` and `bench-plan`.
+//! `compare-data`, `bench-plan` and `bench-guard`.
 //!
 //! Holds no code of the product and needs none of its crates, so that it builds in seconds and runs while the product
 //! does not compile. Read [`tidy`] first.
 #![forbid(unsafe_code)]
 mod ci;
 mod command;
+mod guard_bench;
 mod lexer;
 mod peers;
 mod plan_bench;
@@ -26,6 +27,8 @@ cargo xtask compare-peers [--quick] [--figure N] ...
 cargo xtask compare-data --folder DIR
                                   measure what making the content of writes costs; `--help` tells the rest
 cargo xtask bench-plan [PROGRAM]  time and memory of a plan of 1 000 storage definitions and 10 000 runs
+cargo xtask bench-guard [PROGRAM [FOLDER]]
+                                  what the overwrite guard adds to files and devices; as root for the devices
 cargo xtask bare-timer, bare-ring the bare loops by themselves
 ";
 
@@ -37,6 +40,7 @@ fn main() -> ExitCode {
         Some("ci") if arguments.len() == 1 => ci::run(&workspace::root()),
         Some("docs") if arguments.len() == 1 => ci::write_documents(&workspace::root()),
         Some("bench-plan") => plan_bench::run(&workspace::root(), &arguments[1..]),
+        Some("bench-guard") => guard_bench::run(&workspace::root(), &arguments[1..]),
         Some("fuzz") => ci::fuzz(&workspace::root(), &arguments[1..]),
         Some(verb) if peers::VERBS.contains(&verb) => peers::run(&workspace::root(), &arguments),
         Some("help" | "--help" | "-h") => {

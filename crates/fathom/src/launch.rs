@@ -5,6 +5,7 @@ use crate::exit::Exit;
 use crate::fill::{self, Fill};
 use crate::fio_report::{FioOperations, FioReport, FioStyle, is_fio, logs_operations};
 use crate::progress::{Progress, duration};
+use crate::records::Records;
 use crate::resume::Earlier;
 use crate::sinks::{Console, Sinks};
 use crate::trace::Topics;
@@ -63,6 +64,7 @@ pub struct Settled {
     grants: Arc<Grants>,
     choice: BackendChoice,
     labels: Vec<Label>,
+    records: Records,
     /// What lints found on this machine.
     found: Vec<Diagnostic>,
 }
@@ -152,6 +154,7 @@ fn carry_out(mut launch: Launch, is_fio: bool, fills: &mut Vec<Fill>) -> Exit {
     if !outcome.left_outstanding {
         removal::remove_made(&settled.plan, &settled.grants);
     }
+    keep_records(&settled, storage.root(), &outcome);
     // No run was going.
     trigger.carry_out();
     let exit = conclude(&launch, sinks, &outcome, trigger.has_fired());
@@ -159,6 +162,23 @@ fn carry_out(mut launch: Launch, is_fio: bool, fills: &mut Vec<Fill>) -> Exit {
         // The reason was printed: something else stands at a path than was examined.
         Exit::Failed if settled.grants.door().has_refused() => Exit::Guard,
         exit => exit,
+    }
+}
+
+/// Remembers what was written, for the next execution. Where that is not possible, one line says so for all.
+fn keep_records(settled: &Settled, root: &SysRoot, outcome: &Outcome) {
+    let Err(failures) = settled.records.keep(root, &settled.grants, outcome) else {
+        return;
+    };
+    if let Some((path, error)) = failures.first() {
+        let more = match failures.len() {
+            1 => String::new(),
+            count => format!(" and {} more", count - 1),
+        };
+        eprintln!(
+            "note: the next run asks about `{}`{more}: what was written cannot be recorded: {error}",
+            path.display()
+        );
     }
 }
 
@@ -314,6 +334,7 @@ fn settle(launch: &Launch, storage: &Storage) -> Result<Settled, Exit> {
             grants: Arc::new(Grants::none()),
             choice,
             labels,
+            records: Records::default(),
             found,
         });
     }
@@ -329,11 +350,13 @@ fn settle(launch: &Launch, storage: &Storage) -> Result<Settled, Exit> {
         print_refusal(&refused, &plan);
         refusal_exit(&refused)
     })?;
+    let records = Records::of(&plan, &examinations);
     Ok(Settled {
         plan,
         grants: Arc::new(Grants::new(door, grants)),
         choice,
         labels,
+        records,
         found,
     })
 }

@@ -21,6 +21,7 @@ mod manual;
 mod plan_file;
 mod prefill;
 mod progress;
+mod records;
 mod removal;
 mod render;
 mod report_again;

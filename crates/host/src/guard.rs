@@ -10,10 +10,11 @@
 //!   What the target is built on counts as well (`guard/stack.rs`).
 //! - **Overridable by naming the target**: a known signature on it or on a partition of it, a disk image, data of
 //!   unknown kind, a place that cannot be read.
-//! - **Free**: what is blank or ours. Looked at are the first and the last MiB, 64 places spread over the addresses to
-//!   be written and, in a file with holes, the start of its data areas, in blocks of 4 KiB. A block is blank when all
-//!   its bytes are 0x00 or all are 0xff. It is ours when it carries [`DATA_MARK`], which starts every 4 KiB that the
-//!   engine writes, or is the end of such data. Test data of anybody are as free: blocks for checks that tell their own
+//! - **Free**: what is blank or ours. Looked at are 8 MiB at both ends, all of what has up to 64 MiB of data, the
+//!   usual starts of partitions, places of backup superblocks, the starts of data areas, and 1 000 samples or more, in
+//!   blocks of 4 KiB (`guard/survey.rs`). A block is blank when all its bytes are 0x00 or all are 0xff. It is ours when
+//!   it begins with [`DATA_MARK`], as every 4 KiB that the engine generates do, or where a record of what earlier
+//!   executions wrote says so ([`written`]). Test data of anybody are as free: blocks for checks that tell their own
 //!   address (`guard/checked.rs`). Every block must be one of these: a single block of other origin means asking.
 //!   Samples can miss data that lie between them and carry no known signature at the usual places.
 //! - **A file to be made** needs a directory and room.
@@ -21,7 +22,7 @@
 //! - **Claimed by others**: a device that another program holds exclusively, or a file that another execution writes, is
 //!   never overridable.
 //!
-//! Nothing here writes, and nothing is opened but through the door. The device behind a loop device is claimed for a
+//! Nothing here writes but records, which leave content as it is, and targets are opened through the door alone. The device behind a loop device is claimed for a
 //! moment, as nothing else shows who holds it.
 
 mod checked;
@@ -29,12 +30,15 @@ mod content;
 mod examine;
 mod named;
 mod overwrite;
+mod places;
 mod second_opinion;
 mod signatures;
 mod stack;
+mod survey;
 #[cfg(test)]
 mod tests;
 mod usage;
+pub mod written;
 
 use std::fmt;
 use std::path::PathBuf;
@@ -81,6 +85,9 @@ pub struct Examination {
     /// What the door knows it by; nothing for what cannot be a target.
     pub object: Option<ObjectId>,
     pub findings: Vec<Finding>,
+    /// What earlier executions have written here by a record that still matches: first byte, and the byte behind the
+    /// last, of each part.
+    pub recorded: Vec<(u64, u64)>,
     /// Words of `--overwrite` that name this target, the one to advise first.
     pub words: Vec<String>,
 }

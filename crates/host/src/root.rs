@@ -20,6 +20,8 @@ pub struct SysRoot {
     /// udev's run-time directory, which holds `data/b8:16` and the like.
     pub udev: PathBuf,
     pub etc: PathBuf,
+    /// Where programs of this user keep what they remember; `None` where nothing is to be remembered.
+    pub state: Option<PathBuf>,
 }
 
 /// Major and minor number of a device.
@@ -33,7 +35,10 @@ impl SysRoot {
     /// This machine.
     #[must_use]
     pub fn real() -> Self {
-        Self::under(Path::new("/"))
+        Self {
+            state: state_folder(),
+            ..Self::under(Path::new("/"))
+        }
     }
 
     /// A machine whose trees lie below `root` at their usual places.
@@ -45,6 +50,7 @@ impl SysRoot {
             dev: root.join("dev"),
             udev: root.join("run/udev"),
             etc: root.join("etc"),
+            state: Some(root.join("state")),
         }
     }
 
@@ -64,6 +70,15 @@ impl SysRoot {
         }
         path.to_path_buf()
     }
+}
+
+/// As the XDG base directories have it; nothing where neither variable holds an absolute path.
+fn state_folder() -> Option<PathBuf> {
+    let absolute = |name| {
+        let path = PathBuf::from(std::env::var_os(name)?);
+        path.is_absolute().then_some(path)
+    };
+    absolute("XDG_STATE_HOME").or_else(|| Some(absolute("HOME")?.join(".local/state")))
 }
 
 impl DeviceNumber {

@@ -7,7 +7,7 @@ use conduct::Control;
 use door::Grants;
 use engine::BackendKind;
 use plan::*;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 use tempfile::TempDir;

@@ -114,7 +114,12 @@ fn appending_leaves_what_is_there() {
         }
         let rw = format!("--rw={rw}");
         let arguments = ["--filename=data", &rw, "--size=16k", "--file_append=1"];
-        let output = ours(&arguments, folder.path());
+        // Data of others do not grow unless they are named.
+        let named = match size {
+            0 => &[][..],
+            _ => &["--overwrite", "data"][..],
+        };
+        let output = ours(&[&arguments[..], named].concat(), folder.path());
         assert!(output.status.success(), "{rw}: {output:?}");
         let after = std::fs::read(&path).unwrap();
         assert_eq!(after.len(), size as usize + 16_384, "{rw}");

@@ -209,9 +209,12 @@ fn trap_10_readers_lay_files_out_and_what_a_short_one_holds_stays() {
     assert_eq!(std::fs::metadata(&file).unwrap().len(), 64 << 10);
     bench.job(&job.replace("64k", "128k"));
     assert_eq!(std::fs::metadata(&file).unwrap().len(), 128 << 10);
-    // What is not ours is extended as well, to the byte: nothing of it is made anew.
+    // What is not ours has to be named, and is extended to the byte then: nothing of it is made anew.
     std::fs::write(&file, "precious").unwrap();
-    bench.job(job);
+    let refused = bench.write("job.fio", job).fio(&["job.fio"]);
+    assert_eq!(refused.status.code(), Some(3), "{refused:?}");
+    assert_eq!(std::fs::read(&file).unwrap(), b"precious");
+    bench.json(&["job.fio", "--overwrite", "f"]);
     let found = std::fs::read(&file).unwrap();
     assert_eq!(found.len(), 64 << 10);
     assert!(found.starts_with(b"precious"));

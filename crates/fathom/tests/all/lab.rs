@@ -24,6 +24,9 @@ pub struct Going {
     err: BufReader<ChildStderr>,
 }
 
+/// Where programs keep what they remember of devices.
+pub const STATE: &str = ".state";
+
 pub const FATHOM: &str = env!("CARGO_BIN_EXE_fathom");
 
 impl Lab {
@@ -83,6 +86,7 @@ impl Lab {
     pub fn command(&self, program: impl AsRef<Path>) -> Command {
         let mut command = Command::new(program.as_ref());
         command.current_dir(self.0.path()).stdin(Stdio::null());
+        command.env("XDG_STATE_HOME", self.path(STATE));
         command
     }
 

@@ -35,6 +35,7 @@ mod served;
 mod stall;
 mod steering;
 mod stop;
+mod survey;
 mod terminal;
 mod user;
 mod verify;

@@ -7,8 +7,8 @@
 //! their bytes are those that follow from the seed in its header. Blocks that are filled otherwise (a pattern,
 //! compressible data) are nobody's as far as the guard can tell, and so are headers that do not stand at the start.
 
-use std::cell::RefCell;
 use std::ops::Range;
+use std::sync::{Mutex, PoisonError};
 
 use crc::{CRC_32_ISCSI, Crc, Table};
 use plan::HEADER_BYTES;
@@ -43,7 +43,7 @@ const HEADER_WORDS_MAX: u64 = 21;
 /// The lengths and places of blocks that were met in a survey.
 #[derive(Debug, Default)]
 pub(super) struct CheckedBlocks {
-    grids: RefCell<Vec<Grid>>,
+    grids: Mutex<Vec<Grid>>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -84,7 +84,7 @@ impl CheckedBlocks {
     }
 
     fn note(&self, header: Header) {
-        let mut grids = self.grids.borrow_mut();
+        let mut grids = self.grids.lock().unwrap_or_else(PoisonError::into_inner);
         let grid = Grid {
             bytes: header.bytes,
             phase: header.offset % header.bytes,
@@ -96,7 +96,11 @@ impl CheckedBlocks {
 
     /// The block that began before `at` and of which the data from there on are a part.
     fn around(&self, content: &Content<'_>, at: u64, data: &[u8]) -> Option<Header> {
-        let seen = self.grids.borrow();
+        let seen = self
+            .grids
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone();
         let usual = LONG_BLOCKS.map(|power| Grid {
             bytes: 1 << power,
             phase: 0,

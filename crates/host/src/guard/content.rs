@@ -1,14 +1,12 @@
-//! Reading a device or file to see what it holds: cached ends, and a survey of samples.
+//! Reading a device or file: pieces that are kept, where its data lie, and what makes a block blank or ours.
 
 use std::borrow::Cow;
-use std::cell::RefCell;
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use rustix::fs::SeekFrom;
-
-use super::checked::CheckedBlocks;
 
 /// The first bytes of every 4 KiB that Fathom writes; transfers smaller than that carry it too.
 ///
@@ -18,12 +16,16 @@ pub const DATA_MARK: [u8; 8] = *b"FATHOM\x01\x00";
 
 /// The unit of a sample.
 pub(super) const BLOCK_BYTES: u64 = 4096;
-/// How much is read at either end.
-const END_BYTES: u64 = 1 << 20;
-/// Samples between the ends.
-const SPREAD_SAMPLES: u64 = 64;
-/// Data areas of a file with holes that are looked into.
-const AREAS_MAX: usize = 256;
+/// Nothing writes less.
+pub(super) const SECTOR_BYTES: u64 = 512;
+/// How much is kept of either end: most signatures stand there.
+const KEPT_BYTES: u64 = 1 << 20;
+/// Of what has no more data than this, all are read.
+pub(super) const WHOLE_BYTES: u64 = 64 << 20;
+/// Data areas whose starts are looked at.
+pub(super) const AREAS_LOOKED_AT: usize = 4096;
+/// Data areas that are listed where they may be few bytes all together.
+const AREAS_LISTED: usize = 1 << 16;
 
 /// A stretch of a device or file, counted from its own beginning.
 #[derive(Debug)]
@@ -31,25 +33,23 @@ pub(crate) struct Content<'a> {
     file: &'a File,
     start: u64,
     bytes: u64,
-    head: Vec<u8>,
-    tail: Vec<u8>,
-    tail_at: u64,
+    kept: Vec<Piece>,
+    /// What is not kept cannot be asked for.
+    is_partial: bool,
     /// The first place that could not be read.
-    failure: RefCell<Option<(u64, io::Error)>>,
+    failure: Mutex<Option<(u64, io::Error)>>,
 }
 
-/// What samples hold.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Survey {
-    /// Blocks looked at.
-    pub sampled: u64,
-    /// Blocks all of zeros or all of 0xff.
-    pub blank: u64,
-    /// Blocks with our mark, and those of data that are written for checks.
-    pub marked: u64,
-    /// Everything else.
-    pub foreign: u64,
-    pub first_foreign: Option<u64>,
+#[derive(Debug)]
+struct Piece {
+    at: u64,
+    data: Vec<u8>,
+}
+
+/// Where data lie, in ascending order; what is between reads as zeros.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct DataMap {
+    pub areas: Vec<(u64, u64)>,
 }
 
 impl<'a> Content<'a> {
@@ -60,23 +60,59 @@ impl<'a> Content<'a> {
 
     /// The `bytes` from `start` on, such as those of a partition.
     pub(crate) fn window(file: &'a File, start: u64, bytes: u64) -> Self {
-        let tail_at = bytes.saturating_sub(END_BYTES) / BLOCK_BYTES * BLOCK_BYTES;
-        let mut content = Self {
+        let tail_at = bytes.saturating_sub(KEPT_BYTES) / BLOCK_BYTES * BLOCK_BYTES;
+        let mut content = Self::unread(file, start, bytes);
+        content.keep(0, KEPT_BYTES.min(bytes));
+        if bytes > KEPT_BYTES {
+            content.keep(tail_at, bytes - tail_at);
+        }
+        content
+    }
+
+    /// What begins at `start`, of which only these pieces (place and length) are looked at.
+    pub(crate) fn pieces(&self, start: u64, pieces: &[(u64, u64)]) -> Self {
+        let mut content = Self::unread(self.file, self.start + start, self.bytes - start);
+        for (at, len) in pieces {
+            let end = (at + len).min(content.bytes);
+            if *at < end {
+                content.keep(*at, end - at);
+            }
+        }
+        content.is_partial = true;
+        content
+    }
+
+    /// All `bytes`, with nothing kept.
+    pub(crate) fn bare(file: &'a File, bytes: u64) -> Self {
+        Self::unread(file, 0, bytes)
+    }
+
+    fn unread(file: &'a File, start: u64, bytes: u64) -> Self {
+        Self {
             file,
             start,
             bytes,
-            head: Vec::new(),
-            tail: Vec::new(),
-            tail_at,
-            failure: RefCell::new(None),
-        };
-        content.head = content.read(0, END_BYTES.min(bytes));
-        content.tail = content.read(tail_at, bytes - tail_at);
-        content
+            kept: Vec::new(),
+            is_partial: false,
+            failure: Mutex::default(),
+        }
+    }
+
+    fn keep(&mut self, at: u64, len: u64) {
+        let data = self.read(at, len);
+        self.kept.push(Piece { at, data });
     }
 
     pub(crate) fn bytes(&self) -> u64 {
         self.bytes
+    }
+
+    /// Whether what is kept is blank, and holds no signature for that reason.
+    pub(crate) fn is_kept_blank(&self) -> bool {
+        let pieces = self.kept.iter();
+        pieces
+            .flat_map(|piece| piece.data.chunks(BLOCK_BYTES as usize))
+            .all(is_zero)
     }
 
     /// The `len` bytes at `offset`; nothing where that is not wholly inside, or cannot be read.
@@ -85,13 +121,14 @@ impl<'a> Content<'a> {
         if end > self.bytes {
             return None;
         }
-        for (at, cached) in [(0, &self.head), (self.tail_at, &self.tail)] {
-            if offset >= at {
-                let from = usize::try_from(offset - at).ok()?;
-                if let Some(found) = cached.get(from..from.checked_add(len)?) {
-                    return Some(Cow::Borrowed(found));
-                }
+        for piece in self.kept.iter().filter(|piece| offset >= piece.at) {
+            let from = usize::try_from(offset - piece.at).ok()?;
+            if let Some(found) = piece.data.get(from..from.checked_add(len)?) {
+                return Some(Cow::Borrowed(found));
             }
+        }
+        if self.is_partial {
+            return None;
         }
         let read = self.read(offset, len as u64);
         (read.len() == len).then_some(Cow::Owned(read))
@@ -99,42 +136,26 @@ impl<'a> Content<'a> {
 
     /// Where reading failed first, and why.
     pub(crate) fn failure(&self) -> Option<(u64, String)> {
-        let failure = self.failure.borrow();
+        let failure = self.failed();
         failure
             .as_ref()
             .map(|(offset, error)| (*offset, error.to_string()))
     }
 
-    /// Looks at both ends, at places spread over `low..high`, and, in a file, at the start of its data areas.
-    pub(crate) fn survey(&self, extent: (u64, u64)) -> Survey {
-        let mut survey = Survey::default();
-        let checked = CheckedBlocks::default();
-        let ends = END_BYTES.min(self.bytes).div_ceil(BLOCK_BYTES);
-        for index in 0..ends {
-            self.look_at(index * BLOCK_BYTES, &checked, &mut survey);
-        }
-        let first_of_tail = (self.tail_at / BLOCK_BYTES).max(ends);
-        for index in first_of_tail..self.bytes.div_ceil(BLOCK_BYTES) {
-            self.look_at(index * BLOCK_BYTES, &checked, &mut survey);
-        }
-        let inside =
-            |offset: &u64| *offset >= ends * BLOCK_BYTES && *offset < first_of_tail * BLOCK_BYTES;
-        let mut middle: Vec<u64> = spread(extent.0.min(self.bytes), extent.1.min(self.bytes))
-            .chain(self.data_areas())
-            .map(|offset| offset / BLOCK_BYTES * BLOCK_BYTES)
-            .filter(inside)
-            .collect();
-        middle.sort_unstable();
-        middle.dedup();
-        for offset in middle {
-            self.look_at(offset, &checked, &mut survey);
-        }
-        survey
+    fn failed(&self) -> MutexGuard<'_, Option<(u64, io::Error)>> {
+        self.failure.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// A shorter answer than asked for means the end, or a place that cannot be read; the latter is noted.
     fn read(&self, offset: u64, len: u64) -> Vec<u8> {
         let mut buffer = vec![0; usize::try_from(len).expect("reads are at most a few MiB")];
+        let done = self.read_into(offset, &mut buffer);
+        buffer.truncate(done);
+        buffer
+    }
+
+    /// How many bytes came, as [`Self::read`].
+    pub(crate) fn read_into(&self, offset: u64, buffer: &mut [u8]) -> usize {
         let mut done = 0;
         while done < buffer.len() {
             let at = self.start + offset + done as u64;
@@ -143,96 +164,92 @@ impl<'a> Content<'a> {
                 Ok(more) => done += more,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) => {
-                    self.failure
-                        .borrow_mut()
-                        .get_or_insert((offset + done as u64, error));
+                    self.failed().get_or_insert((offset + done as u64, error));
                     break;
                 }
             }
         }
-        buffer.truncate(done);
-        buffer
+        done
     }
 
-    fn look_at(&self, offset: u64, checked: &CheckedBlocks, survey: &mut Survey) {
-        let len = BLOCK_BYTES.min(self.bytes - offset) as usize;
-        let Some(block) = self.get(offset, len) else {
-            return;
-        };
-        survey.sampled += 1;
-        if is_blank(&block) {
-            survey.blank += 1;
-        } else if last_mark(&block).is_some()
-            || self.is_end_of_marked(offset, &block)
-            || checked.explain(self, offset, &block)
-        {
-            survey.marked += 1;
-        } else {
-            survey.foreign += 1;
-            survey.first_foreign.get_or_insert(offset);
-        }
-    }
-
-    /// Data written at an address that is no multiple of a block end in the block after that of their mark.
-    fn is_end_of_marked(&self, offset: u64, block: &[u8]) -> bool {
-        let Some(before) = offset
-            .checked_sub(BLOCK_BYTES)
-            .and_then(|before| self.get(before, BLOCK_BYTES as usize))
-        else {
-            return false;
-        };
-        match last_mark(&before) {
-            Some(at) if at > 0 => is_blank(&block[at.min(block.len())..]),
-            _ => false,
-        }
-    }
-
-    /// The beginnings of what is not a hole. Devices know no holes and give none.
-    fn data_areas(&self) -> impl Iterator<Item = u64> {
+    /// Where data lie. Devices know no holes: there, everywhere. Of files with very many areas, what follows the last
+    /// one that is listed counts as data.
+    pub(crate) fn data_map(&self) -> DataMap {
+        let end = self.start + self.bytes;
         let mut areas = Vec::new();
-        let mut at = 0;
-        while areas.len() < AREAS_MAX {
-            let Ok(data) = rustix::fs::seek(self.file, SeekFrom::Data(self.start + at)) else {
-                break;
+        let (mut at, mut bytes) = (self.start, 0);
+        while at < end {
+            let is_long = areas.len() >= AREAS_LOOKED_AT && bytes > WHOLE_BYTES;
+            let data = match rustix::fs::seek(self.file, SeekFrom::Data(at)) {
+                _ if is_long || areas.len() >= AREAS_LISTED => at,
+                Ok(data) if data >= at => data.min(end),
+                // No data behind this place.
+                Err(rustix::io::Errno::NXIO) => break,
+                _ => at,
             };
-            let Ok(hole) = rustix::fs::seek(self.file, SeekFrom::Hole(data)) else {
-                break;
-            };
-            if hole <= data || data >= self.start + self.bytes {
+            if data == end {
                 break;
             }
-            areas.push(data - self.start);
-            at = hole - self.start;
+            let hole = match rustix::fs::seek(self.file, SeekFrom::Hole(data)) {
+                _ if is_long || areas.len() >= AREAS_LISTED => end,
+                Ok(hole) if hole > data => hole.min(end),
+                _ => end,
+            };
+            areas.push((data - self.start, hole - self.start));
+            bytes += hole - data;
+            at = hole;
         }
-        areas.into_iter()
+        DataMap { areas }
     }
 }
 
-impl Survey {
-    /// Blank or ours, wherever it was looked at. One block of other origin is enough to ask.
-    pub(crate) fn is_free_of_others_data(&self) -> bool {
-        self.foreign == 0
+impl DataMap {
+    pub(crate) fn bytes(&self) -> u64 {
+        self.areas.iter().map(|(low, end)| end - low).sum()
     }
-}
 
-/// Multiples of the golden section modulo one: even, and in step with no layout.
-fn spread(low: u64, high: u64) -> impl Iterator<Item = u64> {
-    const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
-    let width = u128::from(high.saturating_sub(low));
-    (0..SPREAD_SAMPLES).map(move |index| {
-        let fraction = u128::from(GOLDEN.wrapping_mul(index + 1));
-        low + u64::try_from((width * fraction) >> 64).expect("a fraction of a u64")
-    })
+    /// The areas as far as they lie in `low..end`.
+    pub(crate) fn within(&self, low: u64, end: u64) -> Self {
+        let cut = |(from, to): &(u64, u64)| {
+            let (from, to) = ((*from).max(low), (*to).min(end));
+            (from < to).then_some((from, to))
+        };
+        Self {
+            areas: self.areas.iter().filter_map(cut).collect(),
+        }
+    }
+
+    /// Whether a data area touches the block that begins at `offset`.
+    pub(crate) fn touches(&self, offset: u64) -> bool {
+        let before = self
+            .areas
+            .partition_point(|(low, _)| *low < offset + BLOCK_BYTES);
+        before
+            .checked_sub(1)
+            .is_some_and(|place| self.areas[place].1 > offset)
+    }
 }
 
 pub(super) fn is_blank(block: &[u8]) -> bool {
-    [0x00, 0xff]
-        .iter()
-        .any(|value| block.iter().all(|byte| byte == value))
+    is_zero(block) || is_full_of(block, &[0xff; BLOCK_BYTES as usize])
 }
 
-fn last_mark(block: &[u8]) -> Option<usize> {
+fn is_zero(block: &[u8]) -> bool {
+    is_full_of(block, &[0; BLOCK_BYTES as usize])
+}
+
+/// Comparing slices is as quick without optimisation.
+fn is_full_of(block: &[u8], model: &[u8; BLOCK_BYTES as usize]) -> bool {
     block
-        .windows(DATA_MARK.len())
-        .rposition(|window| window == DATA_MARK)
+        .chunks(model.len())
+        .all(|part| part == &model[..part.len()])
+}
+
+/// Whether a block is what the engine writes: its mark stands at the start, or, of transfers of a sector, at the start of
+/// each sector that is not blank.
+pub(super) fn is_marked(block: &[u8]) -> bool {
+    block.starts_with(&DATA_MARK)
+        || block
+            .chunks(SECTOR_BYTES as usize)
+            .all(|sector| sector.starts_with(&DATA_MARK) || is_blank(sector))
 }

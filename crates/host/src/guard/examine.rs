@@ -1,17 +1,27 @@
-//! Looking at one target: what stands there, who uses it, what it holds. The door opens and claims it.
+//! Looking at targets: what stands there, who uses it, what it holds. The door opens and claims them.
+//!
+//! Who uses a target is read one by one from tables. Contents are looked into side by side, a group of targets at a time,
+//! as devices are slow and many, and descriptors few.
 
 use std::fs::{self, File};
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::thread;
 
 use door::{Approach, ClaimError, Door, Found, Intent};
 use plan::{Access, FoundKind, TargetKind};
 use rustix::fs::{Advice, fadvise};
 
-use super::content::Content;
+use super::content::{Content, WHOLE_BYTES};
+use super::places;
+use super::signatures::{self, Hit};
 use super::stack::{Own, Stack};
+use super::survey::{Budget, Ground, Survey};
 use super::usage::Tables;
-use super::{Examination, Finding, Request, signatures};
+use super::written::{Bearer, recorded};
+use super::{Examination, Finding, Request};
 use crate::block::{BlockDevice, DiskIdentity};
 use crate::root::{DeviceNumber, SysRoot, existing_directory};
 
@@ -54,6 +64,32 @@ pub(crate) enum What {
     Other,
 }
 
+/// Targets that are open at the same time, and looked into side by side.
+const GROUP: usize = 32;
+/// The same of groups without a large one: a small file costs less than a thread.
+const SMALL_SIDE_BY_SIDE: usize = 4;
+
+/// A target of which everything is known but its content.
+#[derive(Debug)]
+struct Begun {
+    examination: Examination,
+    file: Option<Arc<File>>,
+    inside: Option<Inside>,
+}
+
+/// What is to be looked at inside of a target.
+#[derive(Debug)]
+struct Inside {
+    bytes: u64,
+    /// Name, start and length of each.
+    partitions: Vec<(String, u64, u64)>,
+    ask: fn(&Path) -> Vec<String>,
+    bearer: Option<Bearer>,
+    state: Option<PathBuf>,
+    /// What it is built on holds signatures, and data of unknown kind.
+    below: (Vec<Finding>, Vec<Finding>),
+}
+
 /// Looks at the target of each request, in their order, and claims nothing. What cannot be looked at is a finding.
 #[must_use]
 pub fn examine(root: &SysRoot, requests: &[Request]) -> Vec<Examination> {
@@ -65,13 +101,58 @@ pub fn examine(root: &SysRoot, requests: &[Request]) -> Vec<Examination> {
 #[must_use]
 pub fn examine_through(root: &SysRoot, door: &Door, requests: &[Request]) -> Vec<Examination> {
     let tables = Tables::read(root);
-    requests
-        .iter()
-        .map(|request| examine_one(&tables, door, request))
-        .collect()
+    let large = requests.iter().filter(|request| is_large(request)).count();
+    let budget = Budget::of(large, GROUP);
+    let mut examinations = Vec::with_capacity(requests.len());
+    for group in requests.chunks(GROUP) {
+        let begun: Vec<Mutex<Begun>> = group
+            .iter()
+            .map(|request| Mutex::new(begin_one(&tables, door, request)))
+            .collect();
+        let side_by_side = match group.iter().any(is_large) {
+            true => GROUP,
+            false => SMALL_SIDE_BY_SIDE,
+        };
+        look_inside_all(&begun, side_by_side, &budget);
+        let ended = begun.into_iter().map(Mutex::into_inner);
+        examinations.extend(ended.map(|one| one.expect("a look does not panic").examination));
+    }
+    examinations
 }
 
-fn examine_one(tables: &Tables, door: &Door, request: &Request) -> Examination {
+/// Whether its samples take time. One that cannot be looked at is none.
+fn is_large(request: &Request) -> bool {
+    let is_long = |facts: fs::Metadata| {
+        facts.file_type().is_block_device() || (facts.is_file() && facts.len() > WHOLE_BYTES)
+    };
+    request.access != Access::Read && fs::metadata(&request.path).is_ok_and(is_long)
+}
+
+fn look_inside_all(all: &[Mutex<Begun>], side_by_side: usize, budget: &Budget) {
+    let next = AtomicUsize::new(0);
+    let work = || {
+        while let Some(one) = all.get(next.fetch_add(1, Ordering::Relaxed)) {
+            let mut one = one.lock().expect("each is taken once");
+            let Begun {
+                examination,
+                file,
+                inside,
+            } = &mut *one;
+            if let (Some(file), Some(inside)) = (file.as_deref(), inside.as_ref()) {
+                inside.look(file, budget, examination);
+            }
+        }
+    };
+    thread::scope(|scope| {
+        for _ in 1..side_by_side.min(all.len()) {
+            // Without threads, the one that is there does it all.
+            let _ = thread::Builder::new().spawn_scoped(scope, work);
+        }
+        work();
+    });
+}
+
+fn begin_one(tables: &Tables, door: &Door, request: &Request) -> Begun {
     let intent = match request.access {
         Access::Read => Intent::Look,
         Access::Write | Access::Create => Intent::Write,
@@ -84,13 +165,15 @@ fn examine_one(tables: &Tables, door: &Door, request: &Request) -> Examination {
             examination.findings.push(Finding::CannotExamine {
                 error: error.to_string(),
             });
-            return examination;
+            return Begun {
+                examination,
+                file: None,
+                inside: None,
+            };
         }
     };
-    let file = approach.file.as_deref();
-    if let Some(file) =
-        file.filter(|_| approach.found == Found::BlockDevice && request.access != Access::Read)
-    {
+    let is_written_device = approach.found == Found::BlockDevice && request.access != Access::Read;
+    if let Some(file) = approach.file.as_deref().filter(|_| is_written_device) {
         // What another host wrote to a shared device must not hide behind pages that were read earlier. Advice that is
         // not taken changes nothing.
         let _ = fadvise(file, 0, None, Advice::DontNeed);
@@ -100,12 +183,17 @@ fn examine_one(tables: &Tables, door: &Door, request: &Request) -> Examination {
         real_path: approach.real_path.clone(),
         what: what(&approach),
     };
-    let mut examination = examine_subject(tables, request, subject, file);
+    let file = approach.file.as_deref();
+    let (mut examination, inside) = begin_subject(tables, request, subject, file);
     examination.object = approach.object;
     if let Some(error) = approach.unclaimed {
         unclaimed(error, &mut examination.findings);
     }
-    examination
+    Begun {
+        examination,
+        file: approach.file,
+        inside,
+    }
 }
 
 fn what(approach: &Approach) -> What {
@@ -139,13 +227,28 @@ fn unclaimed(error: ClaimError, findings: &mut Vec<Finding>) {
     }
 }
 
-/// The second half of the examination, with what was found handed in; `file` is its open content.
+/// An examination with what was found handed in; `file` is its open content.
+#[cfg(test)]
 pub(crate) fn examine_subject(
     tables: &Tables,
     request: &Request,
     subject: Subject,
     file: Option<&File>,
 ) -> Examination {
+    let (mut examination, inside) = begin_subject(tables, request, subject, file);
+    if let (Some(file), Some(inside)) = (file, inside) {
+        inside.look(file, &Budget::of(1, 1), &mut examination);
+    }
+    examination
+}
+
+/// All of an examination but the look at the content, which is for later.
+fn begin_subject(
+    tables: &Tables,
+    request: &Request,
+    subject: Subject,
+    file: Option<&File>,
+) -> (Examination, Option<Inside>) {
     let kind = match &subject.what {
         What::Missing => FoundKind::Missing,
         What::Device { .. } => FoundKind::BlockDevice,
@@ -154,15 +257,16 @@ pub(crate) fn examine_subject(
         What::Other => FoundKind::Other,
     };
     let mut examination = blank(request, subject.real_path, kind);
+    let mut inside = None;
     match subject.what {
         What::Missing => examine_missing(tables, request, &mut examination),
         What::Device { number, bytes } => {
             examination.identity = Some((number.to_raw(), bytes));
-            examine_device(tables, request, number, bytes, file, &mut examination);
+            inside = examine_device(tables, request, number, bytes, &mut examination);
         }
         What::File { identity, bytes } => {
             examination.identity = Some(identity);
-            examine_file(tables, request, identity, bytes, file, &mut examination);
+            inside = examine_file(tables, request, identity, bytes, file, &mut examination);
         }
         What::Directory | What::Other => {
             let what = match kind {
@@ -172,7 +276,7 @@ pub(crate) fn examine_subject(
             examination.findings.push(Finding::NotUsable { what });
         }
     }
-    examination
+    (examination, inside)
 }
 
 fn blank(request: &Request, real_path: PathBuf, found: FoundKind) -> Examination {
@@ -184,6 +288,7 @@ fn blank(request: &Request, real_path: PathBuf, found: FoundKind) -> Examination
         identity: None,
         object: None,
         findings: Vec::new(),
+        recorded: Vec::new(),
         words,
     }
 }
@@ -212,18 +317,17 @@ fn examine_device(
     request: &Request,
     number: DeviceNumber,
     bytes: u64,
-    file: Option<&File>,
     examination: &mut Examination,
-) {
+) -> Option<Inside> {
     if request.access == Access::Read {
-        return;
+        return None;
     }
     let Some(device) = BlockDevice::by_number(&tables.root, number) else {
         // Without sysfs nobody can tell who uses it.
         examination.findings.push(Finding::CannotExamine {
             error: format!("the kernel shows no block device {number}"),
         });
-        return;
+        return None;
     };
     let path = word_of_path(request, &examination.real_path);
     let stack = Stack::below(tables, &device);
@@ -233,37 +337,19 @@ fn examine_device(
     if device.is_read_only() {
         examination.findings.push(Finding::ReadOnly);
     }
-    let Some(file) = file else {
-        return;
+    let contents = stack.contents();
+    let unknown = match contents.is_empty() {
+        true => stack.unknown_data(),
+        false => Vec::new(),
     };
-    let content = Content::new(file, bytes);
-    let mut found = contents_of_device(&device, file, &content);
-    found.extend(opinions(tables.opinion.of_device(&examination.real_path)));
-    found.extend(stack.contents());
-    if found.is_empty() {
-        found.extend(unknown_data(&content, request.extent));
-        found.extend(stack.unknown_data());
-    }
-    examination.findings.extend(found);
-}
-
-/// Signatures on a device and on its partitions.
-pub(super) fn contents_of_device(
-    device: &BlockDevice,
-    file: &File,
-    content: &Content<'_>,
-) -> Vec<Finding> {
-    let bytes = content.bytes();
-    let mut found = contents(content, None);
-    for partition in device.partitions() {
-        if let (Some(start), Some(length)) = (partition.start_bytes(), partition.bytes())
-            && start.checked_add(length).is_some_and(|end| end <= bytes)
-        {
-            let window = Content::window(file, start, length);
-            found.extend(contents(&window, Some(partition.name.clone())));
-        }
-    }
-    found
+    Some(Inside {
+        bytes,
+        partitions: partitions_within(&device, bytes),
+        ask: tables.opinion.of_device(),
+        bearer: Some(Bearer::device(&tables.root, &device, bytes)),
+        state: tables.root.state.clone(),
+        below: (contents, unknown),
+    })
 }
 
 fn examine_file(
@@ -273,9 +359,9 @@ fn examine_file(
     bytes: u64,
     file: Option<&File>,
     examination: &mut Examination,
-) {
+) -> Option<Inside> {
     if request.access == Access::Read {
-        return;
+        return None;
     }
     let real_path = examination.real_path.clone();
     let file_system = tables.file_system(&real_path, identity.0);
@@ -283,34 +369,89 @@ fn examine_file(
     examination
         .findings
         .extend(tables.users_of_file(&real_path, Some(identity), &Own::new()));
-    // What begins behind the end of a file overwrites nothing that it holds.
-    let Some(file) = file.filter(|_| bytes > request.extent.0) else {
-        return;
-    };
-    let content = Content::new(file, bytes);
-    let mut found = contents(&content, None);
-    found.extend(opinions(tables.opinion.of_file(&real_path)));
-    if found.is_empty() && !request.is_ours {
-        found.extend(unknown_data(&content, request.extent));
+    // Whatever is changed, all of a file is looked at: what is written behind its end makes another file of it.
+    let file = file.filter(|_| bytes > 0)?;
+    Some(Inside {
+        bytes,
+        partitions: Vec::new(),
+        ask: tables.opinion.of_file(),
+        bearer: Bearer::file(file),
+        state: tables.root.state.clone(),
+        below: (Vec::new(), Vec::new()),
+    })
+}
+
+/// Signatures on a device and on its partitions.
+pub(super) fn contents_of_device(
+    device: &BlockDevice,
+    file: &File,
+    content: &Content<'_>,
+) -> Vec<Finding> {
+    let mut found = contents(content, None);
+    for (name, start, length) in partitions_within(device, content.bytes()) {
+        let window = Content::window(file, start, length);
+        found.extend(contents(&window, Some(&name)));
     }
-    examination.findings.extend(found);
+    found
+}
+
+/// Name, start and length of each partition that lies within so many bytes.
+fn partitions_within(device: &BlockDevice, bytes: u64) -> Vec<(String, u64, u64)> {
+    let partitions = device.partitions().into_iter().filter_map(|partition| {
+        let (start, length) = (partition.start_bytes()?, partition.bytes()?);
+        let is_inside = start.checked_add(length).is_some_and(|end| end <= bytes);
+        is_inside.then_some((partition.name, start, length))
+    });
+    partitions.collect()
+}
+
+impl Inside {
+    /// Adds what the content says.
+    fn look(&self, file: &File, budget: &Budget, examination: &mut Examination) {
+        let content = Content::new(file, self.bytes);
+        let mut found = contents(&content, None);
+        for (name, start, length) in &self.partitions {
+            let window = Content::window(file, *start, *length);
+            found.extend(contents(&window, Some(name)));
+        }
+        if found.is_empty() {
+            found.extend(signatures_found(places::search_starts(&content), None));
+        }
+        found.extend(opinions((self.ask)(&examination.real_path)));
+        found.extend(self.below.0.iter().cloned());
+        let bearer = self.bearer.as_ref();
+        let of_bearer = bearer.and_then(|bearer| recorded(self.state.as_deref(), file, bearer));
+        examination.recorded = of_bearer.unwrap_or_default();
+        if found.is_empty() && !examination.request.is_ours {
+            let ground = Ground {
+                content: &content,
+                extent: examination.request.extent,
+                excused: &examination.recorded,
+            };
+            found.extend(unknown_data(ground, budget));
+            found.extend(self.below.1.iter().cloned());
+        }
+        examination.findings.extend(found);
+    }
 }
 
 /// Signatures, and a place that could not be searched.
-pub(super) fn contents(content: &Content<'_>, partition: Option<String>) -> Vec<Finding> {
-    let mut findings: Vec<Finding> = signatures::search(content)
-        .into_iter()
-        .map(|hit| Finding::Signature {
-            partition: partition.clone(),
-            family: hit.family,
-            name: hit.name,
-            offset: hit.offset,
-        })
-        .collect();
+pub(super) fn contents(content: &Content<'_>, partition: Option<&str>) -> Vec<Finding> {
+    let mut findings = signatures_found(signatures::search(content), partition);
     if let Some((offset, error)) = content.failure() {
         findings.push(Finding::Unreadable { offset, error });
     }
     findings
+}
+
+fn signatures_found(hits: Vec<Hit>, partition: Option<&str>) -> Vec<Finding> {
+    let finding = |hit: Hit| Finding::Signature {
+        partition: partition.map(str::to_owned),
+        family: hit.family,
+        name: hit.name,
+        offset: hit.offset,
+    };
+    hits.into_iter().map(finding).collect()
 }
 
 pub(super) fn opinions(kinds: Vec<String>) -> impl Iterator<Item = Finding> {
@@ -319,19 +460,18 @@ pub(super) fn opinions(kinds: Vec<String>) -> impl Iterator<Item = Finding> {
         .map(|kind| Finding::SecondOpinion { kind })
 }
 
-pub(super) fn unknown_data(content: &Content<'_>, extent: (u64, u64)) -> Vec<Finding> {
-    let survey = content.survey(extent);
-    if let Some((offset, error)) = content.failure() {
+pub(super) fn unknown_data(ground: Ground<'_>, budget: &Budget) -> Vec<Finding> {
+    let survey = Survey::of(ground, budget);
+    if let Some((offset, error)) = ground.content.failure() {
         return vec![Finding::Unreadable { offset, error }];
     }
-    match survey.first_foreign {
-        Some(offset) if !survey.is_free_of_others_data() => vec![Finding::UnknownData {
-            offset,
-            sampled: survey.sampled,
-            foreign: survey.foreign,
-        }],
-        _ => Vec::new(),
-    }
+    let mut found = signatures_found(Vec::from_iter(survey.hit), None);
+    found.extend(survey.first_foreign.map(|offset| Finding::UnknownData {
+        offset,
+        sampled: survey.sampled,
+        foreign: survey.foreign,
+    }));
+    found
 }
 
 fn pseudo_file_system(tables: &Tables, directory: &Path) -> Option<Finding> {

@@ -7,6 +7,7 @@ mod machine;
 mod stack;
 mod table;
 mod words;
+mod zapped;
 
 use std::path::Path;
 

@@ -11,6 +11,7 @@ use sys::file::{OpenFlags, open};
 use super::super::Finding;
 use super::super::content::Content;
 use super::super::examine::{contents, contents_of_device, opinions, unknown_data};
+use super::super::survey::{Budget, Ground};
 use super::super::usage::Tables;
 use crate::block::BlockDevice;
 use crate::loops::LoopView;
@@ -106,8 +107,8 @@ impl Layer {
                     _ => contents(&content, None),
                 };
                 found.extend(opinions(match &self.below {
-                    Below::Device(_) => tables.opinion.of_device(&opened.path),
-                    _ => tables.opinion.of_file(&opened.path),
+                    Below::Device(_) => tables.opinion.of_device()(&opened.path),
+                    _ => tables.opinion.of_file()(&opened.path),
                 }));
                 found
             }
@@ -134,7 +135,12 @@ impl Layer {
         let mut findings = Vec::new();
         for (low, high) in parts.into_iter().filter(|(low, high)| low < high) {
             let part = Content::window(&opened.file, low, high - low);
-            let found = unknown_data(&part, (0, high - low)).into_iter();
+            let ground = Ground {
+                content: &part,
+                extent: (0, high - low),
+                excused: &[],
+            };
+            let found = unknown_data(ground, &Budget::of(1, 1)).into_iter();
             findings.extend(found.map(|finding| self.tells(moved(finding, low))));
         }
         findings

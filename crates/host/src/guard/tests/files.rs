@@ -38,9 +38,8 @@ fn blank_and_own_files_pass_without_asking() {
     for block in small_transfers.chunks_mut(512) {
         block[..8].copy_from_slice(b"FATHOM\x01\x00");
     }
-    // Written at an address that is a multiple of 512 only: each 4 KiB ends in the block after its mark.
-    let mut shifted = vec![0; len];
-    shifted[1536..1536 + (16 << 10)].copy_from_slice(&our_data(16 << 10, 8));
+    let mut few_sectors = vec![0; len];
+    few_sectors[1536..2048].copy_from_slice(&our_data(512, 8));
     let mut mixed = our_data(len, 4);
     mixed[8192..16_384].fill(0xff);
     for (name, data) in [
@@ -50,7 +49,7 @@ fn blank_and_own_files_pass_without_asking() {
         ("ours", our_data(len, 1)),
         ("partly ours", half),
         ("small transfers", small_transfers),
-        ("shifted", shifted),
+        ("few sectors", few_sectors),
         ("ours and ones", mixed),
         ("odd length", our_data(70_001, 6)),
     ] {
@@ -198,20 +197,93 @@ fn others_data_are_refused_until_named() {
 }
 
 #[test]
-fn what_goes_behind_the_end_of_a_file_asks_nothing() {
+fn whatever_is_written_all_of_a_file_is_looked_at() {
     let folder = tempfile::tempdir().unwrap();
     let path = file_with(folder.path(), "data", &noise(5000, 3));
-    let behind = Request {
-        extent: (5000, 9096),
-        bytes: 9096,
-        ..write_to_file(&path)
-    };
-    assert!(is_granted(&behind, &words(&[])));
-    let across = Request {
-        extent: (4999, 9096),
-        ..behind
-    };
-    assert!(!is_granted(&across, &words(&[])));
+    for extent in [(5000, 9096), (4999, 9096), (0, 0), (1 << 40, 1 << 41)] {
+        let request = Request {
+            extent,
+            bytes: 9096,
+            ..write_to_file(&path)
+        };
+        assert!(!is_granted(&request, &words(&[])), "{extent:?}");
+    }
+}
+
+#[test]
+fn a_mark_counts_at_the_start_of_its_block_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    for at in [1, 8, 100, 504, 512, 2048, 3584, 4088] {
+        let mut data = noise(3 << 20, 5);
+        for block in data.chunks_mut(4096) {
+            block[at..at + 8].copy_from_slice(b"FATHOM\x01\x00");
+        }
+        let path = file_with(folder.path(), "data", &data);
+        let findings = examine_file(&path).findings;
+        let all = (3 << 20) / 4096;
+        let is_unknown =
+            matches!(findings[..], [Finding::UnknownData { foreign, .. }] if foreign == all);
+        assert!(is_unknown, "{at}: {findings:?}");
+        // Nor where the rest of a block is blank.
+        let mut little = vec![0; 1 << 20];
+        little[40_960 + at..40_968 + at].copy_from_slice(b"FATHOM\x01\x00");
+        little[40_968 + at] = 1;
+        let path = file_with(folder.path(), "little", &little);
+        assert_eq!(
+            is_granted(&write_to_file(&path), &Overwrite::default()),
+            at % 512 == 0,
+            "{at}"
+        );
+    }
+}
+
+#[test]
+fn all_of_little_data_is_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("blank");
+    let file = File::create(&path).unwrap();
+    file.write_all_at(&vec![0; 64 << 20], 0).unwrap();
+    assert_eq!(examine_file(&path).findings, []);
+    // One byte anywhere.
+    for at in [9 << 20 | 77, 33 << 20 | 4095, 50_000_001] {
+        file.write_all_at(b"x", at).unwrap();
+        let findings = examine_file(&path).findings;
+        let block = at / 4096 * 4096;
+        let is_unknown =
+            matches!(findings[..], [Finding::UnknownData { offset, .. }] if offset == block);
+        assert!(is_unknown, "{at}: {findings:?}");
+        file.write_all_at(&[0], at).unwrap();
+    }
+    // The same where data lie in holes, however few they are.
+    let path = folder.path().join("holes");
+    let file = File::create(&path).unwrap();
+    file.set_len(1 << 40).unwrap();
+    file.write_all_at(&vec![0; 1 << 20], 300 << 30).unwrap();
+    file.write_all_at(b"x", 300 << 30 | 700_000).unwrap();
+    assert!(!is_granted(&write_to_file(&path), &Overwrite::default()));
+}
+
+#[test]
+fn the_start_of_each_data_area_is_looked_at() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("areas");
+    let file = File::create(&path).unwrap();
+    file.set_len(1 << 40).unwrap();
+    let ours = our_data(64 << 10, 3);
+    // More than is read whole.
+    for number in 0..2000_u64 {
+        file.write_all_at(&ours, number << 28).unwrap();
+    }
+    let first_hole = rustix::fs::seek(&file, rustix::fs::SeekFrom::Hole(0)).unwrap();
+    if first_hole > 64 << 10 {
+        return println!("skipped: no holes are told here");
+    }
+    assert_eq!(examine_file(&path).findings, []);
+    let at = 1777 << 28;
+    file.write_all_at(&noise(4096, 9), at).unwrap();
+    let findings = examine_file(&path).findings;
+    let is_unknown = matches!(findings[..], [Finding::UnknownData { offset, .. }] if offset == at);
+    assert!(is_unknown, "{findings:?}");
 }
 
 #[test]
@@ -349,7 +421,7 @@ fn a_file_is_claimed_by_one_execution_and_examined_all_the_same() {
     assert!(
         matches!(
             second.findings[..],
-            [Finding::UnknownData { .. }, Finding::Claimed { .. }]
+            [Finding::Claimed { .. }, Finding::UnknownData { .. }]
         ),
         "{:?}",
         second.findings

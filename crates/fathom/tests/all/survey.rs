@@ -1,0 +1,283 @@
+//! What a target holds decides, all of it: foreign files that would grow, and our own data whatever
+//! they look like.
+use crate::guard::loop_device;
+use crate::lab::{Ended, Lab, STATE, has, must, skip};
+use crate::stop::OnDrop;
+use std::fs;
+use std::os::unix::fs::{FileExt, MetadataExt};
+use std::path::Path;
+
+fn fio(lab: &Lab, words: &[&str]) -> Ended {
+    let common = ["fio", "--name=j", "--ioengine=psync"];
+    lab.fathom(&[&common[..], words].concat())
+}
+
+/// The first difference from what was there, or nothing.
+fn is_same(lab: &Lab, name: &str, before: &[u8]) -> bool {
+    lab.bytes(name) == before
+}
+
+#[test]
+fn a_foreign_file_is_not_made_longer_without_being_named() {
+    let lab = Lab::new();
+    lab.write("hn", "hello!\n");
+    lab.write("letter", "Dear reader,\n");
+    must(
+        "tar",
+        &[
+            "-cf",
+            &lab.path("t").display().to_string(),
+            "-C",
+            &lab.path(".").display().to_string(),
+            "letter",
+        ],
+    );
+    let mut files = vec![("hn", "8k"), ("t", "1m")];
+    if has("mkfs.ext4") {
+        let image = lab.path("ext4").display().to_string();
+        must("mkfs.ext4", &["-q", "-F", &image, "2m"]);
+        files.push(("ext4", "3m"));
+    }
+    for (name, size) in files {
+        let before = lab.bytes(name);
+        let (file, size) = (format!("--filename={name}"), format!("--size={size}"));
+        for rw in ["--rw=read", "--rw=randread", "--rw=write"] {
+            for more in ["--fallocate=none", "--fallocate=keep", "--fallocate=posix"] {
+                fio(&lab, &[rw, &size, &file, more])
+                    .expect(3)
+                    .says(&[&format!("--overwrite {name}")]);
+                assert!(is_same(&lab, name, &before), "{name} {rw} {more}");
+            }
+        }
+        // From behind its end on.
+        let behind = format!("--offset={}", before.len().next_multiple_of(4096));
+        fio(&lab, &["--rw=write", "--size=64k", &behind, &file]).expect(3);
+        lab.write("job", format!("sd=s,lun={name},size=64m\nwd=w,sd=s,xfersize=4k,rdpct=100\nrd=r,wd=w,iorate=10,elapsed=2,interval=1\n"));
+        lab.fathom(&["vdbench", "-f", "job", "-o", "out"]).expect(3);
+        assert!(is_same(&lab, name, &before), "{name}");
+        let blocks = fs::metadata(lab.path(name)).unwrap().blocks();
+        assert!(
+            blocks * 512 <= before.len() as u64 + 8192,
+            "{name}: space was reserved"
+        );
+        // What is long enough is read and stays.
+        if before.len() > 4096 {
+            fio(&lab, &["--rw=read", "--size=4k", &file]).expect(0);
+            assert!(is_same(&lab, name, &before), "{name}");
+        }
+    }
+    fio(
+        &lab,
+        &[
+            "--rw=read",
+            "--size=8k",
+            "--filename=hn",
+            "--overwrite",
+            "hn",
+        ],
+    )
+    .expect(0);
+    assert_eq!(lab.bytes("hn").len(), 8192);
+}
+
+/// Jobs whose data carry no mark, or not where it is looked for.
+const UNMARKED: &[&[&str]] = &[
+    &[
+        "--rw=write",
+        "--size=1m",
+        "--bs=4k",
+        "--buffer_pattern=0x12345678",
+    ],
+    &[
+        "--rw=randwrite",
+        "--size=1m",
+        "--bs=8k",
+        "--verify=pattern",
+        "--verify_pattern=\"abcd\"",
+    ],
+    &[
+        "--rw=write",
+        "--size=1m",
+        "--bs=4k",
+        "--verify=crc32c",
+        "--verify_offset=256",
+    ],
+    &["--rw=write", "--size=1m", "--bs=6k", "--offset=512"],
+    &["--rw=randwrite", "--size=1m", "--bs=2k"],
+    &[
+        "--rw=randrw",
+        "--size=1m",
+        "--bs=4k",
+        "--blockalign=512",
+        "--scramble_buffers=0",
+    ],
+    &[
+        "--rw=write",
+        "--size=1m",
+        "--bs=64k",
+        "--buffer_compress_percentage=60",
+        "--buffer_compress_chunk=16k",
+        "--buffer_pattern=\"zz\"",
+    ],
+    &["--rw=read", "--size=70000", "--bs=1000"],
+];
+
+#[test]
+fn our_own_data_pass_whatever_they_look_like() {
+    for job in UNMARKED {
+        let lab = Lab::new();
+        let again = || fio(&lab, &[job, &["--filename=f"][..]].concat());
+        for _ in 0..3 {
+            again().expect(0);
+        }
+        assert!(!lab.path(STATE).exists(), "the file carries its record");
+        // A larger job goes on with it.
+        let longer = [&["--rw=write", "--size=2m", "--bs=64k", "--filename=f"][..]].concat();
+        fio(&lab, &longer).expect(0);
+        again().expect(0);
+    }
+}
+
+#[test]
+fn a_changed_replaced_or_cut_file_is_asked_about() {
+    let lab = Lab::new();
+    let job = [
+        "--rw=write",
+        "--size=1m",
+        "--bs=4k",
+        "--buffer_pattern=0x1234",
+        "--filename=f",
+    ];
+    let again = || fio(&lab, &job);
+    again().expect(0);
+    let write = |at: u64, byte: &[u8]| {
+        let file = fs::File::options().write(true).open(lab.path("f")).unwrap();
+        file.write_all_at(byte, at).unwrap();
+    };
+    let before = lab.bytes("f");
+    write(300_001, b"x");
+    again()
+        .expect(3)
+        .says(&["data of unknown kind", "--overwrite f"]);
+    write(300_001, &before[300_001..300_002]);
+    again().expect(0);
+    // A copy, with its attributes.
+    let (from, to) = (
+        lab.path("f").display().to_string(),
+        lab.path("g").display().to_string(),
+    );
+    must("cp", &["-a", &from, &to]);
+    fs::rename(lab.path("f"), lab.path("old")).unwrap();
+    fs::rename(lab.path("g"), lab.path("f")).unwrap();
+    again().expect(3);
+    // The record moves with the file.
+    fs::rename(lab.path("old"), lab.path("f")).unwrap();
+    again().expect(0);
+    let file = fs::File::options().write(true).open(lab.path("f")).unwrap();
+    file.set_len(600_000).unwrap();
+    again().expect(3);
+}
+
+#[test]
+fn what_was_named_and_not_written_from_end_to_end_is_asked_about_again() {
+    let lab = Lab::new();
+    let foreign = || lab.write("f", "Dear reader,\n".repeat(100_000));
+    foreign();
+    let job = |rw| {
+        [
+            "--size=1m",
+            "--bs=4k",
+            "--buffer_pattern=0x1234",
+            "--filename=f",
+            rw,
+        ]
+    };
+    let few = [&job("--rw=randwrite")[..], &["--io_size=64k"]].concat();
+    fio(&lab, &[&few[..], &["--overwrite", "f"]].concat()).expect(0);
+    fio(&lab, &few).expect(3);
+    fs::remove_file(lab.path("f")).unwrap();
+    lab.write("f", "Dear reader,\n".repeat(1000));
+    fio(
+        &lab,
+        &[&job("--rw=write")[..], &["--overwrite", "f"]].concat(),
+    )
+    .expect(0);
+    fio(&lab, &job("--rw=write")).expect(0);
+}
+
+#[test]
+fn a_run_that_was_stopped_leaves_a_record_too() {
+    let lab = Lab::new();
+    let job = [
+        "fio",
+        "--name=j",
+        "--rw=write",
+        "--size=1m",
+        "--buffer_pattern=0x77",
+        "--filename=f",
+        "--time_based",
+        "--runtime=60",
+        "--ioengine=psync",
+    ];
+    let going = lab.start(&job);
+    let is_written = |path: &Path| fs::read(path).is_ok_and(|data| data.contains(&0x77));
+    while !is_written(&lab.path("f")) {
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
+    going.signal("INT");
+    let ended = going.end();
+    assert!(ended.code.is_some_and(|code| code != 3), "{ended:?}");
+    fio(&lab, &["--rw=write", "--size=1m", "--filename=f"]).expect(0);
+}
+
+#[test]
+fn what_was_not_written_gets_no_record() {
+    let lab = Lab::new();
+    lab.write("f", "Dear reader,\n");
+    let job = [
+        "--rw=write",
+        "--size=1m",
+        "--buffer_pattern=0x77",
+        "--filename=f",
+    ];
+    fio(&lab, &[&job[..], &["--backend", "null"]].concat()).expect(0);
+    assert_eq!(lab.text("f"), "Dear reader,\n");
+    assert!(!lab.path(STATE).exists());
+    fio(&lab, &job).expect(3);
+    // Removed again by the job itself.
+    let made = [
+        "--rw=write",
+        "--size=1m",
+        "--buffer_pattern=0x77",
+        "--filename=g",
+        "--unlink=1",
+    ];
+    fio(&lab, &made).expect(0);
+    assert!(!lab.path("g").exists() && !lab.path(STATE).exists());
+}
+
+#[test]
+fn data_of_ours_on_a_device_are_known_by_the_state_folder() {
+    let lab = Lab::new();
+    let device = match loop_device(&lab, "image") {
+        Ok(device) => device,
+        Err(reason) => return skip(reason),
+    };
+    let _detach = OnDrop(|| drop(must("losetup", &["-d", &device])));
+    let file = format!("--filename={device}");
+    let job = ["--rw=write", "--bs=64k", "--buffer_pattern=0x1234", &file];
+    for _ in 0..3 {
+        fio(&lab, &job).expect(0);
+    }
+    let records = lab.path(STATE).join("fathom/written");
+    assert_eq!(fs::read_dir(&records).unwrap().count(), 1);
+    let disk = fs::File::options().write(true).open(&device).unwrap();
+    disk.write_all_at(b"x", 5_000_000).unwrap();
+    disk.sync_all().unwrap();
+    fio(&lab, &job).expect(3);
+    disk.write_all_at(b"\x12", 5_000_000).unwrap();
+    disk.sync_all().unwrap();
+    fio(&lab, &job).expect(0);
+    fs::remove_dir_all(&records).unwrap();
+    fio(&lab, &job).expect(3).says(&["data of unknown kind"]);
+}

@@ -1,0 +1,200 @@
+//! What the overwrite guard costs before a job: `fathom check` of a job that writes beside that of one that reads the
+//! same targets, which the guard has no questions about. Makes its files and loop devices itself.
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::Instant;
+
+const MIB: u64 = 1 << 20;
+const TIB: u64 = 1 << 40;
+const SMALL_FILES: usize = 10_000;
+const DEVICES: usize = 256;
+
+/// One thing to measure: how often, and the bar in seconds.
+struct Case {
+    name: &'static str,
+    rounds: usize,
+    seconds_max: f64,
+    targets: Vec<PathBuf>,
+}
+
+/// A folder and loop devices that go away.
+struct Place {
+    folder: PathBuf,
+    devices: Vec<PathBuf>,
+}
+
+/// Prints what each case adds; an error when a bar is missed.
+pub fn run(root: &Path, arguments: &[String]) -> Result<(), String> {
+    let mut program = root.join("target/release/fathom");
+    let mut folder = std::env::temp_dir();
+    match arguments {
+        [] => {
+            let cargo = crate::command::cargo();
+            let build = ["build", "--release", "--locked", "--package", "fathom"];
+            crate::command::run(root, &cargo, &build, &[])?;
+        }
+        [given] => program = PathBuf::from(given),
+        [given, below] => {
+            program = PathBuf::from(given);
+            folder = PathBuf::from(below);
+        }
+        _ => return Err("bench-guard takes at most a program and a folder".to_owned()),
+    }
+    let folder = folder.join(format!("fathom-bench-guard-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).map_err(|error| error.to_string())?;
+    let mut place = Place {
+        folder,
+        devices: Vec::new(),
+    };
+    let cases = cases(&mut place)?;
+    println!(
+        "| Case | Rounds | Least, ms | Median, ms | Most, ms | Bar, ms |\n|---|---|---|---|---|---|"
+    );
+    let mut is_missed = false;
+    for case in &cases {
+        let [low, middle, high] = added(&program, &place.folder, case)?;
+        let (name, rounds, bar) = (case.name, case.rounds, case.seconds_max);
+        let ms = |seconds: f64| seconds * 1000.0;
+        println!(
+            "| {name} | {rounds} | {:.1} | {:.1} | {:.1} | {:.0} |",
+            ms(low),
+            ms(middle),
+            ms(high),
+            ms(bar)
+        );
+        is_missed |= middle > bar;
+    }
+    match is_missed {
+        false => Ok(()),
+        true => Err("a bar is missed".to_owned()),
+    }
+}
+
+/// All cases that can be made here; what needs root is told of and left out.
+fn cases(place: &mut Place) -> Result<Vec<Case>, String> {
+    let sparse = place.file("sparse", 64 * MIB)?;
+    let written = place.file("written", 64 * MIB)?;
+    let file = File::options().write(true).open(&written);
+    let zeros = vec![0; MIB as usize];
+    let file = file.map_err(|error| error.to_string())?;
+    for mib in 0..64 {
+        let wrote = file.write_all_at(&zeros, mib * MIB);
+        wrote.map_err(|error| error.to_string())?;
+    }
+    let small = (0..SMALL_FILES).map(|number| {
+        let path = place.folder.join(format!("small{number}"));
+        let wrote = std::fs::write(&path, [0; 4096]);
+        wrote.map(|()| path).map_err(|error| error.to_string())
+    });
+    let small = small.collect::<Result<Vec<_>, _>>()?;
+    let case = |name, rounds, seconds_max, targets| Case {
+        name,
+        rounds,
+        seconds_max,
+        targets,
+    };
+    let mut cases = vec![
+        case("a blank sparse file of 64 MiB", 20, 0.020, vec![sparse]),
+        case("a file of 64 MiB of zeros", 20, 0.020, vec![written]),
+        case("10 000 files of 4 KiB", 3, 2.0, small),
+    ];
+    let devices = large_device(place).and_then(|large| {
+        let count = 0..DEVICES;
+        let blank = count.map(|number| {
+            let file = place.file(&format!("blank{number}"), 256 * MIB)?;
+            place.device(&file)
+        });
+        Ok((large, blank.collect::<Result<Vec<_>, String>>()?))
+    });
+    match devices {
+        Ok((large, blank)) => {
+            cases.push(case("a blank sparse device of 8 TiB", 3, 2.0, vec![large]));
+            cases.push(case("256 blank devices of 256 MiB", 1, 15.0, blank));
+        }
+        Err(error) => println!("without devices: {error} (loop devices require root)"),
+    }
+    Ok(cases)
+}
+
+fn large_device(place: &mut Place) -> Result<PathBuf, String> {
+    let file = place.file("large", 8 * TIB)?;
+    place.device(&file)
+}
+
+impl Place {
+    fn file(&self, name: &str, bytes: u64) -> Result<PathBuf, String> {
+        let path = self.folder.join(name);
+        let made = File::create(&path).and_then(|file| file.set_len(bytes));
+        made.map(|()| path.clone())
+            .map_err(|error| format!("`{}`: {error}", path.display()))
+    }
+
+    fn device(&mut self, file: &Path) -> Result<PathBuf, String> {
+        let output = Command::new("losetup")
+            .args(["--find", "--show"])
+            .arg(file)
+            .output()
+            .map_err(|error| format!("losetup: {error}"))?;
+        if !output.status.success() {
+            let said = String::from_utf8_lossy(&output.stderr);
+            return Err(said.trim().to_owned());
+        }
+        let device = PathBuf::from(String::from_utf8_lossy(&output.stdout).trim());
+        self.devices.push(device.clone());
+        Ok(device)
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        for device in &self.devices {
+            let _ = Command::new("losetup").arg("--detach").arg(device).status();
+        }
+        // What is left in the temporary folder does no harm.
+        let _ = std::fs::remove_dir_all(&self.folder);
+    }
+}
+
+/// Seconds that writing asks more than reading: least, median and most, of pairs in turn.
+fn added(program: &Path, folder: &Path, case: &Case) -> Result<[f64; 3], String> {
+    let mut added = Vec::new();
+    for _ in 0..case.rounds {
+        let [read, write] = [100, 0].map(|read_pct| seconds(program, folder, case, read_pct));
+        added.push(write? - read?);
+    }
+    added.sort_by(f64::total_cmp);
+    Ok([added[0], added[added.len() / 2], added[added.len() - 1]])
+}
+
+fn seconds(program: &Path, folder: &Path, case: &Case, read_pct: u32) -> Result<f64, String> {
+    let targets = case.targets.iter().enumerate();
+    let storages: String = targets
+        .map(|(number, path)| format!("sd=sd{number},lun={}\n", path.display()))
+        .collect();
+    let job = format!(
+        "{storages}wd=wd1,sd=sd*,xfersize=4k,rdpct={read_pct}\nrd=rd1,wd=wd1,iorate=max,elapsed=2,interval=1\n"
+    );
+    std::fs::write(folder.join("job"), job).map_err(|error| error.to_string())?;
+    let begun = Instant::now();
+    let output = Command::new(program)
+        .args(["check", "job"])
+        .current_dir(folder)
+        .env("XDG_STATE_HOME", folder.join("state"))
+        .stdin(Stdio::null())
+        .output()
+        .map_err(|error| format!("`{}` does not start: {error}", program.display()))?;
+    let seconds = begun.elapsed().as_secs_f64();
+    match output.status.success() {
+        true => Ok(seconds),
+        false => {
+            let said = String::from_utf8_lossy(&output.stdout);
+            let err = String::from_utf8_lossy(&output.stderr);
+            Err(format!(
+                "{}: the check ended with {}: {said}{err}",
+                case.name, output.status
+            ))
+        }
+    }
+}

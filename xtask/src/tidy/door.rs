@@ -1,0 +1,109 @@
+//! Targets are reached through the crate `door` alone: nothing else opens, makes, extends, truncates, discards or removes
+//! one. Files of our own (results, reports, logs, texts) are made by the places listed here, each for its reason.
+use super::Finding;
+use crate::source::SourceFile;
+
+/// The door, and the calls below it.
+const BEYOND: &[&str] = &["door", "sys"];
+
+/// Places that reach files which are no targets, and what they are.
+pub const OWN_FILES: &[(&str, &str)] = &[];
+
+/// Words that change what has a name, wherever they stand.
+const CHANGING: &[&str] = &[
+    "OpenOptions",
+    "remove_file",
+    "remove_dir",
+    "remove_dir_all",
+    "rename",
+    "hard_link",
+    "set_len",
+    "set_length",
+    "lock_exclusive",
+    "fallocate",
+    "ftruncate",
+];
+
+/// Calls that do so by a common word, told by what they are called on.
+const CALLS: &[&[&str]] = &[
+    &["File", ":", ":", "create"],
+    &["File", ":", ":", "create_new"],
+    &["File", ":", ":", "open"],
+    &["File", ":", ":", "options"],
+    &["fs", ":", ":", "write"],
+    &["fs", ":", ":", "copy"],
+    &["file", ":", ":", "open"],
+    &["file", ":", ":", "extend"],
+    &["file", ":", ":", "reserve"],
+    &["file", ":", ":", "discard"],
+    &["names", ":", ":", "make"],
+    &["names", ":", ":", "remove"],
+    &["at", ":", ":", "Folder"],
+    &["Grants", ":", ":", "unexamined"],
+];
+
+pub fn check(file: &SourceFile, findings: &mut Vec<Finding>) {
+    let is_of_product = file.path.starts_with("crates/") && file.path.contains("/src/");
+    if !is_of_product || BEYOND.contains(&file.package.as_str()) {
+        return;
+    }
+    let is_listed = OWN_FILES.iter().any(|(path, _)| *path == file.path);
+    for (at, token) in file.words() {
+        if file.is_test(token.line) {
+            continue;
+        }
+        let is_changing = CHANGING.contains(&token.text.as_str());
+        let is_call = CALLS.iter().any(|call| file.matches(at, call));
+        let is_for_tests = file.matches(at, &["Grants", ":", ":", "unexamined"]);
+        if (is_changing || is_call) && (!is_listed || is_for_tests) {
+            findings.push(Finding::in_source(
+                file,
+                token.line,
+                format!(
+                    "`{}` reaches files past the door; open targets by their grants, or list the place in `xtask/src/tidy/door.rs` with its reason",
+                    token.text
+                ),
+            ));
+        }
+    }
+}
+
+/// A place in the list that is gone would hide one that comes later under its name.
+pub fn check_list(files: &[SourceFile], findings: &mut Vec<Finding>) {
+    for (path, _) in OWN_FILES {
+        if !files.iter().any(|file| file.path == *path) {
+            findings.push(Finding::new(
+                "xtask/src/tidy/door.rs",
+                1,
+                format!("`{path}` is listed and does not exist"),
+            ));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn found(path: &str, text: &str) -> Vec<usize> {
+        let package = path.split('/').nth(1).unwrap();
+        let mut findings = Vec::new();
+        check(&SourceFile::new(package, path, text), &mut findings);
+        findings.into_iter().map(|finding| finding.line).collect()
+    }
+
+    #[test]
+    fn only_the_door_reaches_targets() {
+        let text = "use std::fs::OpenOptions;\nfn a() { std::fs::remove_file(p) }\nfn b() { sys::file::open(p) }\n\
+                    fn c() { File::open(p) }\nfn d() { list.open(p) }\n#[cfg(test)]\nmod tests {\n fn e() { File::create(p) }\n}\n";
+        assert_eq!(found("crates/engine/src/files.rs", text), [1, 2, 3, 4]);
+        assert!(found("crates/door/src/kernel.rs", text).is_empty());
+        assert!(found("crates/engine/tests/files.rs", text).is_empty());
+    }
+
+    #[test]
+    fn grants_without_a_look_are_for_tests() {
+        let text = "fn a() { Grants::unexamined(b) }\n";
+        assert_eq!(found("crates/host/src/guard.rs", text), [1]);
+    }
+}
