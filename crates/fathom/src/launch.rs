@@ -641,7 +641,7 @@ fn topics(style: &Style) -> Topics {
 fn conclude(launch: &Launch, sinks: Sinks, outcome: &Outcome, is_planned: bool) -> Exit {
     let folder = &launch.common.output;
     let finished = sinks.finish(folder);
-    let exit = exit_of(outcome, is_planned);
+    let exit = exit_of(outcome, is_planned, &launch.style);
     if let Style::Summary = launch.style {
         let absolute = std::fs::canonicalize(folder).unwrap_or_else(|_| folder.clone());
         if let Ok((totals, rows)) = &finished {
@@ -663,7 +663,7 @@ fn conclude(launch: &Launch, sinks: Sinks, outcome: &Outcome, is_planned: bool) 
         }
         _ => {}
     }
-    if outcome.errors > 0 {
+    if outcome.errors > 0 && exit != Exit::Fine {
         eprintln!("warning: {} operations failed", outcome.errors);
     }
     exit
@@ -692,13 +692,16 @@ fn print_gap(all: &[RunTotals]) {
 }
 
 /// A stop that the job has planned is the end of the job.
-fn exit_of(outcome: &Outcome, is_planned: bool) -> Exit {
+fn exit_of(outcome: &Outcome, is_planned: bool, style: &Style) -> Exit {
+    // A job of fio says itself which failures it bears; another one has ended its stream.
+    let is_failed = match style {
+        Style::Fio(_) => outcome.streams_failed > 0,
+        _ => outcome.errors > 0 || outcome.streams_failed > 0,
+    };
     match outcome.reason {
         FinishReason::StoppedByUser if !is_planned => Exit::Stopped,
         FinishReason::Failed { .. } | FinishReason::TooManyErrors => Exit::Failed,
-        _ if outcome.errors > 0 || outcome.streams_failed > 0 || outcome.left_outstanding => {
-            Exit::Failed
-        }
+        _ if is_failed || outcome.left_outstanding => Exit::Failed,
         _ => Exit::Fine,
     }
 }

@@ -6,6 +6,7 @@ mod extras;
 mod face;
 mod failing;
 mod fio_engines;
+mod fio_exits;
 mod fio_files;
 mod fio_flow;
 mod fio_output;
