@@ -7,6 +7,7 @@ use crate::fio_report::{FioOperations, FioReport, FioStyle, is_fio, logs_operati
 use crate::progress::{Progress, duration};
 use crate::resume::Earlier;
 use crate::sinks::{Console, Sinks};
+use crate::standing::{self, Passed};
 use crate::trace::Topics;
 use crate::trigger::Watched;
 use crate::written_states::WrittenStates;
@@ -67,6 +68,7 @@ pub struct Settled {
     found: Vec<Diagnostic>,
     /// Files that may be open beside those of a run.
     files_left: usize,
+    passed: Passed,
 }
 
 /// Files that are locked for this process alone are so for the sake of other executions.
@@ -113,6 +115,11 @@ fn carry_out(mut launch: Launch, is_fio: bool, fills: &mut Vec<Fill>) -> Exit {
     if !settled.grants.is_empty() {
         *fills = fill::fills(&settled.plan);
     }
+    // Scripts take what fio does not say for trouble.
+    match (settled.passed.told(), &launch.style) {
+        (None, _) | (_, Style::Fio(_)) => {}
+        (Some(told), _) => eprintln!("note: {told}"),
+    }
     let clock = sys::clock::Clock::calibrate();
     let mut started = execution_started(&launch, &settled, &storage, clock);
     if let Some(earlier) = &earlier {
@@ -147,6 +154,7 @@ fn carry_out(mut launch: Launch, is_fio: bool, fills: &mut Vec<Fill>) -> Exit {
     let findings = launch.findings.printed.iter().chain(&settled.found);
     let opened = sinks.take(&opening);
     let opened = opened.and_then(|()| record(findings, started.unix_ns, &mut sinks));
+    let opened = opened.and_then(|()| settled.passed.record(started.unix_ns, &mut sinks));
     let outcome = match opened {
         Ok(()) => {
             let (mut host, states) = host(&launch, &settled, &started, clock, storage.root());
@@ -310,7 +318,7 @@ fn settle(launch: &Launch, storage: &Storage) -> Result<Settled, Exit> {
     }
     machine::check_demands(&plan, choice.kind, storage.root())
         .map_err(|message| fail(Exit::Usage, &message))?;
-    let overwrite = Overwrite::from_arguments(&launch.common.overwrite)
+    let mut overwrite = Overwrite::from_arguments(&launch.common.overwrite)
         .map_err(|error| fail(Exit::Usage, &error.to_string()))?;
     if matches!(choice.kind, BackendKind::Null | BackendKind::Sim) {
         return Ok(Settled {
@@ -320,6 +328,7 @@ fn settle(launch: &Launch, storage: &Storage) -> Result<Settled, Exit> {
             labels,
             found,
             files_left: usize::MAX,
+            passed: Passed::default(),
         });
     }
     let examinations = machine::examine(&plan, storage.root());
@@ -327,6 +336,8 @@ fn settle(launch: &Launch, storage: &Storage) -> Result<Settled, Exit> {
         let message = format!("`--overwrite {word}` names no target of this job");
         return Err(fail(Exit::Usage, &message));
     }
+    let passed = standing::let_pass(&plan.plan, &examinations, &mut overwrite)
+        .map_err(|message| fail(Exit::Usage, &message))?;
     let grants = machine::judge(&examinations, &overwrite).map_err(|refused| {
         print_refusal(&refused, &plan);
         refusal_exit(&refused)
@@ -340,6 +351,7 @@ fn settle(launch: &Launch, storage: &Storage) -> Result<Settled, Exit> {
         labels,
         found,
         files_left,
+        passed,
     })
 }
 

@@ -27,6 +27,7 @@ mod named;
 mod overwrite;
 mod second_opinion;
 mod signatures;
+mod standing;
 #[cfg(test)]
 mod tests;
 mod usage;
@@ -42,6 +43,7 @@ pub use examine::examine;
 pub use named::unused_words;
 pub use overwrite::{Overwrite, OverwriteError};
 pub use signatures::Family;
+pub use standing::{LetPass, STANDING_VARIABLE, Standing, StandingError, StandingPlaces};
 
 use crate::root::SysRoot;
 use crate::space::{NoSpace, SpaceNeed, check_free_space};
@@ -206,6 +208,15 @@ impl Examination {
                 .then(|| self.words.first().cloned())
                 .flatten(),
         })
+    }
+
+    /// What names a device wherever it is plugged in: its words without the path, which is the last of them.
+    pub(crate) fn ids(&self) -> impl Iterator<Item = &str> {
+        let ids = match self.found {
+            FoundKind::BlockDevice => self.words.split_last().map_or(&[][..], |(_, ids)| ids),
+            _ => &[],
+        };
+        ids.iter().map(String::as_str)
     }
 
     fn grant(&self) -> Grant {

@@ -33,6 +33,7 @@ mod run;
 mod schema;
 mod served;
 mod stall;
+mod standing;
 mod steering;
 mod stop;
 mod terminal;

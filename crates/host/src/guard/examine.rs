@@ -315,7 +315,7 @@ fn word_of_path(request: &Request, real_path: &Path) -> String {
     text
 }
 
-/// The words that name a device, the best one first: world-wide name, serial number, path. A partition's carry its
+/// The words that name a device, the best one first: world-wide name, serial number, partition id, path. A partition's carry its
 /// number, so that they never stand for the whole disk or for another partition.
 fn words_of_device(tables: &Tables, device: &BlockDevice, path: String) -> Vec<String> {
     let disk = device.disk();
@@ -340,6 +340,11 @@ fn words_of_device(tables: &Tables, device: &BlockDevice, path: String) -> Vec<S
     if !identity.serial.is_empty() && is_unique(&|other| other.serial == identity.serial) {
         words.push(format!("{}{suffix}", identity.serial));
     }
+    words.extend(
+        tables
+            .unique_partition_id(device)
+            .map(|id| format!("PARTUUID={id}")),
+    );
     words.push(path);
     words
 }

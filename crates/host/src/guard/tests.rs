@@ -3,6 +3,7 @@
 mod devices;
 mod files;
 mod machine;
+mod standing;
 mod table;
 mod words;
 
@@ -34,6 +35,7 @@ fn write_to_file(path: &Path) -> Request {
 fn words(words: &[&str]) -> Overwrite {
     Overwrite {
         words: words.iter().map(|word| (*word).to_owned()).collect(),
+        ..Overwrite::default()
     }
 }
 

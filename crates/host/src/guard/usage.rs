@@ -22,6 +22,7 @@ pub(crate) struct Tables {
     loops: Vec<(String, PathBuf)>,
     btrfs: Vec<Vec<BlockDevice>>,
     disks: OnceCell<Vec<(DeviceNumber, DiskIdentity)>>,
+    partition_ids: OnceCell<Vec<String>>,
     files_in_use: OnceCell<Vec<FileInUse>>,
     /// Names of file systems by their number.
     file_systems: RefCell<BTreeMap<u64, Option<String>>>,
@@ -47,6 +48,7 @@ impl Tables {
             loops: loop_files(root),
             btrfs: btrfs_members(root),
             disks: OnceCell::new(),
+            partition_ids: OnceCell::new(),
             files_in_use: OnceCell::new(),
             file_systems: RefCell::default(),
             opinion: SecondOpinion::new(second_opinion::ask),
@@ -68,6 +70,19 @@ impl Tables {
                 .map(|disk| (disk.number, disk.identity(&self.root)))
                 .collect()
         })
+    }
+
+    /// The id of a partition, where no other has it: a copy of a disk has the ids of the disk.
+    pub(crate) fn unique_partition_id(&self, partition: &BlockDevice) -> Option<String> {
+        let id = partition.partition_id(&self.root)?;
+        let all = self.partition_ids.get_or_init(|| {
+            let disks = BlockDevice::all(&self.root).into_iter();
+            let partitions = disks.flat_map(|disk| disk.partitions());
+            partitions
+                .filter_map(|one| one.partition_id(&self.root))
+                .collect()
+        });
+        (all.iter().filter(|known| **known == id).count() == 1).then_some(id)
     }
 
     /// Users of a block device, of its partitions, and of the whole disk that it is a part of.
