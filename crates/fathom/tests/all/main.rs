@@ -20,6 +20,7 @@ mod lab;
 mod lints;
 mod manual;
 mod many;
+mod matrix;
 mod mistakes;
 mod original;
 mod paces;

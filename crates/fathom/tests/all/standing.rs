@@ -25,7 +25,10 @@ const DOORS: &[(&str, &[&str])] = &[
             "out",
         ],
     ),
-    ("prefill", &["prefill", "bench/disk", "-o", "out"]),
+    (
+        "prefill",
+        &["prefill", "bench/disk", "--size", "256k", "-o", "out"],
+    ),
     ("vdbench", &["vdbench", "-f", "job", "-o", "out"]),
     ("fio", &["fio", "--result", "out", "job.fio"]),
     (
@@ -103,10 +106,6 @@ fn what_the_list_names_passes_at_every_door() {
         let page = lab.text("out/report.html");
         assert!(page.contains("allowed overwriting"), "{door}");
         assert!(page.contains("bench/*"), "{door}");
-        std::fs::remove_dir_all(lab.path("out")).unwrap();
-        // Our own data need no word.
-        let again = fathom(&lab, "list", words).expect(0);
-        assert!(!again.err.contains("standing"), "{door}: {}", again.err);
         std::fs::remove_dir_all(lab.path("out")).unwrap();
     }
 }
