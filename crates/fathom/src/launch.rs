@@ -115,11 +115,6 @@ fn carry_out(mut launch: Launch, is_fio: bool, fills: &mut Vec<Fill>) -> Exit {
     if !settled.grants.is_empty() {
         *fills = fill::fills(&settled.plan);
     }
-    // Scripts take what fio does not say for trouble.
-    match (settled.passed.told(), &launch.style) {
-        (None, _) | (_, Style::Fio(_)) => {}
-        (Some(told), _) => eprintln!("note: {told}"),
-    }
     let clock = sys::clock::Clock::calibrate();
     let mut started = execution_started(&launch, &settled, &storage, clock);
     if let Some(earlier) = &earlier {
@@ -153,8 +148,8 @@ fn carry_out(mut launch: Launch, is_fio: bool, fills: &mut Vec<Fill>) -> Exit {
     let done = earlier.map(|earlier| earlier.done).unwrap_or_default();
     let findings = launch.findings.printed.iter().chain(&settled.found);
     let opened = sinks.take(&opening);
-    let opened = opened.and_then(|()| record(findings, started.unix_ns, &mut sinks));
-    let opened = opened.and_then(|()| settled.passed.record(started.unix_ns, &mut sinks));
+    let opened =
+        opened.and_then(|()| record(findings, &settled.passed, started.unix_ns, &mut sinks));
     let outcome = match opened {
         Ok(()) => {
             let (mut host, states) = host(&launch, &settled, &started, clock, storage.root());
@@ -336,8 +331,7 @@ fn settle(launch: &Launch, storage: &Storage) -> Result<Settled, Exit> {
         let message = format!("`--overwrite {word}` names no target of this job");
         return Err(fail(Exit::Usage, &message));
     }
-    let passed = standing::let_pass(&plan.plan, &examinations, &mut overwrite)
-        .map_err(|message| fail(Exit::Usage, &message))?;
+    let passed = standing::for_run(&plan.plan, &examinations, &mut overwrite, &launch.style)?;
     let grants = machine::judge(&examinations, &overwrite).map_err(|refused| {
         print_refusal(&refused, &plan);
         refusal_exit(&refused)
@@ -358,6 +352,7 @@ fn settle(launch: &Launch, storage: &Storage) -> Result<Settled, Exit> {
 /// Whoever reads the report later has not seen the console.
 fn record<'a>(
     findings: impl Iterator<Item = &'a Diagnostic>,
+    passed: &Passed,
     unix_ns: u64,
     sinks: &mut Sinks,
 ) -> Result<(), SinkError> {
@@ -370,7 +365,7 @@ fn record<'a>(
             message: finding.message.clone(),
         }))?;
     }
-    Ok(())
+    passed.record(unix_ns, sinks)
 }
 
 fn unclaimed(path: &Path, error: &std::io::Error) -> Exit {

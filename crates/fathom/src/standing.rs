@@ -1,4 +1,6 @@
 //! What the caller's standing list lets pass: found before a run, told, and kept with the result.
+use crate::exit::Exit;
+use crate::launch::Style;
 use crate::sinks::Sinks;
 use conduct::SinkError;
 use host::SysRoot;
@@ -26,6 +28,28 @@ struct PassedLine {
     word: LetPass,
     /// A name with what was found.
     targets: Vec<(TargetId, String)>,
+}
+
+/// As [`let_pass`], and says what is to be said.
+pub fn for_run(
+    plan: &Plan,
+    examinations: &[Examination],
+    overwrite: &mut Overwrite,
+    style: &Style,
+) -> Result<Passed, Exit> {
+    match let_pass(plan, examinations, overwrite) {
+        Ok(passed) => {
+            // Scripts take what fio does not say for trouble.
+            if let (Some(told), false) = (passed.told(), matches!(style, Style::Fio(_))) {
+                eprintln!("note: {told}");
+            }
+            Ok(passed)
+        }
+        Err(message) => {
+            eprintln!("error: {message}");
+            Err(Exit::Usage)
+        }
+    }
 }
 
 /// Adds what the list of the caller names to what may be overwritten.

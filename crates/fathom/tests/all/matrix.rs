@@ -2,7 +2,7 @@
 //! target is the same afterwards, by the digest of all of its bytes. Devices and files are made here; what a machine
 //! lacks is skipped with a reason.
 //!
-//! Exchange of a target at a chosen moment needs the hook of the test build and has a module of its own.
+//! Exchange of a target at a chosen moment needs a hook of the test build, and gets a module beside these.
 mod contents;
 mod doors;
 mod paths;
@@ -16,8 +16,27 @@ use std::path::{Path, PathBuf};
 /// Of every target.
 const BYTES: u64 = 64 << 20;
 
-/// Cases that fail today, each with the item that it waits for. A case that passes has to leave this table.
-const WAITING: &[(&str, &str)] = &[];
+/// Cases that fail today, by what their names contain, each with what it waits for. A row whose cases pass has to leave
+/// this table.
+const WAITING: &[(&[&str], &str)] = &[
+    (&[", file, extend"], "extension asks as overwriting does"),
+    (
+        &["zapped ", ", device, "],
+        "signatures are looked for at the usual starts of partitions",
+    ),
+    (
+        &["second loop device on that file, ", ", named"],
+        "what stands behind a loop device is examined as if it were the target",
+    ),
+    (
+        &["loop device on a mounted one, ", ", named"],
+        "what stands behind a loop device is examined as if it were the target",
+    ),
+    (
+        &["second execution on a file just made, "],
+        "what an execution makes is claimed when it is made",
+    ),
+];
 
 /// What came of the cases of one part of the matrix.
 #[derive(Default)]
@@ -39,11 +58,12 @@ impl Verdicts {
     #[track_caller]
     fn judge(self) {
         println!("{} cases", self.passed.len() + self.failed.len());
-        let waits = |case: &str| WAITING.iter().find(|(waiting, _)| *waiting == case);
+        let is_it = |case: &str, parts: &[&str]| parts.iter().all(|part| case.contains(part));
+        let waits = |case: &str| WAITING.iter().find(|(parts, _)| is_it(case, parts));
         let mut wrong = Vec::new();
         for (case, what) in &self.failed {
             match waits(case) {
-                Some((_, item)) => println!("waits for {item}: {case}"),
+                Some((_, reason)) => println!("fails until {reason}: {case}"),
                 None => wrong.push(format!("{case}: {what}")),
             }
         }

@@ -93,10 +93,7 @@ fn a_dangling_link_stays_a_link_and_leads_to_nothing_foreign() {
         let _ = std::fs::remove_file(lab.path("link"));
         let _ = std::fs::remove_file(lab.path("nothing"));
         symlink("nothing", lab.path("link")).unwrap();
-        let (name, ended) = {
-            let mut all = Vec::from(doors_one(&lab, door));
-            all.remove(0)
-        };
+        let (name, ended) = through_link(&lab, door);
         let is_link =
             std::fs::read_link(lab.path("link")).is_ok_and(|to| to == Path::new("nothing"));
         // Refused, or made where it leads, as the original does.
@@ -115,29 +112,24 @@ fn a_dangling_link_stays_a_link_and_leads_to_nothing_foreign() {
 }
 
 /// One of the doors alone, as each finds what the one before has left.
-fn doors_one(lab: &Lab, number: usize) -> [(&'static str, Ended); 1] {
+fn through_link(lab: &Lab, number: usize) -> (&'static str, Ended) {
     let line = [
         "fio",
         "--name=j",
-        "--rw=write",
         "--bs=4k",
         "--size=128k",
+        "--filename=link",
         "--result=out",
     ];
-    [match number {
-        0 => (
-            "prefill",
-            lab.fathom(&["prefill", "link", "--size", "128k", "-o", "out"]),
-        ),
-        1 => (
-            "fio line",
-            lab.fathom(&[&line[..], &["--filename=link"]].concat()),
-        ),
-        _ => (
-            "fio line that only reads",
-            lab.fathom(&[&line[..3], &["--rw=read", "--size=128k", "--filename=link"]].concat()),
-        ),
-    }]
+    let with = |more: &str| lab.fathom(&[&line[..], &[more]].concat());
+    match number {
+        0 => {
+            let fill = ["prefill", "link", "--size", "128k", "-o", "out"];
+            ("prefill", lab.fathom(&fill))
+        }
+        1 => ("fio line", with("--rw=write")),
+        _ => ("fio line that only reads", with("--rw=read")),
+    }
 }
 
 #[test]

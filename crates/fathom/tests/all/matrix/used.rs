@@ -107,6 +107,17 @@ fn what_is_in_use_is_refused_by_any_word() {
             &mut verdicts,
         );
     }
+    verdicts.judge();
+}
+
+#[test]
+fn what_another_holds_is_refused_by_any_word() {
+    if let Some(reason) = no_loops() {
+        return skip(reason);
+    }
+    let lab = Lab::new();
+    let mut verdicts = Verdicts::default();
+    let file = image(&lab, "image");
     {
         let device = Loop::over(&file);
         let _held = OpenOptions::new()
