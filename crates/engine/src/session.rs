@@ -264,10 +264,7 @@ impl Session {
 
     /// Failed operations since the last call, and how many were too many to list.
     pub fn take_failures(&self) -> (Vec<Failure>, u64) {
-        (
-            self.failures.try_iter().collect(),
-            self.shared.failures_lost.swap(0, Relaxed),
-        )
+        self.shared.take_failures(&self.failures)
     }
 
     /// Single operations, where the plan asks for them; once.

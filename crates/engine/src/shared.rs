@@ -20,12 +20,12 @@ use plan::{
     BoundPlan, BoundRun, Coupling, Generator, Load, OpSource, Operation, Placement, PoolAdmission,
     Stream, TargetId,
 };
-use std::sync::Arc;
 use std::sync::atomic::{
     AtomicBool, AtomicU32, AtomicU64, AtomicUsize,
     Ordering::{Acquire, Relaxed},
 };
 use std::sync::mpsc::SyncSender;
+use std::sync::{Arc, Mutex};
 
 /// Operations that workers can do now, in the order of their cells.
 pub(crate) const OPERATIONS: [Operation; 11] = [
@@ -123,6 +123,8 @@ pub(crate) struct SharedRun {
     pub checks: Option<Arc<Checks>>,
     pub failures: SyncSender<Failure>,
     pub failures_lost: AtomicU64,
+    /// Failures that ended their stream and found no room.
+    pub failures_beyond: Mutex<Vec<Failure>>,
     /// Whether workers note how operations are handed over.
     pub notes_handover: bool,
     pub operations_lost: AtomicU64,
@@ -426,6 +428,7 @@ impl SharedRun {
             checks,
             failures,
             failures_lost: AtomicU64::new(0),
+            failures_beyond: Mutex::default(),
             notes_handover: setup.plan.plan.reporting.handover,
             operations_lost: AtomicU64::new(0),
         }

@@ -198,10 +198,7 @@ impl Simulation {
     }
 
     pub fn take_failures(&self) -> (Vec<Failure>, u64) {
-        (
-            self.failures.try_iter().collect(),
-            self.shared.failures_lost.swap(0, Relaxed),
-        )
+        self.shared.take_failures(&self.failures)
     }
 
     /// Lets time pass up to `until_ns`; completions at that very time are not seen yet.

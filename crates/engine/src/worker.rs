@@ -776,8 +776,7 @@ impl<B: Backend, T: Time, S: Deref<Target = SharedRun> + Clone> Worker<B, T, S> 
         misfit: Option<Box<Misfit>>,
     ) {
         let what = OPERATIONS[operation];
-        self.shared.note_failed(stream, what, errno, at_ns);
-        let failure = Failure {
+        self.shared.note_failed(Failure {
             at_ns,
             stream: stream as u32,
             place: place as u32,
@@ -786,10 +785,7 @@ impl<B: Backend, T: Time, S: Deref<Target = SharedRun> + Clone> Worker<B, T, S> 
             length,
             errno,
             misfit,
-        };
-        if self.shared.failures.try_send(failure).is_err() {
-            self.shared.failures_lost.fetch_add(1, Relaxed);
-        }
+        });
     }
 
     /// Issues from a pool until it has no free slot or nothing is due.

@@ -3,6 +3,7 @@ use crate::arguments::CheckOptions;
 use crate::exit::Exit;
 use crate::launch::{planned_seconds, planned_text, print_refusal, timed_seconds};
 use crate::plan_file::Reading;
+use crate::standing::{self, Passed};
 use crate::{lints, machine, plan_file, render};
 use engine::WorkerRule;
 use host::Storage;
@@ -71,6 +72,8 @@ struct TargetOutput {
     refused: Vec<String>,
     /// The word for `--overwrite`, where one would help.
     overwrite_word: Option<String>,
+    /// The word of the standing list that lets it be overwritten, where it needs one.
+    standing_word: Option<String>,
 }
 
 #[derive(Serialize)]
@@ -100,6 +103,8 @@ struct Looked {
     plan: Option<BoundPlan>,
     stand_ins: Vec<StandIn>,
     refused: Option<Refused>,
+    /// By the standing list.
+    passed: Passed,
     diagnostics: Vec<Diagnostic>,
 }
 
@@ -115,11 +120,15 @@ pub fn main(options: &CheckOptions) -> Exit {
             return Exit::Usage;
         }
     };
-    let looked = reading
-        .plan
-        .clone()
-        .map(|plan| look(plan, &options.output, &lints))
-        .unwrap_or_default();
+    let looked = reading.plan.clone();
+    let looked = looked.map(|plan| look(plan, &options.output, &lints));
+    let looked = match looked.unwrap_or_else(|| Ok(Looked::default())) {
+        Ok(looked) => looked,
+        Err(message) => {
+            eprintln!("error: {message}");
+            return Exit::Usage;
+        }
+    };
     let diagnostics = all_diagnostics(&reading, &looked);
     let has_errors = diagnostics
         .iter()
@@ -160,20 +169,22 @@ fn all_diagnostics(reading: &Reading, looked: &Looked) -> Vec<Diagnostic> {
     all
 }
 
-fn look(plan: Plan, output: &Path, lints: &LintSelection) -> Looked {
+fn look(plan: Plan, output: &Path, lints: &LintSelection) -> Result<Looked, String> {
     let storage = Storage::real();
     let found = machine::facts(&plan, &storage);
     let (facts, stand_ins) = with_stand_ins(&plan, found);
     match machine::bind_to(plan, &facts) {
-        Err(diagnostics) => Looked {
+        Err(diagnostics) => Ok(Looked {
             diagnostics,
             stand_ins,
             ..Looked::default()
-        },
+        }),
         Ok(bound) => {
             let mut examinations = machine::examine(&bound, storage.root(), &door::Door::looking());
             examinations.retain(|examination| examination.found != FoundKind::Missing);
-            let refused = machine::judge(&examinations, &Overwrite::default()).err();
+            let mut overwrite = Overwrite::default();
+            let passed = standing::let_pass(&bound.plan, &examinations, &mut overwrite)?;
+            let refused = machine::judge(&examinations, &overwrite).err();
             let diagnostics = match machine::backend(&bound, None) {
                 Ok(choice) => {
                     let rule = WorkerRule::Automatic;
@@ -181,12 +192,13 @@ fn look(plan: Plan, output: &Path, lints: &LintSelection) -> Looked {
                 }
                 Err(message) => vec![Diagnostic::note("fathom-0001", message)],
             };
-            Looked {
+            Ok(Looked {
                 plan: Some(bound),
                 stand_ins,
                 refused,
+                passed,
                 diagnostics,
-            }
+            })
         }
     }
 }
@@ -287,6 +299,7 @@ fn targets(looked: &Looked) -> Vec<TargetOutput> {
     let refusals = looked.refused.iter().flat_map(|refused| &refused.refusals);
     let refusals: BTreeMap<TargetId, &Refusal> =
         refusals.map(|refusal| (refusal.target, refusal)).collect();
+    let passed = looked.passed.words();
     let target = |number: usize| {
         let id = TargetId::at(number);
         let (target, bound) = (plan.plan.target(id), &plan.targets[number]);
@@ -310,6 +323,7 @@ fn targets(looked: &Looked) -> Vec<TargetOutput> {
                 r.findings.iter().map(ToString::to_string).collect()
             }),
             overwrite_word: refusal.and_then(|refusal| refusal.word.clone()),
+            standing_word: passed.get(&id).map(|word| (*word).to_owned()),
         }
     };
     (0..plan.targets.len()).map(target).collect()
@@ -369,6 +383,9 @@ fn print(reading: &Reading, looked: &Looked, diagnostics: &[Diagnostic]) {
         print_steering(plan);
     }
     print_targets(looked);
+    if let Some(told) = looked.passed.told() {
+        println!("{told}");
+    }
     if let (Some(refused), Some(plan)) = (&looked.refused, &looked.plan) {
         eprintln!("\na run would be refused:");
         print_refusal(refused, plan);

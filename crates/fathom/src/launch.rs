@@ -8,6 +8,7 @@ use crate::progress::{Progress, duration};
 use crate::records::Records;
 use crate::resume::Earlier;
 use crate::sinks::{Console, Sinks};
+use crate::standing::{self, Passed};
 use crate::trace::Topics;
 use crate::trigger::Watched;
 use crate::written_states::WrittenStates;
@@ -67,6 +68,7 @@ pub struct Settled {
     records: Records,
     /// What lints found on this machine.
     found: Vec<Diagnostic>,
+    passed: Passed,
 }
 
 /// Files that are locked for this process alone are so for the sake of other executions.
@@ -139,7 +141,8 @@ fn carry_out(mut launch: Launch, is_fio: bool, fills: &mut Vec<Fill>) -> Exit {
     let done = earlier.map(|earlier| earlier.done).unwrap_or_default();
     let findings = launch.findings.printed.iter().chain(&settled.found);
     let opened = sinks.take(&opening);
-    let opened = opened.and_then(|()| record(findings, started.unix_ns, &mut sinks));
+    let opened =
+        opened.and_then(|()| record(findings, &settled.passed, started.unix_ns, &mut sinks));
     let outcome = match opened {
         Ok(()) => {
             let (mut host, states) = host(&launch, &settled, &started, clock, storage.root());
@@ -326,7 +329,7 @@ fn settle(launch: &Launch, storage: &Storage) -> Result<Settled, Exit> {
     }
     machine::check_demands(&plan, choice.kind, storage.root())
         .map_err(|message| fail(Exit::Usage, &message))?;
-    let overwrite = Overwrite::from_arguments(&launch.common.overwrite)
+    let mut overwrite = Overwrite::from_arguments(&launch.common.overwrite)
         .map_err(|error| fail(Exit::Usage, &error.to_string()))?;
     if matches!(choice.kind, BackendKind::Null | BackendKind::Sim) {
         return Ok(Settled {
@@ -336,6 +339,7 @@ fn settle(launch: &Launch, storage: &Storage) -> Result<Settled, Exit> {
             labels,
             records: Records::default(),
             found,
+            passed: Passed::default(),
         });
     }
     let files_left = machine::files_left(&plan, storage.root())
@@ -346,6 +350,7 @@ fn settle(launch: &Launch, storage: &Storage) -> Result<Settled, Exit> {
         let message = format!("`--overwrite {word}` names no target of this job");
         return Err(fail(Exit::Usage, &message));
     }
+    let passed = standing::for_run(&plan.plan, &examinations, &mut overwrite, &launch.style)?;
     let grants = machine::judge(&examinations, &overwrite).map_err(|refused| {
         print_refusal(&refused, &plan);
         refusal_exit(&refused)
@@ -358,12 +363,14 @@ fn settle(launch: &Launch, storage: &Storage) -> Result<Settled, Exit> {
         labels,
         records,
         found,
+        passed,
     })
 }
 
 /// Whoever reads the report later has not seen the console.
 fn record<'a>(
     findings: impl Iterator<Item = &'a Diagnostic>,
+    passed: &Passed,
     unix_ns: u64,
     sinks: &mut Sinks,
 ) -> Result<(), SinkError> {
@@ -376,7 +383,7 @@ fn record<'a>(
             message: finding.message.clone(),
         }))?;
     }
-    Ok(())
+    passed.record(unix_ns, sinks)
 }
 
 /// Says for each refused target what was found and what to do.
@@ -652,7 +659,7 @@ fn topics(style: &Style) -> Topics {
 fn conclude(launch: &Launch, sinks: Sinks, outcome: &Outcome, is_planned: bool) -> Exit {
     let folder = &launch.common.output;
     let finished = sinks.finish(folder);
-    let exit = exit_of(outcome, is_planned);
+    let exit = exit_of(outcome, is_planned, &launch.style);
     if let Style::Summary = launch.style {
         let absolute = std::fs::canonicalize(folder).unwrap_or_else(|_| folder.clone());
         if let Ok((totals, rows)) = &finished {
@@ -674,7 +681,7 @@ fn conclude(launch: &Launch, sinks: Sinks, outcome: &Outcome, is_planned: bool) 
         }
         _ => {}
     }
-    if outcome.errors > 0 {
+    if outcome.errors > 0 && exit != Exit::Fine {
         eprintln!("warning: {} operations failed", outcome.errors);
     }
     exit
@@ -703,13 +710,16 @@ fn print_gap(all: &[RunTotals]) {
 }
 
 /// A stop that the job has planned is the end of the job.
-fn exit_of(outcome: &Outcome, is_planned: bool) -> Exit {
+fn exit_of(outcome: &Outcome, is_planned: bool, style: &Style) -> Exit {
+    // A job of fio says itself which failures it bears; another one has ended its stream.
+    let is_failed = match style {
+        Style::Fio(_) => outcome.streams_failed > 0,
+        _ => outcome.errors > 0 || outcome.streams_failed > 0,
+    };
     match outcome.reason {
         FinishReason::StoppedByUser if !is_planned => Exit::Stopped,
         FinishReason::Failed { .. } | FinishReason::TooManyErrors => Exit::Failed,
-        _ if outcome.errors > 0 || outcome.streams_failed > 0 || outcome.left_outstanding => {
-            Exit::Failed
-        }
+        _ if is_failed || outcome.left_outstanding => Exit::Failed,
         _ => Exit::Fine,
     }
 }

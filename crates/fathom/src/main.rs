@@ -29,6 +29,7 @@ mod resume;
 mod run;
 mod self_tests;
 mod sinks;
+mod standing;
 mod stop;
 mod stop_file;
 mod trace;

@@ -92,6 +92,24 @@ impl BlockDevice {
         read_number(&self.directory.join("partition"))
     }
 
+    /// The id in the partition table, as the kernel tells it, or udev.
+    pub(crate) fn partition_id(&self, root: &SysRoot) -> Option<String> {
+        if !self.is_partition() {
+            return None;
+        }
+        let value = |text: Option<String>, key: &str| {
+            let lines = text?;
+            let value = lines
+                .lines()
+                .find_map(|line| line.strip_prefix(key))?
+                .trim();
+            (!value.is_empty()).then(|| value.to_ascii_lowercase())
+        };
+        let store = root.udev.join("data").join(format!("b{}", self.number));
+        value(read_text(&self.directory.join("uevent")), "PARTUUID=")
+            .or_else(|| value(read_text(&store), "E:ID_PART_ENTRY_UUID="))
+    }
+
     /// The whole disk; itself where it is one.
     pub(crate) fn disk(&self) -> Self {
         match Self::at(&self.disk_directory) {

@@ -34,6 +34,7 @@ mod places;
 mod second_opinion;
 mod signatures;
 mod stack;
+mod standing;
 mod survey;
 #[cfg(test)]
 mod tests;
@@ -51,6 +52,7 @@ pub use examine::{examine, examine_through};
 pub use named::unused_words;
 pub use overwrite::{Overwrite, OverwriteError};
 pub use signatures::Family;
+pub use standing::{LetPass, STANDING_VARIABLE, Standing, StandingError, StandingPlaces};
 
 use crate::root::SysRoot;
 use crate::space::{NoSpace, SpaceNeed, check_free_space};
@@ -90,6 +92,8 @@ pub struct Examination {
     pub recorded: Vec<(u64, u64)>,
     /// Words of `--overwrite` that name this target, the one to advise first.
     pub words: Vec<String>,
+    /// Those of them that name a device wherever it is plugged in.
+    pub ids: Vec<String>,
 }
 
 /// One reason not to write to a target.
@@ -241,6 +245,11 @@ impl Examination {
                 .then(|| self.words.first().cloned())
                 .flatten(),
         })
+    }
+
+    /// What names a device wherever it is plugged in.
+    pub(crate) fn ids(&self) -> impl Iterator<Item = &str> {
+        self.ids.iter().map(String::as_str)
     }
 
     /// What cannot be a target has a finding that nothing overrides.

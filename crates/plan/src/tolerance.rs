@@ -5,8 +5,8 @@ use serde::{Deserialize, Serialize};
 /// EILSEQ: a read that came back with other data than it should.
 const OTHER_DATA: i32 = 84;
 
-/// The failures that a stream goes on after, by their numbers (errno). Any other ends it, and the
-/// streams beside it go on. All are counted.
+/// The failures that leave a stream sound, by their numbers (errno): it goes on, and nothing is wrong with the job
+/// afterwards. Any other ends it, and the streams beside it go on. All are counted.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Tolerance {
@@ -15,6 +15,8 @@ pub struct Tolerance {
     pub writes: Vec<i32>,
     /// Of reads that came back with other data than they should (84, EILSEQ).
     pub checks: Vec<i32>,
+    /// The first of these reads ends the stream. Where `checks` has its number, that is an orderly end.
+    pub ends_at_other_data: bool,
     /// Places of the streams of the run that end with this one where a failure ends it.
     pub ends: Vec<u32>,
     /// Whether no further run begins where a failure ends it.
@@ -22,7 +24,7 @@ pub struct Tolerance {
 }
 
 impl Tolerance {
-    /// Whether the stream goes on after an operation that failed with this number.
+    /// Whether an operation that failed with this number leaves the stream sound.
     pub fn covers(&self, operation: Operation, errno: i32) -> bool {
         let numbers = match operation {
             _ if errno == OTHER_DATA => &self.checks,
@@ -30,5 +32,10 @@ impl Tolerance {
             _ => &self.writes,
         };
         numbers.contains(&errno)
+    }
+
+    /// Whether the stream issues nothing more after it.
+    pub fn ends_after(&self, operation: Operation, errno: i32) -> bool {
+        !self.covers(operation, errno) || (self.ends_at_other_data && errno == OTHER_DATA)
     }
 }

@@ -290,6 +290,7 @@ fn blank(request: &Request, real_path: PathBuf, found: FoundKind) -> Examination
         findings: Vec::new(),
         recorded: Vec::new(),
         words,
+        ids: Vec::new(),
     }
 }
 
@@ -332,6 +333,8 @@ fn examine_device(
     let path = word_of_path(request, &examination.real_path);
     let stack = Stack::below(tables, &device);
     examination.words = words_of_device(tables, &device, path);
+    let (_, ids) = examination.words.split_last().expect("the path is a word");
+    examination.ids = ids.to_vec();
     examination.words.extend(stack.words(&device));
     examination.findings.extend(stack.users(&device));
     if device.is_read_only() {
@@ -493,7 +496,7 @@ fn word_of_path(request: &Request, real_path: &Path) -> String {
     text
 }
 
-/// The words that name a device, the best one first: world-wide name, serial number, path. A partition's carry its
+/// The words that name a device, the best one first: world-wide name, serial number, partition id, path. A partition's carry its
 /// number, so that they never stand for the whole disk or for another partition.
 fn words_of_device(tables: &Tables, device: &BlockDevice, path: String) -> Vec<String> {
     let disk = device.disk();
@@ -518,6 +521,11 @@ fn words_of_device(tables: &Tables, device: &BlockDevice, path: String) -> Vec<S
     if !identity.serial.is_empty() && is_unique(&|other| other.serial == identity.serial) {
         words.push(format!("{}{suffix}", identity.serial));
     }
+    words.extend(
+        tables
+            .unique_partition_id(device)
+            .map(|id| format!("PARTUUID={id}")),
+    );
     words.push(path);
     words
 }

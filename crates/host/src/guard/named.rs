@@ -6,7 +6,7 @@ use std::fs;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::Path;
 
-use plan::FoundKind;
+use plan::{FoundKind, TargetId};
 
 use super::{Examination, Overwrite};
 
@@ -16,6 +16,7 @@ pub(super) struct Named<'a> {
     words: BTreeSet<&'a str>,
     paths: BTreeSet<&'a Path>,
     places: BTreeSet<Place>,
+    standing: BTreeSet<TargetId>,
 }
 
 /// A device by its number, or a file by device and inode.
@@ -32,6 +33,7 @@ impl<'a> Named<'a> {
             words: words.clone().collect(),
             paths: words.clone().map(Path::new).collect(),
             places: words.filter_map(place_of_word).collect(),
+            standing: overwrite.standing.clone(),
         }
     }
 
@@ -41,6 +43,7 @@ impl<'a> Named<'a> {
         names.any(|name| self.words.contains(name.as_str()))
             || self.paths.contains(examination.real_path.as_path())
             || place_of(examination).is_some_and(|place| self.places.contains(&place))
+            || self.standing.contains(&examination.request.target)
     }
 }
 
@@ -57,6 +60,7 @@ pub fn unused_words(examinations: &[Examination], overwrite: &Overwrite) -> Vec<
             .map(|one| one.real_path.as_path())
             .collect(),
         places: examinations.iter().filter_map(place_of).collect(),
+        standing: BTreeSet::new(),
     };
     let is_unused = |word: &&String| {
         !all.words.contains(word.as_str())

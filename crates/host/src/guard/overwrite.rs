@@ -1,14 +1,19 @@
 //! The user's words that name what may be overwritten.
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use plan::TargetId;
+
 /// Words from `--overwrite`: each names one device by path, serial number or world-wide name, or one file by path.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Overwrite {
     pub words: Vec<String>,
+    /// Targets that the standing list lets pass ([`super::Standing::let_pass`]).
+    pub(super) standing: BTreeSet<TargetId>,
 }
 
 /// A list of words that cannot be used.
@@ -38,7 +43,10 @@ impl Overwrite {
                 None => words.push(argument.as_ref().to_owned()),
             }
         }
-        Ok(Self { words })
+        Ok(Self {
+            words,
+            ..Self::default()
+        })
     }
 }
 

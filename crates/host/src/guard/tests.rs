@@ -5,6 +5,7 @@ mod files;
 mod loops;
 mod machine;
 mod stack;
+mod standing;
 mod table;
 mod words;
 mod zapped;
@@ -37,6 +38,7 @@ fn write_to_file(path: &Path) -> Request {
 fn words(words: &[&str]) -> Overwrite {
     Overwrite {
         words: words.iter().map(|word| (*word).to_owned()).collect(),
+        ..Overwrite::default()
     }
 }
 

@@ -24,6 +24,7 @@ pub(crate) struct Tables {
     btrfs: Vec<Vec<BlockDevice>>,
     disks: OnceCell<Vec<(DeviceNumber, DiskIdentity)>>,
     devices_in_use: OnceCell<DevicesInUse>,
+    partition_ids: OnceCell<Vec<String>>,
     files_in_use: OnceCell<Vec<FileInUse>>,
     locks: OnceCell<Vec<FileLock>>,
     /// Names of file systems by their number.
@@ -61,6 +62,7 @@ impl Tables {
             btrfs: btrfs_members(root),
             disks: OnceCell::new(),
             devices_in_use: OnceCell::new(),
+            partition_ids: OnceCell::new(),
             files_in_use: OnceCell::new(),
             locks: OnceCell::new(),
             file_systems: RefCell::default(),
@@ -89,6 +91,19 @@ impl Tables {
     /// What a device in use as a loop device shows.
     pub(crate) fn loop_view(&self, number: DeviceNumber) -> Option<&LoopView> {
         self.loops.iter().find(|view| view.number == number)
+    }
+
+    /// The id of a partition, where no other has it: a copy of a disk has the ids of the disk.
+    pub(crate) fn unique_partition_id(&self, partition: &BlockDevice) -> Option<String> {
+        let id = partition.partition_id(&self.root)?;
+        let all = self.partition_ids.get_or_init(|| {
+            let disks = BlockDevice::all(&self.root).into_iter();
+            let partitions = disks.flat_map(|disk| disk.partitions());
+            partitions
+                .filter_map(|one| one.partition_id(&self.root))
+                .collect()
+        });
+        (all.iter().filter(|known| **known == id).count() == 1).then_some(id)
     }
 
     /// Users of a block device, of its partitions, and of the whole disk that it is a part of. What is `own` is none.

@@ -93,9 +93,7 @@ pub(crate) fn tolerance(job: &Job, sink: &mut Sink) -> Tolerance {
             }
         }
     }
-    if job.is_on("verify_fatal", false) {
-        out.checks.clear();
-    }
+    out.ends_at_other_data = job.is_on("verify_fatal", false);
     let of_all = job.word("exit_what").is_some_and(|(word, _)| word == "all");
     out.ends_execution = of_all && job.is_on("exitall_on_error", false);
     out

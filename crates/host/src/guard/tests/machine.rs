@@ -370,3 +370,38 @@ fn a_multipath_device_is_named_as_its_unit() {
     machine.file("run/udev/data/b253:0", "E:ID_SERIAL_SHORT=OFDISK\n");
     assert_eq!(machine.examine("dm-0").words, ["/dev/dm-0"]);
 }
+
+#[test]
+fn a_standing_list_names_devices_by_ids_only() {
+    let machine = Machine::new();
+    machine.block("sdb/device/wwid", "naa.600508b4000971ca\n");
+    machine.block("sdb/serial", "VM17\n");
+    machine.block("sda/serial", "Z1D2\n");
+    machine.block("sda/sda2/uevent", "PARTN=2\nPARTUUID=fca957db-01\n");
+    let passes = |line: &str, name: &str| {
+        let found = machine.examine_with(name, b"something of value");
+        let standing = super::standing::list(machine.directory.path(), &format!("{line}\n"));
+        let mut overwrite = words(&[]);
+        let passed = standing.let_pass(std::slice::from_ref(&found), &mut overwrite);
+        let is_granted = judge(std::slice::from_ref(&found), &overwrite).is_ok();
+        assert_eq!(is_granted, !passed.is_empty());
+        is_granted
+    };
+    for line in ["naa.600508b4000971ca", "VM17"] {
+        assert!(passes(line, "sdb"), "{line}");
+        assert!(!passes(line, "sda"), "{line}");
+    }
+    for line in ["Z1D2-part2", "PARTUUID=fca957db-01", "partuuid=FCA957DB-01"] {
+        assert!(passes(line, "sda2"), "{line}");
+        assert!(!passes(line, "sda1") && !passes(line, "sda"), "{line}");
+    }
+    // No name that depends on the order of discovery, nor a part of an id.
+    for line in ["sdb", "VM1", "naa.600508b4000971c"] {
+        assert!(!passes(line, "sdb"), "{line}");
+    }
+    // A copy of the disk has its ids.
+    machine.block("sda/sda1/uevent", "PARTUUID=fca957db-01\n");
+    assert!(!passes("PARTUUID=fca957db-01", "sda2"));
+    machine.mounts("1 0 8:16 / /mnt rw - ext4 /dev/sdb rw\n");
+    assert!(!passes("VM17", "sdb"));
+}
