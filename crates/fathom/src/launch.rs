@@ -73,7 +73,7 @@ pub struct Settled {
 fn tell_unheld(claims: &Claims) {
     let unheld = claims.unheld;
     if unheld > 0 {
-        eprintln!(
+        errln!(
             "note: {unheld} of {} files that are written to are not kept locked against other executions: `ulimit -n` is too low",
             unheld + claims.held()
         );
@@ -203,7 +203,7 @@ fn earlier(launch: &mut Launch) -> Result<Option<Earlier>, Exit> {
     };
     let earlier = Earlier::read(result).map_err(|message| fail(Exit::Usage, &message))?;
     if earlier.is_over() {
-        eprintln!(
+        errln!(
             "note: every run of `{}` is finished; there is nothing to go on with",
             result.display()
         );
@@ -233,7 +233,7 @@ fn earlier(launch: &mut Launch) -> Result<Option<Earlier>, Exit> {
     let backend = &mut launch.common.backend;
     backend.get_or_insert_with(|| earlier.started.backend.clone());
     if earlier.done.runs() == 0 {
-        eprintln!(
+        errln!(
             "note: no run of `{}` is finished; it begins anew",
             result.display()
         );
@@ -263,11 +263,11 @@ fn is_same_folder(one: &Path, other: &Path) -> bool {
 
 fn refuse_to_go_on(launch: &Launch, differences: &[String]) -> Exit {
     let result = launch.common.resume.as_deref().unwrap_or(Path::new(""));
-    eprintln!("error: `{}` was made by another job:", result.display());
+    errln!("error: `{}` was made by another job:", result.display());
     for difference in differences {
-        eprintln!("  - {difference}");
+        errln!("  - {difference}");
     }
-    eprintln!(
+    errln!(
         "  help: `fathom run --resume {}` takes the job from the result itself; a changed job needs a result of its own (-o)",
         quoted(&result.display().to_string())
     );
@@ -380,21 +380,21 @@ pub fn print_refusal(refused: &Refused, plan: &BoundPlan) {
         } else {
             "may not be overwritten"
         };
-        eprintln!("error: `{name}` ({}) {verdict}:", refusal.path.display());
+        errln!("error: `{name}` ({}) {verdict}:", refusal.path.display());
         for finding in &refusal.findings {
-            eprintln!("  - {finding}");
+            errln!("  - {finding}");
         }
         match &refusal.word {
-            Some(word) => eprintln!(
+            Some(word) => errln!(
                 "  to overwrite it all the same: --overwrite {}",
                 quoted(word)
             ),
             None if is_unusable(refusal) => {}
-            None => eprintln!("  nothing overrides this"),
+            None => errln!("  nothing overrides this"),
         }
     }
     for no_space in &refused.no_space {
-        eprintln!("error: {no_space}");
+        errln!("error: {no_space}");
     }
 }
 
@@ -645,12 +645,12 @@ fn conclude(launch: &Launch, sinks: Sinks, outcome: &Outcome, is_planned: bool) 
     if let Style::Summary = launch.style {
         let absolute = std::fs::canonicalize(folder).unwrap_or_else(|_| folder.clone());
         if let Ok((totals, rows)) = &finished {
-            println!("{}", report::summary::table(rows));
-            print!("{}", report::repetitions::text(rows));
+            out!("{}\n", report::summary::table(rows));
+            out!("{}", report::repetitions::text(rows));
             print_gap(totals);
-            println!("report:  {}", absolute.join("report.html").display());
+            outln!("report:  {}", absolute.join("report.html").display());
         }
-        println!("result:  {}", absolute.join("result.fathom").display());
+        outln!("result:  {}", absolute.join("result.fathom").display());
     }
     match (&outcome.reason, &finished) {
         (FinishReason::Failed { message }, _) => return fail(Exit::Failed, message),
@@ -664,7 +664,7 @@ fn conclude(launch: &Launch, sinks: Sinks, outcome: &Outcome, is_planned: bool) 
         _ => {}
     }
     if outcome.errors > 0 {
-        eprintln!("warning: {} operations failed", outcome.errors);
+        errln!("warning: {} operations failed", outcome.errors);
     }
     exit
 }
@@ -686,7 +686,7 @@ fn print_gap(all: &[RunTotals]) {
         1 => String::new(),
         count => format!("; also in {} more of {} runs", count - 1, all.len()),
     };
-    println!(
+    outln!(
         "arrivals waited: in `{name}` response p99 is {response}, service p99 is {service}{others}"
     );
 }
@@ -704,7 +704,7 @@ fn exit_of(outcome: &Outcome, is_planned: bool) -> Exit {
 }
 
 fn fail(exit: Exit, message: &str) -> Exit {
-    eprintln!("error: {message}");
+    errln!("error: {message}");
     exit
 }
 

@@ -2,6 +2,9 @@
 //! one; what is here puts them together. Read `launch` first.
 #![forbid(unsafe_code)]
 
+#[macro_use]
+mod printing;
+
 mod address_list;
 mod arguments;
 mod check;
@@ -68,12 +71,21 @@ fn arguments() -> Option<Vec<String>> {
         match word.into_string() {
             Ok(word) => words.push(word),
             Err(word) => {
-                eprintln!("error: the argument `{}` is no UTF-8 text", word.display());
+                errln!("error: the argument `{}` is no UTF-8 text", word.display());
                 return None;
             }
         }
     }
     Some(words)
+}
+
+/// What the reader of the command line says: help and the version, or a mistake.
+fn print_parsed(error: &clap::Error) {
+    let text = error.render();
+    match error.use_stderr() {
+        true => err!("{text}"),
+        false => out!("{text}"),
+    }
 }
 
 fn neutral(arguments: &[String]) -> Exit {
@@ -86,7 +98,7 @@ fn neutral(arguments: &[String]) -> Exit {
             } else {
                 Exit::Fine
             };
-            let _ = error.print();
+            print_parsed(&error);
             return code;
         }
     };

@@ -28,7 +28,7 @@ pub fn remove_made(plan: &BoundPlan, grants: &[Grant], started_unix_ns: u64) {
         match std::fs::symlink_metadata(path) {
             Err(_) => {}
             Ok(found) if was_missing && is_ours(&found, started) => remove(path),
-            Ok(_) => eprintln!(
+            Ok(_) => errln!(
                 "note: `{}` is left in place: it was there before",
                 path.display()
             ),
@@ -43,6 +43,6 @@ fn is_ours(found: &Metadata, started: SystemTime) -> bool {
 
 fn remove(path: &Path) {
     if let Err(error) = std::fs::remove_file(path) {
-        eprintln!("warning: `{}` cannot be removed: {error}", path.display());
+        errln!("warning: `{}` cannot be removed: {error}", path.display());
     }
 }

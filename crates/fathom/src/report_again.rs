@@ -13,7 +13,7 @@ pub fn main(options: &ReportOptions) -> Exit {
     match write_all(options) {
         Ok(()) => Exit::Fine,
         Err(message) => {
-            eprintln!("error: {message}");
+            errln!("error: {message}");
             Exit::Usage
         }
     }
@@ -62,7 +62,7 @@ fn write_all(options: &ReportOptions) -> Result<(), String> {
         face.finish().map_err(|error| error.to_string())?;
     }
     if !reader.is_complete().map_err(|error| error.to_string())? {
-        eprintln!(
+        errln!(
             "note: the execution did not come to its end; everything until its last interval is here"
         );
     }
@@ -72,12 +72,12 @@ fn write_all(options: &ReportOptions) -> Result<(), String> {
     std::fs::write(&csv, report::summary::csv(&rows))
         .map_err(|e| format!("`{}`: {e}", csv.display()))?;
     if let Some(fio) = &fio {
-        print!("{}", fio.report());
+        out!("{}", fio.report());
         return Ok(());
     }
-    println!("{}", report::summary::table(&rows));
-    print!("{}", report::repetitions::text(&rows));
-    println!("report:  {}", folder.join("report.html").display());
+    out!("{}\n", report::summary::table(&rows));
+    out!("{}", report::repetitions::text(&rows));
+    outln!("report:  {}", folder.join("report.html").display());
     Ok(())
 }
 

@@ -74,7 +74,7 @@ impl Sinks {
         let lines = self.keep(event)?;
         print_lines(&lines);
         if let Some(dumps) = &mut self.dumps {
-            eprint!("{}", dumps.on_event(event));
+            err!("{}", dumps.on_event(event));
         }
         if let Some(Console::Fio(report)) = &mut self.face {
             report.show_status();
@@ -171,15 +171,12 @@ fn tell_waiting(event: &Event) {
     if let Event::Remark(remark) = event
         && remark.code == "not-ready"
     {
-        eprintln!("note: {}", remark.message);
+        errln!("note: {}", remark.message);
     }
 }
 
-/// A closed pipe must not end a measurement.
 fn print_lines(lines: &[String]) {
-    let mut out = std::io::stdout().lock();
-    for line in lines {
-        let _ = writeln!(out, "{line}");
+    if !lines.is_empty() {
+        out!("{}\n", lines.join("\n"));
     }
-    let _ = out.flush();
 }
