@@ -24,6 +24,7 @@ mod original;
 mod paces;
 mod prefill;
 mod prepare;
+mod printing;
 mod repeat;
 mod replay;
 mod report_again;
