@@ -47,6 +47,7 @@ impl FioReport {
     /// # Errors
     /// When the file for reports cannot be made.
     pub fn create(style: &FioStyle) -> io::Result<Self> {
+        crate::status::answer_by_report();
         Ok(Self {
             face: Face::new(style.face),
             trace: Trace::new(style.topics.clone()),
@@ -76,6 +77,21 @@ impl FioReport {
                 err!("{}", printed.messages);
                 lines.extend(printed.report.lines().map(str::to_owned));
                 Ok(lines)
+            }
+        }
+    }
+
+    /// Reports what is running, as it stands.
+    ///
+    /// # Errors
+    /// When a report cannot be written.
+    pub fn show_now(&mut self) -> io::Result<()> {
+        let report = self.face.report();
+        match &mut self.output {
+            Some(output) => output.write_all(report.as_bytes()),
+            None => {
+                out!("{report}");
+                Ok(())
             }
         }
     }

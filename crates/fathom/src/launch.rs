@@ -10,7 +10,7 @@ use crate::sinks::{Console, Sinks};
 use crate::trace::Topics;
 use crate::trigger::Watched;
 use crate::written_states::WrittenStates;
-use crate::{lints, machine, removal, render, stop, stop_file};
+use crate::{ending, lints, machine, removal, render, stop, stop_file};
 use conduct::{
     CommandSettings, Control, Host, LocalHost, OperationSink, Outcome, SimulatedHost, SinkError,
     expected_bytes, go_on, planned_ns,
@@ -652,21 +652,19 @@ fn conclude(launch: &Launch, sinks: Sinks, outcome: &Outcome, is_planned: bool) 
         }
         outln!("result:  {}", absolute.join("result.fathom").display());
     }
-    match (&outcome.reason, &finished) {
-        (FinishReason::Failed { message }, _) => return fail(Exit::Failed, message),
-        (_, Err(message)) => return fail(Exit::Failed, message),
-        (FinishReason::TooManyErrors, _) => {
-            return fail(
-                Exit::Failed,
-                "too many operations failed; the run was ended",
-            );
-        }
-        _ => {}
+    let is_listed = matches!(launch.style, Style::Vdbench(_));
+    if let (Ok((totals, _)), false) = (&finished, is_listed) {
+        ending::tell_unreturned(totals, &launch.plan);
     }
-    if outcome.errors > 0 {
-        errln!("warning: {} operations failed", outcome.errors);
+    if let (Err(message), false) = (&finished, is_failed(outcome)) {
+        return fail(Exit::Failed, message);
     }
+    ending::tell_reason(outcome, exit);
     exit
+}
+
+fn is_failed(outcome: &Outcome) -> bool {
+    matches!(outcome.reason, FinishReason::Failed { .. })
 }
 
 /// Service times alone would tell another story. The widest gap stands for all.

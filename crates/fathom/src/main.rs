@@ -10,6 +10,7 @@ mod arguments;
 mod check;
 mod codes;
 mod curve;
+mod ending;
 mod exit;
 mod explain;
 mod files;
@@ -31,6 +32,7 @@ mod resume;
 mod run;
 mod self_tests;
 mod sinks;
+mod status;
 mod stop;
 mod stop_file;
 mod trace;
@@ -47,6 +49,7 @@ fn main() -> ExitCode {
     let Some(arguments) = arguments() else {
         return Exit::Usage.into();
     };
+    status::watch();
     // A check has to see the limits that a run would have.
     host::raise_own_limits();
     let called = arguments.first().map_or("", String::as_str);

@@ -88,7 +88,9 @@ pub fn main(options: &PrefillOptions, arguments: &[String]) -> Exit {
     match exit {
         Exit::Fine => judge(&fills, exit),
         Exit::Stopped => {
-            errln!("not filled yet: the same command goes on behind the last part that is done");
+            errln!(
+                "error: stopped by the user before all was filled; the same command goes on behind the last part that is done"
+            );
             exit
         }
         other => other,

@@ -2,6 +2,7 @@
 use crate::printing;
 use indicatif::{ProgressBar, ProgressStyle};
 use measure::{Event, Interval, RunStarted};
+use report::shown;
 use std::time::Duration;
 
 /// The progress of an execution.
@@ -64,7 +65,8 @@ impl Progress {
 
     fn begin(&mut self, started: &RunStarted) {
         (self.moved_bytes, self.last_end_ns) = (0, 0);
-        let prefix = format!("run {}/{} {}", started.run + 1, started.runs, started.name);
+        let name = shown::name(&started.name);
+        let prefix = format!("run {}/{} {name}", started.run + 1, started.runs);
         match &self.bar {
             Some(bar) => {
                 // Each of these may draw: what belongs to the run before goes first.
@@ -142,7 +144,7 @@ impl Progress {
 
     fn line(&self, text: &str) {
         match &self.bar {
-            Some(bar) => bar.println(text),
+            Some(bar) => bar.println(shown::message(text)),
             None => errln!("{text}"),
         }
     }

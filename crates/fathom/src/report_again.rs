@@ -5,6 +5,7 @@ use crate::sinks::write_report;
 use measure::{Event, RunFold};
 use report::fio::Formats;
 use report::html::Page;
+use report::shown;
 use report::vdbench::{Face, FaceOptions};
 use std::path::{Path, PathBuf};
 use store::Reader;
@@ -39,16 +40,17 @@ fn write_all(options: &ReportOptions) -> Result<(), String> {
     let mut fio = options.fio.as_deref().map(fio_face).transpose()?;
     for event in reader.events() {
         let event = event.map_err(|error| error.to_string())?;
+        let event = shown::event(&event);
         if let Some(fio) = &mut fio {
             // What it printed along the way is of no interest now.
             let _ = fio.on_event(&event);
         }
         page.on_event(&event);
         totals.extend(fold.fold(&event));
-        if let Event::RunStarted(_) = &event {
+        if let Event::RunStarted(_) = &*event {
             // A run that was cut off before its end still has totals, from the intervals below.
             run_is_open = true;
-        } else if let Event::RunFinished(_) = &event {
+        } else if let Event::RunFinished(_) = &*event {
             run_is_open = false;
         }
         if let Some(face) = &mut face {

@@ -1,11 +1,13 @@
 //! Where events go: the result file first, then everything that people look at.
 use crate::fio_report::FioReport;
 use crate::progress::Progress;
+use crate::status;
 use conduct::SinkError;
 use measure::{Event, RunFold, RunTotals};
 use plan::Label;
 use report::fio::{Dumps, Logs};
 use report::html::Page;
+use report::shown;
 use report::summary::Row;
 use report::vdbench::Face;
 use std::io::{BufWriter, Write};
@@ -76,8 +78,15 @@ impl Sinks {
         if let Some(dumps) = &mut self.dumps {
             err!("{}", dumps.on_event(event));
         }
+        status::on_event(event);
         if let Some(Console::Fio(report)) = &mut self.face {
             report.show_status();
+            // The last event brings the whole report anyway.
+            if status::takes_question() && !matches!(event, Event::ExecutionFinished(_)) {
+                report
+                    .show_now()
+                    .map_err(|error| SinkError(format!("output folder: {error}")))?;
+            }
         }
         match &mut self.progress {
             Some(progress) => progress.on_event(event),
@@ -100,11 +109,12 @@ impl Sinks {
     /// # Errors
     /// When the output folder cannot take it.
     pub fn replay(&mut self, event: &Event) -> Result<Vec<String>, SinkError> {
-        self.page.on_event(event);
         if let Some(logs) = &mut self.logs {
             let failed = |error: std::io::Error| SinkError(format!("log file {error}"));
             logs.on_event(event).map_err(failed)?;
         }
+        let event = &*shown::event(event);
+        self.page.on_event(event);
         if let Some(mut totals) = self.fold.fold(event) {
             // The summary needs no plan text; many runs would keep many copies.
             totals

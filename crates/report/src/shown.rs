@@ -1,5 +1,9 @@
 //! Text of others (names, paths, messages) without characters that steer a terminal, forge a line
 //! or reverse the order in which text is read. What is replaced is shown as an escape that names it.
+mod events;
+
+pub use events::{event, without_tags};
+
 use std::borrow::Cow;
 use std::fmt::Write;
 

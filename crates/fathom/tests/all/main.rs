@@ -32,6 +32,7 @@ mod resume;
 mod run;
 mod schema;
 mod served;
+mod signals;
 mod stall;
 mod steering;
 mod stop;
