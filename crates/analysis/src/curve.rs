@@ -38,6 +38,11 @@ pub struct CurvePoint {
     pub response: Percentiles,
     pub service_ns_mean: f64,
     pub service_ns_p99: u64,
+    /// Whether any service time is known, if only as an age.
+    pub has_service: bool,
+    /// From which value on response and service times are lower bounds, where some are.
+    pub response_bound_ns: Option<u64>,
+    pub service_bound_ns: Option<u64>,
     pub slots: u32,
     pub slots_busy: f64,
     pub exhausted: Exhausted,
@@ -122,6 +127,9 @@ pub fn point(totals: &RunTotals) -> CurvePoint {
         response: Percentiles::of(&totals.response(None)),
         service_ns_mean: service.mean_ns(),
         service_ns_p99: service.percentile_ns(99.0),
+        has_service: !service.histogram.is_empty(),
+        response_bound_ns: totals.response_bound_ns(),
+        service_bound_ns: totals.service_bound_ns(),
         slots: totals.slots(),
         slots_busy: totals.slots_busy(),
         exhausted: Exhausted {
@@ -129,7 +137,7 @@ pub fn point(totals: &RunTotals) -> CurvePoint {
             is_exhausted: started.is_open_loop && share > EXHAUSTED_SHARE,
         },
         schedule: schedule_check(totals),
-        late: late(totals, service.mean_ns()),
+        late: late(totals, totals.completed_service_ns_mean()),
         host_cpu_ns_per_operation: totals.host_cpu_ns_per_operation(),
         fathom_cpu_ns_per_operation: totals.fathom_cpu_ns_per_operation(),
     }

@@ -60,7 +60,7 @@ impl History {
         self.finished.push(Finished {
             run,
             rate: totals.rate(),
-            service_mean_ns: totals.service(None).mean_ns(),
+            service_mean_ns: totals.completed_service_ns_mean(),
             shares_pct: (operations > 0).then(|| streams.map(share).collect()),
         });
     }

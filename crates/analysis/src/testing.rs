@@ -60,6 +60,7 @@ pub(crate) fn closed(run: u32, service_ns: &[u64]) -> RunTotals {
         workers: WorkerSample::default(),
         host: HostSample::default(),
         data: Vec::new(),
+        unreturned: Vec::new(),
     }
 }
 

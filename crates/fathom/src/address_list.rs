@@ -116,10 +116,10 @@ impl OperationSink for AddressLists {
     fn end_run(&mut self, _run: RunId, lost: u64) {
         let flushed = self.open.values_mut().try_for_each(BufWriter::flush);
         if let Some(error) = self.error.take().or(flushed.err()) {
-            eprintln!("warning: the list of addresses is not whole: {error}");
+            errln!("warning: the list of addresses is not whole: {error}");
         }
         if lost > 0 {
-            eprintln!(
+            errln!(
                 "warning: {lost} I/Os are not in the list of addresses: they came faster than lines \
                  could be written"
             );

@@ -116,7 +116,7 @@ pub fn main(options: &CheckOptions) -> Exit {
     let (reading, lints) = match read {
         Ok(read) => read,
         Err(message) => {
-            eprintln!("error: {message}");
+            errln!("error: {message}");
             return Exit::Usage;
         }
     };
@@ -125,7 +125,7 @@ pub fn main(options: &CheckOptions) -> Exit {
     let looked = match looked.unwrap_or_else(|| Ok(Looked::default())) {
         Ok(looked) => looked,
         Err(message) => {
-            eprintln!("error: {message}");
+            errln!("error: {message}");
             return Exit::Usage;
         }
     };
@@ -136,13 +136,13 @@ pub fn main(options: &CheckOptions) -> Exit {
     if let (Some(path), Some(refused)) = (&options.write_overwrite, &looked.refused)
         && let Err(error) = std::fs::write(path, refused.overwrite_file())
     {
-        eprintln!("error: `{}` cannot be written: {error}", path.display());
+        errln!("error: `{}` cannot be written: {error}", path.display());
         return Exit::Failed;
     }
     if options.json {
         let output = output(&reading, &looked, &diagnostics);
-        println!(
-            "{}",
+        out!(
+            "{}\n",
             serde_json::to_string_pretty(&output).expect("plain data")
         );
     } else {
@@ -349,7 +349,7 @@ fn print(reading: &Reading, looked: &Looked, diagnostics: &[Diagnostic]) {
     if reading.listing.is_empty() {
         return;
     }
-    println!("runs, in order:");
+    outln!("runs, in order:");
     for run in listed(reading, looked) {
         let elapsed = match (run.elapsed_s, run.ends_at_size) {
             (Some(seconds), false) => format!("{seconds} s"),
@@ -366,16 +366,20 @@ fn print(reading: &Reading, looked: &Looked, diagnostics: &[Diagnostic]) {
         } else {
             String::new()
         };
-        println!(
+        outln!(
             "  {}: rate {}, {} threads, {elapsed}{warmup}{pause}, every {} s; loops: {}",
-            run.name, run.rate, run.threads, run.interval_s, run.loops
+            run.name,
+            run.rate,
+            run.threads,
+            run.interval_s,
+            run.loops
         );
     }
     let timed_s = looked
         .plan
         .as_ref()
         .map_or(0, |plan| timed_seconds(plan, 0));
-    println!(
+    outln!(
         "total time: {}",
         planned_text(total_seconds(reading, looked), timed_s)
     );
@@ -384,10 +388,10 @@ fn print(reading: &Reading, looked: &Looked, diagnostics: &[Diagnostic]) {
     }
     print_targets(looked);
     if let Some(told) = looked.passed.told() {
-        println!("{told}");
+        outln!("{told}");
     }
     if let (Some(refused), Some(plan)) = (&looked.refused, &looked.plan) {
-        eprintln!("\na run would be refused:");
+        errln!("\na run would be refused:");
         print_refusal(refused, plan);
     }
 }
@@ -396,18 +400,18 @@ fn print(reading: &Reading, looked: &Looked, diagnostics: &[Diagnostic]) {
 fn print_steering(plan: &Plan) {
     match plan.steering.repeat {
         Repeat::Once => {}
-        Repeat::Times(times) => println!("all runs {times} times"),
-        Repeat::For(time) => println!("all runs over and over, until {time} have passed"),
-        Repeat::Endless => println!("all runs over and over, without end"),
+        Repeat::Times(times) => outln!("all runs {times} times"),
+        Repeat::For(time) => outln!("all runs over and over, until {time} have passed"),
+        Repeat::Endless => outln!("all runs over and over, without end"),
     }
     for (when, command) in plan.steering.commands() {
-        println!("command {}: {}", when_text(plan, when), command.text);
+        outln!("command {}: {}", when_text(plan, when), command.text);
     }
     if let Some(command) = &plan.steering.failures.command {
-        println!("command at the first failed I/O: {command}");
+        outln!("command at the first failed I/O: {command}");
     }
     if let Some(path) = &plan.steering.stop_file {
-        println!("ended by words in: {}", path.display());
+        outln!("ended by words in: {}", path.display());
     }
 }
 
@@ -429,7 +433,7 @@ fn when_text(plan: &Plan, when: When) -> String {
 }
 
 fn print_targets(looked: &Looked) {
-    println!("targets:");
+    outln!("targets:");
     for target in targets(looked) {
         let size = target
             .bytes
@@ -450,9 +454,10 @@ fn print_targets(looked: &Looked) {
             "missing" if !target.is_prepared => "not here",
             found => found,
         };
-        println!(
+        outln!(
             "  {} ({}): {found}, {size}, {write}{made}",
-            target.name, target.path
+            target.name,
+            target.path
         );
     }
 }

@@ -33,7 +33,7 @@ pub fn main(options: &CurveOptions, arguments: &[String]) -> Exit {
     let asked = match asked(options) {
         Ok(asked) => asked,
         Err(message) => {
-            eprintln!("error: {message}");
+            errln!("error: {message}");
             return Exit::Usage;
         }
     };

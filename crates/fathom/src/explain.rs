@@ -10,18 +10,18 @@ pub fn main(options: &ExplainOptions) -> Exit {
         && !std::path::Path::new(word).exists()
     {
         if let Some(text) = codes::explanation(word) {
-            println!("{text}");
+            out!("{text}\n");
             return Exit::Fine;
         }
         if codes::is_code(word) {
-            eprintln!("error: no diagnostic has the code `{word}`");
+            errln!("error: no diagnostic has the code `{word}`");
             return Exit::Usage;
         }
     }
     let reading = match plan_file::read(&options.inputs, 1, LintSelection::default()) {
         Ok(reading) => reading,
         Err(message) => {
-            eprintln!("error: {message}");
+            errln!("error: {message}");
             return Exit::Usage;
         }
     };
@@ -32,10 +32,10 @@ pub fn main(options: &ExplainOptions) -> Exit {
     let mut subject = String::new();
     for value in &plan.values {
         if value.subject != subject {
-            println!("{}", value.subject);
+            outln!("{}", value.subject);
             subject.clone_from(&value.subject);
         }
-        println!(
+        outln!(
             "  {:<14} {:<24} {}",
             value.name,
             value.value,

@@ -120,9 +120,9 @@ pub fn tell(fills: &[Fill]) -> bool {
         let (name, path) = (&fill.name, fill.path.display());
         if found.is_whole() {
             let bytes = Bytes(fill.extent.1 - fill.extent.0);
-            eprintln!("filled: `{name}` ({path}): {bytes}, synced; {found}");
+            errln!("filled: `{name}` ({path}): {bytes}, synced; {found}");
         } else {
-            eprintln!("warning: `{name}` ({path}) is not filled: {found}");
+            errln!("warning: `{name}` ({path}) is not filled: {found}");
             are_whole = false;
         }
     }

@@ -3,6 +3,7 @@ use crate::arguments::{Common, RepeatOptions};
 use crate::exit::Exit;
 use crate::fio_report::FioStyle;
 use crate::launch::{Findings, Launch, Style, launch};
+use crate::printing::Channel;
 use crate::trace::Topics;
 use crate::{files, render, self_tests};
 use lang::CommandLine;
@@ -12,7 +13,6 @@ use lang::fio::{
 };
 use plan::{Label, OpSource, Plan, Severity};
 use report::fio::{FaceOptions, Formats, TerseVersion};
-use std::io::IsTerminal;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -203,7 +203,7 @@ enum Eta {
 
 /// Prints what the options are.
 pub fn help() -> Exit {
-    println!("{USAGE}");
+    out!("{USAGE}\n");
     Exit::Fine
 }
 
@@ -211,12 +211,12 @@ pub fn main(all: &[String], words: &[String]) -> Exit {
     let options = match parse(words) {
         Ok(options) => options,
         Err(message) => {
-            eprintln!("error: {message}\n  help: `fathom help fio` lists the options");
+            errln!("error: {message}\n  help: `fathom help fio` lists the options");
             return Exit::Usage;
         }
     };
     if let Some(text) = &options.text {
-        println!("{}", text.trim_end());
+        out!("{}\n", text.trim_end());
         return Exit::Fine;
     }
     match &options.self_test {
@@ -225,7 +225,7 @@ pub fn main(all: &[String], words: &[String]) -> Exit {
         None => {}
     }
     if options.inputs.is_empty() {
-        eprintln!("error: no job is defined\n{USAGE}");
+        err!("error: no job is defined\n{USAGE}\n");
         return Exit::Usage;
     }
     let aux = options.style.aux.as_ref();
@@ -235,9 +235,9 @@ pub fn main(all: &[String], words: &[String]) -> Exit {
     };
     let environment = files::environment(command_line, options.common.seed);
     let reading = lang::fio::read(&options.inputs, &options.sections, &environment);
-    print!("{}", preamble(&options, words, &reading));
+    out!("{}", preamble(&options, words, &reading));
     if options.show_command {
-        println!("{}", lang::fio::show_command(&reading.commands));
+        out!("{}\n", lang::fio::show_command(&reading.commands));
         return exit_of(&reading);
     }
     let is_fatal = options.warnings_fatal
@@ -248,7 +248,7 @@ pub fn main(all: &[String], words: &[String]) -> Exit {
     if options.parse_only || reading.has_errors() || is_fatal {
         render::print(&reading.diagnostics, &reading.sources);
         if is_fatal {
-            eprintln!("error: warnings end the command (`--warnings-fatal`)");
+            errln!("error: warnings end the command (`--warnings-fatal`)");
             return Exit::Usage;
         }
         return exit_of(&reading);
@@ -284,24 +284,24 @@ fn carry_out(all: &[String], options: Options, reading: Reading) -> Exit {
     let profile = options.profile.map(|name| Label::new("profile", name));
     plan.labels.extend(profile);
     if options.readonly && writes(&plan) {
-        eprintln!("error: a job writes or trims, or lays out a file, which `--readonly` refuses");
+        errln!("error: a job writes or trims, or lays out a file, which `--readonly` refuses");
         return Exit::Usage;
     }
     if reading.wants_fresh_seed && !options.has_seed {
         plan.seed = fresh_seed();
     }
     if options.repetition.wait_limit.is_some() && options.repetition.wait_until.is_none() {
-        eprintln!("error: `--wait-limit` without `--wait-until` waits for nothing");
+        errln!("error: `--wait-limit` without `--wait-until` waits for nothing");
         return Exit::Usage;
     }
     if let Err(message) = options.repetition.apply(&mut plan) {
-        eprintln!("error: {message}");
+        errln!("error: {message}");
         return Exit::Usage;
     }
     let trigger = &options.style.trigger;
     trigger.prepare(&mut plan);
     if trigger.command.is_some() && !trigger.is_set() {
-        eprintln!(
+        errln!(
             "note: `--trigger` is never run: neither `--trigger-file` nor `--trigger-timeout` says when"
         );
     }
@@ -324,7 +324,7 @@ fn style(options: &Options) -> FioStyle {
     let is_shown = match options.eta {
         Eta::Always => true,
         Eta::Never => false,
-        Eta::OnTerminals => formats.normal && std::io::stdout().is_terminal(),
+        Eta::OnTerminals => formats.normal && Channel::Out.is_terminal(),
     };
     FioStyle {
         face: FaceOptions {
@@ -432,7 +432,7 @@ fn general_option(name: &str, value: Option<&str>, options: &mut Options) -> Res
                 "alloc-size" => "memory is taken as it is needed",
                 _ => "there is no limit to jobs",
             };
-            eprintln!("note: `--{name} {}` changes nothing: {reason}", text());
+            errln!("note: `--{name} {}` changes nothing: {reason}", text());
         }
         "overwrite-target" => common.overwrite.push(text()),
         "result" => common.output = PathBuf::from(text()),

@@ -1,5 +1,6 @@
 //! What a run in the manner of fio shows: reports on the console or into a file, the status line
 //! on a terminal, and log files of single operations.
+use crate::printing::Channel;
 use crate::trace::{IoTrace, Topics, Trace};
 use crate::trigger::Trigger;
 use conduct::OperationSink;
@@ -46,6 +47,7 @@ impl FioReport {
     /// # Errors
     /// When the file for reports cannot be made.
     pub fn create(style: &FioStyle) -> io::Result<Self> {
+        crate::status::answer_by_report();
         Ok(Self {
             face: Face::new(style.face),
             trace: Trace::new(style.topics.clone()),
@@ -72,28 +74,39 @@ impl FioReport {
                 Ok(lines)
             }
             None => {
-                eprint!("{}", printed.messages);
+                err!("{}", printed.messages);
                 lines.extend(printed.report.lines().map(str::to_owned));
                 Ok(lines)
             }
         }
     }
 
-    /// Puts the newest status line in the place of the one before. A closed pipe must not end a
-    /// measurement.
+    /// Reports what is running, as it stands.
+    ///
+    /// # Errors
+    /// When a report cannot be written.
+    pub fn show_now(&mut self) -> io::Result<()> {
+        let report = self.face.report();
+        match &mut self.output {
+            Some(output) => output.write_all(report.as_bytes()),
+            None => {
+                out!("{report}");
+                Ok(())
+            }
+        }
+    }
+
+    /// Puts the newest status line in the place of the one before.
     pub fn show_status(&mut self) {
         let Some(line) = self.status_line.take() else {
             return;
         };
         let length = line.chars().count();
         let width = self.shown.max(length);
-        let mut out = io::stdout().lock();
         let ends = self
             .newline
             .is_some_and(|length| self.newline_at.elapsed() >= length);
-        let end = if ends { '\n' } else { '\r' };
-        let _ = write!(out, "{line:<width$}{end}");
-        let _ = out.flush();
+        Channel::Out.over(&line, width, ends);
         self.shown = length;
         if ends {
             (self.shown, self.newline_at) = (0, Instant::now());
@@ -166,9 +179,7 @@ impl FioOperations {
 impl OperationSink for FioOperations {
     fn take(&mut self, run: RunId, start_unix_ns: u64, operations: &[OperationRecord]) {
         if let Some(trace) = &self.trace {
-            let mut out = io::stdout().lock();
-            // A closed pipe must not end a measurement.
-            let _ = out.write_all(trace.lines(run, operations).as_bytes());
+            out!("{}", trace.lines(run, operations));
         }
         if self.error.is_some() {
             return;
@@ -183,10 +194,10 @@ impl OperationSink for FioOperations {
         let finished = self.logs(run).map(OperationLogs::finish);
         let error = self.error.take().or(finished.and_then(Result::err));
         if let Some(error) = error {
-            eprintln!("warning: a log of single operations is not whole: {error}");
+            errln!("warning: a log of single operations is not whole: {error}");
         }
         if lost > 0 {
-            eprintln!(
+            errln!(
                 "warning: {lost} operations are not in the logs: they came faster than lines could \
                  be written; use `log_avg_msec`"
             );

@@ -9,7 +9,7 @@ pub fn main(options: &ImportOptions) -> Exit {
     match import(options) {
         Ok(()) => Exit::Fine,
         Err(message) => {
-            eprintln!("error: {message}");
+            errln!("error: {message}");
             Exit::Usage
         }
     }
@@ -27,15 +27,15 @@ fn import(options: &ImportOptions) -> Result<(), String> {
     let mut sinks = Sinks::new(writer.map_err(|error| error.to_string())?, None, None);
     for event in &events {
         if let Event::Remark(remark) = event {
-            eprintln!("note: {}", remark.message);
+            errln!("note: {}", remark.message);
         }
         sinks.take(event).map_err(|error| error.to_string())?;
     }
     let (_, rows) = sinks.finish(folder)?;
     let absolute = std::fs::canonicalize(folder).unwrap_or_else(|_| folder.clone());
     let place = |name: &str| Path::new(&absolute).join(name).display().to_string();
-    println!("{}", report::summary::table(&rows));
-    println!("report:  {}", place("report.html"));
-    println!("result:  {}", place("result.fathom"));
+    out!("{}\n", report::summary::table(&rows));
+    outln!("report:  {}", place("report.html"));
+    outln!("result:  {}", place("result.fathom"));
     Ok(())
 }

@@ -12,7 +12,7 @@ use crate::standing::{self, Passed};
 use crate::trace::Topics;
 use crate::trigger::Watched;
 use crate::written_states::WrittenStates;
-use crate::{lints, machine, removal, render, stop, stop_file};
+use crate::{ending, lints, machine, removal, render, stop, stop_file};
 use conduct::{
     CommandSettings, Control, Host, LocalHost, OperationSink, Outcome, SimulatedHost, SinkError,
     expected_bytes, go_on, planned_ns,
@@ -75,7 +75,7 @@ pub struct Settled {
 fn tell_unheld(door: &Door) {
     let unheld = door.unheld();
     if unheld > 0 {
-        eprintln!(
+        errln!(
             "note: {unheld} files that will be written are not kept locked against other executions: this process cannot keep more files open"
         );
     }
@@ -178,7 +178,7 @@ fn keep_records(settled: &Settled, root: &SysRoot, outcome: &Outcome) {
             1 => String::new(),
             count => format!(" and {} more", count - 1),
         };
-        eprintln!(
+        errln!(
             "note: the next run asks about `{}`{more}: what was written cannot be recorded: {error}",
             path.display()
         );
@@ -222,7 +222,7 @@ fn earlier(launch: &mut Launch) -> Result<Option<Earlier>, Exit> {
     };
     let earlier = Earlier::read(result).map_err(|message| fail(Exit::Usage, &message))?;
     if earlier.is_over() {
-        eprintln!(
+        errln!(
             "note: every run of `{}` is finished; there is nothing to go on with",
             result.display()
         );
@@ -252,7 +252,7 @@ fn earlier(launch: &mut Launch) -> Result<Option<Earlier>, Exit> {
     let backend = &mut launch.common.backend;
     backend.get_or_insert_with(|| earlier.started.backend.clone());
     if earlier.done.runs() == 0 {
-        eprintln!(
+        errln!(
             "note: no run of `{}` is finished; it begins anew",
             result.display()
         );
@@ -282,11 +282,11 @@ fn is_same_folder(one: &Path, other: &Path) -> bool {
 
 fn refuse_to_go_on(launch: &Launch, differences: &[String]) -> Exit {
     let result = launch.common.resume.as_deref().unwrap_or(Path::new(""));
-    eprintln!("error: `{}` was made by another job:", result.display());
+    errln!("error: `{}` was made by another job:", result.display());
     for difference in differences {
-        eprintln!("  - {difference}");
+        errln!("  - {difference}");
     }
-    eprintln!(
+    errln!(
         "  help: `fathom run --resume {}` takes the job from the result itself; a changed job needs a result of its own (-o)",
         quoted(&result.display().to_string())
     );
@@ -395,21 +395,21 @@ pub fn print_refusal(refused: &Refused, plan: &BoundPlan) {
         } else {
             "may not be overwritten"
         };
-        eprintln!("error: `{name}` ({}) {verdict}:", refusal.path.display());
+        errln!("error: `{name}` ({}) {verdict}:", refusal.path.display());
         for finding in &refusal.findings {
-            eprintln!("  - {finding}");
+            errln!("  - {finding}");
         }
         match &refusal.word {
-            Some(word) => eprintln!(
+            Some(word) => errln!(
                 "  to overwrite it all the same: --overwrite {}",
                 quoted(word)
             ),
             None if is_unusable(refusal) => {}
-            None => eprintln!("  nothing overrides this"),
+            None => errln!("  nothing overrides this"),
         }
     }
     for no_space in &refused.no_space {
-        eprintln!("error: {no_space}");
+        errln!("error: {no_space}");
     }
 }
 
@@ -663,28 +663,26 @@ fn conclude(launch: &Launch, sinks: Sinks, outcome: &Outcome, is_planned: bool) 
     if let Style::Summary = launch.style {
         let absolute = std::fs::canonicalize(folder).unwrap_or_else(|_| folder.clone());
         if let Ok((totals, rows)) = &finished {
-            println!("{}", report::summary::table(rows));
-            print!("{}", report::repetitions::text(rows));
+            out!("{}\n", report::summary::table(rows));
+            out!("{}", report::repetitions::text(rows));
             print_gap(totals);
-            println!("report:  {}", absolute.join("report.html").display());
+            outln!("report:  {}", absolute.join("report.html").display());
         }
-        println!("result:  {}", absolute.join("result.fathom").display());
+        outln!("result:  {}", absolute.join("result.fathom").display());
     }
-    match (&outcome.reason, &finished) {
-        (FinishReason::Failed { message }, _) => return fail(Exit::Failed, message),
-        (_, Err(message)) => return fail(Exit::Failed, message),
-        (FinishReason::TooManyErrors, _) => {
-            return fail(
-                Exit::Failed,
-                "too many operations failed; the run was ended",
-            );
-        }
-        _ => {}
+    let is_listed = matches!(launch.style, Style::Vdbench(_));
+    if let (Ok((totals, _)), false) = (&finished, is_listed) {
+        ending::tell_unreturned(totals, &launch.plan);
     }
-    if outcome.errors > 0 && exit != Exit::Fine {
-        eprintln!("warning: {} operations failed", outcome.errors);
+    if let (Err(message), false) = (&finished, is_failed(outcome)) {
+        return fail(Exit::Failed, message);
     }
+    ending::tell_reason(outcome, exit);
     exit
+}
+
+fn is_failed(outcome: &Outcome) -> bool {
+    matches!(outcome.reason, FinishReason::Failed { .. })
 }
 
 /// Service times alone would tell another story. The widest gap stands for all.
@@ -704,7 +702,7 @@ fn print_gap(all: &[RunTotals]) {
         1 => String::new(),
         count => format!("; also in {} more of {} runs", count - 1, all.len()),
     };
-    println!(
+    outln!(
         "arrivals waited: in `{name}` response p99 is {response}, service p99 is {service}{others}"
     );
 }
@@ -725,7 +723,7 @@ fn exit_of(outcome: &Outcome, is_planned: bool, style: &Style) -> Exit {
 }
 
 fn fail(exit: Exit, message: &str) -> Exit {
-    eprintln!("error: {message}");
+    errln!("error: {message}");
     exit
 }
 

@@ -2,11 +2,15 @@
 //! one; what is here puts them together. Read `launch` first.
 #![forbid(unsafe_code)]
 
+#[macro_use]
+mod printing;
+
 mod address_list;
 mod arguments;
 mod check;
 mod codes;
 mod curve;
+mod ending;
 mod exit;
 mod explain;
 mod files;
@@ -30,6 +34,7 @@ mod run;
 mod self_tests;
 mod sinks;
 mod standing;
+mod status;
 mod stop;
 mod stop_file;
 mod trace;
@@ -46,6 +51,7 @@ fn main() -> ExitCode {
     let Some(arguments) = arguments() else {
         return Exit::Usage.into();
     };
+    status::watch();
     // A check has to see the limits that a run would have.
     host::raise_own_limits();
     let called = arguments.first().map_or("", String::as_str);
@@ -70,12 +76,21 @@ fn arguments() -> Option<Vec<String>> {
         match word.into_string() {
             Ok(word) => words.push(word),
             Err(word) => {
-                eprintln!("error: the argument `{}` is no UTF-8 text", word.display());
+                errln!("error: the argument `{}` is no UTF-8 text", word.display());
                 return None;
             }
         }
     }
     Some(words)
+}
+
+/// What the reader of the command line says: help and the version, or a mistake.
+fn print_parsed(error: &clap::Error) {
+    let text = error.render();
+    match error.use_stderr() {
+        true => err!("{text}"),
+        false => out!("{text}"),
+    }
 }
 
 fn neutral(arguments: &[String]) -> Exit {
@@ -88,7 +103,7 @@ fn neutral(arguments: &[String]) -> Exit {
             } else {
                 Exit::Fine
             };
-            let _ = error.print();
+            print_parsed(&error);
             return code;
         }
     };

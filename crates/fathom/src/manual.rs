@@ -2,23 +2,26 @@
 use crate::arguments::{ManualOptions, ManualPart};
 use crate::exit::Exit;
 use clap_complete::Shell;
-use std::io::{self, Write};
 
 pub fn main(options: &ManualOptions, command: &mut clap::Command) -> Exit {
-    let mut out = io::stdout().lock();
-    let written = match options.what {
-        ManualPart::Man => clap_mangen::Man::new(command.clone()).render(&mut out),
-        ManualPart::Vdbench => out.write_all(lang::vdbench::reference_markdown().as_bytes()),
-        ManualPart::Fio => out.write_all(lang::fio::reference_markdown().as_bytes()),
-        ManualPart::Commands => out.write_all(commands(command).as_bytes()),
-        ManualPart::Bash => complete(command, Shell::Bash, &mut out),
-        ManualPart::Zsh => complete(command, Shell::Zsh, &mut out),
-        ManualPart::Fish => complete(command, Shell::Fish, &mut out),
+    let text = match options.what {
+        ManualPart::Man => page(command),
+        ManualPart::Vdbench => lang::vdbench::reference_markdown(),
+        ManualPart::Fio => lang::fio::reference_markdown(),
+        ManualPart::Commands => commands(command),
+        ManualPart::Bash => completions(command, Shell::Bash),
+        ManualPart::Zsh => completions(command, Shell::Zsh),
+        ManualPart::Fish => completions(command, Shell::Fish),
     };
-    match written {
-        Ok(()) => Exit::Fine,
-        Err(_) => Exit::Failed,
-    }
+    out!("{text}");
+    Exit::Fine
+}
+
+fn page(command: &clap::Command) -> String {
+    let mut text = Vec::new();
+    let man = clap_mangen::Man::new(command.clone());
+    man.render(&mut text).expect("memory takes every byte");
+    String::from_utf8(text).expect("the page is made of strings")
 }
 
 /// A section per verb with the help that the verb itself prints.
@@ -50,8 +53,8 @@ fn commands(command: &mut clap::Command) -> String {
     text
 }
 
-fn complete(command: &mut clap::Command, shell: Shell, out: &mut dyn Write) -> io::Result<()> {
+fn completions(command: &mut clap::Command, shell: Shell) -> String {
     let mut text = Vec::new();
     clap_complete::generate(shell, command, "fathom", &mut text);
-    out.write_all(&text)
+    String::from_utf8(text).expect("completions are made of strings")
 }

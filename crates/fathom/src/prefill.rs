@@ -70,7 +70,7 @@ pub fn main(options: &PrefillOptions, arguments: &[String]) -> Exit {
     if !options.restart {
         match earlier(&common.output, &plan, &fills) {
             Found::Whole => {
-                eprintln!("nothing is left to write; `--restart` writes it all again");
+                errln!("nothing is left to write; `--restart` writes it all again");
                 return judge(&fills, Exit::Fine);
             }
             Found::Part => common.resume = Some(common.output.clone()),
@@ -88,7 +88,9 @@ pub fn main(options: &PrefillOptions, arguments: &[String]) -> Exit {
     match exit {
         Exit::Fine => judge(&fills, exit),
         Exit::Stopped => {
-            eprintln!("not filled yet: the same command goes on behind the last part that is done");
+            errln!(
+                "error: stopped by the user before all was filled; the same command goes on behind the last part that is done"
+            );
             exit
         }
         other => other,
@@ -96,7 +98,7 @@ pub fn main(options: &PrefillOptions, arguments: &[String]) -> Exit {
 }
 
 fn refuse(message: &str) -> Exit {
-    eprintln!("error: {message}");
+    errln!("error: {message}");
     Exit::Usage
 }
 
@@ -134,7 +136,7 @@ fn job(options: &PrefillOptions) -> Result<Job, Exit> {
             match reading.plan.filter(|_| reading.run_blockers.is_empty()) {
                 Some(plan) => Ok(Job::of_plan(plan, reading.sources)),
                 None => {
-                    eprintln!("nothing was written; to write a file give its `--size`");
+                    errln!("nothing was written; to write a file give its `--size`");
                     Err(Exit::Usage)
                 }
             }
@@ -433,7 +435,7 @@ fn earlier(output: &Path, plan: &Plan, fills: &[Fill]) -> Found {
         let found = fill::look(one);
         if !found.is_whole() {
             let (name, path) = (&one.name, one.path.display());
-            eprintln!(
+            errln!(
                 "note: an earlier fill is not used: of what it wrote to `{name}` ({path}), {found}"
             );
             return Found::Nothing;
@@ -443,7 +445,7 @@ fn earlier(output: &Path, plan: &Plan, fills: &[Fill]) -> Found {
         return Found::Whole;
     }
     let bytes = plan::Bytes(bytes);
-    eprintln!("going on behind {bytes} that an earlier fill wrote; a look at them found no fault");
+    errln!("going on behind {bytes} that an earlier fill wrote; a look at them found no fault");
     Found::Part
 }
 

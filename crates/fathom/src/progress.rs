@@ -1,7 +1,8 @@
 //! Progress on a terminal: which run, how far, what it reaches, time left. Elsewhere a line a run.
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use crate::printing;
+use indicatif::{ProgressBar, ProgressStyle};
 use measure::{Event, Interval, RunStarted};
-use std::io::IsTerminal;
+use report::shown;
 use std::time::Duration;
 
 /// The progress of an execution.
@@ -23,8 +24,8 @@ impl Progress {
     /// `planned_s` is the time of all runs that end by time, with their pauses; `planned_bytes` what
     /// all runs move that end with a size.
     pub fn new(planned_s: u64, planned_bytes: u64) -> Self {
-        let bar = std::io::stderr().is_terminal().then(|| {
-            let bar = ProgressBar::with_draw_target(Some(1000), ProgressDrawTarget::stderr());
+        let bar = printing::progress_target().map(|target| {
+            let bar = ProgressBar::with_draw_target(Some(1000), target);
             bar.set_style(
                 ProgressStyle::with_template("{prefix} [{bar:24}] {msg}")
                     .expect("the template is ours")
@@ -64,7 +65,8 @@ impl Progress {
 
     fn begin(&mut self, started: &RunStarted) {
         (self.moved_bytes, self.last_end_ns) = (0, 0);
-        let prefix = format!("run {}/{} {}", started.run + 1, started.runs, started.name);
+        let name = shown::name(&started.name);
+        let prefix = format!("run {}/{} {name}", started.run + 1, started.runs);
         match &self.bar {
             Some(bar) => {
                 // Each of these may draw: what belongs to the run before goes first.
@@ -72,7 +74,7 @@ impl Progress {
                 bar.set_position(0);
                 bar.set_prefix(prefix);
             }
-            None => eprintln!("{prefix}"),
+            None => errln!("{prefix}"),
         }
         self.started = Some(started.clone());
     }
@@ -142,8 +144,8 @@ impl Progress {
 
     fn line(&self, text: &str) {
         match &self.bar {
-            Some(bar) => bar.println(text),
-            None => eprintln!("{text}"),
+            Some(bar) => bar.println(shown::message(text)),
+            None => errln!("{text}"),
         }
     }
 }

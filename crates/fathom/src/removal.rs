@@ -28,9 +28,9 @@ fn tell(path: &Path, reason: &RemoveError) {
     match reason {
         RemoveError::Gone => {}
         RemoveError::NotOurs => {
-            eprintln!("note: `{path}` is left in place: it was there before");
+            errln!("note: `{path}` is left in place: it was there before");
         }
-        RemoveError::Io(error) => eprintln!("warning: `{path}` cannot be removed: {error}"),
-        reason => eprintln!("warning: `{path}` is left in place: {reason}"),
+        RemoveError::Io(error) => errln!("warning: `{path}` cannot be removed: {error}"),
+        reason => errln!("warning: `{path}` is left in place: {reason}"),
     }
 }

@@ -1,13 +1,14 @@
 //! Diagnostics for people: the user's text with the place marked.
+use crate::printing::Channel;
 use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
 use plan::{Diagnostic, Severity, SourceMap, Span};
-use std::io::IsTerminal;
+use report::shown::{message, name};
 
 /// Prints diagnostics to standard error, with colours on a terminal.
 pub fn print(diagnostics: &[Diagnostic], sources: &SourceMap) {
-    let coloured = std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none();
+    let coloured = Channel::Err.is_terminal() && std::env::var_os("NO_COLOR").is_none();
     for diagnostic in diagnostics {
-        eprintln!("{}", text(diagnostic, sources, coloured));
+        Channel::Err.coloured(&(text(diagnostic, sources, coloured) + "\n"));
     }
 }
 
@@ -17,7 +18,7 @@ pub fn print_briefly(diagnostics: &[Diagnostic], sources: &SourceMap) {
         .iter()
         .partition(|diagnostic| diagnostic.severity == Severity::Note);
     for note in notes {
-        eprintln!("{}", line(note, sources));
+        errln!("{}", line(note, sources));
     }
     let rest: Vec<Diagnostic> = rest.into_iter().cloned().collect();
     print(&rest, sources);
@@ -39,6 +40,7 @@ fn line(diagnostic: &Diagnostic, sources: &SourceMap) -> String {
 
 /// One diagnostic as text.
 pub fn text(diagnostic: &Diagnostic, sources: &SourceMap, coloured: bool) -> String {
+    let diagnostic = &shown(diagnostic);
     let level = match diagnostic.severity {
         Severity::Error => Level::ERROR,
         Severity::Warning => Level::WARNING,
@@ -66,6 +68,17 @@ pub fn text(diagnostic: &Diagnostic, sources: &SourceMap, coloured: bool) -> Str
     }
 }
 
+/// The same with the names in it shown harmlessly: beside our colours nobody could tell theirs.
+fn shown(diagnostic: &Diagnostic) -> Diagnostic {
+    let mut shown = diagnostic.clone();
+    let related = shown.related.iter_mut().map(|related| &mut related.label);
+    let texts = [&mut shown.message, &mut shown.label];
+    for text in texts.into_iter().chain(&mut shown.help).chain(related) {
+        *text = message(text).into_owned();
+    }
+    shown
+}
+
 fn snippet<'a>(
     diagnostic: &'a Diagnostic,
     span: Span,
@@ -76,7 +89,7 @@ fn snippet<'a>(
         .span(range(span, file.text.len()))
         .label(diagnostic.label.as_str());
     let mut snippet = Snippet::source(file.text.as_str())
-        .path(file.name.as_str())
+        .path(name(&file.name))
         .fold(true)
         .annotation(primary);
     for related in diagnostic

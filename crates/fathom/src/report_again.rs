@@ -5,6 +5,7 @@ use crate::sinks::write_report;
 use measure::{Event, RunFold};
 use report::fio::Formats;
 use report::html::Page;
+use report::shown;
 use report::vdbench::{Face, FaceOptions};
 use std::path::{Path, PathBuf};
 use store::Reader;
@@ -13,7 +14,7 @@ pub fn main(options: &ReportOptions) -> Exit {
     match write_all(options) {
         Ok(()) => Exit::Fine,
         Err(message) => {
-            eprintln!("error: {message}");
+            errln!("error: {message}");
             Exit::Usage
         }
     }
@@ -39,16 +40,17 @@ fn write_all(options: &ReportOptions) -> Result<(), String> {
     let mut fio = options.fio.as_deref().map(fio_face).transpose()?;
     for event in reader.events() {
         let event = event.map_err(|error| error.to_string())?;
+        let event = shown::event(&event);
         if let Some(fio) = &mut fio {
             // What it printed along the way is of no interest now.
             let _ = fio.on_event(&event);
         }
         page.on_event(&event);
         totals.extend(fold.fold(&event));
-        if let Event::RunStarted(_) = &event {
+        if let Event::RunStarted(_) = &*event {
             // A run that was cut off before its end still has totals, from the intervals below.
             run_is_open = true;
-        } else if let Event::RunFinished(_) = &event {
+        } else if let Event::RunFinished(_) = &*event {
             run_is_open = false;
         }
         if let Some(face) = &mut face {
@@ -62,7 +64,7 @@ fn write_all(options: &ReportOptions) -> Result<(), String> {
         face.finish().map_err(|error| error.to_string())?;
     }
     if !reader.is_complete().map_err(|error| error.to_string())? {
-        eprintln!(
+        errln!(
             "note: the execution did not come to its end; everything until its last interval is here"
         );
     }
@@ -72,12 +74,12 @@ fn write_all(options: &ReportOptions) -> Result<(), String> {
     std::fs::write(&csv, report::summary::csv(&rows))
         .map_err(|e| format!("`{}`: {e}", csv.display()))?;
     if let Some(fio) = &fio {
-        print!("{}", fio.report());
+        out!("{}", fio.report());
         return Ok(());
     }
-    println!("{}", report::summary::table(&rows));
-    print!("{}", report::repetitions::text(&rows));
-    println!("report:  {}", folder.join("report.html").display());
+    out!("{}\n", report::summary::table(&rows));
+    out!("{}", report::repetitions::text(&rows));
+    outln!("report:  {}", folder.join("report.html").display());
     Ok(())
 }
 

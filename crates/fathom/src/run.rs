@@ -16,7 +16,7 @@ pub fn main(options: &RunOptions, arguments: &[String]) -> Exit {
     let reading = match reading {
         Ok(reading) => reading,
         Err(message) => {
-            eprintln!("error: {message}");
+            errln!("error: {message}");
             return Exit::Usage;
         }
     };
@@ -29,14 +29,14 @@ pub fn main(options: &RunOptions, arguments: &[String]) -> Exit {
             .iter()
             .filter(|d| d.severity == Severity::Error)
             .count();
-        eprintln!(
+        errln!(
             "nothing was run: {} to resolve first",
             count(errors + reading.run_blockers.len())
         );
         return Exit::Usage;
     };
     if let Err(message) = options.repetition.apply(&mut plan) {
-        eprintln!("error: {message}");
+        errln!("error: {message}");
         return Exit::Usage;
     }
     launch(Launch {
@@ -69,7 +69,7 @@ fn go_on(result: &Path, options: &RunOptions, arguments: &[String]) -> Exit {
             findings: Findings::default(),
         }),
         Err(message) => {
-            eprintln!("error: {message}");
+            errln!("error: {message}");
             Exit::Usage
         }
     }

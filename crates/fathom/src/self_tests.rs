@@ -63,7 +63,7 @@ pub fn sums(list: Option<&str>) -> Exit {
         match method(name) {
             Ok(method) => methods.push((name, method)),
             Err(message) => {
-                eprintln!("error: {message}");
+                errln!("error: {message}");
                 return Exit::Usage;
             }
         }
@@ -74,7 +74,7 @@ pub fn sums(list: Option<&str>) -> Exit {
     for (name, method) in methods {
         let mib_per_second = speed(method, &data) / f64::from(1 << 20);
         let tabs = if name.len() + 1 < 8 { "\t\t" } else { "\t" };
-        println!("{name}:{tabs}{mib_per_second:8.2} MiB/sec");
+        outln!("{name}:{tabs}{mib_per_second:8.2} MiB/sec");
     }
     Exit::Fine
 }
@@ -111,41 +111,41 @@ pub fn clock() -> Exit {
     let clock = Clock::calibrate();
     let is_counter = matches!(clock.source(), ClockSource::Tsc { .. });
     let word = if is_counter { "yes" } else { "no" };
-    println!("cs: reliable_tsc: {word}");
-    println!("cs: reads {}", clock.source());
+    outln!("cs: reliable_tsc: {word}");
+    outln!("cs: reads {}", clock.source());
     let drifts: Vec<f64> = (0..RATE_SPANS).map(|_| drift_ppm(&clock)).collect();
     let worst_ppm = drifts.iter().fold(0.0_f64, |most, ppm| most.max(ppm.abs()));
-    println!(
+    outln!(
         "cs: {worst_ppm:.1} ppm at most off CLOCK_MONOTONIC, over {RATE_SPANS} spans of {} ms",
         RATE_SPAN.as_millis()
     );
     let cpus = sys::thread::available_cpus();
-    println!("cs: Testing {} CPUs", cpus.len());
+    outln!("cs: Testing {} CPUs", cpus.len());
     let readings = match read_everywhere(&clock, &cpus) {
         Ok(readings) => readings,
         Err(message) => {
-            println!("cs: Failed: {message}");
+            outln!("cs: Failed: {message}");
             return Exit::Failed;
         }
     };
     let mut all: Vec<(u64, u64)> = Vec::new();
     for (cpu, own) in cpus.iter().zip(&readings) {
         let first = own.first().map_or(0, |(_, at_ns)| *at_ns);
-        println!("cs: cpu {cpu:2}: {} clocks seen, first {first}", own.len());
+        outln!("cs: cpu {cpu:2}: {} clocks seen, first {first}", own.len());
         all.extend(own);
     }
     all.sort_unstable();
     let (count, largest_ns) = disorder(&all);
-    println!(
+    outln!(
         "cs: {count} of {} readings lie before an earlier one, by {largest_ns} ns at most",
         all.len()
     );
     let is_fine = largest_ns <= DISORDER_NS_MAX && worst_ppm <= DRIFT_PPM_MAX;
     if is_fine {
-        println!("cs: Pass!");
+        outln!("cs: Pass!");
         return Exit::Fine;
     }
-    println!("cs: Failed: at most {DISORDER_NS_MAX} ns and {DRIFT_PPM_MAX:.0} ppm are fine");
+    outln!("cs: Failed: at most {DISORDER_NS_MAX} ns and {DRIFT_PPM_MAX:.0} ppm are fine");
     Exit::Failed
 }
 

@@ -1,11 +1,13 @@
 //! Where events go: the result file first, then everything that people look at.
 use crate::fio_report::FioReport;
 use crate::progress::Progress;
+use crate::status;
 use conduct::SinkError;
 use measure::{Event, RunFold, RunTotals};
 use plan::Label;
 use report::fio::{Dumps, Logs};
 use report::html::Page;
+use report::shown;
 use report::summary::Row;
 use report::vdbench::Face;
 use std::io::{BufWriter, Write};
@@ -74,10 +76,17 @@ impl Sinks {
         let lines = self.keep(event)?;
         print_lines(&lines);
         if let Some(dumps) = &mut self.dumps {
-            eprint!("{}", dumps.on_event(event));
+            err!("{}", dumps.on_event(event));
         }
+        status::on_event(event);
         if let Some(Console::Fio(report)) = &mut self.face {
             report.show_status();
+            // The last event brings the whole report anyway.
+            if status::takes_question() && !matches!(event, Event::ExecutionFinished(_)) {
+                report
+                    .show_now()
+                    .map_err(|error| SinkError(format!("output folder: {error}")))?;
+            }
         }
         match &mut self.progress {
             Some(progress) => progress.on_event(event),
@@ -100,11 +109,12 @@ impl Sinks {
     /// # Errors
     /// When the output folder cannot take it.
     pub fn replay(&mut self, event: &Event) -> Result<Vec<String>, SinkError> {
-        self.page.on_event(event);
         if let Some(logs) = &mut self.logs {
             let failed = |error: std::io::Error| SinkError(format!("log file {error}"));
             logs.on_event(event).map_err(failed)?;
         }
+        let event = &*shown::event(event);
+        self.page.on_event(event);
         if let Some(mut totals) = self.fold.fold(event) {
             // The summary needs no plan text; many runs would keep many copies.
             totals
@@ -171,15 +181,12 @@ fn tell_waiting(event: &Event) {
     if let Event::Remark(remark) = event
         && remark.code == "not-ready"
     {
-        eprintln!("note: {}", remark.message);
+        errln!("note: {}", remark.message);
     }
 }
 
-/// A closed pipe must not end a measurement.
 fn print_lines(lines: &[String]) {
-    let mut out = std::io::stdout().lock();
-    for line in lines {
-        let _ = writeln!(out, "{line}");
+    if !lines.is_empty() {
+        out!("{}\n", lines.join("\n"));
     }
-    let _ = out.flush();
 }

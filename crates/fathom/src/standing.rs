@@ -41,12 +41,12 @@ pub fn for_run(
         Ok(passed) => {
             // Scripts take what fio does not say for trouble.
             if let (Some(told), false) = (passed.told(), matches!(style, Style::Fio(_))) {
-                eprintln!("note: {told}");
+                errln!("note: {told}");
             }
             Ok(passed)
         }
         Err(message) => {
-            eprintln!("error: {message}");
+            errln!("error: {message}");
             Err(Exit::Usage)
         }
     }

@@ -12,10 +12,10 @@ pub fn watch(control: &Control) -> std::io::Result<()> {
         for _ in signals.forever() {
             count += 1;
             match control.hurry() {
-                Haste::Drain => eprintln!(
+                Haste::Drain => errln!(
                     "\nstopping: waiting for what is in flight (30 s at most); once more to stop at once"
                 ),
-                _ if count == 2 => eprintln!("\nstopping at once"),
+                _ if count == 2 => errln!("\nstopping at once"),
                 // Something does not let go: the result file is safe up to its last interval.
                 _ => std::process::exit(4),
             }

@@ -114,7 +114,7 @@ impl Watched {
             Ok(status) => format!("ended with {status}"),
             Err(error) => format!("cannot be started: {error}"),
         };
-        eprintln!("warning: the command of the trigger `{command}` {said}");
+        errln!("warning: the command of the trigger `{command}` {said}");
     }
 }
 
@@ -126,9 +126,9 @@ fn takes_file(path: &Path) -> bool {
     let shown = path.display();
     let is_ours = facts.is_symlink() || facts.is_file() && facts.len() <= BYTES_MAX;
     if !is_ours {
-        eprintln!("warning: the file of the trigger `{shown}` holds something, and stays");
+        errln!("warning: the file of the trigger `{shown}` holds something, and stays");
     } else if let Err(error) = std::fs::remove_file(path) {
-        eprintln!("warning: the file of the trigger `{shown}` cannot be removed: {error}");
+        errln!("warning: the file of the trigger `{shown}` cannot be removed: {error}");
     }
     true
 }

@@ -64,13 +64,13 @@ struct Options {
 
 /// Prints what the options are.
 pub fn help() -> Exit {
-    println!("{USAGE}");
+    out!("{USAGE}\n");
     Exit::Fine
 }
 
 pub fn main(all: &[String], words: &[String]) -> Exit {
     if words.is_empty() {
-        eprintln!("{USAGE}");
+        err!("{USAGE}\n");
         return Exit::Usage;
     }
     if words
@@ -82,7 +82,7 @@ pub fn main(all: &[String], words: &[String]) -> Exit {
     let options = match parse(words) {
         Ok(options) => options,
         Err(message) => {
-            eprintln!("error: {message}\n  help: `fathom help vdbench` lists the options");
+            errln!("error: {message}\n  help: `fathom help vdbench` lists the options");
             return Exit::Usage;
         }
     };
@@ -97,7 +97,7 @@ pub fn main(all: &[String], words: &[String]) -> Exit {
     {
         Ok(reading) => reading,
         Err(message) => {
-            eprintln!("error: {message}");
+            errln!("error: {message}");
             return Exit::Usage;
         }
     };
@@ -186,7 +186,7 @@ fn option<'a>(
             }
             options.command_line.repeat = Some(text.to_owned());
         }
-        "-c" => eprintln!("note: `-c` deletes trees of files, and has no meaning for storage"),
+        "-c" => errln!("note: `-c` deletes trees of files, and has no meaning for storage"),
         "-k" => return Err("`-k` shows counters that only Solaris has".to_owned()),
         "-tf" => {
             return Err(
@@ -234,7 +234,7 @@ fn value_option<'a>(
         "-m" => options.command_line.processes = Some(count(name, value)?),
         "-r" => options.command_line.first_run = Some(value.to_owned()),
         "-d" => debug(value, options)?,
-        _ => eprintln!("note: `{name} {value}` has no meaning here and changes nothing"),
+        _ => errln!("note: `{name} {value}` has no meaning here and changes nothing"),
     }
     Ok(())
 }
@@ -251,7 +251,7 @@ fn debug(text: &str, options: &mut Options) -> Result<(), String> {
             }
             "68" => options.simulate = true,
             number if number.parse::<u32>().is_ok() => {
-                eprintln!(
+                errln!(
                     "note: `-d {number}` is a switch of the original's own code and changes nothing"
                 );
             }
@@ -353,9 +353,9 @@ fn simulate(reading: &Reading) -> Exit {
     }
     let stamp = || jiff::Zoned::now().strftime("%H:%M:%S.%3f").to_string();
     for line in lang::vdbench::simulate_lines(reading, preparations(reading)) {
-        println!("{} {line}", stamp());
+        outln!("{} {line}", stamp());
     }
-    println!("{} Vdbench simulation completed successfully", stamp());
+    outln!("{} Vdbench simulation completed successfully", stamp());
     Exit::Fine
 }
 
@@ -395,7 +395,7 @@ fn carry_out(all: &[String], options: Options, reading: Reading) -> Exit {
     let folder = match folder {
         Ok(folder) => folder,
         Err(message) => {
-            eprintln!("error: {message}");
+            errln!("error: {message}");
             return Exit::Usage;
         }
     };
@@ -409,7 +409,7 @@ fn carry_out(all: &[String], options: Options, reading: Reading) -> Exit {
 /// Without a parameter file, the job is that of the result.
 fn go_on(all: &[String], options: Options, result: &Path) -> Exit {
     if options.command_line != CommandLine::default() || options.simulate {
-        eprintln!("error: options that change the job need its parameter file (-f)");
+        errln!("error: options that change the job need its parameter file (-f)");
         return Exit::Usage;
     }
     let folder = PathBuf::from(options.folder.as_deref().unwrap_or(DEFAULT_OUTPUT));
@@ -419,7 +419,7 @@ fn go_on(all: &[String], options: Options, result: &Path) -> Exit {
             start(all, options, folder, plan, sources, Findings::default())
         }
         Err(message) => {
-            eprintln!("error: {message}");
+            errln!("error: {message}");
             Exit::Usage
         }
     }

@@ -45,7 +45,7 @@ impl<'a> WrittenStates<'a> {
             };
             if let Err(reason) = said {
                 let path = path.display();
-                eprintln!("warning: the state `{path}` is not saved: {reason}");
+                errln!("warning: the state `{path}` is not saved: {reason}");
             }
         }
     }

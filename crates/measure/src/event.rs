@@ -441,6 +441,17 @@ pub struct ExecutionFinished {
 }
 
 impl LatencyFigures {
+    /// Of these values.
+    pub fn of(values_ns: &[u64]) -> Self {
+        Self {
+            sum_ns: values_ns
+                .iter()
+                .fold(0, |sum, one| sum.saturating_add(*one)),
+            max_ns: values_ns.iter().copied().max().unwrap_or(0),
+            histogram: values_ns.iter().copied().collect(),
+        }
+    }
+
     /// Adds other values.
     pub fn merge(&mut self, other: &LatencyFigures) {
         self.sum_ns = self.sum_ns.saturating_add(other.sum_ns);

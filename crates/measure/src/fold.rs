@@ -4,7 +4,8 @@ use crate::event::{
     RunFinished, RunStarted, StreamSample, WorkerSample,
 };
 use crate::facts::HostSample;
-use crate::histogram::HistogramBuilder;
+use crate::histogram::{HistogramBuilder, bucket_bounds};
+use crate::unreturned::{self, Unreturned};
 use plan::Operation;
 use std::collections::BTreeMap;
 
@@ -40,6 +41,8 @@ pub struct RunTotals {
     pub host: HostSample,
     /// What was sent, of all intervals.
     pub data: Vec<DataFigures>,
+    /// What never came back; it is in the latencies of the figures, and nowhere else.
+    pub unreturned: Vec<Unreturned>,
 }
 
 /// Arrivals of a stream over the measured intervals.
@@ -51,6 +54,8 @@ pub struct StreamTotals {
     pub backlog: u64,
     pub lateness: LatencyFigures,
     pub unserved: LatencyFigures,
+    /// Of those, the operations that never came back, whose latencies are in the figures.
+    pub in_flight: LatencyFigures,
 }
 
 #[derive(Debug, Default)]
@@ -136,18 +141,25 @@ impl RunFold {
             backlog: collected.backlog,
             lateness: collected.lateness.figures(),
             unserved: collected.unserved.figures(),
+            in_flight: LatencyFigures::default(),
         };
+        let mut figures: Vec<Figure> = self.figures.iter().map(figure).collect();
+        let mut streams: Vec<StreamTotals> = self.streams.iter().map(stream).collect();
+        let left = finished.as_ref();
+        let unreturned = left.map_or(Vec::new(), |left| unreturned::find(left, &mut streams));
+        unreturned::add(&unreturned, &mut figures);
         Some(RunTotals {
             started: self.started.clone()?,
             finished,
             length_ns: self.length_ns,
             intervals: self.intervals,
-            figures: self.figures.iter().map(figure).collect(),
-            streams: self.streams.iter().map(stream).collect(),
+            figures,
+            streams,
             pools: self.pools.clone(),
             workers: self.workers,
             host: self.host.clone(),
             data: self.data.clone(),
+            unreturned,
         })
     }
 
@@ -254,21 +266,51 @@ impl RunTotals {
         per_second(self.bytes(), self.length_ns)
     }
 
-    /// Service times of all operations but syncs, or of one kind.
+    /// Service times of all operations but syncs, or of one kind. What never came back is among them
+    /// with its age.
     pub fn service(&self, operation: Option<Operation>) -> LatencyFigures {
         self.merged(operation, |figure| &figure.service)
     }
 
-    /// Response times of all operations but syncs, or of one kind. Over all, arrivals that were still
-    /// unserved at the end enter with their age.
+    /// Response times of all operations but syncs, or of one kind. What never came back is among them
+    /// with its age; over all, so are arrivals that were still unserved at the end.
     pub fn response(&self, operation: Option<Operation>) -> LatencyFigures {
         let mut response = self.merged(operation, |figure| &figure.response);
         if operation.is_none() {
             self.streams
                 .iter()
-                .for_each(|stream| response.merge(&stream.unserved));
+                .map(|stream| unreturned::without(&stream.unserved, &stream.in_flight))
+                .for_each(|waiting| response.merge(&waiting));
         }
         response
+    }
+
+    /// Mean service time of what came back; zero without any.
+    pub fn completed_service_ns_mean(&self) -> f64 {
+        let mut service = self.service(None);
+        let aged = self
+            .unreturned
+            .iter()
+            .filter(|one| !one.key.operation.is_sync());
+        let ages: Vec<u64> = aged.map(|one| one.service_ns).collect();
+        service = unreturned::without(&service, &LatencyFigures::of(&ages));
+        service.mean_ns()
+    }
+
+    /// From which value on service times are lower bounds; `None` where all are known.
+    pub fn service_bound_ns(&self) -> Option<u64> {
+        self.unreturned.iter().map(|one| one.service_ns).min()
+    }
+
+    /// The same of response times. Beside operations that never came back, waiting arrivals count.
+    pub fn response_bound_ns(&self) -> Option<u64> {
+        let youngest = |stream: &StreamTotals| {
+            let bucket = stream.unserved.histogram.buckets().first()?;
+            Some(bucket_bounds(bucket.index as usize).0)
+        };
+        let waiting = self.streams.iter().filter_map(youngest);
+        let aged = self.unreturned.iter().map(|one| one.response_ns).min()?;
+        waiting.chain([aged]).min()
     }
 
     /// Lateness of submission over all streams.
@@ -295,13 +337,21 @@ impl RunTotals {
         }
     }
 
-    /// Operations in flight on average, by Little's law: service times ÷ length.
+    /// Operations in flight on average, by Little's law: service times ÷ length. Of what never came
+    /// back, the part of its age counts that lies in the window.
     pub fn queue_depth(&self) -> f64 {
-        let sum: u64 = self
-            .figures
-            .iter()
-            .map(|figure| figure.service.sum_ns)
-            .sum();
+        let services = self.figures.iter().map(|figure| figure.service.sum_ns);
+        let drain_ns = self
+            .finished
+            .as_ref()
+            .map_or(0, |finished| finished.drain_ns);
+        let mut outside = 0_u64;
+        for one in &self.unreturned {
+            let inside = one.service_ns.saturating_sub(drain_ns).min(self.length_ns);
+            outside = outside.saturating_add(one.service_ns - inside);
+        }
+        let sum = services.fold(0_u64, u64::saturating_add);
+        let sum = sum.saturating_sub(outside);
         if self.length_ns == 0 {
             0.0
         } else {

@@ -9,6 +9,7 @@ mod fold;
 mod histogram;
 mod misfit;
 mod recorder;
+mod unreturned;
 
 pub use event::{
     BATCH_CLASSES, DEPTH_CLASSES, DataFigures, DataWritten, EngineSample, Event, ExecutionFinished,
@@ -26,3 +27,4 @@ pub use histogram::{
 };
 pub use misfit::{Contents, Misfit, MisfitKind};
 pub use recorder::{CellMemory, CellReader, FigureCell, FigureReader, LatencyCell, Sharing};
+pub use unreturned::Unreturned;

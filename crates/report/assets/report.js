@@ -45,6 +45,9 @@
   const number = (value) =>
     value === null || value === undefined ? "–"
       : Number(value.toFixed(Math.abs(value) >= 100 ? 0 : 2)).toLocaleString("en").replace(/,/g, "\u202f");
+  const mega = (bytes) => (bytes === null ? "–" : number(bytes / 1e6));
+  // A latency of something that never came back is at least its age.
+  const told = (latencies, key) => ((latencies.at_least ?? []).includes(key) ? "≥ " : "") + latency(latencies[key]);
   const seconds = (values) => values.map((us) => (us === null ? null : us / 1e6));
 
   function layout(x, y, more) {
@@ -167,8 +170,8 @@
   const words = (run) => {
     const lines = [`<b>${esc(short(run.name, 80))}</b> · ${esc(run.load)}`];
     if (run.asked !== null) lines.push(`asked ${number(run.asked)} I/O/s`);
-    lines.push(`achieved ${number(run.rate)} I/O/s, ${number(run.bytes / 1e6)} MB/s`);
-    lines.push(PERCENTILES.map(([key, label]) => `${label} ${latency(run.response[key])}`).join(", "));
+    lines.push(`achieved ${number(run.rate)} I/O/s, ${mega(run.bytes)} MB/s`);
+    lines.push(PERCENTILES.map(([key, label]) => `${label} ${told(run.response, key)}`).join(", "));
     lines.push(`slots busy ${number(run.busy)} of ${run.slots}`);
     run.doubts.forEach((doubt) => lines.push(`<b>${esc(doubt.word)}</b>: ${esc(short(doubt.text, 90))}`));
     return lines.join("<br>");
@@ -254,7 +257,7 @@
       ].map((one) => {
         const run = runs[one.run];
         return [serie.name, run.name, plan.cell(one, run), number(run.asked), number(run.rate),
-          ...PERCENTILES.map(([key]) => latency(run.response[key])), run.doubts.map((doubt) => doubt.word).join(", ")];
+          ...PERCENTILES.map(([key]) => told(run.response, key)), run.doubts.map((doubt) => doubt.word).join(", ")];
       })),
     });
     return draw(name, traces, layout(rateAxis("Achieved rate (I/O per second)"),
@@ -543,11 +546,11 @@
     const parts = run.parts.targets.map(([target, part]) => Object.assign({}, part, { name: data.targets[target] ?? `target ${target + 1}` }));
     const table = () => ({
       head: ["Target", "I/O/s", "MB/s", "p50", "p90", "p99", "max", "Failed"],
-      rows: parts.map((part) => [part.name, number(part.rate), number(part.bytes / 1e6), ...["p50", "p90", "p99", "max"].map((key) => latency(part.response[key])), number(part.errors)]),
+      rows: parts.map((part) => [part.name, number(part.rate), mega(part.bytes), ...["p50", "p90", "p99", "max"].map((key) => told(part.response, key)), number(part.errors)]),
     });
     if (!parts.length) return draw("run-targets", [], { nothing: "One target, or too many runs and targets to keep them apart here." }, table);
     const x = parts.map((_, at) => at + 1);
-    const hover = parts.map((part) => `<b>${esc(short(part.name, 60))}</b><br>${number(part.rate)} I/O/s<br>p50 ${latency(part.response.p50)}, p99 ${latency(part.response.p99)}, max ${latency(part.response.max)}`);
+    const hover = parts.map((part) => `<b>${esc(short(part.name, 60))}</b><br>${number(part.rate)} I/O/s<br>p50 ${told(part.response, "p50")}, p99 ${told(part.response, "p99")}, max ${told(part.response, "max")}`);
     const span = { x: [], y: [] };
     parts.forEach((part, at) => {
       if (part.response.p50 === null) return;
@@ -578,8 +581,8 @@
     const figure = { tableOf: null };
     figure.tableOf = () => ({
       head: ["Part", "Kind", "I/O/s", "MB/s", "mean", "p50", "p90", "p99", "p99.9", "max", "Failed"],
-      rows: rows.map(([kind, part]) => [part.name, kind, number(part.rate), number(part.bytes / 1e6),
-        ...["mean", "p50", "p90", "p99", "p999", "max"].map((key) => latency(part.response[key])), number(part.errors)]),
+      rows: rows.map(([kind, part]) => [part.name, kind, number(part.rate), mega(part.bytes),
+        ...["mean", "p50", "p90", "p99", "p999", "max"].map((key) => told(part.response, key)), number(part.errors)]),
     });
     figure.querySelector = () => byId("run-parts");
     fillTable(figure);
@@ -609,8 +612,8 @@
     const frame = timeFrame(run);
     const resolution = run.series.group > 1 ? ` A point of the series stands for ${run.series.group} intervals.` : "";
     byId("run-words").textContent = [
-      `${run.load}${run.asked === null ? "" : `, ${number(run.asked)} I/O/s asked`}: ${number(run.rate)} I/O/s, ${number(run.bytes / 1e6)} MB/s,`,
-      `response p50 ${latency(run.response.p50)}, p99 ${latency(run.response.p99)}, max ${latency(run.response.max)};`,
+      `${run.load}${run.asked === null ? "" : `, ${number(run.asked)} I/O/s asked`}: ${number(run.rate)} I/O/s, ${mega(run.bytes)} MB/s,`,
+      `response p50 ${told(run.response, "p50")}, p99 ${told(run.response, "p99")}, max ${told(run.response, "max")};`,
       `${number(run.operations)} I/Os in ${number(run.length_s)} s over ${number(run.intervals)} measured intervals.`,
       run.lateness_p99 === null ? "" : `Lateness of submission p99 ${latency(run.lateness_p99)}, ${number(run.late)} % late.`,
       run.doubts.map((doubt) => `${doubt.word}: ${doubt.text}.`).join(" ") + resolution,

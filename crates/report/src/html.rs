@@ -15,7 +15,8 @@ mod text;
 use columns::Columns;
 use curves::Curves;
 use measure::{
-    Event, ExecutionFinished, ExecutionStarted, IoFailure, Remark, RunFinished, RunFold, RunTotals,
+    Event, ExecutionFinished, ExecutionStarted, IoFailure, Outstanding, Remark, RunFinished,
+    RunFold, RunTotals,
 };
 use plan::{Operation, TargetId};
 use record::RunRecord;
@@ -39,6 +40,9 @@ const MAX_TARGET_ROWS: usize = 12_000;
 /// Remarks and kinds of failures that are kept in full; the others are counted.
 const MAX_REMARKS: usize = 500;
 const MAX_FAILURES: usize = 300;
+
+/// Operations that never came back and are listed.
+const MAX_UNRETURNED: usize = 1_000;
 
 /// Folds events into the page.
 ///
@@ -64,6 +68,9 @@ pub struct Page {
     remarks_left_out: u64,
     failures: BTreeMap<FailureKey, Failures>,
     failures_left_out: u64,
+    /// With the numbers of their runs.
+    unreturned: Vec<(u32, Outstanding)>,
+    unreturned_left_out: u64,
 }
 
 /// Failures that differ in nothing but place and time.
@@ -120,7 +127,13 @@ impl Page {
             Event::DataWritten(_) => {
                 self.fold.fold(event);
             }
-            Event::RunFinished(finished) => self.end_run(Some(finished)),
+            Event::RunFinished(finished) => {
+                let room = MAX_UNRETURNED - self.unreturned.len();
+                let left = finished.outstanding.iter().take(room).cloned();
+                self.unreturned.extend(left.map(|one| (finished.run, one)));
+                self.unreturned_left_out += finished.outstanding.len().saturating_sub(room) as u64;
+                self.end_run(Some(finished));
+            }
             Event::IoFailure(failure) => self.add_failure(failure),
             Event::Remark(remark) if self.remarks.len() < MAX_REMARKS => {
                 self.remarks.push(remark.clone());

@@ -5,6 +5,7 @@
 pub mod fio;
 pub mod html;
 pub mod repetitions;
+pub mod shown;
 pub mod summary;
 pub mod vdbench;
 

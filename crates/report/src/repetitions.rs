@@ -88,29 +88,39 @@ pub(crate) fn digits(value: f64) -> String {
 }
 
 fn of_rows(rows: Vec<&Row>) -> Repeated {
-    let spread = |of: &dyn Fn(&Row) -> f64| {
-        Spread::of(rows.iter().map(|row| of(row))).expect("a group is not empty")
-    };
+    let spread =
+        |of: &dyn Fn(&Row) -> Option<f64>| Spread::of(rows.iter().filter_map(|row| of(row)));
+    let response_ms = |row: &Row, ns: u64| (row.response_ns.samples > 0).then_some(ns as f64 / 1e6);
     let first = rows[0];
     let name = match first.loops.is_empty() {
         true => first.run.clone(),
         false => format!("{} ({})", first.run, first.loops),
     };
+    let figures = [
+        ("I/O/s", spread(&|row| row.rate)),
+        (
+            "MB/s (10^6)",
+            spread(&|row| Some(row.bytes_per_second? / 1e6)),
+        ),
+        (
+            "response p50 ms",
+            spread(&|row| response_ms(row, row.response_ns.p50)),
+        ),
+        (
+            "response p99 ms",
+            spread(&|row| response_ms(row, row.response_ns.p99)),
+        ),
+        (
+            "service mean ms",
+            spread(&|row| Some(row.service_mean_ns? / 1e6)),
+        ),
+    ];
+    let known = figures.into_iter();
     Repeated {
         name,
-        figures: vec![
-            ("I/O/s", spread(&|row| row.rate)),
-            ("MB/s (10^6)", spread(&|row| row.bytes_per_second / 1e6)),
-            (
-                "response p50 ms",
-                spread(&|row| row.response_ns.p50 as f64 / 1e6),
-            ),
-            (
-                "response p99 ms",
-                spread(&|row| row.response_ns.p99 as f64 / 1e6),
-            ),
-            ("service mean ms", spread(&|row| row.service_mean_ns / 1e6)),
-        ],
+        figures: known
+            .filter_map(|(name, spread)| Some((name, spread?)))
+            .collect(),
     }
 }
 
@@ -122,7 +132,7 @@ mod tests {
         Row {
             run: run.to_owned(),
             repetition: Some(repetition),
-            rate,
+            rate: Some(rate),
             is_whole,
             ..Row::default()
         }

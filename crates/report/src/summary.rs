@@ -15,7 +15,8 @@ const NAME_WIDTH: u16 = 20;
 /// Terminals of this width show the table unbroken.
 const TABLE_WIDTH: u16 = 120;
 
-/// The figures of one run over its measured intervals. Times are in nanoseconds.
+/// The figures of one run over its measured intervals. Times are in nanoseconds. What was not measured
+/// is `None`, or percentiles of no samples, and never zero.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Row {
     pub run: String,
@@ -27,16 +28,19 @@ pub struct Row {
     pub is_whole: bool,
     /// Arrivals per second; `None` when flat out.
     pub asked_rate: Option<f64>,
-    /// Successful completions per second.
-    pub rate: f64,
-    pub bytes_per_second: f64,
-    /// From the intended arrival; unserved arrivals enter with their age.
+    /// Successful completions per second; `None` without a measured interval, as the next one.
+    pub rate: Option<f64>,
+    pub bytes_per_second: Option<f64>,
+    /// From the intended arrival; what was not served or never came back enters with its age.
     pub response_ns: Percentiles,
-    pub service_mean_ns: f64,
+    pub service_mean_ns: Option<f64>,
+    /// From which value on response and service times are lower bounds, as something never came back.
+    pub response_bound_ns: Option<u64>,
+    pub service_bound_ns: Option<u64>,
     /// Operations in flight on average, from service times.
-    pub queue_depth: f64,
+    pub queue_depth: Option<f64>,
     pub slots: u32,
-    pub slots_busy: f64,
+    pub slots_busy: Option<f64>,
     /// `None` in a closed loop, where nothing has an intended arrival.
     pub late: Option<Late>,
     /// Busy time of the host per operation; `None` where the host tells nothing.
@@ -45,6 +49,8 @@ pub struct Row {
     pub errors: u64,
     /// Arrivals that were due and not served at the end.
     pub unserved: u64,
+    /// Operations that never came back.
+    pub unreturned: u64,
     /// What was sent, of each kind of data.
     pub data: Vec<DataFigures>,
     /// Words on what is to be known before the figures are used.
@@ -57,12 +63,20 @@ impl Row {
         let labels = &totals.started.labels;
         let loops = Label::find(labels, "loops").filter(|loops| *loops != "None");
         let is_missed = point.schedule.is_some_and(|check| check.is_missed);
-        let ended = totals.finished.as_ref().map(|finished| &finished.reason);
+        let ended = match &totals.finished {
+            Some(finished) => ending(&finished.reason),
+            None => Some(UNFINISHED),
+        };
         let marks = [
             is_missed.then_some("rate missed"),
             point.exhausted.is_exhausted.then_some("slots exhausted"),
-            ended.and_then(ending),
+            ended,
         ];
+        let marks = marks.into_iter().flatten().map(String::from);
+        let unreturned = totals.unreturned.len() as u64;
+        let aged = (unreturned > 0).then(|| format!("{unreturned} not returned"));
+        let is_measured = totals.length_ns > 0;
+        let measured = |value: f64| is_measured.then_some(value);
         let unserved = |stream: &measure::StreamTotals| stream.unserved.histogram.count();
         Self {
             run: point.name,
@@ -70,21 +84,52 @@ impl Row {
             repetition: repetitions::number(labels),
             is_whole: is_whole(totals),
             asked_rate: point.asked_per_s,
-            rate: point.achieved_per_s,
-            bytes_per_second: point.bytes_per_s,
+            rate: measured(point.achieved_per_s),
+            bytes_per_second: measured(point.bytes_per_s),
             response_ns: point.response,
-            service_mean_ns: point.service_ns_mean,
-            queue_depth: totals.queue_depth(),
+            service_mean_ns: point.has_service.then_some(point.service_ns_mean),
+            response_bound_ns: point.response_bound_ns,
+            service_bound_ns: point.service_bound_ns,
+            queue_depth: measured(totals.queue_depth()),
             slots: point.slots,
-            slots_busy: point.slots_busy,
+            slots_busy: measured(point.slots_busy),
             late: point.late,
             host_cpu_ns: point.host_cpu_ns_per_operation,
             own_cpu_ns: point.fathom_cpu_ns_per_operation,
             errors: totals.errors(),
             unserved: totals.streams.iter().map(unserved).sum(),
             data: totals.data.clone(),
-            marks: marks.into_iter().flatten().map(String::from).collect(),
+            unreturned,
+            marks: marks.chain(aged).collect(),
         }
+    }
+
+    /// The response times that are shown: percentiles and the maximum; none without a sample.
+    fn responses_ns(&self) -> [Option<u64>; 5] {
+        let Percentiles {
+            samples,
+            p50,
+            p90,
+            p99,
+            p99_9,
+            max,
+        } = self.response_ns;
+        [p50, p90, p99, p99_9, max].map(|value| (samples > 0).then_some(value))
+    }
+
+    fn is_response_bound(&self, value_ns: u64) -> bool {
+        self.response_bound_ns.is_some_and(|from| value_ns >= from)
+    }
+
+    /// The columns of the CSV whose values are lower bounds.
+    fn lower_bounds(&self) -> Vec<&'static str> {
+        let responses = self.responses_ns().into_iter().zip(RESPONSE_FIELDS);
+        let is_bound = |(value, _): &(Option<u64>, _)| {
+            value.is_some_and(|value_ns| self.is_response_bound(value_ns))
+        };
+        let bounds = responses.filter(is_bound).map(|(_, name)| name);
+        let service = self.service_bound_ns.map(|_| SERVICE_FIELD);
+        bounds.chain(service).collect()
     }
 }
 
@@ -184,28 +229,42 @@ pub fn live_line(interval: &Interval) -> String {
         .streams
         .iter()
         .for_each(|stream| response.merge(&stream.unserved));
+    let percentile = |percent: f64| match response.histogram.is_empty() {
+        true => "-".to_string(),
+        false => Nanos(response.percentile_ns(percent)).to_string(),
+    };
     format!(
         "interval {}: {} I/O/s, {} MB/s, response p50 {} p99 {}",
         interval.number,
         rate_text(per_second(operations)),
         rate_text(per_second(bytes) / 1e6),
-        Nanos(response.percentile_ns(50.0)),
-        Nanos(response.percentile_ns(99.0)),
+        percentile(50.0),
+        percentile(99.0),
     )
 }
 
-const CSV_HEADER: [&str; 25] = [
-    "run",
-    "loops",
-    "asked_rate_per_s",
-    "achieved_rate_per_s",
-    "throughput_mb_per_s",
+const RESPONSE_FIELDS: [&str; 5] = [
     "response_p50_ms",
     "response_p90_ms",
     "response_p99_ms",
     "response_p99.9_ms",
     "response_max_ms",
-    "service_mean_ms",
+];
+
+const SERVICE_FIELD: &str = "service_mean_ms";
+
+const CSV_HEADER: [&str; 27] = [
+    "run",
+    "loops",
+    "asked_rate_per_s",
+    "achieved_rate_per_s",
+    "throughput_mb_per_s",
+    RESPONSE_FIELDS[0],
+    RESPONSE_FIELDS[1],
+    RESPONSE_FIELDS[2],
+    RESPONSE_FIELDS[3],
+    RESPONSE_FIELDS[4],
+    SERVICE_FIELD,
     "queue_depth",
     "slots",
     "slots_busy",
@@ -220,27 +279,32 @@ const CSV_HEADER: [&str; 25] = [
     "compression_sent",
     "duplicates_asked",
     "duplicates_sent",
+    "not_returned",
+    "lower_bounds",
 ];
 
 fn record(row: &Row) -> [String; CSV_HEADER.len()] {
     let ms = |ns: u64| format!("{:.6}", ns as f64 / 1e6);
     let us = |ns: Option<f64>| ns.map_or(String::new(), |ns| format!("{:.3}", ns / 1e3));
+    let three = |value: Option<f64>| value.map_or(String::new(), |value| format!("{value:.3}"));
+    let responses = row.responses_ns();
+    let [p50, p90, p99, p99_9, max] = responses.map(|ns| ns.map_or(String::new(), ms));
     [
         row.run.clone(),
         row.loops.clone(),
-        row.asked_rate
-            .map_or(String::new(), |rate| format!("{rate:.3}")),
-        format!("{:.3}", row.rate),
-        format!("{:.3}", row.bytes_per_second / 1e6),
-        ms(row.response_ns.p50),
-        ms(row.response_ns.p90),
-        ms(row.response_ns.p99),
-        ms(row.response_ns.p99_9),
-        ms(row.response_ns.max),
-        format!("{:.6}", row.service_mean_ns / 1e6),
-        format!("{:.3}", row.queue_depth),
+        three(row.asked_rate),
+        three(row.rate),
+        three(row.bytes_per_second.map(|bytes| bytes / 1e6)),
+        p50,
+        p90,
+        p99,
+        p99_9,
+        max,
+        row.service_mean_ns
+            .map_or(String::new(), |ns| format!("{:.6}", ns / 1e6)),
+        three(row.queue_depth),
         row.slots.to_string(),
-        format!("{:.3}", row.slots_busy),
+        three(row.slots_busy),
         row.late
             .map_or(String::new(), |late| format!("{:.4}", late.share * 100.0)),
         row.late.map_or(String::new(), |late| ms(late.limit_ns)),
@@ -253,12 +317,18 @@ fn record(row: &Row) -> [String; CSV_HEADER.len()] {
         of_kinds(row, DataFigures::compression),
         of_kinds(row, |kind| kind.asked_duplicates),
         of_kinds(row, DataFigures::duplicates),
+        row.unreturned.to_string(),
+        row.lower_bounds().join("; "),
     ]
 }
 
 fn cells(row: &Row) -> Vec<String> {
-    let ms = |ns: u64| millis_text(ns as f64);
-    let us = |ns: Option<f64>| ns.map_or("-".to_string(), |ns| digits(ns / 1e3, 2));
+    let or_dash = |text: Option<String>| text.unwrap_or("-".to_string());
+    let us = |ns: Option<f64>| or_dash(ns.map(|ns| digits(ns / 1e3, 2)));
+    let one = |value: Option<f64>| or_dash(value.map(|value| format!("{value:.1}")));
+    let [p50, p90, p99, p99_9, max] = row
+        .responses_ns()
+        .map(|ns| or_dash(ns.map(|ns| bounded(row.is_response_bound(ns), millis_text(ns as f64)))));
     let mut name = row.run.clone();
     if !row.loops.is_empty() {
         name.push_str(&format!("\n {}", row.loops));
@@ -269,16 +339,19 @@ fn cells(row: &Row) -> Vec<String> {
     vec![
         name,
         row.asked_rate.map_or("max".to_string(), rate_text),
-        rate_text(row.rate),
-        rate_text(row.bytes_per_second / 1e6),
-        ms(row.response_ns.p50),
-        ms(row.response_ns.p90),
-        ms(row.response_ns.p99),
-        ms(row.response_ns.p99_9),
-        ms(row.response_ns.max),
-        millis_text(row.service_mean_ns),
-        format!("{:.1}", row.queue_depth),
-        format!("{:.1}/{}", row.slots_busy, row.slots),
+        or_dash(row.rate.map(rate_text)),
+        or_dash(row.bytes_per_second.map(|bytes| rate_text(bytes / 1e6))),
+        p50,
+        p90,
+        p99,
+        p99_9,
+        max,
+        or_dash(
+            row.service_mean_ns
+                .map(|ns| bounded(row.service_bound_ns.is_some(), millis_text(ns))),
+        ),
+        one(row.queue_depth),
+        format!("{}/{}", one(row.slots_busy), row.slots),
         row.late
             .map_or("-".to_string(), |late| format!("{:.2}", late.share * 100.0)),
         format!("{}/{}", us(row.host_cpu_ns), us(row.own_cpu_ns)),
@@ -323,6 +396,9 @@ pub(crate) fn is_whole(totals: &RunTotals) -> bool {
     ended.is_some_and(|finished| ending(&finished.reason).is_none())
 }
 
+/// The mark of a run whose end nobody wrote down.
+const UNFINISHED: &str = "killed or running";
+
 /// What of the end of a run has to be known.
 fn ending(reason: &FinishReason) -> Option<&'static str> {
     match reason {
@@ -342,6 +418,11 @@ fn rate_text(rate: f64) -> String {
     } else {
         format!("{rate:.1}")
     }
+}
+
+/// A latency that may be larger than what is shown.
+pub(crate) fn bounded(is_bound: bool, text: String) -> String {
+    if is_bound { format!("≥{text}") } else { text }
 }
 
 fn millis_text(ns: f64) -> String {

@@ -8,6 +8,9 @@ const UNFINISHED: &[&str] = &["dbg", "todo", "unimplemented"];
 /// The crates where the order of everything has to be the same for the same seed.
 const ORDERED: &[&str] = &["engine", "conduct", "plan"];
 
+/// The module that prints, for all of the product.
+const PRINTING: &str = "crates/fathom/src/printing.rs";
+
 const WITH_RUNTIME: &[&str] = &["fleet", "fathom"];
 
 pub fn check(file: &SourceFile, findings: &mut Vec<Finding>) {
@@ -32,6 +35,11 @@ pub fn check(file: &SourceFile, findings: &mut Vec<Finding>) {
         if is_test {
             continue;
         }
+        if prints(file, at, word) {
+            found(format!(
+                "`{word}` goes around `printing.rs`: it ends the process where nobody reads"
+            ));
+        }
         if file.matches(at, &["Grant", ":", ":", "issue"]) && file.package != "host" {
             found("only the guard in `host` issues a `Grant`".to_owned());
         }
@@ -47,6 +55,20 @@ pub fn check(file: &SourceFile, findings: &mut Vec<Finding>) {
             check_engine(file, at, word, &mut found);
         }
     }
+}
+
+/// Whether something is printed, or a standard stream taken, outside of the one module for it.
+fn prints(file: &SourceFile, at: usize, word: &str) -> bool {
+    let is_free = file.path == PRINTING
+        || !file.path.starts_with("crates/")
+        || file.path.contains("/examples/");
+    let is_macro =
+        ["print", "println", "eprint", "eprintln"].contains(&word) && file.matches(at + 1, &["!"]);
+    // A child's stream is a field, and the method that sets it takes an argument.
+    let is_stream = ["stdout", "stderr"].contains(&word)
+        && (file.matches(at + 1, &["(", ")"])
+            || at >= 3 && file.matches(at - 3, &["io", ":", ":"]));
+    !is_free && (is_macro || is_stream)
 }
 
 /// The engine runs what it is given: no value of its own, none from the environment.
@@ -158,6 +180,18 @@ mod tests {
     fn unfinished_code_is_found_everywhere() {
         let text = "fn a() { todo!() }\nfn b() { dbg!(1); }\nfn c() { unimplemented!() }\nfn todo() { \"todo!()\"; }\n";
         assert_eq!(found("fathom", text), [1, 2, 3]);
+    }
+
+    #[test]
+    fn one_module_prints() {
+        let text = "fn a() {\n  println!(\"b\");\n  eprint!(\"c\");\n  io::stdout().lock();\n  let d = std::io::stderr;\n  e.stdout(Stdio::piped());\n  f.stdout.take();\n  print(g);\n}\n#[cfg(test)]\nmod tests { fn h() { println!(); } }\n";
+        assert_eq!(found("fathom", text), [2, 3, 4, 5]);
+        assert_eq!(found("report", text), [2, 3, 4, 5]);
+        for (package, path) in [("fathom", PRINTING), ("xtask", "xtask/src/inner.rs")] {
+            let mut findings = Vec::new();
+            check(&SourceFile::new(package, path, text), &mut findings);
+            assert_eq!(findings, []);
+        }
     }
 
     #[test]

@@ -131,7 +131,7 @@ fn write_cards(page: &Page, data: &PageData<'_>, out: &mut dyn Write) -> io::Res
     let depth = format!(
         "{}, p99 {}, {:.1} of {} slots busy",
         fastest.name,
-        latency(fastest.response.p99.0 * 1e3),
+        fastest.response.words("p99"),
         fastest.busy.0,
         fastest.slots
     );
@@ -149,9 +149,9 @@ fn write_cards(page: &Page, data: &PageData<'_>, out: &mut dyn Write) -> io::Res
         "{} at {} I/O/s, p99 {}",
         quickest.name,
         rate(quickest.rate),
-        latency(quickest.response.p99.0 * 1e3)
+        quickest.response.words("p99")
     );
-    let (value, unit) = value_and_unit(&latency(quickest.response.p50.0 * 1e3));
+    let (value, unit) = value_and_unit(&quickest.response.words("p50"));
     card(out, "Lowest median response", &value, &unit, &quick)?;
     let knees = data.curves.iter().filter_map(|curve| curve.knee);
     let knees = knees.filter_map(|knee| page.runs.get(knee));
@@ -160,7 +160,7 @@ fn write_cards(page: &Page, data: &PageData<'_>, out: &mut dyn Write) -> io::Res
             1 => "Knee of the curve",
             _ => "Highest knee",
         };
-        let at = format!("{}, p99 {}", knee.name, latency(knee.response.p99.0 * 1e3));
+        let at = format!("{}, p99 {}", knee.name, knee.response.words("p99"));
         card(out, title, &rate(knee.rate), "I/O/s", &at)?;
     }
     if let Some(host) = fastest.cpu {

@@ -27,6 +27,9 @@ pub(super) struct Percentiles {
     pub p99: Short,
     pub p999: Short,
     pub max: Short,
+    /// Which of these are lower bounds, as something never came back.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub at_least: Vec<&'static str>,
     #[serde(skip)]
     pub count: u64,
 }
@@ -135,6 +138,7 @@ impl Percentiles {
                 p99: none,
                 p999: none,
                 max: none,
+                at_least: Vec::new(),
                 count,
             };
         }
@@ -146,7 +150,42 @@ impl Percentiles {
             p99: at(99.0),
             p999: at(99.9),
             max: Short(figures.max_ns as f64 / 1e3),
+            at_least: Vec::new(),
             count,
+        }
+    }
+
+    /// The same, where latencies from `bound_ns` on are lower bounds. The mean is one then, too.
+    fn bounded_from(mut self, bound_ns: Option<u64>) -> Self {
+        if let Some(bound_ns) = bound_ns {
+            let is_bound = |value: Short| value.0 * 1e3 >= bound_ns as f64;
+            let named = [
+                ("mean", true),
+                ("p50", is_bound(self.p50)),
+                ("p90", is_bound(self.p90)),
+                ("p99", is_bound(self.p99)),
+                ("p999", is_bound(self.p999)),
+                ("max", is_bound(self.max)),
+            ];
+            let bounds = named.into_iter().filter(|(_, is_bound)| *is_bound);
+            self.at_least = bounds.map(|(name, _)| name).collect();
+        }
+        self
+    }
+
+    /// One of these by its name, in words.
+    pub fn words(&self, name: &str) -> String {
+        let value = match name {
+            "mean" => self.mean,
+            "p50" => self.p50,
+            "p90" => self.p90,
+            "p99" => self.p99,
+            "p999" => self.p999,
+            _ => self.max,
+        };
+        match value.0.is_finite() {
+            true => summary::bounded(self.at_least.contains(&name), latency(value.0 * 1e3)),
+            false => "–".into(),
         }
     }
 }
@@ -167,21 +206,21 @@ impl RunRecord {
             load: load_words(&started.load),
             labels: pairs(&started.labels),
             asked: started.asked_rate,
-            rate: totals.rate(),
-            bytes: totals.bytes_per_second(),
+            rate: over_time(totals, totals.rate()),
+            bytes: over_time(totals, totals.bytes_per_second()),
             operations,
             errors: totals.errors(),
             open: started.is_open_loop,
             length_s: Short(totals.length_ns as f64 / 1e9),
             intervals: totals.intervals,
-            response: Percentiles::of(&response),
-            service: Percentiles::of(&service),
+            response: Percentiles::of(&response).bounded_from(totals.response_bound_ns()),
+            service: Percentiles::of(&service).bounded_from(totals.service_bound_ns()),
             lateness_p99: (started.is_open_loop && lateness.histogram.count() > 0)
                 .then(|| Short(lateness.percentile_ns(99.0) as f64 / 1e3)),
             late: judged.late.map(|(share, _)| Short(share * 100.0)),
             slots: totals.slots(),
-            busy: Short(totals.slots_busy()),
-            exhausted: Short(totals.exhausted_share() * 100.0),
+            busy: Short(over_time(totals, totals.slots_busy())),
+            exhausted: Short(over_time(totals, totals.exhausted_share() * 100.0)),
             backlog: totals.streams.iter().map(|stream| stream.backlog).sum(),
             cpu: totals.host_cpu_ns_per_operation().map(Short),
             own_cpu: totals.fathom_cpu_ns_per_operation().map(Short),
@@ -204,6 +243,15 @@ impl RunRecord {
         };
         record.doubts = doubts(totals, judged, &record);
         record
+    }
+}
+
+/// What is counted per time has no value where no time was measured.
+fn over_time(totals: &RunTotals, value: f64) -> f64 {
+    if totals.length_ns == 0 {
+        f64::NAN
+    } else {
+        value
     }
 }
 
@@ -249,8 +297,8 @@ fn doubts(totals: &RunTotals, judged: &Judged, record: &RunRecord) -> Vec<Doubt>
             "response above service",
             format!(
                 "response p99 is {}, service p99 {}: I/Os waited before they were sent",
-                latency(record.response.p99.0 * 1e3),
-                latency(record.service.p99.0 * 1e3)
+                record.response.words("p99"),
+                record.service.words("p99")
             ),
         );
     }
@@ -325,7 +373,9 @@ fn ending(totals: &RunTotals) -> Vec<Doubt> {
         let seen = span(totals.length_ns);
         doubt(
             "unfinished",
-            format!("its end was not recorded; the figures cover the {seen} that were"),
+            format!(
+                "its end was not recorded, as it was killed or is still running; the figures cover the {seen} that were"
+            ),
         );
         return doubts;
     };
@@ -339,7 +389,10 @@ fn ending(totals: &RunTotals) -> Vec<Doubt> {
         let count = counted(finished.outstanding.len() as u64, "I/O");
         doubt(
             "outstanding",
-            format!("{count} never came back, the oldest {} old", span(oldest)),
+            format!(
+                "{count} never came back, the oldest {} old; they entered the latencies with their age, a lower bound (≥)",
+                span(oldest)
+            ),
         );
     }
     doubts
@@ -503,6 +556,12 @@ fn split_some<'a, K: Ord + Copy>(
     name: impl Fn(K) -> String,
 ) -> Vec<(K, Part)> {
     let mut groups: BTreeMap<K, Figure> = BTreeMap::new();
+    let mut bounds: BTreeMap<K, u64> = BTreeMap::new();
+    for one in &totals.unreturned {
+        let bound = bounds.entry(key(&Figure::empty(one.key)));
+        let bound_ns = bound.or_insert(u64::MAX);
+        *bound_ns = one.response_ns.min(*bound_ns);
+    }
     for figure in figures {
         groups
             .entry(key(figure))
@@ -513,10 +572,10 @@ fn split_some<'a, K: Ord + Copy>(
     let part = |(key, figure): (K, Figure)| {
         let part = Part {
             name: name(key),
-            rate: Short(figure.operations as f64 / seconds),
-            bytes: Short(figure.bytes as f64 / seconds),
+            rate: Short(over_time(totals, figure.operations as f64 / seconds)),
+            bytes: Short(over_time(totals, figure.bytes as f64 / seconds)),
             errors: figure.errors,
-            response: Percentiles::of(&figure.response),
+            response: Percentiles::of(&figure.response).bounded_from(bounds.get(&key).copied()),
         };
         (key, part)
     };

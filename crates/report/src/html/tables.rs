@@ -1,11 +1,11 @@
 //! The tables of the page: runs, targets, host, plan, remarks and failures.
 use super::Page;
-use super::record::{Percentiles, RunRecord};
+use super::record::RunRecord;
 use super::text::{Escaped, latency, megabytes, moment, percent, rate, size};
 use crate::repetitions;
 use analysis::Spread;
 use measure::{ExecutionStarted, ExecutionTarget};
-use plan::{Label, Severity};
+use plan::{Label, Severity, TargetId};
 use std::io::{self, Write};
 
 /// Characters of one input that are shown.
@@ -97,18 +97,15 @@ fn write_run(index: usize, run: &RunRecord, out: &mut dyn Write) -> io::Result<(
         rate(run.rate),
         megabytes(run.bytes)
     )?;
-    let Percentiles {
-        p50,
-        p90,
-        p99,
-        p999,
-        max,
-        ..
-    } = run.response;
-    for value in [p50, p90, p99, p999, max, run.service.mean] {
-        write!(out, "<td>{}</td>", latency_us(value.0))?;
+    for name in ["p50", "p90", "p99", "p999", "max"] {
+        write!(out, "<td>{}</td>", run.response.words(name))?;
     }
-    write!(out, "<td>{:.1} / {}</td>", run.busy.0, run.slots)?;
+    write!(out, "<td>{}</td>", run.service.words("mean"))?;
+    let busy = match run.busy.0.is_finite() {
+        true => format!("{:.1}", run.busy.0),
+        false => "–".into(),
+    };
+    write!(out, "<td>{busy} / {}</td>", run.slots)?;
     let own = run.own_cpu.map_or(0.0, |own| own.0);
     write!(
         out,
@@ -130,14 +127,6 @@ fn write_run(index: usize, run: &RunRecord, out: &mut dyn Write) -> io::Result<(
     writeln!(out, "</td></tr>")
 }
 
-fn latency_us(us: f64) -> String {
-    if us.is_finite() {
-        latency(us * 1e3)
-    } else {
-        "–".into()
-    }
-}
-
 /// Everything below the charts.
 pub(super) fn write(page: &Page, out: &mut dyn Write) -> io::Result<()> {
     write_repetitions(page, out)?;
@@ -149,6 +138,7 @@ pub(super) fn write(page: &Page, out: &mut dyn Write) -> io::Result<()> {
     }
     write_remarks(page, out)?;
     write_failures(page, out)?;
+    write_unreturned(page, out)?;
     if let Some(execution) = &page.execution {
         write_inputs(execution, out)?;
     }
@@ -179,7 +169,12 @@ fn write_repetitions(page: &Page, out: &mut dyn Write) -> io::Result<()> {
     ];
     for group in groups {
         for (name, of) in figures {
-            let Some(spread) = Spread::of(group.iter().map(|run| of(run))) else {
+            let Some(spread) = Spread::of(
+                group
+                    .iter()
+                    .map(|run| of(run))
+                    .filter(|one| one.is_finite()),
+            ) else {
                 continue;
             };
             writeln!(
@@ -455,11 +450,7 @@ fn write_failures(page: &Page, out: &mut dyn Write) -> io::Result<()> {
         "<section id=\"failures\"><h2>Failed I/Os</h2><div class=\"scroll\"><table><thead><tr><th scope=\"col\" class=\"text\">Run</th><th scope=\"col\" class=\"text\">Target</th><th scope=\"col\" class=\"text\">Operation</th><th scope=\"col\" class=\"text\">Error</th><th scope=\"col\">Count</th><th scope=\"col\">First at</th><th scope=\"col\">First offset<small>bytes</small></th><th scope=\"col\">Length<small>bytes</small></th></tr></thead><tbody>"
     )?;
     for (key, failures) in &page.failures {
-        let target = page.targets().get(key.target.index());
-        let target = target.map_or_else(
-            || format!("target {}", key.target.0 + 1),
-            |one| one.name.clone(),
-        );
+        let target = target_name(page, key.target);
         writeln!(
             out,
             "<tr><td class=\"text\">{}</td><td class=\"text\">{}</td><td class=\"text\">{}</td><td class=\"text\">{} ({})</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td></tr>",
@@ -483,6 +474,45 @@ fn write_failures(page: &Page, out: &mut dyn Write) -> io::Result<()> {
         )?;
     }
     writeln!(out, "</section>")
+}
+
+fn write_unreturned(page: &Page, out: &mut dyn Write) -> io::Result<()> {
+    if page.unreturned.is_empty() {
+        return Ok(());
+    }
+    writeln!(
+        out,
+        "<section id=\"unreturned\"><h2>I/Os that never came back</h2><p>Each entered service and response of its run with this age, which is a lower bound (≥). None of them counts as a completion.</p><div class=\"scroll\"><table><thead><tr><th scope=\"col\" class=\"text\">Run</th><th scope=\"col\" class=\"text\">Target</th><th scope=\"col\" class=\"text\">Operation</th><th scope=\"col\">Offset<small>bytes</small></th><th scope=\"col\">Length<small>bytes</small></th><th scope=\"col\">Age</th></tr></thead><tbody>"
+    )?;
+    for (run, one) in &page.unreturned {
+        writeln!(
+            out,
+            "<tr><td class=\"text\">{}</td><td class=\"text\">{}</td><td class=\"text\">{}</td><td>{}</td><td>{}</td><td>≥ {}</td></tr>",
+            Escaped(run_name(page, Some(*run))),
+            Escaped(target_name(page, one.target)),
+            one.operation.name().replace('_', " "),
+            one.offset,
+            one.length,
+            latency(one.age_ns as f64)
+        )?;
+    }
+    writeln!(out, "</tbody></table></div>")?;
+    if page.unreturned_left_out > 0 {
+        writeln!(
+            out,
+            "<p>{} more are in the result file.</p>",
+            page.unreturned_left_out
+        )?;
+    }
+    writeln!(out, "</section>")
+}
+
+fn target_name(page: &Page, target: TargetId) -> String {
+    let named = page.targets().get(target.index());
+    named.map_or_else(
+        || format!("target {}", target.0 + 1),
+        |one| one.name.clone(),
+    )
 }
 
 fn run_name(page: &Page, run: Option<u32>) -> String {

@@ -27,14 +27,20 @@ pub(super) fn latency(ns: f64) -> String {
     }
 }
 
-/// A rate per second, whole from 100 on, with groups of three digits.
+/// A rate per second, whole from 100 on, with groups of three digits; a dash where there is none.
 pub(super) fn rate(per_second: f64) -> String {
+    if !per_second.is_finite() {
+        return "–".into();
+    }
     let decimals = if per_second >= 100.0 { 0 } else { 2 };
     grouped(per_second, decimals)
 }
 
-/// Bytes per second in MB/s, powers of ten.
+/// Bytes per second in MB/s, powers of ten; a dash where there are none.
 pub(super) fn megabytes(bytes_per_second: f64) -> String {
+    if !bytes_per_second.is_finite() {
+        return "–".into();
+    }
     let value = bytes_per_second / 1e6;
     grouped(value, if value >= 100.0 { 0 } else { 2 })
 }

@@ -31,7 +31,7 @@ fn rows_say_what_the_totals_say() {
         (row.run.as_str(), row.loops.as_str()),
         ("rate", "threads=4")
     );
-    assert_eq!(row.rate, 1001.0);
+    assert_eq!(row.rate, Some(1001.0));
     let late = row.late.unwrap();
     assert_eq!((late.share, late.limit_ns), (0.25, analysis::LATE_NS_LEAST));
     assert_eq!(row.unserved, 2);
@@ -40,11 +40,8 @@ fn rows_say_what_the_totals_say() {
     assert!(slow(row.response_ns.p99) && slow(row.response_ns.p99_9));
     assert_eq!(row.response_ns.max, 900_000_000);
     assert!(row.response_ns.p50.abs_diff(1_200_000) <= 1_200_000 / 200);
-    assert!(
-        (row.service_mean_ns - 220_000.0).abs() < 25_000.0,
-        "{}",
-        row.service_mean_ns
-    );
+    let service_ns = row.service_mean_ns.unwrap();
+    assert!((service_ns - 220_000.0).abs() < 25_000.0, "{service_ns}");
     assert_eq!(row.marks, ["rate missed"]);
     let closed = Row::new(&totals[1]);
     assert_eq!(
@@ -62,6 +59,89 @@ fn the_end_of_a_run_is_a_mark() {
         Row::new(&totals).marks,
         ["rate missed", "stopped by the user"]
     );
+}
+
+#[test]
+fn what_was_not_measured_is_no_zero() {
+    let mut totals = totals().remove(0);
+    totals.figures.clear();
+    totals.streams.clear();
+    // A second without a completion has a rate and no latency; no second at all has neither.
+    for (length_ns, rate) in [(1_000_000_000, "0.0"), (0, "-")] {
+        totals.length_ns = length_ns;
+        let row = Row::new(&totals);
+        let cells = cells(&row);
+        assert_eq!(cells[2], rate);
+        assert_eq!(cells[4..10], ["-"; 6]);
+        let record = record(&row);
+        let at = |name: &str| CSV_HEADER.iter().position(|one| *one == name).unwrap();
+        for name in RESPONSE_FIELDS.iter().chain(&[SERVICE_FIELD]) {
+            assert_eq!(record[at(name)], "", "{name}");
+        }
+        let is_known = !record[at("achieved_rate_per_s")].is_empty();
+        assert_eq!(is_known, length_ns > 0);
+        assert_eq!(record[at("queue_depth")].is_empty(), length_ns == 0);
+    }
+    let cells = cells(&Row::new(&totals));
+    assert_eq!((&cells[3][..], &cells[10][..]), ("-", "-"));
+    assert!(cells[11].starts_with("-/"), "{}", cells[11]);
+}
+
+#[test]
+fn a_run_without_an_end_is_marked() {
+    let mut totals = totals().remove(0);
+    totals.finished = None;
+    let row = Row::new(&totals);
+    assert!(
+        row.marks.contains(&UNFINISHED.to_owned()),
+        "{:?}",
+        row.marks
+    );
+    assert!(!row.is_whole);
+    assert!(table(std::slice::from_ref(&row)).contains("! killed or running\n"));
+    assert!(csv(&[row]).contains("killed or running"));
+}
+
+#[test]
+fn latencies_of_what_never_came_back_are_lower_bounds() {
+    let events = scenario().events();
+    let mut fold = RunFold::default();
+    let mut rows = Vec::new();
+    for mut event in events {
+        if let Event::RunFinished(finished) = &mut event {
+            finished.drain_ns = 30_000_000_000;
+            finished.outstanding = (0..3)
+                .map(|number| measure::Outstanding {
+                    stream: plan::StreamId(0),
+                    target: plan::TargetId(0),
+                    operation: Operation::Read,
+                    offset: 4096 * number,
+                    length: 4096,
+                    age_ns: 33_000_000_000,
+                })
+                .collect();
+        }
+        rows.extend(fold.fold(&event).map(|totals| Row::new(&totals)));
+    }
+    // Closed loop: 43 000 reads of 90 µs, and three that never came back.
+    let row = &rows[1];
+    assert_eq!(row.rate, Some(43_000.0));
+    assert_eq!(row.unreturned, 3);
+    let cells = cells(row);
+    assert_eq!(cells[4..9], ["0.090", "0.090", "0.090", "0.090", "≥33000"]);
+    assert!(cells[9].starts_with('≥'), "{}", cells[9]);
+    assert!(cells[0].contains("! 3 not returned"), "{}", cells[0]);
+    assert_eq!(row.lower_bounds(), ["response_max_ms", "service_mean_ms"]);
+    let text = csv(&rows);
+    assert!(
+        text.lines()
+            .nth(2)
+            .unwrap()
+            .ends_with(",3,response_max_ms; service_mean_ms")
+    );
+    // With a schedule, the waiting arrivals of the same stall are lower bounds, too.
+    let bounds = ["response_p99.9_ms", "response_max_ms", "service_mean_ms"];
+    assert_eq!(rows[0].lower_bounds(), bounds);
 }
 
 #[test]
@@ -85,7 +165,7 @@ fn the_live_line_is_short() {
     };
     assert_eq!(
         live_line(&empty),
-        "interval 1: 0.0 I/O/s, 0.0 MB/s, response p50 0 ns p99 0 ns"
+        "interval 1: 0.0 I/O/s, 0.0 MB/s, response p50 - p99 -"
     );
 }
 
@@ -93,7 +173,7 @@ fn the_live_line_is_short() {
 fn long_names_wrap_and_numbers_never_do() {
     let mut row = Row::new(&totals()[0]);
     row.run = "a_run_with_a_name_that_is_much_longer_than_any_column".into();
-    row.rate = 1_234_567.0;
+    row.rate = Some(1_234_567.0);
     let table = table(&[row]);
     assert!(
         table.lines().any(|line| line.contains(" 1234567 ")),

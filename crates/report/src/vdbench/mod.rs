@@ -20,6 +20,7 @@ mod tally;
 
 pub use columns::Megabyte;
 
+use crate::shown;
 use captions::{Captions, RunCaption};
 use clock::Zone;
 use details::Details;
@@ -124,7 +125,8 @@ impl Face {
     /// Those of the file system (what was pending stays pending), and
     /// [`io::ErrorKind::InvalidData`] for events out of order.
     pub fn on_event(&mut self, event: &Event) -> io::Result<Vec<String>> {
-        match event {
+        let event = shown::without_tags(event);
+        match &*event {
             Event::ExecutionStarted(started) => self.execution = Some(self.open(started)?),
             Event::RunStarted(started) => self.with(|face, it| face.start_run(it, started))?,
             Event::Interval(interval) => self.with(|face, it| face.add_interval(it, interval))?,
@@ -269,6 +271,8 @@ impl Face {
     fn stamped(&mut self, page: PageId, zone: &Zone, at: u64, lines: &[String]) {
         let time = zone.time(at);
         for line in lines {
+            // What commands print and messages quote may look like a tag.
+            let line = line.replace('<', "&lt;");
             self.pages.line(page, &format!("{time} {line}"));
         }
     }

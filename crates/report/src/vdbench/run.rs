@@ -530,6 +530,7 @@ fn empty_totals(started: &RunStarted) -> RunTotals {
         workers: WorkerSample::default(),
         host: HostSample::default(),
         data: Vec::new(),
+        unreturned: Vec::new(),
     }
 }
 

@@ -1,0 +1,140 @@
+//! Where text goes that nobody can read: a closed, full or broken stream ends no run and no verb
+//! with a panic. And what names of others may do on a terminal: nothing.
+use crate::lab::{Ended, FATHOM, Lab, ended, job};
+
+/// How a shell breaks a stream of the program before it.
+const BROKEN: [&str; 7] = [
+    "2>&-",
+    "2>/dev/full",
+    ">&-",
+    ">/dev/full",
+    ">/dev/full 2>&1",
+    "<&- >&- 2>&-",
+    "2>&1 | true",
+];
+
+/// The words of each door that measures, for the lab of [`doors`].
+const DOORS: [(&str, &str); 5] = [
+    ("run", "run job -o OUT --lint all=off"),
+    (
+        "curve",
+        "curve disk --bs 4k --elapsed 1 --warmup 0 --points 50 -o OUT",
+    ),
+    ("prefill", "prefill OUT.disk --size 1m -o OUT"),
+    ("vdbench", "vdbench -f job -o OUT"),
+    (
+        "fio",
+        "fio --name=a --filename=disk --size=1m --rw=read --result OUT",
+    ),
+];
+
+fn shell(lab: &Lab, line: &str) -> Ended {
+    ended(lab.command("bash").args(["-c", line]))
+}
+
+/// Runs a line of words with a broken stream; the code is that of the program.
+fn broken(lab: &Lab, words: &str, how: &str) -> Ended {
+    shell(
+        lab,
+        &format!("{FATHOM} {words} {how}; exit ${{PIPESTATUS[0]}}"),
+    )
+}
+
+fn lab_with_disk() -> Lab {
+    let lab = Lab::new();
+    lab.write("disk", vec![0; 1 << 20]);
+    lab.write(
+        "job",
+        "sd=sd1,lun=disk,threads=2\nwd=wd1,sd=sd1,xfersize=4k\nrd=rd1,wd=wd1,iorate=50,elapsed=2,interval=1\n",
+    );
+    lab
+}
+
+#[test]
+fn a_broken_stream_ends_no_measurement() {
+    let lab = lab_with_disk();
+    let before = lab.bytes("disk");
+    let one = |door: &str, words: &str, number: usize, how: &str| {
+        let out = format!("{door}{number}");
+        let ended = broken(&lab, &words.replace("OUT", &out), how);
+        assert_eq!(ended.code, Some(0), "{door} {how}: {ended:?}");
+        let again = format!("{out}-again");
+        let report = lab.fathom(&["report", &out, "-o", &again]).expect(0);
+        assert!(!report.err.contains("its end"), "{door} {how}: {report:?}");
+        assert!(lab.text(&format!("{again}/summary.csv")).lines().count() > 1);
+    };
+    std::thread::scope(|scope| {
+        for (door, words) in DOORS {
+            for (number, how) in BROKEN.iter().enumerate() {
+                scope.spawn(move || one(door, words, number, how));
+            }
+        }
+    });
+    // A target that took the number of a closed stream would hold text now.
+    assert!(lab.bytes("disk") == before);
+}
+
+#[test]
+fn verbs_that_only_print_end_quietly() {
+    let lab = lab_with_disk();
+    lab.fathom(&["run", "job", "-o", "out", "--lint", "all=off"])
+        .expect(0);
+    let fio = lab.fathom(&[
+        "fio",
+        "--name=a",
+        "--filename=disk",
+        "--size=1m",
+        "--rw=read",
+        "--output=old.json",
+        "--output-format=json",
+        "--result",
+        "fio",
+    ]);
+    fio.expect(0);
+    let verbs = [
+        ("check job", 0),
+        ("check job --json", 0),
+        ("explain job", 0),
+        ("explain vdb-0107", 0),
+        ("report out", 0),
+        ("import old.json -o imported", 0),
+        ("--help", 0),
+        ("--version", 0),
+        ("help run", 0),
+        ("help vdbench", 0),
+        ("help fio", 0),
+        ("manual man", 0),
+        ("manual bash", 0),
+        ("manual fio", 0),
+        ("vdbench -f job -s", 0),
+        ("fio --cmdhelp=all", 0),
+        ("check missing", 2),
+        ("--nonsense", 2),
+        ("fio --nonsense", 2),
+        ("vdbench -f missing", 2),
+        ("report missing", 2),
+    ];
+    for (words, code) in verbs {
+        for how in BROKEN.iter().chain(&["| head -1 >/dev/null"]) {
+            let ended = broken(&lab, words, how);
+            assert_eq!(ended.code, Some(code), "{words} {how}: {ended:?}");
+            assert!(!ended.err.contains("panicked"), "{words} {how}: {ended:?}");
+        }
+    }
+}
+
+/// A second interrupt prints, too, on a thread that nobody joins.
+#[test]
+fn an_interrupt_needs_no_console() {
+    let lab = Lab::new();
+    lab.write(
+        "job",
+        job("lun=disk,size=1m", "iorate=50,elapsed=60,interval=1"),
+    );
+    let line = format!(
+        "{FATHOM} run job -o out >/dev/full 2>/dev/full & \
+         until [ -s out/result.fathom ]; do sleep 0.1; done; sleep 2; kill -INT $!; wait $!"
+    );
+    assert_eq!(shell(&lab, &line).code, Some(4));
+    assert!(lab.text("out/summary.csv").contains("stopped by the user"));
+}
