@@ -5,6 +5,7 @@ mod curve;
 mod extras;
 mod face;
 mod failing;
+mod few_tags;
 mod fio_engines;
 mod fio_files;
 mod fio_flow;
