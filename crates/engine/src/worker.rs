@@ -356,7 +356,8 @@ impl<B: Backend, T: Time, S: Deref<Target = SharedRun> + Clone> Worker<B, T, S> 
         }
         // Without a deadline no clock is read: this is the busy path.
         let timeout_ns = match until_ns {
-            u64::MAX if want > 1 => GROUP_WAIT_NS,
+            // A group is ours to give up; what a stream asks for is waited for.
+            u64::MAX if want > 1 && self.reap_least == 0 => GROUP_WAIT_NS,
             u64::MAX => look_ns,
             _ => self.time_to(until_ns).min(look_ns),
         };
