@@ -233,10 +233,8 @@ impl<B: Backend, T: Time, S: Deref<Target = SharedRun> + Clone> Worker<B, T, S> 
             .then(|| Box::new(HandoverNotes::new(slots, most)));
         let reap_least = reap_least(&pools, &shared);
         let reap_most = reap_most(&pools, &shared);
-        let group_max = match searches_depth(&pools, &shared) || reap_most.is_some() {
-            true => 1,
-            false => group_max,
-        };
+        let sees_singly = reap_most.is_some() || searches_depth(&pools, &shared);
+        let group_max = if sees_singly { 1 } else { group_max };
         let read_backs = ReadBacks::of(&shared.streams, slots);
         let priorities = view.priorities.clone().map(Box::new);
         let repeats_refused = !view.never_waits;
