@@ -5,7 +5,7 @@ use crate::draw::Drawn;
 use crate::locks::Locks;
 use crate::overlaps::Overlaps;
 use crate::shared::{SharedStream, code_of};
-use plan::{Batches, Flow, Nanos, Operation, Think, ThinkCount};
+use plan::{Flow, Nanos, Operation, Think, ThinkCount};
 use std::sync::atomic::{
     AtomicBool, AtomicU32, AtomicU64,
     Ordering::{AcqRel, Acquire, Relaxed, Release},
@@ -211,10 +211,6 @@ impl SharedFlow {
     /// By how much pauses have moved the schedule.
     pub(crate) fn moved_ns(&self) -> u64 {
         self.pauses.moved_ns.load(Relaxed)
-    }
-
-    pub(crate) fn batches(&self) -> &Batches {
-        &self.rules.batches
     }
 
     /// When to ask again for what the return of an operation decides.

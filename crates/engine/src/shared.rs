@@ -164,6 +164,8 @@ pub(crate) struct SharedStream {
     pub kinds: usize,
     /// What it does beside drawing.
     pub flow: Option<Box<SharedFlow>>,
+    /// How many go out and come back together, where the rules of a flow do not hold them back.
+    pub batches: plan::Batches,
     /// Only for streams that read back, or discard, while they write.
     pub backlog: Option<Box<Backlog>>,
     /// Only for streams that are kept in proportion to others.
@@ -584,6 +586,7 @@ fn shared_stream(
         start_delay_ns: stream.start_delay.0,
         kinds,
         flow,
+        batches: stream.flow.batches,
         backlog: Backlog::of(stream, seed),
         balance: Balance::of(setup.run, number),
         fills: pace::fills(stream),

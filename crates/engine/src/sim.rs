@@ -26,6 +26,9 @@ pub struct Script {
     pub jitter_ns: u64,
     /// Operations served at once by a target; further ones queue.
     pub servers: u32,
+    /// Whether a submitting call waits while all servers are busy, as where a device has no more tags. Time passes in
+    /// the call, for all workers.
+    pub submission_blocks: bool,
     /// Spans (from, to) of the run in which no operation completes; those that would have wait for
     /// the end of the span.
     pub stalls: Vec<(u64, u64)>,
@@ -84,6 +87,7 @@ impl Default for Script {
             service_ns: 100_000,
             jitter_ns: 0,
             servers: 8,
+            submission_blocks: false,
             stalls: Vec::new(),
             bad: Vec::new(),
             short: Vec::new(),
@@ -226,10 +230,15 @@ impl Simulation {
     /// All reap before any issues, and pools issue in order over all workers, so that what is
     /// issued next does not depend on which worker holds a free slot.
     fn settle(&mut self) -> u64 {
-        self.workers.iter_mut().for_each(|worker| {
-            worker.step(false);
-        });
-        while self.issue() {}
+        loop {
+            self.workers.iter_mut().for_each(|worker| {
+                worker.step(false);
+            });
+            while self.issue() {}
+            if !self.workers.iter().any(Worker::has_unseen) {
+                break;
+            }
+        }
         let now_ns = self.now.get();
         let wakes = self.workers.iter_mut().map(|worker| worker.step(false));
         // A retry is of no use here: whatever lets a stream go on is an event.
@@ -344,6 +353,11 @@ impl Backend for SimBackend {
     fn enter(&mut self, _want: u32, _timeout_ns: Option<u64>) -> io::Result<()> {
         let mut world = self.world.borrow_mut();
         for (slot, request) in self.queued.drain(..) {
+            if world.script.submission_blocks {
+                let free_ns = world.servers[request.file as usize].iter().min();
+                self.now
+                    .set(self.now.get().max(*free_ns.expect("at least one server")));
+            }
             world.submit(self.number, slot, request, self.now.get());
         }
         Ok(())

@@ -119,7 +119,9 @@ pub(crate) struct Worker<B, T, S> {
     /// What of a slot's buffer holds our own data rather than what was read.
     filled: Vec<Filled>,
     queued: Vec<u32>,
+    /// What has come back, and how much of it was seen.
     completed: Vec<(u32, i32)>,
+    seen: usize,
     in_flight: u32,
     /// By stream, numbers of operations claimed and not yet drawn: the next, and where they end.
     claimed: Vec<(u64, u64)>,
@@ -137,6 +139,8 @@ pub(crate) struct Worker<B, T, S> {
     single_waits: u32,
     /// Completions that its only stream wants to see at once; zero without such a rule.
     reap_least: u32,
+    /// Completions seen by one look.
+    reap_most: usize,
     /// Only for runs that ask for it.
     handover: Option<Box<HandoverNotes>>,
     /// Only for runs that read back while they write.
@@ -228,10 +232,9 @@ impl<B: Backend, T: Time, S: Deref<Target = SharedRun> + Clone> Worker<B, T, S> 
             .notes_handover
             .then(|| Box::new(HandoverNotes::new(slots, most)));
         let reap_least = reap_least(&pools, &shared);
-        let group_max = match searches_depth(&pools, &shared) {
-            true => 1,
-            false => group_max,
-        };
+        let reap_most = reap_most(&pools, &shared);
+        let sees_singly = reap_most.is_some() || searches_depth(&pools, &shared);
+        let group_max = if sees_singly { 1 } else { group_max };
         let read_backs = ReadBacks::of(&shared.streams, slots);
         let priorities = view.priorities.clone().map(Box::new);
         let repeats_refused = !view.never_waits;
@@ -248,6 +251,7 @@ impl<B: Backend, T: Time, S: Deref<Target = SharedRun> + Clone> Worker<B, T, S> 
             filled: vec![Filled::default(); slots],
             queued: Vec::with_capacity(slots),
             completed: Vec::with_capacity(slots),
+            seen: 0,
             claimed: vec![(0, 0); shared.streams.len()],
             shared,
             backend,
@@ -262,6 +266,7 @@ impl<B: Backend, T: Time, S: Deref<Target = SharedRun> + Clone> Worker<B, T, S> 
             group: (slots as u32 / GROUP_SHARE).clamp(1, group_max.max(1)),
             single_waits: 0,
             reap_least,
+            reap_most: reap_most.unwrap_or(usize::MAX),
             handover,
             read_backs,
             repeats_refused,
@@ -286,9 +291,8 @@ impl<B: Backend, T: Time, S: Deref<Target = SharedRun> + Clone> Worker<B, T, S> 
         // What is below borrows it while the worker changes.
         let shared = self.shared.clone();
         let shared = &*shared;
-        let now_ns = self.time.now_ns();
         self.moved = false;
-        self.reap(shared, now_ns);
+        let now_ns = self.reap(shared);
         let stop_ns = shared.stop_ns.load(Relaxed);
         let start_ns = shared.start_ns.load(Relaxed);
         if may_issue && now_ns < stop_ns && now_ns >= start_ns {
@@ -324,6 +328,9 @@ impl<B: Backend, T: Time, S: Deref<Target = SharedRun> + Clone> Worker<B, T, S> 
     /// Submits and waits as the step has said, but never longer than `look_ns`.
     #[inline]
     pub(crate) fn enter(&mut self, want: u32, until_ns: u64, look_ns: u64) -> std::io::Result<()> {
+        if self.has_unseen() && self.backend.queued() == 0 {
+            return Ok(());
+        }
         let view = &self.shared.workers[self.number];
         self.enters += 1;
         bump(&view.wakeups, 1);
@@ -342,9 +349,13 @@ impl<B: Backend, T: Time, S: Deref<Target = SharedRun> + Clone> Worker<B, T, S> 
                 );
             }
         }
+        if self.has_unseen() {
+            return self.backend.enter(0, None);
+        }
         // Without a deadline no clock is read: this is the busy path.
         let timeout_ns = match until_ns {
-            u64::MAX if want > 1 => GROUP_WAIT_NS,
+            // A group is ours to give up; what a stream asks for is waited for.
+            u64::MAX if want > 1 && self.reap_least == 0 => GROUP_WAIT_NS,
             u64::MAX => look_ns,
             _ => self.time_to(until_ns).min(look_ns),
         };
@@ -519,33 +530,49 @@ impl<B: Backend, T: Time, S: Deref<Target = SharedRun> + Clone> Worker<B, T, S> 
         self.interval
     }
 
+    /// Looks at what has come back; when.
     #[inline]
-    fn reap(&mut self, shared: &SharedRun, now_ns: u64) {
-        let completed = &mut self.completed;
-        completed.clear();
-        self.backend
-            .reap(|slot, result| completed.push((slot, result)));
+    fn reap(&mut self, shared: &SharedRun) -> u64 {
+        if !self.has_unseen() {
+            let completed = &mut self.completed;
+            completed.clear();
+            self.seen = 0;
+            self.backend
+                .reap(|slot, result| completed.push((slot, result)));
+        }
+        // Behind the look: this thread may stand still in between, and what came back meanwhile did not take less time.
+        let now_ns = self.time.now_ns();
         if self.in_flight > 0 {
             self.note_gap(now_ns);
         }
         let gap_ns = now_ns.saturating_sub(self.last_reap_ns);
         self.last_reap_ns = now_ns;
-        if self.completed.is_empty() {
-            return;
+        let unseen = self.completed.len() - self.seen;
+        if unseen == 0 {
+            return now_ns;
         }
+        let count = unseen.min(self.reap_most);
         self.reap_gaps_ns = self.reap_gaps_ns - self.reap_gaps_ns / RECENT_REAPS + gap_ns;
-        self.reaped = self.reaped - self.reaped / RECENT_REAPS
-            + COMPLETION_UNIT * self.completed.len() as u64;
+        self.reaped = self.reaped - self.reaped / RECENT_REAPS + COMPLETION_UNIT * count as u64;
         self.moved = true;
         self.advance_interval(now_ns);
         let completed = std::mem::take(&mut self.completed);
+        let seen = &completed[self.seen..self.seen + count];
         if self.handover.is_some() {
-            self.note_seen(shared, now_ns, &completed);
+            self.note_seen(shared, now_ns, seen);
         }
-        for (slot, result) in &completed {
+        for (slot, result) in seen {
             self.complete(shared, *slot, *result, now_ns);
         }
+        self.seen += count;
         self.completed = completed;
+        now_ns
+    }
+
+    /// Whether something has come back that a later look sees.
+    #[inline]
+    pub(crate) fn has_unseen(&self) -> bool {
+        self.seen < self.completed.len()
     }
 
     #[inline]
@@ -1475,8 +1502,13 @@ fn reap_least(pools: &[WorkerPool], shared: &SharedRun) -> u32 {
     let [stream] = pool.streams.as_slice() else {
         return 0;
     };
-    let flow = shared.streams[*stream].flow.as_ref();
-    flow.and_then(|flow| flow.batches().reap_least).unwrap_or(0)
+    shared.streams[*stream].batches.reap_least.unwrap_or(0)
+}
+
+fn reap_most(pools: &[WorkerPool], shared: &SharedRun) -> Option<usize> {
+    let streams = pools.iter().flat_map(|pool| &pool.streams);
+    let most = streams.filter_map(|number| shared.streams[*number].batches.reap_most);
+    most.min().map(|most| most as usize)
 }
 
 /// Nothing more is drawn; what a stream does at its end may still come.
@@ -1547,7 +1579,7 @@ impl WorkerPool {
                 .any(|stream| shared.streams[*stream].flow.is_some()),
             submit_most: streams
                 .iter()
-                .filter_map(|stream| shared.streams[*stream].flow.as_ref()?.batches().submit_most)
+                .filter_map(|stream| shared.streams[*stream].batches.submit_most)
                 .min()
                 .unwrap_or(u32::MAX),
             streams,

@@ -128,6 +128,10 @@ pub struct Batches {
     pub refill_at: Option<u32>,
     /// A worker that waits for completions waits for so many where it serves no other pool.
     pub reap_least: Option<u32>,
+    /// A look at completions sees at most so many; above zero. The others wait for the next look, which comes after
+    /// what they made room for has been submitted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reap_most: Option<u32>,
 }
 
 /// What a stream has to do at least, by direction, over each cycle. The first two seconds do not
@@ -289,10 +293,15 @@ impl IoPriority {
 }
 
 impl Flow {
-    /// Whether there is no rule that operations have to ask for; what failures lead to is none.
+    /// Whether there is no rule that operations have to ask for. What failures lead to is none, nor is what only the
+    /// worker heeds.
     pub fn is_nothing(&self) -> bool {
         let without = Self {
             tolerance: None,
+            batches: Batches {
+                refill_at: self.batches.refill_at,
+                ..Batches::default()
+            },
             ..self.clone()
         };
         without == Self::default()

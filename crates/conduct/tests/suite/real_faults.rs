@@ -144,30 +144,42 @@ fn a_target_that_was_replaced_after_its_grant_is_not_opened() {
     assert!(std::fs::read(&path).unwrap().iter().all(|byte| *byte == 2));
 }
 
-/// A disk in memory that errs while a file exists, as a file by way of FUSE.
-struct FaultyDisk {
+/// A disk in memory, as a file by way of FUSE.
+pub struct FaultyDisk {
     folder: TempDir,
     server: Child,
 }
 
 impl FaultyDisk {
-    const BYTES: u64 = 16 * MIB;
+    pub const BYTES: u64 = 16 * MIB;
 
+    /// It errs while a file exists.
     fn start() -> Option<Self> {
         let folder = tempfile::tempdir().unwrap();
-        std::fs::write(folder.path().join("disk"), "").unwrap();
         let errs = format!("error-file={}", folder.path().join("errs").display());
+        let errs = ["error=EIO", "error-rate=100%", &errs];
+        Self::serve(
+            folder,
+            &[&["--filter=error", "memory", "16M"], &errs[..]].concat(),
+        )
+    }
+
+    /// Each read takes a millisecond and what the machine adds.
+    pub fn slow() -> Option<Self> {
+        let words = ["--filter=delay", "memory", "16M", "rdelay=1ms"];
+        Self::serve(tempfile::tempdir().unwrap(), &words)
+    }
+
+    fn serve(folder: TempDir, words: &[&str]) -> Option<Self> {
+        if Command::new("fusermount3").arg("-V").output().is_err() {
+            println!("skipped: fusermount3 is missing");
+            return None;
+        }
+        std::fs::write(folder.path().join("disk"), "").unwrap();
         let server = Command::new("nbdfuse")
             .arg(folder.path().join("disk"))
-            .args([
-                "--command",
-                "nbdkit",
-                "-s",
-                "--filter=error",
-                "memory",
-                "16M",
-            ])
-            .args(["error=EIO", "error-rate=100%", &errs])
+            .args(["--command", "nbdkit", "-s"])
+            .args(words)
             .stdout(Stdio::null())
             .stderr(Stdio::null())
             .spawn();
@@ -187,7 +199,7 @@ impl FaultyDisk {
         None
     }
 
-    fn path(&self) -> PathBuf {
+    pub fn path(&self) -> PathBuf {
         self.folder.path().join("disk")
     }
 

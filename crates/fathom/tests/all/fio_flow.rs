@@ -228,6 +228,28 @@ fn batches_are_as_large() {
 }
 
 #[test]
+fn ios_go_out_and_are_seen_one_by_one() {
+    for engine in ["io_uring", "libaio"] {
+        let engine = format!("--ioengine={engine}");
+        let job = [&engine, "--iodepth=16", "--rw=randread", "--size=1m"];
+        // Only what goes out first is more.
+        let batch = [&job[..], &["--iodepth_batch=16"]].concat();
+        for words in [&job[..], &batch] {
+            let Some((ours, theirs)) = both(words) else {
+                return;
+            };
+            for report in [&ours, &theirs] {
+                let job = &report["jobs"][0];
+                for calls in ["iodepth_submit", "iodepth_complete"] {
+                    let few_pct = job[calls]["4"].as_f64().unwrap();
+                    assert!(few_pct > 90.0, "{words:?}: {job:#}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
 fn jobs_that_are_too_slow_end_with_the_same_error() {
     let read = ["--rw=randread", "--size=1m", "--runtime=20", "--time_based"];
     let slow = ["--rate_iops_min=90", "--thinktime=50ms"];

@@ -6,6 +6,7 @@ mod exchange;
 mod extras;
 mod face;
 mod failing;
+mod few_tags;
 mod fio_engines;
 mod fio_exits;
 mod fio_files;

@@ -200,18 +200,29 @@ fn think(job: &Job, sink: &mut Sink) -> Option<Think> {
 }
 
 fn batches(job: &Job, depth: u32) -> Batches {
+    if depth == 1 {
+        return Batches::default();
+    }
     let count = |name: &str| {
         let count = job.number(name).filter(|count| *count > 0)?;
         Some(count.min(i64::from(depth)) as u32)
     };
-    let reap_least = count("iodepth_batch_complete_min").filter(|least| *least > 1);
+    let least = count("iodepth_batch_complete_min").unwrap_or(1);
+    let most = count("iodepth_batch_complete_max").unwrap_or(1).max(least);
+    let reap_least = Some(least).filter(|least| *least > 1);
+    // None, and more than `iodepth`, are as many as there are.
+    let together = match job.number("iodepth_batch") {
+        Some(0) => depth,
+        _ => count("iodepth_batch").unwrap_or(1),
+    };
     // Once full, so many have to come back at least, and what is left may not be above the low mark.
     let left = reap_least.map(|least| depth - least);
     let low = count("iodepth_low").filter(|low| *low < depth);
     Batches {
-        submit_most: count("iodepth_batch"),
+        submit_most: Some(together),
         refill_at: left.into_iter().chain(low).min(),
         reap_least,
+        reap_most: Some(most).filter(|most| *most < depth),
     }
 }
 

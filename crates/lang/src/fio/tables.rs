@@ -875,16 +875,14 @@ pub(crate) static QUEUE: &[Parameter] = &[
         "1",
         Honoured,
         "I/Os waited for at a time",
-    )
-    .inert(&["1"]),
+    ),
     p(
         &["iodepth_batch_complete_max"],
         at_least(0),
         "the minimum",
-        Translated("what has completed is taken at once"),
+        Honoured,
         "I/Os taken at a time",
-    )
-    .inert(&["1"]),
+    ),
     p(
         &["iodepth_low"],
         at_least(0),

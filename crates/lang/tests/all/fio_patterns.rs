@@ -256,6 +256,28 @@ fn files_are_served_in_batches() {
 }
 
 #[test]
+fn ios_go_out_and_are_seen_one_by_one_unless_batches_are_asked_for() {
+    let batches = |options: &str| {
+        let all = format!("rw=read ioengine=libaio iodepth=16 {options}");
+        let found = stream(&all).flow.batches;
+        (found.submit_most, found.reap_least, found.reap_most)
+    };
+    assert_eq!(batches(""), (Some(1), None, Some(1)));
+    assert_eq!(batches("iodepth_batch=8"), (Some(8), None, Some(1)));
+    // As many as there are.
+    for all in ["iodepth_batch_submit=0", "iodepth_batch=64"] {
+        assert_eq!(batches(all), (Some(16), None, Some(1)), "{all}");
+    }
+    let least = "iodepth_batch_complete_min=4";
+    assert_eq!(batches(least), (Some(1), Some(4), Some(4)));
+    let most = format!("{least} iodepth_batch_complete_max=8");
+    assert_eq!(batches(&most), (Some(1), Some(4), Some(8)));
+    let all = "iodepth_batch_complete_max=16";
+    assert_eq!(batches(all), (Some(1), None, None));
+    assert_eq!(stream("rw=read").flow.batches, plan::Batches::default());
+}
+
+#[test]
 fn a_share_of_the_amount_is_bytes() {
     assert_eq!(stream("rw=read io_size=25%").stop.bytes, Some(256 << 10));
 }

@@ -23,10 +23,10 @@ struct Profile {
 
 /// The read profiles come first, so that the files exist when they are written.
 const PROFILES: &[Profile] = &[
-    profile("randread", "randread", "4k", "libaio", 0.85),
+    profile("randread", "randread", "4k", "libaio", 0.95),
     profile("seqread", "read", "1m", "libaio", 1.02),
-    profile("randwrite", "randwrite", "4k", "libaio", 0.85),
-    profile("randrw", "randrw\nrwmixread=70", "4k", "libaio", 0.85),
+    profile("randwrite", "randwrite", "4k", "libaio", 0.95),
+    profile("randrw", "randrw\nrwmixread=70", "4k", "libaio", 0.95),
     profile("seqwrite", "write", "1m", "libaio", 1.02),
     profile("expand", "write\nfallocate=0", "16m", "sync", 1.02),
 ];
