@@ -366,4 +366,4 @@ fn changed() -> io::Error {
 /// Somebody holds the device.
 const EBUSY: i32 = 16;
 /// O_NONBLOCK, so that a pipe that has just come is not waited for; without effect on files and disks.
-const NONBLOCK: i32 = 0o4000;
+pub(crate) const NONBLOCK: i32 = 0o4000;

@@ -136,7 +136,7 @@ pub fn look(fill: &Fill) -> Filled {
 
 fn look_at(fill: &Fill) -> io::Result<Filled> {
     let end = fill.extent.1;
-    let file = File::open(&fill.path)?;
+    let file = door::look(&fill.path)?;
     let metadata = file.metadata()?;
     if metadata.file_type().is_block_device() {
         return sampled(&file, fill, "a device has no map of extents".to_owned());

@@ -148,7 +148,7 @@ fn job(options: &PrefillOptions) -> Result<Job, Exit> {
 fn is_data(path: &str) -> bool {
     let is_large = std::fs::metadata(path).is_ok_and(|facts| facts.len() > JOB_BYTES_MAX);
     let mut head = Vec::new();
-    let read = std::fs::File::open(path).and_then(|file| file.take(4096).read_to_end(&mut head));
+    let read = door::look(Path::new(path)).and_then(|file| file.take(4096).read_to_end(&mut head));
     // Job files may be compressed.
     is_large || (read.is_ok() && head.contains(&0) && !head.starts_with(&[0x1f, 0x8b]))
 }

@@ -87,7 +87,7 @@ fn status(root: &SysRoot, device: &BlockDevice) -> Option<sys::loopdev::LoopStat
     if DeviceNumber::of_node(&node) != Some(device.number) {
         return None;
     }
-    sys::loopdev::status(&File::open(node).ok()?).ok()
+    sys::loopdev::status(&door::look(&node).ok()?).ok()
 }
 
 fn standing_at(root: &SysRoot, path: &Path) -> Backing {

@@ -121,7 +121,7 @@ fn written_bytes(path: &Path, metadata: &fs::Metadata) -> Option<u64> {
     if !metadata.is_file() {
         return None;
     }
-    if let Ok(file) = File::open(path)
+    if let Ok(file) = door::look(path)
         && let Ok(extents) = sys::file::extents(&file)
     {
         let written = extents.mapped_bytes.saturating_sub(extents.unwritten_bytes);

@@ -182,7 +182,7 @@ fn is_on_memory(path: &Path) -> bool {
 
 /// Sysfs answers without permission to open.
 fn bytes_of_device(path: &Path, device: Option<&BlockDevice>) -> io::Result<u64> {
-    match File::open(path).and_then(|file| sys::file::device_bytes(&file)) {
+    match door::look(path).and_then(|file| sys::file::device_bytes(&file)) {
         Ok(bytes) => Ok(bytes),
         Err(error) => device.and_then(BlockDevice::bytes).ok_or(error),
     }

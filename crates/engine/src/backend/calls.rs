@@ -60,7 +60,7 @@ impl Call for PlainCalls {
                 Some(mode) => sys::file::pwrite_as(file, &buffer[..length], request.offset, mode),
             },
             RequestKind::Discard => {
-                sys::file::discard(file, request.offset, u64::from(request.length)).map(|()| 0)
+                door::space::discard(file, request.offset, u64::from(request.length)).map(|()| 0)
             }
             kind => sync(file, kind).map(|()| 0),
         }

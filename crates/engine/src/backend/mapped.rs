@@ -76,7 +76,7 @@ impl Call for MappedFiles {
             }
             RequestKind::Discard => {
                 let bytes = u64::from(request.length);
-                sys::file::discard(&self.files[place], request.offset, bytes).map(|()| 0)
+                door::space::discard(&self.files[place], request.offset, bytes).map(|()| 0)
             }
         }
     }

@@ -5,9 +5,6 @@ use std::io;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
-use rustix::fs::OFlags;
-use sys::file::{OpenFlags, open};
-
 use super::super::Finding;
 use super::super::content::Content;
 use super::super::examine::{contents, contents_of_device, opinions, unknown_data};
@@ -70,13 +67,7 @@ impl Layer {
             return None;
         };
         let node = device_node(&tables.root, device).filter(|_| self.is_shown)?;
-        let flags = OpenFlags {
-            read: true,
-            exclusive: true,
-            ..OpenFlags::default()
-        };
-        let error = open(&node, &flags).err()?;
-        (error.kind() == io::ErrorKind::ResourceBusy).then(|| Finding::Held {
+        door::is_held_by_others(&node).then(|| Finding::Held {
             device: device.name.clone(),
             by: "another program".to_owned(),
         })
@@ -88,7 +79,7 @@ impl Layer {
         if let Below::Device(device) = &self.below
             && self.is_shown
             && let Some(node) = device_node(&tables.root, device)
-            && let Ok(file) = File::open(node)
+            && let Ok(file) = door::look(&node)
         {
             let _ = sys::file::drop_cache(&file);
         }
@@ -184,12 +175,7 @@ impl Layer {
             return Err(io::Error::new(io::ErrorKind::NotFound, message));
         }
         // What takes its place in this moment must not keep us waiting.
-        let flags = OpenFlags {
-            read: true,
-            raw: OFlags::NONBLOCK.bits() as i32,
-            ..OpenFlags::default()
-        };
-        let file = open(&path, &flags)?;
+        let file = door::look(&path)?;
         let bytes = match &self.below {
             Below::Device(_) => sys::file::device_bytes(&file)?,
             _ => file.metadata()?.len(),
