@@ -2,8 +2,12 @@
 use crate::arguments::ImportOptions;
 use crate::exit::Exit;
 use crate::sinks::Sinks;
+use host::text_file::read_whole;
 use measure::Event;
 use std::path::Path;
+
+/// The longest report of fio that is read; one of a thousand jobs with all buckets has half of it.
+const REPORT_BYTES_MAX: u64 = 64 << 20;
 
 pub fn main(options: &ImportOptions) -> Exit {
     match import(options) {
@@ -17,7 +21,8 @@ pub fn main(options: &ImportOptions) -> Exit {
 
 fn import(options: &ImportOptions) -> Result<(), String> {
     let (path, folder) = (&options.file, &options.output);
-    let bytes = std::fs::read(path).map_err(|error| format!("`{}`: {error}", path.display()))?;
+    let bytes = read_whole(path, REPORT_BYTES_MAX)
+        .map_err(|error| format!("`{}`: {error}", path.display()))?;
     let name = path.display().to_string();
     let events = report::fio::import(&name, &String::from_utf8_lossy(&bytes))
         .map_err(|error| format!("`{name}`: {error}"))?;

@@ -1,6 +1,7 @@
 //! Files that end a run or the execution from outside: the one that a job names, and the one that
 //! scripts for the original write into the folder for temporary files.
 use conduct::Control;
+use host::text_file::read_whole;
 use plan::Plan;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -58,10 +59,7 @@ fn word(text: &str) -> Option<Word> {
 
 /// A word counts once: it is taken out of the file.
 fn obey(path: &Path, control: &Control) {
-    let Some(word) = std::fs::read_to_string(path)
-        .ok()
-        .and_then(|text| word(&text))
-    else {
+    let Some(word) = text(path).and_then(|text| word(&text)) else {
         return;
     };
     // Asked twice, a run is ended once too often at worst; that the file cannot be emptied now is
@@ -71,6 +69,10 @@ fn obey(path: &Path, control: &Control) {
         Word::EndRun => control.end_run(),
         Word::EndAll => control.end_all(),
     }
+}
+
+fn text(path: &Path) -> Option<String> {
+    String::from_utf8(read_whole(path, BYTES_MAX).ok()?).ok()
 }
 
 fn empty(path: &PathBuf, plan: &Plan) -> Result<(), String> {
@@ -84,7 +86,7 @@ fn empty(path: &PathBuf, plan: &Plan) -> Result<(), String> {
     }
     if let Ok(facts) = std::fs::metadata(path) {
         let text = match facts.is_file() && facts.len() <= BYTES_MAX {
-            true => std::fs::read_to_string(path).ok(),
+            true => text(path),
             false => None,
         };
         let is_ours = text.is_some_and(|text| text.trim().is_empty() || word(&text).is_some());

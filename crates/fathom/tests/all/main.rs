@@ -15,6 +15,7 @@ mod fio_profiles;
 mod fio_traps;
 mod fio_use;
 mod guard;
+mod inputs;
 mod lab;
 mod lints;
 mod manual;
