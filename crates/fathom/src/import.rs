@@ -1,6 +1,7 @@
 //! `fathom import`: what fio printed as JSON becomes a result file, with all reports of one.
 use crate::arguments::ImportOptions;
 use crate::exit::Exit;
+use crate::outputs::{Outputs, check_folder};
 use crate::sinks::Sinks;
 use host::text_file::read_whole;
 use measure::Event;
@@ -26,17 +27,23 @@ fn import(options: &ImportOptions) -> Result<(), String> {
     let name = path.display().to_string();
     let events = report::fio::import(&name, &String::from_utf8_lossy(&bytes))
         .map_err(|error| format!("`{name}`: {error}"))?;
+    let outputs = Outputs::default();
+    check_folder(&outputs, folder)?;
     std::fs::create_dir_all(folder)
         .map_err(|error| format!("folder `{}` cannot be made: {error}", folder.display()))?;
     let writer = store::Writer::create(folder.join("result.fathom"));
-    let mut sinks = Sinks::new(writer.map_err(|error| error.to_string())?, None, None);
+    let writer = writer.map_err(|error| error.to_string())?;
+    let mut sinks = Sinks::new(writer, None, None).with_outputs(&outputs);
     for event in &events {
         if let Event::Remark(remark) = event {
             eprintln!("note: {}", remark.message);
         }
         sinks.take(event).map_err(|error| error.to_string())?;
     }
-    let (_, rows) = sinks.finish(folder)?;
+    let (_, rows) = sinks.finish(folder);
+    if outputs.has_failed() {
+        return Err("the result is not whole; the reason stands above".to_owned());
+    }
     let absolute = std::fs::canonicalize(folder).unwrap_or_else(|_| folder.clone());
     let place = |name: &str| Path::new(&absolute).join(name).display().to_string();
     println!("{}", report::summary::table(&rows));

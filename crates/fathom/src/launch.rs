@@ -4,13 +4,14 @@ use crate::arguments::{Common, DEFAULT_OUTPUT};
 use crate::exit::Exit;
 use crate::fill::{self, Fill};
 use crate::fio_report::{FioOperations, FioReport, FioStyle, is_fio, logs_operations};
+use crate::outputs::{self, Outputs, Own};
 use crate::progress::{Progress, duration};
 use crate::resume::Earlier;
 use crate::sinks::{Console, Sinks};
 use crate::trace::Topics;
 use crate::trigger::Watched;
-use crate::written_states::WrittenStates;
-use crate::{lints, machine, removal, render, stop, stop_file};
+use crate::written_states::{self, WrittenStates};
+use crate::{address_list, lints, machine, removal, render, stop, stop_file};
 use conduct::{
     CommandSettings, Control, Host, LocalHost, OperationSink, Outcome, SimulatedHost, SinkError,
     expected_bytes, go_on, planned_ns,
@@ -22,10 +23,12 @@ use measure::{Event, ExecutionStarted, ExecutionTarget, FinishReason, Remark, Ru
 use plan::{
     BoundPlan, Diagnostic, Grant, Label, Nanos, Plan, RunId, Severity, SourceMap, TargetId,
 };
-use report::fio::{Dumps, Logs};
+use report::Opening;
+use report::fio::{Dumps, Logs, log_files};
 use report::vdbench::{Face, FaceOptions};
 use std::collections::BTreeSet;
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// What to carry out, and how to talk about it.
@@ -124,6 +127,10 @@ fn carry_out(mut launch: Launch, is_fio: bool, fills: &mut Vec<Fill>) -> Exit {
         // Runs keep their numbers, those of preparations too that nothing needs any more.
         settled.plan.runs = earlier.bound.runs.clone();
     }
+    let outputs = match settle_outputs(&launch, &settled.plan) {
+        Ok(outputs) => outputs,
+        Err(message) => return fail(Exit::Usage, &message),
+    };
     let _claims = match claim_all(&settled.grants, settled.files_left) {
         Ok(claims) => {
             tell_unheld(&claims);
@@ -131,11 +138,11 @@ fn carry_out(mut launch: Launch, is_fio: bool, fills: &mut Vec<Fill>) -> Exit {
         }
         Err((grant, error)) => return unclaimed(grant.path(), &error),
     };
-    let mut sinks = match open_sinks(&launch, &settled.plan, earlier.as_ref()) {
+    let mut sinks = match open_sinks(&launch, &settled.plan, earlier.as_ref(), &outputs) {
         Ok(sinks) => sinks,
         Err(message) => return fail(Exit::Usage, &message),
     };
-    let (control, trigger) = match watch(&launch, &settled.plan.plan) {
+    let (control, trigger) = match watch(&launch, &settled.plan.plan, &outputs) {
         Ok(watched) => watched,
         Err(exit) => return exit,
     };
@@ -149,7 +156,13 @@ fn carry_out(mut launch: Launch, is_fio: bool, fills: &mut Vec<Fill>) -> Exit {
     let opened = opened.and_then(|()| record(findings, started.unix_ns, &mut sinks));
     let outcome = match opened {
         Ok(()) => {
-            let (mut host, states) = host(&launch, &settled, &started, clock, storage.root());
+            let (mut host, states) = host(
+                &launch,
+                &settled,
+                &started,
+                clock,
+                (storage.root(), &outputs),
+            );
             go_on(&settled.plan, done, host.as_mut(), &control, &mut |event| {
                 sinks.take(event)?;
                 end_run(event, states.as_ref(), &trigger);
@@ -163,18 +176,18 @@ fn carry_out(mut launch: Launch, is_fio: bool, fills: &mut Vec<Fill>) -> Exit {
     }
     // No run was going.
     trigger.carry_out();
-    conclude(&launch, sinks, &outcome, trigger.has_fired())
+    conclude(&launch, sinks, &outcome, trigger.has_fired(), &outputs)
 }
 
 /// Begins to wait for everything that may end runs from outside.
-fn watch(launch: &Launch, plan: &Plan) -> Result<(Control, Watched), Exit> {
+fn watch(launch: &Launch, plan: &Plan, outputs: &Outputs) -> Result<(Control, Watched), Exit> {
     let control = Control::default();
     if let Err(error) = stop::watch(&control) {
         let message = format!("signals cannot be watched: {error}");
         return Err(fail(Exit::Failed, &message));
     }
     let refused = |message: String| fail(Exit::Usage, &message);
-    stop_file::watch(plan, &control).map_err(refused)?;
+    stop_file::watch(plan, &control, outputs).map_err(refused)?;
     let trigger = match &launch.style {
         Style::Fio(style) => style.trigger.watch(plan, &control).map_err(refused)?,
         _ => Watched::default(),
@@ -491,10 +504,38 @@ fn execution_started(
     }
 }
 
+/// Refuses, before anything is made, what the files of this execution would replace.
+fn settle_outputs(launch: &Launch, plan: &BoundPlan) -> Result<Outputs, String> {
+    let folder = &launch.common.output;
+    let outputs = Outputs::beside(&plan.plan);
+    outputs::check_folder(&outputs, folder)?;
+    if !is_fio(&plan.plan) {
+        let lists = address_list::files(&plan.plan, folder);
+        let mut lists = lists.iter();
+        lists.try_for_each(|path| outputs.check_own(path, Own::Addresses))?;
+        if let Style::Vdbench(_) = launch.style {
+            outputs::check_pages(&plan.plan, folder)?;
+        }
+        return Ok(outputs);
+    }
+    let (output, whole) = match &launch.style {
+        Style::Fio(style) => (style.output.clone(), style.bandwidth_log.as_deref()),
+        _ => (None, None),
+    };
+    let output = output.map(|path| (path, Opening::Replace));
+    let named = output.into_iter().chain(log_files(plan, whole));
+    outputs::check_named(&outputs, named)?;
+    let states = written_states::files(&plan.plan, auxiliary(launch));
+    let mut states = states.iter();
+    states.try_for_each(|path| outputs.check_own(path, Own::State))?;
+    Ok(outputs)
+}
+
 fn open_sinks(
     launch: &Launch,
     plan: &BoundPlan,
     earlier: Option<&Earlier>,
+    outputs: &Outputs,
 ) -> Result<Sinks, String> {
     let folder = &launch.common.output;
     std::fs::create_dir_all(folder)
@@ -509,10 +550,7 @@ fn open_sinks(
                 (Some(Console::Vdbench(Box::new(face))), None)
             }
             Style::Fio(style) => {
-                let report = FioReport::create(style).map_err(|error| {
-                    let output = style.output.as_deref().unwrap_or(Path::new(""));
-                    format!("`{}` cannot be written: {error}", output.display())
-                })?;
+                let report = FioReport::create(style, outputs)?;
                 (Some(Console::Fio(Box::new(report))), None)
             }
         };
@@ -520,9 +558,12 @@ fn open_sinks(
             Style::Fio(style) => style.bandwidth_log.as_deref(),
             _ => None,
         };
-        let logs = is_fio(&launch.plan).then(|| Logs::new(Path::new(""), whole));
-        let dumps = is_fio(&launch.plan).then(|| Dumps::new(auxiliary(launch)));
+        let logs = is_fio(&launch.plan)
+            .then(|| Logs::new(Path::new(""), whole).with_opener(Arc::new(outputs.clone())));
+        let dumps = is_fio(&launch.plan)
+            .then(|| Dumps::new(auxiliary(launch)).with_opener(Arc::new(outputs.clone())));
         Ok(Sinks::new(writer, face, progress)
+            .with_outputs(outputs)
             .with_logs(logs)
             .with_dumps(dumps))
     };
@@ -583,7 +624,7 @@ fn host<'a>(
     settled: &'a Settled,
     started: &ExecutionStarted,
     clock: sys::clock::Clock,
-    root: &SysRoot,
+    (root, outputs): (&SysRoot, &Outputs),
 ) -> (Box<dyn Host>, Option<WrittenStates<'a>>) {
     let devices: BTreeSet<&String> = started
         .targets
@@ -616,16 +657,16 @@ fn host<'a>(
     let plan = &settled.plan;
     let is_stored = settled.choice.kind != BackendKind::Null;
     let states = (is_fio(&plan.plan) && is_stored)
-        .then(|| WrittenStates::new(plan, host.generations(), auxiliary(launch)));
+        .then(|| WrittenStates::new(plan, host.generations(), auxiliary(launch), outputs));
     if !plan.plan.reporting.operations {
         return (Box::new(host), states);
     }
     let sink: Box<dyn OperationSink> = if is_fio(&plan.plan) {
         let topics = topics(&launch.style);
-        Box::new(FioOperations::new(plan, Path::new(""), &topics))
+        Box::new(FioOperations::new(plan, Path::new(""), &topics, outputs))
     } else {
         let goes_on = launch.common.resume.is_some();
-        Box::new(AddressLists::new(plan, folder, goes_on))
+        Box::new(AddressLists::new(plan, folder, goes_on, outputs))
     };
     (Box::new(host.with_operations(sink)), states)
 }
@@ -638,24 +679,29 @@ fn topics(style: &Style) -> Topics {
     }
 }
 
-fn conclude(launch: &Launch, sinks: Sinks, outcome: &Outcome, is_planned: bool) -> Exit {
+fn conclude(
+    launch: &Launch,
+    sinks: Sinks,
+    outcome: &Outcome,
+    is_planned: bool,
+    outputs: &Outputs,
+) -> Exit {
     let folder = &launch.common.output;
-    let finished = sinks.finish(folder);
+    let (totals, rows) = sinks.finish(folder);
     let exit = exit_of(outcome, is_planned);
     if let Style::Summary = launch.style {
         let absolute = std::fs::canonicalize(folder).unwrap_or_else(|_| folder.clone());
-        if let Ok((totals, rows)) = &finished {
-            println!("{}", report::summary::table(rows));
-            print!("{}", report::repetitions::text(rows));
-            print_gap(totals);
+        println!("{}", report::summary::table(&rows));
+        print!("{}", report::repetitions::text(&rows));
+        print_gap(&totals);
+        if !outputs.has_failed() {
             println!("report:  {}", absolute.join("report.html").display());
         }
         println!("result:  {}", absolute.join("result.fathom").display());
     }
-    match (&outcome.reason, &finished) {
-        (FinishReason::Failed { message }, _) => return fail(Exit::Failed, message),
-        (_, Err(message)) => return fail(Exit::Failed, message),
-        (FinishReason::TooManyErrors, _) => {
+    match &outcome.reason {
+        FinishReason::Failed { message } => return fail(Exit::Failed, message),
+        FinishReason::TooManyErrors => {
             return fail(
                 Exit::Failed,
                 "too many operations failed; the run was ended",
@@ -665,6 +711,10 @@ fn conclude(launch: &Launch, sinks: Sinks, outcome: &Outcome, is_planned: bool) 
     }
     if outcome.errors > 0 {
         eprintln!("warning: {} operations failed", outcome.errors);
+    }
+    if outputs.has_failed() && exit == Exit::Fine {
+        let message = "some files of this run are missing or not whole; the reasons stand above";
+        return fail(Exit::Failed, message);
     }
     exit
 }

@@ -4,9 +4,12 @@
 
 pub mod fio;
 pub mod html;
+mod opener;
 pub mod repetitions;
 pub mod summary;
 pub mod vdbench;
+
+pub use opener::{Opener, Opening, Plain, SharedOpener};
 
 #[cfg(test)]
 mod testing;

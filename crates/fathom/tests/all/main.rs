@@ -22,6 +22,7 @@ mod manual;
 mod many;
 mod mistakes;
 mod original;
+mod outputs;
 mod paces;
 mod prefill;
 mod prepare;
