@@ -2,6 +2,7 @@
 //! test. What a machine lacks is skipped with a reason. Read `lab` first.
 mod check;
 mod curve;
+mod damaged;
 mod extras;
 mod face;
 mod failing;
