@@ -127,16 +127,9 @@ fn carry_out(mut launch: Launch, is_fio: bool, fills: &mut Vec<Fill>) -> Exit {
         // Runs keep their numbers, those of preparations too that nothing needs any more.
         settled.plan.runs = earlier.bound.runs.clone();
     }
-    let outputs = match settle_outputs(&launch, &settled.plan) {
-        Ok(outputs) => outputs,
-        Err(message) => return fail(Exit::Usage, &message),
-    };
-    let _claims = match claim_all(&settled.grants, settled.files_left) {
-        Ok(claims) => {
-            tell_unheld(&claims);
-            claims
-        }
-        Err((grant, error)) => return unclaimed(grant.path(), &error),
+    let (outputs, _claims) = match claim(&launch, &settled) {
+        Ok(claimed) => claimed,
+        Err(exit) => return exit,
     };
     let mut sinks = match open_sinks(&launch, &settled.plan, earlier.as_ref(), &outputs) {
         Ok(sinks) => sinks,
@@ -156,13 +149,8 @@ fn carry_out(mut launch: Launch, is_fio: bool, fills: &mut Vec<Fill>) -> Exit {
     let opened = opened.and_then(|()| record(findings, started.unix_ns, &mut sinks));
     let outcome = match opened {
         Ok(()) => {
-            let (mut host, states) = host(
-                &launch,
-                &settled,
-                &started,
-                clock,
-                (storage.root(), &outputs),
-            );
+            let around = (storage.root(), &outputs);
+            let (mut host, states) = host(&launch, &settled, &started, clock, around);
             go_on(&settled.plan, done, host.as_mut(), &control, &mut |event| {
                 sinks.take(event)?;
                 end_run(event, states.as_ref(), &trigger);
@@ -177,6 +165,16 @@ fn carry_out(mut launch: Launch, is_fio: bool, fills: &mut Vec<Fill>) -> Exit {
     // No run was going.
     trigger.carry_out();
     conclude(&launch, sinks, &outcome, trigger.has_fired(), &outputs)
+}
+
+/// Settles which files may be written, and then takes the targets for this process.
+fn claim(launch: &Launch, settled: &Settled) -> Result<(Outputs, Claims), Exit> {
+    let outputs =
+        settle_outputs(launch, &settled.plan).map_err(|message| fail(Exit::Usage, &message))?;
+    let claims = claim_all(&settled.grants, settled.files_left)
+        .map_err(|(grant, error)| unclaimed(grant.path(), &error))?;
+    tell_unheld(&claims);
+    Ok((outputs, claims))
 }
 
 /// Begins to wait for everything that may end runs from outside.

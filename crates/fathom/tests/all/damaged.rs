@@ -28,7 +28,7 @@ fn bounded(lab: &Lab, words: &[&str]) -> Ended {
 #[track_caller]
 fn ends_well(ended: &Ended, what: &str) {
     assert!(
-        matches!(ended.code, Some(0 | 1 | 2)),
+        matches!(ended.code, Some(0..=2)),
         "{what}: {:?} {}",
         ended.code,
         ended.err
