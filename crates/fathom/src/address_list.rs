@@ -1,10 +1,11 @@
 //! The list of every I/O that a job of Vdbench asks for (`showlba`): a file for each slave, a line
 //! for each I/O that succeeded.
+use crate::outputs::{Outputs, Own};
 use conduct::OperationSink;
 use measure::OperationRecord;
-use plan::{BoundPlan, Label, Operation, RunId, StreamId};
-use std::collections::BTreeMap;
-use std::fs::OpenOptions;
+use plan::{BoundPlan, Label, Operation, Plan, RunId, StreamId};
+use report::Opening;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
@@ -24,6 +25,7 @@ pub struct AddressLists {
     appends: bool,
     open: BTreeMap<String, BufWriter<std::fs::File>>,
     error: Option<io::Error>,
+    outputs: Outputs,
 }
 
 struct OfRun {
@@ -33,7 +35,7 @@ struct OfRun {
 }
 
 impl AddressLists {
-    pub fn new(plan: &BoundPlan, folder: &Path, appends: bool) -> Self {
+    pub fn new(plan: &BoundPlan, folder: &Path, appends: bool, outputs: &Outputs) -> Self {
         Self {
             folder: folder.to_owned(),
             targets: plan
@@ -48,6 +50,7 @@ impl AddressLists {
             appends,
             open: BTreeMap::new(),
             error: None,
+            outputs: outputs.clone(),
         }
     }
 
@@ -76,13 +79,13 @@ impl AddressLists {
             let out = match self.open.get_mut(slave) {
                 Some(out) => out,
                 None => {
-                    let path = self.folder.join(format!("{slave}.showlba.txt"));
-                    let mut options = OpenOptions::new();
-                    let options = options.create(true).write(true);
-                    let file = match self.appends {
-                        true => options.append(true).open(path)?,
-                        false => options.truncate(true).open(path)?,
+                    let path = self.folder.join(file_name(slave));
+                    let opening = match self.appends {
+                        true => Opening::Append,
+                        false => Opening::Replace,
                     };
+                    let opened = self.outputs.open_own(&path, Own::Addresses, opening);
+                    let file = opened.map_err(io::Error::other)?;
                     self.open
                         .entry(slave.clone())
                         .or_insert(BufWriter::new(file))
@@ -102,6 +105,18 @@ impl AddressLists {
     }
 }
 
+/// The lists that a plan asks for, in its output folder.
+pub fn files(plan: &Plan, folder: &Path) -> BTreeSet<PathBuf> {
+    let streams = plan.templates.iter().flat_map(|template| &template.streams);
+    let slaves = streams.map(|stream| Label::find(&stream.labels, "group").unwrap_or(ONLY));
+    let wanted = slaves.filter(|_| plan.reporting.operations);
+    wanted.map(|slave| folder.join(file_name(slave))).collect()
+}
+
+fn file_name(slave: &str) -> String {
+    format!("{slave}.showlba.txt")
+}
+
 impl OperationSink for AddressLists {
     fn take(&mut self, run: RunId, start_unix_ns: u64, operations: &[OperationRecord]) {
         if self.error.is_some() || operations.is_empty() {
@@ -116,7 +131,8 @@ impl OperationSink for AddressLists {
     fn end_run(&mut self, _run: RunId, lost: u64) {
         let flushed = self.open.values_mut().try_for_each(BufWriter::flush);
         if let Some(error) = self.error.take().or(flushed.err()) {
-            errln!("warning: the list of addresses is not whole: {error}");
+            let reason = format!("the list of addresses is not whole: {error}");
+            self.outputs.tell(&reason);
         }
         if lost > 0 {
             errln!(

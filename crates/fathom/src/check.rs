@@ -2,6 +2,7 @@
 use crate::arguments::CheckOptions;
 use crate::exit::Exit;
 use crate::launch::{planned_seconds, planned_text, print_refusal, timed_seconds};
+use crate::outputs::Outputs;
 use crate::plan_file::Reading;
 use crate::standing::{self, Passed};
 use crate::{lints, machine, plan_file, render};
@@ -14,8 +15,10 @@ use plan::{
     BoundPlan, Bytes, Diagnostic, Facts, FoundKind, Plan, Repeat, Severity, SizeRule, SourceMap,
     TargetId, TargetKind, When,
 };
+use report::Opening;
 use serde::Serialize;
 use std::collections::BTreeMap;
+use std::io::Write;
 use std::path::Path;
 
 /// Stands in for the size of a device that is not here.
@@ -134,10 +137,10 @@ pub fn main(options: &CheckOptions) -> Exit {
         .iter()
         .any(|diagnostic| diagnostic.severity == Severity::Error);
     if let (Some(path), Some(refused)) = (&options.write_overwrite, &looked.refused)
-        && let Err(error) = std::fs::write(path, refused.overwrite_file())
+        && let Err(reason) = write_words(path, refused, &reading)
     {
-        errln!("error: `{}` cannot be written: {error}", path.display());
-        return Exit::Failed;
+        errln!("error: {reason}");
+        return Exit::Usage;
     }
     if options.json {
         let output = output(&reading, &looked, &diagnostics);
@@ -149,6 +152,15 @@ pub fn main(options: &CheckOptions) -> Exit {
         print(&reading, &looked, &diagnostics);
     }
     if has_errors { Exit::Usage } else { Exit::Fine }
+}
+
+fn write_words(path: &Path, refused: &Refused, reading: &Reading) -> Result<(), String> {
+    let outputs = reading.plan.as_ref().map(Outputs::beside);
+    let file = outputs
+        .unwrap_or_default()
+        .open_named(path, Opening::Replace);
+    let written = file?.write_all(refused.overwrite_file().as_bytes());
+    written.map_err(|error| format!("`{}` cannot be written: {error}", path.display()))
 }
 
 /// What keeps a run from starting is no error of the file: here it is a note.

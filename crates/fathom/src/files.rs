@@ -1,7 +1,9 @@
 //! Real files for the readers of job languages.
+use host::text_file::{Unreadable, read_standard_input, read_whole};
 use lang::vdbench::InputFile;
 use lang::{CommandLine, Environment, Files, Variable};
-use std::io::{ErrorKind, Read};
+use lang::{DATA_BYTES_MAX, NO_SUCH_FILE, TEXT_BYTES_MAX};
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 /// Files by path, as the process sees them.
@@ -9,11 +11,11 @@ pub struct RealFiles;
 
 impl Files for RealFiles {
     fn read(&self, path: &str) -> Result<Vec<u8>, String> {
-        std::fs::read(path).map_err(|error| match error.kind() {
-            ErrorKind::NotFound => "no such file".to_owned(),
-            ErrorKind::PermissionDenied => "permission denied".to_owned(),
-            _ => error.to_string(),
-        })
+        read_whole(Path::new(path), TEXT_BYTES_MAX).map_err(|error| reason(&error))
+    }
+
+    fn read_data(&self, path: &str) -> Result<Vec<u8>, String> {
+        read_whole(Path::new(path), DATA_BYTES_MAX).map_err(|error| reason(&error))
     }
 
     fn below(&self, folder: &str) -> Result<Vec<(String, u64)>, String> {
@@ -38,6 +40,13 @@ impl Files for RealFiles {
     }
 }
 
+fn reason(error: &Unreadable) -> String {
+    match error {
+        Unreadable::Missing => NO_SUCH_FILE.to_owned(),
+        error => error.to_string(),
+    }
+}
+
 /// Splits words of the command line into files and `name=value`.
 pub fn split_inputs(words: &[String]) -> (Vec<String>, Vec<Variable>) {
     let mut files = Vec::new();
@@ -56,18 +65,20 @@ pub fn split_inputs(words: &[String]) -> (Vec<String>, Vec<Variable>) {
     (files, variables)
 }
 
-/// The inputs of a reading; `-` is standard input, read once.
+/// The inputs of a reading; `-` is standard input. Each is read once: a pipe gives its text once.
 pub fn input_files(names: &[String]) -> Vec<InputFile> {
     let input = |name: &String| {
-        if !matches!(name.as_str(), "-" | "stdin") {
-            return InputFile::Path(name.clone());
-        }
-        let mut bytes = Vec::new();
-        // What cannot be read is an empty text, in which no run is defined; that is reported.
-        let _ = std::io::stdin().lock().read_to_end(&mut bytes);
-        InputFile::Text {
-            name: "standard input".to_owned(),
-            bytes,
+        let (name, read) = match name.as_str() {
+            "-" | "stdin" => ("standard input", read_standard_input(TEXT_BYTES_MAX)),
+            path => (path, read_whole(Path::new(path), TEXT_BYTES_MAX)),
+        };
+        let name = name.to_owned();
+        match read {
+            Ok(bytes) => InputFile::Text { name, bytes },
+            Err(error) => InputFile::Unreadable {
+                name,
+                reason: reason(&error),
+            },
         }
     };
     names.iter().map(input).collect()
@@ -83,6 +94,7 @@ pub fn fio_input(input: InputFile) -> lang::fio::Input {
     match input {
         InputFile::Path(path) => lang::fio::Input::Path(path),
         InputFile::Text { name, bytes } => lang::fio::Input::Text { name, bytes },
+        InputFile::Unreadable { name, reason } => lang::fio::Input::Unreadable { name, reason },
     }
 }
 

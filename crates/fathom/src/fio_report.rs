@@ -1,5 +1,6 @@
 //! What a run in the manner of fio shows: reports on the console or into a file, the status line
 //! on a terminal, and log files of single operations.
+use crate::outputs::Outputs;
 use crate::printing::Channel;
 use crate::trace::{IoTrace, Topics, Trace};
 use crate::trigger::Trigger;
@@ -7,10 +8,12 @@ use conduct::OperationSink;
 use measure::Event;
 use measure::OperationRecord;
 use plan::{BoundPlan, Label, Plan, RunId, RunKind};
+use report::Opening;
 use report::fio::{Face, FaceOptions, OperationLogs, Wants};
 use std::fs::File;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// How a run in the manner of fio talks.
@@ -45,13 +48,14 @@ pub struct FioReport {
 
 impl FioReport {
     /// # Errors
-    /// When the file for reports cannot be made.
-    pub fn create(style: &FioStyle) -> io::Result<Self> {
+    /// In words, when the file for reports cannot be made.
+    pub fn create(style: &FioStyle, outputs: &Outputs) -> Result<Self, String> {
         crate::status::answer_by_report();
+        let open = |path| outputs.open_named(path, Opening::Replace);
         Ok(Self {
             face: Face::new(style.face),
             trace: Trace::new(style.topics.clone()),
-            output: style.output.as_ref().map(File::create).transpose()?,
+            output: style.output.as_deref().map(open).transpose()?,
             status_line: None,
             shown: 0,
             newline: style.newline_ns.map(Duration::from_nanos),
@@ -132,11 +136,12 @@ pub struct FioOperations {
     runs: Vec<(RunId, OperationLogs)>,
     trace: Option<IoTrace>,
     error: Option<io::Error>,
+    outputs: Outputs,
 }
 
 impl FioOperations {
     /// Log files with relative names are made in `folder`; `topics` may ask for lines about each.
-    pub fn new(bound: &BoundPlan, folder: &Path, topics: &Topics) -> Self {
+    pub fn new(bound: &BoundPlan, folder: &Path, topics: &Topics, outputs: &Outputs) -> Self {
         let (mut runs, mut before) = (Vec::new(), 0);
         let targets = bound.plan.targets.iter();
         let paths: Vec<String> = targets.map(|one| one.path.display().to_string()).collect();
@@ -157,7 +162,8 @@ impl FioOperations {
             let streams = run.streams.iter().map(|stream| stream.labels.as_slice());
             let logs = OperationLogs::new(folder, streams, &bound.plan.labels, before);
             let begin = |logs: OperationLogs| {
-                let logs = logs.with_targets(paths.clone());
+                let opener = Arc::new(outputs.clone());
+                let logs = logs.with_opener(opener).with_targets(paths.clone());
                 (id, logs.measured_from(run.timing.warmup.0))
             };
             runs.extend(logs.map(begin));
@@ -167,6 +173,7 @@ impl FioOperations {
             runs,
             trace,
             error: None,
+            outputs: outputs.clone(),
         }
     }
 
@@ -194,7 +201,8 @@ impl OperationSink for FioOperations {
         let finished = self.logs(run).map(OperationLogs::finish);
         let error = self.error.take().or(finished.and_then(Result::err));
         if let Some(error) = error {
-            errln!("warning: a log of single operations is not whole: {error}");
+            let reason = format!("a log of single operations is not whole: {error}");
+            self.outputs.tell(&reason);
         }
         if lost > 0 {
             errln!(

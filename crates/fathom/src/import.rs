@@ -1,9 +1,14 @@
 //! `fathom import`: what fio printed as JSON becomes a result file, with all reports of one.
 use crate::arguments::ImportOptions;
 use crate::exit::Exit;
+use crate::outputs::{Outputs, check_folder};
 use crate::sinks::Sinks;
+use host::text_file::read_whole;
 use measure::Event;
 use std::path::Path;
+
+/// The longest report of fio that is read; one of a thousand jobs with all buckets has half of it.
+const REPORT_BYTES_MAX: u64 = 64 << 20;
 
 pub fn main(options: &ImportOptions) -> Exit {
     match import(options) {
@@ -17,21 +22,28 @@ pub fn main(options: &ImportOptions) -> Exit {
 
 fn import(options: &ImportOptions) -> Result<(), String> {
     let (path, folder) = (&options.file, &options.output);
-    let bytes = std::fs::read(path).map_err(|error| format!("`{}`: {error}", path.display()))?;
+    let bytes = read_whole(path, REPORT_BYTES_MAX)
+        .map_err(|error| format!("`{}`: {error}", path.display()))?;
     let name = path.display().to_string();
     let events = report::fio::import(&name, &String::from_utf8_lossy(&bytes))
         .map_err(|error| format!("`{name}`: {error}"))?;
+    let outputs = Outputs::default();
+    check_folder(&outputs, folder)?;
     std::fs::create_dir_all(folder)
         .map_err(|error| format!("folder `{}` cannot be made: {error}", folder.display()))?;
     let writer = store::Writer::create(folder.join("result.fathom"));
-    let mut sinks = Sinks::new(writer.map_err(|error| error.to_string())?, None, None);
+    let writer = writer.map_err(|error| error.to_string())?;
+    let mut sinks = Sinks::new(writer, None, None).with_outputs(&outputs);
     for event in &events {
         if let Event::Remark(remark) = event {
             errln!("note: {}", remark.message);
         }
         sinks.take(event).map_err(|error| error.to_string())?;
     }
-    let (_, rows) = sinks.finish(folder)?;
+    let (_, rows) = sinks.finish(folder);
+    if outputs.has_failed() {
+        return Err("the result is not whole; the reason stands above".to_owned());
+    }
     let absolute = std::fs::canonicalize(folder).unwrap_or_else(|_| folder.clone());
     let place = |name: &str| Path::new(&absolute).join(name).display().to_string();
     out!("{}\n", report::summary::table(&rows));

@@ -4,6 +4,7 @@ use crate::arguments::{Common, DEFAULT_OUTPUT};
 use crate::exit::Exit;
 use crate::fill::{self, Fill};
 use crate::fio_report::{FioOperations, FioReport, FioStyle, is_fio, logs_operations};
+use crate::outputs::{self, Outputs, Own};
 use crate::progress::{Progress, duration};
 use crate::records::Records;
 use crate::resume::Earlier;
@@ -11,8 +12,8 @@ use crate::sinks::{Console, Sinks};
 use crate::standing::{self, Passed};
 use crate::trace::Topics;
 use crate::trigger::Watched;
-use crate::written_states::WrittenStates;
-use crate::{ending, lints, machine, removal, render, stop, stop_file};
+use crate::written_states::{self, WrittenStates};
+use crate::{address_list, ending, lints, machine, removal, render, stop, stop_file};
 use conduct::{
     CommandSettings, Control, Host, LocalHost, OperationSink, Outcome, SimulatedHost, SinkError,
     expected_bytes, go_on, planned_ns,
@@ -23,7 +24,8 @@ use host::guard::{Finding, Overwrite, Refusal, Refused};
 use host::{Storage, SysRoot};
 use measure::{Event, ExecutionStarted, ExecutionTarget, FinishReason, Remark, RunTotals};
 use plan::{BoundPlan, Diagnostic, Label, Nanos, Plan, RunId, Severity, SourceMap, TargetId};
-use report::fio::{Dumps, Logs};
+use report::Opening;
+use report::fio::{Dumps, Logs, log_files};
 use report::vdbench::{Face, FaceOptions};
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -125,12 +127,16 @@ fn carry_out(mut launch: Launch, is_fio: bool, fills: &mut Vec<Fill>) -> Exit {
         // Runs keep their numbers, those of preparations too that nothing needs any more.
         settled.plan.runs = earlier.bound.runs.clone();
     }
+    let outputs = match settle_outputs(&launch, &settled.plan) {
+        Ok(outputs) => outputs,
+        Err(message) => return fail(Exit::Usage, &message),
+    };
     tell_unheld(settled.grants.door());
-    let mut sinks = match open_sinks(&launch, &settled.plan, earlier.as_ref()) {
+    let mut sinks = match open_sinks(&launch, &settled.plan, earlier.as_ref(), &outputs) {
         Ok(sinks) => sinks,
         Err(message) => return fail(Exit::Usage, &message),
     };
-    let (control, trigger) = match watch(&launch, &settled.plan.plan) {
+    let (control, trigger) = match watch(&launch, &settled.plan.plan, &outputs) {
         Ok(watched) => watched,
         Err(exit) => return exit,
     };
@@ -145,7 +151,8 @@ fn carry_out(mut launch: Launch, is_fio: bool, fills: &mut Vec<Fill>) -> Exit {
         opened.and_then(|()| record(findings, &settled.passed, started.unix_ns, &mut sinks));
     let outcome = match opened {
         Ok(()) => {
-            let (mut host, states) = host(&launch, &settled, &started, clock, storage.root());
+            let around = (storage.root(), &outputs);
+            let (mut host, states) = host(&launch, &settled, &started, clock, around);
             go_on(&settled.plan, done, host.as_mut(), &control, &mut |event| {
                 sinks.take(event)?;
                 end_run(event, states.as_ref(), &trigger);
@@ -160,7 +167,7 @@ fn carry_out(mut launch: Launch, is_fio: bool, fills: &mut Vec<Fill>) -> Exit {
     keep_records(&settled, storage.root(), &outcome);
     // No run was going.
     trigger.carry_out();
-    let exit = conclude(&launch, sinks, &outcome, trigger.has_fired());
+    let exit = conclude(&launch, sinks, &outcome, trigger.has_fired(), &outputs);
     match exit {
         // The reason was printed: something else stands at a path than was examined.
         Exit::Failed if settled.grants.door().has_refused() => Exit::Guard,
@@ -186,14 +193,14 @@ fn keep_records(settled: &Settled, root: &SysRoot, outcome: &Outcome) {
 }
 
 /// Begins to wait for everything that may end runs from outside.
-fn watch(launch: &Launch, plan: &Plan) -> Result<(Control, Watched), Exit> {
+fn watch(launch: &Launch, plan: &Plan, outputs: &Outputs) -> Result<(Control, Watched), Exit> {
     let control = Control::default();
     if let Err(error) = stop::watch(&control) {
         let message = format!("signals cannot be watched: {error}");
         return Err(fail(Exit::Failed, &message));
     }
     let refused = |message: String| fail(Exit::Usage, &message);
-    stop_file::watch(plan, &control).map_err(refused)?;
+    stop_file::watch(plan, &control, outputs).map_err(refused)?;
     let trigger = match &launch.style {
         Style::Fio(style) => style.trigger.watch(plan, &control).map_err(refused)?,
         _ => Watched::default(),
@@ -509,10 +516,38 @@ fn execution_started(
     }
 }
 
+/// Refuses, before anything is made, what the files of this execution would replace.
+fn settle_outputs(launch: &Launch, plan: &BoundPlan) -> Result<Outputs, String> {
+    let folder = &launch.common.output;
+    let outputs = Outputs::beside(&plan.plan);
+    outputs::check_folder(&outputs, folder)?;
+    if !is_fio(&plan.plan) {
+        let lists = address_list::files(&plan.plan, folder);
+        let mut lists = lists.iter();
+        lists.try_for_each(|path| outputs.check_own(path, Own::Addresses))?;
+        if let Style::Vdbench(_) = launch.style {
+            outputs::check_pages(&plan.plan, folder)?;
+        }
+        return Ok(outputs);
+    }
+    let (output, whole) = match &launch.style {
+        Style::Fio(style) => (style.output.clone(), style.bandwidth_log.as_deref()),
+        _ => (None, None),
+    };
+    let output = output.map(|path| (path, Opening::Replace));
+    let named = output.into_iter().chain(log_files(plan, whole));
+    outputs::check_named(&outputs, named)?;
+    let states = written_states::files(&plan.plan, auxiliary(launch));
+    let mut states = states.iter();
+    states.try_for_each(|path| outputs.check_own(path, Own::State))?;
+    Ok(outputs)
+}
+
 fn open_sinks(
     launch: &Launch,
     plan: &BoundPlan,
     earlier: Option<&Earlier>,
+    outputs: &Outputs,
 ) -> Result<Sinks, String> {
     let folder = &launch.common.output;
     std::fs::create_dir_all(folder)
@@ -527,10 +562,7 @@ fn open_sinks(
                 (Some(Console::Vdbench(Box::new(face))), None)
             }
             Style::Fio(style) => {
-                let report = FioReport::create(style).map_err(|error| {
-                    let output = style.output.as_deref().unwrap_or(Path::new(""));
-                    format!("`{}` cannot be written: {error}", output.display())
-                })?;
+                let report = FioReport::create(style, outputs)?;
                 (Some(Console::Fio(Box::new(report))), None)
             }
         };
@@ -538,9 +570,12 @@ fn open_sinks(
             Style::Fio(style) => style.bandwidth_log.as_deref(),
             _ => None,
         };
-        let logs = is_fio(&launch.plan).then(|| Logs::new(Path::new(""), whole));
-        let dumps = is_fio(&launch.plan).then(|| Dumps::new(auxiliary(launch)));
+        let logs = is_fio(&launch.plan)
+            .then(|| Logs::new(Path::new(""), whole).with_opener(Arc::new(outputs.clone())));
+        let dumps = is_fio(&launch.plan)
+            .then(|| Dumps::new(auxiliary(launch)).with_opener(Arc::new(outputs.clone())));
         Ok(Sinks::new(writer, face, progress)
+            .with_outputs(outputs)
             .with_logs(logs)
             .with_dumps(dumps))
     };
@@ -601,7 +636,7 @@ fn host<'a>(
     settled: &'a Settled,
     started: &ExecutionStarted,
     clock: sys::clock::Clock,
-    root: &SysRoot,
+    (root, outputs): (&SysRoot, &Outputs),
 ) -> (Box<dyn Host>, Option<WrittenStates<'a>>) {
     let devices: BTreeSet<&String> = started
         .targets
@@ -634,16 +669,16 @@ fn host<'a>(
     let plan = &settled.plan;
     let is_stored = settled.choice.kind != BackendKind::Null;
     let states = (is_fio(&plan.plan) && is_stored)
-        .then(|| WrittenStates::new(plan, host.generations(), auxiliary(launch)));
+        .then(|| WrittenStates::new(plan, host.generations(), auxiliary(launch), outputs));
     if !plan.plan.reporting.operations {
         return (Box::new(host), states);
     }
     let sink: Box<dyn OperationSink> = if is_fio(&plan.plan) {
         let topics = topics(&launch.style);
-        Box::new(FioOperations::new(plan, Path::new(""), &topics))
+        Box::new(FioOperations::new(plan, Path::new(""), &topics, outputs))
     } else {
         let goes_on = launch.common.resume.is_some();
-        Box::new(AddressLists::new(plan, folder, goes_on))
+        Box::new(AddressLists::new(plan, folder, goes_on, outputs))
     };
     (Box::new(host.with_operations(sink)), states)
 }
@@ -656,33 +691,35 @@ fn topics(style: &Style) -> Topics {
     }
 }
 
-fn conclude(launch: &Launch, sinks: Sinks, outcome: &Outcome, is_planned: bool) -> Exit {
+fn conclude(
+    launch: &Launch,
+    sinks: Sinks,
+    outcome: &Outcome,
+    is_planned: bool,
+    outputs: &Outputs,
+) -> Exit {
     let folder = &launch.common.output;
-    let finished = sinks.finish(folder);
+    let (totals, rows) = sinks.finish(folder);
     let exit = exit_of(outcome, is_planned, &launch.style);
     if let Style::Summary = launch.style {
         let absolute = std::fs::canonicalize(folder).unwrap_or_else(|_| folder.clone());
-        if let Ok((totals, rows)) = &finished {
-            out!("{}\n", report::summary::table(rows));
-            out!("{}", report::repetitions::text(rows));
-            print_gap(totals);
+        out!("{}\n", report::summary::table(&rows));
+        out!("{}", report::repetitions::text(&rows));
+        print_gap(&totals);
+        if !outputs.has_failed() {
             outln!("report:  {}", absolute.join("report.html").display());
         }
         outln!("result:  {}", absolute.join("result.fathom").display());
     }
-    let is_listed = matches!(launch.style, Style::Vdbench(_));
-    if let (Ok((totals, _)), false) = (&finished, is_listed) {
-        ending::tell_unreturned(totals, &launch.plan);
+    if !matches!(launch.style, Style::Vdbench(_)) {
+        ending::tell_unreturned(&totals, &launch.plan);
     }
-    if let (Err(message), false) = (&finished, is_failed(outcome)) {
+    if outputs.has_failed() && exit == Exit::Fine {
+        let message = "some files of this run are missing or not whole; the reasons stand above";
         return fail(Exit::Failed, message);
     }
     ending::tell_reason(outcome, exit);
     exit
-}
-
-fn is_failed(outcome: &Outcome) -> bool {
-    matches!(outcome.reason, FinishReason::Failed { .. })
 }
 
 /// Service times alone would tell another story. The widest gap stands for all.

@@ -22,6 +22,7 @@ mod launch;
 mod lints;
 mod machine;
 mod manual;
+mod outputs;
 mod plan_file;
 mod prefill;
 mod progress;

@@ -24,7 +24,11 @@ pub fn read(words: &[String], seed: u64, lints: LintSelection) -> Result<Reading
     let inputs = files::input_files(&names);
     let sections: Vec<bool> = inputs.iter().map(has_sections).collect();
     let has_sections = sections.contains(&true);
-    if has_sections && let Some(at) = sections.iter().position(|has| !has) {
+    let is_other = |(at, input): (usize, &InputFile)| {
+        let is_text = matches!(input, InputFile::Text { .. });
+        (is_text && !sections[at]).then_some(at)
+    };
+    if has_sections && let Some(at) = inputs.iter().enumerate().find_map(is_other) {
         return Err(format!(
             "`{}` is no fio job file, and others are: run them one by one",
             names[at]
@@ -50,12 +54,12 @@ pub fn read(words: &[String], seed: u64, lints: LintSelection) -> Result<Reading
 
 /// A text with `[section]` lines and no definition of the other language.
 fn has_sections(input: &InputFile) -> bool {
-    let bytes = match input {
-        InputFile::Path(path) => std::fs::read(path).unwrap_or_default(),
-        InputFile::Text { bytes, .. } => bytes.clone(),
+    let InputFile::Text { bytes, .. } = input else {
+        return false;
     };
-    let text = String::from_utf8_lossy(&bytes);
-    fio::looks_like(&text) && !vdbench::looks_like(&text)
+    let text = String::from_utf8_lossy(bytes);
+    let text = text.trim_start_matches('\u{feff}');
+    fio::looks_like(text) && !vdbench::looks_like(text)
 }
 
 impl From<vdbench::Reading> for Reading {

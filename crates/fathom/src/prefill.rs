@@ -7,6 +7,7 @@ use crate::launch::{Findings, Launch, Style, launch};
 use crate::resume::Earlier;
 use crate::{curve, lints, machine, plan_file, render};
 use host::Storage;
+use host::text_file::read_head;
 use plan::{
     AddressOrder, AlignRule, Bound, Coupling, DataSpec, Facts, FirstBlock, FoundKind, Generator,
     Ledger, LocalStop, Nanos, OpSource, OpenMode, OperationMix, Origin, Pacing, PerDirection, Plan,
@@ -14,7 +15,6 @@ use plan::{
     SequentialStart, SizeRule, SourceMap, Stream, Target, TargetId, TargetKind, TargetOrder,
     TemplateId, TransferSizes,
 };
-use std::io::Read;
 use std::path::Path;
 
 /// Parts of one target at most, unless a length is asked for.
@@ -147,10 +147,10 @@ fn job(options: &PrefillOptions) -> Result<Job, Exit> {
 /// A file that is to be written may be huge: only its beginning is read.
 fn is_data(path: &str) -> bool {
     let is_large = std::fs::metadata(path).is_ok_and(|facts| facts.len() > JOB_BYTES_MAX);
-    let mut head = Vec::new();
-    let read = door::look(Path::new(path)).and_then(|file| file.take(4096).read_to_end(&mut head));
+    // What is no file is for the reader to refuse.
+    let head = read_head(Path::new(path), 4096).unwrap_or_default();
     // Job files may be compressed.
-    is_large || (read.is_ok() && head.contains(&0) && !head.starts_with(&[0x1f, 0x8b]))
+    is_large || (head.contains(&0) && !head.starts_with(&[0x1f, 0x8b]))
 }
 
 impl Job {

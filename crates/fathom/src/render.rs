@@ -4,11 +4,17 @@ use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
 use plan::{Diagnostic, Severity, SourceMap, Span};
 use report::shown::{message, name};
 
+/// A file that is no job at all has a problem in each line.
+const SHOWN_MAX: usize = 200;
+
 /// Prints diagnostics to standard error, with colours on a terminal.
 pub fn print(diagnostics: &[Diagnostic], sources: &SourceMap) {
     let coloured = Channel::Err.is_terminal() && std::env::var_os("NO_COLOR").is_none();
-    for diagnostic in diagnostics {
+    for diagnostic in diagnostics.iter().take(SHOWN_MAX) {
         Channel::Err.coloured(&(text(diagnostic, sources, coloured) + "\n"));
+    }
+    if let Some(more) = diagnostics.len().checked_sub(SHOWN_MAX + 1) {
+        errln!("note: {} more problems are not shown", more + 1);
     }
 }
 

@@ -1,7 +1,8 @@
 //! `fathom report`: every report again from a result file, also of an execution that was killed.
 use crate::arguments::ReportOptions;
 use crate::exit::Exit;
-use crate::sinks::write_report;
+use crate::outputs::{Outputs, check_folder};
+use crate::sinks::write_reports;
 use measure::{Event, RunFold};
 use report::fio::Formats;
 use report::html::Page;
@@ -27,6 +28,8 @@ fn write_all(options: &ReportOptions) -> Result<(), String> {
         .clone()
         .unwrap_or_else(|| path.parent().unwrap_or(Path::new(".")).to_owned());
     let reader = Reader::open(&path).map_err(|error| error.to_string())?;
+    let outputs = Outputs::default();
+    check_folder(&outputs, &folder)?;
     std::fs::create_dir_all(&folder)
         .map_err(|error| format!("folder `{}`: {error}", folder.display()))?;
     let mut face = match options.vdbench {
@@ -68,11 +71,8 @@ fn write_all(options: &ReportOptions) -> Result<(), String> {
             "note: the execution did not come to its end; everything until its last interval is here"
         );
     }
-    write_report(&mut page, &folder)?;
     let rows = report::summary::rows(&totals);
-    let csv = folder.join("summary.csv");
-    std::fs::write(&csv, report::summary::csv(&rows))
-        .map_err(|e| format!("`{}`: {e}", csv.display()))?;
+    write_reports(&outputs, &mut page, &rows, &folder)?;
     if let Some(fio) = &fio {
         out!("{}", fio.report());
         return Ok(());

@@ -1,5 +1,6 @@
 //! Where events go: the result file first, then everything that people look at.
 use crate::fio_report::FioReport;
+use crate::outputs::{Outputs, Own};
 use crate::progress::Progress;
 use crate::status;
 use conduct::SinkError;
@@ -10,7 +11,6 @@ use report::html::Page;
 use report::shown;
 use report::summary::Row;
 use report::vdbench::Face;
-use std::io::{BufWriter, Write};
 use std::path::Path;
 use store::Writer;
 
@@ -24,6 +24,7 @@ pub struct Sinks {
     logs: Option<Logs>,
     dumps: Option<Dumps>,
     progress: Option<Progress>,
+    outputs: Outputs,
 }
 
 /// A console in the manner of another tool.
@@ -43,7 +44,15 @@ impl Sinks {
             logs: None,
             dumps: None,
             progress,
+            outputs: Outputs::default(),
         }
+    }
+
+    /// Writes its files as these allow.
+    #[must_use]
+    pub fn with_outputs(mut self, outputs: &Outputs) -> Self {
+        self.outputs = outputs.clone();
+        self
     }
 
     /// Writes logs over time too.
@@ -109,9 +118,12 @@ impl Sinks {
     /// # Errors
     /// When the output folder cannot take it.
     pub fn replay(&mut self, event: &Event) -> Result<Vec<String>, SinkError> {
-        if let Some(logs) = &mut self.logs {
-            let failed = |error: std::io::Error| SinkError(format!("log file {error}"));
-            logs.on_event(event).map_err(failed)?;
+        // A log that cannot be written is no reason to lose the measurement.
+        if let Some(logs) = &mut self.logs
+            && let Err(error) = logs.on_event(event)
+        {
+            self.outputs.tell(&format!("log files end here: {error}"));
+            self.logs = None;
         }
         let event = &*shown::event(event);
         self.page.on_event(event);
@@ -133,11 +145,9 @@ impl Sinks {
         .map_err(|error| SinkError(format!("output folder: {error}")))
     }
 
-    /// Closes the result file and writes the report and the tables. Returns the totals of the runs.
-    ///
-    /// # Errors
-    /// What could not be written, in words.
-    pub fn finish(mut self, folder: &Path) -> Result<(Vec<RunTotals>, Vec<Row>), String> {
+    /// Closes the result file and writes the report and the tables. Returns the totals of the runs. What could not be
+    /// written is told.
+    pub fn finish(mut self, folder: &Path) -> (Vec<RunTotals>, Vec<Row>) {
         let stored = self
             .writer
             .take()
@@ -147,33 +157,31 @@ impl Sinks {
             Some(Console::Vdbench(face)) => face.finish().map_err(|error| error.to_string()),
             Some(Console::Fio(_)) | None => Ok(()),
         };
-        write_report(&mut self.page, folder)?;
         let rows = report::summary::rows(&self.totals);
-        write_file(&folder.join("summary.csv"), |out| {
-            out.write_all(report::summary::csv(&rows).as_bytes())
-        })?;
-        stored.and(faced)?;
-        Ok((self.totals, rows))
+        let reported = write_reports(&self.outputs, &mut self.page, &rows, folder);
+        if let Err(reason) = stored.and(faced).and(reported) {
+            self.outputs.tell(&reason);
+        }
+        (self.totals, rows)
     }
 }
 
-/// Writes `report.html`.
-pub fn write_report(page: &mut Page, folder: &Path) -> Result<(), String> {
-    write_file(&folder.join("report.html"), |out| page.write(out))
-}
-
-fn write_file(
-    path: &Path,
-    write: impl FnOnce(&mut dyn Write) -> std::io::Result<()>,
+/// Writes `report.html` and `summary.csv`, each as far as the other allows.
+///
+/// # Errors
+/// What could not be written, in words.
+pub fn write_reports(
+    outputs: &Outputs,
+    page: &mut Page,
+    rows: &[Row],
+    folder: &Path,
 ) -> Result<(), String> {
-    let fail = |error: std::io::Error| format!("`{}` cannot be written: {error}", path.display());
-    let mut out = BufWriter::new(std::fs::File::create(path).map_err(fail)?);
-    let written = write(&mut out).and_then(|()| out.flush());
-    if written.is_err() {
-        // A part of a report looks like a whole one.
-        let _ = std::fs::remove_file(path);
-    }
-    written.map_err(fail)
+    let html = folder.join("report.html");
+    let paged = outputs.replace_own(&html, Own::Page, |out| page.write(out));
+    let csv = report::summary::csv(rows);
+    let table = folder.join("summary.csv");
+    let tabled = outputs.replace_own(&table, Own::Table, |out| out.write_all(csv.as_bytes()));
+    paged.and(tabled)
 }
 
 /// A console of another tool has no word for it, and nothing else shows why nothing happens.

@@ -1,8 +1,11 @@
 //! Files that end a run or the execution from outside: the one that a job names, and the one that
 //! scripts for the original write into the folder for temporary files.
+use crate::outputs::Outputs;
 use conduct::Control;
+use host::text_file::read_whole;
 use plan::Plan;
-use std::path::{Path, PathBuf};
+use report::Opening;
+use std::path::Path;
 use std::time::Duration;
 
 /// How often they are looked at.
@@ -16,14 +19,14 @@ const BYTES_MAX: u64 = 4096;
 ///
 /// # Errors
 /// In words, when the file holds something else or cannot be written.
-pub fn watch(plan: &Plan, control: &Control) -> Result<(), String> {
+pub fn watch(plan: &Plan, control: &Control, outputs: &Outputs) -> Result<(), String> {
     let named = plan.steering.stop_file.clone();
     if let Some(path) = &named {
-        empty(path, plan)?;
+        empty(path, plan, outputs)?;
     }
     let name = format!("vdbench.shutdown.{}", std::process::id());
     let for_process = std::env::temp_dir().join(name);
-    let control = control.clone();
+    let (control, outputs) = (control.clone(), outputs.clone());
     let watching = std::thread::Builder::new().name("stop-file".into());
     let started = watching.spawn(move || {
         loop {
@@ -32,7 +35,7 @@ pub fn watch(plan: &Plan, control: &Control) -> Result<(), String> {
                 control.end_all();
             }
             if let Some(path) = &named {
-                obey(path, &control);
+                obey(path, &control, &outputs);
             }
         }
     });
@@ -57,23 +60,24 @@ fn word(text: &str) -> Option<Word> {
 }
 
 /// A word counts once: it is taken out of the file.
-fn obey(path: &Path, control: &Control) {
-    let Some(word) = std::fs::read_to_string(path)
-        .ok()
-        .and_then(|text| word(&text))
-    else {
+fn obey(path: &Path, control: &Control, outputs: &Outputs) {
+    let Some(word) = text(path).and_then(|text| word(&text)) else {
         return;
     };
     // Asked twice, a run is ended once too often at worst; that the file cannot be emptied now is
     // no reason to go on.
-    let _ = std::fs::write(path, "");
+    let _ = outputs.open_named(path, Opening::Replace);
     match word {
         Word::EndRun => control.end_run(),
         Word::EndAll => control.end_all(),
     }
 }
 
-fn empty(path: &PathBuf, plan: &Plan) -> Result<(), String> {
+fn text(path: &Path) -> Option<String> {
+    String::from_utf8(read_whole(path, BYTES_MAX).ok()?).ok()
+}
+
+fn empty(path: &Path, plan: &Plan, outputs: &Outputs) -> Result<(), String> {
     let shown = path.display();
     let is_target = plan.targets.iter().any(|target| {
         let real = |path: &Path| std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
@@ -84,7 +88,7 @@ fn empty(path: &PathBuf, plan: &Plan) -> Result<(), String> {
     }
     if let Ok(facts) = std::fs::metadata(path) {
         let text = match facts.is_file() && facts.len() <= BYTES_MAX {
-            true => std::fs::read_to_string(path).ok(),
+            true => text(path),
             false => None,
         };
         let is_ours = text.is_some_and(|text| text.trim().is_empty() || word(&text).is_some());
@@ -94,8 +98,10 @@ fn empty(path: &PathBuf, plan: &Plan) -> Result<(), String> {
             ));
         }
     }
-    std::fs::write(path, "")
-        .map_err(|error| format!("`monitor={shown}` cannot be written: {error}"))
+    outputs
+        .open_named(path, Opening::Replace)
+        .map(drop)
+        .map_err(|reason| format!("`monitor={shown}` cannot be used: {reason}"))
 }
 
 #[cfg(test)]

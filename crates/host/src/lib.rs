@@ -21,6 +21,7 @@ mod root;
 mod sampler;
 mod space;
 mod storage;
+pub mod text_file;
 
 pub use facts::{cpus_by_node, cpus_by_node_of, facts, facts_of};
 pub use folder::files_below;

@@ -1,6 +1,6 @@
 //! What loop devices stand for: which file or block device, and which part of it.
 
-use std::fs::{self, File};
+use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 

@@ -2,7 +2,7 @@
 //! ever written. For questions about two paths at once: do they meet?
 
 use std::collections::BTreeSet;
-use std::fs::{self, File};
+use std::fs;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::Path;
 
@@ -144,7 +144,7 @@ mod tests {
         let (file, link) = (folder.path().join("file"), folder.path().join("link"));
         fs::write(&file, vec![1; 1 << 20]).unwrap();
         symlink(&file, &link).unwrap();
-        File::options()
+        fs::File::options()
             .write(true)
             .open(&file)
             .unwrap()

@@ -2,11 +2,24 @@
 use crate::lint::LintSelection;
 use std::collections::BTreeMap;
 
+/// The reason for a file that is not there; others say that there is something.
+pub const NO_SUCH_FILE: &str = "no such file";
+
 /// Reads whole files by the path that the user wrote.
 pub trait Files {
+    /// A text of at most [`crate::TEXT_BYTES_MAX`] bytes.
+    ///
     /// # Errors
-    /// The reason, in words for a diagnostic, such as `no such file`.
+    /// The reason, in words for a diagnostic, such as [`NO_SUCH_FILE`].
     fn read(&self, path: &str) -> Result<Vec<u8>, String>;
+
+    /// A file of data of at most [`crate::DATA_BYTES_MAX`] bytes.
+    ///
+    /// # Errors
+    /// As [`Files::read`].
+    fn read_data(&self, path: &str) -> Result<Vec<u8>, String> {
+        self.read(path)
+    }
 
     /// The regular files below a folder at any depth, each with the folder in front and its length in
     /// bytes, in the order of their names. Links below it are not followed.
@@ -90,7 +103,7 @@ impl Files for MemoryFiles {
         self.0
             .get(path)
             .cloned()
-            .ok_or_else(|| "no such file".to_owned())
+            .ok_or_else(|| NO_SUCH_FILE.to_owned())
     }
 
     fn below(&self, folder: &str) -> Result<Vec<(String, u64)>, String> {

@@ -11,8 +11,12 @@ mod lint;
 mod nearest;
 mod sink;
 mod status;
+mod text_bytes;
 pub mod vdbench;
 
-pub use environment::{CommandLine, Environment, Files, FormatOverride, MemoryFiles, Variable};
+pub use environment::{
+    CommandLine, Environment, Files, FormatOverride, MemoryFiles, NO_SUCH_FILE, Variable,
+};
 pub use lint::{Lint, LintError, LintLevel, LintSelection};
 pub use status::Status;
+pub use text_bytes::{DATA_BYTES_MAX, TEXT_BYTES_MAX};

@@ -231,6 +231,7 @@ impl Page {
             out,
             concat!(
                 "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n",
+                "<meta name=\"generator\" content=\"Fathom\">\n",
                 "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; ",
                 "script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data: blob:; ",
                 "base-uri 'none'; form-action 'none'\">\n",
@@ -258,6 +259,13 @@ impl Page {
         }
         Ok(())
     }
+}
+
+/// Whether a file with this start is such a page, also one of a version that did not name itself.
+pub fn is_page(head: &[u8]) -> bool {
+    let head = String::from_utf8_lossy(head);
+    let is_named = head.contains("<meta name=\"generator\" content=\"Fathom\">");
+    head.starts_with("<!DOCTYPE html>") && (is_named || head.contains(" – Fathom</title>"))
 }
 
 const CURVE_SECTION: &str = include_str!("../assets/curve.html");

@@ -4,10 +4,13 @@
 
 pub mod fio;
 pub mod html;
+mod opener;
 pub mod repetitions;
 pub mod shown;
 pub mod summary;
 pub mod vdbench;
+
+pub use opener::{Opener, Opening, Plain, SharedOpener};
 
 #[cfg(test)]
 mod testing;

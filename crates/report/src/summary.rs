@@ -206,6 +206,11 @@ pub fn csv(rows: &[Row]) -> String {
     String::from_utf8(bytes).expect("every field is a string")
 }
 
+/// Whether a file with this start is such a table, of any version.
+pub fn is_csv(head: &[u8]) -> bool {
+    head.starts_with(CSV_HEADER[..3].join(",").as_bytes())
+}
+
 /// A short text on an interval, for a line of progress.
 pub fn live_line(interval: &Interval) -> String {
     let seconds = interval.length_ns() as f64 / 1e9;

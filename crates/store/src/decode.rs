@@ -14,6 +14,9 @@ use rusqlite::types::FromSql;
 use rusqlite::{Connection, Row};
 use serde::de::DeserializeOwned;
 
+/// Operations or bytes of one interval: 4 PiB.
+const AMOUNT_MAX: u64 = 1 << 52;
+
 /// Reads the events of one file.
 #[derive(Debug)]
 pub(crate) struct Decoder {
@@ -21,6 +24,8 @@ pub(crate) struct Decoder {
     operations: Vec<(u32, Operation)>,
     /// The layout of the file.
     version: u32,
+    /// No event of a file of this size has more rows in one table.
+    rows_max: u64,
 }
 
 /// The columns of a row, one after the other.
@@ -35,7 +40,7 @@ impl Decoder {
         self.version
     }
 
-    pub(crate) fn new(connection: &Connection, version: u32) -> Outcome<Self> {
+    pub(crate) fn new(connection: &Connection, version: u32, rows_max: u64) -> Outcome<Self> {
         let sql = format!("SELECT operation, name FROM {OPERATIONS}");
         let mut statement = connection.prepare(&sql)?;
         let mut rows = statement.query([])?;
@@ -50,6 +55,7 @@ impl Decoder {
         Ok(Self {
             operations,
             version,
+            rows_max,
         })
     }
 
@@ -59,6 +65,7 @@ impl Decoder {
             connection,
             event,
             version: self.version,
+            rows_max: self.rows_max,
         };
         match kind {
             "execution_started" => execution_started(&rows),
@@ -144,8 +151,8 @@ impl Decoder {
             target: TargetId(fields.get()?),
             operation: self.operation(fields.get()?)?,
         };
-        let (operations, bytes) = (fields.whole()?, fields.whole()?);
-        let (errors, short_transfers) = (fields.whole()?, fields.whole()?);
+        let (operations, bytes) = (fields.amount()?, fields.amount()?);
+        let (errors, short_transfers) = (fields.amount()?, fields.amount()?);
         let service = fields.latency()?;
         let (sum_ns, max_ns) = (fields.whole()?, fields.whole()?);
         let histogram = match fields.get::<Option<Vec<u8>>>()? {
@@ -188,6 +195,7 @@ struct Details<'a> {
     connection: &'a Connection,
     event: i64,
     version: u32,
+    rows_max: u64,
 }
 
 impl Details<'_> {
@@ -202,6 +210,10 @@ impl Details<'_> {
         let mut rows = statement.query([self.event])?;
         let mut found = Vec::new();
         while let Some(row) = rows.next()? {
+            if found.len() as u64 >= self.rows_max {
+                let message = format!("table `{}` has more rows than fit", table.name);
+                return Err(Problem::Damaged(message));
+            }
             found.push(read(&mut Fields {
                 row,
                 table: table.name,
@@ -235,6 +247,18 @@ impl Fields<'_> {
 
     fn whole(&mut self) -> Outcome<u64> {
         Ok(self.get::<i64>()?.cast_unsigned())
+    }
+
+    /// What is added up over intervals: as much as no interval has would overflow the sums.
+    fn amount(&mut self) -> Outcome<u64> {
+        let value = self.whole()?;
+        match value <= AMOUNT_MAX {
+            true => Ok(value),
+            false => Err(Problem::Damaged(format!(
+                "an amount of {value} in table `{}`",
+                self.table
+            ))),
+        }
     }
 
     fn whole_or_null(&mut self) -> Outcome<Option<u64>> {

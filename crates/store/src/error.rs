@@ -143,6 +143,11 @@ fn from_sql(error: &rusqlite::Error, path: PathBuf) -> StoreError {
         (Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked), _) => {
             StoreError::InUse { path }
         }
+        (Some(ErrorCode::OperationInterrupted), _) => StoreError::Damaged {
+            path,
+            reason: "reading it takes more work than its size explains".into(),
+        },
+        (Some(ErrorCode::TooBig), _) => StoreError::Damaged { path, reason },
         (Some(ErrorCode::NotADatabase), _) => StoreError::NotAResult { path, reason },
         (Some(ErrorCode::DatabaseCorrupt | ErrorCode::Unknown), _) => {
             StoreError::Damaged { path, reason }
@@ -157,7 +162,7 @@ fn from_sql(error: &rusqlite::Error, path: PathBuf) -> StoreError {
 }
 
 /// Bytes of the file and of its write-ahead log.
-fn recorded_bytes(path: &Path) -> u64 {
+pub(crate) fn recorded_bytes(path: &Path) -> u64 {
     let bytes = |path: &Path| std::fs::metadata(path).map_or(0, |facts| facts.len());
     bytes(path) + bytes(&crate::schema::log_path(path))
 }

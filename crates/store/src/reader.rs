@@ -1,10 +1,11 @@
 //! Reads a result file: one that is complete, one whose execution was killed, or one that is being
 //! written at this moment. Changes nothing.
 use crate::decode::Decoder;
-use crate::error::{Outcome, Problem, StoreError};
+use crate::error::{Outcome, Problem, StoreError, recorded_bytes};
 use crate::schema::{self, APPLICATION_ID, OPERATIONS, SCHEMA_VERSIONS};
 use measure::Event;
 use rusqlite::config::DbConfig;
+use rusqlite::limits::Limit;
 use rusqlite::{Connection, ErrorCode, OpenFlags, OptionalExtension};
 use std::fs::File;
 use std::io::Read;
@@ -13,6 +14,16 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
 const MAGIC: &[u8; 16] = b"SQLite format 3\0";
+
+/// The longest text or blob that is read; SQLite would take a gigabyte.
+const VALUE_BYTES_MAX: i32 = 512 << 20;
+/// Work of SQLite between two looks at the budget.
+const WORK_STEP: i32 = 100_000;
+/// Steps that any file may take, and steps for each of its bytes: some fifty times what reports need.
+const WORK_BASE: u64 = 100_000_000;
+const WORK_PER_BYTE: u64 = 256;
+/// A row takes more than this.
+const ROW_BYTES_MIN: u64 = 4;
 
 /// An open result file.
 #[derive(Debug)]
@@ -60,9 +71,10 @@ impl Reader {
             }
             Err(problem) => return Err(problem.at(path)),
         };
+        let bytes = recorded_bytes(path);
         let version = check_version(&connection, path)?;
         let decoder = check_tables(&connection, version)
-            .and_then(|()| Decoder::new(&connection, version))
+            .and_then(|()| Decoder::new(&connection, version, bytes / ROW_BYTES_MIN))
             .map_err(|problem| problem.at(path))?;
         connection.set_prepared_statement_cache_capacity(schema::TABLES.len());
         Ok(Self {
@@ -150,28 +162,29 @@ impl Iterator for Events<'_> {
 /// Checks from its first bytes that a file is a whole result file, before SQLite sees it.
 pub(crate) fn check_header(path: &Path) -> Result<(), StoreError> {
     let access = |error| StoreError::access(path, &error);
+    // A pipe would keep an opener waiting.
+    let is_file = std::fs::metadata(path).map_err(access)?.is_file();
+    if !is_file {
+        return Err(not_a_result(path, "it is not a regular file"));
+    }
     let file = File::open(path).map_err(access)?;
     let facts = file.metadata().map_err(access)?;
-    let not_a_result = |reason: &str| StoreError::NotAResult {
-        path: path.to_owned(),
-        reason: reason.to_owned(),
-    };
-    if !facts.is_file() {
-        return Err(not_a_result("it is not a regular file"));
-    }
     let mut header = Vec::new();
     file.take(100).read_to_end(&mut header).map_err(access)?;
     if header.is_empty() {
-        return Err(not_a_result("it is empty"));
+        return Err(not_a_result(path, "it is empty"));
     }
     if header.len() < 100 || !header.starts_with(MAGIC) {
-        return Err(not_a_result("it is not an SQLite database"));
+        return Err(not_a_result(path, "it is not an SQLite database"));
     }
     let word = |at: usize| {
         u32::from_be_bytes([header[at], header[at + 1], header[at + 2], header[at + 3]])
     };
     if word(68) != APPLICATION_ID {
-        return Err(not_a_result("it is an SQLite database of another program"));
+        return Err(not_a_result(
+            path,
+            "it is an SQLite database of another program",
+        ));
     }
     // Offsets 16 and 28 (SQLite file format, section 1.3): page size, with 1 for 65536, and pages.
     let page_bytes = match word(16) >> 16 {
@@ -189,14 +202,32 @@ pub(crate) fn check_header(path: &Path) -> Result<(), StoreError> {
     Ok(())
 }
 
+fn not_a_result(path: &Path, reason: &str) -> StoreError {
+    StoreError::NotAResult {
+        path: path.to_owned(),
+        reason: reason.to_owned(),
+    }
+}
+
 fn connect(path: &Path) -> Outcome<Connection> {
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let connection = Connection::open_with_flags(path, flags)?;
+    let mut connection = Connection::open_with_flags(path, flags)?;
     connection.busy_timeout(std::time::Duration::from_secs(5))?;
     // A file may come from anywhere: its schema is not to run anything, its pages are checked.
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true)?;
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false)?;
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_TRIGGER, false)?;
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_VIEW, false)?;
     connection.pragma_update(None, "cell_size_check", true)?;
+    connection.set_limit(Limit::SQLITE_LIMIT_LENGTH, VALUE_BYTES_MAX)?;
+    // Pages that refer to each other in circles would keep a query busy for ever.
+    let budget = WORK_BASE.saturating_add(recorded_bytes(path).saturating_mul(WORK_PER_BYTE));
+    let mut done = 0_u64;
+    let is_too_much = move || {
+        done += WORK_STEP.unsigned_abs() as u64;
+        done > budget
+    };
+    connection.progress_handler(WORK_STEP, Some(is_too_much))?;
     // The first access; opening alone touches nothing.
     connection.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()))?;
     Ok(connection)
@@ -225,10 +256,13 @@ fn check_version(connection: &Connection, path: &Path) -> Result<u32, StoreError
     })
 }
 
-/// That every table is a table and no view, whose query could be anything.
+/// That every table is a table and no view, whose query could be anything, and that all of its columns are stored.
 fn check_tables(connection: &Connection, version: u32) -> Outcome<()> {
-    let mut statement = connection
-        .prepare("SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name = ?")?;
+    let mut statement = connection.prepare(
+        "SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name = ?1 AND sql NOT \
+             LIKE 'create virtual%' AND NOT EXISTS (SELECT 1 FROM pragma_table_xinfo(?1) WHERE \
+             hidden != 0)",
+    )?;
     let names = schema::TABLES
         .iter()
         .filter(|table| table.since() <= version)

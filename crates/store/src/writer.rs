@@ -52,6 +52,7 @@ impl Writer {
     /// The same with a bound on the pages of the file, to test what happens when space runs out.
     pub(crate) fn create_limited(path: &Path, max_pages: Option<u32>) -> Result<Self, StoreError> {
         set_aside(path)?;
+        refuse_siblings(path)?;
         OpenOptions::new()
             .write(true)
             .create_new(true)
@@ -255,6 +256,22 @@ fn set_aside(path: &Path) -> Result<(), StoreError> {
     merge_log_alone(path)?;
     let free = reserve_name(path)?;
     std::fs::rename(path, free).map_err(|error| StoreError::access(path, &error))
+}
+
+/// Refuses files without a result that SQLite would take for parts of the new one.
+fn refuse_siblings(path: &Path) -> Result<(), StoreError> {
+    for suffix in ["-wal", "-shm", "-journal"] {
+        let mut sibling = path.as_os_str().to_owned();
+        sibling.push(suffix);
+        if std::fs::symlink_metadata(&sibling).is_ok() {
+            return Err(StoreError::NotAResult {
+                path: sibling.into(),
+                reason: "it would be overwritten; move it away or choose another output folder"
+                    .into(),
+            });
+        }
+    }
+    Ok(())
 }
 
 /// Takes the log that a killed process left into the file it belongs to. That needs the file alone,

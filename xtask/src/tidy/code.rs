@@ -40,7 +40,8 @@ pub fn check(file: &SourceFile, findings: &mut Vec<Finding>) {
                 "`{word}` goes around `printing.rs`: it ends the process where nobody reads"
             ));
         }
-        if file.matches(at, &["Grant", ":", ":", "issue"]) && !["host", "door"].contains(&file.package.as_str())
+        if file.matches(at, &["Grant", ":", ":", "issue"])
+            && !["host", "door"].contains(&file.package.as_str())
         {
             found("only the guard in `host` issues a `Grant`".to_owned());
         }

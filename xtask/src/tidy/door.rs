@@ -71,9 +71,13 @@ pub fn check(file: &SourceFile, findings: &mut Vec<Finding>) {
 
 /// Whether a `use` brings in a call of `sys::file` that changes what is there.
 fn imports_change(file: &SourceFile, at: usize) -> bool {
-    let statement = file.tokens[at..].iter().take_while(|token| token.text != ";");
+    let statement = file.tokens[at..]
+        .iter()
+        .take_while(|token| token.text != ";");
     let words: Vec<&str> = statement.map(|token| token.text.as_str()).collect();
-    let is_of_file = words.windows(4).any(|four| four == ["sys", ":", ":", "file"]);
+    let is_of_file = words
+        .windows(4)
+        .any(|four| four == ["sys", ":", ":", "file"]);
     let changing = ["open", "extend", "reserve", "discard", "set_length"];
     is_of_file && words.iter().any(|word| changing.contains(word))
 }

@@ -65,7 +65,7 @@ impl Lab {
         names
     }
 
-    /// Every file below the lab with its content.
+    /// Every file below the lab with its content; what is no file counts by its name.
     pub fn everything(&self) -> BTreeMap<PathBuf, Vec<u8>> {
         let mut found = BTreeMap::new();
         let mut folders = vec![self.0.path().to_owned()];
@@ -76,7 +76,9 @@ impl Lab {
                 if path.is_dir() {
                     folders.push(path);
                 } else {
-                    found.insert(path.clone(), std::fs::read(path).unwrap_or_default());
+                    let is_file = path.is_file();
+                    let content = is_file.then(|| std::fs::read(&path).unwrap_or_default());
+                    found.insert(path, content.unwrap_or_default());
                 }
             }
         }

@@ -2,6 +2,7 @@
 //! test. What a machine lacks is skipped with a reason. Read `lab` first.
 mod check;
 mod curve;
+mod damaged;
 mod exchange;
 mod extras;
 mod face;
@@ -18,6 +19,7 @@ mod fio_profiles;
 mod fio_traps;
 mod fio_use;
 mod guard;
+mod inputs;
 mod lab;
 mod lints;
 mod manual;
@@ -25,6 +27,7 @@ mod many;
 mod matrix;
 mod mistakes;
 mod original;
+mod outputs;
 mod paces;
 mod prefill;
 mod prepare;

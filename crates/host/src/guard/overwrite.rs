@@ -1,9 +1,8 @@
 //! The user's words that name what may be overwritten.
 
+use crate::text_file::{Unreadable, read_whole};
 use std::collections::BTreeSet;
 use std::fmt;
-use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
 
 use plan::TargetId;
@@ -16,13 +15,20 @@ pub struct Overwrite {
     pub(super) standing: BTreeSet<TargetId>,
 }
 
+/// What a list may hold: some ten thousand words.
+const LIST_BYTES_MAX: u64 = 1 << 20;
+
 /// A list of words that cannot be used.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum OverwriteError {
     Unreadable {
         path: PathBuf,
-        error: io::Error,
+        error: Unreadable,
+    },
+    /// A list in another encoding, or no list at all.
+    NotText {
+        path: PathBuf,
     },
     /// A word without a letter, which would name nothing.
     Empty,
@@ -51,11 +57,19 @@ impl Overwrite {
 }
 
 fn words_in(path: &Path) -> Result<Vec<String>, OverwriteError> {
-    let text = fs::read_to_string(path).map_err(|error| OverwriteError::Unreadable {
+    let bytes = read_whole(path, LIST_BYTES_MAX).map_err(|error| OverwriteError::Unreadable {
         path: path.to_path_buf(),
         error,
     })?;
+    // A path with a byte that was replaced would name another file.
+    let text = String::from_utf8(bytes)
+        .ok()
+        .filter(|text| !text.contains('\0'));
+    let text = text.ok_or_else(|| OverwriteError::NotText {
+        path: path.to_path_buf(),
+    })?;
     Ok(text
+        .trim_start_matches('\u{feff}')
         .lines()
         .map(str::trim)
         .filter(|line| !line.is_empty() && !line.starts_with('#'))
@@ -70,6 +84,13 @@ impl fmt::Display for OverwriteError {
                 write!(
                     f,
                     "cannot read `{}`, named by `--overwrite`: {error}",
+                    path.display()
+                )
+            }
+            OverwriteError::NotText { path } => {
+                write!(
+                    f,
+                    "`{}`, named by `--overwrite`, is not a UTF-8 text file",
                     path.display()
                 )
             }

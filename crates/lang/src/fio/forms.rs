@@ -348,7 +348,7 @@ fn file_name(text: &str) -> Option<(&str, &str)> {
 }
 
 fn pattern_file(given: &Given, name: &str, files: &dyn Files, sink: &mut Sink) -> Option<Vec<u8>> {
-    let (message, help) = match files.read(name) {
+    let (message, help) = match files.read_data(name) {
         Ok(bytes) if bytes.is_empty() => (
             format!("`{name}` is empty"),
             "a pattern has at least one byte",

@@ -46,7 +46,7 @@ pub use declare::{
 pub use engines::Engine;
 pub use number::TimeUnit;
 pub use profile::{Expanded, PROFILES, Profile, ProfileOption, expand_profile};
-pub use state::{state_name, state_text};
+pub use state::{FIRST_WORDS as STATE_FIRST_WORDS, state_name, state_text};
 
 use crate::sink::Sink;
 use crate::vdbench::ListedRun;
@@ -60,6 +60,8 @@ pub enum Input {
     Path(String),
     /// Standard input, or a text that is built in.
     Text { name: String, bytes: Vec<u8> },
+    /// What could not be read, and why.
+    Unreadable { name: String, reason: String },
     /// Options of the command line, in order.
     Options(Vec<Assignment>),
 }

@@ -39,6 +39,9 @@ const SHORTEST_WAIT_US: u64 = 100;
 /// Files of a clone.
 const FILES_MAX: usize = 1 << 16;
 /// How a binary trace of block devices begins, in either order of bytes.
+const UTF8_MARK: &[u8] = b"\xef\xbb\xbf";
+/// How every record begins.
+const FIRST_WORD: &[u8] = b"fio version";
 const BINARY_MARKS: [[u8; 4]; 2] = [[0x07, 0x74, 0x61, 0x65], [0x65, 0x61, 0x74, 0x07]];
 
 /// The records of a job: clone `i` takes number `i`, and begins again behind the last. Empty where
@@ -120,7 +123,7 @@ fn one(
         let message = "a record cannot come from standard input".to_owned();
         return Err(failed(message, "write it to a file first"));
     }
-    let bytes = environment.files.read(name).map_err(|reason| {
+    let bytes = environment.files.read_data(name).map_err(|reason| {
         let message = format!("`{name}` cannot be read: {reason}");
         let error = Diagnostic::error(codes::FILE, message);
         Box::new(error.with_help("check the name and the permissions"))
@@ -130,7 +133,12 @@ fn one(
         let help = "binary traces are not read; convert it to a record of version 2";
         return Err(failed(message, help));
     }
-    let text = String::from_utf8_lossy(&bytes);
+    let bytes = bytes.strip_prefix(UTF8_MARK).unwrap_or(&bytes);
+    // What is no record may be large, and is not turned into text first.
+    let text = match bytes.starts_with(FIRST_WORD) {
+        true => String::from_utf8_lossy(bytes),
+        false => "".into(),
+    };
     parse(name, &text, changes).map_err(|(line, what)| {
         let message = format!("`{name}`, line {line}: {what}");
         failed(
@@ -245,7 +253,7 @@ impl<'a> Reading<'a> {
             "trim" => Operation::Trim,
             "sync" => return self.push(file, Operation::Sync, (0, 0), changes),
             "datasync" => return self.push(file, Operation::DataSync, (0, 0), changes),
-            other => return Err(format!("unknown action `{other}`")),
+            other => return Err(format!("unknown action `{}`", shown(other))),
         };
         let offset = changes.offset(offset);
         let length = u32::try_from(length)
@@ -373,7 +381,12 @@ fn envelope(operations: &[RecordedOperation]) -> Generator {
 fn number(word: Option<&str>, what: &str) -> Result<u64, String> {
     let word = word.ok_or_else(|| format!("{what} is missing"))?;
     word.parse()
-        .map_err(|_| format!("{what} is expected, not `{word}`"))
+        .map_err(|_| format!("{what} is expected, not `{}`", shown(word)))
+}
+
+/// A word of a damaged file may have any length.
+fn shown(word: &str) -> String {
+    word.chars().take(40).collect()
 }
 
 fn common_divisor(mut one: u64, mut other: u64) -> u64 {

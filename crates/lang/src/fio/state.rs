@@ -16,7 +16,7 @@ use plan::{Diagnostic, Extent, TransferSizes};
 use std::fmt::Write;
 
 /// Begins what is saved here; the version is its end.
-const FIRST_WORDS: &str = "fathom verify state 1, parts: ";
+pub const FIRST_WORDS: &str = "fathom verify state 1, parts: ";
 /// How a state of fio 3.33 begins.
 const FIO_VERSION: u64 = 3;
 /// Bytes of a state of fio in front of its sum's range, and in front of the last writes.
@@ -67,7 +67,7 @@ pub(crate) fn load<'a>(
             Some(folder) => format!("{}/{name}", folder.trim_end_matches('/')),
             None => name,
         };
-        let bytes = environment.files.read(&path);
+        let bytes = environment.files.read_data(&path);
         let found = bytes.map_err(|reason| format!("cannot be read: {reason}"));
         match found.and_then(|bytes| parts(&bytes, &spec, clone)) {
             Ok(parts) => spec.written.push(parts),

@@ -2,7 +2,9 @@
 //! comments, includes and variables; must not know what an option means.
 use super::{Assignment, Input, codes};
 use crate::Environment;
+use crate::environment::NO_SUCH_FILE;
 use crate::sink::Sink;
+use crate::text_bytes::{TEXTS_BYTES_MAX, text_of};
 use plan::{Diagnostic, SourceId, SourceMap, Span};
 
 /// A piece of text as it is to be read, and where it stands.
@@ -52,6 +54,7 @@ pub(crate) fn sections(
         sink,
         out: Vec::new(),
         has_outsider: false,
+        bytes: 0,
     };
     let mut files = 0;
     for input in inputs {
@@ -60,14 +63,12 @@ pub(crate) fn sections(
             Input::Path(path) => {
                 match environment.files.read(path) {
                     Ok(bytes) => scan.file(path, &bytes, files),
-                    Err(reason) => scan.sink.push(
-                        Diagnostic::error(
-                            codes::FILE,
-                            format!("`{path}` cannot be read: {reason}"),
-                        )
-                        .with_help("check the name and the permissions"),
-                    ),
+                    Err(reason) => scan.unreadable(path, &reason),
                 }
+                files += 1;
+            }
+            Input::Unreadable { name, reason } => {
+                scan.unreadable(name, reason);
                 files += 1;
             }
             Input::Text { name, bytes } => {
@@ -86,6 +87,8 @@ struct Scan<'a, 'e> {
     out: Vec<Section>,
     /// Whether an option outside of all sections was reported for the file at hand.
     has_outsider: bool,
+    /// Of all texts so far.
+    bytes: usize,
 }
 
 /// One line of a file that means something.
@@ -140,7 +143,11 @@ impl Scan<'_, '_> {
 
     fn file(&mut self, name: &str, bytes: &[u8], number: usize) {
         self.has_outsider = false;
-        let source = self.sources.add(name, String::from_utf8_lossy(bytes));
+        let text = match self.taken(bytes) {
+            Ok(text) => text,
+            Err(reason) => return self.unreadable(name, &reason),
+        };
+        let source = self.sources.add(name, text);
         let text = self.sources.file(source).text.clone();
         let opened_before = self.out.len();
         for content in contents(&text, source) {
@@ -155,6 +162,25 @@ impl Scan<'_, '_> {
                 continue;
             }
             self.line(&content, name, &mut vec![name.to_owned()]);
+        }
+    }
+
+    fn unreadable(&mut self, name: &str, reason: &str) {
+        let error = Diagnostic::error(codes::FILE, format!("`{name}` cannot be read: {reason}"));
+        let help = "check the name and the permissions";
+        self.sink.push(error.with_help(help));
+    }
+
+    /// The text of a file, as long as all of them together are not too long.
+    fn taken(&mut self, bytes: &[u8]) -> Result<String, String> {
+        let text = text_of(bytes)?;
+        self.bytes += text.len();
+        match self.bytes > TEXTS_BYTES_MAX {
+            true => Err(format!(
+                "more than {} MiB of job files",
+                TEXTS_BYTES_MAX >> 20
+            )),
+            false => Ok(text),
         }
     }
 
@@ -233,17 +259,16 @@ impl Scan<'_, '_> {
             .rfind('/')
             .filter(|_| !path.starts_with('/'))
             .map(|end| format!("{}/{path}", &file[..end]));
-        let mut tries = std::iter::once(path.to_owned()).chain(beside);
-        let found =
-            tries.find_map(|path| self.environment.files.read(&path).ok().map(|b| (path, b)));
-        let Some((path, bytes)) = found else {
-            let message = format!("included file `{path}` cannot be read");
-            let help = "it is looked for in the current folder, then beside this file";
-            self.sink
-                .error(codes::FILE, at, message, "not found there", help);
-            return;
+        let (path, text) = match self.included(path, beside) {
+            Ok(found) => found,
+            Err(reason) => {
+                let message = format!("included file `{path}` cannot be read: {reason}");
+                let help = "it is looked for in the current folder, then beside this file";
+                self.sink.error(codes::FILE, at, message, "this file", help);
+                return;
+            }
         };
-        let source = self.sources.add(&*path, String::from_utf8_lossy(&bytes));
+        let source = self.sources.add(&*path, text);
         let text = self.sources.file(source).text.clone();
         including.push(path.clone());
         for content in contents(&text, source) {
@@ -260,6 +285,19 @@ impl Scan<'_, '_> {
             self.line(&content, &path, including);
         }
         including.pop();
+    }
+
+    /// The first of two names under which there is something, and its text.
+    fn included(&mut self, path: &str, beside: Option<String>) -> Result<(String, String), String> {
+        let mut last = NO_SUCH_FILE.to_owned();
+        for path in std::iter::once(path.to_owned()).chain(beside) {
+            match self.environment.files.read(&path) {
+                Ok(bytes) => return Ok((path, self.taken(&bytes)?)),
+                Err(reason) if reason == NO_SUCH_FILE => last = reason,
+                Err(reason) => return Err(reason),
+            }
+        }
+        Err(last)
     }
 
     fn option(&mut self, content: &Content<'_>) -> Line {

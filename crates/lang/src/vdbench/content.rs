@@ -172,7 +172,7 @@ pub(crate) fn pattern(
         }
     }
     let word = fields.text("pattern")?;
-    let mut bytes = match environment.files.read(&word.text) {
+    let mut bytes = match environment.files.read_data(&word.text) {
         Ok(bytes) => bytes,
         Err(reason) => {
             sink.error(

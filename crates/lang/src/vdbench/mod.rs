@@ -55,6 +55,8 @@ pub enum InputFile {
     Path(String),
     /// Standard input, or a text that is built in.
     Text { name: String, bytes: Vec<u8> },
+    /// What could not be read, and why.
+    Unreadable { name: String, reason: String },
 }
 
 /// The kind of a job.

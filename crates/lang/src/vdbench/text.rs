@@ -5,8 +5,9 @@ use super::InputFile;
 use super::codes;
 use super::sink::Sink;
 use crate::Environment;
+use crate::environment::NO_SUCH_FILE;
+use crate::text_bytes::{TEXTS_BYTES_MAX, text_of, unpacked};
 use plan::{Diagnostic, SourceId, SourceMap, Span};
-use std::io::Read;
 
 /// A character and its place. What a variable put in has the place of the variable.
 #[derive(Clone, Copy, Debug)]
@@ -24,8 +25,6 @@ pub(crate) const LINE_END: char = '\n';
 const NO_TEXT: [char; 2] = [char::REPLACEMENT_CHARACTER, '\0'];
 
 const LINES_MAX: usize = 32_768;
-/// What a compressed file may unfold to.
-const UNFOLDED_BYTES_MAX: u64 = 64 << 20;
 
 /// Reads all files into one stream.
 pub(crate) fn scan(
@@ -40,6 +39,7 @@ pub(crate) fn scan(
         sink,
         glyphs: Vec::new(),
         lines: 0,
+        bytes: 0,
         used: vec![false; environment.command_line.variables.len()],
         overrides: Vec::new(),
     };
@@ -57,6 +57,7 @@ struct Scanner<'a, 'e> {
     sink: &'a mut Sink,
     glyphs: Vec<Glyph>,
     lines: usize,
+    bytes: usize,
     used: Vec<bool>,
     /// Appended to each complete line that defines a run.
     overrides: Vec<Glyph>,
@@ -95,6 +96,7 @@ impl Scanner<'_, '_> {
         let (name, bytes) = match file {
             InputFile::Text { name, bytes } => (name.clone(), Ok(bytes.clone())),
             InputFile::Path(path) => (path.clone(), self.environment.files.read(path)),
+            InputFile::Unreadable { name, reason } => (name.clone(), Err(reason.clone())),
         };
         match bytes {
             Ok(bytes) => self.text(&name, &bytes, false),
@@ -106,14 +108,20 @@ impl Scanner<'_, '_> {
     }
 
     fn text(&mut self, name: &str, bytes: &[u8], is_included: bool) {
-        let text = match unfold(name, bytes) {
+        let text = match readable(name, bytes) {
             Ok(text) => text,
-            Err(reason) => {
-                let message = format!("cannot unpack parameter file `{name}`: {reason}");
+            Err(message) => {
                 self.sink.push(Diagnostic::error(codes::FILE, message));
                 return;
             }
         };
+        self.bytes += text.len();
+        if self.bytes > TEXTS_BYTES_MAX {
+            let limit = TEXTS_BYTES_MAX >> 20;
+            let message = format!("more than {limit} MiB of parameters, with `{name}`");
+            self.sink.push(Diagnostic::error(codes::TOO_LONG, message));
+            return;
+        }
         let source = self.sources.add(name, text.clone());
         let mut start = 0;
         for line in text.split_inclusive('\n') {
@@ -190,7 +198,9 @@ impl Scanner<'_, '_> {
         self.sink.error(
             codes::FILE,
             glyph.span,
-            format!("cannot read parameter file `{name}` as text: here it is none"),
+            format!(
+                "cannot read parameter file `{name}` as text: it has a character that no text has"
+            ),
             "no text",
             "save the file as UTF-8, and check that it is a parameter file",
         );
@@ -273,12 +283,11 @@ impl Scanner<'_, '_> {
             .filter(|_| !path.contains(['/', '\\']))
             .map(|folder| format!("{folder}{path}"));
         let files = self.environment.files;
-        let found = beside
-            .and_then(|beside| files.read(&beside).ok().map(|bytes| (beside, bytes)))
-            .map_or_else(
-                || files.read(path).map(|bytes| (path.to_owned(), bytes)),
-                Ok,
-            );
+        let found = match beside.map(|beside| (files.read(&beside), beside)) {
+            Some((Ok(bytes), beside)) => Ok((beside, bytes)),
+            Some((Err(reason), _)) if reason != NO_SUCH_FILE => Err(reason),
+            _ => files.read(path).map(|bytes| (path.to_owned(), bytes)),
+        };
         match found {
             Ok((found, bytes)) => self.text(&found, &bytes, true),
             Err(reason) => self.sink.error(
@@ -463,14 +472,17 @@ fn longest_variable(variables: &[crate::Variable], rest: &[Glyph]) -> Option<(us
         .map(|(index, count, _)| (index, count))
 }
 
-fn unfold(name: &str, bytes: &[u8]) -> Result<String, String> {
-    if !(name.ends_with(".gz") || name.ends_with(".jz1")) {
-        return Ok(String::from_utf8_lossy(bytes).into_owned());
-    }
-    let mut out = Vec::new();
-    flate2::read::GzDecoder::new(bytes)
-        .take(UNFOLDED_BYTES_MAX)
-        .read_to_end(&mut out)
-        .map_err(|error| error.to_string())?;
-    Ok(String::from_utf8_lossy(&out).into_owned())
+/// The text of a file, unpacked where its name says so; or what to tell the user.
+fn readable(name: &str, bytes: &[u8]) -> Result<String, String> {
+    let plain;
+    let bytes = match name.ends_with(".gz") || name.ends_with(".jz1") {
+        true => {
+            plain = unpacked(bytes)
+                .map_err(|reason| format!("cannot unpack parameter file `{name}`: {reason}"))?;
+            &plain
+        }
+        false => bytes,
+    };
+    text_of(bytes)
+        .map_err(|reason| format!("cannot read parameter file `{name}` as text: {reason}"))
 }

@@ -1,13 +1,16 @@
 //! Files with both contents of blocks that were wrong, for jobs that ask for them.
+use crate::opener::{Opening, Plain, SharedOpener};
 use measure::{Event, IoFailure, MisfitKind};
 use std::fmt::Write;
-use std::io;
+use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// Writes the files of one execution.
 #[derive(Debug)]
 pub struct Dumps {
     folder: PathBuf,
+    opener: SharedOpener,
     /// Names without folders, by target.
     names: Vec<String>,
 }
@@ -17,8 +20,16 @@ impl Dumps {
     pub fn new(folder: &Path) -> Self {
         Self {
             folder: folder.to_path_buf(),
+            opener: Arc::new(Plain),
             names: Vec::new(),
         }
+    }
+
+    /// Lets the files be opened by another.
+    #[must_use]
+    pub fn with_opener(mut self, opener: SharedOpener) -> Self {
+        self.opener = opener;
+        self
     }
 
     /// Writes what an event has of contents; returns lines that say so. Files of earlier executions
@@ -63,8 +74,9 @@ impl Dumps {
         for (what, suffix, digits) in files {
             let file = format!("{name}.{}.{suffix}", misfit.block_offset);
             let path = self.folder.join(file);
-            let _ = match save(&path, digits) {
-                Ok(()) => writeln!(lines, "       {what} dumped as {}", path.display()),
+            let _ = match self.save(&path, digits) {
+                Ok(false) => Ok(()),
+                Ok(true) => writeln!(lines, "       {what} dumped as {}", path.display()),
                 Err(error) => writeln!(
                     lines,
                     "warning: `{}` cannot be written: {error}",
@@ -74,15 +86,20 @@ impl Dumps {
         }
         lines
     }
-}
 
-fn save(path: &Path, digits: &str) -> io::Result<()> {
-    let pairs = digits.as_bytes().chunks(2);
-    let byte = |pair: &[u8]| {
-        let text = std::str::from_utf8(pair).ok()?;
-        u8::from_str_radix(text, 16).ok()
-    };
-    let bytes: Option<Vec<u8>> = pairs.map(byte).collect();
-    let bytes = bytes.ok_or(io::ErrorKind::InvalidData)?;
-    std::fs::write(path, bytes)
+    /// Says whether there is a file now.
+    fn save(&self, path: &Path, digits: &str) -> io::Result<bool> {
+        let pairs = digits.as_bytes().chunks(2);
+        let byte = |pair: &[u8]| {
+            let text = std::str::from_utf8(pair).ok()?;
+            u8::from_str_radix(text, 16).ok()
+        };
+        let bytes: Option<Vec<u8>> = pairs.map(byte).collect();
+        let bytes = bytes.ok_or(io::ErrorKind::InvalidData)?;
+        let Some(mut file) = self.opener.open(path, Opening::Replace) else {
+            return Ok(false);
+        };
+        file.write_all(&bytes)?;
+        Ok(true)
+    }
 }

@@ -74,10 +74,15 @@ impl fmt::Display for ImportError {
 
 impl std::error::Error for ImportError {}
 
+/// Braces that begin nothing; a text made of them would be read again and again.
+const FAILURES_MAX: usize = 64;
+/// Above any amount that fio counts, and small enough for sums and for milliseconds as nanoseconds.
+const AMOUNT_MAX: u64 = 1 << 43;
+
 /// The last document of a text that begins at a line's brace.
 fn last_document(text: &str) -> Result<Map<String, Value>, ImportError> {
     let (mut found, mut failure) = (None, "there is no `{`".to_owned());
-    let mut rest = text;
+    let (mut rest, mut failures) = (text, 0);
     while let Some(at) = rest.find('{') {
         rest = &rest[at..];
         let mut documents = serde_json::Deserializer::from_str(rest).into_iter::<Value>();
@@ -89,6 +94,10 @@ fn last_document(text: &str) -> Result<Map<String, Value>, ImportError> {
             Some(Err(error)) => {
                 failure = error.to_string();
                 rest = &rest[1..];
+                failures += 1;
+                if failures > FAILURES_MAX {
+                    break;
+                }
             }
             _ => break,
         }
@@ -149,7 +158,7 @@ impl ImportedJob {
                 operation,
                 operations,
                 bytes: match found.get("io_bytes").and_then(Value::as_u64) {
-                    Some(bytes) => bytes,
+                    Some(bytes) => bytes.min(AMOUNT_MAX << 10),
                     None => whole(found, "io_kbytes") * 1024,
                 },
                 short: whole(found, "short_ios"),
@@ -420,8 +429,8 @@ fn shares<const N: usize>(value: Option<&Value>, total: u64) -> [u64; N] {
 
 fn whole(object: &Map<String, Value>, key: &str) -> u64 {
     object.get(key).map_or(0, |value| match value.as_u64() {
-        Some(whole) => whole,
-        None => value.as_f64().unwrap_or(0.0).max(0.0) as u64,
+        Some(whole) => whole.min(AMOUNT_MAX),
+        None => (value.as_f64().unwrap_or(0.0).max(0.0) as u64).min(AMOUNT_MAX),
     })
 }
 

@@ -4,9 +4,8 @@ use measure::OperationRecord;
 use plan::Operation;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
-use std::fs::OpenOptions;
+use std::fs::File;
 use std::io::{self, BufWriter, Write};
-use std::path::Path;
 
 const HEADER: &str = "fio version 3 iolog";
 
@@ -17,7 +16,7 @@ const HELD_MAX: usize = 1 << 16;
 /// The record of all clones that name the same file.
 #[derive(Debug)]
 pub(super) struct Record {
-    out: BufWriter<std::fs::File>,
+    out: BufWriter<File>,
     /// By target: its path, and whether lines say that it is used.
     files: Vec<(String, bool)>,
     held: BinaryHeap<Reverse<Held>>,
@@ -36,12 +35,11 @@ struct Held {
 }
 
 impl Record {
-    /// Opens the file, behind what is in it.
+    /// Goes on behind what is in the file.
     ///
     /// # Errors
     /// When it cannot be written.
-    pub(super) fn open(path: &Path, targets: &[String]) -> io::Result<Self> {
-        let file = OpenOptions::new().create(true).append(true).open(path)?;
+    pub(super) fn begin(file: File, targets: &[String]) -> io::Result<Self> {
         let is_new = file.metadata()?.len() == 0;
         let mut out = BufWriter::new(file);
         if is_new {

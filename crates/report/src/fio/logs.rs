@@ -9,18 +9,21 @@ use super::model::{direction_of, is_check};
 use super::settings::Options;
 use super::stat::{BUCKETS, index_of};
 use super::windows::Folded;
+use crate::opener::{Opening, Plain, SharedOpener};
 use measure::{
     Event, ExecutionStarted, Interval, IntervalPhase, LatencyFigures, OperationRecord, RunStarted,
     bucket_bounds,
 };
 use plan::{BoundPlan, Label, RunKind};
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// The class of priorities that has a mark of its own.
 const REAL_TIME: u16 = 1;
 const NS_PER_MS: u64 = 1_000_000;
+const DIRECTIONS: [&str; 3] = ["read", "write", "trim"];
 
 /// The label of a stream whose windows are too short for intervals, and its value.
 const WINDOWS_LABEL: (&str, &str) = ("log_windows", "operations");
@@ -28,7 +31,7 @@ const WINDOWS_LABEL: (&str, &str) = ("log_windows", "operations");
 /// All averaged logs of an execution.
 #[derive(Debug)]
 pub struct Logs {
-    folder: PathBuf,
+    place: Place,
     globals: Vec<Label>,
     jobs: Vec<JobLogs>,
     /// Where the jobs of the present run begin, and when it does.
@@ -36,6 +39,13 @@ pub struct Logs {
     is_measuring: bool,
     job_count: usize,
     whole: Option<Whole>,
+}
+
+/// Where files are made, and who opens them.
+#[derive(Debug)]
+pub(super) struct Place {
+    folder: PathBuf,
+    opener: SharedOpener,
 }
 
 /// The logs of one clone.
@@ -102,7 +112,8 @@ struct Window {
 /// Open files by kind, made at the first row.
 #[derive(Debug, Default)]
 pub(super) struct Files {
-    open: Vec<(&'static str, BufWriter<File>)>,
+    /// Nothing is written to those that could not be opened.
+    open: Vec<(&'static str, Option<BufWriter<File>>)>,
 }
 
 /// Rates of all jobs together: `agg-read_bw.log` and its like.
@@ -116,14 +127,14 @@ struct Whole {
 /// Logs of single operations of one run.
 #[derive(Debug)]
 pub struct OperationLogs {
-    folder: PathBuf,
+    place: Place,
     jobs: Vec<JobOperations>,
     /// What is seen before belongs to no log, but to the record of I/O.
     measured_from_ns: u64,
     /// Added to times where they are absolute.
     start_unix_ns: u64,
     /// By path: clones of one job record into one file.
-    records: Vec<(String, Record)>,
+    records: Vec<(String, Option<Record>)>,
     targets: Vec<String>,
 }
 
@@ -222,6 +233,24 @@ impl Wants {
         base.as_deref()
     }
 
+    fn opening(&self) -> Opening {
+        match self.appends {
+            true => Opening::Append,
+            false => Opening::Replace,
+        }
+    }
+
+    /// The files that it may write, and how they are opened.
+    fn files(&self) -> Vec<(PathBuf, Opening)> {
+        let kinds = ["bw", "iops", "slat", "clat", "lat", "clat_hist"];
+        let of = |kind: &&str| Some(self.file_name(self.base_of(kind)?, kind).into());
+        let logs = kinds.iter().filter_map(of);
+        let logs = logs.map(|path| (path, self.opening()));
+        let record = self.record.iter();
+        let record = record.map(|path| (path.into(), Opening::Append));
+        logs.chain(record).collect()
+    }
+
     fn file_name(&self, base: &str, kind: &str) -> String {
         match self.appends {
             true => format!("{base}_{kind}.log"),
@@ -230,12 +259,51 @@ impl Wants {
     }
 }
 
+impl Place {
+    fn plain(folder: &Path) -> Self {
+        Self {
+            folder: folder.to_owned(),
+            opener: Arc::new(Plain),
+        }
+    }
+}
+
+/// The files that the logs of an execution may be written to, and how they are opened. With a base there are also logs
+/// of all jobs together.
+pub fn log_files(bound: &BoundPlan, whole: Option<&str>) -> Vec<(PathBuf, Opening)> {
+    let mut files = Vec::new();
+    if let Some(base) = whole {
+        let names = DIRECTIONS.map(|direction| whole_name(base, direction));
+        files.extend(names.map(|name| (name.into(), Opening::Replace)));
+    }
+    let mut before = 0;
+    for number in 0..bound.run_count().unwrap_or(bound.runs.len() as u64) {
+        let Some((id, _)) = bound.numbered(number) else {
+            break;
+        };
+        let run = bound.plan.run(id);
+        if run.kind != RunKind::Measure || is_check(&run.labels) {
+            continue;
+        }
+        for (place, stream) in run.streams.iter().enumerate() {
+            let wants = Wants::of(&stream.labels, &bound.plan.labels, before + place + 1);
+            files.extend(wants.files());
+        }
+        before += run.streams.len();
+    }
+    files
+}
+
+fn whole_name(base: &str, direction: &str) -> String {
+    format!("{base}-{direction}_bw.log")
+}
+
 impl Logs {
     /// Files with relative names are made in `folder`. With a base there are also logs of the
     /// bandwidth of all jobs together.
     pub fn new(folder: &Path, whole: Option<&str>) -> Self {
         Self {
-            folder: folder.to_owned(),
+            place: Place::plain(folder),
             globals: Vec::new(),
             jobs: Vec::new(),
             first_job: 0,
@@ -247,6 +315,13 @@ impl Logs {
                 files: [None, None, None],
             }),
         }
+    }
+
+    /// Lets the files be opened by another.
+    #[must_use]
+    pub fn with_opener(mut self, opener: SharedOpener) -> Self {
+        self.place.opener = opener;
+        self
     }
 
     /// Takes the next event.
@@ -271,12 +346,13 @@ impl Logs {
         self.globals = bound.map(|bound| bound.plan.labels).unwrap_or_default();
         if let Some(whole) = &mut self.whole {
             whole.begun_unix_ns = started.unix_ns;
-            for (file, direction) in whole.files.iter_mut().zip(["read", "write", "trim"]) {
-                let path = self
-                    .folder
-                    .join(format!("{}-{direction}_bw.log", whole.base));
-                *file = Some(BufWriter::new(named(File::create(&path), &path)?));
+            let mut files = std::mem::take(&mut whole.files);
+            for (file, direction) in files.iter_mut().zip(DIRECTIONS) {
+                let path = self.place.folder.join(whole_name(&whole.base, direction));
+                let opened = self.place.opener.open(&path, Opening::Replace);
+                *file = opened.map(BufWriter::new);
             }
+            whole.files = files;
         }
         Ok(())
     }
@@ -305,9 +381,9 @@ impl Logs {
         if let Some(whole) = &mut self.whole {
             whole.add(interval)?;
         }
-        let (folder, first) = (&self.folder, self.first_job);
+        let (place, first) = (&self.place, self.first_job);
         let logging = self.jobs[first..].iter_mut().enumerate();
-        for (place, job) in logging.filter(|(_, job)| !job.wants.is_empty()) {
+        for (number, job) in logging.filter(|(_, job)| !job.wants.is_empty()) {
             if interval.phase == IntervalPhase::Warmup {
                 job.windows
                     .iter_mut()
@@ -315,7 +391,7 @@ impl Logs {
                 job.histogram_start_ns = interval.end_ns;
                 continue;
             }
-            job.add(interval, place, folder)?;
+            job.add(interval, number, place)?;
         }
         Ok(())
     }
@@ -323,7 +399,7 @@ impl Logs {
     /// Writes what is left of windows that were cut short.
     fn flush(&mut self) -> io::Result<()> {
         for job in &mut self.jobs[self.first_job..] {
-            job.flush(&self.folder)?;
+            job.flush(&self.place)?;
         }
         let files = self.whole.iter_mut().flat_map(|whole| &mut whole.files);
         files.flatten().try_for_each(BufWriter::flush)
@@ -331,14 +407,14 @@ impl Logs {
 }
 
 impl JobLogs {
-    fn add(&mut self, interval: &Interval, place: usize, folder: &Path) -> io::Result<()> {
+    fn add(&mut self, interval: &Interval, number: usize, place: &Place) -> io::Result<()> {
         let epoch_ns = match self.wants.is_absolute {
             true => interval.unix_ns.saturating_sub(interval.end_ns),
             false => 0,
         };
         // An interval ends a little off its time now and then.
         let slack_ns = interval.length_ns() / 2;
-        let sums = sums_of(interval, place);
+        let sums = sums_of(interval, number);
         for (direction, sum) in sums.into_iter().enumerate() {
             self.histograms[direction].merge(&sum.completion);
             if let Some(bytes) = sum.bytes.checked_div(sum.operations) {
@@ -354,20 +430,20 @@ impl JobLogs {
                 .window_ns
                 .is_some_and(|wanted_ns| passed_ns >= wanted_ns)
             {
-                self.close(direction, folder)?;
+                self.close(direction, place)?;
             }
         }
         let wanted_ns = self.wants.histogram_window_ns;
         let passed_ns = interval.end_ns - self.histogram_start_ns + slack_ns;
         if wanted_ns > 0 && passed_ns >= wanted_ns {
             self.histogram_start_ns = interval.end_ns;
-            self.write_histograms(epoch_ns + interval.end_ns, folder)?;
+            self.write_histograms(epoch_ns + interval.end_ns, place)?;
         }
         Ok(())
     }
 
     /// Writes the rows of a window that is over, and begins the next.
-    fn close(&mut self, direction: usize, folder: &Path) -> io::Result<()> {
+    fn close(&mut self, direction: usize, place: &Place) -> io::Result<()> {
         let start_ns = self.windows[direction].end_ns;
         let next = Window {
             start_ns,
@@ -383,16 +459,16 @@ impl JobLogs {
         let bandwidth = per_second(window.bytes, length_ns) / 1024;
         let rate = per_second(window.operations, length_ns);
         let files = &mut self.files;
-        files.put(folder, wants, "bw", row, (bandwidth, window.bandwidth_max))?;
-        files.put(folder, wants, "iops", row, (rate, window.rate_max))?;
-        self.write_latencies(direction, &window, folder)
+        files.put(place, wants, "bw", row, (bandwidth, window.bandwidth_max))?;
+        files.put(place, wants, "iops", row, (rate, window.rate_max))?;
+        self.write_latencies(direction, &window, place)
     }
 
     fn write_latencies(
         &mut self,
         direction: usize,
         window: &Window,
-        folder: &Path,
+        place: &Place,
     ) -> io::Result<()> {
         let row = window.row(direction);
         for (kind, figures) in [
@@ -402,13 +478,13 @@ impl JobLogs {
         ] {
             if !figures.histogram.is_empty() {
                 let values = (figures.mean_ns().round() as u64, figures.max_ns);
-                self.files.put(folder, &self.wants, kind, row, values)?;
+                self.files.put(place, &self.wants, kind, row, values)?;
             }
         }
         Ok(())
     }
 
-    fn write_histograms(&mut self, at_ns: u64, folder: &Path) -> io::Result<()> {
+    fn write_histograms(&mut self, at_ns: u64, to: &Place) -> io::Result<()> {
         for direction in 0..self.histograms.len() {
             let figures = std::mem::take(&mut self.histograms[direction]);
             if figures.histogram.is_empty() {
@@ -419,7 +495,7 @@ impl JobLogs {
                 let place = index_of(bucket_bounds(bucket.index as usize).0);
                 counts[place >> self.wants.coarseness] += bucket.count;
             }
-            let Some(out) = self.files.of(folder, &self.wants, "clat_hist")? else {
+            let Some(out) = self.files.of(to, &self.wants, "clat_hist") else {
                 continue;
             };
             let bytes = self.transfer_bytes[direction];
@@ -433,11 +509,11 @@ impl JobLogs {
     }
 
     /// Latencies of a window that was cut short are shown, rates are not.
-    fn flush(&mut self, folder: &Path) -> io::Result<()> {
+    fn flush(&mut self, place: &Place) -> io::Result<()> {
         for direction in 0..self.windows.len() {
             let window = std::mem::take(&mut self.windows[direction]);
             if self.wants.window_ns.is_some() {
-                self.write_latencies(direction, &window, folder)?;
+                self.write_latencies(direction, &window, place)?;
             }
         }
         self.files.flush()
@@ -485,13 +561,13 @@ impl Files {
     /// Writes a row into the file of a kind, if it is wanted. The values are a mean and a maximum.
     pub(super) fn put(
         &mut self,
-        folder: &Path,
+        place: &Place,
         wants: &Wants,
         kind: &'static str,
         row: Row,
         (mean, max): (u64, u64),
     ) -> io::Result<()> {
-        let Some(out) = self.of(folder, wants, kind)? else {
+        let Some(out) = self.of(place, wants, kind) else {
             return Ok(());
         };
         write!(out, "{}, ", row.at_ns / NS_PER_MS)?;
@@ -514,32 +590,29 @@ impl Files {
         writeln!(out)
     }
 
+    /// The file of a kind, if it is wanted and could be opened.
     pub(super) fn of(
         &mut self,
-        folder: &Path,
+        place: &Place,
         wants: &Wants,
         kind: &'static str,
-    ) -> io::Result<Option<&mut BufWriter<File>>> {
-        let Some(base) = wants.base_of(kind) else {
-            return Ok(None);
-        };
-        let place = match self.open.iter().position(|(open, _)| *open == kind) {
-            Some(place) => place,
+    ) -> Option<&mut BufWriter<File>> {
+        let base = wants.base_of(kind)?;
+        let number = match self.open.iter().position(|(open, _)| *open == kind) {
+            Some(number) => number,
             None => {
-                let path = folder.join(wants.file_name(base, kind));
-                let file = match wants.appends {
-                    true => OpenOptions::new().create(true).append(true).open(&path),
-                    false => File::create(&path),
-                };
-                self.open.push((kind, BufWriter::new(named(file, &path)?)));
+                let path = place.folder.join(wants.file_name(base, kind));
+                let file = place.opener.open(&path, wants.opening());
+                self.open.push((kind, file.map(BufWriter::new)));
                 self.open.len() - 1
             }
         };
-        Ok(Some(&mut self.open[place].1))
+        self.open[number].1.as_mut()
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        self.open.iter_mut().try_for_each(|(_, out)| out.flush())
+        let files = self.open.iter_mut().filter_map(|(_, out)| out.as_mut());
+        files.into_iter().try_for_each(BufWriter::flush)
     }
 }
 
@@ -582,13 +655,20 @@ impl OperationLogs {
         let jobs: Vec<JobOperations> = streams.enumerate().map(job).collect();
         let is_wanted = jobs.iter().any(|job| job.wants.wants_operations());
         is_wanted.then(|| Self {
-            folder: folder.to_owned(),
+            place: Place::plain(folder),
             jobs,
             measured_from_ns: 0,
             start_unix_ns: 0,
             records: Vec::new(),
             targets: Vec::new(),
         })
+    }
+
+    /// Lets the files be opened by another.
+    #[must_use]
+    pub fn with_opener(mut self, opener: SharedOpener) -> Self {
+        self.place.opener = opener;
+        self
     }
 
     /// With the paths of all targets by their numbers, for records of I/O.
@@ -618,7 +698,7 @@ impl OperationLogs {
             };
             let is_measured = row.seen_ns >= self.measured_from_ns;
             if is_measured && job.wants.wants_rows() {
-                write_operation(row, &self.folder, &job.wants, &mut job.files, start_unix_ns)?;
+                write_operation(row, &self.place, &job.wants, &mut job.files, start_unix_ns)?;
             }
             if let Some(folded) = job.folded.as_mut().filter(|_| is_measured) {
                 folded.add(row);
@@ -629,13 +709,17 @@ impl OperationLogs {
             let place = match self.records.iter().position(|(open, _)| open == path) {
                 Some(place) => place,
                 None => {
-                    let file = self.folder.join(path);
-                    let record = named(Record::open(&file, &self.targets), &file)?;
+                    let file = self.place.folder.join(path);
+                    let opened = self.place.opener.open(&file, Opening::Append);
+                    let begun = opened.map(|opened| Record::begin(opened, &self.targets));
+                    let record = named(begun.transpose(), &file)?;
                     self.records.push((path.clone(), record));
                     self.records.len() - 1
                 }
             };
-            self.records[place].1.take(row)?;
+            if let Some(record) = &mut self.records[place].1 {
+                record.take(row)?;
+            }
         }
         self.write_windows(false)
     }
@@ -648,7 +732,7 @@ impl OperationLogs {
             };
             if let Some(folded) = &mut job.folded {
                 let to = (&job.wants, &mut job.files);
-                folded.write(is_over, to, &self.folder, epoch_ns)?;
+                folded.write(is_over, to, &self.place, epoch_ns)?;
             }
         }
         Ok(())
@@ -662,14 +746,15 @@ impl OperationLogs {
         self.write_windows(true)?;
         self.records
             .iter_mut()
-            .try_for_each(|(_, record)| record.finish())?;
+            .filter_map(|(_, record)| record.as_mut())
+            .try_for_each(Record::finish)?;
         self.jobs.iter_mut().try_for_each(|job| job.files.flush())
     }
 }
 
 fn write_operation(
     record: &OperationRecord,
-    folder: &Path,
+    place: &Place,
     wants: &Wants,
     files: &mut Files,
     start_unix_ns: u64,
@@ -693,13 +778,13 @@ fn write_operation(
             at_ns: row.at_ns.saturating_sub(completion_ns),
             ..row
         };
-        files.put(folder, wants, "slat", row, (submission_ns, submission_ns))?;
+        files.put(place, wants, "slat", row, (submission_ns, submission_ns))?;
     }
-    files.put(folder, wants, "clat", row, (completion_ns, completion_ns))?;
-    files.put(folder, wants, "lat", row, (service_ns, service_ns))?;
+    files.put(place, wants, "clat", row, (completion_ns, completion_ns))?;
+    files.put(place, wants, "lat", row, (service_ns, service_ns))?;
     let bandwidth = per_second(u64::from(record.length), completion_ns.max(1)) / 1024;
-    files.put(folder, wants, "bw", row, (bandwidth, bandwidth))?;
-    files.put(folder, wants, "iops", row, (1, 1))
+    files.put(place, wants, "bw", row, (bandwidth, bandwidth))?;
+    files.put(place, wants, "iops", row, (1, 1))
 }
 
 /// What one stream did in an interval, by direction.

@@ -21,7 +21,7 @@ mod windows;
 
 pub use dumps::Dumps;
 pub use import::{ImportError, import};
-pub use logs::{Logs, OperationLogs, Wants};
+pub use logs::{Logs, OperationLogs, Wants, log_files};
 pub use terse::TerseVersion;
 
 use jiff::Timestamp;

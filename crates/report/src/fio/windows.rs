@@ -2,13 +2,12 @@
 //!
 //! Workers hand over what they have seen in blocks, so that operations of one clone do not come in
 //! the order of time. Windows are kept until the run ends, or until there are very many of them.
-use super::logs::{Files, Row, Wants, per_second};
+use super::logs::{Files, Place, Row, Wants, per_second};
 use super::model::direction_of;
 use super::stat::{BUCKETS, index_of};
 use measure::OperationRecord;
 use std::collections::BTreeMap;
 use std::io::{self, Write};
-use std::path::Path;
 
 const NS_PER_MS: u64 = 1_000_000;
 
@@ -101,14 +100,14 @@ impl Folded {
         &mut self,
         is_over: bool,
         (wants, files): (&Wants, &mut Files),
-        folder: &Path,
+        place: &Place,
         epoch_ns: u64,
     ) -> io::Result<()> {
         if let Some(means) = &mut self.means {
             let length_ns = means.length_ns;
             for ((number, direction), window) in means.take(is_over) {
                 let at_ns = epoch_ns + (number + 1) * length_ns;
-                window.write((at_ns, direction, length_ns), (wants, files), folder)?;
+                window.write((at_ns, direction, length_ns), (wants, files), place)?;
             }
         }
         let Some(histograms) = &mut self.histograms else {
@@ -117,7 +116,7 @@ impl Folded {
         let length_ns = histograms.length_ns;
         for ((number, direction), window) in histograms.take(is_over) {
             let at_ms = (epoch_ns + (number + 1) * length_ns) / NS_PER_MS;
-            window.write((at_ms, direction), (wants, files), folder)?;
+            window.write((at_ms, direction), (wants, files), place)?;
         }
         Ok(())
     }
@@ -161,7 +160,7 @@ impl Means {
         &self,
         (at_ns, direction, length_ns): (u64, usize, u64),
         (wants, files): (&Wants, &mut Files),
-        folder: &Path,
+        place: &Place,
     ) -> io::Result<()> {
         let row = Row {
             at_ns,
@@ -177,13 +176,13 @@ impl Means {
             ("lat", self.total),
         ] {
             if latencies.count > 0 {
-                files.put(folder, wants, kind, row, latencies.values())?;
+                files.put(place, wants, kind, row, latencies.values())?;
             }
         }
         let bandwidth = per_second(self.bytes, length_ns) / 1024;
-        files.put(folder, wants, "bw", row, (bandwidth, bandwidth))?;
+        files.put(place, wants, "bw", row, (bandwidth, bandwidth))?;
         let rate = per_second(self.operations, length_ns);
-        files.put(folder, wants, "iops", row, (rate, rate))
+        files.put(place, wants, "iops", row, (rate, rate))
     }
 }
 
@@ -208,13 +207,13 @@ impl Counts {
         &self,
         (at_ms, direction): (u64, usize),
         (wants, files): (&Wants, &mut Files),
-        folder: &Path,
+        place: &Place,
     ) -> io::Result<()> {
         let mut counts = vec![0_u64; BUCKETS >> wants.coarseness];
         for (bucket, count) in &self.by_bucket {
             counts[bucket >> wants.coarseness] += count;
         }
-        let Some(out) = files.of(folder, wants, "clat_hist")? else {
+        let Some(out) = files.of(place, wants, "clat_hist") else {
             return Ok(());
         };
         let mean_bytes = self.bytes / self.operations.max(1);

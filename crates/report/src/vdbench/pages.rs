@@ -2,6 +2,7 @@
 //! a thousand devices need no thousand descriptors. Knows nothing of what is in them.
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 /// What every report of the old layout begins with, ours and the original's.
@@ -22,6 +23,8 @@ pub struct Pages {
 #[derive(Debug)]
 struct Page {
     path: PathBuf,
+    /// Device and inode: only the file that was opened first is written to.
+    identity: (u64, u64),
     pending: String,
 }
 
@@ -59,14 +62,19 @@ impl Pages {
     pub fn open(&mut self, file: &str) -> io::Result<PageId> {
         let file = file.replace(['/', '\0'], "_");
         let path = self.dir.join(&file);
-        match OpenOptions::new().write(true).create_new(true).open(&path) {
-            Ok(_) => {}
+        let found = match OpenOptions::new().write(true).create_new(true).open(&path) {
+            Ok(file) => file.metadata().map_err(|error| at(&path, &error))?,
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => refuse_content(&path)?,
             Err(error) => return Err(at(&path, &error)),
-        }
+        };
+        let identity = identity(&found);
         let folder = self.dir.file_name().unwrap_or_default().to_string_lossy();
         let pending = format!("{MARK}{folder}/{file}</title><pre>\n");
-        self.pages.push(Page { path, pending });
+        self.pages.push(Page {
+            path,
+            identity,
+            pending,
+        });
         Ok(PageId(self.pages.len() - 1))
     }
 
@@ -88,7 +96,7 @@ impl Pages {
             .filter(|page| !page.pending.is_empty())
         {
             let append = || {
-                let mut file = OpenOptions::new().append(true).open(&page.path)?;
+                let mut file = page.open()?;
                 file.write_all(page.pending.as_bytes())
             };
             append().map_err(|error| at(&page.path, &error))?;
@@ -96,6 +104,26 @@ impl Pages {
         }
         Ok(())
     }
+}
+
+impl Page {
+    /// What took the place of the file, a link or a pipe among others, is not written to.
+    fn open(&self) -> io::Result<File> {
+        let exchanged = || io::Error::other("another file took its place");
+        let found = fs::symlink_metadata(&self.path)?;
+        if identity(&found) != self.identity {
+            return Err(exchanged());
+        }
+        let file = OpenOptions::new().append(true).open(&self.path)?;
+        match identity(&file.metadata()?) == self.identity {
+            true => Ok(file),
+            false => Err(exchanged()),
+        }
+    }
+}
+
+fn identity(found: &fs::Metadata) -> (u64, u64) {
+    (found.dev(), found.ino())
 }
 
 fn remove_old_reports(dir: &Path) -> io::Result<()> {
@@ -120,13 +148,14 @@ fn has_mark(path: &Path) -> io::Result<bool> {
 }
 
 /// An empty file has nothing to lose; it is what an execution leaves that met a full disk.
-fn refuse_content(path: &Path) -> io::Result<()> {
+fn refuse_content(path: &Path) -> io::Result<fs::Metadata> {
     let found = fs::symlink_metadata(path).map_err(|error| at(path, &error))?;
-    if found.is_file() && found.len() == 0 {
-        return Ok(());
+    // Under its other name it may be anything.
+    if found.is_file() && found.len() == 0 && found.nlink() == 1 {
+        return Ok(found);
     }
     let message = format!(
-        "`{}` exists and is no report of an earlier run",
+        "`{}` exists and is not a report of an earlier run; choose another output folder (-o)",
         path.display()
     );
     Err(io::Error::new(io::ErrorKind::AlreadyExists, message))

@@ -1,0 +1,284 @@
+//! All files that Fathom writes beside its targets: what they may replace, and how they are opened.
+//!
+//! Files that Fathom names itself ([`Own`]) replace nothing but their like. Files that the user names are replaced as
+//! the originals do, but never through a link into another folder, and never a target or a block device. What would be
+//! refused is refused by [`Outputs::check`] and [`check_own`] before the first run, and again at opening. Read
+//! [`Outputs`] first.
+mod identity;
+mod place;
+
+use host::text_file::read_head;
+use identity::{Identity, Targets};
+use plan::Plan;
+use report::{Opener, Opening};
+use std::fs::File;
+use std::io::{self, BufWriter, Write};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// How far a file is read to see whose it is.
+const HEAD_BYTES: usize = 4096;
+
+/// The files of one execution.
+#[derive(Clone, Debug, Default)]
+pub struct Outputs(Arc<Shared>);
+
+#[derive(Debug, Default)]
+struct Shared {
+    targets: Mutex<Targets>,
+    has_failed: AtomicBool,
+}
+
+/// What Fathom writes under names that nobody asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Own {
+    /// `report.html`
+    Page,
+    /// `summary.csv`
+    Table,
+    /// `result.fathom`, which the store looks into.
+    Result,
+    /// A list of addresses (`showlba`).
+    Addresses,
+    /// What a job has written (`verify_state_save`).
+    State,
+}
+
+impl Outputs {
+    /// For an execution that may write to these targets.
+    pub fn beside(plan: &Plan) -> Self {
+        let targets = plan.targets.iter().filter(|target| target.is_real());
+        let targets = Targets::of(targets.map(|target| target.path.as_path()));
+        Self(Arc::new(Shared {
+            targets: Mutex::new(targets),
+            has_failed: AtomicBool::new(false),
+        }))
+    }
+
+    /// Whether a file could not be written, which was told then.
+    pub fn has_failed(&self) -> bool {
+        self.0.has_failed.load(Ordering::Relaxed)
+    }
+
+    /// Tells of a file that could not be written. The run goes on.
+    pub fn tell(&self, reason: &str) {
+        self.0.has_failed.store(true, Ordering::Relaxed);
+        errln!("warning: {reason}");
+    }
+
+    /// What opening a file that the user has named would refuse; changes nothing.
+    ///
+    /// # Errors
+    /// The reason, in words with the path.
+    pub fn check(&self, path: &Path, opening: Opening) -> Result<(), String> {
+        let found = std::fs::metadata(path).ok();
+        let identity = found.as_ref().map(Identity::of);
+        self.spare_targets(path, identity.as_ref())
+            .and_then(|()| place::check(path, opening))
+            .map_err(|reason| named(path, &reason))
+    }
+
+    /// Opens a file that the user has named.
+    ///
+    /// # Errors
+    /// The reason, in words with the path.
+    pub fn open_named(&self, path: &Path, opening: Opening) -> Result<File, String> {
+        let spare = |found: Option<&Identity>| self.spare_targets(path, found);
+        place::open(path, opening, &spare).map_err(|reason| named(path, &reason))
+    }
+
+    fn spare_targets(&self, path: &Path, found: Option<&Identity>) -> Result<(), String> {
+        let mut targets = self
+            .0
+            .targets
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        match targets.contains(path, found) {
+            true => Err("it is a target of the job".to_owned()),
+            false => Ok(()),
+        }
+    }
+
+    /// Whether a file of our own may be written: there is nothing, or an earlier file of this kind.
+    ///
+    /// # Errors
+    /// The reason, in words with the path and the way out.
+    pub fn check_own(&self, path: &Path, own: Own) -> Result<(), String> {
+        let found = found_own(path, own)?;
+        let identity = found.as_ref().map(Identity::of);
+        self.spare_targets(path, identity.as_ref())
+            .map_err(|reason| named(path, &reason))
+    }
+
+    /// Writes a file of our own anew. It appears whole or not at all.
+    ///
+    /// # Errors
+    /// The reason, in words with the path.
+    pub fn replace_own(
+        &self,
+        path: &Path,
+        own: Own,
+        write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+    ) -> Result<(), String> {
+        self.check_own(path, own)?;
+        let (temporary, file) = place::beside(path).map_err(|error| unwritten(path, &error))?;
+        let mut out = BufWriter::new(file);
+        let written = write(&mut out).and_then(|()| out.flush());
+        let swapped = written
+            .map_err(|error| unwritten(path, &error))
+            .and_then(|()| swap(&temporary, path, own));
+        if swapped.is_err() {
+            // It holds nothing that cannot be made again.
+            let _ = std::fs::remove_file(&temporary);
+        }
+        swapped
+    }
+
+    /// Opens a file of our own that grows.
+    ///
+    /// # Errors
+    /// The reason, in words with the path.
+    pub fn open_own(&self, path: &Path, own: Own, opening: Opening) -> Result<File, String> {
+        self.check_own(path, own)?;
+        if opening == Opening::Replace && path.exists() {
+            self.replace_own(path, own, |_| Ok(()))?;
+        }
+        self.open_named(path, Opening::Append)
+    }
+}
+
+impl Opener for Outputs {
+    fn open(&self, path: &Path, opening: Opening) -> Option<File> {
+        let opened = self.open_named(path, opening);
+        opened.map_err(|reason| self.tell(&reason)).ok()
+    }
+}
+
+/// Refuses what the reports of an execution would replace in their folder.
+///
+/// # Errors
+/// The reason, in words with the path and the way out.
+pub fn check_folder(outputs: &Outputs, folder: &Path) -> Result<(), String> {
+    let own = [
+        ("report.html", Own::Page),
+        ("summary.csv", Own::Table),
+        ("result.fathom", Own::Result),
+    ];
+    own.into_iter()
+        .try_for_each(|(name, own)| outputs.check_own(&folder.join(name), own))
+}
+
+/// Refuses targets among the pages of the old layout, whose names follow from the job.
+///
+/// # Errors
+/// The reason, in words with the path and the way out.
+pub fn check_pages(plan: &Plan, folder: &Path) -> Result<(), String> {
+    let folder = std::fs::canonicalize(folder).ok();
+    let is_page = |path: &&Path| {
+        let beside = path
+            .parent()
+            .and_then(|parent| std::fs::canonicalize(parent).ok());
+        beside.is_some() && beside == folder && path.extension().is_some_and(|end| end == "html")
+    };
+    let targets = plan.targets.iter().filter(|target| target.is_real());
+    match targets.map(|target| target.path.as_path()).find(is_page) {
+        None => Ok(()),
+        Some(path) => Err(format!(
+            "target `{}` stands among the pages of this run; choose another output folder",
+            path.display()
+        )),
+    }
+}
+
+impl Own {
+    fn is_ours(self, head: &[u8]) -> bool {
+        match self {
+            Self::Page => report::html::is_page(head),
+            Self::Table => report::summary::is_csv(head),
+            Self::Result => true,
+            Self::Addresses => is_address_list(head),
+            Self::State => is_state(head),
+        }
+    }
+}
+
+/// `storage workload 1 offset milliseconds`
+fn is_address_list(head: &[u8]) -> bool {
+    let text = String::from_utf8_lossy(head);
+    let line = text.lines().next().unwrap_or("");
+    let words: Vec<&str> = line.split(' ').collect();
+    let are_numbers = words.iter().skip(2).all(|word| word.parse::<u64>().is_ok());
+    words.len() == 5 && matches!(words[2], "0" | "1") && are_numbers
+}
+
+/// One of ours, or of the third version of fio's layout.
+fn is_state(head: &[u8]) -> bool {
+    head.starts_with(lang::fio::STATE_FIRST_WORDS.as_bytes())
+        || head.starts_with(&3_u64.to_le_bytes())
+}
+
+/// What stands under a name of ours, where that is ours.
+fn found_own(path: &Path, own: Own) -> Result<Option<std::fs::Metadata>, String> {
+    const WAY_OUT: &str = "move it away, or choose another output folder";
+    let found = match std::fs::symlink_metadata(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(unwritten(path, &error)),
+        Ok(found) => found,
+    };
+    if !found.is_file() {
+        let kind = place::kind_of(found.file_type());
+        return Err(named(path, &format!("it is {kind}; {WAY_OUT}")));
+    }
+    if found.len() == 0 || own == Own::Result {
+        return Ok(Some(found));
+    }
+    let head = read_head(path, HEAD_BYTES).map_err(|error| named(path, &error.to_string()))?;
+    match own.is_ours(&head) {
+        true => Ok(Some(found)),
+        false => Err(named(
+            path,
+            &format!("Fathom did not write what is there; {WAY_OUT}"),
+        )),
+    }
+}
+
+/// Puts a finished file in the place of the one before. What came there in between goes back.
+fn swap(temporary: &Path, path: &Path, own: Own) -> Result<(), String> {
+    let failed = |error: io::Error| unwritten(path, &error);
+    let Some(found) = found_own(path, own)? else {
+        return place::rename_to_free(temporary, path).map_err(failed);
+    };
+    if !place::exchange(temporary, path).map_err(failed)? {
+        // The file system has no exchange in one step.
+        return std::fs::rename(temporary, path).map_err(failed);
+    }
+    let before = std::fs::symlink_metadata(temporary).map_err(failed)?;
+    if (before.dev(), before.ino()) != (found.dev(), found.ino()) {
+        place::exchange(temporary, path).map_err(failed)?;
+        return Err(named(path, "another file took its place"));
+    }
+    std::fs::remove_file(temporary).map_err(failed)
+}
+
+fn unwritten(path: &Path, error: &io::Error) -> String {
+    format!("`{}` cannot be written: {error}", path.display())
+}
+
+fn named(path: &Path, reason: &str) -> String {
+    format!("`{}` is not written: {reason}", path.display())
+}
+
+/// All log files of a job, and the file for its reports, before anything is measured.
+///
+/// # Errors
+/// The reason, in words with the path.
+pub fn check_named(
+    outputs: &Outputs,
+    files: impl IntoIterator<Item = (PathBuf, Opening)>,
+) -> Result<(), String> {
+    files
+        .into_iter()
+        .try_for_each(|(path, opening)| outputs.check(&path, opening))
+}

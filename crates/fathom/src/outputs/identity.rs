@@ -1,0 +1,85 @@
+//! What a file is, whatever it is called: by device and inode, and a device by its number.
+use std::collections::BTreeSet;
+use std::fs::Metadata;
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::path::{Path, PathBuf};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Identity {
+    File { device: u64, inode: u64 },
+    Block(u64),
+    Character(u64),
+}
+
+/// The targets of a job, to be told from its outputs.
+#[derive(Debug, Default)]
+pub struct Targets {
+    known: BTreeSet<Identity>,
+    /// Those that are not there yet, below resolved folders.
+    missing: Vec<PathBuf>,
+}
+
+impl Identity {
+    pub fn of(found: &Metadata) -> Self {
+        match found.file_type() {
+            kind if kind.is_block_device() => Self::Block(found.rdev()),
+            kind if kind.is_char_device() => Self::Character(found.rdev()),
+            _ => Self::File {
+                device: found.dev(),
+                inode: found.ino(),
+            },
+        }
+    }
+}
+
+impl Targets {
+    pub fn of<'a>(paths: impl Iterator<Item = &'a Path>) -> Self {
+        let mut targets = Self::default();
+        for path in paths {
+            targets.add(path);
+            // Writing to the file below a loop device changes the device.
+            if let Some(file) = sys::loopdev::backing_file(path) {
+                targets.add(&file);
+            }
+        }
+        targets
+    }
+
+    fn add(&mut self, path: &Path) {
+        match std::fs::metadata(path) {
+            Ok(found) => {
+                self.known.insert(Identity::of(&found));
+            }
+            Err(_) => self.missing.push(resolved(path)),
+        }
+    }
+
+    /// Whether a path, or what was found there, is a target. Targets that were missing may have been made meanwhile.
+    pub fn contains(&mut self, path: &Path, found: Option<&Identity>) -> bool {
+        let path = resolved(path);
+        if self.missing.contains(&path) {
+            return true;
+        }
+        let missing = std::mem::take(&mut self.missing);
+        for target in missing {
+            if let Ok(found) = std::fs::metadata(&target) {
+                self.known.insert(Identity::of(&found));
+            }
+            // By its name it stays a target, whatever stands there.
+            self.missing.push(target);
+        }
+        found.is_some_and(|found| self.known.contains(found))
+    }
+}
+
+/// The path with its folder resolved; the last part may be missing.
+fn resolved(path: &Path) -> PathBuf {
+    let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    let (Some(folder), Some(name)) = (absolute.parent(), absolute.file_name()) else {
+        return absolute;
+    };
+    match std::fs::canonicalize(folder) {
+        Ok(folder) => folder.join(name),
+        Err(_) => absolute,
+    }
+}

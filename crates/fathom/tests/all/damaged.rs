@@ -1,0 +1,198 @@
+//! Results and reports of other programs that are damaged or made to do harm: a reason and a code, never a panic, never
+//! a hang. The mutations follow from a seed, so that a failure comes again.
+use crate::lab::{Ended, FATHOM, Lab, ended, has, skip};
+use std::collections::BTreeSet;
+
+/// Longer than any of it takes, and only there so that a hang ends the test.
+const TOO_LONG_S: &str = "60";
+
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, limit: usize) -> usize {
+        self.0 = self
+            .0
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        ((self.0 >> 33) as usize) % limit.max(1)
+    }
+}
+
+fn bounded(lab: &Lab, words: &[&str]) -> Ended {
+    let mut command = lab.command("timeout");
+    command.args(["-s", "KILL", TOO_LONG_S, FATHOM]).args(words);
+    ended(&mut command)
+}
+
+/// A refusal with a reason, or a report.
+#[track_caller]
+fn ends_well(ended: &Ended, what: &str) {
+    assert!(
+        matches!(ended.code, Some(0..=2)),
+        "{what}: {:?} {}",
+        ended.code,
+        ended.err
+    );
+    assert!(!ended.err.contains("panicked"), "{what}: {}", ended.err);
+    assert!(
+        ended.code == Some(0) || ended.err.contains("error: "),
+        "{what}: {}",
+        ended.err
+    );
+}
+
+/// Flips, cuts and copies some bytes.
+fn mutated(whole: &[u8], random: &mut Random) -> Vec<u8> {
+    let mut bytes = whole.to_vec();
+    match random.below(8) {
+        0 => bytes.truncate(random.below(whole.len())),
+        1 => {
+            let (from, to) = (random.below(bytes.len()), random.below(bytes.len()));
+            let length = random.below(5000).min(bytes.len() - from.max(to));
+            bytes.copy_within(from..from + length, to);
+        }
+        _ => {
+            for _ in 0..1 + random.below(30) {
+                let at = random.below(bytes.len());
+                bytes[at] = match random.below(4) {
+                    0 => 0,
+                    1 => 0xff,
+                    2 => bytes[at] ^ 1 << random.below(8),
+                    _ => random.below(256) as u8,
+                };
+            }
+        }
+    }
+    bytes
+}
+
+fn lab() -> Lab {
+    let lab = Lab::new();
+    lab.fathom(&[
+        "fio",
+        "--name=a",
+        "--rw=randrw",
+        "--size=256k",
+        "--filename=disk",
+        "--result=out",
+        "--output-format=json+",
+        "--output=json",
+        "--loops=3",
+    ])
+    .expect(0);
+    lab
+}
+
+#[test]
+fn a_result_with_other_bytes_is_reported_or_refused() {
+    let lab = lab();
+    let whole = lab.bytes("out/result.fathom");
+    let mut random = Random(7);
+    let mut codes = BTreeSet::new();
+    for number in 0..150 {
+        lab.write("result.fathom", mutated(&whole, &mut random));
+        let ended = bounded(
+            &lab,
+            &["report", "result.fathom", "-o", "again", "--fio", "normal"],
+        );
+        ends_well(&ended, &format!("mutation {number}"));
+        codes.insert(ended.code);
+    }
+    // Both sides of the border were seen.
+    assert!(codes.len() > 1);
+}
+
+#[test]
+fn an_import_with_other_bytes_is_imported_or_refused() {
+    let lab = lab();
+    let whole = lab.bytes("json");
+    let mut random = Random(11);
+    for number in 0..100 {
+        let _ = std::fs::remove_dir_all(lab.path("in"));
+        lab.write("mutated", mutated(&whole, &mut random));
+        let ended = bounded(&lab, &["import", "mutated", "-o", "in"]);
+        ends_well(&ended, &format!("mutation {number}"));
+    }
+    let huge = "18446744073709551615";
+    let negative = lab
+        .text("json")
+        .replace("\"total_ios\" : ", "\"total_ios\" : -");
+    let large = lab.text("json").replace(
+        "\"runtime\" : ",
+        &format!("\"runtime\" : {huge}, \"old\" : "),
+    );
+    let bombs = [
+        "{".repeat(1 << 20),
+        "[".repeat(1 << 20),
+        "{\"a\":".repeat(1 << 19),
+        "{\"a\":[1,1,1,1,1,1,1,1,1,1,1,1,".repeat(1 << 16),
+        format!("{{\"jobs\":[{}]}}", "{},".repeat(1 << 16)),
+        negative,
+        large,
+    ];
+    for (number, bomb) in bombs.iter().enumerate() {
+        let _ = std::fs::remove_dir_all(lab.path("in"));
+        lab.write("bomb", bomb);
+        ends_well(
+            &bounded(&lab, &["import", "bomb", "-o", "in"]),
+            &format!("bomb {number}"),
+        );
+    }
+}
+
+#[test]
+fn a_result_that_is_made_to_do_harm_is_refused() {
+    if !has("sqlite3") && !has("python3") {
+        return skip("neither sqlite3 nor python3 is there");
+    }
+    let lab = lab();
+    let whole = lab.bytes("out/result.fathom");
+    let recursive =
+        "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT i, 'remark' FROM n";
+    let cases = [
+        format!("DROP TABLE events; CREATE VIEW events(event, kind) AS {recursive}"),
+        "ALTER TABLE events RENAME TO e; CREATE TABLE events(event INTEGER PRIMARY KEY, kind TEXT AS (hex(zeroblob(400000000))))".to_owned(),
+        "CREATE TRIGGER t AFTER INSERT ON events BEGIN DELETE FROM events; END; UPDATE events SET kind = 'x'".to_owned(),
+        "UPDATE events SET event = -event".to_owned(),
+        "UPDATE intervals SET start_ns = 9223372036854775807, end_ns = -1".to_owned(),
+        "UPDATE figures SET operations = -1, bytes = -1, service_ns_sum = -1".to_owned(),
+        "UPDATE figures SET service_histogram = zeroblob(5000000)".to_owned(),
+        "UPDATE executions SET plan_json = printf('%.*c', 100000, '[')".to_owned(),
+        "UPDATE runs SET load_json = printf('%.*c', 100000, '[')".to_owned(),
+        "PRAGMA user_version = 99".to_owned(),
+        "PRAGMA application_id = 1".to_owned(),
+        "DELETE FROM executions; DELETE FROM runs".to_owned(),
+        "DROP TABLE intervals".to_owned(),
+    ];
+    for case in &cases {
+        lab.write("result.fathom", &whole);
+        let script = "import sqlite3, sys\nc = sqlite3.connect('result.fathom')\nfor s in sys.argv[1].split(';;'):\n  \
+                      c.executescript(s); c.commit()\n";
+        let made = lab
+            .command("python3")
+            .args(["-c", script, case])
+            .output()
+            .unwrap();
+        assert!(
+            made.status.success(),
+            "{}",
+            String::from_utf8_lossy(&made.stderr)
+        );
+        for face in [&["--vdbench"][..], &["--fio", "normal"]] {
+            let words = [&["report", "result.fathom", "-o", "again"], face].concat();
+            ends_well(&bounded(&lab, &words), case);
+        }
+    }
+    assert!(
+        std::process::Command::new("mkfifo")
+            .arg(lab.path("pipe"))
+            .status()
+            .unwrap()
+            .success()
+    );
+    for path in ["pipe", "/dev/zero"] {
+        bounded(&lab, &["report", path, "-o", "again"])
+            .expect(2)
+            .says(&["not a regular file"]);
+    }
+}

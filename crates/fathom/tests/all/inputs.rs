@@ -1,0 +1,206 @@
+//! What is read as text is read up to a limit and never waited for without one, whatever the path is.
+use crate::lab::{Ended, FATHOM, Lab, ended, is_root, skip};
+use std::io::Write;
+use std::process::{Command, Stdio};
+
+/// Longer than any limit, and only there so that a defect ends the test.
+const TOO_LONG_S: &str = "20";
+/// In KiB; the program itself takes a tenth.
+const MEMORY_MAX: u64 = 200 << 10;
+
+const VDBENCH: &str =
+    "sd=sd1,lun=disk,size=1m\nwd=wd1,sd=sd1\nrd=rd1,wd=wd1,iorate=9,elapsed=2,interval=1\n";
+const FIO: &str = "[global]\nioengine=null\nsize=64k\n[one]\nrw=read\n";
+
+/// Runs `fathom` under a clock that ends it.
+fn bounded(lab: &Lab, words: &[&str]) -> Ended {
+    let mut command = lab.command("timeout");
+    command.args(["-s", "KILL", TOO_LONG_S, FATHOM]).args(words);
+    ended(&mut command)
+}
+
+fn pipe(lab: &Lab, name: &str) {
+    let made = Command::new("mkfifo").arg(lab.path(name)).status();
+    assert!(made.unwrap().success());
+}
+
+#[test]
+fn what_has_no_end_or_no_beginning_is_refused() {
+    let lab = Lab::new();
+    pipe(&lab, "silent");
+    pipe(&lab, "held");
+    // A writer that never writes.
+    let open = std::fs::OpenOptions::new()
+        .read(true)
+        .write(true)
+        .open(lab.path("held"));
+    let _writer = open.unwrap();
+    let _socket = std::os::unix::net::UnixListener::bind(lab.path("socket")).unwrap();
+    let job = std::fs::File::create(lab.path("job")).unwrap();
+    job.set_len(100_000_000).unwrap();
+    let mut noise = std::fs::File::create(lab.path("noise")).unwrap();
+    let block: Vec<u8> = (0..100_000_u32)
+        .map(|at| (at.wrapping_mul(2_654_435_761) >> 13) as u8)
+        .collect();
+    (0..1000).for_each(|_| noise.write_all(&block).unwrap());
+    lab.write("fio", FIO);
+    lab.write("record", "[one]\nioengine=null\nread_iolog=noise\n");
+    lab.write("endless", "[one]\nioengine=null\nread_iolog=/dev/zero\n");
+    lab.write("list", VDBENCH);
+    let cases = [
+        ("/dev/zero", "a character device"),
+        ("/dev/urandom", "a character device"),
+        ("silent", "this pipe did not end"),
+        ("held", "this pipe did not end"),
+        ("socket", "a socket"),
+        (".", "a directory"),
+        ("job", "larger than 4 MiB"),
+        ("noise", "larger than 4 MiB"),
+    ];
+    for (path, says) in cases {
+        let list = format!("@{path}");
+        let jobs: [&[&str]; 6] = [
+            &["check", path],
+            &["run", path, "-o", "out"],
+            &["vdbench", "-f", path, "-o", "out"],
+            &["fio", path],
+            &[
+                "fio",
+                "--name=a",
+                "--ioengine=null",
+                "--size=4k",
+                "--overwrite",
+                &list,
+            ],
+            &["import", path, "-o", "out"],
+        ];
+        for (number, words) in jobs.into_iter().enumerate() {
+            let ended = bounded(&lab, words);
+            assert_eq!(ended.code, Some(2), "{words:?}: {}{}", ended.out, ended.err);
+            let limits = ["larger than 1 MiB", "larger than 64 MiB"];
+            let is_known = ended.err.contains(says)
+                || number > 3
+                    && says.contains("larger")
+                    && limits.iter().any(|limit| ended.err.contains(limit));
+            assert!(is_known, "{words:?}: {}", ended.err);
+        }
+    }
+    for (job, says) in [("record", "no record"), ("endless", "a character device")] {
+        bounded(&lab, &["fio", job]).expect(2).says(&[says]);
+    }
+    assert!(!lab.path("out").exists());
+}
+
+/// Compressed, a text of any size is small.
+#[test]
+fn memory_stays_below_a_limit_whatever_is_read() {
+    if !std::path::Path::new("/usr/bin/time").exists() {
+        return skip("/usr/bin/time is missing");
+    }
+    let lab = Lab::new();
+    let job = std::fs::File::create(lab.path("job")).unwrap();
+    job.set_len(100_000_000).unwrap();
+    lab.write("line", vec![b'x'; 4 << 20]);
+    lab.write("lines", b"rw=read\n".repeat(4 << 17));
+    let packed = Command::new("gzip").arg("-c").arg(lab.path("job")).output();
+    lab.write("packed.gz", packed.unwrap().stdout);
+    for (path, says) in [
+        ("job", "larger than"),
+        ("line", ""),
+        ("lines", "problems are not shown"),
+        ("packed.gz", "expands to more than 4 MiB"),
+        ("/dev/zero", "a character device"),
+    ] {
+        let mut command = lab.command("/usr/bin/time");
+        let words = [
+            "-f", "%M", "timeout", "-s", "KILL", "60", FATHOM, "vdbench", "-s", "-f", path,
+        ];
+        let ended = ended(command.args(words)).expect(2).says(&[says]);
+        let kib: u64 = ended.err.lines().last().unwrap().parse().unwrap();
+        assert!(kib < MEMORY_MAX, "{path}: {kib} KiB");
+    }
+    let mut command = lab.command("timeout");
+    command.args(["-s", "KILL", TOO_LONG_S, FATHOM, "check", "-"]);
+    let zeros = std::fs::File::open("/dev/zero").unwrap();
+    ended(command.stdin(Stdio::from(zeros)))
+        .expect(2)
+        .says(&["standard input", "larger than 4 MiB"]);
+}
+
+/// A pipe gives its text once.
+#[test]
+fn jobs_come_from_pipes_with_marks_and_in_old_encodings() {
+    let lab = Lab::new();
+    for (text, name) in [(VDBENCH, "vdbench"), (FIO, "fio")] {
+        pipe(&lab, name);
+        let path = lab.path(name);
+        let writer = std::thread::spawn(move || std::fs::write(path, text));
+        bounded(&lab, &["check", name]).expect(0);
+        writer.join().unwrap().unwrap();
+    }
+    let marked = |text: &str| [b"\xef\xbb\xbf", text.as_bytes()].concat();
+    lab.write("parm", marked(VDBENCH));
+    lab.write("jobs", marked(FIO));
+    lab.write(
+        "latin.parm",
+        [b"* gepr\xfcft am 3.\n", VDBENCH.as_bytes()].concat(),
+    );
+    lab.write("latin.fio", [b"; gepr\xfcft\n", FIO.as_bytes()].concat());
+    for job in ["parm", "jobs", "latin.parm", "latin.fio"] {
+        lab.fathom(&["check", job]).expect(0);
+    }
+    lab.write("list", marked("disk\n"));
+    lab.write(
+        "wide",
+        VDBENCH
+            .encode_utf16()
+            .flat_map(u16::to_le_bytes)
+            .collect::<Vec<u8>>(),
+    );
+    lab.fathom(&["check", "wide"])
+        .expect(2)
+        .says(&["UTF-16", "save it as UTF-8"]);
+    std::fs::copy(FATHOM, lab.path("program")).unwrap();
+    lab.fathom(&["check", "program"]).expect(2);
+    lab.write("words", "disk\n\0");
+    lab.fathom(&["run", "parm", "-o", "out", "--overwrite", "@words"])
+        .expect(2)
+        .says(&["not a UTF-8 text file"]);
+}
+
+/// What may not be read is told apart from what is not there, below an include too.
+#[test]
+fn permission_denied_is_said_so() {
+    if is_root() && !crate::lab::has("setpriv") {
+        return skip("`setpriv` is missing, and root reads everything");
+    }
+    let lab = Lab::new();
+    lab.write("parm", "include=secret\n");
+    lab.write("jobs", "[one]\ninclude secret\n");
+    lab.write("secret", VDBENCH);
+    let closed = std::os::unix::fs::PermissionsExt::from_mode(0o000);
+    std::fs::set_permissions(lab.path("secret"), closed).unwrap();
+    let open = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    std::fs::set_permissions(lab.path("."), open).unwrap();
+    let program = lab.path("fathom");
+    std::fs::copy(FATHOM, &program).unwrap();
+    for words in [
+        &["check", "secret"][..],
+        &["check", "parm"],
+        &["fio", "jobs"],
+        &["import", "secret"],
+    ] {
+        let mut command = match is_root() {
+            true => lab.command("setpriv"),
+            false => lab.command(&program),
+        };
+        if is_root() {
+            command
+                .args(["--reuid=65534", "--clear-groups"])
+                .arg(&program);
+        }
+        ended(command.args(words))
+            .expect(2)
+            .says(&["permission denied"]);
+    }
+}
