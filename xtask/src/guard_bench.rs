@@ -29,16 +29,18 @@ struct Place {
 pub fn run(root: &Path, arguments: &[String]) -> Result<(), String> {
     let mut program = root.join("target/release/fathom");
     let mut folder = std::env::temp_dir();
+    let absolute =
+        |path: &String| std::path::absolute(path).map_err(|error| format!("`{path}`: {error}"));
     match arguments {
         [] => {
             let cargo = crate::command::cargo();
             let build = ["build", "--release", "--locked", "--package", "fathom"];
             crate::command::run(root, &cargo, &build, &[])?;
         }
-        [given] => program = PathBuf::from(given),
+        [given] => program = absolute(given)?,
         [given, below] => {
-            program = PathBuf::from(given);
-            folder = PathBuf::from(below);
+            program = absolute(given)?;
+            folder = absolute(below)?;
         }
         _ => return Err("bench-guard takes at most a program and a folder".to_owned()),
     }
@@ -85,7 +87,7 @@ fn cases(place: &mut Place) -> Result<Vec<Case>, String> {
     }
     let small = (0..SMALL_FILES).map(|number| {
         let path = place.folder.join(format!("small{number}"));
-        let wrote = std::fs::write(&path, [0; 4096]);
+        let wrote = std::fs::write(&path, [0; 8192]);
         wrote.map(|()| path).map_err(|error| error.to_string())
     });
     let small = small.collect::<Result<Vec<_>, _>>()?;
@@ -98,7 +100,7 @@ fn cases(place: &mut Place) -> Result<Vec<Case>, String> {
     let mut cases = vec![
         case("a blank sparse file of 64 MiB", 20, 0.020, vec![sparse]),
         case("a file of 64 MiB of zeros", 20, 0.020, vec![written]),
-        case("10 000 files of 4 KiB", 3, 2.0, small),
+        case("10 000 files of 8 KiB", 3, 2.0, small),
     ];
     let devices = large_device(place).and_then(|large| {
         let count = 0..DEVICES;

@@ -155,7 +155,6 @@ fn is_marked(plan: &BoundPlan, stream: &Stream, bound: &BoundStream) -> bool {
     let has_marks = data.compression_ratio <= 1.0
         && data.check.is_none()
         && data.duplicates.is_none()
-        && data.refresh != plan::Refresh::Never
         && pattern.is_none_or(|pattern| pattern.marks == PatternMarks::EachBlock);
     let mut grains = Vec::new();
     match &stream.source {

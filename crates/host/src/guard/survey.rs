@@ -32,7 +32,7 @@ const SAMPLES_LEAST: u64 = 64;
 const MORE: Duration = Duration::from_secs(1);
 const MORE_OF_ALL: Duration = Duration::from_secs(10);
 /// The same when many targets share it, each reading for itself.
-const MORE_SHARED: Duration = Duration::from_secs(4);
+const MORE_SHARED: Duration = Duration::from_secs(2);
 /// Reads of one target side by side: most devices are limited by latency.
 const READERS: usize = 16;
 const READERS_LEAST: usize = 2;
@@ -113,7 +113,7 @@ impl Survey {
                 ends
             }
         };
-        look.at_chunks(&ends, &mut survey);
+        look.at_chunks(&ends, budget, &mut survey);
         // Where everything was read and is blank, nothing stands anywhere.
         if survey.foreign == 0 && !(is_whole && survey.ours == 0) {
             look.at_probes(&map, budget, &mut survey);
@@ -151,7 +151,7 @@ struct Look<'a> {
 
 impl Look<'_> {
     /// Reads all of the areas, in blocks of the grid that the whole content has.
-    fn at_chunks(&self, map: &DataMap, survey: &mut Survey) {
+    fn at_chunks(&self, map: &DataMap, budget: &Budget, survey: &mut Survey) {
         let mut chunks = Vec::new();
         for (low, end) in &map.areas {
             let mut at = low / BLOCK_BYTES * BLOCK_BYTES;
@@ -162,7 +162,11 @@ impl Look<'_> {
             }
         }
         let is_short = map.bytes() <= ALONE_BYTES;
-        let readers = if is_short { 1 } else { CHUNK_READERS };
+        let readers = if is_short {
+            1
+        } else {
+            CHUNK_READERS.min(budget.readers / 2)
+        };
         let one = |place: usize, buffer: &mut Vec<u8>, survey: &mut Survey| {
             let Some((at, end)) = chunks.get(place) else {
                 return false;
