@@ -1,5 +1,6 @@
 //! What runs and workloads an execution will have, read from its stored plan: the pages open with
 //! links to runs that are still to come.
+use crate::shown;
 use measure::ExecutionTarget;
 use plan::{BoundPlan, Label, Plan, Preparation, RunId, RunKind, TargetId};
 use std::collections::{BTreeSet, HashMap};
@@ -31,9 +32,11 @@ pub struct Captions {
 impl RunCaption {
     /// Of a run with this name and these labels.
     pub fn of(name: &str, labels: &[Label]) -> Self {
+        // Names come from the plan as well, around the events that are shown harmlessly.
+        let shown = |text: &str| shown::name(text).replace('<', "\\x3c");
         Self {
-            name: name.to_string(),
-            loops: Label::find(labels, "loops").unwrap_or("None").to_string(),
+            name: shown(name),
+            loops: shown(Label::find(labels, "loops").unwrap_or("None")),
         }
     }
 }
@@ -102,8 +105,10 @@ impl Captions {
     }
 
     fn of_runs(plan: &Plan, runs: &[RunId]) -> Self {
-        let value =
-            |value: &plan::PlanValue| format!("{}: {}={}", value.subject, value.name, value.value);
+        let value = |value: &plan::PlanValue| {
+            let text = format!("{}: {}={}", value.subject, value.name, value.value);
+            shown::text(&text).replace('<', "&lt;")
+        };
         let mut captions = Self {
             values: plan.values.iter().map(value).collect(),
             ..Self::default()
