@@ -127,13 +127,13 @@ fn carry_out(mut launch: Launch, is_fio: bool, fills: &mut Vec<Fill>) -> Exit {
         // Runs keep their numbers, those of preparations too that nothing needs any more.
         settled.plan.runs = earlier.bound.runs.clone();
     }
-    let outputs = match settle_outputs(&launch, &settled.plan) {
-        Ok(outputs) => outputs,
-        Err(message) => return fail(Exit::Usage, &message),
-    };
     tell_unheld(settled.grants.door());
-    let mut sinks = match open_sinks(&launch, &settled.plan, earlier.as_ref(), &outputs) {
-        Ok(sinks) => sinks,
+    let opened = settle_outputs(&launch, &settled.plan).and_then(|outputs| {
+        let sinks = open_sinks(&launch, &settled.plan, earlier.as_ref(), &outputs)?;
+        Ok((outputs, sinks))
+    });
+    let (outputs, mut sinks) = match opened {
+        Ok(opened) => opened,
         Err(message) => return fail(Exit::Usage, &message),
     };
     let (control, trigger) = match watch(&launch, &settled.plan.plan, &outputs) {
@@ -146,9 +146,9 @@ fn carry_out(mut launch: Launch, is_fio: bool, fills: &mut Vec<Fill>) -> Exit {
     };
     let done = earlier.map(|earlier| earlier.done).unwrap_or_default();
     let findings = launch.findings.printed.iter().chain(&settled.found);
-    let opened = sinks.take(&opening);
-    let opened =
-        opened.and_then(|()| record(findings, &settled.passed, started.unix_ns, &mut sinks));
+    let opened = sinks
+        .take(&opening)
+        .and_then(|()| record(findings, &settled.passed, started.unix_ns, &mut sinks));
     let outcome = match opened {
         Ok(()) => {
             let around = (storage.root(), &outputs);
@@ -161,22 +161,22 @@ fn carry_out(mut launch: Launch, is_fio: bool, fills: &mut Vec<Fill>) -> Exit {
         }
         Err(error) => Outcome::failed(error.to_string()),
     };
-    if !outcome.left_outstanding {
-        removal::remove_made(&settled.plan, &settled.grants);
-    }
-    keep_records(&settled, storage.root(), &outcome);
+    leave(&settled, storage.root(), &outcome);
     // No run was going.
     trigger.carry_out();
-    let exit = conclude(&launch, sinks, &outcome, trigger.has_fired(), &outputs);
-    match exit {
+    match conclude(&launch, sinks, &outcome, trigger.has_fired(), &outputs) {
         // The reason was printed: something else stands at a path than was examined.
         Exit::Failed if settled.grants.door().has_refused() => Exit::Guard,
         exit => exit,
     }
 }
 
-/// Remembers what was written, for the next execution. Where that is not possible, one line says so for all.
-fn keep_records(settled: &Settled, root: &SysRoot, outcome: &Outcome) {
+/// Removes what was made and is not to stay, and remembers what was written, for the next execution. Where that is not
+/// possible, one line says so for all.
+fn leave(settled: &Settled, root: &SysRoot, outcome: &Outcome) {
+    if !outcome.left_outstanding {
+        removal::remove_made(&settled.plan, &settled.grants);
+    }
     let Err(failures) = settled.records.keep(root, &settled.grants, outcome) else {
         return;
     };
@@ -336,42 +336,46 @@ fn settle(launch: &Launch, storage: &Storage) -> Result<Settled, Exit> {
     }
     machine::check_demands(&plan, choice.kind, storage.root())
         .map_err(|message| fail(Exit::Usage, &message))?;
-    let mut overwrite = Overwrite::from_arguments(&launch.common.overwrite)
-        .map_err(|error| fail(Exit::Usage, &error.to_string()))?;
-    if matches!(choice.kind, BackendKind::Null | BackendKind::Sim) {
-        return Ok(Settled {
-            plan,
-            grants: Arc::new(Grants::none()),
-            choice,
-            labels,
-            records: Records::default(),
-            found,
-            passed: Passed::default(),
-        });
-    }
-    let files_left = machine::files_left(&plan, storage.root())
-        .map_err(|message| fail(Exit::Usage, &message))?;
-    let door = Arc::new(Door::new(files_left));
-    let examinations = machine::examine(&plan, storage.root(), &door);
-    if let Some(word) = host::guard::unused_words(&examinations, &overwrite).first() {
-        let message = format!("`--overwrite {word}` names no target of this job");
-        return Err(fail(Exit::Usage, &message));
-    }
-    let passed = standing::for_run(&plan.plan, &examinations, &mut overwrite, &launch.style)?;
-    let grants = machine::judge(&examinations, &overwrite).map_err(|refused| {
-        print_refusal(&refused, &plan);
-        refusal_exit(&refused)
-    })?;
-    let records = Records::of(&plan, &examinations);
+    let is_real = !matches!(choice.kind, BackendKind::Null | BackendKind::Sim);
+    let (grants, records, passed) = approach(launch, &plan, storage, is_real)?;
     Ok(Settled {
         plan,
-        grants: Arc::new(Grants::new(door, grants)),
+        grants: Arc::new(grants),
         choice,
         labels,
         records,
         found,
         passed,
     })
+}
+
+/// Claims and examines the targets, and grants what may be done with them.
+fn approach(
+    launch: &Launch,
+    plan: &BoundPlan,
+    storage: &Storage,
+    is_real: bool,
+) -> Result<(Grants, Records, Passed), Exit> {
+    let mut overwrite = Overwrite::from_arguments(&launch.common.overwrite)
+        .map_err(|error| fail(Exit::Usage, &error.to_string()))?;
+    if !is_real {
+        return Ok((Grants::none(), Records::default(), Passed::default()));
+    }
+    let files_left =
+        machine::files_left(plan, storage.root()).map_err(|message| fail(Exit::Usage, &message))?;
+    let door = Arc::new(Door::new(files_left));
+    let examinations = machine::examine(plan, storage.root(), &door);
+    if let Some(word) = host::guard::unused_words(&examinations, &overwrite).first() {
+        let message = format!("`--overwrite {word}` names no target of this job");
+        return Err(fail(Exit::Usage, &message));
+    }
+    let passed = standing::for_run(&plan.plan, &examinations, &mut overwrite, &launch.style)?;
+    let grants = machine::judge(&examinations, &overwrite).map_err(|refused| {
+        print_refusal(&refused, plan);
+        refusal_exit(&refused)
+    })?;
+    let records = Records::of(plan, &examinations);
+    Ok((Grants::new(door, grants), records, passed))
 }
 
 /// Whoever reads the report later has not seen the console.

@@ -8,6 +8,7 @@ use indicatif::ProgressDrawTarget;
 use report::shown;
 use std::fmt;
 use std::io::{self, IsTerminal, Write};
+use std::os::fd::{AsFd, OwnedFd};
 
 /// Where text goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,6 +46,14 @@ impl Channel {
         match self {
             Self::Out => io::stdout().is_terminal(),
             Self::Err => io::stderr().is_terminal(),
+        }
+    }
+
+    /// A further descriptor of the stream, for what the user sends there by name.
+    pub fn descriptor(self) -> io::Result<OwnedFd> {
+        match self {
+            Self::Out => io::stdout().as_fd().try_clone_to_owned(),
+            Self::Err => io::stderr().as_fd().try_clone_to_owned(),
         }
     }
 

@@ -1,5 +1,6 @@
 //! Paths that the user names for files: where they lead, and how they are opened without touching what they must not.
 use super::identity::Identity;
+use crate::printing::Channel;
 use report::Opening;
 use rustix::fs::{
     Access, AtFlags, CWD, Mode, OFlags, RenameFlags, accessat, fcntl_setfl, renameat_with,
@@ -7,7 +8,6 @@ use rustix::fs::{
 use rustix::io::Errno;
 use std::fs::{File, FileType, Metadata};
 use std::io::{self, ErrorKind};
-use std::os::fd::AsFd;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -224,8 +224,8 @@ fn is_descriptor(path: &Path) -> bool {
 fn open_descriptor(path: &Path, spare: &Spare<'_>) -> Result<File, String> {
     let name = path.file_name().unwrap_or_default();
     let copied = match name.to_str() {
-        Some("stdout" | "1") => Some(io::stdout().as_fd().try_clone_to_owned()),
-        Some("stderr" | "2") => Some(io::stderr().as_fd().try_clone_to_owned()),
+        Some("stdout" | "1") => Some(Channel::Out.descriptor()),
+        Some("stderr" | "2") => Some(Channel::Err.descriptor()),
         _ => None,
     };
     let file = match copied {
