@@ -109,6 +109,12 @@ impl<C: Calls> Door<C> {
         }
     }
 
+    /// Whether what will be written is claimed.
+    #[must_use]
+    pub fn claims(&self) -> bool {
+        self.claims
+    }
+
     /// Whether something was not opened or made because something else stands there than was examined.
     #[must_use]
     pub fn has_refused(&self) -> bool {

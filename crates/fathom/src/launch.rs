@@ -113,9 +113,7 @@ fn carry_out(mut launch: Launch, is_fio: bool, fills: &mut Vec<Fill>) -> Exit {
         Ok(settled) => settled,
         Err(exit) => return exit,
     };
-    if !settled.grants.is_empty() {
-        *fills = fill::fills(&settled.plan);
-    }
+    *fills = fills_of(&settled);
     let clock = sys::clock::Clock::calibrate();
     let mut started = execution_started(&launch, &settled, &storage, clock);
     if let Some(earlier) = &earlier {
@@ -168,6 +166,14 @@ fn carry_out(mut launch: Launch, is_fio: bool, fills: &mut Vec<Fill>) -> Exit {
         // The reason was printed: something else stands at a path than was examined.
         Exit::Failed if settled.grants.door().has_refused() => Exit::Guard,
         exit => exit,
+    }
+}
+
+/// What the runs are to fill, where something is written.
+fn fills_of(settled: &Settled) -> Vec<Fill> {
+    match settled.grants.is_empty() {
+        true => Vec::new(),
+        false => fill::fills(&settled.plan),
     }
 }
 

@@ -121,10 +121,11 @@ impl Story {
             .iter()
             .map(|s| s.unserved.histogram.count())
             .sum();
-        let response = totals.response(None).histogram.count();
-        assert_eq!(response, totals.operations() + unserved);
-        // What never came back has its age in the service time and is no completion.
+        // What never came back is no completion, and has its age in service and response, once.
         let served = totals.operations() + totals.unreturned.len() as u64;
+        let both = totals.streams.iter().map(|s| s.in_flight.histogram.count());
+        let response = totals.response(None).histogram.count();
+        assert_eq!(response, served + unserved - both.sum::<u64>());
         assert_eq!(totals.service(None).histogram.count(), served);
         let is_whole = totals.started.unmeasured_intervals == 0 && self.failures().is_empty();
         if is_paced {

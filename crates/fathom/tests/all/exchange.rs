@@ -1,6 +1,8 @@
 //! What stands at a path is exchanged at chosen moments: nothing foreign changes, and the reason is told. The moments are
 //! those of `door::moments`, which only builds with assertions have.
-use crate::lab::{Ended, FATHOM, Lab, ended};
+use crate::guard::loop_device;
+use crate::lab::{Ended, FATHOM, Lab, ended, must, skip};
+use crate::stop::OnDrop;
 
 const THEIRS: &str = "a letter that somebody else wrote\n";
 
@@ -156,4 +158,48 @@ fn a_deletion_that_is_measured_goes_by_identity() {
         !names.iter().any(|name| name.starts_with(".fathom")),
         "{names:?}"
     );
+}
+
+#[test]
+fn a_device_is_what_was_examined_whatever_its_path_leads_to() {
+    let lab = Lab::new();
+    let (blank, theirs) = match (loop_device(&lab, "blank"), loop_device(&lab, "disk")) {
+        (Ok(blank), Ok(theirs)) => (blank, theirs),
+        (Err(reason), _) | (_, Err(reason)) => return skip(reason),
+    };
+    let _detach = OnDrop(|| {
+        must("losetup", &["-d", &blank]);
+        must("losetup", &["-d", &theirs]);
+    });
+    must("mkfs.ext4", &["-q", "-F", &theirs]);
+    let before = lab.bytes("disk");
+    let job = ["--filename=node", "--rw=write", "--bs=4k", "--size=64k"];
+    let node = |device: &str| {
+        use std::os::unix::fs::MetadataExt;
+        let number = std::fs::metadata(device).unwrap().rdev();
+        let (major, minor) = (number >> 8 & 0xfff, number & 0xff);
+        format!("rm -f node; mknod node b {major} {minor}")
+    };
+    let link = |device: &str| format!("ln -sfn {device} node");
+    for moment in ["claim", "examine", "run", "open"] {
+        for way in [&node as &dyn Fn(&str) -> String, &link] {
+            must(
+                "sh",
+                &[
+                    "-c",
+                    &format!("cd {}; {}", lab.path("").display(), way(&blank)),
+                ],
+            );
+            let ended = at(&lab, moment, &way(&theirs), &job);
+            // A link is followed once; the device that it led to then is written.
+            let is_written = ended.code == Some(0);
+            assert!(
+                is_written || ended.code == Some(3),
+                "{moment}: {}",
+                ended.err
+            );
+            assert_eq!(lab.bytes("disk"), before, "{moment}");
+        }
+    }
+    drop(_detach);
 }

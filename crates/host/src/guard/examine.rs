@@ -100,7 +100,7 @@ pub fn examine(root: &SysRoot, requests: &[Request]) -> Vec<Examination> {
 /// fails is a finding beside all others.
 #[must_use]
 pub fn examine_through(root: &SysRoot, door: &Door, requests: &[Request]) -> Vec<Examination> {
-    let tables = Tables::read(root);
+    let tables = Tables::read(root, door.claims());
     let large = requests.iter().filter(|request| is_large(request)).count();
     let budget = Budget::of(large, GROUP);
     let mut examinations = Vec::with_capacity(requests.len());

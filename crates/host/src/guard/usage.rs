@@ -18,6 +18,8 @@ use crate::root::{DeviceNumber, SysRoot};
 #[derive(Debug)]
 pub(crate) struct Tables {
     pub root: SysRoot,
+    /// Whether more than a look is allowed.
+    pub may_claim: bool,
     mounts: Vec<Mount>,
     swaps: Vec<Swap>,
     loops: Vec<LoopView>,
@@ -53,9 +55,11 @@ struct FileInUse {
 }
 
 impl Tables {
-    pub(crate) fn read(root: &SysRoot) -> Self {
+    /// Devices behind loop devices are claimed for a moment where `may_claim`.
+    pub(crate) fn read(root: &SysRoot, may_claim: bool) -> Self {
         Self {
             root: root.clone(),
+            may_claim,
             mounts: mounts(root),
             swaps: swaps(root),
             loops: LoopView::all(root),

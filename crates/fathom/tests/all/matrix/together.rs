@@ -1,6 +1,7 @@
 //! Two executions at once: the second is refused, and the first does not notice.
 use super::{BYTES, Loop, Verdicts, no_loops, sparse};
-use crate::lab::{Going, Lab, skip};
+use crate::lab::{FATHOM, Going, Lab, ended, skip};
+use std::process::Stdio;
 
 const SECOND: &[(&str, &[&str])] = &[
     ("run", &["run", "job", "-o", "second"]),
@@ -77,4 +78,44 @@ fn the_second_of_two_executions_is_refused() {
         }
     }
     verdicts.judge();
+}
+
+/// So many files that their claims would not find descriptors.
+const FILES: usize = 20_000;
+
+fn create(lab: &Lab, more: &str) -> std::process::Command {
+    let mut shell = lab.command("sh");
+    let job = format!(
+        "ulimit -n 256; exec {FATHOM} fio --name=j --ioengine=filecreate --nrfiles={FILES} --filesize=4k \
+         --openfiles=1 --output=report {more}"
+    );
+    shell.args(["-c", &job]);
+    shell
+}
+
+#[test]
+fn twenty_thousand_files_are_claimed_where_256_may_be_open() {
+    let lab = Lab::new();
+    let mut first = create(&lab, "--rate_iops=4000 --result=first")
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    while !lab.path("j.0.100").exists() {
+        assert!(first.try_wait().unwrap().is_none(), "it ends too early");
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+    let second = ended(&mut create(&lab, "--result=second"));
+    second
+        .expect(3)
+        .says(&["another execution of Fathom is writing to it"]);
+    assert!(first.wait().unwrap().success());
+    let made = lab
+        .names(".")
+        .into_iter()
+        .filter(|name| name.starts_with("j.0."));
+    assert_eq!(made.count(), FILES);
+    // All of them are there now, and every one is locked and let go.
+    let third = ended(&mut create(&lab, "--result=third")).expect(0);
+    assert!(!third.err.contains("not kept locked"), "{}", third.err);
 }

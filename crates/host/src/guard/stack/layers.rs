@@ -66,7 +66,8 @@ impl Layer {
         let Below::Device(device) = &self.below else {
             return None;
         };
-        let node = device_node(&tables.root, device).filter(|_| self.is_shown)?;
+        let node = device_node(&tables.root, device);
+        let node = node.filter(|_| self.is_shown && tables.may_claim)?;
         door::is_held_by_others(&node).then(|| Finding::Held {
             device: device.name.clone(),
             by: "another program".to_owned(),

@@ -396,7 +396,8 @@ fn reading_is_granted_whatever_is_held() {
     };
     let examine = || {
         let door = Door::new(0);
-        let examination = examine_through(&SysRoot::real(), &door, &[request.clone()]).remove(0);
+        let examination =
+            examine_through(&SysRoot::real(), &door, std::slice::from_ref(&request)).remove(0);
         (door, examination)
     };
     // Readers claim nothing.

@@ -99,7 +99,12 @@ impl Machine {
                 bytes: BYTES,
             },
         };
-        examine_subject(&Tables::read(&self.root()), &request, subject, Some(&file))
+        examine_subject(
+            &Tables::read(&self.root(), false),
+            &request,
+            subject,
+            Some(&file),
+        )
     }
 
     pub(super) fn examine(&self, name: &str) -> Examination {
