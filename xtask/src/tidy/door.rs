@@ -66,8 +66,6 @@ const CALLS: &[&[&str]] = &[
     &["file", ":", ":", "reserve"],
     &["file", ":", ":", "discard"],
     &["file", ":", ":", "set_length"],
-    &["names", ":", ":", "make"],
-    &["names", ":", ":", "remove"],
     &["at", ":", ":", "Folder"],
     &["Grants", ":", ":", "unexamined"],
 ];

@@ -41,6 +41,14 @@ impl Targets {
             if let Some(file) = sys::loopdev::backing_file(path) {
                 targets.add(&file);
             }
+            // It keeps its identity under another name.
+            if let Ok(status) = door::look(path).and_then(|file| sys::loopdev::status(&file)) {
+                let (device, inode) = status.file;
+                targets.known.insert(Identity::File { device, inode });
+                targets
+                    .known
+                    .extend(status.block_device.map(Identity::Block));
+            }
         }
         targets
     }

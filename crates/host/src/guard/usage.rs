@@ -113,7 +113,7 @@ impl Tables {
     /// Users of a block device, of its partitions, and of the whole disk that it is a part of. What is `own` is none.
     ///
     /// A ZFS pool, a journal on another device or a mount in a closed name space shows in none of these tables; they
-    /// hold an exclusive claim, which makes ours fail ([`super::claim`]).
+    /// hold an exclusive claim, which makes ours fail.
     pub(crate) fn users_of_device(&self, device: &BlockDevice, own: &Own) -> Vec<Finding> {
         let related = related(device);
         let name_of = |number: DeviceNumber| {

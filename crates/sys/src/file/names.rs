@@ -1,10 +1,9 @@
-//! Calls on a file by its name. None of them changes what a file holds.
+//! Looks at a file by its name.
 
 use std::ffi::CStr;
-use std::fs::File;
 use std::io;
 
-use rustix::fs::{AtFlags, CWD, Mode, OFlags, StatxFlags};
+use rustix::fs::{AtFlags, CWD, StatxFlags};
 
 /// Which call asks what the file system knows of a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,17 +14,6 @@ pub enum Look {
     Link,
     /// `statx(2)` with all that it tells, of what a link points to.
     Whole,
-}
-
-/// Opens for reading and writing, and makes the file (mode 0644 less umask) where it is missing; what is there stays as
-/// it is.
-///
-/// # Errors
-/// What `open(2)` says.
-pub fn make(path: &CStr) -> io::Result<File> {
-    let flags = OFlags::RDWR | OFlags::CREATE | OFlags::CLOEXEC;
-    let file = rustix::fs::open(path, flags, Mode::from_raw_mode(0o644))?;
-    Ok(File::from(file))
 }
 
 /// Asks for what the file system knows, and leaves the answer.
@@ -43,14 +31,6 @@ pub fn look(path: &CStr, how: Look) -> io::Result<()> {
     Ok(())
 }
 
-/// Takes a name of a file away; never a folder.
-///
-/// # Errors
-/// What `unlink(2)` says (ENOENT: nothing has this name).
-pub fn remove(path: &CStr) -> io::Result<()> {
-    Ok(rustix::fs::unlink(path)?)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -58,22 +38,19 @@ mod tests {
     use std::os::unix::ffi::OsStrExt;
 
     #[test]
-    fn what_is_there_is_kept_when_it_is_made_again() {
+    fn a_name_is_looked_at_in_each_way() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("data");
         let name = CString::new(path.as_os_str().as_bytes()).unwrap();
         for how in [Look::Followed, Look::Link, Look::Whole] {
             assert_eq!(look(&name, how).unwrap_err().raw_os_error(), Some(2));
         }
-        make(&name).unwrap();
-        std::fs::write(&path, "kept").unwrap();
-        make(&name).unwrap();
-        assert_eq!(std::fs::read(&path).unwrap(), b"kept");
+        std::os::unix::fs::symlink("nowhere", &path).unwrap();
+        look(&name, Look::Link).unwrap();
+        assert!(look(&name, Look::Followed).is_err());
+        std::fs::write(folder.path().join("nowhere"), "").unwrap();
         for how in [Look::Followed, Look::Link, Look::Whole] {
             look(&name, how).unwrap();
         }
-        remove(&name).unwrap();
-        assert!(!path.exists());
-        assert_eq!(remove(&name).unwrap_err().raw_os_error(), Some(2));
     }
 }
