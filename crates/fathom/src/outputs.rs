@@ -2,7 +2,7 @@
 //!
 //! Files that Fathom names itself ([`Own`]) replace nothing but their like. Files that the user names are replaced as
 //! the originals do, but never through a link into another folder, and never a target or a block device. What would be
-//! refused is refused by [`Outputs::check`] and [`check_own`] before the first run, and again at opening. Read
+//! refused is refused by [`Outputs::check`] and [`Outputs::check_own`] before the first run, and again at opening. Read
 //! [`Outputs`] first.
 mod identity;
 mod place;

@@ -1,10 +1,9 @@
 //! What this machine is and holds: target probing and identity, the overwrite guard, and the counters of host,
 //! process and devices.
 //!
-//! Nothing here knows of job languages, runs or reports, and nothing writes to a target: what is opened is opened for
-//! reading, and [`guard::claim`] opens for writing without a write. A record of what was written is kept beside the data
-//! ([`guard::written`]), never in it. Every reader takes a [`SysRoot`], so that tests
-//! can hand in a faked machine. Read [`guard`] first.
+//! Nothing here knows of job languages, runs or reports, and nothing writes to a target: the door opens what is examined.
+//! A record of what was written is kept beside the data ([`guard::written`]), never in it. Every reader takes a
+//! [`SysRoot`], so that tests can hand in a faked machine. Read [`guard`] first.
 #![forbid(unsafe_code)]
 
 mod block;
