@@ -104,6 +104,8 @@ fn stand(lab: &Lab, kind: Kind, made: Made) -> Result<Option<Loop>, String> {
         target(lab, made, "disk")?;
         return Ok(None);
     }
+    // A killed execution may still have writes on their way to the file of the device before.
+    let _ = std::fs::remove_file(lab.path("image"));
     let image = target(lab, made, "image")?;
     let device = Loop::over(&image);
     symlink(&device.device, lab.path("disk")).unwrap();
