@@ -5,6 +5,7 @@
 //! What is exchanged at a chosen moment is in `exchange`.
 mod contents;
 mod doors;
+mod ordinary;
 mod paths;
 mod together;
 mod used;
