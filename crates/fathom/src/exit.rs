@@ -15,6 +15,19 @@ pub enum Exit {
     Stopped,
 }
 
+impl Exit {
+    /// For whoever looks at the last line only; nothing where all is fine.
+    pub fn meaning(self) -> Option<&'static str> {
+        match self {
+            Exit::Fine => None,
+            Exit::Failed => Some("this failed; the reason is above"),
+            Exit::Usage => Some("the command line or a file is refused; the reason is above"),
+            Exit::Guard => Some("a target is refused; the reason is above"),
+            Exit::Stopped => Some("stopped by the user"),
+        }
+    }
+}
+
 impl From<Exit> for ExitCode {
     fn from(exit: Exit) -> Self {
         ExitCode::from(match exit {

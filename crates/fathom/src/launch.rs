@@ -744,7 +744,12 @@ fn print_gap(all: &[RunTotals]) {
         ratios[0].total_cmp(&ratios[1])
     });
     let Some((gap, name)) = widest else { return };
-    let (response, service) = (Nanos(gap.response_ns_p99), Nanos(gap.service_ns_p99));
+    // Nothing may have been served at all.
+    let service = match gap.ratio() {
+        Some(_) => Nanos(gap.service_ns_p99).to_string(),
+        None => "-".to_owned(),
+    };
+    let response = Nanos(gap.response_ns_p99);
     let others = match gaps.len() {
         1 => String::new(),
         count => format!("; also in {} more of {} runs", count - 1, all.len()),

@@ -67,6 +67,7 @@ fn main() -> ExitCode {
         (_, Some("help")) if word(2) == Some("fio") => fio_face::help(),
         _ => neutral(&arguments),
     };
+    printing::end(exit);
     exit.into()
 }
 

@@ -6,6 +6,8 @@
 //! `err!` print text that is laid out. Read [`Channel`] first.
 use indicatif::ProgressDrawTarget;
 use report::shown;
+use crate::exit::Exit;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::fmt;
 use std::io::{self, IsTerminal, Write};
 use std::os::fd::{AsFd, OwnedFd};
@@ -84,10 +86,29 @@ impl Channel {
     fn write(self, text: &str) {
         let _ = match self {
             Self::Out => all(&mut io::stdout().lock(), text),
-            Self::Err => all(&mut io::stderr().lock(), text),
+            Self::Err => {
+                let last = text.lines().rfind(|line| !line.trim().is_empty());
+                if let Some(last) = last {
+                    // One thread prints errors at a time, and the last of them ends the program.
+                    ENDS_WITH_REASON.store(last.starts_with("error"), Relaxed);
+                }
+                all(&mut io::stderr().lock(), text)
+            }
         };
     }
 }
+
+/// Says last what an exit code means, where the reason stands further up.
+pub fn end(exit: Exit) {
+    if let Some(meaning) = exit.meaning()
+        && !ENDS_WITH_REASON.load(Relaxed)
+    {
+        Channel::Err.message(format_args!("error: {meaning}"));
+    }
+}
+
+/// Whether the last line on standard error is an error.
+static ENDS_WITH_REASON: AtomicBool = AtomicBool::new(false);
 
 fn all(out: &mut dyn Write, text: &str) -> io::Result<()> {
     out.write_all(text.as_bytes())?;

@@ -5,7 +5,8 @@ pub(crate) fn nearest<'a>(
     word: &str,
     candidates: impl IntoIterator<Item = &'a str>,
 ) -> Option<&'a str> {
-    let limit = match word.chars().count() {
+    let length = word.chars().count();
+    let limit = match length {
         0..3 => 1,
         3..6 => 2,
         _ => 3,
@@ -13,6 +14,8 @@ pub(crate) fn nearest<'a>(
     let lower = word.to_lowercase();
     candidates
         .into_iter()
+        // Each letter more or less is one step. A file that is no job asks this for every line.
+        .filter(|candidate| candidate.chars().count().abs_diff(length) <= limit)
         .filter(|candidate| *candidate != word)
         .map(|candidate| (distance(&lower, &candidate.to_lowercase()), candidate))
         .filter(|(far, candidate)| *far <= limit && *far < candidate.chars().count())

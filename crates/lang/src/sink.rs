@@ -2,11 +2,15 @@
 use crate::lint::LintSelection;
 use plan::{Diagnostic, Severity, Span};
 
+/// Errors, and other findings, that are kept: a file that is no job has one in each line.
+const KEPT_MAX: usize = 10_000;
+
 /// The findings of one reading.
 #[derive(Debug, Default)]
 pub(crate) struct Sink {
     found: Vec<Diagnostic>,
     seen: std::collections::HashSet<(String, Option<Span>, String)>,
+    errors: usize,
     lints: LintSelection,
 }
 
@@ -22,12 +26,22 @@ impl Sink {
         let Some(diagnostic) = self.lints.apply(diagnostic) else {
             return;
         };
+        // An error is never lost behind warnings.
+        let is_error = diagnostic.severity == Severity::Error;
+        let of_its_kind = match is_error {
+            true => self.errors,
+            false => self.found.len() - self.errors,
+        };
+        if of_its_kind >= KEPT_MAX {
+            return;
+        }
         let key = (
             diagnostic.code.clone(),
             diagnostic.span,
             diagnostic.label.clone(),
         );
         if self.seen.insert(key) {
+            self.errors += usize::from(is_error);
             self.found.push(diagnostic);
         }
     }

@@ -50,12 +50,14 @@ pub struct Tree {
 
 pub const ROOT: Inode = 1;
 
+type Others = Box<dyn FnMut(&mut Tree) + Send>;
+
 /// The file system as one execution reaches it.
 pub struct Model {
     pub tree: Arc<Mutex<Tree>>,
     execution: u64,
     /// Acts before each call.
-    others: Mutex<Box<dyn FnMut(&mut Tree) + Send>>,
+    others: Mutex<Others>,
 }
 
 pub struct ModelFile {
@@ -265,10 +267,8 @@ impl Drop for ModelFile {
     fn drop(&mut self) {
         let mut tree = self.tree.lock().unwrap();
         tree.close(self.inode);
-        if self.is_claim {
-            if tree.claims.get(&self.inode) == Some(&self.execution) {
-                tree.claims.remove(&self.inode);
-            }
+        if self.is_claim && tree.claims.get(&self.inode) == Some(&self.execution) {
+            tree.claims.remove(&self.inode);
         }
     }
 }

@@ -138,3 +138,27 @@ fn an_interrupt_needs_no_console() {
     assert_eq!(shell(&lab, &line).code, Some(4));
     assert!(lab.text("out/summary.csv").contains("stopped by the user"));
 }
+
+#[test]
+fn the_last_line_of_what_is_refused_is_an_error() {
+    let lab = Lab::new();
+    lab.write("bad.parm", "sd=sd1,lumn=/x\nwd=wd1,sd=sd1\nrd=rd1,wd=wd1\n");
+    lab.write("theirs", "a letter that somebody else wrote\n");
+    for (words, code) in [
+        (&["run", "--nope"][..], 2),
+        (&[], 2),
+        (&["check", "bad.parm"], 2),
+        (&["run", "bad.parm"], 2),
+        (&["vdbench", "-f", "bad.parm"], 2),
+        (&["vdbench", "--zz"], 2),
+        (&["fio", "--nope=1"], 2),
+        (&["fio", "missing.fio"], 2),
+        (&["report", "theirs"], 2),
+        (&["curve", "theirs", "--read", "0"], 3),
+        (&["fio", "--name=j", "--filename=theirs", "--rw=write"], 3),
+    ] {
+        let ended = lab.fathom(words).expect(code);
+        let last = ended.err.lines().next_back().unwrap_or_default();
+        assert!(last.starts_with("error"), "{words:?}: {}", ended.err);
+    }
+}

@@ -32,13 +32,16 @@ pub struct Captions {
 impl RunCaption {
     /// Of a run with this name and these labels.
     pub fn of(name: &str, labels: &[Label]) -> Self {
-        // Names come from the plan as well, around the events that are shown harmlessly.
-        let shown = |text: &str| shown::name(text).replace('<', "\\x3c");
         Self {
-            name: shown(name),
-            loops: shown(Label::find(labels, "loops").unwrap_or("None")),
+            name: harmless(name),
+            loops: harmless(Label::find(labels, "loops").unwrap_or("None")),
         }
     }
+}
+
+/// Names come from the plan as well, around the events that are shown harmlessly.
+fn harmless(name: &str) -> String {
+    shown::name(name).replace('<', "\\x3c")
 }
 
 /// The runs of all passes, as far as they are known and people would look at their links.
@@ -130,9 +133,9 @@ impl Captions {
                 captions
                     .uses
                     .extend(targets.map(|target| (group.to_string(), *target)));
-                let name = workload(&stream.name, &stream.labels);
-                if !captions.workloads.iter().any(|known| known == name) {
-                    captions.workloads.push(name.to_string());
+                let name = harmless(workload(&stream.name, &stream.labels));
+                if !captions.workloads.contains(&name) {
+                    captions.workloads.push(name);
                 }
             }
         }

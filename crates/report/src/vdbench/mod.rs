@@ -196,7 +196,7 @@ impl Face {
         let left = messages::outstanding(&finished.outstanding, |left| it.device(left.target));
         self.stamped(it.folder.errors, &it.zone, at, &left);
         self.write_histograms(it, &run);
-        it.errors += run.errors();
+        it.errors += run.errors() + finished.outstanding.len() as u64;
         if run.errors() > 0 {
             self.say(it, at, &messages::error_count(run.errors()));
         }
