@@ -143,7 +143,7 @@ fn an_interrupt_needs_no_console() {
 fn the_last_line_of_what_is_refused_is_an_error() {
     let lab = Lab::new();
     lab.write("bad.parm", "sd=sd1,lumn=/x\nwd=wd1,sd=sd1\nrd=rd1,wd=wd1\n");
-    lab.write("theirs", "a letter that somebody else wrote\n");
+    lab.write("theirs", "a letter that somebody else wrote\n".repeat(1000));
     for (words, code) in [
         (&["run", "--nope"][..], 2),
         (&[], 2),
