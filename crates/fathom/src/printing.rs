@@ -4,13 +4,13 @@
 //!
 //! `outln!` and `errln!` print one message, in which only an indented line goes on; `out!` and
 //! `err!` print text that is laid out. Read [`Channel`] first.
+use crate::exit::Exit;
 use indicatif::ProgressDrawTarget;
 use report::shown;
-use crate::exit::Exit;
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::fmt;
 use std::io::{self, IsTerminal, Write};
 use std::os::fd::{AsFd, OwnedFd};
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 /// Where text goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
