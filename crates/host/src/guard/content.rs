@@ -3,10 +3,11 @@
 use std::borrow::Cow;
 use std::fs::File;
 use std::io;
-use std::os::unix::fs::FileExt;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use rustix::fs::SeekFrom;
+use sys::requests::RequestMode;
 
 /// The first bytes of every 4 KiB that Fathom writes; transfers smaller than that carry it too.
 ///
@@ -36,6 +37,8 @@ pub(crate) struct Content<'a> {
     kept: Vec<Piece>,
     /// What is not kept cannot be asked for.
     is_partial: bool,
+    /// Until the kernel or the file system says that it cannot.
+    leaves_no_cache: AtomicBool,
     /// The first place that could not be read.
     failure: Mutex<Option<(u64, io::Error)>>,
 }
@@ -94,6 +97,7 @@ impl<'a> Content<'a> {
             bytes,
             kept: Vec::new(),
             is_partial: false,
+            leaves_no_cache: AtomicBool::new(true),
             failure: Mutex::default(),
         }
     }
@@ -154,12 +158,35 @@ impl<'a> Content<'a> {
         buffer
     }
 
+    /// Leaves the page cache as it was, where the kernel can: a job that reads through the cache would find there what was
+    /// looked at.
+    fn read_once(&self, buffer: &mut [u8], at: u64) -> io::Result<usize> {
+        const UNSUPPORTED: [i32; 2] = [95, 22];
+        if self.leaves_no_cache.load(Relaxed) {
+            let mode = RequestMode {
+                leaves_no_cache: true,
+                ..RequestMode::default()
+            };
+            match sys::file::pread_as(self.file, buffer, at, mode) {
+                Err(error)
+                    if error
+                        .raw_os_error()
+                        .is_some_and(|code| UNSUPPORTED.contains(&code)) =>
+                {
+                    self.leaves_no_cache.store(false, Relaxed);
+                }
+                read => return read,
+            }
+        }
+        sys::file::pread(self.file, buffer, at)
+    }
+
     /// How many bytes came, as [`Self::read`].
     pub(crate) fn read_into(&self, offset: u64, buffer: &mut [u8]) -> usize {
         let mut done = 0;
         while done < buffer.len() {
             let at = self.start + offset + done as u64;
-            match self.file.read_at(&mut buffer[done..], at) {
+            match self.read_once(&mut buffer[done..], at) {
                 Ok(0) => break,
                 Ok(more) => done += more,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
