@@ -6,12 +6,13 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use door::Door;
 use plan::TargetKind;
 
 use super::devices::{Loop, request};
 use super::machine::{assert_never, is_mounted};
 use super::{examine_file, is_granted, names, noise, our_data, words, write_to, write_to_file};
-use crate::guard::{Examination, Finding, Overwrite, examine, judge};
+use crate::guard::{Examination, Finding, Overwrite, examine, examine_through, judge};
 use crate::root::SysRoot;
 
 const BYTES: u64 = 64 << 20;
@@ -347,12 +348,15 @@ fn a_loop_device_on_one_that_another_program_holds_is_refused() {
         ..sys::file::OpenFlags::default()
     };
     let held = sys::file::open(&lower.device, &flags).unwrap();
-    assert_never(
-        &upper.examine(),
-        below(|one| matches!(one, Finding::Held { .. })),
-    );
-    drop(held);
+    let claimed = || {
+        let request = upper.request();
+        examine_through(&SysRoot::real(), &Door::new(0), &[request]).remove(0)
+    };
+    assert_never(&claimed(), below(|one| matches!(one, Finding::Held { .. })));
+    // Only a claim shows that, and a look claims nothing.
     assert_eq!(upper.examine().findings, []);
+    drop(held);
+    assert_eq!(claimed().findings, []);
 }
 
 #[test]
