@@ -14,8 +14,8 @@ use rusqlite::types::FromSql;
 use rusqlite::{Connection, Row};
 use serde::de::DeserializeOwned;
 
-/// Operations or bytes of one interval: 4 PiB.
-const AMOUNT_MAX: u64 = 1 << 52;
+/// Operations or bytes of one interval: 64 PiB.
+const AMOUNT_MAX: u64 = 1 << 56;
 
 /// Reads the events of one file.
 #[derive(Debug)]

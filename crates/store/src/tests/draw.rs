@@ -25,6 +25,11 @@ impl Draw {
         self.bits() >> shift
     }
 
+    /// As much as one interval may have of anything.
+    fn amount(&mut self) -> u64 {
+        self.whole() >> 8
+    }
+
     fn number(&mut self) -> u32 {
         (self.whole() >> 32) as u32
     }
@@ -323,10 +328,10 @@ impl Draw {
                 target: TargetId(self.number()),
                 operation: self.operation(),
             },
-            operations: self.whole(),
-            bytes: self.whole(),
-            errors: self.whole(),
-            short_transfers: self.whole(),
+            operations: self.amount(),
+            bytes: self.amount(),
+            errors: self.amount(),
+            short_transfers: self.amount(),
             service,
             response,
         }
