@@ -74,7 +74,7 @@ pub struct Approach<C: Calls = Kernel> {
 }
 
 impl<C: Calls + Default> Door<C> {
-    /// A door of which claims may take so many descriptors for files that cannot be kept without one.
+    /// A door whose claims take at most `descriptors_max` descriptors, for files that cannot be kept without one.
     #[must_use]
     pub fn new(descriptors_max: usize) -> Self {
         Self::over(C::default(), descriptors_max)
@@ -129,7 +129,7 @@ impl<C: Calls> Door<C> {
 
     /// Finds what a path leads to. What will be written is claimed: a block device against mounts, volume managers and
     /// other claims (O_EXCL), a file against other executions (flock, advisory). A claim that fails is told, and what is
-    /// there is open for reading all the same. Nothing is written, made or cut.
+    /// there is opened for reading instead. Nothing is written, made or cut.
     ///
     /// # Errors
     /// Where what stands there cannot be opened at all, and where it changes while it is looked at.

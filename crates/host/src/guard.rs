@@ -18,12 +18,11 @@
 //!   address (`guard/checked.rs`). Every block must be one of these: a single block of other origin means asking.
 //!   Samples can miss data that lie between them and carry no known signature at the usual places.
 //! - **A file to be made** needs a directory and room.
-//!
 //! - **Claimed by others**: a device that another program holds exclusively, or a file that another execution writes, is
 //!   never overridable.
 //!
-//! Nothing here writes but records, which leave content as it is, and targets are opened through the door alone. The device behind a loop device is claimed for a
-//! moment, as nothing else shows who holds it.
+//! Nothing here writes but records, which leave content as it is, and targets are opened through the door alone. The
+//! device behind a loop device is claimed for a moment, as nothing else shows who holds it.
 
 mod checked;
 mod content;
