@@ -1,8 +1,11 @@
 //! Everything that a change has to pass, in the order in which it fails fastest. The tests come last, so that the
 //! summary of the test runner ends the output.
 use crate::command::{self, cargo};
-use crate::tidy;
+use crate::{fio_jobs, fio_suite, tidy};
 use std::path::Path;
+
+/// Jobs of fio that are compared, always the same ones.
+const COMPARED_JOBS: &str = "100";
 
 const FUZZ_SECONDS: &str = "60";
 
@@ -42,6 +45,12 @@ pub fn run(root: &Path) -> Result<(), String> {
     let words = ["--seconds", FUZZ_SECONDS, "--seed", FUZZ_SEED].map(str::to_owned);
     fuzz(root, &words)?;
     check_documents(root)?;
+    eprintln!("== compare-fio");
+    fio_jobs::run(root, &["--jobs", COMPARED_JOBS].map(str::to_owned))?;
+    eprintln!("== fio-suite");
+    // Built by the comparison before.
+    let program = root.join(fio_jobs::PROGRAM).display().to_string();
+    fio_suite::run(root, &["--quick".to_owned(), program])?;
     step(&["test", "--workspace"])
 }
 

@@ -173,7 +173,14 @@ fn added(program: &Path, folder: &Path, case: &Case) -> Result<[f64; 3], String>
 fn seconds(program: &Path, folder: &Path, case: &Case, read_pct: u32) -> Result<f64, String> {
     let targets = case.targets.iter().enumerate();
     let storages: String = targets
-        .map(|(number, path)| format!("sd=sd{number},lun={}\n", path.display()))
+        .map(|(number, path)| {
+            // No run takes a device without.
+            let flags = match path.starts_with("/dev") {
+                true => ",openflags=o_direct",
+                false => "",
+            };
+            format!("sd=sd{number},lun={}{flags}\n", path.display())
+        })
         .collect();
     let job = format!(
         "{storages}wd=wd1,sd=sd*,xfersize=4k,rdpct={read_pct}\nrd=rd1,wd=wd1,iorate=max,elapsed=2,interval=1\n"

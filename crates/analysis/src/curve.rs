@@ -17,6 +17,14 @@ pub const LATE_SERVICE_SHARE: f64 = 0.1;
 /// Completions may fall short of the arrivals of the schedule by this share.
 pub const MISSED_SHARE: f64 = 0.005;
 
+/// From this share of a response p99 on, lateness of submission makes it a figure of this machine.
+const OWN_LATENESS_SHARE: f64 = 0.5;
+
+/// The same of processor time that a hypervisor took, and of the window in which a control group was
+/// throttled.
+const STEAL_SHARE: f64 = 0.01;
+const THROTTLED_SHARE: f64 = 0.001;
+
 /// A percentile of fewer values is a guess: p99 of 100 values is the largest but one.
 const SAMPLES_FOR_P99: u64 = 100;
 
@@ -50,6 +58,11 @@ pub struct CurvePoint {
     pub schedule: Option<ScheduleCheck>,
     /// `None` in a closed loop, and when nothing was submitted.
     pub late: Option<Late>,
+    /// What was measured is this machine: submissions came late while slots were free, or its
+    /// processors were taken away.
+    pub is_generator_bound: bool,
+    /// A stall was found in its intervals; totals alone do not tell, so [`point`] says no.
+    pub is_stalled: bool,
     /// `None` where the host does not tell, or nothing succeeded.
     pub host_cpu_ns_per_operation: Option<f64>,
     pub fathom_cpu_ns_per_operation: Option<f64>,
@@ -117,6 +130,8 @@ pub fn point(totals: &RunTotals) -> CurvePoint {
     let started = &totals.started;
     let service = totals.service(None);
     let share = totals.exhausted_share();
+    let is_exhausted = started.is_open_loop && share > EXHAUSTED_SHARE;
+    let response = Percentiles::of(&totals.response(None));
     CurvePoint {
         run: started.run,
         name: started.name.clone(),
@@ -124,7 +139,7 @@ pub fn point(totals: &RunTotals) -> CurvePoint {
         achieved_per_s: totals.rate(),
         bytes_per_s: totals.bytes_per_second(),
         operations: totals.operations(),
-        response: Percentiles::of(&totals.response(None)),
+        response,
         service_ns_mean: service.mean_ns(),
         service_ns_p99: service.percentile_ns(99.0),
         has_service: !service.histogram.is_empty(),
@@ -134,23 +149,27 @@ pub fn point(totals: &RunTotals) -> CurvePoint {
         slots_busy: totals.slots_busy(),
         exhausted: Exhausted {
             share,
-            is_exhausted: started.is_open_loop && share > EXHAUSTED_SHARE,
+            is_exhausted,
         },
         schedule: schedule_check(totals),
         late: late(totals, totals.completed_service_ns_mean()),
+        is_generator_bound: is_machine_taken(totals)
+            || (!is_exhausted && is_own_lateness(totals, response.p99)),
+        is_stalled: false,
         host_cpu_ns_per_operation: totals.host_cpu_ns_per_operation(),
         fathom_cpu_ns_per_operation: totals.fathom_cpu_ns_per_operation(),
     }
 }
 
-/// The knee of rate against response p99: the point farthest below the chord from the first to the
-/// last, on axes scaled to 1 (Satopää and others, "Finding a Kneedle in a Haystack", 2011). `None`
-/// for fewer than four points with values, and when they lie about on a line.
+/// The knee of rate against response p99: of the points that [`CurvePoint::shows_the_storage`], the one
+/// farthest below the chord from the first to the last, on axes scaled to 1 (Satopää and others,
+/// "Finding a Kneedle in a Haystack", 2011). `None` for fewer than four such points, and when they lie
+/// about on a line. Which point it is depends on where the first and the last one lie.
 pub fn knee(points: &[CurvePoint]) -> Option<Knee> {
     let mut by_rate: Vec<(usize, f64, f64)> = points
         .iter()
         .enumerate()
-        .filter(|(_, point)| point.response.samples > 0)
+        .filter(|(_, point)| point.response.samples >= SAMPLES_FOR_P99 && point.shows_the_storage())
         .map(|(place, point)| (place, point.achieved_per_s, point.response.p99 as f64))
         .collect();
     if by_rate.len() < KNEE_POINTS_LEAST {
@@ -180,10 +199,27 @@ pub fn highest_rate_under(points: &[CurvePoint], limit_ns: u64) -> Option<usize>
         .iter()
         .enumerate()
         .filter(|(_, point)| point.response.samples >= SAMPLES_FOR_P99)
-        .filter(|(_, point)| !point.schedule.is_some_and(|check| check.is_missed))
+        .filter(|(_, point)| !point.is_missed())
         .filter(|(_, point)| point.response.p99 <= limit_ns)
         .max_by(|a, b| a.1.achieved_per_s.total_cmp(&b.1.achieved_per_s))
         .map(|(place, _)| place)
+}
+
+impl CurvePoint {
+    /// Completions fell short of the arrivals of the schedule.
+    pub fn is_missed(&self) -> bool {
+        self.schedule.is_some_and(|check| check.is_missed)
+    }
+
+    /// Whether its latency is what the storage answers in at its rate: it held a rate that was asked
+    /// of it, with slots free, without a stall, and sent in time.
+    pub fn shows_the_storage(&self) -> bool {
+        self.schedule.is_some()
+            && !self.is_missed()
+            && !self.exhausted.is_exhausted
+            && !self.is_stalled
+            && !self.is_generator_bound
+    }
 }
 
 impl Percentiles {
@@ -204,20 +240,21 @@ fn schedule_check(totals: &RunTotals) -> Option<ScheduleCheck> {
         return None;
     }
     let counted: u64 = totals.streams.iter().map(|stream| stream.scheduled).sum();
-    let scheduled = match (counted, totals.started.asked_rate) {
-        (0, Some(asked)) => (asked * totals.length_ns as f64 / 1e9).round() as u64,
-        _ => counted,
-    };
     let completed = totals.operations() + totals.errors();
-    // A Poisson count has the standard deviation √n. Of a law without such chance only what is in
-    // flight when the window ends may be missing.
-    // Where the record does not tell the law, it is the one that allows the most.
-    let scatters = totals.started.law.is_none_or(ArrivalLaw::scatters);
-    let scatter = match scatters {
-        false => totals.slots_busy().ceil() + 1.0,
-        true => 3.0 * (scheduled as f64).sqrt(),
+    // What is in flight when the window ends is not missing, and no more than the slots are.
+    let in_flight = f64::from(totals.slots());
+    let (scheduled, allowance) = match (counted, totals.started.asked_rate) {
+        (0, Some(asked)) => {
+            let expected = asked * totals.length_ns as f64 / 1e9;
+            // Arrivals that nobody counted may have been fewer by chance: a Poisson count has the
+            // standard deviation √n. A record that does not tell its law is allowed the most.
+            let scatters = totals.started.law.is_none_or(ArrivalLaw::scatters);
+            let chance = if scatters { 3.0 * expected.sqrt() } else { 0.0 };
+            (expected.round() as u64, in_flight.max(chance))
+        }
+        _ => (counted, in_flight),
     };
-    let allowance = scatter.max(MISSED_SHARE * scheduled as f64);
+    let allowance = allowance.max(MISSED_SHARE * scheduled as f64);
     let shortfall = scheduled.saturating_sub(completed) as f64;
     Some(ScheduleCheck {
         scheduled,
@@ -225,6 +262,21 @@ fn schedule_check(totals: &RunTotals) -> Option<ScheduleCheck> {
         allowance,
         is_missed: shortfall > allowance,
     })
+}
+
+fn is_machine_taken(totals: &RunTotals) -> bool {
+    let stolen = totals
+        .host
+        .cpu
+        .is_some_and(|cpu| cpu.steal_ns as f64 > cpu.total_ns() as f64 * STEAL_SHARE);
+    let throttled_ns = totals.host.throttled_ns.unwrap_or(0);
+    stolen || throttled_ns as f64 > totals.length_ns as f64 * THROTTLED_SHARE
+}
+
+fn is_own_lateness(totals: &RunTotals, response_ns_p99: u64) -> bool {
+    let lateness_ns_p99 = totals.lateness().percentile_ns(99.0);
+    totals.started.is_open_loop
+        && lateness_ns_p99 as f64 > response_ns_p99 as f64 * OWN_LATENESS_SHARE
 }
 
 fn late(totals: &RunTotals, service_ns_mean: f64) -> Option<Late> {

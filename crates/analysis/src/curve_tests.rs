@@ -3,12 +3,15 @@ use crate::testing::{SECOND, closed, latency, open};
 use measure::CpuTimes;
 use proptest::prelude::*;
 
-/// A point of a curve with 1000 values at this p99.
+const MS: u64 = 1_000_000;
+
+/// A point of a curve with 1000 values at this p99, that held the rate.
 fn at(rate: f64, p99_ns: u64) -> CurvePoint {
-    let mut point = point(&closed(0, &[1; 4]));
+    let mut point = point(&open(0, rate, &[p99_ns; 4], &[p99_ns; 4]));
     point.achieved_per_s = rate;
     point.response.p99 = p99_ns;
     point.response.samples = 1000;
+    point.is_generator_bound = false;
     point
 }
 
@@ -77,29 +80,38 @@ fn is_missed(scheduled: u64, completed: u64, law: Option<ArrivalLaw>) -> bool {
 }
 
 #[test]
-fn a_rate_is_missed_beyond_half_a_percent_and_chance() {
+fn a_rate_is_missed_beyond_half_a_percent_and_what_is_in_flight() {
+    for law in [
+        Some(ArrivalLaw::Exponential),
+        Some(ArrivalLaw::Deterministic),
+        None,
+    ] {
+        // Arrivals were counted, so that no chance is left: 0.5 % are 50.
+        assert!(!is_missed(10_000, 9_950, law));
+        assert!(is_missed(10_000, 9_949, law));
+        // Eight slots may all be in use when the window ends.
+        assert!(!is_missed(10, 2, law));
+        assert!(is_missed(10, 1, law));
+        assert!(!is_missed(10, 12, law));
+    }
+}
+
+#[test]
+fn arrivals_that_nobody_counted_may_be_fewer_by_chance() {
+    let is_missed = |completed: u64, law| {
+        let mut totals = open(0, 10_000.0, &[1_000], &[1_000]);
+        totals.streams.clear();
+        totals.figures[0].operations = completed;
+        totals.started.law = law;
+        point(&totals).is_missed()
+    };
     // 3 √10000 = 300 is more than 0.5 % = 50.
-    assert!(!is_missed(10_000, 9_700, Some(ArrivalLaw::Exponential)));
-    assert!(is_missed(10_000, 9_699, Some(ArrivalLaw::Exponential)));
-    // A record that does not tell is allowed the most.
-    assert!(!is_missed(10_000, 9_700, None));
-    assert!(!is_missed(10_000, 9_950, Some(ArrivalLaw::Deterministic)));
-    assert!(is_missed(10_000, 9_949, Some(ArrivalLaw::Deterministic)));
-    // 0.5 % of 4 000 000 = 20000 is more than 3 √n = 6000.
-    assert!(!is_missed(
-        4_000_000,
-        3_980_000,
-        Some(ArrivalLaw::Exponential)
-    ));
-    assert!(is_missed(
-        4_000_000,
-        3_979_999,
-        Some(ArrivalLaw::Exponential)
-    ));
-    // One slot is busy on average: that one and the next may be under way at the end.
-    assert!(!is_missed(10, 8, Some(ArrivalLaw::Deterministic)));
-    assert!(is_missed(10, 7, Some(ArrivalLaw::Deterministic)));
-    assert!(!is_missed(10, 12, Some(ArrivalLaw::Deterministic)));
+    for law in [Some(ArrivalLaw::Exponential), None] {
+        assert!(!is_missed(9_700, law));
+        assert!(is_missed(9_699, law));
+    }
+    assert!(!is_missed(9_950, Some(ArrivalLaw::Deterministic)));
+    assert!(is_missed(9_949, Some(ArrivalLaw::Deterministic)));
 }
 
 #[test]
@@ -170,6 +182,67 @@ fn the_knee_is_where_latency_takes_off() {
     assert_eq!(knee(&line), None);
     let flat: Vec<_> = (1..6).map(|n| at(f64::from(n), 100)).collect();
     assert_eq!(knee(&flat), None);
+}
+
+#[test]
+fn only_points_that_show_the_storage_have_a_knee() {
+    let mut points = vec![
+        at(10.0, 100),
+        at(50.0, 110),
+        at(80.0, 150),
+        at(90.0, 400),
+        at(100.0, 2_000),
+    ];
+    let of_all = knee(&points).unwrap();
+    assert_eq!(of_all.point, 2);
+    // Beyond what the storage can do the rate stays and latency grows with the length of the run.
+    let spoil: [fn(&mut CurvePoint); 5] = [
+        |point| point.schedule.as_mut().unwrap().is_missed = true,
+        |point| point.exhausted.is_exhausted = true,
+        |point| point.is_stalled = true,
+        |point| point.is_generator_bound = true,
+        |point| point.schedule = None,
+    ];
+    for spoil in spoil {
+        let mut more = points.clone();
+        more.push(at(101.0, 100_000));
+        more.push(at(99.0, 90_000));
+        more[5..].iter_mut().for_each(spoil);
+        assert_eq!(knee(&more), Some(of_all));
+        more[2..].iter_mut().for_each(spoil);
+        assert_eq!(knee(&more), None, "two points are left");
+    }
+    points[0].response.samples = 99;
+    assert_ne!(knee(&points), Some(of_all), "its p99 is a guess");
+}
+
+#[test]
+fn a_machine_that_is_late_or_taken_away_is_what_was_measured() {
+    let late = |lateness_ns: u64| {
+        let mut totals = open(0, 100.0, &[MS; 100], &[3 * MS; 100]);
+        totals.streams[0].lateness = latency(&[lateness_ns; 100]);
+        totals
+    };
+    assert!(!point(&late(MS)).is_generator_bound);
+    let mut totals = late(2 * MS);
+    assert!(point(&totals).is_generator_bound);
+    // Whoever waits for a slot is late as well.
+    totals.pools[0].exhausted_ns = SECOND;
+    assert!(!point(&totals).is_generator_bound);
+    let mut totals = late(0);
+    totals.host.throttled_ns = Some(SECOND / 1000);
+    assert!(!point(&totals).is_generator_bound);
+    totals.host.throttled_ns = Some(SECOND / 1000 + 1);
+    assert!(point(&totals).is_generator_bound);
+    let mut totals = late(0);
+    totals.host.cpu = Some(CpuTimes {
+        idle_ns: 99,
+        steal_ns: 1,
+        ..CpuTimes::default()
+    });
+    assert!(!point(&totals).is_generator_bound);
+    totals.host.cpu.as_mut().unwrap().steal_ns = 2;
+    assert!(point(&totals).is_generator_bound);
 }
 
 #[test]

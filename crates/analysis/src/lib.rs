@@ -18,7 +18,7 @@ pub use curve::{
     MISSED_SHARE, Percentiles, ScheduleCheck, curve, highest_rate_under, knee, point,
 };
 pub use decision::{Decision, History, Next, next, point_rate};
-pub use gap::{GAP_SHARE, Gap, response_gap};
+pub use gap::{GAP_SHARE, Gap, GapCause, response_gap};
 pub use series::{RunOutline, Series, SeriesKind, StreamOutline, series};
 pub use settled::{SettleWatch, Settled};
 pub use shares::{Share, asked_shares, shares};

@@ -58,9 +58,11 @@ pub(crate) fn closed(run: u32, service_ns: &[u64]) -> RunTotals {
             exhausted_ns: SECOND,
         }],
         workers: WorkerSample::default(),
+        oldest_in_flight_ns: 0,
         host: HostSample::default(),
         data: Vec::new(),
         unreturned: Vec::new(),
+        late: Vec::new(),
     }
 }
 

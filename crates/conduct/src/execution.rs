@@ -9,7 +9,7 @@ use measure::{
     DataWritten, Event, ExecutionFinished, FinishReason, Interval, IntervalPhase, PoolInfo, Remark,
     RunFinished, RunFold, RunStarted, RunTotals, StreamInfo,
 };
-use plan::{BoundPlan, BoundRun, DataLimit, Nanos, RunId, Severity, StartAlign, Window};
+use plan::{BoundPlan, BoundRun, DataLimit, Nanos, RunId, RunKind, Severity, StartAlign, Window};
 use std::fmt;
 
 /// A run that ends with a size is looked at this often.
@@ -37,7 +37,7 @@ pub struct Outcome {
     pub errors: u64,
     /// Streams that a failure ended, or a rate below their floor, over all runs.
     pub streams_failed: u32,
-    /// Whether operations were left in flight.
+    /// Whether operations were left in flight, or another call on a target: what touches a target may block for good.
     pub left_outstanding: bool,
 }
 
@@ -161,7 +161,7 @@ pub(crate) struct Conductor<'a> {
     pub(crate) streams_failed: u32,
     /// Set when the failure of a stream leaves nothing to do behind its run.
     pub(crate) is_over: bool,
-    left_outstanding: bool,
+    pub(crate) left_outstanding: bool,
     shortfall_is_told: bool,
     /// How the run that has just ended missed the shares asked of it, in words.
     pub(crate) missed_shares: Option<String>,
@@ -257,6 +257,49 @@ impl Conductor<'_> {
         self.shortfall_is_told = true;
         let text = format!("{text}; this costs CPU with every I/O");
         self.remark(Some(number), Severity::Warning, "not-registered", text)
+    }
+
+    /// They belong to no service time, so nothing else shows them.
+    fn tell_openings(&mut self, going: &Going<'_>) -> Result<(), SinkError> {
+        let openings = self.host.openings();
+        if openings == 0 || going.run.run.kind != RunKind::Measure {
+            return Ok(());
+        }
+        let text = format!(
+            "files were opened {openings} times during the run, as not all of them may be open at a time; raise `ulimit -n`"
+        );
+        self.remark(Some(going.number), Severity::Note, "files-reopened", text)
+    }
+
+    /// The rate is that of the log then, and not of the target.
+    fn tell_log_waits(&mut self, going: &Going<'_>) -> Result<(), SinkError> {
+        let (count, sum_ns) = self.host.log_waits();
+        if count == 0 {
+            return Ok(());
+        }
+        let ms = sum_ns / 1_000_000;
+        let text = format!(
+            "workers waited {count} times, {ms} ms in all, until single I/Os were logged; average the log over windows to be faster"
+        );
+        self.remark(Some(going.number), Severity::Note, "log-waits", text)
+    }
+
+    /// What no list of operations shows.
+    fn tell_stuck(&mut self, going: &Going<'_>, drained: &Drained) -> Result<(), SinkError> {
+        self.left_outstanding |= drained.has_given_up();
+        let number = Some(going.number);
+        if drained.outstanding.is_empty() && drained.stuck_workers > 0 {
+            let text = format!(
+                "{} worker threads are stuck in the kernel: opening, closing or locking a target does not return",
+                drained.stuck_workers
+            );
+            self.remark(number, Severity::Error, "workers-stuck", text)?;
+        }
+        if drained.is_unclosed {
+            let text = "the targets could not be closed: the storage does not answer".to_owned();
+            self.remark(number, Severity::Error, "not-closed", text)?;
+        }
+        Ok(())
     }
 
     pub(crate) fn one_run(
@@ -416,6 +459,9 @@ impl Conductor<'_> {
             },
             None => reason,
         };
+        self.tell_openings(going)?;
+        self.tell_log_waits(going)?;
+        self.tell_stuck(going, &drained)?;
         self.finish_run(going, number, reason.clone(), drained)?;
         Ok(reason)
     }
@@ -500,7 +546,6 @@ impl Conductor<'_> {
         drained: Drained,
     ) -> Result<(), SinkError> {
         let (scheduled, submitted) = self.host.arrivals();
-        self.left_outstanding |= !drained.outstanding.is_empty();
         self.errors += going.errors;
         let finished = RunFinished {
             run: going.number,
@@ -513,6 +558,7 @@ impl Conductor<'_> {
             unsent: scheduled.saturating_sub(submitted),
             drain_ns: drained.drain_ns,
             outstanding: drained.outstanding,
+            late: drained.late,
         };
         let kinds = self.host.data_written();
         if !kinds.is_empty() {

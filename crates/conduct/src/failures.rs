@@ -207,8 +207,9 @@ impl Conductor<'_> {
             FinishReason::Complete | FinishReason::ReachedTotal if counts && going.errors > 0 => {
                 FinishReason::Failed {
                     message: format!(
-                        "{} operations failed in run `{}`",
-                        going.errors, going.run.run.name
+                        "{} failed in run `{}`",
+                        plan::counted(going.errors, "operation"),
+                        going.run.run.name
                     ),
                 }
             }

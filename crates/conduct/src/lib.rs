@@ -89,6 +89,16 @@ pub trait Host {
         None
     }
 
+    /// How often workers of the finished run opened a file, as not all of them could stay open.
+    fn openings(&self) -> u64 {
+        0
+    }
+
+    /// How often workers of the finished run waited for a log of single operations, and for how many nanoseconds.
+    fn log_waits(&self) -> (u64, u64) {
+        (0, 0)
+    }
+
     /// From now on these streams of the run issue nothing; with failed ones end those that end with them.
     fn retire(&mut self, streams: &[usize], have_failed: bool);
 

@@ -8,14 +8,19 @@ use engine::{
 use measure::{HostSample, OperationRecord};
 use plan::{BoundPlan, BoundRun, RunId};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
+use std::time::Duration;
 
-/// How long a drain may take.
+/// How long a drain may take, if nothing else is said.
 const DRAIN_NS: u64 = 30_000_000_000;
 
 /// How often a wait looks at the stop flag.
 const LOOK_NS: u64 = 20_000_000;
+
+/// Who wants the end at once waits this long for files to be closed.
+const CLOSE_NS: u64 = 500_000_000;
 
 /// Counts are read this long after an interval's end, so that a worker that has just taken its
 /// stamp has counted it.
@@ -38,6 +43,13 @@ pub struct LocalHost {
     sampler: host::Sampler,
     session: Option<Session>,
     open: Option<OpenTargets>,
+    /// Files of a run that may be open at a time.
+    descriptors: usize,
+    /// How long a drain may take.
+    drain_ns: u64,
+    /// Files that workers of the last run opened again.
+    openings: u64,
+    log_waits: (u64, u64),
     close_error: Option<std::io::Error>,
     /// Of the data that runs have written.
     generations: Generations,
@@ -49,7 +61,8 @@ pub struct LocalHost {
 /// The thread that hands single operations of a run to their sink.
 struct Logging {
     is_over: Arc<AtomicBool>,
-    thread: JoinHandle<()>,
+    /// Ends with how often workers waited for it, and how long.
+    thread: JoinHandle<(u64, u64)>,
 }
 
 /// What commands of a job get, and how long they may take.
@@ -76,6 +89,10 @@ impl LocalHost {
             sampler,
             session: None,
             open: None,
+            descriptors: usize::MAX,
+            drain_ns: DRAIN_NS,
+            openings: 0,
+            log_waits: (0, 0),
             close_error: None,
             generations: Generations::default(),
             commands: CommandSettings::default(),
@@ -105,13 +122,14 @@ impl LocalHost {
         let is_over = Arc::new(AtomicBool::new(false));
         let over = Arc::clone(&is_over);
         let work = move || {
-            let (lost, start) = (reader.lost(), reader.start());
+            let (lost, waits, start) = (reader.lost(), reader.waits(), reader.start());
             let mut sink = sink.lock().expect("only one run logs at a time");
             reader.run(
                 |operations| sink.take(run, clock.unix_ns(start()), operations),
                 || over.load(Relaxed),
             );
             sink.end_run(run, lost());
+            waits()
         };
         let thread = std::thread::Builder::new().name("operations".to_owned());
         let thread = thread.spawn(work);
@@ -121,17 +139,73 @@ impl LocalHost {
     }
 
     fn end_logging(&mut self) {
+        self.log_waits = (0, 0);
         if let Some(logging) = self.logging.take() {
             logging.is_over.store(true, Relaxed);
             // A sink that panicked has lost its log and nothing else.
-            let _ = logging.thread.join();
+            self.log_waits = logging.thread.join().unwrap_or_default();
         }
     }
 
     /// The same with other settings for commands.
     #[must_use]
-    pub fn with_commands(self, commands: CommandSettings) -> Self {
-        Self { commands, ..self }
+    pub fn with_commands(mut self, commands: CommandSettings) -> Self {
+        self.commands = commands;
+        self
+    }
+
+    /// The same, where at most so many files of a run may be open at a time; without, all of them are.
+    #[must_use]
+    pub fn with_descriptors(mut self, descriptors: usize) -> Self {
+        self.descriptors = descriptors;
+        self
+    }
+
+    /// The same with another limit for what is in flight at the end of a run.
+    #[must_use]
+    pub fn with_drain_ns(mut self, drain_ns: u64) -> Self {
+        self.drain_ns = drain_ns;
+        self
+    }
+
+    /// Closes the files of the run on a thread of its own, as a device that hangs keeps who closes its files. Whether
+    /// that has come to its end.
+    fn close(&mut self, control: &Control) -> bool {
+        let Some(open) = self.open.take() else {
+            return true;
+        };
+        let flushes = open.flushes();
+        let (sender, closed) = channel();
+        let closing = std::thread::Builder::new().name("closing".to_owned());
+        // Without a thread, what it was to own is dropped here.
+        let started = closing.spawn(move || {
+            let _ = sender.send(open.close());
+        });
+        if let Err(error) = started {
+            self.close_error = Some(error);
+            return true;
+        }
+        let begun_ns = self.now_ns();
+        let mut urgent_ns = None;
+        loop {
+            match closed.recv_timeout(Duration::from_nanos(LOOK_NS)) {
+                Ok(result) => {
+                    self.close_error = result.err();
+                    return true;
+                }
+                Err(RecvTimeoutError::Disconnected) => return true,
+                Err(RecvTimeoutError::Timeout) => {}
+            }
+            let now_ns = self.now_ns();
+            if control.is_urgent() && now_ns - *urgent_ns.get_or_insert(now_ns) >= CLOSE_NS {
+                return false;
+            }
+            // What a flush has to write takes as long as it takes, until somebody asks for the end.
+            let is_limited = !flushes || control.is_stopping();
+            if is_limited && now_ns - begun_ns >= self.drain_ns {
+                return false;
+            }
+        }
     }
 
     fn session(&mut self) -> &mut Session {
@@ -139,6 +213,19 @@ impl LocalHost {
             .as_mut()
             .expect("the conductor prepares a run before it asks of it")
     }
+}
+
+impl Drop for LocalHost {
+    fn drop(&mut self) {
+        // The run was cut off, and nobody waits for what is in flight.
+        leave_open(self.open.take());
+    }
+}
+
+/// Keeps the files of a run open until the process ends: to close the file of a device that hangs waits for the device,
+/// in the kernel, where no signal ends it.
+fn leave_open(open: Option<OpenTargets>) {
+    std::mem::forget(open);
 }
 
 impl Host for LocalHost {
@@ -159,7 +246,9 @@ impl Host for LocalHost {
         self.session = None;
         let open = match self.config.backends.kind {
             BackendKind::Null | BackendKind::Sim => OpenTargets::none(run),
-            _ => open_targets(plan, run, &self.grants).map_err(HostError::Open)?,
+            _ => {
+                open_targets(plan, run, &self.grants, self.descriptors).map_err(HostError::Open)?
+            }
         };
         let shares = point.shares_pct.as_deref();
         let session = Session::prepare(
@@ -214,14 +303,15 @@ impl Host for LocalHost {
     }
 
     fn finish(&mut self, number: u64, end_ns: u64, control: &Control) -> (Collected, Drained) {
+        let drain_ns = self.drain_ns;
         let session = self.session();
-        let drained = session.drain(DRAIN_NS, || control.is_urgent());
+        let mut drained = session.drain(drain_ns, || control.is_urgent());
         let collected = session.collector().collect_last(number, end_ns);
         self.end_logging();
-        if drained.outstanding.is_empty()
-            && let Some(open) = self.open.take()
-        {
-            self.close_error = open.close().err();
+        self.openings = self.open.as_ref().map_or(0, OpenTargets::openings);
+        match drained.has_given_up() {
+            true => leave_open(self.open.take()),
+            false => drained.is_unclosed = !self.close(control),
         }
         (collected, drained)
     }
@@ -270,6 +360,14 @@ impl Host for LocalHost {
             Ok(host::command::Ended::Stopped) => CommandEnd::Stopped,
             Err(error) => CommandEnd::Refused(error.to_string()),
         }
+    }
+
+    fn openings(&self) -> u64 {
+        self.openings
+    }
+
+    fn log_waits(&self) -> (u64, u64) {
+        self.log_waits
     }
 
     fn shortfall(&self) -> Option<String> {

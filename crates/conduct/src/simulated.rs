@@ -1,6 +1,6 @@
 //! A [`Host`] in simulated time: exact and repeatable.
 use crate::{CommandCall, CommandEnd, Control, Host, HostError, SetPoint};
-use engine::sim::{Script, Simulation};
+use engine::sim::{ModelFiles, Script, Simulation};
 use engine::{Collected, Drained};
 use measure::HostSample;
 use plan::{BoundPlan, BoundRun};
@@ -17,6 +17,7 @@ pub struct SimulatedHost {
     workers: u32,
     now_ns: u64,
     simulation: Option<Simulation>,
+    files: Option<ModelFiles>,
 }
 
 impl SimulatedHost {
@@ -26,6 +27,17 @@ impl SimulatedHost {
             workers,
             now_ns: EPOCH_NS,
             simulation: None,
+            files: None,
+        }
+    }
+
+    /// The same with files in a model of a file system, where the targets of a plan are files or devices. What they hold
+    /// is what operations have written.
+    #[must_use]
+    pub fn with_files(self, files: ModelFiles) -> Self {
+        Self {
+            files: Some(files),
+            ..self
         }
     }
 
@@ -61,6 +73,9 @@ impl Host for SimulatedHost {
         run: &BoundRun,
         point: &SetPoint,
     ) -> Result<(), HostError> {
+        self.simulation = None;
+        let files = self.files.as_ref().map(|files| files.open(plan, run));
+        let files = files.transpose().map_err(HostError::Open)?;
         let shares = point.shares_pct.as_deref();
         let script = self.script.clone();
         let simulation = Simulation::prepare(
@@ -72,7 +87,10 @@ impl Host for SimulatedHost {
             script,
             self.now_ns,
         );
-        self.simulation = Some(simulation);
+        self.simulation = Some(match files {
+            Some(files) => simulation.with_files(files),
+            None => simulation,
+        });
         Ok(())
     }
 
@@ -112,11 +130,17 @@ impl Host for SimulatedHost {
         let simulation = self.simulation();
         let collected = canonical(simulation.collector().collect_last(number, end_ns));
         let outstanding = simulation.collector().outstanding(now_ns);
+        let late = simulation.collector().late();
+        if outstanding.is_empty() {
+            simulation.close();
+        }
         (
             collected,
             Drained {
                 drain_ns: now_ns - begun_ns,
                 outstanding,
+                late,
+                ..Drained::default()
             },
         )
     }

@@ -45,6 +45,12 @@ impl Conductor<'_> {
                 FinishReason::Complete | FinishReason::ReachedTotal => {}
                 other => return Ok(other),
             }
+            if self.left_outstanding && self.plan.numbered(u64::from(number) + 1).is_some() {
+                let message = "operations never came back; the runs that follow were not started";
+                return Ok(FinishReason::Failed {
+                    message: message.to_owned(),
+                });
+            }
             if self.control.takes_end_of_all() || self.is_over {
                 return Ok(FinishReason::Complete);
             }

@@ -193,7 +193,8 @@ fn on_a_file(kind: BackendKind) {
         kind: TargetKind::File,
         access: Access::Write,
         extent: bound.write_extent(TargetId(0)).unwrap(),
-        bytes: 16 * MIB,
+        takes: (0, 16 * MIB),
+        bears_full: false,
         is_ours: false,
     };
     let door = Arc::new(Door::new(0));

@@ -10,7 +10,7 @@ use std::ffi::CString;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 use sys::file::OpenFlags;
 use sys::file::at::{Facts, Kind};
 
@@ -29,8 +29,15 @@ pub struct Door<C: Calls = Kernel> {
     kept: AtomicUsize,
     unheld: AtomicUsize,
     claims: bool,
-    pub(crate) has_refused: AtomicBool,
+    /// Another execution came first: nothing will be written.
+    has_given_up: AtomicBool,
+    /// What was refused first, in words.
+    pub(crate) refused: OnceLock<String>,
+    pub(crate) on_made: OnceLock<OnMade<C>>,
 }
+
+/// Told of the path and the open file.
+type OnMade<C> = Box<dyn Fn(&Path, &<C as Calls>::File) + Send + Sync>;
 
 struct Table<C: Calls> {
     objects: Vec<Arc<Object<C>>>,
@@ -105,8 +112,16 @@ impl<C: Calls> Door<C> {
             kept: AtomicUsize::new(0),
             unheld: AtomicUsize::new(0),
             claims: true,
-            has_refused: AtomicBool::new(false),
+            has_given_up: AtomicBool::new(false),
+            refused: OnceLock::new(),
+            on_made: OnceLock::new(),
         }
+    }
+
+    /// From now on `tell` is told of each file that is made, before its first byte is written.
+    pub fn tell_made(&self, tell: impl Fn(&Path, &C::File) + Send + Sync + 'static) {
+        let is_first = self.on_made.set(Box::new(tell)).is_ok();
+        assert!(is_first, "one is told");
     }
 
     /// Whether what will be written is claimed.
@@ -118,7 +133,13 @@ impl<C: Calls> Door<C> {
     /// Whether something was not opened or made because something else stands there than was examined.
     #[must_use]
     pub fn has_refused(&self) -> bool {
-        self.has_refused.load(Relaxed)
+        self.refused.get().is_some()
+    }
+
+    /// Why that was, of the first such thing.
+    #[must_use]
+    pub fn refused(&self) -> Option<&str> {
+        self.refused.get().map(String::as_str)
     }
 
     /// Files that nobody else had locked, and that are not kept locked for want of mappings and descriptors.
@@ -202,6 +223,7 @@ impl<C: Calls> Door<C> {
         };
         let mut opened = None;
         if self.claims
+            && !self.has_given_up.load(Relaxed)
             && intent == Intent::Write
             && !(is_device && self.is_claimed_disk(looked.number))
         {
@@ -212,7 +234,7 @@ impl<C: Calls> Door<C> {
             };
             match self.calls.open(folder, &name, &claiming) {
                 Ok(file) => opened = Some(file),
-                Err(error) if error.raw_os_error() == Some(EBUSY) => {
+                Err(error) if busy(&error) => {
                     approach.unclaimed = Some(ClaimError::InUse);
                 }
                 Err(error) => approach.unclaimed = Some(ClaimError::Refused(error)),
@@ -235,6 +257,9 @@ impl<C: Calls> Door<C> {
         let thing = self.thing(identity, false);
         if is_writable {
             approach.unclaimed = self.claim(&thing, &file, &facts).err();
+            if matches!(approach.unclaimed, Some(ClaimError::Locked)) {
+                self.give_up();
+            }
         }
         let state = State::There(thing);
         approach.object = Some(self.object(&approach.real_path, held, name, state));
@@ -244,7 +269,7 @@ impl<C: Calls> Door<C> {
     }
 
     /// Whether this execution holds the disk: a second exclusive claim would refuse the first.
-    fn is_claimed_disk(&self, disk: u64) -> bool {
+    pub(crate) fn is_claimed_disk(&self, disk: u64) -> bool {
         let table = self.table();
         table.by_identity.iter().any(|(identity, thing)| {
             matches!(identity, Identity::Disk { number, .. } if *number == disk)
@@ -280,7 +305,7 @@ impl<C: Calls> Door<C> {
         Ok(())
     }
 
-    fn hold(&self, file: &Arc<C::File>) -> Claim<C> {
+    pub(crate) fn hold(&self, file: &Arc<C::File>) -> Claim<C> {
         if self.kept.fetch_add(1, Relaxed) < KEPT_MAX
             && let Ok(_kept) = self.calls.keep(file)
         {
@@ -292,6 +317,15 @@ impl<C: Calls> Door<C> {
         }
         self.unheld.fetch_add(1, Relaxed);
         Claim::Unheld
+    }
+
+    /// Lets go of everything: two executions that claim many files at the same time would otherwise refuse each other,
+    /// each for what the other has got. The one that finds the other first will write nothing.
+    fn give_up(&self) {
+        self.has_given_up.store(true, Relaxed);
+        for thing in self.table().by_identity.values() {
+            *thing.claim.lock().expect("nothing panics here") = None;
+        }
     }
 
     /// What is known under this identity.
@@ -365,7 +399,11 @@ fn is_missing(error: &io::Error) -> bool {
     )
 }
 
-fn changed() -> io::Error {
+pub(crate) fn busy(error: &io::Error) -> bool {
+    error.raw_os_error() == Some(EBUSY)
+}
+
+pub(crate) fn changed() -> io::Error {
     io::Error::other("it was exchanged while it was examined")
 }
 

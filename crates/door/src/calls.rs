@@ -4,6 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use sys::file::OpenFlags;
 use sys::file::at::{Facts, Kind};
+use sys::file::names::Look;
 
 /// The calls that the door makes: the kernel's, or those of a model. Names are never followed in their last place.
 pub trait Calls: Send + Sync {
@@ -19,6 +20,8 @@ pub trait Calls: Send + Sync {
     fn open_folder(&self, path: &Path) -> io::Result<Self::Folder>;
     fn folder_facts(&self, folder: &Self::Folder) -> io::Result<Facts>;
     fn look(&self, folder: &Self::Folder, name: &CStr) -> io::Result<Facts>;
+    /// Asks what the file system knows of a path as it was named, and leaves the answer.
+    fn look_by_path(&self, path: &CStr, how: Look) -> io::Result<()>;
     fn open(&self, folder: &Self::Folder, name: &CStr, flags: &OpenFlags)
     -> io::Result<Self::File>;
     /// Makes a file where nothing has this name.
@@ -27,8 +30,13 @@ pub trait Calls: Send + Sync {
     fn facts(&self, file: &Self::File) -> io::Result<Facts>;
     /// Of a disk: its sequence number, where the kernel has one, and its bytes.
     fn disk(&self, file: &Self::File) -> io::Result<(Option<u64>, u64)>;
+    /// Whether the file system of an open file keeps the time of its last change, and does not tell another each time
+    /// that it is asked.
+    fn keeps_times(&self, file: &Self::File) -> bool;
     /// Whether the lock on an open file is ours now.
     fn lock(&self, file: &Self::File) -> io::Result<bool>;
+    /// The same for a lock that others may share, which keeps the first one away.
+    fn lock_shared(&self, file: &Self::File) -> io::Result<bool>;
     fn keep(&self, file: &Self::File) -> io::Result<Self::Kept>;
     fn make_folder(&self, folder: &Self::Folder, name: &CStr) -> io::Result<Self::Folder>;
     /// Moves a name where nothing has the new one.

@@ -8,11 +8,12 @@ use crate::object::{Object, ObjectId, State};
 use crate::removal::{Aside, RemoveError};
 use plan::{Access, TargetId};
 use std::collections::BTreeMap;
+use std::ffi::CString;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::Ordering::Relaxed;
 use sys::file::OpenFlags;
+use sys::file::names::Look;
 
 /// Permission for one target: to the object that was examined. Only the overwrite guard of `host` issues one
 /// (`cargo xtask tidy` holds that).
@@ -66,7 +67,16 @@ pub enum Purpose {
 pub struct Grants<C: Calls = Kernel> {
     door: Arc<Door<C>>,
     /// Each target's in the order in which they were given.
-    by_target: BTreeMap<TargetId, Vec<Grant>>,
+    by_target: Arc<BTreeMap<TargetId, Vec<Grant>>>,
+}
+
+impl<C: Calls> Clone for Grants<C> {
+    fn clone(&self) -> Self {
+        Self {
+            door: Arc::clone(&self.door),
+            by_target: Arc::clone(&self.by_target),
+        }
+    }
 }
 
 /// The name of a target, for calls on names.
@@ -82,6 +92,12 @@ pub struct Fresh<C: Calls = Kernel> {
     is_new: bool,
 }
 
+/// A path that is only looked at, as it was named: it may be a link.
+pub struct Named<C: Calls = Kernel> {
+    door: Arc<Door<C>>,
+    path: CString,
+}
+
 impl<C: Calls> Grants<C> {
     #[must_use]
     pub fn new(door: Arc<Door<C>>, grants: Vec<Grant>) -> Self {
@@ -89,7 +105,10 @@ impl<C: Calls> Grants<C> {
         for grant in grants {
             by_target.entry(grant.target).or_default().push(grant);
         }
-        Self { door, by_target }
+        Self {
+            door,
+            by_target: Arc::new(by_target),
+        }
     }
 
     /// Nothing may be opened.
@@ -239,6 +258,15 @@ impl<C: Calls> Grants<C> {
         Ok(self.entry_of(&object, grant.access == Access::Create))
     }
 
+    /// A path for calls that only look at it. They need no grant: nothing is opened.
+    #[must_use]
+    pub fn named(&self, path: CString) -> Named<C> {
+        Named {
+            door: Arc::clone(&self.door),
+            path,
+        }
+    }
+
     fn entry_of(&self, object: &Arc<Object<C>>, may_make: bool) -> Entry<C> {
         Entry {
             door: Arc::clone(&self.door),
@@ -285,7 +313,7 @@ impl<C: Calls> Entry<C> {
                     if error.kind() == io::ErrorKind::NotFound && thing.is_made => {}
                 Err(error) => {
                     self.door.note(&error);
-                    return Err(io_error(error));
+                    return Err(error.into_io());
                 }
                 Ok(file) => {
                     let file = Arc::new(file);
@@ -302,7 +330,7 @@ impl<C: Calls> Entry<C> {
         let made = made.map_err(|error| {
             let error = self.object.made_failed(error);
             self.door.note(&error);
-            io_error(error)
+            error.into_io()
         });
         let file = Arc::new(made?);
         Ok(Fresh { file, is_new: true })
@@ -324,7 +352,8 @@ impl<C: Calls> Entry<C> {
     /// # Errors
     /// Where it is not ours: it stays.
     pub fn set_aside(&self) -> Result<Aside<C>, RemoveError> {
-        self.object.set_aside(&self.door.calls)
+        let aside = self.object.set_aside(&self.door.calls);
+        aside.inspect_err(|reason| self.door.note_kept(&self.object.path, reason))
     }
 
     /// Removes what was set aside.
@@ -332,7 +361,8 @@ impl<C: Calls> Entry<C> {
     /// # Errors
     /// What the system says; the file has its name back then, where that is possible.
     pub fn unlink(&self, aside: Aside<C>) -> Result<(), RemoveError> {
-        self.object.unlink(&self.door.calls, aside)
+        let removed = self.object.unlink(&self.door.calls, aside);
+        removed.inspect_err(|reason| self.door.note_kept(&self.object.path, reason))
     }
 
     /// Gives what was set aside its name back.
@@ -350,11 +380,30 @@ impl<C: Calls> Entry<C> {
     }
 }
 
+impl<C: Calls> Named<C> {
+    /// Asks for what the file system knows, and leaves the answer.
+    ///
+    /// # Errors
+    /// What the system says.
+    #[inline]
+    pub fn look(&self, how: Look) -> io::Result<()> {
+        self.door.calls.look_by_path(&self.path, how)
+    }
+}
+
 impl<C: Calls> Door<C> {
     /// What else stands in the way than a failure of the machine is kept in mind for the end.
     fn note(&self, error: &DoorError) {
         if error.is_refusal() {
-            self.has_refused.store(true, Relaxed);
+            self.refused.get_or_init(|| error.to_string());
+        }
+    }
+
+    /// The same of what was to be removed, and of which something else had the name.
+    fn note_kept(&self, path: &Path, reason: &RemoveError) {
+        if matches!(reason, RemoveError::Replaced | RemoveError::Stranded { .. }) {
+            let words = || format!("`{}` was not removed: {reason}", path.display());
+            self.refused.get_or_init(words);
         }
     }
 }
@@ -370,19 +419,26 @@ fn remember<C: Calls>(
     door.claim(&thing, file, &facts)
         .map_err(|error| object.unclaimed(error))?;
     *object.state() = State::There(thing);
+    if let Some(tell) = door.on_made.get() {
+        tell(&object.path, file);
+    }
     Ok(())
 }
 
-fn io_error(error: DoorError) -> io::Error {
-    match error {
-        DoorError::Io { error, .. } => error,
-        DoorError::Came { .. } => io::Error::from_raw_os_error(EEXIST),
-        DoorError::Locked { .. } => io::Error::from_raw_os_error(EBUSY),
-        DoorError::NotGranted { .. } | DoorError::NotOurs { .. } => {
-            io::Error::from_raw_os_error(EPERM)
-        }
-        DoorError::Replaced { .. } | DoorError::Changed { .. } => {
-            io::Error::from_raw_os_error(crate::folders::STALE)
+impl DoorError {
+    /// As a system call would say it: ESTALE where something else stands there than was examined.
+    #[must_use]
+    pub fn into_io(self) -> io::Error {
+        match self {
+            DoorError::Io { error, .. } => error,
+            DoorError::Came { .. } => io::Error::from_raw_os_error(EEXIST),
+            DoorError::Locked { .. } => io::Error::from_raw_os_error(EBUSY),
+            DoorError::NotGranted { .. } | DoorError::NotOurs { .. } => {
+                io::Error::from_raw_os_error(EPERM)
+            }
+            DoorError::Replaced { .. } | DoorError::Changed { .. } => {
+                io::Error::from_raw_os_error(crate::folders::STALE)
+            }
         }
     }
 }
@@ -392,6 +448,12 @@ impl<C: Calls> std::fmt::Debug for Grants<C> {
         f.debug_struct("Grants")
             .field("by_target", &self.by_target)
             .finish_non_exhaustive()
+    }
+}
+
+impl<C: Calls> std::fmt::Debug for Named<C> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("Named").field(&self.path).finish()
     }
 }
 

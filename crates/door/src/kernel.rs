@@ -6,6 +6,7 @@ use std::io;
 use std::path::{Component, Path, PathBuf};
 use sys::file::OpenFlags;
 use sys::file::at::{self, Facts, Folder, Kept};
+use sys::file::names::Look;
 
 /// Links that are followed one after the other; as many as the kernel follows.
 const LINKS_MAX: usize = 40;
@@ -35,6 +36,10 @@ impl Calls for Kernel {
         folder.look(name)
     }
 
+    fn look_by_path(&self, path: &CStr, how: Look) -> io::Result<()> {
+        sys::file::names::look(path, how)
+    }
+
     fn open(&self, folder: &Folder, name: &CStr, flags: &OpenFlags) -> io::Result<File> {
         folder.open_at(name, flags)
     }
@@ -51,8 +56,16 @@ impl Calls for Kernel {
         Ok((at::disk_sequence(file), sys::file::device_bytes(file)?))
     }
 
+    fn keeps_times(&self, file: &File) -> bool {
+        sys::file::keeps_times(file)
+    }
+
     fn lock(&self, file: &File) -> io::Result<bool> {
         sys::file::lock_exclusive(file)
+    }
+
+    fn lock_shared(&self, file: &File) -> io::Result<bool> {
+        sys::file::lock_shared(file)
     }
 
     fn keep(&self, file: &File) -> io::Result<Kept> {

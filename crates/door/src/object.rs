@@ -104,8 +104,9 @@ impl<C: Calls> Object<C> {
         }
         if flags.write {
             let untouched = thing.untouched.lock().expect("nothing panics here");
-            if let Some(known) = *untouched
-                && known != (facts.bytes, facts.modified_ns)
+            if let Some((bytes, modified_ns)) = *untouched
+                && (bytes != facts.bytes
+                    || (modified_ns != facts.modified_ns && calls.keeps_times(&file)))
             {
                 return Err(DoorError::Changed {
                     path: self.path.clone(),

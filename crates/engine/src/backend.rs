@@ -4,6 +4,7 @@ mod aio;
 mod calls;
 mod mapped;
 mod names;
+mod on_demand;
 mod one_slot;
 mod space;
 
@@ -11,7 +12,8 @@ pub(crate) use aio::AioBackend;
 pub(crate) use calls::PlainCalls;
 pub(crate) use mapped::{MappedFiles, mappings};
 pub(crate) use names::NamedFiles;
-pub(crate) use one_slot::{Call, OneSlot};
+pub(crate) use on_demand::{CallPlaces, FilesOnDemand, Places};
+pub(crate) use one_slot::{Call, OneSlot, code};
 use plan::IoMethod;
 pub(crate) use space::SpaceOfFiles;
 use std::fmt;

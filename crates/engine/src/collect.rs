@@ -2,12 +2,13 @@
 use crate::arrivals::Arrivals;
 use crate::handover::HandoverReader;
 use crate::lifetime::Lifetime;
-use crate::shared::{AFTER_STOP, OPERATIONS, SEARCH, SLABS, SYNCS, SharedRun, WARMUP};
+use crate::shared::{AFTER_STOP, OPERATIONS, SEARCH, SLABS, SYNCS, SharedPool, SharedRun, WARMUP};
 use measure::{
     CellReader, EngineSample, Figure, FigureKey, FigureReader, Handover, HistogramBuilder,
     LatencyFigures, Outstanding, PoolSample, StreamSample, StreamSpan, ThreadUsage, WorkerSample,
 };
 use plan::StreamId;
+use std::cmp::Reverse;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
@@ -69,7 +70,9 @@ struct WorkerReader {
 /// hold what belongs to the next; what an interval cannot hold is told with the next.
 #[derive(Debug, Default)]
 struct PoolReader {
+    /// Of what came back, failed or not.
     service_ns: u64,
+    failed_ns: [u64; SLABS],
     busy_ns: u64,
     exhausted_ns: u64,
 }
@@ -165,9 +168,35 @@ impl Collector {
                 offset: view.offset.load(Relaxed),
                 length,
                 age_ns: now_ns.saturating_sub(started_ns),
+                returned_after_ns: None,
             });
         }
-        found.sort_by_key(|outstanding| std::cmp::Reverse(outstanding.age_ns));
+        found.sort_by_key(|outstanding| Reverse(outstanding.age_ns));
+        found
+    }
+
+    /// What was in flight at the end and came back well after it, longest first.
+    pub fn late(&self) -> Vec<Outstanding> {
+        let mut found = Vec::new();
+        for view in self.shared.workers.iter().flat_map(|worker| &worker.slots) {
+            let returned_after_ns = view.late_ns.load(Relaxed);
+            if returned_after_ns == 0 {
+                continue;
+            }
+            let what = view.late_what.load(Relaxed);
+            let (stream, place, operation, length) = self.shared.packing.unpack(what);
+            found.push(Outstanding {
+                stream: StreamId::at(stream),
+                target: self.shared.streams[stream].targets[place],
+                operation: OPERATIONS[operation],
+                offset: view.late_offset.load(Relaxed),
+                length,
+                age_ns: view.late_age_ns.load(Relaxed),
+                returned_after_ns: Some(returned_after_ns),
+            });
+        }
+        // In an order that does not tell which worker had it.
+        found.sort_by_key(|one| (Reverse(one.age_ns), one.stream, one.target, one.offset));
         found
     }
 
@@ -175,7 +204,7 @@ impl Collector {
         let shared = Arc::clone(&self.shared);
         let mut collected = Collected::default();
         let mut looked = self.look(shared.start_ns.load(Relaxed) + end_ns);
-        let mut service_of_pool = vec![0; shared.pools.len()];
+        let mut service_of_pool = self.failed_of_pools(slabs, is_last);
         for (stream, state) in shared.streams.iter().enumerate() {
             let own = state.lifetime.as_ref();
             let searches = own.is_some_and(|own| own.has_search() && !own.has_found(end_ns));
@@ -381,6 +410,7 @@ impl Collector {
         for parts in &mut handover.parts {
             bound_max(&mut parts.submission);
             bound_max(&mut parts.completion);
+            bound_max(&mut parts.service);
         }
         Some(handover)
     }
@@ -447,6 +477,24 @@ impl Collector {
             }
         }
         capture
+    }
+
+    /// How long what failed was in flight, by pool.
+    fn failed_of_pools(&mut self, slabs: &[usize], is_last: bool) -> Vec<u64> {
+        let last: &[usize] = if is_last { &[AFTER_STOP] } else { &[] };
+        let of = |(pool, reader): (&SharedPool, &mut PoolReader)| {
+            let mut sum_ns = 0;
+            for slab in slabs.iter().chain(last) {
+                sum_ns += difference(&pool.failed_ns[*slab], &mut reader.failed_ns[*slab]);
+            }
+            sum_ns
+        };
+        self.shared
+            .pools
+            .iter()
+            .zip(&mut self.pools)
+            .map(of)
+            .collect()
     }
 
     fn pools(&mut self, service_ns: &[u64], looked: &Capture, end_ns: u64) -> Vec<PoolSample> {

@@ -1,9 +1,10 @@
 //! The targets of a run, opened through the door by their grants.
+use crate::descriptors::{OnDemand, ToOpen};
 use crate::flow::DueSync;
 use crate::placement::as_owner;
 use crate::shared::{FILE_SYSTEM_SYNC, code_of};
 use crate::whole_writes;
-use door::{DoorError, Entry, Grants, Purpose};
+use door::{Calls, DoorError, Entry, Grants, Kernel, Named, Purpose};
 use plan::{
     Access, AccessAdvice, BoundPlan, BoundRun, NameCall, OpenMode, Operation, Owner, RunKind,
     SpaceCall, Stream, SyncMode, TargetId,
@@ -27,22 +28,24 @@ const READ_THROUGH_BYTES: usize = 1 << 20;
 const SYNCED_ONE_BY_ONE: usize = 64;
 
 /// Names of files.
-pub(crate) type Names = Arc<[NamedTarget]>;
+pub(crate) type Names<C = Kernel> = Arc<[NamedTarget<C>]>;
 
 /// A target that a stream names and does not open.
 #[derive(Debug)]
-pub(crate) enum NamedTarget {
+pub(crate) enum NamedTarget<C: Calls = Kernel> {
     /// The name may change: by the door.
-    Entry(Box<Entry>),
+    Entry(Box<Entry<C>>),
     /// It is only looked at, as it was named: it may be a link.
-    Path(CString),
+    Path(Named<C>),
 }
 
 /// The files of one run, by target and stream.
 #[derive(Debug, Default)]
 pub struct OpenTargets {
-    /// One per different way in which a target is opened.
+    /// One per different way in which a target is opened; none where they are opened on demand.
     pub(crate) files: Vec<Arc<File>>,
+    /// Where they cannot all be open at a time.
+    pub(crate) on_demand: Option<Arc<OnDemand>>,
     /// What streams name and do not open.
     pub(crate) names: Names,
     /// For each stream, the file or the name of each of its targets.
@@ -86,7 +89,8 @@ pub enum OpenError {
     },
 }
 
-/// Opens what a run needs. Files that are written and missing are made, never truncated.
+/// Opens what a run needs. Files that are written and missing are made, never truncated. Where there are more than
+/// `descriptors`, each is opened, made ready and closed, and workers open it again when they need it.
 ///
 /// # Errors
 /// The first target that could not be opened, with the likely cause.
@@ -94,8 +98,10 @@ pub fn open_targets(
     plan: &BoundPlan,
     run: &BoundRun,
     grants: &Grants,
+    descriptors: usize,
 ) -> Result<OpenTargets, OpenError> {
     door::moments::reached("run");
+    let is_beyond = files_of_run(plan, run) > descriptors;
     let mut opening = Opening {
         plan,
         run,
@@ -104,6 +110,7 @@ pub fn open_targets(
         ways: Vec::new(),
         known: BTreeMap::new(),
         names: Vec::new(),
+        on_demand: is_beyond.then(|| OnDemand::new(grants.clone(), descriptors)),
         open: OpenTargets::default(),
     };
     for stream in &run.run.streams {
@@ -116,6 +123,7 @@ pub fn open_targets(
     }
     let mut open = opening.open;
     open.names = opening.names.into();
+    open.on_demand = opening.on_demand.map(Arc::new);
     sync_file_systems(plan, run, &mut open)?;
     whole_writes::check(plan, run, &open)?;
     Ok(open)
@@ -131,6 +139,7 @@ struct Opening<'a> {
     ways: Vec<Way>,
     known: BTreeMap<(TargetId, bool, usize), u32>,
     names: Vec<NamedTarget>,
+    on_demand: Option<OnDemand>,
     open: OpenTargets,
 }
 
@@ -173,10 +182,17 @@ impl Opening<'_> {
                         door::space::provide(&file, reservation, plan.targets[id.index()].bytes)
                             .map_err(|error| reserving(plan, *id, error))?;
                     }
-                    self.open.files.push(file);
+                    match &mut self.on_demand {
+                        None => self.open.files.push(file),
+                        Some(on_demand) => on_demand.files.push(ToOpen {
+                            target: *id,
+                            purpose,
+                            mode,
+                        }),
+                    }
                     self.open.modes.push(mode);
                     self.open.sync_on_close.push(mode.sync_on_close && writes);
-                    let index = self.open.files.len() as u32 - 1;
+                    let index = self.open.modes.len() as u32 - 1;
                     self.known.insert(key, index);
                     index
                 }
@@ -228,33 +244,57 @@ impl OpenTargets {
         }
     }
 
+    /// A file of the run, for a moment.
+    pub(crate) fn file(&self, number: u32) -> Result<Arc<File>, OpenError> {
+        match &self.on_demand {
+            None => Ok(Arc::clone(&self.files[number as usize])),
+            Some(on_demand) => on_demand.open_outside(number),
+        }
+    }
+
+    /// How often workers have opened a file, as not all of them could stay open.
+    pub fn openings(&self) -> u64 {
+        let on_demand = self.on_demand.as_ref();
+        on_demand.map_or(0, |on_demand| on_demand.openings())
+    }
+
+    /// Whether files are flushed before they are closed, which may take a while.
+    pub fn flushes(&self) -> bool {
+        self.sync_on_close.contains(&true) || !self.synced_with_file_system.is_empty()
+    }
+
     /// Flushes what its open mode says.
     ///
     /// # Errors
     /// The first flush that failed.
     pub fn close(self) -> io::Result<()> {
-        let mut by_file_system: BTreeMap<Option<u64>, Vec<&Arc<File>>> = BTreeMap::new();
+        // Where files are too many to be open, one of each file system stands for all.
+        let one_by_one = self.on_demand.as_ref().map_or(SYNCED_ONE_BY_ONE, |_| 0);
+        let mut by_file_system: BTreeMap<Option<u64>, Vec<Arc<File>>> = BTreeMap::new();
         let mut whole = BTreeSet::new();
-        let synced = self.files.iter().zip(&self.sync_on_close);
-        let synced = synced.filter(|(_, sync)| **sync).map(|(file, _)| file);
+        let numbers = 0..self.modes.len() as u32;
+        let synced = numbers.filter(|number| self.sync_on_close[*number as usize]);
         let held = self.synced_with_file_system.iter();
-        let held = held.map(|number| &self.files[*number as usize]);
-        for (file, is_whole) in
-            (synced.map(|file| (file, false))).chain(held.map(|file| (file, true)))
-        {
+        let held = held.map(|number| (*number, true));
+        for (number, is_whole) in synced.map(|number| (number, false)).chain(held) {
+            let file = self.file(number).map_err(OpenError::into_io)?;
             let metadata = file.metadata()?;
             let file_system = metadata.is_file().then(|| metadata.dev());
-            by_file_system.entry(file_system).or_default().push(file);
+            let files = by_file_system.entry(file_system).or_default();
+            // More of them change nothing.
+            if file_system.is_none() || files.len() <= one_by_one {
+                files.push(file);
+            }
             whole.extend(file_system.filter(|_| is_whole));
         }
         for (file_system, files) in by_file_system {
-            let is_whole = |device| whole.contains(&device) || files.len() > SYNCED_ONE_BY_ONE;
+            let is_whole = |device| whole.contains(&device) || files.len() > one_by_one;
             if file_system.is_some_and(is_whole) {
-                sys::file::sync_file_system(files[0])?;
+                sys::file::sync_file_system(&files[0])?;
                 continue;
             }
             for file in files {
-                sys::file::fsync(file)?;
+                sys::file::fsync(&file)?;
             }
         }
         Ok(())
@@ -274,7 +314,7 @@ fn sync_file_systems(
             continue;
         }
         let files = &open.by_stream[number];
-        let due = of_file_systems(plan, stream, files, &open.files)?;
+        let due = of_file_systems(plan, stream, files, open)?;
         if syncs.file_systems_on_close {
             let held = due.iter().map(|one| files[one.place as usize]);
             open.synced_with_file_system.extend(held);
@@ -292,7 +332,7 @@ fn of_file_systems(
     plan: &BoundPlan,
     stream: &Stream,
     numbers: &[u32],
-    files: &[Arc<File>],
+    open: &OpenTargets,
 ) -> Result<Vec<DueSync>, OpenError> {
     let mut known = BTreeSet::new();
     let mut syncs = Vec::new();
@@ -301,7 +341,7 @@ fn of_file_systems(
         if !target.is_real() {
             continue;
         }
-        let metadata = files[*number as usize].metadata();
+        let metadata = open.file(*number)?.metadata();
         let metadata = metadata.map_err(|error| OpenError::Io {
             path: PathBuf::from(&target.path),
             direct: false,
@@ -328,7 +368,7 @@ pub(crate) fn places(targets: &[TargetId]) -> BTreeMap<TargetId, u32> {
 }
 
 /// Targets that are not only read, by who opens them: who may read only is not to ask for more.
-fn purposes(run: &BoundRun) -> BTreeMap<(TargetId, Option<Owner>), Purpose> {
+pub(crate) fn purposes(run: &BoundRun) -> BTreeMap<(TargetId, Option<Owner>), Purpose> {
     let mut purposes = BTreeMap::new();
     for stream in &run.run.streams {
         if !run.run.changes_data(stream) {
@@ -361,26 +401,26 @@ fn open_one(
     purpose: Purpose,
     mode: OpenMode,
 ) -> Result<Arc<File>, OpenError> {
-    let flags = OpenFlags {
+    let open = || grants.open(id, purpose, &open_flags(mode));
+    let opened = door::waiting::on(&plan.plan.target(id).path, open);
+    let file = opened.map_err(|error| OpenError::of(error, mode))?;
+    prepare_cache(&file, mode).map_err(|error| OpenError::Io {
+        path: plan.plan.target(id).path.clone(),
+        direct: mode.direct,
+        error,
+    })?;
+    Ok(file)
+}
+
+/// How a mode has files opened.
+pub(crate) fn open_flags(mode: OpenMode) -> OpenFlags {
+    OpenFlags {
         direct: mode.direct,
         dsync: mode.sync == SyncMode::Data,
         sync: mode.sync == SyncMode::All,
         raw: mode.raw_flags,
         ..OpenFlags::default()
-    };
-    let failed = |path: PathBuf, error| OpenError::Io {
-        path,
-        direct: mode.direct,
-        error,
-    };
-    let opened = grants.open(id, purpose, &flags);
-    let file = opened.map_err(|error| match error {
-        DoorError::Io { path, error } => failed(path, error),
-        refusal => OpenError::Door(refusal),
-    })?;
-    let prepared = prepare_cache(&file, mode);
-    prepared.map_err(|error| failed(plan.plan.target(id).path.clone(), error))?;
-    Ok(file)
+    }
 }
 
 /// Brings the page cache where the mode wants it.
@@ -406,12 +446,12 @@ fn reserving(plan: &BoundPlan, id: TargetId, error: io::Error) -> OpenError {
 }
 
 /// The name of a target, where what stands there may be treated so.
-fn name_one(
+pub(crate) fn name_one<C: Calls>(
     plan: &BoundPlan,
     id: TargetId,
-    grants: &Grants,
+    grants: &Grants<C>,
     call: NameCall,
-) -> Result<NamedTarget, OpenError> {
+) -> Result<NamedTarget<C>, OpenError> {
     let is_enough = |access| match call {
         // It was missing when the guard looked, so this execution has made it.
         NameCall::Remove => access == Access::Create,
@@ -424,7 +464,7 @@ fn name_one(
     }
     let path = plan.plan.target(id).path.as_os_str();
     let path = CString::new(path.as_bytes()).expect("a path that was looked at has no zero");
-    Ok(NamedTarget::Path(path))
+    Ok(NamedTarget::Path(grants.named(path)))
 }
 
 /// Reads all of a file, so that the page cache holds what fits of it.
@@ -435,6 +475,30 @@ fn read_through(file: &File) -> io::Result<()> {
         match file.read_at(&mut buffer, offset)? {
             0 => return Ok(()),
             bytes => offset += bytes as u64,
+        }
+    }
+}
+
+impl OpenError {
+    /// As the door says it of a target that is opened so.
+    pub(crate) fn of(error: DoorError, mode: OpenMode) -> Self {
+        match error {
+            DoorError::Io { path, error } => OpenError::Io {
+                path,
+                direct: mode.direct,
+                error,
+            },
+            refusal => OpenError::Door(refusal),
+        }
+    }
+
+    fn into_io(self) -> io::Error {
+        match self {
+            OpenError::Door(error) => error.into_io(),
+            OpenError::Io { error, .. }
+            | OpenError::Owner { error, .. }
+            | OpenError::Reserving { error, .. } => error,
+            OpenError::NotWhole { .. } => io::ErrorKind::Unsupported.into(),
         }
     }
 }

@@ -1,6 +1,6 @@
 //! How operations go to the kernel and come back: what a worker notes for runs that ask for it.
 //! Others have none of this, so that their path pays a test per batch and nothing per operation.
-use crate::operations::OperationWriter;
+use crate::operations::{Kept, OperationWriter};
 use crate::priorities::Priorities;
 use crate::shared::{
     AFTER_STOP, COUNTED_AS, OPERATIONS, READ_BACK, SEARCH, SharedRun, SharedStream,
@@ -29,6 +29,8 @@ struct PartCells {
     priority: u16,
     submission: LatencyCell,
     completion: LatencyCell,
+    /// Both together, where single transfers may have priorities.
+    service: Option<LatencyCell>,
     /// The same for each of the priorities that single transfers may have.
     others: Box<[PartCells]>,
 }
@@ -36,9 +38,9 @@ struct PartCells {
 /// What a reader remembers of one slab.
 #[derive(Debug, Default)]
 pub(crate) struct HandoverReader {
-    parts: [[CellReader; 2]; READ_BACK],
+    parts: [[CellReader; 3]; READ_BACK],
     /// By operation and priority of single transfers.
-    others: [Vec<[CellReader; 2]>; READ_BACK],
+    others: [Vec<[CellReader; 3]>; READ_BACK],
     counts: [u64; DEPTH_CLASSES + 2 * BATCH_CLASSES],
 }
 
@@ -83,10 +85,17 @@ impl HandoverCells {
             let operation = OPERATIONS[place];
             (splits && does(operation)).then(|| {
                 let others = priorities.iter();
-                let others = others.map(|word| PartCells::new(*word, Box::default(), memory));
-                let others = others.collect();
+                let others = others.map(|word| PartCells::new(*word, memory).with_service(memory));
+                let others: Box<[_]> = others.collect();
                 let own = stream.flow.placement.io_priority;
-                PartCells::new(own.map_or(0, IoPriority::word), others, memory)
+                let own = PartCells::new(own.map_or(0, IoPriority::word), memory);
+                match others.is_empty() {
+                    true => own,
+                    false => PartCells {
+                        others,
+                        ..own.with_service(memory)
+                    },
+                }
             })
         });
         Self {
@@ -100,12 +109,20 @@ impl HandoverCells {
 }
 
 impl PartCells {
-    fn new(priority: u16, others: Box<[PartCells]>, memory: &mut CellMemory) -> Self {
+    fn new(priority: u16, memory: &mut CellMemory) -> Self {
         Self {
             priority,
             submission: memory.latency(),
             completion: memory.latency(),
-            others,
+            service: None,
+            others: Box::default(),
+        }
+    }
+
+    fn with_service(self, memory: &mut CellMemory) -> Self {
+        Self {
+            service: Some(memory.latency()),
+            ..self
         }
     }
 
@@ -217,6 +234,10 @@ impl HandoverNotes {
                 parts
                     .completion
                     .record(completion_ns, interval, Sharing::ManyWriters);
+                if let Some(service) = &parts.service {
+                    let service_ns = now_ns.saturating_sub(started_ns);
+                    service.record(service_ns, interval, Sharing::ManyWriters);
+                }
             }
             cells.last_seen_ns.fetch_max(now_ns, Relaxed);
             // What comes back after the stop, or in a warm-up, is in no figure either.
@@ -236,9 +257,7 @@ impl HandoverNotes {
                     service_ns: now_ns.saturating_sub(started_ns),
                     submission_ns: parts.then(|| issued_ns.saturating_sub(started_ns)),
                 };
-                if !log.push(record) {
-                    shared.operations_lost.fetch_add(1, Relaxed);
-                }
+                note_kept(log.push(record), shared);
             }
         }
         self.note_together(shared, at, completed);
@@ -305,12 +324,16 @@ impl HandoverReader {
             others.resize_with(cells.others.len(), Default::default);
             let readers = std::iter::once(&mut self.parts[place]).chain(others);
             let all = std::iter::once(cells).chain(&cells.others);
-            for (cells, [submission, completion]) in all.zip(readers) {
+            for (cells, [submission, completion, service]) in all.zip(readers) {
                 parts.push(ServiceParts {
                     operation: OPERATIONS[place],
                     priority: cells.priority,
                     submission: read(submission, &cells.submission),
                     completion: read(completion, &cells.completion),
+                    service: match &cells.service {
+                        Some(cell) => read(service, cell),
+                        None => LatencyFigures::default(),
+                    },
                 });
             }
         }
@@ -329,6 +352,18 @@ impl HandoverReader {
             seen_together: differences(&cells.seen_together),
             last_seen_ns: cells.last_seen_ns.load(Relaxed).saturating_sub(start_ns),
         });
+    }
+}
+
+fn note_kept(kept: Kept, shared: &SharedRun) {
+    match kept {
+        Kept::AtOnce => {}
+        Kept::After(waited) => {
+            shared.operation_waits.fetch_add(1, Relaxed);
+            let waited_ns = waited.as_nanos() as u64;
+            shared.operation_waits_ns.fetch_add(waited_ns, Relaxed);
+        }
+        Kept::Lost => drop(shared.operations_lost.fetch_add(1, Relaxed)),
     }
 }
 

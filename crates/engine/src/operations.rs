@@ -1,15 +1,19 @@
 //! Single operations on their way from workers to whoever logs them: blocks of fixed number and
-//! size go round, so that memory is bounded and a worker neither waits nor allocates. What finds
-//! no block is counted as lost.
+//! size go round, so that memory is bounded and a worker does not allocate. Where all of them are full it waits: a log that
+//! misses rows is worse than a slower run, and how long it waited is told.
 use crate::shared::SharedRun;
 use measure::OperationRecord;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Operations of a block.
 const BLOCK: usize = 4096;
+
+/// How long a worker waits for whoever logs before it goes on without: an output that hangs must not keep the run from
+/// ending.
+const WAIT_MAX: Duration = Duration::from_secs(30);
 
 /// Blocks of a worker: 12 MiB at most, which a quarter of a million operations fill.
 const BLOCKS: usize = 64;
@@ -20,8 +24,17 @@ type Block = Vec<OperationRecord>;
 #[derive(Debug)]
 pub(crate) struct OperationWriter {
     block: Block,
+    patience: Duration,
     full: SyncSender<Block>,
     empty: Receiver<Block>,
+}
+
+/// What became of an operation that was to be kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kept {
+    AtOnce,
+    After(Duration),
+    Lost,
 }
 
 /// The other end, for all workers of a run.
@@ -43,6 +56,7 @@ pub(crate) fn pair(slots: usize) -> (OperationWriter, (Receiver<Block>, SyncSend
     }
     let writer = OperationWriter {
         block: Vec::with_capacity(BLOCK),
+        patience: WAIT_MAX,
         full,
         empty,
     };
@@ -50,18 +64,30 @@ pub(crate) fn pair(slots: usize) -> (OperationWriter, (Receiver<Block>, SyncSend
 }
 
 impl OperationWriter {
-    /// Keeps an operation; whether there was room.
-    pub(crate) fn push(&mut self, record: OperationRecord) -> bool {
-        if self.block.len() == BLOCK {
-            let Ok(next) = self.empty.try_recv() else {
-                return false;
-            };
-            let full = std::mem::replace(&mut self.block, next);
-            // As many blocks go round as there is room for.
-            let _ = self.full.try_send(full);
+    /// Keeps an operation, and waits for room where there is none.
+    pub(crate) fn push(&mut self, record: OperationRecord) -> Kept {
+        if self.block.len() < BLOCK {
+            self.block.push(record);
+            return Kept::AtOnce;
         }
+        let (next, kept) = match self.empty.try_recv() {
+            Ok(next) => (next, Kept::AtOnce),
+            Err(_) => {
+                let begun = Instant::now();
+                let Ok(next) = self.empty.recv_timeout(self.patience) else {
+                    // Who does not take within this time is not waited for again.
+                    self.patience = Duration::ZERO;
+                    return Kept::Lost;
+                };
+                (next, Kept::After(begun.elapsed()))
+            }
+        };
+        self.patience = WAIT_MAX;
+        let full = std::mem::replace(&mut self.block, next);
+        // As many blocks go round as there is room for.
+        let _ = self.full.try_send(full);
         self.block.push(record);
-        true
+        kept
     }
 }
 
@@ -114,6 +140,15 @@ impl OperationReader {
         move || shared.operations_lost.load(Relaxed)
     }
 
+    /// How often workers had to wait so far, and for how many nanoseconds in all, to be asked later.
+    pub fn waits(&self) -> impl Fn() -> (u64, u64) + Send + use<> {
+        let shared = Arc::clone(&self.shared);
+        move || {
+            let (count, sum_ns) = (&shared.operation_waits, &shared.operation_waits_ns);
+            (count.load(Relaxed), sum_ns.load(Relaxed))
+        }
+    }
+
     /// The start of the run on the clock; zero before it is known.
     pub fn start(&self) -> impl Fn() -> u64 + Send + use<> {
         let shared = Arc::clone(&self.shared);
@@ -126,32 +161,46 @@ mod tests {
     use super::*;
     use plan::{Operation, StreamId};
 
-    #[test]
-    fn a_full_writer_loses_and_goes_on_when_there_is_room() {
-        let record = OperationRecord {
+    fn record(offset: u64) -> OperationRecord {
+        OperationRecord {
             priority: 0,
             stream: StreamId(0),
             target: plan::TargetId(0),
             operation: Operation::Read,
-            offset: 0,
+            offset,
             length: 512,
             seen_ns: 1,
             service_ns: 1,
             submission_ns: None,
-        };
+        }
+    }
+
+    #[test]
+    fn a_full_writer_waits_and_loses_nothing() {
         let (mut writer, (full, empty)) = pair(1);
         let room = BLOCKS / 16 * BLOCK;
-        let kept = (0..room + 10).filter(|_| writer.push(record)).count();
-        assert_eq!(kept, room);
-        let mut block = full.recv().unwrap();
-        assert_eq!(block.len(), BLOCK);
-        block.clear();
-        empty.try_send(block).unwrap();
-        assert!(writer.push(record));
+        let count = room as u64 * 3;
+        let reader = std::thread::spawn(move || {
+            std::thread::sleep(Duration::from_millis(50));
+            let mut offsets = Vec::new();
+            for mut block in full.iter() {
+                offsets.extend(block.iter().map(|one: &OperationRecord| one.offset));
+                block.clear();
+                let _ = empty.try_send(block);
+            }
+            offsets
+        });
+        let kept: Vec<Kept> = (0..count).map(|at| writer.push(record(at))).collect();
         drop(writer);
-        assert_eq!(
-            full.iter().map(|block| block.len()).sum::<usize>(),
-            room - BLOCK + 1
-        );
+        assert!(kept.iter().any(|one| matches!(one, Kept::After(_))));
+        assert!(reader.join().unwrap().into_iter().eq(0..count));
+    }
+
+    #[test]
+    fn nobody_is_waited_for_who_is_gone() {
+        let (mut writer, ends) = pair(1);
+        drop(ends);
+        let kept = (0..100_000).map(|at| writer.push(record(at)));
+        assert!(kept.last() == Some(Kept::Lost));
     }
 }

@@ -1,11 +1,12 @@
 //! A run on threads: set up, start at a set time, collect, stop, drain.
 use crate::backend::{
-    AioBackend, Backend, BackendKind, Call, Features, MappedFiles, NamedFiles, NullBackend,
-    OneSlot, PlainCalls, SpaceOfFiles, UringBackend, mappings,
+    AioBackend, Backend, BackendKind, Call, CallPlaces, Features, FilesOnDemand, MappedFiles,
+    NamedFiles, NullBackend, OneSlot, Places, PlainCalls, SpaceOfFiles, UringBackend, mappings,
 };
 use crate::collect::Collector;
 use crate::data::Generations;
 use crate::deal::Backends;
+use crate::descriptors::OnDemand;
 use crate::files::{Names, OpenTargets, places};
 use crate::gate::Gate;
 use crate::operations::{self, OperationReader, OperationWriter};
@@ -78,6 +79,20 @@ pub struct Drained {
     pub drain_ns: u64,
     /// What was given up, oldest first.
     pub outstanding: Vec<Outstanding>,
+    /// What came back well after the end of the window, longest first.
+    pub late: Vec<Outstanding>,
+    /// Workers that sit in a call to the kernel: one of an operation, or one that opens or closes a file.
+    pub stuck_workers: u32,
+    /// The files of the run could not be closed in time.
+    pub is_unclosed: bool,
+}
+
+impl Drained {
+    /// Whether the drain has given up. From then on every call on a target may block for as long as the process lives,
+    /// even one that closes a descriptor.
+    pub fn has_given_up(&self) -> bool {
+        self.is_unclosed || self.stuck_workers > 0 || !self.outstanding.is_empty()
+    }
 }
 
 /// Why a run could not be carried out.
@@ -126,6 +141,8 @@ struct Seat {
     shared: Arc<SharedRun>,
     number: usize,
     files: Vec<Arc<std::fs::File>>,
+    /// Where not all files can be open: how they are opened, and how many of them.
+    on_demand: Option<(Arc<OnDemand>, usize)>,
     config: EngineConfig,
     buffer_bytes: usize,
     buffer_align: usize,
@@ -302,8 +319,10 @@ impl Session {
             while self.running > 0 && self.clock.now_ns() < limit_ns {
                 self.note_ended(Duration::from_millis(20));
             }
+            drained.stuck_workers = self.running as u32;
         }
         drained.drain_ns = self.clock.now_ns() - begun_ns;
+        drained.late = self.collector.late();
         drained
     }
 
@@ -394,6 +413,8 @@ fn seats(
     gates: &[Arc<Gate>],
 ) -> Vec<Seat> {
     let mut threads_of_pool = vec![0; shared.pools.len()];
+    let on_demand = open.on_demand.as_ref();
+    let rooms = on_demand.map_or_else(Vec::new, |files| files.rooms(shared));
     let seat = |number: usize| {
         let pool = shared.workers[number].pool_of_slot[0] as usize;
         let paced = shared
@@ -410,6 +431,7 @@ fn seats(
             shared: Arc::clone(shared),
             number,
             files,
+            on_demand: on_demand.map(|files| (Arc::clone(files), rooms[number])),
             config,
             buffer_bytes,
             buffer_align,
@@ -568,7 +590,7 @@ impl Seat {
                     .as_ref()
                     .map(UringBackend::features)
                     .unwrap_or_default();
-                self.serve(backend, features, release, ready, ended);
+                self.serve_files(backend, features, release, ready, ended);
             }
             BackendKind::Aio => {
                 let config = self.queue_config(slots, mode);
@@ -578,24 +600,28 @@ impl Seat {
                     .as_ref()
                     .map(AioBackend::features)
                     .unwrap_or_default();
-                self.serve(backend, features, release, ready, ended);
+                self.serve_files(backend, features, release, ready, ended);
             }
             BackendKind::Sync => {
                 let call = PlainCalls::new(self.files.clone(), mode, self.pool.requests.polled_pct);
-                self.serve_one(Ok(call), release, ready, ended);
+                self.serve_calls(Ok(call), release, ready, ended);
             }
             BackendKind::Mapped => {
-                let call = MappedFiles::new(self.files.clone(), &self.mapped);
-                self.serve_one(call.map_err(EngineError::Mapping), release, ready, ended);
+                let call = match &self.on_demand {
+                    None => MappedFiles::new(self.files.clone(), &self.mapped),
+                    Some(_) => Ok(MappedFiles::on_demand(self.mapped.clone())),
+                };
+                self.serve_calls(call.map_err(EngineError::Mapping), release, ready, ended);
             }
             BackendKind::Names => {
                 let (call, names) = self.named.clone().expect("its pool has a call");
-                self.serve_one(Ok(NamedFiles::new(call, names)), release, ready, ended);
+                let backend = self.one_slot(Ok(NamedFiles::new(call, names)));
+                self.serve(backend, Features::default(), release, ready, ended);
             }
             BackendKind::Space => {
                 let call = self.spaced.expect("its pool has a call");
                 let call = SpaceOfFiles::new(call, self.files.clone());
-                self.serve_one(Ok(call), release, ready, ended);
+                self.serve_calls(Ok(call), release, ready, ended);
             }
             BackendKind::Null | BackendKind::Sim => {
                 let backend = NullBackend::new(slots, self.buffer_bytes.next_multiple_of(4096))
@@ -612,7 +638,8 @@ impl Seat {
             buffer_bytes: self.buffer_bytes.next_multiple_of(self.buffer_align),
             buffer_align: self.buffer_align,
             register_buffers: true,
-            register_files: true,
+            // Places that change all the time cost more calls than they save.
+            register_files: self.on_demand.is_none(),
             mode,
         }
     }
@@ -628,19 +655,39 @@ impl Seat {
         }
     }
 
-    /// Serves the only slot of this worker by calls.
-    fn serve_one<C: Call>(
+    fn one_slot<C: Call>(&self, call: Result<C, EngineError>) -> Result<OneSlot<C>, EngineError> {
+        let bytes = self.buffer_bytes.next_multiple_of(self.buffer_align);
+        OneSlot::new(call?, bytes, self.buffer_align).map_err(EngineError::Memory)
+    }
+
+    /// Serves the only slot of this worker by calls on open files.
+    fn serve_calls<C: Call + CallPlaces>(
         &self,
         call: Result<C, EngineError>,
         release: &Release,
         ready: &Sender<Result<Features, EngineError>>,
         ended: &Sender<Result<(), EngineError>>,
     ) {
-        let bytes = self.buffer_bytes.next_multiple_of(self.buffer_align);
-        let backend = call.and_then(|call| {
-            OneSlot::new(call, bytes, self.buffer_align).map_err(EngineError::Memory)
-        });
-        self.serve(backend, Features::default(), release, ready, ended);
+        let backend = self.one_slot(call);
+        self.serve_files(backend, Features::default(), release, ready, ended);
+    }
+
+    /// Serves with all files open, or with as many as may be.
+    fn serve_files<B: Places>(
+        &self,
+        backend: Result<B, EngineError>,
+        features: Features,
+        release: &Release,
+        ready: &Sender<Result<Features, EngineError>>,
+        ended: &Sender<Result<(), EngineError>>,
+    ) {
+        let Some((files, room)) = &self.on_demand else {
+            return self.serve(backend, features, release, ready, ended);
+        };
+        let slots = self.shared.workers[self.number].slots.len();
+        let backend =
+            backend.map(|inner| FilesOnDemand::new(inner, Arc::clone(files), slots, *room));
+        self.serve(backend, features, release, ready, ended);
     }
 
     fn serve<B: Backend>(
@@ -677,6 +724,9 @@ impl Seat {
         worker.end_log();
         if worker.in_flight() > 0 {
             worker.backend.abandon();
+        } else if self.on_demand.is_some() {
+            // What comes next needs the descriptors.
+            drop(worker);
         }
         let _ = ended.send(result.map_err(EngineError::Submit));
     }

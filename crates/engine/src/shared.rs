@@ -128,6 +128,9 @@ pub(crate) struct SharedRun {
     /// Whether workers note how operations are handed over.
     pub notes_handover: bool,
     pub operations_lost: AtomicU64,
+    /// How often a worker waited until an operation could be kept, and how long in all.
+    pub operation_waits: AtomicU64,
+    pub operation_waits_ns: AtomicU64,
 }
 
 /// One stream.
@@ -226,6 +229,8 @@ pub(crate) struct SharedPool {
     /// Since when no slot is free; zero while one is.
     pub exhausted_since_ns: AtomicU64,
     pub exhausted_ns: AtomicU64,
+    /// How long operations that failed were in flight, by slab; latencies are of those that succeeded.
+    pub failed_ns: [AtomicU64; SLABS],
 }
 
 /// What a worker shows of itself. Aligned, as what threads write for each operation must not lie in
@@ -274,6 +279,12 @@ pub(crate) struct SlotView {
     pub offset: AtomicU64,
     /// Stream, place, operation and length, by [`Packing`].
     pub what: AtomicU64,
+    /// The last operation that was in flight at the end and came back well after it: how long after
+    /// (zero for none), at which age, and where it stood.
+    pub late_ns: AtomicU64,
+    pub late_age_ns: AtomicU64,
+    pub late_offset: AtomicU64,
+    pub late_what: AtomicU64,
 }
 
 /// Keeps the streams of a run in the proportion of their shares.
@@ -391,7 +402,9 @@ impl SharedRun {
         let dealt = deal_slots(run, setup.backends, setup.workers, setup.cpus);
         let mut memory = CellMemory::default();
         let workers = worker_views(&dealt, setup, &mut memory);
-        let seed = |stream: usize| (setup.plan.plan.seed, u64::from(run.id.0), stream as u64);
+        let plan = &setup.plan.plan;
+        let number = plan.draw_number(run.id);
+        let seed = |stream: usize| (plan.seed, number, stream as u64);
         let paces = pace::paces(run, setup.run_rate, setup.shares_pct);
         let streams: Vec<SharedStream> = (paces.into_iter().zip(Locks::of_run(run)))
             .enumerate()
@@ -413,6 +426,7 @@ impl SharedRun {
                 in_use: AtomicU32::new(0),
                 exhausted_since_ns: AtomicU64::new(0),
                 exhausted_ns: AtomicU64::new(0),
+                failed_ns: <[AtomicU64; SLABS]>::default(),
             });
         let pools = pools.collect();
         let checks = Checks::new(setup).map(Arc::new);
@@ -433,6 +447,8 @@ impl SharedRun {
             failures_beyond: Mutex::default(),
             notes_handover: setup.plan.plan.reporting.handover,
             operations_lost: AtomicU64::new(0),
+            operation_waits: AtomicU64::new(0),
+            operation_waits_ns: AtomicU64::new(0),
         }
     }
 
@@ -684,7 +700,8 @@ fn recorders(
 }
 
 fn priorities(setup: &Setup<'_>, pool: usize) -> Option<Priorities> {
-    let (seed, run) = (setup.plan.plan.seed, u64::from(setup.run.id.0));
+    let plan = &setup.plan.plan;
+    let (seed, run) = (plan.seed, plan.draw_number(setup.run.id));
     let draws = Draws::new(seed, run, pool as u64, Purpose::Priority);
     Priorities::of(&setup.run.run.pools[pool], draws)
 }

@@ -1,6 +1,11 @@
 //! Runs in simulated time on simulated storage: exact, repeatable, and independent of the number
-//! of workers. One scheduler steps every worker at every event.
-use crate::backend::{Backend, BackendKind, Request};
+//! of workers. One scheduler steps every worker at every event. A run may have its files in a model of a file system
+//! ([`ModelFiles`]); without, it reaches none.
+mod files;
+
+pub use files::{ModelFiles, Opening, RunFiles};
+
+use crate::backend::{Backend, BackendKind, Request, code};
 use crate::collect::Collector;
 use crate::data::Generations;
 use crate::random::mix;
@@ -24,6 +29,10 @@ pub struct Script {
     pub service_ns: u64,
     /// Added to it, uniformly from zero up to this, by a draw over target, offset and time.
     pub jitter_ns: u64,
+    /// Times (since the start of the run) from which on it is another (second), in order.
+    pub service_changes_ns: Vec<(u64, u64)>,
+    /// How much later than it asked a worker wakes that sleeps until an arrival.
+    pub wakes_late_ns: u64,
     /// Operations served at once by a target; further ones queue.
     pub servers: u32,
     /// Whether a submitting call waits while all servers are busy, as where a device has no more tags. Time passes in
@@ -60,6 +69,7 @@ struct World {
     servers: Vec<Vec<u64>>,
     events: BinaryHeap<Reverse<Completion>>,
     sequence: u64,
+    files: Option<RunFiles>,
 }
 
 /// Ordered by time, then by the order of submission.
@@ -77,7 +87,10 @@ struct SimBackend {
     now: Rc<Cell<u64>>,
     number: usize,
     buffers: Vec<Vec<u8>>,
+    pool_of_slot: Vec<u32>,
     queued: Vec<(u32, Request)>,
+    /// By slot, what has not come back.
+    out: Vec<Option<Request>>,
     done: Vec<(u32, i32)>,
 }
 
@@ -86,6 +99,8 @@ impl Default for Script {
         Self {
             service_ns: 100_000,
             jitter_ns: 0,
+            service_changes_ns: Vec::new(),
+            wakes_late_ns: 0,
             servers: 8,
             submission_blocks: false,
             stalls: Vec::new(),
@@ -135,16 +150,20 @@ impl Simulation {
             start_ns: now_ns,
             events: BinaryHeap::new(),
             sequence: 0,
+            files: None,
         }));
         let bytes = buffer_bytes(run);
         let worker = |number: usize| {
-            let slots = shared.workers[number].slots.len();
+            let view = &shared.workers[number];
+            let slots = view.slots.len();
             let backend = SimBackend {
                 world: Rc::clone(&world),
                 now: Rc::clone(&now),
                 number,
                 buffers: vec![vec![0; bytes]; slots],
+                pool_of_slot: view.pool_of_slot.clone(),
                 queued: Vec::new(),
+                out: vec![None; slots],
                 done: Vec::new(),
             };
             Worker::new(
@@ -164,6 +183,18 @@ impl Simulation {
             workers,
             failures,
         }
+    }
+
+    /// The same with files, on which operations act when they come back.
+    #[must_use]
+    pub fn with_files(self, files: RunFiles) -> Self {
+        self.world.borrow_mut().files = Some(files);
+        self
+    }
+
+    /// Closes the files of the run, of which nothing is in flight any more.
+    pub fn close(&mut self) {
+        self.world.borrow_mut().files = None;
     }
 
     pub fn now_ns(&self) -> u64 {
@@ -208,7 +239,8 @@ impl Simulation {
     /// Lets time pass up to `until_ns`; completions at that very time are not seen yet.
     pub fn run_until(&mut self, until_ns: u64) {
         loop {
-            let wake_ns = self.settle();
+            let late_ns = self.world.borrow().script.wakes_late_ns;
+            let wake_ns = self.settle().saturating_add(late_ns);
             let event_ns = self
                 .world
                 .borrow()
@@ -282,8 +314,9 @@ impl Simulation {
                 result,
                 ..
             }) = world.events.pop().expect("just seen");
-            drop(world);
-            self.workers[worker].backend.done.push((slot, result));
+            let backend = &mut self.workers[worker].backend;
+            let result = backend.act(&mut world, slot, result);
+            backend.done.push((slot, result));
         }
     }
 }
@@ -298,8 +331,12 @@ impl World {
         let servers = &mut self.servers[request.file as usize];
         let free = servers.iter_mut().min().expect("at least one server");
         let begin_ns = now_ns.max(*free);
+        let since_ns = now_ns.saturating_sub(self.start_ns);
+        let mut changes = script.service_changes_ns.iter().rev();
+        let change = changes.find(|(from_ns, _)| since_ns >= *from_ns);
+        let service_ns = change.map_or(script.service_ns, |(_, service_ns)| *service_ns);
         // Time has to pass, or a closed loop would never come to its end.
-        let mut end_ns = begin_ns + (script.service_ns + jitter_ns).max(1);
+        let mut end_ns = begin_ns + (service_ns + jitter_ns).max(1);
         for (from, to) in &script.stalls {
             if end_ns >= self.start_ns + from && end_ns < self.start_ns + to {
                 end_ns = self.start_ns + to;
@@ -337,6 +374,28 @@ impl World {
     }
 }
 
+impl SimBackend {
+    /// Does to files what came back as it did; gives how it came back then.
+    fn act(&mut self, world: &mut World, slot: u32, result: i32) -> i32 {
+        let request = self.out[slot as usize].take();
+        let (Some(files), Some(request)) = (&mut world.files, request) else {
+            return result;
+        };
+        let seat = (self.number, slot);
+        if result < 0 {
+            files.give_up(seat);
+            return result;
+        }
+        let request = Request {
+            length: result as u32,
+            ..request
+        };
+        let pool = self.pool_of_slot[slot as usize] as usize;
+        let buffer = &mut self.buffers[slot as usize];
+        code(files.carry_out(seat, pool, &request, buffer))
+    }
+}
+
 impl Backend for SimBackend {
     fn buffer_mut(&mut self, slot: u32) -> &mut [u8] {
         &mut self.buffers[slot as usize]
@@ -358,6 +417,11 @@ impl Backend for SimBackend {
                 self.now
                     .set(self.now.get().max(*free_ns.expect("at least one server")));
             }
+            if let Some(files) = &mut world.files {
+                let pool = self.pool_of_slot[slot as usize] as usize;
+                files.begin((self.number, slot), pool, &request);
+            }
+            self.out[slot as usize] = Some(request);
             world.submit(self.number, slot, request, self.now.get());
         }
         Ok(())

@@ -31,7 +31,7 @@ pub(crate) fn check(plan: &BoundPlan, run: &BoundRun, open: &OpenTargets) -> Res
                 continue;
             }
             let path = || PathBuf::from(&target.path);
-            let limits = sys::file::whole_writes(&open.files[*file as usize]);
+            let limits = sys::file::whole_writes(&*open.file(*file)?);
             let limits = limits.map_err(|error| OpenError::Io {
                 path: path(),
                 direct: false,

@@ -15,7 +15,7 @@ use crate::priorities::Priorities;
 use crate::rest::{self, Rest};
 use crate::shared::{
     AFTER_STOP, DISCARD, FILE_SYSTEM_SYNC, Failure, OPERATIONS, READ_BACK, RECORDED_DATA_SYNC,
-    RECORDED_SYNC, SYNCS, SharedRun, SharedStream, WARMUP, is_drawn,
+    RECORDED_SYNC, SYNCS, SharedRun, SharedStream, SlotView, WARMUP, is_drawn,
 };
 use measure::{Misfit, Sharing};
 use plan::{Operation, PoolAdmission};
@@ -32,6 +32,9 @@ const ETIMEDOUT: i32 = 110;
 const EDQUOT: i32 = 122;
 /// What a read counts as that came back with other data than it should.
 const EILSEQ: i32 = 84;
+
+/// What comes back this long after the end of the window, or later, is told one by one.
+const LATE_NS: u64 = 100_000_000;
 
 const HOLDS_READ: usize = 0;
 const HOLDS_OWN: usize = 1;
@@ -632,13 +635,9 @@ impl<B: Backend, T: Time, S: Deref<Target = SharedRun> + Clone> Worker<B, T, S> 
         }
         // What comes back after the stop was unserved at the stop: it is counted with its age there.
         let own_slab = shared.streams[stream].slab(shared, now_ns, self.slab);
-        let (seen_ns, tag) = if own_slab == AFTER_STOP {
-            let start_ns = shared.start_ns.load(Relaxed);
-            let stop_ns = shared.stop_ns.load(Relaxed);
-            let end_ns = shared.streams[stream].not_after_close(start_ns, stop_ns);
-            (now_ns.min(end_ns), u64::MAX)
-        } else {
-            (now_ns, self.interval)
+        let (seen_ns, tag) = match own_slab {
+            AFTER_STOP => (now_ns.min(end_of(shared, stream)), u64::MAX),
+            _ => (now_ns, self.interval),
         };
         let service_ns = seen_ns.saturating_sub(started_ns);
         let response_ns = seen_ns.saturating_sub(view.arrival_ns.load(Relaxed));
@@ -650,6 +649,7 @@ impl<B: Backend, T: Time, S: Deref<Target = SharedRun> + Clone> Worker<B, T, S> 
             None => None,
             Some(checks) => self.look_at(checks, slot, what, result),
         };
+        let mut has_failed = true;
         if misfit.is_some() {
             cell.failed();
             let offset = view.offset.load(Relaxed);
@@ -662,7 +662,11 @@ impl<B: Backend, T: Time, S: Deref<Target = SharedRun> + Clone> Worker<B, T, S> 
             let offset = view.offset.load(Relaxed);
             self.report_failure(what, (offset, length), errno, now_ns, None);
         } else {
+            has_failed = false;
             cell.succeeded(u64::from(moved), service_ns, response_ns, tag, self.sharing);
+            if own_slab == AFTER_STOP {
+                note_late(view, now_ns, seen_ns);
+            }
             if moved < length {
                 cell.was_short();
             }
@@ -670,8 +674,18 @@ impl<B: Backend, T: Time, S: Deref<Target = SharedRun> + Clone> Worker<B, T, S> 
                 shared.count_warm(stream, u64::from(moved), now_ns);
             }
         }
+        if has_failed {
+            let pool = &shared.pools[shared.streams[stream].pool];
+            pool.failed_ns[own_slab].fetch_add(service_ns, Relaxed);
+        }
         view.started_ns.store(0, Relaxed);
         self.settle_account(shared, slot, now_ns, service_ns);
+        self.give_back(slot);
+    }
+
+    /// The slot is free for the next operation of its pool.
+    #[inline]
+    fn give_back(&mut self, slot: u32) {
         self.in_flight -= 1;
         let place = self.pool_of_slot[slot as usize] as usize;
         self.due_ns[place] = 0;
@@ -1473,6 +1487,27 @@ fn moved_bytes(operation: usize, length: u32, result: i32) -> u32 {
         Operation::Trim => length,
         _ => result.max(0) as u32,
     }
+}
+
+/// When a stream stopped to be counted.
+fn end_of(shared: &SharedRun, stream: usize) -> u64 {
+    let start_ns = shared.start_ns.load(Relaxed);
+    let stop_ns = shared.stop_ns.load(Relaxed);
+    shared.streams[stream].not_after_close(start_ns, stop_ns)
+}
+
+/// Keeps what came back well after the end. What is back within a moment of it is as any other: the
+/// end falls between the start and the end of some operations of every run.
+#[cold]
+fn note_late(view: &SlotView, now_ns: u64, end_ns: u64) {
+    let (after_ns, started_ns) = (now_ns.saturating_sub(end_ns), view.started_ns.load(Relaxed));
+    if after_ns < LATE_NS || started_ns >= end_ns {
+        return;
+    }
+    view.late_age_ns.store(now_ns - started_ns, Relaxed);
+    view.late_offset.store(view.offset.load(Relaxed), Relaxed);
+    view.late_what.store(view.what.load(Relaxed), Relaxed);
+    view.late_ns.store(after_ns, Relaxed);
 }
 
 /// Until when the rules of a stream hold it back, if they do.

@@ -47,7 +47,7 @@ fn open(plan: &BoundPlan, run: &BoundRun, kind: BackendKind) -> OpenTargets {
     }
     let path = plan.plan.targets[0].path.as_path();
     let grants = Grants::unexamined([(TargetId(0), path, Access::Write)]);
-    open_targets(plan, run, &grants).unwrap()
+    open_targets(plan, run, &grants, usize::MAX).unwrap()
 }
 
 /// Runs over several intervals and compares the counts after the first with those near the end.

@@ -81,7 +81,7 @@ fn write(plan: &BoundPlan, generations: &Generations, nonce: u64) -> Vec<DataFig
     };
     let path = |at: usize| plan.plan.targets[at].path.as_path();
     let grants = Grants::unexamined((0..2).map(|at| (TargetId::at(at), path(at), Access::Write)));
-    let targets = open_targets(plan, &run, &grants).unwrap();
+    let targets = open_targets(plan, &run, &grants, usize::MAX).unwrap();
     let mut session =
         Session::prepare(plan, &run, &targets, None, None, generations, config).unwrap();
     session.start(clock.now_ns() + MS);

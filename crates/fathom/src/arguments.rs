@@ -1,10 +1,18 @@
 //! The command line of the neutral verbs.
+use crate::spans::{seconds, some_seconds, some_span, span};
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use lang::{CommandLine, LintSelection};
 use plan::{Nanos, Plan, Readiness, Repeat};
 use std::path::PathBuf;
+use std::time::Duration;
 
 /// What a command of a job may take when nothing is said.
-pub const COMMAND_TIMEOUT_S: u64 = 3600;
+pub const COMMAND_TIMEOUT: &str = "1h";
+
+/// The same, for what is not read by clap.
+pub fn command_timeout() -> Duration {
+    some_span(COMMAND_TIMEOUT).expect("a time as a user would write it")
+}
 
 /// Where results go when nothing is said.
 pub const DEFAULT_OUTPUT: &str = "fathom-output";
@@ -12,7 +20,7 @@ pub const DEFAULT_OUTPUT: &str = "fathom-output";
 /// Storage I/O benchmark: runs Vdbench parameter files and fio job files, draws the latency curve,
 /// and says what limited each number.
 #[derive(Debug, Parser)]
-#[command(name = "fathom", version, max_term_width = 100)]
+#[command(name = "fathom", version = env!("FATHOM_VERSION"), max_term_width = 100)]
 pub struct Arguments {
     #[command(subcommand)]
     pub verb: Verb,
@@ -32,7 +40,7 @@ pub enum Verb {
     Report(ReportOptions),
     /// Turn JSON that fio printed, of any version, into a result file and its reports.
     Import(ImportOptions),
-    /// Show each value of a job file and where it comes from, or what a code means.
+    /// Show each value that a job uses and where it comes from, or what a code means.
     Explain(ExplainOptions),
     /// Take the options of Vdbench, print what it prints, write the files that it writes.
     #[command(disable_help_flag = true)]
@@ -78,13 +86,14 @@ pub struct Common {
     #[arg(long, value_name = "TARGET|@FILE")]
     pub overwrite: Vec<String>,
 
-    /// Seed of all random draws.
-    #[arg(long, value_name = "N", default_value_t = 1)]
-    pub seed: u64,
+    /// Seed of all random draws, which repeats those of an earlier execution. Without it each execution of `run` and
+    /// `curve` draws other addresses and arrivals; the seed is printed and stored.
+    #[arg(long, value_name = "N")]
+    pub seed: Option<u64>,
 
     /// How long a command of the job may take before it is ended and the job fails.
-    #[arg(long, value_name = "SECONDS", default_value_t = COMMAND_TIMEOUT_S)]
-    pub command_timeout: u64,
+    #[arg(long, value_name = "TIME", default_value = COMMAND_TIMEOUT, value_parser = some_span)]
+    pub command_timeout: Duration,
 
     /// Go on with an interrupted result at its first run that is not finished, in its own folder.
     /// The job has to be the same.
@@ -108,12 +117,12 @@ pub struct RepeatOptions {
     pub wait_until: Option<String>,
 
     /// How long --wait-until waits before each run; then the execution fails.
-    #[arg(long, value_name = "SECONDS", requires = "wait_until", value_parser = clap::value_parser!(u64).range(1..))]
-    pub wait_limit: Option<u64>,
+    #[arg(long, value_name = "TIME", requires = "wait_until", value_parser = some_span)]
+    pub wait_limit: Option<Duration>,
 }
 
 /// How long a command is waited for when nothing is said.
-const WAIT_LIMIT_S: u64 = 600;
+const WAIT_LIMIT: Duration = Duration::from_secs(600);
 
 impl RepeatOptions {
     /// Puts them into a plan.
@@ -137,10 +146,45 @@ impl RepeatOptions {
         if let Some(command) = &self.wait_until {
             steering.readiness = Some(Readiness {
                 command: command.clone(),
-                at_most: Nanos::from_secs(self.wait_limit.unwrap_or(WAIT_LIMIT_S)),
+                at_most: nanos(self.wait_limit.unwrap_or(WAIT_LIMIT)),
             });
         }
         Ok(())
+    }
+}
+
+/// Of the command line, whose times end long before they overflow.
+pub fn nanos(span: Duration) -> Nanos {
+    Nanos(span.as_nanos() as u64)
+}
+
+/// Times in place of those that the job gives to its runs.
+#[derive(Args, Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TimeOptions {
+    /// Length of each measurement, in place of that of the job: `elapsed` of Vdbench, `runtime` with
+    /// `time_based` of fio. These three are whole seconds: a number with s, m, h or d, or without.
+    #[arg(short, long, value_name = "TIME", value_parser = some_seconds)]
+    pub elapsed: Option<u64>,
+
+    /// Length of an interval.
+    #[arg(short, long, value_name = "TIME", value_parser = some_seconds)]
+    pub interval: Option<u64>,
+
+    /// Before each measurement, and not measured: `warmup` of Vdbench, `ramp_time` of fio.
+    #[arg(short, long, value_name = "TIME", value_parser = seconds)]
+    pub warmup: Option<u64>,
+}
+
+impl TimeOptions {
+    /// For the reader of a job.
+    pub fn command_line(self, lints: LintSelection) -> CommandLine {
+        CommandLine {
+            elapsed_s: self.elapsed,
+            interval_s: self.interval,
+            warmup_s: self.warmup,
+            lints,
+            ..CommandLine::default()
+        }
     }
 }
 
@@ -161,6 +205,9 @@ pub struct RunOptions {
     pub inputs: Vec<String>,
 
     #[command(flatten)]
+    pub times: TimeOptions,
+
+    #[command(flatten)]
     pub repetition: RepeatOptions,
 
     #[command(flatten)]
@@ -169,7 +216,7 @@ pub struct RunOptions {
 
 #[derive(Args, Debug)]
 pub struct CurveOptions {
-    /// A device, or a file that is made when it is missing.
+    /// A device or a file. A missing file is made only with --size.
     pub target: PathBuf,
 
     /// Transfer size.
@@ -195,12 +242,12 @@ pub struct CurveOptions {
     pub size: Option<String>,
 
     /// Before each measurement.
-    #[arg(long, value_name = "SECONDS", default_value_t = 2)]
-    pub warmup: u64,
+    #[arg(long, value_name = "TIME", default_value = "2s", value_parser = span)]
+    pub warmup: Duration,
 
     /// Length of each measurement.
-    #[arg(long, value_name = "SECONDS", default_value_t = 10)]
-    pub elapsed: u64,
+    #[arg(long, value_name = "TIME", default_value = "10s", value_parser = some_span)]
+    pub elapsed: Duration,
 
     /// Through the page cache. The default is past it, where the file system can.
     #[arg(long)]
@@ -256,6 +303,9 @@ pub struct CheckOptions {
     /// As JSON, for programs; the schema is in docs/reference/check-json.md.
     #[arg(long)]
     pub json: bool,
+
+    #[command(flatten)]
+    pub times: TimeOptions,
 
     /// Write the words for targets that would be refused to this file, for --overwrite @FILE.
     #[arg(long, value_name = "FILE")]

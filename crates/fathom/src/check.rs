@@ -1,23 +1,26 @@
 //! `fathom check`: every problem at once, what would run and for how long, what may be overwritten.
-use crate::arguments::CheckOptions;
+mod text;
+
+use crate::arguments::{CheckOptions, Common};
 use crate::exit::Exit;
-use crate::launch::{planned_seconds, planned_text, print_refusal, timed_seconds};
-use crate::outputs::Outputs;
+use crate::launch::planned_seconds;
+use crate::outputs::{self, Outputs};
 use crate::plan_file::Reading;
+use crate::seed::Seeds;
 use crate::standing::{self, Passed};
 use crate::{lints, machine, plan_file, render};
 use engine::WorkerRule;
 use host::Storage;
-use host::guard::{Overwrite, Refusal, Refused};
-use lang::LintSelection;
-use lang::vdbench::{ListedKind, ListedRun};
+use host::guard::{Finding, Overwrite, Refusal, Refused};
+use lang::vdbench::{ListedKind, ListedRun, ListedTree};
+use lang::{Language, LintSelection};
 use plan::{
-    BoundPlan, Bytes, Diagnostic, Facts, FoundKind, Plan, Repeat, Severity, SizeRule, SourceMap,
-    TargetId, TargetKind, When,
+    BoundPlan, Diagnostic, Facts, FoundKind, Plan, Severity, SizeRule, SourceMap, TargetId,
+    TargetKind, When,
 };
 use report::Opening;
 use serde::Serialize;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::io::Write;
 use std::path::Path;
 
@@ -61,10 +64,12 @@ struct RunOutput {
 struct TargetOutput {
     name: String,
     path: String,
-    /// `file`, `block device` or `missing`.
+    /// `file`, `block device`, `directory` or `missing`.
     found: &'static str,
     /// The size that runs use; absent when it is not known here.
     bytes: Option<u64>,
+    /// Of a tree, how many files it has; absent for all else.
+    files: Option<u64>,
     /// Whether runs make or extend the file.
     is_prepared: bool,
     is_written: bool,
@@ -92,7 +97,7 @@ struct DiagnosticOutput {
 
 /// Whether a target of the machine is what is looked at.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum StandIn {
+pub(crate) enum StandIn {
     None,
     /// It is not here; its size is that of the text.
     Sized,
@@ -113,7 +118,11 @@ struct Looked {
 
 pub fn main(options: &CheckOptions) -> Exit {
     let read = lints::selection(&options.lints.words).and_then(|lints| {
-        let reading = plan_file::read(&options.inputs, 1, lints.clone())?;
+        let reading = plan_file::read(
+            &options.inputs,
+            Seeds::fixed(&Common::default()),
+            options.times.command_line(lints.clone()),
+        )?;
         Ok((reading, lints))
     });
     let (reading, lints) = match read {
@@ -124,7 +133,7 @@ pub fn main(options: &CheckOptions) -> Exit {
         }
     };
     let looked = reading.plan.clone();
-    let looked = looked.map(|plan| look(plan, &options.output, &lints));
+    let looked = looked.map(|plan| look(plan, &options.output, (reading.language(), &lints)));
     let looked = match looked.unwrap_or_else(|| Ok(Looked::default())) {
         Ok(looked) => looked,
         Err(message) => {
@@ -149,39 +158,39 @@ pub fn main(options: &CheckOptions) -> Exit {
             serde_json::to_string_pretty(&output).expect("plain data")
         );
     } else {
-        print(&reading, &looked, &diagnostics);
+        text::print(&reading, &looked, &diagnostics);
     }
     if has_errors { Exit::Usage } else { Exit::Fine }
 }
 
 fn write_words(path: &Path, refused: &Refused, reading: &Reading) -> Result<(), String> {
-    let outputs = reading.plan.as_ref().map(Outputs::beside);
-    let file = outputs
-        .unwrap_or_default()
-        .open_named(path, Opening::Replace);
+    let inputs = || outputs::inputs(&reading.sources, &[]);
+    let plan = reading.plan.as_ref();
+    let outputs = plan.map(|plan| Outputs::beside(plan, inputs()));
+    let outputs = outputs.unwrap_or_default();
+    outputs.check(path, Opening::Replace)?;
+    let file = outputs.open_named(path, Opening::Replace);
     let written = file?.write_all(refused.overwrite_file().as_bytes());
     written.map_err(|error| format!("`{}` cannot be written: {error}", path.display()))
 }
 
-/// What keeps a run from starting is no error of the file: here it is a note.
+/// What a run would refuse is an error here, too.
 fn all_diagnostics(reading: &Reading, looked: &Looked) -> Vec<Diagnostic> {
     let mut all = reading.diagnostics.clone();
     for blocker in &reading.run_blockers {
-        let known = all
-            .iter()
-            .any(|known| known.code == blocker.code && known.span == blocker.span);
-        if !known {
-            all.push(Diagnostic {
-                severity: Severity::Note,
-                ..blocker.clone()
-            });
+        let is_known = |known: &Diagnostic| {
+            (&known.code, known.span) == (&blocker.code, blocker.span)
+                && known.severity == blocker.severity
+        };
+        if !all.iter().any(is_known) {
+            all.push(blocker.clone());
         }
     }
     all.extend(looked.diagnostics.iter().cloned());
     all
 }
 
-fn look(plan: Plan, output: &Path, lints: &LintSelection) -> Result<Looked, String> {
+fn look(plan: Plan, output: &Path, lints: (Language, &LintSelection)) -> Result<Looked, String> {
     let storage = Storage::real();
     let found = machine::facts(&plan, &storage);
     let (facts, stand_ins) = with_stand_ins(&plan, found);
@@ -191,32 +200,59 @@ fn look(plan: Plan, output: &Path, lints: &LintSelection) -> Result<Looked, Stri
             stand_ins,
             ..Looked::default()
         }),
-        Ok(bound) => {
-            let mut examinations = machine::examine(&bound, storage.root(), &door::Door::looking());
-            examinations.retain(|examination| examination.found != FoundKind::Missing);
-            let mut overwrite = Overwrite::default();
-            let passed = standing::let_pass(&bound.plan, &examinations, &mut overwrite)?;
-            let refused = machine::judge(&examinations, &overwrite).err();
-            let diagnostics = match machine::backend(&bound, None) {
-                Ok(choice) => {
-                    let rule = WorkerRule::Automatic;
-                    lints::judge(&bound, &choice, rule, output, lints, &storage)
-                }
-                Err(message) => vec![Diagnostic::note("fathom-0001", message)],
-            };
-            Ok(Looked {
-                plan: Some(bound),
-                stand_ins,
-                refused,
-                passed,
-                diagnostics,
-            })
-        }
+        Ok(bound) => look_at_bound(bound, stand_ins, output, (lints, &storage)),
     }
 }
 
+fn look_at_bound(
+    bound: BoundPlan,
+    stand_ins: Vec<StandIn>,
+    output: &Path,
+    (lints, storage): ((Language, &LintSelection), &Storage),
+) -> Result<Looked, String> {
+    // One missing file tells of the rights in its folder for all that are missing there.
+    let mut folders = HashSet::new();
+    let looked_at: Vec<bool> = bound
+        .targets
+        .iter()
+        .zip(&bound.plan.targets)
+        .zip(&stand_ins)
+        .map(|((target, planned), stand_in)| match target.facts.found {
+            FoundKind::Missing => folders.insert(planned.path.parent()),
+            _ => *stand_in == StandIn::None,
+        })
+        .collect();
+    let mut examinations =
+        machine::examine_some(&bound, storage.root(), &door::Door::looking(), |id| {
+            looked_at[id.index()]
+        });
+    // Another host may have the device or the folder; a folder that is here is judged.
+    examinations.retain(|one| {
+        one.found != FoundKind::Missing || one.findings.iter().any(Finding::is_lack_of_right)
+    });
+    let mut overwrite = Overwrite::default();
+    let passed = standing::let_pass(&bound.plan, &examinations, &mut overwrite)?;
+    let refused = machine::judge(&examinations, &overwrite).err();
+    let mut diagnostics = machine::not_built(&bound);
+    match machine::backend(&bound, None) {
+        Ok(choice) => {
+            let rule = WorkerRule::Automatic;
+            let found = lints::judge(&bound, &choice, rule, Some(output), lints, storage);
+            diagnostics.extend(found);
+        }
+        Err(message) => diagnostics.push(Diagnostic::note("fathom-0001", message)),
+    }
+    Ok(Looked {
+        plan: Some(bound),
+        stand_ins,
+        refused,
+        passed,
+        diagnostics,
+    })
+}
+
 /// Devices that are not here are taken as if they were, as large as the file says.
-fn with_stand_ins(plan: &Plan, mut facts: Facts) -> (Facts, Vec<StandIn>) {
+pub(crate) fn with_stand_ins(plan: &Plan, mut facts: Facts) -> (Facts, Vec<StandIn>) {
     let mut stand_ins = Vec::new();
     for (target, facts) in plan.targets.iter().zip(&mut facts.targets) {
         let missing = facts.found == FoundKind::Missing;
@@ -247,7 +283,7 @@ fn with_stand_ins(plan: &Plan, mut facts: Facts) -> (Facts, Vec<StandIn>) {
 fn output(reading: &Reading, looked: &Looked, diagnostics: &[Diagnostic]) -> CheckOutput {
     CheckOutput {
         runs: listed(reading, looked).map(run_output).collect(),
-        targets: targets(looked),
+        targets: targets(reading, looked).collect(),
         diagnostics: diagnostics
             .iter()
             .map(|diagnostic| diagnostic_output(diagnostic, &reading.sources))
@@ -263,7 +299,7 @@ fn commands(reading: &Reading) -> Vec<CommandOutput> {
     };
     let all = plan.steering.commands().into_iter();
     let output = |(when, command): (When, &plan::Command)| CommandOutput {
-        when: when_text(plan, when),
+        when: text::when_text(plan, when),
         command: command.text.clone(),
     };
     all.map(output).collect()
@@ -304,15 +340,21 @@ fn run_output(run: &ListedRun) -> RunOutput {
     }
 }
 
-fn targets(looked: &Looked) -> Vec<TargetOutput> {
-    let Some(plan) = &looked.plan else {
-        return Vec::new();
-    };
+/// In the order of the job. Not all at once: there may be a million.
+fn targets<'a>(
+    reading: &'a Reading,
+    looked: &'a Looked,
+) -> impl Iterator<Item = TargetOutput> + 'a {
+    let of_plan = looked.plan.iter().flat_map(|plan| of_plan(plan, looked));
+    reading.trees.iter().map(tree_output).chain(of_plan)
+}
+
+fn of_plan<'a>(plan: &'a BoundPlan, looked: &'a Looked) -> impl Iterator<Item = TargetOutput> + 'a {
     let refusals = looked.refused.iter().flat_map(|refused| &refused.refusals);
     let refusals: BTreeMap<TargetId, &Refusal> =
         refusals.map(|refusal| (refusal.target, refusal)).collect();
     let passed = looked.passed.words();
-    let target = |number: usize| {
+    (0..plan.targets.len()).map(move |number| {
         let id = TargetId::at(number);
         let (target, bound) = (plan.plan.target(id), &plan.targets[number]);
         let stand_in = looked.stand_ins[number];
@@ -328,6 +370,7 @@ fn targets(looked: &Looked) -> Vec<TargetOutput> {
                 _ => "missing",
             },
             bytes: plan.expected_bytes(id).filter(|_| known),
+            files: None,
             is_prepared: bound.is_prepared,
             is_written: bound.is_written(),
             overwrite: plan.write_extent(id).filter(|_| known),
@@ -337,8 +380,27 @@ fn targets(looked: &Looked) -> Vec<TargetOutput> {
             overwrite_word: refusal.and_then(|refusal| refusal.word.clone()),
             standing_word: passed.get(&id).map(|word| (*word).to_owned()),
         }
-    };
-    (0..plan.targets.len()).map(target).collect()
+    })
+}
+
+fn tree_output(tree: &ListedTree) -> TargetOutput {
+    let path = Path::new(&tree.anchor);
+    TargetOutput {
+        name: tree.name.clone(),
+        path: tree.anchor.clone(),
+        found: match path.is_dir() {
+            true => "directory",
+            false => "missing",
+        },
+        bytes: Some(tree.bytes),
+        files: Some(tree.files),
+        is_prepared: false,
+        is_written: tree.is_written,
+        overwrite: None,
+        refused: Vec::new(),
+        overwrite_word: None,
+        standing_word: None,
+    }
 }
 
 fn diagnostic_output(diagnostic: &Diagnostic, sources: &SourceMap) -> DiagnosticOutput {
@@ -351,125 +413,10 @@ fn diagnostic_output(diagnostic: &Diagnostic, sources: &SourceMap) -> Diagnostic
             .map(|span| sources.file(span.source).name.clone()),
         line: position.map(|position| position.line),
         column: position.map(|position| position.column),
-        message: diagnostic.message.clone(),
-        help: diagnostic.help.clone(),
-    }
-}
-
-fn print(reading: &Reading, looked: &Looked, diagnostics: &[Diagnostic]) {
-    render::print(diagnostics, &reading.sources);
-    if reading.listing.is_empty() {
-        return;
-    }
-    outln!("runs, in order:");
-    for run in listed(reading, looked) {
-        let elapsed = match (run.elapsed_s, run.ends_at_size) {
-            (Some(seconds), false) => format!("{seconds} s"),
-            (Some(seconds), true) => format!("to its end or {seconds} s"),
-            (None, _) => "to its end".to_owned(),
-        };
-        let warmup = if run.warmup_s > 0 {
-            format!(" after {} s of warm-up", run.warmup_s)
-        } else {
-            String::new()
-        };
-        let pause = if run.pause_s > 0 {
-            format!(", then a pause of {} s", run.pause_s)
-        } else {
-            String::new()
-        };
-        outln!(
-            "  {}: rate {}, {} threads, {elapsed}{warmup}{pause}, every {} s; loops: {}",
-            run.name,
-            run.rate,
-            run.threads,
-            run.interval_s,
-            run.loops
-        );
-    }
-    let timed_s = looked
-        .plan
-        .as_ref()
-        .map_or(0, |plan| timed_seconds(plan, 0));
-    outln!(
-        "total time: {}",
-        planned_text(total_seconds(reading, looked), timed_s)
-    );
-    if let Some(plan) = &reading.plan {
-        print_steering(plan);
-    }
-    print_targets(looked);
-    if let Some(told) = looked.passed.told() {
-        outln!("{told}");
-    }
-    if let (Some(refused), Some(plan)) = (&looked.refused, &looked.plan) {
-        errln!("\na run would be refused:");
-        print_refusal(refused, plan);
-    }
-}
-
-/// Commands, repetition and the rest that surrounds the runs. Nothing of it happens here.
-fn print_steering(plan: &Plan) {
-    match plan.steering.repeat {
-        Repeat::Once => {}
-        Repeat::Times(times) => outln!("all runs {times} times"),
-        Repeat::For(time) => outln!("all runs over and over, until {time} have passed"),
-        Repeat::Endless => outln!("all runs over and over, without end"),
-    }
-    for (when, command) in plan.steering.commands() {
-        outln!("command {}: {}", when_text(plan, when), command.text);
-    }
-    if let Some(command) = &plan.steering.failures.command {
-        outln!("command at the first failed I/O: {command}");
-    }
-    if let Some(path) = &plan.steering.stop_file {
-        outln!("ended by words in: {}", path.display());
-    }
-}
-
-fn when_text(plan: &Plan, when: When) -> String {
-    let runs = |at: usize| {
-        let runs = &plan.steering.around[at].runs;
-        let name = runs.first().map_or("", |id| &plan.spec(*id).name);
-        match runs.len() {
-            1 => format!("`{name}`"),
-            count => format!("each of {count} runs from `{name}` on"),
-        }
-    };
-    match when {
-        When::BeforeAll => "before the first run".to_owned(),
-        When::BeforeEach(at) => format!("before {}", runs(at)),
-        When::AfterEach(at) => format!("behind {}", runs(at)),
-        When::AfterAll => "behind the last run".to_owned(),
-    }
-}
-
-fn print_targets(looked: &Looked) {
-    outln!("targets:");
-    for target in targets(looked) {
-        let size = target
-            .bytes
-            .map_or("size not known here".to_owned(), |bytes| {
-                Bytes(bytes).to_string()
-            });
-        let write = match (target.is_written, target.overwrite) {
-            (false, _) => "only read".to_owned(),
-            (true, None) => "may be overwritten, all of it".to_owned(),
-            (true, Some((low, end))) => format!("bytes {low} to {end} may be overwritten"),
-        };
-        let made = if target.is_prepared {
-            ", made or extended first"
-        } else {
-            ""
-        };
-        let found = match target.found {
-            "missing" if !target.is_prepared => "not here",
-            found => found,
-        };
-        outln!(
-            "  {} ({}): {found}, {size}, {write}{made}",
-            target.name,
-            target.path
-        );
+        message: render::shortened(&diagnostic.message).into_owned(),
+        help: diagnostic
+            .help
+            .as_deref()
+            .map(|help| render::shortened(help).into_owned()),
     }
 }

@@ -1,8 +1,10 @@
 //! `fathom curve`: a latency curve or a sweep over threads, without a job file.
-use crate::arguments::CurveOptions;
+use crate::arguments::{CurveOptions, nanos};
 use crate::exit::Exit;
-use crate::launch::{Findings, Launch, Style, launch};
+use crate::face::Neutral;
+use crate::launch::{Findings, Launch, launch};
 use crate::machine;
+use crate::seed::Seeds;
 use plan::{
     AddressOrder, AlignRule, ArrivalLaw, Coupling, DataSpec, ErrorBudget, FirstBlock,
     FirstInterval, Generator, Label, Ledger, Load, LocalStop, Nanos, OpSource, OpenMode,
@@ -12,9 +14,8 @@ use plan::{
     TargetKind, TargetOrder, TemplateId, Timing, TransferSizes, Window,
 };
 use std::path::Path;
+use std::time::Duration;
 
-/// The size of a file that is made when none is asked.
-const DEFAULT_FILE_BYTES: u64 = 1 << 30;
 /// Far above any curve, and far below a rate that cannot be scheduled.
 const POINT_PCT_MAX: f64 = 1000.0;
 const FILL_BYTES: u64 = 1 << 20;
@@ -37,12 +38,17 @@ pub fn main(options: &CurveOptions, arguments: &[String]) -> Exit {
             return Exit::Usage;
         }
     };
+    if let Some(message) = missing(&options.target, &asked) {
+        errln!("error: {message}");
+        return Exit::Usage;
+    }
     launch(Launch {
         plan: plan(options, &asked),
         sources: SourceMap::default(),
         arguments: arguments.to_vec(),
+        folder: Some(options.common.output.clone()),
         common: options.common.clone(),
-        style: Style::Summary,
+        face: Box::new(Neutral),
         // A curve of a file is a quick look, and most folders are on the disk that the file is on.
         findings: Findings {
             printed: Vec::new(),
@@ -51,7 +57,19 @@ pub fn main(options: &CurveOptions, arguments: &[String]) -> Exit {
             } else {
                 &["results-on-storage"]
             },
+            ..Findings::default()
         },
+    })
+}
+
+/// A file of a size that nobody has asked for is not made. What a device lacks is told where it is looked at.
+fn missing(target: &Path, asked: &Asked) -> Option<String> {
+    let is_missing = !target.exists() && !machine::is_device(target);
+    (is_missing && asked.size_bytes.is_none()).then(|| {
+        format!(
+            "`{0}` does not exist\n  help: `--size 1g` makes a file of 1 GiB there; a mistyped device is below `/dev`",
+            target.display()
+        )
     })
 }
 
@@ -65,9 +83,6 @@ fn asked(options: &CurveOptions) -> Result<Asked, String> {
             "`--read {}` is no percentage from 0 to 100",
             options.read
         ));
-    }
-    if options.elapsed == 0 {
-        return Err("`--elapsed 0` measures nothing".to_owned());
     }
     let list = |name: &str, text: &str| -> Result<Vec<f64>, String> {
         let number = |part: &str| {
@@ -137,12 +152,7 @@ pub fn bytes(name: &str, text: &str) -> Result<u64, String> {
 fn plan(options: &CurveOptions, asked: &Asked) -> Plan {
     let path = &options.target;
     let is_device = machine::is_device(path);
-    let exists = path.exists();
-    let size = match (asked.size_bytes, exists) {
-        (Some(bytes), _) => SizeRule::Bytes(bytes),
-        (None, true) => SizeRule::AsFound,
-        (None, false) => SizeRule::Bytes(DEFAULT_FILE_BYTES),
-    };
+    let size = asked.size_bytes.map_or(SizeRule::AsFound, SizeRule::Bytes);
     let target = Target {
         name: path.file_name().map_or("target".to_owned(), |name| {
             name.to_string_lossy().into_owned()
@@ -187,7 +197,7 @@ fn plan(options: &CurveOptions, asked: &Asked) -> Plan {
             points_pct: asked.points_pct.clone(),
             stop: None,
         }],
-        seed: options.common.seed,
+        seed: Seeds::of_execution(&options.common).draws,
         ..Plan::default()
     }
 }
@@ -280,10 +290,10 @@ fn spec(name: String, kind: RunKind, template: u32, load: Load, timing: Timing) 
     }
 }
 
-fn timing(warmup_s: u64, window: Window) -> Timing {
+fn timing(warmup: Duration, window: Window) -> Timing {
     Timing {
         start: StartAlign::AtOnce,
-        warmup: Nanos::from_secs(warmup_s),
+        warmup: nanos(warmup),
         window,
         interval: Nanos::from_secs(1),
         first_interval: FirstInterval::Counted,
@@ -292,7 +302,7 @@ fn timing(warmup_s: u64, window: Window) -> Timing {
 }
 
 fn fill_run() -> RunSpec {
-    let timing = timing(0, Window::UntilDone { at_most: None });
+    let timing = timing(Duration::ZERO, Window::UntilDone { at_most: None });
     spec(
         "fill".to_owned(),
         RunKind::Prepare,
@@ -303,10 +313,7 @@ fn fill_run() -> RunSpec {
 }
 
 fn curve_runs(options: &CurveOptions, points_pct: &[f64]) -> Vec<RunSpec> {
-    let timing = timing(
-        options.warmup,
-        Window::For(Nanos::from_secs(options.elapsed)),
-    );
+    let timing = timing(options.warmup, Window::For(nanos(options.elapsed)));
     let search = SearchId(0);
     let base = spec(
         "maximum".to_owned(),
@@ -330,10 +337,7 @@ fn curve_runs(options: &CurveOptions, points_pct: &[f64]) -> Vec<RunSpec> {
 }
 
 fn sweep_run(options: &CurveOptions, threads: u32) -> RunSpec {
-    let timing = timing(
-        options.warmup,
-        Window::For(Nanos::from_secs(options.elapsed)),
-    );
+    let timing = timing(options.warmup, Window::For(nanos(options.elapsed)));
     let mut run = spec(
         match threads {
             1 => "1 thread".to_owned(),

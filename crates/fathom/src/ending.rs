@@ -2,12 +2,67 @@
 //! at the end of the console, or of a log, finds the reason there.
 use crate::exit::Exit;
 use conduct::Outcome;
-use measure::{FinishReason, RunTotals};
-use plan::{Nanos, Plan};
+use measure::{FinishReason, Outstanding, RunTotals};
+use plan::{Nanos, Plan, counted};
 use report::shown;
 
 /// Operations that are listed one by one.
 const LISTED: usize = 20;
+
+/// What came back this long after the end of its run is listed; the page lists the rest.
+const LATE_NS: u64 = 1_000_000_000;
+
+/// Lists the operations that came back long after the end of their run.
+pub fn tell_late(all: &[RunTotals], plan: &Plan, is_brief: bool) {
+    let ended = all.iter().filter_map(|totals| totals.finished.as_ref());
+    let late: Vec<_> = ended
+        .flat_map(|ended| &ended.late)
+        .filter(|one| one.returned_after_ns.is_some_and(|ns| ns >= LATE_NS))
+        .collect();
+    let Some(longest) = late.iter().max_by_key(|one| one.returned_after_ns) else {
+        return;
+    };
+    let after = Nanos(longest.returned_after_ns.unwrap_or(0));
+    let count = late.len();
+    let end = if is_brief { "" } else { ":" };
+    let operations = counted(count as u64, "operation");
+    let (were, their) = match count {
+        1 => ("was", "its"),
+        _ => ("were", "their"),
+    };
+    errln!(
+        "warning: {operations} {were} out at the end of {their} run and came back up to {after} after it{end}"
+    );
+    if is_brief {
+        return;
+    }
+    for one in late.iter().take(LISTED) {
+        tell_operation(one, plan, "came back");
+    }
+    if count > LISTED {
+        errln!("  … and {} more, which are in the report", count - LISTED);
+    }
+}
+
+fn tell_operation(one: &Outstanding, plan: &Plan, what: &str) {
+    let target = plan.targets.get(one.target.index());
+    let target = target.map_or(format!("target {}", one.target.0), |target| {
+        let path = target.path.display().to_string();
+        format!("`{}` ({})", shown::name(&target.name), shown::name(&path))
+    });
+    let what = if what.is_empty() {
+        String::new()
+    } else {
+        format!("{what} ")
+    };
+    errln!(
+        "  - {} on {target}: offset {}, {} bytes, {what}{} after it was submitted",
+        one.operation.name().replace('_', " "),
+        one.offset,
+        one.length,
+        Nanos(one.age_ns)
+    );
+}
 
 /// Lists the operations that never came back, oldest first in each run.
 pub fn tell_unreturned(all: &[RunTotals], plan: &Plan) {
@@ -21,21 +76,13 @@ pub fn tell_unreturned(all: &[RunTotals], plan: &Plan) {
     if count == 0 {
         return;
     }
-    errln!("error: {count} operations never came back:");
+    errln!(
+        "error: {} never came back:",
+        counted(count as u64, "operation")
+    );
     let ended = all.iter().filter_map(|totals| totals.finished.as_ref());
     for one in ended.flat_map(|ended| &ended.outstanding).take(LISTED) {
-        let target = plan.targets.get(one.target.index());
-        let target = target.map_or(format!("target {}", one.target.0), |target| {
-            let path = target.path.display().to_string();
-            format!("`{}` ({})", shown::name(&target.name), shown::name(&path))
-        });
-        errln!(
-            "  - {} on {target}: offset {}, {} bytes, {} after it was submitted",
-            one.operation.name().replace('_', " "),
-            one.offset,
-            one.length,
-            Nanos(one.age_ns)
-        );
+        tell_operation(one, plan, "");
     }
     if count > LISTED {
         errln!(
@@ -67,12 +114,12 @@ fn reason(outcome: &Outcome) -> Option<String> {
         FinishReason::Complete | FinishReason::ReachedTotal | FinishReason::SearchEnded { .. } => {}
     }
     if outcome.errors > 0 {
-        reasons.push(format!("{} operations failed", outcome.errors));
+        reasons.push(format!("{} failed", counted(outcome.errors, "operation")));
     }
     if outcome.streams_failed > 0 {
         reasons.push(format!(
-            "{} streams were ended by a failure or a rate below their minimum",
-            outcome.streams_failed
+            "{} ended by a failure or a rate below the minimum",
+            counted(outcome.streams_failed.into(), "stream")
         ));
     }
     if outcome.left_outstanding {

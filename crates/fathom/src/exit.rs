@@ -16,13 +16,23 @@ pub enum Exit {
 }
 
 impl Exit {
-    /// For whoever looks at the last line only; nothing where all is fine.
+    pub fn code(self) -> u8 {
+        match self {
+            Exit::Fine => 0,
+            Exit::Failed => 1,
+            Exit::Usage => 2,
+            Exit::Guard => 3,
+            Exit::Stopped => 4,
+        }
+    }
+
+    /// What is said last where no error was printed; nothing where all is fine.
     pub fn meaning(self) -> Option<&'static str> {
         match self {
             Exit::Fine => None,
-            Exit::Failed => Some("this failed; the reason is above"),
-            Exit::Usage => Some("the command line or a file is refused; the reason is above"),
-            Exit::Guard => Some("a target is refused; the reason is above"),
+            Exit::Failed => Some("this failed"),
+            Exit::Usage => Some("the command line or a file is refused"),
+            Exit::Guard => Some("a target is refused"),
             Exit::Stopped => Some("stopped by the user"),
         }
     }
@@ -30,12 +40,6 @@ impl Exit {
 
 impl From<Exit> for ExitCode {
     fn from(exit: Exit) -> Self {
-        ExitCode::from(match exit {
-            Exit::Fine => 0,
-            Exit::Failed => 1,
-            Exit::Usage => 2,
-            Exit::Guard => 3,
-            Exit::Stopped => 4,
-        })
+        ExitCode::from(exit.code())
     }
 }

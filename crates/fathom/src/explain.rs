@@ -1,9 +1,14 @@
-//! `fathom explain`: each value and where it comes from, or what a code means.
-use crate::arguments::ExplainOptions;
+//! `fathom explain`: each value that is used and where it comes from, or what a code means.
+use crate::arguments::{Common, ExplainOptions};
+use crate::check::{StandIn, with_stand_ins};
 use crate::exit::Exit;
-use crate::{codes, plan_file, render};
-use lang::LintSelection;
-use plan::{Origin, SourceMap};
+use crate::seed::Seeds;
+use crate::{codes, machine, plan_file, render};
+use host::Storage;
+use lang::fio::JobsOfPlan;
+use lang::{CommandLine, Explained};
+use plan::{Origin, SourceMap, TargetId};
+use report::shown;
 
 pub fn main(options: &ExplainOptions) -> Exit {
     if let [word] = options.inputs.as_slice()
@@ -18,7 +23,11 @@ pub fn main(options: &ExplainOptions) -> Exit {
             return Exit::Usage;
         }
     }
-    let reading = match plan_file::read(&options.inputs, 1, LintSelection::default()) {
+    let reading = match plan_file::read(
+        &options.inputs,
+        Seeds::fixed(&Common::default()),
+        CommandLine::default(),
+    ) {
         Ok(reading) => reading,
         Err(message) => {
             errln!("error: {message}");
@@ -29,20 +38,49 @@ pub fn main(options: &ExplainOptions) -> Exit {
     let Some(plan) = reading.plan else {
         return Exit::Usage;
     };
-    let mut subject = String::new();
-    for value in &plan.values {
-        if value.subject != subject {
-            outln!("{}", value.subject);
-            subject.clone_from(&value.subject);
+    let (facts, stand_ins) = with_stand_ins(&plan, machine::facts(&plan, &Storage::real()));
+    let bound = match machine::bind_to(plan, &facts) {
+        Ok(bound) => bound,
+        Err(misfits) => {
+            render::print(&misfits, &reading.sources);
+            return Exit::Usage;
         }
+    };
+    let is_known = |id: TargetId| stand_ins[id.index()] != StandIn::Unsized;
+    let lines = match &reading.jobs {
+        None => lang::vdbench::explain(&bound, &is_known),
+        Some(jobs) => lang::fio::explain(&JobsOfPlan {
+            bound: &bound,
+            jobs: &jobs.places,
+            draws_seed: jobs.draws_seed,
+            is_known: &is_known,
+        }),
+    };
+    print(&lines, &reading.sources);
+    Exit::Fine
+}
+
+fn print(lines: &[Explained], sources: &SourceMap) {
+    let mut subject = "";
+    for line in lines {
+        let owner = if line.subject.is_empty() {
+            "-"
+        } else {
+            &line.subject
+        };
+        if owner != subject {
+            outln!("{}", shown::text(owner));
+            subject = owner;
+        }
+        let note = line.note.as_ref().map(|note| format!(" ({note})"));
         outln!(
-            "  {:<14} {:<24} {}",
-            value.name,
-            value.value,
-            origin(&value.origin, &reading.sources)
+            "  {:<20} {:<24} {}{}",
+            line.name,
+            shown::text(&line.value),
+            origin(&line.origin, sources),
+            note.unwrap_or_default()
         );
     }
-    Exit::Fine
 }
 
 fn origin(origin: &Origin, sources: &SourceMap) -> String {
@@ -57,7 +95,8 @@ fn origin(origin: &Origin, sources: &SourceMap) -> String {
             )
         }
         Origin::Argument(argument) => format!("argument `{argument}`"),
+        Origin::Default(rule) if rule.is_empty() => "default".to_owned(),
         Origin::Default(rule) => format!("default: {rule}"),
-        Origin::Derived(rule) => format!("derived: {rule}"),
+        Origin::Derived(rule) => rule.clone(),
     }
 }

@@ -19,7 +19,8 @@ impl Files for RealFiles {
     }
 
     fn below(&self, folder: &str) -> Result<Vec<(String, u64)>, String> {
-        let found = host::files_below(Path::new(folder)).map_err(|(path, error)| {
+        let look = || host::files_below(Path::new(folder));
+        let found = door::waiting::on(Path::new(folder), look).map_err(|(path, error)| {
             let reason = match error.kind() {
                 ErrorKind::NotFound => "no such folder".to_owned(),
                 ErrorKind::NotADirectory => "it is no folder".to_owned(),

@@ -1,11 +1,15 @@
 //! Whether a target that was to be written whole was: synced when it was written, and looked at
 //! afterwards. Nothing is taken on trust that the file system can tell.
-use plan::{BoundPlan, Bytes, OpSource, OpenMode, Plan, RunKind, RunTemplate};
+use door::{Grants, Purpose};
+use plan::{
+    BoundPlan, Bytes, OpSource, OpenMode, Plan, Preparation, RunKind, RunTemplate, TargetId,
+};
 use std::fmt;
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::{FileExt, FileTypeExt};
 use std::path::PathBuf;
+use sys::file::OpenFlags;
 
 const BLOCK: u64 = 4096;
 
@@ -110,6 +114,33 @@ fn filling<'a>(
     streams
         .filter(move |(_, stream)| fills(stream))
         .map(|(number, _)| number)
+}
+
+/// Whether the targets that were to be written whole still stand at their paths: what was written went to what was
+/// examined, and what is there now is not filled.
+///
+/// # Errors
+/// The first that does not, in words.
+pub fn are_in_place(plan: &BoundPlan, fills: &[Fill], grants: &Grants) -> Result<(), String> {
+    if grants.is_empty() {
+        return Ok(());
+    }
+    let is_filled = |target: &plan::Target| {
+        target.preparation == Preparation::Rewrite
+            || fills.iter().any(|fill| fill.path == target.path)
+    };
+    let targets = plan.plan.targets.iter().zip(&plan.targets).enumerate();
+    let filled = targets
+        .filter(|(_, (target, bound))| target.is_real() && bound.is_written() && is_filled(target));
+    for (number, _) in filled {
+        let opened = grants.open(TargetId::at(number), Purpose::Read, &OpenFlags::default());
+        // Whether it can be read at all is for the look at its content to say.
+        match opened {
+            Err(error) if error.is_refusal() => return Err(error.to_string()),
+            _ => {}
+        }
+    }
+    Ok(())
 }
 
 /// Says of each whether all of it was written; whether it was so of all.

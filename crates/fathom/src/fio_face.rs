@@ -1,19 +1,25 @@
 //! Called as `fio`: that tool's options, jobs in files and on the command line.
-use crate::arguments::{Common, RepeatOptions};
+use crate::arguments::{Common, RepeatOptions, command_timeout};
 use crate::exit::Exit;
 use crate::fio_report::FioStyle;
-use crate::launch::{Findings, Launch, Style, launch};
+use crate::launch::{Findings, Launch, launch};
+use crate::outputs::{self, Outputs};
 use crate::printing::Channel;
+use crate::seed::{self, Seeds};
 use crate::trace::Topics;
-use crate::{files, render, self_tests};
-use lang::CommandLine;
+use crate::{background, files, machine, render, self_tests, spans};
+use host::Storage;
+use host::text_file::read_whole;
 use lang::fio::{
     Argument, Assignment, CommandWord, GeneralOption, Input, Reading, WordError, expand_profile,
     split_words,
 };
-use plan::{Label, OpSource, Plan, Severity};
+use lang::{CommandLine, Language};
+use plan::{
+    Amount, Diagnostic, Label, Nanos, OpSource, Plan, RunKind, Severity, Steady, SteadyCriterion,
+};
 use report::fio::{FaceOptions, Formats, TerseVersion};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 pub const USAGE: &str = "\
@@ -28,11 +34,11 @@ usage: fio [options] [job options] FILE…
   --showcmd              print the jobs as a command line
   --cmdhelp[=OPTION|all] --enghelp[=ENGINE[,OPTION]]
                          what options and engines there are, and how far they are supported
-  --readonly             refuse jobs that write or trim
+  --readonly             refuse jobs that write, trim or lay out a file
   --warnings-fatal       warnings end the command
   --version --help
-  --alloc-size --max-jobs
-                         read, and changes nothing, which a note says
+  --max-jobs=N           refuse more than N jobs, clones counted
+  --alloc-size=KIB       read only: memory is taken as it is needed
   --debug=LIST           lines about what happens; --debug=? lists the subjects
   --output=FILE          where reports go
   --output-format=LIST   normal, terse, json, json+, separated by commas; --minimal is terse
@@ -47,9 +53,11 @@ usage: fio [options] [job options] FILE…
   --trigger-file=FILE    when it appears it is removed, all jobs end, and what they have written with
                          verify is saved; --trigger-timeout=TIME: when this has passed
   --trigger=COMMAND      what the shell is to run then
-  --client --server --daemonize --remote-config --trigger-remote
+  --daemonize=FILE       run in the background, with the number of the process in FILE; use --output
+  --inflate-log=FILE     print a log that log_store_compressed has written
+  --client --server --remote-config --trigger-remote
                          refused: one host only
-  --idle-prof --inflate-log --merge-blktrace-only --latency-log
+  --idle-prof --merge-blktrace-only --latency-log
                          refused with what to use in their place
   --profile=tiobench     built-in jobs in place of files, with --size=MIB --block=N --numruns=N
                          --dir=FOLDER --threads=N
@@ -61,15 +69,21 @@ usage: fio [options] [job options] FILE…
 
 of Fathom:
   --overwrite TARGET|@FILE   a target that may be overwritten although it holds something
-  --result FOLDER            folder of result.fathom and report.html (default `fathom-output`)
+  --result FOLDER            folder of result.fathom and report.html, as does the variable FATHOM_RESULT; %p in
+                             it becomes the number of the process, %t date and time. Without either
+                             nothing is kept
   --backend NAME --workers N --label KEY=VALUE --seed N
   --repeat N             all jobs N times, with median and spread of each figure at the end
+  --command-timeout TIME  how long a command of the job may take (default 1h)
   --wait-until COMMAND --wait-limit TIME
                          before each run, wait until this command line succeeds (by default for 10
                          minutes at most)
 
 Every option of a job: docs/reference/fio.md. Exit codes: 0 fine, 1 run failed, 2 refused as
 written, 3 target protected, 4 stopped by the user.";
+
+/// Names the folder of results for scripts that cannot be changed.
+const RESULT_VARIABLE: &str = "FATHOM_RESULT";
 
 /// The release whose behaviour this face has.
 const RELEASE: &str = "fio-3.33";
@@ -131,6 +145,7 @@ const GENERAL: &[GeneralOption] = &[
     general("repeat", None, Required),
     general("wait-until", None, Required),
     general("wait-limit", None, Required),
+    general("command-timeout", None, Required),
 ];
 
 const ONE_HOST: &str = "runs on several hosts are not built yet; run the command on each host, and compare by `--label`";
@@ -139,16 +154,11 @@ const ONE_HOST: &str = "runs on several hosts are not built yet; run the command
 const REFUSED: &[(&str, &str)] = &[
     ("client", ONE_HOST),
     ("server", ONE_HOST),
-    ("daemonize", ONE_HOST),
     ("remote-config", ONE_HOST),
     ("trigger-remote", ONE_HOST),
     (
         "idle-prof",
         "no thread burns CPU to measure what is idle; `report.html` shows how busy the host was",
-    ),
-    (
-        "inflate-log",
-        "no logs are kept compressed; logs of the original are inflated by the original",
     ),
     (
         "merge-blktrace-only",
@@ -168,14 +178,22 @@ struct Options {
     parse_only: bool,
     show_command: bool,
     readonly: bool,
+    /// Clones of all jobs that are taken at most.
+    max_jobs: Option<u64>,
     warnings_fatal: bool,
     /// The name of a built-in set of jobs.
     profile: Option<&'static str>,
+    /// Runs in the background, with the number of the process in this file.
+    pid_file: Option<PathBuf>,
+    /// A compressed log that is printed in place of a run.
+    packed_log: Option<PathBuf>,
     /// Done in place of a run.
     self_test: Option<SelfTest>,
     /// Printed in place of a run.
     text: Option<String>,
     has_seed: bool,
+    /// Where the result and the report are kept; nowhere when left out.
+    result: Option<String>,
     common: Common,
     repetition: RepeatOptions,
     style: FioStyle,
@@ -224,17 +242,28 @@ pub fn main(all: &[String], words: &[String]) -> Exit {
         Some(SelfTest::Sums(list)) => return self_tests::sums(list.as_deref()),
         None => {}
     }
+    if let Some(path) = &options.packed_log {
+        return print_packed(path);
+    }
     if options.inputs.is_empty() {
         err!("error: no job is defined\n{USAGE}\n");
         return Exit::Usage;
     }
-    let aux = options.style.aux.as_ref();
+    let aux = options.style.beside.auxiliary.as_ref();
     let command_line = CommandLine {
         auxiliary: aux.map(|folder| folder.display().to_string()),
         ..CommandLine::default()
     };
-    let environment = files::environment(command_line, options.common.seed);
+    let environment = files::environment(command_line, Seeds::fixed(&options.common).content);
     let reading = lang::fio::read(&options.inputs, &options.sections, &environment);
+    match goes_on_elsewhere(all, &options, &reading) {
+        Ok(false) => {}
+        Ok(true) => return Exit::Fine,
+        Err(message) => {
+            errln!("error: {message}");
+            return Exit::Usage;
+        }
+    }
     out!("{}", preamble(&options, words, &reading));
     if options.show_command {
         out!("{}\n", lang::fio::show_command(&reading.commands));
@@ -256,13 +285,104 @@ pub fn main(all: &[String], words: &[String]) -> Exit {
     carry_out(all, options, reading)
 }
 
+/// Whether another process carries the jobs out, in the background. What is wrong with the jobs is told here.
+fn goes_on_elsewhere(all: &[String], options: &Options, reading: &Reading) -> Result<bool, String> {
+    let is_run = !options.parse_only && !options.show_command && !reading.has_errors();
+    let Some(pid_file) = options.pid_file.as_ref().filter(|_| is_run) else {
+        return Ok(false);
+    };
+    if background::is_here()? {
+        return Ok(false);
+    }
+    let reads_input = |input: &Input| matches!(input, Input::Text { name, .. } if name == "-");
+    if options.inputs.iter().any(reads_input) || all.iter().any(|word| word == "-") {
+        return Err("jobs of standard input cannot go to the background".to_owned());
+    }
+    let outputs = reading.plan.as_ref().map(|plan| {
+        let inputs = outputs::inputs(&reading.sources, &[]);
+        Outputs::beside(plan, inputs)
+    });
+    background::begin(all, pid_file, &outputs.unwrap_or_default())?;
+    Ok(true)
+}
+
+/// The longest compressed log that is printed.
+const PACKED_BYTES_MAX: u64 = 4 << 30;
+
+fn print_packed(path: &Path) -> Exit {
+    let bytes = match read_whole(path, PACKED_BYTES_MAX) {
+        Ok(bytes) => bytes,
+        Err(error) => {
+            errln!("error: `{}` cannot be read: {error}", path.display());
+            return Exit::Usage;
+        }
+    };
+    match report::fio::inflate_log(&*bytes, |line| out!("{line}")) {
+        Ok(()) => Exit::Fine,
+        Err(error) => {
+            errln!("error: `{}` is no compressed log: {error}", path.display());
+            Exit::Usage
+        }
+    }
+}
+
 /// What is to be told of the command line before anything happens.
 fn preamble(options: &Options, words: &[String], reading: &Reading) -> String {
-    let topics = &options.style.topics;
+    let topics = &options.style.beside.topics;
     let profile = options.profile.and_then(|_| expand_profile(words).ok());
     let expanded = profile.map(|expanded| format!("stands for {}", expanded.words.join(" ")));
     let commands = reading.commands.iter().cloned();
-    topics.opening() + &topics.tell("profile", expanded) + &topics.tell("parse", commands)
+    let rules = match steady_words(&options.inputs) {
+        words if words.is_empty() => {
+            let templates = reading.plan.iter().flat_map(|plan| &plan.templates);
+            let streams = templates.flat_map(|template| &template.streams);
+            let rules = streams.filter_map(|stream| stream.flow.steady.as_ref());
+            rules.map(steady_text).collect()
+        }
+        words => words,
+    };
+    topics.opening()
+        + &topics.tell("profile", expanded)
+        + &topics.tell("parse", commands.chain(rules))
+}
+
+/// Limits of steady states on the command line, which fio tells even where no job follows.
+fn steady_words(inputs: &[Input]) -> Vec<String> {
+    let given = inputs.iter().filter_map(|input| match input {
+        Input::Options(options) => Some(options),
+        _ => None,
+    });
+    let named = given
+        .flatten()
+        .filter(|one| matches!(&*one.name, "ss" | "steadystate"));
+    let told = named.filter_map(|one| {
+        let (of, limit) = one.value.as_deref()?.split_once(':')?;
+        let plain = limit.trim_end_matches('%');
+        let rule = Steady {
+            of: match of.starts_with("bw") {
+                true => Amount::Bytes,
+                false => Amount::Operations,
+            },
+            criterion: SteadyCriterion::Deviation,
+            limit: plain.parse().ok()?,
+            is_pct: plain.len() < limit.len(),
+            samples: 1,
+            every: Nanos(1_000_000_000),
+            after: Nanos(0),
+            group: None,
+        };
+        Some(steady_text(&rule))
+    });
+    told.collect()
+}
+
+/// How fio tells the limit of a steady state.
+fn steady_text(rule: &Steady) -> String {
+    match (rule.is_pct, rule.of) {
+        (true, _) => format!("set steady state threshold to {:.6}%", rule.limit),
+        (false, Amount::Bytes) => format!("set steady state BW threshold to {}", rule.limit),
+        (false, _) => format!("set steady state IOPS threshold to {:.6}", rule.limit),
+    }
 }
 
 fn exit_of(reading: &Reading) -> Exit {
@@ -274,7 +394,12 @@ fn exit_of(reading: &Reading) -> Exit {
 }
 
 fn carry_out(all: &[String], options: Options, reading: Reading) -> Exit {
-    render::print_briefly(&reading.diagnostics, &reading.sources);
+    let told = reading
+        .diagnostics
+        .iter()
+        .filter(|one| changes_figures(one));
+    let told: Vec<Diagnostic> = told.cloned().collect();
+    render::print(&told, &reading.sources);
     render::print(&reading.run_blockers, &reading.sources);
     let is_blocked = !reading.run_blockers.is_empty();
     let Some(mut plan) = reading.plan.filter(|_| !is_blocked) else {
@@ -283,12 +408,18 @@ fn carry_out(all: &[String], options: Options, reading: Reading) -> Exit {
     // The report of a profile may have a verdict of its own.
     let profile = options.profile.map(|name| Label::new("profile", name));
     plan.labels.extend(profile);
-    if options.readonly && writes(&plan) {
-        errln!("error: a job writes or trims, or lays out a file, which `--readonly` refuses");
+    if let Some(most) = options.max_jobs
+        && clones(&plan) > most
+    {
+        errln!("error: the jobs have more than {most} clones, which `--max-jobs` refuses");
+        return Exit::Usage;
+    }
+    if let Some(what) = options.readonly.then(|| write_of(&plan)).flatten() {
+        errln!("error: a job {what}, which `--readonly` refuses");
         return Exit::Usage;
     }
     if reading.wants_fresh_seed && !options.has_seed {
-        plan.seed = fresh_seed();
+        plan.seed = seed::drawn();
     }
     if options.repetition.wait_limit.is_some() && options.repetition.wait_until.is_none() {
         errln!("error: `--wait-limit` without `--wait-until` waits for nothing");
@@ -298,8 +429,7 @@ fn carry_out(all: &[String], options: Options, reading: Reading) -> Exit {
         errln!("error: {message}");
         return Exit::Usage;
     }
-    let trigger = &options.style.trigger;
-    trigger.prepare(&mut plan);
+    let trigger = &options.style.beside.trigger;
     if trigger.command.is_some() && !trigger.is_set() {
         errln!(
             "note: `--trigger` is never run: neither `--trigger-file` nor `--trigger-timeout` says when"
@@ -309,13 +439,42 @@ fn carry_out(all: &[String], options: Options, reading: Reading) -> Exit {
         plan,
         sources: reading.sources,
         arguments: all.to_vec(),
-        style: Style::Fio(Box::new(style(&options))),
+        folder: result_folder(options.result.as_deref()),
+        face: Box::new(style(&options)),
         findings: Findings {
             printed: reading.diagnostics,
             unprinted: &[],
+            language: Language::Fio,
         },
         common: options.common,
     })
+}
+
+/// Whether a figure would be taken for another one if nobody said it: the job is not what its text seems to say. What is
+/// read just as fio reads it stands in the result and in `check`.
+fn changes_figures(found: &Diagnostic) -> bool {
+    found.severity != Severity::Note && !lang::fio::is_read_alike(&found.code)
+}
+
+/// Streams that are measured, as each clone of a job is one.
+fn clones(plan: &Plan) -> u64 {
+    let measured = plan.templates.iter().flat_map(|one| &one.streams);
+    let is_check = |labels: &[Label]| Label::find(labels, "phase") == Some("check");
+    let own = measured.filter(|stream| !is_check(&stream.labels));
+    own.count() as u64
+}
+
+/// Where the result is kept: as the option or the environment says, with the number of this process for `%p` and the
+/// time of day for `%t`, so that many at once have a folder each.
+fn result_folder(given: Option<&str>) -> Option<PathBuf> {
+    let of_environment = || std::env::var(RESULT_VARIABLE).ok();
+    let name = given.map(str::to_owned).or_else(of_environment)?;
+    if name.is_empty() {
+        return None;
+    }
+    let time = jiff::Zoned::now().strftime("%y%m%d.%H%M%S").to_string();
+    let pid = std::process::id().to_string();
+    Some(name.replace("%p", &pid).replace("%t", &time).into())
 }
 
 fn style(options: &Options) -> FioStyle {
@@ -337,24 +496,31 @@ fn style(options: &Options) -> FioStyle {
     }
 }
 
-/// A seed that nobody chose.
-fn fresh_seed() -> u64 {
-    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
-    now.map_or(1, |since| since.as_nanos() as u64) ^ u64::from(std::process::id()) << 32
-}
-
-fn writes(plan: &Plan) -> bool {
-    plan.templates
-        .iter()
-        .flat_map(|template| &template.streams)
-        .any(|stream| OpSource::changes_data(&stream.source))
+/// What a plan changes, if anything: a file that is long enough is not laid out.
+fn write_of(plan: &Plan) -> Option<&'static str> {
+    let writes = |kind| {
+        let of_kind = plan.runs.iter().filter(move |run| run.kind == kind);
+        let templates = of_kind.map(|run| &plan.templates[run.template.index()]);
+        let mut streams = templates.flat_map(|template| &template.streams);
+        streams.any(|stream| OpSource::changes_data(&stream.source))
+    };
+    if writes(RunKind::Measure) {
+        return Some("writes or trims");
+    }
+    if !writes(RunKind::Prepare) {
+        return None;
+    }
+    let facts = machine::facts(plan, &Storage::real());
+    // What does not fit is told of by the launch.
+    let bound = plan::bind(plan.clone(), &facts).ok()?;
+    let is_prepared = bound.targets.iter().any(|target| target.is_prepared);
+    is_prepared.then_some("lays out a file that is missing or too short")
 }
 
 fn parse(words: &[String]) -> Result<Options, String> {
     let mut options = Options {
         common: Common {
-            seed: 1,
-            output: PathBuf::from("fathom-output"),
+            command_timeout: command_timeout(),
             ..Common::default()
         },
         ..Options::default()
@@ -427,15 +593,23 @@ fn general_option(name: &str, value: Option<&str>, options: &mut Options) -> Res
         "crctest" => options.self_test = Some(SelfTest::Sums(value.map(str::to_owned))),
         "cmdhelp" => options.text = Some(option_help(value)?),
         "enghelp" => options.text = Some(engine_help(value)?),
-        "alloc-size" | "max-jobs" => {
-            let reason = match name {
-                "alloc-size" => "memory is taken as it is needed",
-                _ => "there is no limit to jobs",
-            };
-            errln!("note: `--{name} {}` changes nothing: {reason}", text());
+        // Memory is taken as it is needed, so no pool can be too small.
+        "alloc-size" => drop(number()?),
+        "max-jobs" => {
+            let most = number()?;
+            if most == 0 {
+                return Err("`--max-jobs` is a number above zero".to_owned());
+            }
+            options.max_jobs = Some(most);
         }
         "overwrite-target" => common.overwrite.push(text()),
-        "result" => common.output = PathBuf::from(text()),
+        "command-timeout" => {
+            let text = text();
+            let time = spans::some_span(&text);
+            common.command_timeout =
+                time.map_err(|reason| format!("`--{name} {text}`: {reason}"))?;
+        }
+        "result" => options.result = Some(text()),
         "backend" => common.backend = Some(text()),
         "label" => common.label.push(text()),
         "workers" => {
@@ -443,14 +617,14 @@ fn general_option(name: &str, value: Option<&str>, options: &mut Options) -> Res
             common.workers = Some(workers.ok_or("`--workers` is a number above zero")?);
         }
         "seed" => {
-            common.seed = number()?;
+            common.seed = Some(number()?);
             options.has_seed = true;
         }
         "repeat" | "wait-until" | "wait-limit" => {
             return repeat_option(name, &text(), &mut options.repetition);
         }
         "debug" if matches!(&*text(), "?" | "help") => options.text = Some(Topics::help()),
-        "debug" => return options.style.topics.add(&text()),
+        "debug" => return options.style.beside.topics.add(&text()),
         _ => return report_option(name, value, options),
     }
     Ok(())
@@ -465,8 +639,9 @@ fn repeat_option(name: &str, text: &str, options: &mut RepeatOptions) -> Result<
         }
         "wait-until" => options.wait_until = Some(text.to_owned()),
         _ => {
-            let seconds = time(name, text)?.div_ceil(1_000_000_000);
-            options.wait_limit = Some(seconds);
+            let limit = spans::some_span(text);
+            let limit = limit.map_err(|reason| format!("`--{name} {text}`: {reason}"))?;
+            options.wait_limit = Some(limit);
         }
     }
     Ok(())
@@ -476,12 +651,14 @@ fn repeat_option(name: &str, text: &str, options: &mut RepeatOptions) -> Result<
 fn report_option(name: &str, value: Option<&str>, options: &mut Options) -> Result<(), String> {
     let text = || value.unwrap_or_default().to_owned();
     match name {
-        "aux-path" => options.style.aux = Some(PathBuf::from(text())),
-        "trigger-file" => options.style.trigger.file = Some(PathBuf::from(text())),
-        "trigger" => options.style.trigger.command = Some(text()),
+        "daemonize" => options.pid_file = Some(PathBuf::from(text())),
+        "inflate-log" => options.packed_log = Some(PathBuf::from(text())),
+        "aux-path" => options.style.beside.auxiliary = Some(PathBuf::from(text())),
+        "trigger-file" => options.style.beside.trigger.file = Some(PathBuf::from(text())),
+        "trigger" => options.style.beside.trigger.command = Some(text()),
         "trigger-timeout" => {
             let nanos = time(name, &text())?;
-            options.style.trigger.after = Some(Duration::from_nanos(nanos));
+            options.style.beside.trigger.after = Some(Duration::from_nanos(nanos));
         }
         "output" => options.style.output = Some(PathBuf::from(text())),
         "output-format" => {
@@ -501,7 +678,7 @@ fn report_option(name: &str, value: Option<&str>, options: &mut Options) -> Resu
                 version.ok_or("`--terse-version` is 2, 3, 4 or 5")?;
         }
         "bandwidth-log" => {
-            options.style.bandwidth_log = Some(value.unwrap_or("agg").to_owned());
+            options.style.beside.bandwidth_log = Some(value.unwrap_or("agg").to_owned());
         }
         "status-interval" => options.style.face.status_interval_ns = Some(time(name, &text())?),
         "eta-newline" => options.style.newline_ns = Some(time(name, &text())?),

@@ -33,20 +33,23 @@ fn import(options: &ImportOptions) -> Result<(), String> {
         .map_err(|error| format!("folder `{}` cannot be made: {error}", folder.display()))?;
     let writer = store::Writer::create(folder.join("result.fathom"));
     let writer = writer.map_err(|error| error.to_string())?;
-    let mut sinks = Sinks::new(writer, None, None).with_outputs(&outputs);
+    let mut sinks = Sinks::new(Some(writer), Vec::new(), None, &outputs);
     for event in &events {
         if let Event::Remark(remark) = event {
             errln!("note: {}", remark.message);
         }
         sinks.take(event).map_err(|error| error.to_string())?;
     }
-    let (_, rows) = sinks.finish(folder);
-    if outputs.has_failed() {
-        return Err("the result is not whole; the reason stands above".to_owned());
+    let (_, rows) = sinks.finish(Some(folder));
+    if let Some(reason) = outputs.failure() {
+        return Err(format!("the result is not whole: {reason}"));
     }
     let absolute = std::fs::canonicalize(folder).unwrap_or_else(|_| folder.clone());
     let place = |name: &str| Path::new(&absolute).join(name).display().to_string();
-    out!("{}\n", report::summary::table(&rows));
+    out!(
+        "{}\n",
+        report::summary::table(&rows, crate::printing::columns())
+    );
     outln!("report:  {}", place("report.html"));
     outln!("result:  {}", place("result.fathom"));
     Ok(())

@@ -1,36 +1,32 @@
 //! Everything between a plan and its report: bind, guard, claim, record, conduct, write down.
-use crate::address_list::AddressLists;
 use crate::arguments::{Common, DEFAULT_OUTPUT};
+use crate::descriptors::{self, Descriptors};
 use crate::exit::Exit;
+use crate::face::{Beside, Ended, Face, Job};
 use crate::fill::{self, Fill};
-use crate::fio_report::{FioOperations, FioReport, FioStyle, is_fio, logs_operations};
-use crate::outputs::{self, Outputs, Own};
-use crate::progress::{Progress, duration};
+use crate::job_files::{self, JobFiles};
+use crate::outputs::{self, Outputs};
+use crate::progress::duration;
 use crate::records::Records;
 use crate::resume::Earlier;
-use crate::sinks::{Console, Sinks};
+use crate::sinks::Sinks;
 use crate::standing::{self, Passed};
-use crate::trace::Topics;
 use crate::trigger::Watched;
-use crate::written_states::{self, WrittenStates};
-use crate::{address_list, ending, lints, machine, removal, render, stop, stop_file};
+use crate::written_states::WrittenStates;
+use crate::{ending, lints, machine, printing, removal, render, stop, stop_file};
 use conduct::{
-    CommandSettings, Control, Host, LocalHost, OperationSink, Outcome, SimulatedHost, SinkError,
-    expected_bytes, go_on, planned_ns,
+    CommandSettings, Control, Host, LocalHost, Outcome, SimulatedHost, SinkError, go_on, planned_ns,
 };
 use door::{Door, Grants};
 use engine::{BackendChoice, BackendKind, EngineConfig};
 use host::guard::{Finding, Overwrite, Refusal, Refused};
 use host::{Storage, SysRoot};
-use measure::{Event, ExecutionStarted, ExecutionTarget, FinishReason, Remark, RunTotals};
-use plan::{BoundPlan, Diagnostic, Label, Nanos, Plan, RunId, Severity, SourceMap, TargetId};
-use report::Opening;
-use report::fio::{Dumps, Logs, log_files};
-use report::vdbench::{Face, FaceOptions};
+use lang::Language;
+use measure::{Event, ExecutionStarted, ExecutionTarget, FinishReason, Remark};
+use plan::{BoundPlan, Diagnostic, Fills, Label, Plan, Severity, SourceMap, TargetId};
 use std::collections::BTreeSet;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
 
 /// What to carry out, and how to talk about it.
 pub struct Launch {
@@ -38,7 +34,9 @@ pub struct Launch {
     pub sources: SourceMap,
     pub arguments: Vec<String>,
     pub common: Common,
-    pub style: Style,
+    /// Of the result and the reports; `None` where none are kept.
+    pub folder: Option<PathBuf>,
+    pub face: Box<dyn Face>,
     pub findings: Findings,
 }
 
@@ -49,16 +47,8 @@ pub struct Findings {
     pub printed: Vec<Diagnostic>,
     /// Lints whose warnings stand in the report and are not printed.
     pub unprinted: &'static [&'static str],
-}
-
-/// Who is talked to.
-pub enum Style {
-    /// Progress on standard error, a table at the end.
-    Summary,
-    /// The console and the output files of Vdbench.
-    Vdbench(FaceOptions),
-    /// The reports and logs of fio.
-    Fio(Box<FioStyle>),
+    /// Of the job that is judged.
+    pub language: Language,
 }
 
 /// What is settled before anything is written.
@@ -68,73 +58,93 @@ pub struct Settled {
     choice: BackendChoice,
     labels: Vec<Label>,
     records: Records,
+    descriptors: Descriptors,
     /// What lints found on this machine.
     found: Vec<Diagnostic>,
     passed: Passed,
 }
 
 /// Files that are locked for this process alone are so for the sake of other executions.
-fn tell_unheld(door: &Door) {
+fn tell_unheld(launch: &Launch, door: &Door) {
     let unheld = door.unheld();
-    if unheld > 0 {
+    if unheld > 0 && launch.face.tells_findings() {
         errln!(
             "note: {unheld} files that will be written are not kept locked against other executions: this process cannot keep more files open"
         );
     }
 }
 
-/// Runs a plan to its report.
-pub fn launch(mut launch: Launch) -> Exit {
-    let is_fio = is_fio(&launch.plan);
-    // There a write up to the end is a measurement like any other, and a flush is asked for by name.
-    if !is_fio {
-        fill::sync_fills(&mut launch.plan);
-    }
-    let mut fills = Vec::new();
-    let exit = carry_out(launch, is_fio, &mut fills);
-    if exit == Exit::Fine && !is_fio {
-        fill::tell(&fills);
-    }
-    exit
+/// What is known before the first file is made.
+struct Begun {
+    settled: Settled,
+    started: ExecutionStarted,
+    earlier: Option<Earlier>,
+    clock: sys::clock::Clock,
 }
 
-/// Also says what the runs were to fill.
-fn carry_out(mut launch: Launch, is_fio: bool, fills: &mut Vec<Fill>) -> Exit {
-    // Its reports show submission and completion apart, whoever reads them and when.
-    launch.plan.reporting.handover |= is_fio;
-    launch.plan.reporting.operations |=
-        is_fio && (logs_operations(&launch.plan) || topics(&launch.style).has_operations());
-    let earlier = match earlier(&mut launch) {
-        Ok(earlier) => earlier,
-        Err(exit) => return exit,
-    };
+/// Runs a plan to its report.
+pub fn launch(mut launch: Launch) -> Exit {
+    launch.face.prepare(&mut launch.plan);
+    if launch.plan.fills == Fills::Flushed {
+        fill::sync_fills(&mut launch.plan);
+    }
     let storage = Storage::real();
-    let mut settled = match settle(&launch, &storage) {
-        Ok(settled) => settled,
-        Err(exit) => return exit,
-    };
-    *fills = fills_of(&settled);
+    match begin(&mut launch, &storage) {
+        Ok(begun) => carry_out(&launch, begun, &storage),
+        Err(exit) => exit,
+    }
+}
+
+/// Everything that may refuse, the execution that goes on included.
+fn begin(launch: &mut Launch, storage: &Storage) -> Result<Begun, Exit> {
+    let earlier = earlier(launch)?;
+    let mut settled = settle(launch, storage)?;
     let clock = sys::clock::Clock::calibrate();
-    let mut started = execution_started(&launch, &settled, &storage, clock);
+    let mut started = execution_started(launch, &settled, storage, clock);
     if let Some(earlier) = &earlier {
-        count_all(&mut started, earlier, &settled, &launch);
+        count_all(&mut started, earlier, &settled, launch);
         let differences = earlier.machine_differences(&settled, &started);
         if !differences.is_empty() {
-            return refuse_to_go_on(&launch, &differences);
+            return Err(refuse_to_go_on(launch, &differences));
         }
         // Runs keep their numbers, those of preparations too that nothing needs any more.
         settled.plan.runs = earlier.bound.runs.clone();
     }
-    tell_unheld(settled.grants.door());
-    let opened = settle_outputs(&launch, &settled.plan).and_then(|outputs| {
-        let sinks = open_sinks(&launch, &settled.plan, earlier.as_ref(), &outputs)?;
-        Ok((outputs, sinks))
-    });
-    let (outputs, mut sinks) = match opened {
-        Ok(opened) => opened,
+    tell_unheld(launch, settled.grants.door());
+    if launch.face.tells_findings() {
+        settled.descriptors.tell();
+    }
+    Ok(Begun {
+        settled,
+        started,
+        earlier,
+        clock,
+    })
+}
+
+fn carry_out(launch: &Launch, begun: Begun, storage: &Storage) -> Exit {
+    let Begun {
+        settled,
+        started,
+        earlier,
+        clock,
+    } = begun;
+    let inputs = outputs::inputs(&launch.sources, &launch.common.overwrite);
+    let outputs = Outputs::beside(&settled.plan.plan, inputs);
+    let beside = launch.face.beside();
+    let job = Job {
+        plan: &settled.plan,
+        folder: launch.folder.as_deref(),
+        outputs: &outputs,
+        runs_done: earlier.as_ref().map_or(0, |one| one.done.runs() as usize),
+    };
+    let opened = settle_outputs(launch, &job, &started, &beside)
+        .and_then(|()| open_sinks(launch, &job, &beside, earlier.as_ref()));
+    let mut sinks = match opened {
+        Ok(sinks) => sinks,
         Err(message) => return fail(Exit::Usage, &message),
     };
-    let (control, trigger) = match watch(&launch, &settled.plan.plan, &outputs) {
+    let (control, trigger) = match watch(&beside, &settled.plan.plan, &outputs) {
         Ok(watched) => watched,
         Err(exit) => return exit,
     };
@@ -149,8 +159,8 @@ fn carry_out(mut launch: Launch, is_fio: bool, fills: &mut Vec<Fill>) -> Exit {
         .and_then(|()| record(findings, &settled.passed, started.unix_ns, &mut sinks));
     let outcome = match opened {
         Ok(()) => {
-            let around = (storage.root(), &outputs);
-            let (mut host, states) = host(&launch, &settled, &started, clock, around);
+            settled.records.announce(storage.root(), &settled.grants);
+            let (mut host, states) = host(launch, &settled, &started, clock, (&job, &beside));
             go_on(&settled.plan, done, host.as_mut(), &control, &mut |event| {
                 sinks.take(event)?;
                 end_run(event, states.as_ref(), &trigger);
@@ -159,19 +169,43 @@ fn carry_out(mut launch: Launch, is_fio: bool, fills: &mut Vec<Fill>) -> Exit {
         }
         Err(error) => Outcome::failed(error.to_string()),
     };
-    leave(&settled, storage.root(), &outcome);
+    let fills = fills_of(&settled);
+    let are_there = match outcome.left_outstanding {
+        true => Ok(()),
+        false => fill::are_in_place(&settled.plan, &fills, &settled.grants),
+    };
+    leave(launch, &settled, storage.root(), &outcome);
     // No run was going.
     trigger.carry_out();
-    match conclude(&launch, sinks, &outcome, trigger.has_fired(), &outputs) {
-        // The reason was printed: something else stands at a path than was examined.
-        Exit::Failed if settled.grants.door().has_refused() => Exit::Guard,
-        exit => exit,
+    let ended = (&outcome, trigger.has_fired());
+    let shown = match are_there {
+        Ok(()) if !outcome.left_outstanding => fills.as_slice(),
+        _ => &[],
+    };
+    let exit = conclude(launch, sinks, ended, shown, &outputs);
+    if outcome.left_outstanding {
+        stop::leave(exit);
+    }
+    guarded(exit, are_there, settled.grants.door())
+}
+
+/// The exit code where something else stands at a path than was examined.
+fn guarded(exit: Exit, are_there: Result<(), String>, door: &Door) -> Exit {
+    match (exit, are_there) {
+        // Failures of operations are what followed from it.
+        (Exit::Failed, _) if door.has_refused() => match door.refused() {
+            Some(reason) if !printing::ends_with(reason) => fail(Exit::Guard, reason),
+            _ => Exit::Guard,
+        },
+        (Exit::Fine, Err(reason)) => fail(Exit::Guard, &reason),
+        (exit, _) => exit,
     }
 }
 
-/// What the runs are to fill, where something is written.
+/// What the runs are to fill and to flush, where something is written.
 fn fills_of(settled: &Settled) -> Vec<Fill> {
-    match settled.grants.is_empty() {
+    let is_asked = settled.plan.plan.fills == Fills::Flushed;
+    match settled.grants.is_empty() || !is_asked {
         true => Vec::new(),
         false => fill::fills(&settled.plan),
     }
@@ -179,14 +213,17 @@ fn fills_of(settled: &Settled) -> Vec<Fill> {
 
 /// Removes what was made and is not to stay, and remembers what was written, for the next execution. Where that is not
 /// possible, one line says so for all.
-fn leave(settled: &Settled, root: &SysRoot, outcome: &Outcome) {
-    if !outcome.left_outstanding {
-        removal::remove_made(&settled.plan, &settled.grants);
+fn leave(launch: &Launch, settled: &Settled, root: &SysRoot, outcome: &Outcome) {
+    if outcome.left_outstanding {
+        tell_unfinished(launch, settled);
+        return;
     }
+    removal::remove_made(&settled.plan, &settled.grants);
     let Err(failures) = settled.records.keep(root, &settled.grants, outcome) else {
         return;
     };
-    if let Some((path, error)) = failures.first() {
+    let told = launch.face.tells_findings().then(|| failures.first());
+    if let Some((path, error)) = told.flatten() {
         let more = match failures.len() {
             1 => String::new(),
             count => format!(" and {} more", count - 1),
@@ -198,19 +235,40 @@ fn leave(settled: &Settled, root: &SysRoot, outcome: &Outcome) {
     }
 }
 
-/// Begins to wait for everything that may end runs from outside.
-fn watch(launch: &Launch, plan: &Plan, outputs: &Outputs) -> Result<(Control, Watched), Exit> {
-    let control = Control::default();
-    if let Err(error) = stop::watch(&control) {
-        let message = format!("signals cannot be watched: {error}");
-        return Err(fail(Exit::Failed, &message));
+/// Says what is not done any more where targets no longer answer.
+fn tell_unfinished(launch: &Launch, settled: &Settled) {
+    let steering = &settled.plan.plan.steering;
+    let skipped = [
+        (
+            !steering.remove_made.is_empty(),
+            "files that this run created are not removed",
+        ),
+        (
+            !settled.records.is_empty(),
+            "what was written is not recorded",
+        ),
+        (
+            !fills_of(settled).is_empty(),
+            "what was filled is not read back",
+        ),
+    ];
+    let skipped = skipped.into_iter().filter(|(is_due, _)| *is_due);
+    let skipped: Vec<_> = skipped.map(|(_, what)| what).collect();
+    if !skipped.is_empty() && launch.face.tells_findings() {
+        errln!(
+            "note: the storage does not answer, so the targets are left as they are: {}",
+            skipped.join("; ")
+        );
     }
+}
+
+/// Begins to wait for everything that may end runs from outside.
+fn watch(beside: &Beside, plan: &Plan, outputs: &Outputs) -> Result<(Control, Watched), Exit> {
+    let control = Control::default();
+    stop::steer(&control);
     let refused = |message: String| fail(Exit::Usage, &message);
     stop_file::watch(plan, &control, outputs).map_err(refused)?;
-    let trigger = match &launch.style {
-        Style::Fio(style) => style.trigger.watch(plan, &control).map_err(refused)?,
-        _ => Watched::default(),
-    };
+    let trigger = beside.trigger.watch(plan, &control).map_err(refused)?;
     Ok((control, trigger))
 }
 
@@ -246,8 +304,10 @@ fn earlier(launch: &mut Launch) -> Result<Option<Earlier>, Exit> {
         return Err(refuse_to_go_on(launch, &differences));
     }
     let folder = earlier.folder();
-    let output = &launch.common.output;
-    if *output != Path::new(DEFAULT_OUTPUT) && !is_same_folder(output, &folder) {
+    let given = launch.folder.as_deref();
+    if let Some(output) = given.filter(|path| *path != Path::new(DEFAULT_OUTPUT))
+        && !is_same_folder(output, &folder)
+    {
         let message = format!(
             "the result goes on in its own folder `{}`, not in `{}`; leave out -o",
             folder.display(),
@@ -255,7 +315,7 @@ fn earlier(launch: &mut Launch) -> Result<Option<Earlier>, Exit> {
         );
         return Err(fail(Exit::Usage, &message));
     }
-    launch.common.output = folder;
+    launch.folder = Some(folder);
     if launch.common.label.is_empty() {
         let words = earlier.started.labels.iter();
         launch.common.label = words
@@ -327,12 +387,20 @@ fn settle(launch: &Launch, storage: &Storage) -> Result<Settled, Exit> {
     let selection = lints::selection(&launch.common.lints.words)
         .map_err(|message| fail(Exit::Usage, &message))?;
     let rule = machine::worker_rule(launch.common.workers);
-    let folder = &launch.common.output;
-    let found = lints::judge(&plan, &choice, rule, folder, &selection, storage);
+    let folder = launch.folder.as_deref();
+    let found = lints::judge(
+        &plan,
+        &choice,
+        rule,
+        folder,
+        (launch.findings.language, &selection),
+        storage,
+    );
     let unprinted = launch.findings.unprinted;
     let is_unprinted = |one: &Diagnostic| {
-        let mut lints = lang::vdbench::lints().iter();
-        lints.any(|lint| lint.code == one.code && unprinted.contains(&lint.name))
+        let mut lints = lang::lints().iter();
+        !launch.face.tells_findings()
+            || lints.any(|lint| lint.is_called(&one.code) && unprinted.contains(&lint.name))
     };
     let is_printed = |one: &&Diagnostic| one.severity == Severity::Error || !is_unprinted(one);
     let printed: Vec<Diagnostic> = found.iter().filter(is_printed).cloned().collect();
@@ -342,44 +410,57 @@ fn settle(launch: &Launch, storage: &Storage) -> Result<Settled, Exit> {
     }
     machine::check_demands(&plan, choice.kind, storage.root())
         .map_err(|message| fail(Exit::Usage, &message))?;
-    let is_real = !matches!(choice.kind, BackendKind::Null | BackendKind::Sim);
-    let (grants, records, passed) = approach(launch, &plan, storage, is_real)?;
+    let descriptors = match choice.kind {
+        BackendKind::Null | BackendKind::Sim => None,
+        _ => Some(descriptors::share_out(&plan, &choice, rule, storage.root())),
+    };
+    let descriptors = descriptors.transpose();
+    let descriptors = descriptors.map_err(|message| fail(Exit::Usage, &message))?;
+    let (grants, records, passed) = approach(launch, &plan, storage, descriptors)?;
     Ok(Settled {
         plan,
         grants: Arc::new(grants),
         choice,
         labels,
         records,
+        descriptors: descriptors.unwrap_or(Descriptors::UNLIMITED),
         found,
         passed,
     })
 }
 
-/// Claims and examines the targets, and grants what may be done with them.
+/// Claims and examines the targets, and grants what may be done with them. Without descriptors, no storage is reached.
 fn approach(
     launch: &Launch,
     plan: &BoundPlan,
     storage: &Storage,
-    is_real: bool,
+    descriptors: Option<Descriptors>,
 ) -> Result<(Grants, Records, Passed), Exit> {
     let mut overwrite = Overwrite::from_arguments(&launch.common.overwrite)
         .map_err(|error| fail(Exit::Usage, &error.to_string()))?;
-    if !is_real {
+    let Some(descriptors) = descriptors else {
         return Ok((Grants::none(), Records::default(), Passed::default()));
-    }
-    let files_left =
-        machine::files_left(plan, storage.root()).map_err(|message| fail(Exit::Usage, &message))?;
-    let door = Arc::new(Door::new(files_left));
+    };
+    let door = Arc::new(Door::new(descriptors.for_claims));
     let examinations = machine::examine(plan, storage.root(), &door);
     if let Some(word) = host::guard::unused_words(&examinations, &overwrite).first() {
         let message = format!("`--overwrite {word}` names no target of this job");
         return Err(fail(Exit::Usage, &message));
     }
-    let passed = standing::for_run(&plan.plan, &examinations, &mut overwrite, &launch.style)?;
+    let passed = standing::for_run(
+        &plan.plan,
+        &examinations,
+        &mut overwrite,
+        launch.face.tells_findings(),
+    )?;
     let grants = machine::judge(&examinations, &overwrite).map_err(|refused| {
         print_refusal(&refused, plan);
-        refusal_exit(&refused)
+        refusal_exit(&refused, launch.face.as_ref())
     })?;
+    // What is borne is all that is left of them.
+    for shortage in host::guard::shortages(&examinations) {
+        errln!("warning: {shortage}");
+    }
     let records = Records::of(plan, &examinations);
     Ok((Grants::new(door, grants), records, passed))
 }
@@ -436,6 +517,7 @@ fn is_unusable(refusal: &Refusal) -> bool {
         matches!(
             finding,
             Finding::Missing
+                | Finding::FolderLacks { .. }
                 | Finding::NotUsable { .. }
                 | Finding::CannotExamine { .. }
                 | Finding::NotWritable { .. }
@@ -444,9 +526,14 @@ fn is_unusable(refusal: &Refusal) -> bool {
     refusal.findings.iter().all(is_misfit)
 }
 
-fn refusal_exit(refused: &Refused) -> Exit {
+fn refusal_exit(refused: &Refused, face: &dyn Face) -> Exit {
     let is_mistake = refused.no_space.is_empty() && refused.refusals.iter().all(is_unusable);
-    if is_mistake { Exit::Usage } else { Exit::Guard }
+    let mut findings = refused.refusals.iter().flat_map(|one| &one.findings);
+    match is_mistake {
+        true if findings.all(Finding::is_lack_of_right) => face.exit_without_rights(),
+        true => Exit::Usage,
+        false => Exit::Guard,
+    }
 }
 
 fn quoted(word: &str) -> String {
@@ -479,7 +566,8 @@ fn execution_started(
     let facts = host::facts();
     let mut told = BTreeSet::new();
     let mut identity_of = |target: &plan::Target| {
-        let mut identity = host::target_identity(storage, &target.path);
+        let look = || host::target_identity(storage, &target.path);
+        let mut identity = door::waiting::on(&target.path, look);
         // The settings of a device are told with its first target: there may be thousands.
         if !identity.device.is_empty() && !told.insert(identity.device.clone()) {
             identity.queue.clear();
@@ -527,83 +615,42 @@ fn execution_started(
 }
 
 /// Refuses, before anything is made, what the files of this execution would replace.
-fn settle_outputs(launch: &Launch, plan: &BoundPlan) -> Result<Outputs, String> {
-    let folder = &launch.common.output;
-    let outputs = Outputs::beside(&plan.plan);
-    outputs::check_folder(&outputs, folder)?;
-    if !is_fio(&plan.plan) {
-        let lists = address_list::files(&plan.plan, folder);
-        let mut lists = lists.iter();
-        lists.try_for_each(|path| outputs.check_own(path, Own::Addresses))?;
-        if let Style::Vdbench(_) = launch.style {
-            outputs::check_pages(&plan.plan, folder)?;
-        }
-        return Ok(outputs);
+fn settle_outputs(
+    launch: &Launch,
+    job: &Job<'_>,
+    started: &ExecutionStarted,
+    beside: &Beside,
+) -> Result<(), String> {
+    if let Some(folder) = job.folder {
+        outputs::check_folder(job.outputs, folder)?;
     }
-    let (output, whole) = match &launch.style {
-        Style::Fio(style) => (style.output.clone(), style.bandwidth_log.as_deref()),
-        _ => (None, None),
-    };
-    let output = output.map(|path| (path, Opening::Replace));
-    let named = output.into_iter().chain(log_files(plan, whole));
-    outputs::check_named(&outputs, named)?;
-    let states = written_states::files(&plan.plan, auxiliary(launch));
-    let mut states = states.iter();
-    states.try_for_each(|path| outputs.check_own(path, Own::State))?;
-    Ok(outputs)
+    launch.face.check_outputs(job, started)?;
+    job_files::check(job, beside)
 }
 
 fn open_sinks(
     launch: &Launch,
-    plan: &BoundPlan,
+    job: &Job<'_>,
+    beside: &Beside,
     earlier: Option<&Earlier>,
-    outputs: &Outputs,
 ) -> Result<Sinks, String> {
-    let folder = &launch.common.output;
+    let sinks = |writer| {
+        let listeners = launch.face.listeners(job)?;
+        let files = JobFiles::new(beside, job.outputs);
+        Ok(Sinks::new(writer, listeners, Some(files), job.outputs))
+    };
+    let Some(folder) = job.folder else {
+        return sinks(None);
+    };
     std::fs::create_dir_all(folder)
         .map_err(|error| format!("folder `{}` cannot be made: {error}", folder.display()))?;
-    let done = earlier.map_or(0, |earlier| earlier.done.runs() as usize);
-    let sinks = |writer| {
-        let (face, progress) = match &launch.style {
-            Style::Summary => (None, Some(progress(plan, done))),
-            Style::Vdbench(options) => {
-                let face = Face::create(folder, options.clone())
-                    .map_err(|error| format!("folder `{}`: {error}", folder.display()))?;
-                (Some(Console::Vdbench(Box::new(face))), None)
-            }
-            Style::Fio(style) => {
-                let report = FioReport::create(style, outputs)?;
-                (Some(Console::Fio(Box::new(report))), None)
-            }
-        };
-        let whole = match &launch.style {
-            Style::Fio(style) => style.bandwidth_log.as_deref(),
-            _ => None,
-        };
-        let logs = is_fio(&launch.plan)
-            .then(|| Logs::new(Path::new(""), whole).with_opener(Arc::new(outputs.clone())));
-        let dumps = is_fio(&launch.plan)
-            .then(|| Dumps::new(auxiliary(launch)).with_opener(Arc::new(outputs.clone())));
-        Ok(Sinks::new(writer, face, progress)
-            .with_outputs(outputs)
-            .with_logs(logs)
-            .with_dumps(dumps))
-    };
     match earlier {
-        Some(earlier) => earlier.reopen(sinks),
+        Some(earlier) => earlier.reopen(|writer| sinks(Some(writer))),
         None => {
             let writer = store::Writer::create(folder.join("result.fathom"));
-            sinks(writer.map_err(|error| error.to_string())?)
+            sinks(Some(writer.map_err(|error| error.to_string())?))
         }
     }
-}
-
-fn progress(plan: &BoundPlan, but_first: usize) -> Progress {
-    let left = plan.runs.iter().skip(but_first);
-    let is_sized = |id: &&RunId| planned_ns(&plan.plan.spec(**id).timing).is_none();
-    let sized = left.filter(is_sized).map(|id| plan.run(*id));
-    let bytes = sized.filter_map(|run| expected_bytes(&run)).sum();
-    Progress::new(timed_seconds(plan, but_first), bytes)
 }
 
 /// The time of all runs that end by time, but the first few, with the pauses behind them.
@@ -632,21 +679,13 @@ fn run_seconds(plan: &BoundPlan) -> impl Iterator<Item = Option<u64>> {
     })
 }
 
-/// Where files go that belong to no result.
-fn auxiliary(launch: &Launch) -> &Path {
-    match &launch.style {
-        Style::Fio(style) => style.aux.as_deref().unwrap_or(Path::new("")),
-        _ => Path::new(""),
-    }
-}
-
 /// What carries out the plan, and what keeps what it has written for later executions.
 fn host<'a>(
     launch: &Launch,
     settled: &'a Settled,
     started: &ExecutionStarted,
     clock: sys::clock::Clock,
-    (root, outputs): (&SysRoot, &Outputs),
+    (job, beside): (&Job<'_>, &Beside),
 ) -> (Box<dyn Host>, Option<WrittenStates<'a>>) {
     let devices: BTreeSet<&String> = started
         .targets
@@ -668,108 +707,61 @@ fn host<'a>(
         nonce: started.unix_ns ^ u64::from(std::process::id()) << 40,
         reap_group_max: 8,
     };
-    let folder = &launch.common.output;
-    let output = std::fs::canonicalize(folder).unwrap_or_else(|_| folder.clone());
+    let output = job.folder.unwrap_or(Path::new(""));
+    let output = std::fs::canonicalize(output).unwrap_or_else(|_| output.to_owned());
     let commands = CommandSettings {
         variables: vec![("output", output.display().to_string())],
-        limit: Duration::from_secs(launch.common.command_timeout),
+        limit: launch.common.command_timeout,
     };
-    let sampler = host::Sampler::new(root, &devices);
-    let host = LocalHost::new(config, Arc::clone(&settled.grants), sampler).with_commands(commands);
-    let plan = &settled.plan;
+    let sampler = host::Sampler::new(&SysRoot::real(), &devices);
+    let host = LocalHost::new(config, Arc::clone(&settled.grants), sampler)
+        .with_commands(commands)
+        .with_descriptors(settled.descriptors.for_runs);
     let is_stored = settled.choice.kind != BackendKind::Null;
-    let states = (is_fio(&plan.plan) && is_stored)
-        .then(|| WrittenStates::new(plan, host.generations(), auxiliary(launch), outputs));
-    if !plan.plan.reporting.operations {
-        return (Box::new(host), states);
-    }
-    let sink: Box<dyn OperationSink> = if is_fio(&plan.plan) {
-        let topics = topics(&launch.style);
-        Box::new(FioOperations::new(plan, Path::new(""), &topics, outputs))
-    } else {
-        let goes_on = launch.common.resume.is_some();
-        Box::new(AddressLists::new(plan, folder, goes_on, outputs))
-    };
-    (Box::new(host.with_operations(sink)), states)
-}
-
-/// What is to be told while it happens.
-fn topics(style: &Style) -> Topics {
-    match style {
-        Style::Fio(style) => style.topics.clone(),
-        _ => Topics::default(),
+    let auxiliary = job_files::auxiliary(beside);
+    let states = is_stored
+        .then(|| WrittenStates::new(&settled.plan, host.generations(), auxiliary, job.outputs));
+    match job_files::operation_sink(job, beside) {
+        Some(sink) => (Box::new(host.with_operations(sink)), states),
+        None => (Box::new(host), states),
     }
 }
 
 fn conclude(
     launch: &Launch,
     sinks: Sinks,
-    outcome: &Outcome,
-    is_planned: bool,
+    (outcome, is_planned): (&Outcome, bool),
+    fills: &[Fill],
     outputs: &Outputs,
 ) -> Exit {
-    let folder = &launch.common.output;
+    let folder = launch.folder.as_deref();
     let (totals, rows) = sinks.finish(folder);
-    let exit = exit_of(outcome, is_planned, &launch.style);
-    if let Style::Summary = launch.style {
-        let absolute = std::fs::canonicalize(folder).unwrap_or_else(|_| folder.clone());
-        out!("{}\n", report::summary::table(&rows));
-        out!("{}", report::repetitions::text(&rows));
-        print_gap(&totals);
-        if !outputs.has_failed() {
-            outln!("report:  {}", absolute.join("report.html").display());
-        }
-        outln!("result:  {}", absolute.join("result.fathom").display());
-    }
-    if !matches!(launch.style, Style::Vdbench(_)) {
-        ending::tell_unreturned(&totals, &launch.plan);
-    }
-    if outputs.has_failed() && exit == Exit::Fine {
-        let message = "some files of this run are missing or not whole; the reasons stand above";
-        return fail(Exit::Failed, message);
+    let exit = exit_of(outcome, is_planned, launch.face.as_ref());
+    let failure = outputs.failure();
+    launch.face.conclude(&Ended {
+        exit,
+        seed: launch.plan.seed,
+        plan: &launch.plan,
+        folder,
+        totals: &totals,
+        rows: &rows,
+        fills,
+        are_outputs_whole: failure.is_none(),
+    });
+    if let Some(reason) = failure.filter(|_| exit == Exit::Fine) {
+        let message = format!("some files of this run are missing or not whole: {reason}");
+        return fail(Exit::Failed, &message);
     }
     ending::tell_reason(outcome, exit);
     exit
 }
 
-/// Service times alone would tell another story. The widest gap stands for all.
-fn print_gap(all: &[RunTotals]) {
-    let gaps: Vec<_> = all
-        .iter()
-        .filter_map(|totals| Some((analysis::response_gap(totals)?, &totals.started.name)))
-        .collect();
-    let widest = gaps.iter().max_by(|(one, _), (other, _)| {
-        let ratios =
-            [one, other].map(|gap| gap.response_ns_p99 as f64 / gap.service_ns_p99.max(1) as f64);
-        ratios[0].total_cmp(&ratios[1])
-    });
-    let Some((gap, name)) = widest else { return };
-    // Nothing may have been served at all.
-    let service = match gap.ratio() {
-        Some(_) => Nanos(gap.service_ns_p99).to_string(),
-        None => "-".to_owned(),
-    };
-    let response = Nanos(gap.response_ns_p99);
-    let others = match gaps.len() {
-        1 => String::new(),
-        count => format!("; also in {} more of {} runs", count - 1, all.len()),
-    };
-    outln!(
-        "arrivals waited: in `{name}` response p99 is {response}, service p99 is {service}{others}"
-    );
-}
-
 /// A stop that the job has planned is the end of the job.
-fn exit_of(outcome: &Outcome, is_planned: bool, style: &Style) -> Exit {
-    // A job of fio says itself which failures it bears; another one has ended its stream.
-    let is_failed = match style {
-        Style::Fio(_) => outcome.streams_failed > 0,
-        _ => outcome.errors > 0 || outcome.streams_failed > 0,
-    };
+fn exit_of(outcome: &Outcome, is_planned: bool, face: &dyn Face) -> Exit {
     match outcome.reason {
         FinishReason::StoppedByUser if !is_planned => Exit::Stopped,
         FinishReason::Failed { .. } | FinishReason::TooManyErrors => Exit::Failed,
-        _ if is_failed || outcome.left_outstanding => Exit::Failed,
+        _ if face.has_failed(outcome) || outcome.left_outstanding => Exit::Failed,
         _ => Exit::Fine,
     }
 }

@@ -1,10 +1,11 @@
 //! What probably is not as meant, told by a look at the machine: the facts come from `host`, the
 //! judgement from `lang`.
-use crate::machine;
+use crate::{descriptors, machine};
 use engine::{BackendChoice, BackendKind, WorkerRule};
 use host::{Limit, Storage, SysRoot, process_limits};
-use lang::LintSelection;
-use lang::vdbench::{Limits, MachineFacts, ResultPlace, StorageFacts, machine_lints};
+use lang::{
+    Language, Limits, LintSelection, MachineFacts, ResultPlace, StorageFacts, machine_lints,
+};
 use plan::{BoundPlan, Diagnostic, Target};
 use std::path::Path;
 
@@ -32,8 +33,8 @@ pub fn judge(
     plan: &BoundPlan,
     choice: &BackendChoice,
     workers: WorkerRule,
-    output: &Path,
-    selection: &LintSelection,
+    output: Option<&Path>,
+    (language, selection): (Language, &LintSelection),
     machine: &Storage,
 ) -> Vec<Diagnostic> {
     if matches!(choice.kind, BackendKind::Null | BackendKind::Sim) {
@@ -48,13 +49,13 @@ pub fn judge(
             .map(|target| storage(target, machine))
             .collect(),
         limits: limits(plan, choice, workers, host.cpus, machine.root()),
-        results: Some(ResultPlace {
+        results: output.map(|output| ResultPlace {
             path: output.display().to_string(),
             devices: host::devices_of_folder(machine, output),
         }),
         memory_bytes: host.memory_bytes,
     };
-    machine_lints(&plan.plan, &facts, selection)
+    machine_lints(&plan.plan, &facts, language, selection)
 }
 
 fn storage(target: &Target, machine: &Storage) -> StorageFacts {
@@ -86,14 +87,14 @@ fn limits(
     };
     let in_flight = match choice.kind {
         BackendKind::Aio => found.aio_requests.map(|limit| lang_limit(limit, 0)),
-        BackendKind::Uring => Some(lang::vdbench::Limit {
+        BackendKind::Uring => Some(lang::Limit {
             max: RING_SLOTS_MAX * rings,
             name: format!("the size of {rings} rings"),
             raise: "use more `--workers`".to_owned(),
         }),
         _ => found.threads.map(|limit| {
             let limit = lang_limit(limit, OWN_THREADS);
-            lang::vdbench::Limit {
+            lang::Limit {
                 name: format!("{}, with a thread for each,", limit.name),
                 ..limit
             }
@@ -103,13 +104,13 @@ fn limits(
         in_flight,
         open_files: found
             .open_files
-            .map(|limit| lang_limit(limit, machine::OWN_FILES + rings)),
+            .map(|limit| lang_limit(limit, descriptors::OWN_FILES + rings)),
         buffer_bytes: found.memory_bytes.map(|limit| lang_limit(limit, 0)),
     }
 }
 
-fn lang_limit(limit: Limit, own: u64) -> lang::vdbench::Limit {
-    lang::vdbench::Limit {
+fn lang_limit(limit: Limit, own: u64) -> lang::Limit {
+    lang::Limit {
         max: limit.left.saturating_sub(own),
         name: limit.name,
         raise: limit.raise,

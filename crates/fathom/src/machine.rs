@@ -1,4 +1,5 @@
 //! The plan meets the machine: what targets are, what they hold, whether they may be written.
+use crate::room;
 use door::{Door, Grant};
 use engine::{BackendChoice, BackendKind, Backends, WorkerRule};
 use host::guard::{Examination, Overwrite, Refused, Request};
@@ -10,9 +11,6 @@ use plan::{
 use std::collections::BTreeSet;
 use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
-
-/// Files that the process opens for itself: result, reports, consoles, counters.
-pub const OWN_FILES: u64 = 64;
 
 /// Pools that are named with their backend, at most.
 const NAMED_POOLS: usize = 4;
@@ -42,7 +40,8 @@ pub fn facts(plan: &Plan, storage: &Storage) -> Facts {
             alignment,
             ram_backed: false,
         };
-        host::target_facts(storage, &target.path, target.kind).unwrap_or(missing)
+        let look = || host::target_facts(storage, &target.path, target.kind);
+        door::waiting::on(&target.path, look).unwrap_or(missing)
     };
     Facts {
         targets: plan.targets.iter().map(of).collect(),
@@ -52,7 +51,7 @@ pub fn facts(plan: &Plan, storage: &Storage) -> Facts {
 /// Whether a path that a command line names is to be a device. One below `/dev` that is missing is
 /// mistyped, and no file is made there; memory that is shared by files is the exception.
 pub fn is_device(path: &Path) -> bool {
-    match std::fs::metadata(path) {
+    match door::waiting::on(path, || std::fs::metadata(path)) {
         Ok(facts) => facts.file_type().is_block_device(),
         Err(_) => path.starts_with("/dev") && !path.starts_with("/dev/shm"),
     }
@@ -103,6 +102,16 @@ pub fn not_built(plan: &BoundPlan) -> Vec<Diagnostic> {
 
 /// Looks at every target that the runs use, through a door that claims what they write, or one that only looks.
 pub fn examine(plan: &BoundPlan, root: &SysRoot, door: &Door) -> Vec<Examination> {
+    examine_some(plan, root, door, |_| true)
+}
+
+/// As [`examine`], of some of them.
+pub fn examine_some(
+    plan: &BoundPlan,
+    root: &SysRoot,
+    door: &Door,
+    is_wanted: impl Fn(TargetId) -> bool,
+) -> Vec<Examination> {
     let mut used = vec![false; plan.targets.len()];
     for id in &plan.runs {
         let template = plan.plan.spec(*id).template;
@@ -113,12 +122,7 @@ pub fn examine(plan: &BoundPlan, root: &SysRoot, door: &Door) -> Vec<Examination
                 .for_each(|target| used[target.index()] = true);
         }
     }
-    let mut fills = vec![false; plan.plan.targets.len()];
-    for stream in plan.plan.templates.iter().flat_map(|one| &one.streams) {
-        let is_filling = stream.stop.when_full;
-        let targets = stream.targets.iter().filter(|_| is_filling);
-        targets.for_each(|target| fills[target.index()] = true);
-    }
+    let room = room::of_targets(plan);
     let request = |id: TargetId| {
         let (target, bound) = (plan.plan.target(id), &plan.targets[id.index()]);
         let access = match (bound.is_written(), bound.facts.found) {
@@ -132,45 +136,20 @@ pub fn examine(plan: &BoundPlan, root: &SysRoot, door: &Door) -> Vec<Examination
             kind: target.kind,
             access,
             extent: plan.write_extent(id).unwrap_or((0, 0)),
-            // What fills a file system stops where it is full.
-            bytes: match fills[id.index()] {
-                true => 0,
-                false => bound.bytes,
-            },
+            takes: room[id.index()].takes,
+            bears_full: room[id.index()].bears_full,
             is_ours: false,
         }
     };
     let ids = (0..plan.targets.len()).map(TargetId::at);
     let real = ids.filter(|id| used[id.index()] && plan.plan.target(*id).is_real());
+    let real = real.filter(|id| is_wanted(*id));
     host::guard::examine_through(root, door, &real.map(request).collect::<Vec<_>>())
 }
 
 /// Grants for all targets, or everything that stands against it.
 pub fn judge(examinations: &[Examination], overwrite: &Overwrite) -> Result<Vec<Grant>, Refused> {
     host::guard::judge(examinations, overwrite)
-}
-
-/// How many files the process may open beside those of the run that opens most.
-///
-/// # Errors
-/// When that run opens more than this process may, which would end it half way through; in words.
-pub fn files_left(plan: &BoundPlan, root: &SysRoot) -> Result<usize, String> {
-    let Some(limit) = host::process_limits(root).open_files else {
-        return Ok(usize::MAX);
-    };
-    let runs = plan.distinct_runs().into_iter().map(|id| plan.run(id));
-    let opened = runs.map(|run| (engine::files_of_run(plan, &run), run.run.name));
-    let Some((opened, name)) = opened.max_by_key(|(opened, _)| *opened) else {
-        return Ok(usize::MAX);
-    };
-    let room = limit.left.saturating_sub(OWN_FILES);
-    let left = room.checked_sub(opened as u64);
-    left.map(|left| left as usize).ok_or_else(|| {
-        format!(
-            "run `{name}` opens {opened} files, and {} leaves room for {room}; {}, or use fewer files",
-            limit.name, limit.raise
-        )
-    })
 }
 
 /// Looks whether the host gives what runs take of it beside their I/O.

@@ -7,17 +7,22 @@ mod printing;
 
 mod address_list;
 mod arguments;
+mod background;
 mod check;
 mod codes;
 mod curve;
+mod descriptors;
 mod ending;
 mod exit;
 mod explain;
+mod face;
 mod files;
 mod fill;
 mod fio_face;
+mod fio_operations;
 mod fio_report;
 mod import;
+mod job_files;
 mod launch;
 mod lints;
 mod machine;
@@ -26,14 +31,18 @@ mod outputs;
 mod plan_file;
 mod prefill;
 mod progress;
+mod reasons;
 mod records;
 mod removal;
 mod render;
 mod report_again;
 mod resume;
+mod room;
 mod run;
+mod seed;
 mod self_tests;
 mod sinks;
+mod spans;
 mod standing;
 mod status;
 mod stop;
@@ -49,15 +58,22 @@ use exit::Exit;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
+    sys::early::settle();
+    status::watch();
     let Some(arguments) = arguments() else {
         return Exit::Usage.into();
     };
-    status::watch();
     // A check has to see the limits that a run would have.
     host::raise_own_limits();
     let called = arguments.first().map_or("", String::as_str);
     let name = called.rsplit('/').next().unwrap_or(called);
     let word = |at: usize| arguments.get(at).map(String::as_str);
+    if carries_out(name, word(1))
+        && let Err(error) = stop::watch()
+    {
+        errln!("error: signals cannot be watched: {error}");
+        return Exit::Failed.into();
+    }
     let exit = match (name, word(1)) {
         ("vdbench", _) => vdbench_face::main(&arguments, &arguments[1..]),
         (_, Some("vdbench")) => vdbench_face::main(&arguments, &arguments[2..]),
@@ -69,6 +85,13 @@ fn main() -> ExitCode {
     };
     printing::end(exit);
     exit.into()
+}
+
+/// Whether the program may reach storage for long: what only looks at files ends with a signal as any program does.
+fn carries_out(name: &str, verb: Option<&str>) -> bool {
+    let verbs = ["run", "curve", "prefill", "vdbench", "fio"];
+    let faces = ["vdbench", "fio"];
+    faces.contains(&name) || verb.is_some_and(|verb| verbs.contains(&verb))
 }
 
 /// The words of the command line. All of them are stored and shown, so all must be text.

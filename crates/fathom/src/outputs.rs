@@ -9,14 +9,23 @@ mod place;
 
 use host::text_file::read_head;
 use identity::{Identity, Targets};
-use plan::Plan;
+use plan::{Plan, SourceMap};
 use report::{Opener, Opening};
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+/// The files that a job and the words about it were read from.
+pub fn inputs<'a>(
+    sources: &'a SourceMap,
+    words: &'a [String],
+) -> impl Iterator<Item = &'a Path> + use<'a> {
+    let texts = sources.files().iter().map(|file| Path::new(&file.name));
+    let lists = words.iter().filter_map(|word| word.strip_prefix('@'));
+    texts.chain(lists.map(Path::new))
+}
 
 /// How far a file is read to see whose it is.
 const HEAD_BYTES: usize = 4096;
@@ -28,7 +37,8 @@ pub struct Outputs(Arc<Shared>);
 #[derive(Debug, Default)]
 struct Shared {
     targets: Mutex<Targets>,
-    has_failed: AtomicBool,
+    /// Why the first file that is not whole is not.
+    failure: OnceLock<String>,
 }
 
 /// What Fathom writes under names that nobody asked for.
@@ -47,24 +57,33 @@ pub enum Own {
 }
 
 impl Outputs {
-    /// For an execution that may write to these targets.
-    pub fn beside(plan: &Plan) -> Self {
+    /// For an execution that may write to these targets, and was read from these texts.
+    pub fn beside<'a>(plan: &Plan, inputs: impl Iterator<Item = &'a Path>) -> Self {
         let targets = plan.targets.iter().filter(|target| target.is_real());
         let targets = Targets::of(targets.map(|target| target.path.as_path()));
+        let targets = targets.and_inputs(inputs);
         Self(Arc::new(Shared {
             targets: Mutex::new(targets),
-            has_failed: AtomicBool::new(false),
+            failure: OnceLock::new(),
         }))
     }
 
-    /// Whether a file could not be written, which was told then.
-    pub fn has_failed(&self) -> bool {
-        self.0.has_failed.load(Ordering::Relaxed)
+    /// Of a program that carries out nothing and has read these texts.
+    pub fn of_texts<'a>(inputs: impl Iterator<Item = &'a Path>) -> Self {
+        Self(Arc::new(Shared {
+            targets: Mutex::new(Targets::default().and_inputs(inputs)),
+            failure: OnceLock::new(),
+        }))
+    }
+
+    /// Why the first file could not be written that could not, which was told then.
+    pub fn failure(&self) -> Option<&str> {
+        self.0.failure.get().map(String::as_str)
     }
 
     /// Tells of a file that could not be written. The run goes on.
     pub fn tell(&self, reason: &str) {
-        self.0.has_failed.store(true, Ordering::Relaxed);
+        self.0.failure.get_or_init(|| reason.to_owned());
         errln!("warning: {reason}");
     }
 
@@ -95,10 +114,21 @@ impl Outputs {
             .targets
             .lock()
             .unwrap_or_else(PoisonError::into_inner);
-        match targets.contains(path, found) {
-            true => Err("it is a target of the job".to_owned()),
+        if targets.contains(path, found) {
+            return Err("it is a target of the job".to_owned());
+        }
+        match targets.has_input(found) {
+            true => Err("the job was read from it".to_owned()),
             false => Ok(()),
         }
+    }
+
+    /// Whether the folder for results may be made: it is no target.
+    fn check_place(&self, folder: &Path) -> Result<(), String> {
+        let found = std::fs::metadata(folder).ok();
+        let identity = found.as_ref().map(Identity::of);
+        self.spare_targets(folder, identity.as_ref())
+            .map_err(|reason| format!("output folder `{}` is not made: {reason}", folder.display()))
     }
 
     /// Whether a file of our own may be written: there is nothing, or an earlier file of this kind.
@@ -161,11 +191,18 @@ impl Opener for Outputs {
 /// # Errors
 /// The reason, in words with the path and the way out.
 pub fn check_folder(outputs: &Outputs, folder: &Path) -> Result<(), String> {
+    place::check_folder(folder).map_err(|reason| {
+        format!(
+            "`{}` cannot be the output folder: {reason}; choose another (-o)",
+            folder.display()
+        )
+    })?;
     let own = [
         ("report.html", Own::Page),
         ("summary.csv", Own::Table),
         ("result.fathom", Own::Result),
     ];
+    outputs.check_place(folder)?;
     own.into_iter()
         .try_for_each(|(name, own)| outputs.check_own(&folder.join(name), own))
 }

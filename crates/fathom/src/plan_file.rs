@@ -1,7 +1,8 @@
 //! From the words of a command line to a plan: which language, what it says.
 use crate::files;
-use lang::vdbench::{InputFile, ListedRun};
-use lang::{CommandLine, LintSelection, fio, vdbench};
+use crate::seed::Seeds;
+use lang::vdbench::{InputFile, ListedRun, ListedTree};
+use lang::{CommandLine, Language, fio, vdbench};
 use plan::{Diagnostic, Plan, SourceMap};
 
 /// A job in either language.
@@ -13,10 +14,27 @@ pub struct Reading {
     pub run_blockers: Vec<Diagnostic>,
     pub sources: SourceMap,
     pub listing: Vec<ListedRun>,
+    /// Of jobs on trees of files.
+    pub trees: Vec<ListedTree>,
+    /// Whether the job asks for the same addresses in every execution.
+    pub repeats_addresses: bool,
+    /// Of fio.
+    pub jobs: Option<JobsRead>,
 }
 
-/// Reads job files of the neutral verbs. The language is told by content.
-pub fn read(words: &[String], seed: u64, lints: LintSelection) -> Result<Reading, String> {
+/// What only the reader of fio knows of its jobs.
+pub struct JobsRead {
+    pub places: Vec<fio::JobPlace>,
+    /// Whether every execution has a seed of its own.
+    pub draws_seed: bool,
+}
+
+/// Reads job files of the neutral verbs. The language is told by content; variables come from among the words.
+pub fn read(
+    words: &[String],
+    seeds: Seeds,
+    mut command_line: CommandLine,
+) -> Result<Reading, String> {
     let (names, variables) = files::split_inputs(words);
     if names.is_empty() {
         return Err("no job file is named".to_owned());
@@ -34,22 +52,22 @@ pub fn read(words: &[String], seed: u64, lints: LintSelection) -> Result<Reading
             names[at]
         ));
     }
-    let mut command_line = CommandLine {
-        lints,
-        ..CommandLine::default()
-    };
     if !has_sections {
         command_line.variables = variables;
-        let environment = files::environment(command_line, seed);
+        let environment = files::environment(command_line, seeds.draws);
         return Ok(vdbench::read(&inputs, &environment).into());
     }
-    let mut environment = files::environment(command_line, seed);
+    let mut environment = files::environment(command_line, seeds.content);
     let given = variables
         .into_iter()
         .map(|variable| (variable.name, variable.value));
     environment.process_variables.extend(given);
     let inputs: Vec<fio::Input> = inputs.into_iter().map(files::fio_input).collect();
-    Ok(fio::read(&inputs, &[], &environment).into())
+    let mut reading: Reading = fio::read(&inputs, &[], &environment).into();
+    if let Some(plan) = reading.plan.as_mut().filter(|_| !reading.repeats_addresses) {
+        plan.seed = seeds.draws;
+    }
+    Ok(reading)
 }
 
 /// A text with `[section]` lines and no definition of the other language.
@@ -62,14 +80,37 @@ fn has_sections(input: &InputFile) -> bool {
     fio::looks_like(text) && !vdbench::looks_like(text)
 }
 
+impl Reading {
+    /// Which of the readers it comes from.
+    pub fn language(&self) -> Language {
+        match self.jobs {
+            Some(_) => Language::Fio,
+            None => Language::Vdbench,
+        }
+    }
+}
+
+/// The language of texts that were read before.
+pub fn language_of(sources: &SourceMap) -> Language {
+    let mut files = sources.files().iter();
+    let is_fio = |text: &str| fio::looks_like(text) && !vdbench::looks_like(text);
+    match files.any(|file| file.text.starts_with("--") || is_fio(&file.text)) {
+        true => Language::Fio,
+        false => Language::Vdbench,
+    }
+}
+
 impl From<vdbench::Reading> for Reading {
     fn from(reading: vdbench::Reading) -> Self {
         Self {
+            jobs: None,
             plan: reading.plan,
             diagnostics: reading.diagnostics,
             run_blockers: reading.run_blockers,
             sources: reading.sources,
             listing: reading.listing,
+            trees: reading.trees,
+            repeats_addresses: false,
         }
     }
 }
@@ -77,11 +118,17 @@ impl From<vdbench::Reading> for Reading {
 impl From<fio::Reading> for Reading {
     fn from(reading: fio::Reading) -> Self {
         Self {
+            jobs: Some(JobsRead {
+                places: reading.jobs,
+                draws_seed: !reading.repeats_addresses,
+            }),
             plan: reading.plan,
             diagnostics: reading.diagnostics,
             run_blockers: reading.run_blockers,
             sources: reading.sources,
             listing: reading.listing,
+            trees: Vec::new(),
+            repeats_addresses: reading.repeats_addresses,
         }
     }
 }

@@ -2,12 +2,15 @@
 //! is flushed and the part recorded as done, so that an interrupted fill goes on behind the last.
 use crate::arguments::PrefillOptions;
 use crate::exit::Exit;
+use crate::face::Neutral;
 use crate::fill::{self, Fill};
-use crate::launch::{Findings, Launch, Style, launch};
+use crate::launch::{Findings, Launch, launch};
 use crate::resume::Earlier;
+use crate::seed::Seeds;
 use crate::{curve, lints, machine, plan_file, render};
 use host::Storage;
 use host::text_file::read_head;
+use lang::CommandLine;
 use plan::{
     AddressOrder, AlignRule, Bound, Coupling, DataSpec, Facts, FirstBlock, FoundKind, Generator,
     Ledger, LocalStop, Nanos, OpSource, OpenMode, OperationMix, Origin, Pacing, PerDirection, Plan,
@@ -81,8 +84,9 @@ pub fn main(options: &PrefillOptions, arguments: &[String]) -> Exit {
         plan,
         sources: job.sources,
         arguments: arguments.to_vec(),
+        folder: Some(common.output.clone()),
         common,
-        style: Style::Summary,
+        face: Box::new(Neutral),
         findings: Findings::default(),
     });
     match exit {
@@ -129,8 +133,13 @@ fn job(options: &PrefillOptions) -> Result<Job, Exit> {
             "`{path}` is no job file; to write over it give its `--size`"
         ))),
         (inputs, None) => {
-            let selection = lints::selection(&options.common.lints.words).map_err(usage)?;
-            let reading = plan_file::read(inputs, options.common.seed, selection).map_err(usage)?;
+            let lints = lints::selection(&options.common.lints.words).map_err(usage)?;
+            let line = CommandLine {
+                lints,
+                ..CommandLine::default()
+            };
+            let reading =
+                plan_file::read(inputs, Seeds::fixed(&options.common), line).map_err(usage)?;
             render::print_briefly(&reading.diagnostics, &reading.sources);
             render::print(&reading.run_blockers, &reading.sources);
             match reading.plan.filter(|_| reading.run_blockers.is_empty()) {
@@ -186,7 +195,7 @@ impl Job {
             data: vec![DataSpec::default()],
             sources: SourceMap::default(),
             base: Plan {
-                seed: options.common.seed,
+                seed: Seeds::fixed(&options.common).draws,
                 ..Plan::default()
             },
         }

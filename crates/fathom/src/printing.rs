@@ -5,12 +5,13 @@
 //! `outln!` and `errln!` print one message, in which only an indented line goes on; `out!` and
 //! `err!` print text that is laid out. Read [`Channel`] first.
 use crate::exit::Exit;
+use crate::reasons::Reasons;
 use indicatif::ProgressDrawTarget;
 use report::shown;
 use std::fmt;
 use std::io::{self, IsTerminal, Write};
 use std::os::fd::{AsFd, OwnedFd};
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Where text goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -87,11 +88,7 @@ impl Channel {
         let _ = match self {
             Self::Out => all(&mut io::stdout().lock(), text),
             Self::Err => {
-                let last = text.lines().rfind(|line| !line.trim().is_empty());
-                if let Some(last) = last {
-                    // One thread prints errors at a time, and the last of them ends the program.
-                    ENDS_WITH_REASON.store(last.starts_with("error"), Relaxed);
-                }
+                reasons().note(text);
                 all(&mut io::stderr().lock(), text)
             }
         };
@@ -100,19 +97,46 @@ impl Channel {
 
 /// Says last what an exit code means, where the reason stands further up.
 pub fn end(exit: Exit) {
-    if let Some(meaning) = exit.meaning()
-        && !ENDS_WITH_REASON.load(Relaxed)
-    {
-        Channel::Err.message(format_args!("error: {meaning}"));
+    let Some(meaning) = exit.meaning() else {
+        return;
+    };
+    let said = reasons().to_say();
+    let is_said = said.is_none() && reasons().ends_with_any();
+    if !is_said {
+        let reason = said.unwrap_or_else(|| meaning.to_owned());
+        Channel::Err.message(format_args!("error: {reason}"));
     }
 }
 
-/// Whether the last line on standard error is an error.
-static ENDS_WITH_REASON: AtomicBool = AtomicBool::new(false);
+/// Whether the last line on standard error is an error with these words.
+pub fn ends_with(words: &str) -> bool {
+    reasons().ends_with(words)
+}
+
+/// What was printed of errors.
+static REASONS: Mutex<Reasons> = Mutex::new(Reasons::new());
+
+fn reasons() -> MutexGuard<'static, Reasons> {
+    REASONS.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 fn all(out: &mut dyn Write, text: &str) -> io::Result<()> {
     out.write_all(text.as_bytes())?;
     out.flush()
+}
+
+/// Columns of the terminal that a table is shown on, also through a pipe to `tee`.
+pub fn columns() -> u16 {
+    let of = |fd: rustix::io::Result<rustix::termios::Winsize>| fd.ok().map(|size| size.ws_col);
+    let asked = || {
+        let words = std::env::var("COLUMNS").ok()?;
+        words.trim().parse().ok()
+    };
+    of(rustix::termios::tcgetwinsize(io::stdout()))
+        .or_else(|| of(rustix::termios::tcgetwinsize(io::stderr())))
+        .or_else(asked)
+        .filter(|columns| *columns > 0)
+        .unwrap_or(report::summary::WIDTH)
 }
 
 /// Where a progress bar is drawn; `None` where nobody would see it.

@@ -1,11 +1,25 @@
 //! Diagnostics for people: the user's text with the place marked.
 use crate::printing::Channel;
-use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
+use annotate_snippets::{Annotation, AnnotationKind, Group, Level, Renderer, Snippet};
 use plan::{Diagnostic, Severity, SourceMap, Span};
 use report::shown::{message, name};
+use std::borrow::Cow;
+use std::ops::Range;
 
 /// A file that is no job at all has a problem in each line.
 const SHOWN_MAX: usize = 200;
+
+/// Characters of a message, and what is shown of the start and the end of a longer one.
+const TEXT_MAX: usize = 400;
+const TEXT_START: usize = 240;
+const TEXT_END: usize = 120;
+
+/// Characters that are marked as a whole, and of what is longer. The renderer cuts the line around them.
+const MARKED_MAX: usize = 200;
+const MARKED_START: usize = 60;
+
+/// Of a long line, what the renderer is given before the first mark and after the last.
+const NEAR_BYTES: usize = 2000;
 
 /// Prints diagnostics to standard error, with colours on a terminal.
 pub fn print(diagnostics: &[Diagnostic], sources: &SourceMap) {
@@ -55,8 +69,13 @@ pub fn text(diagnostic: &Diagnostic, sources: &SourceMap, coloured: bool) -> Str
     let title = level
         .primary_title(diagnostic.message.as_str())
         .id(diagnostic.code.as_str());
+    let mut place = Place::default();
     let group = match diagnostic.span {
-        Some(span) => title.element(snippet(diagnostic, span, sources)),
+        Some(span) => {
+            let (snippet, told) = snippet(diagnostic, span, sources);
+            place = told;
+            title.element(snippet)
+        }
         None => Group::with_title(title),
     };
     let renderer = if coloured {
@@ -65,9 +84,10 @@ pub fn text(diagnostic: &Diagnostic, sources: &SourceMap, coloured: bool) -> Str
         Renderer::plain()
     };
     match (&diagnostic.help, diagnostic.span) {
-        (None, _) => renderer.render(&[group]),
+        (None, _) => place.correct(renderer.render(&[group])),
         (Some(help), Some(_)) => {
-            renderer.render(&[group.element(Level::HELP.message(help.as_str()))])
+            let group = group.element(Level::HELP.message(help.as_str()));
+            place.correct(renderer.render(&[group]))
         }
         // The renderer would hang the help below a snippet that there is not.
         (Some(help), None) => format!("{}\n  help: {help}", renderer.render(&[group])),
@@ -80,40 +100,130 @@ fn shown(diagnostic: &Diagnostic) -> Diagnostic {
     let related = shown.related.iter_mut().map(|related| &mut related.label);
     let texts = [&mut shown.message, &mut shown.label];
     for text in texts.into_iter().chain(&mut shown.help).chain(related) {
-        *text = message(text).into_owned();
+        *text = message(&shortened(text)).into_owned();
     }
     shown
+}
+
+/// A text without the middle of what is too long for one that people read: a word of a file may have megabytes.
+pub fn shortened(text: &str) -> Cow<'_, str> {
+    let start = |count: usize| text.char_indices().nth(count).map(|(at, _)| at);
+    let mut from_end = text.char_indices().rev();
+    match (
+        start(TEXT_MAX),
+        from_end.nth(TEXT_END - 1),
+        start(TEXT_START),
+    ) {
+        (Some(_), Some((end, _)), Some(start)) => {
+            Cow::Owned(format!("{} … {}", &text[..start], &text[end..]))
+        }
+        _ => Cow::Borrowed(text),
+    }
 }
 
 fn snippet<'a>(
     diagnostic: &'a Diagnostic,
     span: Span,
     sources: &'a SourceMap,
-) -> Snippet<'a, annotate_snippets::Annotation<'a>> {
+) -> (Snippet<'a, Annotation<'a>>, Place) {
     let file = sources.file(span.source);
+    let related = || {
+        let related = diagnostic.related.iter();
+        related.filter(|related| related.span.source == span.source)
+    };
+    let all = || std::iter::once(span).chain(related().map(|related| related.span));
+    // The renderer looks at all that it is given: there may be a problem in each line of a long text, or megabytes
+    // in a line.
+    let first = all().map(|span| span.start).min().unwrap_or(span.start);
+    let last = all()
+        .map(|span| marked(&file.text, range(span, file.text.len())).end)
+        .max();
+    let lines = lines_around(&file.text, first as usize, last.unwrap_or_default());
+    let part = near(&file.text, &lines, first as usize, last.unwrap_or_default());
+    let from = part.start;
+    let within = |span: Span| {
+        let range = marked(&file.text, range(span, part.end));
+        range.start.max(from) - from..range.end.max(from) - from
+    };
     let primary = AnnotationKind::Primary
-        .span(range(span, file.text.len()))
+        .span(within(span))
         .label(diagnostic.label.as_str());
-    let mut snippet = Snippet::source(file.text.as_str())
+    let line = sources.position(Span {
+        start: from as u32,
+        end: from as u32,
+        ..span
+    });
+    let mut snippet = Snippet::source(&file.text[part.clone()])
         .path(name(&file.name))
+        .line_start(line.line as usize)
         .fold(true)
         .annotation(primary);
-    for related in diagnostic
-        .related
-        .iter()
-        .filter(|related| related.span.source == span.source)
-    {
-        let range = range(related.span, file.text.len());
+    for related in related() {
         snippet = snippet.annotation(
             AnnotationKind::Context
-                .span(range)
+                .span(within(related.span))
                 .label(related.label.as_str()),
         );
     }
-    snippet
+    let at = sources.position(span);
+    let left_out = file.text[lines.start..from].chars().count();
+    let told = |column: usize| format!("{}:{}:{column}", name(&file.name), at.line);
+    let place = Place {
+        told: told((at.column as usize).saturating_sub(left_out)),
+        right: told(at.column as usize),
+    };
+    (snippet, place)
 }
 
-fn range(span: Span, length: usize) -> std::ops::Range<usize> {
+/// Where the start of a line is left out, the renderer counts the columns of what is left.
+#[derive(Default)]
+struct Place {
+    told: String,
+    right: String,
+}
+
+impl Place {
+    fn correct(&self, text: String) -> String {
+        if self.told == self.right {
+            return text;
+        }
+        let Some((title, rest)) = text.split_once("--> ") else {
+            return text;
+        };
+        format!("{title}--> {}", rest.replacen(&self.told, &self.right, 1))
+    }
+}
+
+/// Of whole lines, what is near to these bytes.
+fn near(text: &str, lines: &Range<usize>, first: usize, last: usize) -> Range<usize> {
+    let start = first.saturating_sub(NEAR_BYTES).max(lines.start);
+    let end = last.saturating_add(NEAR_BYTES).min(lines.end);
+    let is_boundary = |at: &usize| text.is_char_boundary(*at);
+    let start = (lines.start..=start).rev().find(is_boundary);
+    let end = (end..=lines.end).find(is_boundary);
+    start.unwrap_or(lines.start)..end.unwrap_or(lines.end)
+}
+
+/// The whole lines that hold these bytes.
+fn lines_around(text: &str, first: usize, last: usize) -> Range<usize> {
+    let bytes = text.as_bytes();
+    let (first, last) = (first.min(bytes.len()), last.min(bytes.len()));
+    let before = bytes[..first].iter().rposition(|byte| *byte == b'\n');
+    let behind = bytes[last..].iter().position(|byte| *byte == b'\n');
+    before.map_or(0, |at| at + 1)..behind.map_or(bytes.len(), |at| last + at)
+}
+
+/// The start of what is too long to be marked whole.
+fn marked(text: &str, range: Range<usize>) -> Range<usize> {
+    let from = text.get(range.clone()).unwrap_or_default();
+    let length = |count| from.char_indices().nth(count).map(|(at, _)| at);
+    match (length(MARKED_MAX), length(MARKED_START)) {
+        (Some(_), Some(length)) if !from.contains('\n') => range.start..range.start + length,
+        _ => range,
+    }
+}
+
+fn range(span: Span, length: usize) -> Range<usize> {
     let start = (span.start as usize).min(length);
     start..(span.end as usize).clamp(start, length)
 }

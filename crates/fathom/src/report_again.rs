@@ -3,17 +3,18 @@ use crate::arguments::ReportOptions;
 use crate::exit::Exit;
 use crate::outputs::{Outputs, check_folder};
 use crate::sinks::write_reports;
-use measure::{Event, RunFold};
+use measure::{Event, RunFold, RunTotals};
 use report::fio::Formats;
 use report::html::Page;
 use report::shown;
+use report::summary::Row;
 use report::vdbench::{Face, FaceOptions};
 use std::path::{Path, PathBuf};
-use store::Reader;
+use store::{Loss, Salvage};
 
 pub fn main(options: &ReportOptions) -> Exit {
     match write_all(options) {
-        Ok(()) => Exit::Fine,
+        Ok(exit) => exit,
         Err(message) => {
             errln!("error: {message}");
             Exit::Usage
@@ -21,13 +22,20 @@ pub fn main(options: &ReportOptions) -> Exit {
     }
 }
 
-fn write_all(options: &ReportOptions) -> Result<(), String> {
+fn write_all(options: &ReportOptions) -> Result<Exit, String> {
     let path = result_file(&options.result);
     let folder = options
         .output
         .clone()
         .unwrap_or_else(|| path.parent().unwrap_or(Path::new(".")).to_owned());
-    let reader = Reader::open(&path).map_err(|error| error.to_string())?;
+    let mut salvage = Salvage::open(&path).map_err(|error| error.to_string())?;
+    let first = match until_first_run(&mut salvage, &path) {
+        Ok(first) => first,
+        Err(message) => {
+            errln!("error: {message}");
+            return Ok(Exit::Failed);
+        }
+    };
     let outputs = Outputs::default();
     check_folder(&outputs, &folder)?;
     std::fs::create_dir_all(&folder)
@@ -38,49 +46,111 @@ fn write_all(options: &ReportOptions) -> Result<(), String> {
         }
         false => None,
     };
-    let (mut page, mut fold, mut totals) = (Page::default(), RunFold::default(), Vec::new());
-    let mut run_is_open = false;
+    let (mut page, mut rows_of) = (Page::default(), Totals::default());
     let mut fio = options.fio.as_deref().map(fio_face).transpose()?;
-    for event in reader.events() {
-        let event = event.map_err(|error| error.to_string())?;
+    for event in first.into_iter().chain(&mut salvage) {
         let event = shown::event(&event);
         if let Some(fio) = &mut fio {
             // What it printed along the way is of no interest now.
             let _ = fio.on_event(&event);
         }
         page.on_event(&event);
-        totals.extend(fold.fold(&event));
-        if let Event::RunStarted(_) = &*event {
-            // A run that was cut off before its end still has totals, from the intervals below.
-            run_is_open = true;
-        } else if let Event::RunFinished(_) = &*event {
-            run_is_open = false;
-        }
+        rows_of.add(&event);
         if let Some(face) = &mut face {
             face.on_event(&event).map_err(|error| error.to_string())?;
         }
     }
-    if run_is_open {
-        totals.extend(fold.totals(None));
-    }
+    let totals = rows_of.ended();
     if let Some(face) = face {
         face.finish().map_err(|error| error.to_string())?;
     }
-    if !reader.is_complete().map_err(|error| error.to_string())? {
+    let mut rows = report::summary::rows(&totals);
+    let damage = salvage.loss().text();
+    if let Some(damage) = &damage {
+        let path = shown::name(&path.display().to_string()).into_owned();
+        errln!("warning: result file `{path}` is damaged: {damage}");
+        page.set_damage(damage.clone());
+        mark_rows(&mut rows, &totals, salvage.loss());
+    } else if !salvage.is_complete().map_err(|error| error.to_string())? {
         errln!(
             "note: the execution did not come to its end; everything until its last interval is here"
         );
     }
-    let rows = report::summary::rows(&totals);
     write_reports(&outputs, &mut page, &rows, &folder)?;
     if let Some(fio) = &fio {
         out!("{}", fio.report());
-        return Ok(());
+    } else {
+        out!(
+            "{}\n",
+            report::summary::table(&rows, crate::printing::columns())
+        );
+        out!("{}", report::repetitions::text(&rows));
+        outln!("report:  {}", folder.join("report.html").display());
     }
-    out!("{}\n", report::summary::table(&rows));
-    out!("{}", report::repetitions::text(&rows));
-    outln!("report:  {}", folder.join("report.html").display());
-    Ok(())
+    Ok(exit_of(damage.is_some()))
+}
+
+fn exit_of(is_damaged: bool) -> Exit {
+    if !is_damaged {
+        return Exit::Fine;
+    }
+    errln!("error: the result file is damaged; the reports hold what is left of it");
+    Exit::Failed
+}
+
+/// The events up to the start of the first run. Of a damaged file that has none, nothing is written.
+fn until_first_run(salvage: &mut Salvage, path: &Path) -> Result<Vec<Event>, String> {
+    let mut first = Vec::new();
+    for event in &mut *salvage {
+        let is_run = matches!(event, Event::RunStarted(_));
+        first.push(event);
+        if is_run {
+            return Ok(first);
+        }
+    }
+    match salvage.loss().text() {
+        None => Ok(first),
+        Some(damage) => Err(format!(
+            "result file `{}` is damaged and holds no run that can be read: {damage}",
+            path.display()
+        )),
+    }
+}
+
+/// The totals of each run, also of one that was cut off before its end.
+#[derive(Default)]
+struct Totals {
+    fold: RunFold,
+    ended: Vec<RunTotals>,
+    run_is_open: bool,
+}
+
+impl Totals {
+    fn add(&mut self, event: &Event) {
+        self.ended.extend(self.fold.fold(event));
+        match event {
+            Event::RunStarted(_) => self.run_is_open = true,
+            Event::RunFinished(_) => self.run_is_open = false,
+            _ => {}
+        }
+    }
+
+    fn ended(mut self) -> Vec<RunTotals> {
+        if self.run_is_open {
+            self.ended.extend(self.fold.totals(None));
+        }
+        self.ended
+    }
+}
+
+/// Marks the runs that are not whole. A run without an end lost it, where the file is damaged.
+fn mark_rows(rows: &mut [Row], totals: &[RunTotals], loss: &Loss) {
+    for (row, totals) in rows.iter_mut().zip(totals) {
+        let lost = loss.intervals.get(&totals.started.run).copied();
+        if lost.is_some() || totals.finished.is_none() {
+            row.mark_damaged(lost.unwrap_or(0));
+        }
+    }
 }
 
 fn fio_face(formats: &str) -> Result<report::fio::Face, String> {

@@ -1,8 +1,10 @@
 //! `fathom run`.
-use crate::arguments::RunOptions;
+use crate::arguments::{RunOptions, TimeOptions};
 use crate::exit::Exit;
-use crate::launch::{Findings, Launch, Style, launch};
+use crate::face::Neutral;
+use crate::launch::{Findings, Launch, launch};
 use crate::resume::Earlier;
+use crate::seed::Seeds;
 use crate::{lints, plan_file, render};
 use plan::Severity;
 use std::path::Path;
@@ -11,8 +13,11 @@ pub fn main(options: &RunOptions, arguments: &[String]) -> Exit {
     if let (true, Some(result)) = (options.inputs.is_empty(), &options.common.resume) {
         return go_on(result, options, arguments);
     }
-    let reading = lints::selection(&options.common.lints.words)
-        .and_then(|lints| plan_file::read(&options.inputs, options.common.seed, lints));
+    let seeds = Seeds::of_execution(&options.common);
+    let reading = lints::selection(&options.common.lints.words).and_then(|lints| {
+        let line = options.times.command_line(lints);
+        plan_file::read(&options.inputs, seeds, line)
+    });
     let reading = match reading {
         Ok(reading) => reading,
         Err(message) => {
@@ -23,6 +28,7 @@ pub fn main(options: &RunOptions, arguments: &[String]) -> Exit {
     let blocked = !reading.run_blockers.is_empty();
     render::print_briefly(&reading.diagnostics, &reading.sources);
     render::print(&reading.run_blockers, &reading.sources);
+    let language = reading.language();
     let Some(mut plan) = reading.plan.filter(|_| !blocked) else {
         let errors = reading
             .diagnostics
@@ -39,13 +45,21 @@ pub fn main(options: &RunOptions, arguments: &[String]) -> Exit {
         errln!("error: {message}");
         return Exit::Usage;
     }
+    if reading.repeats_addresses {
+        errln!(
+            "note: the job repeats its addresses in every execution (`randrepeat` or `randseed`): what an earlier one has \
+             read may be answered from caches"
+        );
+    }
     launch(Launch {
         plan,
         sources: reading.sources,
         arguments: arguments.to_vec(),
+        folder: Some(options.common.output.clone()),
         common: options.common.clone(),
-        style: Style::Summary,
+        face: Box::new(Neutral),
         findings: Findings {
+            language,
             printed: reading.diagnostics,
             unprinted: &[],
         },
@@ -54,19 +68,28 @@ pub fn main(options: &RunOptions, arguments: &[String]) -> Exit {
 
 /// Without a job file, the job is that of the result.
 fn go_on(result: &Path, options: &RunOptions, arguments: &[String]) -> Exit {
+    if options.times != TimeOptions::default() {
+        errln!("error: -e, -i and -w change the job, which is that of the result; leave them out");
+        return Exit::Usage;
+    }
     let read = Earlier::read(result).and_then(|earlier| {
         let mut plan = earlier.bound.plan.clone();
         options.repetition.apply(&mut plan)?;
-        Ok((plan, earlier.sources()))
+        let sources = earlier.sources();
+        Ok((plan, plan_file::language_of(&sources), sources))
     });
     match read {
-        Ok((plan, sources)) => launch(Launch {
+        Ok((plan, language, sources)) => launch(Launch {
             plan,
             sources,
             arguments: arguments.to_vec(),
+            folder: Some(options.common.output.clone()),
             common: options.common.clone(),
-            style: Style::Summary,
-            findings: Findings::default(),
+            face: Box::new(Neutral),
+            findings: Findings {
+                language,
+                ..Findings::default()
+            },
         }),
         Err(message) => {
             errln!("error: {message}");

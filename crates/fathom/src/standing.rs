@@ -1,6 +1,5 @@
 //! What the caller's standing list lets pass: found before a run, told, and kept with the result.
 use crate::exit::Exit;
-use crate::launch::Style;
 use crate::sinks::Sinks;
 use conduct::SinkError;
 use host::SysRoot;
@@ -21,6 +20,8 @@ const TARGETS_KEPT: usize = 16;
 pub struct Passed {
     list: String,
     lines: Vec<PassedLine>,
+    /// A line that most likely means another thing than it says.
+    doubt: Option<String>,
 }
 
 #[derive(Debug)]
@@ -30,17 +31,21 @@ struct PassedLine {
     targets: Vec<(TargetId, String)>,
 }
 
-/// As [`let_pass`], and says what is to be said.
+/// As [`let_pass`], and says what passed where that is to be told.
 pub fn for_run(
     plan: &Plan,
     examinations: &[Examination],
     overwrite: &mut Overwrite,
-    style: &Style,
+    is_told: bool,
 ) -> Result<Passed, Exit> {
     match let_pass(plan, examinations, overwrite) {
         Ok(passed) => {
-            // Scripts take what fio does not say for trouble.
-            if let (Some(told), false) = (passed.told(), matches!(style, Style::Fio(_))) {
+            for told in passed
+                .doubt
+                .iter()
+                .chain(&passed.told())
+                .filter(|_| is_told)
+            {
                 errln!("note: {told}");
             }
             Ok(passed)
@@ -81,6 +86,7 @@ pub fn let_pass(
     };
     let lines = standing.let_pass(examinations, overwrite).into_iter();
     Ok(Passed {
+        doubt: doubt(&standing),
         list: standing.path.display().to_string(),
         lines: lines
             .map(|word| PassedLine {
@@ -91,7 +97,25 @@ pub fn let_pass(
     })
 }
 
+/// A file is named by its whole path. An id that no device has is silent, but one that is the name of a file here
+/// deserves a word.
+fn doubt(standing: &Standing) -> Option<String> {
+    let folder = std::env::current_dir().ok()?;
+    let (line, word) = *standing.file_names_in(&folder).first()?;
+    Some(format!(
+        "line {line} of the standing list `{}`, `{}`, names a device by its id; to name the file, write `{}`",
+        standing.path.display().to_string().escape_debug(),
+        word.escape_debug(),
+        folder.join(word).display().to_string().escape_debug()
+    ))
+}
+
 impl Passed {
+    /// What stands in the list and most likely means another thing.
+    pub fn doubt(&self) -> Option<&str> {
+        self.doubt.as_deref()
+    }
+
     /// For people, one line whatever the number of targets.
     pub fn told(&self) -> Option<String> {
         let all: Vec<&str> = self.targets().map(|(_, text)| text).collect();

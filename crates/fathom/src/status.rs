@@ -63,7 +63,8 @@ pub fn takes_question() -> bool {
 pub fn on_event(event: &Event) {
     match event {
         Event::RunStarted(started) => {
-            let name = shown::name(&started.name);
+            let name = report::summary::run_name(started);
+            let name = shown::name(&name);
             let run = format!("run {}/{} {name}", started.run + 1, started.runs);
             let mut status = status();
             (status.run, status.line) = (Some(run), "started".to_owned());

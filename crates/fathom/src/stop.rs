@@ -1,25 +1,107 @@
-//! Ctrl-C: the first drains, the second stops at once.
+//! Ctrl-C: before the first run it ends the program; then the first drains, and the second stops at once. None of them
+//! needs a device to answer. Read [`watch`] first.
+use crate::exit::Exit;
+use crate::printing;
 use conduct::{Control, Haste};
+use door::waiting::{self, Waiting};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
+use std::sync::OnceLock;
+use std::time::{Duration, Instant};
 
-/// Watches for signals for as long as the process lives.
-pub fn watch(control: &Control) -> std::io::Result<()> {
+/// A target that takes longer is named.
+const SLOW: Duration = Duration::from_secs(5);
+
+/// How long a target may keep the program after one Ctrl-C and after two.
+const PATIENCE: [Duration; 2] = [Duration::from_secs(30), Duration::from_secs(2)];
+
+const LOOK: Duration = Duration::from_millis(100);
+
+/// Of the execution, once there is one.
+static CONTROL: OnceLock<Control> = OnceLock::new();
+
+/// Watches for signals, and for targets that do not answer, for as long as the process lives.
+pub fn watch() -> std::io::Result<()> {
     let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP])?;
-    let control = control.clone();
-    std::thread::Builder::new().name("signals".into()).spawn(move || {
-        let mut count = 0;
+    start("waiting", name_slow_targets)?;
+    start("signals", move || {
         for _ in signals.forever() {
-            count += 1;
-            match control.hurry() {
-                Haste::Drain => errln!(
-                    "\nstopping: waiting for what is in flight (30 s at most); once more to stop at once"
-                ),
-                _ if count == 2 => errln!("\nstopping at once"),
-                // Something does not let go: the result file is safe up to its last interval.
-                _ => std::process::exit(4),
-            }
+            on_signal();
         }
-    })?;
-    Ok(())
+    })
+}
+
+/// From now on signals steer an execution.
+pub fn steer(control: &Control) {
+    let first = CONTROL.set(control.clone());
+    first.expect("a process carries out one plan");
+}
+
+/// Ends the program where it stands: a device that hangs would keep who closes a file of it.
+pub fn leave(exit: Exit) -> ! {
+    printing::end(exit);
+    // Without a keeper everything is said and written as well, and only the end of the process comes late.
+    let _ = sys::keeper::keep_after_exit();
+    std::process::exit(exit.code().into())
+}
+
+fn on_signal() {
+    let Some(control) = CONTROL.get() else {
+        errln!("error: stopped by the user before the first run");
+        leave(Exit::Stopped);
+    };
+    let was_urgent = control.is_urgent();
+    match control.hurry() {
+        Haste::Drain => errln!(
+            "\nstopping: waiting for what is in flight (30 s at most); once more to stop at once"
+        ),
+        _ if !was_urgent => errln!("\nstopping at once; once more to leave without reports"),
+        // Something does not let go: the result file is safe up to its last interval.
+        _ => leave(Exit::Stopped),
+    }
+    if let Some(patience) = PATIENCE.get(usize::from(!was_urgent && control.is_urgent())) {
+        // Without a thread for it, the third signal ends the program.
+        let _ = start("patience", move || leave_slow_target(*patience));
+    }
+}
+
+/// Ends the program when a target keeps it too long: nothing else gives up calls that are made between runs.
+fn leave_slow_target(patience: Duration) {
+    let asked = Instant::now();
+    loop {
+        std::thread::sleep(LOOK);
+        let Some(slow) = waiting::longest() else {
+            continue;
+        };
+        if slow.since.max(asked).elapsed() >= patience {
+            errln!(
+                "error: stopped by the user; `{}` does not answer, and the reports are not written",
+                slow.path.display()
+            );
+            leave(Exit::Stopped);
+        }
+    }
+}
+
+/// Names each target once that takes long.
+fn name_slow_targets() {
+    let mut named = None;
+    loop {
+        std::thread::sleep(LOOK);
+        let slow = waiting::longest().filter(|one| one.since.elapsed() >= SLOW);
+        if let Some(Waiting { number, path, .. }) = slow
+            && named.replace(number) != Some(number)
+        {
+            errln!(
+                "note: `{}` has not answered for {} s; Fathom waits for it, Ctrl-C stops",
+                path.display(),
+                SLOW.as_secs()
+            );
+        }
+    }
+}
+
+fn start(name: &str, work: impl FnOnce() + Send + 'static) -> std::io::Result<()> {
+    let thread = std::thread::Builder::new().name(name.to_owned());
+    thread.spawn(work).map(drop)
 }

@@ -1,14 +1,17 @@
 //! Called as `vdbench`: that tool's options, console and output files.
-use crate::arguments::{COMMAND_TIMEOUT_S, Common, DEFAULT_OUTPUT};
+mod parse_flat;
+
+use crate::arguments::{Common, DEFAULT_OUTPUT, command_timeout};
 use crate::exit::Exit;
-use crate::launch::{Findings, Launch, Style, launch};
+use crate::face::Vdbench;
+use crate::launch::{Findings, Launch, launch};
 use crate::resume::Earlier;
-use crate::{files, lints, machine, render};
-use host::Storage;
-use lang::vdbench::{InputFile, ListedKind, Preparations, Reading};
+use crate::seed::Seeds;
+use crate::{files, lints, render, spans};
+use lang::vdbench::{InputFile, Preparations, Reading};
 use lang::{CommandLine, FormatOverride, LintSelection, Variable};
-use plan::{Plan, SourceMap, bind};
-use report::vdbench::{FaceOptions, Megabyte, RespColumns};
+use plan::{Plan, SourceMap};
+use report::vdbench::{FaceOptions, Megabyte, Release, RespColumns};
 use std::path::{Path, PathBuf};
 
 pub const USAGE: &str = "\
@@ -17,13 +20,16 @@ usage: vdbench -f FILE… [-o FOLDER] [options] [name=value…] [+run-overrides]
   -f FILE…        parameter files, read as one; - is standard input
   -o FOLDER       output folder (default `output`); FOLDER+ takes the first free number,
                   .tod in the name becomes date and time
-  -e N -i N -w N  elapsed, interval and warm-up of every run, in seconds
+  -e TIME -i TIME -w TIME  elapsed, interval and warm-up of every run: whole seconds, or such as 5m
   -m N            processes per host, as which reports show the one that does the work
   -mb             megabytes of 1000² bytes
   -s              list the runs and do nothing
   -t -t1 -t2 -td  a short test on a file in the temporary folder; -td writes it anew first
   -l [N[s|m|h]]   repeat all runs: N times, until so much time has passed, or without end
   -r NAME         begin with the run definition whose name starts so
+  parseflat -i FLATFILE -c COLUMN… [-o FILE] [-a] [-f COLUMN VALUE …] [-q]
+                  (as first word) chosen columns of a flat file as CSV; -a only averages, -f only
+                  rows with that value
   name=value      a variable of the file: $name, !name
   +KEY=VALUE,…    added to every run definition
   -d 68           as -s; -d 1 is refused, and other numbers are noted: there are no such switches
@@ -34,10 +40,11 @@ usage: vdbench -f FILE… [-o FOLDER] [options] [name=value…] [+run-overrides]
 of Fathom:
   --overwrite TARGET|@FILE   a target that may be overwritten although it holds something
   --backend NAME --workers N --label KEY=VALUE --seed N
-  --command-timeout SECONDS  how long a command of the job may take (default 3600)
+  --command-timeout TIME  how long a command of the job may take (default 1h)
   --resume RESULT            go on with an interrupted result at its first run not finished;
                              -f can be left out
   --lint NAME=off|on|error   what becomes of a warning (docs/reference/lints.md)
+  --layout 5.04.07             the columns of that release (default 5.04.06)
   --resp arrival             the resp columns show time from the intended arrival
 
 Every parameter of a file: `fathom manual vdbench`. Problems of a file: `fathom check FILE`.
@@ -60,6 +67,7 @@ struct Options {
     command_line: CommandLine,
     common: Common,
     arrival_columns: bool,
+    release: Release,
 }
 
 /// Prints what the options are.
@@ -78,6 +86,9 @@ pub fn main(all: &[String], words: &[String]) -> Exit {
         .any(|word| matches!(word.as_str(), "-h" | "-?" | "--help"))
     {
         return help();
+    }
+    if let Some(exit) = function(words) {
+        return exit;
     }
     let options = match parse(words) {
         Ok(options) => options,
@@ -108,11 +119,33 @@ pub fn main(all: &[String], words: &[String]) -> Exit {
     }
 }
 
+/// What the original does in place of a run when its name comes first. Only the parser of flat files is
+/// here, too.
+fn function(words: &[String]) -> Option<Exit> {
+    let (name, rest) = words.split_first()?;
+    if name.starts_with("parse") {
+        return Some(parse_flat::main(rest));
+    }
+    let instead = match name.as_str() {
+        "compare" => "`fathom report` shows runs of several results side by side",
+        "print" | "printjournal" => "data validation of Vdbench and its journals are not supported",
+        "rsh" | "SlaveJvm" => "Fathom works on this machine alone and listens on no port",
+        "jstack" | "jmap" => "Fathom has no Java process to look into",
+        "sds" => "`fathom check FILE` lists the targets of a file; definitions are written by hand",
+        "showlba" => "plot the text files that `showlba=yes` leaves in the output folder",
+        "edit" => "use any editor, and `fathom check FILE` to see what a file does",
+        "csim" | "dsim" => "Fathom does not analyse how well existing data compress or repeat",
+        "dvpost" => "Vdbench has removed it as well",
+        _ => return None,
+    };
+    errln!("error: `vdbench {name}` is not supported: {instead}");
+    Some(Exit::Usage)
+}
+
 fn parse(words: &[String]) -> Result<Options, String> {
     let mut options = Options {
         common: Common {
-            seed: 1,
-            command_timeout: COMMAND_TIMEOUT_S,
+            command_timeout: command_timeout(),
             ..Common::default()
         },
         ..Options::default()
@@ -220,17 +253,13 @@ fn value_option<'a>(
             .ok_or_else(|| format!("`{word}` needs a value"))?,
         attached => attached,
     };
-    let number = || {
-        value
-            .parse::<u64>()
-            .map_err(|_| format!("`{name} {value}` is no number"))
-    };
+    let seconds = || spans::seconds(value).map_err(|reason| format!("`{name} {value}`: {reason}"));
     match name {
         "-f" => options.files.push(value.to_owned()),
         "-o" => options.folder = Some(value.to_owned()),
-        "-e" => options.command_line.elapsed_s = Some(number()?),
-        "-i" => options.command_line.interval_s = Some(number()?),
-        "-w" => options.command_line.warmup_s = Some(number()?),
+        "-e" => options.command_line.elapsed_s = Some(seconds()?),
+        "-i" => options.command_line.interval_s = Some(seconds()?),
+        "-w" => options.command_line.warmup_s = Some(seconds()?),
         "-m" => options.command_line.processes = Some(count(name, value)?),
         "-r" => options.command_line.first_run = Some(value.to_owned()),
         "-d" => debug(value, options)?,
@@ -293,9 +322,19 @@ fn long_option<'a>(
         "label" => options.common.label.push(value()?.to_owned()),
         "backend" => options.common.backend = Some(value()?.to_owned()),
         "workers" => options.common.workers = Some(count("--workers", value()?)?),
-        "seed" => options.common.seed = number(value()?)?,
-        "command-timeout" => options.common.command_timeout = number(value()?)?,
+        "seed" => options.common.seed = Some(number(value()?)?),
+        "command-timeout" => {
+            let text = value()?;
+            let time = spans::some_span(text);
+            options.common.command_timeout =
+                time.map_err(|reason| format!("`--{name} {text}`: {reason}"))?;
+        }
         "resume" => options.common.resume = Some(value()?.into()),
+        "layout" => {
+            let name = value()?;
+            options.release = Release::of(name)
+                .ok_or_else(|| format!("`--layout {name}`: there are `5.04.06` and `5.04.07`"))?;
+        }
         "resp" => match value()? {
             "arrival" => options.arrival_columns = true,
             "service" => {}
@@ -315,7 +354,7 @@ fn read(options: &Options, lints: LintSelection) -> Result<Reading, String> {
         lints,
         ..options.command_line.clone()
     };
-    let environment = files::environment(command_line, options.common.seed);
+    let environment = files::environment(command_line, Seeds::of_execution(&options.common).draws);
     let inputs = match &options.self_test {
         Some(kind) => vec![self_test(kind)?],
         None => files::input_files(&options.files),
@@ -352,32 +391,11 @@ fn simulate(reading: &Reading) -> Exit {
         return Exit::Usage;
     }
     let stamp = || jiff::Zoned::now().strftime("%H:%M:%S.%3f").to_string();
-    for line in lang::vdbench::simulate_lines(reading, preparations(reading)) {
+    for line in lang::vdbench::simulate_lines(reading, Preparations::LeftOut) {
         outln!("{} {line}", stamp());
     }
     outln!("{} Vdbench simulation completed successfully", stamp());
     Exit::Fine
-}
-
-/// The run that makes files is listed where some file is missing or short.
-fn preparations(reading: &Reading) -> Preparations {
-    let prepares = reading
-        .listing
-        .iter()
-        .any(|run| run.kind == ListedKind::Prepare);
-    let Some(plan) = reading.plan.clone().filter(|_| prepares) else {
-        return Preparations::LeftOut;
-    };
-    let facts = machine::facts(&plan, &Storage::real());
-    let needed = match bind(plan, &facts) {
-        Ok(bound) => bound.targets.iter().any(|target| target.is_prepared),
-        Err(_) => true,
-    };
-    if needed {
-        Preparations::Shown
-    } else {
-        Preparations::LeftOut
-    }
 }
 
 fn carry_out(all: &[String], options: Options, reading: Reading) -> Exit {
@@ -402,6 +420,7 @@ fn carry_out(all: &[String], options: Options, reading: Reading) -> Exit {
     let findings = Findings {
         printed: reading.diagnostics,
         unprinted: &[],
+        language: lang::Language::Vdbench,
     };
     start(all, options, folder, plan, reading.sources, findings)
 }
@@ -444,16 +463,15 @@ fn start(
         } else {
             RespColumns::Service
         },
+        release: options.release,
     };
     launch(Launch {
         plan,
         sources,
         arguments: all.to_vec(),
-        common: Common {
-            output: folder,
-            ..options.common
-        },
-        style: Style::Vdbench(face),
+        folder: Some(folder),
+        common: options.common,
+        face: Box::new(Vdbench(face)),
         findings,
     })
 }

@@ -55,9 +55,11 @@ impl<'a> WrittenStates<'a> {
                 None => Err("too many blocks to remember which of them were written".to_owned()),
             };
             if let Err(reason) = said {
-                let path = path.display();
-                let reason = format!("the state `{path}` is not saved: {reason}");
-                self.outputs.tell(&reason);
+                // Nobody has named it, and the measurement is whole without it.
+                errln!(
+                    "warning: the state `{}` is not saved: {reason}",
+                    path.display()
+                );
             }
         }
     }

@@ -21,11 +21,11 @@
 //! - **Claimed by others**: a device that another program holds exclusively, or a file that another execution writes, is
 //!   never overridable.
 //!
-//! Nothing here writes but records, which leave content as it is, and targets are opened through the door alone. The
-//! device behind a loop device is claimed for a moment, as nothing else shows who holds it.
+//! Nothing here writes but records, which leave content as it is, and targets are opened through the door alone. What
+//! is behind a loop device is claimed with it.
 
 mod checked;
-mod content;
+pub(crate) mod content;
 mod examine;
 mod named;
 mod overwrite;
@@ -67,8 +67,11 @@ pub struct Request {
     pub access: Access,
     /// First byte that may be written, and the byte behind the last.
     pub extent: (u64, u64),
-    /// Size that a file shall have, bytes; decides on free space. Without meaning for devices.
-    pub bytes: u64,
+    /// First byte of what takes space that the file does not have yet, and the byte behind the last. Without meaning for
+    /// devices.
+    pub takes: (u64, u64),
+    /// Whether the job goes on where its file system is full.
+    pub bears_full: bool,
     /// A file that this execution made itself and filled with data without our mark: its unknown data pass. Nothing
     /// else does, and devices are not believed.
     pub is_ours: bool,
@@ -86,9 +89,8 @@ pub struct Examination {
     /// What the door knows it by; nothing for what cannot be a target.
     pub object: Option<ObjectId>,
     pub findings: Vec<Finding>,
-    /// What earlier executions have written here by a record that still matches: first byte, and the byte behind the
-    /// last, of each part.
-    pub recorded: Vec<(u64, u64)>,
+    /// What earlier executions have written here, by a record that still matches.
+    pub recorded: written::Known,
     /// Words of `--overwrite` that name this target, the one to advise first.
     pub words: Vec<String>,
     /// Those of them that name a device wherever it is plugged in.
@@ -141,6 +143,11 @@ pub enum Finding {
         what: &'static str,
     },
     Missing,
+    /// It is missing, and no file can be made in its folder; or the folder cannot be looked into.
+    FolderLacks {
+        folder: PathBuf,
+        lack: Lack,
+    },
     /// A file system that stores nothing.
     PseudoFileSystem {
         name: String,
@@ -170,6 +177,19 @@ pub enum Finding {
         offset: u64,
         error: String,
     },
+}
+
+/// What keeps a file from being made or found in a folder.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Lack {
+    Folder,
+    /// The right to write to the folder (`w`).
+    Write,
+    /// The right to use the names in the folder (`x`).
+    Search,
+    /// The file system is mounted read-only.
+    WritableFileSystem,
 }
 
 /// The targets that may not be touched, and why. At least one of the lists is not empty.
@@ -206,13 +226,20 @@ pub fn judge(examinations: &[Examination], overwrite: &Overwrite) -> Result<Vec<
             None => grants.extend(examination.grant()),
         }
     }
-    let no_space = check_free_space(&needs(examinations))
-        .err()
-        .unwrap_or_default();
+    let mut no_space = shortages(examinations);
+    no_space.retain(|one| !one.is_borne);
     if refusals.is_empty() && no_space.is_empty() {
         return Ok(grants);
     }
     Err(Refused { refusals, no_space })
+}
+
+/// The file systems without the room for what will be written, those among them whose jobs go on then.
+#[must_use]
+pub fn shortages(examinations: &[Examination]) -> Vec<NoSpace> {
+    check_free_space(&needs(examinations))
+        .err()
+        .unwrap_or_default()
 }
 
 /// [`examine`], then [`judge`].
@@ -261,6 +288,16 @@ impl Examination {
 }
 
 impl Finding {
+    /// Whether this user, or anybody, lacks the right to write to it or to make it.
+    #[must_use]
+    pub fn is_lack_of_right(&self) -> bool {
+        match self {
+            Finding::NotWritable { .. } => true,
+            Finding::FolderLacks { lack, .. } => *lack != Lack::Folder,
+            _ => false,
+        }
+    }
+
     /// Whether it names who uses the target.
     pub(crate) fn names_user(&self) -> bool {
         match self {
@@ -288,6 +325,7 @@ impl Finding {
             | Finding::Locked { .. }
             | Finding::NotUsable { .. }
             | Finding::Missing
+            | Finding::FolderLacks { .. }
             | Finding::PseudoFileSystem { .. }
             | Finding::CannotExamine { .. } => false,
             Finding::Signature { .. }
@@ -345,6 +383,24 @@ impl fmt::Display for Finding {
             } => write!(f, "`{top}` is built on `{layer}`: {finding}"),
             Finding::NotUsable { what } => write!(f, "it is {what}"),
             Finding::Missing => write!(f, "it does not exist"),
+            Finding::FolderLacks { folder, lack } => {
+                let folder = folder.display();
+                match lack {
+                    Lack::Folder => write!(f, "the folder `{folder}` does not exist"),
+                    Lack::Write => write!(
+                        f,
+                        "it does not exist, and you have no write permission (`w`) for the folder `{folder}`"
+                    ),
+                    Lack::Search => write!(
+                        f,
+                        "you have no search permission (`x`) for the folder `{folder}`"
+                    ),
+                    Lack::WritableFileSystem => write!(
+                        f,
+                        "it does not exist, and the folder `{folder}` is on a read-only file system"
+                    ),
+                }
+            }
             Finding::PseudoFileSystem { name } => {
                 write!(f, "it lies on {name}, where no data is stored")
             }
@@ -368,7 +424,8 @@ impl fmt::Display for Finding {
                 foreign,
             } => write!(
                 f,
-                "data of unknown kind, first at byte {offset} ({foreign} of {sampled} samples)"
+                "data of unknown kind, first at byte {offset} ({foreign} of {})",
+                plan::counted(*sampled, "sample")
             ),
             Finding::Unreadable { offset, error } => {
                 write!(f, "byte {offset} cannot be read: {error}")
@@ -412,7 +469,8 @@ fn needs(examinations: &[Examination]) -> Vec<SpaceNeed> {
         .filter(|one| matches!(one.found, FoundKind::File | FoundKind::Missing))
         .map(|one| SpaceNeed {
             path: one.real_path.clone(),
-            bytes: one.request.bytes,
+            part: one.request.takes,
+            is_borne: one.request.bears_full,
         })
         .collect()
 }

@@ -13,6 +13,7 @@ mod folder;
 pub mod guard;
 mod limits;
 mod loops;
+mod missing;
 mod mounts;
 mod place;
 mod probe;

@@ -7,6 +7,9 @@ use std::path::{Path, PathBuf};
 use crate::block::BlockDevice;
 use crate::root::{DeviceNumber, SysRoot};
 
+/// How the kernel marks the path of a file that was removed.
+const REMOVED: &str = " (deleted)";
+
 /// One loop device in use.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct LoopView {
@@ -21,6 +24,8 @@ pub(crate) struct LoopView {
     pub bytes: u64,
     /// Whether it was told to show no more than so much.
     pub is_limited: bool,
+    /// Whether the name by which it was attached is gone, as the kernel says.
+    pub is_removed: bool,
 }
 
 /// What is behind a loop device.
@@ -46,9 +51,8 @@ impl LoopView {
     /// Nothing for another device, or a loop device without a file.
     pub(crate) fn of(root: &SysRoot, device: &BlockDevice) -> Option<Self> {
         let told = device.loop_backing_file()?;
-        // The kernel marks the path of a file that was removed.
         let text = told.to_string_lossy();
-        let path = PathBuf::from(text.strip_suffix(" (deleted)").unwrap_or(&text));
+        let path = PathBuf::from(text.strip_suffix(REMOVED).unwrap_or(&text));
         let number_in = |name: &str| device.attribute(name).and_then(|text| text.parse().ok());
         let status = status(root, device);
         let backing = match &status {
@@ -64,6 +68,7 @@ impl LoopView {
             path,
             backing,
             offset: number_in("loop/offset").unwrap_or(0),
+            is_removed: text.ends_with(REMOVED),
             is_limited: number_in("loop/sizelimit").is_some_and(|limit: u64| limit > 0),
             bytes: device.bytes().unwrap_or(0),
         })

@@ -31,9 +31,13 @@ pub struct StoragePlace {
 /// Looks at a path. A missing file lives where the directory does that would hold it.
 #[must_use]
 pub fn storage_place(storage: &Storage, path: &Path) -> StoragePlace {
-    let Ok(metadata) = fs::metadata(path) else {
-        let devices =
-            existing_directory(path).map_or_else(Vec::new, |holder| below(storage, &holder));
+    let found = match storage.missing.is_missing(path) {
+        true => None,
+        false => fs::metadata(path).ok(),
+    };
+    let Some(metadata) = found else {
+        let holder = storage.missing.existing_directory(path);
+        let devices = holder.map_or_else(Vec::new, |holder| storage.devices_of(holder));
         return StoragePlace {
             devices,
             ..StoragePlace::default()

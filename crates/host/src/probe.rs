@@ -26,6 +26,9 @@ pub fn target_facts(storage: &Storage, path: &Path, kind: TargetKind) -> io::Res
     if matches!(kind, TargetKind::Nothing | TargetKind::Simulated) {
         return Ok(facts_of(FoundKind::File, 0, 1, true));
     }
+    if storage.missing.is_missing(path) {
+        return Ok(facts_of_missing(storage, path));
+    }
     let metadata = match fs::metadata(path) {
         Ok(metadata) => metadata,
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
@@ -128,19 +131,21 @@ fn facts_of(found: FoundKind, bytes: u64, align: u64, ram_backed: bool) -> Targe
 }
 
 fn facts_of_missing(storage: &Storage, path: &Path) -> TargetFacts {
-    let Some(directory) = existing_directory(path) else {
+    let Some(directory) = storage.missing.existing_directory(path) else {
         return facts_of(FoundKind::Missing, 0, SAFE_ALIGNMENT, false);
     };
-    let device = fs::metadata(&directory).map(|facts| facts.dev());
-    TargetFacts {
-        found: FoundKind::Missing,
-        bytes: 0,
-        alignment: match device {
-            Ok(device) => alignment_of_file_system(storage, &directory, device),
-            Err(_) => uniform(SAFE_ALIGNMENT),
-        },
-        ram_backed: is_on_memory(&directory),
-    }
+    storage.missing_in(directory, |directory| {
+        let device = fs::metadata(directory).map(|facts| facts.dev());
+        TargetFacts {
+            found: FoundKind::Missing,
+            bytes: 0,
+            alignment: match device {
+                Ok(device) => alignment_of_file_system(storage, directory, device),
+                Err(_) => uniform(SAFE_ALIGNMENT),
+            },
+            ram_backed: is_on_memory(directory),
+        }
+    })
 }
 
 fn uniform(bytes: u64) -> Alignment {

@@ -5,13 +5,14 @@ use std::cell::{OnceCell, RefCell};
 use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::fs::MetadataExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use measure::TargetIdentity;
-use plan::Alignment;
+use plan::{Alignment, TargetFacts};
 
 use crate::block::BlockDevice;
+use crate::missing::Missing;
 use crate::mounts::{Mount, mount_of, own_mounts};
 use crate::place::numbers_of;
 use crate::probe::{alignment_of_device, btrfs_members, describe_device};
@@ -25,6 +26,10 @@ pub struct Storage {
     mounts: OnceCell<Vec<Mount>>,
     devices: RefCell<BTreeMap<DeviceNumber, Option<Rc<KnownDevice>>>>,
     below: RefCell<BTreeMap<FileSystemKey, Rc<Below>>>,
+    /// Of folders that exist, for files that do not.
+    missing_in: RefCell<BTreeMap<PathBuf, TargetFacts>>,
+    devices_of: RefCell<BTreeMap<PathBuf, Vec<u64>>>,
+    pub(crate) missing: Missing,
 }
 
 /// The number of a file system and, where that is no device's, the source of its mount.
@@ -57,6 +62,9 @@ impl Storage {
             mounts: OnceCell::new(),
             devices: RefCell::default(),
             below: RefCell::default(),
+            missing_in: RefCell::default(),
+            devices_of: RefCell::default(),
+            missing: Missing::default(),
         }
     }
 
@@ -86,6 +94,30 @@ impl Storage {
     pub(crate) fn mount(&self, path: &Path, number: Option<DeviceNumber>) -> Option<&Mount> {
         let mounts = self.mounts.get_or_init(|| own_mounts(&self.root));
         mount_of(mounts, path, number)
+    }
+
+    /// Facts of a file that is missing in a folder that exists: the first one's hold for all.
+    pub(crate) fn missing_in(
+        &self,
+        folder: PathBuf,
+        look: impl FnOnce(&Path) -> TargetFacts,
+    ) -> TargetFacts {
+        if let Some(known) = self.missing_in.borrow().get(&folder) {
+            return known.clone();
+        }
+        let facts = look(&folder);
+        let mut all = self.missing_in.borrow_mut();
+        all.entry(folder).or_insert(facts).clone()
+    }
+
+    /// Numbers of the devices that hold a folder that exists, looked at once.
+    pub(crate) fn devices_of(&self, folder: PathBuf) -> Vec<u64> {
+        if let Some(known) = self.devices_of.borrow().get(&folder) {
+            return known.clone();
+        }
+        let numbers = self.below(&folder).numbers.clone();
+        let mut all = self.devices_of.borrow_mut();
+        all.entry(folder).or_insert(numbers).clone()
     }
 
     /// What holds the file system of an existing path; empty where there is none.

@@ -145,15 +145,21 @@ fn read_to_end(file: &File, kind: FileType, bytes_max: u64) -> Result<Vec<u8>, U
 
 /// Waits for data or for the end: a pipe that nobody has opened for writing yet looks empty.
 fn wait(file: &File, patience: Duration) -> Result<(), Unreadable> {
-    if patience.is_zero() {
-        return Err(Unreadable::Silent);
-    }
-    let timeout = Timespec::try_from(patience).ok();
-    let mut fds = [PollFd::new(file, PollFlags::IN)];
-    match poll(&mut fds, timeout.as_ref()) {
-        Ok(0) => Err(Unreadable::Silent),
-        Ok(_) | Err(rustix::io::Errno::INTR) => Ok(()),
-        Err(errno) => Err(Unreadable::of(errno.into())),
+    let begun = Instant::now();
+    loop {
+        let left = patience.saturating_sub(begun.elapsed());
+        if left.is_zero() {
+            return Err(Unreadable::Silent);
+        }
+        let timeout = Timespec::try_from(left).ok();
+        let mut fds = [PollFd::new(file, PollFlags::IN)];
+        match poll(&mut fds, timeout.as_ref()) {
+            Ok(0) => return Err(Unreadable::Silent),
+            Ok(_) => return Ok(()),
+            // A signal that asks how far it is.
+            Err(rustix::io::Errno::INTR) => {}
+            Err(errno) => return Err(Unreadable::of(errno.into())),
+        }
     }
 }
 
@@ -178,7 +184,7 @@ impl fmt::Display for Unreadable {
             }
             Self::Silent => write!(
                 f,
-                "this pipe did not end within {} s; use standard input (`-`) for slow writers",
+                "it did not end within {} s; use standard input (`-`) for slow writers",
                 PIPE_PATIENCE.as_secs_f64()
             ),
             Self::Other(error) => error.fmt(f),

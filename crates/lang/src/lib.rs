@@ -6,9 +6,12 @@
 #![forbid(unsafe_code)]
 
 mod environment;
+mod explain;
 pub mod fio;
 mod lint;
+mod machine_lints;
 mod nearest;
+mod parameter;
 mod sink;
 mod status;
 mod text_bytes;
@@ -17,6 +20,11 @@ pub mod vdbench;
 pub use environment::{
     CommandLine, Environment, Files, FormatOverride, MemoryFiles, NO_SUCH_FILE, Variable,
 };
-pub use lint::{Lint, LintError, LintLevel, LintSelection};
+pub use explain::Explained;
+pub use lint::{Lint, LintError, LintLevel, LintSelection, is_lint, lints};
+pub use machine_lints::{
+    Language, Limit, Limits, MachineFacts, ResultPlace, StorageFacts, machine_lints,
+};
+pub use parameter::{DefaultValue, Kind, Parameter};
 pub use status::Status;
 pub use text_bytes::{DATA_BYTES_MAX, TEXT_BYTES_MAX};

@@ -1,5 +1,7 @@
 //! What may be said about a job that runs but probably not as meant: the findings that people
 //! switch off or make fatal by name. Must not know how any of them is found.
+use crate::fio::codes as fio;
+use crate::vdbench::codes as vdbench;
 use plan::Severity;
 use std::collections::BTreeMap;
 use std::fmt;
@@ -10,10 +12,111 @@ use std::str::FromStr;
 pub struct Lint {
     /// What people switch it by, such as `lost-text`.
     pub name: &'static str,
-    /// The code of its diagnostics.
-    pub code: &'static str,
+    /// The codes of its diagnostics, one for each language that knows it.
+    pub codes: &'static [&'static str],
     /// What it finds, in one line.
     pub finds: &'static str,
+}
+
+impl Lint {
+    /// As the reference heads its section: the name, then the codes.
+    pub fn heading(&self) -> String {
+        format!("{} ({})", self.name, self.codes.join(", "))
+    }
+
+    /// Whether people call it by this word: its name or one of its codes.
+    pub fn is_called(&self, word: &str) -> bool {
+        self.name == word || self.codes.contains(&word)
+    }
+}
+
+const fn lint(name: &'static str, codes: &'static [&'static str], finds: &'static str) -> Lint {
+    Lint { name, codes, finds }
+}
+
+const LINTS: &[Lint] = &[
+    lint(
+        "lost-text",
+        &[vdbench::LOST_TEXT],
+        "parameters behind a blank, which are not read",
+    ),
+    lint(
+        "downward-range",
+        &[vdbench::DOWNWARD_RANGE],
+        "a range that yields its first value only",
+    ),
+    lint(
+        "maybe-variable",
+        &[vdbench::MAYBE_VARIABLE],
+        "text that looks like a variable and is not set",
+    ),
+    lint(
+        "same-device",
+        &[vdbench::SAME_DEVICE, fio::SAME_DEVICE],
+        "one device or file under two names",
+    ),
+    lint(
+        "surprising-value",
+        &[vdbench::SURPRISING_VALUE],
+        "a value that reads differently from what it looks like",
+    ),
+    lint(
+        "long-warmup",
+        &[vdbench::LONG_WARMUP],
+        "a warm-up longer than what is measured",
+    ),
+    lint(
+        "cached-storage",
+        &[vdbench::CACHED, fio::CACHED],
+        "storage that memory can hold, without direct I/O",
+    ),
+    lint(
+        "beyond-storage",
+        &[vdbench::BEYOND_STORAGE, fio::BEYOND_STORAGE],
+        "a range or an offset beyond the size of its storage",
+    ),
+    lint(
+        "kernel-limits",
+        &[vdbench::KERNEL_LIMITS, fio::KERNEL_LIMITS],
+        "more I/Os in flight, files or buffers than this host allows",
+    ),
+    lint(
+        "few-samples",
+        &[vdbench::FEW_SAMPLES],
+        "a window too short for a 99th percentile",
+    ),
+    lint(
+        "unwritten-file",
+        &[vdbench::UNWRITTEN, fio::UNWRITTEN],
+        "reads of a file that was never written whole",
+    ),
+    lint(
+        "error-budget",
+        &[vdbench::SMALL_BUDGET],
+        "a failure test that ends with the failure",
+    ),
+    lint(
+        "odd-rate",
+        &[vdbench::ODD_RATE],
+        "a rate or a point of a curve that is not the number it looks like",
+    ),
+    lint(
+        "results-on-storage",
+        &[vdbench::RESULTS_ON_STORAGE, fio::RESULTS_ON_STORAGE],
+        "results written to the storage under test",
+    ),
+];
+
+/// Every lint, in the order of the codes.
+pub fn lints() -> &'static [Lint] {
+    LINTS
+}
+
+/// Whether a diagnostic is the finding of one of them.
+pub fn is_lint(diagnostic: &plan::Diagnostic) -> bool {
+    LINTS
+        .iter()
+        .any(|lint| lint.codes.contains(&&*diagnostic.code))
 }
 
 /// What becomes of a finding.
@@ -57,16 +160,15 @@ impl LintSelection {
             self.every = Some(level);
             return Ok(());
         }
-        let lints = crate::vdbench::lints();
-        let found = lints
-            .iter()
-            .find(|lint| lint.name == name || lint.code == name);
+        let found = LINTS.iter().find(|lint| lint.is_called(name));
         let Some(lint) = found else {
-            let names = lints.iter().map(|lint| lint.name);
+            let names = LINTS.iter().map(|lint| lint.name);
             let near = crate::nearest::nearest(name, names);
             return Err(LintError::UnknownName(name.to_owned(), near));
         };
-        self.named.insert(lint.code, level);
+        // A code stands for its lint, whatever the language.
+        self.named
+            .extend(lint.codes.iter().map(|code| (*code, level)));
         Ok(())
     }
 
@@ -79,7 +181,7 @@ impl LintSelection {
     /// The diagnostic as the selection wants it; `None` when it is switched off. What is no lint
     /// stays as it is.
     pub fn apply(&self, mut diagnostic: plan::Diagnostic) -> Option<plan::Diagnostic> {
-        if !crate::vdbench::is_lint(&diagnostic) {
+        if !is_lint(&diagnostic) {
             return Some(diagnostic);
         }
         match self.level(&diagnostic.code) {

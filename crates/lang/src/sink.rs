@@ -46,6 +46,11 @@ impl Sink {
         }
     }
 
+    /// Errors so far.
+    pub(crate) fn errors(&self) -> usize {
+        self.errors
+    }
+
     /// An error at a place.
     pub(crate) fn error(
         &mut self,

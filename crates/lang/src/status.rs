@@ -1,4 +1,5 @@
 //! How far a parameter of a job language is supported.
+use std::fmt;
 
 /// What becomes of a parameter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -10,4 +11,15 @@ pub enum Status {
     CheckOnly,
     /// Refused, for this reason.
     Refused(&'static str),
+}
+
+impl fmt::Display for Status {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Status::Honoured => out.write_str("honoured"),
+            Status::Translated(note) => write!(out, "translated: {note}"),
+            Status::CheckOnly => out.write_str("check only"),
+            Status::Refused(reason) => write!(out, "refused: {reason}"),
+        }
+    }
 }

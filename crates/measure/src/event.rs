@@ -248,6 +248,9 @@ pub struct ServiceParts {
     /// From just after the submitting call to the completion being seen; zero where it was there
     /// before the call came back.
     pub completion: LatencyFigures,
+    /// Both together, where single operations have priorities; nothing elsewhere, as figures tell it.
+    #[serde(default)]
+    pub service: LatencyFigures,
 }
 
 /// One operation that succeeded, for logs of single operations. No part of the stream of events.
@@ -420,9 +423,12 @@ pub struct RunFinished {
     pub drain_ns: u64,
     /// What was still in flight when the drain was given up.
     pub outstanding: Vec<Outstanding>,
+    /// What was in flight at the end of the window and came back well after it, in the drain.
+    #[serde(default)]
+    pub late: Vec<Outstanding>,
 }
 
-/// An operation that did not come back.
+/// An operation that was out at the end of the window.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Outstanding {
     pub stream: StreamId,
@@ -430,7 +436,11 @@ pub struct Outstanding {
     pub operation: Operation,
     pub offset: u64,
     pub length: u32,
+    /// Since its submission: when it was given up, or when it came back.
     pub age_ns: u64,
+    /// When it came back, since the end of the window; `None` for one that never did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub returned_after_ns: Option<u64>,
 }
 
 /// The end of an execution.
@@ -556,6 +566,7 @@ impl Handover {
                 Some(mine) => {
                     mine.submission.merge(&theirs.submission);
                     mine.completion.merge(&theirs.completion);
+                    mine.service.merge(&theirs.service);
                 }
                 None => self.parts.push(theirs.clone()),
             }

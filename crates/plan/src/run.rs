@@ -251,6 +251,17 @@ impl Label {
         }
     }
 
+    /// Whether it is kept for the pages of the language that the job is written in and for nobody else: its key has a
+    /// dot.
+    pub fn is_private(&self) -> bool {
+        Self::is_private_key(&self.key)
+    }
+
+    /// As [`Label::is_private`].
+    pub fn is_private_key(key: &str) -> bool {
+        key.contains('.')
+    }
+
     /// The value under `key` in a list of labels.
     pub fn find<'a>(labels: &'a [Label], key: &str) -> Option<&'a str> {
         labels

@@ -5,6 +5,7 @@ use crate::ids::{PoolId, TargetId};
 use crate::operation::{Direction, OperationMix, PerDirection};
 use crate::plan::Override;
 use crate::record::Replay;
+use crate::rounds::Rounds;
 use crate::run::{ArrivalLaw, Label};
 use crate::target::OpenMode;
 use crate::units::Nanos;
@@ -411,6 +412,12 @@ pub struct LocalStop {
     /// rounded up to whole transfers.
     #[serde(default)]
     pub pass_millionths: Option<u32>,
+    /// How the bytes are reached; `bind` makes an exact number of it.
+    #[serde(default)]
+    pub rounds: Option<Rounds>,
+    /// The last transfer keeps its size, and may so go beyond the bytes.
+    #[serde(default)]
+    pub whole: bool,
     /// Also where a write finds no room (ENOSPC, EDQUOT), which is then the end and no failure.
     #[serde(default)]
     pub when_full: bool,
@@ -604,10 +611,26 @@ impl Generator {
     }
 }
 
+impl PerDirection<TransferSizes> {
+    /// The largest transfer of any direction, used or not.
+    pub fn largest(&self) -> u64 {
+        let all = [&self.read, &self.write, &self.trim];
+        all.into_iter()
+            .map(TransferSizes::largest)
+            .max()
+            .unwrap_or(0)
+    }
+}
+
 impl AddressOrder {
     /// Sizes of operations that do not seek, where they have their own.
     pub fn sizes_behind(&self) -> Option<&TransferSizes> {
         self.seeks()?.1.sizes.as_ref()
+    }
+
+    /// Whether each place is trimmed and then written.
+    pub fn trims_first(&self) -> bool {
+        matches!(self, AddressOrder::Stepped(steps) if steps.trims_first)
     }
 
     fn seeks(&self) -> Option<(&PerDirection<f64>, &Following)> {

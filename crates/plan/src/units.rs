@@ -101,6 +101,24 @@ impl fmt::Display for Nanos {
     }
 }
 
+/// A count with its noun: `1 run`, `2 runs`. The noun takes an `s` at its end.
+///
+/// ```
+/// assert_eq!(plan::counted(1, "operation"), "1 operation");
+/// assert_eq!(plan::counted(0, "operation"), "0 operations");
+/// ```
+#[must_use]
+pub fn counted(count: u64, singular: &str) -> String {
+    format!("{count} {}", noun(count, singular))
+}
+
+/// A noun as it stands after a count.
+#[must_use]
+pub fn noun(count: u64, singular: &str) -> String {
+    let ending = if count == 1 { "" } else { "s" };
+    format!("{singular}{ending}")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

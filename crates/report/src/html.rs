@@ -12,13 +12,16 @@ mod script;
 mod tables;
 mod text;
 
+pub(crate) use text::percent;
+
+use crate::fio::holds_back;
 use columns::Columns;
 use curves::Curves;
 use measure::{
     Event, ExecutionFinished, ExecutionStarted, IoFailure, Outstanding, Remark, RunFinished,
     RunFold, RunTotals,
 };
-use plan::{Operation, TargetId};
+use plan::{BoundPlan, Flow, Operation, TargetId};
 use record::RunRecord;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -44,6 +47,9 @@ const MAX_FAILURES: usize = 300;
 /// Operations that never came back and are listed.
 const MAX_UNRETURNED: usize = 1_000;
 
+/// Runs of which the plan tells whether they pause.
+const MAX_PAUSING: u64 = 20_000;
+
 /// Folds events into the page.
 ///
 /// ```
@@ -55,6 +61,10 @@ const MAX_UNRETURNED: usize = 1_000;
 #[derive(Debug, Default)]
 pub struct Page {
     execution: Option<ExecutionStarted>,
+    /// By the number of a run: whether its streams hold operations back beside any rate.
+    is_pausing: Vec<bool>,
+    /// The same of all runs that were imported.
+    are_all_pausing: bool,
     finished: Option<ExecutionFinished>,
     fold: RunFold,
     /// The series of the run that is going.
@@ -71,6 +81,11 @@ pub struct Page {
     /// With the numbers of their runs.
     unreturned: Vec<(u32, Outstanding)>,
     unreturned_left_out: u64,
+    /// The same of what came back well after the end of its run.
+    late: Vec<(u32, Outstanding)>,
+    late_left_out: u64,
+    /// What is missing in the result that the page is made from.
+    damage: Option<String>,
 }
 
 /// Failures that differ in nothing but place and time.
@@ -102,6 +117,10 @@ impl Page {
     pub fn on_event(&mut self, event: &Event) {
         match event {
             Event::ExecutionStarted(started) => {
+                if let Ok(bound) = serde_json::from_str::<BoundPlan>(&started.plan_json) {
+                    self.is_pausing = pausing_runs(&bound);
+                    self.are_all_pausing = bound.plan.labels.iter().any(holds_back);
+                }
                 self.execution = Some(ExecutionStarted {
                     // The page shows the texts that were read; the plan stays in the result file.
                     plan_json: String::new(),
@@ -112,7 +131,8 @@ impl Page {
                 self.end_run(None);
                 self.fold.fold(event);
                 self.curves.start();
-                self.run_names.insert(started.run, started.name.clone());
+                let name = crate::summary::run_name(started);
+                self.run_names.insert(started.run, name);
                 let share = MAX_COLUMNS_OF_PAGE / started.runs.max(1) as usize;
                 let capacity = share.clamp(MIN_COLUMNS, MAX_COLUMNS);
                 self.columns = Some(Columns::new(capacity, &started.load));
@@ -132,6 +152,10 @@ impl Page {
                 let left = finished.outstanding.iter().take(room).cloned();
                 self.unreturned.extend(left.map(|one| (finished.run, one)));
                 self.unreturned_left_out += finished.outstanding.len().saturating_sub(room) as u64;
+                let room = MAX_UNRETURNED - self.late.len();
+                let late = finished.late.iter().take(room).cloned();
+                self.late.extend(late.map(|one| (finished.run, one)));
+                self.late_left_out += finished.late.len().saturating_sub(room) as u64;
                 self.end_run(Some(finished));
             }
             Event::IoFailure(failure) => self.add_failure(failure),
@@ -169,6 +193,11 @@ impl Page {
         out.write_all(b"</script>\n</body>\n</html>\n")
     }
 
+    /// Says first on the page what of its result is lost.
+    pub fn set_damage(&mut self, text: String) {
+        self.damage = Some(text);
+    }
+
     fn end_run(&mut self, finished: Option<&RunFinished>) {
         let Some(columns) = self.columns.take() else {
             return;
@@ -182,6 +211,8 @@ impl Page {
     fn add_run(&mut self, totals: &RunTotals, columns: &Columns) {
         let judged = self.curves.add(totals);
         let mut record = RunRecord::new(totals, &judged, columns.series());
+        let is_pausing = self.is_pausing.get(totals.started.run as usize);
+        record.is_throttled |= is_pausing.copied().unwrap_or(self.are_all_pausing);
         self.target_rows += record.parts.targets.len();
         if self.target_rows > MAX_TARGET_ROWS {
             record.parts.targets.clear();
@@ -259,6 +290,20 @@ impl Page {
         }
         Ok(())
     }
+}
+
+/// Which runs of a stored plan have streams that pause, wait for others, or look for a depth.
+fn pausing_runs(bound: &BoundPlan) -> Vec<bool> {
+    let is_held =
+        |flow: &Flow| flow.think.is_some() || flow.balance.is_some() || flow.depth_search.is_some();
+    let runs = bound.run_count().unwrap_or(MAX_PAUSING).min(MAX_PAUSING);
+    let runs = (0..runs).map_while(|number| bound.numbered(number));
+    let is_pausing = |(id, _)| {
+        let template = bound.plan.spec(id).template.index();
+        let streams = bound.plan.templates[template].streams.iter();
+        streams.map(|stream| &stream.flow).any(is_held)
+    };
+    runs.map(is_pausing).collect()
 }
 
 /// Whether a file with this start is such a page, also one of a version that did not name itself.

@@ -9,6 +9,7 @@ pub mod repetitions;
 pub mod shown;
 pub mod summary;
 pub mod vdbench;
+pub mod waits;
 
 pub use opener::{Opener, Opening, Plain, SharedOpener};
 

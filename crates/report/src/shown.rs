@@ -70,7 +70,7 @@ fn colour_length(text: &str) -> Option<usize> {
 }
 
 /// Control characters, and those that turn the direction of text or end a line unseen.
-fn is_steering(c: char) -> bool {
+pub(crate) fn is_steering(c: char) -> bool {
     c.is_control()
         || matches!(
             c,

@@ -1,19 +1,15 @@
 //! The summary of an execution: a line per run, as a table for the terminal and as CSV from the
 //! same [`Row`]s. Leads with response; knows nothing of any job language but the labels that name
 //! a run and its loop values.
+mod parts;
+mod table;
+
+pub use table::{WIDTH, table};
+
 use crate::repetitions;
 use analysis::{Late, Percentiles, point};
-use comfy_table::{
-    CellAlignment, ColumnConstraint, ContentArrangement, LineStyle, Table, Width, presets,
-};
-use measure::{DataFigures, FinishReason, Interval, LatencyFigures, RunTotals};
+use measure::{DataFigures, FinishReason, Interval, LatencyFigures, RunStarted, RunTotals};
 use plan::{Label, Nanos};
-
-/// What the names of runs may take of it.
-const NAME_WIDTH: u16 = 20;
-
-/// Terminals of this width show the table unbroken.
-const TABLE_WIDTH: u16 = 120;
 
 /// The figures of one run over its measured intervals. Times are in nanoseconds. What was not measured
 /// is `None`, or percentiles of no samples, and never zero.
@@ -37,7 +33,7 @@ pub struct Row {
     /// From which value on response and service times are lower bounds, as something never came back.
     pub response_bound_ns: Option<u64>,
     pub service_bound_ns: Option<u64>,
-    /// Operations in flight on average, from service times.
+    /// Operations in flight on average over the time of the window.
     pub queue_depth: Option<f64>,
     pub slots: u32,
     pub slots_busy: Option<f64>,
@@ -55,13 +51,33 @@ pub struct Row {
     pub data: Vec<DataFigures>,
     /// Words on what is to be known before the figures are used.
     pub marks: Vec<String>,
+    /// Of jobs that went on side by side: each by itself, over the same time. Their `run` is the name of the job.
+    pub parts: Vec<Row>,
 }
 
 impl Row {
     pub fn new(totals: &RunTotals) -> Self {
+        let parts = parts::of_jobs(totals);
+        Self {
+            parts: parts.iter().map(Self::of_part).collect(),
+            ..Self::of_whole(totals)
+        }
+    }
+
+    /// The time of CPUs belongs to no part.
+    fn of_part(totals: &RunTotals) -> Self {
+        Self {
+            host_cpu_ns: None,
+            own_cpu_ns: None,
+            repetition: None,
+            ..Self::of_whole(totals)
+        }
+    }
+
+    fn of_whole(totals: &RunTotals) -> Self {
         let point = point(totals);
         let labels = &totals.started.labels;
-        let loops = Label::find(labels, "loops").filter(|loops| *loops != "None");
+        let loops = loops_of(labels);
         let is_missed = point.schedule.is_some_and(|check| check.is_missed);
         let ended = match &totals.finished {
             Some(finished) => ending(&finished.reason),
@@ -75,6 +91,10 @@ impl Row {
         let marks = marks.into_iter().flatten().map(String::from);
         let unreturned = totals.unreturned.len() as u64;
         let aged = (unreturned > 0).then(|| format!("{unreturned} not returned"));
+        let late = match totals.late.len() {
+            0 => None,
+            count => Some(format!("{count} came late")),
+        };
         let is_measured = totals.length_ns > 0;
         let measured = |value: f64| is_measured.then_some(value);
         let unserved = |stream: &measure::StreamTotals| stream.unserved.histogram.count();
@@ -90,7 +110,7 @@ impl Row {
             service_mean_ns: point.has_service.then_some(point.service_ns_mean),
             response_bound_ns: point.response_bound_ns,
             service_bound_ns: point.service_bound_ns,
-            queue_depth: measured(totals.queue_depth()),
+            queue_depth: measured(point.slots_busy),
             slots: point.slots,
             slots_busy: measured(point.slots_busy),
             late: point.late,
@@ -99,8 +119,24 @@ impl Row {
             errors: totals.errors(),
             unserved: totals.streams.iter().map(unserved).sum(),
             data: totals.data.clone(),
+            parts: Vec::new(),
             unreturned,
-            marks: marks.chain(aged).collect(),
+            marks: marks.chain(aged).chain(late).collect(),
+        }
+    }
+
+    /// Marks a run of which the damaged result file has lost something.
+    pub fn mark_damaged(&mut self, lost_intervals: u64) {
+        self.is_whole = false;
+        let is_open = |mark: &String| mark == UNFINISHED;
+        if self.marks.iter().any(is_open) {
+            self.marks.retain(|mark| !is_open(mark));
+            self.marks.push("end lost".to_owned());
+        }
+        match lost_intervals {
+            0 => {}
+            1 => self.marks.push("1 interval lost".to_owned()),
+            count => self.marks.push(format!("{count} intervals lost")),
         }
     }
 
@@ -133,64 +169,26 @@ impl Row {
     }
 }
 
+/// The values of the loops that made a run.
+fn loops_of(labels: &[Label]) -> Option<&str> {
+    Label::find(labels, "loops").filter(|loops| *loops != "None")
+}
+
+/// The name of a run and, where loops made it, their values: several runs have one name.
+pub fn run_name(started: &RunStarted) -> String {
+    match loops_of(&started.labels) {
+        Some(loops) => format!("{} ({loops})", started.name),
+        None => started.name.clone(),
+    }
+}
+
 /// A row per run, in order.
 pub fn rows<'a>(totals: impl IntoIterator<Item = &'a RunTotals>) -> Vec<Row> {
     totals.into_iter().map(Row::new).collect()
 }
 
-/// The table with units in its head; 120 columns where the names and numbers allow it.
-pub fn table(rows: &[Row]) -> String {
-    let mut table = Table::new();
-    table
-        .load_style(presets::NOTHING.header_separator(LineStyle::none().fill('-').junction('-')))
-        .set_content_arrangement(ContentArrangement::Dynamic)
-        .set_width(TABLE_WIDTH)
-        .set_header([
-            "run",
-            "asked\nI/O/s",
-            "reached\nI/O/s",
-            "MB/s\n10^6",
-            "resp.\np50",
-            "ms\np90",
-            "\np99",
-            "\np99.9",
-            "\nmax",
-            "service\nmean ms",
-            "depth",
-            "slots\nbusy/of",
-            "late\n%",
-            "CPU µs/IO\nhost/own",
-            "errors/\nunserved",
-        ]);
-    let mut named = 0;
-    for row in rows {
-        let cells = cells(row);
-        let lines = cells[0].lines().map(|line| line.chars().count());
-        named = named.max(lines.max().unwrap_or(0) as u16);
-        table.add_row(cells);
-    }
-    for (place, column) in table.column_iter_mut().enumerate() {
-        // The style puts a blank between columns.
-        column.set_padding((0, 0));
-        if place == 0 {
-            // A mark stays in one line; only long names are broken.
-            let bounds = ColumnConstraint::Boundaries {
-                lower: Width::Fixed(named.clamp(3, NAME_WIDTH)),
-                upper: Width::Fixed(NAME_WIDTH),
-            };
-            column.set_constraint(bounds);
-        } else {
-            column.set_constraint(ColumnConstraint::ContentWidth);
-            column.set_cell_alignment(CellAlignment::Right);
-        }
-    }
-    let mut text = table.trim_fmt();
-    text.push('\n');
-    text += &data_lines(rows);
-    text
-}
-
-/// The same as CSV, one line per run; an empty field is a value that there is not.
+/// The same as CSV, one line per run, and after it one for each of its jobs where several went on side by side; an empty
+/// field is a value that there is not.
 pub fn csv(rows: &[Row]) -> String {
     let mut writer = csv::Writer::from_writer(Vec::new());
     let mut write = |record: &[String]| {
@@ -200,7 +198,12 @@ pub fn csv(rows: &[Row]) -> String {
     };
     write(&CSV_HEADER.map(String::from));
     for row in rows {
-        write(&record(row));
+        write(&record(row, ""));
+        for part in &row.parts {
+            let mut of_run = part.clone();
+            let job = std::mem::replace(&mut of_run.run, row.run.clone());
+            write(&record(&of_run, &job));
+        }
     }
     let bytes = writer.into_inner().expect("memory takes every byte");
     String::from_utf8(bytes).expect("every field is a string")
@@ -238,8 +241,18 @@ pub fn live_line(interval: &Interval) -> String {
         true => "-".to_string(),
         false => Nanos(response.percentile_ns(percent)).to_string(),
     };
+    // While nothing answers, the age of what is out is all that is known.
+    let engine = &interval.engine;
+    let oldest = match operations == 0 && engine.in_flight > 0 {
+        true => format!(
+            ", {} out, the oldest ≥{}",
+            engine.in_flight,
+            Nanos(engine.oldest_in_flight_ns)
+        ),
+        false => String::new(),
+    };
     format!(
-        "interval {}: {} I/O/s, {} MB/s, response p50 {} p99 {}",
+        "interval {}: {} I/O/s, {} MB/s, response p50 {} p99 {}{oldest}",
         interval.number,
         rate_text(per_second(operations)),
         rate_text(per_second(bytes) / 1e6),
@@ -258,7 +271,7 @@ const RESPONSE_FIELDS: [&str; 5] = [
 
 const SERVICE_FIELD: &str = "service_mean_ms";
 
-const CSV_HEADER: [&str; 27] = [
+const CSV_HEADER: [&str; 28] = [
     "run",
     "loops",
     "asked_rate_per_s",
@@ -286,9 +299,10 @@ const CSV_HEADER: [&str; 27] = [
     "duplicates_sent",
     "not_returned",
     "lower_bounds",
+    "job",
 ];
 
-fn record(row: &Row) -> [String; CSV_HEADER.len()] {
+fn record(row: &Row, job: &str) -> [String; CSV_HEADER.len()] {
     let ms = |ns: u64| format!("{:.6}", ns as f64 / 1e6);
     let us = |ns: Option<f64>| ns.map_or(String::new(), |ns| format!("{:.3}", ns / 1e3));
     let three = |value: Option<f64>| value.map_or(String::new(), |value| format!("{value:.3}"));
@@ -324,43 +338,7 @@ fn record(row: &Row) -> [String; CSV_HEADER.len()] {
         of_kinds(row, DataFigures::duplicates),
         row.unreturned.to_string(),
         row.lower_bounds().join("; "),
-    ]
-}
-
-fn cells(row: &Row) -> Vec<String> {
-    let or_dash = |text: Option<String>| text.unwrap_or("-".to_string());
-    let us = |ns: Option<f64>| or_dash(ns.map(|ns| digits(ns / 1e3, 2)));
-    let one = |value: Option<f64>| or_dash(value.map(|value| format!("{value:.1}")));
-    let [p50, p90, p99, p99_9, max] = row
-        .responses_ns()
-        .map(|ns| or_dash(ns.map(|ns| bounded(row.is_response_bound(ns), millis_text(ns as f64)))));
-    let mut name = row.run.clone();
-    if !row.loops.is_empty() {
-        name.push_str(&format!("\n {}", row.loops));
-    }
-    for mark in &row.marks {
-        name.push_str(&format!("\n! {mark}"));
-    }
-    vec![
-        name,
-        row.asked_rate.map_or("max".to_string(), rate_text),
-        or_dash(row.rate.map(rate_text)),
-        or_dash(row.bytes_per_second.map(|bytes| rate_text(bytes / 1e6))),
-        p50,
-        p90,
-        p99,
-        p99_9,
-        max,
-        or_dash(
-            row.service_mean_ns
-                .map(|ns| bounded(row.service_bound_ns.is_some(), millis_text(ns))),
-        ),
-        one(row.queue_depth),
-        format!("{}/{}", one(row.slots_busy), row.slots),
-        row.late
-            .map_or("-".to_string(), |late| format!("{:.2}", late.share * 100.0)),
-        format!("{}/{}", us(row.host_cpu_ns), us(row.own_cpu_ns)),
-        format!("{}/{}", row.errors, row.unserved),
+        job.to_owned(),
     ]
 }
 
@@ -369,30 +347,6 @@ fn of_kinds(row: &Row, of: impl Fn(&DataFigures) -> Option<f64>) -> String {
     let text = |kind| of(kind).map_or(String::new(), |value| format!("{value:.3}"));
     let texts: Vec<String> = row.data.iter().map(text).collect();
     texts.join("; ")
-}
-
-/// What was sent, asked and measured side by side.
-fn data_lines(rows: &[Row]) -> String {
-    let number = |value: Option<f64>| value.map_or("-".to_owned(), |value| format!("{value:.2}"));
-    let mut text = String::new();
-    for row in rows {
-        for kind in &row.data {
-            text += &format!(
-                "written by {}{}: compression {} asked, {} sent; duplicates {} asked, {} sent\n",
-                row.run,
-                if row.loops.is_empty() {
-                    String::new()
-                } else {
-                    format!(" ({})", row.loops)
-                },
-                number(kind.asked_compression),
-                number(kind.compression()),
-                number(kind.asked_duplicates),
-                number(kind.duplicates()),
-            );
-        }
-    }
-    text
 }
 
 /// Whether a run ended as planned.
@@ -428,21 +382,6 @@ fn rate_text(rate: f64) -> String {
 /// A latency that may be larger than what is shown.
 pub(crate) fn bounded(is_bound: bool, text: String) -> String {
     if is_bound { format!("≥{text}") } else { text }
-}
-
-fn millis_text(ns: f64) -> String {
-    digits(ns / 1e6, 3)
-}
-
-/// So many decimals below 10, one fewer for each further digit.
-fn digits(value: f64, decimals: usize) -> String {
-    let fewer = match value {
-        value if value < 10.0 => 0,
-        value if value < 100.0 => 1,
-        value if value < 1000.0 => 2,
-        _ => 3,
-    };
-    format!("{value:.*}", decimals.saturating_sub(fewer))
 }
 
 #[cfg(test)]

@@ -286,6 +286,7 @@ impl RunShape {
         let mut streams = vec![StreamSample::default(); self.streams.len()];
         if let Some(first) = streams.first_mut() {
             first.unserved = latencies(shape.unserved_ns.iter().map(|ns| (*ns, 1)));
+            first.backlog = shape.unserved_ns.len() as u64;
             first.lateness = latencies(shape.lateness_ns.iter().map(|ns| (*ns, 1)));
         }
         let is_warmup = number <= self.unmeasured;
@@ -356,6 +357,7 @@ impl RunShape {
             unsent: 0,
             drain_ns: 0,
             outstanding: Vec::new(),
+            late: Vec::new(),
         }
     }
 }

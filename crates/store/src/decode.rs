@@ -10,7 +10,7 @@ use measure::{
     ServiceParts, StreamInfo, StreamSample, StreamSpan, ThreadUsage, WorkerSample,
 };
 use plan::{Operation, StreamId, TargetId};
-use rusqlite::types::FromSql;
+use rusqlite::types::{FromSql, ValueRef};
 use rusqlite::{Connection, Row};
 use serde::de::DeserializeOwned;
 
@@ -38,6 +38,16 @@ struct Fields<'a> {
 impl Decoder {
     pub(crate) fn version(&self) -> u32 {
         self.version
+    }
+
+    /// For a file whose own table of operations is lost: the numbers never changed their meaning.
+    pub(crate) fn with_own_operations(version: u32, rows_max: u64) -> Self {
+        let number = |operation: &Operation| (schema::operation_number(*operation), *operation);
+        Self {
+            operations: Operation::ALL.iter().map(number).collect(),
+            version,
+            rows_max,
+        }
     }
 
     pub(crate) fn new(connection: &Connection, version: u32, rows_max: u64) -> Outcome<Self> {
@@ -140,6 +150,7 @@ impl Decoder {
             submission: fields.latency()?,
             completion: fields.latency()?,
             priority: fields.get()?,
+            service: fields.latency()?,
         };
         Ok((place, parts))
     }
@@ -258,6 +269,16 @@ impl Fields<'_> {
                 "an amount of {value} in table `{}`",
                 self.table
             ))),
+        }
+    }
+
+    fn amount_or_null(&mut self) -> Outcome<Option<u64>> {
+        match self.row.get_ref(self.place)? {
+            ValueRef::Null => {
+                self.skip(1);
+                Ok(None)
+            }
+            _ => self.amount().map(Some),
         }
     }
 
@@ -395,7 +416,7 @@ fn stream_info(fields: &mut Fields) -> Outcome<StreamInfo> {
 }
 
 fn run_finished(fields: &mut Fields) -> Outcome<Event> {
-    Ok(Event::RunFinished(RunFinished {
+    let mut finished = RunFinished {
         run: fields.get()?,
         unix_ns: fields.whole()?,
         reason: fields.reason()?,
@@ -406,7 +427,11 @@ fn run_finished(fields: &mut Fields) -> Outcome<Event> {
         unsent: fields.whole()?,
         drain_ns: fields.whole()?,
         outstanding: fields.json()?,
-    }))
+        late: Vec::new(),
+    };
+    let all = std::mem::take(&mut finished.outstanding).into_iter();
+    (finished.late, finished.outstanding) = all.partition(|one| one.returned_after_ns.is_some());
+    Ok(Event::RunFinished(finished))
 }
 
 fn interval(fields: &mut Fields) -> Outcome<Interval> {
@@ -427,15 +452,15 @@ fn interval(fields: &mut Fields) -> Outcome<Interval> {
             pools: Vec::new(),
             workers: WorkerSample {
                 workers: fields.get()?,
-                cpu_ns: fields.whole()?,
+                cpu_ns: fields.amount()?,
                 usage: ThreadUsage::default(),
-                submit_calls: fields.whole()?,
-                submit_ns: fields.whole()?,
-                reaps: fields.whole()?,
-                reap_gap_sum_ns: fields.whole()?,
-                reap_gap_max_ns: fields.whole()?,
-                wakeups: fields.whole()?,
-                clamped: fields.whole()?,
+                submit_calls: fields.amount()?,
+                submit_ns: fields.amount()?,
+                reaps: fields.amount()?,
+                reap_gap_sum_ns: fields.amount()?,
+                reap_gap_max_ns: fields.amount()?,
+                wakeups: fields.amount()?,
+                clamped: fields.amount()?,
             },
             oldest_in_flight_ns,
             in_flight,
@@ -447,9 +472,9 @@ fn interval(fields: &mut Fields) -> Outcome<Interval> {
 fn stream_sample(fields: &mut Fields) -> Outcome<StreamSample> {
     fields.skip(3);
     Ok(StreamSample {
-        scheduled: fields.whole()?,
-        submitted: fields.whole()?,
-        backlog: fields.whole()?,
+        scheduled: fields.amount()?,
+        submitted: fields.amount()?,
+        backlog: fields.amount()?,
         lateness: fields.latency()?,
         unserved: fields.latency()?,
         handover: None,
@@ -465,11 +490,11 @@ fn span(fields: &mut Fields) -> Outcome<Option<StreamSpan>> {
 
 fn thread_usage(fields: &mut Fields) -> Outcome<ThreadUsage> {
     Ok(ThreadUsage {
-        user_ns: fields.whole()?,
-        system_ns: fields.whole()?,
-        context_switches: fields.whole()?,
-        minor_faults: fields.whole()?,
-        major_faults: fields.whole()?,
+        user_ns: fields.amount()?,
+        system_ns: fields.amount()?,
+        context_switches: fields.amount()?,
+        minor_faults: fields.amount()?,
+        major_faults: fields.amount()?,
     })
 }
 
@@ -490,8 +515,8 @@ fn pool_sample(fields: &mut Fields) -> Outcome<PoolSample> {
     fields.skip(1);
     Ok(PoolSample {
         slots: fields.get()?,
-        busy_ns: fields.whole()?,
-        exhausted_ns: fields.whole()?,
+        busy_ns: fields.amount()?,
+        exhausted_ns: fields.amount()?,
     })
 }
 
@@ -499,7 +524,7 @@ fn host_sample(fields: &mut Fields) -> Outcome<HostSample> {
     let mut times = [0; 8];
     let mut told = true;
     for time in &mut times {
-        match fields.whole_or_null()? {
+        match fields.amount_or_null()? {
             Some(ns) => *time = ns,
             None => told = false,
         }
@@ -525,11 +550,11 @@ fn host_sample(fields: &mut Fields) -> Outcome<HostSample> {
             softirq_ns,
             steal_ns,
         }),
-        fathom_user_ns: fields.whole()?,
-        fathom_system_ns: fields.whole()?,
-        fathom_memory_bytes: fields.whole()?,
-        throttled_ns: fields.whole_or_null()?,
-        throttled_periods: fields.whole_or_null()?,
+        fathom_user_ns: fields.amount()?,
+        fathom_system_ns: fields.amount()?,
+        fathom_memory_bytes: fields.amount()?,
+        throttled_ns: fields.amount_or_null()?,
+        throttled_periods: fields.amount_or_null()?,
         devices: Vec::new(),
     })
 }
@@ -539,16 +564,16 @@ fn device_sample(fields: &mut Fields) -> Outcome<DeviceSample> {
     Ok(DeviceSample {
         device: fields.get()?,
         counters: DeviceCounters {
-            reads: fields.whole()?,
-            read_bytes: fields.whole()?,
-            read_ns: fields.whole()?,
-            writes: fields.whole()?,
-            written_bytes: fields.whole()?,
-            write_ns: fields.whole()?,
-            discards: fields.whole()?,
-            flushes: fields.whole()?,
-            busy_ns: fields.whole()?,
-            weighted_ns: fields.whole()?,
+            reads: fields.amount()?,
+            read_bytes: fields.amount()?,
+            read_ns: fields.amount()?,
+            writes: fields.amount()?,
+            written_bytes: fields.amount()?,
+            write_ns: fields.amount()?,
+            discards: fields.amount()?,
+            flushes: fields.amount()?,
+            busy_ns: fields.amount()?,
+            weighted_ns: fields.amount()?,
             ..DeviceCounters::default()
         },
     })

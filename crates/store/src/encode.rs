@@ -16,16 +16,30 @@ use serde::de::DeserializeOwned;
 
 /// Adds an event as the last one. The caller holds a transaction.
 pub(crate) fn insert(connection: &Connection, event: &Event) -> Outcome<()> {
-    let rows = Rows::begin(connection, kind_of(event))?;
+    add(&Rows::begin(connection, kind_of(event))?, event)
+}
+
+/// Puts an event in a place of its own, where nothing but its kind may stand.
+pub(crate) fn insert_at(connection: &Connection, number: i64, event: &Event) -> Outcome<()> {
+    let sql = "INSERT OR REPLACE INTO events VALUES (?, ?)";
+    connection.execute(sql, params![number, kind_of(event)])?;
+    let rows = Rows {
+        connection,
+        event: number,
+    };
+    add(&rows, event)
+}
+
+fn add(rows: &Rows, event: &Event) -> Outcome<()> {
     match event {
-        Event::ExecutionStarted(started) => execution_started(&rows, started),
-        Event::RunStarted(started) => run_started(&rows, started),
-        Event::Interval(one) => interval(&rows, one),
-        Event::DataWritten(written) => data_written(&rows, written),
-        Event::RunFinished(finished) => run_finished(&rows, finished),
-        Event::IoFailure(failure) => io_failure(&rows, failure),
-        Event::Remark(one) => remark(&rows, one),
-        Event::ExecutionFinished(finished) => execution_finished(&rows, finished),
+        Event::ExecutionStarted(started) => execution_started(rows, started),
+        Event::RunStarted(started) => run_started(rows, started),
+        Event::Interval(one) => interval(rows, one),
+        Event::DataWritten(written) => data_written(rows, written),
+        Event::RunFinished(finished) => run_finished(rows, finished),
+        Event::IoFailure(failure) => io_failure(rows, failure),
+        Event::Remark(one) => remark(rows, one),
+        Event::ExecutionFinished(finished) => execution_finished(rows, finished),
     }
 }
 
@@ -231,6 +245,16 @@ fn run_started(rows: &Rows, started: &RunStarted) -> Outcome<()> {
         .try_for_each(|(index, stream)| stream_info(rows, index, stream))
 }
 
+/// One more stream of a run that has begun.
+pub(crate) fn insert_stream(
+    connection: &Connection,
+    event: i64,
+    index: usize,
+    stream: &StreamInfo,
+) -> Outcome<()> {
+    stream_info(&Rows { connection, event }, index, stream)
+}
+
 fn stream_info(rows: &Rows, index: usize, stream: &StreamInfo) -> Outcome<()> {
     let StreamInfo {
         name,
@@ -267,6 +291,7 @@ fn run_finished(rows: &Rows, finished: &RunFinished) -> Outcome<()> {
         unsent,
         drain_ns,
         outstanding,
+        late,
     } = finished;
     let (word, message) = words::reason(reason);
     rows.add(
@@ -283,7 +308,7 @@ fn run_finished(rows: &Rows, finished: &RunFinished) -> Outcome<()> {
             whole(*submitted),
             whole(*unsent),
             whole(*drain_ns),
-            json(outstanding)?,
+            json(&outstanding.iter().chain(late).collect::<Vec<_>>())?,
         ],
     )
 }
@@ -495,6 +520,7 @@ fn add_handover(
             priority,
             submission,
             completion,
+            service,
         } = one;
         rows.add(
             &schema::SERVICE_PARTS,
@@ -509,6 +535,9 @@ fn add_handover(
                 whole(completion.max_ns),
                 pack(&completion.histogram)?,
                 priority,
+                whole(service.sum_ns),
+                whole(service.max_ns),
+                pack(&service.histogram)?,
             ],
         )?;
     }

@@ -90,6 +90,17 @@ impl StoreError {
         }
     }
 
+    /// What is wrong, without the name of the file where that is possible.
+    pub(crate) fn reason(self) -> String {
+        match self {
+            Self::Damaged { reason, .. }
+            | Self::NotAResult { reason, .. }
+            | Self::Unrepresentable { reason, .. }
+            | Self::Access { reason, .. } => reason,
+            other => other.to_string(),
+        }
+    }
+
     pub(crate) fn access(path: &Path, error: &std::io::Error) -> Self {
         if error.kind() == std::io::ErrorKind::StorageFull {
             return Self::Full {

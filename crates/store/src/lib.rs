@@ -3,6 +3,7 @@
 //! report is computed from what is in it. Knows events, not what they mean; read [`Writer`] first.
 //!
 //! What survives what:
+//! - A process killed while it makes the file leaves no file or a whole one.
 //! - A killed process loses nothing that was committed. The writer commits at every event but
 //!   failures of single operations, and at those as soon as its queue is empty.
 //! - A crashed machine may lose the commits of the last seconds (`synchronous=NORMAL`), never the
@@ -18,12 +19,16 @@ mod encode;
 mod error;
 mod latency;
 mod reader;
+mod rebuild;
+mod salvage;
 mod schema;
+mod whole;
 mod words;
 mod writer;
 
 pub use error::StoreError;
 pub use reader::{Events, Reader};
+pub use salvage::{Loss, Salvage};
 pub use schema::{APPLICATION_ID, SCHEMA_VERSION, SCHEMA_VERSIONS};
 pub use writer::{QUEUE_EVENTS, Writer};
 

@@ -2,14 +2,15 @@
 //! written at this moment. Changes nothing.
 use crate::decode::Decoder;
 use crate::error::{Outcome, Problem, StoreError, recorded_bytes};
-use crate::schema::{self, APPLICATION_ID, OPERATIONS, SCHEMA_VERSIONS};
+use crate::rebuild::{self, Lacking};
+use crate::schema::{self, APPLICATION_ID, OPERATIONS, SCHEMA_VERSION, SCHEMA_VERSIONS};
 use measure::Event;
 use rusqlite::config::DbConfig;
 use rusqlite::limits::Limit;
 use rusqlite::{Connection, ErrorCode, OpenFlags, OptionalExtension};
 use std::fs::File;
 use std::io::Read;
-use std::os::unix::fs::DirBuilderExt;
+use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -22,6 +23,10 @@ const WORK_STEP: i32 = 100_000;
 /// Steps that any file may take, and steps for each of its bytes: some fifty times what reports need.
 const WORK_BASE: u64 = 100_000_000;
 const WORK_PER_BYTE: u64 = 256;
+/// Files up to this size are checked as a whole before a report.
+const CHECKED_BYTES_MAX: u64 = 64 << 20;
+/// Damaged files with a log are copied up to this size.
+const COPIED_BYTES_MAX: u64 = 4 << 30;
 /// A row takes more than this.
 const ROW_BYTES_MIN: u64 = 4;
 
@@ -33,6 +38,13 @@ pub struct Reader {
     decoder: Decoder,
     /// Goes after the connection that uses it.
     _copy: Option<Copy>,
+}
+
+/// What is wrong with a file.
+#[derive(Debug)]
+pub(crate) struct Damage {
+    pub(crate) reason: String,
+    pub(crate) lacking: Lacking,
 }
 
 /// The events of a file in their order.
@@ -62,15 +74,7 @@ impl Reader {
     pub fn open(path: impl AsRef<Path>) -> Result<Self, StoreError> {
         let path = path.as_ref();
         check_header(path)?;
-        let (connection, copy) = match connect(path) {
-            Ok(connection) => (connection, None),
-            Err(problem) if needs_a_copy(&problem) => {
-                let copy = Copy::of(path).map_err(|error| StoreError::access(path, &error))?;
-                let connection = connect(&copy.file()).map_err(|problem| problem.at(path))?;
-                (connection, Some(copy))
-            }
-            Err(problem) => return Err(problem.at(path)),
-        };
+        let (connection, copy) = connect_or_copy(path)?;
         let bytes = recorded_bytes(path);
         let version = check_version(&connection, path)?;
         let decoder = check_tables(&connection, version)
@@ -83,6 +87,72 @@ impl Reader {
             decoder,
             _copy: copy,
         })
+    }
+
+    /// Opens a file that may be damaged, and says how, if that is plain before its events are read. Of a damaged one a
+    /// new file is read, made of what its pages hold.
+    pub(crate) fn open_damaged(path: &Path) -> Result<(Self, Option<Damage>), StoreError> {
+        let opened = Self::open(path).and_then(|reader| match find_damage(&reader, path) {
+            None => Ok(reader),
+            Some(reason) => Err(StoreError::Damaged {
+                path: path.to_owned(),
+                reason,
+            }),
+        });
+        match opened {
+            Ok(reader) => Ok((reader, None)),
+            Err(StoreError::Damaged { reason, .. }) => Self::rebuilt(path, reason),
+            // What does not begin as a result may be one whose head is lost.
+            Err(StoreError::NotAResult { reason, .. }) if holds_events(path) => {
+                Self::rebuilt(path, reason)
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    fn rebuilt(path: &Path, reason: String) -> Result<(Self, Option<Damage>), StoreError> {
+        let access = |error| StoreError::access(path, &error);
+        let copy = Copy::folder().map_err(access)?;
+        let damaged = with_log(path, &copy).map_err(access)?;
+        let mut head = Vec::new();
+        (&damaged)
+            .take(100)
+            .read_to_end(&mut head)
+            .map_err(access)?;
+        // Offset 60 (SQLite file format, section 1.3): the version of the layout.
+        let told = head.get(60..64).map_or(0, |_| word(&head, 60));
+        let version = match SCHEMA_VERSIONS.iter().any(|(known, _)| *known == told) {
+            true => told,
+            false => SCHEMA_VERSION,
+        };
+        let new = copy.file().with_extension("new");
+        let made = rebuild::rebuild(damaged, &new, version);
+        let (connection, lacking) = made.map_err(|problem| problem.at(path))?;
+        connection.set_prepared_statement_cache_capacity(2 * schema::TABLES.len());
+        let reader = Self {
+            path: path.to_owned(),
+            connection,
+            decoder: Decoder::with_own_operations(
+                SCHEMA_VERSION,
+                recorded_bytes(path) / ROW_BYTES_MIN,
+            ),
+            _copy: Some(copy),
+        };
+        Ok((reader, Some(Damage { reason, lacking })))
+    }
+
+    pub(crate) fn connection(&self) -> &Connection {
+        &self.connection
+    }
+
+    /// The event with this number.
+    pub(crate) fn event(&self, number: i64, kind: &str) -> Outcome<Event> {
+        self.decoder.event(&self.connection, number, kind)
+    }
+
+    /// No file of this size holds more events.
+    pub(crate) fn events_max(&self) -> u64 {
+        recorded_bytes(&self.path) / ROW_BYTES_MIN
     }
 
     /// The file.
@@ -117,8 +187,21 @@ impl Reader {
             .map_err(|error| Problem::from(error).at(&self.path))
     }
 
+    /// That every start of the execution and of a run can be read.
+    fn check_starts(&self) -> Outcome<()> {
+        let sql =
+            "SELECT event, kind FROM events WHERE kind IN ('execution_started', 'run_started')";
+        let mut statement = self.connection.prepare(sql)?;
+        let mut rows = statement.query([])?;
+        while let Some(row) = rows.next()? {
+            let (event, kind): (i64, String) = (row.get(0)?, row.get(1)?);
+            self.event(event, &kind)?;
+        }
+        Ok(())
+    }
+
     /// Number and kind of the event behind `last`.
-    fn after(&self, last: i64) -> Outcome<Option<(i64, String)>> {
+    pub(crate) fn after(&self, last: i64) -> Outcome<Option<(i64, String)>> {
         let sql = "SELECT event, kind FROM events WHERE event > ? ORDER BY event LIMIT 1";
         let mut statement = self.connection.prepare_cached(sql)?;
         let found = statement
@@ -163,9 +246,13 @@ impl Iterator for Events<'_> {
 pub(crate) fn check_header(path: &Path) -> Result<(), StoreError> {
     let access = |error| StoreError::access(path, &error);
     // A pipe would keep an opener waiting.
-    let is_file = std::fs::metadata(path).map_err(access)?.is_file();
-    if !is_file {
+    let found = std::fs::metadata(path).map_err(access)?;
+    if !found.is_file() {
         return Err(not_a_result(path, "it is not a regular file"));
+    }
+    // Files of the kernel, which have no length, may keep a reader waiting.
+    if found.len() == 0 {
+        return Err(not_a_result(path, "it is empty"));
     }
     let file = File::open(path).map_err(access)?;
     let facts = file.metadata().map_err(access)?;
@@ -177,21 +264,15 @@ pub(crate) fn check_header(path: &Path) -> Result<(), StoreError> {
     if header.len() < 100 || !header.starts_with(MAGIC) {
         return Err(not_a_result(path, "it is not an SQLite database"));
     }
-    let word = |at: usize| {
-        u32::from_be_bytes([header[at], header[at + 1], header[at + 2], header[at + 3]])
-    };
+    let word = |at: usize| word(&header, at);
     if word(68) != APPLICATION_ID {
         return Err(not_a_result(
             path,
             "it is an SQLite database of another program",
         ));
     }
-    // Offsets 16 and 28 (SQLite file format, section 1.3): page size, with 1 for 65536, and pages.
-    let page_bytes = match word(16) >> 16 {
-        1 => 65_536,
-        bytes => u64::from(bytes),
-    };
-    let whole_bytes = page_bytes * u64::from(word(28));
+    // Offset 28 (SQLite file format, section 1.3): pages.
+    let whole_bytes = page_bytes(&header) * u64::from(word(28));
     // With a log the first page may already tell of pages that only the log holds.
     if facts.len() < whole_bytes && !schema::log_path(path).exists() {
         return Err(StoreError::Damaged {
@@ -202,10 +283,66 @@ pub(crate) fn check_header(path: &Path) -> Result<(), StoreError> {
     Ok(())
 }
 
+/// Offset 16 (SQLite file format, section 1.3): page size, with 1 for 65536.
+fn page_bytes(header: &[u8]) -> u64 {
+    match word(header, 16) >> 16 {
+        1 => 65_536,
+        bytes => u64::from(bytes),
+    }
+}
+
+fn word(header: &[u8], at: usize) -> u32 {
+    u32::from_be_bytes([header[at], header[at + 1], header[at + 2], header[at + 3]])
+}
+
 fn not_a_result(path: &Path, reason: &str) -> StoreError {
     StoreError::NotAResult {
         path: path.to_owned(),
         reason: reason.to_owned(),
+    }
+}
+
+fn connect_or_copy(path: &Path) -> Result<(Connection, Option<Copy>), StoreError> {
+    match connect(path) {
+        Ok(connection) => Ok((connection, None)),
+        Err(problem) if needs_a_copy(&problem) => {
+            let copy = Copy::of(path).map_err(|error| StoreError::access(path, &error))?;
+            let connection = connect(&copy.file()).map_err(|problem| problem.at(path))?;
+            Ok((connection, Some(copy)))
+        }
+        Err(problem) => Err(problem.at(path)),
+    }
+}
+
+/// What is wrong with a file that can be opened: a start without which nothing that follows can be shown, or what SQLite
+/// finds.
+fn find_damage(reader: &Reader, path: &Path) -> Option<String> {
+    let torn = reader.check_starts().err();
+    torn.map(|problem| problem.at(path).reason())
+        .or_else(|| check_pages(reader, path))
+}
+
+/// What SQLite finds wrong with a file that it can open: pages that do not fit together, indexes that
+/// miss rows. Large files are not looked at: this reads all of them.
+fn check_pages(reader: &Reader, path: &Path) -> Option<String> {
+    if recorded_bytes(path) > CHECKED_BYTES_MAX {
+        return None;
+    }
+    let found = reader
+        .connection
+        .query_row("PRAGMA integrity_check(1)", [], |row| {
+            row.get::<_, String>(0)
+        });
+    match found {
+        Ok(word) if word == "ok" => None,
+        Ok(words) => Some(
+            words
+                .replace(['\n', '\r'], " ")
+                .trim_start_matches('*')
+                .trim()
+                .to_owned(),
+        ),
+        Err(error) => Some(Problem::from(error).at(path).reason()),
     }
 }
 
@@ -277,25 +414,54 @@ fn check_tables(connection: &Connection, version: u32) -> Outcome<()> {
     Ok(())
 }
 
+fn holds_events(path: &Path) -> bool {
+    let is_file = std::fs::metadata(path).is_ok_and(|facts| facts.is_file());
+    is_file && File::open(path).is_ok_and(rebuild::holds_events)
+}
+
+/// A damaged file with what its log holds, for which it is copied.
+fn with_log(path: &Path, copy: &Copy) -> std::io::Result<File> {
+    let log = std::fs::metadata(schema::log_path(path));
+    let bytes = std::fs::metadata(path)?.len();
+    if log.is_ok_and(|log| log.len() > 0) && bytes <= COPIED_BYTES_MAX {
+        copy.fill(path)?;
+        std::fs::set_permissions(copy.file(), std::fs::Permissions::from_mode(0o600))?;
+        // Where SQLite cannot make sense of the file at all, the log stays unread.
+        let _ = Connection::open(copy.file())
+            .and_then(|copied| copied.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(())));
+        return File::open(copy.file());
+    }
+    File::open(path)
+}
+
 impl Copy {
-    fn of(path: &Path) -> std::io::Result<Self> {
+    fn folder() -> std::io::Result<Self> {
         static NUMBER: AtomicU32 = AtomicU32::new(0);
-        let copy = loop {
+        loop {
             let number = NUMBER.fetch_add(1, Ordering::Relaxed);
             let name = format!("fathom-{}-{number}", std::process::id());
             let folder = std::env::temp_dir().join(name);
             match std::fs::DirBuilder::new().mode(0o700).create(&folder) {
-                Ok(()) => break Self { folder },
+                Ok(()) => return Ok(Self { folder }),
                 Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
                 Err(error) => return Err(error),
             }
-        };
-        std::fs::copy(path, copy.file())?;
+        }
+    }
+
+    fn of(path: &Path) -> std::io::Result<Self> {
+        let copy = Self::folder()?;
+        copy.fill(path)?;
+        Ok(copy)
+    }
+
+    fn fill(&self, path: &Path) -> std::io::Result<()> {
+        std::fs::copy(path, self.file())?;
         let log = schema::log_path(path);
         if log.exists() {
-            std::fs::copy(log, schema::log_path(&copy.file()))?;
+            std::fs::copy(log, schema::log_path(&self.file()))?;
         }
-        Ok(copy)
+        Ok(())
     }
 
     fn file(&self) -> PathBuf {

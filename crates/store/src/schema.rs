@@ -6,6 +6,7 @@
 use crate::error::Outcome;
 use plan::Operation;
 use rusqlite::Connection;
+use rusqlite::types::Value;
 use std::path::{Path, PathBuf};
 
 /// `PRAGMA application_id` of a result file: "FTHM" in ASCII.
@@ -30,6 +31,7 @@ pub const SCHEMA_VERSIONS: &[(u32, &str)] = &[
         8,
         "service times by priority, where single operations have one",
     ),
+    (9, "the whole service time by priority, beside its parts"),
 ];
 
 /// Tables that came after the first layout, and with which.
@@ -73,6 +75,9 @@ const LATER: &[(&str, &str, u32, &str)] = &[
     ("failures", "misfit_json", 6, "NULL"),
     ("stream_samples", "depth", 7, "NULL"),
     ("service_parts", "priority", 8, "0"),
+    ("service_parts", "service_ns_sum", 9, "0"),
+    ("service_parts", "service_ns_max", 9, "0"),
+    ("service_parts", "service_histogram", 9, "x''"),
 ];
 
 const INTEGER: &str = "INTEGER NOT NULL";
@@ -421,6 +426,9 @@ pub(crate) const SERVICE_PARTS: Table = Table {
         ("completion_ns_max", INTEGER),
         ("completion_histogram", BLOB),
         ("priority", INTEGER),
+        ("service_ns_sum", INTEGER),
+        ("service_ns_max", INTEGER),
+        ("service_histogram", BLOB),
     ],
     key: Key::EventIndexed,
 };
@@ -458,6 +466,18 @@ pub(crate) const TABLES: [Table; 21] = [
     SERVICE_PARTS,
     DEVICE_MERGES,
     WRITTEN_DATA,
+];
+
+/// Tables with at least one row for each event of a kind.
+pub(crate) const KINDS: [(&Table, &str); 8] = [
+    (&INTERVALS, "interval"),
+    (&FAILURES, "io_failure"),
+    (&REMARKS, "remark"),
+    (&RUNS, "run_started"),
+    (&RUN_ENDS, "run_finished"),
+    (&WRITTEN_DATA, "data_written"),
+    (&EXECUTIONS, "execution_started"),
+    (&EXECUTION_ENDS, "execution_finished"),
 ];
 
 /// The numbers of operations in `figures` and `failures`, so that a file explains itself.
@@ -509,6 +529,22 @@ impl Table {
     pub(crate) fn since(&self) -> u32 {
         let later = LATER_TABLES.iter().find(|(name, _)| *name == self.name);
         later.map_or(1, |(_, version)| *version)
+    }
+
+    /// How many of its last columns came after the first layout.
+    pub(crate) fn later_columns(&self) -> usize {
+        let of_this = LATER.iter().filter(|(table, ..)| *table == self.name);
+        of_this.count()
+    }
+
+    /// What stands in a column that a file of an older layout lacks.
+    pub(crate) fn absent(&self, column: &str) -> Value {
+        let of_this =
+            |(table, later, ..): &&(&str, &str, u32, &str)| *table == self.name && *later == column;
+        match LATER.iter().find(of_this) {
+            Some((.., "0")) => Value::Integer(0),
+            _ => Value::Null,
+        }
     }
 
     /// A statement that takes all columns in order.

@@ -1,4 +1,5 @@
 //! Whole files: written, read, killed, cut, filled up.
+mod damage;
 mod draw;
 mod endings;
 mod go_on;
@@ -285,14 +286,24 @@ fn a_file_of_the_seventh_layout_has_no_priorities() {
     write(&path, &[Event::Interval(interval.clone())]).unwrap();
     assert_eq!(read(&path), [Event::Interval(interval.clone())]);
     let connection = rusqlite::Connection::open(&path).unwrap();
-    let older = "ALTER TABLE service_parts DROP COLUMN priority; PRAGMA user_version = 7";
-    connection.execute_batch(older).unwrap();
+    let later = [
+        "priority",
+        "service_ns_sum",
+        "service_ns_max",
+        "service_histogram",
+    ];
+    for column in later {
+        let older = format!("ALTER TABLE service_parts DROP COLUMN {column}");
+        connection.execute_batch(&older).unwrap();
+    }
+    connection.execute_batch("PRAGMA user_version = 7").unwrap();
     drop(connection);
     let samples = interval.engine.streams.iter_mut();
     let parts = samples.filter_map(|sample| sample.handover.as_mut());
     let mut told = 0;
     for part in parts.flat_map(|handover| &mut handover.parts) {
         told += usize::from(std::mem::take(&mut part.priority) > 0);
+        part.service = measure::LatencyFigures::default();
     }
     assert!(told > 0);
     assert_eq!(read(&path), [Event::Interval(interval)]);

@@ -3,6 +3,7 @@ use crate::encode;
 use crate::error::{Problem, StoreError};
 use crate::reader::{self, Reader};
 use crate::schema;
+use crate::whole;
 use measure::Event;
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 use std::fs::OpenOptions;
@@ -53,11 +54,8 @@ impl Writer {
     pub(crate) fn create_limited(path: &Path, max_pages: Option<u32>) -> Result<Self, StoreError> {
         set_aside(path)?;
         refuse_siblings(path)?;
-        OpenOptions::new()
-            .write(true)
-            .create_new(true)
-            .open(path)
-            .map_err(|error| StoreError::access(path, &error))?;
+        let blank = blank().map_err(|problem| problem.at(path))?;
+        whole::place(path, &blank).map_err(|error| StoreError::access(path, &error))?;
         let connection = prepare(path, max_pages).map_err(|problem| {
             // It was made above and holds nothing yet; whatever stands in the way of removing it,
             // the first problem is the one to tell.
@@ -195,11 +193,16 @@ impl Failure {
     }
 }
 
-/// Lays out the file and turns on its write-ahead log.
+/// A result file without events. It is laid out in memory, so that the file always tells what it is.
+fn blank() -> Result<Vec<u8>, Problem> {
+    let mut connection = Connection::open_in_memory()?;
+    schema::create(&connection)?;
+    Ok(connection.serialize("main")?.to_vec())
+}
+
+/// Opens the file and turns on its write-ahead log.
 fn prepare(path: &Path, max_pages: Option<u32>) -> Result<Connection, Problem> {
     let connection = open_to_write(path)?;
-    // Before the log, so that the file itself always tells what it is.
-    schema::create(&connection)?;
     set_up(&connection)?;
     if let Some(pages) = max_pages {
         connection.pragma_update_and_check(None, "max_page_count", pages, |_| Ok(()))?;
@@ -224,12 +227,21 @@ fn shorten(path: &Path, kept: u64) -> Result<Connection, Problem> {
 }
 
 fn set_up(connection: &Connection) -> Result<(), Problem> {
-    // Where a log is not possible (shared memory on some network file systems), SQLite stays with
-    // its rollback journal, which is as safe and slower.
-    connection.pragma_update_and_check(None, "journal_mode", "WAL", |_| Ok(()))?;
+    // Turning on the log changes one page. A journal of that would be one more file which a killed process leaves.
+    journal(connection, "MEMORY")?;
+    if journal(connection, "WAL")? != "wal" {
+        // Where a log is not possible (shared memory on some network file systems), SQLite stays with
+        // its rollback journal, which is as safe and slower.
+        journal(connection, "DELETE")?;
+    }
     connection.pragma_update(None, "synchronous", "NORMAL")?;
     connection.set_prepared_statement_cache_capacity(schema::TABLES.len());
     Ok(())
+}
+
+/// The mode that the journal has then.
+fn journal(connection: &Connection, mode: &str) -> rusqlite::Result<String> {
+    connection.pragma_update_and_check(None, "journal_mode", mode, |row| row.get(0))
 }
 
 fn open_to_write(path: &Path) -> Result<Connection, Problem> {

@@ -109,6 +109,19 @@ impl Queue {
         })
     }
 
+    /// Gives `place` another file, or makes it the next place.
+    ///
+    /// The file that was there is closed, so the caller has to know that no request names it any more.
+    ///
+    /// # Panics
+    /// Beyond the next place.
+    pub fn put_file(&mut self, place: u32, file: Arc<File>) {
+        match place as usize {
+            next if next == self.files.len() => self.files.push(file),
+            known => self.files[known] = file,
+        }
+    }
+
     /// What the kernel granted.
     #[must_use]
     pub fn features(&self) -> QueueFeatures {

@@ -22,8 +22,8 @@ pub use crate::memory::memory_bytes;
 use crate::requests::RequestMode;
 pub use facts::{
     Coverage, DirectAlignment, Extents, FileSystem, WholeWrites, coverage, device_bytes,
-    direct_io_alignment, extents, file_system, first_hole, is_ram_backed, is_read_only,
-    logical_block_bytes, physical_block_bytes, whole_writes,
+    direct_io_alignment, extents, file_system, first_hole, free_bytes, is_ram_backed, is_read_only,
+    keeps_times, logical_block_bytes, physical_block_bytes, whole_writes,
 };
 
 /// `_IO(0x12, 119)`, linux/fs.h.
@@ -257,7 +257,19 @@ pub fn set_length(file: &File, len: u64) -> io::Result<()> {
 /// # Errors
 /// What `flock(2)` says otherwise.
 pub fn lock_exclusive(file: &File) -> io::Result<bool> {
-    match retry_on_intr(|| rustix::fs::flock(file, FlockOperation::NonBlockingLockExclusive)) {
+    locked(file, FlockOperation::NonBlockingLockExclusive)
+}
+
+/// The same for the shared lock, which others may hold as well, and which nobody can have beside the exclusive one.
+///
+/// # Errors
+/// What `flock(2)` says otherwise.
+pub fn lock_shared(file: &File) -> io::Result<bool> {
+    locked(file, FlockOperation::NonBlockingLockShared)
+}
+
+fn locked(file: &File, operation: FlockOperation) -> io::Result<bool> {
+    match retry_on_intr(|| rustix::fs::flock(file, operation)) {
         Ok(()) => Ok(true),
         Err(Errno::WOULDBLOCK) => Ok(false),
         Err(error) => Err(error.into()),

@@ -23,6 +23,7 @@ struct LoopInfo {
     rdevice: u64,
     offset: u64,
     size_limit: u64,
+    /// `lo_number`, `lo_encrypt_type`, `lo_encrypt_key_size`, `lo_flags`.
     number_to_flags: [u32; 4],
     file_name: [u8; 64],
     crypt_name: [u8; 64],
@@ -41,6 +42,8 @@ pub struct LoopStatus {
     pub offset: u64,
     /// How many bytes of it the loop device shows at most.
     pub size_limit: Option<u64>,
+    /// Its bytes are those of the file: nothing enciphers them on the way, as older kernels can.
+    pub shows_as_it_is: bool,
 }
 
 /// What the driver says of an open loop device. A file keeps its identity when it is renamed or removed.
@@ -61,6 +64,7 @@ pub fn status(device: &File) -> io::Result<LoopStatus> {
         block_device: (info.rdevice != 0).then_some(info.rdevice),
         offset: info.offset,
         size_limit: (info.size_limit != 0).then_some(info.size_limit),
+        shows_as_it_is: info.number_to_flags[1] == 0,
     })
 }
 
@@ -135,6 +139,7 @@ mod tests {
             block_device: None,
             offset: 4096,
             size_limit: Some(65_536),
+            shows_as_it_is: true,
         };
         assert_eq!(below.unwrap(), expected);
         let above = above.unwrap().unwrap();

@@ -13,6 +13,8 @@ use std::fs::File;
 use std::io;
 use std::marker::PhantomData;
 use std::mem::ManuallyDrop;
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::FileTypeExt;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -35,7 +37,7 @@ const BLOCK_URING_CMD_DISCARD: u32 = 0x1200;
 pub struct Ring {
     ring: ManuallyDrop<IoUring>,
     slots: Slots,
-    targets: Box<[Target]>,
+    targets: Vec<Target>,
     /// In the submission queue and not yet taken by the kernel.
     queued: u32,
     /// Taken by the kernel and not yet reaped.
@@ -143,6 +145,34 @@ impl Ring {
             files,
             _made_on_this_thread: PhantomData,
         })
+    }
+
+    /// Gives `place` another file, or makes it the next place. For rings without registered files.
+    ///
+    /// The file that was there is closed, so the caller has to know that no request names it any more.
+    ///
+    /// # Errors
+    /// When the file cannot be looked at; the one before stays.
+    ///
+    /// # Panics
+    /// Beyond the next place, and where files are registered.
+    pub fn put_file(&mut self, place: u32, file: Arc<File>) -> io::Result<()> {
+        assert!(!self.features.registered_files, "registered files stay");
+        let target = Target {
+            number: file.as_raw_fd(),
+            block_device: file.metadata()?.file_type().is_block_device(),
+        };
+        match place as usize {
+            next if next == self.files.len() => {
+                self.targets.push(target);
+                self.files.push(file);
+            }
+            known => {
+                self.targets[known] = target;
+                self.files[known] = file;
+            }
+        }
+        Ok(())
     }
 
     /// What the kernel granted.
@@ -376,7 +406,7 @@ impl Ring {
 
     /// Gives up at once: the ring, and memory the kernel may still write, stay until the process ends.
     pub fn abandon(mut self) {
-        self.targets = Box::default();
+        self.targets = Vec::new();
         self.files = Vec::new();
         std::mem::forget(self);
     }

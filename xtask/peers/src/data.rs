@@ -154,7 +154,7 @@ fn one_run(options: &Options, path: &Path, data: DataSpec, nonce: u64) -> Result
         nonce,
         reap_group_max: 8,
     };
-    let open = open_targets(&plan, &run, &grants(&plan, path)?);
+    let open = open_targets(&plan, &run, &grants(&plan, path)?, 1);
     let open = open.map_err(|error| error.to_string())?;
     let generations = Generations::default();
     let prepared = Session::prepare(&plan, &run, &open, None, None, &generations, config);
@@ -196,7 +196,8 @@ fn grants(plan: &BoundPlan, path: &Path) -> Result<Grants, String> {
         kind: TargetKind::File,
         access: Access::Write,
         extent: plan.write_extent(TargetId(0)).unwrap_or((0, 0)),
-        bytes: plan.targets[0].bytes,
+        takes: (0, 0),
+        bears_full: false,
         is_ours: true,
     };
     let none = host::guard::Overwrite::default();

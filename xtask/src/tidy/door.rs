@@ -36,6 +36,7 @@ pub const OWN_FILES: &[(&str, &str)] = &[
         "pages, which replace only pages",
     ),
     ("crates/store/src/reader.rs", "the result file"),
+    ("crates/store/src/whole.rs", "the result file"),
     ("crates/store/src/writer.rs", "the result file"),
 ];
 

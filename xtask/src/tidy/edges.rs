@@ -24,7 +24,7 @@ pub const EDGES: &[(&str, &[&str])] = &[
         &["plan", "measure", "analysis", "engine", "host", "door"],
     ),
     ("store", &["plan", "measure"]),
-    ("report", &["plan", "measure", "analysis"]),
+    ("report", &["plan", "lang", "measure", "analysis"]),
     (
         "fathom",
         &[

@@ -189,6 +189,86 @@ fn a_vanished_device_is_given_up_after_half_a_minute_and_what_it_holds_is_listed
     }
 }
 
+/// A hang of five seconds that begins two seconds before the end of ten.
+#[test]
+fn a_hang_over_the_end_of_a_run_is_in_its_figures() {
+    let script = Script {
+        stalls: vec![(8 * SECOND, 13 * SECOND)],
+        ..Script::default()
+    };
+    let closed = flat_out(10 * SECOND, SECOND);
+    let open = at_rate(1_000.0, ArrivalLaw::Deterministic, 10 * SECOND, SECOND);
+    for (spec, is_open_loop) in [(closed, false), (open, true)] {
+        let story = simulate(&mixed(spec), &script, 2);
+        let (totals, finished) = (&story.totals[0], story.finished(0));
+        assert!(!story.outcome.left_outstanding && finished.outstanding.is_empty());
+        assert_eq!(finished.late.len(), 8);
+        for one in &finished.late {
+            let after_ns = one.returned_after_ns.unwrap();
+            assert!(after_ns.abs_diff(3 * SECOND) <= MS, "{after_ns}");
+            assert!(one.age_ns.abs_diff(5 * SECOND) <= 10 * MS, "{one:?}");
+            assert!(one.offset < MIB && u64::from(one.length) == BLOCK);
+        }
+        // Both latencies hold the true times, the rate of the window none of them.
+        for latency in [totals.service(None), totals.response(None)] {
+            assert!(
+                latency.max_ns.abs_diff(5 * SECOND) <= 20 * MS,
+                "{latency:?}"
+            );
+        }
+        let completed: u64 = story
+            .intervals(0)
+            .iter()
+            .flat_map(|i| &i.figures)
+            .map(|f| f.operations)
+            .sum();
+        assert_eq!(totals.operations(), completed);
+        assert_eq!(totals.service_bound_ns(), None);
+        // Eight were out for the last two seconds.
+        for interval in story
+            .intervals(0)
+            .iter()
+            .filter(|i| i.start_ns >= 9 * SECOND)
+        {
+            assert_eq!(interval.engine.pools[0].busy_ns, 8 * SECOND);
+        }
+        let before = if is_open_loop { 0.08 } else { 0.8 * 8.0 };
+        assert!(
+            (totals.slots_busy() - before - 1.6).abs() < 0.1,
+            "{}",
+            totals.slots_busy()
+        );
+    }
+}
+
+/// Nothing comes back within the window: what is known is what came after it.
+#[test]
+fn a_run_that_hangs_from_end_to_end_has_a_depth_and_latencies() {
+    let script = Script {
+        stalls: vec![(0, 3 * SECOND)],
+        ..Script::default()
+    };
+    let story = simulate(&mixed(flat_out(2 * SECOND, SECOND)), &script, 2);
+    let totals = &story.totals[0];
+    assert_eq!((totals.operations(), totals.slots_busy()), (0, 8.0));
+    assert_eq!(totals.response(None).histogram.count(), 8);
+    assert_eq!(totals.response(None).max_ns / MS, 3_000);
+}
+
+/// Failures have no latency, and were out nevertheless.
+#[test]
+fn what_fails_after_a_hang_was_in_flight() {
+    let script = Script {
+        stalls: vec![(0, 3 * SECOND)],
+        bad: vec![(0, MIB, 5)],
+        ..Script::default()
+    };
+    let story = simulate(&mixed(flat_out(4 * SECOND, SECOND)), &script, 2);
+    let totals = &story.totals[0];
+    assert!(totals.errors() > 8);
+    assert!(totals.slots_busy() > 7.9, "{}", totals.slots_busy());
+}
+
 #[test]
 fn more_failures_than_can_be_listed_are_still_counted() {
     let script = Script {

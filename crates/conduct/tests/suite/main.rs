@@ -9,6 +9,7 @@ mod depth_search;
 mod determinism;
 mod faults;
 mod few_tags;
+mod file_systems;
 mod flow;
 mod go_on;
 mod handover;

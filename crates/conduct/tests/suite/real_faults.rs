@@ -138,7 +138,7 @@ fn a_target_that_was_replaced_after_its_grant_is_not_opened() {
     std::fs::rename(&other, &path).unwrap();
     let run = plan.run(RunId(0));
     for (grants, expected) in [(write, "no longer what was examined"), (read, "no grant")] {
-        let refused = engine::open_targets(&plan, &run, &grants).unwrap_err();
+        let refused = engine::open_targets(&plan, &run, &grants, usize::MAX).unwrap_err();
         assert!(refused.to_string().contains(expected), "{refused}");
     }
     assert!(std::fs::read(&path).unwrap().iter().all(|byte| *byte == 2));

@@ -150,7 +150,7 @@ fn a_closed_loop_sees_the_same_stall_once() {
 }
 
 #[test]
-fn who_is_not_served_at_the_end_enters_response_with_its_age() {
+fn who_is_not_served_at_the_end_enters_response_with_its_age_or_its_time() {
     for slots in [8, 2_000] {
         let story = simulate(
             &one_stream(slots, paced(2 * SECOND)),
@@ -165,12 +165,15 @@ fn who_is_not_served_at_the_end_enters_response_with_its_age() {
             &totals.streams[0].unserved,
             &milliseconds(1..1_001).collect::<Vec<u64>>(),
         );
-        let served = (0..1_000).map(|_| SERVICE_NS);
-        let expected: Vec<u64> = served.chain(milliseconds(1..1_001)).collect();
+        let served = || (0..1_000).map(|_| SERVICE_NS);
+        // What was sent is back eight seconds after the end; the rest never goes out.
+        let waiting = milliseconds(1..1_001 - in_flight);
+        let late = || milliseconds(9_001 - in_flight..9_001);
+        let expected: Vec<u64> = served().chain(waiting).chain(late()).collect();
         assert_values(&totals.response(None), &expected);
         assert_values(
             &totals.service(None),
-            &(0..1_000).map(|_| SERVICE_NS).collect::<Vec<u64>>(),
+            &served().chain(late()).collect::<Vec<u64>>(),
         );
         // Looked at every 100 µs, and what comes back at a look is seen at the next.
         assert_eq!(finished.drain_ns, 8 * SECOND + 100_000);

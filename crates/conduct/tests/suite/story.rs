@@ -121,8 +121,8 @@ impl Story {
             .iter()
             .map(|s| s.unserved.histogram.count())
             .sum();
-        // What never came back is no completion, and has its age in service and response, once.
-        let served = totals.operations() + totals.unreturned.len() as u64;
+        // What never came back or came late is no completion, and is in service and response, once.
+        let served = totals.operations() + (totals.unreturned.len() + totals.late.len()) as u64;
         let both = totals.streams.iter().map(|s| s.in_flight.histogram.count());
         let response = totals.response(None).histogram.count();
         assert_eq!(response, served + unserved - both.sum::<u64>());

@@ -1,4 +1,3 @@
 //! The door before real files, and before a model of a file system with an adversary.
 mod adversary;
-mod model;
 mod real;

@@ -105,6 +105,20 @@ fn what_took_the_place_of_ours_is_neither_opened_nor_removed() {
 }
 
 #[test]
+fn what_is_kept_from_removal_counts_as_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let (path, theirs) = (folder.path().join("data"), folder.path().join("theirs"));
+    fs::write(&theirs, "kept").unwrap();
+    let grants = granted(&door(), &path, Access::Create);
+    drop(open(&grants, Purpose::Write).unwrap());
+    fs::rename(&theirs, &path).unwrap();
+    assert!(!grants.door().has_refused());
+    let entry = grants.entry(TARGET, |_| true).unwrap();
+    assert!(matches!(entry.set_aside(), Err(RemoveError::Replaced)));
+    assert!(grants.door().has_refused());
+}
+
+#[test]
 fn ours_is_removed_and_may_be_made_again() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("data");
@@ -265,4 +279,39 @@ fn what_is_no_target_is_told() {
     symlink(folder.path().join("no"), folder.path().join("dangling")).unwrap();
     let dangling = door().approach(&folder.path().join("dangling"), Intent::Write);
     assert_eq!(dangling.unwrap().real_path, folder.path().join("no"));
+}
+
+#[test]
+fn what_is_behind_a_target_is_shared_by_those_who_write_parts_of_it() {
+    use crate::{Behind, ClaimError, Sharing};
+    use std::os::unix::fs::MetadataExt;
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("image");
+    fs::write(&path, "content").unwrap();
+    let facts = fs::metadata(&path).unwrap();
+    let it = Behind::File {
+        device: facts.dev(),
+        inode: facts.ino(),
+    };
+    let claim = |sharing| {
+        let door = door();
+        let claimed = door.claim_behind(&path, it, sharing);
+        (door, claimed)
+    };
+    let parts = [claim(Sharing::Parts), claim(Sharing::Parts)];
+    assert!(parts.iter().all(|(_, claimed)| claimed.is_ok()));
+    let whole = claim(Sharing::Alone).1;
+    assert!(matches!(whole, Err(ClaimError::Locked)), "{whole:?}");
+    let as_file = door().approach(&path, Intent::Write).unwrap();
+    assert!(matches!(as_file.unclaimed, Some(ClaimError::Locked)));
+    drop(parts);
+    let (_door, whole) = claim(Sharing::Alone);
+    whole.unwrap();
+    assert!(matches!(claim(Sharing::Parts).1, Err(ClaimError::Locked)));
+    // What takes its place is nobody's concern.
+    fs::rename(&path, folder.path().join("away")).unwrap();
+    fs::write(&path, "other").unwrap();
+    let replaced = claim(Sharing::Alone).1;
+    assert!(matches!(replaced, Err(ClaimError::Refused(_))));
+    door().approach(&path, Intent::Write).unwrap();
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use sys::aio::{Queue, QueueConfig, QueueRefused};
 
 pub(crate) struct AioBackend {
-    queue: Queue,
+    pub(super) queue: Queue,
 }
 
 impl AioBackend {

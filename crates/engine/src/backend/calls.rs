@@ -1,5 +1,6 @@
 //! Plain positional calls.
-use super::{Call, Request, RequestKind};
+use super::on_demand::put;
+use super::{Call, CallPlaces, Request, RequestKind};
 use std::fs::File;
 use std::io;
 use std::sync::Arc;
@@ -64,6 +65,13 @@ impl Call for PlainCalls {
             }
             kind => sync(file, kind).map(|()| 0),
         }
+    }
+}
+
+impl CallPlaces for PlainCalls {
+    fn put_file(&mut self, place: u32, _number: u32, file: Arc<File>) -> io::Result<()> {
+        put(&mut self.files, place, file);
+        Ok(())
     }
 }
 

@@ -1,5 +1,6 @@
 //! Copies to and from mapped files.
-use super::{Call, Request, RequestKind};
+use super::on_demand::put;
+use super::{Call, CallPlaces, Request, RequestKind};
 use crate::files::OpenTargets;
 use plan::OpenMode;
 use std::collections::BTreeMap;
@@ -12,6 +13,8 @@ pub(crate) struct MappedFiles {
     files: Vec<Arc<File>>,
     /// By file; those that the streams of this worker use.
     mappings: Vec<Option<Mapping>>,
+    /// Where files are opened on demand: what [`mappings`] names.
+    to_map: Vec<(u32, OpenMode, u64)>,
 }
 
 /// What a worker has to map: the files that it uses, with how they are opened and how far into each
@@ -38,21 +41,50 @@ impl MappedFiles {
     /// When a file cannot be mapped or ends before its streams do.
     pub(crate) fn new(files: Vec<Arc<File>>, mapped: &[(u32, OpenMode, u64)]) -> io::Result<Self> {
         let mut mappings: Vec<Option<Mapping>> = files.iter().map(|_| None).collect();
-        for (file, mode, end) in mapped {
-            let place = *file as usize;
-            let advice = MappingAdvice {
-                order: mode.advice.map(crate::files::advice),
-                huge_pages: mode.huge_pages,
-            };
-            let mapping = Mapping::new(Arc::clone(&files[place]), advice)?;
-            if mapping.bytes() < *end {
-                let bytes = mapping.bytes();
-                let message = format!("it holds {bytes} bytes, and {end} are to be used");
-                return Err(io::Error::new(io::ErrorKind::InvalidInput, message));
-            }
-            mappings[place] = Some(mapping);
+        for one in mapped {
+            let place = one.0 as usize;
+            mappings[place] = Some(map(Arc::clone(&files[place]), *one)?);
         }
-        Ok(Self { files, mappings })
+        Ok(Self {
+            files,
+            mappings,
+            to_map: Vec::new(),
+        })
+    }
+
+    /// Maps what [`mappings`] names when it is opened.
+    pub(crate) fn on_demand(to_map: Vec<(u32, OpenMode, u64)>) -> Self {
+        Self {
+            files: Vec::new(),
+            mappings: Vec::new(),
+            to_map,
+        }
+    }
+}
+
+/// Maps a file that is to be used up to its end here.
+fn map(file: Arc<File>, (_, mode, end): (u32, OpenMode, u64)) -> io::Result<Mapping> {
+    let advice = MappingAdvice {
+        order: mode.advice.map(crate::files::advice),
+        huge_pages: mode.huge_pages,
+    };
+    let mapping = Mapping::new(file, advice)?;
+    if mapping.bytes() < end {
+        let bytes = mapping.bytes();
+        let message = format!("it holds {bytes} bytes, and {end} are to be used");
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, message));
+    }
+    Ok(mapping)
+}
+
+impl CallPlaces for MappedFiles {
+    fn put_file(&mut self, place: u32, number: u32, file: Arc<File>) -> io::Result<()> {
+        let found = self.to_map.binary_search_by_key(&number, |one| one.0);
+        let one = self.to_map[found.expect("the files of its streams are mapped")];
+        let mapping = map(Arc::clone(&file), one)?;
+        put(&mut self.mappings, place, Some(mapping));
+        put(&mut self.files, place, file);
+        Ok(())
     }
 }
 

@@ -4,22 +4,22 @@
 //! measured is that of the call alone: the door looks before it begins and remembers after it has ended.
 use super::{Call, Request};
 use crate::files::{NamedTarget, Names};
-use door::{Aside, Entry, Fresh, Kernel, RemoveError};
+use door::{Aside, Calls, Entry, Fresh, Kernel, RemoveError};
 use plan::NameCall;
 use std::io;
-use sys::file::names::{Look, look};
+use sys::file::names::Look;
 
-pub(crate) struct NamedFiles {
+pub(crate) struct NamedFiles<C: Calls = Kernel> {
     call: NameCall,
-    names: Names,
+    names: Names<C>,
     /// What the last call has opened, and at which name: it is closed when its time has been taken.
-    opened: Option<(u32, Fresh)>,
+    opened: Option<(u32, Fresh<C>)>,
     /// What the next call removes, by its name.
-    aside: Option<(u32, Result<Aside<Kernel>, RemoveError>)>,
+    aside: Option<(u32, Result<Aside<C>, RemoveError>)>,
 }
 
-impl NamedFiles {
-    pub(crate) fn new(call: NameCall, names: Names) -> Self {
+impl<C: Calls> NamedFiles<C> {
+    pub(crate) fn new(call: NameCall, names: Names<C>) -> Self {
         Self {
             call,
             names,
@@ -28,7 +28,7 @@ impl NamedFiles {
         }
     }
 
-    fn entry(&self, file: u32) -> &Entry {
+    fn entry(&self, file: u32) -> &Entry<C> {
         match &self.names[file as usize] {
             NamedTarget::Entry(entry) => entry,
             NamedTarget::Path(_) => unreachable!("names that change are entries"),
@@ -37,13 +37,13 @@ impl NamedFiles {
 
     fn look(&self, request: &Request, how: Look) -> io::Result<()> {
         match &self.names[request.file as usize] {
-            NamedTarget::Path(path) => look(path, how),
+            NamedTarget::Path(path) => path.look(how),
             NamedTarget::Entry(_) => unreachable!("names that are looked at are paths"),
         }
     }
 }
 
-impl Call for NamedFiles {
+impl<C: Calls> Call for NamedFiles<C> {
     fn begin(&mut self, request: &Request) {
         if self.call == NameCall::Remove {
             self.aside = Some((request.file, self.entry(request.file).set_aside()));
@@ -78,7 +78,7 @@ impl Call for NamedFiles {
     }
 }
 
-impl Drop for NamedFiles {
+impl<C: Calls> Drop for NamedFiles<C> {
     /// A removal that was begun and is not to be carried out any more.
     fn drop(&mut self) {
         if let Some((file, Ok(aside))) = self.aside.take() {

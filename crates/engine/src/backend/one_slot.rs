@@ -21,7 +21,7 @@ pub(crate) trait Call {
 }
 
 pub(crate) struct OneSlot<C> {
-    call: C,
+    pub(super) call: C,
     buffers: AlignedBuffers,
     queued: Option<Request>,
     done: Option<i32>,
@@ -90,7 +90,7 @@ impl<C: Call> Backend for OneSlot<C> {
 
 /// As the kernel tells the outcome of a request.
 #[inline]
-fn code(result: io::Result<usize>) -> i32 {
+pub(crate) fn code(result: io::Result<usize>) -> i32 {
     match result {
         Ok(bytes) => bytes as i32,
         Err(error) => -error.raw_os_error().unwrap_or(5),

@@ -1,5 +1,6 @@
 //! Calls on the space of files. What the data of a write are drawn into is sent nowhere.
-use super::{Call, Request, RequestKind, calls};
+use super::on_demand::put;
+use super::{Call, CallPlaces, Request, RequestKind, calls};
 use door::space::{discard, reserve, set_length};
 use plan::SpaceCall;
 use std::fs::File;
@@ -33,6 +34,13 @@ impl Call for SpaceOfFiles {
             (_, sync) => calls::sync(file, sync)?,
         }
         Ok(request.length as usize)
+    }
+}
+
+impl CallPlaces for SpaceOfFiles {
+    fn put_file(&mut self, place: u32, _number: u32, file: Arc<File>) -> io::Result<()> {
+        put(&mut self.files, place, file);
+        Ok(())
     }
 }
 

@@ -208,8 +208,8 @@ impl Drawer {
             _ => None,
         };
         for space in &mut spaces {
-            let shares = |stepping: &Stepping| stepping.shares_places(space);
-            space.pairs = stepping.as_ref().is_some_and(shares).then(Pairs::new);
+            let is_paired = stepping.as_ref().is_some_and(Stepping::is_paired);
+            space.pairs = is_paired.then(Pairs::new);
         }
         let read_limit = share_limit(generator.operations.read_pct);
         let both = generator.operations.read_pct + generator.operations.write_pct;
@@ -230,7 +230,7 @@ impl Drawer {
                 read_limit: share_limit(area.read_hit_pct),
                 write_limit: share_limit(area.write_hit_pct),
             }),
-            turn: Turn::new(generator, ground.order, &spaces, draws),
+            turn: Turn::new(generator, ground, &spaces, draws),
             plain: Plain::of(generator, ground, stop),
             recorded: None,
             stepping,
@@ -340,11 +340,9 @@ impl Drawer {
             length,
             visit: None,
         };
-        let (space, relative, mut length) = self.place(asked)?;
+        let (space, relative, length) = self.place(asked)?;
         // After the end of the region may have cut it.
-        if self.stop.bytes.is_some() {
-            length = self.take_bytes(length)?;
-        }
+        let length = self.take_bytes(length, 1)?;
         let (place, offset) = self.spaces[space].locate(relative);
         Some(Drawn {
             operation,
@@ -358,13 +356,18 @@ impl Drawer {
     fn step(&self, stepping: &Stepping, index: u64, operation: Operation) -> Option<Drawn> {
         let count = self.spaces.len() as u64;
         let (turn, decided, number) = match self.turn {
-            // Both of a pair lie on the same target.
+            // Each target has its first of a pair before any has its second.
             Turn::RoundRobin => {
-                let (decided, number) = stepping.step(index);
-                (number % count, decided, number / count)
+                let (decided, number) = stepping.step(index / count);
+                (index % count, decided, number)
             }
             _ => {
-                let (turn, _) = self.choose(index)?;
+                let is_counted = matches!(self.turn, Turn::Counts(_));
+                let chosen = match stepping.is_paired() && !is_counted {
+                    true => index / 2,
+                    false => index,
+                };
+                let (turn, _) = self.choose(chosen)?;
                 let (decided, number) = stepping.step(self.spaces[turn].step());
                 (turn as u64, decided, number)
             }
@@ -393,9 +396,19 @@ impl Drawer {
             sizes,
             draw,
         };
-        let (relative, mut length) = stepping.place(space, wanted);
-        if self.stop.bytes.is_some() {
-            length = self.take_bytes(length)?;
+        let (relative, length) = match &space.pairs {
+            Some(pairs) => pairs.place(wanted.number, || {
+                let (relative, length) = stepping.place(space, wanted);
+                // Both of a pair are done, or none.
+                (relative, self.take_bytes(length, 2).unwrap_or(0))
+            }),
+            None => {
+                let (relative, length) = stepping.place(space, wanted);
+                (relative, self.take_bytes(length, 1)?)
+            }
+        };
+        if length == 0 {
+            return None;
         }
         let (relative, length) = space.settle(relative, length);
         let (place, offset) = space.locate(relative);
@@ -519,9 +532,18 @@ impl Drawer {
         }
     }
 
-    fn take_bytes(&self, length: u32) -> Option<u32> {
-        let take = |left: u64| (left > 0).then(|| left.saturating_sub(u64::from(length)));
+    /// What is left to move of a length, by so many operations; `None` at the end of the stream.
+    #[inline]
+    fn take_bytes(&self, length: u32, times: u64) -> Option<u32> {
+        if self.stop.bytes.is_none() {
+            return Some(length);
+        }
+        let all = u64::from(length) * times;
+        let take = |left: u64| (left > 0).then(|| left.saturating_sub(all));
         let before = self.bytes_left.fetch_update(Relaxed, Relaxed, take).ok()?;
+        if self.stop.whole {
+            return Some(length);
+        }
         Some(length.min(before.min(u64::from(u32::MAX)) as u32))
     }
 
@@ -757,8 +779,10 @@ fn grids(
 
 /// The visits of a space, where places are random, each block once, by transfers that are longer than a block.
 fn map(generator: &Generator, space: &Space, unit: u64) -> Option<Visits> {
-    let (AddressOrder::Random(law) | AddressOrder::Mixed { law, .. }) = &generator.order else {
-        return None;
+    let law = match &generator.order {
+        AddressOrder::Random(law) | AddressOrder::Mixed { law, .. } => law,
+        AddressOrder::Stepped(steps) => steps.paired_seeks()?,
+        _ => return None,
     };
     let RandomLaw::OncePerBlock(end) = law else {
         return None;
@@ -864,11 +888,11 @@ fn law_of_ranks(law: TargetLaw) -> RandomLaw {
 impl Turn {
     fn new(
         generator: &Generator,
-        order: TargetOrder,
+        ground: &Ground<'_>,
         spaces: &[Space],
         draws: impl Fn(Purpose) -> Draws,
     ) -> Self {
-        match order {
+        match ground.order {
             TargetOrder::ByLaw(law) if spaces.len() > 1 => {
                 let law = law_of_ranks(law);
                 let grid = Grid::new(&law, spaces.len() as u64, 1, 1, draws);
@@ -892,17 +916,22 @@ impl Turn {
                     return Turn::Passes(AtomicUsize::new(0));
                 }
                 let mean = generator.mean_transfer().max(1.0);
-                let operations = |space: &Space| match &space.grid {
-                    Some(grid) => grid.blocks(),
-                    None => (space.width as f64 / mean) as u64,
+                let operations = |space: &Space, region: Option<&BoundRegion>| match (
+                    &space.grid,
+                    region.and_then(|of| generator.transfers_of(of)),
+                ) {
+                    (Some(grid), _) => grid.blocks(),
+                    (None, Some(transfers)) => transfers,
+                    (None, None) => (space.width as f64 / mean) as u64,
                 };
                 let times = match &generator.order {
                     AddressOrder::Stepped(steps) if steps.trims_first => 2,
                     _ => 1,
                 };
                 let mut sum = 0;
+                let mut regions = ground.regions.iter();
                 let end = |space| {
-                    sum += operations(space).max(1) * times;
+                    sum += operations(space, regions.next()).max(1) * times;
                     sum
                 };
                 Turn::Counts(spaces.iter().map(end).collect())

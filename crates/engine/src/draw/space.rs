@@ -172,7 +172,7 @@ impl Space {
             };
             let has_room = to.saturating_add(smallest) <= self.width;
             let to = if has_room { to } else { 0 };
-            let length = cut(length, self.width - to);
+            let length = cut_to(length, self.width - to, smallest);
             let end = to + u64::from(length);
             match cursor.compare_exchange_weak(at, end, Relaxed, Relaxed) {
                 Ok(_) => return (to, length),
@@ -258,6 +258,15 @@ impl Space {
             let cursor = cursor.get_mut();
             *cursor = (*cursor).max(self.first);
         }
+    }
+}
+
+/// A multiple of `unit` where there is less room than is asked for.
+#[inline]
+fn cut_to(length: u32, room: u64, unit: u64) -> u32 {
+    match u64::from(length) > room {
+        true => cut(length, room / unit * unit),
+        false => length,
     }
 }
 

@@ -61,8 +61,8 @@ fn zones_are_used_in_part_and_skipped_between() {
     assert_eq!(sequence(8, 16, 8, 8), [0, 4, 24, 28, 48, 52, 0, 4]);
     // More than a zone holds goes over it again.
     assert_eq!(sequence(24, 16, 0, 8), [0, 4, 8, 12, 0, 4, 16, 20]);
-    // A zone that reaches beyond the end is left out.
-    assert_eq!(sequence(8, 8, 12, 8), [0, 4, 20, 24, 40, 44, 0, 4]);
+    // A zone that reaches beyond the end is used as far as it goes.
+    assert_eq!(sequence(8, 8, 12, 8), [0, 4, 20, 24, 40, 44, 60, 0]);
 }
 
 #[test]
@@ -124,6 +124,42 @@ fn pairs_trim_a_place_and_then_write_it() {
         let expected = (operation, index / 2 % 3 * BLOCK);
         assert_eq!((drawn.operation, drawn.offset), expected);
     }
+}
+
+#[test]
+fn pairs_of_several_sizes_visit_each_block_once_and_end_with_a_write() {
+    let mut pairs = generator(AddressOrder::Stepped(Steps {
+        pattern: StepPattern::Bursts {
+            operations: 1,
+            repeats: false,
+            law: RandomLaw::OncePerBlock(SequentialEnd::Wrap),
+            seeks: None,
+        },
+        trims_first: true,
+    }));
+    pairs.transfer = PerDirection::all(TransferSizes::Uniform {
+        min: 512,
+        max: 8 * KIB,
+        step: 512,
+    });
+    let stop = LocalStop {
+        bytes: Some(2 * MIB),
+        whole: true,
+        ..LocalStop::default()
+    };
+    let drawer = stopping(&pairs, TargetOrder::RoundRobin, &[region(0, MIB)], stop);
+    let drawn: Vec<Drawn> = (0..).map_while(|index| drawer.draw(index)).collect();
+    let mut seen = vec![0; (MIB / 512) as usize];
+    for pair in drawn.chunks(2) {
+        let place = |drawn: &Drawn| (drawn.offset, drawn.length);
+        assert_eq!(place(&pair[0]), place(&pair[1]));
+        let [from, count] = [pair[0].offset / 512, u64::from(pair[0].length) / 512];
+        for block in &mut seen[from as usize..(from + count) as usize] {
+            *block += 1;
+        }
+    }
+    assert_eq!(drawn.len() % 2, 0);
+    assert!(seen.iter().all(|count| *count == 1));
 }
 
 #[test]

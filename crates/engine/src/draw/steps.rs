@@ -69,19 +69,9 @@ impl Stepping {
         }
     }
 
-    /// Whether places depend on transfers before, so that both of a pair have to share what was found.
-    pub(super) fn shares_places(&self, space: &Space) -> bool {
-        let depends = match &self.pattern {
-            StepPattern::Gap { .. } => self.length > self.smallest,
-            StepPattern::Bursts { .. } if self.seeks.is_some() => true,
-            StepPattern::Bursts {
-                operations,
-                repeats,
-                ..
-            } => self.length > self.smallest && *operations > 1 && !*repeats,
-            StepPattern::Zones { .. } => space.zones.as_ref().is_some_and(|zones| !zones.is_even()),
-        };
-        depends && self.trims_first
+    /// Whether each place is trimmed and then written.
+    pub(super) fn is_paired(&self) -> bool {
+        self.trims_first
     }
 
     /// What an operation does where the steps decide it, and its number among the places.
@@ -94,15 +84,9 @@ impl Stepping {
         }
     }
 
-    /// Where an operation lies in a space, and how much it moves.
+    /// Where an operation lies in a space, and how much it moves: nothing where each block is visited once and all of
+    /// them are.
     pub(super) fn place(&self, space: &Space, wanted: Wanted<'_>) -> (u64, u32) {
-        match &space.pairs {
-            Some(pairs) => pairs.place(wanted.number, || self.find(space, wanted)),
-            None => self.find(space, wanted),
-        }
-    }
-
-    fn find(&self, space: &Space, wanted: Wanted<'_>) -> (u64, u32) {
         let number = wanted.number;
         let length = |goes_on| match &self.behind {
             Some(sizes) if goes_on => sizes.draw(self.sizes, wanted.draw),
@@ -125,6 +109,11 @@ impl Stepping {
             }
             (StepPattern::Gap { bytes }, _) => {
                 return space.step_by(wanted.track, *bytes, self.smallest, length(true));
+            }
+            (StepPattern::Bursts { .. }, _) if let Some(map) = &space.map => {
+                let from = self.addresses.below(number, map.blocks);
+                let found = space.visit_free(map, from, length(false));
+                return found.unwrap_or((0, 0));
             }
             (StepPattern::Bursts { .. }, _) if self.seeks.is_some() => {
                 return self.seek_or_follow(space, wanted.track, step, length);

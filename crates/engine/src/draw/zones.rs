@@ -5,7 +5,9 @@ use super::permutation::Permutation;
 use super::space::Space;
 use super::visits::Visits;
 use crate::random::{Draws, Purpose, share_limit};
-use plan::{AlignRule, Direction, Generator, PerDirection, Seeks, StepPattern, ZoneOrder};
+use plan::{
+    AlignRule, Direction, Generator, PerDirection, Seeks, StepPattern, ZoneOrder, ZoneSpan,
+};
 use std::sync::atomic::{
     AtomicU64,
     Ordering::{AcqRel, Acquire},
@@ -27,6 +29,8 @@ pub(super) struct Zones {
     /// What random places are multiples of.
     units: PerDirection<u64>,
     order: Order,
+    /// Of transfers that are alike, in order.
+    span: ZoneSpan,
     seeks: Option<SeekRule>,
     draws: Draws,
     keys: Draws,
@@ -105,6 +109,7 @@ impl Zones {
                 AlignRule::ByDirection(units) => units,
             },
             order: Order::Sequential,
+            span: ZoneSpan::of([*used_bytes, *zone_bytes, *skip_bytes], smallest, width),
             seeks: seeks.as_ref().map(|seeks| SeekRule::new(seeks, &draws)),
             draws: draws(Purpose::Address),
             keys: draws(Purpose::Pass),
@@ -161,14 +166,29 @@ impl Zones {
 
     /// Where an operation lies, of transfers that are alike.
     pub(super) fn place(&self, step: Step) -> u64 {
+        if matches!(self.order, Order::Sequential) {
+            return self.in_order(step.number);
+        }
         let in_zone = self.used.div_ceil(self.largest).max(1);
         let (zone, within) = (self.at(step.number / in_zone), step.number % in_zone);
-        if matches!(self.order, Order::Sequential) {
-            // The last may reach beyond the zone; more than it holds goes over it again.
-            let round = zone.room.div_ceil(self.largest).max(1);
-            return zone.start + within % round * self.largest;
-        }
         self.random(zone, within, step)
+    }
+
+    /// The last of a zone may reach beyond it; more than it holds goes over it again.
+    fn in_order(&self, number: u64) -> u64 {
+        let ZoneSpan {
+            count,
+            in_zone,
+            rest,
+        } = self.span;
+        let number = number % (count * in_zone + rest.unwrap_or(0));
+        let (zone, within) = (number / in_zone, number % in_zone);
+        let round = self.zone.div_ceil(self.largest).max(1);
+        let within = match self.used > self.zone {
+            true => within % round,
+            false => within,
+        };
+        zone * self.period + within * self.largest
     }
 
     fn random(&self, zone: Zone, within: u64, step: Step) -> u64 {

@@ -17,6 +17,8 @@ pub struct Targets {
     known: BTreeSet<Identity>,
     /// Those that are not there yet, below resolved folders.
     missing: Vec<PathBuf>,
+    /// Texts that the job was read from.
+    inputs: BTreeSet<Identity>,
 }
 
 impl Identity {
@@ -51,6 +53,20 @@ impl Targets {
             }
         }
         targets
+    }
+
+    /// Also tells texts from outputs that the job was read from; what is no file is none.
+    #[must_use]
+    pub fn and_inputs<'a>(mut self, paths: impl Iterator<Item = &'a Path>) -> Self {
+        let found = paths.filter_map(|path| std::fs::metadata(path).ok());
+        let files = found.filter(Metadata::is_file);
+        self.inputs.extend(files.map(|found| Identity::of(&found)));
+        self
+    }
+
+    /// Whether the job was read from what was found.
+    pub fn has_input(&self, found: Option<&Identity>) -> bool {
+        found.is_some_and(|found| self.inputs.contains(found))
     }
 
     fn add(&mut self, path: &Path) {

@@ -61,6 +61,37 @@ pub fn check(path: &Path, opening: Opening) -> Result<(), String> {
     }
 }
 
+/// Refuses a folder in which files cannot be made; changes nothing. What is missing of its path has to be possible. A link
+/// may lead to it: of what stands there already, nothing but our own is replaced.
+pub fn check_folder(folder: &Path) -> Result<(), String> {
+    let absolute = std::path::absolute(folder).map_err(words)?;
+    for part in absolute.ancestors() {
+        let found = match std::fs::metadata(part) {
+            Ok(found) => found,
+            Err(error) => match error.kind() {
+                ErrorKind::NotFound if std::fs::symlink_metadata(part).is_ok() => {
+                    return Err(format!("link `{}` leads to nothing", part.display()));
+                }
+                // What it lies in tells.
+                ErrorKind::NotFound | ErrorKind::NotADirectory => continue,
+                _ => return Err(words(error)),
+            },
+        };
+        let whose = match part == absolute {
+            true => "it".to_owned(),
+            false => format!("`{}`", part.display()),
+        };
+        if !found.is_dir() {
+            let kind = kind_of(found.file_type());
+            return Err(format!("{whose} is {kind}"));
+        }
+        let access = Access::WRITE_OK | Access::EXEC_OK;
+        return accessat(CWD, part, access, AtFlags::EACCESS)
+            .map_err(|errno| format!("{whose} cannot be written: {}", words(errno.into())));
+    }
+    Ok(())
+}
+
 /// Opens a path for writing. Nothing is truncated before it is known what was opened.
 pub fn open(path: &Path, opening: Opening, spare: &Spare<'_>) -> Result<File, String> {
     if is_descriptor(path) {

@@ -27,7 +27,7 @@ fn a_job_is_checked_without_its_devices_and_hosts() {
     let lab = Lab::new();
     lab.write("job", ELSEWHERE);
     let before = lab.everything();
-    let value = json(&lab, &["job"], 0);
+    let value = json(&lab, &["job"], 2);
     let runs = value["runs"].as_array().unwrap();
     assert_eq!(runs.len(), 2);
     assert_eq!(runs[1]["name"], "rd1_(50%)");
@@ -42,7 +42,6 @@ fn a_job_is_checked_without_its_devices_and_hosts() {
         serde_json::json!([8192, 1_u64 << 30])
     );
     let all = value["diagnostics"].as_array().unwrap();
-    assert!(all.iter().all(|one| one["severity"] == "note"));
     let hosts = all.iter().find(|one| {
         one["message"]
             .as_str()
@@ -50,7 +49,12 @@ fn a_job_is_checked_without_its_devices_and_hosts() {
             .contains("remote hosts are not built")
     });
     assert_eq!(hosts.unwrap()["line"], 3);
-    let text = lab.fathom(&["check", "job"]).expect(0);
+    let errors: Vec<&Value> = all
+        .iter()
+        .filter(|one| one["severity"] == "error")
+        .collect();
+    assert_eq!(errors, [hosts.unwrap()]);
+    let text = lab.fathom(&["check", "job"]).expect(2);
     assert!(text.out.contains("total time: 2 min 40 s"));
     assert!(
         text.out
@@ -128,4 +132,109 @@ fn refusals_are_foreseen_and_their_words_written() {
         .says(&[&format!("--overwrite {word}")]);
     lab.fathom(&["vdbench", "-f", "job", "--overwrite", "@words"])
         .expect(0);
+}
+
+/// What the file alone tells is told by `check` with the exit code of `run`.
+#[test]
+fn what_a_run_refuses_for_its_file_is_refused_by_check() {
+    let raw = |sd: &str, rd: &str| job(sd, &format!("iorate=100,elapsed=2,interval=1{rd}"));
+    let disk = "lun=disk,size=1m";
+    let fio = |more: &str| format!("[a]\nfilename=disk\nsize=1m\nruntime=1\n{more}\n");
+    let tree = |operation: &str| {
+        format!(
+            "fsd=fsd1,anchor=tree,depth=1,width=2,files=2,size=4k\n\
+             fwd=fwd1,fsd=fsd1,operation={operation},threads=1\n\
+             rd=rd1,fwd=fwd1,fwdrate=10,elapsed=2,interval=1\n"
+        )
+    };
+    let files = [
+        ("raw", raw(disk, ""), 0),
+        ("host", ELSEWHERE.to_owned(), 2),
+        ("validation", format!("validate=yes\n{}", raw(disk, "")), 2),
+        ("tree", tree("read"), 2),
+        ("unknown", raw("lun=disk,sise=1m", ""), 2),
+        ("short", raw(disk, ",warmup=abc"), 2),
+        ("fio", fio("rw=read"), 0),
+        ("engine", fio("rw=read\nioengine=rbd"), 2),
+        ("word", fio("rw=sideways"), 2),
+        ("size", fio("rw=read\nbs=2x"), 2),
+        ("nojob", "[global]\nrw=read\n".to_owned(), 2),
+    ];
+    for (name, text, code) in files {
+        let lab = Lab::new();
+        lab.write(name, text);
+        let check = lab.fathom(&["check", name]);
+        let run = lab.fathom(&["run", name, "-o", "out", "--backend", "null"]);
+        let codes = (check.code, run.code);
+        assert_eq!(
+            codes,
+            (Some(code), Some(code)),
+            "{name}: {}\n{}",
+            check.err,
+            run.err
+        );
+    }
+}
+
+#[test]
+fn anchors_are_among_the_targets() {
+    let lab = Lab::new();
+    let text = |operation: &str| {
+        format!(
+            "fsd=fsd1,anchor=tree,depth=2,width=10,files=5000,size=4k\n\
+             fsd=unused,anchor=other,depth=1,width=1,files=1\n\
+             fwd=fwd1,fsd=fsd1,operation={operation},threads=1\n\
+             rd=rd1,fwd=fwd1,fwdrate=10,elapsed=2,interval=1\n"
+        )
+    };
+    lab.write("job", text("read"));
+    let value = json(&lab, &["job"], 2);
+    let targets = value["targets"].as_array().unwrap();
+    assert_eq!(targets.len(), 1, "{value:#}");
+    let [name, path, found] = ["name", "path", "found"].map(|key| targets[0][key].as_str());
+    assert_eq!(
+        [name, path, found],
+        [Some("fsd1"), Some("tree"), Some("missing")]
+    );
+    assert_eq!(targets[0]["files"], 500_000);
+    assert_eq!(targets[0]["bytes"], 500_000 * 4096_u64);
+    assert_eq!(targets[0]["is_written"], false);
+    std::fs::create_dir(lab.path("tree")).unwrap();
+    lab.write("job", text("delete"));
+    let shown = lab.fathom(&["check", "job"]).expect(2).out;
+    let line = "fsd1 (tree): anchor, directory, 500000 files, 1.91 GiB, files in it may be made, changed and removed";
+    assert!(shown.contains(line), "{shown}");
+    assert!(shown.lines().count() <= 60, "{shown}");
+}
+
+/// A line for each is no help where there are so many.
+#[test]
+fn many_files_are_told_in_a_few_lines() {
+    let lab = Lab::in_memory();
+    let text = |count: u32| {
+        format!("[a]\nrw=randwrite\ndirectory=.\nnrfiles={count}\nfilesize=4k\nruntime=1\n")
+    };
+    let lines = |lab: &Lab| {
+        let ended = lab.fathom(&["check", "job"]).expect(0);
+        let lines = ended.out.lines().count() + ended.err.lines().count();
+        assert!(lines <= 60, "{lines} lines: {}{}", ended.out, ended.err);
+        ended
+    };
+    lab.write("job", text(20_000));
+    let told = lines(&lab).out;
+    assert!(told.contains("20000 alike, "), "{told}");
+    assert!(told.contains("not here, 4 KiB each"), "{told}");
+    let value = json(&lab, &["job"], 0);
+    assert_eq!(value["targets"].as_array().unwrap().len(), 20_000);
+    // Files of somebody else, each of which a run would ask about.
+    for number in 0..40 {
+        lab.write(&format!("a.0.{number}"), "not ours\n".repeat(500));
+    }
+    lab.write("job", text(40));
+    let told = lines(&lab);
+    assert!(told.err.contains("… and 35 targets more"), "{}", told.err);
+    // A few have a line each.
+    lab.write("job", text(3));
+    let told = lines(&lab).out;
+    assert!(told.contains("./a.0.2 (./a.0.2): file, "), "{told}");
 }

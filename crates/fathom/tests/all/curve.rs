@@ -40,6 +40,20 @@ fn a_curve_makes_its_file() {
     assert!(lab.bytes("disk") == written);
 }
 
+/// A mistyped name is no wish for a file.
+#[test]
+fn a_file_is_made_only_with_a_size() {
+    let lab = Lab::new();
+    let before = lab.everything();
+    lab.fathom(&curve("disk", &[]))
+        .expect(2)
+        .says(&["`disk` does not exist", "--size"]);
+    assert_eq!(lab.everything(), before);
+    // The command that people try first.
+    let readme = include_str!("../../../../README.md");
+    assert!(readme.contains("-- curve fathom-demo.data --size 512m"));
+}
+
 #[test]
 fn a_list_of_threads_makes_a_sweep() {
     let lab = Lab::new();

@@ -24,6 +24,88 @@ fn bounded(lab: &Lab, words: &[&str]) -> Ended {
     ended(&mut command)
 }
 
+/// What a report of a damaged result must say: nothing is lost without a word.
+#[track_caller]
+fn is_marked(ended: &Ended, page: &str, what: &str) {
+    assert!(
+        ended.err.contains("warning: result file") && ended.err.contains("is damaged"),
+        "{what}: {}",
+        ended.err
+    );
+    assert!(page.contains("This result is damaged"), "{what}");
+}
+
+/// Several runs of many intervals.
+fn long_lab() -> Lab {
+    let lab = Lab::new();
+    lab.write(
+        "job",
+        "sd=sd1,lun=disk,size=1m,threads=2\nwd=wd1,sd=sd1,xfersize=4k\n\
+         rd=rd1,wd=wd1,iorate=500,elapsed=8,interval=1,forthreads=(1-40,1)\n",
+    );
+    lab.fathom(&["run", "job", "-o", "out", "--backend", "sim"])
+        .expect(0);
+    lab
+}
+
+#[test]
+fn a_result_that_is_cut_off_is_shown_as_far_as_it_goes() {
+    let lab = long_lab();
+    let whole = lab.bytes("out/result.fathom");
+    let mut kept = BTreeSet::new();
+    for part in 0..60 {
+        let length = whole.len() * part / 60 + part % 7;
+        lab.write("result.fathom", &whole[..length]);
+        let _ = std::fs::remove_dir_all(lab.path("again"));
+        let ended = bounded(&lab, &["report", "result.fathom", "-o", "again"]);
+        let what = format!("{length} of {} bytes", whole.len());
+        ends_well(&ended, &what);
+        match ended.code {
+            Some(1) if ended.err.contains("holds no run that can be read") => {
+                assert!(!lab.path("again/report.html").exists(), "{what}");
+            }
+            Some(1) => {
+                let page = lab.text("again/report.html");
+                is_marked(&ended, &page, &what);
+                assert!(
+                    ended.err.contains("is cut off after"),
+                    "{what}: {}",
+                    ended.err
+                );
+                kept.insert(ended.out.lines().count());
+            }
+            Some(2) => assert!(!lab.path("again/report.html").exists(), "{what}"),
+            code => panic!("{what}: {code:?}"),
+        }
+    }
+    // From the first run to all of them.
+    assert!(kept.len() > 2, "{kept:?}");
+}
+
+#[test]
+fn pages_of_zeros_cost_what_they_held() {
+    let lab = long_lab();
+    let whole = lab.bytes("out/result.fathom");
+    let mut codes = BTreeSet::new();
+    // The first pages hold the tables, which are refused where they are lost; of the rest, some.
+    for page in (0..whole.len() / 4096).filter(|page| *page < 40 || page % 7 == 0) {
+        let mut bytes = whole.clone();
+        bytes[page * 4096..][..4096].fill(0);
+        lab.write("result.fathom", bytes);
+        let ended = bounded(&lab, &["report", "result.fathom", "-o", "again"]);
+        ends_well(&ended, &format!("page {page}"));
+        if ended.code == Some(1) {
+            is_marked(
+                &ended,
+                &lab.text("again/report.html"),
+                &format!("page {page}"),
+            );
+        }
+        codes.insert(ended.code);
+    }
+    assert!(codes.contains(&Some(1)), "{codes:?}");
+}
+
 /// A refusal with a reason, or a report.
 #[track_caller]
 fn ends_well(ended: &Ended, what: &str) {

@@ -1,8 +1,10 @@
 //! What stands at a path is exchanged at chosen moments: nothing foreign changes, and the reason is told. The moments are
 //! those of `door::moments`, which only builds with assertions have.
 use crate::guard::loop_device;
-use crate::lab::{Ended, FATHOM, Lab, ended, must, skip};
+use crate::lab::{Ended, FATHOM, Lab, ended, has, must, skip};
 use crate::stop::OnDrop;
+use std::process::{Command, Stdio};
+use std::time::Duration;
 
 const THEIRS: &str = "a letter that somebody else wrote\n";
 
@@ -58,6 +60,27 @@ fn a_file_that_comes_after_the_examination_is_not_written() {
 }
 
 #[test]
+fn a_file_that_takes_the_place_of_what_is_filled_is_told() {
+    // The first opening makes the file; the next one is a look whether it is still there when all is written.
+    for command in ["mv theirs data", "ln -sf theirs data"] {
+        let lab = Lab::new();
+        lab.write("theirs", THEIRS);
+        let mut fathom = lab.command(FATHOM);
+        fathom.args(["prefill", "data", "--size", "1m"]);
+        fathom.env("FATHOM_TEST_MOMENT", format!("open:2={command}"));
+        let told = ended(&mut fathom).expect(3);
+        let told = told.says(&["data` is no longer what was examined"]);
+        assert!(!told.err.contains("not filled"), "{}", told.err);
+        let name = if command.starts_with("mv") {
+            "data"
+        } else {
+            "theirs"
+        };
+        theirs_is_kept(&lab, name);
+    }
+}
+
+#[test]
 fn a_file_that_takes_the_place_of_ours_before_a_later_job_is_not_written() {
     for command in ["mv theirs data", "ln -sf theirs data"] {
         let lab = Lab::new();
@@ -92,6 +115,60 @@ fn a_file_that_holds_something_is_exchanged_for_one_that_was_blank() {
         .expect(3)
         .says(&["was changed by another program"]);
     assert!(lab.bytes("data").ends_with(b"more\n"));
+}
+
+/// A disk image that a program exports as a file: each look at it tells the time of the look as that of its last change.
+struct Exported(std::process::Child);
+
+impl Exported {
+    fn new(lab: &Lab) -> Option<Self> {
+        lab.write("image", vec![0; 1 << 20]);
+        lab.write("data", "");
+        let file = format!(
+            "node-name=f,driver=file,filename={}",
+            lab.path("image").display()
+        );
+        let export = format!(
+            "type=fuse,id=e,node-name=f,writable=on,mountpoint={}",
+            lab.path("data").display()
+        );
+        let mut command = lab.command("qemu-storage-daemon");
+        command.args(["--blockdev", &file, "--export", &export]);
+        let mut daemon = Self(command.stderr(Stdio::null()).spawn().ok()?);
+        // Until it is there, the place is empty.
+        while std::fs::metadata(lab.path("data")).ok()?.len() == 0 {
+            if daemon.0.try_wait().ok()?.is_some() {
+                return None;
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        Some(daemon)
+    }
+}
+
+impl Drop for Exported {
+    fn drop(&mut self) {
+        // It takes the export away when it is asked to end.
+        let asked = Command::new("kill").arg(self.0.id().to_string()).status();
+        if asked.is_err() {
+            let _ = self.0.kill();
+        }
+        let _ = self.0.wait();
+    }
+}
+
+#[test]
+fn a_file_whose_time_of_change_is_made_up_was_not_changed() {
+    let lab = Lab::new();
+    if !has("qemu-storage-daemon") {
+        return skip("qemu-storage-daemon is not there");
+    }
+    let Some(_exported) = Exported::new(&lab) else {
+        return skip("nothing can be exported with FUSE here");
+    };
+    for _ in 0..2 {
+        at(&lab, "run", "sleep 1.1", WRITE).expect(0);
+    }
 }
 
 #[test]
@@ -161,6 +238,33 @@ fn a_deletion_that_is_measured_goes_by_identity() {
 }
 
 #[test]
+fn an_exchange_while_files_are_made_or_deleted_is_the_last_thing_said() {
+    for (engine, moment, command, reason) in [
+        (
+            "--ioengine=filedelete",
+            "remove:2",
+            "for f in j.0.*; do mv theirs $f; break; done",
+            "was not removed: another file took the place",
+        ),
+        (
+            "--ioengine=filecreate",
+            "run",
+            "mv theirs j.0.2",
+            "another program has made it since",
+        ),
+    ] {
+        let lab = Lab::new();
+        lab.write("theirs", THEIRS);
+        let job = [engine, "--nrfiles=4", "--filesize=4k", "--openfiles=1"];
+        let ended = at(&lab, moment, command, &job).expect(3);
+        let last = ended.err.lines().next_back().unwrap_or_default();
+        let is_told = last.starts_with("error: ") && last.contains(reason);
+        assert!(is_told, "{engine}: {}", ended.err);
+        assert!(ended.err.contains("1 operation failed"), "{}", ended.err);
+    }
+}
+
+#[test]
 fn a_device_is_what_was_examined_whatever_its_path_leads_to() {
     let lab = Lab::new();
     let (blank, theirs) = match (loop_device(&lab, "blank"), loop_device(&lab, "disk")) {
@@ -173,7 +277,13 @@ fn a_device_is_what_was_examined_whatever_its_path_leads_to() {
     });
     must("mkfs.ext4", &["-q", "-F", &theirs]);
     let before = lab.bytes("disk");
-    let job = ["--filename=node", "--rw=write", "--bs=4k", "--size=64k"];
+    let write = ["--filename=node", "--rw=write", "--bs=4k", "--size=64k"];
+    let later = [
+        &write[..],
+        &["--unlink=1", "--name=k", "--stonewall"],
+        &write,
+    ]
+    .concat();
     let node = |device: &str| {
         use std::os::unix::fs::MetadataExt;
         let number = std::fs::metadata(device).unwrap().rdev();
@@ -181,7 +291,7 @@ fn a_device_is_what_was_examined_whatever_its_path_leads_to() {
         format!("rm -f node; mknod node b {major} {minor}")
     };
     let link = |device: &str| format!("ln -sfn {device} node");
-    for moment in ["claim", "examine", "run", "open"] {
+    for moment in ["claim", "examine", "run", "open", "run:2", "remove"] {
         for way in [&node as &dyn Fn(&str) -> String, &link] {
             must(
                 "sh",
@@ -190,7 +300,7 @@ fn a_device_is_what_was_examined_whatever_its_path_leads_to() {
                     &format!("cd {}; {}", lab.path("").display(), way(&blank)),
                 ],
             );
-            let ended = at(&lab, moment, &way(&theirs), &job);
+            let ended = at(&lab, moment, &way(&theirs), &later);
             // A link is followed once; the device that it led to then is written.
             let is_written = ended.code == Some(0);
             assert!(
@@ -202,4 +312,46 @@ fn a_device_is_what_was_examined_whatever_its_path_leads_to() {
         }
     }
     drop(_detach);
+}
+
+/// The file behind a loop device is exchanged, and its name stays.
+#[test]
+fn a_loop_device_that_gets_another_file_is_not_what_was_examined() {
+    let job = |device: &str| {
+        let write = [
+            format!("--filename={device}"),
+            "--rw=write".to_owned(),
+            "--bs=4k".to_owned(),
+            "--size=64k".to_owned(),
+        ];
+        let again = ["--unlink=1", "--name=k", "--stonewall"].map(str::to_owned);
+        [&write[..], &again, &write].concat()
+    };
+    for moment in ["claim", "examine", "run", "open", "run:2", "remove"] {
+        let lab = Lab::new();
+        let device = match loop_device(&lab, "blank") {
+            Ok(device) => device,
+            Err(reason) => return skip(reason),
+        };
+        let _detach = OnDrop(|| {
+            // It may be gone by the command below.
+            let _ = ended(std::process::Command::new("losetup").args(["-d", &device]));
+        });
+        let file = std::fs::File::create(lab.path("disk")).unwrap();
+        file.set_len(16 << 20).unwrap();
+        let disk = lab.path("disk").display().to_string();
+        must("mkfs.ext4", &["-q", "-F", &disk]);
+        let before = lab.bytes("disk");
+        let exchange = format!("losetup -d {device}; losetup {device} {disk} || true");
+        let job = job(&device);
+        let job: Vec<&str> = job.iter().map(String::as_str).collect();
+        let ended = at(&lab, moment, &exchange, &job);
+        // Once it is held, the kernel keeps the file behind it until the end.
+        let is_known = matches!(ended.code, Some(0 | 3));
+        assert!(is_known, "{moment}: {:?} {}", ended.code, ended.err);
+        if moment == "claim" {
+            assert_eq!(ended.code, Some(3), "{}", ended.err);
+        }
+        assert!(lab.bytes("disk") == before, "{moment}: {}", ended.err);
+    }
 }

@@ -55,3 +55,23 @@ fn parameters_that_cannot_be_meant_here_say_why() {
         lab.fathom(&["run", "job"]).expect(2).says(&[reason]);
     }
 }
+
+/// Pages show names of workloads as text, whatever they hold.
+#[test]
+fn a_name_is_no_markup_in_any_page() {
+    let lab = Lab::new();
+    let text = "sd=a<u>b,lun=disk,size=1m,threads=2\nwd=w<u>x,sd=a<u>b,xfersize=4k,rdpct=50\n\
+                wd=v&y,sd=a<u>b,xfersize=4k,rdpct=50\n\
+                rd=r<u>z,wd=(w<u>x,v&y),iorate=50,elapsed=2,interval=1\n";
+    lab.write("job", text);
+    lab.fathom(&["vdbench", "-f", "job", "-o", "out"]).expect(0);
+    let pages: Vec<String> = lab.names("out");
+    let pages = pages.iter().filter(|name| name.ends_with(".html"));
+    let mut named = 0;
+    for page in pages {
+        let html = lab.text(&format!("out/{page}"));
+        assert!(!html.contains("<u>"), "{page}");
+        named += html.matches(r"\x3cu>").count();
+    }
+    assert!(named > 3, "{named}");
+}

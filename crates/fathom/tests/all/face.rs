@@ -131,7 +131,13 @@ fn console_and_folder_are_those_of_the_original() {
     lab.write("job", text);
     let first = lab.fathom(&["vdbench", "-f", "job", "-o", "out"]).expect(0);
     assert!(!first.err.contains("error"), "{}", first.err);
-    let console = masked(&first.out);
+    // Its sequential workload ends the run that makes the file, whenever that is.
+    let is_told = |line: &String| {
+        let told = ["All sequential workloads on all", "The run ends with them"];
+        told.iter().any(|text| line.contains(text))
+    };
+    let (told, console): (Vec<_>, Vec<_>) = masked(&first.out).into_iter().partition(is_told);
+    assert_eq!(told.len(), 2);
     // How long the file takes is the machine's affair: two rows of averages, two intervals of the run.
     let rows = console.iter().filter(|line| line.starts_with("row"));
     let formatting = rows.count() - 4;
@@ -215,8 +221,6 @@ fn simulation_lists_runs_and_touches_nothing() {
         )
     };
     let expected = [
-        "Simulating RD=SD_format; I/O rate: Uncontrolled MAX; elapsed=(none); For loops: threads=2 iorate=max"
-            .to_owned(),
         run(10, 1),
         run(20, 1),
         run(10, 2),
@@ -225,6 +229,248 @@ fn simulation_lists_runs_and_touches_nothing() {
     ];
     assert_eq!(simulated(&ended.out), expected);
     assert_eq!(lab.everything(), before);
+}
+
+/// The lines of a text below definitions of storage and workloads, or the refusal.
+fn simulation_of(runs: &str) -> Result<Vec<String>, String> {
+    let lab = Lab::new();
+    let text = "sd=sd1,lun=disk,size=1m\nwd=wd1,sd=sd1\nwd=wd0,sd=sd1,skew=0\n";
+    let trees = "fsd=fsd1,anchor=tree,depth=1,width=1,files=5,size=4k\nfwd=fwd1,fsd=fsd1\n";
+    let is_of_trees = runs.contains("fwd=");
+    lab.write(
+        "job",
+        format!("{}{runs}\n", if is_of_trees { trees } else { text }),
+    );
+    let ended = lab.fathom(&["vdbench", "-s", "-f", "job"]);
+    if ended.code != Some(0) {
+        return Err(ended.err);
+    }
+    let runs = ended
+        .out
+        .lines()
+        .filter_map(|line| line.split_once("Simulating RD="));
+    Ok(runs.map(|(_, run)| run.to_owned()).collect())
+}
+
+#[test]
+fn simulation_prints_rates_and_loops_as_the_original() {
+    let of = |words: &str| simulation_of(&format!("rd=r,{words},elapsed=4,interval=1")).unwrap();
+    let rate =
+        |rate: &str, loops: &str| format!("r; I/O rate: {rate}; elapsed=4; For loops: {loops}");
+    // A list shows its first rate in every line.
+    let with_max = ["100", "200", "max"].map(|each| rate("100", &format!("iorate={each}")));
+    assert_eq!(of("wd=wd1,iorate=(100,200,max)"), with_max);
+    assert_eq!(of("wd=wd1,iorate=0.5"), [rate("1", "None")]);
+    assert_eq!(of("wd=wd1,iorate=7,comp=2"), [rate("7", "comp=2")]);
+    assert_eq!(
+        of("wd=wd1,iorate=7,forcompratio=(2,3)")[1],
+        rate("7", "compratio=3")
+    );
+    // A share of 0 is none: nothing is controlled, and shares need not add up to 100.
+    assert_eq!(
+        of("wd=(wd0,wd1),iorate=max"),
+        [rate("Uncontrolled MAX", "None")]
+    );
+    assert_eq!(of("wd=wd0,iorate=max"), [rate("Uncontrolled MAX", "None")]);
+}
+
+#[test]
+fn simulation_prints_trees_as_the_original() {
+    let of = |words: &str| simulation_of(&format!("rd=r,fwd=fwd1,{words},elapsed=4,interval=1"));
+    let run = |name: &str, rate: &str| format!("{name}; elapsed=4; fwdrate={rate} For loops: None");
+    let curve = [
+        run("r", "curve."),
+        run("r_(50%)", "5000;"),
+        run("r_(100%)", "10000;"),
+    ];
+    assert_eq!(of("fwdrate=curve,curve=(50,100)").unwrap(), curve);
+    assert_eq!(
+        of("fwdrate=max,format=(yes,no)").unwrap(),
+        [run("r", "max.")]
+    );
+    let formatted = ["format_for_r".to_owned(), run("r", "max.")];
+    assert_eq!(of("fwdrate=max,format=y").unwrap(), formatted);
+    let refusal = of("fwdrate=max,format=re").unwrap_err();
+    assert!(
+        refusal.contains("`re` is not a value of `format`"),
+        "{refusal}"
+    );
+}
+
+/// A flat file of the older kind, without time stamps, with a format.
+const FLAT: &str = "<pre>
+* Run       : Name of run from RD=
+*
+         tod        Run   Interval       rate     MB/sec    version
+10:00:00.000  SD_format          1    10.0000     0.0100        n/a
+10:00:01.000        rd1          1    20.0000     0.0200        n/a
+10:00:02.000        rd1          2    30.0000     0.0300        n/a
+10:00:03.000        rd1    avg_2-2    30.0000     0.0300        n/a
+10:00:04.000        rd2          1    40.0000     0.0400        n/a
+";
+
+#[test]
+fn parseflat_writes_columns_of_flat_files() {
+    let lab = Lab::new();
+    lab.write("flat", FLAT);
+    let parse = |words: &[&str]| {
+        let all = [&["vdbench", "parseflat", "-i", "flat"], words].concat();
+        lab.fathom(&all).expect(0)
+    };
+    let ended = parse(&["-c", "RUN", "mb/sec", "Rate"]);
+    let rows = "Run,MB/sec,rate\nrd1,0.0200,20.0000\nrd1,0.0300,30.0000\nrd2,0.0400,40.0000\n";
+    assert_eq!(ended.out, rows);
+    assert!(
+        ended.err.contains("parseflat completed: 3 rows"),
+        "{}",
+        ended.err
+    );
+    let ended = parse(&["-a", "-q", "-c", "interval"]);
+    assert_eq!(
+        (ended.out.as_str(), ended.err.as_str()),
+        ("Interval\navg_2-2\n", "")
+    );
+    let ended = parse(&[
+        "-c", "rate", "-f", "run", "rd1", "interval", "2", "-o", "rows.csv",
+    ]);
+    assert_eq!(
+        (ended.out.as_str(), lab.text("rows.csv").as_str()),
+        ("", "rate\n30.0000\n")
+    );
+    let refused = |words: &[&str], says: &str| {
+        let all = [&["vdbench", "parse"], words].concat();
+        lab.fathom(&all).expect(2).says(&[says]);
+    };
+    refused(&["-i", "flat", "-c", "resp"], "no column `resp`");
+    refused(&["-i", "flat"], "no column is chosen");
+    refused(&["-c", "rate"], "no flat file is named");
+    std::fs::hard_link(lab.path("flat"), lab.path("same")).unwrap();
+    refused(&["-i", "flat", "-c", "rate", "-o", "same"], "`same`");
+    assert_eq!(lab.text("flat"), FLAT);
+    lab.write("cut", format!("{FLAT}10:00:05.000        rd2 "));
+    let ended = lab
+        .fathom(&["vdbench", "parse", "-i", "cut", "-c", "rate"])
+        .expect(0);
+    assert_eq!(ended.out.lines().count(), 4);
+    assert!(
+        ended.err.contains("incomplete rows, which are left out: 1"),
+        "{}",
+        ended.err
+    );
+    lab.write("other", "no table\n");
+    refused(&["-i", "other", "-c", "rate"], "this is not a flat file");
+    lab.fathom(&["vdbench", "compare", "old", "new"])
+        .expect(2)
+        .says(&["`vdbench compare` is not supported"]);
+}
+
+/// Flat files of others, of several releases.
+#[test]
+fn parseflat_reads_the_flat_files_of_the_corpus() {
+    let root = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../../../shared/corpus/outputs"
+    );
+    let Ok(entries) = std::fs::read_dir(root) else {
+        crate::lab::skip("no outputs of the original beside the workspace");
+        return;
+    };
+    let lab = Lab::new();
+    let paths = entries.map(|entry| entry.unwrap().path());
+    let paths = paths.filter(|path| {
+        path.to_string_lossy()
+            .to_lowercase()
+            .ends_with("flatfile.html")
+    });
+    let mut read = 0;
+    for path in paths {
+        let path = path.to_str().unwrap();
+        let words = [
+            "vdbench",
+            "parseflat",
+            "-i",
+            path,
+            "-c",
+            "run",
+            "interval",
+            "rate",
+        ];
+        let ended = lab.fathom(&words);
+        let text = std::fs::read_to_string(path).unwrap();
+        let is_row = |line: &&str| line.starts_with(|first: char| first.is_ascii_digit());
+        let is_kept = |line: &&str| !line.contains(" avg_") && !line.contains(" format_for_");
+        let names = text
+            .lines()
+            .find(|line| line.trim_start().starts_with("tod "));
+        let width = names.unwrap().split_whitespace().count();
+        let is_whole = |line: &&str| line.split_whitespace().count() == width;
+        let rows = text.lines().filter(is_row).filter(is_kept);
+        let rows = rows.filter(is_whole).count();
+        assert_eq!(ended.code, Some(0), "{path}: {}", ended.err);
+        assert_eq!(ended.out.lines().count(), 1 + rows, "{path}");
+        read += 1;
+    }
+    assert!(read > 0);
+}
+
+#[test]
+fn the_layout_of_the_newer_release_is_written_and_parsed() {
+    let lab = Lab::new();
+    lab.write(
+        "job",
+        job("lun=disk,size=1m", "iorate=50,elapsed=2,interval=1"),
+    );
+    let words = [
+        "vdbench",
+        "-f",
+        "job",
+        "-o",
+        "out",
+        "--layout",
+        "5.04.07",
+        "--backend",
+        "sim",
+    ];
+    let ended = lab.fathom(&words).expect(0);
+    let rows = ended.out.lines().filter(|line| line.contains(" avg_2-2 "));
+    let widths: Vec<usize> = rows.map(|row| row.split_whitespace().count()).collect();
+    assert_eq!(widths.last(), Some(&15));
+    let words = [
+        "vdbench",
+        "parseflat",
+        "-i",
+        "out/flatfile.html",
+        "-c",
+        "read_max",
+        "write_std",
+        "-q",
+    ];
+    assert_eq!(lab.fathom(&words).expect(0).out.lines().count(), 3);
+    lab.fathom(&["vdbench", "-f", "job", "--layout", "5.05"])
+        .expect(2)
+        .says(&["there are `5.04.06`"]);
+}
+
+#[test]
+fn a_reached_total_is_told_as_in_the_original() {
+    let lab = Lab::new();
+    lab.write(
+        "job",
+        job(
+            "lun=disk,size=1m",
+            "iorate=256,elapsed=20,interval=1,maxdata=2m",
+        ),
+    );
+    let ended = lab
+        .fathom(&["vdbench", "-f", "job", "-o", "out", "--backend", "sim"])
+        .expect(0);
+    assert!(
+        ended
+            .out
+            .contains(" Reached maxdata=2m. rd=rd1 shutting down after next interval."),
+        "{}",
+        ended.out
+    );
 }
 
 #[test]
@@ -258,7 +504,7 @@ fn variables_overrides_several_files_and_standard_input_make_one_job() {
     assert!(output.status.success());
     let out = String::from_utf8(output.stdout).unwrap();
     let expected = "Simulating RD=rd1; I/O rate: 7; elapsed=20 warmup=4; For loops: None";
-    assert_eq!(simulated(&out)[1], expected);
+    assert_eq!(simulated(&out)[0], expected);
     lab.fathom(&[
         "vdbench",
         "-s",

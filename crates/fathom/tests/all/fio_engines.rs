@@ -126,24 +126,25 @@ fn mapped_writes_are_checked_by_calls() {
 #[test]
 fn huge_pages_are_a_note() {
     let folder = tempfile::tempdir().unwrap();
-    let output = Command::new(env!("CARGO_BIN_EXE_fathom"))
-        .args([
-            "fio",
-            "--name=job",
-            "--ioengine=mmap",
-            "--thp=1",
-            "--rw=write",
-        ])
-        .args(["--size=64k", "--filename=data", "--verify=md5"])
-        .current_dir(folder.path())
-        .output()
-        .unwrap();
+    let fio = |first: &[&str]| {
+        Command::new(env!("CARGO_BIN_EXE_fathom"))
+            .args(first)
+            .args(["--name=job", "--ioengine=mmap", "--thp=1", "--rw=write"])
+            .args(["--size=64k", "--filename=data", "--verify=md5"])
+            .current_dir(folder.path())
+            .output()
+            .unwrap()
+    };
+    let output = fio(&["fio"]);
     let told = String::from_utf8_lossy(&output.stderr);
     if told.contains("cannot be mapped into memory: Invalid argument") {
         println!("skipped: this kernel has no huge pages");
         return;
     }
     assert!(output.status.success(), "{told}");
+    assert_eq!(told, "");
+    let checked = fio(&["fio", "--parse-only"]);
+    let told = String::from_utf8_lossy(&checked.stderr);
     assert!(
         told.contains("`thp`: asked of the shared mapping"),
         "{told}"
@@ -166,7 +167,7 @@ fn an_unknown_error_is_refused_at_its_place() {
         .output()
         .unwrap();
     let said = String::from_utf8_lossy(&output.stderr);
-    assert!(said.contains("`ENOWHERE` names no error"), "{said}");
+    assert!(said.contains("no error by the name `ENOWHERE`"), "{said}");
     assert!(!output.status.success());
 }
 
@@ -640,6 +641,36 @@ fn priorities(job: &Value, direction: &str) -> (Vec<(u64, u64)>, u64) {
         .map(|one| (number(one, "prioclass"), number(one, "prio")));
     let count = told.iter().map(|one| number(&one["clat_ns"], "N")).sum();
     (names.collect(), count)
+}
+
+#[test]
+fn priorities_are_told_of_the_whole_latency_where_its_percentiles_are_asked_for() {
+    let folder = tempfile::tempdir().unwrap();
+    let job = [
+        "--filename=data",
+        "--size=1m",
+        "--bs=4k",
+        "--rw=randread",
+        "--ioengine=libaio",
+        "--cmdprio_percentage=50",
+        "--cmdprio_class=2",
+        "--cmdprio=3",
+        "--lat_percentiles=1",
+        "--clat_percentiles=1",
+    ];
+    let (document, _) = report_of_any(env!("CARGO_BIN_EXE_fathom"), &job, folder.path()).unwrap();
+    let read = &document["jobs"][0]["read"];
+    let told = read["prios"].as_array().unwrap();
+    assert_eq!(told.len(), 2);
+    assert!(told.iter().all(|one| one.get("clat_ns").is_none()));
+    let of = |key: &str| -> Vec<f64> {
+        let values = told.iter().map(|one| one["lat_ns"][key].as_f64());
+        values.map(|value| value.unwrap()).collect()
+    };
+    let whole = |key: &str| read["lat_ns"][key].as_f64().unwrap();
+    assert_eq!(of("N").iter().sum::<f64>(), whole("N"));
+    assert_eq!(of("min").into_iter().fold(f64::MAX, f64::min), whole("min"));
+    assert_eq!(of("max").into_iter().fold(0.0, f64::max), whole("max"));
 }
 
 #[test]

@@ -21,6 +21,10 @@ const BEARING: &[&str] = &[
     "ignore_error=ENOSPC,EIO",
     "ignore_error=,,84",
     "continue_on_error=all\nignore_error=ENOSPC,EIO,5",
+    "ignore_error=EIO,EIO\ncontinue_on_error=none",
+    "ignore_error=EIO\ncontinue_on_error=write",
+    "ignore_error=,EIO\ncontinue_on_error=read",
+    "continue_on_error=none\nignore_error=EIO,EIO",
 ];
 
 /// A file named `bad/disk` that cannot be read nor written at [`BAD`]: EIO and ENOSPC.
@@ -89,10 +93,10 @@ fn failures_of_io_end_with_the_code_of_the_original() {
         }
     }
     let zeros = codes.iter().filter(|code| **code == 0).count();
-    // Reads: read, io, all, EIO, 5. Writes: those that name ENOSPC for writes.
+    // Reads: what names reads, or EIO among them. Writes: those that name ENOSPC for writes.
     assert_eq!(
         (zeros, codes.len()),
-        (5 + 2, 2 * BEARING.len()),
+        (7 + 2, 2 * BEARING.len()),
         "{codes:?}"
     );
 }
@@ -116,6 +120,70 @@ fn a_job_that_fails_is_told_among_jobs_that_bear_it() {
     let report = run(&lab, FATHOM, &job(bears, bears));
     // Scripts take what stands on standard error for trouble.
     assert!(!report.err.contains("operations failed"), "{}", report.err);
+}
+
+#[test]
+fn names_of_errors_are_refused_where_the_original_refuses_them() {
+    let lab = Lab::new();
+    let values = [
+        "EIO",
+        "eio",
+        "EIO:",
+        ":EIO",
+        ",",
+        ",,",
+        ",,,",
+        "EIO,EIO,EIO,EIO",
+        "EPERM:ERANGE",
+        "EIO:ENODATA",
+        "EIO::EIO",
+        ",,EILSEQ",
+        ",,84",
+        "EIO,,EILSEQ",
+        "EWOULDBLOCK",
+        "ENOTSUP",
+        "ESRCH,ECHILD,ENOEXEC",
+        "EDEADLK",
+        "ENOSYS",
+        "E",
+        "EIOX",
+        "EIO: ENOSPC",
+        "EIO :ENOSPC",
+        "5",
+        "0",
+        "-5",
+        "+5",
+        "005",
+        "0x5",
+        "5k",
+        "4096",
+        "r:EIO",
+    ];
+    let mut refused = 0;
+    for value in values {
+        let job = format!("[j]\nioengine=null\nsize=4k\nrw=read\nignore_error={value}\n");
+        let ours = run(&lab, FATHOM, &job);
+        refused += u32::from(ours.code == Some(2));
+        assert!(matches!(ours.code, Some(0 | 2)), "{value}: {}", ours.err);
+        if has("fio") {
+            let theirs = run(&lab, "fio", &job);
+            assert_eq!(
+                ours.code == Some(0),
+                theirs.code == Some(0),
+                "{value}: {}\n{}",
+                ours.err,
+                theirs.err
+            );
+        }
+    }
+    assert_eq!(refused, 17);
+    let help = run(
+        &lab,
+        FATHOM,
+        "[j]\nioengine=null\nsize=4k\nignore_error=,,EILSEQ\n",
+    )
+    .err;
+    assert!(help.contains("`84`"), "{help}");
 }
 
 /// 256 blocks with headers; with `harm`, the data of three are other than they were.

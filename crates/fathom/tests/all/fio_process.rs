@@ -99,6 +99,7 @@ fn files_are_made_and_laid_out_by_the_user_and_group_of_the_job() {
             "--uid=65534",
             "--gid=65533",
             "--filename_format=data.$filenum",
+            "--result=fathom-output",
         ];
         let output = fathom(&[job, &owner].concat(), folder.path()).output();
         let output = output.unwrap();

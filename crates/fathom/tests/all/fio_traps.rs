@@ -469,7 +469,12 @@ fn trap_28_exit_codes_are_those_of_one_table() {
         "[j]\nioengine=null\nsize=1m\nrate_iops=100\ntime_based\nruntime=60\n",
     );
     let child = Command::new(env!("CARGO_BIN_EXE_fathom"))
-        .args(["fio", "--status-interval=500ms", "job.fio"])
+        .args([
+            "fio",
+            "--status-interval=500ms",
+            "--result=fathom-output",
+            "job.fio",
+        ])
         .current_dir(bench.path())
         .stdout(Stdio::piped())
         .spawn()

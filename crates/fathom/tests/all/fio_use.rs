@@ -125,17 +125,20 @@ fn a_file_that_must_exist_is_neither_made_nor_extended() {
 #[test]
 fn only_files_that_a_job_made_are_taken_away_again() {
     let lab = Lab::new();
-    let job = |name: &str| {
+    let job = |name: &str, more: &[&str]| {
         let name = format!("--filename={name}");
         let words = ["fio", "--name=x", "--rw=randread", "--bs=4k", "--size=64k"];
-        lab.fathom(&[&words[..], &[&name, "--unlink=1"]].concat())
+        lab.fathom(&[&words[..], &[&name, "--unlink=1"], more].concat())
     };
-    job("made")
+    job("made", &["--parse-only"])
         .expect(0)
         .says(&["files that this execution made"]);
+    assert_eq!(job("made", &[]).expect(0).err, "");
     assert!(!lab.path("made").exists());
     lab.write("found", vec![7; 65536]);
-    job("found").expect(0).says(&["`found` is left in place"]);
+    job("found", &[])
+        .expect(0)
+        .says(&["`found` is left in place"]);
     assert_eq!(lab.bytes("found"), vec![7; 65536]);
 }
 

@@ -50,8 +50,8 @@ fn what_has_no_end_or_no_beginning_is_refused() {
     let cases = [
         ("/dev/zero", "a character device"),
         ("/dev/urandom", "a character device"),
-        ("silent", "this pipe did not end"),
-        ("held", "this pipe did not end"),
+        ("silent", "did not end"),
+        ("held", "did not end"),
         ("socket", "a socket"),
         (".", "a directory"),
         ("job", "larger than 4 MiB"),
@@ -203,4 +203,70 @@ fn permission_denied_is_said_so() {
             .expect(2)
             .says(&["permission denied"]);
     }
+}
+
+/// What a file of one long line has printed, in each face that takes it.
+fn printed_of_a_long_line(lab: &Lab, name: &str, words: &[&str]) -> String {
+    let mut words = words.to_vec();
+    words.push(name);
+    let refused = lab.fathom(&words).expect(2);
+    let longest = refused.err.lines().map(|line| line.chars().count()).max();
+    // The renderer counts what has no width as nothing, and it is shown escaped.
+    let most = if name.starts_with("reversed") {
+        2000
+    } else {
+        500
+    };
+    assert!(
+        longest < Some(most),
+        "{words:?} {name}: {longest:?} columns"
+    );
+    assert!(
+        refused.err.len() < 200_000,
+        "{words:?} {name}: {} bytes",
+        refused.err.len()
+    );
+    refused.err
+}
+
+#[test]
+fn a_long_line_is_cut_around_the_place() {
+    let lab = Lab::new();
+    let long = 300_000;
+    for (name, word) in [
+        ("plain", "y".repeat(long)),
+        ("wide", "漢".repeat(long)),
+        ("combined", "e\u{301}".repeat(long)),
+        ("reversed", "\u{202e}\u{200b}".repeat(long)),
+    ] {
+        let section = format!("[j]\nrw={word}\n{word}=1\n");
+        lab.write(&format!("{name}.fio"), section);
+        let pairs = format!("sd=sd1,lun=/x,{word}=1,size={word},nope=1\nwd=wd1,sd=sd1\n");
+        lab.write(
+            &format!("{name}.parm"),
+            pairs + "rd=r,wd=wd1,iorate=max,elapsed=2\n",
+        );
+    }
+    lab.write(
+        "tabs.fio",
+        format!("[j]\nrw=read\n{}nope=1\n", "\t".repeat(long)),
+    );
+    lab.write("steering.fio", "[j]\nrw=\x1b[31m\x7f".repeat(1000) + "\n");
+    for name in ["plain", "wide", "combined", "reversed", "tabs", "steering"] {
+        for words in [&["check"][..], &["run"], &["fio"]] {
+            printed_of_a_long_line(&lab, &format!("{name}.fio"), words);
+        }
+    }
+    for name in ["plain", "wide", "combined", "reversed"] {
+        for words in [&["check"][..], &["run"], &["vdbench", "-f"]] {
+            let told = printed_of_a_long_line(&lab, &format!("{name}.parm"), words);
+            assert!(told.contains("unknown parameter `nope`"), "{told}");
+        }
+    }
+    // The place is that of the file, however much of the line is left out.
+    let column = "sd=sd1,lun=/x,=1,size=,".len() + 2 * long + 1;
+    let told = printed_of_a_long_line(&lab, "plain.parm", &["check"]);
+    assert!(told.contains(&format!("plain.parm:1:{column}\n")), "{told}");
+    let told = lab.fathom(&["check", "--json", "wide.parm"]).expect(2);
+    assert!(told.out.len() < 20_000, "{} bytes", told.out.len());
 }

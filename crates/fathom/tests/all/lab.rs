@@ -34,6 +34,12 @@ impl Lab {
         Self(tempfile::tempdir().unwrap())
     }
 
+    /// In memory where this machine has files there: for thousands of them.
+    pub fn in_memory() -> Self {
+        let folder = tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir());
+        Self(folder.unwrap())
+    }
+
     pub fn path(&self, name: &str) -> PathBuf {
         self.0.path().join(name)
     }

@@ -151,7 +151,7 @@ fn a_limit_is_named_with_the_way_to_raise_it() {
     };
     limited("check job").expect(0).says(&[
         "warning[vdb-0018]",
-        "opens 60 files, and `ulimit -n` leaves room for",
+        "needs 60 files open at a time, and `ulimit -n` leaves room for",
         "raise it with `ulimit -n N`",
     ]);
     // A soft limit is raised by a run, so a check does not count it.
@@ -166,10 +166,7 @@ fn a_limit_is_named_with_the_way_to_raise_it() {
     let mut names: Vec<&str> = FOUND.iter().map(|(name, ..)| *name).collect();
     names.push("kernel-limits");
     names.sort_unstable();
-    let mut all: Vec<&str> = lang::vdbench::lints()
-        .iter()
-        .map(|lint| lint.name)
-        .collect();
+    let mut all: Vec<&str> = lang::lints().iter().map(|lint| lint.name).collect();
     all.sort_unstable();
     assert_eq!(names, all);
 }

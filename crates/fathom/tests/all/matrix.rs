@@ -80,7 +80,7 @@ fn passed(ended: &Ended) -> Result<(), String> {
 fn first_error(ended: &Ended) -> String {
     let lines = ended.err.lines().chain(ended.out.lines());
     let mut lines = lines.filter(|line| line.contains("error") || line.contains("panicked"));
-    lines.next().unwrap_or_default().to_owned()
+    lines.next_back().unwrap_or_default().to_owned()
 }
 
 /// A loop device over a file, detached with its value.
@@ -107,6 +107,15 @@ impl Drop for Loop {
         let _ = std::process::Command::new("losetup")
             .args(["-d", &self.text()])
             .status();
+        // Whoever looks at all loop devices has this one open for a moment, and it goes when the last has closed it.
+        let name = self.device.file_name().unwrap_or_default();
+        let attached = Path::new("/sys/block").join(name).join("loop/backing_file");
+        for _ in 0..500 {
+            if !attached.exists() {
+                break;
+            }
+            std::thread::sleep(std::time::Duration::from_millis(10));
+        }
     }
 }
 

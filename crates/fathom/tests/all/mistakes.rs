@@ -101,7 +101,7 @@ fn command_lines_that_cannot_be_meant() {
         (&["vdbench", "-é", "-f", "job"], "is no option"),
         (
             &["vdbench", "-f", "job", "-e", "soon"],
-            "`-e soon` is no number",
+            "`-e soon`: give whole seconds, as",
         ),
         (&["vdbench", "-f", "job", "-m", "0"], "above zero"),
         (&["vdbench", "-f", "job", "-l", "5x"], "5x"),

@@ -30,6 +30,60 @@ struct Run {
     shares_pct: BTreeMap<(String, String), f64>,
 }
 
+/// Of files that the original accepts, what may print other lines. Never raise it.
+const OTHER_LINES_PCT: usize = 2;
+
+/// Every file of the corpus, by the program, in an empty folder.
+#[test]
+fn simulation_prints_the_lines_of_the_original() {
+    let root = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared"));
+    let Ok(cases) = std::fs::read_to_string(root.join("oracle/simulate/vdbench.jsonl")) else {
+        skip("no stored simulations of the original beside the workspace");
+        return;
+    };
+    let (mut accepted, mut others) = (0, Vec::new());
+    for case in cases.lines() {
+        let case: serde_json::Value = serde_json::from_str(case).unwrap();
+        if case["exit"] != 0 {
+            continue;
+        }
+        accepted += 1;
+        let name = case["file"].as_str().unwrap();
+        let file = root.join("corpus/vdbench").join(name);
+        let variables = case["variables"].as_object().unwrap().iter();
+        let variables =
+            variables.map(|(name, value)| format!("{name}={}", value.as_str().unwrap()));
+        let words: Vec<String> = ["vdbench", "-s", "-f", file.to_str().unwrap()]
+            .map(String::from)
+            .into_iter()
+            .chain(variables)
+            .collect();
+        let lab = Lab::new();
+        let words: Vec<&str> = words.iter().map(String::as_str).collect();
+        let ended = lab.fathom(&words);
+        let lines = ended.out.lines().filter_map(|line| line.split_once(' '));
+        let lines: Vec<&str> = lines.map(|(_, line)| line).collect();
+        let runs = case["runs"].as_array().unwrap().iter();
+        let expected = runs.map(|line| line.as_str().unwrap());
+        let end = "Vdbench simulation completed successfully";
+        let expected: Vec<&str> = expected.chain([end]).collect();
+        if ended.code != Some(0) || lines != expected {
+            others.push(name.to_owned());
+        }
+        assert!(
+            lab.names(".").is_empty(),
+            "{name} leaves {:?}",
+            lab.names(".")
+        );
+    }
+    assert!(accepted > 0);
+    assert!(
+        others.len() * 100 <= accepted * OTHER_LINES_PCT,
+        "{} of {accepted} differ: {others:?}",
+        others.len()
+    );
+}
+
 #[test]
 fn reads_sizes_and_spread_are_those_of_the_original() {
     for folder in ["raw1", "raw2", "hosts1", "jvms"] {

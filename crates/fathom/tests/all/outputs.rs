@@ -84,6 +84,73 @@ fn names_of_ours_replace_nothing_of_others() {
 }
 
 #[test]
+fn pages_of_others_are_refused_before_the_first_io() {
+    let kinds = [
+        "file",
+        "link",
+        "dangling link",
+        "hard link",
+        "folder",
+        "pipe",
+    ];
+    for name in ["summary.html", "sd1.histogram.html", "flatfile.html"] {
+        for kind in kinds {
+            let lab = lab();
+            plant(&lab, kind, name);
+            std::fs::write(
+                lab.path("out/old.html"),
+                "<title>Vdbench out/old.html</title><pre>\n",
+            )
+            .unwrap();
+            let before = lab.everything();
+            let mut command = lab.command("timeout");
+            command.args([
+                "-s", "KILL", "60", FATHOM, "vdbench", "-f", "job", "-o", "out",
+            ]);
+            let ended = ended(&mut command);
+            assert_eq!(ended.code, Some(2), "{kind} {name}: {}", ended.err);
+            assert!(ended.err.contains(name), "{kind} {name}: {}", ended.err);
+            assert_eq!(lab.everything(), before, "{kind} {name}");
+        }
+    }
+}
+
+#[test]
+fn an_output_folder_that_cannot_be_one_is_refused_before_the_start() {
+    let lab = lab();
+    symlink(lab.path("none"), lab.path("dangling")).unwrap();
+    symlink(lab.path("mine"), lab.path("to file")).unwrap();
+    let mut folders = vec![
+        ("mine", "regular file"),
+        ("mine/below", "regular file"),
+        ("dangling", "leads to nothing"),
+        ("dangling/below", "leads to nothing"),
+        ("to file", "regular file"),
+        ("/dev/null", "character device"),
+        ("/proc/none", "cannot be made"),
+    ];
+    if !rustix::process::geteuid().is_root() {
+        folders.push(("/none", "permission denied"));
+    }
+    let before = lab.everything();
+    for (folder, reason) in folders {
+        for words in [
+            vec!["run", "job", "-o", folder],
+            vec!["vdbench", "-f", "job", "-o", folder],
+            fio(&["--result", folder]),
+            vec!["curve", "disk", "--size", "1m", "-o", folder],
+            vec!["prefill", "disk", "--size", "1m", "-o", folder],
+        ] {
+            lab.fathom(&words).expect(2).says(&[reason]);
+            assert_eq!(lab.everything(), before, "{words:?}");
+        }
+    }
+    symlink(lab.path("elsewhere"), lab.path("linked")).unwrap();
+    lab.fathom(&["run", "job", "-o", "linked"]).expect(0);
+    assert!(lab.path("elsewhere/report.html").is_file());
+}
+
+#[test]
 fn a_result_is_reported_beside_files_of_others_only_elsewhere() {
     let lab = lab();
     lab.fathom(&fio(&[

@@ -27,7 +27,14 @@ fn folder_with(job: &str) -> tempfile::TempDir {
 #[test]
 fn repetitions_are_groups_of_their_own_with_median_and_spread() {
     let folder = folder_with(JOB);
-    let arguments = ["fio", "--repeat", "3", "--output-format=json", "job.fio"];
+    let arguments = [
+        "fio",
+        "--repeat",
+        "3",
+        "--result=fathom-output",
+        "--output-format=json",
+        "job.fio",
+    ];
     let output = fathom(&arguments, folder.path());
     assert!(output.status.success(), "{output:?}");
     let document: Value = serde_json::from_slice(&output.stdout).unwrap();

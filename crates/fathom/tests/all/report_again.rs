@@ -61,6 +61,22 @@ fn a_killed_run_keeps_every_finished_interval() {
     {
         assert!(rows.contains(&row.as_str()), "no {row} in {rows:#?}");
     }
+    for name in [
+        "summary.html",
+        "logfile.html",
+        "totals.html",
+        "errorlog.html",
+    ] {
+        let text = lab.text(&format!("again/{name}"));
+        assert!(
+            text.contains("*** rd=rd1 was killed or is still running"),
+            "{name}: {text}"
+        );
+    }
+    assert!(
+        lab.text("again/status.html")
+            .contains("Killed or still running")
+    );
     let csv = lab.text("again/summary.csv");
     assert!(csv.lines().last().unwrap().starts_with("rd1,"));
     assert!(lab.text("again/report.html").contains("rd1"));

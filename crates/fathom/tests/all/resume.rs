@@ -127,7 +127,7 @@ fn another_job_or_machine_is_told_apart() {
     ]);
     resume(&["job", "--seed=2"])
         .expect(2)
-        .says(&["seed: 1 then, 2 now"]);
+        .says(&["seed: ", " then, 2 now"]);
     resume(&["job", "-o", "elsewhere"])
         .expect(2)
         .says(&["leave out -o"]);

@@ -121,6 +121,7 @@ fn simulated_runs_repeat_and_open_nothing() {
             out,
             "--backend",
             "sim",
+            "--seed=1",
             "--workers",
             workers,
         ])
@@ -159,6 +160,6 @@ fn explain_names_the_place_of_each_value() {
             .to_owned()
     };
     assert!(line("size").contains("1m") && line("size").ends_with("job:1:17"));
-    assert!(line("hitarea").contains("1m") && line("hitarea").contains("default"));
+    assert!(line("seekpct").contains("100") && line("seekpct").ends_with("default"));
     assert!(line("rdpct").ends_with("job:2:27"));
 }

@@ -45,6 +45,15 @@ impl Served {
     }
 }
 
+impl Served {
+    /// To the process that answers.
+    pub fn signal(&self, name: &str) {
+        let id = self.server.id().to_string();
+        let sent = Command::new("kill").args(["-s", name, &id]).status();
+        assert!(sent.unwrap().success());
+    }
+}
+
 impl Drop for Served {
     fn drop(&mut self) {
         // The server would first wait for reads that hang; without it, the mount goes at once.

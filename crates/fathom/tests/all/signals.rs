@@ -1,5 +1,5 @@
 //! `SIGUSR1` asks how far it is and ends nothing; and each end but a fine one has its reason, last.
-use crate::lab::{Going, Lab, interval_label, job, skip};
+use crate::lab::{FATHOM, Going, Lab, ended, has, interval_label, job, skip};
 use crate::served::Served;
 
 const LONG: &str = "iorate=50,elapsed=60,interval=1";
@@ -45,6 +45,32 @@ fn the_neutral_verbs_answer_with_a_line() {
             "{words:?}"
         );
     }
+}
+
+/// Nobody can stop a program in this moment; the order of its calls tells.
+#[test]
+fn questions_end_nothing_before_the_runtime_is_set_up() {
+    let lab = Lab::new();
+    if !has("strace") {
+        return skip("strace is missing");
+    }
+    let words = [
+        "-o",
+        "calls",
+        "-e",
+        "trace=rt_sigaction",
+        FATHOM,
+        "--version",
+    ];
+    if ended(lab.command("strace").args(words)).code != Some(0) {
+        return skip("strace may not trace here");
+    }
+    let calls = lab.text("calls");
+    let place = |what: &str| calls.lines().position(|line| line.contains(what));
+    let ignored = place("rt_sigaction(SIGUSR1, {sa_handler=SIG_IGN");
+    // The first that the runtime does with signals, before `main`.
+    let runtime = place("rt_sigaction(SIGPIPE, {sa_handler=SIG_IGN");
+    assert!(ignored.is_some() && ignored < runtime, "{calls}");
 }
 
 /// While a command makes the first run wait.

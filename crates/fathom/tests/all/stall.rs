@@ -66,6 +66,59 @@ fn a_drain_gives_up_and_lists_what_is_outstanding() {
     drop(hung);
 }
 
+/// Reads take four seconds and the run two: nothing comes back in the window, all of it later.
+#[test]
+fn what_comes_back_after_the_end_of_a_run_is_in_its_figures() {
+    let lab = Lab::new();
+    let slow = ["--filter=delay", "memory", "16M", "delay-read=4"];
+    let slow = match Served::new(&lab, "hung", &slow) {
+        Ok(slow) => slow,
+        Err(reason) => return skip(&reason),
+    };
+    lab.write("job", JOB.replace("elapsed=60", "elapsed=2"));
+    let ended = lab
+        .fathom(&["run", "job", "-o", "out", "--backend", "uring"])
+        .expect(0);
+    assert!(
+        ended
+            .err
+            .contains("warning: 2 operations were out at the end of their run and came back up to"),
+        "{}",
+        ended.err
+    );
+    assert_eq!(
+        ended.err.matches("  - read on `sd1`").count(),
+        2,
+        "{}",
+        ended.err
+    );
+    let csv = lab.text("out/summary.csv");
+    let mut lines = csv.lines().map(|line| line.split(',').collect::<Vec<_>>());
+    let (names, row) = (lines.next().unwrap(), lines.next().unwrap());
+    let field = |name: &str| {
+        let place = names.iter().position(|known| *known == name).unwrap();
+        row[place].to_owned()
+    };
+    assert_eq!(field("achieved_rate_per_s"), "0.000");
+    assert!(field("response_max_ms").parse::<f64>().unwrap() >= 4_000.0);
+    assert!(field("service_mean_ms").parse::<f64>().unwrap() >= 4_000.0);
+    // Both threads had an I/O out from the start, but for the time that it takes to begin.
+    let depth: f64 = field("queue_depth").parse().unwrap();
+    assert!((1.5..=2.0).contains(&depth), "{csv}");
+    assert_eq!(field("marks"), "2 came late");
+    assert!(
+        lab.text("out/report.html")
+            .contains("<section id=\"late\">")
+    );
+
+    let ended = lab
+        .fathom(&["vdbench", "-f", "job", "-o", "old", "--backend", "uring"])
+        .expect(0);
+    let line = "*** 2 I/Os were outstanding at the end of the run and returned up to";
+    assert!(ended.out.contains(line), "{}", ended.out);
+    drop(slow);
+}
+
 /// The command is told which I/O hangs.
 #[test]
 #[ignore = "waits for half a minute"]

@@ -132,6 +132,36 @@ fn check_shows_what_the_list_would_let_pass() {
 }
 
 #[test]
+fn an_id_that_is_the_name_of_a_file_here_gets_one_word() {
+    let lab = lab("VM17\nmissing.1\nfio.5\n");
+    lab.write("fio.5", "");
+    let says = format!("to name the file, write `{}`", lab.path("fio.5").display());
+    for (door, words) in DOORS {
+        hold(&lab);
+        let refused = fathom(&lab, "list", words).expect(3);
+        let count = refused.err.matches("names a device by its id").count();
+        assert_eq!(
+            count,
+            usize::from(!words.contains(&"fio")),
+            "{door}: {}",
+            refused.err
+        );
+        assert_eq!(
+            refused.err.contains(&says),
+            count == 1,
+            "{door}: {}",
+            refused.err
+        );
+        assert!(
+            !refused.err.contains("missing.1"),
+            "{door}: {}",
+            refused.err
+        );
+    }
+    fathom(&lab, "list", &["check", "job.fio"]).says(&[&says]);
+}
+
+#[test]
 fn a_list_that_cannot_be_used_is_refused_at_every_door() {
     let lab = lab("HEREbench/*\n");
     lab.write("wrong", "/dev/sdb\n");

@@ -74,3 +74,84 @@ fn what_an_ordinary_user_may_not_touch_stays() {
     );
     assert_eq!(lab.everything(), before);
 }
+
+/// The last line on standard error.
+fn last(ended: &Ended) -> &str {
+    ended.err.lines().next_back().unwrap_or_default()
+}
+
+#[test]
+fn a_folder_without_the_right_is_named_before_anything_starts() {
+    let lab = match open_lab() {
+        Ok(lab) => lab,
+        Err(reason) => return skip(reason),
+    };
+    for (folder, mode) in [("closed", 0o755), ("dark", 0o700)] {
+        std::fs::create_dir(lab.path(folder)).unwrap();
+        std::fs::set_permissions(lab.path(folder), PermissionsExt::from_mode(mode)).unwrap();
+    }
+    for (target, folder, right) in [
+        (
+            "closed/disk",
+            "closed",
+            "no write permission (`w`) for the folder",
+        ),
+        (
+            "dark/disk",
+            "dark",
+            "no search permission (`x`) for the folder",
+        ),
+        ("closed/none/disk", "closed/none", "does not exist"),
+    ] {
+        let pair = format!("lun={target},size=1m");
+        lab.write("job", job(&pair, "iorate=50,elapsed=2,interval=1"));
+        let text = format!("[j]\nfilename={target}\nsize=64k\nrw=write\n");
+        lab.write("job.fio", text);
+        let before = lab.everything();
+        // For fio, a job without the right has failed.
+        let of_fio = if right == "does not exist" { 2 } else { 1 };
+        for (words, code) in [
+            (&["run", "job", "-o", "out"][..], 2),
+            (&["run", "job.fio", "-o", "out"], 2),
+            (&["vdbench", "-f", "job", "-o", "out"], 2),
+            (&["curve", target, "--size", "1m", "-o", "out"], 2),
+            (&["prefill", target, "--size", "1m", "-o", "out"], 2),
+            (&["fio", "job.fio"], of_fio),
+        ] {
+            let refused = as_nobody(&lab, words).expect(code);
+            let last = last(&refused);
+            let named = lab.path(folder).display().to_string();
+            let names = last.starts_with("error: ") && last.contains(&format!("`{named}`"));
+            assert!(names && last.contains(right), "{words:?}: {}", refused.err);
+            assert!(!refused.out.contains("Starting"), "{}", refused.out);
+            assert_eq!(lab.everything(), before, "{words:?}");
+        }
+        let checked = as_nobody(&lab, &["check", "job"]).expect(0);
+        let is_told = checked.err.contains("a run would be refused");
+        assert_eq!(is_told, right != "does not exist", "{}", checked.err);
+    }
+}
+
+#[test]
+fn a_read_only_file_system_is_named_before_anything_starts() {
+    let lab = match open_lab() {
+        Ok(lab) if has("unshare") => lab,
+        Ok(_) => return skip("a file system of its own needs `unshare`"),
+        Err(reason) => return skip(reason),
+    };
+    std::fs::create_dir(lab.path("fixed")).unwrap();
+    lab.write("job.fio", "[j]\nfilename=fixed/disk\nsize=64k\nrw=write\n");
+    let script = "mount -t tmpfs -o ro none fixed || exit 99; ./fathom run job.fio -o out";
+    let mut command = lab.command("unshare");
+    let refused = ended(command.args(["--mount", "sh", "-c", script]));
+    if refused.code == Some(99) {
+        return skip("nothing can be mounted here");
+    }
+    let refused = refused.expect(2);
+    assert!(
+        last(&refused).contains("is on a read-only file system"),
+        "{}",
+        refused.err
+    );
+    assert!(!lab.path("out").exists());
+}

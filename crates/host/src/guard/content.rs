@@ -9,6 +9,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use rustix::fs::SeekFrom;
 use sys::requests::RequestMode;
 
+use super::written::Known;
+
 /// The first bytes of every 4 KiB that Fathom writes; transfers smaller than that carry it too.
 ///
 /// It is how the guard tells our own data: nothing but content is asked, so that a device keeps its standing when it
@@ -39,6 +41,10 @@ pub(crate) struct Content<'a> {
     is_partial: bool,
     /// Until the kernel or the file system says that it cannot.
     leaves_no_cache: AtomicBool,
+    /// Where data lie, when something else than the file itself tells.
+    told: Option<DataMap>,
+    /// What is not to be seen.
+    hidden: Option<&'a Known>,
     /// The first place that could not be read.
     failure: Mutex<Option<(u64, io::Error)>>,
 }
@@ -63,18 +69,34 @@ impl<'a> Content<'a> {
 
     /// The `bytes` from `start` on, such as those of a partition.
     pub(crate) fn window(file: &'a File, start: u64, bytes: u64) -> Self {
-        let tail_at = bytes.saturating_sub(KEPT_BYTES) / BLOCK_BYTES * BLOCK_BYTES;
-        let mut content = Self::unread(file, start, bytes);
-        content.keep(0, KEPT_BYTES.min(bytes));
-        if bytes > KEPT_BYTES {
-            content.keep(tail_at, bytes - tail_at);
+        Self::unread(file, start, bytes).kept()
+    }
+
+    /// The same without what is known to be ours.
+    pub(crate) fn others(file: &'a File, start: u64, bytes: u64, known: &'a Known) -> Self {
+        Self {
+            hidden: Some(known),
+            ..Self::unread(file, start, bytes)
         }
-        content
+        .kept()
+    }
+
+    fn kept(mut self) -> Self {
+        let bytes = self.bytes;
+        let tail_at = bytes.saturating_sub(KEPT_BYTES) / BLOCK_BYTES * BLOCK_BYTES;
+        self.keep(0, KEPT_BYTES.min(bytes));
+        if bytes > KEPT_BYTES {
+            self.keep(tail_at, bytes - tail_at);
+        }
+        self
     }
 
     /// What begins at `start`, of which only these pieces (place and length) are looked at.
     pub(crate) fn pieces(&self, start: u64, pieces: &[(u64, u64)]) -> Self {
-        let mut content = Self::unread(self.file, self.start + start, self.bytes - start);
+        let mut content = Self {
+            hidden: self.hidden,
+            ..Self::unread(self.file, self.start + start, self.bytes - start)
+        };
         for (at, len) in pieces {
             let end = (at + len).min(content.bytes);
             if *at < end {
@@ -90,7 +112,8 @@ impl<'a> Content<'a> {
         Self::unread(file, 0, bytes)
     }
 
-    fn unread(file: &'a File, start: u64, bytes: u64) -> Self {
+    /// The `bytes` from `start` on, with nothing kept.
+    pub(crate) fn unread(file: &'a File, start: u64, bytes: u64) -> Self {
         Self {
             file,
             start,
@@ -98,8 +121,21 @@ impl<'a> Content<'a> {
             kept: Vec::new(),
             is_partial: false,
             leaves_no_cache: AtomicBool::new(true),
+            told: None,
+            hidden: None,
             failure: Mutex::default(),
         }
+    }
+
+    /// With this map of where data lie, where there is one.
+    pub(crate) fn mapped(mut self, map: Option<DataMap>) -> Self {
+        self.told = map;
+        self
+    }
+
+    /// Where data lie, when something else than the file itself told it.
+    pub(crate) fn told(&self) -> Option<&DataMap> {
+        self.told.as_ref()
     }
 
     fn keep(&mut self, at: u64, len: u64) {
@@ -152,6 +188,24 @@ impl<'a> Content<'a> {
 
     /// A shorter answer than asked for means the end, or a place that cannot be read; the latter is noted.
     fn read(&self, offset: u64, len: u64) -> Vec<u8> {
+        let Some(known) = self.hidden else {
+            return self.read_seen(offset, len);
+        };
+        // Judged in whole blocks of the target, of which this may be a part.
+        let (low, end) = (self.start + offset, self.start + offset + len);
+        let first = low / BLOCK_BYTES * BLOCK_BYTES;
+        let whole = Self::unread(self.file, 0, u64::MAX);
+        let mut data = whole.read_seen(first, end.next_multiple_of(BLOCK_BYTES) - first);
+        if let Some(failure) = whole.failed().take() {
+            self.failed().get_or_insert(failure);
+        }
+        known.hide(first, &mut data);
+        data.truncate((end - first) as usize);
+        data.drain(..((low - first) as usize).min(data.len()));
+        data
+    }
+
+    fn read_seen(&self, offset: u64, len: u64) -> Vec<u8> {
         let mut buffer = vec![0; usize::try_from(len).expect("reads are at most a few MiB")];
         let done = self.read_into(offset, &mut buffer);
         buffer.truncate(done);
@@ -199,9 +253,12 @@ impl<'a> Content<'a> {
         done
     }
 
-    /// Where data lie. Devices know no holes: there, everywhere. Of files with very many areas, what follows the last
+    /// Where data lie. Devices know no holes: there, everywhere, unless something else told. Of files with very many areas, what follows the last
     /// one that is listed counts as data.
     pub(crate) fn data_map(&self) -> DataMap {
+        if let Some(map) = &self.told {
+            return map.clone();
+        }
         let end = self.start + self.bytes;
         let mut areas = Vec::new();
         let (mut at, mut bytes) = (self.start, 0);

@@ -4,24 +4,27 @@
 //! as devices are slow and many, and descriptors few.
 
 use std::fs::{self, File};
+use std::io::ErrorKind;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread;
 
-use door::{Approach, ClaimError, Door, Found, Intent};
+use door::{Approach, ClaimError, Door, Found, Intent, waiting};
 use plan::{Access, FoundKind, TargetKind};
-use rustix::fs::{Advice, fadvise};
+use rustix::fs::{Access as Rights, Advice, AtFlags, CWD, accessat, fadvise};
+use rustix::io::Errno;
 
 use super::content::{Content, WHOLE_BYTES};
 use super::places;
+use super::second_opinion;
 use super::signatures::{self, Hit};
-use super::stack::{Own, Stack};
+use super::stack::{FileBehind, Own, Stack};
 use super::survey::{Budget, Ground, Survey};
 use super::usage::Tables;
-use super::written::{Bearer, recorded};
-use super::{Examination, Finding, Request};
+use super::written::{Known, Storage};
+use super::{Examination, Finding, Lack, Request};
 use crate::block::{BlockDevice, DiskIdentity};
 use crate::root::{DeviceNumber, SysRoot, existing_directory};
 
@@ -84,8 +87,9 @@ struct Inside {
     /// Name, start and length of each.
     partitions: Vec<(String, u64, u64)>,
     ask: fn(&Path) -> Vec<String>,
-    bearer: Option<Bearer>,
+    storage: Storage,
     state: Option<PathBuf>,
+    behind: Option<FileBehind>,
     /// What it is built on holds signatures, and data of unknown kind.
     below: (Vec<Finding>, Vec<Finding>),
 }
@@ -100,14 +104,15 @@ pub fn examine(root: &SysRoot, requests: &[Request]) -> Vec<Examination> {
 /// fails is a finding beside all others.
 #[must_use]
 pub fn examine_through(root: &SysRoot, door: &Door, requests: &[Request]) -> Vec<Examination> {
-    let tables = Tables::read(root, door.claims());
+    let tables = Tables::read(root, Some(door).filter(|door| door.claims()));
     let large = requests.iter().filter(|request| is_large(request)).count();
     let budget = Budget::of(large, GROUP);
     let mut examinations = Vec::with_capacity(requests.len());
     for group in requests.chunks(GROUP) {
         let begun: Vec<Mutex<Begun>> = group
             .iter()
-            .map(|request| Mutex::new(begin_one(&tables, door, request)))
+            .map(|request| waiting::on(&request.path, || begin_one(&tables, door, request)))
+            .map(Mutex::new)
             .collect();
         let side_by_side = match group.iter().any(is_large) {
             true => GROUP,
@@ -125,7 +130,8 @@ fn is_large(request: &Request) -> bool {
     let is_long = |facts: fs::Metadata| {
         facts.file_type().is_block_device() || (facts.is_file() && facts.len() > WHOLE_BYTES)
     };
-    request.access != Access::Read && fs::metadata(&request.path).is_ok_and(is_long)
+    let look = || fs::metadata(&request.path).is_ok_and(is_long);
+    request.access != Access::Read && waiting::on(&request.path, look)
 }
 
 fn look_inside_all(all: &[Mutex<Begun>], side_by_side: usize, budget: &Budget) {
@@ -139,7 +145,8 @@ fn look_inside_all(all: &[Mutex<Begun>], side_by_side: usize, budget: &Budget) {
                 inside,
             } = &mut *one;
             if let (Some(file), Some(inside)) = (file.as_deref(), inside.as_ref()) {
-                inside.look(file, budget, examination);
+                let path = examination.real_path.clone();
+                waiting::on(&path, || inside.look(file, budget, examination));
             }
         }
     };
@@ -162,8 +169,16 @@ fn begin_one(tables: &Tables, door: &Door, request: &Request) -> Begun {
         Err(error) => {
             let real_path = door::resolve(&request.path);
             let mut examination = blank(request, real_path, FoundKind::Other);
-            examination.findings.push(Finding::CannotExamine {
-                error: error.to_string(),
+            let folder = unsearchable(&examination.real_path)
+                .filter(|_| error.kind() == ErrorKind::PermissionDenied);
+            examination.findings.push(match folder {
+                Some(folder) => Finding::FolderLacks {
+                    folder,
+                    lack: Lack::Search,
+                },
+                None => Finding::CannotExamine {
+                    error: error.to_string(),
+                },
             });
             return Begun {
                 examination,
@@ -288,7 +303,7 @@ fn blank(request: &Request, real_path: PathBuf, found: FoundKind) -> Examination
         identity: None,
         object: None,
         findings: Vec::new(),
-        recorded: Vec::new(),
+        recorded: Known::default(),
         words,
         ids: Vec::new(),
     }
@@ -303,14 +318,37 @@ fn examine_missing(tables: &Tables, request: &Request, examination: &mut Examina
     let directory = existing_directory(&examination.real_path);
     match directory {
         Some(directory) if parent.as_deref() == Some(&directory) => {
-            examination
-                .findings
-                .extend(pseudo_file_system(tables, &directory));
+            let pseudo = pseudo_file_system(tables, &directory);
+            let lack = || lack_in(&directory).map(|lack| (directory.clone(), lack));
+            let cannot = |(folder, lack)| Finding::FolderLacks { folder, lack };
+            let found = pseudo.or_else(|| lack().map(cannot));
+            examination.findings.extend(found);
         }
-        _ => examination.findings.push(Finding::CannotExamine {
-            error: "the directory that would hold it does not exist".to_owned(),
+        _ => examination.findings.push(Finding::FolderLacks {
+            folder: parent.unwrap_or_default(),
+            lack: Lack::Folder,
         }),
     }
+}
+
+/// What this process lacks to make a file in a folder. Whatever else the kernel says is left to the attempt.
+fn lack_in(folder: &Path) -> Option<Lack> {
+    let check = |access| accessat(CWD, folder, access, AtFlags::EACCESS);
+    match check(Rights::WRITE_OK) {
+        Err(Errno::ROFS) => Some(Lack::WritableFileSystem),
+        Err(Errno::ACCESS | Errno::PERM) => Some(Lack::Write),
+        _ => None,
+    }
+}
+
+/// The highest folder above a path whose names this process may not use.
+fn unsearchable(path: &Path) -> Option<PathBuf> {
+    let may_search =
+        |folder: &Path| accessat(CWD, folder, Rights::EXEC_OK, AtFlags::EACCESS).is_ok();
+    let mut folders: Vec<&Path> = path.ancestors().skip(1).collect();
+    folders.reverse();
+    let folder = folders.into_iter().find(|folder| !may_search(folder))?;
+    Some(folder.to_path_buf())
 }
 
 fn examine_device(
@@ -349,8 +387,9 @@ fn examine_device(
         bytes,
         partitions: partitions_within(&device, bytes),
         ask: tables.opinion.of_device(),
-        bearer: Some(Bearer::device(&tables.root, &device, bytes)),
+        storage: Storage::of_device(&tables.root, &device, bytes),
         state: tables.root.state.clone(),
+        behind: stack.file_behind(&device),
         below: (contents, unknown),
     })
 }
@@ -378,8 +417,9 @@ fn examine_file(
         bytes,
         partitions: Vec::new(),
         ask: tables.opinion.of_file(),
-        bearer: Bearer::file(file),
+        storage: Storage::of_file(file),
         state: tables.root.state.clone(),
+        behind: None,
         below: (Vec::new(), Vec::new()),
     })
 }
@@ -389,10 +429,11 @@ pub(super) fn contents_of_device(
     device: &BlockDevice,
     file: &File,
     content: &Content<'_>,
+    known: &Known,
 ) -> Vec<Finding> {
     let mut found = contents(content, None);
     for (name, start, length) in partitions_within(device, content.bytes()) {
-        let window = Content::window(file, start, length);
+        let window = Content::others(file, start, length, known);
         found.extend(contents(&window, Some(&name)));
     }
     found
@@ -411,30 +452,58 @@ fn partitions_within(device: &BlockDevice, bytes: u64) -> Vec<(String, u64, u64)
 impl Inside {
     /// Adds what the content says.
     fn look(&self, file: &File, budget: &Budget, examination: &mut Examination) {
-        let content = Content::new(file, self.bytes);
-        let mut found = contents(&content, None);
-        for (name, start, length) in &self.partitions {
-            let window = Content::window(file, *start, *length);
-            found.extend(contents(&window, Some(name)));
-        }
-        if found.is_empty() {
-            found.extend(signatures_found(places::search_starts(&content), None));
-        }
+        let behind = self.behind.as_ref();
+        let map = behind.and_then(|behind| behind.data_map(file, self.bytes));
+        let content = Content::new(file, self.bytes).mapped(map);
+        let mut found = self.signatures(&content, |start, length| {
+            Content::window(file, start, length)
+        });
         found.extend(opinions((self.ask)(&examination.real_path)));
+        examination.recorded = self.storage.known(self.state.as_deref(), file, self.bytes);
+        let known = &examination.recorded;
+        let others = (!known.is_empty()).then(|| Content::others(file, 0, self.bytes, known));
+        if let Some(others) = others.as_ref().filter(|_| !found.is_empty()) {
+            // What looks like a signature by chance, in data that are ours to the byte.
+            let has_opinion = found
+                .iter()
+                .any(|one| matches!(one, Finding::SecondOpinion { .. }));
+            found = self.signatures(others, |start, length| {
+                Content::others(file, start, length, known)
+            });
+            if has_opinion {
+                found.extend(opinions(second_opinion::of_others(others, self.ask)));
+            }
+        }
         found.extend(self.below.0.iter().cloned());
-        let bearer = self.bearer.as_ref();
-        let of_bearer = bearer.and_then(|bearer| recorded(self.state.as_deref(), file, bearer));
-        examination.recorded = of_bearer.unwrap_or_default();
         if found.is_empty() && !examination.request.is_ours {
+            let beneath = self.storage.beneath();
             let ground = Ground {
                 content: &content,
                 extent: examination.request.extent,
-                excused: &examination.recorded,
+                known,
+                others: others.as_ref(),
+                beneath: beneath.as_ref(),
             };
             found.extend(unknown_data(ground, budget));
             found.extend(self.below.1.iter().cloned());
         }
         examination.findings.extend(found);
+    }
+
+    /// On the target, its partitions, and at the usual starts of partitions.
+    fn signatures<'a>(
+        &self,
+        content: &Content<'_>,
+        window: impl Fn(u64, u64) -> Content<'a>,
+    ) -> Vec<Finding> {
+        let mut found = contents(content, None);
+        for (name, start, length) in &self.partitions {
+            found.extend(contents(&window(*start, *length), Some(name)));
+        }
+        if found.is_empty() {
+            found.extend(signatures_found(places::search_starts(content), None));
+        }
+        found
     }
 }
 

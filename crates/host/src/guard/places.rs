@@ -1,7 +1,7 @@
 //! Where file systems stand when the table of partitions that told so is gone: the usual starts of partitions, and the
 //! places of backup superblocks counted from these.
 
-use super::content::Content;
+use super::content::{BLOCK_BYTES, Content, DataMap};
 use super::signatures::{self, Family, Hit};
 
 const MIB: u64 = 1 << 20;
@@ -53,7 +53,20 @@ enum Kind {
 /// Everything that has a signature at a usual start of a partition, each name at its first place.
 pub(crate) fn search_starts(content: &Content<'_>) -> Vec<Hit> {
     let mut hits: Vec<Hit> = Vec::new();
+    let is_hole = |start: u64| {
+        let pieces = || {
+            START_PIECES
+                .iter()
+                .map(|(at, len)| (start + at, start + at + len))
+        };
+        let is_empty =
+            |map: &DataMap| pieces().all(|(low, end)| map.within(low, end).areas.is_empty());
+        content.told().is_some_and(is_empty)
+    };
     for start in starts(content.bytes()) {
+        if is_hole(start) {
+            continue;
+        }
         let window = content.pieces(start, START_PIECES);
         if window.is_kept_blank() {
             continue;
@@ -77,6 +90,19 @@ fn starts(bytes: u64) -> Vec<u64> {
     let usual = USUAL_MIB.iter().map(|mib| mib * MIB);
     let all = dense.chain(powers).chain(usual).chain([OLD_START]);
     sorted(all.filter(|start| *start < bytes).collect())
+}
+
+/// The blocks in which anything of that stands.
+pub(crate) fn blocks(bytes: u64) -> Vec<u64> {
+    let block = |at: u64| at / BLOCK_BYTES * BLOCK_BYTES;
+    let of_start = |start: u64| {
+        let pieces = START_PIECES.iter();
+        let ends = pieces.map(move |(at, len)| (block(start + at), start + at + len));
+        ends.flat_map(|(low, end)| (low..end).step_by(BLOCK_BYTES as usize))
+    };
+    let starts = starts(bytes).into_iter().flat_map(of_start);
+    let probes = probes(bytes).into_iter().map(|probe| block(probe.offset));
+    sorted(starts.chain(probes).filter(|at| *at < bytes).collect())
 }
 
 /// Powers of two MiB.

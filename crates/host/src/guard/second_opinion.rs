@@ -1,8 +1,16 @@
 //! What the `blkid` program says. It adds to our own findings and never takes one away; without it nothing is lost.
 
 use std::cell::Cell;
+use std::fs::File;
+use std::io;
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
+
+use rustix::fs::{MemfdFlags, memfd_create};
+
+use super::content::{BLOCK_BYTES, Content};
 
 /// Where the program usually is when a user's search path leaves out the administrator's directories.
 const PLACES: &[&str] = &["blkid", "/usr/sbin/blkid", "/sbin/blkid"];
@@ -12,6 +20,8 @@ const AMBIVALENT: i32 = 8;
 /// Files of a plan that it is asked about. Each question is a process of some milliseconds, and what it knows of lies
 /// at the ends of a file, of which our own look leaves no block out.
 const FILES_ASKED_ABOUT: usize = 64;
+/// More than it looks at.
+const END_BYTES: u64 = 8 << 20;
 
 /// Who is asked, and about how many files still.
 #[derive(Debug)]
@@ -62,6 +72,42 @@ pub(crate) fn ask(real_path: &Path) -> Vec<String> {
         return parse(&String::from_utf8_lossy(&output.stdout));
     }
     Vec::new()
+}
+
+/// The same of both ends of what is left of a target without what is known to be ours. Where that cannot be asked, it is
+/// said so.
+pub(crate) fn of_others(others: &Content<'_>, ask: fn(&Path) -> Vec<String>) -> Vec<String> {
+    let asked = copy_of_ends(others).map(|copy| {
+        let (process, descriptor) = (std::process::id(), copy.as_raw_fd());
+        ask(Path::new(&format!("/proc/{process}/fd/{descriptor}")))
+    });
+    asked.unwrap_or_else(|error| {
+        vec![format!(
+            "something, and a copy for it cannot be made: {error}"
+        )]
+    })
+}
+
+/// A file in memory, as long as the target, with its ends.
+fn copy_of_ends(content: &Content<'_>) -> io::Result<File> {
+    let copy = File::from(memfd_create("ends", MemfdFlags::CLOEXEC)?);
+    let bytes = content.bytes();
+    let tail = bytes.saturating_sub(END_BYTES).max(END_BYTES.min(bytes));
+    for (low, end) in [(0, END_BYTES.min(bytes)), (tail, bytes)] {
+        for at in (low..end).step_by(BLOCK_BYTES as usize) {
+            let len = BLOCK_BYTES.min(end - at) as usize;
+            let block = content
+                .get(at, len)
+                .ok_or_else(|| io::Error::other("it cannot be read"))?;
+            if block.iter().any(|byte| *byte != 0) {
+                copy.write_all_at(&block, at)?;
+            }
+        }
+    }
+    if copy.metadata()?.len() < bytes {
+        copy.write_all_at(&[0], bytes - 1)?;
+    }
+    Ok(copy)
 }
 
 fn parse(text: &str) -> Vec<String> {

@@ -5,6 +5,7 @@
 //! others counts: what stands there was put there by the stack itself, and others that were given another part of it do
 //! no harm. Where nobody tells which part that is, it counts as the same one.
 
+mod holes;
 mod layers;
 mod maker;
 
@@ -16,6 +17,7 @@ use crate::block::BlockDevice;
 use crate::loops::{Backing, LoopView};
 use layers::{Below, Layer};
 
+pub(super) use holes::FileBehind;
 pub(super) use maker::Maker;
 
 /// Names of the devices that a target consists of: those do not use each other.
@@ -24,13 +26,13 @@ pub(super) type Own = BTreeSet<String>;
 /// The layers below one target.
 #[derive(Debug)]
 pub(super) struct Stack<'a> {
-    tables: &'a Tables,
+    tables: &'a Tables<'a>,
     layers: Vec<Layer>,
     own: Own,
 }
 
 impl<'a> Stack<'a> {
-    pub(super) fn below(tables: &'a Tables, target: &BlockDevice) -> Self {
+    pub(super) fn below(tables: &'a Tables<'a>, target: &BlockDevice) -> Self {
         let disk = target.disk();
         let mut stack = Self {
             tables,
@@ -62,14 +64,8 @@ impl<'a> Stack<'a> {
     pub(super) fn users(&self, target: &BlockDevice) -> Vec<Finding> {
         let mut findings = self.tables.users_of_device(target, &self.own);
         for layer in &self.layers {
-            let found = match &layer.below {
-                Below::Device(device) => {
-                    let mut found = self.tables.users_of_device(device, &self.own);
-                    if found.is_empty() {
-                        found.extend(layer.claimed(self.tables));
-                    }
-                    found
-                }
+            let mut found = match &layer.below {
+                Below::Device(device) => self.tables.users_of_device(device, &self.own),
                 Below::File(path, identity) => {
                     let mut found = self.tables.users_of_file(path, *identity, &self.own);
                     let by = identity.and_then(|identity| self.tables.locked_by(identity));
@@ -83,6 +79,9 @@ impl<'a> Stack<'a> {
                     error: format!("the kernel shows no block device {name}"),
                 }],
             };
+            if found.is_empty() {
+                found.extend(layer.claimed(self.tables, target));
+            }
             for finding in found.into_iter().map(|finding| layer.tells(finding)) {
                 // Members may lie on one disk.
                 if !findings.contains(&finding) {
@@ -107,6 +106,19 @@ impl<'a> Stack<'a> {
         looked_into
             .flat_map(|layer| layer.unknown_data(self.tables))
             .collect()
+    }
+
+    /// The file that the target, a whole loop device, shows.
+    pub(super) fn file_behind(&self, target: &BlockDevice) -> Option<FileBehind> {
+        let mut layers = self.layers.iter();
+        let layer = layers.find(|layer| layer.is_shown && layer.top.number == target.number)?;
+        match &layer.below {
+            Below::File(path, Some(identity)) => Some(FileBehind {
+                path: self.tables.root.locate(path),
+                identity: *identity,
+            }),
+            _ => None,
+        }
     }
 
     /// The path of what is behind a loop device: whoever names that means the loop device as well, whose own name is

@@ -139,6 +139,18 @@ impl Standing {
         Ok(Some(Self { path, lines }))
     }
 
+    /// Lines that name a device by their form, and are the name of a regular file in `folder`: number and word.
+    #[must_use]
+    pub fn file_names_in(&self, folder: &Path) -> Vec<(usize, &str)> {
+        let is_file =
+            |word: &str| fs::symlink_metadata(folder.join(word)).is_ok_and(|facts| facts.is_file());
+        let lines = self.lines.iter();
+        lines
+            .filter(|line| matches!(line.means, Means::Device(_)) && is_file(&line.word))
+            .map(|line| (line.number, line.word.as_str()))
+            .collect()
+    }
+
     /// Adds to `overwrite` each target that the list names and that would be refused without it. Lines that name none
     /// of the targets are no mistake: a list stands for many jobs.
     #[must_use]

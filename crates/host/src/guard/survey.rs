@@ -16,6 +16,7 @@ use super::content::{
 };
 use super::places::{Probe, probes};
 use super::signatures::Hit;
+use super::written::{Known, Place};
 
 /// How much is read at either end.
 const END_BYTES: u64 = 8 << 20;
@@ -73,8 +74,12 @@ pub(crate) struct Ground<'a> {
     pub content: &'a Content<'a>,
     /// The part that may be written: it has samples of its own.
     pub extent: (u64, u64),
-    /// Where data of unknown kind are known to be ours.
-    pub excused: &'a [(u64, u64)],
+    /// Which data of unknown kind are ours.
+    pub known: &'a Known,
+    /// The content without what samples of that cover.
+    pub others: Option<&'a Content<'a>>,
+    /// What a loop device stands for.
+    pub beneath: Option<&'a Content<'a>>,
 }
 
 impl Budget {
@@ -114,6 +119,10 @@ impl Survey {
             }
         };
         look.at_chunks(&ends, budget, &mut survey);
+        // What stands in a block beside what will be written is recorded with it.
+        if !is_whole && survey.foreign == 0 {
+            look.at_blocks(edges(ground.extent, &map), budget, &mut survey);
+        }
         // Where everything was read and is blank, nothing stands anywhere.
         if survey.foreign == 0 && !(is_whole && survey.ours == 0) {
             look.at_probes(&map, budget, &mut survey);
@@ -197,7 +206,7 @@ impl Look<'_> {
         all.retain(|probe| map.touches(probe.offset / BLOCK_BYTES * BLOCK_BYTES));
         self.at_each(&all, budget, survey, |probe: &Probe, survey| {
             if survey.hit.is_none() {
-                survey.hit = probe.search(self.ground.content);
+                survey.hit = probe.search(self.ground.others.unwrap_or(self.ground.content));
             }
             // Whatever it is, it was read.
             self.at_block(probe.offset / BLOCK_BYTES * BLOCK_BYTES, survey);
@@ -262,6 +271,24 @@ impl Look<'_> {
         }
     }
 
+    /// Whether it is what was written through the file behind a loop device that begins in the middle of a block.
+    fn is_marked_beneath(&self, offset: u64, block: &[u8]) -> bool {
+        let Ground {
+            known,
+            content,
+            beneath,
+            ..
+        } = self.ground;
+        known.is_shifted()
+            && known.is_marked_beneath(offset, block, |place, mark| {
+                let found = match place {
+                    Place::Inside(at) => content.get(at, mark.len()),
+                    Place::Before(at) => beneath.and_then(|whole| whole.get(at, mark.len())),
+                };
+                found.is_some_and(|found| *found == *mark)
+            })
+    }
+
     fn judge(&self, offset: u64, block: &[u8], survey: &mut Survey) {
         survey.sampled += 1;
         if is_blank(block) {
@@ -269,7 +296,8 @@ impl Look<'_> {
         }
         let content = self.ground.content;
         if is_marked(block)
-            || self.is_excused(offset, block)
+            || self.ground.known.explains(offset, block)
+            || self.is_marked_beneath(offset, block)
             || self.checked.explain(content, offset, block)
         {
             survey.ours += 1;
@@ -278,18 +306,6 @@ impl Look<'_> {
             let first = survey.first_foreign.unwrap_or(offset);
             survey.first_foreign = Some(first.min(offset));
         }
-    }
-
-    /// Whether what is not blank lies in what is known to be ours.
-    fn is_excused(&self, offset: u64, block: &[u8]) -> bool {
-        let end = offset + block.len() as u64;
-        let blank_between = |low: u64, high: u64| {
-            let (low, high) = (low.clamp(offset, end), high.clamp(offset, end));
-            is_blank(&block[(low - offset) as usize..(high - offset) as usize])
-        };
-        self.ground.excused.iter().any(|(low, high)| {
-            *low < end && *high > offset && blank_between(offset, *low) && blank_between(*high, end)
-        })
     }
 }
 
@@ -316,6 +332,12 @@ fn side_by_side(
         work();
     });
     *survey = all.into_inner().unwrap_or_else(PoisonError::into_inner);
+}
+
+/// The first and the last block of what will be written, where they hold data.
+fn edges((low, end): (u64, u64), map: &DataMap) -> Vec<u64> {
+    let edges = [low, end.saturating_sub(1)].map(|at| at / BLOCK_BYTES * BLOCK_BYTES);
+    edges.into_iter().filter(|at| map.touches(*at)).collect()
 }
 
 /// The blocks in which the first data areas begin.

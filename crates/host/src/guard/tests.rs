@@ -2,6 +2,7 @@
 
 mod devices;
 mod files;
+mod holes;
 mod loops;
 mod machine;
 mod stack;
@@ -25,7 +26,8 @@ fn write_to(path: &Path, kind: TargetKind, bytes: u64) -> Request {
         kind,
         access: Access::Write,
         extent: (0, bytes),
-        bytes,
+        takes: (0, bytes),
+        bears_full: false,
         is_ours: false,
     }
 }

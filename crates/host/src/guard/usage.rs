@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
+use door::Door;
+
 use super::Finding;
 use super::second_opinion::{self, SecondOpinion};
 use super::stack::{Maker, Own};
@@ -16,10 +18,10 @@ use crate::root::{DeviceNumber, SysRoot};
 
 /// The tables of one moment, read once for all targets of a plan.
 #[derive(Debug)]
-pub(crate) struct Tables {
+pub(crate) struct Tables<'a> {
     pub root: SysRoot,
-    /// Whether more than a look is allowed.
-    pub may_claim: bool,
+    /// Through which what targets are built on is claimed, where more than a look is allowed.
+    pub door: Option<&'a Door>,
     mounts: Vec<Mount>,
     swaps: Vec<Swap>,
     loops: Vec<LoopView>,
@@ -54,12 +56,12 @@ struct FileInUse {
     loop_device: Option<String>,
 }
 
-impl Tables {
-    /// Devices behind loop devices are claimed for a moment where `may_claim`.
-    pub(crate) fn read(root: &SysRoot, may_claim: bool) -> Self {
+impl<'a> Tables<'a> {
+    /// Without a door, what is behind loop devices is not claimed.
+    pub(crate) fn read(root: &SysRoot, door: Option<&'a Door>) -> Self {
         Self {
             root: root.clone(),
-            may_claim,
+            door,
             mounts: mounts(root),
             swaps: swaps(root),
             loops: LoopView::all(root),

@@ -34,6 +34,8 @@ fn a_file_and_a_missing_one_are_judged_alike() {
     let missing = target_facts(&storage, &path, TargetKind::File).unwrap();
     assert_eq!((missing.found, missing.bytes), (FoundKind::Missing, 0));
     fs::write(&path, [1; 5000]).unwrap();
+    // What is made later shows in another look.
+    let storage = Storage::real();
     let file = target_facts(&storage, &path, TargetKind::File).unwrap();
     assert_eq!((file.found, file.bytes), (FoundKind::File, 5000));
     assert_eq!(file.ram_backed, missing.ram_backed);

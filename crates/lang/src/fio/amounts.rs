@@ -6,21 +6,22 @@ use super::resolve::{Amount, FileSize, Resolving, Spec, Times};
 use super::support::{push_once, refused};
 use super::value::{Size, Value};
 use super::verify::{Phase, Verify};
-use plan::{Diagnostic, Flow, IoMethod, OperationMix, TargetOrder};
+use plan::{Diagnostic, Flow, IoMethod, OperationMix, Rounds, TargetOrder};
 use std::collections::HashMap;
 
 /// A file that is appended to belongs to one clone: where the next one would begin depends on which
 /// of them comes first.
 pub(super) fn check_appended(specs: &[Spec<'_>], blockers: &mut Vec<Diagnostic>) {
+    let is_appended = |spec: &&Spec<'_>| matches!(spec.file_size, FileSize::Appended(_));
+    if !specs.iter().any(|spec| is_appended(&spec)) {
+        return;
+    }
     let mut users: HashMap<String, u32> = HashMap::new();
     for spec in specs {
         let paths = (0..spec.clones).flat_map(|clone| spec.naming.paths(clone));
         paths.for_each(|path| *users.entry(path).or_default() += 1);
     }
-    let appending = specs
-        .iter()
-        .filter(|spec| matches!(spec.file_size, FileSize::Appended(_)));
-    for spec in appending {
+    for spec in specs.iter().filter(is_appended) {
         let mut paths = (0..spec.clones).flat_map(|clone| spec.naming.paths(clone));
         if paths.any(|path| users[&path] > 1) {
             let what = "`file_append` to a file that another clone or job uses, too,";
@@ -35,7 +36,7 @@ pub(super) fn check_appended(specs: &[Spec<'_>], blockers: &mut Vec<Diagnostic>)
 /// A job with `create_only` makes its files and does no I/O of its own. It counts as one that reads, so that nobody
 /// has to ask whether it may write to what is there.
 pub(super) fn layout_only_if_asked(spec: Spec<'_>) -> Spec<'_> {
-    if !spec.job.is_on("create_only", false) {
+    if !spec.job.is_on(on!("create_only")) {
         return spec;
     }
     let is_stored = spec
@@ -46,6 +47,7 @@ pub(super) fn layout_only_if_asked(spec: Spec<'_>) -> Spec<'_> {
         passes: None,
         pass_millionths: None,
         operations: Some(0),
+        rounds: None,
     };
     Spec {
         operations: OperationMix::reads(100.0),
@@ -54,7 +56,7 @@ pub(super) fn layout_only_if_asked(spec: Spec<'_>) -> Spec<'_> {
         pace: None,
         flow: Flow::default(),
         verify: None,
-        lays_out: is_stored && !spec.job.is_on("create_on_open", false),
+        lays_out: is_stored && !spec.job.is_on(on!("create_on_open")),
         records: Vec::new(),
         ..spec
     }
@@ -67,7 +69,7 @@ impl Resolving<'_, '_> {
         let job = self.job;
         // On devices it means nothing.
         let appends =
-            job.is_on("file_append", false) && naming.paths(0).iter().any(|path| !is_device(path));
+            job.is_on(on!("file_append")) && naming.paths(0).iter().any(|path| !is_device(path));
         match size {
             FileSize::Bytes(bytes) | FileSize::Whole(bytes) if appends => FileSize::Appended(bytes),
             FileSize::Drawn(..) if appends => {
@@ -78,7 +80,7 @@ impl Resolving<'_, '_> {
                 push_once(self.blockers, refusal);
                 size
             }
-            FileSize::AsFound if job.is_on("fill_device", false) => {
+            FileSize::AsFound if job.is_on(on!("fill_device")) => {
                 // A device has an end.
                 match naming.paths(0).iter().all(|path| is_device(path)) {
                     true => FileSize::AsFound,
@@ -141,9 +143,15 @@ impl Resolving<'_, '_> {
         {
             let (low, high) = (low.min(high), low.max(high));
             self.check_holds_block(low, smallest, "filesize");
-            return match low == high {
-                true => FileSize::Whole(high),
-                false => FileSize::Drawn(low, high),
+            return match (low == high, job.size("size")) {
+                (true, Some(Size::Percent(pct))) if pct < 100.0 => {
+                    let range = (high as f64 * pct / 100.0) as u64;
+                    let range = range - range % smallest;
+                    self.check_holds_block(range, smallest, "size");
+                    FileSize::Within { range, file: high }
+                }
+                (true, _) => FileSize::Whole(high),
+                (false, _) => FileSize::Drawn(low, high),
             };
         }
         match job.size("size") {
@@ -175,7 +183,7 @@ impl Resolving<'_, '_> {
     /// What a job that goes on until nothing is left cannot be.
     pub(super) fn check_fill(&mut self, operations: &OperationMix, file_size: FileSize) {
         let job = self.job;
-        if !job.is_on("fill_device", false) {
+        if !job.is_on(on!("fill_device")) {
             return;
         }
         let place = job.place_of("fill_device");
@@ -185,7 +193,8 @@ impl Resolving<'_, '_> {
             let help = "fill by a job that writes, and read by another behind a `stonewall`";
             push_once(self.blockers, refused(what, reason, help, place));
         }
-        let (word, number) = job.word("rw").unwrap_or(("read", None));
+        let number = job.suffix_of("rw");
+        let word = job.word_of(word!("rw"));
         let is_backward = number.is_some_and(|number| number.trim().starts_with('-'));
         if file_size == FileSize::UntilFull && (word.starts_with("rand") || is_backward) {
             let what = "`fill_device` without `size` at random places or backwards";
@@ -225,7 +234,7 @@ impl Resolving<'_, '_> {
         times: Times,
     ) -> Amount {
         let job = self.job;
-        let loops = job.number("loops").unwrap_or(1).max(1) as u64;
+        let loops = job.get(number!("loops")).max(1) as u64;
         let operations = job
             .number("number_ios")
             .filter(|count| *count > 0)
@@ -235,27 +244,33 @@ impl Resolving<'_, '_> {
             passes: None,
             pass_millionths: None,
             operations,
+            rounds: None,
         };
         if times.is_time_based || file_size == FileSize::UntilFull {
             return amount;
         }
         let whole = match file_size {
-            FileSize::Bytes(bytes) | FileSize::Whole(bytes) | FileSize::Appended(bytes) => {
-                Some((bytes - bytes % smallest).saturating_mul(files))
-            }
+            FileSize::Bytes(bytes)
+            | FileSize::Whole(bytes)
+            | FileSize::Within { range: bytes, .. }
+            | FileSize::Appended(bytes) => Some(bytes.saturating_mul(files)),
             _ => None,
         };
         let asked = match (job.size("io_size"), job.size("size")) {
             (Some(Size::Percent(pct)), _) if pct < 100.0 => {
                 amount.pass_millionths = Some((pct * 10_000.0) as u32).filter(|_| whole.is_none());
-                whole.map(|whole| ((whole as f64 * pct / 100.0) as u64).next_multiple_of(smallest))
+                whole.map(|whole| (whole as f64 * pct / 100.0) as u64)
             }
             (Some(Size::Bytes(bytes)), _) if bytes > 0 => Some(bytes),
-            (_, Some(Size::Bytes(bytes))) if bytes > 0 => {
-                whole.map(|whole| whole.min(bytes - bytes % smallest))
-            }
+            (_, Some(Size::Bytes(bytes))) if bytes > 0 => whole.map(|whole| whole.min(bytes)),
             _ => whole,
         };
+        amount.rounds = Some(Rounds {
+            count: loops,
+            until_done: job
+                .size("io_size")
+                .is_some_and(|size| size != Size::Bytes(0)),
+        });
         if let (FileSize::Drawn(..), Some(Size::Bytes(bytes))) = (file_size, job.size("size")) {
             // What the files hold together may be less.
             amount.bytes = Some((bytes - bytes % smallest).saturating_mul(loops))

@@ -59,6 +59,8 @@ codes! {
     STATE = "fio-0135";
     /// a folder whose files cannot be found
     FOLDER = "fio-0136";
+    /// shares below 100 % and what becomes of the rest
+    SHARES_REST = "fio-0137";
     /// an option that is refused
     REFUSED = "fio-0200";
     /// an engine that is refused
@@ -73,4 +75,18 @@ codes! {
     NO_TIME = "fio-0302";
     /// a synchronous engine holds one I/O in flight
     DEPTH_OF_ONE = "fio-0303";
+    /// a unit that the original drops, as a blank stands in front of the number
+    LOST_UNIT = "fio-0304";
+    /// one device or file under two names
+    SAME_DEVICE = "fio-0310";
+    /// storage that memory can hold, without direct I/O
+    CACHED = "fio-0311";
+    /// a range beyond the end of its storage
+    BEYOND_STORAGE = "fio-0312";
+    /// more I/Os in flight, files or buffers than the host allows
+    KERNEL_LIMITS = "fio-0313";
+    /// reads of a file that was never written whole
+    UNWRITTEN = "fio-0314";
+    /// results on the storage under test
+    RESULTS_ON_STORAGE = "fio-0315";
 }

@@ -1,69 +1,10 @@
-//! What an option is: one value that parser, help, reference page and tests share. The values
-//! themselves stand in [`super::tables`], engines and their private options in [`super::engines`].
+//! The chapters of the language with their options, which stand in [`super::tables`], engines and
+//! their private options in [`super::engines`]; help and reference.
 use super::engines;
-use super::number::TimeUnit;
 use super::tables;
 use crate::Status;
-
-/// One option.
-#[derive(Clone, Debug)]
-pub struct Parameter {
-    /// The first is the name that messages use.
-    pub names: &'static [&'static str],
-    pub kind: Kind,
-    /// In the words of the language; empty where there is none.
-    pub default: &'static str,
-    pub status: Status,
-    /// Values that ask for nothing, so that the status does not matter.
-    pub inert: &'static [&'static str],
-    pub doc: &'static str,
-    /// The engines that know it; empty where all do.
-    pub engines: &'static [&'static str],
-    /// The option without which it asks for nothing; empty where there is none.
-    pub part_of: &'static str,
-}
-
-/// What values an option takes.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Kind {
-    /// Any text.
-    Text,
-    /// A text that may be left out together with its `=`.
-    OptionalText,
-    /// One of some words; a suffix behind `:` is read where it is used.
-    Words(&'static [&'static str]),
-    /// Given or not: bare, or 0 or 1.
-    Flag,
-    /// 0 or 1.
-    Truth,
-    /// A whole number, suffixes allowed.
-    Number {
-        min: i64,
-        max: i64,
-    },
-    /// Up to three of them, for reads, writes and trims.
-    Numbers {
-        min: i64,
-        max: i64,
-    },
-    /// A number of bytes, or a share of what is found, or zones.
-    Size,
-    Time(TimeUnit),
-    /// One time, or a range of which each clone takes one.
-    TimeRange(TimeUnit),
-    /// Up to three ranges of bytes.
-    Ranges,
-    /// Numbers with decimals between two bounds, separated by `:`.
-    Decimals {
-        min: f64,
-        max: f64,
-        most: usize,
-    },
-    /// CPUs such as `0,2,8-15`.
-    Cpus,
-    /// A form of its own, read where it is used.
-    Form(&'static str),
-}
+use crate::parameter::reference_head;
+pub use crate::parameter::{Kind, Parameter};
 
 /// Where an option stands on the page of reference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -135,55 +76,6 @@ impl Chapter {
     }
 }
 
-impl Parameter {
-    /// The name that messages use.
-    pub fn name(&self) -> &'static str {
-        self.names[0]
-    }
-
-    pub(crate) const fn new(
-        names: &'static [&'static str],
-        kind: Kind,
-        default: &'static str,
-        status: Status,
-        doc: &'static str,
-    ) -> Self {
-        Self {
-            names,
-            kind,
-            default,
-            status,
-            inert: &[],
-            doc,
-            engines: &[],
-            part_of: "",
-        }
-    }
-
-    /// These values ask for nothing.
-    pub(crate) const fn inert(mut self, values: &'static [&'static str]) -> Self {
-        self.inert = values;
-        self
-    }
-
-    /// Known by these engines only.
-    pub(crate) const fn of(mut self, engines: &'static [&'static str]) -> Self {
-        self.engines = engines;
-        self
-    }
-
-    /// Asks for nothing without this option.
-    pub(crate) const fn part_of(mut self, name: &'static str) -> Self {
-        self.part_of = name;
-        self
-    }
-
-    /// Whether it may stand without a value.
-    pub fn may_be_bare(&self) -> bool {
-        matches!(self.kind, Kind::Flag | Kind::OptionalText)
-    }
-}
-
 /// Options that every engine knows.
 pub(crate) fn common() -> impl Iterator<Item = &'static Parameter> {
     Chapter::ALL
@@ -227,14 +119,15 @@ pub fn help(name: Option<&str>) -> Option<String> {
             continue;
         }
         out += &format!("{}: {}\n", parameter.names.join(", "), parameter.doc);
-        out += &format!("  takes:   {}\n", kind_text(&parameter.kind));
-        if !parameter.default.is_empty() {
-            out += &format!("  default: {}\n", parameter.default);
+        out += &format!("  takes:   {}\n", parameter.kind.text());
+        let default = parameter.default_text();
+        if !default.is_empty() {
+            out += &format!("  default: {default}\n");
         }
         if !parameter.engines.is_empty() {
             out += &format!("  engines: {}\n", parameter.engines.join(", "));
         }
-        out += &format!("  support: {}\n", status_text(parameter));
+        out += &format!("  support: {}\n", parameter.support_text());
     }
     Some(out)
 }
@@ -276,22 +169,23 @@ pub fn reference_markdown() -> String {
     );
     for chapter in Chapter::ALL {
         out += &format!("\n## {}\n\n", chapter.title());
-        out += "| Option | Takes | Default | Support | |\n|---|---|---|---|---|\n";
+        out += &reference_head("Option");
         for parameter in chapter.parameters() {
-            out += &row(parameter, &parameter.names.join("`, `"));
+            out += &parameter.reference_row(&parameter.reference_names());
         }
     }
     out += &profiles();
     out += "\n## Engines\n\n| Engine | Support | |\n|---|---|---|\n";
     for engine in engines::ENGINES {
-        let status = plain_status(engine.status);
+        let status = engine.status;
         out += &format!("| `{}` | {status} | {} |\n", engine.name, engine.doc);
     }
-    out += "\n## Options of single engines\n\n| Option | Takes | Default | Support | |\n|---|---|---|---|---|\n";
+    out += "\n## Options of single engines\n\n";
+    out += &reference_head("Option");
     for parameter in engines::PRIVATE {
-        let names = parameter.names.join("`, `");
-        let names = format!("{names}` of `{}", parameter.engines.join("`, `"));
-        out += &row(parameter, &names);
+        let names = parameter.reference_names();
+        let names = format!("{names} of `{}`", parameter.engines.join("`, `"));
+        out += &parameter.reference_row(&names);
     }
     out += "\n## Codes of diagnostics\n\n| Code | Meaning |\n|---|---|\n";
     for (code, meaning) in super::codes::ALL {
@@ -316,67 +210,29 @@ fn profiles() -> String {
     out
 }
 
-fn row(parameter: &Parameter, names: &str) -> String {
-    format!(
-        "| `{names}` | {} | {} | {} | {} |\n",
-        kind_text(&parameter.kind),
-        parameter.default,
-        status_text(parameter),
-        parameter.doc
-    )
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::parameter::DefaultValue;
+    use crate::parameter::tests::fits;
 
-fn status_text(parameter: &Parameter) -> String {
-    let inert = match parameter.inert {
-        [] => String::new(),
-        values => format!(" (but `{}` is honoured)", values.join("`, `")),
-    };
-    let part_of = match parameter.part_of {
-        "" => String::new(),
-        name => format!(" (matters with `{name}` only)"),
-    };
-    plain_status(parameter.status) + &inert + &part_of
-}
-
-fn plain_status(status: Status) -> String {
-    match status {
-        Status::Honoured => "honoured".to_owned(),
-        Status::Translated(note) => format!("translated: {note}"),
-        Status::CheckOnly => "check only".to_owned(),
-        Status::Refused(reason) => format!("refused: {reason}"),
-    }
-}
-
-/// What an option takes, in words.
-pub(crate) fn kind_text(kind: &Kind) -> String {
-    let bounds = |min: i64, max: i64| match (min, max) {
-        (i64::MIN, _) => String::new(),
-        (min, i64::MAX) => format!(", at least {min}"),
-        (min, max) => format!(", {min} to {max}"),
-    };
-    let unit = |unit: &TimeUnit| match unit {
-        TimeUnit::Seconds => "time, seconds without a unit",
-        TimeUnit::Microseconds => "time, microseconds without a unit",
-    };
-    match kind {
-        Kind::Text => "text".to_owned(),
-        Kind::OptionalText => "text, or nothing".to_owned(),
-        Kind::Words(words) => format!("`{}`", words.join("`, `")),
-        Kind::Flag => "nothing, 0 or 1".to_owned(),
-        Kind::Truth => "0 or 1".to_owned(),
-        Kind::Number { min, max } => format!("number{}", bounds(*min, *max)),
-        Kind::Numbers { min, max } => {
-            format!("read[,write[,trim]]: numbers{}", bounds(*min, *max))
+    #[test]
+    fn defaults_could_be_given_and_kinds_are_those_of_the_language() {
+        for parameter in common().chain(engines::PRIVATE) {
+            let name = parameter.name();
+            assert!(fits(parameter), "{name}");
+            let is_foreign = matches!(
+                parameter.kind,
+                Kind::Name | Kind::Texts | Kind::YesNo | Kind::List { .. }
+            );
+            assert!(!is_foreign && !parameter.is_exact, "{name}");
+            if let DefaultValue::SameAs(other) = parameter.default {
+                assert!(find(other).is_some(), "{name}");
+            }
+            if !parameter.part_of.is_empty() {
+                let is_known = find(parameter.part_of).or(private(parameter.part_of).next());
+                assert!(is_known.is_some(), "{name}");
+            }
         }
-        Kind::Size => "bytes, or `%`".to_owned(),
-        Kind::Time(bare) => unit(bare).to_owned(),
-        Kind::TimeRange(bare) => format!("{}, or a range of them", unit(bare)),
-        Kind::Ranges => "read[,write[,trim]]: ranges of bytes".to_owned(),
-        Kind::Decimals { min, max, most } => match most {
-            1 => format!("number, {min} to {max}"),
-            most => format!("up to {most} numbers, {min} to {max}, separated by `:`"),
-        },
-        Kind::Cpus => "CPUs such as `0,2,8-15`".to_owned(),
-        Kind::Form(form) => (*form).to_owned(),
     }
 }

@@ -1,8 +1,10 @@
 //! The engines of the language, and the options that only some of them know.
 use super::declare::{Kind, Parameter};
 use crate::Status;
+use crate::parameter::DefaultValue;
 use plan::{IoMethod, NameCall, SpaceCall};
 
+use DefaultValue::{Nothing, Number, On, Word};
 use Status::{Honoured, Refused, Translated};
 
 /// A way to do I/O, by its name in the language.
@@ -198,7 +200,7 @@ pub(crate) static ENGINES: &[Engine] = &[
 const fn o(
     name: &'static [&'static str],
     kind: Kind,
-    default: &'static str,
+    default: DefaultValue,
     status: Status,
     doc: &'static str,
 ) -> Parameter {
@@ -217,7 +219,7 @@ const fn foreign(
     engines: &'static [&'static str],
     doc: &'static str,
 ) -> Parameter {
-    Parameter::new(names, Kind::OptionalText, "", WITH_ENGINE, doc).of(engines)
+    Parameter::new(names, Kind::OptionalText, Nothing, WITH_ENGINE, doc).of(engines)
 }
 
 const ASYNC: &[&str] = &["libaio", "io_uring", "io_uring_cmd"];
@@ -235,7 +237,7 @@ pub(crate) static PRIVATE: &[Parameter] = &[
     o(
         &["cmdprio_percentage"],
         Kind::Numbers { min: 0, max: 100 },
-        "0",
+        Number(0),
         Honoured,
         "share of I/Os with a priority",
     )
@@ -243,7 +245,7 @@ pub(crate) static PRIVATE: &[Parameter] = &[
     o(
         &["cmdprio_class"],
         Kind::Numbers { min: 0, max: 3 },
-        "",
+        Number(1),
         Honoured,
         "class of these I/Os",
     )
@@ -251,7 +253,7 @@ pub(crate) static PRIVATE: &[Parameter] = &[
     o(
         &["cmdprio"],
         Kind::Numbers { min: 0, max: 7 },
-        "0",
+        Number(0),
         Honoured,
         "priority of these I/Os",
     )
@@ -259,7 +261,7 @@ pub(crate) static PRIVATE: &[Parameter] = &[
     o(
         &["cmdprio_hint"],
         Kind::Numbers { min: 0, max: 1023 },
-        "0",
+        Number(0),
         Honoured,
         "hint of these I/Os",
     )
@@ -267,7 +269,7 @@ pub(crate) static PRIVATE: &[Parameter] = &[
     o(
         &["cmdprio_bssplit"],
         Kind::Text,
-        "",
+        Nothing,
         Honoured,
         "shares with a priority by size",
     )
@@ -275,7 +277,7 @@ pub(crate) static PRIVATE: &[Parameter] = &[
     o(
         &["userspace_reap"],
         Kind::Flag,
-        "",
+        On(false),
         Translated("completions are taken in the cheapest way there is"),
         "takes completions without a call",
     )
@@ -283,7 +285,7 @@ pub(crate) static PRIVATE: &[Parameter] = &[
     o(
         &["nowait"],
         Kind::Truth,
-        "0",
+        On(false),
         Honoured,
         "I/Os that would wait fail",
     )
@@ -291,7 +293,7 @@ pub(crate) static PRIVATE: &[Parameter] = &[
     o(
         &["atomic"],
         Kind::Truth,
-        "0",
+        On(false),
         Honoured,
         "each write is stored as a whole or not at all; sets `direct`",
     )
@@ -300,7 +302,7 @@ pub(crate) static PRIVATE: &[Parameter] = &[
     o(
         &["hipri"],
         Kind::Flag,
-        "",
+        On(false),
         Honoured,
         "polls for completions",
     )
@@ -308,7 +310,7 @@ pub(crate) static PRIVATE: &[Parameter] = &[
     o(
         &["hipri_percentage"],
         Kind::Number { min: 0, max: 100 },
-        "100",
+        Number(100),
         Honoured,
         "share of polled I/Os",
     )
@@ -317,7 +319,7 @@ pub(crate) static PRIVATE: &[Parameter] = &[
     o(
         &["uncached"],
         at_least(0),
-        "0",
+        Number(0),
         Honoured,
         "leaves nothing in the page cache",
     )
@@ -325,7 +327,7 @@ pub(crate) static PRIVATE: &[Parameter] = &[
     o(
         &["fixedbufs"],
         Kind::Flag,
-        "",
+        On(false),
         Translated("buffers are registered wherever the kernel takes them"),
         "registers buffers",
     )
@@ -333,7 +335,7 @@ pub(crate) static PRIVATE: &[Parameter] = &[
     o(
         &["registerfiles"],
         Kind::Flag,
-        "",
+        On(false),
         Translated("files are registered wherever the kernel takes them"),
         "registers files",
     )
@@ -341,18 +343,24 @@ pub(crate) static PRIVATE: &[Parameter] = &[
     o(
         &["sqthread_poll"],
         Kind::Flag,
-        "",
+        On(false),
         Honoured,
         "a thread of the kernel submits",
     )
     .of(RINGS),
-    o(&["sqthread_poll_cpu"], at_least(0), "", Honoured, "its CPU")
-        .part_of("sqthread_poll")
-        .of(RINGS),
+    o(
+        &["sqthread_poll_cpu"],
+        at_least(0),
+        Nothing,
+        Honoured,
+        "its CPU",
+    )
+    .part_of("sqthread_poll")
+    .of(RINGS),
     o(
         &["nonvectored"],
         Kind::Number { min: -1, max: 1 },
-        "-1",
+        Number(-1),
         Translated("I/Os have no vectors"),
         "without vectors",
     )
@@ -360,7 +368,7 @@ pub(crate) static PRIVATE: &[Parameter] = &[
     o(
         &["force_async"],
         at_least(0),
-        "0",
+        Number(0),
         Honoured,
         "every N-th I/O goes to a thread of the kernel",
     )
@@ -368,7 +376,7 @@ pub(crate) static PRIVATE: &[Parameter] = &[
     o(
         &["stat_type"],
         Kind::Words(&["stat", "lstat", "statx"]),
-        "stat",
+        Word("stat"),
         Honoured,
         "which call looks",
     )
@@ -376,7 +384,7 @@ pub(crate) static PRIVATE: &[Parameter] = &[
     o(
         &["thp"],
         Kind::Truth,
-        "0",
+        On(false),
         Translated(
             "asked of the shared mapping; with the private one of fio no write reaches the file",
         ),

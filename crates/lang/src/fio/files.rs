@@ -59,7 +59,7 @@ impl Naming {
                 place: given.span(),
             });
         }
-        let files = job.number("nrfiles").unwrap_or(1).max(1) as u64;
+        let files = job.get(number!("nrfiles")).max(1) as u64;
         let section = &job.section.text;
         if section.starts_with("/dev/") && files == 1 {
             // A device as the name of a section is the target.
@@ -89,10 +89,7 @@ impl Naming {
         };
         Some(Self {
             rule: Rule::Made {
-                format: job
-                    .text("filename_format")
-                    .unwrap_or("$jobname.$jobnum.$filenum")
-                    .to_owned(),
+                format: job.text_of(text!("filename_format")).to_owned(),
                 job: section.clone(),
                 files: files.min(FILES_MAX),
             },
@@ -196,7 +193,7 @@ fn with_found(
     // As in the original: a number that stands behind it leaves out the rest, one before it nothing.
     let last = job.last_of(&["opendir", "nrfiles"]);
     if last.is_some_and(|last| last.parameter.name() == "nrfiles") {
-        names.truncate(job.number("nrfiles").unwrap_or(1).max(1) as usize);
+        names.truncate(job.get(number!("nrfiles")).max(1) as usize);
     }
     if names.len() as u64 > FILES_MAX {
         refuse(&format!("holds more than {FILES_MAX} files"));
@@ -260,14 +257,18 @@ fn filled(format: &str, job: &str, clone: u32, file: u64) -> String {
 /// The space that files get before they are written.
 pub(crate) fn reservation(job: &Job) -> Option<Reservation> {
     // Their length is what the job finds out, or comes of opening them.
-    let grows = ["create_on_open", "fill_device", "file_append"];
-    if grows.iter().any(|option| job.is_on(option, false)) {
+    let grows = [
+        on!("create_on_open"),
+        on!("fill_device"),
+        on!("file_append"),
+    ];
+    if grows.into_iter().any(|option| job.is_on(option)) {
         return None;
     }
-    match job.word("fallocate").map(|(word, _)| word) {
-        Some("none" | "0") => None,
-        Some("keep") => Some(Reservation::SpaceBehindEnd),
-        Some("truncate") => Some(Reservation::Length),
+    match job.word_of(word!("fallocate")) {
+        "none" | "0" => None,
+        "keep" => Some(Reservation::SpaceBehindEnd),
+        "truncate" => Some(Reservation::Length),
         _ => Some(Reservation::Space),
     }
 }

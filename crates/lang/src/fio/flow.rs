@@ -2,10 +2,12 @@
 use super::codes;
 use super::failures;
 use super::jobs::{Given, Job};
-use super::number::{TimeUnit, time};
+use super::number::time;
 use super::resolve::Times;
+use super::setting::Setting;
 use super::support::push_once;
 use super::value::Value;
+use crate::parameter::TimeUnit;
 use crate::sink::Sink;
 use plan::{
     Amount, Balance, Batches, DepthSearch, Diagnostic, Floor, Flow, IoMethod, IoPriority,
@@ -32,16 +34,16 @@ pub(crate) fn flow(
         steady: steady(job, sink),
         depth_search: depth_search(job),
         balance: balance(job),
-        keeps_apart: job.is_on("serialize_overlap", false) && depth > 1,
+        keeps_apart: job.is_on(on!("serialize_overlap")) && depth > 1,
         lock: lock(job, sink),
         tolerance: Some(failures::tolerance(job, sink)),
-        held_memory_bytes: job.number("lockmem").unwrap_or(0).max(0) as u64,
+        held_memory_bytes: job.get(number!("lockmem")).max(0) as u64,
     }
 }
 
 /// The lock around each I/O of a job.
 fn lock(job: &Job, sink: &mut Sink) -> Option<TargetLock> {
-    let lock = match job.word("lockfile")?.0 {
+    let lock = match job.word_of(word!("lockfile")) {
         "exclusive" => TargetLock::Exclusive,
         "readwrite" => TargetLock::ReadWrite,
         _ => return None,
@@ -67,7 +69,7 @@ pub(crate) fn method_with(lock: Option<TargetLock>, method: Option<IoMethod>) ->
 /// Where a clone of the job runs, of several that split its CPUs.
 pub(crate) fn cpus_of_clone(job: &Job, placement: &Placement, clone: u32) -> Vec<u32> {
     let are_named = job.given("numa_cpu_nodes").is_none();
-    let splits = are_named && matches!(job.word("cpus_allowed_policy"), Some(("split", _)));
+    let splits = are_named && job.word_of(word!("cpus_allowed_policy")) == "split";
     let count = placement.cpus.len();
     match splits && count > 0 {
         true => vec![placement.cpus[clone as usize % count]],
@@ -169,8 +171,8 @@ fn between(text: &str) -> Option<std::ops::RangeInclusive<u32>> {
 /// Whether files are flushed when they are closed: where it is asked, and where the sync at the end
 /// comes behind a limit of time.
 pub(crate) fn flushes_on_close(job: &Job, times: Times) -> bool {
-    let is_cut = times.runtime.is_some() && job.is_on("end_fsync", false);
-    job.is_on("fsync_on_close", false) || is_cut
+    let is_cut = times.runtime.is_some() && job.is_on(on!("end_fsync"));
+    job.is_on(on!("fsync_on_close")) || is_cut
 }
 
 fn think(job: &Job, sink: &mut Sink) -> Option<Think> {
@@ -182,20 +184,18 @@ fn think(job: &Job, sink: &mut Sink) -> Option<Think> {
         sink.push(note.at(place, "done in another way"));
     }
     let every = job.nanos("thinktime_iotime").filter(|every| *every > 0);
-    let blocks = job
-        .number("thinktime_blocks")
-        .map(|blocks| blocks.max(1) as u64);
-    // fio: with a time, the count of one that nobody asked for does not apply.
-    let after = blocks.or(every.is_none().then_some(1));
+    // fio: with a time, a count that nobody asked for does not apply.
+    let applies = every.is_none() || job.given("thinktime_blocks").is_some();
+    let after = applies.then(|| job.get(number!("thinktime_blocks")).max(1) as u64);
     Some(Think {
         pause: Nanos(pause),
         after,
-        counts: match job.word("thinktime_blocks_type") {
-            Some(("issue", _)) => ThinkCount::Issued,
+        counts: match job.word_of(word!("thinktime_blocks_type")) {
+            "issue" => ThinkCount::Issued,
             _ => ThinkCount::Completed,
         },
         every: every.map(Nanos),
-        moves_schedule: job.is_on("rate_ignore_thinktime", false),
+        moves_schedule: job.is_on(on!("rate_ignore_thinktime")),
     })
 }
 
@@ -207,13 +207,14 @@ fn batches(job: &Job, depth: u32) -> Batches {
         let count = job.number(name).filter(|count| *count > 0)?;
         Some(count.min(i64::from(depth)) as u32)
     };
-    let least = count("iodepth_batch_complete_min").unwrap_or(1);
-    let most = count("iodepth_batch_complete_max").unwrap_or(1).max(least);
+    let count_of = |setting: Setting<i64>| count(setting.name).unwrap_or(setting.default as u32);
+    let least = count_of(number!("iodepth_batch_complete_min"));
+    let most = count("iodepth_batch_complete_max").map_or(least, |most| most.max(least));
     let reap_least = Some(least).filter(|least| *least > 1);
     // None, and more than `iodepth`, are as many as there are.
     let together = match job.number("iodepth_batch") {
         Some(0) => depth,
-        _ => count("iodepth_batch").unwrap_or(1),
+        _ => count_of(number!("iodepth_batch")),
     };
     // Once full, so many have to come back at least, and what is left may not be above the low mark.
     let left = reap_least.map(|least| depth - least);
@@ -232,8 +233,9 @@ fn syncs(job: &Job, operations: &OperationMix, times: Times, sink: &mut Sink) ->
         Some(count as u64)
     };
     let (range, range_every) = range(job, sink);
-    let mut at_end = |name: &str| {
-        let is_asked = job.is_on(name, false) && operations.changes_data();
+    let mut at_end = |setting: Setting<bool>| {
+        let name = setting.name;
+        let is_asked = job.is_on(setting) && operations.changes_data();
         if is_asked && times.is_time_based {
             let place = job.place_of(name);
             let message = format!(
@@ -246,7 +248,7 @@ fn syncs(job: &Job, operations: &OperationMix, times: Times, sink: &mut Sink) ->
         }
         is_asked && !times.is_time_based
     };
-    let (is_full, is_whole) = (at_end("end_fsync"), at_end("end_syncfs"));
+    let (is_full, is_whole) = (at_end(on!("end_fsync")), at_end(on!("end_syncfs")));
     Syncs {
         full_every: every("fsync"),
         data_every: every("fdatasync"),
@@ -255,7 +257,7 @@ fn syncs(job: &Job, operations: &OperationMix, times: Times, sink: &mut Sink) ->
         at_end: is_full,
         file_systems_at_end: is_whole,
         file_systems_on_close: times.runtime.is_some()
-            && job.is_on("end_syncfs", false)
+            && job.is_on(on!("end_syncfs"))
             && operations.changes_data(),
     }
 }
@@ -318,11 +320,11 @@ fn latency_most(job: &Job, sink: &mut Sink) -> PerDirection<Option<Nanos>> {
 
 fn balance(job: &Job) -> Option<Balance> {
     let weight = job.number("flow").filter(|weight| *weight > 0)?;
-    let group = job.number("flow_id").unwrap_or(0);
+    let group = job.get(number!("flow_id"));
     Some(Balance {
         group: u32::try_from(group).unwrap_or(u32::MAX),
         weight: weight as f64,
-        pause: Nanos(job.nanos("flow_sleep").unwrap_or(0)),
+        pause: job.get(nanos!("flow_sleep")),
     })
 }
 
@@ -330,9 +332,9 @@ fn depth_search(job: &Job) -> Option<DepthSearch> {
     let latency = job.nanos("latency_target").filter(|target| *target > 0)?;
     Some(DepthSearch {
         latency: Nanos(latency),
-        within_pct: job.decimal("latency_percentile").unwrap_or(100.0),
-        window: Nanos(job.nanos("latency_window").unwrap_or(0)),
-        goes_on: job.is_on("latency_run", false),
+        within_pct: job.get(decimal!("latency_percentile")),
+        window: job.get(nanos!("latency_window")),
+        goes_on: job.is_on(on!("latency_run")),
     })
 }
 
@@ -347,7 +349,7 @@ fn floor(job: &Job, operations: &OperationMix, sink: &mut Sink) -> Option<Floor>
         (None, Some(numbers)) => ("rate_iops_min", "rate_iops", Amount::Operations, numbers),
         (None, None) => return None,
     };
-    let rates = job.numbers(rate).unwrap_or_default();
+    let rates = job.numbers(rate).unwrap_or([None; 3]);
     let is_above = |(least, most): (&Option<i64>, &Option<i64>)| matches!((least, most), (Some(least), Some(most)) if *most > 0 && least > most);
     if numbers.iter().zip(&rates).any(is_above) {
         let message = format!("`{name}` is larger than `{rate}`");
@@ -366,7 +368,8 @@ fn floor(job: &Job, operations: &OperationMix, sink: &mut Sink) -> Option<Floor>
         let number = numbers[place].filter(|number| *number > 0 && shares[place] > 0.0)?;
         Some(number as f64)
     };
-    let cycle_ms = job.number("rate_cycle").filter(|cycle| *cycle > 0);
+    let cycle = number!("rate_cycle");
+    let cycle_ms = job.number(cycle.name).filter(|cycle| *cycle > 0);
     Some(Floor {
         per_second: PerDirection {
             read: of_direction(0),
@@ -374,18 +377,17 @@ fn floor(job: &Job, operations: &OperationMix, sink: &mut Sink) -> Option<Floor>
             trim: of_direction(2),
         },
         of,
-        cycle: Nanos(cycle_ms.unwrap_or(1_000) as u64 * 1_000_000),
+        cycle: Nanos(cycle_ms.unwrap_or(cycle.default) as u64 * 1_000_000),
     })
 }
 
 fn placement(job: &Job) -> Placement {
-    let mask = job.number("cpumask").unwrap_or(0);
     let cpus = match job
         .last_of(&["cpus_allowed", "cpumask"])
         .map(|given| &given.value)
     {
         Some(Value::Cpus(cpus)) => cpus.clone(),
-        Some(Value::Number(_)) => (0..63).filter(|cpu| mask >> cpu & 1 == 1).collect(),
+        Some(Value::Number(mask)) => (0..63).filter(|cpu| mask >> cpu & 1 == 1).collect(),
         _ => Vec::new(),
     };
     let class = job.number("prioclass").filter(|class| *class > 0);
@@ -394,13 +396,13 @@ fn placement(job: &Job) -> Placement {
     let is_any = class.is_some() || level.is_some() || hint.is_some();
     let io_priority = is_any.then(|| IoPriority {
         // fio: without a class, best effort.
-        class: class.unwrap_or(2) as u8,
-        level: level.unwrap_or(0) as u8,
-        hint: hint.unwrap_or(0) as u16,
+        class: class.unwrap_or(number!("prioclass").default) as u8,
+        level: level.unwrap_or(number!("prio").default) as u8,
+        hint: hint.unwrap_or(number!("priohint").default) as u16,
     });
     Placement {
         cpus,
-        nice: job.number("nice").unwrap_or(0) as i32,
+        nice: job.get(number!("nice")) as i32,
         io_priority,
         memory: None,
         owner: owner(job),
@@ -417,7 +419,7 @@ fn steady(job: &Job, sink: &mut Sink) -> Option<Steady> {
     let window = job
         .nanos("steadystate_duration")
         .filter(|window| *window > 0)?;
-    let text = job.text("steadystate").unwrap_or("iops_slope:0.01%").trim();
+    let text = job.text_of(text!("steadystate")).trim();
     let (words, limit) = text.split_once(':').unwrap_or((text, ""));
     let kind = match words.trim() {
         "iops" => Some((Amount::Operations, SteadyCriterion::Deviation)),
@@ -445,7 +447,7 @@ fn steady(job: &Job, sink: &mut Sink) -> Option<Steady> {
         is_pct: limit.contains('%'),
         samples: window.div_ceil(every) as u32,
         every: Nanos(every),
-        after: Nanos(job.nanos("steadystate_ramp_time").unwrap_or(0)),
+        after: job.get(nanos!("steadystate_ramp_time")),
         group: None,
     })
 }
@@ -453,9 +455,10 @@ fn steady(job: &Job, sink: &mut Sink) -> Option<Steady> {
 /// The time between looks at what has to be steady, in nanoseconds.
 fn steady_interval(job: &Job, window: u64, sink: &mut Sink) -> Option<u64> {
     const SECOND: u64 = 1_000_000_000;
-    let Some(every) = job.nanos("steadystate_check_interval") else {
-        return Some(SECOND);
-    };
+    let every = job.get(nanos!("steadystate_check_interval")).0;
+    if job.given("steadystate_check_interval").is_none() {
+        return Some(every);
+    }
     let place = job.place_of("steadystate_check_interval");
     if every < SECOND {
         let message = "`steadystate_check_interval` is at least a second";

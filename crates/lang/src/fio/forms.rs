@@ -2,9 +2,10 @@
 use super::codes;
 use super::jobs::Given;
 use super::number::{Base, quantity};
+use super::value::lost_unit;
 use crate::environment::Files;
 use crate::sink::Sink;
-use plan::{RandomLaw, SizeShare, TargetLaw, TransferSizes, WritePattern};
+use plan::{Diagnostic, RandomLaw, SizeShare, TargetLaw, TransferSizes, WritePattern};
 
 /// A law of places as it is written.
 #[derive(Clone, Debug, PartialEq)]
@@ -53,8 +54,12 @@ pub(crate) fn splits(
 
 fn split(given: &Given, list: &str, base: Base, sink: &mut Sink) -> Option<TransferSizes> {
     let mut sizes: Vec<(u64, Option<f64>)> = Vec::new();
-    for entry in list.trim().split(':') {
+    let list = list.trim();
+    for entry in list.strip_suffix(':').unwrap_or(list).split(':') {
         let (size, share) = entry.split_once('/').unwrap_or((entry, ""));
+        if let Some(warning) = lost_unit(&given.name.text, size.trim_end(), given.span()) {
+            sink.push(warning);
+        }
         let bytes = quantity(size, base).ok().map(|number| number.value);
         let bytes = bytes
             .and_then(|value| u64::try_from(value).ok())
@@ -82,7 +87,8 @@ fn split(given: &Given, list: &str, base: Base, sink: &mut Sink) -> Option<Trans
         );
         return None;
     }
-    let shares = completed(sizes.iter().map(|(_, share)| *share), given, sink)?;
+    let shares: Vec<Option<f64>> = sizes.iter().map(|(_, share)| *share).collect();
+    let shares = completed(with_rest(shares, given, sink), given, sink)?;
     let mix = sizes.iter().zip(shares).filter(|(_, pct)| *pct > 0.0);
     let mix: Vec<SizeShare> = mix
         .map(|((bytes, _), pct)| SizeShare { bytes: *bytes, pct })
@@ -98,13 +104,32 @@ fn share_of(text: &str) -> Option<f64> {
     (0.0..=100.0).contains(&number).then_some(number)
 }
 
+/// Where the shares of a split make less than 100 %, the original gives what is left to the largest one, of equal ones
+/// to the last.
+fn with_rest(mut shares: Vec<Option<f64>>, given: &Given, sink: &mut Sink) -> Vec<Option<f64>> {
+    let sum: f64 = shares.iter().flatten().sum();
+    let is_short = sum < 100.0 - 1e-6 && shares.iter().all(Option::is_some);
+    let largest = shares.iter_mut().flatten().max_by(|a, b| a.total_cmp(b));
+    if let Some(largest) = largest.filter(|_| is_short) {
+        *largest += 100.0 - sum;
+        let message = format!(
+            "the shares of `{}` make {sum} %; as in fio, the largest is {largest} %",
+            given.name.text
+        );
+        let note = Diagnostic::note(codes::SHARES_REST, message);
+        let note = note.at(given.span(), "less than 100 %");
+        sink.push(note.with_help("an entry without a share takes what is left"));
+    }
+    shares
+}
+
 /// Shares with the missing ones filled in; all of them make 100 %.
 fn completed(
-    shares: impl Iterator<Item = Option<f64>>,
+    shares: impl IntoIterator<Item = Option<f64>>,
     given: &Given,
     sink: &mut Sink,
 ) -> Option<Vec<f64>> {
-    let shares: Vec<Option<f64>> = shares.collect();
+    let shares: Vec<Option<f64>> = shares.into_iter().collect();
     let sum: f64 = shares.iter().flatten().sum();
     let missing = shares.iter().filter(|share| share.is_none()).count();
     let is_whole = (sum - 100.0).abs() < 1e-6;
@@ -231,8 +256,20 @@ fn zones(given: &Given, text: &str, sink: &mut Sink) -> Option<RandomLaw> {
         };
         sizes.push(share.or_else(|| bad_zone(given, size, sink))?);
     }
-    let sizes = completed(sizes.into_iter(), given, sink)?;
-    Some(RandomLaw::Zoned(accesses.into_iter().zip(sizes).collect()))
+    let given_pct: f64 = sizes.iter().flatten().sum();
+    let is_short = sizes.iter().all(Option::is_some) && given_pct < 100.0 - 1e-6;
+    if is_short {
+        let message = format!(
+            "the zones of `{}` take {given_pct} % of the range; as in fio, the rest is never used",
+            given.name.text
+        );
+        let note = Diagnostic::note(codes::SHARES_REST, message);
+        sink.push(note.at(given.span(), "less than 100 %"));
+        sizes.push(Some(100.0 - given_pct));
+    }
+    let sizes = completed(sizes, given, sink)?;
+    let accesses = accesses.into_iter().chain(is_short.then_some(0.0));
+    Some(RandomLaw::Zoned(accesses.zip(sizes).collect()))
 }
 
 fn byte_zones(given: &Given, text: &str, base: Base, sink: &mut Sink) -> Option<RandomLaw> {

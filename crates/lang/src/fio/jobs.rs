@@ -4,6 +4,8 @@ use super::codes;
 use super::declare::{self, Parameter};
 use super::engines::{self, Engine};
 use super::number::Base;
+use super::resolve::CLONES_MAX;
+use super::setting::{Held, Setting};
 use super::text::{Line, Place, Section, Words};
 use super::value::{self, Context, Value};
 use crate::nearest::nearest;
@@ -47,8 +49,11 @@ pub(crate) struct Jobs {
     pub globals: Vec<Given>,
 }
 
+/// Mistakes up to which the nearest option is looked up for an unknown one.
+const LOOKED_UP_MAX: usize = 1000;
+
 /// The engine where none is named.
-pub(crate) const DEFAULT_ENGINE: &str = "psync";
+pub(crate) const DEFAULT_ENGINE: &str = text!("ioengine").default;
 
 /// Reads all sections; `wanted` names those that are to run, all where it is empty.
 pub(crate) fn read(
@@ -66,6 +71,10 @@ pub(crate) fn read(
     let mut place = Place::CommandLine;
     let mut opens_file = false;
     for section in sections {
+        // Each makes a clone at least. One too many is refused, and what follows would cost memory only.
+        if out.jobs.len() as u64 > CLONES_MAX {
+            break;
+        }
         if section.place != place {
             // A file begins with what the command line says for all.
             if place == Place::CommandLine {
@@ -202,7 +211,10 @@ impl Typing<'_, '_> {
             return;
         }
         let known = declare::common().flat_map(|parameter| parameter.names.iter().copied());
-        let help = match nearest(name, known) {
+        // A look through all options for each line of a file that is no job would take a minute.
+        let is_looked_up = self.sink.errors() < LOOKED_UP_MAX;
+        let near = is_looked_up.then(|| nearest(name, known)).flatten();
+        let help = match near {
             Some(near) => format!("did you mean `{near}`?"),
             None if is_of_the_program(name) => {
                 format!("`--{name}` is an option of the command, not of a job")
@@ -259,9 +271,12 @@ impl Given {
             .map_or(self.name.span, |words| words.span)
     }
 
-    /// The value as the user wrote it.
+    /// The value as the user wrote it, of a form of its own without what is passed over.
     pub(crate) fn text(&self) -> &str {
-        self.written.as_ref().map_or("", |words| &words.text)
+        match &self.value {
+            Value::Text(text) => text,
+            _ => self.written.as_ref().map_or("", |words| &words.text),
+        }
     }
 }
 
@@ -301,11 +316,31 @@ impl Job {
         out
     }
 
-    pub(crate) fn is_on(&self, name: &str, default: bool) -> bool {
-        match self.given(name).map(|given| &given.value) {
-            Some(Value::On(on)) => *on,
-            _ => default,
-        }
+    /// The value of an option, or its declared default.
+    pub(crate) fn get<T: Held>(&self, setting: Setting<T>) -> T {
+        let given = self.given(setting.name);
+        given
+            .and_then(|given| T::of(&given.value))
+            .unwrap_or(setting.default)
+    }
+
+    pub(crate) fn is_on(&self, setting: Setting<bool>) -> bool {
+        self.get(setting)
+    }
+
+    /// Those for reads, writes and trims.
+    pub(crate) fn each_of(&self, setting: Setting<i64>) -> [i64; 3] {
+        let given = self.numbers(setting.name).unwrap_or([None; 3]);
+        given.map(|number| number.unwrap_or(setting.default))
+    }
+
+    pub(crate) fn word_of(&self, setting: Setting<&'static str>) -> &'static str {
+        self.word(setting.name)
+            .map_or(setting.default, |(word, _)| word)
+    }
+
+    pub(crate) fn text_of(&self, setting: Setting<&'static str>) -> &str {
+        self.text(setting.name).unwrap_or(setting.default)
     }
 
     pub(crate) fn number(&self, name: &str) -> Option<i64> {
@@ -329,14 +364,6 @@ impl Job {
         }
     }
 
-    /// The first of decimals.
-    pub(crate) fn decimal(&self, name: &str) -> Option<f64> {
-        match &self.given(name)?.value {
-            Value::Decimals(decimals) => decimals.first().copied(),
-            _ => None,
-        }
-    }
-
     pub(crate) fn size(&self, name: &str) -> Option<value::Size> {
         match self.given(name)?.value {
             Value::Size(size) => Some(size),
@@ -349,6 +376,11 @@ impl Job {
             Value::Text(text) => Some(text),
             _ => None,
         }
+    }
+
+    /// What stands behind the `:` of a word.
+    pub(crate) fn suffix_of(&self, name: &str) -> Option<&str> {
+        self.word(name)?.1
     }
 
     /// The word given and what stands behind its `:`.

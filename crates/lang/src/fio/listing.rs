@@ -29,7 +29,7 @@ pub(crate) fn list(specs: &[Spec<'_>], groups: &[Group]) -> Vec<ListedRun> {
                 elapsed_s: elapsed.map(seconds),
                 ends_at_size: matches!(group.window, Window::UntilDone { .. }),
                 warmup_s: seconds(group.warmup.0),
-                interval_s: 1,
+                interval_s: seconds(group.interval.0).max(1),
                 pause_s: 0,
             }
         })

@@ -8,7 +8,7 @@
 //! together). Labels of the plan: `face` (`fio`), `global.NAME` for
 //! each global option, as given.
 use super::commands;
-use super::declare::common;
+use super::explain::JobPlace;
 use super::files::is_device;
 use super::flow;
 use super::jobs::Given;
@@ -16,14 +16,15 @@ use super::layout::{self, Layout};
 use super::places::{Seeks, directions, seeks};
 use super::record::Record;
 use super::regions;
+use super::report::{self, LogOptions};
 use super::requests;
 use super::resolve::{Amount, FileSize, Spec};
 use super::timing::{self, Ends, Group};
 use super::verify;
-use crate::{Environment, Status};
+use crate::Environment;
 use plan::{
-    AddressOrder, ArrivalLaw, Coupling, DataSpec, ErrorBudget, FirstInterval, Flow, Generator,
-    IoMethod, Label, Ledger, Lifetime, Load, LocalStop, Nanos, OpSource, Origin, Pacing,
+    AddressOrder, ArrivalLaw, Coupling, DataSpec, ErrorBudget, Fills, FirstInterval, Flow,
+    Generator, IoMethod, Label, Ledger, Lifetime, Load, LocalStop, Nanos, OpSource, Origin, Pacing,
     PatternAnchor, PatternId, PatternMarks, Plan, PlanValue, Pool, PoolAdmission, PoolId,
     Preparation, Region, RunKind, RunSpec, RunStop, RunTemplate, Sequences, SequentialEnd,
     SequentialStart, SizeRule, StartAlign, Stream, Target, TargetId, TargetKind, TemplateId,
@@ -34,13 +35,16 @@ use std::collections::{HashMap, HashSet};
 /// Files of a clone that are counted apart, at most: reports tell of jobs, and the counts of a file take some 20 KiB.
 const COUNTED_APART_MAX: u32 = 256;
 
+/// Numbers of draws of runs that jobs do not name: what a job draws does not depend on whether they are there.
+const DRAWS_ASIDE: u32 = 1 << 30;
+
 /// The plan of all jobs.
 pub(crate) fn lower(
     specs: &[Spec<'_>],
     groups: &[Group],
     globals: &[Given],
     environment: &Environment<'_>,
-) -> Plan {
+) -> (Plan, Vec<JobPlace>) {
     let mut lowering = Lowering {
         specs,
         seed: seed(specs, environment.seed),
@@ -50,12 +54,22 @@ pub(crate) fn lower(
         names: HashSet::new(),
     };
     let mut runs: Vec<RunSpec> = Vec::new();
-    for group in groups {
-        runs.push(lowering.run(group));
+    let mut draws: Vec<u32> = Vec::new();
+    let mut streams = vec![None; specs.len()];
+    for (number, group) in (0..).zip(groups) {
+        let run = lowering.run(group);
+        let places = places_of_members(group, specs);
+        for ((index, _), places) in group.members.iter().zip(places) {
+            streams[*index] = Some((run.template, places.start as usize));
+        }
+        runs.push(run);
         runs.extend(lowering.check(&runs[runs.len() - 1]));
+        draws.push(number);
+        draws.resize(runs.len(), DRAWS_ASIDE + number);
     }
     let layout = lowering.layout();
     let mut plan = lowering.plan;
+    plan.draw_numbers = layout.iter().map(|_| DRAWS_ASIDE).chain(draws).collect();
     plan.seed = seed(specs, environment.seed);
     plan.method = specs.iter().filter_map(|spec| spec.method).find(|method| {
         !matches!(
@@ -67,10 +81,33 @@ pub(crate) fn lower(
     plan.runs = layout.into_iter().chain(runs).collect();
     plan.reporting.counted_apart_max = Some(COUNTED_APART_MAX);
     plan.labels = vec![Label::new("face", "fio")];
-    let global = globals.iter().map(|given| option_label("global", given));
+    let global = globals
+        .iter()
+        .map(|given| option_label(report::GLOBAL, given));
     plan.labels.extend(global);
-    plan.values = specs.iter().flat_map(values).collect();
-    plan
+    plan.fills = Fills::AsWritten;
+    // Reports show submission and completion apart, whoever reads them and when.
+    plan.reporting.handover = true;
+    plan.reporting.operations = logs_operations(&plan);
+    let mut places = Vec::new();
+    for (spec, stream) in specs.iter().zip(streams) {
+        let from = plan.values.len();
+        plan.values.extend(values(spec));
+        places.push(JobPlace {
+            subject: subject(spec),
+            engine: spec.job.engine().map_or("", |engine| engine.name),
+            values: from..plan.values.len(),
+            stream,
+            clones: spec.clones,
+        });
+    }
+    (plan, places)
+}
+
+/// Whether some job logs single operations.
+fn logs_operations(plan: &Plan) -> bool {
+    let mut streams = plan.templates.iter().flat_map(|template| &template.streams);
+    streams.any(|stream| LogOptions::of(&stream.labels, &plan.labels).wants_operations())
 }
 
 /// The seed that the last job names.
@@ -131,7 +168,7 @@ impl Lowering<'_, '_> {
         give_lifetimes(group, self.specs, &mut template.streams);
         give_ends_of_failures(group, self.specs, &mut template.streams);
         if group.has_short_windows {
-            let label = || Label::new("log_windows", "operations");
+            let label = || Label::new(report::WINDOWS_LABEL.0, report::WINDOWS_LABEL.1);
             let streams = template.streams.iter_mut();
             streams.for_each(|stream| stream.labels.push(label()));
         }
@@ -357,10 +394,10 @@ impl Lowering<'_, '_> {
             (SizeRule::Bytes(known), SizeRule::Bytes(bytes)) => SizeRule::Bytes(known.max(bytes)),
             _ => size,
         };
-        if kind == TargetKind::File && !spec.job.is_on("allow_file_create", true) {
+        if kind == TargetKind::File && !spec.job.is_on(on!("allow_file_create")) {
             target.preparation = Preparation::MustExist;
         }
-        if kind == TargetKind::File && spec.job.is_on("unlink", false) {
+        if kind == TargetKind::File && spec.job.is_on(on!("unlink")) {
             self.plan.steering.remove_made.push(id);
         }
         let is_known = target.preparation != Preparation::AsFound;
@@ -438,7 +475,7 @@ fn give_lifetimes(group: &Group, specs: &[Spec<'_>], streams: &mut [Stream]) {
         let ended: Vec<u32> = ended.flat_map(|other| places[other].clone()).collect();
         let counts_together = specs[group.members[member].0]
             .job
-            .is_on("group_reporting", false);
+            .is_on(on!("group_reporting"));
         for place in places[member].clone() {
             streams[place as usize].lifetime = Some(Lifetime {
                 warmup: life.warmup,
@@ -494,7 +531,10 @@ fn generator(spec: &Spec<'_>, clone: u32, region: Region) -> OpSource {
 
 /// As in fio, reads of a mix go on behind reads, and writes behind writes.
 fn sequences(spec: &Spec<'_>) -> Sequences {
+    let is_paired = spec.steps.as_ref().is_some_and(|steps| steps.trims_first);
     match directions(&spec.operations) {
+        // A write goes where the trim before it went.
+        _ if is_paired => Sequences::Shared,
         ..=1 => Sequences::Shared,
         _ => Sequences::ByDirection,
     }
@@ -546,31 +586,36 @@ fn stop(spec: &Spec<'_>, clone: u32) -> LocalStop {
         passes,
         pass_millionths,
         operations,
+        rounds,
     } = spec.amount;
     // A range that begins later in the file may be shorter for this clone.
-    let is_cut =
-        matches!(spec.file_size, FileSize::Whole(_)) && spec.job.given("io_size").is_none();
+    let is_cut = matches!(spec.file_size, FileSize::Whole(_) | FileSize::Within { .. })
+        && spec.job.given("io_size").is_none();
     let begin = regions::begin(spec, clone);
-    let width = regions::known_width(spec.file_size, begin, spec.smallest).filter(|_| is_cut);
+    let width = regions::known_width(spec.file_size, begin, 1).filter(|_| is_cut);
+    let trims = spec.steps.as_ref().is_some_and(|steps| steps.trims_first);
     let width = width.map(|width| {
-        let loops = spec.job.number("loops").unwrap_or(1).max(1) as u64;
+        let loops = spec.job.get(number!("loops")).max(1) as u64;
         width
             .saturating_mul(spec.naming.count())
             .saturating_mul(loops)
+            .saturating_mul(if trims { 2 } else { 1 })
     });
     LocalStop {
         bytes: bytes.map(|bytes| width.map_or(bytes, |width| bytes.min(width))),
         operations,
         passes,
         pass_millionths,
-        when_full: spec.job.is_on("fill_device", false),
+        rounds,
+        whole: false,
+        when_full: spec.job.is_on(on!("fill_device")),
     }
 }
 
 fn clone_flow(spec: &Spec<'_>, clone: u32, report_group: u32) -> Flow {
     let mut flow = spec.flow.clone();
     if let Some(steady) = &mut flow.steady {
-        let is_reported_together = spec.job.is_on("group_reporting", false);
+        let is_reported_together = spec.job.is_on(on!("group_reporting"));
         steady.group = is_reported_together.then_some(report_group);
     }
     flow.placement.cpus = flow::cpus_of_clone(spec.job, &flow.placement, clone);
@@ -583,54 +628,36 @@ fn labels(spec: &Spec<'_>, clone: u32, report_group: u32) -> Vec<Label> {
         Label::new("clone", (clone + 1).to_string()),
         Label::new("group", report_group.to_string()),
     ];
-    if spec.job.is_on("group_reporting", false) {
+    if spec.job.is_on(on!("group_reporting")) {
         labels.push(Label::new("group_reporting", "1"));
     }
     if spec.naming.count() > u64::from(COUNTED_APART_MAX) {
         labels.push(Label::new("files", spec.naming.count().to_string()));
     }
     let own = spec.job.own.iter();
-    labels.extend(own.map(|given| option_label("option", given)));
+    labels.extend(own.map(|given| option_label(report::OWN, given)));
     labels
 }
 
 /// An option under the first of its names, which is the one that fio's outputs have.
-fn option_label(kind: &str, given: &Given) -> Label {
-    Label::new(format!("{kind}.{}", given.parameter.name()), given.text())
+fn option_label(front: &str, given: &Given) -> Label {
+    Label::new(format!("{front}{}", given.parameter.name()), given.text())
 }
 
-/// For `explain`: what was given, and the defaults of what was not.
+/// For `explain`: what was given.
 fn values(spec: &Spec<'_>) -> Vec<PlanValue> {
-    let job = spec.job;
-    let value = |name: &str, value: &str, origin| PlanValue {
-        subject: format!("[{}]", job.section.text),
-        name: name.to_owned(),
-        value: value.to_owned(),
-        origin,
+    let value = |given: &&Given| PlanValue {
+        subject: subject(spec),
+        name: given.parameter.name().to_owned(),
+        value: match given.written {
+            Some(_) => given.text().to_owned(),
+            None => "1".to_owned(),
+        },
+        origin: Origin::Written(given.span()),
     };
-    let given = job.effective();
-    let mut out: Vec<PlanValue> = given
-        .iter()
-        .map(|given| {
-            let origin = Origin::Written(given.span());
-            let text = if given.written.is_none() {
-                "1"
-            } else {
-                given.text()
-            };
-            value(given.parameter.name(), text, origin)
-        })
-        .collect();
-    let missing = common().filter(|parameter| {
-        parameter.status == Status::Honoured
-            && !parameter.default.is_empty()
-            && given
-                .iter()
-                .all(|given| given.parameter.name() != parameter.name())
-    });
-    out.extend(missing.map(|parameter| {
-        let origin = Origin::Default("of fio".to_owned());
-        value(parameter.name(), parameter.default, origin)
-    }));
-    out
+    spec.job.effective().iter().map(value).collect()
+}
+
+fn subject(spec: &Spec<'_>) -> String {
+    format!("[{}]", spec.job.section.text)
 }

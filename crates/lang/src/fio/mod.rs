@@ -4,18 +4,23 @@
 //! jobs with what they inherit ([`jobs`], [`declare`], [`tables`], [`engines`], [`value`]), values
 //! that fit each other ([`resolve`]), and a neutral plan ([`lower`]). Begin with [`read`].
 
+#[macro_use]
+mod setting;
+
 mod amounts;
-mod codes;
+pub(crate) mod codes;
 mod command_line;
 mod commands;
 mod declare;
 mod engines;
+mod explain;
 mod failures;
 mod files;
 mod flow;
 mod forms;
 mod jobs;
 mod layout;
+mod lints;
 mod listing;
 mod lower;
 mod names;
@@ -25,6 +30,7 @@ mod priorities;
 mod profile;
 mod record;
 mod regions;
+mod report;
 mod requests;
 mod resolve;
 mod space;
@@ -37,6 +43,7 @@ mod timing;
 mod value;
 mod verify;
 
+pub use crate::parameter::TimeUnit;
 pub use command_line::{
     Argument, CommandWord, GeneralOption, WordError, show_command, split as split_words,
 };
@@ -44,8 +51,10 @@ pub use declare::{
     Chapter, Kind, Parameter, engine_help, help, options_of_engine, reference_markdown,
 };
 pub use engines::Engine;
-pub use number::TimeUnit;
+pub use explain::{JobPlace, JobsOfPlan, explain};
+pub(crate) use lints::MACHINE_WORDS;
 pub use profile::{Expanded, PROFILES, Profile, ProfileOption, expand_profile};
+pub use report::{LogOptions, ReportOptions, Shown, Unified, WindowValue};
 pub use state::{FIRST_WORDS as STATE_FIRST_WORDS, state_name, state_text};
 
 use crate::sink::Sink;
@@ -88,8 +97,12 @@ pub struct Reading {
     /// Whether some job wants other draws in every run; the seed of the plan is then to be replaced
     /// by one that nobody chose.
     pub wants_fresh_seed: bool,
+    /// Whether some job asks by name for the draws of every other execution.
+    pub repeats_addresses: bool,
     /// The jobs in the words of the command line, one line each.
     pub commands: Vec<String>,
+    /// Where each job stands in the plan.
+    pub jobs: Vec<JobPlace>,
 }
 
 /// Reads jobs; `sections` names those that are to run, all where it is empty.
@@ -106,7 +119,9 @@ pub fn read(inputs: &[Input], sections: &[String], environment: &Environment<'_>
         sources,
         listing: Vec::new(),
         wants_fresh_seed: false,
+        repeats_addresses: false,
         commands,
+        jobs: Vec::new(),
     };
     reading.run_blockers = support::judge(&jobs.jobs, &mut sink);
     if jobs.jobs.is_empty() && !sink.has_errors() {
@@ -126,15 +141,17 @@ pub fn read(inputs: &[Input], sections: &[String], environment: &Environment<'_>
     amounts::check_appended(&specs, &mut reading.run_blockers);
     if !sink.has_errors() {
         reading.wants_fresh_seed = resolve::wants_fresh_seed(&jobs.jobs);
+        reading.repeats_addresses = resolve::repeats_addresses(&jobs.jobs);
         let mut notes = Vec::new();
         let groups = timing::groups(&specs, &mut notes);
         notes.into_iter().for_each(|note| sink.push(note));
         reading.listing = listing::list(&specs, &groups);
         let is_whole = !specs.is_empty() && specs.iter().all(|spec| spec.method.is_some());
         if is_whole {
-            let plan = lower::lower(&specs, &groups, &jobs.globals, environment);
+            let (plan, places) = lower::lower(&specs, &groups, &jobs.globals, environment);
             debug_assert!(plan.inconsistencies().is_empty());
             reading.plan = Some(plan);
+            reading.jobs = places;
         }
     }
     reading.diagnostics = sink.into_sorted();
@@ -148,6 +165,11 @@ impl Reading {
             .iter()
             .any(|diagnostic| diagnostic.severity == Severity::Error)
     }
+}
+
+/// Whether a warning is about what the original reads in the same way: the jobs are the same, with or without it.
+pub fn is_read_alike(code: &str) -> bool {
+    [codes::SURPRISING_VALUE, codes::SECTION_LINE].contains(&code)
 }
 
 /// A time of the command line in nanoseconds; seconds where it has no unit.

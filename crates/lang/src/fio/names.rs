@@ -27,13 +27,11 @@ pub(super) fn method(job: &Job, method: Option<IoMethod>) -> Option<IoMethod> {
     if method != Some(IoMethod::Names(NameCall::Look)) {
         return method;
     }
-    Some(IoMethod::Names(
-        match job.word("stat_type").map(|(word, _)| word) {
-            Some("lstat") => NameCall::LookAtLink,
-            Some("statx") => NameCall::LookWhole,
-            _ => NameCall::Look,
-        },
-    ))
+    Some(IoMethod::Names(match job.word_of(word!("stat_type")) {
+        "lstat" => NameCall::LookAtLink,
+        "statx" => NameCall::LookWhole,
+        _ => NameCall::Look,
+    }))
 }
 
 /// What these engines cannot be together with.
@@ -67,7 +65,7 @@ pub(super) fn by_visits<'a>(spec: Spec<'a>, blockers: &mut Vec<Diagnostic>) -> S
     };
     check(&spec, call, blockers);
     let job = spec.job;
-    let loops = job.number("loops").unwrap_or(1).max(1) as u64;
+    let loops = job.get(number!("loops")).max(1) as u64;
     let is_counted = spec.times.is_time_based || job.given("io_size").is_some();
     let amount = match is_counted {
         true => spec.amount,
@@ -76,6 +74,7 @@ pub(super) fn by_visits<'a>(spec: Spec<'a>, blockers: &mut Vec<Diagnostic>) -> S
             passes: Some(loops),
             pass_millionths: None,
             operations: spec.amount.operations,
+            rounds: None,
         },
     };
     let mut data = spec.data;
@@ -87,7 +86,7 @@ pub(super) fn by_visits<'a>(spec: Spec<'a>, blockers: &mut Vec<Diagnostic>) -> S
         steps: None,
         amount,
         data,
-        lays_out: call != NameCall::Make && !job.is_on("create_on_open", false),
+        lays_out: call != NameCall::Make && !job.is_on(on!("create_on_open")),
         ..spec
     }
 }

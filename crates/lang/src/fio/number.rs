@@ -1,5 +1,6 @@
 //! Numbers with units, times, and arithmetic with the three words that stand for facts of the host.
 use crate::Environment;
+use crate::parameter::TimeUnit;
 
 /// What a number was written as, beside its value.
 #[derive(Clone, Debug, PartialEq)]
@@ -27,13 +28,6 @@ pub(crate) enum Base {
     Decimal,
 }
 
-/// What a bare number of a time means, in nanoseconds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum TimeUnit {
-    Seconds,
-    Microseconds,
-}
-
 /// A count or a size with a suffix.
 pub(crate) fn quantity(text: &str, base: Base) -> Result<Number, NumberError> {
     let (digits, unit) = split(text)?;
@@ -46,10 +40,7 @@ pub(crate) fn quantity(text: &str, base: Base) -> Result<Number, NumberError> {
 pub(crate) fn time(text: &str, bare: TimeUnit) -> Result<Number, NumberError> {
     let (digits, unit) = split(text)?;
     let nanoseconds = match unit.to_ascii_lowercase().as_str() {
-        "" => match bare {
-            TimeUnit::Seconds => 1_000_000_000,
-            TimeUnit::Microseconds => 1_000,
-        },
+        "" => i128::from(bare.nanos()),
         "d" => 86_400_000_000_000,
         "h" => 3_600_000_000_000,
         "m" => 60_000_000_000,

@@ -55,8 +55,8 @@ pub(super) fn directions(operations: &OperationMix) -> usize {
 
 /// The share of I/Os of each direction that take a new place, in percent.
 pub(super) fn random_pct(job: &Job) -> PerDirection<f64> {
-    let numbers = job.numbers("percentage_random").unwrap_or_default();
-    let of = |place: usize| numbers[place].map_or(100.0, |pct| pct as f64);
+    let numbers = job.each_of(number!("percentage_random"));
+    let of = |place: usize| numbers[place] as f64;
     PerDirection {
         read: of(0),
         write: of(1),
@@ -80,7 +80,12 @@ impl Resolving<'_, '_> {
             AlignRule::Transfer => AlignRule::Bytes(smallest),
             given => given,
         };
-        let has_map = !job.is_on("norandommap", false) && aligned == AlignRule::Bytes(smallest);
+        // It visits each place once without a map.
+        let is_shifted = job
+            .word("random_generator")
+            .is_some_and(|(word, _)| word == "lfsr");
+        let has_map =
+            (is_shifted || !job.is_on(on!("norandommap"))) && aligned == AlignRule::Bytes(smallest);
         let law = match named {
             Distribution::Law(law) => law,
             Distribution::Even if has_map => RandomLaw::OncePerBlock(plan::SequentialEnd::Wrap),
@@ -115,7 +120,7 @@ impl Resolving<'_, '_> {
         transfer: PerDirection<TransferSizes>,
     ) -> (PerDirection<TransferSizes>, Option<TransferSizes>) {
         let job = self.job;
-        if !job.is_on("bs_is_seq_rand", false) {
+        if !job.is_on(on!("bs_is_seq_rand")) {
             return (transfer, None);
         }
         let (operations, is_random) = self.operations();

@@ -2,11 +2,9 @@
 use super::codes;
 use super::jobs::Job;
 use super::number::{Base, quantity};
+use super::setting::Setting;
 use crate::sink::Sink;
 use plan::{Direction, IoPriority, PriorityShare};
-
-/// What a share has that names no class: real time.
-const CLASS: u8 = 1;
 
 const CLASSES: std::ops::RangeInclusive<u8> = 0..=3;
 const LEVELS: std::ops::RangeInclusive<u8> = 0..=7;
@@ -14,7 +12,7 @@ const HINTS: std::ops::RangeInclusive<u16> = 0..=1023;
 
 /// The shares that a job asks for. Mistakes go to the sink.
 pub(super) fn shares(job: &Job, base: Base, sink: &mut Sink) -> Vec<PriorityShare> {
-    let pcts = job.numbers("cmdprio_percentage").unwrap_or_default();
+    let pcts = job.numbers("cmdprio_percentage").unwrap_or([None; 3]);
     let by_size = job.given("cmdprio_bssplit");
     let has_pcts = pcts.iter().flatten().any(|pct| *pct > 0);
     if has_pcts && let Some(by_size) = by_size {
@@ -80,14 +78,14 @@ pub(super) fn shares(job: &Job, base: Base, sink: &mut Sink) -> Vec<PriorityShar
 
 /// The priority that a job names for reads or writes.
 fn own_priority(job: &Job, place: usize) -> IoPriority {
-    let number = |name: &str| {
-        let numbers = job.numbers(name).unwrap_or_default();
-        numbers[place].or(numbers[0])
+    let number = |setting: Setting<i64>| {
+        let numbers = job.numbers(setting.name).unwrap_or([None; 3]);
+        numbers[place].or(numbers[0]).unwrap_or(setting.default)
     };
     IoPriority {
-        class: number("cmdprio_class").map_or(CLASS, |class| class as u8),
-        level: number("cmdprio").unwrap_or(0) as u8,
-        hint: number("cmdprio_hint").unwrap_or(0) as u16,
+        class: number(number!("cmdprio_class")) as u8,
+        level: number(number!("cmdprio")) as u8,
+        hint: number(number!("cmdprio_hint")) as u16,
     }
 }
 

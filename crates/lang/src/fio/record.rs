@@ -90,16 +90,16 @@ impl Spec<'_> {
 
 /// Options that say when a job ends or how fast it goes, which here the record says.
 fn note_what_does_nothing(job: &Job, record: &Given, sink: &mut Sink) {
-    let asks =
-        |name: &str| job.number(name).is_some_and(|number| number > 1) || job.is_on(name, false);
+    let ended = [
+        ("loops", job.get(number!("loops")) > 1),
+        ("time_based", job.is_on(on!("time_based"))),
+    ];
     let paced = ["rate", "rate_iops"].into_iter().filter(|name| {
-        let numbers = job.numbers(name).unwrap_or_default();
+        let numbers = job.numbers(name).unwrap_or([None; 3]);
         numbers.iter().flatten().any(|number| *number > 0)
     });
-    let ended = ["loops", "time_based"]
-        .into_iter()
-        .filter(|name| asks(name));
-    for name in ended.chain(paced) {
+    let ended = ended.into_iter().filter(|(_, asks)| *asks);
+    for name in ended.map(|(name, _)| name).chain(paced) {
         let message = format!("`{name}` does nothing beside `read_iolog`, in the original neither");
         let note = Diagnostic::note(codes::TRANSLATED, message)
             .at(job.place_of(name), "the record says when, and how often")
@@ -125,8 +125,7 @@ fn one(
     }
     let bytes = environment.files.read_data(name).map_err(|reason| {
         let message = format!("`{name}` cannot be read: {reason}");
-        let error = Diagnostic::error(codes::FILE, message);
-        Box::new(error.with_help("check the name and the permissions"))
+        Box::new(Diagnostic::error(codes::FILE, message))
     })?;
     if BINARY_MARKS.iter().any(|mark| bytes.starts_with(mark)) {
         let message = format!("`{name}` is a binary trace of a block device");
@@ -150,22 +149,20 @@ fn one(
 
 impl Changes {
     fn of(job: &Job) -> Self {
-        let count = |name: &str| {
-            job.number(name)
-                .and_then(|number| u64::try_from(number).ok())
-        };
-        let skipped = job.text("replay_skip").unwrap_or_default();
+        let count = |setting| job.get::<i64>(setting).max(0) as u64;
         let redirect = job.text("replay_redirect").map(str::trim);
         Self {
             redirect: redirect.filter(|path| !path.is_empty()).map(str::to_owned),
-            divisor: count("replay_scale").unwrap_or(1),
-            multiple: count("replay_align").unwrap_or(0),
-            skipped: skipped
-                .split(',')
+            divisor: count(number!("replay_scale")),
+            multiple: count(number!("replay_align")),
+            skipped: job
+                .text("replay_skip")
+                .into_iter()
+                .flat_map(|words| words.split(','))
                 .map(|word| word.trim().to_owned())
                 .collect(),
-            speed_pct: (!job.is_on("replay_no_stall", false))
-                .then(|| count("replay_time_scale").unwrap_or(100).max(1)),
+            speed_pct: (!job.is_on(on!("replay_no_stall")))
+                .then(|| count(number!("replay_time_scale")).max(1)),
         }
     }
 

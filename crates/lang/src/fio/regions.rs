@@ -2,7 +2,7 @@
 use super::names;
 use super::resolve::{FileSize, Spec};
 use super::value::Size;
-use plan::{Bound, FirstBlock, Region, Trim};
+use plan::{Bound, FirstBlock, IoMethod, Region, Trim};
 
 /// Where the range of a clone begins: at a share of what is found, and so many bytes behind it.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -24,7 +24,24 @@ pub(crate) fn begin(spec: &Spec<'_>, clone: u32) -> Begin {
         }
     }
     begin.pct = begin.pct.min(100.0);
+    // Files of `null` are as long as the job says.
+    if spec.method == Some(IoMethod::Nothing)
+        && begin.pct > 0.0
+        && let FileSize::Bytes(bytes) = spec.file_size
+    {
+        let at = (bytes as f64 * begin.pct / 100.0) as u64;
+        begin.bytes = begin
+            .bytes
+            .saturating_add(at.next_multiple_of(rounding(spec)));
+        begin.pct = 0.0;
+    }
     begin
+}
+
+/// What the begin of a range in percent is rounded up to.
+fn rounding(spec: &Spec<'_>) -> u64 {
+    let align = spec.job.number("offset_align").filter(|align| *align > 0);
+    align.map_or(spec.smallest, |align| align as u64)
 }
 
 impl Begin {
@@ -39,6 +56,7 @@ pub(crate) fn known_width(file_size: FileSize, begin: Begin, smallest: u64) -> O
     let width = match file_size {
         FileSize::Bytes(bytes) => bytes,
         FileSize::Whole(bytes) => bytes.saturating_sub(begin.known()?),
+        FileSize::Within { range, file } => file.saturating_sub(begin.known()?).min(range),
         _ => return None,
     };
     Some(width - width % smallest)
@@ -47,7 +65,7 @@ pub(crate) fn known_width(file_size: FileSize, begin: Begin, smallest: u64) -> O
 /// How long a file has to be for the range; `None` where it is taken as found.
 pub(crate) fn file_bytes(file_size: FileSize, begin: Begin) -> Option<u64> {
     match file_size {
-        FileSize::Whole(bytes) => Some(bytes),
+        FileSize::Whole(bytes) | FileSize::Within { file: bytes, .. } => Some(bytes),
         FileSize::Bytes(bytes) => Some(bytes.saturating_add(begin.known()?)),
         _ => None,
     }
@@ -79,7 +97,12 @@ pub(crate) fn region(spec: &Spec<'_>, clone: u32) -> Region {
     }
     let begin = begin(spec, clone);
     let whole = Region::whole(spec.smallest, FirstBlock::Used);
-    let width = known_width(spec.file_size, begin, spec.smallest);
+    // Where a gap leads, and how a zone is cut, depends on the exact end.
+    let granule = match &spec.steps {
+        Some(_) => 1,
+        None => spec.smallest,
+    };
+    let width = known_width(spec.file_size, begin, granule);
     if let (Some(offset), Some(width)) = (begin.known(), width) {
         return Region {
             low: Bound::Bytes(offset),
@@ -89,13 +112,12 @@ pub(crate) fn region(spec: &Spec<'_>, clone: u32) -> Region {
         };
     }
     let width = match spec.file_size {
-        FileSize::Bytes(bytes) => Some(Bound::Bytes(bytes)),
+        FileSize::Bytes(bytes) | FileSize::Within { range: bytes, .. } => Some(Bound::Bytes(bytes)),
         FileSize::Percent(pct) => Some(Bound::Percent(pct)),
         _ => None,
     };
-    let align = spec.job.number("offset_align").filter(|align| *align > 0);
     let trim = Trim {
-        low_up_to: align.map_or(spec.smallest, |align| align as u64),
+        low_up_to: rounding(spec),
         width,
     };
     Region {

@@ -9,20 +9,19 @@ use plan::{Diagnostic, RequestMode, Submitter};
 
 /// The wishes of a job; they belong to its engine.
 pub(super) fn mode(job: &Job) -> RequestMode {
-    let count = |name: &str| job.number(name).filter(|count| *count > 0);
-    let polled_pct = match job.is_on("hipri", false) {
-        true => job.number("hipri_percentage").unwrap_or(100).clamp(0, 100) as u8,
+    let polled_pct = match job.is_on(on!("hipri")) {
+        true => job.get(number!("hipri_percentage")).clamp(0, 100) as u8,
         false => 0,
     };
-    let submitter = job.is_on("sqthread_poll", false).then(|| Submitter {
+    let submitter = job.is_on(on!("sqthread_poll")).then(|| Submitter {
         cpu: job.number("sqthread_poll_cpu").map(|cpu| cpu as u32),
     });
     RequestMode {
-        never_waits: job.is_on("nowait", false),
-        leaves_no_cache: count("uncached").is_some(),
-        writes_whole: job.is_on("atomic", false),
+        never_waits: job.is_on(on!("nowait")),
+        leaves_no_cache: job.get(number!("uncached")) > 0,
+        writes_whole: job.is_on(on!("atomic")),
         polled_pct,
-        handed_off_every: count("force_async").map_or(0, |every| every.min(1 << 30) as u32),
+        handed_off_every: job.get(number!("force_async")).clamp(0, 1 << 30) as u32,
         submitter,
     }
 }
@@ -33,7 +32,7 @@ pub(super) fn is_direct(job: &Job) -> bool {
         Some(given) => (given.parameter.name() == "direct") == (given.value == Value::On(true)),
         None => false,
     };
-    says || job.is_on("atomic", false)
+    says || job.is_on(on!("atomic"))
 }
 
 /// What is done in another way than a job says.
@@ -42,7 +41,7 @@ pub(super) fn tell(job: &Job, sink: &mut Sink) {
         return;
     };
     let says = (given.parameter.name() == "direct") == (given.value == Value::On(true));
-    if !says && job.is_on("atomic", false) {
+    if !says && job.is_on(on!("atomic")) {
         let message = "`atomic` goes past the page cache, whatever else is said";
         let note = Diagnostic::note(codes::TRANSLATED, message);
         sink.push(note.at(given.span(), "has no effect"));

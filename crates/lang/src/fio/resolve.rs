@@ -12,6 +12,7 @@ use super::places::{random_pct, used};
 use super::priorities;
 use super::record::{self, Record};
 use super::requests;
+use super::setting::Setting;
 use super::space;
 use super::state;
 use super::steps::{self, Shape};
@@ -24,7 +25,7 @@ use crate::sink::Sink;
 use plan::{
     AccessAdvice, AlignRule, ArrivalLaw, DataSpec, Diagnostic, Direction, DuplicateSource,
     Duplicates, Extent, Flow, Following, IoMethod, OpenMode, OperationMix, PerDirection,
-    PriorityShare, RandomLaw, Refresh, Steps, SyncMode, TargetOrder, TransferSizes,
+    PriorityShare, RandomLaw, Refresh, Rounds, Steps, SyncMode, TargetOrder, TransferSizes,
 };
 
 /// A job with everything resolved that does not need the machine.
@@ -80,6 +81,11 @@ pub(crate) enum FileSize {
     Bytes(u64),
     /// Of the file, offset included.
     Whole(u64),
+    /// Of the range, behind the offset, in files that are longer.
+    Within {
+        range: u64,
+        file: u64,
+    },
     Percent(f64),
     /// Of the range, behind what the file holds.
     Appended(u64),
@@ -98,6 +104,7 @@ pub(crate) struct Amount {
     /// Of each pass, where that is not all.
     pub pass_millionths: Option<u32>,
     pub operations: Option<u64>,
+    pub rounds: Option<Rounds>,
 }
 
 impl Amount {
@@ -113,6 +120,7 @@ impl Amount {
             passes: twice(self.passes),
             pass_millionths: self.pass_millionths,
             operations: twice(self.operations),
+            rounds: self.rounds,
         }
     }
 }
@@ -124,6 +132,8 @@ pub(crate) struct Times {
     /// Goes on for all of the runtime.
     pub is_time_based: bool,
     pub ramp: u64,
+    /// That the command line asks for.
+    pub interval: Option<u64>,
     /// In place of that time, in bytes.
     pub ramp_bytes: Option<u64>,
     /// Each clone takes one between the two.
@@ -137,8 +147,11 @@ pub(crate) struct Pace {
     pub law: ArrivalLaw,
 }
 
+/// Of what is written, where no seed is named: it does not follow from the seed of the execution, so that executions
+/// share what repeats.
+const SEED_OF_DATA: i64 = 0;
 /// As many clones as a plan can hold, and as many as the original starts.
-const CLONES_MAX: u64 = 4096;
+pub(crate) const CLONES_MAX: u64 = 4096;
 
 /// All jobs. Mistakes go to the sink; what only a run refuses, to the blockers.
 pub(crate) fn specs<'a>(
@@ -183,7 +196,17 @@ pub(crate) fn specs<'a>(
 /// Whether some job wants draws that nobody can repeat.
 pub(crate) fn wants_fresh_seed(jobs: &[Job]) -> bool {
     jobs.iter()
-        .any(|job| job.number("randseed").is_none() && !job.is_on("randrepeat", true))
+        .any(|job| job.number("randseed").is_none() && !job.is_on(on!("randrepeat")))
+}
+
+/// Whether some job names the draws that it wants again.
+pub(crate) fn repeats_addresses(jobs: &[Job]) -> bool {
+    let asks = |job: &Job| {
+        let named = |option: Setting<bool>| job.given(option.name).is_some() && job.is_on(option);
+        let is_seeded = job.number("randseed").is_some();
+        is_seeded || named(on!("randrepeat"))
+    };
+    jobs.iter().any(asks)
 }
 
 fn wait_for(job: &Job, before: &[Job], sink: &mut Sink) {
@@ -252,7 +275,7 @@ impl<'a> Resolving<'a, '_> {
         let flow = self.flow(&operations, times, depth);
         let spec = Spec {
             job,
-            clones: job.number("numjobs").unwrap_or(1).clamp(0, 1 << 20) as u32,
+            clones: job.get(number!("numjobs")).clamp(0, 1 << 20) as u32,
             method: flow::method_with(flow.lock, names::method(job, self.engine.method)),
             depth,
             operations,
@@ -268,8 +291,8 @@ impl<'a> Resolving<'a, '_> {
             file_order: self.file_order(naming.count()),
             naming,
             file_size,
-            offset: job.size("offset").unwrap_or(Size::Bytes(0)),
-            offset_increment: job.size("offset_increment").unwrap_or(Size::Bytes(0)),
+            offset: job.get(size!("offset")),
+            offset_increment: job.get(size!("offset_increment")),
             times,
             pace,
             flow,
@@ -332,8 +355,9 @@ impl<'a> Resolving<'a, '_> {
         if spec.verify.is_none() || spec.records.is_empty() {
             return;
         }
-        for option in ["verify_only", "verify_state_load"] {
-            if self.job.is_on(option, false) {
+        for setting in [on!("verify_only"), on!("verify_state_load")] {
+            let option = setting.name;
+            if self.job.is_on(setting) {
                 let what = format!("`{option}` with `read_iolog`");
                 let reason = "the record says what is read and written";
                 let help = "leave it out; a record that only reads is checked";
@@ -344,7 +368,7 @@ impl<'a> Resolving<'a, '_> {
     }
 
     pub(super) fn operations(&self) -> (OperationMix, bool) {
-        let word = self.job.word("rw").map_or("read", |(word, _)| word);
+        let word = self.job.word_of(word!("rw"));
         let mix = |read_pct, write_pct, trim_pct| OperationMix {
             read_pct,
             write_pct,
@@ -367,23 +391,23 @@ impl<'a> Resolving<'a, '_> {
             Some(given) => match (given.parameter.name(), &given.value) {
                 ("rwmixread", Value::Number(pct)) => *pct as f64,
                 (_, Value::Number(pct)) => 100.0 - *pct as f64,
-                _ => 50.0,
+                _ => number!("rwmixread").default as f64,
             },
-            None => 50.0,
+            None => number!("rwmixread").default as f64,
         }
     }
 
     /// The sizes of I/Os, and where those that go on behind the one before have others, these.
     fn transfer(&mut self) -> Option<(PerDirection<TransferSizes>, Option<TransferSizes>)> {
         let job = self.job;
-        let sizes = job.numbers("bs").unwrap_or([Some(4096); 3]);
-        let fixed = sizes.map(|size| TransferSizes::Fixed(size.unwrap_or(4096) as u64));
+        let sizes = job.each_of(number!("bs"));
+        let fixed = sizes.map(|size| TransferSizes::Fixed(size as u64));
         let [read, write, trim] = if let Some(given) = job.given("bssplit") {
             forms::splits(given, given.text(), self.base(), &fixed, self.sink)?
         } else {
             match job.given("bsrange").map(|given| &given.value) {
                 Some(Value::Ranges(ranges)) => {
-                    let step_one = job.is_on("bs_unaligned", false);
+                    let step_one = job.is_on(on!("bs_unaligned"));
                     let mut out = fixed;
                     for (index, range) in ranges.iter().enumerate() {
                         if let Some((low, high)) = range {
@@ -411,22 +435,22 @@ impl<'a> Resolving<'a, '_> {
             );
             return None;
         }
-        let is_paired = matches!(job.word("rw"), Some((word, _)) if word.ends_with("trimwrite"));
+        let is_paired = job.word_of(word!("rw")).ends_with("trimwrite");
         // What was trimmed is written, and no more and no less.
         let write = if is_paired { trim.clone() } else { write };
         Some(self.by_order(PerDirection { read, write, trim }))
     }
 
     pub(super) fn base(&self) -> Base {
-        match self.job.word("kb_base") {
-            Some(("1000", _)) => Base::Decimal,
+        match self.job.word_of(word!("kb_base")) {
+            "1000" => Base::Decimal,
             _ => Base::Binary,
         }
     }
 
     fn depth(&mut self) -> u32 {
         let job = self.job;
-        let depth = job.number("iodepth").unwrap_or(1).max(1) as u32;
+        let depth = job.get(number!("iodepth")).max(1) as u32;
         if depth > 1 && self.engine.is_synchronous {
             let message = format!("engine `{}` has one I/O in flight", self.engine.name);
             self.sink.push(
@@ -443,8 +467,11 @@ impl<'a> Resolving<'a, '_> {
 
     fn times(&mut self) -> Times {
         let job = self.job;
-        let runtime = job.nanos("runtime").filter(|nanos| *nanos > 0);
-        let mut is_time_based = job.is_on("time_based", false);
+        let line = &self.environment.command_line;
+        let asked = |seconds: Option<u64>| Some(seconds?.saturating_mul(1_000_000_000));
+        let of_job = job.nanos("runtime").filter(|nanos| *nanos > 0);
+        let runtime = asked(line.elapsed_s).or(of_job);
+        let mut is_time_based = line.elapsed_s.is_some() || job.is_on(on!("time_based"));
         if is_time_based && runtime.is_none() {
             is_time_based = false;
             let message = "`time_based` without `runtime` changes nothing: the job ends with its amount of I/O";
@@ -459,14 +486,17 @@ impl<'a> Resolving<'a, '_> {
             );
         }
         let delay = match job.given("startdelay").map(|given| &given.value) {
-            Some(Value::Nanos(delay)) => (*delay, *delay),
             Some(Value::NanosRange(low, high)) => (*low, *high),
-            _ => (0, 0),
+            _ => {
+                let delay = job.get(nanos!("startdelay")).0;
+                (delay, delay)
+            }
         };
         Times {
             runtime,
             is_time_based,
-            ramp: job.nanos("ramp_time").unwrap_or(0),
+            ramp: asked(line.warmup_s).unwrap_or(job.get(nanos!("ramp_time")).0),
+            interval: asked(line.interval_s),
             ramp_bytes: timing::ramp_bytes(job, self.sink),
             delay,
         }
@@ -479,7 +509,7 @@ impl<'a> Resolving<'a, '_> {
             let numbers = job.numbers(name)?;
             numbers
                 .iter()
-                .any(|number| number.unwrap_or(0) > 0)
+                .any(|number| number.is_some_and(|number| number > 0))
                 .then_some(numbers)
         };
         let (bytes, counts) = (positive("rate"), positive("rate_iops"));
@@ -517,8 +547,8 @@ impl<'a> Resolving<'a, '_> {
         let is_paced = [per_second.read, per_second.write, per_second.trim]
             .iter()
             .any(Option::is_some);
-        let law = match job.word("rate_process") {
-            Some(("poisson", _)) => ArrivalLaw::Exponential,
+        let law = match job.word_of(word!("rate_process")) {
+            "poisson" => ArrivalLaw::Exponential,
             _ => ArrivalLaw::Deterministic,
         };
         is_paced.then_some(Pace { per_second, law })
@@ -527,20 +557,20 @@ impl<'a> Resolving<'a, '_> {
     fn open_mode(&self, times: Times, is_random: bool) -> OpenMode {
         let job = self.job;
         let direct = requests::is_direct(job);
-        let fills_cache = job.is_on("pre_read", false) && !direct;
+        let fills_cache = job.is_on(on!("pre_read")) && !direct;
         OpenMode {
             direct,
-            sync: match job.word("sync").map(|(word, _)| word) {
-                Some("sync" | "1") => SyncMode::All,
-                Some("dsync") => SyncMode::Data,
+            sync: match job.word_of(word!("sync")) {
+                "sync" | "1" => SyncMode::All,
+                "dsync" => SyncMode::Data,
                 _ => SyncMode::None,
             },
             sync_on_close: flow::flushes_on_close(job, times),
-            drops_cache: job.is_on("invalidate", true) && !direct && !fills_cache,
+            drops_cache: job.is_on(on!("invalidate")) && !direct && !fills_cache,
             fills_cache,
             advice: advice(job, is_random),
             reserves: files::reservation(job),
-            huge_pages: job.is_on("thp", false),
+            huge_pages: job.is_on(on!("thp")),
             ..OpenMode::default()
         }
     }
@@ -553,8 +583,8 @@ impl<'a> Resolving<'a, '_> {
     ) -> (DataSpec, Option<Pattern>) {
         let job = self.job;
         let mut data = DataSpec {
-            seed: job.number("randseed").unwrap_or(0) as u64,
-            chunk_bytes: job.number("buffer_compress_chunk").unwrap_or(512) as u64,
+            seed: job.number("randseed").unwrap_or(SEED_OF_DATA) as u64,
+            chunk_bytes: job.get(number!("buffer_compress_chunk")) as u64,
             ..DataSpec::default()
         };
         let mut pattern = None;
@@ -566,14 +596,14 @@ impl<'a> Resolving<'a, '_> {
         if let Some(given) = job.given("buffer_pattern") {
             pattern = forms::pattern(given, given.text(), self.environment.files, self.sink);
         }
-        if job.is_on("zero_buffers", false) {
+        if job.is_on(on!("zero_buffers")) {
             pattern = Some(Pattern::zeros());
         }
         data.duplicates = self.duplicates(transfer, file_size, files);
         let is_plain = data.compression_ratio <= 1.0 && pattern.is_none();
-        let is_stamped = job.is_on("scramble_buffers", true);
+        let is_stamped = job.is_on(on!("scramble_buffers"));
         data.refresh = match is_stamped {
-            _ if job.is_on("refill_buffers", false) || data.duplicates.is_some() => {
+            _ if job.is_on(on!("refill_buffers")) || data.duplicates.is_some() => {
                 Refresh::EachWrite
             }
             true if is_plain => Refresh::Stamps,
@@ -591,8 +621,8 @@ impl<'a> Resolving<'a, '_> {
     ) -> Option<Duplicates> {
         let job = self.job;
         let pct = job.number("dedupe_percentage").filter(|pct| *pct > 0)? as f64;
-        let of = match job.word("dedupe_mode").map(|(word, _)| word) {
-            Some("working_set") => {
+        let of = match job.word_of(word!("dedupe_mode")) {
+            "working_set" => {
                 let (FileSize::Bytes(bytes) | FileSize::Whole(bytes)) = file_size else {
                     let place = job.place_of("dedupe_mode");
                     let message = "`dedupe_mode=working_set` needs `size`";
@@ -605,11 +635,11 @@ impl<'a> Resolving<'a, '_> {
                     );
                     return None;
                 };
-                let share = job.number("dedupe_working_set_percentage").unwrap_or(5) as u64;
+                let share = job.get(number!("dedupe_working_set_percentage")) as u64;
                 let blocks = bytes.saturating_mul(files) / transfer.write.smallest().max(1);
                 DuplicateSource::WorkingSet {
                     contents: (blocks / 100).saturating_mul(share).max(1),
-                    is_shared: job.is_on("dedupe_global", false),
+                    is_shared: job.is_on(on!("dedupe_global")),
                 }
             }
             _ => DuplicateSource::Previous,
@@ -621,12 +651,28 @@ impl<'a> Resolving<'a, '_> {
         let job = self.job;
         let has_window = job.number("log_hist_msec").is_some_and(|ms| ms > 0);
         if let Some(given) = job.given("write_hist_log").filter(|_| !has_window) {
-            self.sink.warning(
-                codes::MISSING,
+            let message = "`write_hist_log` without `log_hist_msec` writes an empty log";
+            let note = Diagnostic::note(codes::MISSING, message);
+            let note = note.at(given.name.span, "no window is given");
+            self.sink.push(note.with_help("add `log_hist_msec=1000`"));
+        }
+        let is_both = job.word_of(word!("log_window_value")) == "both";
+        let alone = [
+            ("write_hist_log", has_window),
+            ("log_issue_time", job.is_on(on!("log_issue_time"))),
+            ("log_window_value", is_both),
+        ];
+        for (name, is_asked) in alone {
+            let given = job.given(name).filter(|_| is_asked);
+            let Some(given) = given.filter(|_| job.is_on(on!("log_store_compressed"))) else {
+                continue;
+            };
+            self.sink.error(
+                codes::CONFLICT,
                 given.name.span,
-                "`write_hist_log` without `log_hist_msec` writes nothing",
-                "no window is given",
-                "add `log_hist_msec=1000`",
+                format!("`log_store_compressed` has no place for `{name}`"),
+                "a sample holds one value",
+                "remove one of the two",
             );
         }
     }
@@ -634,7 +680,7 @@ impl<'a> Resolving<'a, '_> {
     fn conflicts(&mut self) {
         let job = self.job;
         self.histogram_log();
-        if job.is_on("pre_read", false) && self.open_mode(Times::default(), false).direct {
+        if job.is_on(on!("pre_read")) && self.open_mode(Times::default(), false).direct {
             let message = "`pre_read` fills the page cache, and direct I/O goes past it";
             self.sink.push(
                 Diagnostic::warning(codes::CONFLICT, message)
@@ -694,7 +740,7 @@ impl<'a> Resolving<'a, '_> {
 
 /// What the page cache is told, which is the order of places unless something else is asked.
 fn advice(job: &Job, is_random: bool) -> Option<AccessAdvice> {
-    match job.word("fadvise_hint").map_or("1", |(word, _)| word) {
+    match job.word_of(word!("fadvise_hint")) {
         "0" => None,
         "random" => Some(AccessAdvice::Random),
         "sequential" => Some(AccessAdvice::Sequential),
@@ -706,9 +752,9 @@ fn advice(job: &Job, is_random: bool) -> Option<AccessAdvice> {
 
 /// Whether files are made before the job begins; what is mapped has its length before.
 fn lays_out(job: &Job, reads: bool) -> bool {
-    (reads || job.is_on("overwrite", false))
-        && !job.is_on("create_on_open", false)
-        && !job.is_on("verify_only", false)
+    (reads || job.is_on(on!("overwrite")))
+        && !job.is_on(on!("create_on_open"))
+        && !job.is_on(on!("verify_only"))
 }
 
 /// Sizes between two ends, in multiples of the smaller one unless every byte counts.

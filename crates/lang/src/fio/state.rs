@@ -49,7 +49,7 @@ pub(crate) fn load<'a>(
     let Some(verify) = spec.verify.as_ref() else {
         return spec;
     };
-    if !job.is_on("verify_state_load", false) || spec.is_nowhere() {
+    if !job.is_on(on!("verify_state_load")) || spec.is_nowhere() {
         return spec;
     }
     let place = job.place_of("verify_state_load");

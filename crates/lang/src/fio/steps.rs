@@ -51,24 +51,23 @@ impl Shape<'_> {
 
 /// How I/Os that take no new place follow the one before, with sizes of their own where they have them.
 pub(crate) fn following(job: &Job, base: Base, sizes: Option<TransferSizes>) -> Following {
-    let sequencer = job.word("rw_sequencer").map(|(word, _)| word);
     Following {
         every: burst(job, base).unwrap_or(1),
-        repeats: sequencer == Some("identical"),
+        repeats: job.word_of(word!("rw_sequencer")) == "identical",
         sizes,
     }
 }
 
 /// How many I/Os belong to a random place, where that is more than one.
 pub(super) fn burst(job: &Job, base: Base) -> Option<u64> {
-    let (word, _) = job.word("rw")?;
-    let count = number(job, base).filter(|_| word.starts_with("rand"))?;
+    let is_random = job.word_of(word!("rw")).starts_with("rand");
+    let count = number(job, base).filter(|_| is_random)?;
     u64::try_from(count).ok().filter(|count| *count > 1)
 }
 
 /// The steps of a job; `None` where laws of places tell all.
 pub(crate) fn steps(job: &Job, shape: &Shape<'_>, blockers: &mut Vec<Diagnostic>) -> Option<Steps> {
-    let trims_first = matches!(job.word("rw"), Some((word, _)) if word.ends_with("trimwrite"));
+    let trims_first = job.word_of(word!("rw")).ends_with("trimwrite");
     let pattern = match zones(job, shape, trims_first) {
         Some(zones) => Some(zones),
         None if shape.is_random => bursts(job, shape, trims_first),
@@ -90,8 +89,10 @@ pub(crate) fn steps(job: &Job, shape: &Shape<'_>, blockers: &mut Vec<Diagnostic>
 
 /// The number behind the direction.
 fn number(job: &Job, base: Base) -> Option<i64> {
-    let (_, suffix) = job.word("rw")?;
-    let text = suffix.map(str::trim).filter(|text| !text.is_empty())?;
+    let text = job
+        .suffix_of("rw")
+        .map(str::trim)
+        .filter(|text| !text.is_empty())?;
     let (sign, digits) = match text.strip_prefix('-') {
         Some(digits) => (-1, digits),
         None => (1, text),
@@ -143,7 +144,10 @@ fn zones(job: &Job, shape: &Shape<'_>, trims_first: bool) -> Option<StepPattern>
             used_bytes
         },
         zone_bytes: bytes("zonerange").unwrap_or(used_bytes),
-        skip_bytes: bytes("zoneskip").unwrap_or(0),
+        skip_bytes: match job.get(size!("zoneskip")) {
+            Size::Bytes(bytes) => bytes,
+            Size::Percent(_) => 0,
+        },
         order,
         seeks,
     })

@@ -197,7 +197,7 @@ pub(crate) fn status(given: &Given, job: &Job) -> Status {
         }
         ("openfiles", _) if names_files(job) => return Status::Translated(NONE_OPEN),
         ("openfiles", Value::Number(open))
-            if *open == 0 || *open >= job.number("nrfiles").unwrap_or(1) =>
+            if *open == 0 || *open >= job.get(number!("nrfiles")) =>
         {
             return Status::Honoured;
         }

@@ -1,14 +1,17 @@
 //! Every option that all engines know.
 use super::declare::{Kind, Parameter};
-use super::number::TimeUnit;
 use crate::Status;
+use crate::parameter::{DefaultValue, TimeUnit};
 
+use DefaultValue::{
+    Bytes, Computed, Decimal, Decimals, FromTarget, Nanos, Nothing, Number, On, SameAs, Text, Word,
+};
 use Status::{Honoured, Refused, Translated};
 
 const fn p(
     names: &'static [&'static str],
     kind: Kind,
-    default: &'static str,
+    default: DefaultValue,
     status: Status,
     doc: &'static str,
 ) -> Parameter {
@@ -47,70 +50,70 @@ pub(crate) static JOBS: &[Parameter] = &[
     p(
         &["name"],
         Kind::Text,
-        "the section",
+        Computed("the section"),
         Honoured,
         "name in reports",
     ),
     p(
         &["description"],
         Kind::Text,
-        "",
+        Nothing,
         Honoured,
         "text for reports",
     ),
     p(
         &["numjobs"],
         number(0, 1 << 20),
-        "1",
+        Number(1),
         Honoured,
         "clones of the job",
     ),
     p(
         &["thread", "threads"],
         Kind::Flag,
-        "",
+        On(false),
         Translated("workers are always threads"),
         "clones are threads and not processes",
     ),
     p(
         &["group_reporting"],
         Kind::Flag,
-        "",
+        On(false),
         Honoured,
         "one report for clones and jobs of a group",
     ),
     p(
         &["new_group"],
         Kind::Flag,
-        "",
+        On(false),
         Honoured,
         "begins a group for reports without waiting",
     ),
     p(
         &["stonewall", "wait_for_previous"],
         Kind::Flag,
-        "",
+        On(false),
         Honoured,
         "begins when all earlier jobs have ended",
     ),
     p(
         &["wait_for"],
         Kind::Text,
-        "",
+        Nothing,
         Honoured,
         "begins when this earlier job has ended",
     ),
     p(
         &["startdelay"],
         Kind::TimeRange(TimeUnit::Seconds),
-        "0",
+        Nanos(0),
         Honoured,
         "waits before it begins; counted from the begin of its group",
     ),
     p(
         &["exitall"],
         Kind::Flag,
-        "",
+        On(false),
         Honoured,
         "the end of one job ends the others",
     )
@@ -118,7 +121,7 @@ pub(crate) static JOBS: &[Parameter] = &[
     p(
         &["exit_what"],
         Kind::Words(&["group", "stonewall", "all"]),
-        "group",
+        Word("group"),
         Honoured,
         "which jobs `exitall` ends",
     )
@@ -126,21 +129,21 @@ pub(crate) static JOBS: &[Parameter] = &[
     p(
         &["exitall_on_error"],
         Kind::Flag,
-        "",
+        On(false),
         Honoured,
         "as `exitall`, for jobs that fail",
     ),
     p(
         &["loops"],
         number(0, 1 << 40),
-        "1",
+        Number(1),
         Honoured,
         "times that the amount of I/O is done",
     ),
     p(
         &["stats"],
         Kind::Truth,
-        "1",
+        On(true),
         Honoured,
         "whether the job is in the report",
     )
@@ -148,7 +151,7 @@ pub(crate) static JOBS: &[Parameter] = &[
     p(
         &["profile"],
         Kind::Words(&["tiobench", "act"]),
-        "",
+        Nothing,
         Refused(
             "in a job file it does nothing in fio 3.33 either; `--profile=NAME` on the command line makes the jobs, and `--showcmd` beside it shows them",
         ),
@@ -160,56 +163,56 @@ pub(crate) static TIME: &[Parameter] = &[
     p(
         &["runtime", "timeout"],
         SECONDS,
-        "0",
+        Nanos(0),
         Honoured,
         "longest time; 0 is without limit",
     ),
     p(
         &["time_based"],
         Kind::Flag,
-        "",
+        On(false),
         Honoured,
         "goes on for all of `runtime`, over and over the same range",
     ),
     p(
         &["ramp_time"],
         SECONDS,
-        "0",
+        Nanos(0),
         Honoured,
         "time before the measurement",
     ),
     p(
         &["ramp_size"],
         at_least(0),
-        "0",
+        Number(0),
         Honoured,
         "bytes of I/O before the measurement, of each clone, or of all together with `group_reporting`; not beside `ramp_time`",
     ),
     p(
         &["clocksource"],
         Kind::Words(&["gettimeofday", "clock_gettime", "cpu"]),
-        "",
+        Nothing,
         Translated("one calibrated clock serves all; reports name it"),
         "clock",
     ),
     p(
         &["gtod_reduce"],
         Kind::Truth,
-        "0",
+        On(false),
         RECORDED,
         "leaves latencies out",
     ),
     p(
         &["gtod_cpu"],
         at_least(0),
-        "",
+        Nothing,
         Refused("no thread serves the time; the clock costs a few nanoseconds"),
         "CPU for a thread that tells the time",
     ),
     p(
         &["job_start_clock_id"],
         at_least(0),
-        "0",
+        Number(0),
         NEWER,
         "clock of the start in JSON",
     ),
@@ -231,14 +234,14 @@ pub(crate) static PATTERN: &[Parameter] = &[
             "trimwrite",
             "randtrimwrite",
         ]),
-        "read",
+        Word("read"),
         Honoured,
         "direction and order; a number behind `:` is how many random places are drawn together, or bytes skipped between sequential ones",
     ),
     p(
         &["rw_sequencer"],
         Kind::Words(&["sequential", "identical"]),
-        "sequential",
+        Word("sequential"),
         Honoured,
         "what a number behind `rw=rand…:` repeats",
     )
@@ -246,70 +249,70 @@ pub(crate) static PATTERN: &[Parameter] = &[
     p(
         &["rwmixread"],
         number(0, 100),
-        "50",
+        Number(50),
         Honoured,
         "share of reads in a mix, percent",
     ),
     p(
         &["rwmixwrite"],
         number(0, 100),
-        "50",
+        Number(50),
         Honoured,
         "share of writes in a mix, percent",
     ),
     p(
         &["rwmixcycle"],
         at_least(0),
-        "",
+        Nothing,
         Refused("the original fails on it too; it has had no effect for years"),
         "no longer known",
     ),
     p(
         &["percentage_random"],
         numbers(0, 100),
-        "100",
+        Number(100),
         Honoured,
         "share of random I/Os that take a new place; one value for all directions",
     ),
     p(
         &["percentage_sequential"],
         at_least(0),
-        "",
+        Nothing,
         Refused("the original fails on it too; use `percentage_random`"),
         "no longer known",
     ),
     p(
         &["norandommap"],
         Kind::Flag,
-        "",
+        On(false),
         Honoured,
         "places are drawn without memory; otherwise each block comes once before any block again",
     ),
     p(
         &["softrandommap"],
         Kind::Truth,
-        "0",
+        On(false),
         Translated("the map needs no memory"),
         "goes on where there is no memory for the map",
     ),
     p(
         &["random_generator"],
         Kind::Words(&["tausworthe", "tausworthe64", "lfsr"]),
-        "tausworthe",
+        Word("tausworthe"),
         Translated("one generator, which draws by number, serves all"),
         "generator of places",
     ),
     p(
         &["randrepeat", "allrandrepeat"],
         Kind::Truth,
-        "1",
+        On(true),
         Honoured,
         "whether every run draws the same",
     ),
     p(
         &["randseed"],
         at_least(0),
-        "0x89",
+        Computed("that of the execution"),
         Honoured,
         "seed of all draws; the last one given serves all jobs",
     ),
@@ -318,28 +321,28 @@ pub(crate) static PATTERN: &[Parameter] = &[
         Kind::Form(
             "`random`, `zipf:θ[:centre]`, `pareto:h[:centre]`, `normal:deviation[:centre]`, `zoned:access/size:…`, `zoned_abs:access/bytes:…`",
         ),
-        "random",
+        Text("random"),
         Honoured,
         "law of random places; one value for all directions",
     ),
     p(
         &["random_sequence_stride"],
         Kind::Truth,
-        "0",
+        On(false),
         NEWER,
         "moves a fixed sequence of places on",
     ),
     p(
         &["offset", "fileoffset"],
         Kind::Size,
-        "0",
+        Bytes(0),
         Honoured,
         "begin of the range in every file",
     ),
     p(
         &["offset_align"],
         at_least(0),
-        "0",
+        Number(0),
         Honoured,
         "what an `offset` in percent is rounded to",
     )
@@ -347,49 +350,49 @@ pub(crate) static PATTERN: &[Parameter] = &[
     p(
         &["offset_increment"],
         Kind::Size,
-        "0",
+        Bytes(0),
         Honoured,
         "added to `offset` for each clone",
     ),
     p(
         &["number_ios"],
         at_least(0),
-        "0",
+        Number(0),
         Honoured,
         "ends after this many I/Os",
     ),
     p(
         &["bs", "blocksize"],
         numbers(1, MANY),
-        "4096",
+        Number(4096),
         Honoured,
         "size of an I/O",
     ),
     p(
         &["bsrange", "blocksize_range"],
         Kind::Ranges,
-        "",
+        Nothing,
         Honoured,
         "sizes drawn between two ends",
     ),
     p(
         &["bssplit"],
         Kind::Form("size/percent:…, up to three lists"),
-        "",
+        Nothing,
         Honoured,
         "sizes with their shares",
     ),
     p(
         &["bs_unaligned", "blocksize_unaligned"],
         Kind::Flag,
-        "",
+        On(false),
         Honoured,
         "sizes of `bsrange` need no rounding",
     ),
     p(
         &["bs_is_seq_rand"],
         Kind::Truth,
-        "0",
+        On(false),
         Honoured,
         "the size for reads serves sequential I/O, that for writes random I/O",
     )
@@ -397,14 +400,14 @@ pub(crate) static PATTERN: &[Parameter] = &[
     p(
         &["ba", "blockalign"],
         numbers(1, MANY),
-        "the size",
+        SameAs("bs"),
         Honoured,
         "what random places are multiples of",
     ),
     p(
         &["fsync"],
         at_least(0),
-        "0",
+        Number(0),
         Honoured,
         "a sync after this many writes",
     )
@@ -412,7 +415,7 @@ pub(crate) static PATTERN: &[Parameter] = &[
     p(
         &["fdatasync"],
         at_least(0),
-        "0",
+        Number(0),
         Honoured,
         "a sync of data after this many writes",
     )
@@ -420,14 +423,14 @@ pub(crate) static PATTERN: &[Parameter] = &[
     p(
         &["sync_file_range"],
         Kind::Form("`wait_before`, `write`, `wait_after`, `:N`"),
-        "",
+        Nothing,
         Honoured,
         "starts writing back every N writes",
     ),
     p(
         &["write_barrier"],
         at_least(0),
-        "0",
+        Number(0),
         Refused("the kernel knows no barriers any more; use `fsync`"),
         "every N-th write is a barrier",
     )
@@ -435,7 +438,7 @@ pub(crate) static PATTERN: &[Parameter] = &[
     p(
         &["end_fsync"],
         Kind::Truth,
-        "0",
+        On(false),
         Honoured,
         "a sync at the end",
     )
@@ -443,7 +446,7 @@ pub(crate) static PATTERN: &[Parameter] = &[
     p(
         &["end_syncfs"],
         Kind::Truth,
-        "0",
+        On(false),
         Honoured,
         "a sync of the file systems at the end",
     )
@@ -451,35 +454,35 @@ pub(crate) static PATTERN: &[Parameter] = &[
     p(
         &["fsync_on_close"],
         Kind::Truth,
-        "0",
+        On(false),
         Honoured,
         "a sync before a file is closed",
     ),
     p(
         &["sync"],
         Kind::Words(&["none", "0", "sync", "1", "dsync"]),
-        "none",
+        Word("none"),
         Honoured,
         "each write is durable when it returns",
     ),
     p(
         &["direct"],
         Kind::Truth,
-        "0",
+        On(false),
         Honoured,
         "past the page cache",
     ),
     p(
         &["buffered"],
         Kind::Truth,
-        "1",
+        On(true),
         Honoured,
         "through the page cache",
     ),
     p(
         &["atomic"],
         Kind::Truth,
-        "0",
+        On(false),
         Honoured,
         "each write is stored as a whole or not at all; sets `direct`",
     )
@@ -487,16 +490,16 @@ pub(crate) static PATTERN: &[Parameter] = &[
     p(
         &["flow"],
         number(0, 1000),
-        "0",
+        Number(0),
         Honoured,
         "weight of the job among those of its flow",
     )
     .inert(&["0"]),
-    p(&["flow_id"], at_least(0), "0", Honoured, "which flow").part_of("flow"),
+    p(&["flow_id"], at_least(0), Number(0), Honoured, "which flow").part_of("flow"),
     p(
         &["flow_sleep"],
         MICROSECONDS,
-        "0",
+        Nanos(0),
         Honoured,
         "wait of a job that is ahead",
     )
@@ -504,7 +507,7 @@ pub(crate) static PATTERN: &[Parameter] = &[
     p(
         &["flow_watermark"],
         at_least(0),
-        "",
+        Nothing,
         Translated("the original reads it and does nothing"),
         "no longer known",
     ),
@@ -514,50 +517,50 @@ pub(crate) static FILES: &[Parameter] = &[
     p(
         &["filename"],
         Kind::Text,
-        "",
+        Nothing,
         Honoured,
         "files or devices, separated by `:`; all clones use the same",
     ),
     p(
         &["filename_format"],
         Kind::Text,
-        "$jobname.$jobnum.$filenum",
+        Text("$jobname.$jobnum.$filenum"),
         Honoured,
         "how names are made",
     ),
     p(
         &["directory"],
         Kind::Text,
-        "",
+        Nothing,
         Honoured,
         "folder of the files, or several separated by `:`, dealt to the clones",
     ),
     p(
         &["unique_filename"],
         Kind::Truth,
-        "1",
+        On(true),
         Translated("matters with several hosts only"),
         "puts the address in front of names",
     ),
     p(
         &["opendir"],
         Kind::Text,
-        "",
+        Nothing,
         Honoured,
         "all files below a folder",
     ),
     p(
         &["nrfiles", "nr_files"],
         number(0, 1 << 40),
-        "1",
+        Number(1),
         Honoured,
         "files of each clone",
     ),
     p(
         &["openfiles"],
         at_least(0),
-        "nrfiles",
-        Translated("all files of a clone stay open from the begin to the end; with 1 they are done one after the other, otherwise none waits for another to be done"),
+        SameAs("nrfiles"),
+        Translated("files of a clone stay open as far as there are file descriptors for them; with 1 they are done one after the other, otherwise none waits for another to be done"),
         "files open at a time",
     ),
     p(
@@ -565,21 +568,21 @@ pub(crate) static FILES: &[Parameter] = &[
         Kind::Form(
             "`roundrobin`, `random`, `sequential`, `zipf[:θ]`, `pareto[:h]`, `normal[:d]`, `gauss[:d]`, with `:N`",
         ),
-        "roundrobin",
+        Text("roundrobin"),
         Honoured,
         "which file is next",
     ),
     p(
         &["filetype"],
         Kind::Words(&["none", "file", "block", "char"]),
-        "",
+        Nothing,
         Translated("what a path is, is always looked at"),
         "kind of the files",
     ),
     p(
         &["lockfile"],
         Kind::Words(&["none", "exclusive", "readwrite"]),
-        "none",
+        Word("none"),
         Honoured,
         "a lock on the file around each I/O, with the other jobs that have one",
     )
@@ -587,28 +590,28 @@ pub(crate) static FILES: &[Parameter] = &[
     p(
         &["size"],
         Kind::Size,
-        "",
+        FromTarget,
         Honoured,
         "bytes of all files of a clone together",
     ),
     p(
         &["filesize", "file_size"],
         Kind::Ranges,
-        "",
+        Nothing,
         Honoured,
         "bytes of each file, or a range to draw them from",
     ),
     p(
         &["io_size", "io_limit"],
         Kind::Size,
-        "size",
+        SameAs("size"),
         Honoured,
         "bytes to move",
     ),
     p(
         &["fill_device", "fill_fs"],
         Kind::Truth,
-        "0",
+        On(false),
         Honoured,
         "writes until nothing is left",
     )
@@ -616,7 +619,7 @@ pub(crate) static FILES: &[Parameter] = &[
     p(
         &["file_append"],
         Kind::Truth,
-        "0",
+        On(false),
         Honoured,
         "begins at the end of the file",
     )
@@ -624,14 +627,14 @@ pub(crate) static FILES: &[Parameter] = &[
     p(
         &["fallocate"],
         Kind::Words(&["none", "native", "posix", "keep", "truncate", "0", "1"]),
-        "native",
+        Word("native"),
         Honoured,
         "space of a file that is missing or short, reserved before it is written",
     ),
     p(
         &["create_serialize"],
         Kind::Truth,
-        "1",
+        On(true),
         Translated("jobs are laid out side by side and the files of each one after another, which makes no difference to their content"),
         "lays files out one after another",
     )
@@ -639,7 +642,7 @@ pub(crate) static FILES: &[Parameter] = &[
     p(
         &["create_fsync"],
         Kind::Truth,
-        "1",
+        On(true),
         Translated("files are always flushed when they are laid out"),
         "sync behind the layout",
     )
@@ -647,14 +650,14 @@ pub(crate) static FILES: &[Parameter] = &[
     p(
         &["create_on_open"],
         Kind::Truth,
-        "0",
+        On(false),
         Honoured,
         "no layout; files are made when they are opened",
     ),
     p(
         &["create_only"],
         Kind::Truth,
-        "0",
+        On(false),
         Honoured,
         "ends behind the layout",
     )
@@ -662,14 +665,14 @@ pub(crate) static FILES: &[Parameter] = &[
     p(
         &["allow_file_create"],
         Kind::Truth,
-        "1",
+        On(true),
         Honoured,
         "whether missing files are made, and short ones extended",
     ),
     p(
         &["allow_mounted_write"],
         Kind::Truth,
-        "0",
+        On(false),
         Refused("nothing overrides the guard for mounted targets; unmount it"),
         "writes to what is mounted",
     )
@@ -677,14 +680,14 @@ pub(crate) static FILES: &[Parameter] = &[
     p(
         &["overwrite"],
         Kind::Truth,
-        "0",
+        On(false),
         Honoured,
         "lays files out before they are written",
     ),
     p(
         &["pre_read"],
         Kind::Truth,
-        "0",
+        On(false),
         Honoured,
         "reads files into the cache first",
     )
@@ -692,14 +695,14 @@ pub(crate) static FILES: &[Parameter] = &[
     p(
         &["invalidate"],
         Kind::Truth,
-        "1",
+        On(true),
         Honoured,
         "drops the cache of a file when it is opened",
     ),
     p(
         &["unlink"],
         Kind::Truth,
-        "0",
+        On(false),
         Translated("files that this execution made are removed at its end; others stay"),
         "removes files at the end",
     )
@@ -707,7 +710,7 @@ pub(crate) static FILES: &[Parameter] = &[
     p(
         &["unlink_each_loop"],
         Kind::Truth,
-        "0",
+        On(false),
         Translated("each loop goes over the same files, and nothing is removed between loops; `unlink` removes what this execution made at its end"),
         "removes files behind each loop",
     )
@@ -715,7 +718,7 @@ pub(crate) static FILES: &[Parameter] = &[
     p(
         &["fadvise_hint"],
         Kind::Words(&["0", "1", "random", "sequential", "noreuse"]),
-        "1",
+        Word("1"),
         Honoured,
         "advice to the page cache",
     )
@@ -723,7 +726,7 @@ pub(crate) static FILES: &[Parameter] = &[
     p(
         &["write_hint"],
         Kind::Words(&["none", "short", "medium", "long", "extreme"]),
-        "none",
+        Word("none"),
         Refused("hints about the life of data are not sent"),
         "expected life of data",
     )
@@ -731,14 +734,14 @@ pub(crate) static FILES: &[Parameter] = &[
     p(
         &["ioscheduler"],
         Kind::Text,
-        "",
+        Nothing,
         Refused("the scheduler of a device is not changed; set it in /sys before"),
         "scheduler of the device",
     ),
     p(
         &["zonemode"],
         Kind::Words(&["none", "strided", "zbd"]),
-        "none",
+        Computed("`strided` with `zonesize`, otherwise `none`"),
         Honoured,
         "steps through zones; `zbd` is refused",
     )
@@ -746,7 +749,7 @@ pub(crate) static FILES: &[Parameter] = &[
     p(
         &["zonesize"],
         Kind::Size,
-        "0",
+        Bytes(0),
         Honoured,
         "bytes of each zone that are used",
     )
@@ -754,7 +757,7 @@ pub(crate) static FILES: &[Parameter] = &[
     p(
         &["zonerange"],
         Kind::Size,
-        "0",
+        SameAs("zonesize"),
         Honoured,
         "bytes of a zone",
     )
@@ -762,7 +765,7 @@ pub(crate) static FILES: &[Parameter] = &[
     p(
         &["zoneskip"],
         Kind::Size,
-        "0",
+        Bytes(0),
         Honoured,
         "bytes skipped behind a zone",
     )
@@ -770,7 +773,7 @@ pub(crate) static FILES: &[Parameter] = &[
     p(
         &["zonecapacity"],
         Kind::Size,
-        "0",
+        Bytes(0),
         ZONES,
         "bytes of a zone that can be written",
     )
@@ -778,7 +781,7 @@ pub(crate) static FILES: &[Parameter] = &[
     p(
         &["read_beyond_wp"],
         Kind::Truth,
-        "0",
+        On(false),
         ZONES,
         "reads beyond the write pointer",
     )
@@ -786,7 +789,7 @@ pub(crate) static FILES: &[Parameter] = &[
     p(
         &["max_open_zones"],
         number(0, 4096),
-        "0",
+        Number(0),
         ZONES,
         "open zones of all jobs",
     )
@@ -794,7 +797,7 @@ pub(crate) static FILES: &[Parameter] = &[
     p(
         &["job_max_open_zones"],
         number(0, 4096),
-        "0",
+        Number(0),
         ZONES,
         "open zones of a job",
     )
@@ -802,7 +805,7 @@ pub(crate) static FILES: &[Parameter] = &[
     p(
         &["ignore_zone_limits"],
         Kind::Truth,
-        "0",
+        On(false),
         ZONES,
         "goes beyond the limits of the device",
     )
@@ -814,7 +817,7 @@ pub(crate) static FILES: &[Parameter] = &[
             max: 1.0,
             most: 1,
         },
-        "",
+        Nothing,
         ZONES,
         "when zones are reset",
     ),
@@ -825,14 +828,14 @@ pub(crate) static FILES: &[Parameter] = &[
             max: 1.0,
             most: 1,
         },
-        "",
+        Nothing,
         ZONES,
         "how often zones are reset",
     ),
     p(
         &["recover_zbd_write_error"],
         Kind::Truth,
-        "0",
+        On(false),
         ZONES,
         "goes on after a failed write",
     )
@@ -840,7 +843,7 @@ pub(crate) static FILES: &[Parameter] = &[
     p(
         &["write_zone_remainder"],
         Kind::Truth,
-        "0",
+        On(false),
         ZONES,
         "writes the rest of a zone",
     )
@@ -851,42 +854,42 @@ pub(crate) static QUEUE: &[Parameter] = &[
     p(
         &["ioengine"],
         Kind::Text,
-        "psync",
+        Text("psync"),
         Honoured,
         "how I/O is done; the engines stand below",
     ),
     p(
         &["iodepth"],
         number(1, 1 << 16),
-        "1",
+        Number(1),
         Honoured,
         "I/Os in flight of each clone",
     ),
     p(
         &["iodepth_batch", "iodepth_batch_submit"],
         at_least(0),
-        "1",
+        Number(1),
         Honoured,
         "I/Os per submitting call",
     ),
     p(
         &["iodepth_batch_complete_min", "iodepth_batch_complete"],
         at_least(0),
-        "1",
+        Number(1),
         Honoured,
         "I/Os waited for at a time",
     ),
     p(
         &["iodepth_batch_complete_max"],
         at_least(0),
-        "the minimum",
+        SameAs("iodepth_batch_complete_min"),
         Honoured,
         "I/Os taken at a time",
     ),
     p(
         &["iodepth_low"],
         at_least(0),
-        "iodepth",
+        SameAs("iodepth"),
         Honoured,
         "once full, I/Os in flight before more are submitted",
     )
@@ -894,7 +897,7 @@ pub(crate) static QUEUE: &[Parameter] = &[
     p(
         &["serialize_overlap"],
         Kind::Truth,
-        "0",
+        On(false),
         Honoured,
         "no two I/Os on the same block in flight",
     )
@@ -902,7 +905,7 @@ pub(crate) static QUEUE: &[Parameter] = &[
     p(
         &["io_submit_mode"],
         Kind::Words(&["inline", "offload"]),
-        "inline",
+        Word("inline"),
         Translated("one way for both: workers follow the schedule of a rate whatever is in flight, and response times begin at the arrival"),
         "who submits",
     )
@@ -910,7 +913,7 @@ pub(crate) static QUEUE: &[Parameter] = &[
     p(
         &["mem", "iomem"],
         Kind::Form("`malloc`, `shm`, `shmhuge`, `mmap`, `mmapshared`, `mmaphuge`"),
-        "malloc",
+        Text("malloc"),
         Translated("buffers are private pages, aligned for direct I/O"),
         "memory of buffers",
     )
@@ -918,21 +921,21 @@ pub(crate) static QUEUE: &[Parameter] = &[
     p(
         &["iomem_align", "mem_align"],
         at_least(0),
-        "",
+        Nothing,
         Translated("buffers are aligned to a page or more"),
         "alignment of buffers",
     ),
     p(
         &["hugepage-size"],
         at_least(0),
-        "2m",
+        Bytes(2 << 20),
         Translated("no huge pages are used"),
         "size of a huge page",
     ),
     p(
         &["lockmem"],
         at_least(0),
-        "0",
+        Number(0),
         Honoured,
         "memory that each clone takes away from all others",
     )
@@ -940,21 +943,21 @@ pub(crate) static QUEUE: &[Parameter] = &[
     p(
         &["cpus_allowed"],
         Kind::Cpus,
-        "",
+        Nothing,
         Honoured,
         "CPUs that clones may use",
     ),
     p(
         &["cpumask"],
         at_least(0),
-        "",
+        Nothing,
         Honoured,
         "the same as a mask",
     ),
     p(
         &["cpus_allowed_policy"],
         Kind::Words(&["shared", "split"]),
-        "shared",
+        Word("shared"),
         Honoured,
         "whether clones share the CPUs",
     )
@@ -962,29 +965,29 @@ pub(crate) static QUEUE: &[Parameter] = &[
     p(
         &["numa_cpu_nodes"],
         Kind::Text,
-        "",
+        Nothing,
         Honoured,
         "nodes whose CPUs clones may use: numbers and ranges, or `all`",
     ),
     p(
         &["numa_mem_policy"],
         Kind::Text,
-        "",
+        Nothing,
         Honoured,
         "nodes of the memory: `default`, `local`, `prefer:N`, `bind:LIST` or `interleave:LIST`",
     ),
-    p(&["prio"], number(0, 7), "", Honoured, "priority of I/O"),
+    p(&["prio"], number(0, 7), Number(0), Honoured, "priority of I/O"),
     p(
         &["prioclass"],
         number(0, 3),
-        "",
+        Number(2),
         Honoured,
-        "class of the priority",
+        "class of the priority, where one is named",
     ),
     p(
         &["priohint"],
         number(0, 1023),
-        "",
+        Number(0),
         Honoured,
         "hint of the priority",
     ),
@@ -994,21 +997,21 @@ pub(crate) static RATE: &[Parameter] = &[
     p(
         &["rate"],
         numbers(0, MANY),
-        "0",
+        Number(0),
         Honoured,
         "bytes per second of each clone and direction",
     ),
     p(
         &["rate_iops"],
         numbers(0, MANY),
-        "0",
+        Number(0),
         Honoured,
         "I/Os per second of each clone and direction",
     ),
     p(
         &["rate_min", "ratemin"],
         numbers(0, MANY),
-        "0",
+        Number(0),
         Honoured,
         "ends a job that is slower, bytes per second",
     )
@@ -1016,7 +1019,7 @@ pub(crate) static RATE: &[Parameter] = &[
     p(
         &["rate_iops_min"],
         numbers(0, MANY),
-        "0",
+        Number(0),
         Honoured,
         "ends a job that is slower, I/Os per second",
     )
@@ -1024,7 +1027,7 @@ pub(crate) static RATE: &[Parameter] = &[
     p(
         &["rate_cycle", "ratecycle"],
         at_least(0),
-        "1000",
+        Number(1000),
         Honoured,
         "window of the minimum, milliseconds",
     )
@@ -1032,14 +1035,14 @@ pub(crate) static RATE: &[Parameter] = &[
     p(
         &["rate_process"],
         Kind::Words(&["linear", "poisson"]),
-        "linear",
+        Word("linear"),
         Honoured,
         "law of arrivals",
     ),
     p(
         &["rate_ignore_thinktime"],
         Kind::Truth,
-        "0",
+        On(false),
         Honoured,
         "does not catch up for think time",
     )
@@ -1047,7 +1050,7 @@ pub(crate) static RATE: &[Parameter] = &[
     p(
         &["thinktime"],
         MICROSECONDS,
-        "0",
+        Nanos(0),
         Honoured,
         "pause behind I/Os",
     )
@@ -1055,7 +1058,7 @@ pub(crate) static RATE: &[Parameter] = &[
     p(
         &["thinktime_spin"],
         MICROSECONDS,
-        "0",
+        Nanos(0),
         Translated("the pause is as long, and burns no CPU"),
         "busy part of the pause",
     )
@@ -1063,7 +1066,7 @@ pub(crate) static RATE: &[Parameter] = &[
     p(
         &["thinktime_blocks"],
         at_least(0),
-        "1",
+        Number(1),
         Honoured,
         "I/Os between pauses",
     )
@@ -1071,7 +1074,7 @@ pub(crate) static RATE: &[Parameter] = &[
     p(
         &["thinktime_blocks_type"],
         Kind::Words(&["complete", "issue"]),
-        "complete",
+        Word("complete"),
         Honoured,
         "which I/Os are counted",
     )
@@ -1079,7 +1082,7 @@ pub(crate) static RATE: &[Parameter] = &[
     p(
         &["thinktime_iotime"],
         SECONDS,
-        "0",
+        Nanos(0),
         Honoured,
         "time between pauses",
     )
@@ -1087,14 +1090,14 @@ pub(crate) static RATE: &[Parameter] = &[
     p(
         &["thinkcycles"],
         at_least(0),
-        "",
+        Nothing,
         NEWER,
         "busy rounds before each I/O",
     ),
     p(
         &["max_latency"],
         Kind::Form("up to three times, microseconds without a unit"),
-        "0",
+        Text("0"),
         Honoured,
         "a slower I/O ends the job",
     )
@@ -1102,7 +1105,7 @@ pub(crate) static RATE: &[Parameter] = &[
     p(
         &["latency_target"],
         MICROSECONDS,
-        "0",
+        Nanos(0),
         Honoured,
         "looks for the depth that keeps this latency",
     )
@@ -1110,7 +1113,7 @@ pub(crate) static RATE: &[Parameter] = &[
     p(
         &["latency_window"],
         MICROSECONDS,
-        "0",
+        Nanos(0),
         Honoured,
         "time to hold the target",
     )
@@ -1122,7 +1125,7 @@ pub(crate) static RATE: &[Parameter] = &[
             max: 100.0,
             most: 1,
         },
-        "100",
+        Decimal(100.0),
         Honoured,
         "share of I/Os that hold the target",
     )
@@ -1130,7 +1133,7 @@ pub(crate) static RATE: &[Parameter] = &[
     p(
         &["latency_run"],
         Kind::Truth,
-        "0",
+        On(false),
         Honoured,
         "goes on looking",
     )
@@ -1138,7 +1141,7 @@ pub(crate) static RATE: &[Parameter] = &[
     p(
         &["steadystate", "ss"],
         Kind::Form("`iops`, `iops_slope`, `bw`, `bw_slope`, with `:limit[%]`"),
-        "iops_slope:0.01%",
+        Text("iops_slope:0.01%"),
         Honoured,
         "ends once figures are steady",
     )
@@ -1146,7 +1149,7 @@ pub(crate) static RATE: &[Parameter] = &[
     p(
         &["steadystate_duration", "ss_dur"],
         SECONDS,
-        "0",
+        Nanos(0),
         Honoured,
         "window of the figures",
     )
@@ -1154,7 +1157,7 @@ pub(crate) static RATE: &[Parameter] = &[
     p(
         &["steadystate_ramp_time", "ss_ramp"],
         SECONDS,
-        "0",
+        Nanos(0),
         Honoured,
         "time before figures count",
     )
@@ -1162,7 +1165,7 @@ pub(crate) static RATE: &[Parameter] = &[
     p(
         &["steadystate_check_interval", "ss_interval"],
         SECONDS,
-        "1",
+        Nanos(1_000_000_000),
         Honoured,
         "time between looks, at least a second, of which `steadystate_duration` is a multiple",
     )
@@ -1170,53 +1173,59 @@ pub(crate) static RATE: &[Parameter] = &[
 ];
 
 pub(crate) static DATA: &[Parameter] = &[
-    p(&["zero_buffers"], Kind::Flag, "", Honoured, "writes zeros"),
+    p(
+        &["zero_buffers"],
+        Kind::Flag,
+        On(false),
+        Honoured,
+        "writes zeros",
+    ),
     p(
         &["refill_buffers"],
         Kind::Flag,
-        "",
+        On(false),
         Honoured,
         "every byte is new in every write, in place of a stamp in each sector",
     ),
     p(
         &["scramble_buffers"],
         Kind::Truth,
-        "1",
+        On(true),
         Honoured,
         "a stamp in each sector tells writes apart; 0 sends the same buffers over and over",
     ),
     p(
         &["buffer_pattern"],
         Kind::Form("number, `0x…`, `\"text\"`, `'file'`, or several in a row"),
-        "",
+        Nothing,
         Honoured,
         "content that repeats",
     ),
     p(
         &["buffer_compress_percentage"],
         number(0, 100),
-        "",
+        Nothing,
         Honoured,
         "share of written data that compresses to nothing",
     ),
     p(
         &["buffer_compress_chunk"],
         at_least(0),
-        "512",
+        Number(512),
         Honoured,
         "bytes in which the share is kept; 0 is the whole write",
     ),
     p(
         &["dedupe_percentage"],
         number(0, 100),
-        "",
+        Nothing,
         Honoured,
         "share of writes equal to an earlier one",
     ),
     p(
         &["dedupe_mode"],
         Kind::Words(&["repeat", "working_set"]),
-        "repeat",
+        Word("repeat"),
         Honoured,
         "which earlier write",
     )
@@ -1224,7 +1233,7 @@ pub(crate) static DATA: &[Parameter] = &[
     p(
         &["dedupe_working_set_percentage"],
         number(0, 100),
-        "5",
+        Number(5),
         Honoured,
         "share of the blocks that repeat",
     )
@@ -1232,7 +1241,7 @@ pub(crate) static DATA: &[Parameter] = &[
     p(
         &["dedupe_global"],
         Kind::Truth,
-        "0",
+        On(false),
         Honoured,
         "jobs share what repeats",
     )
@@ -1264,7 +1273,7 @@ pub(crate) static VERIFICATION: &[Parameter] = &[
             "pattern_hdr",
             "null",
         ]),
-        "0",
+        Word("0"),
         Honoured,
         "checks what is read against what was written",
     )
@@ -1272,7 +1281,7 @@ pub(crate) static VERIFICATION: &[Parameter] = &[
     p(
         &["do_verify"],
         Kind::Truth,
-        "1",
+        On(true),
         Honoured,
         "reads back behind the writes",
     )
@@ -1280,7 +1289,7 @@ pub(crate) static VERIFICATION: &[Parameter] = &[
     p(
         &["verify_only"],
         Kind::Flag,
-        "",
+        On(false),
         Honoured,
         "writes nothing, checks only",
     )
@@ -1288,7 +1297,7 @@ pub(crate) static VERIFICATION: &[Parameter] = &[
     p(
         &["verify_interval"],
         number(0, MANY),
-        "the size",
+        SameAs("bs"),
         Honoured,
         "bytes with a header of their own",
     )
@@ -1296,7 +1305,7 @@ pub(crate) static VERIFICATION: &[Parameter] = &[
     p(
         &["verify_offset"],
         at_least(0),
-        "",
+        Number(0),
         Honoured,
         "place of the header",
     )
@@ -1304,7 +1313,7 @@ pub(crate) static VERIFICATION: &[Parameter] = &[
     p(
         &["verify_pattern"],
         Kind::Text,
-        "",
+        Nothing,
         Honoured,
         "content that repeats, as `buffer_pattern`; `%o` is the address of the I/O, eight bytes",
     )
@@ -1312,14 +1321,14 @@ pub(crate) static VERIFICATION: &[Parameter] = &[
     p(
         &["verify_pattern_interval"],
         Kind::Truth,
-        "",
+        Nothing,
         NEWER,
         "pattern per interval",
     ),
     p(
         &["verify_fatal"],
         Kind::Truth,
-        "0",
+        On(false),
         Honoured,
         "the first difference ends the job",
     )
@@ -1327,7 +1336,7 @@ pub(crate) static VERIFICATION: &[Parameter] = &[
     p(
         &["verify_dump"],
         Kind::Truth,
-        "0",
+        On(false),
         Honoured,
         "keeps both contents of a wrong block in files",
     )
@@ -1335,7 +1344,7 @@ pub(crate) static VERIFICATION: &[Parameter] = &[
     p(
         &["verify_async"],
         at_least(0),
-        "0",
+        Number(0),
         Translated("the worker that takes a completion checks it, and no other thread"),
         "threads that check",
     )
@@ -1343,7 +1352,7 @@ pub(crate) static VERIFICATION: &[Parameter] = &[
     p(
         &["verify_async_cpus"],
         Kind::Cpus,
-        "",
+        Nothing,
         Translated("the worker that takes a completion checks it, where that worker runs"),
         "CPUs of these threads",
     )
@@ -1351,7 +1360,7 @@ pub(crate) static VERIFICATION: &[Parameter] = &[
     p(
         &["verify_backlog"],
         at_least(0),
-        "",
+        Nothing,
         Honoured,
         "reads back between writes, each time that so many wait",
     )
@@ -1359,7 +1368,7 @@ pub(crate) static VERIFICATION: &[Parameter] = &[
     p(
         &["verify_backlog_batch"],
         at_least(0),
-        "",
+        SameAs("verify_backlog"),
         Honoured,
         "how many are read back then",
     )
@@ -1367,7 +1376,7 @@ pub(crate) static VERIFICATION: &[Parameter] = &[
     p(
         &["verify_state_save"],
         Kind::Truth,
-        "1",
+        On(true),
         Honoured,
         "keeps in a file what the job has written",
     )
@@ -1375,7 +1384,7 @@ pub(crate) static VERIFICATION: &[Parameter] = &[
     p(
         &["verify_state_load"],
         Kind::Truth,
-        "0",
+        On(false),
         Honoured,
         "checks only what an earlier run of the job has written, by that file",
     )
@@ -1383,7 +1392,7 @@ pub(crate) static VERIFICATION: &[Parameter] = &[
     p(
         &["verify_write_sequence"],
         Kind::Truth,
-        "1",
+        On(true),
         Honoured,
         "a block of an earlier write is wrong; passes where this and `verify_header_seed` are 0",
     )
@@ -1391,24 +1400,26 @@ pub(crate) static VERIFICATION: &[Parameter] = &[
     p(
         &["verify_header_seed"],
         Kind::Truth,
-        "1",
+        On(true),
         Honoured,
         "a block of an earlier write is wrong; passes where this and `verify_write_sequence` are 0",
     )
     .part_of("verify"),
-    p(&["verify_policy"], Kind::Text, "", NEWER, "what is checked"),
+    p(&["verify_policy"], Kind::Text, Nothing, NEWER, "what is checked"),
     p(
         &["experimental_verify"],
         Kind::Truth,
-        "0",
-        Refused("the replay of the generator in place of a record is not offered; leave it out"),
+        On(false),
+        Translated(
+            "what was written is known from a record in any case, which also knows what a later write has replaced",
+        ),
         "another way to remember",
     )
     .inert(&["0"]),
     p(
         &["trim_percentage"],
         number(0, 100),
-        "0",
+        Number(0),
         Honoured,
         "share of the writes that are trimmed while a job with `verify` writes; needs `trim_backlog`",
     )
@@ -1416,7 +1427,7 @@ pub(crate) static VERIFICATION: &[Parameter] = &[
     p(
         &["trim_verify_zero"],
         Kind::Truth,
-        "1",
+        On(true),
         Honoured,
         "what was trimmed must be read as zeros; 0 does not read it",
     )
@@ -1424,7 +1435,7 @@ pub(crate) static VERIFICATION: &[Parameter] = &[
     p(
         &["trim_backlog"],
         at_least(0),
-        "",
+        Nothing,
         Honoured,
         "trims follow each time that a multiple of so many writes is remembered",
     )
@@ -1432,7 +1443,7 @@ pub(crate) static VERIFICATION: &[Parameter] = &[
     p(
         &["trim_backlog_batch"],
         at_least(0),
-        "",
+        SameAs("trim_backlog"),
         Honoured,
         "how many are trimmed then; as many as `trim_backlog` if not given",
     )
@@ -1440,14 +1451,14 @@ pub(crate) static VERIFICATION: &[Parameter] = &[
     p(
         &["verifysort"],
         Kind::Truth,
-        "",
+        Nothing,
         Translated("the original reads it and does nothing"),
         "no longer known",
     ),
     p(
         &["verifysort_nr"],
         at_least(0),
-        "",
+        Nothing,
         Translated("the original reads it and does nothing"),
         "no longer known",
     ),
@@ -1457,49 +1468,49 @@ pub(crate) static MEASUREMENT: &[Parameter] = &[
     p(
         &["write_bw_log"],
         Kind::OptionalText,
-        "",
+        Nothing,
         Honoured,
         "log of bytes per second",
     ),
     p(
         &["write_lat_log"],
         Kind::OptionalText,
-        "",
+        Nothing,
         Honoured,
         "log of latencies",
     ),
     p(
         &["write_iops_log"],
         Kind::OptionalText,
-        "",
+        Nothing,
         Honoured,
         "log of I/Os per second",
     ),
     p(
         &["write_hist_log"],
         Kind::OptionalText,
-        "",
+        Nothing,
         Honoured,
         "log of histograms",
     ),
     p(
         &["per_job_logs"],
         Kind::Truth,
-        "1",
+        On(true),
         Honoured,
         "a log for each clone",
     ),
     p(
         &["log_avg_msec"],
         at_least(0),
-        "0",
+        Number(0),
         Honoured,
         "means over this many milliseconds; 0 is a line for each I/O",
     ),
     p(
         &["log_hist_msec"],
         at_least(0),
-        "0",
+        Number(0),
         Honoured,
         "milliseconds of a histogram; 0 writes none",
     )
@@ -1507,7 +1518,7 @@ pub(crate) static MEASUREMENT: &[Parameter] = &[
     p(
         &["log_hist_coarseness"],
         number(0, 6),
-        "0",
+        Number(0),
         Honoured,
         "coarser histograms",
     )
@@ -1515,85 +1526,84 @@ pub(crate) static MEASUREMENT: &[Parameter] = &[
     p(
         &["log_window_value", "log_max_value"],
         Kind::Words(&["avg", "max", "both", "0", "1"]),
-        "avg",
+        Word("avg"),
         Honoured,
         "mean or largest value of a window",
     ),
     p(
         &["log_offset"],
         Kind::Truth,
-        "0",
+        On(false),
         Honoured,
         "a column with the place",
     ),
     p(
         &["log_prio"],
         Kind::Truth,
-        "0",
+        On(false),
         Honoured,
         "the column of the priority in full",
     ),
     p(
         &["log_issue_time"],
         Kind::Truth,
-        "0",
+        On(false),
         Honoured,
         "a last column with the time of issue, in nanoseconds since the start; 0 in a row of a window",
     ),
     p(
         &["log_entries"],
         number(1, MANY),
-        "1024",
+        Number(1024),
         Translated("logs grow as they need"),
         "lines to make room for",
     ),
     p(
         &["log_compression"],
         Kind::Size,
-        "",
+        Nothing,
         Translated("logs are written as they come, plain"),
         "compresses logs in memory",
     ),
     p(
         &["log_compression_cpus"],
         Kind::Cpus,
-        "",
+        Nothing,
         Translated("logs are written as they come, plain"),
         "CPUs that compress",
     ),
     p(
         &["log_store_compressed"],
         Kind::Truth,
-        "0",
-        Refused("logs are plain text; compress the file"),
-        "keeps logs compressed",
-    )
-    .inert(&["0"]),
+        On(false),
+        Honoured,
+        "keeps logs compressed, in files that `--inflate-log` prints",
+    ),
     p(
         &["log_unix_epoch"],
         Kind::Truth,
-        "0",
+        On(false),
         Honoured,
         "times since 1970",
     ),
     p(
         &["log_alternate_epoch"],
         Kind::Truth,
-        "0",
+        On(false),
         Honoured,
         "times of another clock",
     ),
     p(
         &["log_alternate_epoch_clock_id"],
         at_least(0),
-        "0",
+        Number(0),
         Translated("the clock of 1970 serves"),
         "which clock",
     ),
     p(
         &["bwavgtime"],
         at_least(0),
-        "500",
+        Number(500),
         SAMPLED,
         "milliseconds of a sample of bytes per second",
     )
@@ -1601,7 +1611,7 @@ pub(crate) static MEASUREMENT: &[Parameter] = &[
     p(
         &["iopsavgtime"],
         at_least(0),
-        "500",
+        Number(500),
         SAMPLED,
         "milliseconds of a sample of I/Os per second",
     )
@@ -1609,21 +1619,21 @@ pub(crate) static MEASUREMENT: &[Parameter] = &[
     p(
         &["clat_percentiles"],
         Kind::Truth,
-        "1",
+        On(true),
         Honoured,
         "prints percentiles of completion",
     ),
     p(
         &["lat_percentiles"],
         Kind::Truth,
-        "0",
+        On(false),
         Honoured,
         "prints percentiles of the whole",
     ),
     p(
         &["slat_percentiles"],
         Kind::Truth,
-        "0",
+        On(false),
         Honoured,
         "prints percentiles of submission",
     ),
@@ -1634,77 +1644,80 @@ pub(crate) static MEASUREMENT: &[Parameter] = &[
             max: 100.0,
             most: 20,
         },
-        "1:5:10:20:30:40:50:60:70:80:90:95:99:99.5:99.9:99.95:99.99",
+        Decimals(&[
+            1.0, 5.0, 10.0, 20.0, 30.0, 40.0, 50.0, 60.0, 70.0, 80.0, 90.0, 95.0, 99.0, 99.5, 99.9,
+            99.95, 99.99,
+        ]),
         Honoured,
         "which percentiles",
     ),
     p(
         &["significant_figures"],
         number(1, 10),
-        "4",
+        Number(4),
         Honoured,
         "digits of rates",
     ),
     p(
         &["disable_lat"],
         Kind::Truth,
-        "0",
+        On(false),
         RECORDED,
         "leaves the whole latency out",
     ),
     p(
         &["disable_clat"],
         Kind::Truth,
-        "0",
+        On(false),
         RECORDED,
         "leaves completion out",
     ),
     p(
         &["disable_slat"],
         Kind::Truth,
-        "0",
+        On(false),
         RECORDED,
         "leaves submission out",
     ),
     p(
         &["disable_bw_measurement", "disable_bw"],
         Kind::Truth,
-        "0",
+        On(false),
         RECORDED,
         "leaves samples out",
     ),
     p(
         &["unified_rw_reporting"],
         Kind::Words(&["none", "mixed", "both", "0", "1", "2"]),
-        "none",
+        Word("none"),
         Honoured,
         "directions added up",
     ),
     p(
         &["disk_util"],
         Kind::Truth,
-        "1",
+        On(true),
         Honoured,
         "prints counters of disks",
     ),
     p(
         &["kb_base"],
         Kind::Words(&["1024", "1000"]),
-        "1024",
+        Word("1024"),
         Honoured,
         "what `k` means",
     ),
     p(
         &["unit_base"],
         Kind::Words(&["0", "8", "1"]),
-        "0",
+        Word("0"),
         Honoured,
         "bytes or bits in reports",
     ),
     p(
         &["block_error_percentiles"],
         Kind::Truth,
-        "0",
+        On(false),
         Refused("life times of trimmed blocks are not recorded"),
         "histogram of failed trims",
     )
@@ -1712,21 +1725,21 @@ pub(crate) static MEASUREMENT: &[Parameter] = &[
     p(
         &["continue_on_error"],
         Kind::Form("`none`, `read`, `write`, `io`, `verify`, `all`"),
-        "none",
+        Text("none"),
         Honoured,
         "which errors do not end the job",
     ),
     p(
         &["ignore_error"],
         Kind::Text,
-        "",
+        Nothing,
         Honoured,
         "numbers or names of errors that do not end the job: of reads, of writes, of checks",
     ),
     p(
         &["error_dump"],
         Kind::Truth,
-        "0",
+        On(false),
         Honoured,
         "prints errors that do not end the job",
     ),
@@ -1736,28 +1749,28 @@ pub(crate) static REPLAY: &[Parameter] = &[
     p(
         &["write_iolog"],
         Kind::Text,
-        "",
+        Nothing,
         Honoured,
         "records all I/O",
     ),
     p(
         &["read_iolog"],
         Kind::Text,
-        "",
+        Nothing,
         Honoured,
         "replays a record",
     ),
     p(
         &["read_iolog_chunked"],
         Kind::Truth,
-        "0",
+        On(false),
         Translated("the record is read as a whole before the run, 32 bytes of memory for each I/O"),
         "reads the record in parts",
     ),
     p(
         &["replay_no_stall"],
         Kind::Truth,
-        "0",
+        On(false),
         Honoured,
         "without the times of the record",
     )
@@ -1765,7 +1778,7 @@ pub(crate) static REPLAY: &[Parameter] = &[
     p(
         &["replay_time_scale"],
         at_least(1),
-        "100",
+        Number(100),
         Honoured,
         "speed in percent",
     )
@@ -1773,7 +1786,7 @@ pub(crate) static REPLAY: &[Parameter] = &[
     p(
         &["replay_redirect"],
         Kind::Text,
-        "",
+        Nothing,
         Honoured,
         "one device for all I/O",
     )
@@ -1781,7 +1794,7 @@ pub(crate) static REPLAY: &[Parameter] = &[
     p(
         &["replay_scale"],
         at_least(0),
-        "1",
+        Number(1),
         Honoured,
         "divides places",
     )
@@ -1789,7 +1802,7 @@ pub(crate) static REPLAY: &[Parameter] = &[
     p(
         &["replay_align"],
         at_least(0),
-        "",
+        Number(0),
         Honoured,
         "aligns places",
     )
@@ -1797,7 +1810,7 @@ pub(crate) static REPLAY: &[Parameter] = &[
     p(
         &["replay_skip"],
         Kind::Text,
-        "",
+        Nothing,
         Honoured,
         "directions left out",
     )
@@ -1805,21 +1818,21 @@ pub(crate) static REPLAY: &[Parameter] = &[
     p(
         &["merge_blktrace_file"],
         Kind::Text,
-        "",
+        Nothing,
         Refused("binary traces are not read; convert them to an iolog of version 2"),
         "merges traces",
     ),
     p(
         &["merge_blktrace_scalars"],
         Kind::Text,
-        "",
+        Nothing,
         Refused("binary traces are not read"),
         "speeds of traces",
     ),
     p(
         &["merge_blktrace_iters"],
         Kind::Text,
-        "",
+        Nothing,
         Refused("binary traces are not read"),
         "rounds of traces",
     ),
@@ -1829,7 +1842,7 @@ pub(crate) static PROCESS: &[Parameter] = &[
     p(
         &["nice"],
         number(-20, 19),
-        "0",
+        Number(0),
         Honoured,
         "priority for the CPU",
     )
@@ -1837,28 +1850,28 @@ pub(crate) static PROCESS: &[Parameter] = &[
     p(
         &["comm"],
         Kind::Text,
-        "",
+        Nothing,
         Translated("threads keep the names that show what they do"),
         "name of the process",
     ),
     p(
         &["uid"],
         number(0, OWNER_MAX),
-        "",
+        Nothing,
         Honoured,
         "user of the job",
     ),
     p(
         &["gid"],
         number(0, OWNER_MAX),
-        "",
+        Nothing,
         Honoured,
         "group of the job",
     ),
     p(
         &["exec_prerun"],
         Kind::Text,
-        "",
+        Nothing,
         Translated(
             "each clone's is run before the jobs that begin together with it; what it prints is in the record",
         ),
@@ -1867,24 +1880,30 @@ pub(crate) static PROCESS: &[Parameter] = &[
     p(
         &["exec_postrun"],
         Kind::Text,
-        "",
+        Nothing,
         Translated(
             "each clone's is run behind the jobs that ran beside it; what it prints is in the record",
         ),
         "command behind the job",
     ),
-    p(&["cgroup"], Kind::Text, "", OLD_CGROUPS, "control group"),
+    p(
+        &["cgroup"],
+        Kind::Text,
+        Nothing,
+        OLD_CGROUPS,
+        "control group",
+    ),
     p(
         &["cgroup_weight"],
         number(100, 1000),
-        "",
+        Nothing,
         OLD_CGROUPS,
         "its weight",
     ),
     p(
         &["cgroup_nodelete"],
         Kind::Truth,
-        "0",
+        On(false),
         OLD_CGROUPS,
         "keeps it",
     )
@@ -1892,11 +1911,18 @@ pub(crate) static PROCESS: &[Parameter] = &[
 ];
 
 pub(crate) static SPECIAL: &[Parameter] = &[
-    p(&["fdp"], Kind::Truth, "0", PLACEMENT, "placement of data").inert(&["0"]),
+    p(
+        &["fdp"],
+        Kind::Truth,
+        On(false),
+        PLACEMENT,
+        "placement of data",
+    )
+    .inert(&["0"]),
     p(
         &["dataplacement"],
         Kind::Text,
-        "none",
+        Text("none"),
         PLACEMENT,
         "placement of data",
     )
@@ -1904,28 +1930,28 @@ pub(crate) static SPECIAL: &[Parameter] = &[
     p(
         &["plid_select", "fdp_pli_select"],
         Kind::Text,
-        "",
+        Nothing,
         PLACEMENT,
         "how a placement is chosen",
     ),
     p(
         &["plids", "fdp_pli"],
         Kind::Text,
-        "",
+        Nothing,
         PLACEMENT,
         "placements",
     ),
     p(
         &["dp_scheme"],
         Kind::Text,
-        "",
+        Nothing,
         PLACEMENT,
         "file with placements",
     ),
     p(
         &["sprandom"],
         Kind::Truth,
-        "0",
+        On(false),
         NEWER,
         "fills a drive with invalid blocks in random order",
     )
@@ -1933,7 +1959,7 @@ pub(crate) static SPECIAL: &[Parameter] = &[
     p(
         &["spr_num_regions"],
         at_least(0),
-        "100",
+        Number(100),
         NEWER,
         "regions of `sprandom`",
     ),
@@ -1944,15 +1970,21 @@ pub(crate) static SPECIAL: &[Parameter] = &[
             max: 100.0,
             most: 1,
         },
-        "0.15",
+        Decimal(0.15),
         NEWER,
         "spare share of `sprandom`",
     ),
-    p(&["spr_cs"], Kind::Size, "0", NEWER, "cache of `sprandom`"),
+    p(
+        &["spr_cs"],
+        Kind::Size,
+        Bytes(0),
+        NEWER,
+        "cache of `sprandom`",
+    ),
     p(
         &["num_range"],
         at_least(1),
-        "1",
+        Number(1),
         NEWER,
         "ranges of one trim",
     )
@@ -1960,7 +1992,7 @@ pub(crate) static SPECIAL: &[Parameter] = &[
     p(
         &["gpu_dev_id"],
         at_least(0),
-        "0",
+        Number(0),
         Refused("memory of graphics cards is not used"),
         "which card",
     ),

@@ -167,8 +167,7 @@ impl Scan<'_, '_> {
 
     fn unreadable(&mut self, name: &str, reason: &str) {
         let error = Diagnostic::error(codes::FILE, format!("`{name}` cannot be read: {reason}"));
-        let help = "check the name and the permissions";
-        self.sink.push(error.with_help(help));
+        self.sink.push(error);
     }
 
     /// The text of a file, as long as all of them together are not too long.

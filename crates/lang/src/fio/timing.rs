@@ -2,6 +2,7 @@
 use super::codes;
 use super::jobs::Job;
 use super::resolve::{Spec, Times};
+use super::setting::Setting;
 use crate::sink::Sink;
 use plan::{Diagnostic, Nanos, Window};
 
@@ -43,8 +44,6 @@ pub(crate) enum Ends {
     All,
 }
 
-/// The usual time of a sample of rates, in milliseconds.
-const SAMPLE_MS: u64 = 500;
 /// Figures are taken no more often than this, in milliseconds.
 const INTERVAL_LEAST_MS: u64 = 10;
 const NS_PER_MS: u64 = 1_000_000;
@@ -58,9 +57,9 @@ pub(crate) fn groups(specs: &[Spec<'_>], notes: &mut Vec<Diagnostic>) -> Vec<Gro
             continue;
         }
         let job = spec.job;
-        let waits = job.is_on("stonewall", false) || job.opens_file;
+        let waits = job.is_on(on!("stonewall")) || job.opens_file;
         let is_first = blocks.is_empty();
-        if (waits || job.is_on("new_group", false)) && !is_first {
+        if (waits || job.is_on(on!("new_group"))) && !is_first {
             report_group += 1;
         }
         if waits || is_first {
@@ -116,7 +115,7 @@ fn awaited(block: &[(usize, u32)], specs: &[Spec<'_>], job: &Job) -> Option<usiz
 }
 
 fn ends(job: &Job) -> Ends {
-    match job.is_on("exitall", false) {
+    match job.is_on(on!("exitall")) {
         true => which(job),
         false => Ends::Nothing,
     }
@@ -124,15 +123,15 @@ fn ends(job: &Job) -> Ends {
 
 /// Which others end where a failure ends a job.
 pub(crate) fn ends_on_error(job: &Job) -> Ends {
-    match job.is_on("exitall_on_error", false) {
+    match job.is_on(on!("exitall_on_error")) {
         true => which(job),
         false => Ends::Nothing,
     }
 }
 
 fn which(job: &Job) -> Ends {
-    match job.word("exit_what") {
-        Some(("stonewall" | "all", _)) => Ends::All,
+    match job.word_of(word!("exit_what")) {
+        "stonewall" | "all" => Ends::All,
         _ => Ends::Group,
     }
 }
@@ -158,7 +157,7 @@ fn ends_everything(
     notes: &mut Vec<Diagnostic>,
 ) -> Option<usize> {
     let ends_all = |job: &Job| {
-        let of_all = job.word("exit_what").is_some_and(|(word, _)| word == "all");
+        let of_all = job.word_of(word!("exit_what")) == "all";
         of_all && ends(job) != Ends::Nothing
     };
     let job_of = |members: &Vec<(usize, u32)>| {
@@ -259,12 +258,17 @@ fn common_times<'t>(
 /// an interval; whether windows ask for shorter ones than there are.
 fn interval(members: &[(usize, u32)], specs: &[Spec<'_>]) -> (Nanos, bool) {
     let jobs = || members.iter().map(|(index, _)| specs[*index].job);
-    let sample_ms = jobs()
-        .flat_map(|job| ["bwavgtime", "iopsavgtime"].map(|name| milliseconds(job, name)))
-        .map(|asked| asked.unwrap_or(SAMPLE_MS))
-        .min()
-        .unwrap_or(SAMPLE_MS)
-        .clamp(100, 10_000);
+    let mut asked = members
+        .iter()
+        .map(|(index, _)| specs[*index].times.interval);
+    let sampled = || {
+        let samples = jobs().flat_map(|job| {
+            [number!("bwavgtime"), number!("iopsavgtime")].map(|of| sample_ms(job, of))
+        });
+        samples.fold(10_000, u64::min).max(100)
+    };
+    let asked_ms = asked.find_map(|interval| Some(interval? / NS_PER_MS));
+    let sample_ms = asked_ms.unwrap_or_else(sampled);
     let step_ms = jobs().flat_map(log_windows).fold(0, common_divisor);
     // Samples that are judged end with an interval, too, unless that would leave logs without rows.
     let judged_ms = jobs().filter_map(judged).fold(step_ms, common_divisor);
@@ -298,6 +302,11 @@ fn judged(job: &Job) -> Option<u64> {
     job.nanos("steadystate_duration")
         .filter(|window| *window > 0)?;
     Some(job.nanos("steadystate_check_interval")? / NS_PER_MS)
+}
+
+/// The length of a sample of rates, in milliseconds; none is as not asked for.
+fn sample_ms(job: &Job, setting: Setting<i64>) -> u64 {
+    milliseconds(job, setting.name).unwrap_or(setting.default as u64)
 }
 
 fn milliseconds(job: &Job, option: &str) -> Option<u64> {

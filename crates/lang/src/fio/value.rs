@@ -1,13 +1,14 @@
 //! One written value to what it means, by the kind of its option. Every mistake is reported at its
 //! place; must not know what an option is for.
 use super::codes;
-use super::declare::{Kind, Parameter, kind_text};
-use super::number::{self, Base, Number, NumberError, TimeUnit};
+use super::declare::{Kind, Parameter};
+use super::number::{self, Base, Number, NumberError};
 use super::text::Words;
 use crate::Environment;
 use crate::nearest::nearest;
+use crate::parameter::TimeUnit;
 use crate::sink::Sink;
-use plan::Span;
+use plan::{Diagnostic, Span};
 
 /// What an option was set to.
 #[derive(Clone, Debug, PartialEq)]
@@ -73,6 +74,33 @@ pub(crate) fn read(
     reader.value(&written.text)
 }
 
+/// What is to be said of a number whose unit the original does not see.
+pub(crate) fn lost_unit(name: &str, text: &str, at: Span) -> Option<Diagnostic> {
+    let body = text.trim_start();
+    let is_number = |c: char| c.is_ascii_hexdigit() || matches!(c, '.' | 'x' | 'X' | '-' | '+');
+    let digits = body
+        .trim_end()
+        .trim_end_matches(|c: char| !c.is_ascii_digit());
+    let unit = body[digits.len()..].trim_end();
+    let is_hidden = body.len() < text.len() || unit.starts_with([' ', '\t']);
+    if unit.is_empty() || !is_hidden {
+        return None;
+    }
+    let seen = digits.split(|c| !is_number(c)).next().unwrap_or(digits);
+    let message = format!(
+        "`{name}` is read as `{}{}`; fio reads `{seen}`, as of a blank it drops the unit",
+        digits.trim_end(),
+        unit.trim_start()
+    );
+    let warning = Diagnostic::warning(codes::LOST_UNIT, message);
+    let help = "remove the blank beside the number";
+    Some(
+        warning
+            .at(at, "a blank beside a number with a unit")
+            .with_help(help),
+    )
+}
+
 fn bare(parameter: &'static Parameter, name: &Words, sink: &mut Sink) -> Option<Value> {
     match parameter.kind {
         Kind::Flag => Some(Value::On(true)),
@@ -83,7 +111,7 @@ fn bare(parameter: &'static Parameter, name: &Words, sink: &mut Sink) -> Option<
                 name.span,
                 format!("`{}` needs a value", name.text),
                 "no value",
-                format!("write `{}=…`: {}", name.text, kind_text(&parameter.kind)),
+                format!("write `{}=…`: {}", name.text, parameter.kind.text()),
             );
             None
         }
@@ -111,7 +139,7 @@ impl Reader<'_, '_> {
         }
         match self.parameter.kind {
             Kind::Text | Kind::OptionalText => Some(self.text(text)),
-            Kind::Form(_) => self.without_leading_blank(&text).map(Value::Text),
+            Kind::Form(_) => Some(Value::Text(self.form(&text))),
             Kind::Words(words) => self.word(&text, words),
             Kind::Flag => self.flag(&text),
             Kind::Truth => self.truth(&text),
@@ -123,12 +151,15 @@ impl Reader<'_, '_> {
             Kind::Ranges => self.ranges(&text),
             Kind::Decimals { min, max, most } => self.decimals(&text, min, max, most),
             Kind::Cpus => self.cpus(&text),
+            Kind::Name | Kind::Texts | Kind::YesNo | Kind::List { .. } => {
+                unreachable!("the tables of this language hold none: a test looks at each")
+            }
         }
     }
 
     fn error(&mut self, code: &str, what: &str, label: &str) {
         let message = format!("`{}` {what}", self.name);
-        let help = format!("it takes: {}", kind_text(&self.parameter.kind));
+        let help = format!("it takes: {}", self.parameter.kind.text());
         self.sink.error(code, self.span, message, label, help);
     }
 
@@ -148,28 +179,32 @@ impl Reader<'_, '_> {
         Value::Text(text)
     }
 
-    fn without_leading_blank(&mut self, text: &str) -> Option<String> {
-        if text.starts_with([' ', '\t']) {
-            let message = format!(
-                "`{}` does not know a word that begins with a blank",
-                self.name
-            );
-            self.sink.error(
-                codes::FORM,
-                self.span,
-                message,
-                "blanks behind `=` are kept",
-                "remove the blank behind `=`",
-            );
-            return None;
+    /// A text of a form of its own, which has its own reader.
+    fn form(&mut self, text: &str) -> String {
+        let text = self.without_blanks(text);
+        // Behind a comma, a split has the sizes of the next direction.
+        let has_more = text.ends_with(',') && text.contains('/');
+        match has_more || text.contains(['"', '\'']) {
+            true => text.to_owned(),
+            false => self.without_closing(text).to_owned(),
         }
-        Some(text.to_owned())
+    }
+
+    /// The original keeps blanks behind `=` and knows few words that begin with one; none that differ in nothing else.
+    fn without_blanks<'t>(&mut self, text: &'t str) -> &'t str {
+        let trimmed = text.trim();
+        if text.trim_end().len() > trimmed.len() {
+            self.leniency("a blank stands behind `=`, which it may refuse");
+        }
+        trimmed
     }
 
     fn word(&mut self, text: &str, words: &'static [&'static str]) -> Option<Value> {
-        let text = self.without_leading_blank(text)?;
+        let text = self.without_blanks(text);
+        let text = self.without_comma(text);
         let end = text.find([',', ':']).unwrap_or(text.len());
         let (word, rest) = text.split_at(end);
+        let word = word.trim_end();
         let Some(found) = words.iter().find(|known| **known == word) else {
             self.unknown_word(word, words);
             return None;
@@ -197,7 +232,7 @@ impl Reader<'_, '_> {
     }
 
     fn flag(&mut self, text: &str) -> Option<Value> {
-        match text.trim() {
+        match self.without_closing(text).trim() {
             "" | "1" => Some(Value::On(true)),
             "0" => Some(Value::On(false)),
             other if other.parse::<i64>().is_ok() => {
@@ -224,7 +259,7 @@ impl Reader<'_, '_> {
     }
 
     fn truth(&mut self, text: &str) -> Option<Value> {
-        match text.trim() {
+        match self.without_closing(text).trim() {
             "0" => Some(Value::On(false)),
             "1" => Some(Value::On(true)),
             other => {
@@ -252,13 +287,9 @@ impl Reader<'_, '_> {
             return None;
         };
         let nanos = |unit: TimeUnit| {
-            let factor = match unit {
-                TimeUnit::Seconds => 1_000_000_000,
-                TimeUnit::Microseconds => 1_000,
-            };
             u64::try_from(value)
                 .ok()
-                .and_then(|v| v.checked_mul(factor))
+                .and_then(|v| v.checked_mul(unit.nanos()))
         };
         let positive = u64::try_from(value).ok();
         let result = match self.parameter.kind {
@@ -288,12 +319,41 @@ impl Reader<'_, '_> {
         if self.is_placeholder(text) {
             return None;
         }
+        let text = self.without_closing(text);
         match number::quantity(text, self.context.base) {
-            Ok(number) => Some(self.plain(text, &number)),
+            Ok(number) => {
+                self.lost_unit(text);
+                Some(self.plain(text, &number))
+            }
             Err(error) => {
                 self.not_a_number(text, &error, "k m g t p, with `b` behind");
                 None
             }
+        }
+    }
+
+    /// The original reads no further than a bracket or a comma that was left from a call in a script or from a list.
+    fn without_closing<'t>(&mut self, text: &'t str) -> &'t str {
+        let trimmed = text.trim_end();
+        let rest = trimmed.trim_end_matches([')', ']', '}', ',', '"']);
+        if rest.len() < trimmed.len() && !rest.contains(['(', '[', '{', '"']) {
+            self.leniency(&format!("`{}` follows the value", &trimmed[rest.len()..]));
+            return rest;
+        }
+        text
+    }
+
+    /// A remark about what fio passes over, and what cannot change a magnitude.
+    fn leniency(&mut self, what: &str) {
+        let message = format!("`{}` is read as fio reads it: {what}", self.name);
+        let note = Diagnostic::note(codes::TRANSLATED, message);
+        self.sink.push(note.at(self.span, "has no effect"));
+    }
+
+    /// The original reads a number up to the first blank that stands before its unit, or in front of both.
+    fn lost_unit(&mut self, text: &str) {
+        if let Some(warning) = lost_unit(self.name, text, self.span) {
+            self.sink.push(warning);
         }
     }
 
@@ -329,15 +389,29 @@ impl Reader<'_, '_> {
     }
 
     fn not_a_number(&mut self, text: &str, error: &NumberError, units: &str) {
+        let computed = format!("({})", text.trim());
+        let is_computed = number::is_arithmetic(text, true)
+            && number::calculate(&computed, self.context.base).is_some();
         let (label, help) = match error {
             NumberError::NoDigits => ("no digits".to_owned(), None),
+            NumberError::Unit(_) if is_computed => (
+                "fio reads the first number only".to_owned(),
+                Some(format!(
+                    "write `{}={computed}` to have it computed",
+                    self.name
+                )),
+            ),
+            NumberError::Unit(unit) if unit.starts_with('%') => (
+                "fio takes it for another number".to_owned(),
+                Some(format!("it takes: {}", self.parameter.kind.text())),
+            ),
             NumberError::Unit(unit) => (
                 format!("`{unit}` is no unit"),
                 Some(format!("units are {units}")),
             ),
             NumberError::TooLarge => ("beyond 64 bits".to_owned(), None),
         };
-        let help = help.unwrap_or_else(|| format!("it takes: {}", kind_text(&self.parameter.kind)));
+        let help = help.unwrap_or_else(|| format!("it takes: {}", self.parameter.kind.text()));
         let message = format!("`{}` cannot be `{}`", self.name, text.trim());
         self.sink
             .error(codes::NOT_A_NUMBER, self.span, message, label, help);
@@ -364,7 +438,7 @@ impl Reader<'_, '_> {
                 self.name, self.name
             )
         } else {
-            format!("it takes: {}", kind_text(&self.parameter.kind))
+            format!("it takes: {}", self.parameter.kind.text())
         };
         let message = format!("`{}` still holds a placeholder", self.name);
         self.sink.error(
@@ -392,12 +466,23 @@ impl Reader<'_, '_> {
     }
 
     fn number(&mut self, text: &str, min: i64, max: i64) -> Option<i64> {
+        let text = self.without_comma(text);
         if text.contains(',') {
             self.error(codes::VALUE_COUNT, "takes one number", "several values");
             return None;
         }
         let value = self.quantity(text)?;
         self.bounded(value, min, max)
+    }
+
+    fn without_comma<'t>(&mut self, text: &'t str) -> &'t str {
+        match text.trim_end().strip_suffix(',') {
+            Some(rest) if !rest.contains(',') => {
+                self.leniency("a comma follows the value");
+                rest
+            }
+            _ => text,
+        }
     }
 
     /// Up to three members; the outer `None` is a mistake.
@@ -416,8 +501,11 @@ impl Reader<'_, '_> {
             return None;
         }
         let mut out = [None; 3];
+        let is_last = |index: usize| index > 0 && index + 1 == parts.len();
         for (index, part) in parts.iter().take(3).enumerate() {
-            if !part.trim().is_empty() {
+            if is_last(index) && part.trim().trim_end_matches([')', ']', '}']).is_empty() {
+                self.without_closing(part);
+            } else if !part.trim().is_empty() {
                 out[index] = Some(one(self, part)?);
             }
         }
@@ -430,13 +518,37 @@ impl Reader<'_, '_> {
     }
 
     fn numbers(&mut self, text: &str, min: i64, max: i64) -> Option<Value> {
+        let pair = text.split_once(['-', ':']).filter(|(low, high)| {
+            let starts = |part: &str| part.trim().starts_with(|c: char| c.is_ascii_digit());
+            !text.contains(',') && starts(low) && starts(high)
+        });
+        if let Some((low, high)) = pair {
+            let low = self.number(low, min, max)?;
+            let high = self.number(high, min, max)?;
+            let message = format!(
+                "`{}` is read as fio reads it: {low} for reads, {high} for writes and trims",
+                self.name
+            );
+            let warning = Diagnostic::warning(codes::SURPRISING_VALUE, message);
+            let warning = warning.at(self.span, "no range here");
+            self.sink
+                .push(warning.with_help("write `bsrange` for sizes between two bounds"));
+            return Some(Value::Numbers([Some(low), Some(high), Some(high)]));
+        }
         self.triple(text, |reader, part| reader.number(part, min, max))
             .map(Value::Numbers)
     }
 
     fn size(&mut self, text: &str) -> Option<Value> {
+        let text = self.without_closing(text);
         let trimmed = text.trim();
         if let Some(percent) = trimmed.strip_suffix('%') {
+            let single = percent.trim_end_matches('%');
+            if single.len() < percent.len() {
+                self.leniency("one `%` is enough");
+            }
+            let percent = single;
+            self.lost_unit(text);
             let Ok(percent) = percent.trim().parse::<f64>() else {
                 self.error(
                     codes::NOT_A_NUMBER,
@@ -445,10 +557,14 @@ impl Reader<'_, '_> {
                 );
                 return None;
             };
-            if !(0.0..=100.0).contains(&percent) {
+            if percent.is_nan() || percent < 0.0 {
                 self.error(codes::OUT_OF_RANGE, "is 0 to 100 %", "out of range");
                 return None;
             }
+            if percent > 100.0 {
+                self.leniency("more than 100 % is 100 %");
+            }
+            let percent = percent.min(100.0);
             return Some(Value::Size(Size::Percent(percent)));
         }
         let is_zones =
@@ -476,8 +592,10 @@ impl Reader<'_, '_> {
         if self.is_placeholder(text) {
             return None;
         }
+        let text = self.without_closing(text);
         match number::time(text, bare) {
             Ok(number) => {
+                self.lost_unit(text);
                 if number.is_decimal {
                     let message = format!(
                         "`{}` is read as {} ms",
@@ -518,6 +636,7 @@ impl Reader<'_, '_> {
     fn ranges(&mut self, text: &str) -> Option<Value> {
         self.triple(text, |reader, part| {
             let (low, high) = part.split_once(['-', ':']).unwrap_or((part, part));
+            let (low, high) = reader.without_shares(part, low, high);
             let low = reader.quantity(low)?;
             let low = reader.bounded(low, 1, i64::MAX)? as u64;
             let high = reader.quantity(high)?;
@@ -527,8 +646,35 @@ impl Reader<'_, '_> {
         .map(Value::Ranges)
     }
 
+    /// The bounds of a range behind which something like the shares of `bssplit` follows: the original reads two numbers
+    /// and no further.
+    fn without_shares<'t>(
+        &mut self,
+        part: &'t str,
+        low: &'t str,
+        high: &'t str,
+    ) -> (&'t str, &'t str) {
+        let until_share = |text: &'t str| text.split(['/', ':', '-']).next().unwrap_or(text);
+        let short = (until_share(low), until_share(high));
+        if short != (low, high) {
+            let message = format!(
+                "`{}` takes two bounds: `{}` is read as {} to {}, as in fio",
+                self.name,
+                part.trim(),
+                short.0.trim(),
+                short.1.trim()
+            );
+            let warning = Diagnostic::warning(codes::SURPRISING_VALUE, message);
+            let warning = warning.at(self.span, "shares have no effect here");
+            self.sink
+                .push(warning.with_help("use `bssplit` for sizes with shares"));
+        }
+        short
+    }
+
     fn decimals(&mut self, text: &str, min: f64, max: f64, most: usize) -> Option<Value> {
         let mut out = Vec::new();
+        let text = self.without_closing(text);
         for part in text.split([':', ',']).map(str::trim) {
             match part.parse::<f64>() {
                 Ok(number) if (min..=max).contains(&number) => out.push(number),
@@ -560,6 +706,7 @@ impl Reader<'_, '_> {
 
     fn cpus(&mut self, text: &str) -> Option<Value> {
         let mut out = Vec::new();
+        let text = self.without_closing(text);
         for part in text.trim().split(',').map(str::trim) {
             let (low, high) = part.split_once('-').unwrap_or((part, part));
             let (Ok(low), Ok(high)) = (low.trim().parse::<u32>(), high.trim().parse::<u32>())

@@ -101,11 +101,11 @@ impl Verify {
 
 /// The check that a job asks for. Mistakes go to the sink.
 pub(crate) fn verify(job: &Job, of: Checked, files: &dyn Files, sink: &mut Sink) -> Option<Verify> {
-    let method = method(job.word("verify")?.0)?;
-    let is_only = job.is_on("verify_only", false);
+    let method = method(job.word_of(word!("verify")))?;
+    let is_only = job.is_on(on!("verify_only"));
     let phase = match () {
         () if !of.writes || is_only => Phase::Reads,
-        () if job.is_on("do_verify", true) => Phase::WritesAndReadsBack,
+        () if job.is_on(on!("do_verify")) => Phase::WritesAndReadsBack,
         () => Phase::Writes,
     };
     let pattern = match job.given("verify_pattern") {
@@ -123,7 +123,7 @@ pub(crate) fn verify(job: &Job, of: Checked, files: &dyn Files, sink: &mut Sink)
         return None;
     }
     let block_bytes = of.block(job);
-    let header_at = job.number("verify_offset").unwrap_or(0).max(0) as u64;
+    let header_at = job.get(number!("verify_offset")).max(0) as u64;
     let header_bytes = method.header_bytes() as u64;
     let is_apart = header_at == 0 || header_at >= header_bytes;
     if header_bytes > 0 && (header_at + header_bytes > block_bytes || !is_apart) {
@@ -152,10 +152,10 @@ pub(crate) fn verify(job: &Job, of: Checked, files: &dyn Files, sink: &mut Sink)
             pattern: None,
             reads: phase == Phase::Reads,
             records: phase == Phase::WritesAndReadsBack,
-            saves: phase != Phase::Reads && job.is_on("verify_state_save", true),
-            dumps: job.is_on("verify_dump", false),
-            any_write: !job.is_on("verify_header_seed", true)
-                && !job.is_on("verify_write_sequence", true),
+            saves: phase != Phase::Reads && job.is_on(on!("verify_state_save")),
+            dumps: job.is_on(on!("verify_dump")),
+            any_write: !job.is_on(on!("verify_header_seed"))
+                && !job.is_on(on!("verify_write_sequence")),
             backlog: backlog(job).filter(|_| phase == Phase::WritesAndReadsBack),
             discards: discards(job, sink).filter(|_| phase == Phase::WritesAndReadsBack),
         },
@@ -314,7 +314,7 @@ fn discards(job: &Job, sink: &mut Sink) -> Option<Discards> {
         pct: pct as f64,
         after,
         batch: count(job, "trim_backlog_batch").unwrap_or(after),
-        reads_zeros: job.is_on("trim_verify_zero", true),
+        reads_zeros: job.is_on(on!("trim_verify_zero")),
     })
 }
 

@@ -88,7 +88,7 @@ fn status(field: &Field) -> Status {
 fn not_built(what: &str, span: Span) -> Diagnostic {
     Diagnostic::error(codes::NOT_BUILT, format!("{what} is not built yet"))
         .at(span, "read and checked, but cannot be run yet")
-        .with_help("`check` and `vdbench -s` go on; a run needs a file without it")
+        .with_help("remove it to run the file; `vdbench -s` still simulates it")
 }
 
 fn of_command_line(environment: &Environment<'_>) -> Vec<Diagnostic> {

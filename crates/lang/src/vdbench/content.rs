@@ -43,18 +43,22 @@ pub(crate) struct Duplicates {
     is_asked: bool,
 }
 
+/// What becomes of a duplicate that is written again.
+fn replace_policy(word: &str) -> ReplacePolicy {
+    match word.to_ascii_lowercase().as_bytes().first() {
+        Some(b'y') => ReplacePolicy::Alternate,
+        Some(b'h') => ReplacePolicy::AlternateHotOnly,
+        _ => ReplacePolicy::SameContent,
+    }
+}
+
 impl Duplicates {
     pub(crate) fn read(fields: &Fields, sink: &mut Sink) -> Self {
         if let Some(unit) = fields.number("dedupunit") {
             check_sector_multiple(unit, fields, "dedupunit", sink);
         }
-        let replace = fields.text("dedupflipflop").map(|word| {
-            match word.text.to_ascii_lowercase().as_bytes().first() {
-                Some(b'y') => ReplacePolicy::Alternate,
-                Some(b'h') => ReplacePolicy::AlternateHotOnly,
-                _ => ReplacePolicy::SameContent,
-            }
-        });
+        let replace = fields.text("dedupflipflop");
+        let replace = replace.map(|word| replace_policy(&word.text));
         Self {
             ratio: fields.number("dedupratio"),
             unit_bytes: fields.number("dedupunit").map(|bytes| bytes as u64),
@@ -63,7 +67,7 @@ impl Duplicates {
             replace,
             across: fields
                 .has("dedupacross")
-                .then(|| fields.is_yes("dedupacross")),
+                .then(|| fields.is_yes(on!(GENERAL, "dedupacross"))),
             is_asked: DUPLICATE_PARAMETERS.iter().any(|name| fields.has(name)),
         }
     }
@@ -92,14 +96,17 @@ impl Duplicates {
             return None;
         };
         let pool = DuplicatePool {
-            ratio: self.ratio.or(base.ratio).unwrap_or(1.0),
+            ratio: (self.ratio.or(base.ratio)).unwrap_or(decimal!(GENERAL, "dedupratio").default),
             unit_bytes,
-            sets: self.sets.or(base.sets).unwrap_or(SetCount::Percent(5.0)),
+            sets: (self.sets.or(base.sets))
+                .unwrap_or(SetCount::Percent(percent!(GENERAL, "dedupsets").default)),
             hot_sets: (self.hot_sets.clone())
                 .or_else(|| base.hot_sets.clone())
                 .unwrap_or_default(),
-            replace: (self.replace.or(base.replace)).unwrap_or(ReplacePolicy::SameContent),
-            across_targets: self.across.or(base.across).unwrap_or(true),
+            replace: (self.replace.or(base.replace))
+                .unwrap_or_else(|| replace_policy(word!(GENERAL, "dedupflipflop").default)),
+            across_targets: (self.across.or(base.across))
+                .unwrap_or(on!(GENERAL, "dedupacross").default),
             targets: Vec::new(),
         };
         let hot: u64 = pool.hot_sets.iter().map(|(sets, _)| sets).sum();
@@ -195,7 +202,7 @@ pub(crate) fn pattern(
         );
         return None;
     }
-    let buffer_bytes = (fields.number("pattern_buffer").unwrap_or(1.0) as u64).max(1) << 20;
+    let buffer_bytes = (fields.number_of(decimal!(GENERAL, "pattern_buffer")) as u64).max(1) << 20;
     let used = (bytes.len() / PATTERN_WORD * PATTERN_WORD).min(buffer_bytes as usize);
     if used < bytes.len() {
         let message = format!(

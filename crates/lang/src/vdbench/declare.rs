@@ -1,7 +1,9 @@
-//! What a parameter is: one value that parser, help, reference page and tests share.
-//! The values themselves stand in [`super::tables`].
+//! The sections of the language with their parameters, which stand in [`super::tables`]; help and
+//! reference.
 use super::tables;
 use super::value::Unit;
+use crate::parameter::reference_head;
+pub use crate::parameter::{Kind, Parameter};
 pub use crate::status::Status;
 
 /// The kinds of definitions of the language, in the order in which they may follow each other.
@@ -15,47 +17,6 @@ pub enum Section {
     FileSystem,
     FileWorkload,
     Run,
-}
-
-/// One parameter of one section.
-#[derive(Clone, Debug)]
-pub struct Parameter {
-    /// The first is the full name that messages use.
-    pub names: &'static [&'static str],
-    /// Whether abbreviations are not accepted.
-    pub is_exact: bool,
-    pub kind: Kind,
-    /// In the words of the language; empty where there is none.
-    pub default: &'static str,
-    pub status: Status,
-    /// Values that ask for nothing, so that the status does not matter.
-    pub inert: &'static [&'static str],
-    pub doc: &'static str,
-}
-
-/// What values a parameter takes.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Kind {
-    /// The name of the definition.
-    Name,
-    /// `least` to `most` numbers between `min` and `max`; ranges unfold.
-    Numbers {
-        is_time: bool,
-        least: usize,
-        most: usize,
-        min: f64,
-        max: f64,
-    },
-    /// One text.
-    Text,
-    /// One or more texts.
-    Texts,
-    /// Anything that starts with `y` is yes.
-    YesNo,
-    /// Words out of a list; prefixes count.
-    Words(&'static [&'static str]),
-    /// A form of its own, read where it is used.
-    Form(&'static str),
 }
 
 impl Section {
@@ -132,47 +93,11 @@ impl Section {
     }
 }
 
-impl Parameter {
-    /// The full name.
-    pub fn name(&self) -> &'static str {
-        self.names[0]
-    }
-
-    pub(crate) fn unit(&self) -> Unit {
-        match self.kind {
-            Kind::Numbers { is_time: true, .. } => Unit::Seconds,
-            _ => Unit::Plain,
-        }
-    }
-
-    pub(crate) const fn new(
-        names: &'static [&'static str],
-        kind: Kind,
-        default: &'static str,
-        status: Status,
-        doc: &'static str,
-    ) -> Self {
-        Self {
-            names,
-            is_exact: false,
-            kind,
-            default,
-            status,
-            inert: &[],
-            doc,
-        }
-    }
-
-    /// Accepts no abbreviation.
-    pub(crate) const fn exact(mut self) -> Self {
-        self.is_exact = true;
-        self
-    }
-
-    /// These values ask for nothing.
-    pub(crate) const fn inert(mut self, values: &'static [&'static str]) -> Self {
-        self.inert = values;
-        self
+/// The unit that numbers of a parameter have.
+pub(crate) fn unit(parameter: &Parameter) -> Unit {
+    match parameter.kind {
+        Kind::List { is_time: true, .. } => Unit::Seconds,
+        _ => Unit::Plain,
     }
 }
 
@@ -182,10 +107,11 @@ pub fn help(section: Section) -> String {
     for parameter in section.parameters() {
         let names = parameter.names.join(", ");
         out += &format!("  {names:<28} {}", parameter.doc);
-        if !parameter.default.is_empty() {
-            out += &format!(" [default: {}]", parameter.default);
+        let default = parameter.default_text();
+        if !default.is_empty() {
+            out += &format!(" [default: {default}]");
         }
-        out += &format!(" ({})\n", status_text(parameter));
+        out += &format!(" ({})\n", parameter.support_text());
     }
     out
 }
@@ -210,22 +136,11 @@ pub fn reference_markdown() -> String {
             "" => format!("\n## {}{}\n\n", &title[..1].to_uppercase(), &title[1..]),
             _ => format!("\n## `{keyword}=`: {title}\n\n"),
         };
-        out += "| Parameter | Takes | Default | Support | |\n|---|---|---|---|---|\n";
+        out += &reference_head("Parameter");
         for parameter in section.parameters() {
-            let names: Vec<String> = parameter
-                .names
-                .iter()
-                .map(|name| format!("`{name}`"))
-                .collect();
             let exact = if parameter.is_exact { " *exact*" } else { "" };
-            out += &format!(
-                "| {}{exact} | {} | {} | {} | {} |\n",
-                names.join(", "),
-                kind_text(&parameter.kind),
-                parameter.default,
-                status_text(parameter),
-                parameter.doc
-            );
+            let names = parameter.reference_names() + exact;
+            out += &parameter.reference_row(&names);
         }
     }
     out += "\n## Codes of diagnostics\n\n| Code | Meaning |\n|---|---|\n";
@@ -235,53 +150,35 @@ pub fn reference_markdown() -> String {
     out
 }
 
-fn status_text(parameter: &Parameter) -> String {
-    let inert = match parameter.inert {
-        [] => String::new(),
-        values => format!(" (but `{}` is honoured)", values.join("`, `")),
-    };
-    match parameter.status {
-        Status::Honoured => "honoured".to_owned(),
-        Status::Translated(note) => format!("translated: {note}"),
-        Status::CheckOnly => format!("check only{inert}"),
-        Status::Refused(reason) => format!("refused: {reason}"),
-    }
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::parameter::DefaultValue;
+    use crate::parameter::tests::fits;
 
-/// What a parameter takes, in words.
-pub(crate) fn kind_text(kind: &Kind) -> String {
-    match kind {
-        Kind::Name => "a name".to_owned(),
-        Kind::Numbers {
-            is_time,
-            least,
-            most,
-            min,
-            max,
-        } => {
-            let what = if *is_time {
-                "seconds (`m`: minutes, `h`: hours)"
-            } else {
-                "number"
-            };
-            let count = match (*least, *most) {
-                (1, 1) => String::new(),
-                (1, usize::MAX) => ", list or range".to_owned(),
-                (least, most) if least == most => format!(", {least} values"),
-                (least, usize::MAX) => format!(", {least} values or more"),
-                (least, most) => format!(", {least} to {most} values"),
-            };
-            let bounds = match (min.is_finite(), max.is_finite()) {
-                (true, true) => format!(", {min} to {max}"),
-                (true, false) => format!(", at least {min}"),
-                _ => String::new(),
-            };
-            format!("{what}{count}{bounds}")
+    #[test]
+    fn defaults_could_be_given_and_kinds_are_those_of_the_language() {
+        for section in Section::ALL {
+            for parameter in section.parameters() {
+                let name = parameter.name();
+                assert!(fits(parameter), "{section:?} {name}");
+                let is_own = matches!(
+                    parameter.kind,
+                    Kind::Name
+                        | Kind::Text
+                        | Kind::Texts
+                        | Kind::Words(_)
+                        | Kind::YesNo
+                        | Kind::List { .. }
+                        | Kind::Form(_)
+                );
+                assert!(is_own, "{section:?} {name}");
+                assert!(parameter.engines.is_empty() && parameter.part_of.is_empty());
+                if let DefaultValue::SameAs(other) = parameter.default {
+                    let mut all = Section::ALL.iter().flat_map(|one| one.parameters());
+                    assert!(all.any(|known| known.names.contains(&other)), "{name}");
+                }
+            }
         }
-        Kind::Text => "text".to_owned(),
-        Kind::Texts => "text or list of texts".to_owned(),
-        Kind::YesNo => "`yes` or `no`".to_owned(),
-        Kind::Words(words) => format!("`{}`", words.join("`, `")),
-        Kind::Form(form) => (*form).to_owned(),
     }
 }

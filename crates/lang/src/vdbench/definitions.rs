@@ -1,7 +1,7 @@
 //! Pairs to definitions: which section a keyword opens, which parameter it means, whether its
 //! values are of the right kind. Must not know what the values mean together.
 use super::codes;
-use super::declare::{Kind, Parameter, Section, kind_text};
+use super::declare::{Kind, Parameter, Section, unit};
 use super::sink::Sink;
 use super::token::{Pair, Word};
 use super::value::{self, NotNumbers, Number, SECONDS_MAX};
@@ -20,6 +20,8 @@ pub(crate) struct Definition {
 #[derive(Clone, Debug)]
 pub(crate) struct Field {
     pub parameter: &'static Parameter,
+    /// The keyword in lower case, which may be an abbreviation.
+    pub typed: String,
     pub words: Vec<Word>,
     /// For parameters that take numbers.
     pub numbers: Vec<Number>,
@@ -326,6 +328,7 @@ fn misspelt_section(keyword: &str) -> Option<Section> {
 fn field(parameter: &'static Parameter, pair: Pair) -> Field {
     Field {
         parameter,
+        typed: pair.keyword.text.to_ascii_lowercase(),
         words: pair.values,
         numbers: Vec::new(),
         starts_line: pair.starts_line,
@@ -405,7 +408,7 @@ pub(crate) fn check_kinds(definitions: &mut [Definition], sink: &mut Sink) {
 fn check_kind(field: &mut Field, sink: &mut Sink) {
     let name = field.parameter.name();
     match field.parameter.kind {
-        Kind::Numbers {
+        Kind::List {
             least,
             most,
             min,
@@ -415,11 +418,11 @@ fn check_kind(field: &mut Field, sink: &mut Sink) {
             let read = if most == 1 && field.words.len() > 1 {
                 None
             } else {
-                Some(value::numbers(&field.words, field.parameter.unit()))
+                Some(value::numbers(&field.words, unit(field.parameter)))
             };
             match read {
                 None => {
-                    let takes = kind_text(&field.parameter.kind);
+                    let takes = field.parameter.kind.text();
                     wrong_count(field, &takes, sink);
                 }
                 Some(Err(problem)) => {
@@ -427,7 +430,7 @@ fn check_kind(field: &mut Field, sink: &mut Sink) {
                     report_not_numbers(field, problem, sink);
                 }
                 Some(Ok(numbers)) if numbers.len() < least || numbers.len() > most => {
-                    let takes = kind_text(&field.parameter.kind);
+                    let takes = field.parameter.kind.text();
                     wrong_count(field, &takes, sink);
                 }
                 Some(Ok(numbers)) => {
@@ -445,6 +448,7 @@ fn check_kind(field: &mut Field, sink: &mut Sink) {
         Kind::Words(known) => check_words(field, known, sink),
         Kind::YesNo => check_yes_no(field, sink),
         Kind::Texts | Kind::Form(_) => {}
+        _ => unreachable!("the tables of this language hold no others: a test looks at each"),
     }
 }
 
@@ -518,7 +522,7 @@ pub(crate) fn report_not_numbers(field: &Field, problem: NotNumbers, sink: &mut 
         }
         NotNumbers::TooLarge(word) => {
             let message = format!("`{}` is too large for `{name}`", word.text);
-            let help = match field.parameter.unit() {
+            let help = match unit(field.parameter) {
                 value::Unit::Seconds => format!("times end at ten years, {SECONDS_MAX} s"),
                 value::Unit::Plain => "numbers end at 2^62; as bytes, that is 4 EiB".to_owned(),
             };
@@ -530,7 +534,7 @@ pub(crate) fn report_not_numbers(field: &Field, problem: NotNumbers, sink: &mut 
 
 fn number_help(field: &Field, text: &str) -> String {
     let lower = text.to_ascii_lowercase();
-    let unit = field.parameter.unit();
+    let unit = unit(field.parameter);
     let digits = lower.trim_end_matches(|ch: char| ch.is_ascii_alphabetic());
     let suffix: String = lower[digits.len()..].chars().take(1).collect();
     if suffix == "s" && value::number(digits, unit).is_some() {
@@ -541,11 +545,11 @@ fn number_help(field: &Field, text: &str) -> String {
     if value::number(&short, unit).is_some() {
         return format!("write `{short}`");
     }
-    format!("it takes: {}", kind_text(&field.parameter.kind))
+    format!("it takes: {}", field.parameter.kind.text())
 }
 
 fn warn_downward(field: &Field, sink: &mut Sink) {
-    let unit = field.parameter.unit();
+    let unit = unit(field.parameter);
     for pair in field.words.windows(2) {
         let Some((low, high)) = value::range(&pair[0].text, unit) else {
             continue;

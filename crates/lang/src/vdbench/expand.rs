@@ -157,11 +157,7 @@ fn with_rates(base: RawRun, definition: &RunDefinition, curves: &mut usize, out:
             text.to_owned()
         }
     };
-    let control = if is_controlled(definition) {
-        "Controlled"
-    } else {
-        "Uncontrolled"
-    };
+    let control = control(definition);
     let mut push = |name: String, rate: RawRate, loops_text: String, simulated_rate: String| {
         out.push(RawRun {
             name,
@@ -186,10 +182,10 @@ fn with_rates(base: RawRun, definition: &RunDefinition, curves: &mut usize, out:
         ),
         RateSpec::Numbers(rates) => {
             for value in rates {
-                let rate = if *value < 0.0 {
-                    RawRate::PercentOfPrevious(-*value)
-                } else {
-                    RawRate::PerSecond(*value)
+                let rate = match *value {
+                    percent if percent < 0.0 => RawRate::PercentOfPrevious(-percent),
+                    rate if rate.is_finite() => RawRate::PerSecond(rate),
+                    _ => RawRate::Max,
                 };
                 let shown = rate_text(*value);
                 let loops = match (rates.len(), text.is_empty()) {
@@ -198,7 +194,8 @@ fn with_rates(base: RawRun, definition: &RunDefinition, curves: &mut usize, out:
                     (_, false) => format!("{text} iorate={shown}"),
                 };
                 // The original's simulation shows the first rate of a list for all of them.
-                push(base.name.clone(), rate, loops, rate_text(rates[0]));
+                let simulated = printed_rate(rates[0], control);
+                push(base.name.clone(), rate, loops, simulated);
             }
         }
         RateSpec::Curve => {
@@ -227,6 +224,15 @@ pub(crate) fn simulated_point(pct: f64) -> f64 {
     (rate / unit).ceil() * unit
 }
 
+/// What reports call the highest rate.
+pub(crate) fn control(definition: &RunDefinition) -> &'static str {
+    if is_controlled(definition) {
+        "Controlled"
+    } else {
+        "Uncontrolled"
+    }
+}
+
 /// Whether reports call the highest rate controlled: something holds the workloads in step.
 pub(crate) fn is_controlled(definition: &RunDefinition) -> bool {
     definition.workloads.iter().any(|workload| {
@@ -245,6 +251,7 @@ pub(crate) fn loops_text(values: &[(LoopKind, LoopValue)]) -> String {
             let text = match value {
                 LoopValue::Number(number) if *kind == LoopKind::FileRate => rate_text(*number),
                 LoopValue::Number(number) => short_number(*number),
+                LoopValue::Ratio(_, shown) => return shown.clone(),
                 LoopValue::Seek(Seek::Percent(pct)) => short_number(*pct),
                 LoopValue::Seek(Seek::Poisson(_)) => "poisson".to_owned(),
                 LoopValue::Seek(Seek::UntilEnd) => "eof".to_owned(),
@@ -257,17 +264,30 @@ pub(crate) fn loops_text(values: &[(LoopKind, LoopValue)]) -> String {
     shown.join(" ")
 }
 
-/// A rate without decimals where it has none.
+/// A rate without decimals where it has none; one without a bound is `max`.
 pub(crate) fn rate_text(rate: f64) -> String {
     if rate < 0.0 {
         format!("{}%", -rate)
+    } else if rate.is_infinite() {
+        "max".to_owned()
     } else {
         format!("{rate}")
     }
 }
 
+/// A rate as the line of a run has it: without decimals, a half rounded up.
+pub(crate) fn printed_rate(rate: f64, control: &str) -> String {
+    if rate.is_infinite() {
+        return format!("{control} MAX");
+    }
+    match rate {
+        percent if percent < 0.0 => rate_text(percent),
+        rate => format!("{}", (rate + 0.5).floor()),
+    }
+}
+
 /// `512`, `4k`, `1.500k`, `50%`.
-pub(crate) fn short_number(value: f64) -> String {
+pub fn short_number(value: f64) -> String {
     if value < 0.0 {
         return format!("{}%", (-value).trunc());
     }

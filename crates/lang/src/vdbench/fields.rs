@@ -2,6 +2,7 @@
 use super::declare::{Section, Status};
 use super::definitions::{Definition, Field};
 use super::token::Word;
+use crate::parameter::Setting;
 use plan::{Origin, Span};
 
 /// Defaults and own parameters of a definition, in order; later ones win.
@@ -73,9 +74,16 @@ impl Fields {
         self.get(name)?.words.first()
     }
 
-    pub(crate) fn is_yes(&self, name: &str) -> bool {
-        self.text(name)
-            .is_some_and(|word| word.text.to_ascii_lowercase().starts_with('y'))
+    pub(crate) fn is_yes(&self, setting: Setting<bool>) -> bool {
+        match self.text(setting.name) {
+            Some(word) => is_yes(&word.text),
+            None => setting.default,
+        }
+    }
+
+    /// The first number of a parameter, or its declared default.
+    pub(crate) fn number_of(&self, setting: Setting<f64>) -> f64 {
+        self.number(setting.name).unwrap_or(setting.default)
     }
 
     /// Its own fields, without those of defaults.
@@ -95,6 +103,11 @@ impl Fields {
     pub(crate) fn place(&self, name: &str) -> Span {
         self.given(name).map_or(self.name.span, |field| field.span)
     }
+}
+
+/// Anything that starts with `y`.
+pub(crate) fn is_yes(text: &str) -> bool {
+    text.starts_with(['y', 'Y'])
 }
 
 impl Field {

@@ -8,21 +8,27 @@ use plan::{Label, TransferSizes};
 /// What flat files print where workloads differ.
 const NOT_AVAILABLE: &str = "n/a";
 
+/// The label that names the definition of a run.
+pub(crate) const DEFINITION: &str = "vdbench.rd";
+
 /// The labels of one run.
 pub(crate) fn run_labels(job: &Job<'_>, run: &RawRun, definition: &RunDefinition) -> Vec<Label> {
     let mut labels = vec![
-        Label::new("rd", definition.name.clone()),
+        Label::new(DEFINITION, definition.name.clone()),
         Label::new("loops", run.loops_text.clone()),
-        Label::new("elapsed", definition.times.elapsed_s.to_string()),
+        Label::new("vdbench.elapsed", definition.times.elapsed_s.to_string()),
     ];
     let (rate, requested) = match &run.rate {
-        RawRate::Max => (Some(run.simulated_rate.clone()), Some(9_999_988.0)),
+        RawRate::Max => (
+            Some(format!("{} MAX", super::expand::control(definition))),
+            Some(9_999_988.0),
+        ),
         RawRate::CurveBase(_) => (Some(run.simulated_rate.clone()), Some(9_999_977.0)),
-        RawRate::PerSecond(rate) => (Some(super::expand::rate_text(*rate)), Some(*rate)),
+        RawRate::PerSecond(rate) => (Some(super::expand::printed_rate(*rate, "")), Some(*rate)),
         RawRate::Steps(_) => (Some(run.simulated_rate.clone()), None),
         RawRate::CurvePoint(..) | RawRate::PercentOfPrevious(_) => (None, None),
     };
-    labels.extend(rate.map(|rate| Label::new("rate", rate)));
+    labels.extend(rate.map(|rate| Label::new("vdbench.rate", rate)));
     labels.extend(requested.map(|rate| Label::new("flat.reqrate", format!("{rate:.4}"))));
     labels.extend(flat_labels(job, run, definition));
     labels
@@ -31,10 +37,10 @@ pub(crate) fn run_labels(job: &Job<'_>, run: &RawRun, definition: &RunDefinition
 /// The labels of the run that makes files.
 pub(crate) fn preparation_labels() -> Vec<Label> {
     vec![
-        Label::new("rd", PREPARATION),
+        Label::new(DEFINITION, PREPARATION),
         Label::new("loops", format!("threads={PREPARATION_SLOTS} iorate=max")),
-        Label::new("rate", "Uncontrolled MAX"),
-        Label::new("elapsed", "(none)"),
+        Label::new("vdbench.rate", "Uncontrolled MAX"),
+        Label::new("vdbench.elapsed", "(none)"),
     ]
 }
 
@@ -42,7 +48,9 @@ fn flat_labels(job: &Job<'_>, run: &RawRun, definition: &RunDefinition) -> Vec<L
     let workloads = &definition.workloads;
     let swept = |kind: LoopKind| {
         run.values.iter().find_map(|(found, value)| match value {
-            LoopValue::Number(number) if *found == kind => Some(*number),
+            LoopValue::Number(number) | LoopValue::Ratio(number, _) if *found == kind => {
+                Some(*number)
+            }
             LoopValue::Seek(seek) if *found == kind => Some(seek_number(*seek)),
             _ => None,
         })

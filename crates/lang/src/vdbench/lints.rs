@@ -1,91 +1,14 @@
 //! What runs, but probably not as meant, as far as the text and the size of memory tell. Each finding
 //! has a code and a name of its own; what needs a look at the machine stands in
-//! [`super::machine_lints`].
+//! [`crate::machine_lints`].
 use super::codes;
 use super::fields::Fields;
 use super::lower::Job;
 use super::model::{RateSpec, RunDefinition, Storage};
 use super::sink::Sink;
 use super::value::{self, Unit};
-use crate::lint::Lint;
+use crate::machine_lints::Words;
 use plan::{Bytes, Diagnostic, ErrorBudget, Nanos};
-
-const fn lint(name: &'static str, code: &'static str, finds: &'static str) -> Lint {
-    Lint { name, code, finds }
-}
-
-const LINTS: &[Lint] = &[
-    lint(
-        "lost-text",
-        codes::LOST_TEXT,
-        "parameters behind a blank, which are not read",
-    ),
-    lint(
-        "downward-range",
-        codes::DOWNWARD_RANGE,
-        "a range that yields its first value only",
-    ),
-    lint(
-        "maybe-variable",
-        codes::MAYBE_VARIABLE,
-        "text that looks like a variable and is not set",
-    ),
-    lint(
-        "same-device",
-        codes::SAME_DEVICE,
-        "one device or file in two storage definitions",
-    ),
-    lint(
-        "surprising-value",
-        codes::SURPRISING_VALUE,
-        "a value that reads differently from what it looks like",
-    ),
-    lint(
-        "long-warmup",
-        codes::LONG_WARMUP,
-        "a warm-up longer than what is measured",
-    ),
-    lint(
-        "cached-storage",
-        codes::CACHED,
-        "storage that memory can hold, without direct I/O",
-    ),
-    lint(
-        "beyond-storage",
-        codes::BEYOND_STORAGE,
-        "a range or an offset beyond the size of its storage",
-    ),
-    lint(
-        "kernel-limits",
-        codes::KERNEL_LIMITS,
-        "more I/Os in flight, files or buffers than this host allows",
-    ),
-    lint(
-        "few-samples",
-        codes::FEW_SAMPLES,
-        "a window too short for a 99th percentile",
-    ),
-    lint(
-        "unwritten-file",
-        codes::UNWRITTEN,
-        "reads of a file that was never written whole",
-    ),
-    lint(
-        "error-budget",
-        codes::SMALL_BUDGET,
-        "a failure test that ends with the failure",
-    ),
-    lint(
-        "odd-rate",
-        codes::ODD_RATE,
-        "a rate or a point of a curve that is not the number it looks like",
-    ),
-    lint(
-        "results-on-storage",
-        codes::RESULTS_ON_STORAGE,
-        "results written to the storage under test",
-    ),
-];
 
 /// I/Os that a 99th percentile needs: ten lie above it.
 const SAMPLES_OF_P99: f64 = 1000.0;
@@ -94,15 +17,20 @@ const FAILURE_TEST_S: u64 = 300;
 /// What a failure is expected to last at least.
 const FAILURE_S: f64 = 60.0;
 
-/// Every lint, in the order of the codes.
-pub fn lints() -> &'static [Lint] {
-    LINTS
-}
-
-/// Whether a diagnostic is the finding of one of them.
-pub fn is_lint(diagnostic: &Diagnostic) -> bool {
-    LINTS.iter().any(|lint| lint.code == diagnostic.code)
-}
+/// What the findings of a look at the machine are called here.
+pub(crate) const MACHINE_WORDS: Words = Words {
+    same_device: codes::SAME_DEVICE,
+    cached: codes::CACHED,
+    beyond_storage: codes::BEYOND_STORAGE,
+    kernel_limits: codes::KERNEL_LIMITS,
+    unwritten: codes::UNWRITTEN,
+    results_on_storage: codes::RESULTS_ON_STORAGE,
+    use_fewer: "use fewer `threads` or fewer storage definitions",
+    use_smaller: "use fewer `threads`, or a smaller `xfersize`",
+    open_direct: "add `openflags=o_direct`",
+    write_first: "a run with `rdpct=0,seekpct=eof`, or `formatsds=yes`",
+    move_results: "with `-o FOLDER`",
+};
 
 /// Looks at a raw job; `memory_bytes` is zero where it is not known.
 pub(crate) fn raw(job: &Job<'_>, general: &Fields, memory_bytes: u64, sink: &mut Sink) {
@@ -228,7 +156,8 @@ fn small_budget(job: &Job<'_>, general: &Fields, sink: &mut Sink) {
         let RateSpec::Numbers(rates) = &definition.rate else {
             return None;
         };
-        let highest = rates.iter().copied().max_by(f64::total_cmp)?;
+        let highest = rates.iter().copied().filter(|rate| rate.is_finite());
+        let highest = highest.max_by(f64::total_cmp)?;
         let is_long = definition.times.elapsed_s >= FAILURE_TEST_S;
         (is_long && allowed as f64 / highest < FAILURE_S && highest > 0.0)
             .then_some((definition, highest))

@@ -45,6 +45,7 @@ fn listed(job: &Job<'_>, run: &RawRun) -> ListedRun {
     let rate = match &run.rate {
         RawRate::PerSecond(rate) => super::expand::rate_text(*rate),
         RawRate::PercentOfPrevious(pct) => format!("{pct}%"),
+        RawRate::Max => format!("{} MAX", super::expand::control(definition)),
         RawRate::CurvePoint(_, pct) => format!("{}%", pct.trunc()),
         _ => run.simulated_rate.clone(),
     };

@@ -63,6 +63,7 @@ pub(crate) fn lower(job: &Job<'_>) -> Plan {
                 labels: [job.groups.reporting(), job.general.details.clone()].concat(),
                 handover: job.general.lists_addresses,
                 operations: job.general.lists_addresses,
+                address_lists: job.general.lists_addresses,
                 counted_apart_max: None,
             },
             duplicate_pools,
@@ -629,11 +630,11 @@ fn filling(storage: &Storage, transfer: u64, start: SequentialStart) -> Generato
 
 /// 128 KiB, or one sector where the file is no multiple of that; a given size wins.
 fn preparation_transfer(storage: &Storage, general: &General) -> u64 {
-    const USUAL: u64 = 128 << 10;
-    let asked = general.format_transfer_bytes.unwrap_or(USUAL);
+    let usual = bytes!(GENERAL, "formatxfersize").default;
+    let asked = general.format_transfer_bytes.unwrap_or(usual);
     match storage.bytes {
         Some(bytes) if bytes < asked => SECTOR,
-        Some(bytes) if general.format_transfer_bytes.is_none() && !bytes.is_multiple_of(USUAL) => {
+        Some(bytes) if general.format_transfer_bytes.is_none() && !bytes.is_multiple_of(usual) => {
             SECTOR
         }
         _ => asked,
@@ -705,7 +706,8 @@ fn plain_order(seek: Seek, law: RandomLaw) -> AddressOrder {
 }
 
 fn region(range: Option<(f64, f64)>, granule_bytes: u64, offset_bytes: u64) -> Region {
-    let (low, high) = range.unwrap_or((0.0, 100.0));
+    let whole = decimals!(STORAGE, "range").default;
+    let (low, high) = range.unwrap_or((whole[0], whole[1]));
     // Up to 100 the lower end is a percentage, up to 200 the upper one; above, both are bytes.
     let bound = |value: f64, percent_max: f64| {
         if value <= percent_max {
@@ -753,7 +755,7 @@ fn needs_own_template(definition: &RunDefinition) -> bool {
 fn overrides(run: &RawRun, definition: &RunDefinition, is_spread: bool) -> Vec<Override> {
     let is_in_template = is_spread || needs_own_template(definition);
     let number = |value: &LoopValue| match value {
-        LoopValue::Number(number) => *number,
+        LoopValue::Number(number) | LoopValue::Ratio(number, _) => *number,
         _ => 0.0,
     };
     run.values

@@ -5,12 +5,16 @@
 //! ([`resolve`], [`storage`], [`workload`], [`runs`], [`trees`]), a list of runs ([`expand`]), and
 //! a neutral plan ([`lower`]). Begin with [`read`] and [`Reading`].
 
+#[macro_use]
+mod setting;
+
 mod blockers;
-mod codes;
+pub(crate) mod codes;
 mod content;
 mod declare;
 mod definitions;
 mod expand;
+mod explain;
 mod fields;
 mod follow_ups;
 mod groups;
@@ -19,7 +23,6 @@ mod lanes;
 mod lints;
 mod listing;
 mod lower;
-mod machine_lints;
 mod model;
 mod rates;
 mod resolve;
@@ -36,10 +39,11 @@ mod values;
 mod workload;
 
 pub use declare::{Kind, Parameter, Section, Status, help, reference_markdown};
-pub use expand::{ListedKind, ListedRun};
-pub use lints::{is_lint, lints};
-pub use machine_lints::{Limit, Limits, MachineFacts, ResultPlace, StorageFacts, machine_lints};
+pub use expand::{ListedKind, ListedRun, short_number};
+pub use explain::explain;
+pub(crate) use lints::MACHINE_WORDS;
 pub use steering::repeat;
+pub use trees::ListedTree;
 
 use crate::sink;
 use crate::{Environment, MemoryFiles, Variable, nearest};
@@ -80,11 +84,12 @@ pub struct Reading {
     pub sources: SourceMap,
     /// All runs in order, empty when there are errors.
     pub listing: Vec<ListedRun>,
+    /// The trees of files of a file-system job.
+    pub trees: Vec<ListedTree>,
     pub mode: Mode,
 }
 
-/// Whether simulation shows the run that makes files; the original shows it only where files are
-/// missing, which only the machine knows.
+/// Whether the run that makes files is among the lines; the original's simulation never shows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Preparations {
     Shown,
@@ -119,6 +124,7 @@ pub fn read(files: &[InputFile], environment: &Environment<'_>) -> Reading {
         run_blockers: blockers,
         sources,
         listing: Vec::new(),
+        trees: Vec::new(),
         mode,
     };
     match mode {
@@ -134,7 +140,8 @@ pub fn read(files: &[InputFile], environment: &Environment<'_>) -> Reading {
             raw(input, environment, &mut reading, &mut sink);
         }
         Mode::Files => {
-            reading.listing = trees::list(&definitions, &hosts, environment, &mut sink);
+            (reading.listing, reading.trees) =
+                trees::list(&definitions, &hosts, environment, &mut sink);
         }
     }
     if sink.has_errors() {

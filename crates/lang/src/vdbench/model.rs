@@ -142,6 +142,8 @@ pub(crate) enum LoopKind {
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum LoopValue {
     Number(f64),
+    /// Of compression, and how the text of a run shows it: both of its words stay as they were written.
+    Ratio(f64, String),
     Seek(Seek),
     Word(String),
 }

@@ -4,7 +4,8 @@ use super::definitions::{Field, report_not_numbers};
 use super::fields::Fields;
 use super::model::{RateSpec, Times};
 use super::sink::Sink;
-use super::value::{self, Number, Unit};
+use super::token::Word;
+use super::value::{self, NotNumbers, Number, Unit};
 use plan::{ArrivalLaw, Diagnostic};
 
 /// The longest cycle of steps in seconds, as in the original.
@@ -25,7 +26,7 @@ pub(crate) fn rate(field: &Field, sink: &mut Sink) -> RateSpec {
         "curve" if field.words.len() == 1 => return RateSpec::Curve,
         _ => {}
     }
-    let Some(numbers) = numbers(field, sink) else {
+    let Some(numbers) = with_max(field, sink) else {
         return RateSpec::Max;
     };
     if let Some(zero) = numbers.iter().find(|number| number.value == 0.0) {
@@ -38,6 +39,29 @@ pub(crate) fn rate(field: &Field, sink: &mut Sink) -> RateSpec {
         );
     }
     RateSpec::Numbers(numbers.iter().map(|number| number.value).collect())
+}
+
+/// Numbers, and `max` among them as a rate without a bound.
+fn with_max(field: &Field, sink: &mut Sink) -> Option<Vec<Number>> {
+    listed(&field.words).map_or_else(|_| numbers(field, sink), Some)
+}
+
+/// A list of rates, with `max` as one without a bound.
+pub(crate) fn listed(words: &[Word]) -> Result<Vec<Number>, NotNumbers> {
+    let is_max = |word: &Word| word.text.eq_ignore_ascii_case("max");
+    let mut out = Vec::new();
+    for part in words.split_inclusive(is_max) {
+        let (plain, max) = match part.split_last() {
+            Some((last, before)) if is_max(last) => (before, Some(last)),
+            _ => (part, None),
+        };
+        out.extend(value::numbers(plain, Unit::Plain)?);
+        out.extend(max.map(|word| Number {
+            value: f64::INFINITY,
+            span: word.span,
+        }));
+    }
+    Ok(out)
 }
 
 fn numbers(field: &Field, sink: &mut Sink) -> Option<Vec<Number>> {
@@ -175,10 +199,19 @@ fn check_spans(
     }
 }
 
+fn law_of_gaps(word: &str) -> Option<ArrivalLaw> {
+    match word.to_ascii_lowercase().chars().next()? {
+        'e' => Some(ArrivalLaw::Exponential),
+        'u' => Some(ArrivalLaw::Uniform),
+        'd' => Some(ArrivalLaw::Deterministic),
+        _ => None,
+    }
+}
+
 /// The law of arrivals.
 pub(crate) fn distribution(fields: &Fields, sink: &mut Sink) -> ArrivalSpec {
     let mut spec = ArrivalSpec {
-        law: ArrivalLaw::Exponential,
+        law: law_of_gaps(word!(RUN, "distribution").default).expect("one of the laws of gaps"),
         are_stepped: false,
     };
     let Some(field) = fields.get("distribution") else {
@@ -186,21 +219,11 @@ pub(crate) fn distribution(fields: &Fields, sink: &mut Sink) -> ArrivalSpec {
     };
     let (mut gaps, mut is_spike) = (None, false);
     for word in &field.words {
-        let law = match word.text.to_ascii_lowercase().chars().next() {
-            Some('e') => ArrivalLaw::Exponential,
-            Some('u') => ArrivalLaw::Uniform,
-            Some('d') => ArrivalLaw::Deterministic,
-            Some('s') => {
-                is_spike = true;
-                continue;
-            }
-            Some('v') => {
-                spec.are_stepped = true;
-                continue;
-            }
-            _ => continue,
-        };
-        gaps = Some((word, law));
+        match word.text.to_ascii_lowercase().chars().next() {
+            Some('s') => is_spike = true,
+            Some('v') => spec.are_stepped = true,
+            _ => gaps = law_of_gaps(&word.text).map(|law| (word, law)).or(gaps),
+        }
     }
     spec.law = gaps.map_or(spec.law, |(_, law)| law);
     if is_spike {

@@ -3,7 +3,7 @@ use super::codes;
 use super::content::{self, Duplicates};
 use super::declare::Section;
 use super::definitions::{Definition, Field};
-use super::fields::{Fields, with_defaults};
+use super::fields::{Fields, is_yes, with_defaults};
 use super::model::{FormatStorage, General, Host};
 use super::sink::Sink;
 use super::steering;
@@ -154,10 +154,10 @@ pub(crate) fn hosts(
             .map_or(label.as_str(), |word| word.text.as_str());
         let is_local = label == "localhost" || is_this_host(shown, environment);
         check_host(fields, system.as_ref(), is_local, sink);
-        let clients = fields.number("clients").map_or(1, |count| count as u32);
+        let clients = fields.number_of(decimal!(HOST, "clients")) as u32;
         let asked = environment.command_line.processes;
-        let processes = asked.or_else(|| fields.number("jvms").map(|count| count as u32));
-        let processes = processes.unwrap_or(1).max(1);
+        let processes = asked.unwrap_or_else(|| fields.number_of(decimal!(HOST, "jvms")) as u32);
+        let processes = processes.max(1);
         if clients <= 1 {
             out.push(Host {
                 label,
@@ -179,7 +179,9 @@ pub(crate) fn hosts(
             label: "localhost".to_owned(),
             span: None,
             is_local: true,
-            processes: environment.command_line.processes.unwrap_or(1).max(1),
+            processes: (environment.command_line.processes)
+                .unwrap_or(decimal!(HOST, "jvms").default as u32)
+                .max(1),
         });
     }
     out
@@ -289,13 +291,13 @@ pub(crate) fn general(fields: &Fields, environment: &Environment<'_>, sink: &mut
     }
     let format_storage = match fields.text("formatsds") {
         None => FormatStorage::WhereNeeded,
-        Some(_) if fields.is_yes("formatsds") => FormatStorage::Always,
+        Some(word) if is_yes(&word.text) => FormatStorage::Always,
         Some(_) => FormatStorage::Never,
     };
     let compression_ratio = match (fields.number("compratio"), fields.number("compression")) {
         (Some(ratio), _) => ratio,
         (None, Some(percent)) if percent > 0.0 => 100.0 / percent,
-        _ => 1.0,
+        _ => decimal!(GENERAL, "compratio").default,
     };
     let is_on = |name: &str| fields.get(name).is_some_and(|field| !field.is_inert());
     if is_on("concatenatesds") && format_storage == FormatStorage::Always {
@@ -318,8 +320,8 @@ pub(crate) fn general(fields: &Fields, environment: &Environment<'_>, sink: &mut
         compression_seed: compression_seed(fields, environment.seed, sink),
         duplicates,
         pattern: content::pattern(fields, environment, sink),
-        concatenates: fields.is_yes("concatenatesds"),
-        lists_addresses: fields.is_yes("showlba"),
+        concatenates: fields.is_yes(on!(GENERAL, "concatenatesds")),
+        lists_addresses: fields.is_yes(on!(GENERAL, "showlba")),
         details: details(fields),
         validates: is_on("validate") || is_on("journal") || environment.command_line.validate,
     }
@@ -344,8 +346,9 @@ fn details(fields: &Fields) -> Vec<Label> {
 }
 
 fn compression_seed(fields: &Fields, time_of_day: u64, sink: &mut Sink) -> u64 {
+    let default = number!(GENERAL, "compressionseed").default as u64;
     let Some(word) = fields.text("compressionseed") else {
-        return 0;
+        return default;
     };
     if word.text.eq_ignore_ascii_case("tod") {
         return time_of_day;
@@ -358,7 +361,7 @@ fn compression_seed(fields: &Fields, time_of_day: u64, sink: &mut Sink) -> u64 {
             "not a whole number",
             "write a number, or `tod` for another seed each time",
         );
-        0
+        default
     })
 }
 

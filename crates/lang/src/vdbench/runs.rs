@@ -3,6 +3,7 @@
 use super::codes;
 use super::declare::Section;
 use super::definitions::{Definition, Field};
+use super::expand::short_number;
 use super::fields::{Fields, with_defaults};
 use super::model::{
     DataLimits, General, Host, Loop, LoopKind, LoopValue, RateSpec, RunDefinition, Seek, Storage,
@@ -11,8 +12,9 @@ use super::model::{
 use super::rates::{distribution, rate, steps};
 use super::resolve::{open_mode, references, report_duplicates};
 use super::sink::Sink;
-use super::value::{self, SECONDS_MAX, Unit};
+use super::value::{self, Number, SECONDS_MAX, Unit};
 use super::workload::{seek, workload_of_run};
+use crate::parameter::Setting;
 use crate::{CommandLine, Environment};
 use plan::{Diagnostic, Span};
 
@@ -26,8 +28,6 @@ pub(crate) struct Raw<'a> {
     pub hosts: &'a [Host],
     pub general: &'a General,
 }
-
-const CURVE_DEFAULT: [f64; 6] = [10.0, 50.0, 70.0, 80.0, 90.0, 100.0];
 
 /// All run definitions with their defaults, checked for names.
 pub(crate) fn run_fields(definitions: &[Definition], sink: &mut Sink) -> Vec<Fields> {
@@ -394,30 +394,30 @@ pub(crate) fn missing_rate(fields: &Fields, name: &str, sink: &mut Sink) {
 
 pub(crate) fn curve(fields: &Fields) -> Vec<f64> {
     fields.get("curve").map_or_else(
-        || CURVE_DEFAULT.to_vec(),
+        || decimals!(RUN, "curve").default.to_vec(),
         |field| field.numbers.iter().map(|number| number.value).collect(),
     )
 }
 
 /// Times with the overrides of the command line.
 pub(crate) fn times(fields: &Fields, line: &CommandLine, sink: &mut Sink) -> Times {
-    let whole = |name: &str, argument: Option<u64>, default: f64| {
+    let whole = |setting: Setting<f64>, argument: Option<u64>| {
         argument.map_or_else(
-            || fields.number(name).unwrap_or(default) as u64,
+            || fields.number_of(setting) as u64,
             // Beyond that it is reported where the arguments are read.
             |seconds| seconds.min(SECONDS_MAX),
         )
     };
-    let elapsed_s = whole("elapsed", line.elapsed_s, 30.0);
-    let mut interval_s = whole("interval", line.interval_s, 1.0);
+    let elapsed_s = whole(decimal!(RUN, "elapsed"), line.elapsed_s);
+    let mut interval_s = whole(decimal!(RUN, "interval"), line.interval_s);
     if interval_s == 0 {
         interval_s = (elapsed_s / 2).clamp(1, 60);
     }
     let times = Times {
         elapsed_s,
         interval_s,
-        warmup_s: whole("warmup", line.warmup_s, 0.0),
-        pause_s: whole("pause", None, 0.0),
+        warmup_s: whole(decimal!(RUN, "warmup"), line.warmup_s),
+        pause_s: whole(decimal!(RUN, "pause"), None),
     };
     // What follows from a value that was not understood says nothing new.
     let is_understood = ["elapsed", "interval", "warmup"]
@@ -513,7 +513,7 @@ fn loop_of(field: &Field, sink: &mut Sink) -> Option<Loop> {
     let name = field.parameter.name();
     if name == "fwdrate" {
         // One rate is no loop.
-        let numbers = value::numbers(&field.words, Unit::Plain)
+        let numbers = super::rates::listed(&field.words)
             .ok()
             .filter(|numbers| numbers.len() > 1)?;
         let values = numbers.iter().map(|number| LoopValue::Number(number.value));
@@ -531,10 +531,11 @@ fn loop_of(field: &Field, sink: &mut Sink) -> Option<Loop> {
             .map(|word| LoopValue::Word(word.text.clone()))
             .collect(),
         LoopKind::SeekPct => seek_values(field, sink)?,
+        LoopKind::CompressionRatio => ratios(field),
         _ => field
             .numbers
             .iter()
-            .map(|number| LoopValue::Number(loop_number(name, number.value)))
+            .map(|number| LoopValue::Number(number.value))
             .collect(),
     };
     if kind == LoopKind::TransferSize {
@@ -543,13 +544,19 @@ fn loop_of(field: &Field, sink: &mut Sink) -> Option<Loop> {
     Some(Loop { kind, values })
 }
 
-fn loop_number(name: &str, value: f64) -> f64 {
-    // The older form says how many percent remain.
-    if name == "compression" && value > 0.0 {
-        100.0 / value
-    } else {
-        value
-    }
+fn ratios(field: &Field) -> Vec<LoopValue> {
+    let word = field.typed.strip_prefix("for").unwrap_or(&field.typed);
+    let value = |number: &Number| {
+        // The older form says how many percent remain.
+        let is_percent = field.parameter.name() == "compression" && number.value > 0.0;
+        let ratio = if is_percent {
+            100.0 / number.value
+        } else {
+            number.value
+        };
+        LoopValue::Ratio(ratio, format!("{word}={}", short_number(number.value)))
+    };
+    field.numbers.iter().map(value).collect()
 }
 
 fn check_sizes(field: &Field, sink: &mut Sink) {

@@ -126,6 +126,7 @@ fn repetition(fields: &Fields, environment: &Environment<'_>, sink: &mut Sink) -
     }
     // What the command line says was checked where it was read.
     let line = environment.command_line.repeat.as_deref();
+    let line = line.or(Some(text!(GENERAL, "loop").default));
     line.and_then(repeat).unwrap_or(Repeat::Once)
 }
 
@@ -151,8 +152,9 @@ pub fn repeat(text: &str) -> Option<Repeat> {
 /// How many failed I/Os end the execution, and what else they do.
 pub(crate) fn failures(fields: &Fields, sink: &mut Sink) -> (ErrorBudget, FailureRule) {
     let mut rule = FailureRule::default();
+    let usual = ErrorBudget::Count(number!(GENERAL, "data_errors").default as u64);
     let Some(field) = fields.get("data_errors") else {
-        return (ErrorBudget::default(), rule);
+        return (usual, rule);
     };
     let word = &field.words[0];
     let is = |text: &str| word.text.eq_ignore_ascii_case(text);
@@ -180,7 +182,7 @@ pub(crate) fn failures(fields: &Fields, sink: &mut Sink) -> (ErrorBudget, Failur
         ErrorBudget::Count(REMOVING_BUDGET)
     } else {
         rule.command = Some(word.text.clone());
-        ErrorBudget::default()
+        usual
     };
     (budget, rule)
 }

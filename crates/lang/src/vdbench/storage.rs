@@ -71,10 +71,12 @@ fn storage(fields: Fields, hosts: &[Host], general: &General, sink: &mut Sink) -
         let divisor = numbers.get(1).map_or(1.0, |number| number.value);
         (divisor > 0.0).then(|| (numbers[0].value / divisor).floor())
     };
-    let offset = fields.number("offset").unwrap_or(0.0);
+    let offset = fields.number_of(decimal!(STORAGE, "offset"));
     check_sector_multiple(offset, &fields, "offset", sink);
-    let align = fields.number("align").unwrap_or(0.0);
-    check_sector_multiple(align, &fields, "align", sink);
+    let align = fields.number("align").filter(|align| *align > 0.0);
+    if let Some(align) = align {
+        check_sector_multiple(align, &fields, "align", sink);
+    }
     let open = fields.get("openflags").map(|field| open_mode(field, sink));
     if general.validates {
         check_validated(&fields, sink);
@@ -102,12 +104,12 @@ fn storage(fields: Fields, hosts: &[Host], general: &General, sink: &mut Sink) -
         bytes: divided("size")
             .map(|bytes| bytes as u64 / 512 * 512)
             .filter(|bytes| *bytes > 0),
-        threads: divided("threads").map_or(8, |threads| (threads as u32).max(1)),
+        threads: (divided("threads").unwrap_or(decimal!(STORAGE, "threads").default) as u32).max(1),
         hit_area_bytes: fields
             .number("hitarea")
-            .map_or(1 << 20, |bytes| bytes as u64),
+            .map_or(bytes!(STORAGE, "hitarea").default, |bytes| bytes as u64),
         offset_bytes: offset as u64,
-        align_bytes: (align > 0.0).then_some(align as u64),
+        align_bytes: align.map(|align| align as u64),
         range,
         open,
         duplicates: Duplicates::read(&fields, sink).pool(&general.duplicates, &fields, sink),
@@ -117,7 +119,7 @@ fn storage(fields: Fields, hosts: &[Host], general: &General, sink: &mut Sink) -
 
 fn check_validated(fields: &Fields, sink: &mut Sink) {
     for parameter in ["offset", "align"] {
-        if fields.number(parameter).unwrap_or(0.0) > 0.0 {
+        if fields.number(parameter).is_some_and(|bytes| bytes > 0.0) {
             sink.error(
                 codes::CONFLICT,
                 fields.place(parameter),

@@ -8,6 +8,7 @@ use super::sink::Sink;
 use super::trees::{Tree, TreeRun, Values};
 use super::value::{self, Unit};
 use crate::nearest::nearest;
+use crate::parameter::Setting;
 use plan::{Bytes, Diagnostic};
 
 const OPERATIONS: [&str; 15] = [
@@ -44,7 +45,10 @@ pub(crate) fn check_tree(fields: &Fields, sink: &mut Sink) {
             "percentages are allowed on `rd=`, as `fortotalsize`",
         );
     }
-    let (width, depth) = (levels(fields, "width", 1.0), levels(fields, "depth", 1.0));
+    let (width, depth) = (
+        levels(fields, decimal!(FILE_SYSTEM, "width")),
+        levels(fields, decimal!(FILE_SYSTEM, "depth")),
+    );
     let directories: f64 = (1..=depth as u32)
         .map(|level| width.powi(level as i32))
         .sum();
@@ -63,8 +67,8 @@ pub(crate) fn check_tree(fields: &Fields, sink: &mut Sink) {
 }
 
 /// Levels are bounded so that the count of directories can be computed at once.
-fn levels(fields: &Fields, name: &str, default: f64) -> f64 {
-    fields.number(name).unwrap_or(default).clamp(0.0, 1024.0)
+fn levels(fields: &Fields, setting: Setting<f64>) -> f64 {
+    fields.number_of(setting).clamp(0.0, 1024.0)
 }
 
 /// Bytes, (bytes,percent,…), or for files (average,0).
@@ -127,7 +131,9 @@ pub(crate) fn check_workload(fields: &Fields, sink: &mut Sink) {
     check_selection(fields, sink);
     let operation = fields
         .text("operation")
-        .map_or("read", |word| word.text.as_str());
+        .map_or(text!(FILE_WORKLOAD, "operation").default, |word| {
+            word.text.as_str()
+        });
     let copies = ["copy", "move"].contains(&operation);
     if fields.has("target") != copies {
         let (place, message) = if copies {
@@ -348,28 +354,48 @@ fn divided(fields: &Fields, name: &str) -> Option<f64> {
 }
 
 fn tree_bytes(fields: &Fields, swept: &dyn Fn(LoopKind) -> Option<f64>) -> f64 {
-    let value = |kind: LoopKind, name: &str, default: f64| {
-        swept(kind).or(fields.number(name)).unwrap_or(default)
-    };
-    let width = value(LoopKind::Width, "width", 1.0).clamp(0.0, 1e6);
-    let depth = value(LoopKind::Depth, "depth", 1.0).clamp(0.0, 1024.0);
-    let files = value(LoopKind::Files, "files", 10.0);
+    swept_shape(fields, swept).bytes
+}
+
+/// What a tree is made of.
+pub(crate) struct Shape {
+    pub directories: f64,
+    pub files: f64,
+    /// Of all files together.
+    pub bytes: f64,
+}
+
+/// That of a definition by itself.
+pub(crate) fn shape(fields: &Fields) -> Shape {
+    swept_shape(fields, &|_| None)
+}
+
+fn swept_shape(fields: &Fields, swept: &dyn Fn(LoopKind) -> Option<f64>) -> Shape {
+    let value = |kind: LoopKind, setting| swept(kind).unwrap_or_else(|| fields.number_of(setting));
+    let width = value(LoopKind::Width, decimal!(FILE_SYSTEM, "width")).clamp(0.0, 1e6);
+    let depth = value(LoopKind::Depth, decimal!(FILE_SYSTEM, "depth")).clamp(0.0, 1024.0);
+    let per_directory = value(LoopKind::Files, decimal!(FILE_SYSTEM, "files"));
     let holds_everywhere = fields
         .text("distribution")
         .is_some_and(|word| word.text.eq_ignore_ascii_case("all"));
-    let directories: f64 = if holds_everywhere {
-        (1..=depth as u32)
-            .map(|level| width.powi(level as i32))
-            .sum()
-    } else {
-        width.powi(depth as i32)
+    let directories: f64 = (1..=depth as u32)
+        .map(|level| width.powi(level as i32))
+        .sum();
+    let holders = match holds_everywhere {
+        true => directories,
+        false => width.powi(depth as i32),
     };
-    directories * files * swept(LoopKind::Sizes).unwrap_or_else(|| mean_size(fields))
+    let files = holders * per_directory;
+    Shape {
+        directories,
+        files,
+        bytes: files * swept(LoopKind::Sizes).unwrap_or_else(|| mean_size(fields)),
+    }
 }
 
 fn mean_size(fields: &Fields) -> f64 {
     let Some(field) = fields.get("sizes") else {
-        return 4096.0;
+        return decimal!(FILE_SYSTEM, "sizes").default;
     };
     let values: Vec<f64> = field.numbers.iter().map(|number| number.value).collect();
     match values.as_slice() {

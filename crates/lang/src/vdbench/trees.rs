@@ -3,7 +3,9 @@
 use super::codes;
 use super::declare::Section;
 use super::definitions::Definition;
-use super::expand::{ListedKind, ListedRun, combinations, loops_text, rate_text, report_too_many};
+use super::expand::{
+    ListedKind, ListedRun, combinations, loops_text, printed_rate, rate_text, report_too_many,
+};
 use super::fields::{Fields, with_defaults};
 use super::listing::report_unused;
 use super::model::{Host, LoopKind, LoopValue, RateSpec, Times};
@@ -12,9 +14,25 @@ use super::resolve::{host_labels, open_mode, references, report_duplicates};
 use super::runs::{curve, loops, missing_rate, run_fields, times};
 use super::sink::Sink;
 use super::storage::numbered_path;
-use super::tree_checks::{check_shared, check_totals, check_tree, check_workload};
+use super::token::Word;
+use super::tree_checks::{Shape, check_shared, check_totals, check_tree, check_workload, shape};
 use crate::{Environment, FormatOverride};
 use plan::Diagnostic;
+use serde::{Deserialize, Serialize};
+
+/// One tree as `check` shows it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ListedTree {
+    pub name: String,
+    /// The directory that holds it.
+    pub anchor: String,
+    pub directories: u64,
+    pub files: u64,
+    /// Of all files together, by the average of their sizes.
+    pub bytes: u64,
+    /// Whether some run makes, changes or removes something in it.
+    pub is_written: bool,
+}
 
 /// A tree of files.
 #[derive(Clone, Debug)]
@@ -66,13 +84,16 @@ pub(crate) type Values = Vec<(LoopKind, LoopValue)>;
 
 const FORMAT_THREADS: u64 = 8;
 
-/// The runs of a file-system job in order.
+/// What leaves a tree as it is.
+const LOOKS: [&str; 5] = ["read", "open", "close", "getattr", "access"];
+
+/// The runs of a file-system job in order, and the trees that they use.
 pub(crate) fn list(
     definitions: &[Definition],
     hosts: &[Host],
     environment: &Environment<'_>,
     sink: &mut Sink,
-) -> Vec<ListedRun> {
+) -> (Vec<ListedRun>, Vec<ListedTree>) {
     let trees = trees(definitions, sink);
     let (workloads, format_threads) = workloads(definitions, &trees, hosts, sink);
     let runs: Vec<TreeRun> = run_fields(definitions, sink)
@@ -86,7 +107,49 @@ pub(crate) fn list(
         check_shared(run, &trees, hosts, sink);
         unfold(run, &trees, format_threads, &mut out, sink);
     }
-    out
+    (out, listed_trees(&trees, &runs))
+}
+
+/// The trees that runs use, by their definitions: loops may change their shape.
+fn listed_trees(trees: &[Tree], runs: &[TreeRun]) -> Vec<ListedTree> {
+    let uses = |run: &TreeRun, at: usize| match &run.trees {
+        Some(trees) => trees.contains(&at),
+        None => run.workloads.iter().any(|one| one.trees.contains(&at)),
+    };
+    let listed = |(at, tree): (usize, &Tree)| {
+        let mut users = runs.iter().filter(|run| uses(run, at)).peekable();
+        users.peek()?;
+        let Shape {
+            directories,
+            files,
+            bytes,
+        } = shape(&tree.fields);
+        Some(ListedTree {
+            name: tree.name.clone(),
+            anchor: tree.anchor.clone(),
+            directories: directories as u64,
+            files: files as u64,
+            bytes: bytes as u64,
+            is_written: users.any(changes_trees),
+        })
+    };
+    trees.iter().enumerate().filter_map(listed).collect()
+}
+
+fn changes_trees(run: &TreeRun) -> bool {
+    let given = |fields: &Fields, name: &str| {
+        let words = fields.get(name).map_or(&[][..], |field| &field.words);
+        let mut words = words.iter().map(|word| word.text.to_ascii_lowercase());
+        words.any(|word| !LOOKS.contains(&word.as_str()))
+    };
+    let reads_less = |fields: &Fields| fields.number("rdpct").is_some_and(|share| share < 100.0);
+    let of_workload =
+        |one: &TreeWorkload| reads_less(&one.fields) || given(&one.fields, "operation");
+    run.format.formats
+        || reads_less(&run.fields)
+        || given(&run.fields, "operations")
+        || given(&run.fields, "foroperations")
+        || run.workloads.iter().any(of_workload)
 }
 
 fn trees(definitions: &[Definition], sink: &mut Sink) -> Vec<Tree> {
@@ -106,7 +169,7 @@ fn trees(definitions: &[Definition], sink: &mut Sink) -> Vec<Tree> {
         }
         // A place to stand, so that references to it are no mistakes.
         let anchor = anchor.unwrap_or_else(|| name.clone());
-        let is_shared = fields.is_yes("shared");
+        let is_shared = fields.is_yes(on!(FILE_SYSTEM, "shared"));
         let count = fields.get("count").map(|field| {
             let (start, count) = (field.numbers[0].value, field.numbers[1].value);
             (start.max(0.0) as u64, count.clamp(0.0, 10_240.0) as u64)
@@ -220,7 +283,7 @@ fn workload(fields: Fields, trees: &[Tree], hosts: &[Host], sink: &mut Sink) -> 
             .given("host")
             .map(|field| host_labels(field, hosts, sink))
             .unwrap_or_default(),
-        threads: fields.number("threads").map_or(1, |threads| threads as u64),
+        threads: fields.number_of(decimal!(FILE_WORKLOAD, "threads")) as u64,
         name,
         fields,
     }
@@ -282,21 +345,27 @@ fn run(
 }
 
 fn format(fields: &Fields, forced: Option<FormatOverride>, sink: &mut Sink) -> Format {
-    let mut format = Format::default();
+    let (mut format, mut says_no) = (Format::default(), false);
     for word in fields.get("format").map_or(&[][..], |field| &field.words) {
         let lower = word.text.to_ascii_lowercase();
         // The declaration has checked that each is the start of a known word.
-        match lower.get(..2).unwrap_or(&lower) {
-            "y" | "ye" => (format.formats, format.says_yes) = (true, true),
-            "r" | "re" => (format.formats, format.restarts) = (true, true),
-            "cl" => (format.formats, format.is_only) = (true, true),
-            "d" | "di" => format.formats = true,
-            "on" if lower.starts_with("onc") => (format.formats, format.is_once) = (true, true),
-            "on" => (format.formats, format.is_only) = (true, true),
-            "l" | "li" => format.is_limited = true,
-            "co" => format.is_complete = true,
-            _ => {}
+        match lower.as_str() {
+            "restart" => (format.formats, format.restarts) = (true, true),
+            "clean" | "only" => (format.formats, format.is_only) = (true, true),
+            "once" => (format.formats, format.is_once) = (true, true),
+            "limited" => format.is_limited = true,
+            "complete" => format.is_complete = true,
+            _ if lower.starts_with('y') => (format.formats, format.says_yes) = (true, true),
+            _ if lower.starts_with('d') => format.formats = true,
+            _ if lower.starts_with('n') => says_no = true,
+            _ => not_whole(word, sink),
         }
+    }
+    if says_no {
+        format = Format {
+            is_complete: format.is_complete,
+            ..Format::default()
+        };
     }
     let place = fields.place("format");
     if format.is_limited && !format.is_only {
@@ -331,6 +400,20 @@ fn format(fields: &Fields, forced: Option<FormatOverride>, sink: &mut Sink) -> F
         },
         None => format,
     }
+}
+
+/// Only `yes`, `no` and `directories` may be cut short.
+fn not_whole(word: &Word, sink: &mut Sink) {
+    let known = ["restart", "only", "clean", "once", "limited", "complete"];
+    let lower = word.text.to_ascii_lowercase();
+    let meant = known.into_iter().find(|known| known.starts_with(&lower));
+    sink.error(
+        codes::UNKNOWN_WORD,
+        word.span,
+        format!("`{}` is not a value of `format`", word.text),
+        "only `yes`, `no` and `directories` may be abbreviated",
+        format!("write `{}` in full", meant.unwrap_or("it")),
+    );
 }
 
 fn from_first(runs: Vec<TreeRun>, environment: &Environment<'_>, sink: &mut Sink) -> Vec<TreeRun> {
@@ -480,9 +563,11 @@ fn listed(run: &TreeRun, name: String, rate: &str, values: &Values) -> ListedRun
     } else {
         ";"
     };
+    let number: Result<f64, _> = rate.parse();
+    let printed = number.map_or(rate.to_owned(), |rate| printed_rate(rate, ""));
     ListedRun {
         simulated: format!(
-            "{name}; elapsed={}{warmup}; fwdrate={rate}{end} For loops: {loops}",
+            "{name}; elapsed={}{warmup}; fwdrate={printed}{end} For loops: {loops}",
             times.elapsed_s
         ),
         name,

@@ -4,6 +4,7 @@ use super::fields::Fields;
 use super::lower::Job;
 use super::model::Workload;
 use crate::Environment;
+use crate::parameter::DefaultValue;
 use plan::{Origin, PlanValue};
 
 /// Values of general parameters, storage, workloads and runs, in this order.
@@ -48,12 +49,12 @@ fn of_definition(subject: String, fields: &Fields, out: &mut Vec<PlanValue>) {
         let given = fields.given(name);
         let is_name = parameter.name() == fields.section.keyword();
         let says_nothing = given.is_none()
-            && (parameter.default.is_empty() || parameter.status != Status::Honoured);
+            && (parameter.default == DefaultValue::Nothing || parameter.status != Status::Honoured);
         if is_name || says_nothing || fields.section == Section::Host {
             continue;
         }
         let value = given.map_or_else(
-            || parameter.default.to_owned(),
+            || parameter.default_text(),
             |field| {
                 let words: Vec<&str> = field.words.iter().map(|word| word.text.as_str()).collect();
                 match words.as_slice() {

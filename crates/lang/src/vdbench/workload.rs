@@ -72,11 +72,11 @@ fn workload(
     Workload {
         name: fields.name.text.clone(),
         storages: used,
-        skew_pct: fields.number("skew"),
+        skew_pct: given_skew(&fields),
         transfer: fields
             .get("xfersize")
             .and_then(|field| transfer_sizes(field, sink))
-            .unwrap_or(TransferSizes::Fixed(4096)),
+            .unwrap_or(TransferSizes::Fixed(bytes!(WORKLOAD, "xfersize").default)),
         read_pct: read_pct(&fields),
         seek: fields
             .get("seekpct")
@@ -85,13 +85,13 @@ fn workload(
             .unwrap_or(Seek::Percent(if fields.has("streams") {
                 0.0
             } else {
-                100.0
+                decimal!(WORKLOAD, "seekpct").default
             })),
         stride: stride(&fields, sink),
         range: range(&fields, "range", sink),
         hot_band: range(&fields, "hotband", sink),
-        read_hit_pct: fields.number("rhpct").unwrap_or(0.0),
-        write_hit_pct: fields.number("whpct").unwrap_or(0.0),
+        read_hit_pct: fields.number_of(decimal!(WORKLOAD, "rhpct")),
+        write_hit_pct: fields.number_of(decimal!(WORKLOAD, "whpct")),
         open: fields.get("openflags").map(|field| open_mode(field, sink)),
         priority: fields.number("priority").map(|priority| priority as u32),
         rate: fields.number("iorate"),
@@ -106,8 +106,15 @@ fn workload(
     }
 }
 
+/// As in the original, a share of 0 is none that was given: the workload takes a part of the rest.
+fn given_skew(fields: &Fields) -> Option<f64> {
+    fields.number("skew").filter(|pct| *pct != 0.0)
+}
+
 fn check_combinations(fields: &Fields, general: &General, sink: &mut Sink) {
-    check_pair(fields, "iorate", "skew", sink);
+    if given_skew(fields).is_some() {
+        check_pair(fields, "iorate", "skew", sink);
+    }
     if let Some(field) = fields.get("iorate") {
         if field.numbers.len() > 1 {
             sink.error(
@@ -196,7 +203,7 @@ fn read_pct(fields: &Fields) -> f64 {
             "writepct" => field.numbers.first().map(|number| 100.0 - number.value),
             _ => None,
         })
-        .unwrap_or(100.0)
+        .unwrap_or(decimal!(WORKLOAD, "rdpct").default)
 }
 
 fn stride(fields: &Fields, sink: &mut Sink) -> Option<(u64, u64)> {

@@ -127,6 +127,10 @@ fn a_device_without_a_size_is_done_once() {
     assert_eq!(plan.targets[0].size, SizeRule::AsFound);
     let stop = LocalStop {
         passes: Some(3),
+        rounds: Some(plan::Rounds {
+            count: 3,
+            until_done: false,
+        }),
         ..LocalStop::default()
     };
     assert_eq!(streams(&plan)[0].stop, stop);

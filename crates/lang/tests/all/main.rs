@@ -1,4 +1,5 @@
 //! Everything that is tested from outside: golden pairs, mistakes, properties, the shared corpus.
+mod defaults;
 mod fio_corpus;
 mod fio_golden;
 mod fio_layout;

@@ -210,7 +210,8 @@ fn a_large_job_stays_factored() {
 
 #[test]
 fn storage_that_memory_can_hold_is_warned_of() {
-    use lang::vdbench::{InputFile, is_lint, read};
+    use lang::is_lint;
+    use lang::vdbench::{InputFile, read};
     use lang::{Environment, MemoryFiles};
     let count = |flags: &str, memory_bytes: u64| {
         let text =

@@ -277,6 +277,7 @@ impl Latencies {
             priority: 0,
             submission: self.submission.clone(),
             completion: self.completion.clone(),
+            service: LatencyFigures::default(),
         })
     }
 }
@@ -446,6 +447,24 @@ fn text_of(object: &Map<String, Value>, key: &str) -> String {
     }
 }
 
+/// Options by which jobs of fio do no more than they are asked to.
+const HOLDING: [&str; 5] = [
+    "rate",
+    "rate_iops",
+    "rate_process",
+    "thinktime",
+    "latency_target",
+];
+
+/// Whether a label is an option of an imported job by which it holds I/O back.
+pub(crate) fn holds_back(label: &Label) -> bool {
+    let prefixes = ["option.", "global."];
+    let mut names = prefixes
+        .iter()
+        .filter_map(|prefix| label.key.strip_prefix(prefix));
+    names.any(|name| HOLDING.contains(&name))
+}
+
 fn option_labels(prefix: &str, options: Option<&Map<String, Value>>) -> Vec<Label> {
     let Some(options) = options else {
         return Vec::new();
@@ -536,6 +555,7 @@ impl<'a> Import<'a> {
                 unsent: 0,
                 drain_ns: 0,
                 outstanding: Vec::new(),
+                late: Vec::new(),
             }));
         }
         events.push(Event::ExecutionFinished(ExecutionFinished {

@@ -260,16 +260,18 @@ fn direction(direction: &Direction, settings: &Settings, share_pct: f64, bins: B
 
 /// Latencies by priority, where I/Os had several.
 fn priorities(direction: &Direction, settings: &Settings, bins: Bins) -> Option<(String, Json)> {
-    let told = direction.by_priority();
+    // Of one latency, and of the whole where its percentiles are asked for.
+    let (name, kind) = match settings.total.has_percentiles {
+        true => ("lat_ns", settings.total),
+        false => ("clat_ns", settings.completion),
+    };
+    let told = direction.by_priority(settings);
     let each = told.iter().map(|(priority, figures)| {
         Json::Object(vec![
             pair("prioclass", Json::Whole(u64::from(priority.class))),
             pair("prio", Json::Whole(u64::from(priority.level))),
             pair("priohint", Json::Whole(u64::from(priority.hint))),
-            pair(
-                "clat_ns",
-                latency(figures, settings.completion, settings, bins),
-            ),
+            pair(name, latency(figures, kind, settings, bins)),
         ])
     });
     let each: Vec<Json> = each.collect();
@@ -375,14 +377,12 @@ fn steady(settled: &Settled) -> Json {
     };
     let (deviation, slope) = if is_slope { (0.0, plain) } else { (plain, 0.0) };
     let whole = |value: f64| Json::Whole(value as u64);
+    // fio prints a window of fixed length, with zeros for samples that are still to come.
     let list = |of: fn(&(f64, f64)) -> f64| {
-        Json::List(
-            settled
-                .samples
-                .iter()
-                .map(|sample| whole(of(sample)))
-                .collect(),
-        )
+        let taken = settled.samples.iter().map(of);
+        let all = taken.chain(std::iter::repeat(0.0));
+        let count = settled.samples.len().max(rule.samples as usize);
+        Json::List(all.take(count).map(whole).collect())
     };
     Json::Object(vec![
         pair("ss", Json::Text(format!("{name}:{:.6}{unit}", rule.limit))),

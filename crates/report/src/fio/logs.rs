@@ -6,10 +6,11 @@
 //! any operation are left out, as in fio.
 use super::iolog::Record;
 use super::model::{direction_of, is_check};
-use super::settings::Options;
+use super::samples::Packed;
 use super::stat::{BUCKETS, index_of};
 use super::windows::Folded;
 use crate::opener::{Opening, Plain, SharedOpener};
+use lang::fio::{LogOptions, WindowValue};
 use measure::{
     Event, ExecutionStarted, Interval, IntervalPhase, LatencyFigures, OperationRecord, RunStarted,
     bucket_bounds,
@@ -23,10 +24,10 @@ use std::sync::Arc;
 /// The class of priorities that has a mark of its own.
 const REAL_TIME: u16 = 1;
 const NS_PER_MS: u64 = 1_000_000;
+/// Kinds of logs with a value in each row, and the one with a histogram.
+const ROWS: [&str; 5] = ["bw", "iops", "slat", "clat", "lat"];
+const HISTOGRAMS: &str = "clat_hist";
 const DIRECTIONS: [&str; 3] = ["read", "write", "trim"];
-
-/// The label of a stream whose windows are too short for intervals, and its value.
-const WINDOWS_LABEL: (&str, &str) = ("log_windows", "operations");
 
 /// All averaged logs of an execution.
 #[derive(Debug)]
@@ -61,36 +62,10 @@ struct JobLogs {
 
 /// What a clone asks for.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Wants {
-    bandwidth: Option<String>,
-    rate: Option<String>,
-    latency: Option<String>,
-    histogram: Option<String>,
-    /// The file that records all I/O.
-    record: Option<String>,
-    /// Length of a window; `None` for a row per operation.
-    pub(super) window_ns: Option<u64>,
-    pub(super) histogram_window_ns: u64,
-    pub(super) coarseness: u32,
-    /// Whether windows are folded from single operations.
-    pub(super) folds_operations: bool,
-    value: WindowValue,
-    has_offset: bool,
-    has_priority: bool,
-    has_issue_time: bool,
-    is_absolute: bool,
-    appends: bool,
+pub(super) struct Wants {
+    pub(super) logs: LogOptions,
     /// From one, over the whole execution.
     number: usize,
-}
-
-/// What a row of a window tells.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum WindowValue {
-    #[default]
-    Mean,
-    Max,
-    Both,
 }
 
 /// Sums of the present window of one direction.
@@ -113,7 +88,14 @@ struct Window {
 #[derive(Debug, Default)]
 pub(super) struct Files {
     /// Nothing is written to those that could not be opened.
-    open: Vec<(&'static str, Option<BufWriter<File>>)>,
+    open: Vec<(&'static str, Option<Out>)>,
+}
+
+/// What rows are written to.
+#[derive(Debug)]
+enum Out {
+    Text(BufWriter<File>),
+    Packed(Packed),
 }
 
 /// Rates of all jobs together: `agg-read_bw.log` and its like.
@@ -148,93 +130,34 @@ struct JobOperations {
 
 impl Wants {
     /// From the labels of a stream and of the plan. `number` counts all clones, from one.
-    pub fn of(own: &[Label], global: &[Label], number: usize) -> Self {
-        let options = Options { own, global };
-        let job = Label::find(own, "job").unwrap_or("job");
-        let base = |name: &str| {
-            let text = options.text(&[name])?.trim();
-            Some(if text.is_empty() { job } else { text }.to_owned())
-        };
-        let ms = |name: &str| {
-            let text = options
-                .text(&[name])
-                .and_then(|text| text.trim().parse::<u64>().ok());
-            text.filter(|ms| *ms > 0)
-                .map(|ms| ms.saturating_mul(NS_PER_MS))
-        };
-        let histogram_window_ns = ms("log_hist_msec").unwrap_or(0);
+    fn of(own: &[Label], global: &[Label], number: usize) -> Self {
         Self {
-            bandwidth: base("write_bw_log"),
-            rate: base("write_iops_log"),
-            latency: base("write_lat_log"),
-            histogram: base("write_hist_log").filter(|_| histogram_window_ns > 0),
-            record: options
-                .text(&["write_iolog"])
-                .map(|text| text.trim().to_owned())
-                .filter(|text| !text.is_empty()),
-            window_ns: ms("log_avg_msec"),
-            histogram_window_ns,
-            coarseness: options
-                .text(&["log_hist_coarseness"])
-                .and_then(|text| text.trim().parse().ok())
-                .unwrap_or(0)
-                .min(6),
-            folds_operations: Label::find(own, WINDOWS_LABEL.0) == Some(WINDOWS_LABEL.1),
-            value: match options
-                .text(&["log_window_value", "log_max_value"])
-                .map(str::trim)
-            {
-                Some("max" | "1" | "") => WindowValue::Max,
-                Some("both") => WindowValue::Both,
-                _ => WindowValue::Mean,
-            },
-            has_offset: options.is_on(&["log_offset"]),
-            has_priority: options.is_on(&["log_prio"]),
-            has_issue_time: options.is_on(&["log_issue_time"]),
-            is_absolute: options.is_on(&["log_unix_epoch", "log_alternate_epoch"]),
-            appends: options.text(&["per_job_logs"]).map(str::trim) == Some("0"),
+            logs: LogOptions::of(own, global),
             number,
         }
     }
 
     /// What of it is folded from intervals.
     fn of_intervals(self) -> Self {
-        match self.folds_operations {
+        match self.logs.folds_operations {
             true => Self::default(),
             false => self,
         }
     }
 
-    fn is_empty(&self) -> bool {
-        [&self.bandwidth, &self.rate, &self.latency, &self.histogram]
-            .iter()
-            .all(|base| base.is_none())
-    }
-
-    /// Whether it has to be told of each operation.
-    pub fn wants_operations(&self) -> bool {
-        let has_windows = self.folds_operations && !self.is_empty();
-        self.record.is_some() || self.wants_rows() || has_windows
-    }
-
-    /// Whether a log has a row for each operation.
-    fn wants_rows(&self) -> bool {
-        let asks = [&self.bandwidth, &self.rate, &self.latency];
-        self.window_ns.is_none() && asks.iter().any(|base| base.is_some())
-    }
-
     fn base_of(&self, kind: &str) -> Option<&str> {
         let base = match kind {
-            "bw" => &self.bandwidth,
-            "iops" => &self.rate,
-            "clat_hist" => &self.histogram,
-            _ => &self.latency,
+            "bw" => &self.logs.bandwidth,
+            "iops" => &self.logs.rate,
+            "clat_hist" => &self.logs.histogram,
+            _ if self.logs.hidden.contains(&kind) => &None,
+            _ => &self.logs.latency,
         };
         base.as_deref()
     }
 
     fn opening(&self) -> Opening {
-        match self.appends {
+        match self.logs.appends {
             true => Opening::Append,
             false => Opening::Replace,
         }
@@ -242,19 +165,19 @@ impl Wants {
 
     /// The files that it may write, and how they are opened.
     fn files(&self) -> Vec<(PathBuf, Opening)> {
-        let kinds = ["bw", "iops", "slat", "clat", "lat", "clat_hist"];
         let of = |kind: &&str| Some(self.file_name(self.base_of(kind)?, kind).into());
-        let logs = kinds.iter().filter_map(of);
+        let logs = ROWS.iter().chain(&[HISTOGRAMS]).filter_map(of);
         let logs = logs.map(|path| (path, self.opening()));
-        let record = self.record.iter();
+        let record = self.logs.record.iter();
         let record = record.map(|path| (path.into(), Opening::Append));
         logs.chain(record).collect()
     }
 
     fn file_name(&self, base: &str, kind: &str) -> String {
-        match self.appends {
-            true => format!("{base}_{kind}.log"),
-            false => format!("{base}_{kind}.{}.log", self.number),
+        let packed = if self.logs.is_packed { ".fz" } else { "" };
+        match self.logs.appends {
+            true => format!("{base}_{kind}.log{packed}"),
+            false => format!("{base}_{kind}.{}.log{packed}", self.number),
         }
     }
 }
@@ -383,7 +306,7 @@ impl Logs {
         }
         let (place, first) = (&self.place, self.first_job);
         let logging = self.jobs[first..].iter_mut().enumerate();
-        for (number, job) in logging.filter(|(_, job)| !job.wants.is_empty()) {
+        for (number, job) in logging.filter(|(_, job)| !job.wants.logs.is_empty()) {
             if interval.phase == IntervalPhase::Warmup {
                 job.windows
                     .iter_mut()
@@ -408,7 +331,7 @@ impl Logs {
 
 impl JobLogs {
     fn add(&mut self, interval: &Interval, number: usize, place: &Place) -> io::Result<()> {
-        let epoch_ns = match self.wants.is_absolute {
+        let epoch_ns = match self.wants.logs.is_absolute {
             true => interval.unix_ns.saturating_sub(interval.end_ns),
             false => 0,
         };
@@ -427,13 +350,14 @@ impl JobLogs {
             let passed_ns = window.end_ns - window.start_ns + slack_ns;
             if self
                 .wants
+                .logs
                 .window_ns
                 .is_some_and(|wanted_ns| passed_ns >= wanted_ns)
             {
                 self.close(direction, place)?;
             }
         }
-        let wanted_ns = self.wants.histogram_window_ns;
+        let wanted_ns = self.wants.logs.histogram_window_ns;
         let passed_ns = interval.end_ns - self.histogram_start_ns + slack_ns;
         if wanted_ns > 0 && passed_ns >= wanted_ns {
             self.histogram_start_ns = interval.end_ns;
@@ -490,10 +414,10 @@ impl JobLogs {
             if figures.histogram.is_empty() {
                 continue;
             }
-            let mut counts = vec![0_u64; BUCKETS >> self.wants.coarseness];
+            let mut counts = vec![0_u64; BUCKETS >> self.wants.logs.coarseness];
             for bucket in figures.histogram.buckets() {
                 let place = index_of(bucket_bounds(bucket.index as usize).0);
-                counts[place >> self.wants.coarseness] += bucket.count;
+                counts[place >> self.wants.logs.coarseness] += bucket.count;
             }
             let Some(out) = self.files.of(to, &self.wants, "clat_hist") else {
                 continue;
@@ -512,10 +436,14 @@ impl JobLogs {
     fn flush(&mut self, place: &Place) -> io::Result<()> {
         for direction in 0..self.windows.len() {
             let window = std::mem::take(&mut self.windows[direction]);
-            if self.wants.window_ns.is_some() {
+            if self.wants.logs.window_ns.is_some() {
                 self.write_latencies(direction, &window, place)?;
             }
         }
+        if self.wants.logs.window_ns.is_some() {
+            self.files.open_all(&ROWS, place, &self.wants);
+        }
+        self.files.open_all(&[HISTOGRAMS], place, &self.wants);
         self.files.flush()
     }
 }
@@ -567,43 +495,69 @@ impl Files {
         row: Row,
         (mean, max): (u64, u64),
     ) -> io::Result<()> {
-        let Some(out) = self.of(place, wants, kind) else {
-            return Ok(());
+        let out = match self.opened(place, wants, kind) {
+            None => return Ok(()),
+            Some(Out::Text(out)) => out,
+            Some(Out::Packed(out)) => {
+                let value = match wants.logs.value {
+                    WindowValue::Max => max,
+                    _ => mean,
+                };
+                return out.put(row, value, wants);
+            }
         };
         write!(out, "{}, ", row.at_ns / NS_PER_MS)?;
-        match wants.value {
+        match wants.logs.value {
             WindowValue::Mean => write!(out, "{mean}")?,
             WindowValue::Max => write!(out, "{max}")?,
             WindowValue::Both => write!(out, "{mean}, {max}")?,
         }
         write!(out, ", {}, {}", row.direction, row.length)?;
-        if wants.has_offset {
+        if wants.logs.has_offset {
             write!(out, ", {}", row.offset)?;
         }
-        match wants.has_priority {
+        match wants.logs.has_priority {
             true => write!(out, ", {:#06x}", row.priority)?,
-            false => write!(out, ", {}", u8::from(row.priority >> 13 == REAL_TIME))?,
+            false => write!(out, ", {}", u8::from(row.is_real_time()))?,
         }
-        if wants.has_issue_time {
+        if wants.logs.has_issue_time {
             write!(out, ", {}", row.issued_ns)?;
         }
         writeln!(out)
     }
 
-    /// The file of a kind, if it is wanted and could be opened.
+    /// The file of lines of a kind, if it is wanted and could be opened.
     pub(super) fn of(
         &mut self,
         place: &Place,
         wants: &Wants,
         kind: &'static str,
     ) -> Option<&mut BufWriter<File>> {
+        match self.opened(place, wants, kind)? {
+            Out::Text(out) => Some(out),
+            Out::Packed(_) => None,
+        }
+    }
+
+    /// Makes those that have no row, too: who asks for a log looks for its file.
+    fn open_all(&mut self, kinds: &[&'static str], place: &Place, wants: &Wants) {
+        for kind in kinds {
+            self.opened(place, wants, kind);
+        }
+    }
+
+    fn opened(&mut self, place: &Place, wants: &Wants, kind: &'static str) -> Option<&mut Out> {
         let base = wants.base_of(kind)?;
         let number = match self.open.iter().position(|(open, _)| *open == kind) {
             Some(number) => number,
             None => {
                 let path = place.folder.join(wants.file_name(base, kind));
                 let file = place.opener.open(&path, wants.opening());
-                self.open.push((kind, file.map(BufWriter::new)));
+                let out = file.map(|file| match wants.logs.is_packed {
+                    true => Out::Packed(Packed::new(file)),
+                    false => Out::Text(BufWriter::new(file)),
+                });
+                self.open.push((kind, out));
                 self.open.len() - 1
             }
         };
@@ -612,7 +566,16 @@ impl Files {
 
     fn flush(&mut self) -> io::Result<()> {
         let files = self.open.iter_mut().filter_map(|(_, out)| out.as_mut());
-        files.into_iter().try_for_each(BufWriter::flush)
+        files.into_iter().try_for_each(|out| match out {
+            Out::Text(out) => out.flush(),
+            Out::Packed(out) => out.flush(),
+        })
+    }
+}
+
+impl Row {
+    pub(super) fn is_real_time(self) -> bool {
+        self.priority >> 13 == REAL_TIME
     }
 }
 
@@ -653,7 +616,7 @@ impl OperationLogs {
             }
         };
         let jobs: Vec<JobOperations> = streams.enumerate().map(job).collect();
-        let is_wanted = jobs.iter().any(|job| job.wants.wants_operations());
+        let is_wanted = jobs.iter().any(|job| job.wants.logs.wants_operations());
         is_wanted.then(|| Self {
             place: Place::plain(folder),
             jobs,
@@ -697,13 +660,13 @@ impl OperationLogs {
                 continue;
             };
             let is_measured = row.seen_ns >= self.measured_from_ns;
-            if is_measured && job.wants.wants_rows() {
+            if is_measured && job.wants.logs.wants_rows() {
                 write_operation(row, &self.place, &job.wants, &mut job.files, start_unix_ns)?;
             }
             if let Some(folded) = job.folded.as_mut().filter(|_| is_measured) {
                 folded.add(row);
             }
-            let Some(path) = &job.wants.record else {
+            let Some(path) = &job.wants.logs.record else {
                 continue;
             };
             let place = match self.records.iter().position(|(open, _)| open == path) {
@@ -726,7 +689,7 @@ impl OperationLogs {
 
     fn write_windows(&mut self, is_over: bool) -> io::Result<()> {
         for job in &mut self.jobs {
-            let epoch_ns = match job.wants.is_absolute {
+            let epoch_ns = match job.wants.logs.is_absolute {
                 true => self.start_unix_ns,
                 false => 0,
             };
@@ -744,6 +707,16 @@ impl OperationLogs {
     /// When a file cannot be written.
     pub fn finish(&mut self) -> io::Result<()> {
         self.write_windows(true)?;
+        for job in &mut self.jobs {
+            let logs = &job.wants.logs;
+            let has_windows = logs.folds_operations && logs.window_ns.is_some();
+            if logs.wants_rows() || has_windows {
+                job.files.open_all(&ROWS, &self.place, &job.wants);
+            }
+            if logs.folds_operations {
+                job.files.open_all(&[HISTOGRAMS], &self.place, &job.wants);
+            }
+        }
         self.records
             .iter_mut()
             .filter_map(|(_, record)| record.as_mut())
@@ -762,7 +735,11 @@ fn write_operation(
     let Some(direction) = direction_of(record.operation) else {
         return Ok(());
     };
-    let epoch_ns = if wants.is_absolute { start_unix_ns } else { 0 };
+    let epoch_ns = if wants.logs.is_absolute {
+        start_unix_ns
+    } else {
+        0
+    };
     let service_ns = record.service_ns;
     let completion_ns = service_ns.saturating_sub(record.submission_ns.unwrap_or(0));
     let row = Row {

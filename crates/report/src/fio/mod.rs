@@ -12,6 +12,7 @@ mod model;
 pub mod number;
 mod opening;
 mod repeated;
+mod samples;
 mod settings;
 mod stat;
 mod status;
@@ -20,8 +21,10 @@ mod text;
 mod windows;
 
 pub use dumps::Dumps;
+pub(crate) use import::holds_back;
 pub use import::{ImportError, import};
-pub use logs::{Logs, OperationLogs, Wants, log_files};
+pub use logs::{Logs, OperationLogs, log_files};
+pub use samples::inflate_log;
 pub use terse::TerseVersion;
 
 use jiff::Timestamp;

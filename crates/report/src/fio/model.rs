@@ -1,9 +1,10 @@
 //! From events to what fio reports: jobs in their order, each direction with its figures. Layouts
 //! are elsewhere; what each field is made of is in `docs/reference/fio-output.md`.
-use super::settings::{Options, Settings, Unified};
+use super::settings::{Settings, Unified};
 use super::stat::Samples;
 use crate::repetitions;
 use analysis::{SettleWatch, Settled};
+use lang::fio::ReportOptions;
 use measure::{
     BATCH_CLASSES, DEPTH_CLASSES, DeviceCounters, Event, ExecutionStarted, Figure, FinishReason,
     Interval, IntervalPhase, IoFailure, LatencyFigures, RunStarted, StreamInfo, StreamSpan,
@@ -85,11 +86,21 @@ pub(super) struct Direction {
     pub submission: LatencyFigures,
     pub completion: LatencyFigures,
     pub total: LatencyFigures,
-    /// Completion by priority, as the kernel takes it, in the order in which they were found.
-    pub priorities: Vec<(u16, LatencyFigures)>,
+    /// In the order in which they were found.
+    pub priorities: Vec<ByPriority>,
     /// KiB per second.
     pub bandwidth: Samples,
     pub rate: Samples,
+}
+
+/// Latencies of one priority.
+#[derive(Clone, Debug)]
+pub(super) struct ByPriority {
+    /// As the kernel takes it.
+    pub priority: u16,
+    pub completion: LatencyFigures,
+    /// Empty where single I/Os have no priorities.
+    pub total: LatencyFigures,
 }
 
 /// What arrivals saw, of jobs with a schedule.
@@ -426,19 +437,12 @@ impl Model {
 
     /// Jobs with `stats=0` are carried out and not told of.
     fn is_reported(&self, job: &Job) -> bool {
-        let options = Options {
-            own: &job.info.labels,
-            global: &self.globals,
-        };
-        options.text(&["stats"]).map(str::trim) != Some("0")
+        ReportOptions::of(&job.info.labels, &self.globals).is_reported
     }
 
     fn entry(&self, job: &Job) -> Entry {
         let run = &self.runs[job.run];
-        let options = Options {
-            own: &job.info.labels,
-            global: &self.globals,
-        };
+        let options = ReportOptions::of(&job.info.labels, &self.globals);
         let label = |key: &str| Label::find(&job.info.labels, key);
         let own = job.info.labels.iter().filter_map(|label| {
             let name = label.key.strip_prefix("option.")?;
@@ -462,7 +466,7 @@ impl Model {
             members: 1,
             settings: Settings::of(&options, job.slots),
             own_options: own.collect(),
-            description: options.text(&["description"]).map(str::to_owned),
+            description: options.description.clone(),
             error: job.first_error.clone(),
             errors: job.errors.max(job.told_failures),
             directions,
@@ -641,7 +645,11 @@ impl Job {
                 self.directions[direction]
                     .completion
                     .merge(&parts.completion);
-                self.directions[direction].add_priority(parts.priority, &parts.completion);
+                self.directions[direction].add_priority(&ByPriority {
+                    priority: parts.priority,
+                    completion: parts.completion.clone(),
+                    total: parts.service.clone(),
+                });
             }
         }
         for (mine, theirs) in [
@@ -700,7 +708,6 @@ impl Entry {
             }
             if !settings.completion.is_shown {
                 direction.completion = LatencyFigures::default();
-                direction.priorities.clear();
             }
             if !settings.total.is_shown {
                 direction.total = LatencyFigures::default();
@@ -728,25 +735,41 @@ impl Direction {
         self.submission.merge(&other.submission);
         self.completion.merge(&other.completion);
         self.total.merge(&other.total);
-        for (priority, figures) in &other.priorities {
-            self.add_priority(*priority, figures);
+        for one in &other.priorities {
+            self.add_priority(one);
         }
     }
 
-    fn add_priority(&mut self, priority: u16, figures: &LatencyFigures) {
+    fn add_priority(&mut self, one: &ByPriority) {
         let mut known = self.priorities.iter_mut();
-        match known.find(|(known, _)| *known == priority) {
-            Some((_, mine)) => mine.merge(figures),
-            None => self.priorities.push((priority, figures.clone())),
+        match known.find(|known| known.priority == one.priority) {
+            Some(mine) => {
+                mine.completion.merge(&one.completion);
+                mine.total.merge(&one.total);
+            }
+            None => self.priorities.push(one.clone()),
         }
     }
 
-    /// What priorities came to, where there were several, as completion.
-    pub(super) fn by_priority(&self) -> Vec<(IoPriority, &LatencyFigures)> {
-        let told = self.priorities.iter();
-        let told = told.filter(|(_, figures)| !figures.histogram.is_empty());
+    /// What priorities came to, where there were several: of the whole latency where its percentiles are asked for, of
+    /// completion elsewhere.
+    pub(super) fn by_priority(&self, settings: &Settings) -> Vec<(IoPriority, &LatencyFigures)> {
+        let of_total = settings.total.has_percentiles;
+        let kind = if of_total {
+            settings.total
+        } else {
+            settings.completion
+        };
+        let told = self.priorities.iter().map(|one| {
+            let figures = if of_total {
+                &one.total
+            } else {
+                &one.completion
+            };
+            (IoPriority::of_word(one.priority), figures)
+        });
         let told: Vec<_> = told
-            .map(|(word, figures)| (IoPriority::of_word(*word), figures))
+            .filter(|(_, figures)| kind.is_shown && !figures.histogram.is_empty())
             .collect();
         match told.len() {
             1 => Vec::new(),

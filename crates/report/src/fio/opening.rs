@@ -3,7 +3,7 @@
 use super::messages;
 use super::model::is_check;
 use super::number::{Base, short};
-use super::settings::Options;
+use lang::fio::ReportOptions;
 use measure::{ExecutionStarted, ExecutionTarget, Interval, IoFailure, RunFinished, RunStarted};
 use plan::{BoundPlan, Label, Repeat, RunKind, Stream, Tolerance, TransferSizes};
 use std::collections::BTreeMap;
@@ -160,12 +160,9 @@ impl Cast {
     }
 
     fn note_untold(&mut self, stream: &Stream) {
-        let options = Options {
-            own: &stream.labels,
-            global: &self.globals,
-        };
+        let options = ReportOptions::of(&stream.labels, &self.globals);
         let tolerance = stream.flow.tolerance.clone();
-        if let Some(tolerance) = tolerance.filter(|_| !options.is_on(&["error_dump"])) {
+        if let Some(tolerance) = tolerance.filter(|_| !options.tells_ignored) {
             self.untold.insert(stream.name.clone(), tolerance);
         }
     }
@@ -220,16 +217,8 @@ impl Cast {
 
 impl Part {
     fn of(stream: &Stream, run: usize, slots: u32, global: &[Label]) -> Self {
-        let options = Options {
-            own: &stream.labels,
-            global,
-        };
+        let options = ReportOptions::of(&stream.labels, global);
         let label = |key: &str| Label::find(&stream.labels, key);
-        let text = |names: &[&str], default: &str| {
-            options
-                .text(names)
-                .map_or(default.to_owned(), |text| text.trim().to_owned())
-        };
         let number = |key: &str| label(key).and_then(|text| text.parse().ok());
         Self {
             run,
@@ -238,12 +227,12 @@ impl Part {
             name: label("job").unwrap_or(&stream.name).to_owned(),
             group: number("group").unwrap_or(0),
             clone: number("clone").unwrap_or(1),
-            pattern: text(&["rw", "readwrite"], "read"),
-            engine: text(&["ioengine"], "psync"),
-            depth: text(&["iodepth"], &slots.to_string()),
+            pattern: options.pattern,
+            engine: options.engine,
+            depth: options.depth.unwrap_or(slots).to_string(),
             sizes: sizes(stream),
-            sizes_by_order: options.is_on(&["bs_is_seq_rand"]),
-            is_thread: options.is_on(&["thread"]),
+            sizes_by_order: options.sizes_by_order,
+            is_thread: options.is_thread,
         }
     }
 

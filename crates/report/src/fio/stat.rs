@@ -7,12 +7,6 @@ const GROUPS: usize = 29;
 const PER_GROUP: usize = 1 << GROUP_BITS;
 pub(super) const BUCKETS: usize = GROUPS * PER_GROUP;
 
-/// The default percentiles.
-pub(super) const PERCENTILES: [f64; 17] = [
-    1.0, 5.0, 10.0, 20.0, 30.0, 40.0, 50.0, 60.0, 70.0, 80.0, 90.0, 95.0, 99.0, 99.5, 99.9, 99.95,
-    99.99,
-];
-
 /// One kind of latency of one direction, in nanoseconds.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Latency {

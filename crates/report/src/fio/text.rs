@@ -146,18 +146,23 @@ fn direction(out: &mut String, entry: &Entry, direction: &Direction, name: &str,
     for (label, figures, _) in kinds {
         latency_line(out, label, figures);
     }
-    let by_priority = direction.by_priority();
+    let by_priority = direction.by_priority(settings);
+    let told = if settings.total.has_percentiles {
+        "lat"
+    } else {
+        "clat"
+    };
     for (priority, figures) in &by_priority {
-        latency_line(out, &named(*priority), figures);
+        latency_line(out, &named(told, *priority), figures);
     }
     for (label, figures, kind) in kinds {
         percentile_block(out, label.trim(), figures, kind, settings);
-        if label != "clat" {
+        if label.trim() != told {
             continue;
         }
         for (priority, figures) in &by_priority {
             let share = figures.histogram.count() as f64 * 100.0 / direction.operations as f64;
-            let label = format!("{} ({share:.2}% of IOs)", named(*priority));
+            let label = format!("{} ({share:.2}% of IOs)", named(told, *priority));
             percentile_block(out, &label, figures, kind, settings);
         }
     }
@@ -165,11 +170,11 @@ fn direction(out: &mut String, entry: &Entry, direction: &Direction, name: &str,
 }
 
 /// A priority in front of its latencies; without a hint, as versions write it that know none.
-fn named(priority: IoPriority) -> String {
+fn named(label: &str, priority: IoPriority) -> String {
     let IoPriority { class, level, hint } = priority;
     match hint {
-        0 => format!("clat prio {class}/{level}"),
-        _ => format!("clat prio {class}/{level}/{hint}"),
+        0 => format!("{label} prio {class}/{level}"),
+        _ => format!("{label} prio {class}/{level}/{hint}"),
     }
 }
 

@@ -61,12 +61,13 @@ struct Counts {
 impl Folded {
     /// `None` where single operations are not what windows are folded from.
     pub(super) fn of(wants: &Wants) -> Option<Self> {
-        wants.folds_operations.then(|| Self {
+        wants.logs.folds_operations.then(|| Self {
             means: wants
+                .logs
                 .window_ns
                 .map(|length_ns| Kept::new(length_ns, WINDOWS_MAX)),
-            histograms: (wants.histogram_window_ns > 0)
-                .then(|| Kept::new(wants.histogram_window_ns, HISTOGRAMS_MAX)),
+            histograms: (wants.logs.histogram_window_ns > 0)
+                .then(|| Kept::new(wants.logs.histogram_window_ns, HISTOGRAMS_MAX)),
         })
     }
 
@@ -209,9 +210,9 @@ impl Counts {
         (wants, files): (&Wants, &mut Files),
         place: &Place,
     ) -> io::Result<()> {
-        let mut counts = vec![0_u64; BUCKETS >> wants.coarseness];
+        let mut counts = vec![0_u64; BUCKETS >> wants.logs.coarseness];
         for (bucket, count) in &self.by_bucket {
-            counts[bucket >> wants.coarseness] += count;
+            counts[bucket >> wants.logs.coarseness] += count;
         }
         let Some(out) = files.of(place, wants, "clat_hist") else {
             return Ok(());

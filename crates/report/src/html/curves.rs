@@ -1,8 +1,8 @@
 //! Which runs belong together in one picture: latency curves and sweeps of slots, as the analysis
 //! groups them. Judges nothing itself.
 use analysis::{
-    CurvePoint, IntervalFacts, RunOutline, SeriesKind, knee, point, response_gap, series,
-    steadiness,
+    CurvePoint, GapCause, IntervalFacts, RunOutline, ScheduleCheck, SeriesKind, knee, point,
+    response_gap, series, steadiness,
 };
 use measure::{Interval, IntervalPhase, RunTotals};
 use plan::Load;
@@ -44,16 +44,19 @@ pub(super) struct Curves {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Judged {
     pub missed: bool,
+    /// Completions against the schedule, where there is one.
+    pub schedule: Option<ScheduleCheck>,
     pub exhausted: bool,
-    /// Response p99 is well above service p99.
-    pub has_gap: bool,
+    /// What arrivals waited for where response p99 is well above service p99.
+    pub gap: Option<GapCause>,
     /// Share of submissions that were late, with what counts as late in nanoseconds.
     pub late: Option<(f64, u64)>,
     /// Whether there were enough intervals, and not too many, to tell drift.
     pub is_drift_known: bool,
-    /// Change of the rate from the first to the last interval as a share, when it drifts.
+    /// Change of the rate from the first third of the intervals to the last as a share of the first,
+    /// when it drifts.
     pub drift: Option<f64>,
-    /// Start interval and length in nanoseconds of the longest span without a completion.
+    /// Start interval and least length in nanoseconds of the longest span without a success.
     pub stall: Option<(u32, u64)>,
 }
 
@@ -77,14 +80,17 @@ impl Curves {
 
     /// Takes the totals of the run and judges it.
     pub fn add(&mut self, totals: &RunTotals) -> Judged {
-        let point = point(totals);
+        let mut point = point(totals);
         // Where the rate is asked to change, neither its change nor a pause says anything.
         let is_one_rate = !matches!(totals.started.load, Load::Steps { .. });
         let steady = (!self.is_too_long && is_one_rate).then(|| steadiness(&self.intervals));
         let judged = Judged {
-            missed: point.schedule.is_some_and(|check| check.is_missed),
+            missed: point.is_missed(),
+            schedule: point.schedule,
             exhausted: point.exhausted.is_exhausted,
-            has_gap: totals.started.is_open_loop && response_gap(totals).is_some(),
+            gap: response_gap(totals)
+                .filter(|_| totals.started.is_open_loop)
+                .map(|gap| gap.cause),
             late: point.late.map(|late| (late.share, late.limit_ns)),
             is_drift_known: steady.is_some_and(|steady| steady.drift.is_some()),
             drift: steady
@@ -95,6 +101,7 @@ impl Curves {
                 .and_then(|steady| steady.stall)
                 .map(|stall| (stall.first, stall.length_ns)),
         };
+        point.is_stalled = judged.stall.is_some();
         self.points.push(point);
         self.outlines.push(RunOutline::of(totals));
         judged

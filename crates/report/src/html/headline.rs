@@ -23,6 +23,13 @@ pub(super) fn write(page: &Page, data: &PageData<'_>, out: &mut dyn Write) -> io
         "<header>\n<p class=\"brand\">Fathom report</p>\n<h1>{}</h1>",
         Escaped(page.title())
     )?;
+    if let Some(damage) = &page.damage {
+        writeln!(
+            out,
+            "<p class=\"lead\" id=\"damage\"><strong>This result is damaged: {}.</strong></p>",
+            Escaped(damage)
+        )?;
+    }
     writeln!(
         out,
         "<p class=\"lead\">{}</p><noscript><p>The charts need scripts; the tables do not.</p></noscript>",
@@ -114,37 +121,28 @@ fn write_cards(page: &Page, data: &PageData<'_>, out: &mut dyn Write) -> io::Res
         .iter()
         .filter(|run| run.measures && run.operations > 0)
         .collect();
-    let by = |of: fn(&RunRecord) -> f64| {
-        measured
-            .iter()
-            .copied()
-            .max_by(|one, other| of(one).total_cmp(&of(other)))
+    let flat_out: Vec<&RunRecord> = measured
+        .iter()
+        .copied()
+        .filter(|run| !run.is_throttled)
+        .collect();
+    // What is asked to do no more has no highest rate.
+    let (titles, runs) = match flat_out.is_empty() {
+        true => (["Rate reached", "Throughput reached"], &measured),
+        false => (
+            ["Highest rate, flat out", "Highest throughput, flat out"],
+            &flat_out,
+        ),
     };
     let (Some(fastest), Some(widest), Some(quickest)) = (
-        by(|run| run.rate),
-        by(|run| run.bytes),
-        by(|run| -run.response.p50.0),
+        most(runs, |run| run.rate),
+        most(runs, |run| run.bytes),
+        most(&measured, |run| -run.response.p50.0),
     ) else {
         return Ok(());
     };
     writeln!(out, "<div class=\"cards\">")?;
-    let depth = format!(
-        "{}, p99 {}, {:.1} of {} slots busy",
-        fastest.name,
-        fastest.response.words("p99"),
-        fastest.busy.0,
-        fastest.slots
-    );
-    card(out, "Highest rate", &rate(fastest.rate), "I/O/s", &depth)?;
-    if widest.bytes > 0.0 {
-        card(
-            out,
-            "Highest throughput",
-            &megabytes(widest.bytes),
-            "MB/s",
-            &widest.name,
-        )?;
-    }
+    write_rate_cards(titles, fastest, widest, out)?;
     let quick = format!(
         "{} at {} I/O/s, p99 {}",
         quickest.name,
@@ -163,27 +161,57 @@ fn write_cards(page: &Page, data: &PageData<'_>, out: &mut dyn Write) -> io::Res
         let at = format!("{}, p99 {}", knee.name, knee.response.words("p99"));
         card(out, title, &rate(knee.rate), "I/O/s", &at)?;
     }
-    if let Some(host) = fastest.cpu {
-        let own = fastest.own_cpu.map_or(0.0, |own| own.0);
-        write_cpu_card(host.0, own, out)?;
+    if let (Some(host), Some(own)) = (fastest.cpu, fastest.own_cpu) {
+        write_cpu_card(&fastest.name, host.0, own.0, out)?;
     }
     writeln!(out, "</div>")
 }
 
+fn most<'a>(runs: &[&'a RunRecord], of: fn(&RunRecord) -> f64) -> Option<&'a RunRecord> {
+    let runs = runs.iter().copied();
+    runs.max_by(|one, other| of(one).total_cmp(&of(other)))
+}
+
+fn write_rate_cards(
+    titles: [&str; 2],
+    fastest: &RunRecord,
+    widest: &RunRecord,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let asked = fastest
+        .asked
+        .map_or(String::new(), |asked| format!("{} asked, ", rate(asked)));
+    let depth = format!(
+        "{}, {asked}p99 {}, {:.1} of {} slots busy",
+        fastest.name,
+        fastest.response.words("p99"),
+        fastest.busy.0,
+        fastest.slots
+    );
+    card(out, titles[0], &rate(fastest.rate), "I/O/s", &depth)?;
+    match widest.bytes > 0.0 {
+        true => card(
+            out,
+            titles[1],
+            &megabytes(widest.bytes),
+            "MB/s",
+            &widest.name,
+        ),
+        false => Ok(()),
+    }
+}
+
 /// CPU time of the host and of Fathom itself, in nanoseconds per I/O.
-fn write_cpu_card(host: f64, own: f64, out: &mut dyn Write) -> io::Result<()> {
+fn write_cpu_card(run: &str, host: f64, own: f64, out: &mut dyn Write) -> io::Result<()> {
     // The whole is no less than its part: counters that show less have not seen all of it.
     let (larger, whose) = if own > host {
         let whose = format!(
-            "of Fathom itself at the highest rate; the counters of the host saw {}",
+            "of Fathom itself in {run}; the counters of the host saw {}",
             latency(host)
         );
         (own, whose)
     } else {
-        let whose = format!(
-            "of the host at the highest rate; Fathom itself {}",
-            latency(own)
-        );
+        let whose = format!("of the host in {run}; Fathom itself {}", latency(own));
         (host, whose)
     };
     let (value, unit) = value_and_unit(&latency(larger));
@@ -214,10 +242,7 @@ fn write_signs(page: &Page, out: &mut dyn Write) -> io::Result<()> {
         signs.push(Sign {
             class: "calm",
             word: "No warning sign recorded".into(),
-            text:
-                "no missed rate, exhausted slots, late submission, failed or short I/O, response \
-                   above service, drift, stall, stolen or throttled CPU"
-                    .into(),
+            text: looked_for(page),
         });
     }
     signs.extend(limits_of_evidence(page));
@@ -235,6 +260,26 @@ fn write_signs(page: &Page, out: &mut dyn Write) -> io::Result<()> {
         )?;
     }
     writeln!(out, "</ul></section>")
+}
+
+/// The signs that were looked for in every run, and were in none.
+fn looked_for(page: &Page) -> String {
+    let mut runs = page.runs.iter().filter(|run| run.measures);
+    let all = |is: fn(&RunRecord) -> bool| runs.clone().all(is);
+    let signs = [
+        (all(|run| run.open), "missed rate"),
+        (all(|run| run.open), "exhausted slots"),
+        (all(|run| run.late.is_some()), "late submission"),
+        (all(|run| run.open), "response above service"),
+        (true, "failed or short I/O"),
+        (all(|run| run.is_drift_known), "drift"),
+        (all(|run| run.is_drift_known), "stall"),
+        (all(|run| run.cpu.is_some()), "stolen CPU"),
+        (runs.all(|run| run.is_throttling_known), "throttled CPU"),
+    ];
+    let known = signs.into_iter().filter(|(is_known, _)| *is_known);
+    let known: Vec<&str> = known.map(|(_, sign)| sign).collect();
+    format!("no {}", known.join(", "))
 }
 
 fn execution_signs(page: &Page) -> Vec<Sign> {
@@ -340,22 +385,26 @@ fn limits_of_evidence(page: &Page) -> Vec<Sign> {
         });
     };
     let measured: Vec<&RunRecord> = page.runs.iter().filter(|run| run.measures).collect();
-    let closed = measured.iter().filter(|run| !run.open).count() as u64;
-    if closed > 0 {
-        sign(
-            "Closed loop",
-            format!(
-                "{} sent the next I/O only after an answer, so their latency is slots ÷ rate and hides waiting before the I/O",
-                counted(closed, "run")
-            ),
+    let closed: Vec<&&RunRecord> = measured.iter().filter(|run| !run.open).collect();
+    if !closed.is_empty() {
+        let count = counted(closed.len() as u64, "run");
+        let are_full = closed.iter().all(|run| run.uses_all_slots());
+        let is_slots = if are_full {
+            "is slots ÷ rate and "
+        } else {
+            ""
+        };
+        let text = format!(
+            "{count} sent the next I/O only after an answer, so their latency {is_slots}hides waiting before the I/O"
         );
+        sign("Closed loop", text);
     }
     let unjudged = measured.iter().filter(|run| !run.is_drift_known).count() as u64;
     if unjudged > 0 {
         sign(
             "Drift not judged",
             format!(
-                "{} had fewer than ten measured intervals, too many of them, rates that were to change, or no completion",
+                "{} had fewer than ten measured intervals outside stalls, too many of them, rates that were to change, or no completion",
                 counted(unjudged, "run")
             ),
         );

@@ -3,8 +3,12 @@
 use super::columns::{Distribution, TimeSeries};
 use super::curves::Judged;
 use super::text::{Short, counted, latency, percent, rate, span};
+use crate::fio::holds_back;
 use crate::summary;
-use measure::{DataFigures, Figure, FinishReason, LatencyFigures, RunTotals, StreamInfo};
+use analysis::{GapCause, ScheduleCheck};
+use measure::{
+    DataFigures, Figure, FinishReason, LatencyFigures, RunStarted, RunTotals, StreamInfo,
+};
 use plan::{Label, Load, Operation, RunKind};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
@@ -14,6 +18,9 @@ const LATE_SHARE: f64 = 0.01;
 
 /// Steal and throttling below this share of the time are noise of the counters.
 const STOLEN_SHARE: f64 = 0.005;
+
+/// From this share on slots count as nearly all in use, on average over the whole window.
+const ALL_SLOTS_SHARE: f64 = 0.95;
 
 /// A part beyond this many times the whole shows that the whole was not seen; less is noise of the counters.
 const UNDERCOUNTED: f64 = 1.05;
@@ -97,6 +104,11 @@ pub(super) struct RunRecord {
     pub service_distribution: Distribution,
     #[serde(skip)]
     pub is_drift_known: bool,
+    #[serde(skip)]
+    pub is_throttling_known: bool,
+    /// A rate was asked of it, or pauses: what it reached is not the most that it can reach.
+    #[serde(skip)]
+    pub is_throttled: bool,
     /// Whether it ended as planned.
     #[serde(skip)]
     pub is_whole: bool,
@@ -201,7 +213,7 @@ impl RunRecord {
         let per_operation =
             |ns: u64| (operations > 0).then(|| Short(ns as f64 / operations as f64));
         let mut record = Self {
-            name: started.name.clone(),
+            name: summary::run_name(started),
             measures: started.kind == RunKind::Measure,
             load: load_words(&started.load),
             labels: pairs(&started.labels),
@@ -237,12 +249,19 @@ impl RunRecord {
                 Distribution::default()
             },
             is_drift_known: judged.is_drift_known,
+            is_throttled: is_throttled(started),
+            is_throttling_known: totals.host.throttled_ns.is_some(),
             is_whole: summary::is_whole(totals),
             data: data(totals),
             devices: device_rows(totals),
         };
         record.doubts = doubts(totals, judged, &record);
         record
+    }
+
+    /// Whether nearly all slots were in use nearly all the time.
+    pub fn uses_all_slots(&self) -> bool {
+        self.busy.0 >= ALL_SLOTS_SHARE * f64::from(self.slots)
     }
 }
 
@@ -274,40 +293,22 @@ fn doubts(totals: &RunTotals, judged: &Judged, record: &RunRecord) -> Vec<Doubt>
             format!("{count} moved fewer bytes than asked"),
         );
     }
-    if let (true, Some(asked)) = (record.missed, record.asked) {
-        doubt("rate missed", missed_words(asked, record));
-    } else if record.missed {
-        doubt(
-            "rate missed",
-            "completions fell behind the schedule of arrivals".into(),
-        );
+    if let Some(check) = judged.schedule.filter(|check| check.is_missed) {
+        doubt("rate missed", missed_words(&check, totals));
     }
     if record.is_exhausted {
-        let share = percent(record.exhausted.0 / 100.0);
-        doubt(
-            "slots exhausted",
-            format!(
-                "no slot was free for {share} of the time: the depth of {} limited the rate, not the storage alone",
-                record.slots
-            ),
-        );
+        doubt("slots exhausted", exhausted_words(record));
     }
-    if judged.has_gap {
-        doubt(
-            "response above service",
-            format!(
-                "response p99 is {}, service p99 {}: I/Os waited before they were sent",
-                record.response.words("p99"),
-                record.service.words("p99")
-            ),
-        );
+    if let Some(cause) = judged.gap {
+        doubt("response above service", gap_words(cause, record));
     }
     let unserved: u64 = totals
         .streams
         .iter()
         .map(|stream| stream.unserved.histogram.count())
         .sum();
-    if unserved > 0 {
+    // What is in flight when a window ends is no sign of anything.
+    if unserved as f64 > judged.schedule.map_or(0.0, |check| check.allowance) {
         let count = counted(unserved, "arrival");
         doubt(
             "unserved arrivals",
@@ -339,17 +340,19 @@ fn course_doubts(judged: &Judged) -> Vec<Doubt> {
         let direction = if change < 0.0 { "fell" } else { "rose" };
         doubt(
             "drift",
-            format!(
-                "the rate {direction} by {} from start to end",
-                percent(change.abs())
-            ),
+            if change.is_finite() {
+                let share = percent(change.abs());
+                format!("the rate {direction} by {share} from the first third to the last")
+            } else {
+                "the rate rose from nothing in the first third".into()
+            },
         );
     }
     if let Some((first, length_ns)) = judged.stall {
         doubt(
             "stall",
             format!(
-                "nothing completed for {} from interval {first} on",
+                "no I/O succeeded for at least {} from interval {first} on",
                 span(length_ns)
             ),
         );
@@ -357,13 +360,53 @@ fn course_doubts(judged: &Judged) -> Vec<Doubt> {
     doubts
 }
 
-fn missed_words(asked: f64, record: &RunRecord) -> String {
+fn missed_words(check: &ScheduleCheck, totals: &RunTotals) -> String {
+    let per_second = |count: u64| rate(count as f64 * 1e9 / totals.length_ns as f64);
     format!(
         "{} of {} I/Os per second reached ({})",
-        rate(record.rate),
-        rate(asked),
-        percent(record.rate / asked)
+        per_second(check.completed),
+        per_second(check.scheduled),
+        percent(check.completed as f64 / check.scheduled as f64)
     )
+}
+
+/// Only where the slots were in use throughout may they have set the rate, and whether the storage
+/// would have set it anyway, another depth tells.
+fn exhausted_words(record: &RunRecord) -> String {
+    let share = percent(record.exhausted.0 / 100.0);
+    let used = format!(
+        "no slot was free for {share} of the time, and {:.1} of {} were in use on average",
+        record.busy.0, record.slots
+    );
+    match record.uses_all_slots() {
+        true => used + ": depth or storage set the rate, and a run at another depth tells which",
+        false => used,
+    }
+}
+
+fn gap_words(cause: GapCause, record: &RunRecord) -> String {
+    let why = match cause {
+        GapCause::Slots { .. } => "I/Os waited for a slot",
+        GapCause::Device { .. } => "the device held I/Os up",
+        GapCause::Lateness { .. } => "Fathom sent I/Os late while slots were free",
+    };
+    format!(
+        "response p99 is {}, service p99 {}: {why}",
+        record.response.words("p99"),
+        record.service.words("p99")
+    )
+}
+
+fn is_throttled(started: &RunStarted) -> bool {
+    let is_unbounded = matches!(
+        started.load,
+        Load::FlatOut | Load::SearchBase { .. } | Load::PerStream
+    );
+    let mut streams = started.streams.iter();
+    !is_unbounded
+        || started.is_open_loop
+        || started.asked_rate.is_some()
+        || streams.any(|stream| stream.asked_rate.is_some() || stream.labels.iter().any(holds_back))
 }
 
 fn ending(totals: &RunTotals) -> Vec<Doubt> {
@@ -391,6 +434,16 @@ fn ending(totals: &RunTotals) -> Vec<Doubt> {
             "outstanding",
             format!(
                 "{count} never came back, the oldest {} old; they entered the latencies with their age, a lower bound (≥)",
+                span(oldest)
+            ),
+        );
+    }
+    if let Some(oldest) = finished.late.iter().map(|one| one.age_ns).max() {
+        let count = counted(finished.late.len() as u64, "I/O");
+        doubt(
+            "late",
+            format!(
+                "{count} came back well after the end, the longest after {}; they entered the latencies with their true times and do not count as completions",
                 span(oldest)
             ),
         );

@@ -4,7 +4,7 @@ use super::record::RunRecord;
 use super::text::{Escaped, latency, megabytes, moment, percent, rate, size};
 use crate::repetitions;
 use analysis::Spread;
-use measure::{ExecutionStarted, ExecutionTarget};
+use measure::{ExecutionStarted, ExecutionTarget, Outstanding};
 use plan::{Label, Severity, TargetId};
 use std::io::{self, Write};
 
@@ -61,15 +61,11 @@ pub(super) fn write_runs(page: &Page, out: &mut dyn Write) -> io::Result<()> {
 /// What tells a run from others of its name. What a language keeps of a run for pages of its own says
 /// nothing that the other columns do not.
 fn labels_shown(labels: &[(String, String)]) -> Vec<String> {
-    const OF_PAGES: [&str; 3] = ["rd", "rate", "elapsed"];
-    let is_shown = |(key, value): &&(String, String)| {
-        let is_of_pages = OF_PAGES.contains(&key.as_str()) || key.starts_with("flat.");
-        !(is_of_pages || (key == "loops" && value == "None"))
+    let is_shown = |(key, _): &&(String, String)| {
+        // The values of loops are in the name.
+        !(Label::is_private_key(key) || key == "loops")
     };
-    let text = |(key, value): &(String, String)| match key.as_str() {
-        "loops" => value.clone(),
-        _ => format!("{key}={value}"),
-    };
+    let text = |(key, value): &(String, String)| format!("{key}={value}");
     labels.iter().filter(is_shown).map(text).collect()
 }
 
@@ -139,6 +135,7 @@ pub(super) fn write(page: &Page, out: &mut dyn Write) -> io::Result<()> {
     write_remarks(page, out)?;
     write_failures(page, out)?;
     write_unreturned(page, out)?;
+    write_late(page, out)?;
     if let Some(execution) = &page.execution {
         write_inputs(execution, out)?;
     }
@@ -477,17 +474,38 @@ fn write_failures(page: &Page, out: &mut dyn Write) -> io::Result<()> {
 }
 
 fn write_unreturned(page: &Page, out: &mut dyn Write) -> io::Result<()> {
-    if page.unreturned.is_empty() {
+    let head = "<section id=\"unreturned\"><h2>I/Os that never came back</h2><p>Each entered service and response of its run with this age, which is a lower bound (≥). None of them counts as a completion.</p>";
+    write_out_at_end(page, head, &page.unreturned, page.unreturned_left_out, out)
+}
+
+fn write_late(page: &Page, out: &mut dyn Write) -> io::Result<()> {
+    let head = "<section id=\"late\"><h2>I/Os that came back after the end of their run</h2><p>They were out at the end of the window and came back 100 ms after it or later. Each entered service and response of its run with its true time. None of them counts as a completion.</p>";
+    write_out_at_end(page, head, &page.late, page.late_left_out, out)
+}
+
+/// A table of what was out at the end of a run.
+fn write_out_at_end(
+    page: &Page,
+    head: &str,
+    all: &[(u32, Outstanding)],
+    left_out: u64,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    if all.is_empty() {
         return Ok(());
     }
     writeln!(
         out,
-        "<section id=\"unreturned\"><h2>I/Os that never came back</h2><p>Each entered service and response of its run with this age, which is a lower bound (≥). None of them counts as a completion.</p><div class=\"scroll\"><table><thead><tr><th scope=\"col\" class=\"text\">Run</th><th scope=\"col\" class=\"text\">Target</th><th scope=\"col\" class=\"text\">Operation</th><th scope=\"col\">Offset<small>bytes</small></th><th scope=\"col\">Length<small>bytes</small></th><th scope=\"col\">Age</th></tr></thead><tbody>"
+        "{head}<div class=\"scroll\"><table><thead><tr><th scope=\"col\" class=\"text\">Run</th><th scope=\"col\" class=\"text\">Target</th><th scope=\"col\" class=\"text\">Operation</th><th scope=\"col\">Offset<small>bytes</small></th><th scope=\"col\">Length<small>bytes</small></th><th scope=\"col\">Age</th></tr></thead><tbody>"
     )?;
-    for (run, one) in &page.unreturned {
+    for (run, one) in all {
+        let bound = match one.returned_after_ns {
+            None => "≥ ",
+            Some(_) => "",
+        };
         writeln!(
             out,
-            "<tr><td class=\"text\">{}</td><td class=\"text\">{}</td><td class=\"text\">{}</td><td>{}</td><td>{}</td><td>≥ {}</td></tr>",
+            "<tr><td class=\"text\">{}</td><td class=\"text\">{}</td><td class=\"text\">{}</td><td>{}</td><td>{}</td><td>{bound}{}</td></tr>",
             Escaped(run_name(page, Some(*run))),
             Escaped(target_name(page, one.target)),
             one.operation.name().replace('_', " "),
@@ -497,12 +515,8 @@ fn write_unreturned(page: &Page, out: &mut dyn Write) -> io::Result<()> {
         )?;
     }
     writeln!(out, "</tbody></table></div>")?;
-    if page.unreturned_left_out > 0 {
-        writeln!(
-            out,
-            "<p>{} more are in the result file.</p>",
-            page.unreturned_left_out
-        )?;
+    if left_out > 0 {
+        writeln!(out, "<p>{left_out} more are in the result file.</p>")?;
     }
     writeln!(out, "</section>")
 }
@@ -561,14 +575,14 @@ mod tests {
     fn labels_for_other_pages_are_not_shown() {
         let pair = |(key, value): (&str, &str)| (key.to_owned(), value.to_owned());
         let labels = [
-            ("rd", "rd1"),
+            ("vdbench.rd", "rd1"),
             ("loops", "threads=4"),
-            ("rate", "max"),
-            ("elapsed", "30"),
+            ("vdbench.rate", "max"),
+            ("vdbench.elapsed", "30"),
             ("flat.rdpct", "50.0000"),
             ("mtu", "9000"),
         ];
-        assert_eq!(labels_shown(&labels.map(pair)), ["threads=4", "mtu=9000"]);
+        assert_eq!(labels_shown(&labels.map(pair)), ["mtu=9000"]);
         assert_eq!(labels_shown(&[pair(("loops", "None"))]), [""; 0]);
     }
 }

@@ -1,4 +1,5 @@
 //! How numbers and foreign text are written into the page: units, escaping, short JSON numbers.
+use crate::shown::is_steering;
 use serde::{Serialize, Serializer};
 use std::fmt::{self, Display, Write};
 
@@ -12,8 +13,11 @@ pub(super) struct Short(pub f64);
 
 /// A word that replaces control over a plain number: `1` → `1 run`, `2` → `2 runs`.
 pub(super) fn counted(count: u64, singular: &str) -> String {
-    let ending = if count == 1 { "" } else { "s" };
-    format!("{} {singular}{ending}", grouped(count as f64, 0))
+    format!(
+        "{} {}",
+        grouped(count as f64, 0),
+        plan::noun(count, singular)
+    )
 }
 
 /// A latency in nanoseconds with the unit that fits, three or four digits.
@@ -71,13 +75,16 @@ pub(super) fn span(ns: u64) -> String {
     }
 }
 
-/// A share (0 to 1) in percent.
-pub(super) fn percent(share: f64) -> String {
+/// A share (0 to 1, or a change beyond it) in percent: neither nothing nor everything unless it is.
+pub(crate) fn percent(share: f64) -> String {
     let pct = share * 100.0;
     match pct {
         p if p <= 0.0 => "0 %".into(),
         p if p < 0.1 => "< 0.1 %".into(),
         p if p < 10.0 => format!("{p:.1} %"),
+        p if p < 99.0 => format!("{p:.0} %"),
+        p if p < 99.9 => format!("{p:.1} %"),
+        p if p < 100.0 => "> 99.9 %".into(),
         p => format!("{p:.0} %"),
     }
 }
@@ -149,6 +156,9 @@ impl<T: Display> Display for Escaped<T> {
                         '\0'..='\u{8}' | '\u{b}' | '\u{e}'..='\u{1f}' => {
                             self.0.write_char('\u{fffd}')?;
                         }
+                        '\n' | '\r' | '\t' => self.0.write_char(character)?,
+                        // Others turn the direction of text, or have no shape.
+                        steering if is_steering(steering) => self.0.write_char('\u{fffd}')?,
                         character => self.0.write_char(character)?,
                     }
                 }
@@ -217,6 +227,10 @@ mod tests {
         assert_eq!(span(3_600_000_000_000), "60 min 0 s");
         assert_eq!(percent(0.1234), "12 %");
         assert_eq!(percent(0.0001), "< 0.1 %");
+        assert_eq!(
+            [0.9949, 0.9996, 1.0].map(percent),
+            ["99.5 %", "> 99.9 %", "100 %"]
+        );
         assert_eq!(counted(1, "run"), "1 run");
         assert_eq!(moment(86_400_000_000_000, 3600), "1970-01-02 01:00:00");
     }

@@ -201,7 +201,10 @@ mod tests {
         assert!(is_harmless(ours));
         assert!(!html.contains("<script>alert") && !html.contains("\u{202e}<script"));
         assert!(ours.contains(r"x\x1b]0;owned\x07\ny\u202e&lt;script&gt;"));
-        for text in [crate::summary::table(&rows), crate::summary::csv(&rows)] {
+        for text in [
+            crate::summary::table(&rows, 120),
+            crate::summary::csv(&rows),
+        ] {
             assert!(is_harmless(&text), "{text:?}");
             assert!(text.contains(r"\x1b]0;"), "{text}");
         }

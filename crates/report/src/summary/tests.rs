@@ -1,3 +1,4 @@
+use super::table::cells;
 use super::*;
 use crate::testing::{IntervalShape, RunShape, Scenario, StreamShape, Work};
 use measure::{Event, RunFold};
@@ -8,7 +9,7 @@ use std::fs;
 fn table_and_csv_of_the_same_rows() {
     let totals = totals();
     let rows = rows(&totals);
-    let (table, csv) = (table(&rows), csv(&rows));
+    let (table, csv) = (table(&rows, 120), csv(&rows));
     assert!(
         table.lines().all(|line| line.chars().count() <= 120),
         "{table}"
@@ -71,9 +72,9 @@ fn what_was_not_measured_is_no_zero() {
         totals.length_ns = length_ns;
         let row = Row::new(&totals);
         let cells = cells(&row);
-        assert_eq!(cells[2], rate);
-        assert_eq!(cells[4..10], ["-"; 6]);
-        let record = record(&row);
+        assert_eq!(cells[1], rate);
+        assert_eq!(cells[3..9], ["-"; 6]);
+        let record = record(&row, "");
         let at = |name: &str| CSV_HEADER.iter().position(|one| *one == name).unwrap();
         for name in RESPONSE_FIELDS.iter().chain(&[SERVICE_FIELD]) {
             assert_eq!(record[at(name)], "", "{name}");
@@ -83,8 +84,8 @@ fn what_was_not_measured_is_no_zero() {
         assert_eq!(record[at("queue_depth")].is_empty(), length_ns == 0);
     }
     let cells = cells(&Row::new(&totals));
-    assert_eq!((&cells[3][..], &cells[10][..]), ("-", "-"));
-    assert!(cells[11].starts_with("-/"), "{}", cells[11]);
+    assert_eq!((&cells[2][..], &cells[9][..]), ("-", "-"));
+    assert!(cells[10].starts_with("-/"), "{}", cells[10]);
 }
 
 #[test]
@@ -98,7 +99,7 @@ fn a_run_without_an_end_is_marked() {
         row.marks
     );
     assert!(!row.is_whole);
-    assert!(table(std::slice::from_ref(&row)).contains("! killed or running\n"));
+    assert!(table(std::slice::from_ref(&row), 120).contains("! killed or running\n"));
     assert!(csv(&[row]).contains("killed or running"));
 }
 
@@ -118,6 +119,7 @@ fn latencies_of_what_never_came_back_are_lower_bounds() {
                     offset: 4096 * number,
                     length: 4096,
                     age_ns: 33_000_000_000,
+                    returned_after_ns: None,
                 })
                 .collect();
         }
@@ -128,16 +130,16 @@ fn latencies_of_what_never_came_back_are_lower_bounds() {
     assert_eq!(row.rate, Some(43_000.0));
     assert_eq!(row.unreturned, 3);
     let cells = cells(row);
-    assert_eq!(cells[4..9], ["0.090", "0.090", "0.090", "0.090", "≥33000"]);
-    assert!(cells[9].starts_with('≥'), "{}", cells[9]);
-    assert!(cells[0].contains("! 3 not returned"), "{}", cells[0]);
+    assert_eq!(cells[3..8], ["0.090", "0.090", "0.090", "0.090", "≥33000"]);
+    assert!(cells[8].starts_with('≥'), "{}", cells[8]);
+    assert!(table(std::slice::from_ref(row), 120).contains("! 3 not returned"));
     assert_eq!(row.lower_bounds(), ["response_max_ms", "service_mean_ms"]);
     let text = csv(&rows);
     assert!(
         text.lines()
             .nth(2)
             .unwrap()
-            .ends_with(",3,response_max_ms; service_mean_ms")
+            .ends_with(",3,response_max_ms; service_mean_ms,")
     );
     // With a schedule, the waiting arrivals of the same stall are lower bounds, too.
     let bounds = ["response_p99.9_ms", "response_max_ms", "service_mean_ms"];
@@ -174,11 +176,27 @@ fn long_names_wrap_and_numbers_never_do() {
     let mut row = Row::new(&totals()[0]);
     row.run = "a_run_with_a_name_that_is_much_longer_than_any_column".into();
     row.rate = Some(1_234_567.0);
-    let table = table(&[row]);
+    let table = table(&[row], 120);
     assert!(
         table.lines().any(|line| line.contains(" 1234567 ")),
         "{table}"
     );
+}
+
+#[test]
+fn the_table_is_as_wide_as_it_may_be() {
+    let mut rows = rows(&totals());
+    for width in (40..=130).rev() {
+        let text = table(&rows, width);
+        let widest = text.lines().map(|line| line.chars().count()).max();
+        assert!(widest <= Some(usize::from(width)), "{width}:\n{text}");
+        assert!(text.contains("reached"), "{width}:\n{text}");
+    }
+    assert!(!table(&rows, 130).contains("left out"));
+    // Failures are never left out.
+    rows[0].errors = 1;
+    let text = table(&rows, 40);
+    assert!(text.contains("errors/") && text.contains("1/"), "{text}");
 }
 
 fn totals() -> Vec<RunTotals> {

@@ -2,7 +2,7 @@
 //! links to runs that are still to come.
 use crate::shown;
 use measure::ExecutionTarget;
-use plan::{BoundPlan, Label, Plan, Preparation, RunId, RunKind, TargetId};
+use plan::{BoundPlan, Label, Plan, Preparation, RunId, RunKind, RunStop, TargetId};
 use std::collections::{BTreeSet, HashMap};
 
 /// More links than these help nobody; then only the first pass has them.
@@ -21,6 +21,8 @@ pub struct RunCaption {
 pub struct Captions {
     /// Waited after a run, in seconds; by place in the execution.
     pauses_s: Vec<f64>,
+    /// When runs stop before their time; by place in the execution.
+    limits: Vec<RunStop>,
     workloads: Vec<String>,
     /// Which reporting group uses what; without a name where there is only one.
     uses: BTreeSet<(String, TargetId)>,
@@ -97,6 +99,11 @@ impl Captions {
         (pause_s > 0.0 && place + 1 < self.pauses_s.len()).then_some(pause_s)
     }
 
+    /// What stops run `place` before its time.
+    pub fn limits(&self, place: u32) -> Option<&RunStop> {
+        self.limits.get(place as usize)
+    }
+
     /// An empty line, a link per run, and an empty line.
     pub fn links(&self) -> &[String] {
         &self.links
@@ -121,6 +128,7 @@ impl Captions {
         for id in runs {
             let spec = plan.spec(*id);
             captions_of.push(RunCaption::of(&spec.name, &spec.labels));
+            captions.limits.push(spec.stop.clone());
             captions
                 .pauses_s
                 .push(spec.timing.pause_after.as_secs_f64());
@@ -217,6 +225,15 @@ fn anchor(run: &RunCaption, occurrence: u32) -> String {
     let step = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3);
     let hash = text.bytes().fold(0xcbf2_9ce4_8422_2325, step);
     format!("_{}", hash >> 33)
+}
+
+/// A label that the language keeps for these pages. Older results have it without the name of the language.
+pub(super) fn own_label<'a>(labels: &'a [Label], key: &str) -> Option<&'a str> {
+    let own = labels
+        .iter()
+        .find(|label| label.key.strip_prefix("vdbench.") == Some(key));
+    own.map(|label| label.value.as_str())
+        .or_else(|| Label::find(labels, key))
 }
 
 #[cfg(test)]

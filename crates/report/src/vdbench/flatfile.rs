@@ -1,6 +1,6 @@
 //! `flatfile.html`: one line per interval and per average, in columns split by blanks
 //! (reference 10.6).
-use super::columns::Megabyte;
+use super::columns::{Look, Release};
 use super::tally::{CpuShares, Values};
 use measure::RunStarted;
 use plan::Label;
@@ -12,6 +12,7 @@ const MISSING: &str = "n/a";
 const MAX_RATE: f64 = 9_999_988.0;
 const CURVE_RATE: f64 = 9_999_977.0;
 
+/// Those of 5.04.06; the newer release has [`NEWER`] among them.
 const COLUMNS: [(&str, &str); 28] = [
     ("Run", "the run, by its rd= name"),
     ("Interval", "number of the interval, or avg_first-last"),
@@ -43,6 +44,35 @@ const COLUMNS: [(&str, &str); 28] = [
     ("cpu_idle", "processor share, idle"),
 ];
 
+/// What the newer release has behind these columns, one by one.
+const NEWER: [(&str, [(&str, &str); 2]); 2] = [
+    (
+        "resp_max",
+        [
+            ("read_max", "longest time of a read in ms"),
+            ("write_max", "longest time of a write in ms"),
+        ],
+    ),
+    (
+        "resp_std",
+        [
+            ("read_std", "standard deviation of reads in ms"),
+            ("write_std", "standard deviation of writes in ms"),
+        ],
+    ),
+];
+
+fn columns(release: Release) -> Vec<(&'static str, &'static str)> {
+    let mut columns = Vec::new();
+    for column in COLUMNS {
+        columns.push(column);
+        let newer = NEWER.into_iter().find(|(behind, _)| *behind == column.0);
+        let newer = newer.filter(|_| release == Release::V50407);
+        columns.extend(newer.into_iter().flat_map(|(_, columns)| columns));
+    }
+    columns
+}
+
 /// Columns that stay the same during a run.
 #[derive(Debug, Default)]
 pub struct RunColumns {
@@ -59,7 +89,7 @@ pub struct RunColumns {
 }
 
 /// Comment lines and the line of column names.
-pub fn header() -> Vec<String> {
+pub fn header(release: Release) -> Vec<String> {
     let mut lines: Vec<String> = [
         "*",
         "* This file holds what the reports hold as columns, for spreadsheets and scripts. ",
@@ -73,10 +103,13 @@ pub fn header() -> Vec<String> {
     ]
     .map(String::from)
     .into();
-    lines.extend(COLUMNS.map(|(name, meaning)| format!("* {name:<16}: {meaning}")));
+    let columns = columns(release);
+    let described = columns.iter();
+    lines.extend(described.map(|(name, meaning)| format!("* {name:<16}: {meaning}")));
     lines.push(format!("* {:<16}: no value, or several", "'n/a'"));
     lines.push("* ".to_string());
-    let names: String = COLUMNS.map(|(name, _)| format!("{name:>10} ")).concat();
+    let names = columns.iter().map(|(name, _)| format!("{name:>10} "));
+    let names: String = names.collect();
     lines.push(format!("{:>12} {:>23} {names}", "tod", "timestamp"));
     lines
 }
@@ -114,25 +147,33 @@ impl RunColumns {
         interval: &str,
         values: &Values,
         cpu: Option<CpuShares>,
-        megabyte: Megabyte,
+        look: Look,
     ) -> String {
         let share =
             |of: fn(&CpuShares) -> f64| cpu.as_ref().map_or(MISSING.into(), |cpu| fixed(of(cpu)));
         let [rdpct, rhpct, whpct, seekpct] = self.shares.clone();
         let [compratio, dedupratio] = self.ratios.clone();
-        let cells: [String; COLUMNS.len()] = [
+        let newer = |columns: [f64; 2]| {
+            let columns = columns.map(fixed).into_iter();
+            columns.filter(|_| look.release == Release::V50407)
+        };
+        let mut cells = vec![
             self.run.clone(),
             interval.to_string(),
             self.asked_now.map_or(self.asked.clone(), fixed),
             fixed(values.rate),
-            fixed(values.bytes_per_second / megabyte.bytes()),
+            fixed(values.bytes_per_second / look.megabyte.bytes()),
             values.bytes_per_io.to_string(),
             fixed(values.read_pct),
             fixed(values.resp_ms),
             fixed(values.read_resp_ms),
             fixed(values.write_resp_ms),
             fixed(values.resp_max_ms),
-            fixed(values.resp_stddev_ms),
+        ];
+        cells.extend(newer([values.read_max_ms, values.write_max_ms]));
+        cells.push(fixed(values.resp_stddev_ms));
+        cells.extend(newer([values.read_stddev_ms, values.write_stddev_ms]));
+        cells.extend([
             self.xfersize.clone(),
             self.threads.clone(),
             rdpct,
@@ -149,8 +190,9 @@ impl RunColumns {
             share(|cpu| cpu.system),
             share(|cpu| cpu.wait),
             share(|cpu| cpu.idle),
-        ];
-        let cells: String = cells.map(|cell| format!("{cell:>10} ")).concat();
+        ]);
+        let cells = cells.into_iter().map(|cell| format!("{cell:>10} "));
+        let cells: String = cells.collect();
         format!("{time:>12} {stamp:>23} {cells}")
     }
 }

@@ -213,7 +213,7 @@ fn run_shape(original: &Original, start: &str) -> RunShape {
     ];
     // The language leaves the label out for points of a curve.
     if !name.ends_with("%)") {
-        labels.push(("rate", rate.to_string()));
+        labels.push(("vdbench.rate", rate.to_string()));
     }
     labels.extend((original.flat)(name, loops));
     let stream = |(workload, target, share_pct): (&str, u32, f64)| {

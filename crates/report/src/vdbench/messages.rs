@@ -1,5 +1,7 @@
 //! Lines that are no table: titles of runs, failed I/O, the end. Texts that scripts look for are
 //! the original's; all others are our own.
+use crate::{html, summary};
+use analysis::GapCause;
 use measure::{FinishReason, IoFailure, Outstanding};
 use plan::Nanos;
 
@@ -9,6 +11,58 @@ pub struct Ending {
     pub console: Vec<String>,
     pub summary: Vec<String>,
     pub is_by_user: bool,
+}
+
+/// Sequential workloads ended a run.
+pub const ENDED_AT_SIZE: [&str; 2] = [
+    "All sequential workloads on all slaves are done.",
+    "The run ends with them, whatever other workloads it has.",
+];
+
+/// The amount of data that a run was to move was moved.
+pub fn reached_total(limit: &str, bytes: u64, run: &str) -> String {
+    let size = lang::vdbench::short_number(bytes as f64);
+    format!("Reached {limit}={size}. rd={run} shutting down after next interval.")
+}
+
+/// What arrivals waited for.
+pub fn cause(cause: &GapCause) -> String {
+    match *cause {
+        GapCause::Slots { exhausted_share } => format!(
+            "cause: no thread was free for {} of the time; a run with more threads, or at a lower \
+             rate, tells whether the device has room",
+            html::percent(exhausted_share)
+        ),
+        GapCause::Device {
+            longest_ns,
+            is_bound,
+        } => format!(
+            "cause: the device, whose longest I/O took {}",
+            summary::bounded(is_bound, Nanos(longest_ns).to_string())
+        ),
+        GapCause::Lateness { lateness_ns_p99 } => format!(
+            "cause: Fathom itself sent I/Os late, p99 {}, with threads free",
+            Nanos(lateness_ns_p99)
+        ),
+    }
+}
+
+/// The mark of an interval whose rates are over less than its nominal length.
+pub fn cut_short(number: u32, seconds: f64) -> String {
+    format!(
+        "*** interval {number} was cut short: its rates are over its true length, {seconds:.3} s ***"
+    )
+}
+
+/// What takes the place of the averages, where the record of an execution ends in the middle.
+pub fn broken_off(run: Option<&str>) -> String {
+    match run {
+        Some(run) => format!(
+            "*** rd={run} was killed or is still running: its end was not recorded, and it has no averages ***"
+        ),
+        None => "*** the execution was killed or is still running: its end was not recorded ***"
+            .to_owned(),
+    }
 }
 
 /// The title of a run on a page.
@@ -50,6 +104,20 @@ pub fn outstanding(left: &[Outstanding], path: impl Fn(&Outstanding) -> String) 
         )
     };
     left.iter().map(line).collect()
+}
+
+/// One line on I/Os that came back a second after the end of their run, or later.
+pub fn late(late: &[Outstanding]) -> Vec<String> {
+    let after = late.iter().filter_map(|io| io.returned_after_ns);
+    let after: Vec<u64> = after.filter(|ns| *ns >= 1_000_000_000).collect();
+    let Some(longest) = after.iter().max() else {
+        return Vec::new();
+    };
+    let count = after.len();
+    let longest = Nanos(*longest);
+    vec![format!(
+        "*** {count} I/Os were outstanding at the end of the run and returned up to {longest} after it; they are not in the columns above ***"
+    )]
 }
 
 /// The end, by its reason and by the failed I/Os of all runs.

@@ -1,4 +1,4 @@
-//! The face of Vdbench: its output folder and its console, in the layout of release 5.04.06, as a
+//! The face of Vdbench: its output folder and its console, in the layout of release 5.04.06 or 5.04.07, as a
 //! fold over events. Nothing but the current run is kept. Where it differs from the original, and
 //! why, is listed in `docs/differences.md`.
 //!
@@ -18,15 +18,16 @@ mod run;
 mod skew;
 mod tally;
 
-pub use columns::Megabyte;
+pub use columns::{Megabyte, Release};
 
 use crate::shown;
 use captions::{Captions, RunCaption};
 use clock::Zone;
+use columns::Look;
 use details::Details;
 use measure::{
-    Event, ExecutionFinished, ExecutionTarget, FinishReason, IoFailure, Remark, RunFinished,
-    RunStarted,
+    Event, ExecutionFinished, ExecutionStarted, ExecutionTarget, FinishReason, IoFailure, Remark,
+    RunFinished, RunStarted,
 };
 use pages::{PageId, Pages};
 use places::Places;
@@ -50,6 +51,16 @@ pub enum RespColumns {
 pub struct FaceOptions {
     pub megabyte: Megabyte,
     pub columns: RespColumns,
+    pub release: Release,
+}
+
+impl FaceOptions {
+    fn look(&self) -> Look {
+        Look {
+            megabyte: self.megabyte,
+            release: self.release,
+        }
+    }
 }
 
 /// Writes the folder, and hands out the lines for the console.
@@ -76,6 +87,10 @@ struct Execution {
     runs_started: u32,
     has_skew_note: bool,
     errors: u64,
+    /// Its end came.
+    is_over: bool,
+    /// When the last thing happened.
+    seen_ns: u64,
 }
 
 /// The pages of an execution.
@@ -114,6 +129,21 @@ impl Face {
         })
     }
 
+    /// Whether all pages of an execution could be made in the folder; changes nothing.
+    ///
+    /// # Errors
+    /// That of the first page in whose place something else stands.
+    pub fn check(dir: &Path, options: FaceOptions, started: &ExecutionStarted) -> io::Result<()> {
+        let mut face = Self {
+            pages: Pages::rehearse(dir)?,
+            options,
+            console: Vec::new(),
+            execution: None,
+        };
+        face.on_event(&Event::ExecutionStarted(started.clone()))
+            .map(drop)
+    }
+
     /// Absolute.
     pub fn dir(&self) -> &Path {
         self.pages.dir()
@@ -140,12 +170,34 @@ impl Face {
         Ok(std::mem::take(&mut self.console))
     }
 
-    /// Writes what an earlier error left pending.
+    /// Writes what an earlier error left pending. Pages of an execution whose end did not come say so.
     ///
     /// # Errors
     /// Those of the file system.
     pub fn finish(mut self) -> io::Result<()> {
+        if let Some(mut execution) = self.execution.take()
+            && !execution.is_over
+        {
+            self.break_off(&mut execution);
+        }
         self.pages.flush()
+    }
+
+    /// The last interval of a run without an end is written as it is, and no average follows: the original writes none
+    /// either when it is killed.
+    fn break_off(&mut self, it: &mut Execution) {
+        let at = it.seen_ns;
+        let name = it.run.take().map(|mut run| {
+            self.write_last(it, &mut run, at);
+            run.caption().name.clone()
+        });
+        let line = messages::broken_off(name.as_deref());
+        self.say(it, at, std::slice::from_ref(&line));
+        self.stamped(it.folder.errors, &it.zone, at, std::slice::from_ref(&line));
+        if name.is_some() {
+            self.stamped(it.folder.totals, &it.zone, at, &[line]);
+        }
+        self.status(it, at, "Killed or still running", None);
     }
 
     /// Lends out the execution, so that pages and execution can both change.
@@ -173,23 +225,29 @@ impl Face {
         }
         // Headers in the totals come every 15 runs.
         if it.runs_started.is_multiple_of(15) {
-            let header = columns::header(&it.zone.date(started.unix_ns), self.options.megabyte);
+            let header = columns::header(&it.zone.date(started.unix_ns), self.options.look());
             self.pages.lines(it.folder.totals, &header);
         }
         self.status(it, started.unix_ns, "Starting", Some(&run));
         it.runs_started += 1;
+        it.seen_ns = started.unix_ns;
         it.run = Some(run);
     }
 
     fn finish_run(&mut self, it: &mut Execution, finished: &RunFinished) {
-        let Some(run) = it.run.take() else { return };
+        let Some(mut run) = it.run.take() else {
+            return;
+        };
         let at = finished.unix_ns;
+        it.seen_ns = at;
+        self.write_cut(it, &mut run, finished);
         self.write_averages(it, &run, finished);
         for lines in [
             run.late_line(self.options.columns).into_iter().collect(),
             run.cpu_warning(&it.places.hosts),
             self.write_skew(it, &run, at),
             messages::outstanding(&finished.outstanding, |left| it.device(left.target)),
+            messages::late(&finished.late),
         ] {
             self.say(it, at, &lines);
         }
@@ -234,8 +292,22 @@ impl Face {
                     self.stamped(page, &it.zone, remark.unix_ns, &lines);
                 }
             }
+            ("total-reached", _) => self.tell_reached(it, remark.unix_ns, &lines),
             (_, Severity::Note) => self.stamped(it.folder.log, &it.zone, remark.unix_ns, &lines),
             (_, Severity::Warning | Severity::Error) => self.tell(it, remark.unix_ns, &lines),
+        }
+    }
+
+    /// Which of the limits it was follows from what was moved.
+    fn tell_reached(&mut self, it: &mut Execution, at: u64, otherwise: &[String]) {
+        let reached = it.run.as_ref().and_then(|run| {
+            let limits = it.captions.limits(run.place())?;
+            let (limit, bytes) = run.reached(limits)?;
+            Some(messages::reached_total(limit, bytes, &run.caption().name))
+        });
+        match reached {
+            Some(line) => self.tell(it, at, &[line]),
+            None => self.tell(it, at, otherwise),
         }
     }
 
@@ -252,6 +324,7 @@ impl Face {
         }
         self.status(it, at, "Shutting down slaves", None);
         self.status(it, at, "Vdbench complete", None);
+        it.is_over = true;
     }
 
     /// Console and log.

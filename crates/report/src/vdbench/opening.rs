@@ -44,6 +44,8 @@ impl Face {
             runs_started: 0,
             has_skew_note: false,
             errors: 0,
+            is_over: false,
+            seen_ns: started.unix_ns,
         };
         self.write_summary_head(&execution, started);
         self.write_log_head(&execution, started, has_plan);
@@ -78,7 +80,7 @@ impl Face {
             status: self.pages.open("status.html")?,
             totals: self.open_page("totals.html", &line("Run totals"), captions)?,
             errors: self.open_errors(started)?,
-            flat: self.open_plain("flatfile.html", &flatfile::header())?,
+            flat: self.open_plain("flatfile.html", &flatfile::header(self.options.release))?,
             histogram: {
                 let head = line("Total response time histogram.");
                 self.open_page("histogram.html", &head, captions)?
@@ -252,8 +254,9 @@ impl Face {
         let created = it.zone.created(started.unix_ns);
         let mut lines = vec![
             format!(
-                "Fathom {}, in the layout of Vdbench 5.04.06.",
-                started.fathom_version
+                "Fathom {}, in the layout of Vdbench {}.",
+                started.fathom_version,
+                self.options.release.name()
             ),
             format!("Vdbench summary report, created {created}"),
             String::new(),
@@ -300,7 +303,8 @@ impl Face {
 
     fn write_log_head(&mut self, it: &Execution, started: &ExecutionStarted, has_plan: bool) {
         let version = &started.fathom_version;
-        let banner = format!("Fathom {version}, in the layout of Vdbench 5.04.06.");
+        let release = self.options.release.name();
+        let banner = format!("Fathom {version}, in the layout of Vdbench {release}.");
         let distribution = format!("Fathom distribution: fathom {version}");
         let help = "For documentation, see 'fathom help vdbench'.";
         self.console

@@ -17,6 +17,8 @@ pub struct PageId(usize);
 pub struct Pages {
     dir: PathBuf,
     is_new: bool,
+    /// Nothing is made, removed or written; what opening would refuse is refused.
+    is_rehearsal: bool,
     pages: Vec<Page>,
 }
 
@@ -41,6 +43,18 @@ impl Pages {
         Ok(Self {
             dir,
             is_new,
+            is_rehearsal: false,
+            pages: Vec::new(),
+        })
+    }
+
+    /// To ask which pages [`Pages::open`] would refuse. Changes nothing.
+    pub fn rehearse(dir: &Path) -> io::Result<Self> {
+        let dir = std::path::absolute(dir)?;
+        Ok(Self {
+            is_new: !dir.exists(),
+            dir,
+            is_rehearsal: true,
             pages: Vec::new(),
         })
     }
@@ -62,6 +76,9 @@ impl Pages {
     pub fn open(&mut self, file: &str) -> io::Result<PageId> {
         let file = file.replace(['/', '\0'], "_");
         let path = self.dir.join(&file);
+        if self.is_rehearsal {
+            return self.rehearse_page(path);
+        }
         let found = match OpenOptions::new().write(true).create_new(true).open(&path) {
             Ok(file) => file.metadata().map_err(|error| at(&path, &error))?,
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => refuse_content(&path)?,
@@ -78,7 +95,28 @@ impl Pages {
         Ok(PageId(self.pages.len() - 1))
     }
 
+    fn rehearse_page(&mut self, path: PathBuf) -> io::Result<PageId> {
+        match fs::symlink_metadata(&path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(error) => return Err(at(&path, &error)),
+            // It would be gone by then.
+            Ok(found) if found.is_file() && has_mark(&path)? => {}
+            Ok(_) => {
+                refuse_content(&path)?;
+            }
+        }
+        self.pages.push(Page {
+            path,
+            identity: (0, 0),
+            pending: String::new(),
+        });
+        Ok(PageId(self.pages.len() - 1))
+    }
+
     pub fn line(&mut self, page: PageId, line: &str) {
+        if self.is_rehearsal {
+            return;
+        }
         let pending = &mut self.pages[page.0].pending;
         pending.push_str(line);
         pending.push('\n');
@@ -203,6 +241,35 @@ mod tests {
             fs::read_to_string(dir.join("totals.html")).unwrap(),
             "<p>mine too"
         );
+    }
+
+    #[test]
+    fn a_rehearsal_refuses_the_same_and_changes_nothing() {
+        let folder = tempfile::tempdir().unwrap();
+        let dir = folder.path().join("out");
+        let mut pages = Pages::rehearse(&dir).unwrap();
+        let page = pages.open("summary.html").unwrap();
+        pages.line(page, "line");
+        pages.flush().unwrap();
+        assert!(!dir.exists());
+
+        let mut earlier = Pages::create(&dir).unwrap();
+        earlier.open("old.html").unwrap();
+        earlier.flush().unwrap();
+        fs::write(dir.join("mine.html"), "<p>mine").unwrap();
+        fs::write(dir.join("empty.html"), "").unwrap();
+        let before = fs::read(dir.join("old.html")).unwrap();
+        let mut pages = Pages::rehearse(&dir).unwrap();
+        for name in ["old.html", "empty.html", "new.html"] {
+            let page = pages.open(name).unwrap();
+            pages.line(page, "line");
+        }
+        pages.flush().unwrap();
+        let refused = pages.open("mine.html").unwrap_err();
+        assert_eq!(refused.kind(), io::ErrorKind::AlreadyExists);
+        assert_eq!(fs::read_dir(&dir).unwrap().count(), 3);
+        assert_eq!(fs::read(dir.join("old.html")).unwrap(), before);
+        assert_eq!(fs::read(dir.join("empty.html")).unwrap(), b"");
     }
 
     #[test]

@@ -1,18 +1,19 @@
 //! One run: what its intervals add up to, and the rows, tables and warnings that follow.
-use super::captions::{RunCaption, workload};
+use super::captions::{RunCaption, own_label, workload};
 use super::columns::{self, has_header};
 use super::details::Part as Place;
 use super::flatfile::RunColumns;
 use super::pages::PageId;
 use super::skew::{self, Layout, Part};
 use super::tally::{CpuShares, Tally, Values};
-use super::{Execution, Face, RespColumns, buckets};
+use super::{Execution, Face, RespColumns, buckets, messages};
+use crate::waits;
 use measure::{
-    CpuTimes, ExecutionTarget, Figure, FigureKey, HostSample, Interval, IntervalPhase,
-    LatencyFigures, RunFinished, RunStarted, RunTotals, StreamTotals, WorkerSample,
+    CpuTimes, ExecutionTarget, FinishReason, Interval, IntervalPhase, RunFinished, RunFold,
+    RunStarted,
 };
-use plan::{Label, Load, Nanos, Operation, StreamId, TargetId};
-use std::collections::HashMap;
+use plan::{DataLimit, Load, RunStop, StreamId};
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 /// Above this share of the host's processors, a run is warned about.
@@ -42,10 +43,19 @@ pub struct Run {
     /// Devices as hosts and slaves use them, where the job asks for that, and where each is.
     details: Vec<Counts>,
     place_of: Arc<HashMap<(Place, usize), usize>>,
-    measured_intervals: u32,
+    lengths: Lengths,
+    intervals: u32,
     cpu: Option<CpuTimes>,
+    cpu_whole: Option<CpuTimes>,
+    /// Of Fathom and of other machines (steal), while intervals were measured: what other programs on this
+    /// machine use is theirs.
+    own_cpu_ns: u64,
+    ends_by_itself: bool,
+    /// The last interval, where it ended early: only the end of the run tells why.
+    cut: Option<Row>,
+    started: RunStarted,
     /// Both latencies of the measured intervals, whatever the columns show.
-    sum: RunTotals,
+    fold: RunFold,
     errors: u64,
     failures: u64,
 }
@@ -59,6 +69,24 @@ struct StreamPlace {
     device: Option<usize>,
     asked_rate: Option<f64>,
     share_pct: f64,
+}
+
+/// What rates are divided by: the seconds of the intervals in the averages, and of all.
+#[derive(Clone, Copy, Debug, Default)]
+struct Lengths {
+    measured_s: f64,
+    whole_s: f64,
+}
+
+/// An interval to be printed.
+#[derive(Clone, Debug)]
+struct Row {
+    number: u32,
+    unix_ns: u64,
+    cpu: Option<CpuShares>,
+    asked: Option<f64>,
+    is_measured: bool,
+    length_s: f64,
 }
 
 /// The last interval, the measured intervals, and all of them.
@@ -96,14 +124,12 @@ impl Run {
             for counts in host.into_iter().chain(slaves.get_mut(slave)) {
                 counts.is_active = true;
             }
-            let device = match stream.targets[..] {
-                [only] => Some(only.index()),
-                _ => None,
-            };
+            let only = stream.targets.first();
+            let device = only.filter(|_| stream.targets.len() == 1);
             streams.push(StreamPlace {
                 workload: place,
                 slave,
-                device,
+                device: device.map(|target| target.index()),
                 asked_rate: stream.asked_rate,
                 share_pct: stream.share_pct,
             });
@@ -112,7 +138,7 @@ impl Run {
         let rate = rate_text(started);
         Self {
             flat: RunColumns::new(&caption.name, &rate, started, bytes),
-            elapsed: Label::find(&started.labels, "elapsed")
+            elapsed: own_label(&started.labels, "elapsed")
                 .map_or_else(|| elapsed_text(started), String::from),
             place: started.run,
             interval_s: started.interval_ns as f64 / 1e9,
@@ -130,9 +156,15 @@ impl Run {
             workloads: counts,
             details: unused(execution.details.pages.len()),
             place_of: execution.details.lookup(),
-            measured_intervals: 0,
+            lengths: Lengths::default(),
+            intervals: 0,
             cpu: None,
-            sum: empty_totals(started),
+            cpu_whole: None,
+            own_cpu_ns: 0,
+            ends_by_itself: started.window_ns.is_none(),
+            cut: None,
+            started: started.clone(),
+            fold: RunFold::of(started),
             errors: 0,
             failures: 0,
         }
@@ -158,6 +190,22 @@ impl Run {
         place.map_or(0, |place| place.slave)
     }
 
+    /// The first of the limits that what was measured has reached, by its parameter.
+    pub fn reached(&self, limits: &RunStop) -> Option<(&'static str, u64)> {
+        let Tally { read, write, .. } = &self.total.measured;
+        let limits = [
+            ("maxdata", limits.total_bytes, read.bytes + write.bytes),
+            ("maxdataread", limits.read_bytes, read.bytes),
+            ("maxdatawritten", limits.written_bytes, write.bytes),
+        ];
+        limits
+            .into_iter()
+            .find_map(|(name, limit, bytes)| match limit {
+                Some(DataLimit::Bytes(most)) if bytes >= most => Some((name, most)),
+                _ => None,
+            })
+    }
+
     /// Counts a failure that was told one by one.
     pub fn add_failure(&mut self) {
         self.failures += 1;
@@ -181,28 +229,33 @@ impl Run {
         if columns == RespColumns::Arrival {
             return None;
         }
-        let gap = analysis::response_gap(&self.sum)?;
-        let [response, service] = [gap.response_ns_p99, gap.service_ns_p99].map(Nanos);
-        let unserved = match gap.unserved {
+        // What came back after the window, or never, is not in the columns; lines of its own tell it.
+        let totals = self.fold.totals(None)?;
+        let gap = analysis::response_gap(&totals)?;
+        let [response, service] = waits::gap_words(&gap);
+        let unsent = match gap.unsent {
             0 => String::new(),
             count => format!("; {count} arrivals were never served"),
         };
         Some(format!(
             "*** response time from the intended arrival is p99 {response}, against p99 {service} of \
-             the times in the columns above, which begin when an I/O is submitted{unserved}; --resp \
-             arrival shows response ***"
+             the times in the columns above, which begin when an I/O is submitted{unsent}; {}; --resp \
+             arrival shows response ***",
+            messages::cause(&gap.cause)
         ))
     }
 
     /// A box when the host was busy.
     pub fn cpu_warning(&self, hosts: &[String]) -> Vec<String> {
-        let used = CpuShares::of(self.cpu.as_ref()).map_or(0.0, |cpu| cpu.used());
+        let all_ns = self.cpu.as_ref().map_or(0, CpuTimes::total_ns);
+        let used = self.own_cpu_ns as f64 * 100.0 / all_ns.max(1) as f64;
         if used <= BUSY_CPU_PCT {
             return Vec::new();
         }
         let hosts = hosts.join(",");
         columns::boxed(&[
             format!("Warning for host={hosts}: average processor utilization {used:.1}%"),
+            "by Fathom and by what other machines took of the processors (steal).".to_string(),
             "Above 80% the processors, and not the storage, may be what".to_string(),
             "holds the rate back and stretches the times.".to_string(),
         ])
@@ -223,15 +276,17 @@ impl Run {
                 self.details[place].now.add_figure(figure, columns);
             }
             self.errors += figure.errors;
-            if is_measured {
-                self.sum.figures[0].merge(figure);
-            }
         }
+        self.fold.add(interval);
+        self.add_in_flight(interval);
         self.add_unserved(interval, columns);
-        if is_measured {
-            self.measured_intervals += 1;
-            if let Some(cpu) = &interval.host.cpu {
+        self.intervals += 1;
+        if let Some(cpu) = &interval.host.cpu {
+            self.cpu_whole.get_or_insert_default().add(cpu);
+            if is_measured {
                 self.cpu.get_or_insert_default().add(cpu);
+                let fathom_ns = interval.host.fathom_user_ns + interval.host.fathom_system_ns;
+                self.own_cpu_ns += fathom_ns + cpu.steal_ns;
             }
         }
         self.each().for_each(|counts| {
@@ -242,15 +297,59 @@ impl Run {
         });
     }
 
+    /// Shares out the time that slots of each pool were in use over its streams and their devices, by
+    /// their service times; evenly, where nothing came back.
+    fn add_in_flight(&mut self, interval: &Interval) {
+        let streams = &self.started.streams;
+        let mut parts: BTreeMap<(StreamId, usize), f64> = BTreeMap::new();
+        for (stream, info) in streams.iter().enumerate() {
+            let targets = info.targets.iter().map(|target| target.index());
+            parts.extend(targets.map(|target| ((StreamId::at(stream), target), 0.0)));
+        }
+        for figure in &interval.figures {
+            let key = (figure.key.stream, figure.key.target.index());
+            if let Some(service_ns) = parts.get_mut(&key) {
+                *service_ns += figure.service.sum_ns as f64;
+            }
+        }
+        let pool_of = |stream: StreamId| streams[stream.index()].pool as usize;
+        let pools = &interval.engine.pools;
+        let (mut sums, mut counts) = (vec![0.0; pools.len()], vec![0.0; pools.len()]);
+        for ((stream, _), service_ns) in &parts {
+            if let Some(sum) = sums.get_mut(pool_of(*stream)) {
+                *sum += service_ns;
+                counts[pool_of(*stream)] += 1.0;
+            }
+        }
+        for ((stream, _), ns) in &mut parts {
+            let pool = pool_of(*stream);
+            *ns = match pools.get(pool) {
+                None => *ns,
+                Some(sample) if sums[pool] > 0.0 => sample.busy_ns as f64 * *ns / sums[pool],
+                Some(sample) => sample.busy_ns as f64 / counts[pool],
+            };
+        }
+        for ((stream, target), ns) in parts {
+            self.total.now.add_in_flight(ns);
+            if let Some(device) = self.devices.get_mut(target) {
+                device.now.add_in_flight(ns);
+            }
+            for counts in self.parts_of(stream) {
+                counts.now.add_in_flight(ns);
+            }
+            let places: Vec<usize> = self.details_of(stream, target).collect();
+            for place in places {
+                self.details[place].now.add_in_flight(ns);
+            }
+        }
+    }
+
     /// Ages of what was never served belong to the response, whatever the columns show.
     fn add_unserved(&mut self, interval: &Interval, columns: RespColumns) {
+        if columns == RespColumns::Service {
+            return;
+        }
         for (stream, sample) in interval.engine.streams.iter().enumerate() {
-            if interval.phase == IntervalPhase::Measured {
-                self.sum.streams[0].unserved.merge(&sample.unserved);
-            }
-            if columns == RespColumns::Service {
-                continue;
-            }
             self.total.now.add_unserved(&sample.unserved);
             let device = self.streams.get(stream).and_then(|place| place.device);
             if let Some(device) = device.and_then(|device| self.devices.get_mut(device)) {
@@ -321,14 +420,42 @@ impl Run {
 
     /// What is asked in an interval, where that changes in the course of the run.
     fn asked_in(&self, interval: &Interval) -> Option<f64> {
-        let load = &self.sum.started.load;
+        let load = &self.started.load;
         let changes = matches!(load, Load::Steps { .. });
         load.mean_rate(interval.start_ns, interval.end_ns)
             .filter(|_| changes)
     }
 
-    fn measured_s(&self) -> f64 {
-        f64::from(self.measured_intervals) * self.interval_s
+    /// The interval that was just added.
+    fn row(&self, interval: &Interval) -> Row {
+        Row {
+            number: interval.number,
+            unix_ns: interval.unix_ns,
+            cpu: CpuShares::of(interval.host.cpu.as_ref()),
+            asked: self.asked_in(interval),
+            is_measured: interval.phase == IntervalPhase::Measured,
+            length_s: interval.end_ns.saturating_sub(interval.start_ns) as f64 / 1e9,
+        }
+    }
+
+    /// Whether its sequential workloads ended it, before the time that it may take.
+    fn ended_at_size(&self, finished: &RunFinished) -> bool {
+        let longest_s: Option<f64> = self.elapsed.parse().ok();
+        let took_s = f64::from(finished.last_measured) * self.interval_s;
+        let is_early = longest_s.is_none_or(|longest_s| took_s < longest_s + self.warmup_s);
+        self.ends_by_itself
+            && finished.reason == FinishReason::Complete
+            && (self.cut.is_some() || is_early)
+    }
+
+    /// What a run of a single interval averages to is that interval.
+    fn average_the_only_one(&mut self) {
+        if self.intervals != 1 || self.lengths.measured_s > 0.0 {
+            return;
+        }
+        (self.lengths.measured_s, self.cpu) = (self.lengths.whole_s, self.cpu_whole);
+        self.each()
+            .for_each(|counts| counts.measured = counts.whole.clone());
     }
 
     /// The share of all I/O that a workload was asked to take, in percent: by the rates of its
@@ -339,7 +466,7 @@ impl Run {
             .map(|stream| (stream.asked_rate, stream.share_pct))
             .collect();
         let completed = self.total.measured.operations() as f64;
-        let asked = analysis::asked_shares(&asked, self.measured_s(), completed);
+        let asked = analysis::asked_shares(&asked, self.lengths.measured_s, completed);
         let all = self.streams.iter().zip(asked);
         let mine = all.filter(|(stream, _)| stream.workload == Some(workload));
         mine.map(|(_, pct)| pct).sum()
@@ -349,26 +476,74 @@ impl Run {
 impl Face {
     pub(super) fn add_interval(&mut self, it: &mut Execution, interval: &Interval) {
         let Some(mut run) = it.run.take() else { return };
+        it.seen_ns = interval.unix_ns;
         run.add(interval, self.options.columns);
-        if has_header(interval.number) {
-            self.write_header(it, &run, interval.unix_ns);
-        }
-        let cpu = CpuShares::of(interval.host.cpu.as_ref());
-        let label = interval.number.to_string();
-        run.flat.asked_now = run.asked_in(interval);
-        let now = |counts: &Counts| counts.now.values(run.interval_s);
-        self.write_rows(it, &run, interval.unix_ns, &label, cpu, now);
-        run.flat.asked_now = None;
-        if interval.number == run.unmeasured {
-            self.status(it, interval.unix_ns, "Warmup done", Some(&run));
+        let row = run.row(interval);
+        let nominal_s = run.interval_s;
+        // A tenth of a microsecond is what seconds as binary fractions may differ by.
+        if row.length_s + 1e-7 < nominal_s {
+            run.cut = Some(row);
+        } else {
+            self.write_interval(it, &mut run, &row, nominal_s);
         }
         it.run = Some(run);
+    }
+
+    /// Prints an interval and counts its length, which rates are divided by.
+    fn write_interval(&mut self, it: &Execution, run: &mut Run, row: &Row, seconds: f64) {
+        run.lengths.whole_s += seconds;
+        if row.is_measured {
+            run.lengths.measured_s += seconds;
+        }
+        if has_header(row.number) {
+            self.write_header(it, run, row.unix_ns);
+        }
+        run.flat.asked_now = row.asked;
+        let now = |counts: &Counts| counts.now.values(seconds);
+        self.write_rows(it, run, row.unix_ns, &row.number.to_string(), row.cpu, now);
+        run.flat.asked_now = None;
+        if row.number == run.unmeasured {
+            self.status(it, row.unix_ns, "Warmup done", Some(run));
+        }
+    }
+
+    /// Prints the last interval where it ended early. As in the original, one that sequential workloads
+    /// ended counts as long as any other; one that was cut short counts as long as it was.
+    pub(super) fn write_cut(&mut self, it: &Execution, run: &mut Run, finished: &RunFinished) {
+        let at = finished.unix_ns;
+        if run.ended_at_size(finished) {
+            self.tell(it, at, &messages::ENDED_AT_SIZE.map(String::from));
+        }
+        if let Some(row) = run.cut.take() {
+            let is_whole = matches!(
+                finished.reason,
+                FinishReason::Complete | FinishReason::ReachedTotal
+            );
+            let seconds = if is_whole {
+                run.interval_s
+            } else {
+                row.length_s
+            };
+            self.write_interval(it, run, &row, seconds);
+            if !is_whole {
+                self.say(it, at, &[messages::cut_short(row.number, row.length_s)]);
+            }
+        }
+        run.average_the_only_one();
+    }
+
+    /// The last interval of a run without an end, where it was short.
+    pub(super) fn write_last(&mut self, it: &Execution, run: &mut Run, at: u64) {
+        if let Some(row) = run.cut.take() {
+            self.write_interval(it, run, &row, row.length_s);
+            self.say(it, at, &[messages::cut_short(row.number, row.length_s)]);
+        }
     }
 
     pub(super) fn write_averages(&mut self, it: &Execution, run: &Run, finished: &RunFinished) {
         let label = format!("avg_{}-{}", finished.first_measured, finished.last_measured);
         let cpu = CpuShares::of(run.cpu.as_ref());
-        let seconds = run.measured_s();
+        let seconds = run.lengths.measured_s;
         let measured = |counts: &Counts| counts.measured.values(seconds);
         let row = self.write_rows(it, run, finished.unix_ns, &label, cpu, measured);
         self.pages.line(it.folder.totals, &row);
@@ -384,26 +559,26 @@ impl Face {
         cpu: Option<CpuShares>,
         values: impl Fn(&Counts) -> Values,
     ) -> String {
-        let (time, megabyte) = (it.zone.time(at), self.options.megabyte);
+        let (time, look) = (it.zone.time(at), self.options.look());
         let total = values(&run.total);
         let flat = run
             .flat
-            .line([&time, &it.zone.stamp(at)], label, &total, cpu, megabyte);
+            .line([&time, &it.zone.stamp(at)], label, &total, cpu, look);
         self.pages.line(it.folder.flat, &flat);
-        let row = columns::row(&time, label, &total, cpu, megabyte);
+        let row = columns::row(&time, label, &total, cpu, look);
         self.console.push(row.clone());
         for page in [it.folder.summary, it.folder.log] {
             self.pages.line(page, &row);
         }
         for (counts, page, _) in run.with_pages(it) {
-            let row = columns::row(&time, label, &values(counts), cpu, megabyte);
+            let row = columns::row(&time, label, &values(counts), cpu, look);
             self.pages.line(page, &row);
         }
         row
     }
 
     fn write_header(&mut self, it: &Execution, run: &Run, at: u64) {
-        let header = columns::header(&it.zone.date(at), self.options.megabyte);
+        let header = columns::header(&it.zone.date(at), self.options.look());
         self.console.extend(header.clone());
         let parts = run.with_pages(it).map(|(_, page, _)| page);
         for page in [it.folder.summary, it.folder.log].into_iter().chain(parts) {
@@ -431,8 +606,8 @@ impl Face {
             .chain(it.places.slaves.iter().map(|slave| &slave.name));
         let layout = Layout {
             width: names.map(|name| name.chars().count()).max().unwrap_or(0),
-            seconds: run.measured_s(),
-            megabyte: self.options.megabyte,
+            seconds: run.lengths.measured_s,
+            look: self.options.look(),
         };
         let names = it.places.slaves.iter().map(|slave| slave.name.as_str());
         let slaves: Vec<Part<'_>> = parts(&run.slaves, names, |_| 0.0).collect();
@@ -504,36 +679,6 @@ fn parts<'a>(
         })
 }
 
-/// All figures and all streams in one, which is all that a comparison of latencies needs.
-fn empty_totals(started: &RunStarted) -> RunTotals {
-    let all = Figure {
-        key: FigureKey {
-            stream: StreamId(0),
-            target: TargetId(0),
-            operation: Operation::Read,
-        },
-        operations: 0,
-        bytes: 0,
-        errors: 0,
-        short_transfers: 0,
-        service: LatencyFigures::default(),
-        response: LatencyFigures::default(),
-    };
-    RunTotals {
-        started: started.clone(),
-        finished: None,
-        length_ns: 0,
-        intervals: 0,
-        figures: vec![all],
-        streams: vec![StreamTotals::default()],
-        pools: Vec::new(),
-        workers: WorkerSample::default(),
-        host: HostSample::default(),
-        data: Vec::new(),
-        unreturned: Vec::new(),
-    }
-}
-
 fn skew_warning(missed: &[(&str, f64, f64)]) -> Vec<String> {
     if missed.is_empty() {
         return Vec::new();
@@ -548,7 +693,7 @@ fn skew_warning(missed: &[(&str, f64, f64)]) -> Vec<String> {
 }
 
 fn rate_text(started: &RunStarted) -> String {
-    match (Label::find(&started.labels, "rate"), started.asked_rate) {
+    match (own_label(&started.labels, "rate"), started.asked_rate) {
         (Some(label), _) => label.to_string(),
         (None, Some(asked)) => format!("{asked:.0}"),
         (None, None) => "Uncontrolled MAX".to_string(),

@@ -1,5 +1,5 @@
 //! `skew.html`: how the load was spread over devices and workloads (reference 10.9).
-use super::columns::{self, Megabyte};
+use super::columns::{self, Look};
 use super::tally::{CpuShares, Tally};
 
 /// Below this difference in percentage points, none is shown.
@@ -18,7 +18,7 @@ pub struct Part<'a> {
 pub struct Layout {
     pub width: usize,
     pub seconds: f64,
-    pub megabyte: Megabyte,
+    pub look: Look,
 }
 
 pub const PREAMBLE: [&str; 9] = [
@@ -35,7 +35,7 @@ pub const PREAMBLE: [&str; 9] = [
 
 /// A table of devices or slaves.
 pub fn plain(kind: &str, parts: &[Part<'_>], layout: Layout) -> Vec<String> {
-    let mut lines: Vec<String> = columns::table_header(kind, layout.width, layout.megabyte).into();
+    let mut lines: Vec<String> = columns::table_header(kind, layout.width, layout.look).into();
     lines.extend(parts.iter().map(|part| row(part.name, part.tally, layout)));
     lines.push(row("Total", &total(parts), layout));
     lines
@@ -43,7 +43,7 @@ pub fn plain(kind: &str, parts: &[Part<'_>], layout: Layout) -> Vec<String> {
 
 /// The table of hosts. They are one machine, so each has the same processors.
 pub fn hosts(parts: &[Part<'_>], cpu: Option<CpuShares>, layout: Layout) -> Vec<String> {
-    let [first, second] = columns::table_header("Host:", layout.width, layout.megabyte);
+    let [first, second] = columns::table_header("Host:", layout.width, layout.look);
     let mut lines = vec![
         format!("{first} cpu%  cpu%"),
         format!("{second}sys+u   sys"),
@@ -63,7 +63,7 @@ pub fn hosts(parts: &[Part<'_>], cpu: Option<CpuShares>, layout: Layout) -> Vec<
 /// The table of workloads, with asked and observed shares.
 pub fn workloads(parts: &[Part<'_>], layout: Layout) -> Vec<String> {
     let total = total(parts);
-    let [first, second] = columns::table_header("WD:", layout.width, layout.megabyte);
+    let [first, second] = columns::table_header("WD:", layout.width, layout.look);
     let mut lines = vec![
         "Skew as asked and as observed, in percent of all I/O (a delta is shown from 0.10 on)."
             .to_string(),
@@ -114,7 +114,7 @@ fn row(name: &str, tally: &Tally, layout: Layout) -> String {
         name,
         layout.width,
         &tally.values(layout.seconds),
-        layout.megabyte,
+        layout.look,
     )
 }
 

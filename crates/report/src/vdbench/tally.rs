@@ -20,8 +20,8 @@ pub struct Tally {
     pub write: Side,
     /// Arrivals that were never served, with their age; only where columns show response.
     unserved: LatencyFigures,
-    /// The queue depth is the integral of operations in flight: always from service.
-    service_sum_ns: u64,
+    /// The queue depth is the integral of operations in flight.
+    in_flight_ns: f64,
 }
 
 /// The values of one line.
@@ -35,7 +35,11 @@ pub struct Values {
     pub read_resp_ms: f64,
     pub write_resp_ms: f64,
     pub resp_max_ms: f64,
+    pub read_max_ms: f64,
+    pub write_max_ms: f64,
     pub resp_stddev_ms: f64,
+    pub read_stddev_ms: f64,
+    pub write_stddev_ms: f64,
     pub queue_depth: f64,
 }
 
@@ -69,7 +73,6 @@ impl Tally {
             RespColumns::Service => &figure.service,
             RespColumns::Arrival => &figure.response,
         });
-        self.service_sum_ns += figure.service.sum_ns;
     }
 
     /// Adds arrivals that were still waiting at the end of the window.
@@ -77,11 +80,16 @@ impl Tally {
         self.unserved.merge(ages);
     }
 
+    /// Adds time that operations were out, whether they came back or not.
+    pub fn add_in_flight(&mut self, ns: f64) {
+        self.in_flight_ns += ns;
+    }
+
     pub fn merge(&mut self, other: &Tally) {
         self.read.merge(&other.read);
         self.write.merge(&other.write);
         self.unserved.merge(&other.unserved);
-        self.service_sum_ns += other.service_sum_ns;
+        self.in_flight_ns += other.in_flight_ns;
     }
 
     pub fn operations(&self) -> u64 {
@@ -96,13 +104,14 @@ impl Tally {
         all
     }
 
-    /// The columns over `seconds`, the nominal length; everything is zero over no time at all.
+    /// The columns over `seconds`; everything is zero over no time at all.
     pub fn values(&self, seconds: f64) -> Values {
         let operations = self.operations();
         if seconds <= 0.0 {
             return Values::default();
         }
         let all = self.all();
+        let [read, write] = [&self.read.latency, &self.write.latency];
         let bytes = self.read.bytes + self.write.bytes;
         let read_share = self.read.operations as f64 / operations.max(1) as f64;
         Values {
@@ -111,11 +120,15 @@ impl Tally {
             bytes_per_io: bytes.checked_div(operations).unwrap_or(0),
             read_pct: read_share * 100.0,
             resp_ms: all.mean_ns() / 1e6,
-            read_resp_ms: self.read.latency.mean_ns() / 1e6,
-            write_resp_ms: self.write.latency.mean_ns() / 1e6,
+            read_resp_ms: read.mean_ns() / 1e6,
+            write_resp_ms: write.mean_ns() / 1e6,
             resp_max_ms: all.max_ns as f64 / 1e6,
+            read_max_ms: read.max_ns as f64 / 1e6,
+            write_max_ms: write.max_ns as f64 / 1e6,
             resp_stddev_ms: all.histogram.standard_deviation_ns() / 1e6,
-            queue_depth: self.service_sum_ns as f64 / (seconds * 1e9),
+            read_stddev_ms: read.histogram.standard_deviation_ns() / 1e6,
+            write_stddev_ms: write.histogram.standard_deviation_ns() / 1e6,
+            queue_depth: self.in_flight_ns / (seconds * 1e9),
         }
     }
 }

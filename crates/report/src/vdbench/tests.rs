@@ -20,6 +20,7 @@ fn arrival_columns_and_decimal_megabytes() {
     let options = FaceOptions {
         megabyte: Megabyte::Decimal,
         columns: RespColumns::Arrival,
+        ..FaceOptions::default()
     };
     let contents = written(&mixed().events(), options);
     let kept = ["console", "summary.html", "flatfile.html"];
@@ -54,6 +55,7 @@ fn failures_end_without_success() {
         offset: 8192,
         length: 4096,
         age_ns: 31_000_000_000,
+        returned_after_ns: None,
     };
     let place = events
         .iter()
@@ -76,23 +78,148 @@ fn failures_end_without_success() {
 }
 
 #[test]
-fn a_run_without_measured_intervals_averages_to_nothing() {
+fn a_run_of_one_interval_averages_to_it() {
     let mut scenario = mixed();
     scenario.runs.truncate(1);
     scenario.runs[0].intervals.truncate(1);
     let contents = written(&scenario.events(), FaceOptions::default());
-    let average = contents["console"]
-        .lines()
-        .find(|line| line.contains("avg_2-1"))
-        .unwrap();
-    let cells: Vec<&str> = average.split_whitespace().collect();
-    assert_eq!(cells[1..5], ["avg_2-1", "0.00", "0.00", "0"]);
-    assert_eq!(cells[cells.len() - 2..], ["NaN", "NaN"]);
-    assert!(contents["flatfile.html"].contains("   avg_2-1 "));
+    for file in ["console", "summary.html", "sd1.html", "flatfile.html"] {
+        let cells = |label: &str| -> Vec<String> {
+            let words = contents[file].lines().map(str::split_whitespace);
+            let mut rows = words.filter(|words| words.clone().any(|word| word == label));
+            let row = rows
+                .next()
+                .unwrap_or_else(|| panic!("{file} has no {label}"));
+            row.skip_while(|word| *word != label)
+                .skip(1)
+                .map(String::from)
+                .collect()
+        };
+        assert!(cells("1").len() > 10, "{file}");
+        assert_eq!(cells("1"), cells("avg_2-1"), "{file}");
+        assert!(!cells("avg_2-1").contains(&"NaN".to_string()), "{file}");
+    }
     assert!(
         contents["histogram.html"].contains("Reads:"),
         "histograms include the warm-up"
     );
+}
+
+/// The first run of `mixed`, whose last interval took a quarter of a second.
+fn ended_early(reason: FinishReason, ends_by_itself: bool) -> Contents {
+    let mut scenario = mixed();
+    scenario.runs.truncate(1);
+    let mut events = scenario.events();
+    for event in &mut events {
+        match event {
+            Event::RunStarted(started) if ends_by_itself => started.window_ns = None,
+            Event::Interval(interval) if interval.number == 3 => {
+                interval.end_ns -= 750_000_000;
+                interval.unix_ns -= 750_000_000;
+            }
+            Event::RunFinished(finished) => finished.reason = reason.clone(),
+            _ => {}
+        }
+    }
+    written(&events, FaceOptions::default())
+}
+
+fn rate_of(contents: &Contents, label: &str) -> f64 {
+    let mut rows = contents["console"].lines().map(str::split_whitespace);
+    let row = rows.find_map(|mut words| words.any(|word| word == label).then_some(words));
+    row.unwrap().next().unwrap().parse().unwrap()
+}
+
+#[test]
+fn an_interval_that_was_cut_short_is_divided_by_its_length_and_marked() {
+    let user = ended_early(FinishReason::StoppedByUser, false);
+    let nominal = ended_early(FinishReason::Complete, true);
+    let [second, third] = ["2", "3"].map(|label| rate_of(&nominal, label));
+    assert_eq!(rate_of(&user, "3"), third * 4.0);
+    let average = (second + third) / 1.25;
+    assert!((rate_of(&user, "avg_2-3") - average).abs() < 0.01);
+    let mark = "*** interval 3 was cut short: its rates are over its true length, 0.250 s ***";
+    for file in ["console", "summary.html", "logfile.html"] {
+        assert!(user[file].contains(mark), "{file}");
+    }
+    assert!(!nominal["console"].contains("was cut short"));
+    assert!((rate_of(&nominal, "avg_2-3") - (second + third) / 2.0).abs() < 0.01);
+}
+
+#[test]
+fn sequential_workloads_that_end_a_run_are_told_before_its_last_row() {
+    let contents = ended_early(FinishReason::Complete, true);
+    for file in ["console", "logfile.html"] {
+        let (_, behind) = contents[file]
+            .split_once(messages::ENDED_AT_SIZE[0])
+            .unwrap();
+        assert!(behind.contains(messages::ENDED_AT_SIZE[1]), "{file}");
+        assert_eq!(behind.matches("avg_2-3").count(), 1, "{file}");
+        assert!(behind.contains("         3 "), "{file}");
+    }
+    let planned = ended_early(FinishReason::Complete, false);
+    assert!(!planned["console"].contains(messages::ENDED_AT_SIZE[0]));
+}
+
+#[test]
+fn the_newer_release_has_its_columns() {
+    let options = FaceOptions {
+        release: Release::V50407,
+        ..FaceOptions::default()
+    };
+    let contents = written(&mixed().events(), options);
+    let flat = &contents["flatfile.html"];
+    let rows = flat.lines().filter(|line| !line.starts_with(['*', '<']));
+    let rows: Vec<Vec<&str>> = rows.map(|row| row.split_whitespace().collect()).collect();
+    assert_eq!(rows[0].len(), 34);
+    assert!(rows.iter().all(|row| row.len() == 34));
+    let place = |name: &str| rows[0].iter().position(|column| *column == name).unwrap();
+    let number = |row: &[&str], name: &str| row[place(name)].parse::<f64>().unwrap();
+    for row in &rows[1..] {
+        let longest = number(row, "read_max").max(number(row, "write_max"));
+        assert_eq!(number(row, "resp_max"), longest);
+    }
+    assert_eq!(number(&rows[1], "write_std"), 0.0);
+    let rows = contents["console"]
+        .lines()
+        .filter(|line| line.contains(" avg_"));
+    let averages: Vec<&str> = rows.collect();
+    assert!(!averages.is_empty());
+    for row in averages {
+        assert_eq!(row.split_whitespace().count(), 2 + 13, "{row}");
+    }
+    golden(
+        "newer",
+        &contents
+            .into_iter()
+            .filter(|(name, _)| ["console", "flatfile.html", "skew.html"].contains(&name.as_str()))
+            .collect(),
+    );
+}
+
+/// The console with this processor time of an interval: of Fathom, of other machines.
+fn console_with_cpu(fathom_ns: u64, steal_ns: u64) -> String {
+    let mut events = mixed().events();
+    for event in &mut events {
+        if let Event::Interval(interval) = event
+            && let Some(cpu) = &mut interval.host.cpu
+        {
+            interval.host.fathom_user_ns = fathom_ns;
+            interval.host.fathom_system_ns = 0;
+            cpu.idle_ns = cpu.idle_ns.saturating_sub(steal_ns);
+            cpu.steal_ns = steal_ns;
+        }
+    }
+    written(&events, FaceOptions::default())["console"].clone()
+}
+
+#[test]
+fn neighbours_on_the_processors_are_no_warning() {
+    let text = "average processor utilization";
+    // Of two seconds that two processors have, more than four fifths are in use in any case.
+    assert!(!console_with_cpu(20_000_000, 0).contains(text));
+    assert!(console_with_cpu(1_900_000_000, 0).contains(text));
+    assert!(console_with_cpu(1_500_000_000, 190_000_000).contains(text));
 }
 
 #[test]
@@ -377,7 +504,7 @@ fn mixed() -> Scenario {
                 0,
                 Operation::Read,
                 &[(200_000, 700 * scale), (2_000_000, 20)],
-                1_500_000,
+                4_500_000,
             ),
             work(1, Operation::Write, &[(400_000, 240 * scale)], 0),
         ],
@@ -386,7 +513,7 @@ fn mixed() -> Scenario {
         unserved_ns: Vec::new(),
         lateness_ns: vec![50_000; 90]
             .into_iter()
-            .chain(vec![1_500_000; 10])
+            .chain(vec![4_500_000; 10])
             .collect(),
     };
     let mut last = second(2, Some((70.0, 25.0)));

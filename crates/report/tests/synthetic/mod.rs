@@ -262,6 +262,7 @@ impl Synthetic {
                 unsent: arrivals.0 - arrivals.1,
                 drain_ns: 2_000_000,
                 outstanding: Vec::new(),
+                late: Vec::new(),
             }));
         }
     }

@@ -1,12 +1,13 @@
 //! Bad endings: killed, out of space, cut off, unwritable, arbitrary.
 use super::{read, some_events, write};
 use crate::tests::draw::Draw;
-use crate::{Reader, StoreError, Writer};
+use crate::{Reader, StoreError, Writer, reader};
 use measure::Event;
 use proptest::prelude::*;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 
 const CHILD_PATH: &str = "FATHOM_STORE_TEST_CHILD";
 
@@ -90,6 +91,33 @@ fn a_killed_process_loses_nothing_committed() {
             committed,
         );
     }
+}
+
+/// What a process leaves that is killed at the worst moment: all that anybody sees meanwhile.
+#[test]
+fn a_result_is_whole_from_its_first_moment() {
+    let folder = tempfile::tempdir().unwrap();
+    let (begin, over) = (AtomicUsize::new(0), AtomicUsize::new(0));
+    let path = |number: usize| folder.path().join(format!("{number}.fathom"));
+    let rounds = 40;
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            for number in 1..=rounds {
+                begin.store(number, SeqCst);
+                Writer::create(path(number)).unwrap().finish().unwrap();
+                over.store(number, SeqCst);
+            }
+        });
+        while over.load(SeqCst) < rounds {
+            let path = path(begin.load(SeqCst));
+            if path.exists() {
+                reader::check_header(&path).unwrap();
+            }
+            let journal = path.with_extension("fathom-journal");
+            // Going back from the log at the end makes one, too.
+            assert!(!journal.exists() || reader::check_header(&path).is_ok());
+        }
+    });
 }
 
 /// Appends until the recording fails; returns the events that were handed over and the error.

@@ -212,6 +212,29 @@ fn require_stored(facts: &Statx) -> io::Result<()> {
     ))
 }
 
+/// Whether the time of the last change of an open file is evidence. File systems of programs (FUSE) may make one up each
+/// time that they are asked; where nobody tells, it is none either.
+#[must_use]
+pub fn keeps_times(file: &File) -> bool {
+    rustix::fs::fstatfs(file).is_ok_and(|sizes| u64::from(sizes.f_type as u32) != FUSE_MAGIC)
+}
+
+/// What an ordinary user may still write on the file system of an open file, bytes; of one that tells no size, the most
+/// there can be.
+///
+/// # Errors
+/// What `fstatvfs(3)` says.
+pub fn free_bytes(file: &File) -> io::Result<u64> {
+    let sizes = rustix::fs::fstatvfs(file)?;
+    if sizes.f_blocks == 0 {
+        return Ok(u64::MAX);
+    }
+    Ok(sizes.f_bavail.saturating_mul(sizes.f_frsize))
+}
+
+/// File systems in user space, virtiofs among them.
+const FUSE_MAGIC: u64 = 0x6573_5546;
+
 /// The magic number of a file system, and its line in the table, if it has one.
 fn known_file_system(sizes: &StatFs) -> (u64, Option<&'static (u64, &'static str, bool)>) {
     // Magic numbers have 32 bits; the field is signed and wider on some machines.

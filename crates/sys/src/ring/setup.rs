@@ -210,7 +210,7 @@ enum Step {
 pub(super) struct Parts {
     pub ring: IoUring,
     pub buffers: AlignedBuffers,
-    pub targets: Box<[Target]>,
+    pub targets: Vec<Target>,
     pub features: RingFeatures,
 }
 
@@ -388,7 +388,7 @@ fn register_buffers(ring: &IoUring, buffers: &AlignedBuffers) -> (u32, i32) {
     (taken as u32, errno)
 }
 
-fn targets(files: &[Arc<File>], registered: bool) -> io::Result<Box<[Target]>> {
+fn targets(files: &[Arc<File>], registered: bool) -> io::Result<Vec<Target>> {
     files
         .iter()
         .enumerate()

@@ -5,11 +5,15 @@ use std::io;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
+use door::{Behind, ClaimError, Sharing};
+
 use super::super::Finding;
 use super::super::content::Content;
 use super::super::examine::{contents, contents_of_device, opinions, unknown_data};
+use super::super::second_opinion;
 use super::super::survey::{Budget, Ground};
 use super::super::usage::Tables;
+use super::super::written::{Known, Storage};
 use crate::block::BlockDevice;
 use crate::loops::LoopView;
 use crate::root::{DeviceNumber, SysRoot};
@@ -59,19 +63,36 @@ impl Layer {
         }
     }
 
-    /// That somebody holds the device behind a loop device for himself alone: another execution, a ZFS pool, a mount in a
-    /// closed name space. Nothing but an attempt shows that, and the loop device itself makes no such claim. It is given
-    /// back at once.
-    pub(super) fn claimed(&self, tables: &Tables) -> Option<Finding> {
-        let Below::Device(device) = &self.below else {
-            return None;
+    /// Claims what is behind a loop device for this execution, or tells that somebody else has it: another execution, a ZFS
+    /// pool, a mount in a closed name space. Nothing but an attempt shows that, and the loop device itself makes no such
+    /// claim. What cannot be reached is not claimed.
+    pub(super) fn claimed(&self, tables: &Tables, target: &BlockDevice) -> Option<Finding> {
+        let door = tables.door.filter(|_| self.is_shown)?;
+        let (path, behind) = match &self.below {
+            Below::Device(device) => {
+                let number = device.number.to_raw();
+                (device_node(&tables.root, device)?, Behind::Disk { number })
+            }
+            Below::File(path, Some((device, inode))) => {
+                let (device, inode) = (*device, *inode);
+                (tables.root.locate(path), Behind::File { device, inode })
+            }
+            Below::File(_, None) | Below::Hidden(_) => return None,
         };
-        let node = device_node(&tables.root, device);
-        let node = node.filter(|_| self.is_shown && tables.may_claim)?;
-        door::is_held_by_others(&node).then(|| Finding::Held {
-            device: device.name.clone(),
-            by: "another program".to_owned(),
-        })
+        let sharing = match target.is_partition() {
+            true => Sharing::Parts,
+            false => Sharing::Alone,
+        };
+        match (&self.below, door.claim_behind(&path, behind, sharing)) {
+            (Below::Device(device), Err(ClaimError::InUse)) => Some(Finding::Held {
+                device: device.name.clone(),
+                by: "another program".to_owned(),
+            }),
+            (_, Err(error @ ClaimError::Locked)) => Some(Finding::Claimed {
+                by: error.to_string(),
+            }),
+            _ => None,
+        }
     }
 
     /// Has the kernel forget what it read of a device behind a loop device: that may have changed since, through the file
@@ -93,15 +114,23 @@ impl Layer {
         };
         let found = match self.open(tables, view) {
             Ok(opened) => {
-                let content = Content::new(&opened.file, opened.bytes);
+                let ask = match &self.below {
+                    Below::Device(_) => tables.opinion.of_device(),
+                    _ => tables.opinion.of_file(),
+                };
+                let known = self.known(tables, &opened);
+                let content = Content::others(&opened.file, 0, opened.bytes, &known);
                 let mut found = match &self.below {
-                    Below::Device(device) => contents_of_device(device, &opened.file, &content),
+                    Below::Device(device) => {
+                        contents_of_device(device, &opened.file, &content, &known)
+                    }
                     _ => contents(&content, None),
                 };
-                found.extend(opinions(match &self.below {
-                    Below::Device(_) => tables.opinion.of_device()(&opened.path),
-                    _ => tables.opinion.of_file()(&opened.path),
-                }));
+                let mut kinds = ask(&opened.path);
+                if !kinds.is_empty() && !known.is_empty() {
+                    kinds = second_opinion::of_others(&content, ask);
+                }
+                found.extend(opinions(kinds));
                 found
             }
             Err(error) => vec![Finding::Unreadable {
@@ -125,17 +154,30 @@ impl Layer {
             (view.end(), opened.bytes),
         ];
         let mut findings = Vec::new();
+        let known = self.known(tables, &opened);
         for (low, high) in parts.into_iter().filter(|(low, high)| low < high) {
             let part = Content::window(&opened.file, low, high - low);
+            let others = Content::others(&opened.file, low, high - low, &known);
             let ground = Ground {
                 content: &part,
                 extent: (0, high - low),
-                excused: &[],
+                known: &known.from(low),
+                others: Some(&others),
+                beneath: None,
             };
             let found = unknown_data(ground, &Budget::of(1, 1)).into_iter();
             findings.extend(found.map(|finding| self.tells(moved(finding, low))));
         }
         findings
+    }
+
+    /// What is recorded of what a loop device stands for.
+    fn known(&self, tables: &Tables, opened: &Opened) -> Known {
+        let storage = match &self.below {
+            Below::Device(device) => Storage::of_device(&tables.root, device, opened.bytes),
+            _ => Storage::of_file(&opened.file),
+        };
+        storage.known(tables.root.state.as_deref(), &opened.file, opened.bytes)
     }
 
     /// A name of what a loop device stands for, if that is there under this name.
@@ -152,6 +194,11 @@ impl Layer {
         };
         let bytes = match &self.below {
             Below::Device(device) => device.bytes(),
+            // Its name is gone, and with it what the loop device leaves out: no name leads there, and a write to the loop
+            // device does not either. What it shows is examined through it.
+            Below::File(path, _) if view.is_removed && !self.is_at(&tables.root.locate(path)) => {
+                return false;
+            }
             Below::File(path, _) => fs::metadata(tables.root.locate(path))
                 .ok()
                 .filter(|_| self.is_at(path))

@@ -203,7 +203,7 @@ fn whatever_is_written_all_of_a_file_is_looked_at() {
     for extent in [(5000, 9096), (4999, 9096), (0, 0), (1 << 40, 1 << 41)] {
         let request = Request {
             extent,
-            bytes: 9096,
+            takes: (0, 9096),
             ..write_to_file(&path)
         };
         assert!(!is_granted(&request, &words(&[])), "{extent:?}");

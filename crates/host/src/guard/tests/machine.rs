@@ -100,7 +100,7 @@ impl Machine {
             },
         };
         examine_subject(
-            &Tables::read(&self.root(), false),
+            &Tables::read(&self.root(), None),
             &request,
             subject,
             Some(&file),

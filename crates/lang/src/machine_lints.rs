@@ -1,12 +1,45 @@
 //! What runs, but probably not as meant, as far as only a look at the machine tells: limits of the
 //! host, links, holes in files, where results go. The facts come in as values; nothing is looked up.
-use super::codes;
 use crate::lint::LintSelection;
 use plan::{
-    Bound, Bytes, Diagnostic, Generator, IoMethod, Label, OpSource, Origin, Override, Plan,
-    RunKind, RunSpec, SizeRule, Stream, Target, TargetId,
+    Bound, Bytes, Diagnostic, Generator, IoMethod, OpSource, Origin, Override, Plan, RunKind,
+    RunSpec, SizeRule, Stream, Target, TargetId,
 };
 use std::collections::HashMap;
+
+/// The language that a job is written in: codes and advice are in its words.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Language {
+    /// Also what is said to those who wrote no job, but named a target.
+    #[default]
+    Vdbench,
+    Fio,
+}
+
+impl Language {
+    fn words(self) -> &'static Words {
+        match self {
+            Self::Vdbench => &crate::vdbench::MACHINE_WORDS,
+            Self::Fio => &crate::fio::MACHINE_WORDS,
+        }
+    }
+}
+
+/// How a language says what is found.
+pub(crate) struct Words {
+    pub same_device: &'static str,
+    pub cached: &'static str,
+    pub beyond_storage: &'static str,
+    pub kernel_limits: &'static str,
+    pub unwritten: &'static str,
+    pub results_on_storage: &'static str,
+    /// Clauses in the imperative, from here on.
+    pub use_fewer: &'static str,
+    pub use_smaller: &'static str,
+    pub open_direct: &'static str,
+    pub write_first: &'static str,
+    pub move_results: &'static str,
+}
 
 /// What is known of the machine that a job is to run on.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -71,14 +104,16 @@ const WRITTEN_SHARE: f64 = 0.95;
 pub fn machine_lints(
     plan: &Plan,
     facts: &MachineFacts,
+    language: Language,
     selection: &LintSelection,
 ) -> Vec<Diagnostic> {
-    let mut found = same_device(plan, facts);
-    found.extend(limits(plan, &facts.limits));
-    found.extend(cached(plan, facts));
-    found.extend(beyond(plan, facts));
-    found.extend(unwritten(plan, facts));
-    found.extend(results_on_storage(plan, facts));
+    let words = language.words();
+    let mut found = same_device(plan, facts, words);
+    found.extend(limits(plan, &facts.limits, words));
+    found.extend(cached(plan, facts, words));
+    found.extend(beyond(plan, facts, words));
+    found.extend(unwritten(plan, facts, words));
+    found.extend(results_on_storage(plan, facts, words));
     found
         .into_iter()
         .filter_map(|diagnostic| selection.apply(diagnostic))
@@ -93,7 +128,7 @@ fn at_target(diagnostic: Diagnostic, target: &Target, label: impl Into<String>) 
 }
 
 /// Two names that lead to one place. The reader has compared the names as they are written.
-fn same_device(plan: &Plan, facts: &MachineFacts) -> Vec<Diagnostic> {
+fn same_device(plan: &Plan, facts: &MachineFacts, words: &Words) -> Vec<Diagnostic> {
     let mut seen: HashMap<(u64, u64), &Target> = HashMap::new();
     let mut found = Vec::new();
     for (target, facts) in plan.targets.iter().zip(&facts.targets) {
@@ -111,7 +146,7 @@ fn same_device(plan: &Plan, facts: &MachineFacts) -> Vec<Diagnostic> {
             "`{}` and `{}` are the same device or file",
             first.name, target.name
         );
-        let warning = Diagnostic::warning(codes::SAME_DEVICE, message)
+        let warning = Diagnostic::warning(words.same_device, message)
             .with_help("give each its own device or file; links lead to one place");
         let mut warning = at_target(
             warning,
@@ -134,7 +169,7 @@ struct Needs<'a> {
     buffer_bytes: (u64, Option<&'a RunSpec>),
 }
 
-fn limits(plan: &Plan, limits: &Limits) -> Vec<Diagnostic> {
+fn limits(plan: &Plan, limits: &Limits, words: &Words) -> Vec<Diagnostic> {
     let needs = needs(plan);
     let kinds = [
         (needs.in_flight, &limits.in_flight, Kind::InFlight),
@@ -145,7 +180,7 @@ fn limits(plan: &Plan, limits: &Limits) -> Vec<Diagnostic> {
         .into_iter()
         .filter_map(|((needed, run), limit, kind)| {
             let (run, limit) = (run?, limit.as_ref()?);
-            (needed > limit.max).then(|| beyond_limit(run, needed, limit, kind))
+            (needed > limit.max).then(|| beyond_limit(run, needed, limit, kind, words))
         })
         .collect()
 }
@@ -157,18 +192,26 @@ enum Kind {
     Buffers,
 }
 
-fn beyond_limit(run: &RunSpec, needed: u64, limit: &Limit, kind: Kind) -> Diagnostic {
+fn beyond_limit(
+    run: &RunSpec,
+    needed: u64,
+    limit: &Limit,
+    kind: Kind,
+    words: &Words,
+) -> Diagnostic {
     let (run_name, max, name) = (&run.name, limit.max, &limit.name);
     let (message, instead) = match kind {
         Kind::InFlight => (
             format!(
                 "run `{run_name}` keeps {needed} I/Os in flight, and {name} leaves room for {max}"
             ),
-            "use fewer `threads` or fewer storage definitions",
+            words.use_fewer,
         ),
         Kind::OpenFiles => (
-            format!("run `{run_name}` opens {needed} files, and {name} leaves room for {max}"),
-            "use fewer storage definitions",
+            format!(
+                "run `{run_name}` needs {needed} files open at a time, and {name} leaves room for {max}"
+            ),
+            words.use_fewer,
         ),
         Kind::Buffers => (
             format!(
@@ -176,10 +219,10 @@ fn beyond_limit(run: &RunSpec, needed: u64, limit: &Limit, kind: Kind) -> Diagno
                 Bytes(needed),
                 Bytes(max)
             ),
-            "use fewer `threads`, or a smaller `xfersize`",
+            words.use_smaller,
         ),
     };
-    let warning = Diagnostic::warning(codes::KERNEL_LIMITS, message)
+    let warning = Diagnostic::warning(words.kernel_limits, message)
         .with_help(format!("{}; or {instead}", limit.raise));
     match run.origin {
         Origin::Written(span) => warning.at(span, "this run"),
@@ -250,7 +293,8 @@ fn needs(plan: &Plan) -> Needs<'_> {
             }
         };
         raise(&mut needs.in_flight, slots);
-        raise(&mut needs.open_files, template.targets);
+        // Of files without an I/O in flight none needs to be open.
+        raise(&mut needs.open_files, template.targets.min(slots));
         raise(&mut needs.buffer_bytes, slots.saturating_mul(transfer));
     }
     needs
@@ -265,7 +309,7 @@ fn generator(stream: &Stream) -> Option<&Generator> {
 
 /// Storage without direct I/O that fits in twice the memory, where only the machine knows how large it
 /// is. The reader has judged what the text gives the sizes of.
-fn cached(plan: &Plan, facts: &MachineFacts) -> Option<Diagnostic> {
+fn cached(plan: &Plan, facts: &MachineFacts, words: &Words) -> Option<Diagnostic> {
     let bytes_of = |id: TargetId| {
         let found = facts.targets.get(id.index())?.bytes;
         Some(plan.target(id).size.of_found(found)).filter(|bytes| *bytes > 0)
@@ -296,12 +340,9 @@ fn cached(plan: &Plan, facts: &MachineFacts) -> Option<Diagnostic> {
         "run `{}` uses {total} through the page cache of a host with {memory}",
         run.name
     );
-    let direct = match Label::find(&plan.labels, "face") {
-        Some("fio") => "direct=1",
-        _ => "openflags=o_direct",
-    };
-    let warning = Diagnostic::warning(codes::CACHED, message)
-        .with_help(format!("add `{direct}`, or use more than twice the memory"));
+    let direct = words.open_direct;
+    let warning = Diagnostic::warning(words.cached, message)
+        .with_help(format!("{direct}, or use more than twice the memory"));
     Some(at_target(
         warning,
         plan.target(first),
@@ -310,7 +351,7 @@ fn cached(plan: &Plan, facts: &MachineFacts) -> Option<Diagnostic> {
 }
 
 /// A range in bytes that ends behind a target whose size only the machine knows.
-fn beyond(plan: &Plan, facts: &MachineFacts) -> Vec<Diagnostic> {
+fn beyond(plan: &Plan, facts: &MachineFacts, words: &Words) -> Vec<Diagnostic> {
     let mut found: Vec<(TargetId, Diagnostic)> = Vec::new();
     let streams = plan.templates.iter().flat_map(|template| &template.streams);
     for stream in streams {
@@ -331,7 +372,7 @@ fn beyond(plan: &Plan, facts: &MachineFacts) -> Vec<Diagnostic> {
                 target.path.display(),
                 Bytes(bytes)
             );
-            let warning = Diagnostic::warning(codes::BEYOND_STORAGE, message)
+            let warning = Diagnostic::warning(words.beyond_storage, message)
                 .with_help("end the range within the storage, or write percentages");
             found.push((*id, at_target(warning, target, "ends before the range")));
         }
@@ -344,7 +385,7 @@ fn beyond(plan: &Plan, facts: &MachineFacts) -> Vec<Diagnostic> {
 
 /// Files with holes that are read before they are written from beginning to end: a hole is read from
 /// no storage. A file that is missing is made by a preparation, which writes all of it.
-fn unwritten(plan: &Plan, facts: &MachineFacts) -> Vec<Diagnostic> {
+fn unwritten(plan: &Plan, facts: &MachineFacts, words: &Words) -> Vec<Diagnostic> {
     let mut holes: HashMap<TargetId, (u64, u64)> = HashMap::new();
     for (index, facts) in facts.targets.iter().enumerate().take(plan.targets.len()) {
         if let Some(allocated) = facts.allocated_bytes
@@ -370,7 +411,7 @@ fn unwritten(plan: &Plan, facts: &MachineFacts) -> Vec<Diagnostic> {
                 } else if let Some((allocated, bytes)) = holes.get(id).copied().filter(|_| reads) {
                     holes.remove(id);
                     let target = plan.target(*id);
-                    found.push(reads_holes(target, &spec.name, allocated, bytes));
+                    found.push(reads_holes(target, &spec.name, allocated, bytes, words));
                 }
             }
         }
@@ -388,20 +429,27 @@ fn reads(generator: &Generator, overrides: &[Override]) -> bool {
     read_pct > 0.0
 }
 
-fn reads_holes(target: &Target, run: &str, allocated: u64, bytes: u64) -> Diagnostic {
+fn reads_holes(
+    target: &Target,
+    run: &str,
+    allocated: u64,
+    bytes: u64,
+    words: &Words,
+) -> Diagnostic {
     let (allocated, bytes) = (Bytes(allocated), Bytes(bytes));
     let message = format!(
         "run `{run}` reads `{}`, of which {allocated} of {bytes} were ever written",
         target.path.display()
     );
-    let warning = Diagnostic::warning(codes::UNWRITTEN, message).with_help(
-        "write it first: `fathom prefill`, a run with `rdpct=0,seekpct=eof`, or `formatsds=yes`",
-    );
+    let warning = Diagnostic::warning(words.unwritten, message).with_help(format!(
+        "write it first: `fathom prefill`, {}",
+        words.write_first
+    ));
     at_target(warning, target, "has holes, which no storage answers for")
 }
 
 /// Writing down results is I/O too.
-fn results_on_storage(plan: &Plan, facts: &MachineFacts) -> Option<Diagnostic> {
+fn results_on_storage(plan: &Plan, facts: &MachineFacts, words: &Words) -> Option<Diagnostic> {
     let results = facts.results.as_ref()?;
     let mut targets = plan.targets.iter().zip(&facts.targets);
     let (target, _) = targets.find(|(_, facts)| {
@@ -414,9 +462,10 @@ fn results_on_storage(plan: &Plan, facts: &MachineFacts) -> Option<Diagnostic> {
         "results go to `{}`, which is on the storage under test",
         results.path
     );
-    let warning = Diagnostic::warning(codes::RESULTS_ON_STORAGE, message).with_help(
-        "write the results to another disk, with `-o FOLDER` (`--result FOLDER` of `fathom fio`)",
-    );
+    let warning = Diagnostic::warning(words.results_on_storage, message).with_help(format!(
+        "write the results to another disk, {}",
+        words.move_results
+    ));
     Some(at_target(
         warning,
         target,

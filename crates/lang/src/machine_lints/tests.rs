@@ -16,10 +16,10 @@ fn plan(text: &str) -> Plan {
 }
 
 fn messages(plan: &Plan, facts: &MachineFacts) -> Vec<String> {
-    machine_lints(plan, facts, &LintSelection::default())
+    machine_lints(plan, facts, Language::Vdbench, &LintSelection::default())
         .into_iter()
         .map(|found| {
-            assert!(crate::vdbench::is_lint(&found) && found.help.is_some());
+            assert!(crate::is_lint(&found) && found.help.is_some());
             assert!(found.span.is_some(), "{}", found.message);
             format!("{}: {}", found.code, found.message)
         })
@@ -81,7 +81,7 @@ fn the_largest_run_is_held_against_the_limits() {
         [
             "vdb-0018: run `large` keeps 1000 I/Os in flight, and `pids.max` leaves room for 999",
             // The preparation opens both files as well.
-            "vdb-0018: run `small` opens 2 files, and `ulimit -n` leaves room for 1",
+            "vdb-0018: run `small` needs 2 files open at a time, and `ulimit -n` leaves room for 1",
             "vdb-0018: run `large` needs buffers of 1000 MiB, and the free memory leaves 999 MiB",
         ]
     );
@@ -132,9 +132,9 @@ fn results_beside_the_storage_are_found_and_can_be_allowed() {
     assert!(messages(&plan, &facts(4)).is_empty());
     let mut selection = LintSelection::default();
     selection.set("results-on-storage=off").unwrap();
-    assert!(machine_lints(&plan, &facts(5), &selection).is_empty());
+    assert!(machine_lints(&plan, &facts(5), Language::Vdbench, &selection).is_empty());
     selection.set("results-on-storage=error").unwrap();
-    let found = machine_lints(&plan, &facts(5), &selection);
+    let found = machine_lints(&plan, &facts(5), Language::Vdbench, &selection);
     assert_eq!(found[0].severity, ::plan::Severity::Error);
 }
 

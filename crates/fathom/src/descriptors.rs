@@ -1,0 +1,100 @@
+//! How many files may be open at a time: for runs, and for claims that take a descriptor.
+use crate::machine;
+use engine::{BackendChoice, WorkerRule};
+use host::SysRoot;
+use plan::BoundPlan;
+use std::collections::BTreeSet;
+use std::path::Path;
+
+/// Files that the process opens for itself: result, reports, consoles, counters.
+pub const OWN_FILES: u64 = 64;
+
+/// Folders that stay open, at most, where many files are told apart by them.
+const FOLDERS_MAX: usize = 64;
+
+/// What is left to this execution beside its own files.
+#[derive(Clone, Copy, Debug)]
+pub struct Descriptors {
+    /// Files of a run that may be open at a time.
+    pub for_runs: usize,
+    pub for_claims: usize,
+    /// What the run that has most files cannot have open.
+    beyond: usize,
+}
+
+impl Descriptors {
+    /// Of an execution that opens nothing, or where no limit is known.
+    pub const UNLIMITED: Self = Self {
+        for_runs: usize::MAX,
+        for_claims: usize::MAX,
+        beyond: 0,
+    };
+
+    /// Says that files will be opened again and again, which takes time of the runs.
+    pub fn tell(&self) {
+        if self.beyond > 0 {
+            errln!(
+                "note: {} files are more than may be open at a time (about {}): they are opened when an I/O needs them, which lowers the rate of runs; raise `ulimit -n`",
+                self.beyond,
+                self.for_runs
+            );
+        }
+    }
+}
+
+/// Shares out the descriptors of this process.
+///
+/// # Errors
+/// In words, when they do not suffice for what a run keeps in flight, which would end it half way through.
+pub fn share_out(
+    plan: &BoundPlan,
+    choice: &BackendChoice,
+    rule: WorkerRule,
+    root: &SysRoot,
+) -> Result<Descriptors, String> {
+    let Some(limit) = host::process_limits(root).open_files else {
+        return Ok(Descriptors::UNLIMITED);
+    };
+    let runs = plan.distinct_runs().into_iter();
+    let opened = runs.map(|id| engine::files_of_run(plan, &plan.run(id)));
+    let most = opened.max().unwrap_or(0);
+    let room = limit.left.saturating_sub(OWN_FILES) as usize;
+    if most <= room {
+        return Ok(Descriptors {
+            for_runs: room,
+            for_claims: room - most,
+            beyond: 0,
+        });
+    }
+    // Now it matters what else stays open as long as the execution goes.
+    let room = room.saturating_sub(held(plan));
+    let cpus = host::facts().cpus;
+    let needed = |id| {
+        let run = plan.run(id);
+        let is_beyond = engine::files_of_run(plan, &run) > room;
+        let needed = is_beyond
+            .then(|| engine::descriptors_needed(plan, &run, choice.backends(), rule, cpus));
+        (needed.unwrap_or(0), run.run.name)
+    };
+    let needs = plan.distinct_runs().into_iter().map(needed);
+    match needs.max_by_key(|(needed, _)| *needed) {
+        Some((needed, name)) if needed > room => Err(format!(
+            "run `{name}` needs {needed} file descriptors for its I/Os in flight and their workers, and {} leaves room for {room}; {}, or keep fewer I/Os in flight",
+            limit.name, limit.raise
+        )),
+        _ => Ok(Descriptors {
+            for_runs: room,
+            for_claims: 0,
+            beyond: most,
+        }),
+    }
+}
+
+/// Descriptors of folders and of devices that are claimed.
+fn held(plan: &BoundPlan) -> usize {
+    let real = plan.plan.targets.iter().filter(|target| target.is_real());
+    let folders: BTreeSet<Option<&Path>> = real.map(|target| target.path.parent()).collect();
+    let real = plan.plan.targets.iter().filter(|target| target.is_real());
+    let devices = real.filter(|target| machine::is_device(&target.path));
+    folders.len().min(FOLDERS_MAX) + devices.count()
+}

@@ -1,0 +1,62 @@
+//! The verbs of Fathom: progress while it runs, a table at the end.
+use super::{Ended, Face, Job, Listener};
+use crate::exit::Exit;
+use crate::progress::Progress;
+use crate::{ending, fill, launch, printing};
+use conduct::{SinkError, expected_bytes, planned_ns};
+use measure::Event;
+use plan::{BoundPlan, RunId};
+
+/// Progress on standard error, a table at the end.
+pub struct Neutral;
+
+struct Shown(Progress);
+
+impl Face for Neutral {
+    fn listeners(&self, job: &Job<'_>) -> Result<Vec<Box<dyn Listener>>, String> {
+        Ok(vec![Box::new(Shown(progress(job.plan, job.runs_done)))])
+    }
+
+    fn conclude(&self, ended: &Ended<'_>) {
+        let folder = ended
+            .folder
+            .map(|folder| std::fs::canonicalize(folder).unwrap_or_else(|_| folder.to_owned()));
+        out!(
+            "{}\n",
+            report::summary::table(ended.rows, printing::columns())
+        );
+        out!("{}", report::repetitions::text(ended.rows));
+        out!("{}", report::waits::text(ended.totals));
+        if let Some(folder) = folder {
+            if ended.are_outputs_whole {
+                outln!("report:  {}", folder.join("report.html").display());
+            }
+            outln!("result:  {}", folder.join("result.fathom").display());
+        }
+        outln!("seed:    {} (`--seed` repeats the addresses)", ended.seed);
+        ending::tell_unreturned(ended.totals, ended.plan);
+        ending::tell_late(ended.totals, ended.plan, false);
+        if ended.exit == Exit::Fine {
+            fill::tell(ended.fills);
+        }
+    }
+}
+
+impl Listener for Shown {
+    fn on_event(&mut self, _event: &Event) -> Result<Vec<String>, SinkError> {
+        Ok(Vec::new())
+    }
+
+    fn on_shown(&mut self, event: &Event) -> Result<(), SinkError> {
+        self.0.on_event(event);
+        Ok(())
+    }
+}
+
+fn progress(plan: &BoundPlan, but_first: usize) -> Progress {
+    let left = plan.runs.iter().skip(but_first);
+    let is_sized = |id: &&RunId| planned_ns(&plan.plan.spec(**id).timing).is_none();
+    let sized = left.filter(is_sized).map(|id| plan.run(*id));
+    let bytes = sized.filter_map(|run| expected_bytes(&run)).sum();
+    Progress::new(launch::timed_seconds(plan, but_first), bytes)
+}

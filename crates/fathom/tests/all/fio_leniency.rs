@@ -1,0 +1,139 @@
+//! What fio passes over, with one remark of `check` each; beside the original where it is installed.
+use crate::lab::{Lab, skip};
+use serde_json::Value;
+use std::process::Command;
+
+const BASE: &str = "[a]\nioengine=null\nsize=1m\nrw=read\n";
+
+/// A line, and the same in plain words.
+const PASSED_OVER: &[(&str, &str)] = &[
+    ("size=512k}", "size=512k"),
+    ("size=512k,", "size=512k"),
+    ("bs=8k]", "bs=8k"),
+    ("iodepth=4)", "iodepth=4"),
+    ("rw=read,", "rw=read"),
+    ("direct=0,", "direct=0"),
+    ("group_reporting=1]", "group_reporting=1"),
+    ("runtime=9s,", "runtime=9s"),
+    ("percentile_list=50:99]", "percentile_list=50:99"),
+    ("cpus_allowed=0,", "cpus_allowed=0"),
+    ("bssplit= 4k/50:8k/50", "bssplit=4k/50:8k/50"),
+    ("bssplit=4k/50]", "bssplit=4k/100"),
+];
+
+/// Sizes and counts of the job, from its report.
+fn done(report: &Value) -> Vec<Value> {
+    let jobs = report["jobs"].as_array().unwrap();
+    let read = |job: &Value| job["read"]["io_bytes"].clone();
+    jobs.iter().map(read).collect()
+}
+
+fn json(program: &mut Command, lab: &Lab, job: &str) -> Value {
+    let output = program
+        .args(["--output-format=json", job])
+        .current_dir(lab.path(""))
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{job}: {output:?}");
+    let text = String::from_utf8(output.stdout).unwrap();
+    serde_json::from_str(&text[text.find('{').unwrap()..]).unwrap()
+}
+
+fn ours(lab: &Lab, job: &str) -> Value {
+    json(
+        Command::new(env!("CARGO_BIN_EXE_fathom")).arg("fio"),
+        lab,
+        job,
+    )
+}
+
+#[test]
+fn what_follows_a_value_is_passed_over_with_one_remark() {
+    let lab = Lab::new();
+    for (loose, plain) in PASSED_OVER {
+        lab.write("loose", format!("{BASE}{loose}\n"));
+        lab.write("plain", format!("{BASE}{plain}\n"));
+        let remarks = |job: &str| {
+            let told = lab.fathom(&["check", job]).expect(0).err;
+            told.matches("[fio-0203]").count() + told.matches("[fio-0137]").count()
+        };
+        let more = 1 + usize::from(loose.contains("/50]"));
+        assert_eq!(remarks("loose"), remarks("plain") + more, "{loose}");
+        assert_eq!(
+            done(&ours(&lab, "loose")),
+            done(&ours(&lab, "plain")),
+            "{loose}"
+        );
+    }
+}
+
+#[test]
+fn fio_reads_them_likewise() {
+    if Command::new("fio").arg("--version").output().is_err() {
+        return skip("no fio here");
+    }
+    let lab = Lab::new();
+    for (loose, _) in PASSED_OVER {
+        lab.write("loose", format!("{BASE}{loose}\n"));
+        let theirs = json(&mut Command::new("fio"), &lab, "loose");
+        assert_eq!(done(&ours(&lab, "loose")), done(&theirs), "{loose}");
+    }
+}
+
+/// `fio` gives what is left to the largest share, of equal ones to the last.
+#[test]
+fn shares_below_a_hundred_leave_the_rest_to_the_largest() {
+    let lab = Lab::new();
+    for (split, large_pct) in [("4k/50:8k/30", 30.0), ("4k/10:8k/10", 90.0)] {
+        let size = "[a]\nioengine=null\nsize=64m\nrw=read\n";
+        lab.write("job", format!("{size}bssplit={split}\n"));
+        let report = ours(&lab, "job");
+        let read = &report["jobs"][0]["read"];
+        let [bytes, count] = ["io_bytes", "total_ios"].map(|key| read[key].as_f64().unwrap());
+        let found_pct = (bytes / count / 4096.0 - 1.0) * 100.0;
+        assert!((found_pct - large_pct).abs() < 5.0, "{split}: {found_pct}");
+    }
+}
+
+#[test]
+fn a_blank_beside_a_number_is_told_of_and_one_before_a_word_is_a_remark() {
+    let lab = Lab::new();
+    lab.write(
+        "job",
+        "[a]\nioengine = null\nsize = 512k\nrw = read\niodepth = 2\n",
+    );
+    let told = lab.fathom(&["check", "job"]).expect(0).err;
+    assert_eq!(told.matches("fio-0304").count(), 1, "{told}");
+    assert!(told.contains("fio reads `512`"), "{told}");
+    assert_eq!(done(&ours(&lab, "job")), [Value::from(512 << 10)]);
+}
+
+#[test]
+fn what_could_be_another_magnitude_is_refused() {
+    let lab = Lab::new();
+    for (line, help) in [
+        ("size=2x", "is no unit"),
+        ("size=10z", "in zones is refused"),
+        ("runtime=1min", "is no unit"),
+        (
+            "iodepth=128*1",
+            "write `iodepth=(128*1)` to have it computed",
+        ),
+        ("rwmixread=70%", "fio takes it for another number"),
+    ] {
+        lab.write("job", format!("{BASE}{line}\n"));
+        lab.fathom(&["check", "job"]).expect(2).says(&[help]);
+    }
+}
+
+#[test]
+fn a_look_at_the_machine_has_codes_of_the_language() {
+    let lab = Lab::new();
+    lab.write("f", vec![1; 1 << 20]);
+    lab.write("job", "[a]\nfilename=f\nsize=1m\n");
+    let found = lab.fathom(&["check", "job"]).expect(0);
+    assert!(!found.err.contains("vdb-"), "{}", found.err);
+    found.says(&["warning[fio-0315]", "--result FOLDER"]);
+    let off = lab.fathom(&["check", "job", "--lint", "results-on-storage=off"]);
+    assert!(!off.expect(0).err.contains("fio-0315"));
+}

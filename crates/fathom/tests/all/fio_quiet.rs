@@ -1,0 +1,180 @@
+//! Called as `fio`, what fio does not say is not said, and what scripts of fio ask for is there.
+use crate::lab::{Ended, FATHOM, Lab, ended};
+use serde_json::Value;
+use std::process::Command;
+
+/// What scripts and guides ask for, each of which fio runs without a word on standard error.
+const ORDINARY: &[&str] = &[
+    "--ioengine=null --size=1m",
+    "--ioengine=null --size=1m --rw=randread --thread",
+    "--ioengine=null --size=1m --rw=randrw --rwmixread=70 --numjobs=4 --group_reporting",
+    "--ioengine=null --size=1m --io_submit_mode=offload --iodepth=16",
+    "--ioengine=null --size=1m --iodepth=4 --gtod_reduce=1 --norandommap",
+    "--ioengine=null --size=1m --log_compression=10k --write_lat_log=x",
+    "--ioengine=null --size=1m --log_entries=2048 --write_bw_log=y",
+    "--ioengine=psync --iodepth=32 --size=64k --filename=f1",
+    "--ioengine=posixaio --size=64k --filename=f2 --rw=write",
+    "--ioengine=libaio --size=64k --filename=f3 --rw=randwrite --iodepth=8",
+    "--ioengine=io_uring --size=64k --filename=f4 --rw=randrw",
+    "--ioengine=sync --size=64k --filename=f5 --rw=write --verify=md5",
+    "--ioengine=sync --size=64k --filename=f6 --rw=write --verify=crc32c --experimental_verify=1",
+    "--ioengine=mmap --size=64k --filename=f7 --rw=read --invalidate=1",
+    "--ioengine=sync --size=64k --filename=f8 --rw=write --fallocate=none --end_fsync=1",
+    "--ioengine=null --size=65536) --bs=4k]",
+    "--ioengine=null --filesize=1m --size=100%%",
+    "--ioengine=null --filesize=1m --size=200%",
+    "--ioengine=null --size=1m --bsrange=512/25:1k:25:2k:25:4k/25",
+    "--ioengine=null --size=1m, --iodepth=4, --bs=4k-64k",
+    "--ioengine=null --size=1m --random_generator=tausworthe64 --rw=randread --zero_buffers",
+];
+
+fn fio(lab: &Lab, words: &str) -> Ended {
+    let mut command = lab.command(FATHOM);
+    command.args(["fio", "--name=job", "--max-jobs=16", "--alloc-size=65536"]);
+    ended(command.args(words.split_whitespace()))
+}
+
+fn json(lab: &Lab, words: &str) -> Value {
+    let printed = fio(lab, &format!("{words} --output-format=json")).expect(0);
+    serde_json::from_str(&printed.out).unwrap_or_else(|error| panic!("{error}: {}", printed.out))
+}
+
+#[test]
+fn ordinary_jobs_say_nothing_on_standard_error() {
+    for words in ORDINARY {
+        let lab = Lab::new();
+        let printed = fio(&lab, words).expect(0);
+        assert_eq!(printed.err, "", "{words}");
+        let kept = lab.names("").into_iter();
+        let kept: Vec<String> = kept.filter(|name| name.contains("fathom")).collect();
+        assert!(kept.is_empty(), "{words}: {kept:?}");
+    }
+}
+
+#[test]
+fn a_working_folder_that_cannot_be_written_stops_nothing() {
+    let mut command = Command::new(FATHOM);
+    command.args(["fio", "--name=job", "--ioengine=null", "--size=1m"]);
+    let printed = ended(command.current_dir("/proc")).expect(0);
+    assert_eq!(printed.err, "");
+}
+
+/// The state that fio writes beside a job with checks is asked for by nobody, and a job without it is whole.
+#[test]
+fn a_state_that_cannot_be_saved_does_not_fail_a_job() {
+    let lab = Lab::new();
+    let target = format!("--filename={}", lab.path("f").display());
+    let mut command = Command::new(FATHOM);
+    command.args([
+        "fio",
+        "--name=job",
+        "--rw=write",
+        "--size=64k",
+        "--verify=crc32c",
+    ]);
+    let printed = ended(command.arg(target).current_dir("/proc")).expect(0);
+    assert!(printed.err.contains("is not saved"), "{}", printed.err);
+    assert!(!printed.err.contains("error:"), "{}", printed.err);
+    assert_eq!(lab.bytes("f").len(), 64 << 10);
+}
+
+#[test]
+fn three_at_once_in_one_folder_do_not_meet() {
+    let lab = Lab::new();
+    std::thread::scope(|scope| {
+        let one = |number: usize| {
+            let lab = &lab;
+            let words = format!("--filename=file{number} --size=1m --rw=randwrite --bs=4k");
+            scope.spawn(move || (0..4).for_each(|_| assert_eq!(fio(lab, &words).expect(0).err, "")))
+        };
+        let all: Vec<_> = (0..3).map(one).collect();
+        all.into_iter().for_each(|one| one.join().unwrap());
+    });
+}
+
+#[test]
+fn what_changes_a_figure_is_said() {
+    let lab = Lab::new();
+    let printed = fio(&lab, "--ioengine=null --size=1m --time_based").expect(0);
+    assert!(printed.err.contains("`time_based`"), "{}", printed.err);
+}
+
+#[test]
+fn more_clones_than_max_jobs_are_refused() {
+    let lab = Lab::new();
+    for (most, code) in [("3", 2), ("4", 0)] {
+        let words = ["--name=a", "--ioengine=null", "--size=4k", "--numjobs=4"];
+        let most = format!("--max-jobs={most}");
+        let ours = ended(lab.command(FATHOM).args(["fio", &most]).args(words)).expect(code);
+        assert_eq!(ours.err.contains("--max-jobs"), code != 0, "{}", ours.err);
+    }
+}
+
+#[test]
+fn what_fio_reads_over_is_remarked_by_a_check() {
+    let lab = Lab::new();
+    for (line, remark) in [
+        ("size=65536)", "`)` follows the value"),
+        ("size=1m,", "`,` follows the value"),
+        ("size=50%%", "one `%` is enough"),
+        ("size=200%", "more than 100 % is 100 %"),
+        ("bs=4k-64k", "for reads, 65536 for writes and trims"),
+        ("bsrange=512/25:1k:25", "is read as 512 to 1k"),
+    ] {
+        let lines = format!("[a]\nioengine=null\nfilesize=1m\nsize=1m\n{line}\n");
+        lab.write("lenient.fio", lines);
+        let check = lab.fathom(&["check", "lenient.fio"]).expect(0);
+        assert!(
+            check.err.contains(remark) || check.out.contains(remark),
+            "{line}: {} {}",
+            check.out,
+            check.err
+        );
+    }
+    for line in ["size=2x", "size=10z", "runtime=1min"] {
+        lab.write(
+            "strict.fio",
+            format!("[a]\nioengine=null\nfilesize=1m\n{line}\n"),
+        );
+        lab.fathom(&["check", "strict.fio"]).expect(2);
+    }
+}
+
+#[test]
+fn a_log_of_single_operations_has_a_row_for_each() {
+    let lab = Lab::new();
+    let job = "--ioengine=null --size=4g --bs=4k --rw=randread --norandommap --write_lat_log=all";
+    let told = json(&lab, job);
+    let count = told["jobs"][0]["read"]["total_ios"].as_u64().unwrap();
+    assert_eq!(count, 1 << 20);
+    assert_eq!(lab.text("all_lat.1.log").lines().count() as u64, count);
+}
+
+#[test]
+fn a_steady_state_that_is_not_attained_has_arrays_of_the_window() {
+    let lab = Lab::new();
+    let job = "--ioengine=null --size=1g --runtime=1 --time_based --rate_iops=100 --ss_dur=5 --ss=iops:0.1% --ss_ramp=3";
+    let told = json(&lab, job);
+    let data = &told["jobs"][0]["steadystate"]["data"];
+    for name in ["bw", "iops"] {
+        assert_eq!(data[name].as_array().unwrap().len(), 5, "{data}");
+    }
+}
+
+#[test]
+fn limits_of_steady_states_are_told_in_the_words_of_fio() {
+    let lab = Lab::new();
+    for (rule, line) in [
+        ("iops:10", "set steady state IOPS threshold to 10.000000"),
+        ("iops:.1%", "set steady state threshold to 0.100000%"),
+        ("bw:12", "set steady state BW threshold to 12"),
+    ] {
+        let words = format!("--parse-only --debug=parse --ss_dur=10s --ss={rule} --ss_ramp=5");
+        let printed = fio(&lab, &words).expect(0);
+        assert!(printed.out.contains(line), "{}", printed.out);
+        // fio tells it of options that no job follows, too.
+        let mut command = lab.command(FATHOM);
+        let printed = ended(command.arg("fio").args(words.split(' '))).expect(0);
+        assert_eq!(printed.out.matches(line).count(), 1, "{}", printed.out);
+    }
+}

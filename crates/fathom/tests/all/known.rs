@@ -1,0 +1,203 @@
+//! Statements of the reports about runs whose answer is known: nothing that does I/O, a page cache,
+//! and a device that stalls when it is told to. Those in simulated time are in `report`.
+use crate::lab::{Ended, Lab, interval_label, skip};
+use crate::served::Served;
+
+const ONE: &str = "sd=sd1,lun=disk,size=4m,threads=4
+wd=wd1,sd=sd1,xfersize=4k,rdpct=100
+rd=rd1,wd=wd1,elapsed=3,interval=1,";
+
+const SERVED: &str = "sd=sd1,lun=served/disk,threads=2,openflags=o_direct
+wd=wd1,sd=sd1,xfersize=4k,rdpct=100
+rd=rd1,wd=wd1,interval=1,";
+
+/// The top of the HTML report.
+fn top(lab: &Lab, folder: &str) -> String {
+    let html = lab.text(&format!("{folder}/report.html"));
+    html.split("</header>").next().unwrap().to_owned()
+}
+
+/// A field of the first run in the summary.
+fn field(lab: &Lab, folder: &str, name: &str) -> String {
+    let csv = lab.text(&format!("{folder}/summary.csv"));
+    let mut lines = csv.lines().map(|line| line.split(',').collect::<Vec<_>>());
+    let (names, row) = (lines.next().unwrap(), lines.next().unwrap());
+    let place = names.iter().position(|known| *known == name).unwrap();
+    row[place].to_owned()
+}
+
+#[track_caller]
+fn has_all(text: &str, words: &[&str]) {
+    for words in words {
+        assert!(text.contains(words), "no `{words}` in\n{text}");
+    }
+}
+
+#[track_caller]
+fn has_none(text: &str, words: &[&str]) {
+    for words in words {
+        assert!(!text.contains(words), "`{words}` in\n{text}");
+    }
+}
+
+fn vdbench(lab: &Lab, more: &[&str]) -> Ended {
+    let words = ["vdbench", "-f", "job", "-o", "out"];
+    lab.fathom(&[&words[..], more].concat()).expect(0)
+}
+
+#[test]
+fn only_a_run_flat_out_has_a_highest_rate() {
+    let lab = Lab::new();
+    for backend in ["null", "sync"] {
+        lab.write("job", format!("{ONE}iorate=max\n"));
+        lab.fathom(&["run", "job", "-o", "out", "--backend", backend])
+            .expect(0);
+        let page = top(&lab, "out");
+        has_all(
+            &page,
+            &["<h2>Highest rate, flat out</h2>", "<b>Closed loop</b>"],
+        );
+        has_none(
+            &page,
+            &["Rate missed", "Slots exhausted", "Knee", "Rate reached"],
+        );
+        lab.write("job", format!("{ONE}iorate=100\n"));
+        lab.fathom(&["run", "job", "-o", "out", "--backend", backend])
+            .expect(0);
+        let page = top(&lab, "out");
+        has_all(&page, &["<h2>Rate reached</h2>", "100 asked, p99 "]);
+        has_none(&page, &["Highest", "Knee", "Closed loop", "set the rate"]);
+    }
+}
+
+/// Whatever rates a machine holds, no point that missed its rate is told as the knee.
+#[test]
+fn a_knee_is_a_point_that_held_its_rate() {
+    let lab = Lab::new();
+    let words = ["--points", "5,10,20,40,80,120,160", "--size", "4m"];
+    let times = ["--elapsed", "1", "--warmup", "0", "-o", "out"];
+    lab.fathom(&[&["curve", "disk"], &words[..], &times[..]].concat())
+        .expect(0);
+    let page = lab.text("out/report.html");
+    let json = page.split("id=\"data\">").nth(1).unwrap();
+    let json = json.split("</script>").next().unwrap();
+    let data: serde_json::Value = serde_json::from_str(json).unwrap();
+    let curve = &data["curves"][0];
+    assert_eq!(curve["points"].as_array().unwrap().len(), 7);
+    if let Some(knee) = curve["knee"].as_u64() {
+        let run = &data["runs"][knee as usize];
+        assert_eq!(
+            (&run["missed"], &run["is_exhausted"]),
+            (&false.into(), &false.into())
+        );
+    }
+}
+
+/// Reads take 20 ms, so that two threads reach no more than 100 a second.
+#[test]
+fn threads_that_are_too_few_are_the_cause() {
+    let lab = Lab::new();
+    let slow = ["--filter=delay", "memory", "16M", "rdelay=20ms"];
+    let slow = match Served::new(&lab, "served", &slow) {
+        Ok(slow) => slow,
+        Err(reason) => return skip(&reason),
+    };
+    lab.write("job", format!("{SERVED}elapsed=4,iorate=400\n"));
+    let ended = vdbench(&lab, &[]);
+    has_all(
+        &ended.out,
+        &["*** response time", "cause: no thread was free for "],
+    );
+    let marks = field(&lab, "out", "marks");
+    has_all(&marks, &["rate missed", "slots exhausted"]);
+    let page = top(&lab, "out");
+    has_all(
+        &page,
+        &["depth or storage set the rate", "<b>Rate missed</b>"],
+    );
+    has_none(&page, &["limited the rate", "Highest", "No warning sign"]);
+    drop(slow);
+}
+
+/// The server is stopped for three seconds of eight, and both threads wait for it.
+#[test]
+fn a_device_that_stalls_is_the_cause() {
+    let lab = Lab::new();
+    let stalling = match Served::new(&lab, "served", &["memory", "16M"]) {
+        Ok(stalling) => stalling,
+        Err(reason) => return skip(&reason),
+    };
+    lab.write("job", format!("{SERVED}elapsed=9,iorate=50\n"));
+    let mut going = lab.start(&["vdbench", "-f", "job", "-o", "out"]);
+    let mut told = going.read_until(|line| interval_label(line) == Some("2"));
+    stalling.signal("STOP");
+    told.extend(going.read_until(|line| interval_label(line) == Some("6")));
+    stalling.signal("CONT");
+    let ended = going.end().expect(0);
+    has_all(
+        &ended.out,
+        &[
+            "*** response time",
+            "cause: the device, whose longest I/O took ",
+        ],
+    );
+    has_none(&ended.out, &["never served", "no thread was free", " 0 ns"]);
+    let page = top(&lab, "out");
+    has_all(
+        &page,
+        &[
+            "<b>Stall</b>",
+            "no I/O succeeded for at least ",
+            "the device held I/Os up",
+        ],
+    );
+    has_none(
+        &page,
+        &[
+            "set the rate",
+            "limited the rate",
+            "Drift</b>",
+            "No warning sign",
+        ],
+    );
+}
+
+/// Nothing answers: what is shown is nothing, or an age.
+#[test]
+fn a_device_that_never_answers_has_ages_and_no_zeros() {
+    let lab = Lab::new();
+    let hung = ["--filter=delay", "memory", "16M", "delay-read=3600"];
+    let hung = match Served::new(&lab, "served", &hung) {
+        Ok(hung) => hung,
+        Err(reason) => return skip(&reason),
+    };
+    lab.write("job", format!("{SERVED}elapsed=60,iorate=50\n"));
+    for verb in [&["run", "job"][..], &["vdbench", "-f", "job"]] {
+        let mut going = lab.start(&[verb, &["-o", "out", "--backend", "uring"]].concat());
+        std::thread::sleep(std::time::Duration::from_millis(3500));
+        going.signal("USR1");
+        going.hear_until(|line| {
+            line.starts_with("status: ") && line.contains("p99 -, 2 out, the oldest ≥")
+        });
+        going.signal("INT");
+        going.hear_until(|line| line.contains("once more to stop at once"));
+        going.signal("INT");
+        let ended = going.end().expect(4);
+        has_none(&ended.out, &[" 0 ns", "sent I/Os late"]);
+        has_none(&ended.err, &[" 0 ns"]);
+        if verb[0] == "vdbench" {
+            has_all(&ended.out, &["cause: the device, whose longest I/O took ≥"]);
+        } else {
+            has_all(&ended.out, &["≥"]);
+        }
+        let bounds = field(&lab, "out", "lower_bounds");
+        has_all(
+            &bounds,
+            &["response_p99_ms", "response_max_ms", "service_mean_ms"],
+        );
+        let page = top(&lab, "out");
+        has_all(&page, &["<b>Stall</b>", "<b>Outstanding</b>"]);
+        has_none(&page, &["Highest", "Rate reached", "p99 0"]);
+    }
+    drop(hung);
+}

@@ -1,0 +1,128 @@
+//! A second measurement is no replay of the first, unless somebody asks for one.
+use crate::lab::{Ended, Lab};
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+use std::process::Command;
+
+/// 16 384 blocks of 4 KiB.
+const FILE_BYTES: usize = 64 << 20;
+
+const JOB: &str = "showlba=yes\nsd=a,lun=file,threads=4\nwd=w,sd=a,xfersize=4k,rdpct=100\n\
+                   rd=r,wd=w,iorate=500,elapsed=2,interval=1\n";
+
+fn lab() -> Lab {
+    let lab = Lab::new();
+    lab.write("file", vec![7; FILE_BYTES]);
+    lab.write("job", JOB);
+    lab
+}
+
+/// Offsets that an execution read.
+fn read(lab: &Lab, arguments: &[&str], folder: &str) -> BTreeSet<u64> {
+    let arguments = [arguments, &["-o", folder]].concat();
+    lab.fathom(&arguments).expect(0);
+    let list = lab.text(&format!("{folder}/localhost-0.showlba.txt"));
+    let offsets = list.lines().map(|line| line.split(' ').nth(3).unwrap());
+    offsets.map(|offset| offset.parse().unwrap()).collect()
+}
+
+fn seed_of(ended: &Ended) -> &str {
+    let line = ended
+        .out
+        .lines()
+        .find_map(|line| line.strip_prefix("seed:"));
+    line.unwrap().trim().split(' ').next().unwrap()
+}
+
+/// Of 1000 out of 16 384 blocks, 61 are in another such draw by chance, with a deviation of 7.6.
+#[test]
+fn two_executions_share_addresses_by_chance_only() {
+    let lab = lab();
+    for words in [&["run", "job"][..], &["vdbench", "-f", "job"]] {
+        let [first, second] = ["one", "two"].map(|folder| read(&lab, words, folder));
+        assert!(first.len() > 800, "{}", first.len());
+        let shared = first.intersection(&second).count();
+        assert!(
+            shared < 61 + 6 * 8,
+            "{words:?}: {shared} of {}",
+            first.len()
+        );
+    }
+}
+
+#[test]
+fn the_seed_that_is_printed_repeats_the_addresses() {
+    let lab = lab();
+    let first = lab.fathom(&["run", "job", "-o", "out"]).expect(0);
+    let seed = seed_of(&first).to_owned();
+    let stored = lab.text("out/report.html");
+    assert!(stored.contains(&seed), "the page has the seed {seed}");
+    let of = |folder: &str| {
+        let list = lab.text(&format!("{folder}/localhost-0.showlba.txt"));
+        let offsets = list
+            .lines()
+            .map(|line| line.split(' ').nth(3).unwrap().to_owned());
+        offsets.collect::<BTreeSet<_>>()
+    };
+    lab.fathom(&["run", "job", "-o", "again", "--seed", &seed])
+        .expect(0);
+    let (one, two) = (of("out"), of("again"));
+    let fewer = one.len().min(two.len());
+    // Either may have had a little more time.
+    assert!(
+        one.intersection(&two).count() * 100 >= fewer * 98,
+        "{fewer}"
+    );
+}
+
+#[test]
+fn a_job_of_fio_that_repeats_its_addresses_is_said_so() {
+    let lab = lab();
+    let mut said = Vec::new();
+    for words in ["", "randrepeat=1", "randseed=5", "randrepeat=0"] {
+        let mut job = "[j]\nioengine=null\nrw=randread\nsize=1m\n".to_owned();
+        writeln!(job, "{words}").unwrap();
+        lab.write("j.fio", job);
+        let seeds = ["a", "b"].map(|folder| {
+            let ended = lab.fathom(&["run", "j.fio", "-o", folder]).expect(0);
+            let is_told = ended.err.contains("repeats its addresses");
+            (seed_of(&ended).to_owned(), is_told)
+        });
+        said.push((seeds[0].0 == seeds[1].0, seeds[0].1));
+    }
+    assert_eq!(
+        said,
+        [(false, false), (true, true), (true, true), (false, false)]
+    );
+}
+
+/// What a program and its children read from devices, bytes.
+fn device_reads(lab: &Lab, words: &str) -> u64 {
+    let fathom = crate::lab::FATHOM;
+    let script = format!("{fathom} {words} >/dev/null 2>&1; cat /proc/$$/io");
+    let mut shell = Command::new("sh");
+    let told = shell.arg("-c").arg(script).current_dir(lab.path("."));
+    let told = String::from_utf8(told.output().unwrap().stdout).unwrap();
+    let line = told
+        .lines()
+        .find_map(|line| line.strip_prefix("read_bytes: "));
+    line.unwrap_or("0").parse().unwrap()
+}
+
+/// Through the page cache, which the first execution has filled with what it read.
+#[test]
+fn a_second_execution_is_not_answered_from_what_the_first_has_read() {
+    let lab = lab();
+    let file = std::fs::File::open(lab.path("file")).unwrap();
+    file.sync_all().unwrap();
+    rustix::fs::fadvise(&file, 0, None, rustix::fs::Advice::DontNeed).unwrap();
+    let reads = ["one", "two"].map(|folder| device_reads(&lab, &format!("run job -o {folder}")));
+    if reads[0] < 1 << 20 {
+        println!(
+            "skipped: files of this folder stay in memory ({} bytes were read)",
+            reads[0]
+        );
+        return;
+    }
+    assert!(reads[1] as f64 >= 0.85 * reads[0] as f64, "{reads:?}");
+}

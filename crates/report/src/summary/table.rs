@@ -1,0 +1,256 @@
+//! The table of a summary, as wide as a terminal is. What does not fit is left out column by column, the least telling
+//! first, and a line says which; the CSV has all of them.
+use super::{Row, bounded, rate_text};
+use comfy_table::{
+    CellAlignment, ColumnConstraint, ContentArrangement, LineStyle, Table, Width, presets,
+};
+use measure::DataFigures;
+
+/// Columns of a terminal that tells none.
+pub const WIDTH: u16 = 80;
+
+/// What the names of runs may take: they are broken rather than figures left out.
+const NAME_WIDTH: u16 = 20;
+const NARROW_NAME_WIDTH: u16 = 14;
+
+/// A column beside the names.
+struct Column {
+    head: &'static str,
+    /// Where its head says nothing without its neighbours.
+    name: &'static str,
+    /// The first to go is 1.
+    goes: u8,
+}
+
+const fn column(head: &'static str, name: &'static str, goes: u8) -> Column {
+    Column { head, name, goes }
+}
+
+/// In the order in which they stand.
+const COLUMNS: [Column; 14] = [
+    column("asked\nI/O/s", "asked I/O/s", 9),
+    column("reached\nI/O/s", "reached I/O/s", 14),
+    column("MB/s\n10^6", "MB/s", 11),
+    column("resp.\np50", "response p50", 12),
+    column("ms\np90", "response p90", 2),
+    column("\np99", "response p99", 13),
+    column("\np99.9", "response p99.9", 5),
+    column("\nmax", "response max", 7),
+    column("service\nmean ms", "service mean", 10),
+    column("depth", "depth", 1),
+    column("slots\nbusy/of", "slots busy", 4),
+    column("late\n%", "late", 6),
+    column("CPU µs/IO\nhost/own", "CPU per I/O", 3),
+    column("errors/\nunserved", "errors/unserved", 8),
+];
+
+/// The table with units in its head, at most `width` columns wide where four columns allow it.
+pub fn table(rows: &[Row], width: u16) -> String {
+    let mut marks = Vec::new();
+    let lines = lines(rows, &mut marks);
+    let name_max = match width < 100 {
+        true => NARROW_NAME_WIDTH,
+        false => NAME_WIDTH,
+    };
+    let named = lines.iter().flat_map(|(name, _)| name.lines());
+    let named = named.map(|line| line.chars().count()).max().unwrap_or(0);
+    let name_width = (named as u16).clamp(6, name_max);
+    let shown = fitting(&lines, width.saturating_sub(name_width));
+    let mut table = Table::new();
+    table
+        .load_style(presets::NOTHING.header_separator(LineStyle::none().fill('-').junction('-')))
+        .set_content_arrangement(ContentArrangement::Dynamic)
+        .set_width(width.max(name_width));
+    let heads = shown.iter().map(|place| COLUMNS[*place].head);
+    table.set_header(std::iter::once("run").chain(heads));
+    for (name, cells) in &lines {
+        let cells = shown.iter().map(|place| cells[*place].as_str());
+        table.add_row(std::iter::once(name.as_str()).chain(cells));
+    }
+    for (place, column) in table.column_iter_mut().enumerate() {
+        // The style puts a blank between columns.
+        column.set_padding((0, 0));
+        if place == 0 {
+            // Only long names are broken.
+            let bounds = ColumnConstraint::Boundaries {
+                lower: Width::Fixed(name_width),
+                upper: Width::Fixed(name_max),
+            };
+            column.set_constraint(bounds);
+        } else {
+            column.set_constraint(ColumnConstraint::ContentWidth);
+            column.set_cell_alignment(CellAlignment::Right);
+        }
+    }
+    let mut text = with_marks(&table.trim_fmt(), &marks);
+    text += &left_out(&shown, width);
+    text += &data_lines(rows);
+    text
+}
+
+/// Names and cells, jobs that went on side by side below their run. What is marked goes to `marks`.
+fn lines(rows: &[Row], marks: &mut Vec<String>) -> Vec<(String, [String; COLUMNS.len()])> {
+    let mut lines = Vec::new();
+    for row in rows {
+        let mut name = row.run.clone();
+        if !row.loops.is_empty() {
+            name.push_str(&format!("\n {}", row.loops));
+        }
+        lines.push((marked(name, row, marks), cells(row)));
+        for part in &row.parts {
+            let name = format!("- {}", part.run);
+            lines.push((marked(name, part, marks), cells(part)));
+        }
+    }
+    lines
+}
+
+/// Stands before the number of a mark until the table is made. No name holds it.
+const PLACE_OF_MARK: char = '\u{E000}';
+
+/// The name with a place for each mark: the cells beside it are empty, so a mark may be wider than names are.
+fn marked(mut name: String, row: &Row, marks: &mut Vec<String>) -> String {
+    for mark in &row.marks {
+        name.push_str(&format!("\n{PLACE_OF_MARK}{}", marks.len()));
+        marks.push(format!("! {mark}"));
+    }
+    name
+}
+
+/// The table with each mark in its place.
+fn with_marks(table: &str, marks: &[String]) -> String {
+    let mark_of = |line: &str| {
+        let number = line.trim().strip_prefix(PLACE_OF_MARK)?.parse().ok()?;
+        marks.get::<usize>(number)
+    };
+    table
+        .lines()
+        .map(|line| mark_of(line).map_or(line, String::as_str).to_owned() + "\n")
+        .collect()
+}
+
+/// The columns that fit beside the names. Failures are shown before anything else, once there are any.
+fn fitting(lines: &[(String, [String; COLUMNS.len()])], width: u16) -> Vec<usize> {
+    let chars = |text: &str| text.lines().map(|line| line.chars().count()).max();
+    let width_of = |place: usize| {
+        let cells = lines.iter().filter_map(|(_, cells)| chars(&cells[place]));
+        let widest = cells.chain(chars(COLUMNS[place].head)).max();
+        widest.unwrap_or(0) + 1
+    };
+    let failures = COLUMNS.len() - 1;
+    let has_failures = lines.iter().any(|(_, cells)| cells[failures] != "0/0");
+    let goes = |place: &usize| match *place == failures && has_failures {
+        true => u8::MAX,
+        false => COLUMNS[*place].goes,
+    };
+    let mut shown: Vec<usize> = (0..COLUMNS.len()).collect();
+    let mut taken: usize = shown.iter().map(|place| width_of(*place)).sum();
+    while taken > usize::from(width) && shown.len() > 1 {
+        let first = shown.iter().copied().min_by_key(goes);
+        let first = first.expect("one is left at least");
+        taken -= width_of(first);
+        shown.retain(|place| *place != first);
+    }
+    shown
+}
+
+fn left_out(shown: &[usize], width: u16) -> String {
+    let names = (0..COLUMNS.len()).filter(|place| !shown.contains(place));
+    let names: Vec<&str> = names.map(|place| COLUMNS[place].name).collect();
+    if names.is_empty() {
+        return String::new();
+    }
+    let mut lines = vec!["left out for width:".to_owned()];
+    let ends = names.len() - 1;
+    for (at, name) in names.into_iter().enumerate() {
+        let end = if at == ends { ";" } else { "," };
+        add_word(&mut lines, &format!("{name}{end}"), width);
+    }
+    for word in "summary.csv has all".split(' ') {
+        add_word(&mut lines, word, width);
+    }
+    lines.join("\n") + "\n"
+}
+
+fn add_word(lines: &mut Vec<String>, word: &str, width: u16) {
+    match lines.last_mut() {
+        Some(line) if line.chars().count() + 1 + word.chars().count() <= usize::from(width) => {
+            line.push(' ');
+            line.push_str(word);
+        }
+        _ => lines.push(format!("  {word}")),
+    }
+}
+
+/// What was sent, asked and measured side by side, where a job asks for other data than those that nothing makes
+/// smaller.
+fn data_lines(rows: &[Row]) -> String {
+    let number = |value: Option<f64>| value.map_or("-".to_owned(), |value| format!("{value:.2}"));
+    let is_asked = |kind: &&DataFigures| {
+        let asked = [kind.asked_compression, kind.asked_duplicates];
+        asked.into_iter().flatten().any(|ratio| ratio != 1.0)
+    };
+    let mut text = String::new();
+    for row in rows {
+        for kind in row.data.iter().filter(is_asked) {
+            text += &format!(
+                "written by {}{}:\n  compression {} asked, {} sent; duplicates {} asked, {} sent\n",
+                row.run,
+                if row.loops.is_empty() {
+                    String::new()
+                } else {
+                    format!(" ({})", row.loops)
+                },
+                number(kind.asked_compression),
+                number(kind.compression()),
+                number(kind.asked_duplicates),
+                number(kind.duplicates()),
+            );
+        }
+    }
+    text
+}
+
+pub(super) fn cells(row: &Row) -> [String; COLUMNS.len()] {
+    let or_dash = |text: Option<String>| text.unwrap_or("-".to_string());
+    let us = |ns: Option<f64>| or_dash(ns.map(|ns| digits(ns / 1e3, 2)));
+    let one = |value: Option<f64>| or_dash(value.map(|value| format!("{value:.1}")));
+    let [p50, p90, p99, p99_9, max] = row
+        .responses_ns()
+        .map(|ns| or_dash(ns.map(|ns| bounded(row.is_response_bound(ns), millis_text(ns as f64)))));
+    [
+        row.asked_rate.map_or("max".to_string(), rate_text),
+        or_dash(row.rate.map(rate_text)),
+        or_dash(row.bytes_per_second.map(|bytes| rate_text(bytes / 1e6))),
+        p50,
+        p90,
+        p99,
+        p99_9,
+        max,
+        or_dash(
+            row.service_mean_ns
+                .map(|ns| bounded(row.service_bound_ns.is_some(), millis_text(ns))),
+        ),
+        one(row.queue_depth),
+        format!("{}/{}", one(row.slots_busy), row.slots),
+        row.late
+            .map_or("-".to_string(), |late| format!("{:.2}", late.share * 100.0)),
+        format!("{}/{}", us(row.host_cpu_ns), us(row.own_cpu_ns)),
+        format!("{}/{}", row.errors, row.unserved),
+    ]
+}
+
+fn millis_text(ns: f64) -> String {
+    digits(ns / 1e6, 3)
+}
+
+/// So many decimals below 10, one fewer for each further digit.
+fn digits(value: f64, decimals: usize) -> String {
+    let fewer = match value {
+        value if value < 10.0 => 0,
+        value if value < 100.0 => 1,
+        value if value < 1000.0 => 2,
+        _ => 3,
+    };
+    format!("{value:.*}", decimals.saturating_sub(fewer))
+}

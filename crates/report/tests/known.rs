@@ -1,0 +1,79 @@
+//! Known answers: for each statement that a report can make, scenes in which it is true and has to
+//! be made, and scenes in which it is not. The table is `known/answers.rs`.
+#[path = "known/answers.rs"]
+mod answers;
+#[path = "known/places.rs"]
+mod places;
+#[path = "known/scenes.rs"]
+mod scenes;
+
+use answers::{ANSWERS, Answer};
+use places::Place;
+use scenes::{Named, SCENES};
+use std::collections::BTreeMap;
+
+/// Of nothing there is no zero, wherever it stands.
+const NOWHERE: &str = " 0 ns";
+
+/// What is wrong with the answers about a scene.
+fn wrong(name: &str, scene: fn() -> scenes::Scene) -> Vec<String> {
+    let story = scene().story();
+    let mut wrong = Vec::new();
+    for place in Place::ALL {
+        let text = place.text(&story);
+        let is_mine = |answer: &&Answer| answer.scene == name && answer.place == place;
+        let mut found: Vec<String> = ANSWERS
+            .iter()
+            .filter(is_mine)
+            .filter(|answer| text.contains(answer.words) != answer.stands)
+            .map(|answer| {
+                let verb = if answer.stands { "lacks" } else { "has" };
+                format!("{}: {place:?} {verb} `{}`", answer.statement, answer.words)
+            })
+            .collect();
+        if text.contains(NOWHERE) {
+            found.push(format!("{place:?} has `{NOWHERE}`"));
+        }
+        if !found.is_empty() {
+            wrong.extend(found.iter().map(|found| format!("in `{name}`: {found}")));
+            wrong.push(format!("--- {place:?} of `{name}`:\n{text}\n---"));
+        }
+    }
+    wrong
+}
+
+#[test]
+fn every_statement_is_made_where_it_is_true_and_nowhere_else() {
+    let (first, second) = SCENES.split_at(SCENES.len() / 2);
+    let of_all = |scenes: &[Named]| -> Vec<String> {
+        let scenes = scenes.iter();
+        scenes
+            .flat_map(|(name, scene)| wrong(name, *scene))
+            .collect()
+    };
+    let wrong = std::thread::scope(|scope| {
+        let first = scope.spawn(|| of_all(first));
+        let mut wrong = of_all(second);
+        wrong.extend(first.join().unwrap());
+        wrong
+    });
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn every_answer_has_its_scene_and_every_statement_both_kinds() {
+    let mut kinds: BTreeMap<&str, [bool; 2]> = BTreeMap::new();
+    for answer in ANSWERS {
+        assert!(
+            SCENES.iter().any(|(name, _)| *name == answer.scene),
+            "{answer:?}"
+        );
+        kinds.entry(answer.statement).or_default()[usize::from(answer.stands)] = true;
+    }
+    for (statement, kinds) in &kinds {
+        assert_eq!(*kinds, [true, true], "{statement}");
+    }
+    for (name, _) in SCENES {
+        assert!(ANSWERS.iter().any(|answer| answer.scene == *name), "{name}");
+    }
+}

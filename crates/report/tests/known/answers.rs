@@ -1,0 +1,627 @@
+//! What each report has to say about each scene, and what it must not say.
+use crate::places::Place::{self, *};
+
+/// One answer: in this scene, at this place, these words stand or do not stand.
+#[derive(Clone, Copy, Debug)]
+pub struct Answer {
+    /// What is stated; each statement has scenes in which it is true, and some in which it is not.
+    pub statement: &'static str,
+    pub scene: &'static str,
+    pub place: Place,
+    pub words: &'static str,
+    pub stands: bool,
+}
+
+const fn says(
+    statement: &'static str,
+    scene: &'static str,
+    place: Place,
+    words: &'static str,
+) -> Answer {
+    Answer {
+        statement,
+        scene,
+        place,
+        words,
+        stands: true,
+    }
+}
+
+const fn never(
+    statement: &'static str,
+    scene: &'static str,
+    place: Place,
+    words: &'static str,
+) -> Answer {
+    Answer {
+        stands: false,
+        ..says(statement, scene, place, words)
+    }
+}
+
+const HELD: &str = "a rate held by a storage that is half busy";
+const BUSY: &str = "a rate held by a storage that is nearly busy";
+const FEW: &str = "a rate held for five seconds by few I/Os";
+const SLOW: &str = "an I/O at a time that takes three seconds";
+const FLAT: &str = "flat out";
+const PAUSES: &str = "pauses between closed loops";
+const SLOTS: &str = "more than the slots can carry";
+const BEFORE: &str = "more than the slots can carry, from before the window";
+const DEVICE: &str = "more than the device can carry";
+const LITTLE: &str = "a little more than the device can carry";
+const STALL: &str = "a stall";
+const MINUTES: &str = "a stall each minute, with one slot";
+const GOING: &str = "a rate on a device that goes away";
+const OUTLIVES: &str = "a stall that outlives the run";
+const GONE: &str = "a device that never answers";
+const GONE_CLOSED: &str = "a closed loop on a device that never answers";
+const GOES: &str = "a device that goes away after three seconds";
+const LATE: &str = "threads that wake five milliseconds late";
+const LITTLE_LATE: &str = "threads that wake a little late";
+const SLOWER: &str = "a device that becomes slower";
+const QUICKER: &str = "a device that becomes quicker";
+const CREDITS: &str = "a device whose credits are spent";
+const TURNS: &str = "a device that takes turns";
+const BAD: &str = "bad blocks";
+const SHORT: &str = "short transfers";
+const KILLED: &str = "killed";
+const STOPPED: &str = "stopped";
+const CURVE: &str = "a curve";
+const BEYOND: &str = "a curve with points beyond the storage";
+const FEW_HELD: &str = "a curve of few points that were held";
+const ENDS: &str = "a curve that ends by its service time";
+const RATES: &str = "two rates";
+const AGAIN: &str = "a rate repeated";
+const SETTLES: &str = "a rate that is to settle";
+const RESTLESS: &str = "a rate that cannot settle";
+const STOLEN: &str = "a host whose processors are stolen";
+const NEIGHBOURS: &str = "a host whose neighbours are busy";
+const OWN: &str = "a host that is busy with Fathom";
+const SHARED: &str = "a host that is busy with Fathom and other machines";
+const TICKS: &str = "a host that counts by ticks";
+const THROTTLED: &str = "a control group that is throttled";
+const MEMORY: &str = "a disk in memory";
+
+/// Statements, in the order in which the page has them.
+pub const ANSWERS: &[Answer] = &[
+    // Cards.
+    says(
+        "highest rate",
+        FLAT,
+        Top,
+        "Highest rate, flat out 4 000 I/O/s flat, p99 ",
+    ),
+    says(
+        "highest rate",
+        CURVE,
+        Top,
+        "Highest rate, flat out 1 001 I/O/s maximum, p99 ",
+    ),
+    never("highest rate", HELD, Top, "Highest"),
+    never("highest rate", RATES, Top, "Highest"),
+    never("highest rate", PAUSES, Top, "Highest"),
+    says("rate reached", HELD, Top, "Rate reached"),
+    says("rate reached", RATES, Top, "fast, 2 000 asked, p99 "),
+    says("rate reached", PAUSES, Top, "Rate reached"),
+    never("rate reached", FLAT, Top, "Rate reached"),
+    never("rate reached", GONE, Top, "Rate reached"),
+    says("knee", CURVE, Top, "Knee of the curve 701 I/O/s 70 %, p99 "),
+    says(
+        "knee",
+        BEYOND,
+        Top,
+        "Knee of the curve 701 I/O/s 70 %, p99 ",
+    ),
+    never("knee", FEW_HELD, Whole, "Knee of the curve"),
+    never("knee", RATES, Whole, "Knee of the curve"),
+    says(
+        "CPU per I/O",
+        NEIGHBOURS,
+        Top,
+        "of the host in neighbours; Fathom itself 30",
+    ),
+    says(
+        "CPU per I/O",
+        TICKS,
+        Top,
+        "of Fathom itself in ticks; the counters of the host saw 10",
+    ),
+    never("CPU per I/O", HELD, Top, "CPU per I/O"),
+    // Signs.
+    says(
+        "no warning sign",
+        HELD,
+        Top,
+        "No warning sign recorded: no missed rate, exhausted slots, late submission, response above service, failed or short I/O, drift, stall CPU",
+    ),
+    says(
+        "no warning sign",
+        BUSY,
+        Top,
+        "No warning sign recorded: no missed rate, exhausted slots, ",
+    ),
+    says(
+        "no warning sign",
+        FLAT,
+        Top,
+        "No warning sign recorded: no failed or short I/O, drift, stall Closed",
+    ),
+    says(
+        "no warning sign",
+        FEW,
+        Top,
+        "response above service, failed or short I/O Drift not judged",
+    ),
+    never("no warning sign", FEW, Top, "short I/O, drift"),
+    says(
+        "no warning sign",
+        NEIGHBOURS,
+        Top,
+        "drift, stall, stolen CPU",
+    ),
+    never("no warning sign", SLOTS, Top, "No warning sign"),
+    never("no warning sign", STALL, Top, "No warning sign"),
+    never("no warning sign", GONE, Top, "No warning sign"),
+    never("no warning sign", BAD, Top, "No warning sign"),
+    says(
+        "unfinished",
+        KILLED,
+        Top,
+        "Unfinished: run 1, killed: its end was not recorded",
+    ),
+    says("unfinished", KILLED, Table, "! killed or running"),
+    never("unfinished", STOPPED, Top, "Unfinished"),
+    never("unfinished", HELD, Table, "killed or running"),
+    says(
+        "stopped",
+        STOPPED,
+        Top,
+        "Stopped: the user stopped the execution",
+    ),
+    says("stopped", STOPPED, Table, "! stopped by "),
+    says(
+        "stopped",
+        STOPPED,
+        Vdbench,
+        "CTRL-C requested. vdbench terminating",
+    ),
+    never("stopped", HELD, Top, "stopped"),
+    says("errors", BAD, Top, "Errors: run 1, bad: "),
+    says("errors", BAD, Top, "failed (10 %)"),
+    says("errors", BAD, Top, "Failed I/Os: "),
+    says(
+        "errors",
+        BAD,
+        Vdbench,
+        "Total Data Validation or I/O error count: ",
+    ),
+    never("errors", BAD, Vdbench, "completed successfully"),
+    never("errors", HELD, Top, "Errors"),
+    never("errors", GONE, Top, "Errors"),
+    says(
+        "short transfers",
+        SHORT,
+        Top,
+        "Short transfers: run 1, short: ",
+    ),
+    never("short transfers", BAD, Top, "Short transfers"),
+    says(
+        "rate missed",
+        SLOTS,
+        Top,
+        "Rate missed: run 1, beyond: 400 of 996 I/Os per second reached (40 %)",
+    ),
+    says("rate missed", SLOTS, Top, "I/Os per second reached (40 %)"),
+    says("rate missed", SLOTS, Table, "! rate missed"),
+    says("rate missed", DEVICE, Table, "! rate missed"),
+    says(
+        "rate missed",
+        LITTLE,
+        Top,
+        "Rate missed: run 1, beyond: 98.03 of 100 I/Os per second reached (98 %)",
+    ),
+    says(
+        "rate missed",
+        GONE,
+        Top,
+        "Rate missed: run 1, gone: 0.00 of ",
+    ),
+    never("rate missed", HELD, Table, "rate missed"),
+    never("rate missed", BUSY, Table, "rate missed"),
+    never("rate missed", STALL, Table, "rate missed"),
+    never("rate missed", BAD, Table, "rate missed"),
+    never("rate missed", FLAT, Table, "rate missed"),
+    says(
+        "slots exhausted",
+        SLOTS,
+        Top,
+        "no slot was free for > 99.9 % of the time, and 8.0 of 8 were in use on average",
+    ),
+    says(
+        "slots exhausted",
+        STALL,
+        Top,
+        "no slot was free for 18 % of the time, and 6.5 of 32 were in use on average Response",
+    ),
+    says("slots exhausted", STALL, Table, "! slots exhausted"),
+    never("slots exhausted", HELD, Table, "slots exhausted"),
+    never("slots exhausted", BUSY, Table, "slots exhausted"),
+    never("slots exhausted", FLAT, Table, "slots exhausted"),
+    says(
+        "depth set the rate",
+        SLOTS,
+        Top,
+        "depth or storage set the rate, and a run at another depth tells which",
+    ),
+    says(
+        "depth set the rate",
+        DEVICE,
+        Top,
+        "depth or storage set the rate",
+    ),
+    never("depth set the rate", DEVICE, Whole, "limited the rate"),
+    never("depth set the rate", STALL, Top, "set the rate"),
+    never("depth set the rate", HELD, Top, "set the rate"),
+    says(
+        "response above service",
+        STALL,
+        Top,
+        "Response above service: run 1, stalled: response p99 is 2.92 s, service p99 4.01 ms: the device held I/Os up",
+    ),
+    says(
+        "response above service",
+        STALL,
+        Top,
+        ": the device held I/Os up",
+    ),
+    says(
+        "response above service",
+        SLOTS,
+        Top,
+        ": I/Os waited for a slot",
+    ),
+    says(
+        "response above service",
+        LATE,
+        Top,
+        ": Fathom sent I/Os late while slots were free",
+    ),
+    never(
+        "response above service",
+        HELD,
+        Top,
+        "Response above service",
+    ),
+    never(
+        "response above service",
+        BUSY,
+        Top,
+        "Response above service",
+    ),
+    never(
+        "response above service",
+        LITTLE_LATE,
+        Top,
+        "Response above service",
+    ),
+    never(
+        "response above service",
+        FLAT,
+        Top,
+        "Response above service",
+    ),
+    says(
+        "arrivals waited",
+        STALL,
+        Console,
+        "arrivals waited: in `stalled` response p99 is 2.92 s, service p99 is 4.01 ms",
+    ),
+    says(
+        "arrivals waited",
+        BEYOND,
+        Console,
+        "; also in 2 more of 10 runs",
+    ),
+    says(
+        "arrivals waited",
+        GOING,
+        Console,
+        "in `going` response p99 is ≥",
+    ),
+    says("arrivals waited", GOING, Console, "service p99 is 1.00 ms"),
+    never("arrivals waited", HELD, Console, "arrivals waited"),
+    never("arrivals waited", BUSY, Console, "arrivals waited"),
+    never("arrivals waited", LITTLE_LATE, Console, "arrivals waited"),
+    says(
+        "unserved arrivals",
+        SLOTS,
+        Top,
+        "Unserved arrivals: run 1, beyond: ",
+    ),
+    never("unserved arrivals", HELD, Top, "Unserved arrivals"),
+    never("unserved arrivals", BUSY, Top, "Unserved arrivals"),
+    says(
+        "late submissions",
+        LATE,
+        Top,
+        "of the I/Os were sent more than 100 µs after their time",
+    ),
+    never("late submissions", HELD, Top, "Late submissions"),
+    never("late submissions", LITTLE_LATE, Top, "Late submissions"),
+    says(
+        "drift",
+        SLOWER,
+        Top,
+        "Drift: run 1, flat: the rate fell by 39 % from the first third to the last",
+    ),
+    says(
+        "drift",
+        QUICKER,
+        Top,
+        "Drift: run 1, flat: the rate rose by 60 % from the first third to the last",
+    ),
+    says(
+        "drift",
+        CREDITS,
+        Top,
+        "Drift: run 1, flat: the rate fell by 99.5 % from the first third to the last",
+    ),
+    never("drift", HELD, Top, "the rate fell"),
+    never("drift", BUSY, Top, "Drift:"),
+    never("drift", TURNS, Top, "Drift:"),
+    never("drift", STALL, Top, "Drift:"),
+    never("drift", GOES, Top, "Drift:"),
+    says(
+        "drift not judged",
+        GOES,
+        Top,
+        "Drift not judged: 1 run had fewer than ten",
+    ),
+    says(
+        "drift not judged",
+        FEW,
+        Top,
+        "Drift not judged: 1 run had fewer than ten",
+    ),
+    never("drift not judged", HELD, Top, "Drift not judged"),
+    says(
+        "stall",
+        STALL,
+        Top,
+        "Stall: run 1, stalled: no I/O succeeded for at least 2 s from interval 7 on",
+    ),
+    says(
+        "stall",
+        GOES,
+        Top,
+        "no I/O succeeded for at least 17 s from interval 4 on",
+    ),
+    says(
+        "stall",
+        GONE,
+        Top,
+        "no I/O succeeded for at least 5 s from interval 1 on",
+    ),
+    says(
+        "stall",
+        GONE_CLOSED,
+        Top,
+        "no I/O succeeded for at least 5 s from interval 1 on",
+    ),
+    never("stall", HELD, Top, "Stall"),
+    never("stall", SLOW, Top, "Stall"),
+    never("stall", FEW, Top, "Stall"),
+    never("stall", CREDITS, Top, "Stall"),
+    says(
+        "outstanding",
+        GONE,
+        Top,
+        "Outstanding: run 1, gone: 4 I/Os never came back, the oldest ",
+    ),
+    never("outstanding", OUTLIVES, Top, "Outstanding"),
+    never("outstanding", HELD, Top, "Outstanding"),
+    says(
+        "late",
+        OUTLIVES,
+        Top,
+        "came back well after the end, the longest after ",
+    ),
+    says("late", OUTLIVES, Table, " came late"),
+    never("late", GONE, Top, "came back well after the end"),
+    never("late", HELD, Table, "came late"),
+    // What is not known is no zero, and what is an age is a lower bound.
+    says("lower bounds", GONE, Table, "≥"),
+    says("lower bounds", GONE_CLOSED, Table, "≥"),
+    says(
+        "lower bounds",
+        GONE,
+        Live,
+        "response p50 - p99 -, 4 out, the oldest ≥",
+    ),
+    says(
+        "lower bounds",
+        GONE_CLOSED,
+        Live,
+        "interval 1: 0.0 I/O/s, 0.0 MB/s, response p50 - p99 -, 4 out, the oldest ≥1.00 s",
+    ),
+    never("lower bounds", HELD, Table, "≥"),
+    never("lower bounds", HELD, Live, "≥"),
+    never("lower bounds", GONE, Console, " 0 ns"),
+    never("lower bounds", GONE, Vdbench, " 0 ns"),
+    never("lower bounds", GONE, Live, " 0 ns"),
+    never("lower bounds", GONE, Top, "p99 0"),
+    never("lower bounds", GONE_CLOSED, Live, " 0 ns"),
+    never("lower bounds", OUTLIVES, Vdbench, " 0 ns"),
+    never("lower bounds", OUTLIVES, Console, " 0 ns"),
+    says(
+        "CPU stolen",
+        STOLEN,
+        Top,
+        "CPU stolen: run 1, stolen: the hypervisor took 2.0 % of the CPU time",
+    ),
+    never("CPU stolen", NEIGHBOURS, Top, "CPU stolen"),
+    says(
+        "CPU throttled",
+        THROTTLED,
+        Top,
+        "CPU throttled: run 1, throttled: the control group was throttled for 1 s",
+    ),
+    never("CPU throttled", NEIGHBOURS, Top, "CPU throttled"),
+    says(
+        "CPU undercounted",
+        TICKS,
+        Top,
+        "CPU undercounted: run 1, ticks: Fathom alone took 30",
+    ),
+    never("CPU undercounted", NEIGHBOURS, Top, "CPU undercounted"),
+    says(
+        "closed loop",
+        FLAT,
+        Top,
+        "so their latency is slots ÷ rate and hides waiting before the I/O",
+    ),
+    says(
+        "closed loop",
+        PAUSES,
+        Top,
+        "so their latency hides waiting before the I/O",
+    ),
+    never("closed loop", HELD, Top, "Closed loop"),
+    says("CPU not known", HELD, Top, "CPU not known"),
+    never("CPU not known", NEIGHBOURS, Top, "CPU not known"),
+    says(
+        "memory",
+        MEMORY,
+        Top,
+        "Memory, not storage: 1 target never left memory",
+    ),
+    never("memory", HELD, Top, "Memory, not storage"),
+    says(
+        "few samples",
+        FEW,
+        Top,
+        "Few samples: p99.9 wants some 10 000 I/Os; 1 run had fewer",
+    ),
+    never("few samples", HELD, Top, "Few samples"),
+    // Remarks of the conductor.
+    says(
+        "settled",
+        SETTLES,
+        Whole,
+        "the rate of `stream` has settled",
+    ),
+    never("settled", RESTLESS, Whole, "has settled"),
+    says(
+        "search ended",
+        ENDS,
+        Vdbench,
+        "the mean service time of `90 %` was ",
+    ),
+    says("search ended", ENDS, Vdbench, "above the limit of 3.000 ms"),
+    never("search ended", CURVE, Vdbench, "above the limit"),
+    // Repetitions.
+    says("repeated", AGAIN, Console, "again repeated 3 times:"),
+    never("repeated", HELD, Console, "repeated"),
+    // The loud line of Vdbench, with its cause.
+    says(
+        "loud line",
+        SLOTS,
+        Vdbench,
+        "cause: no thread was free for > 99.9 % of the time; a run with more threads, or at a lower rate, tells whether the device has room",
+    ),
+    says(
+        "loud line",
+        DEVICE,
+        Vdbench,
+        "cause: no thread was free for 99.7 % of the time",
+    ),
+    says(
+        "loud line",
+        STALL,
+        Vdbench,
+        "cause: the device, whose longest I/O took 3.10 s",
+    ),
+    says(
+        "loud line",
+        GONE,
+        Vdbench,
+        "cause: the device, whose longest I/O took ≥",
+    ),
+    says(
+        "loud line",
+        OUTLIVES,
+        Vdbench,
+        "against p99 - of the times in the columns above",
+    ),
+    says(
+        "loud line",
+        LATE,
+        Vdbench,
+        "cause: Fathom itself sent I/Os late, p99 5.0",
+    ),
+    says(
+        "loud line",
+        SLOTS,
+        Vdbench,
+        " arrivals were never served; cause",
+    ),
+    never("loud line", STALL, Vdbench, "never served"),
+    never("loud line", STALL, Vdbench, "no thread was free"),
+    never("loud line", SLOTS, Vdbench, "cause: the device"),
+    never("loud line", GONE, Vdbench, "sent I/Os late"),
+    never("loud line", DEVICE, Vdbench, "use more threads"),
+    never("loud line", HELD, Vdbench, "*** response time"),
+    never("loud line", BUSY, Vdbench, "*** response time"),
+    never("loud line", FLAT, Vdbench, "*** response time"),
+    never("loud line", LITTLE_LATE, Vdbench, "*** response time"),
+    says(
+        "loud line",
+        MINUTES,
+        Vdbench,
+        "cause: the device, whose longest I/O took 1000 ms;",
+    ),
+    says(
+        "loud line",
+        GOING,
+        Vdbench,
+        "cause: the device, whose longest I/O took ≥17.0 s",
+    ),
+    says(
+        "stall",
+        GOING,
+        Top,
+        "no I/O succeeded for at least 17 s from interval 4 on",
+    ),
+    says(
+        "loud line",
+        BEFORE,
+        Vdbench,
+        "cause: no thread was free for 100 % of the time",
+    ),
+    never("loud line", BEFORE, Vdbench, "sent I/Os late"),
+    // The box of Vdbench on the processors: of what the host used, only ours and what was stolen.
+    says(
+        "busy processors",
+        OWN,
+        Vdbench,
+        "average processor utilization 85.0%",
+    ),
+    says(
+        "busy processors",
+        SHARED,
+        Vdbench,
+        "average processor utilization 85.0%",
+    ),
+    never(
+        "busy processors",
+        NEIGHBOURS,
+        Vdbench,
+        "average processor utilization",
+    ),
+    never(
+        "busy processors",
+        STOLEN,
+        Vdbench,
+        "average processor utilization",
+    ),
+];

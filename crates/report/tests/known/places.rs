@@ -1,0 +1,90 @@
+//! Where a report speaks, as plain text.
+use crate::scenes::Story;
+use report::html::Page;
+use report::vdbench::{Face, FaceOptions};
+use report::{repetitions, summary, waits};
+
+/// A part of what the reports show.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Place {
+    /// Cards and signs at the top of the HTML report.
+    Top,
+    /// All of it but the scripts.
+    Whole,
+    /// The table of the terminal.
+    Table,
+    /// The lines below that table.
+    Console,
+    /// The line of progress, of every interval.
+    Live,
+    /// The console of Vdbench.
+    Vdbench,
+}
+
+impl Place {
+    pub const ALL: [Place; 6] = [
+        Place::Top,
+        Place::Whole,
+        Place::Table,
+        Place::Console,
+        Place::Live,
+        Place::Vdbench,
+    ];
+
+    pub fn text(self, story: &Story) -> String {
+        match self {
+            Place::Top => plain(page(story).split("</header>").next().unwrap()),
+            Place::Whole => plain(page(story).split("<script").next().unwrap()),
+            Place::Table => summary::table(&summary::rows(&story.totals), u16::MAX),
+            Place::Console => {
+                repetitions::text(&summary::rows(&story.totals)) + &waits::text(&story.totals)
+            }
+            Place::Live => live(story),
+            Place::Vdbench => vdbench(story),
+        }
+    }
+}
+
+fn page(story: &Story) -> String {
+    let mut page = Page::default();
+    story.events.iter().for_each(|event| page.on_event(event));
+    let mut html = Vec::new();
+    page.write(&mut html).unwrap();
+    let html = String::from_utf8(html).unwrap();
+    let (_, body) = html.split_once("<body>").unwrap();
+    body.to_owned()
+}
+
+/// Text without markup, with one blank for any white space.
+fn plain(html: &str) -> String {
+    let mut text = String::new();
+    for part in html.split('<') {
+        // The first part has no tag.
+        let behind = part.split_once('>').map_or(part, |(_, behind)| behind);
+        text.push_str(behind);
+        text.push(' ');
+    }
+    let text = text
+        .replace("&lt;", "<")
+        .replace("&gt;", ">")
+        .replace("&#39;", "'")
+        .replace("&amp;", "&");
+    let words: Vec<&str> = text.split_whitespace().collect();
+    words.join(" ").replace(" : ", ": ")
+}
+
+fn live(story: &Story) -> String {
+    let intervals = story.events.iter().filter_map(|event| match event {
+        measure::Event::Interval(interval) => Some(summary::live_line(interval)),
+        _ => None,
+    });
+    intervals.collect::<Vec<_>>().join("\n")
+}
+
+fn vdbench(story: &Story) -> String {
+    let scratch = tempfile::tempdir().unwrap();
+    let mut face = Face::create(&scratch.path().join("output"), FaceOptions::default()).unwrap();
+    let events = story.events.iter();
+    let lines = events.flat_map(|event| face.on_event(event).unwrap());
+    lines.collect::<Vec<_>>().join("\n")
+}

@@ -1,0 +1,567 @@
+//! What the answers are about: runs on simulated storage whose every figure follows from the script.
+use conduct::{Control, SimulatedHost, execute};
+use engine::sim::Script;
+use measure::{
+    CpuTimes, Event, ExecutionStarted, ExecutionTarget, FinishReason, HostSample, RunFold,
+    RunTotals, TargetIdentity,
+};
+use plan::*;
+use std::path::Path;
+
+const MS: u64 = 1_000_000;
+const SECOND: u64 = 1000 * MS;
+const TARGET_BYTES: u64 = 16 << 20;
+const SEARCH: SearchId = SearchId(0);
+
+/// An execution of one stream on one target.
+#[derive(Clone)]
+pub struct Scene {
+    pub runs: Vec<(&'static str, Load)>,
+    pub seconds: u64,
+    pub warmup_seconds: u64,
+    pub slots: u32,
+    pub law: ArrivalLaw,
+    pub flow: Flow,
+    pub script: Script,
+    /// Each run again, so many times in all.
+    pub times: u32,
+    /// The service time that ends the search.
+    pub stop_above_ns: Option<u64>,
+    /// The user ends the execution after this interval.
+    pub stopped_after: Option<u32>,
+    /// Changes what happened into what a machine would have told beside it; false leaves an event out.
+    pub tell: fn(&mut Event) -> bool,
+}
+
+/// What it left.
+pub struct Story {
+    pub events: Vec<Event>,
+    pub totals: Vec<RunTotals>,
+}
+
+/// A name, and what it stands for.
+pub type Named = (&'static str, fn() -> Scene);
+
+pub const SCENES: &[Named] = &[
+    ("a rate held by a storage that is half busy", || {
+        scene("held", rate(1_000.0))
+    }),
+    ("a rate held by a storage that is nearly busy", || Scene {
+        seconds: 60,
+        script: served_by(1, 9 * MS),
+        ..scene("busy", rate(100.0))
+    }),
+    ("a rate held for five seconds by few I/Os", || Scene {
+        seconds: 5,
+        ..scene("few", rate(10.0))
+    }),
+    ("an I/O at a time that takes three seconds", || Scene {
+        slots: 1,
+        seconds: 30,
+        script: served_by(1, 3 * SECOND),
+        ..scene("slow", Load::FlatOut)
+    }),
+    ("flat out", flat_out),
+    ("pauses between closed loops", || Scene {
+        flow: Flow {
+            think: Some(Think {
+                pause: Nanos(10 * MS),
+                after: Some(8),
+                counts: ThinkCount::Completed,
+                every: None,
+                moves_schedule: false,
+            }),
+            ..Flow::default()
+        },
+        ..flat_out()
+    }),
+    ("more than the slots can carry", || Scene {
+        slots: 8,
+        script: served_by(64, 20 * MS),
+        ..scene("beyond", rate(1_000.0))
+    }),
+    (
+        "more than the slots can carry, from before the window",
+        || Scene {
+            slots: 8,
+            seconds: 3,
+            warmup_seconds: 5,
+            script: served_by(64, 20 * MS),
+            ..scene("before", rate(1_000.0))
+        },
+    ),
+    ("more than the device can carry", || Scene {
+        script: served_by(4, 10 * MS),
+        ..scene("beyond", rate(1_000.0))
+    }),
+    ("a little more than the device can carry", || Scene {
+        law: ArrivalLaw::Deterministic,
+        seconds: 60,
+        script: served_by(1, 10_200_000),
+        ..scene("beyond", rate(100.0))
+    }),
+    ("a stall", || Scene {
+        script: stalled(5_500 * MS, 8_600 * MS),
+        ..scene("stalled", rate(1_000.0))
+    }),
+    ("a stall each minute, with one slot", || Scene {
+        seconds: 120,
+        slots: 1,
+        script: Script {
+            stalls: [10, 70]
+                .map(|second| (second * SECOND, (second + 1) * SECOND))
+                .into(),
+            ..served_by(1, MS / 10)
+        },
+        ..scene("minutes", rate(1_000.0))
+    }),
+    ("a rate on a device that goes away", || Scene {
+        slots: 4,
+        script: Script {
+            vanishes_at_ns: Some(3 * SECOND),
+            ..served_by(8, MS)
+        },
+        ..scene("going", rate(1_000.0))
+    }),
+    ("a stall that outlives the run", || Scene {
+        seconds: 5,
+        script: stalled(0, 6 * SECOND),
+        ..scene("late", rate(100.0))
+    }),
+    ("a device that never answers", || Scene {
+        seconds: 5,
+        slots: 4,
+        script: Script {
+            vanishes_at_ns: Some(0),
+            ..Script::default()
+        },
+        ..scene("gone", rate(100.0))
+    }),
+    ("a closed loop on a device that never answers", || Scene {
+        seconds: 5,
+        slots: 4,
+        script: Script {
+            vanishes_at_ns: Some(0),
+            ..Script::default()
+        },
+        ..scene("gone", Load::FlatOut)
+    }),
+    ("a device that goes away after three seconds", || Scene {
+        script: stalled(3 * SECOND, 25 * SECOND),
+        ..flat_out()
+    }),
+    ("threads that wake five milliseconds late", || {
+        waking_late(5 * MS)
+    }),
+    ("threads that wake a little late", || waking_late(50_000)),
+    ("a device that becomes slower", || {
+        changing(|second| (2 * SECOND + second * 100 * MS) / 1000)
+    }),
+    ("a device that becomes quicker", || {
+        changing(|second| (4 * SECOND - second * 100 * MS) / 1000)
+    }),
+    ("a device whose credits are spent", || {
+        changing(|second| if second < 6 { 2 * MS } else { 400 * MS })
+    }),
+    ("a device that takes turns", || {
+        changing(|second| (2 + second % 2) * MS)
+    }),
+    ("bad blocks", || Scene {
+        script: Script {
+            bad: vec![(0, TARGET_BYTES / 10, 5)],
+            ..served_by(8, 2 * MS)
+        },
+        ..scene("bad", rate(1_000.0))
+    }),
+    ("short transfers", || Scene {
+        script: Script {
+            short: vec![(0, TARGET_BYTES / 10)],
+            ..served_by(8, 2 * MS)
+        },
+        ..scene("short", rate(1_000.0))
+    }),
+    ("killed", || Scene {
+        tell: |event| !matches!(event, Event::RunFinished(_) | Event::ExecutionFinished(_)),
+        ..scene("killed", rate(1_000.0))
+    }),
+    ("stopped", || Scene {
+        stopped_after: Some(5),
+        ..scene("stopped", rate(1_000.0))
+    }),
+    ("a curve", || curve(&[10.0, 30.0, 50.0, 70.0, 80.0, 90.0])),
+    ("a curve with points beyond the storage", || {
+        curve(&[10.0, 30.0, 50.0, 70.0, 80.0, 90.0, 105.0, 120.0, 150.0])
+    }),
+    ("a curve of few points that were held", || {
+        curve(&[10.0, 50.0, 90.0, 105.0, 120.0, 150.0])
+    }),
+    ("a curve that ends by its service time", || Scene {
+        stop_above_ns: Some(3 * MS),
+        ..curve(&[10.0, 90.0, 10.0])
+    }),
+    ("two rates", || Scene {
+        runs: vec![("slow", rate(500.0)), ("fast", rate(2_000.0))],
+        ..scene("", Load::FlatOut)
+    }),
+    ("a rate repeated", || Scene {
+        times: 3,
+        seconds: 5,
+        ..scene("again", rate(1_000.0))
+    }),
+    ("a rate that is to settle", || {
+        settling(served_by(8, 2 * MS))
+    }),
+    ("a rate that cannot settle", || {
+        settling(changing(|second| (2 + second % 2 * 2) * MS).script)
+    }),
+    ("a host whose processors are stolen", || Scene {
+        tell: |event| with_cpu(event, 300 * MS, 40 * MS),
+        ..scene("stolen", rate(1_000.0))
+    }),
+    ("a host whose neighbours are busy", || Scene {
+        tell: |event| with_cpu(event, 300 * MS, 0),
+        ..scene("neighbours", rate(1_000.0))
+    }),
+    ("a host that is busy with Fathom", || Scene {
+        tell: |event| with_cpu(event, 1_700 * MS, 0),
+        ..scene("own", rate(1_000.0))
+    }),
+    ("a host that is busy with Fathom and other machines", || {
+        Scene {
+            tell: |event| with_cpu(event, 1_300 * MS, 400 * MS),
+            ..scene("shared", rate(1_000.0))
+        }
+    }),
+    ("a host that counts by ticks", || Scene {
+        tell: |event| {
+            with_cpu(event, 300 * MS, 0);
+            with_host(event, |host| {
+                host.cpu = Some(CpuTimes {
+                    user_ns: 100 * MS,
+                    idle_ns: 1_900 * MS,
+                    ..CpuTimes::default()
+                });
+            })
+        },
+        ..scene("ticks", rate(1_000.0))
+    }),
+    ("a control group that is throttled", || Scene {
+        tell: |event| with_host(event, |host| host.throttled_ns = Some(50 * MS)),
+        ..scene("throttled", rate(1_000.0))
+    }),
+    ("a disk in memory", || Scene {
+        tell: |event| {
+            if let Event::ExecutionStarted(started) = event {
+                started.targets[0].identity.ram_backed = true;
+            }
+            true
+        },
+        ..scene("memory", rate(1_000.0))
+    }),
+];
+
+fn rate(per_second: f64) -> Load {
+    Load::Rate { per_second }
+}
+
+/// Twenty seconds on eight servers of two milliseconds and thirty-two slots.
+fn scene(name: &'static str, load: Load) -> Scene {
+    Scene {
+        runs: vec![(name, load)],
+        seconds: 20,
+        warmup_seconds: 0,
+        slots: 32,
+        law: ArrivalLaw::Exponential,
+        flow: Flow::default(),
+        script: served_by(8, 2 * MS),
+        times: 1,
+        stop_above_ns: None,
+        stopped_after: None,
+        tell: |_| true,
+    }
+}
+
+fn served_by(servers: u32, service_ns: u64) -> Script {
+    Script {
+        servers,
+        service_ns,
+        ..Script::default()
+    }
+}
+
+fn stalled(from_ns: u64, to_ns: u64) -> Script {
+    Script {
+        stalls: vec![(from_ns, to_ns)],
+        ..served_by(8, MS)
+    }
+}
+
+fn flat_out() -> Scene {
+    Scene {
+        slots: 8,
+        ..scene("flat", Load::FlatOut)
+    }
+}
+
+fn waking_late(wakes_late_ns: u64) -> Scene {
+    Scene {
+        script: Script {
+            wakes_late_ns,
+            ..served_by(8, MS)
+        },
+        ..scene("waking", rate(100.0))
+    }
+}
+
+/// Flat out, with another service time in each second.
+fn changing(service_ns: fn(u64) -> u64) -> Scene {
+    let change = |second: u64| (second * SECOND, service_ns(second));
+    Scene {
+        script: Script {
+            service_changes_ns: (0..20).map(change).collect(),
+            ..served_by(8, 0)
+        },
+        ..flat_out()
+    }
+}
+
+/// One server of a millisecond on average, of which the base reaches 1 000 a second.
+fn curve(points_pct: &[f64]) -> Scene {
+    const NAMES: [(f64, &str); 9] = [
+        (10.0, "10 %"),
+        (30.0, "30 %"),
+        (50.0, "50 %"),
+        (70.0, "70 %"),
+        (80.0, "80 %"),
+        (90.0, "90 %"),
+        (105.0, "105 %"),
+        (120.0, "120 %"),
+        (150.0, "150 %"),
+    ];
+    let point = |pct: &f64| {
+        let (_, name) = NAMES.iter().find(|(known, _)| known == pct).unwrap();
+        (
+            *name,
+            Load::SearchPoint {
+                search: SEARCH,
+                pct: *pct,
+            },
+        )
+    };
+    let base = ("maximum", Load::SearchBase { search: SEARCH });
+    Scene {
+        runs: std::iter::once(base)
+            .chain(points_pct.iter().map(point))
+            .collect(),
+        slots: 64,
+        script: Script {
+            jitter_ns: MS,
+            ..served_by(1, MS / 2)
+        },
+        ..scene("", Load::FlatOut)
+    }
+}
+
+fn settling(script: Script) -> Scene {
+    Scene {
+        script,
+        flow: Flow {
+            steady: Some(Steady {
+                of: Amount::Operations,
+                criterion: SteadyCriterion::Deviation,
+                limit: 5.0,
+                is_pct: true,
+                samples: 5,
+                every: Nanos(SECOND),
+                after: Nanos(0),
+                group: None,
+            }),
+            ..Flow::default()
+        },
+        ..flat_out()
+    }
+}
+
+fn with_host(event: &mut Event, change: fn(&mut HostSample)) -> bool {
+    if let Event::Interval(interval) = event {
+        change(&mut interval.host);
+    }
+    true
+}
+
+/// A second of two processors that are in use for nine tenths: by Fathom, by other machines, and by
+/// neighbours on this one.
+fn with_cpu(event: &mut Event, own_ns: u64, steal_ns: u64) -> bool {
+    if let Event::Interval(interval) = event {
+        interval.host.fathom_user_ns = own_ns;
+        interval.host.cpu = Some(CpuTimes {
+            user_ns: 1_800 * MS - steal_ns,
+            idle_ns: 200 * MS,
+            steal_ns,
+            ..CpuTimes::default()
+        });
+    }
+    true
+}
+
+impl Scene {
+    fn plan(&self) -> Plan {
+        let search = Search {
+            points_pct: Vec::new(),
+            stop: self.stop_above_ns.map(|at| StopSearch {
+                service_above: Nanos(at),
+            }),
+        };
+        let mut plan = Plan {
+            targets: vec![target()],
+            templates: vec![self.template()],
+            runs: self.runs.iter().map(|run| self.spec(run)).collect(),
+            searches: vec![search],
+            seed: 7,
+            ..Plan::default()
+        };
+        plan.steering.repeat = Repeat::Times(self.times);
+        plan
+    }
+
+    fn template(&self) -> RunTemplate {
+        let generator = Generator {
+            operations: OperationMix::reads(100.0),
+            transfer: PerDirection::all(TransferSizes::Fixed(4096)),
+            order: AddressOrder::Random(RandomLaw::Uniform),
+            region: Region::whole(4096, FirstBlock::Used),
+            align: AlignRule::Transfer,
+            sequences: Sequences::Shared,
+            hits: None,
+        };
+        let stream = Stream {
+            name: "stream".into(),
+            targets: vec![TargetId(0)],
+            target_order: TargetOrder::RoundRobin,
+            pool: PoolId(0),
+            source: OpSource::Generator(generator),
+            pacing: Pacing::FromRun,
+            flow: self.flow.clone(),
+            share_pct: 100.0,
+            priority: None,
+            data: DataSpec::default(),
+            open: None,
+            stop: LocalStop::default(),
+            start_delay: Nanos(0),
+            lifetime: None,
+            labels: vec![Label::new("wd", "wd1")],
+        };
+        let pool = Pool {
+            name: "pool".into(),
+            slots: self.slots,
+            admission: PoolAdmission::FirstCome,
+            method: None,
+            requests: RequestMode::default(),
+            priorities: Vec::new(),
+        };
+        RunTemplate {
+            pools: vec![pool],
+            streams: vec![stream],
+            coupling: Coupling::Independent,
+        }
+    }
+
+    fn spec(&self, (name, load): &(&str, Load)) -> RunSpec {
+        RunSpec {
+            name: (*name).into(),
+            kind: RunKind::Measure,
+            template: TemplateId(0),
+            overrides: Vec::new(),
+            coupling: None,
+            load: load.clone(),
+            law: self.law,
+            timing: Timing {
+                start: StartAlign::AtOnce,
+                warmup: Nanos(self.warmup_seconds * SECOND),
+                window: Window::For(Nanos(self.seconds * SECOND)),
+                interval: Nanos(SECOND),
+                first_interval: FirstInterval::Counted,
+                pause_after: Nanos(0),
+            },
+            stop: RunStop {
+                errors: ErrorBudget::Unlimited,
+                ..RunStop::default()
+            },
+            labels: Vec::new(),
+            origin: Origin::Default("test".into()),
+        }
+    }
+
+    /// Carries it out in simulated time.
+    pub fn story(&self) -> Story {
+        let plan = self.plan();
+        let facts = Facts::of_unreal(&plan);
+        let bound = bind(plan, &facts).unwrap();
+        let mut story = Story {
+            events: Vec::new(),
+            totals: Vec::new(),
+        };
+        story.take(started(&bound), self.tell, &mut RunFold::default());
+        let control = Control::default();
+        let mut host = SimulatedHost::new(self.script.clone(), 1);
+        let mut fold = RunFold::default();
+        let outcome = execute(&bound, &mut host, &control, &mut |event| {
+            story.take(event.clone(), self.tell, &mut fold);
+            match event {
+                Event::Interval(interval) if self.stopped_after == Some(interval.number) => {
+                    control.hurry();
+                }
+                _ => {}
+            }
+            Ok(())
+        });
+        assert!(
+            !matches!(outcome.reason, FinishReason::Failed { .. }),
+            "{outcome:?}"
+        );
+        // Of a run that was killed the reports know what was written until then.
+        story
+            .totals
+            .extend(fold.totals(None).filter(|_| story.totals.is_empty()));
+        story
+    }
+}
+
+impl Story {
+    fn take(&mut self, mut event: Event, tell: fn(&mut Event) -> bool, fold: &mut RunFold) {
+        if tell(&mut event) {
+            self.totals.extend(fold.fold(&event));
+            self.events.push(event);
+        }
+    }
+}
+
+fn target() -> Target {
+    Target {
+        name: "sd1".into(),
+        host: "localhost".into(),
+        path: Path::new("nowhere").into(),
+        kind: TargetKind::Simulated,
+        size: SizeRule::Bytes(TARGET_BYTES),
+        open: OpenMode::default(),
+        preparation: Preparation::AsFound,
+        ledger: Ledger::None,
+        origin: Origin::Default("test".into()),
+    }
+}
+
+fn started(bound: &BoundPlan) -> Event {
+    Event::ExecutionStarted(ExecutionStarted {
+        plan_json: serde_json::to_string(bound).unwrap(),
+        targets: vec![ExecutionTarget {
+            name: "sd1".into(),
+            path: "nowhere".into(),
+            bytes: TARGET_BYTES,
+            is_written: false,
+            identity: TargetIdentity::default(),
+        }],
+        time_zone: "UTC".into(),
+        backend: "sim".into(),
+        ..ExecutionStarted::default()
+    })
+}
