@@ -13,6 +13,7 @@ mod lexer;
 mod peers;
 mod plan_bench;
 mod source;
+mod test_run;
 mod tidy;
 mod workspace;
 
