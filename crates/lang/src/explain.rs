@@ -18,6 +18,13 @@ pub struct Explained {
     pub note: Option<String>,
 }
 
+impl Explained {
+    /// Whether nobody wrote it.
+    pub(crate) fn is_default(&self) -> bool {
+        matches!(self.origin, Origin::Default(_) | Origin::Derived(_))
+    }
+}
+
 /// What a bound plan holds of a parameter.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Held {

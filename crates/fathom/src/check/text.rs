@@ -114,8 +114,8 @@ pub fn when_text(plan: &Plan, when: When) -> String {
     match when {
         When::BeforeAll => "before the first run".to_owned(),
         When::BeforeEach(at) => format!("before {}", runs(at)),
-        When::AfterEach(at) => format!("behind {}", runs(at)),
-        When::AfterAll => "behind the last run".to_owned(),
+        When::AfterEach(at) => format!("after {}", runs(at)),
+        When::AfterAll => "after the last run".to_owned(),
     }
 }
 

@@ -4,9 +4,9 @@ use super::labels::DEFINITION;
 use crate::explain::{Explained, Held, explained, is_given, several, sizes_text};
 use crate::parameter::bytes_text;
 use plan::{
-    AddressOrder, AlignRule, Bound, BoundPlan, BoundRun, ErrorBudget, Generator, Label, OpSource,
-    Repeat, RunKind, RunSpec, SequentialEnd, SequentialStart, Stream, TargetId, TargetOrder,
-    Window,
+    AddressOrder, AlignRule, Bound, BoundPlan, BoundRun, DuplicatePool, ErrorBudget, Generator,
+    Label, OpSource, Repeat, ReplacePolicy, RunKind, RunSpec, SequentialEnd, SequentialStart,
+    SetCount, Stream, TargetId, TargetOrder, Window,
 };
 use std::collections::BTreeMap;
 
@@ -130,9 +130,21 @@ impl<'a> Job<'a> {
                 _ => Held::AsSaid,
             },
             "pattern_buffer" => Held::said_if(!plan.patterns.is_empty()),
-            name if name.starts_with("dedup") => Held::said_if(!plan.duplicate_pools.is_empty()),
+            name if name.starts_with("dedup") => {
+                let has_own = |target: &TargetId| self.names_own(*target, name);
+                let pools = plan.duplicate_pools.iter();
+                let pools = pools.filter(|pool| !pool.targets.iter().all(has_own));
+                duplicates(name, pools)
+            }
             _ => Held::AsSaid,
         }
+    }
+
+    /// Whether a storage definition has a parameter of its own.
+    fn names_own(&self, target: TargetId, name: &str) -> bool {
+        let subject = format!("sd={}", self.bound.plan.targets[target.index()].name);
+        let mut values = self.bound.plan.values.iter();
+        values.any(|value| value.subject == subject && value.name == name && is_given(value))
     }
 
     fn storage(&self, asked: Asked, name: &str, is_known: &dyn Fn(TargetId) -> bool) -> Held {
@@ -170,7 +182,8 @@ impl<'a> Job<'a> {
             "align" => several(self.generators(places).map(align_text)),
             "range" => several(self.generators(places).map(range_text)),
             name if name.starts_with("dedup") => {
-                Held::said_if(!self.bound.plan.duplicate_pools.is_empty())
+                let pools = self.bound.plan.duplicate_pools.iter();
+                duplicates(name, pools.filter(|pool| pool.targets.contains(&id)))
             }
             _ => Held::AsSaid,
         }
@@ -269,6 +282,45 @@ impl<'a> Job<'a> {
             "sd" | "openflags" if !asked.is_given => Held::Nothing,
             _ => Held::AsSaid,
         }
+    }
+}
+
+/// What pools of duplicates hold of a parameter.
+fn duplicates<'p>(name: &str, pools: impl Iterator<Item = &'p DuplicatePool>) -> Held {
+    let text = |pool: &DuplicatePool| match name {
+        "dedupratio" => pool.ratio.to_string(),
+        "dedupunit" => bytes_text(pool.unit_bytes),
+        "dedupsets" => match pool.sets {
+            SetCount::Count(count) => count.to_string(),
+            SetCount::Percent(pct) => format!("{pct}%"),
+        },
+        "deduphotsets" => {
+            let pairs = pool.hot_sets.iter();
+            let texts: Vec<String> = pairs
+                .map(|(sets, blocks)| format!("{sets},{blocks}"))
+                .collect();
+            match texts.as_slice() {
+                [] => String::new(),
+                _ => format!("({})", texts.join(",")),
+            }
+        }
+        "dedupflipflop" => match pool.replace {
+            ReplacePolicy::SameContent => "no",
+            ReplacePolicy::Alternate => "yes",
+            ReplacePolicy::AlternateHotOnly => "hotsets",
+        }
+        .to_owned(),
+        "dedupacross" => match pool.across_targets {
+            true => "yes",
+            false => "no",
+        }
+        .to_owned(),
+        _ => String::new(),
+    };
+    match several(pools.map(text).filter(|text| !text.is_empty())) {
+        // What has no place in a pool is used as it stands.
+        Held::Nothing if name == "dedupmaxkey" => Held::AsSaid,
+        held => held,
     }
 }
 

@@ -59,7 +59,7 @@ fn long_warmup(definition: &RunDefinition, sink: &mut Sink) {
                 definition.name
             ),
             format!("{warmup} s, then {elapsed} s are measured"),
-            "`elapsed` is counted behind `warmup`; make it longer",
+            "`elapsed` is counted after `warmup`; make it longer",
         );
     }
 }
@@ -188,7 +188,7 @@ fn beyond_storage(job: &Job<'_>, sink: &mut Sink) {
             sink.warning(
                 codes::BEYOND_STORAGE,
                 storage.fields.place("offset"),
-                format!("`{}` begins behind its end", storage.name),
+                format!("`{}` begins after its end", storage.name),
                 format!("its size is {}", Bytes(bytes)),
                 "use a smaller `offset`, or a larger `size`",
             );

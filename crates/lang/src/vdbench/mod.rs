@@ -338,7 +338,7 @@ fn report_no_run(definitions: &[Definition], sink: &mut Sink) {
     let mut error = Diagnostic::error(codes::NO_RUN, "no run is defined")
         .with_help("add a run definition, such as `rd=rd1,wd=wd1,iorate=max,elapsed=60`");
     if let Some(last) = last {
-        error = error.at(last.name.span, "the text ends behind this definition");
+        error = error.at(last.name.span, "the text ends after this definition");
     }
     sink.push(error);
 }

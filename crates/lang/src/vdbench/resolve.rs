@@ -103,7 +103,7 @@ fn report_unknown_reference(
     };
     let bare = text.trim_end_matches('*');
     let help = if field.starts_line && field.section_is_run() {
-        format!("definitions of `{keyword}=` stand in front of the first `rd=`")
+        format!("definitions of `{keyword}=` stand before the first `rd=`")
     } else if let Some(near) = nearest(bare, known.iter().copied()) {
         format!("did you mean `{near}`?")
     } else if known.is_empty() {

@@ -266,13 +266,17 @@ fn priorities(direction: &Direction, settings: &Settings, bins: Bins) -> Option<
         false => ("clat_ns", settings.completion),
     };
     let told = direction.by_priority(settings);
+    // The release whose layout this is knows no hints.
+    let has_hints = told.iter().any(|(priority, _)| priority.hint > 0);
     let each = told.iter().map(|(priority, figures)| {
-        Json::Object(vec![
+        let hint = || pair("priohint", Json::Whole(u64::from(priority.hint)));
+        let mut pairs = vec![
             pair("prioclass", Json::Whole(u64::from(priority.class))),
             pair("prio", Json::Whole(u64::from(priority.level))),
-            pair("priohint", Json::Whole(u64::from(priority.hint))),
-            pair(name, latency(figures, kind, settings, bins)),
-        ])
+        ];
+        pairs.extend(has_hints.then(hint));
+        pairs.push(pair(name, latency(figures, kind, settings, bins)));
+        Json::Object(pairs)
     });
     let each: Vec<Json> = each.collect();
     (!each.is_empty()).then(|| pair("prios", Json::List(each)))

@@ -747,7 +747,10 @@ fn write_operation(
         direction,
         length: record.length,
         offset: record.offset,
-        priority: record.priority,
+        priority: match record.priority {
+            0 => wants.logs.priority,
+            own => own,
+        },
         issued_ns: record.seen_ns.saturating_sub(completion_ns),
     };
     if let Some(submission_ns) = record.submission_ns {

@@ -6,6 +6,7 @@ mod dumps;
 mod import;
 mod iolog;
 mod json;
+mod layout;
 mod logs;
 mod messages;
 mod model;
@@ -141,12 +142,7 @@ impl Face {
                     printed.report = self.cast.opening();
                 }
             }
-            Event::RunStarted(run) => {
-                if self.options.formats.normal {
-                    printed.report = self.cast.layout_lines(run);
-                }
-                self.cast.begin(run);
-            }
+            Event::RunStarted(run) => self.cast.begin(run),
             Event::Interval(interval) => {
                 self.cast.add(interval);
                 let now_ns = interval.unix_ns;
