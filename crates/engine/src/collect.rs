@@ -4,20 +4,13 @@ use crate::handover::HandoverReader;
 use crate::lifetime::Lifetime;
 use crate::shared::{AFTER_STOP, OPERATIONS, SEARCH, SLABS, SYNCS, SharedPool, SharedRun, WARMUP};
 use measure::{
-    CellReader, EngineSample, Figure, FigureKey, FigureReader, Handover, HistogramBuilder,
+    CellReader, Collected, Figure, FigureKey, FigureReader, Handover, HistogramBuilder,
     LatencyFigures, Outstanding, PoolSample, StreamSample, StreamSpan, ThreadUsage, WorkerSample,
 };
 use plan::StreamId;
 use std::cmp::Reverse;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-
-/// What one interval amounts to.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Collected {
-    pub figures: Vec<Figure>,
-    pub engine: EngineSample,
-}
 
 /// Reads a run's counts and remembers what it has read.
 #[derive(Debug)]

@@ -41,7 +41,7 @@ mod worker;
 
 pub use backend::BackendKind;
 pub use check::sum_of_block;
-pub use collect::{Collected, Collector};
+pub use collect::Collector;
 pub use data::{BLOCK_MARK, Generations};
 pub use deal::{Backends, planned_workers};
 pub use descriptors::descriptors_needed;
@@ -50,5 +50,5 @@ pub use operations::OperationReader;
 pub use pace::{Pace, paces};
 pub use placement::as_owner;
 pub use rule::{BackendChoice, WorkerRule, choose_backend};
-pub use session::{Drained, EngineConfig, EngineError, Session};
-pub use shared::{Failure, unsupported, unsupported_load};
+pub use session::{EngineConfig, EngineError, Session};
+pub use shared::{unsupported, unsupported_load};

@@ -13,9 +13,9 @@ use crate::operations::{self, OperationReader, OperationWriter};
 use crate::placement::place;
 use crate::requests;
 use crate::rule::WorkerRule;
-use crate::shared::{Failure, Setup, SharedRun, WorkerView, buffer_bytes};
+use crate::shared::{Setup, SharedRun, WorkerView, buffer_bytes};
 use crate::worker::{Sleep, Wake, Worker};
-use measure::{Outstanding, ThreadUsage};
+use measure::{Drained, Failure, ThreadUsage};
 use plan::{BoundPlan, BoundRun, IoMethod, NameCall, OpenMode, Pool, SpaceCall};
 use std::cell::Cell;
 use std::fmt;
@@ -71,28 +71,6 @@ pub struct Session {
     fatal: Option<EngineError>,
     /// Given back when the run has drained.
     held: Option<LockedMemory>,
-}
-
-/// How the drain ended.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Drained {
-    pub drain_ns: u64,
-    /// What was given up, oldest first.
-    pub outstanding: Vec<Outstanding>,
-    /// What came back well after the end of the window, longest first.
-    pub late: Vec<Outstanding>,
-    /// Workers that sit in a call to the kernel: one of an operation, or one that opens or closes a file.
-    pub stuck_workers: u32,
-    /// The files of the run could not be closed in time.
-    pub is_unclosed: bool,
-}
-
-impl Drained {
-    /// Whether the drain has given up. From then on every call on a target may block for as long as the process lives,
-    /// even one that closes a descriptor.
-    pub fn has_given_up(&self) -> bool {
-        self.is_unclosed || self.stuck_workers > 0 || !self.outstanding.is_empty()
-    }
 }
 
 /// Why a run could not be carried out.

@@ -15,7 +15,7 @@ use crate::packing::{LENGTH_LIMIT, MOST_STREAMS, Packing};
 use crate::priorities::{Priorities, words_of};
 use crate::random::{Draws, Purpose};
 use crate::rule::WorkerRule;
-use measure::{CellMemory, FigureCell, LatencyCell, Sharing};
+use measure::{CellMemory, Failure, FigureCell, LatencyCell, Sharing};
 use plan::{
     BoundPlan, BoundRun, Coupling, Generator, Load, OpSource, Operation, Placement, PoolAdmission,
     Stream, TargetId,
@@ -89,20 +89,6 @@ const FASTEST_SCHEDULE: f64 = 1e8;
 const CLAIMED_AT_ONCE: u64 = 64;
 
 const TOO_FAST: &str = "more than 100 million arrivals per second";
-
-/// A failed operation as the worker saw it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Failure {
-    pub at_ns: u64,
-    pub stream: u32,
-    pub place: u32,
-    pub operation: Operation,
-    pub offset: u64,
-    pub length: u32,
-    pub errno: i32,
-    /// Of a read that came back with other data than it should.
-    pub misfit: Option<Box<measure::Misfit>>,
-}
 
 /// Everything about a run that its workers share.
 #[derive(Debug)]

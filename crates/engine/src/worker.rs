@@ -14,10 +14,10 @@ use crate::operations::OperationWriter;
 use crate::priorities::Priorities;
 use crate::rest::{self, Rest};
 use crate::shared::{
-    AFTER_STOP, DISCARD, FILE_SYSTEM_SYNC, Failure, OPERATIONS, READ_BACK, RECORDED_DATA_SYNC,
+    AFTER_STOP, DISCARD, FILE_SYSTEM_SYNC, OPERATIONS, READ_BACK, RECORDED_DATA_SYNC,
     RECORDED_SYNC, SYNCS, SharedRun, SharedStream, SlotView, WARMUP, is_drawn,
 };
-use measure::{Misfit, Sharing};
+use measure::{Failure, Misfit, Sharing};
 use plan::{Operation, PoolAdmission};
 use std::ops::Deref;
 use std::sync::atomic::{

@@ -15,8 +15,8 @@ pub struct RunFold {
     started: Option<RunStarted>,
     length_ns: u64,
     intervals: u32,
-    figures: BTreeMap<FigureKey, Collected>,
-    streams: Vec<CollectedStream>,
+    figures: BTreeMap<FigureKey, Summed>,
+    streams: Vec<SummedStream>,
     /// Where the measurement of streams with a time of their own began.
     begins_ns: Vec<Option<u64>>,
     pools: Vec<PoolSample>,
@@ -71,7 +71,7 @@ struct Latencies {
 }
 
 #[derive(Debug, Default)]
-struct Collected {
+struct Summed {
     operations: u64,
     bytes: u64,
     errors: u64,
@@ -81,7 +81,7 @@ struct Collected {
 }
 
 #[derive(Debug, Default)]
-struct CollectedStream {
+struct SummedStream {
     scheduled: u64,
     submitted: u64,
     backlog: u64,
@@ -136,7 +136,7 @@ impl RunFold {
 
     /// The totals so far; `None` before the first run.
     pub fn totals(&self, finished: Option<RunFinished>) -> Option<RunTotals> {
-        let figure = |(key, collected): (&FigureKey, &Collected)| Figure {
+        let figure = |(key, collected): (&FigureKey, &Summed)| Figure {
             key: *key,
             operations: collected.operations,
             bytes: collected.bytes,
@@ -145,7 +145,7 @@ impl RunFold {
             service: collected.service.figures(),
             response: collected.response.figures(),
         };
-        let stream = |collected: &CollectedStream| StreamTotals {
+        let stream = |collected: &SummedStream| StreamTotals {
             scheduled: collected.scheduled,
             submitted: collected.submitted,
             backlog: collected.backlog,
@@ -218,7 +218,7 @@ impl RunFold {
         self.figures.retain(|key, _| !is_anew(key.stream.index()));
         for (number, collected) in self.streams.iter_mut().enumerate() {
             if is_anew(number) {
-                *collected = CollectedStream::default();
+                *collected = SummedStream::default();
             }
         }
         let restart_ns =
@@ -233,7 +233,7 @@ impl RunFold {
         let engine = &interval.engine;
         if self.streams.len() < engine.streams.len() {
             self.streams
-                .resize_with(engine.streams.len(), CollectedStream::default);
+                .resize_with(engine.streams.len(), SummedStream::default);
         }
         for (collected, sample) in self.streams.iter_mut().zip(&engine.streams) {
             collected.scheduled += sample.scheduled;

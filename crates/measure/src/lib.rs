@@ -8,6 +8,7 @@ mod facts;
 mod fold;
 mod histogram;
 mod misfit;
+mod part;
 mod recorder;
 mod unreturned;
 
@@ -26,5 +27,6 @@ pub use histogram::{
     BUCKETS, Bucket, Histogram, HistogramBuilder, MAX_VALUE_NS, bucket_bounds, bucket_of,
 };
 pub use misfit::{Contents, Misfit, MisfitKind};
+pub use part::{Collected, Drained, Ended, Failure, Failures, HostInterval, LogWaits};
 pub use recorder::{CellMemory, CellReader, FigureCell, FigureReader, LatencyCell, Sharing};
 pub use unreturned::Unreturned;
