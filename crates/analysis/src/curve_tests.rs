@@ -1,6 +1,8 @@
 use super::*;
 use crate::testing::{SECOND, closed, latency, open};
 use measure::CpuTimes;
+use measure::{Figure, FigureKey};
+use plan::StreamId;
 use proptest::prelude::*;
 
 const MS: u64 = 1_000_000;
@@ -42,7 +44,10 @@ fn a_closed_loop_has_no_schedule_and_full_slots_are_no_fault() {
         point.exhausted,
         Exhausted {
             share: 1.0,
-            is_exhausted: false
+            busy: 8.0,
+            slots: 8,
+            is_exhausted: false,
+            is_sign: false,
         }
     );
     assert_eq!((point.schedule, point.late), (None, None));
@@ -68,6 +73,44 @@ fn slots_are_exhausted_beyond_a_percent_of_the_time() {
     totals.pools[0].exhausted_ns += 1_000_000;
     let exhausted = point(&totals).exhausted;
     assert!(exhausted.is_exhausted && (exhausted.share - 0.011).abs() < 1e-12);
+    assert!(!exhausted.is_sign, "the rate is held: {exhausted:?}");
+    totals.streams[0].scheduled = 200;
+    assert!(point(&totals).exhausted.is_sign);
+}
+
+/// Beside the rate, a job that uses all slots of its own, as it is asked to.
+fn beside_a_job_flat_out(totals: &RunTotals) -> RunTotals {
+    let mut both = totals.clone();
+    let flat_out = closed(0, &[2_000; 5_000]);
+    both.started.streams.extend(flat_out.started.streams);
+    both.started.streams[1].pool = 1;
+    both.started.streams[0].asked_rate = both.started.asked_rate.take();
+    both.started.pools.extend(flat_out.started.pools);
+    both.pools.extend(flat_out.pools);
+    both.streams.extend(flat_out.streams);
+    let figure = Figure {
+        key: FigureKey {
+            stream: StreamId(1),
+            ..flat_out.figures[0].key
+        },
+        ..flat_out.figures[0].clone()
+    };
+    both.figures.push(figure);
+    both
+}
+
+#[test]
+fn a_job_flat_out_is_no_part_of_a_schedule() {
+    let mut held = open(0, 100.0, &[1_000; 100], &[1_000; 100]);
+    let both = point(&beside_a_job_flat_out(&held));
+    let alone = point(&held);
+    assert_eq!((both.operations, both.slots), (5_100, 16));
+    assert_eq!(both.exhausted, alone.exhausted);
+    assert_eq!((both.schedule, both.late), (alone.schedule, alone.late));
+    assert!(!both.exhausted.is_exhausted);
+    // What the other job completes makes up for nothing.
+    held.streams[0].scheduled = 200;
+    assert!(point(&beside_a_job_flat_out(&held)).is_missed());
 }
 
 /// Whether a run with so many arrivals of which so many came back missed its rate.

@@ -34,6 +34,9 @@ pub struct Script {
     pub service_changes_ns: Vec<(u64, u64)>,
     /// How much later than it asked a worker wakes that sleeps until an arrival.
     pub wakes_late_ns: u64,
+    /// Spans (from, to) of the run in which no worker has a processor: what completes or falls due is
+    /// seen at the end of the span.
+    pub absences: Vec<(u64, u64)>,
     /// Operations served at once by a target; further ones queue.
     pub servers: u32,
     /// Whether a submitting call waits while all servers are busy, as where a device has no more tags. Time passes in
@@ -102,6 +105,7 @@ impl Default for Script {
             jitter_ns: 0,
             service_changes_ns: Vec::new(),
             wakes_late_ns: 0,
+            absences: Vec::new(),
             servers: 8,
             submission_blocks: false,
             stalls: Vec::new(),
@@ -240,15 +244,11 @@ impl Simulation {
     /// Lets time pass up to `until_ns`; completions at that very time are not seen yet.
     pub fn run_until(&mut self, until_ns: u64) {
         loop {
-            let late_ns = self.world.borrow().script.wakes_late_ns;
-            let wake_ns = self.settle().saturating_add(late_ns);
-            let event_ns = self
-                .world
-                .borrow()
-                .events
-                .peek()
-                .map_or(u64::MAX, |Reverse(event)| event.at_ns);
-            let next_ns = wake_ns.min(event_ns);
+            let present_ns = self.world.borrow().present_from(self.now.get());
+            let next_ns = match present_ns > self.now.get() {
+                true => present_ns,
+                false => self.next_ns(),
+            };
             if next_ns >= until_ns {
                 self.now.set(until_ns.max(self.now.get()));
                 return;
@@ -256,6 +256,16 @@ impl Simulation {
             self.now.set(next_ns.max(self.now.get()));
             self.deliver();
         }
+    }
+
+    /// Steps all workers; returns when something happens next.
+    fn next_ns(&mut self) -> u64 {
+        let late_ns = self.world.borrow().script.wakes_late_ns;
+        let wake_ns = self.settle().saturating_add(late_ns);
+        let world = self.world.borrow();
+        let event = world.events.peek();
+        let event_ns = event.map_or(u64::MAX, |Reverse(event)| event.at_ns);
+        world.present_from(wake_ns.min(event_ns))
     }
 
     /// Steps all workers until nothing moves at this time; returns when one wants to be woken.
@@ -323,6 +333,14 @@ impl Simulation {
 }
 
 impl World {
+    /// The first moment from this one on at which workers have a processor.
+    fn present_from(&self, at_ns: u64) -> u64 {
+        let absent =
+            |(from, to): &&(u64, u64)| (self.start_ns + from..self.start_ns + to).contains(&at_ns);
+        let absence = self.script.absences.iter().find(absent);
+        absence.map_or(at_ns, |(_, to)| self.start_ns + to)
+    }
+
     fn submit(&mut self, worker: usize, slot: u32, request: Request, now_ns: u64) {
         let script = &self.script;
         let jitter_ns = match script.jitter_ns {

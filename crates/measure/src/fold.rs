@@ -6,7 +6,7 @@ use crate::event::{
 use crate::facts::HostSample;
 use crate::histogram::{HistogramBuilder, bucket_bounds};
 use crate::unreturned::{self, Unreturned};
-use plan::Operation;
+use plan::{Operation, StreamId};
 use std::collections::BTreeMap;
 
 /// Collects the measured intervals of one run after another.
@@ -336,6 +336,58 @@ impl RunTotals {
             .iter()
             .for_each(|stream| lateness.merge(&stream.lateness));
         lateness
+    }
+
+    /// The same run with some of its streams alone, over the same time. Streams and pools keep their
+    /// places, as others are told by them; pools that no stream of these uses are empty.
+    pub fn of_streams(&self, is_own: impl Fn(StreamId) -> bool) -> RunTotals {
+        let mut part = self.clone();
+        let infos = &self.started.streams;
+        let ids = || (0..infos.len()).map(StreamId::at);
+        let own: Vec<StreamId> = ids().filter(|id| is_own(*id)).collect();
+        let asked = own.iter().map(|id| infos[id.index()].asked_rate);
+        part.started.asked_rate = asked.sum::<Option<f64>>();
+        part.started.is_open_loop = own.iter().any(|id| self.follows_schedule(*id));
+        part.figures.retain(|one| is_own(one.key.stream));
+        part.unreturned.retain(|one| is_own(one.key.stream));
+        part.late.retain(|one| is_own(one.key.stream));
+        part.data
+            .retain(|one| one.streams.iter().all(|id| is_own(*id)));
+        let others = part.streams.iter_mut().zip(ids());
+        for (stream, _) in others.filter(|(_, id)| !is_own(*id)) {
+            *stream = StreamTotals::default();
+        }
+        let is_used = |pool: usize| {
+            let mut pools = own.iter().map(|id| infos[id.index()].pool as usize);
+            pools.any(|used| used == pool)
+        };
+        let pools = part.pools.iter_mut().enumerate();
+        for (_, pool) in pools.filter(|(place, _)| !is_used(*place)) {
+            *pool = PoolSample::default();
+        }
+        let pools = part.started.pools.iter_mut().enumerate();
+        for (_, pool) in pools.filter(|(place, _)| !is_used(*place)) {
+            pool.slots = 0;
+        }
+        part
+    }
+
+    /// Whether a stream has arrivals of its own, beside streams that may have none. Where the record
+    /// does not tell streams apart, all do what the run does.
+    pub fn follows_schedule(&self, stream: StreamId) -> bool {
+        let has = |place: usize| {
+            let asked = self
+                .started
+                .streams
+                .get(place)
+                .and_then(|one| one.asked_rate);
+            let counted = self.streams.get(place).is_some_and(|one| {
+                one.scheduled > 0 || one.backlog > 0 || one.lateness.histogram.count() > 0
+            });
+            asked.is_some() || counted
+        };
+        let mut places = 0..self.started.streams.len().max(self.streams.len());
+        self.started.is_open_loop && (has(stream.index()) || !places.any(has))
     }
 
     /// Slots of all pools.

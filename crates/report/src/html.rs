@@ -15,6 +15,7 @@ mod text;
 pub(crate) use text::percent;
 
 use crate::fio::holds_back;
+use analysis::Reach;
 use columns::Columns;
 use curves::Curves;
 use measure::{
@@ -209,7 +210,9 @@ impl Page {
     }
 
     fn add_run(&mut self, totals: &RunTotals, columns: &Columns) {
-        let judged = self.curves.add(totals);
+        let backend = self.execution.as_ref().map_or("", |one| &one.backend);
+        let reach = Reach::of(backend, self.targets(), &totals.started);
+        let judged = self.curves.add(totals, reach);
         let mut record = RunRecord::new(totals, &judged, columns.series());
         let is_pausing = self.is_pausing.get(totals.started.run as usize);
         record.is_throttled |= is_pausing.copied().unwrap_or(self.are_all_pausing);

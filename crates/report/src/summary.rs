@@ -4,6 +4,7 @@
 mod parts;
 mod table;
 
+pub(crate) use table::is_asked;
 pub use table::{WIDTH, table};
 
 use crate::repetitions;
@@ -85,7 +86,7 @@ impl Row {
         };
         let marks = [
             is_missed.then_some("rate missed"),
-            point.exhausted.is_exhausted.then_some("slots exhausted"),
+            point.exhausted.is_sign.then_some("slots exhausted"),
             ended,
         ];
         let marks = marks.into_iter().flatten().map(String::from);

@@ -32,7 +32,7 @@ pub(crate) const MACHINE_WORDS: Words = Words {
     move_results: "with `-o FOLDER`",
 };
 
-/// Looks at a raw job; `memory_bytes` is zero where it is not known.
+/// Looks at a raw job; `memory_bytes` is zero where it is not known or says nothing.
 pub(crate) fn raw(job: &Job<'_>, general: &Fields, memory_bytes: u64, sink: &mut Sink) {
     same_device(job.storages, sink);
     for definition in job.definitions {

@@ -262,7 +262,11 @@ fn raw(input: RawInput<'_>, environment: &Environment<'_>, reading: &mut Reading
     };
     blockers::note_multiples(&job, sink);
     reading.run_blockers.extend(blockers::of_runs(&job));
-    lints::raw(&job, input.general_fields, environment.memory_bytes, sink);
+    let memory_bytes = match environment.command_line.reaches_no_storage {
+        true => 0,
+        false => environment.memory_bytes,
+    };
+    lints::raw(&job, input.general_fields, memory_bytes, sink);
     reading.listing = listing::raw(&job);
     let mut plan = lower::lower(&job);
     plan.values = values::all(input.general_fields, &job, &workloads, environment);

@@ -5,7 +5,7 @@ use super::curves::Judged;
 use super::text::{Short, counted, latency, percent, rate, span};
 use crate::fio::holds_back;
 use crate::summary;
-use analysis::{GapCause, ScheduleCheck};
+use analysis::{Exhausted, GapCause, ScheduleCheck};
 use measure::{
     DataFigures, Figure, FinishReason, LatencyFigures, RunStarted, RunTotals, StreamInfo,
 };
@@ -114,7 +114,8 @@ pub(super) struct RunRecord {
     pub is_whole: bool,
     #[serde(skip)]
     pub devices: Vec<DeviceRow>,
-    /// What was sent, of each kind of data, behind the names of the streams that sent it.
+    /// What was sent where compression or duplicates were asked, of each kind of data, behind the names of
+    /// the streams that sent it.
     #[serde(skip)]
     pub data: Vec<(String, DataFigures)>,
 }
@@ -238,7 +239,7 @@ impl RunRecord {
             own_cpu: totals.fathom_cpu_ns_per_operation().map(Short),
             submit: per_operation(totals.workers.submit_ns),
             missed: judged.missed,
-            is_exhausted: judged.exhausted,
+            is_exhausted: judged.exhausted.is_some_and(|one| one.is_exhausted),
             doubts: Vec::new(),
             parts: parts(totals),
             series,
@@ -261,7 +262,7 @@ impl RunRecord {
 
     /// Whether nearly all slots were in use nearly all the time.
     pub fn uses_all_slots(&self) -> bool {
-        self.busy.0 >= ALL_SLOTS_SHARE * f64::from(self.slots)
+        are_all(self.busy.0, self.slots)
     }
 }
 
@@ -296,8 +297,11 @@ fn doubts(totals: &RunTotals, judged: &Judged, record: &RunRecord) -> Vec<Doubt>
     if let Some(check) = judged.schedule.filter(|check| check.is_missed) {
         doubt("rate missed", missed_words(&check, totals));
     }
-    if record.is_exhausted {
-        doubt("slots exhausted", exhausted_words(record));
+    if let Some(exhausted) = judged.exhausted.filter(|one| one.is_sign) {
+        doubt(
+            "slots exhausted",
+            exhausted_words(&exhausted, judged.has_device),
+        );
     }
     if let Some(cause) = judged.gap {
         doubt("response above service", gap_words(cause, record));
@@ -372,16 +376,21 @@ fn missed_words(check: &ScheduleCheck, totals: &RunTotals) -> String {
 
 /// Only where the slots were in use throughout may they have set the rate, and whether the storage
 /// would have set it anyway, another depth tells.
-fn exhausted_words(record: &RunRecord) -> String {
-    let share = percent(record.exhausted.0 / 100.0);
+fn exhausted_words(exhausted: &Exhausted, has_device: bool) -> String {
+    let share = percent(exhausted.share);
     let used = format!(
         "no slot was free for {share} of the time, and {:.1} of {} were in use on average",
-        record.busy.0, record.slots
+        exhausted.busy, exhausted.slots
     );
-    match record.uses_all_slots() {
+    match has_device && are_all(exhausted.busy, exhausted.slots) {
         true => used + ": depth or storage set the rate, and a run at another depth tells which",
         false => used,
     }
+}
+
+/// Whether nearly all slots were in use nearly all the time.
+fn are_all(busy: f64, slots: u32) -> bool {
+    busy >= ALL_SLOTS_SHARE * f64::from(slots)
 }
 
 fn gap_words(cause: GapCause, record: &RunRecord) -> String {
@@ -389,6 +398,9 @@ fn gap_words(cause: GapCause, record: &RunRecord) -> String {
         GapCause::Slots { .. } => "I/Os waited for a slot",
         GapCause::Device { .. } => "the device held I/Os up",
         GapCause::Lateness { .. } => "Fathom sent I/Os late while slots were free",
+        GapCause::Overhead => {
+            "Fathom itself took that time, as nothing that stores data was reached"
+        }
     };
     format!(
         "response p99 is {}, service p99 {}: {why}",
@@ -508,7 +520,7 @@ fn data(totals: &RunTotals) -> Vec<(String, DataFigures)> {
         names.retain(|name| seen.insert(*name));
         names.join(", ")
     };
-    let kinds = totals.data.iter();
+    let kinds = totals.data.iter().filter(|kind| summary::is_asked(kind));
     kinds.map(|kind| (names(kind), kind.clone())).collect()
 }
 

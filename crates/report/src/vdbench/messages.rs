@@ -44,6 +44,9 @@ pub fn cause(cause: &GapCause) -> String {
             "cause: Fathom itself sent I/Os late, p99 {}, with threads free",
             Nanos(lateness_ns_p99)
         ),
+        GapCause::Overhead => {
+            "cause: Fathom itself, as nothing that stores data was reached".to_owned()
+        }
     }
 }
 

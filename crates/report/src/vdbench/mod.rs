@@ -81,6 +81,7 @@ struct Execution {
     details: Details,
     /// By [`TargetId`].
     targets: Vec<ExecutionTarget>,
+    backend: String,
     workloads: Vec<String>,
     folder: Folder,
     run: Option<Run>,
@@ -243,7 +244,9 @@ impl Face {
         self.write_cut(it, &mut run, finished);
         self.write_averages(it, &run, finished);
         for lines in [
-            run.late_line(self.options.columns).into_iter().collect(),
+            run.late_line(self.options.columns, it)
+                .into_iter()
+                .collect(),
             run.cpu_warning(&it.places.hosts),
             self.write_skew(it, &run, at),
             messages::outstanding(&finished.outstanding, |left| it.device(left.target)),
