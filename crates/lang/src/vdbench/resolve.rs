@@ -53,6 +53,7 @@ pub(crate) fn references(
 ) -> Vec<usize> {
     let is_name = |text: &str| known.contains(&text);
     let mut out: Vec<usize> = Vec::new();
+    let mut is_named = vec![false; known.len()];
     for word in value::names(&field.words, is_name) {
         let found: Vec<usize> = match word.text.strip_suffix('*') {
             Some(prefix) => (0..known.len())
@@ -68,7 +69,7 @@ pub(crate) fn references(
             report_unknown_reference(field, &word, known, section, sink);
         }
         for index in found {
-            if out.contains(&index) {
+            if std::mem::replace(&mut is_named[index], true) {
                 let keyword = section.keyword();
                 sink.error(
                     codes::REPEATED,
