@@ -201,3 +201,18 @@ fn duplicates_are_shown_as_each_storage_definition_has_them() {
     let none = shown(",dedupratio=3", ",dedupratio=3");
     assert_eq!(none[0], "dedupratio 2 job:1:12 (has no effect on this job)");
 }
+
+#[test]
+fn a_number_that_another_parameter_replaces_is_not_the_origin() {
+    let lab = Lab::new();
+    lab.write(
+        "job",
+        "sd=sd1,lun=one,size=1m,threads=4\nwd=wd1,sd=sd1,iorate=9\nwd=wd2,sd=sd1\n\
+         rd=rd1,wd=*,iorate=100,elapsed=20,forthreads=(1,2)\n",
+    );
+    let told = lab.fathom(&["explain", "job"]).expect(0).out;
+    let threads = "1, 2 other parameters of the job (`4` is written)";
+    has(&told, "threads", threads);
+    let skews = told.lines().filter(|line| line.trim().starts_with("skew"));
+    assert_eq!(skews.count(), 1, "{told}");
+}
