@@ -25,6 +25,9 @@ impl Explained {
     }
 }
 
+/// Where a value comes from that no place says alone.
+pub(crate) const OTHERS: &str = "other parameters of the job";
+
 /// What a bound plan holds of a parameter.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Held {
@@ -97,7 +100,7 @@ pub(crate) fn explained(
             let is_default = parameter.default_rule() != "" || is_same(parameter, &used);
             let origin = match is_default {
                 true => default,
-                false => Origin::Derived("other parameters of the job".to_owned()),
+                false => Origin::Derived(OTHERS.to_owned()),
             };
             Some(line(used, origin, None))
         }

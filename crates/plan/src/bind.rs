@@ -235,6 +235,11 @@ impl BoundPlan {
         self.bound_run(id).expect("bind has checked every run")
     }
 
+    /// The run, if it fits: of a consistent plan that was read from a file, nobody has checked that.
+    pub fn try_run(&self, id: RunId) -> Option<BoundRun> {
+        self.bound_run(id).ok()
+    }
+
     /// How many runs the execution has with its repetitions; `None` when time or the user ends them.
     pub fn run_count(&self) -> Option<u64> {
         let (first, again) = (self.runs.len() as u64, self.repeated() as u64);

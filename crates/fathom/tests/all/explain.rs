@@ -193,11 +193,26 @@ fn duplicates_are_shown_as_each_storage_definition_has_them() {
             .collect::<Vec<_>>()
     };
     let derived = "dedupratio 2 other parameters of the job";
-    assert_eq!(shown("", ""), ["dedupratio 2 job:1:12", derived, derived]);
+    assert_eq!(shown("", ""), ["dedupratio 2 job:1:1", derived, derived]);
     let own = shown(",dedupratio=3", "");
-    assert_eq!(own[0], "dedupratio 2 job:1:12");
+    assert_eq!(own[0], "dedupratio 2 job:1:1");
     assert!(own[1].starts_with("dedupratio 3 job:3:"), "{own:?}");
     assert_eq!(own[2], derived);
     let none = shown(",dedupratio=3", ",dedupratio=3");
-    assert_eq!(none[0], "dedupratio 2 job:1:12 (has no effect on this job)");
+    assert_eq!(none[0], "dedupratio 2 job:1:1 (has no effect on this job)");
+}
+
+#[test]
+fn a_number_that_another_parameter_replaces_is_not_the_origin() {
+    let lab = Lab::new();
+    lab.write(
+        "job",
+        "sd=sd1,lun=one,size=1m,threads=4\nwd=wd1,sd=sd1,iorate=9,priority=1\nwd=wd2,sd=sd1,priority=2\n\
+         rd=rd1,wd=*,iorate=100,elapsed=20,forthreads=(1,2)\n",
+    );
+    let told = lab.fathom(&["explain", "job"]).expect(0).out;
+    let threads = "1, 2 other parameters of the job (`4` is written)";
+    has(&told, "threads", threads);
+    let skews = told.lines().filter(|line| line.trim().starts_with("skew"));
+    assert_eq!(skews.count(), 1, "{told}");
 }

@@ -261,79 +261,94 @@ fn made(program: &str, before: &[(&str, u64)], words: &[&str]) -> Option<(String
     Some((lines.join("\n"), bytes.collect()))
 }
 
+/// Files that are there, a job, and what is told of those that are made.
+type Layout = (
+    &'static [(&'static str, u64)],
+    &'static [&'static str],
+    &'static [&'static str],
+);
+
+const M: u64 = 1 << 20;
+const ONE: &str = "j: Laying out IO file (1 file / 1MiB)";
+const TWO: &str = "j: Laying out IO files (2 files / total 1MiB)";
+
+const LAYOUTS: &[Layout] = &[
+    (&[], &["--rw=randwrite", "--size=1m"], &[ONE]),
+    (
+        &[],
+        &["--rw=write", "--size=1m", "--fallocate=none"],
+        &[ONE],
+    ),
+    (&[], &["--rw=randrw", "--size=1m"], &[ONE]),
+    (&[], &["--rw=write", "--size=1m", "--create_on_open=1"], &[]),
+    (
+        &[],
+        &["--rw=read", "--size=1m", "--numjobs=2", "--nrfiles=2"],
+        &[TWO, TWO],
+    ),
+    (
+        &[],
+        &["--rw=write", "--size=1m", "--numjobs=2", "--nrfiles=2"],
+        &[TWO, TWO],
+    ),
+    (
+        &[],
+        &["--rw=write", "--size=1m", "--numjobs=2", "--filename=f"],
+        &[ONE],
+    ),
+    (
+        &[("f", M)],
+        &["--rw=read", "--size=1m", "--filename=f"],
+        &[],
+    ),
+    (
+        &[("f", M)],
+        &["--rw=write", "--size=1m", "--filename=f"],
+        &[],
+    ),
+    (
+        &[("f", M / 2)],
+        &["--rw=randwrite", "--size=1m", "--filename=f"],
+        &[ONE],
+    ),
+    (
+        &[("f", M)],
+        &["--rw=write", "--size=2m", "--filename=f:g"],
+        &[ONE],
+    ),
+    (
+        &[],
+        &["--rw=write", "--size=1m", "--offset=1m"],
+        &["j: Laying out IO file (1 file / 2MiB)"],
+    ),
+    (
+        &[],
+        &["--rw=write", "--size=64k"],
+        &["j: Laying out IO file (1 file / 0MiB)"],
+    ),
+    (
+        &[],
+        &["--rw=write", "--size=10m", "--nrfiles=3"],
+        &["j: Laying out IO files (3 files / total 9MiB)"],
+    ),
+    (
+        &[],
+        &[
+            "--rw=write",
+            "--size=1m",
+            "--name=k",
+            "--rw=read",
+            "--size=1m",
+            "--ioengine=psync",
+        ],
+        &[ONE, "k: Laying out IO file (1 file / 1MiB)"],
+    ),
+    (&[], &["--ioengine=null", "--size=1m"], &[]),
+];
+
 #[test]
 fn files_that_are_made_before_are_told_of_by_clone_whatever_the_job_does() {
-    const M: u64 = 1 << 20;
-    let one = "j: Laying out IO file (1 file / 1MiB)";
-    let two = "j: Laying out IO files (2 files / total 1MiB)";
-    let short = [("f", M / 2)];
-    let long = [("f", M)];
-    let cases: &[(&[(&str, u64)], &[&str], &[&str])] = &[
-        (&[], &["--rw=randwrite", "--size=1m"], &[one]),
-        (
-            &[],
-            &["--rw=write", "--size=1m", "--fallocate=none"],
-            &[one],
-        ),
-        (&[], &["--rw=randrw", "--size=1m"], &[one]),
-        (&[], &["--rw=write", "--size=1m", "--create_on_open=1"], &[]),
-        (
-            &[],
-            &["--rw=read", "--size=1m", "--numjobs=2", "--nrfiles=2"],
-            &[two, two],
-        ),
-        (
-            &[],
-            &["--rw=write", "--size=1m", "--numjobs=2", "--nrfiles=2"],
-            &[two, two],
-        ),
-        (
-            &[],
-            &["--rw=write", "--size=1m", "--numjobs=2", "--filename=f"],
-            &[one],
-        ),
-        (&long, &["--rw=read", "--size=1m", "--filename=f"], &[]),
-        (&long, &["--rw=write", "--size=1m", "--filename=f"], &[]),
-        (
-            &short,
-            &["--rw=randwrite", "--size=1m", "--filename=f"],
-            &[one],
-        ),
-        (
-            &long,
-            &["--rw=write", "--size=2m", "--filename=f:g"],
-            &[one],
-        ),
-        (
-            &[],
-            &["--rw=write", "--size=1m", "--offset=1m"],
-            &["j: Laying out IO file (1 file / 2MiB)"],
-        ),
-        (
-            &[],
-            &["--rw=write", "--size=64k"],
-            &["j: Laying out IO file (1 file / 0MiB)"],
-        ),
-        (
-            &[],
-            &["--rw=write", "--size=10m", "--nrfiles=3"],
-            &["j: Laying out IO files (3 files / total 9MiB)"],
-        ),
-        (
-            &[],
-            &[
-                "--rw=write",
-                "--size=1m",
-                "--name=k",
-                "--rw=read",
-                "--size=1m",
-                "--ioengine=psync",
-            ],
-            &[one, "k: Laying out IO file (1 file / 1MiB)"],
-        ),
-        (&[], &["--ioengine=null", "--size=1m"], &[]),
-    ];
-    for (before, words, lines) in cases {
+    for (before, words, lines) in LAYOUTS {
         let ours = made(FATHOM, before, words).unwrap();
         assert_eq!(ours.0, lines.join("\n"), "{words:?}");
         if let Some(theirs) = made("fio", before, words) {
@@ -344,7 +359,6 @@ fn files_that_are_made_before_are_told_of_by_clone_whatever_the_job_does() {
 
 #[test]
 fn a_share_of_a_file_size_makes_files_as_long_as_their_use() {
-    const M: u64 = 1 << 20;
     let cases: &[(&[(&str, u64)], &[&str], &[u64])] = &[
         (&[], &["--rw=write"], &[3 * M]),
         (&[], &["--rw=read"], &[3 * M]),

@@ -31,6 +31,7 @@ const PASSED_OVER: &[(&str, &str)] = &[
         "random_distribution=zipf:1.2",
     ),
     ("rw=randread: 8", "rw=randread:8"),
+    ("rw=read: 8k", "rw=read:8k"),
     ("file_service_type=random: 5", "file_service_type=random:5"),
     ("rwmixread=100%", "rwmixread=100"),
     ("rwmixwrite=0%", "rwmixwrite=0"),

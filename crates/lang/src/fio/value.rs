@@ -218,20 +218,16 @@ impl Reader<'_, '_> {
         None
     }
 
-    /// The original passes over blanks before a number, unless it loses the unit.
-    fn blank_before_number<'t>(&mut self, parts: impl Iterator<Item = &'t str>) {
+    /// The original passes over blanks before a number. Where it loses a unit by them, that is told elsewhere.
+    fn blank_before_number<'t>(&mut self, mut parts: impl Iterator<Item = &'t str> + Clone) {
         let is_blank = |part: &str| {
             let number = part.trim_start();
             number.len() < part.len() && number.starts_with(|c: char| c.is_ascii_digit())
         };
-        let mut found = false;
-        for part in parts {
-            if lost_unit(self.name, part, self.span).is_some() {
-                return;
-            }
-            found |= is_blank(part);
-        }
-        if found {
+        let reads_units = !matches!(self.parameter.kind, Kind::Form(_) | Kind::Words(_))
+            || self.parameter.name() == "bssplit";
+        let loses = |part: &str| lost_unit(self.name, part, self.span).is_some();
+        if parts.clone().any(is_blank) && !(reads_units && parts.any(loses)) {
             self.leniency("a blank stands before a number");
         }
     }

@@ -1,12 +1,12 @@
 //! What the parameters of each definition hold in the bound plan, for `explain`.
 use super::declare::Section;
 use super::labels::DEFINITION;
-use crate::explain::{Explained, Held, explained, is_given, several, sizes_text};
+use crate::explain::{Explained, Held, OTHERS, explained, is_given, several, sizes_text};
 use crate::parameter::bytes_text;
 use plan::{
     AddressOrder, AlignRule, Bound, BoundPlan, BoundRun, DuplicatePool, ErrorBudget, Generator,
-    Label, OpSource, Repeat, ReplacePolicy, RunKind, RunSpec, SequentialEnd, SequentialStart,
-    SetCount, Stream, TargetId, TargetOrder, Window,
+    Label, OpSource, Origin, PlanValue, Repeat, ReplacePolicy, RunKind, RunSpec, SequentialEnd,
+    SequentialStart, SetCount, Stream, TargetId, TargetOrder, Window,
 };
 use std::collections::BTreeMap;
 
@@ -19,7 +19,7 @@ const STREAMS_MAX: usize = 256;
 /// whether the size of a target is known here.
 pub fn explain(bound: &BoundPlan, is_known: &dyn Fn(TargetId) -> bool) -> Vec<Explained> {
     let job = Job::of(bound);
-    let line = |value: &plan::PlanValue| {
+    let line = |value: &PlanValue| {
         let (keyword, name) = value.subject.split_once('=').unwrap_or(("", ""));
         let section = Section::ALL
             .into_iter()
@@ -37,9 +37,28 @@ pub fn explain(bound: &BoundPlan, is_known: &dyn Fn(TargetId) -> bool) -> Vec<Ex
             Section::Run => job.run(asked, name),
             _ => Held::AsSaid,
         };
-        explained(value, parameter, held)
+        explained(value, parameter, held).map(|line| by_others(value, line))
     };
     bound.plan.values.iter().filter_map(line).collect()
+}
+
+/// A number that is written and in no run used was set by another parameter.
+fn by_others(value: &PlanValue, line: Explained) -> Explained {
+    let number = |text: &str| text.trim().parse::<f64>().ok();
+    let used: Option<Vec<f64>> = line.value.split(", ").map(number).collect();
+    let (Some(written), Some(used)) = (number(&value.value), used) else {
+        return line;
+    };
+    // Shares are shown rounded.
+    let is_used = used.iter().any(|used| (used - written).abs() < 0.01);
+    if is_used || !is_given(value) {
+        return line;
+    }
+    Explained {
+        origin: Origin::Derived(OTHERS.to_owned()),
+        note: Some(format!("`{}` is written", value.value)),
+        ..line
+    }
 }
 
 /// A parameter of a definition.
@@ -231,7 +250,10 @@ impl<'a> Job<'a> {
                     *shares.entry(place.0).or_default() += self.stream(place).share_pct;
                 }
                 let rounded = |share: f64| ((share * 100.0).round() / 100.0).to_string();
-                several(shares.into_values().map(rounded))
+                // One with a rate of its own has no share.
+                let shares = shares.into_values();
+                let shares = shares.filter(|share| asked.is_given || *share > 0.0);
+                several(shares.map(rounded))
             }
             _ => Held::AsSaid,
         }

@@ -12,14 +12,21 @@ use std::fmt::Write;
 /// The lines of all clones, in the order of the plan.
 pub(super) fn lines(bound: &BoundPlan) -> String {
     let mut out = String::new();
+    // It may come from a file that is damaged.
+    let is_whole = bound.targets.len() == bound.plan.targets.len();
+    if !is_whole || !bound.plan.inconsistencies().is_empty() {
+        return out;
+    }
     // How long files are once the clones before have theirs.
     let mut present: BTreeMap<TargetId, u64> = BTreeMap::new();
     for id in &bound.runs {
-        let spec = bound.plan.spec(*id);
-        if spec.kind != RunKind::Measure || is_check(&spec.labels) {
+        let spec = bound.plan.runs.get(id.index());
+        if spec.is_none_or(|spec| spec.kind != RunKind::Measure || is_check(&spec.labels)) {
             continue;
         }
-        let run = bound.run(*id);
+        let Some(run) = bound.try_run(*id) else {
+            continue;
+        };
         for place in 0..run.run.streams.len() {
             line(bound, &run, place, &mut present, &mut out);
         }
@@ -40,11 +47,15 @@ fn line(
     }
     let (mut files, mut total) = (0_u64, 0_u64);
     for region in &run.streams[place].regions {
-        let target = &bound.plan.targets[region.target.index()];
+        let at = region.target.index();
+        let (Some(target), Some(found)) = (bound.plan.targets.get(at), bound.targets.get(at))
+        else {
+            continue;
+        };
         if target.kind != TargetKind::File {
             continue;
         }
-        let found = bound.targets[region.target.index()].facts.bytes;
+        let found = found.facts.bytes;
         let present = present.entry(region.target).or_insert(found);
         let end = region.low.saturating_add(region.width);
         let needed = needed_bytes(end, target.size, stream);
@@ -68,7 +79,8 @@ fn line(
 
 /// Whether the files of a clone are there before it begins.
 fn lays_out(bound: &BoundPlan, run: &BoundRun, stream: &Stream) -> bool {
-    let method = run.run.pools[stream.pool.index()].method;
+    let pool = run.run.pools.get(stream.pool.index());
+    let method = pool.and_then(|pool| pool.method);
     let makes_them = matches!(
         method,
         Some(IoMethod::Nothing | IoMethod::Names(NameCall::Make))
