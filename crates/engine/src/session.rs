@@ -826,7 +826,7 @@ fn usage() -> ThreadUsage {
     ThreadUsage {
         user_ns: used.user_ns,
         system_ns: used.system_ns,
-        context_switches: used.context_switches,
+        context_switches: used.waits + used.preemptions,
         minor_faults: used.minor_faults,
         major_faults: used.major_faults,
     }

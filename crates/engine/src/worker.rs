@@ -85,12 +85,29 @@ pub(crate) enum Sleep {
 /// Where time comes from.
 pub(crate) trait Time {
     fn now_ns(&self) -> u64;
+    /// How often this thread has stood still. Takes a call of the system.
+    fn stops(&self) -> Stops;
+}
+
+/// How often a thread has waited, and how often it was made to while it had something to do.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Stops {
+    pub waits: u64,
+    pub preemptions: u64,
 }
 
 impl Time for sys::clock::Clock {
     #[inline]
     fn now_ns(&self) -> u64 {
         sys::clock::Clock::now_ns(self)
+    }
+
+    fn stops(&self) -> Stops {
+        let used = sys::thread::thread_usage();
+        Stops {
+            waits: used.waits,
+            preemptions: used.preemptions,
+        }
     }
 }
 
@@ -362,6 +379,9 @@ impl<B: Backend, T: Time, S: Deref<Target = SharedRun> + Clone> Worker<B, T, S> 
             u64::MAX => look_ns,
             _ => self.time_to(until_ns).min(look_ns),
         };
+        if let Some(notes) = self.handover.as_mut().filter(|_| want > 0) {
+            notes.forget_stops();
+        }
         self.backend.enter(want, Some(timeout_ns))?;
         if want > 1 && self.backend.ready() < want {
             self.single_waits = SINGLE_WAITS;
@@ -387,19 +407,39 @@ impl<B: Backend, T: Time, S: Deref<Target = SharedRun> + Clone> Worker<B, T, S> 
     #[cold]
     fn hand_over(&mut self) -> std::io::Result<()> {
         let place = self.place();
+        let is_single = self.backend.queued() == 1;
         self.backend.enter(0, None)?;
         let now_ns = self.time.now_ns();
-        if let Some(notes) = &mut self.handover {
-            notes.handed_over(&self.shared, place, now_ns);
-        }
+        let Some(mut notes) = self.handover.take() else {
+            return Ok(());
+        };
+        let went_out_then = notes.was_quick(now_ns)
+            || (notes.has_only_waited(self.time.stops()) && is_single && !self.is_back(&notes));
+        notes.handed_over(&self.shared, place, now_ns, went_out_then);
+        self.handover = Some(notes);
         Ok(())
     }
 
+    /// Whether what is being handed over is back already, so that it was done within the call. What has come back is
+    /// kept for the next look.
+    fn is_back(&mut self, notes: &HandoverNotes) -> bool {
+        if !self.has_unseen() {
+            self.completed.clear();
+            self.seen = 0;
+        }
+        let known = self.completed.len();
+        let completed = &mut self.completed;
+        self.backend
+            .reap(|slot, result| completed.push((slot, result)));
+        let mut fresh = self.completed[known..].iter();
+        fresh.any(|(slot, _)| notes.is_handing(*slot))
+    }
+
     #[cold]
-    fn note_stamped(&mut self) {
+    fn note_stamped(&mut self, now_ns: u64) {
         let place = self.place();
         if let Some(notes) = &mut self.handover {
-            notes.stamped(&self.shared, place, &self.queued);
+            notes.stamped(&self.shared, place, now_ns, &self.queued);
         }
     }
 
@@ -423,6 +463,9 @@ impl<B: Backend, T: Time, S: Deref<Target = SharedRun> + Clone> Worker<B, T, S> 
 
     /// How to wait where nothing is in flight, for `look_ns` at most.
     pub(crate) fn plan_sleep(&mut self, until_ns: u64, look_ns: u64) -> Sleep {
+        if let Some(notes) = &mut self.handover {
+            notes.forget_stops();
+        }
         let now_ns = self.time.now_ns();
         let limit_ns = now_ns + look_ns;
         let start_ns = self.shared.start_ns.load(Relaxed);
@@ -568,7 +611,9 @@ impl<B: Backend, T: Time, S: Deref<Target = SharedRun> + Clone> Worker<B, T, S> 
             self.complete(shared, *slot, *result, now_ns);
         }
         self.seen += count;
-        self.completed = completed;
+        // What was to be repeated may have gone out, and others come back with it.
+        let later = std::mem::replace(&mut self.completed, completed);
+        self.completed.extend(later);
         now_ns
     }
 
@@ -1355,7 +1400,7 @@ impl<B: Backend, T: Time, S: Deref<Target = SharedRun> + Clone> Worker<B, T, S> 
         let now_ns = self.time.now_ns();
         self.advance_interval(now_ns);
         if self.handover.is_some() {
-            self.note_stamped();
+            self.note_stamped(now_ns);
         }
         for slot in self.queued.drain(..) {
             let view = &self.shared.workers[self.number].slots[slot as usize];

@@ -245,10 +245,10 @@ pub struct ServiceParts {
     pub priority: u16,
     /// From just before the submitting call to just after it.
     pub submission: LatencyFigures,
-    /// From just after the submitting call to the completion being seen; zero where it was there
-    /// before the call came back.
+    /// To the completion being seen, from just after the submitting call; from just before it where the operation may
+    /// have been out for long when the call came back, so that it is in both parts.
     pub completion: LatencyFigures,
-    /// Both together, where single operations have priorities; nothing elsewhere, as figures tell it.
+    /// From just before the submitting call to the completion being seen, where single operations have priorities; nothing elsewhere, as figures tell it.
     #[serde(default)]
     pub service: LatencyFigures,
 }
@@ -266,8 +266,10 @@ pub struct OperationRecord {
     /// When its completion was seen, since the start of the run.
     pub seen_ns: u64,
     pub service_ns: u64,
-    /// The part of the service time in the submitting call; `None` where it is not told apart.
+    /// As [`ServiceParts::submission`]; `None` where it is not told apart.
     pub submission_ns: Option<u64>,
+    /// As [`ServiceParts::completion`]; the service time where it is not told apart.
+    pub completion_ns: u64,
 }
 
 /// Use of one pool.

@@ -740,8 +740,7 @@ fn write_operation(
     } else {
         0
     };
-    let service_ns = record.service_ns;
-    let completion_ns = service_ns.saturating_sub(record.submission_ns.unwrap_or(0));
+    let (service_ns, completion_ns) = (record.service_ns, record.completion_ns);
     let row = Row {
         at_ns: epoch_ns + record.seen_ns,
         direction,
