@@ -946,7 +946,7 @@ fn the_priority_of_a_job_stands_in_logs_and_no_hint_where_none_is_given() {
     with_data(folder.path());
     let run = |more: &[&str]| {
         let words = ["--write_lat_log=log", "--log_prio=1", "--ioengine=libaio"];
-        let job = [&CACHED[..], &words, more].concat();
+        let job = [CACHED, &words, more].concat();
         let (document, _) =
             report_of_any(env!("CARGO_BIN_EXE_fathom"), &job, folder.path()).unwrap();
         let log = std::fs::read_to_string(folder.path().join("log_clat.1.log")).unwrap();

@@ -357,9 +357,12 @@ fn files_that_are_made_before_are_told_of_by_clone_whatever_the_job_does() {
     }
 }
 
+/// Files that exist with their lengths, words of a job, and the lengths that its files have in the end.
+type Share<'a> = (&'a [(&'a str, u64)], &'a [&'a str], &'a [u64]);
+
 #[test]
 fn a_share_of_a_file_size_makes_files_as_long_as_their_use() {
-    let cases: &[(&[(&str, u64)], &[&str], &[u64])] = &[
+    let cases: &[Share<'_>] = &[
         (&[], &["--rw=write"], &[3 * M]),
         (&[], &["--rw=read"], &[3 * M]),
         (&[], &["--rw=write", "--nrfiles=2"], &[3 * M, 3 * M]),
