@@ -54,7 +54,8 @@ pub struct CurvePoint {
     pub response_bound_ns: Option<u64>,
     pub service_bound_ns: Option<u64>,
     pub slots: u32,
-    pub slots_busy: f64,
+    /// `None` where no interval tells.
+    pub slots_busy: Option<f64>,
     pub exhausted: Exhausted,
     /// `None` in a closed loop, which has no schedule.
     pub schedule: Option<ScheduleCheck>,
@@ -245,7 +246,7 @@ impl Percentiles {
 
 /// The totals are of what follows a schedule, where something does.
 fn exhausted(totals: &RunTotals, schedule: Option<ScheduleCheck>) -> Exhausted {
-    let share = totals.exhausted_share();
+    let share = totals.exhausted_share().unwrap_or(0.0);
     let is_exhausted = totals.started.is_open_loop && share > EXHAUSTED_SHARE;
     let is_missed = schedule.is_some_and(|check| check.is_missed);
     let is_late = || {
@@ -270,7 +271,13 @@ fn schedule_check(totals: &RunTotals) -> Option<ScheduleCheck> {
     if !totals.started.is_open_loop {
         return None;
     }
-    let counted: u64 = totals.streams.iter().map(|stream| stream.scheduled).sum();
+    // Counts of a part of the time would hide any shortfall.
+    let is_counted = totals.lost.arrivals.intervals == 0;
+    if !is_counted && totals.started.asked_rate.is_none() {
+        return None;
+    }
+    let counted = totals.streams.iter().filter(|_| is_counted);
+    let counted: u64 = counted.map(|stream| stream.scheduled).sum();
     let completed = totals.operations() + totals.errors();
     // What is in flight when the window ends is not missing, and no more than the slots are.
     let in_flight = f64::from(totals.slots());

@@ -169,7 +169,7 @@ fn cause(totals: &RunTotals, gap_ns: u64, lateness: &LatencyFigures) -> GapCause
         None => device,
         Some((pool, _)) if is_device(totals, pool, (gap_ns, longest_ns), &service) => device,
         Some(_) => GapCause::Slots {
-            exhausted_share: totals.exhausted_share(),
+            exhausted_share: totals.exhausted_share().unwrap_or(0.0),
         },
     }
 }
@@ -199,7 +199,7 @@ fn is_unexplained(totals: &RunTotals, wait_ns: u64) -> bool {
 /// begins late or ends early may all fall into it.
 fn exhausted_share(totals: &RunTotals, stream: StreamId) -> f64 {
     let Some(info) = totals.started.streams.get(stream.index()) else {
-        return totals.exhausted_share();
+        return totals.exhausted_share().unwrap_or(0.0);
     };
     let Some(pool) = totals.pools.get(info.pool as usize) else {
         return 1.0;
@@ -478,5 +478,41 @@ mod tests {
             is_bound: true,
         };
         assert_eq!(gap.cause, oldest);
+    }
+
+    #[test]
+    fn the_pool_that_was_without_slots_for_longest_tells_the_cause() {
+        let mut totals = open(0, 500.0, &[100_000; 500], &[50 * MS; 500]);
+        totals.streams[0].lateness = latency(&[100; 500]);
+        totals.pools[0].exhausted_ns = SECOND / 2;
+        let mut idle = totals.pools[0];
+        idle.exhausted_ns = 0;
+        totals.pools.push(idle);
+        let cause = response_gap(&totals, Reach::Device).unwrap().cause;
+        assert!(matches!(cause, GapCause::Slots { .. }), "{cause:?}");
+    }
+
+    #[test]
+    fn what_never_came_back_is_the_cause_and_makes_a_bound() {
+        let mut totals = open(0, 500.0, &[40 * MS; 500], &[400 * MS; 500]);
+        totals.streams[0].lateness = latency(&[100; 500]);
+        totals.pools[0].exhausted_ns = SECOND;
+        let cause = response_gap(&totals, Reach::Device).unwrap().cause;
+        assert!(matches!(cause, GapCause::Slots { .. }), "{cause:?}");
+        // In the latencies it is one of many, of which none is ten times longer than the others.
+        let key = totals.figures[0].key;
+        totals.figures[0].service = latency(&[&[40 * MS; 480][..], &[300 * MS; 20]].concat());
+        totals.unreturned = vec![measure::Unreturned {
+            key,
+            service_ns: 300 * MS,
+            response_ns: 400 * MS,
+        }];
+        totals.figures[0].service.max_ns = 300 * MS;
+        let gap = response_gap(&totals, Reach::Device).unwrap();
+        assert!(gap.is_service_bound && gap.is_response_bound, "{gap:?}");
+        assert!(
+            matches!(gap.cause, GapCause::Device { longest_ns, is_bound: true } if longest_ns == 300 * MS),
+            "{gap:?}"
+        );
     }
 }

@@ -500,6 +500,7 @@ impl Conductor<'_> {
             figures: collected.figures,
             engine: collected.engine,
             host: self.host.sample(),
+            lost: measure::LostParts::default(),
         }
     }
 

@@ -61,11 +61,15 @@ fn write_all(options: &ReportOptions) -> Result<Exit, String> {
         }
     }
     let totals = rows_of.ended();
+    let damage = salvage.loss().text();
+    if let Some(damage) = &damage {
+        fio.iter_mut().for_each(|fio| fio.set_damage(damage));
+        face.iter_mut().for_each(|face| face.set_damage(damage));
+    }
     if let Some(face) = face {
         face.finish().map_err(|error| error.to_string())?;
     }
     let mut rows = report::summary::rows(&totals);
-    let damage = salvage.loss().text();
     if let Some(damage) = &damage {
         let path = shown::name(&path.display().to_string()).into_owned();
         errln!("warning: result file `{path}` is damaged: {damage}");

@@ -132,6 +132,24 @@ pub struct Interval {
     pub figures: Vec<Figure>,
     pub engine: EngineSample,
     pub host: HostSample,
+    /// What of it is lost, where it was read from a damaged file; never written.
+    #[serde(default)]
+    pub lost: LostParts,
+}
+
+/// Parts of an interval that were there once and cannot be read. Their fields are empty or zero and say nothing.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LostParts {
+    /// Arrivals, lateness and backlogs of streams.
+    pub arrivals: bool,
+    /// How long slots were in use.
+    pub slots: bool,
+    /// The time of CPUs, of the host and of Fathom.
+    pub cpu: bool,
+    /// What devices counted.
+    pub devices: bool,
+    /// Operations in flight at the end, and what submitting them took.
+    pub submission: bool,
 }
 
 /// What a figure counts.

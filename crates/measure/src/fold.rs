@@ -23,7 +23,27 @@ pub struct RunFold {
     workers: WorkerSample,
     oldest_in_flight_ns: u64,
     host: HostSample,
+    lost: LostTotals,
     data: Vec<DataFigures>,
+}
+
+/// The measured intervals whose parts are lost: of a part, the totals are of the other intervals.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LostTotals {
+    pub arrivals: LostTime,
+    pub slots: LostTime,
+    pub cpu: LostTime,
+    pub devices: LostTime,
+    pub submission: LostTime,
+}
+
+/// Intervals of which a part is lost.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LostTime {
+    pub intervals: u32,
+    pub length_ns: u64,
+    /// That succeeded in them.
+    pub operations: u64,
 }
 
 /// Totals of a run over its measured intervals.
@@ -42,6 +62,8 @@ pub struct RunTotals {
     /// For how long the oldest operation had been out at the end of the last interval; zero where none was.
     pub oldest_in_flight_ns: u64,
     pub host: HostSample,
+    /// Which parts are not of all intervals.
+    pub lost: LostTotals,
     /// What was sent, of all intervals.
     pub data: Vec<DataFigures>,
     /// What never came back; it is in the latencies of the figures, and nowhere else.
@@ -171,6 +193,7 @@ impl RunFold {
             workers: self.workers,
             oldest_in_flight_ns: self.oldest_in_flight_ns,
             host: self.host.clone(),
+            lost: self.lost,
             data: self.data.clone(),
             unreturned,
             late,
@@ -184,8 +207,10 @@ impl RunFold {
         }
         let restart_ns = self.begin_anew(interval);
         let start_ns = restart_ns.map_or(interval.start_ns, |at_ns| at_ns.max(interval.start_ns));
-        self.length_ns += interval.end_ns.saturating_sub(start_ns);
+        let length_ns = interval.end_ns.saturating_sub(start_ns);
+        self.length_ns += length_ns;
         self.intervals += 1;
+        self.lost.add(interval, length_ns);
         for figure in &interval.figures {
             let collected = self.figures.entry(figure.key).or_default();
             collected.operations += figure.operations;
@@ -225,7 +250,7 @@ impl RunFold {
             earliest(&self.begins_ns).filter(|now| Some(*now) > earliest(&before_ns))?;
         (self.length_ns, self.intervals) = (0, 0);
         (self.pools, self.workers) = (Vec::new(), WorkerSample::default());
-        self.host = HostSample::default();
+        (self.host, self.lost) = (HostSample::default(), LostTotals::default());
         Some(restart_ns)
     }
 
@@ -253,6 +278,28 @@ impl RunFold {
         }
         self.workers.add(&engine.workers);
         self.oldest_in_flight_ns = engine.oldest_in_flight_ns;
+    }
+}
+
+impl LostTotals {
+    fn add(&mut self, interval: &Interval, length_ns: u64) {
+        let lost = interval.lost;
+        let counted = |figure: &&Figure| !figure.key.operation.is_sync();
+        let operations = interval.figures.iter().filter(counted);
+        let operations: u64 = operations.map(|figure| figure.operations).sum();
+        for (is_lost, part) in [
+            (lost.arrivals, &mut self.arrivals),
+            (lost.slots, &mut self.slots),
+            (lost.cpu, &mut self.cpu),
+            (lost.devices, &mut self.devices),
+            (lost.submission, &mut self.submission),
+        ] {
+            if is_lost {
+                part.intervals += 1;
+                part.length_ns += length_ns;
+                part.operations += operations;
+            }
+        }
     }
 }
 
@@ -396,43 +443,45 @@ impl RunTotals {
     }
 
     /// Slots in use on average, which is the operations in flight: whatever is out counts for as long as
-    /// it is, whether it comes back in the window, later or never.
-    pub fn slots_busy(&self) -> f64 {
+    /// it is, whether it comes back in the window, later or never. `None` where no interval tells.
+    pub fn slots_busy(&self) -> Option<f64> {
         let busy_ns: u64 = self.pools.iter().map(|pool| pool.busy_ns).sum();
-        if self.length_ns == 0 {
-            0.0
-        } else {
-            busy_ns as f64 / self.length_ns as f64
-        }
+        self.share_of_time(busy_ns)
     }
 
-    /// The share of the time in which some pool had no slot free.
-    pub fn exhausted_share(&self) -> f64 {
-        let worst = self
-            .pools
-            .iter()
-            .map(|pool| pool.exhausted_ns)
-            .max()
-            .unwrap_or(0);
-        if self.length_ns == 0 {
-            0.0
-        } else {
-            worst as f64 / self.length_ns as f64
-        }
+    /// The share of the time in which some pool had no slot free; `None` where no interval tells.
+    pub fn exhausted_share(&self) -> Option<f64> {
+        let worst = self.pools.iter().map(|pool| pool.exhausted_ns).max();
+        self.share_of_time(worst.unwrap_or(0))
+    }
+
+    /// Of the intervals that tell about slots.
+    fn share_of_time(&self, ns: u64) -> Option<f64> {
+        let known_ns = self.length_ns.saturating_sub(self.lost.slots.length_ns);
+        (known_ns > 0).then(|| ns as f64 / known_ns as f64)
     }
 
     /// Host busy time per successful operation in nanoseconds; `None` without either.
     pub fn host_cpu_ns_per_operation(&self) -> Option<f64> {
         let cpu = self.host.cpu.as_ref()?;
-        let operations = self.operations();
-        (operations > 0).then(|| cpu.busy_ns() as f64 / operations as f64)
+        self.per_operation(cpu.busy_ns(), &self.lost.cpu)
     }
 
     /// Fathom's own CPU time per successful operation in nanoseconds.
     pub fn fathom_cpu_ns_per_operation(&self) -> Option<f64> {
-        let operations = self.operations();
-        let own = self.host.fathom_user_ns + self.host.fathom_system_ns;
-        (operations > 0).then(|| own as f64 / operations as f64)
+        let own_ns = self.host.fathom_user_ns + self.host.fathom_system_ns;
+        self.per_operation(own_ns, &self.lost.cpu)
+    }
+
+    /// What calls that submit took, by successful operation.
+    pub fn submit_ns_per_operation(&self) -> Option<f64> {
+        self.per_operation(self.workers.submit_ns, &self.lost.submission)
+    }
+
+    /// Over the operations of the intervals that tell it.
+    fn per_operation(&self, ns: u64, lost: &LostTime) -> Option<f64> {
+        let operations = self.operations().saturating_sub(lost.operations);
+        (operations > 0).then(|| ns as f64 / operations as f64)
     }
 
     fn merged(
@@ -522,6 +571,7 @@ mod tests {
                 ..EngineSample::default()
             },
             host: HostSample::default(),
+            lost: crate::LostParts::default(),
         }
     }
 

@@ -15,14 +15,14 @@ mod unreturned;
 pub use event::{
     BATCH_CLASSES, DEPTH_CLASSES, DataFigures, DataWritten, EngineSample, Event, ExecutionFinished,
     ExecutionStarted, ExecutionTarget, Figure, FigureKey, FinishReason, Handover, Interval,
-    IntervalPhase, IoFailure, LatencyFigures, OperationRecord, Outstanding, PoolInfo, PoolSample,
-    Remark, RunFinished, RunStarted, ServiceParts, StreamInfo, StreamSample, StreamSpan,
-    ThreadUsage, WorkerSample, batch_class, depth_class,
+    IntervalPhase, IoFailure, LatencyFigures, LostParts, OperationRecord, Outstanding, PoolInfo,
+    PoolSample, Remark, RunFinished, RunStarted, ServiceParts, StreamInfo, StreamSample,
+    StreamSpan, ThreadUsage, WorkerSample, batch_class, depth_class,
 };
 pub use facts::{
     CpuTimes, DeviceCounters, DeviceSample, HostFacts, HostSample, MountFacts, TargetIdentity,
 };
-pub use fold::{RunFold, RunTotals, StreamTotals};
+pub use fold::{LostTime, LostTotals, RunFold, RunTotals, StreamTotals};
 pub use histogram::{
     BUCKETS, Bucket, Histogram, HistogramBuilder, MAX_VALUE_NS, bucket_bounds, bucket_of,
 };

@@ -198,6 +198,7 @@ mod tests {
                 ..EngineSample::default()
             },
             host: HostSample::default(),
+            lost: crate::LostParts::default(),
         })
     }
 

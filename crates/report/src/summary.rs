@@ -96,6 +96,7 @@ impl Row {
             0 => None,
             count => Some(format!("{count} came late")),
         };
+        let lost = crate::lost::texts(&totals.lost, totals.intervals);
         let is_measured = totals.length_ns > 0;
         let measured = |value: f64| is_measured.then_some(value);
         let unserved = |stream: &measure::StreamTotals| stream.unserved.histogram.count();
@@ -111,9 +112,9 @@ impl Row {
             service_mean_ns: point.has_service.then_some(point.service_ns_mean),
             response_bound_ns: point.response_bound_ns,
             service_bound_ns: point.service_bound_ns,
-            queue_depth: measured(point.slots_busy),
+            queue_depth: point.slots_busy,
             slots: point.slots,
-            slots_busy: measured(point.slots_busy),
+            slots_busy: point.slots_busy,
             late: point.late,
             host_cpu_ns: point.host_cpu_ns_per_operation,
             own_cpu_ns: point.fathom_cpu_ns_per_operation,
@@ -122,7 +123,7 @@ impl Row {
             data: totals.data.clone(),
             parts: Vec::new(),
             unreturned,
-            marks: marks.chain(aged).chain(late).collect(),
+            marks: marks.chain(aged).chain(late).chain(lost).collect(),
         }
     }
 

@@ -27,7 +27,7 @@ enum Rule {
 }
 
 /// `fs.nr_open` as Linux has it. A result file takes the plan as one text of at most 1e9 bytes, which is less than twice as many.
-const FILES_MAX: u64 = 1 << 20;
+pub(crate) const FILES_MAX: u64 = 1 << 20;
 const TOO_MANY: &str = "a process opens no more on Linux (`fs.nr_open`, unless it was raised), \
                         and a result file names each of them";
 
@@ -95,7 +95,8 @@ impl Naming {
             rule: Rule::Made {
                 format: job.text_of(text!("filename_format")).to_owned(),
                 job: section.clone(),
-                files: files.min(FILES_MAX),
+                // Of a job that is refused, nothing is made and listed.
+                files: if files > FILES_MAX { 1 } else { files },
             },
             directories,
             place,
@@ -106,6 +107,14 @@ impl Naming {
     pub(crate) fn count(&self) -> u64 {
         match &self.rule {
             Rule::Listed(names) => names.len() as u64,
+            Rule::Made { files, .. } => *files,
+        }
+    }
+
+    /// Files that each clone has to itself.
+    pub(crate) fn own_count(&self) -> u64 {
+        match &self.rule {
+            Rule::Listed(_) => 0,
             Rule::Made { files, .. } => *files,
         }
     }

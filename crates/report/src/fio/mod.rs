@@ -81,6 +81,8 @@ pub struct Face {
     verdict: act::Verdict,
     reported_unix_ns: u64,
     status_unix_ns: u64,
+    /// What the result that the events come from has lost.
+    damage: Option<String>,
 }
 
 impl Default for Formats {
@@ -126,7 +128,15 @@ impl Face {
             verdict: act::Verdict::default(),
             reported_unix_ns: 0,
             status_unix_ns: 0,
+            damage: None,
         }
+    }
+
+    /// Lets each report say that the result is damaged, and what is lost.
+    pub fn set_damage(&mut self, text: &str) {
+        self.damage = Some(format!(
+            "this result is damaged: {text}; figures are of what is left"
+        ));
     }
 
     /// Takes the next event.
@@ -173,7 +183,13 @@ impl Face {
 
     /// The report of everything so far, in all formats that were asked for: terse, JSON, normal.
     pub fn report(&self) -> String {
-        let (entries, disks) = (self.model.entries(), self.model.disks());
+        let (mut entries, disks) = (self.model.entries(), self.model.disks());
+        // The one field of fio's that is for words, in the block of each job and at the end of each terse line.
+        for entry in entries.iter_mut().filter(|_| self.damage.is_some()) {
+            let words = entry.description.take().into_iter();
+            let words: Vec<String> = words.chain(self.damage.clone()).collect();
+            entry.description = Some(words.join("; "));
+        }
         let time = self.local_time();
         let formats = self.options.formats;
         let mut out = String::new();

@@ -188,7 +188,7 @@ mod tests {
     fn pictures(runs: &[RunTotals]) -> (Vec<Curve>, Vec<Sweep>) {
         let mut curves = Curves::default();
         runs.iter().for_each(|run| {
-            curves.add(run);
+            curves.add(run, Reach::Device);
         });
         curves.pictures()
     }
@@ -226,10 +226,10 @@ mod tests {
     fn a_run_without_completions_misses_its_rate() {
         let mut missed = totals("rd", Load::Rate { per_second: 100.0 }, Some(100.0));
         missed.length_ns = 10_000_000_000;
-        assert!(Curves::default().add(&missed).missed);
+        assert!(Curves::default().add(&missed, Reach::Device).missed);
         assert!(
             !Curves::default()
-                .add(&totals("flat", Load::FlatOut, None))
+                .add(&totals("flat", Load::FlatOut, None), Reach::Device)
                 .missed
         );
     }

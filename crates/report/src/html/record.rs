@@ -4,7 +4,7 @@ use super::columns::{Distribution, TimeSeries};
 use super::curves::Judged;
 use super::text::{Short, counted, latency, percent, rate, span};
 use crate::fio::holds_back;
-use crate::summary;
+use crate::{lost, summary};
 use analysis::{Exhausted, GapCause, ScheduleCheck};
 use measure::{
     DataFigures, Figure, FinishReason, LatencyFigures, RunStarted, RunTotals, StreamInfo,
@@ -211,8 +211,6 @@ impl RunRecord {
         let service = totals.service(None);
         let lateness = totals.lateness();
         let operations = totals.operations();
-        let per_operation =
-            |ns: u64| (operations > 0).then(|| Short(ns as f64 / operations as f64));
         let mut record = Self {
             name: summary::run_name(started),
             measures: started.kind == RunKind::Measure,
@@ -232,12 +230,16 @@ impl RunRecord {
                 .then(|| Short(lateness.percentile_ns(99.0) as f64 / 1e3)),
             late: judged.late.map(|(share, _)| Short(share * 100.0)),
             slots: totals.slots(),
-            busy: Short(over_time(totals, totals.slots_busy())),
-            exhausted: Short(over_time(totals, totals.exhausted_share() * 100.0)),
+            busy: Short(totals.slots_busy().unwrap_or(f64::NAN)),
+            exhausted: Short(
+                totals
+                    .exhausted_share()
+                    .map_or(f64::NAN, |share| share * 100.0),
+            ),
             backlog: totals.streams.iter().map(|stream| stream.backlog).sum(),
             cpu: totals.host_cpu_ns_per_operation().map(Short),
             own_cpu: totals.fathom_cpu_ns_per_operation().map(Short),
-            submit: per_operation(totals.workers.submit_ns),
+            submit: totals.submit_ns_per_operation().map(Short),
             missed: judged.missed,
             is_exhausted: judged.exhausted.is_some_and(|one| one.is_exhausted),
             doubts: Vec::new(),
@@ -280,6 +282,11 @@ fn doubts(totals: &RunTotals, judged: &Judged, record: &RunRecord) -> Vec<Doubt>
     let mut doubt = |word: &'static str, text: String| doubts.push(Doubt { word, text });
     if totals.intervals == 0 && record.measures {
         doubt("no measured interval", "it has no figures".into());
+    }
+    let lost = lost::texts(&totals.lost, totals.intervals);
+    if !lost.is_empty() {
+        let text = format!("{}; these figures are of the others", lost.join(", "));
+        doubt("lost figures", text);
     }
     if record.errors > 0 {
         let share = record.errors as f64 / (record.errors + record.operations) as f64;

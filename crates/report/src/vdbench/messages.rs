@@ -68,6 +68,19 @@ pub fn broken_off(run: Option<&str>) -> String {
     }
 }
 
+/// The same where the end was recorded, if there was one, in a part of the result file that is lost.
+pub fn end_lost(run: Option<&str>) -> String {
+    match run {
+        Some(run) => format!("*** the end of rd={run} is lost, and it has no averages ***"),
+        None => "*** the end of the execution is lost ***".to_owned(),
+    }
+}
+
+/// What a page says that was made of a damaged result file.
+pub fn damaged(damage: &str) -> String {
+    format!("*** this result is damaged: {damage}; averages are of what is left ***")
+}
+
 /// The title of a run on a page.
 pub fn anchored(anchor: &str, line: &str) -> [String; 3] {
     let title = format!("<a name=\"{anchor}\"></a><i><b>{line}</b></i>");
