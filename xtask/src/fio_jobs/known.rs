@@ -120,6 +120,10 @@ pub const ALL: &[Known] = &[
         },
     },
     Known {
+        row: "rounds of zones (`loops`, `io_size`) with several I/Os in flight",
+        is_it: |job, _, _| has_zones(job) && has_rounds(job) && !job.is_one_by_one,
+    },
+    Known {
         row: "zones of several files",
         is_it: |job, _, _| has_zones(job) && has_files(job),
     },

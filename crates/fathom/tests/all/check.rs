@@ -227,7 +227,7 @@ fn a_missing_file_without_a_size_is_refused_as_by_a_run() {
     let unused = "sd=sd2,lun=other\n";
     lab.write("unused", unused.to_owned() + &job("lun=none,size=1m", load));
     lab.fathom(&["check", "unused"]).expect(0);
-    lab.write("device", job("lun=/dev/sdX9", load));
+    lab.write("device", job("lun=/dev/sdX9,openflags=o_direct", load));
     lab.fathom(&["check", "device"]).expect(0);
 }
 
