@@ -973,8 +973,8 @@ fn the_priority_of_a_job_stands_in_logs_and_no_hint_where_none_is_given() {
     let (told, marks) = run(&shares);
     assert_eq!(marks, ["0x4003", "0x4005"]);
     let first = told[0].as_object().unwrap();
-    let names: Vec<&str> = first.keys().map(String::as_str).collect();
-    assert_eq!(names, ["clat_ns", "prio", "prioclass"]);
+    assert!(first.contains_key("prioclass") && first.contains_key("prio"));
+    assert!(!first.contains_key("priohint"), "{first:?}");
 }
 
 #[test]
