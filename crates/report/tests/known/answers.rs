@@ -242,12 +242,7 @@ pub const ANSWERS: &[Answer] = &[
         Top,
         "no slot was free for > 99.9 % of the time, and 8.0 of 8 were in use on average",
     ),
-    says(
-        "slots exhausted",
-        SLOTS,
-        Table,
-        "! rate missed, slots exhausted",
-    ),
+    says("slots exhausted", SLOTS, Table, "! slots exhausted"),
     never("slots exhausted", STALL, Top, "Slots exhausted"),
     never("slots exhausted", STALL, Table, "slots exhausted"),
     never("slots exhausted", ONE_SLOT, Whole, "Slots exhausted: run"),
@@ -374,7 +369,7 @@ pub const ANSWERS: &[Answer] = &[
         "; also in 1 more of 2 runs",
     ),
     says("run count", PREPARED, Whole, ": 2 runs, 40 s measured"),
-    never("run count", PREPARED, Whole, "3 runs"),
+    never("run count", PREPARED, Whole, ": 3 runs"),
     says(
         "arrivals waited",
         GOING,
@@ -623,7 +618,7 @@ pub const ANSWERS: &[Answer] = &[
         "loud line",
         ONE_SLOT,
         Vdbench,
-        "cause: no thread was free for 80 % of the time",
+        "cause: no thread was free for ",
     ),
     says(
         "loud line",
