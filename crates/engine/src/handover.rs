@@ -215,6 +215,12 @@ impl HandoverNotes {
                 0 => now_ns,
                 issued_ns => issued_ns,
             };
+            let slab = shared.streams[number].slab(shared, now_ns, at.slab);
+            // The slab of what comes back after the stop has no intervals.
+            let interval = match slab {
+                AFTER_STOP => u64::MAX,
+                _ => interval,
+            };
             let is_trim = OPERATIONS[operation] == Operation::Trim;
             let succeeded = *result > 0 || (*result == 0 && (is_trim || length == 0));
             if let Some(parts) = cells.parts[COUNTED_AS[operation]]
@@ -240,8 +246,7 @@ impl HandoverNotes {
                 }
             }
             cells.last_seen_ns.fetch_max(now_ns, Relaxed);
-            // What comes back after the stop, or in a warm-up, is in no figure either.
-            let slab = shared.streams[number].slab(shared, now_ns, at.slab);
+            // What comes back after the stop, or in a warm-up, is in no interval either.
             let is_logged = succeeded && (slab < AFTER_STOP || slab == SEARCH);
             if let Some(log) = self.log.as_mut().filter(|_| is_logged) {
                 let started_ns = view.started_ns.load(Relaxed);

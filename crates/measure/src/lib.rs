@@ -14,9 +14,9 @@ mod unreturned;
 pub use event::{
     BATCH_CLASSES, DEPTH_CLASSES, DataFigures, DataWritten, EngineSample, Event, ExecutionFinished,
     ExecutionStarted, ExecutionTarget, Figure, FigureKey, FinishReason, Handover, Interval,
-    IntervalPhase, IoFailure, LatencyFigures, OperationRecord, Outstanding, PoolInfo, PoolSample,
-    Remark, RunFinished, RunStarted, ServiceParts, StreamInfo, StreamSample, StreamSpan,
-    ThreadUsage, WorkerSample, batch_class, depth_class,
+    IntervalPhase, IoFailure, LATE_NS, LatencyFigures, OperationRecord, Outstanding, PoolInfo,
+    PoolSample, Remark, RunFinished, RunStarted, ServiceParts, StreamInfo, StreamSample,
+    StreamSpan, ThreadUsage, WorkerSample, batch_class, depth_class,
 };
 pub use facts::{
     CpuTimes, DeviceCounters, DeviceSample, HostFacts, HostSample, MountFacts, TargetIdentity,

@@ -243,7 +243,9 @@ impl Face {
         self.write_cut(it, &mut run, finished);
         self.write_averages(it, &run, finished);
         for lines in [
-            run.late_line(self.options.columns).into_iter().collect(),
+            run.late_line(self.options.columns, finished)
+                .into_iter()
+                .collect(),
             run.cpu_warning(&it.places.hosts),
             self.write_skew(it, &run, at),
             messages::outstanding(&finished.outstanding, |left| it.device(left.target)),
