@@ -287,6 +287,12 @@ impl HandoverNotes {
             let handed = self.handed[*slot as usize];
             let (submission_ns, completion_ns) = handed.parts(started_ns, now_ns);
             let service_ns = now_ns.saturating_sub(started_ns);
+            let slab = shared.streams[number].slab(shared, now_ns, at.slab);
+            // The slab of what comes back after the stop has no intervals.
+            let interval = match slab {
+                AFTER_STOP => u64::MAX,
+                _ => interval,
+            };
             let is_trim = OPERATIONS[operation] == Operation::Trim;
             let succeeded = *result > 0 || (*result == 0 && (is_trim || length == 0));
             if let Some(parts) = cells.parts[COUNTED_AS[operation]]
@@ -308,8 +314,7 @@ impl HandoverNotes {
                 }
             }
             cells.last_seen_ns.fetch_max(now_ns, Relaxed);
-            // What comes back after the stop, or in a warm-up, is in no figure either.
-            let slab = shared.streams[number].slab(shared, now_ns, at.slab);
+            // What comes back after the stop, or in a warm-up, is in no interval either.
             let is_logged = succeeded && (slab < AFTER_STOP || slab == SEARCH);
             if let Some(log) = self.log.as_mut().filter(|_| is_logged) {
                 let is_split = cells.parts[COUNTED_AS[operation]].is_some();

@@ -17,7 +17,7 @@ use crate::shared::{
     AFTER_STOP, DISCARD, FILE_SYSTEM_SYNC, OPERATIONS, READ_BACK, RECORDED_DATA_SYNC,
     RECORDED_SYNC, SYNCS, SharedRun, SharedStream, SlotView, WARMUP, is_drawn,
 };
-use measure::{Failure, Misfit, Sharing};
+use measure::{Failure, LATE_NS, Misfit, Sharing};
 use plan::{Operation, PoolAdmission};
 use std::ops::Deref;
 use std::sync::atomic::{
@@ -32,9 +32,6 @@ const ETIMEDOUT: i32 = 110;
 const EDQUOT: i32 = 122;
 /// What a read counts as that came back with other data than it should.
 const EILSEQ: i32 = 84;
-
-/// What comes back this long after the end of the window, or later, is told one by one.
-const LATE_NS: u64 = 100_000_000;
 
 const HOLDS_READ: usize = 0;
 const HOLDS_OWN: usize = 1;
@@ -710,7 +707,7 @@ impl<B: Backend, T: Time, S: Deref<Target = SharedRun> + Clone> Worker<B, T, S> 
             has_failed = false;
             cell.succeeded(u64::from(moved), service_ns, response_ns, tag, self.sharing);
             if own_slab == AFTER_STOP {
-                note_late(view, now_ns, seen_ns);
+                note_late(shared, view, now_ns, seen_ns);
             }
             if moved < length {
                 cell.was_short();
@@ -1541,12 +1538,13 @@ fn end_of(shared: &SharedRun, stream: usize) -> u64 {
     shared.streams[stream].not_after_close(start_ns, stop_ns)
 }
 
-/// Keeps what came back well after the end. What is back within a moment of it is as any other: the
-/// end falls between the start and the end of some operations of every run.
+/// Keeps what came back well after the end; all that came after it where the plan asks how operations come back.
 #[cold]
-fn note_late(view: &SlotView, now_ns: u64, end_ns: u64) {
-    let (after_ns, started_ns) = (now_ns.saturating_sub(end_ns), view.started_ns.load(Relaxed));
-    if after_ns < LATE_NS || started_ns >= end_ns {
+fn note_late(shared: &SharedRun, view: &SlotView, now_ns: u64, end_ns: u64) {
+    let after_ns = now_ns.saturating_sub(end_ns).max(1);
+    let started_ns = view.started_ns.load(Relaxed);
+    let is_late = after_ns >= LATE_NS && started_ns < end_ns;
+    if !is_late && !shared.notes_handover {
         return;
     }
     view.late_age_ns.store(now_ns - started_ns, Relaxed);

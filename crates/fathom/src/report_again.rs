@@ -81,7 +81,8 @@ fn write_all(options: &ReportOptions) -> Result<Exit, String> {
         );
     }
     write_reports(&outputs, &mut page, &rows, &folder)?;
-    if let Some(fio) = &fio {
+    if let Some(fio) = &mut fio {
+        fio.break_off();
         out!("{}", fio.report());
     } else {
         out!(

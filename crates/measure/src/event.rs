@@ -248,7 +248,9 @@ pub struct Handover {
     pub submitted_together: [u64; BATCH_CLASSES],
     /// Passes over completions that found some of the stream, by how many; see [`batch_class`].
     pub seen_together: [u64; BATCH_CLASSES],
-    /// When the last completion so far was seen; zero before the first.
+    /// When the last completion so far was seen, zero before the first. In the last interval also what came
+    /// back after the end of the run counts, and a stream that did not end by itself was at work at least
+    /// until the end of its time.
     pub last_seen_ns: u64,
 }
 
@@ -443,10 +445,16 @@ pub struct RunFinished {
     pub drain_ns: u64,
     /// What was still in flight when the drain was given up.
     pub outstanding: Vec<Outstanding>,
-    /// What was in flight at the end of the window and came back well after it, in the drain.
+    /// What was in flight at the end of the window and came back in the drain: well after the end
+    /// ([`LATE_NS`]), and all of it where the plan asks how operations come back.
     #[serde(default)]
     pub late: Vec<Outstanding>,
 }
+
+/// What comes back this long after the end of the window, or later, came late. What is back within a
+/// moment of it is as any other: the end falls between the start and the end of some operations of
+/// every run.
+pub const LATE_NS: u64 = 100_000_000;
 
 /// An operation that was out at the end of the window.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -461,6 +469,14 @@ pub struct Outstanding {
     /// When it came back, since the end of the window; `None` for one that never did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub returned_after_ns: Option<u64>,
+}
+
+impl RunFinished {
+    /// What came back well after the end.
+    pub fn came_late(&self) -> impl Iterator<Item = &Outstanding> {
+        let came_late = |one: &&Outstanding| one.returned_after_ns.is_some_and(|ns| ns >= LATE_NS);
+        self.late.iter().filter(came_late)
+    }
 }
 
 /// The end of an execution.

@@ -348,6 +348,16 @@ impl RunTotals {
         response
     }
 
+    /// Arrivals that were unserved at the end, but for operations that are told on their own: those that
+    /// never came back or came late.
+    pub fn unserved(&self) -> u64 {
+        let count = |figures: &LatencyFigures| figures.histogram.count();
+        let of = |stream: &StreamTotals| {
+            count(&stream.unserved).saturating_sub(count(&stream.in_flight))
+        };
+        self.streams.iter().map(of).sum()
+    }
+
     /// Mean service time of what came back; zero without any.
     pub fn completed_service_ns_mean(&self) -> f64 {
         let mut service = self.service(None);

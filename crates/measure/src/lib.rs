@@ -15,8 +15,8 @@ mod unreturned;
 pub use event::{
     BATCH_CLASSES, DEPTH_CLASSES, DataFigures, DataWritten, EngineSample, Event, ExecutionFinished,
     ExecutionStarted, ExecutionTarget, Figure, FigureKey, FinishReason, Handover, Interval,
-    IntervalPhase, IoFailure, LatencyFigures, LostParts, OperationRecord, Outstanding, PoolInfo,
-    PoolSample, Remark, RunFinished, RunStarted, ServiceParts, StreamInfo, StreamSample,
+    IntervalPhase, IoFailure, LATE_NS, LatencyFigures, LostParts, OperationRecord, Outstanding,
+    PoolInfo, PoolSample, Remark, RunFinished, RunStarted, ServiceParts, StreamInfo, StreamSample,
     StreamSpan, ThreadUsage, WorkerSample, batch_class, depth_class,
 };
 pub use facts::{

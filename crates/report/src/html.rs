@@ -154,9 +154,10 @@ impl Page {
                 self.unreturned.extend(left.map(|one| (finished.run, one)));
                 self.unreturned_left_out += finished.outstanding.len().saturating_sub(room) as u64;
                 let room = MAX_UNRETURNED - self.late.len();
-                let late = finished.late.iter().take(room).cloned();
+                let late = finished.came_late().take(room).cloned();
                 self.late.extend(late.map(|one| (finished.run, one)));
-                self.late_left_out += finished.late.len().saturating_sub(room) as u64;
+                let came_late = finished.came_late().count();
+                self.late_left_out += came_late.saturating_sub(room) as u64;
                 self.end_run(Some(finished));
             }
             Event::IoFailure(failure) => self.add_failure(failure),

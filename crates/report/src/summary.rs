@@ -99,7 +99,6 @@ impl Row {
         let lost = crate::lost::texts(&totals.lost, totals.intervals);
         let is_measured = totals.length_ns > 0;
         let measured = |value: f64| is_measured.then_some(value);
-        let unserved = |stream: &measure::StreamTotals| stream.unserved.histogram.count();
         Self {
             run: point.name,
             loops: loops.unwrap_or_default().to_string(),
@@ -119,7 +118,7 @@ impl Row {
             host_cpu_ns: point.host_cpu_ns_per_operation,
             own_cpu_ns: point.fathom_cpu_ns_per_operation,
             errors: totals.errors(),
-            unserved: totals.streams.iter().map(unserved).sum(),
+            unserved: totals.unserved(),
             data: totals.data.clone(),
             parts: Vec::new(),
             unreturned,
@@ -140,6 +139,11 @@ impl Row {
             1 => self.marks.push("1 interval lost".to_owned()),
             count => self.marks.push(format!("{count} intervals lost")),
         }
+    }
+
+    /// Whether anything was measured, or told without that; where not, a zero would be no count.
+    fn has_sample(&self) -> bool {
+        self.rate.is_some() || self.errors > 0 || self.unreturned > 0
     }
 
     /// The response times that are shown: percentiles and the maximum; none without a sample.
@@ -308,6 +312,11 @@ fn record(row: &Row, job: &str) -> [String; CSV_HEADER.len()] {
     let ms = |ns: u64| format!("{:.6}", ns as f64 / 1e6);
     let us = |ns: Option<f64>| ns.map_or(String::new(), |ns| format!("{:.3}", ns / 1e3));
     let three = |value: Option<f64>| value.map_or(String::new(), |value| format!("{value:.3}"));
+    let count = |count: u64| {
+        row.has_sample()
+            .then(|| count.to_string())
+            .unwrap_or_default()
+    };
     let responses = row.responses_ns();
     let [p50, p90, p99, p99_9, max] = responses.map(|ns| ns.map_or(String::new(), ms));
     [
@@ -331,8 +340,8 @@ fn record(row: &Row, job: &str) -> [String; CSV_HEADER.len()] {
         row.late.map_or(String::new(), |late| ms(late.limit_ns)),
         us(row.host_cpu_ns),
         us(row.own_cpu_ns),
-        row.errors.to_string(),
-        row.unserved.to_string(),
+        count(row.errors),
+        count(row.unserved),
         row.marks.join("; "),
         of_kinds(row, |kind| kind.asked_compression),
         of_kinds(row, DataFigures::compression),

@@ -40,6 +40,8 @@ pub struct ReportOptions {
     pub bears_errors: bool,
     /// Whether failures that the job ignores are told all the same.
     pub tells_ignored: bool,
+    /// Whether an operation that takes long ends the job.
+    pub bounds_latency: bool,
     pub shows_disks: bool,
     /// Whether it is told of at all (`stats`).
     pub is_reported: bool,
@@ -147,6 +149,9 @@ impl ReportOptions {
             shows_bits: job.word_of(word!("unit_base")) == "1",
             bears_errors: bears("continue_on_error") || bears("ignore_error"),
             tells_ignored: job.is_on(on!("error_dump")),
+            bounds_latency: ["max_latency", "latency_target"]
+                .iter()
+                .any(|name| job.given(name).is_some()),
             shows_disks: job.is_on(on!("disk_util")),
             is_reported: job.is_on(on!("stats")),
             depth: job.number("iodepth").map(|depth| depth as u32),

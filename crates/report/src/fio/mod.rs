@@ -3,6 +3,7 @@
 //! which field is made of what.
 mod act;
 mod dumps;
+mod faults;
 mod import;
 mod iolog;
 mod json;
@@ -178,7 +179,20 @@ impl Face {
             Event::IoFailure(failure) => printed.messages = self.cast.failure_lines(failure),
             Event::Remark(_) | Event::DataWritten(_) => {}
         }
+        if let Some(end) = self.model.take_end() {
+            let line = end.line(self.options.pid);
+            // Among JSON or terse lines it would make them unreadable.
+            match self.options.formats.normal {
+                true => printed.report += &line,
+                false => printed.messages += &line,
+            }
+        }
         printed
+    }
+
+    /// Says that no further event comes, though the execution did not end: jobs without an end are marked.
+    pub fn break_off(&mut self) {
+        self.model.is_broken_off = true;
     }
 
     /// The report of everything so far, in all formats that were asked for: terse, JSON, normal.

@@ -354,7 +354,7 @@ fn failures_are_told_as_the_error_of_their_job() {
     let place = events.len() - 2;
     events.insert(place, Event::IoFailure(failure));
     let text = printed(&events, "normal", TerseVersion::V3);
-    assert!(text.contains("last: (groupid=1, jobs=1): err= 5 (Input/output error): pid=4711: "));
+    assert!(text.contains("last: (groupid=1, jobs=1): err= 5 (file:io_u.c:1876, func=io_u error, error=Input/output error): pid=4711: "));
     assert_eq!(json(&events, "json")["jobs"][2]["error"], 5);
 }
 

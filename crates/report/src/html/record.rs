@@ -313,11 +313,7 @@ fn doubts(totals: &RunTotals, judged: &Judged, record: &RunRecord) -> Vec<Doubt>
     if let Some(cause) = judged.gap {
         doubt("response above service", gap_words(cause, record));
     }
-    let unserved: u64 = totals
-        .streams
-        .iter()
-        .map(|stream| stream.unserved.histogram.count())
-        .sum();
+    let unserved = totals.unserved();
     // What is in flight when a window ends is no sign of anything.
     if unserved as f64 > judged.schedule.map_or(0.0, |check| check.allowance) {
         let count = counted(unserved, "arrival");
@@ -457,8 +453,8 @@ fn ending(totals: &RunTotals) -> Vec<Doubt> {
             ),
         );
     }
-    if let Some(oldest) = finished.late.iter().map(|one| one.age_ns).max() {
-        let count = counted(finished.late.len() as u64, "I/O");
+    if let Some(oldest) = finished.came_late().map(|one| one.age_ns).max() {
+        let count = counted(finished.came_late().count() as u64, "I/O");
         doubt(
             "late",
             format!(

@@ -238,7 +238,11 @@ pub(super) fn cells(row: &Row) -> [String; COLUMNS.len()] {
         row.late
             .map_or("-".to_string(), |late| format!("{:.2}", late.share * 100.0)),
         format!("{}/{}", us(row.host_cpu_ns), us(row.own_cpu_ns)),
-        format!("{}/{}", row.errors, row.unserved),
+        if row.has_sample() {
+            format!("{}/{}", row.errors, row.unserved)
+        } else {
+            "-".to_owned()
+        },
     ]
 }
 

@@ -270,7 +270,7 @@ impl Face {
         self.write_cut(it, &mut run, finished);
         self.write_averages(it, &run, finished);
         for lines in [
-            run.late_line(self.options.columns, it)
+            run.late_line(self.options.columns, it, finished)
                 .into_iter()
                 .collect(),
             run.cpu_warning(&it.places.hosts),

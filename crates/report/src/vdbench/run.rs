@@ -226,12 +226,16 @@ impl Run {
     }
 
     /// The loud line: the columns hide how late operations were.
-    pub fn late_line(&self, columns: RespColumns, execution: &Execution) -> Option<String> {
+    pub fn late_line(
+        &self,
+        columns: RespColumns,
+        execution: &Execution,
+        finished: &RunFinished,
+    ) -> Option<String> {
         if columns == RespColumns::Arrival {
             return None;
         }
-        // What came back after the window, or never, is not in the columns; lines of its own tell it.
-        let totals = self.fold.totals(None)?;
+        let totals = self.fold.totals(Some(finished.clone()))?;
         let reach = Reach::of(&execution.backend, &execution.targets, &totals.started);
         let gap = analysis::response_gap(&totals, reach)?;
         let [response, service] = waits::gap_words(&gap);
