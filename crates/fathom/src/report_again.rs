@@ -38,14 +38,11 @@ fn write_all(options: &ReportOptions) -> Result<Exit, String> {
     };
     let outputs = Outputs::default();
     check_folder(&outputs, &folder)?;
-    std::fs::create_dir_all(&folder)
-        .map_err(|error| format!("folder `{}`: {error}", folder.display()))?;
-    let mut face = match options.vdbench {
-        true => {
-            Some(Face::create(&folder, FaceOptions::default()).map_err(|error| error.to_string())?)
-        }
-        false => None,
-    };
+    let refused = |error| format!("folder `{}`: {error}", folder.display());
+    std::fs::create_dir_all(&folder).map_err(refused)?;
+    let face = || Face::create(&folder, FaceOptions::default());
+    let face = options.vdbench.then(face).transpose();
+    let mut face = face.map_err(|error| error.to_string())?;
     let (mut page, mut rows_of) = (Page::default(), Totals::default());
     let mut fio = options.fio.as_deref().map(fio_face).transpose()?;
     for event in first.into_iter().chain(&mut salvage) {

@@ -312,10 +312,9 @@ fn record(row: &Row, job: &str) -> [String; CSV_HEADER.len()] {
     let ms = |ns: u64| format!("{:.6}", ns as f64 / 1e6);
     let us = |ns: Option<f64>| ns.map_or(String::new(), |ns| format!("{:.3}", ns / 1e3));
     let three = |value: Option<f64>| value.map_or(String::new(), |value| format!("{value:.3}"));
-    let count = |count: u64| {
-        row.has_sample()
-            .then(|| count.to_string())
-            .unwrap_or_default()
+    let count = |count: u64| match row.has_sample() {
+        true => count.to_string(),
+        false => String::new(),
     };
     let responses = row.responses_ns();
     let [p50, p90, p99, p99_9, max] = responses.map(|ns| ns.map_or(String::new(), ms));
