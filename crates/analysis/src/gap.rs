@@ -100,8 +100,14 @@ impl Reach {
 
 /// The gap of a run; `None` when there is none. Streams without a schedule have none and are left out.
 pub fn response_gap(totals: &RunTotals, reach: Reach) -> Option<Gap> {
-    let totals = &*scheduled::part(totals);
-    let service = totals.service(None);
+    response_gap_beside(totals, totals, reach)
+}
+
+/// The gap between the responses of a run and service times that are shown without what came back after its
+/// window, or never: those of `columns`, the totals of its intervals alone.
+pub fn response_gap_beside(columns: &RunTotals, totals: &RunTotals, reach: Reach) -> Option<Gap> {
+    let (columns, totals) = (&*scheduled::part(columns), &*scheduled::part(totals));
+    let service = columns.service(None);
     let service_ns_p99 = service.percentile_ns(99.0);
     let response_ns_p99 = totals.response(None).percentile_ns(99.0);
     let gap_ns = response_ns_p99.saturating_sub(service_ns_p99);
@@ -113,7 +119,7 @@ pub fn response_gap(totals: &RunTotals, reach: Reach) -> Option<Gap> {
         |value_ns: u64, bound_ns: Option<u64>| bound_ns.is_some_and(|at| value_ns >= at);
     is_gap.then(|| Gap {
         service_ns_p99: (!service.histogram.is_empty()).then_some(service_ns_p99),
-        is_service_bound: is_beyond(service_ns_p99, totals.service_bound_ns()),
+        is_service_bound: is_beyond(service_ns_p99, columns.service_bound_ns()),
         response_ns_p99,
         is_response_bound: is_beyond(response_ns_p99, totals.response_bound_ns()),
         unsent: backlog.sum(),

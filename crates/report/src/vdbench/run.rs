@@ -235,9 +235,10 @@ impl Run {
         if columns == RespColumns::Arrival {
             return None;
         }
+        let in_columns = self.fold.totals(None)?;
         let totals = self.fold.totals(Some(finished.clone()))?;
         let reach = Reach::of(&execution.backend, &execution.targets, &totals.started);
-        let gap = analysis::response_gap(&totals, reach)?;
+        let gap = analysis::response_gap_beside(&in_columns, &totals, reach)?;
         let [response, service] = waits::gap_words(&gap);
         let unsent = match gap.unsent {
             0 => String::new(),

@@ -653,7 +653,7 @@ pub const ANSWERS: &[Answer] = &[
         "loud line",
         GOING,
         Vdbench,
-        "cause: the device, whose longest I/O took ≥17.0 s",
+        "cause: the device, whose longest I/O took ≥47.0 s",
     ),
     says(
         "stall",
