@@ -153,7 +153,7 @@ fn told_of_failures(lab: &Lab, program: &str, words: &[&str]) -> Vec<String> {
         let starts = ["fio: pid=", "j: (groupid=", "     errors    : "];
         starts.iter().any(|start| line.starts_with(start))
     };
-    let without_process = |line: &str| match line.split_once("pid=") {
+    let without_process = |line: &str| match line.rsplit_once("pid=") {
         Some((before, after)) => {
             let rest = after.trim_start_matches(|one: char| one.is_ascii_digit());
             let rest = if rest.starts_with(',') { rest } else { "" };

@@ -200,7 +200,7 @@ fn a_size_in_percent_is_of_the_size_of_files() {
     assert!(output.code == Some(0), "{output:?}");
     let is_read = output.out.contains("issued rwts: total=8,0,0,0");
     assert!(is_read, "{output:?}");
-    assert_eq!(lab.bytes("f").len(), 64 << 10);
+    assert_eq!(lab.bytes("f").len(), 32 << 10);
 }
 
 #[test]

@@ -181,7 +181,7 @@ fn a_run_over_a_hang_ends_by_itself_with_its_list() {
     let Some(server) = Stoppable::new(&lab) else {
         return;
     };
-    let further = "rd=rd2,wd=wd1,iorate=500,elapsed=1,interval=1\n";
+    let further = "rd=rd2,wd=wd1,iorate=500,elapsed=2,interval=1\n";
     lab.write("job", VDBENCH.replace("elapsed=600", "elapsed=5") + further);
     let words = ["run", "job", "-o", "out", "--backend", "uring"];
     let mut going = lab.start(&words);

@@ -181,7 +181,7 @@ fn the_line_on_arrivals_agrees_with_the_summary() {
         .find(|line| line.contains("*** response time"));
     let line = line.unwrap_or_else(|| panic!("{}", done.out));
     let p99_ns = (cell("response_p99_ms").parse::<f64>().unwrap() * 1e6).round() as u64;
-    let expected = format!("is p99 ≥{}, against p99 ≥", plan::Nanos(p99_ns));
+    let expected = format!("is p99 ≥{}, against p99 - of", plan::Nanos(p99_ns));
     assert!(line.contains(&expected), "{line}\n{csv}");
     let never = format!("; {} arrivals were never served", cell("unserved"));
     assert!(line.contains(&never), "{line}\n{csv}");

@@ -105,10 +105,7 @@ fn place(
     options: &ReportOptions,
     is_borne: bool,
 ) -> Option<(&'static str, &'static str)> {
-    let is_sync = matches!(
-        options.engine.as_str(),
-        "psync" | "sync" | "vsync" | "pvsync" | "pvsync2"
-    );
+    let is_sync = is_sync(options);
     match (failure.misfit.is_some(), is_borne) {
         (true, true) => None,
         (true, false) if is_sync => Some(("io_u.c:2152", "io_u_sync_complete")),
@@ -121,6 +118,11 @@ fn place(
         }
         (false, _) => Some(("io_u.c:1876", "io_u error")),
     }
+}
+
+fn is_sync(options: &ReportOptions) -> bool {
+    let engine = options.engine.as_str();
+    matches!(engine, "psync" | "sync" | "vsync" | "pvsync" | "pvsync2")
 }
 
 /// Whether the operation did its work, and took longer than the job allows.
@@ -139,7 +141,9 @@ impl Faults {
         self.told += 1;
         let is_borne = bearing == Bearing::IsBorne;
         let fault = Fault::of(failure, options, is_borne);
-        if bearing == Bearing::EndsJob {
+        // Queues of fio end a job before they count its last failure.
+        let is_queued = failure.misfit.is_none() && !is_sync(options);
+        if bearing == Bearing::EndsJob || bearing == Bearing::EndsJobCounted && is_queued {
             self.uncounted += 1;
         } else {
             self.counted.get_or_insert_with(|| fault.clone());
