@@ -1,8 +1,7 @@
 //! The targets of a run, opened through the door by their grants.
 use crate::descriptors::{OnDemand, ToOpen};
-use crate::flow::DueSync;
+use crate::op::{Cause, DueSync};
 use crate::placement::as_owner;
-use crate::shared::{FILE_SYSTEM_SYNC, code_of};
 use crate::whole_writes;
 use door::{Calls, DoorError, Entry, Grants, Kernel, Named, Purpose};
 use plan::{
@@ -347,13 +346,16 @@ fn of_file_systems(
             direct: false,
             error,
         })?;
-        let operation = match metadata.is_file() {
-            true if known.insert(metadata.dev()) => FILE_SYSTEM_SYNC,
-            false if !stream.flow.syncs.at_end => code_of(Operation::Sync),
+        let cause = match metadata.is_file() {
+            true if known.insert(metadata.dev()) => Cause::FileSystemRule,
+            false if !stream.flow.syncs.at_end => Cause::Rule,
             _ => continue,
         };
-        let place = place as u32;
-        syncs.push(DueSync { operation, place });
+        syncs.push(DueSync {
+            kind: Operation::Sync,
+            cause,
+            place: place as u32,
+        });
     }
     Ok(syncs)
 }

@@ -1,10 +1,9 @@
 //! How operations go to the kernel and come back: what a worker notes for runs that ask for it.
 //! Others have none of this, so that their path pays a test per batch and nothing per operation.
+use crate::op::{COUNTED, place_counted};
 use crate::operations::{Kept, OperationWriter};
 use crate::priorities::Priorities;
-use crate::shared::{
-    AFTER_STOP, COUNTED_AS, OPERATIONS, READ_BACK, SEARCH, SharedRun, SharedStream,
-};
+use crate::shared::{AFTER_STOP, SEARCH, SharedRun, SharedStream};
 use measure::{
     BATCH_CLASSES, CellMemory, CellReader, DEPTH_CLASSES, Handover, HistogramBuilder, LatencyCell,
     LatencyFigures, OperationRecord, ServiceParts, Sharing, batch_class, depth_class,
@@ -16,7 +15,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 #[derive(Debug)]
 pub(crate) struct HandoverCells {
     /// By operation, for those that the stream does.
-    parts: [Option<PartCells>; READ_BACK],
+    parts: [Option<PartCells>; COUNTED.len()],
     depths: [AtomicU64; DEPTH_CLASSES],
     submitted_together: [AtomicU64; BATCH_CLASSES],
     seen_together: [AtomicU64; BATCH_CLASSES],
@@ -38,9 +37,9 @@ struct PartCells {
 /// What a reader remembers of one slab.
 #[derive(Debug, Default)]
 pub(crate) struct HandoverReader {
-    parts: [[CellReader; 3]; READ_BACK],
+    parts: [[CellReader; 3]; COUNTED.len()],
     /// By operation and priority of single transfers.
-    others: [Vec<[CellReader; 3]>; READ_BACK],
+    others: [Vec<[CellReader; 3]>; COUNTED.len()],
     counts: [u64; DEPTH_CLASSES + 2 * BATCH_CLASSES],
 }
 
@@ -82,8 +81,7 @@ impl HandoverCells {
             }
         };
         let parts = std::array::from_fn(|place| {
-            let operation = OPERATIONS[place];
-            (splits && does(operation)).then(|| {
+            (splits && does(COUNTED[place])).then(|| {
                 let others = priorities.iter();
                 let others = others.map(|word| PartCells::new(*word, memory).with_service(memory));
                 let others: Box<[_]> = others.collect();
@@ -205,7 +203,8 @@ impl HandoverNotes {
     ) {
         for (slot, result) in completed {
             let view = &shared.workers[at.worker].slots[*slot as usize];
-            let (number, place, operation, length) = shared.packing.unpack(view.what.load(Relaxed));
+            let op = view.op.load();
+            let number = op.object.stream as usize;
             self.together[number] += 1;
             let Some(cells) = at.cells(shared, &shared.streams[number]) else {
                 continue;
@@ -215,9 +214,9 @@ impl HandoverNotes {
                 0 => now_ns,
                 issued_ns => issued_ns,
             };
-            let is_trim = OPERATIONS[operation] == Operation::Trim;
-            let succeeded = *result > 0 || (*result == 0 && (is_trim || length == 0));
-            if let Some(parts) = cells.parts[COUNTED_AS[operation]]
+            let is_trim = op.kind == Operation::Trim;
+            let succeeded = *result > 0 || (*result == 0 && (is_trim || op.length == 0));
+            if let Some(parts) = cells.parts[place_counted(op.kind)]
                 .as_ref()
                 .filter(|_| succeeded)
             {
@@ -245,13 +244,13 @@ impl HandoverNotes {
             let is_logged = succeeded && (slab < AFTER_STOP || slab == SEARCH);
             if let Some(log) = self.log.as_mut().filter(|_| is_logged) {
                 let started_ns = view.started_ns.load(Relaxed);
-                let parts = cells.parts[COUNTED_AS[operation]].is_some();
+                let parts = cells.parts[place_counted(op.kind)].is_some();
                 let record = OperationRecord {
                     stream: StreamId::at(number),
-                    target: shared.streams[number].targets[place],
-                    operation: OPERATIONS[operation],
-                    offset: view.offset.load(Relaxed),
-                    length: if is_trim { length } else { *result as u32 },
+                    target: shared.streams[number].targets[op.object.place as usize],
+                    operation: op.kind,
+                    offset: op.offset,
+                    length: if is_trim { op.length } else { *result as u32 },
                     priority: priorities.map_or(0, |priorities| priorities.word_of(*slot)),
                     seen_ns: now_ns.saturating_sub(shared.start_ns.load(Relaxed)),
                     service_ns: now_ns.saturating_sub(started_ns),
@@ -295,7 +294,7 @@ impl Place {
 
     fn stream_of(&self, shared: &SharedRun, slot: u32) -> usize {
         let view = &shared.workers[self.worker].slots[slot as usize];
-        shared.packing.unpack(view.what.load(Relaxed)).0
+        view.op.object().stream as usize
     }
 }
 
@@ -326,7 +325,7 @@ impl HandoverReader {
             let all = std::iter::once(cells).chain(&cells.others);
             for (cells, [submission, completion, service]) in all.zip(readers) {
                 parts.push(ServiceParts {
-                    operation: OPERATIONS[place],
+                    operation: COUNTED[place],
                     priority: cells.priority,
                     submission: read(submission, &cells.submission),
                     completion: read(completion, &cells.completion),

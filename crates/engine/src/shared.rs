@@ -6,12 +6,12 @@ use crate::check::{self, Backlog, Checks};
 use crate::data::{Generations, WriteData};
 use crate::deal::{Backends, Dealt, deal_slots};
 use crate::draw::{self, Drawer, Ground};
-use crate::flow::{DueSync, SharedFlow};
+use crate::flow::SharedFlow;
 use crate::handover::HandoverCells;
 use crate::lifetime::Lifetime;
 use crate::locks::Locks;
+use crate::op::{COUNTED, Cause, DueSync, LENGTH_LIMIT, Op, OpCell, TRANSFERS, place_counted};
 use crate::pace::{self, Pace};
-use crate::packing::{LENGTH_LIMIT, MOST_STREAMS, Packing};
 use crate::priorities::{Priorities, words_of};
 use crate::random::{Draws, Purpose};
 use crate::rule::WorkerRule;
@@ -26,53 +26,6 @@ use std::sync::atomic::{
 };
 use std::sync::mpsc::SyncSender;
 use std::sync::{Arc, Mutex};
-
-/// Operations that workers can do now, in the order of their cells.
-pub(crate) const OPERATIONS: [Operation; 11] = [
-    Operation::Read,
-    Operation::Write,
-    Operation::Trim,
-    Operation::Sync,
-    Operation::DataSync,
-    Operation::RangeSync,
-    Operation::Read,
-    Operation::Sync,
-    Operation::DataSync,
-    Operation::Trim,
-    Operation::Sync,
-];
-
-/// The first of [`OPERATIONS`] that a rule of its stream makes; they are not drawn and no arrivals.
-pub(crate) const SYNCS: usize = 3;
-
-/// Of [`OPERATIONS`], the last that a rule makes: a read of what the stream has just written. It is counted among
-/// reads.
-pub(crate) const READ_BACK: usize = 6;
-
-/// Of [`OPERATIONS`]: syncs that are drawn, from a record. They are counted among syncs.
-pub(crate) const RECORDED_SYNC: usize = 7;
-pub(crate) const RECORDED_DATA_SYNC: usize = 8;
-
-/// Of [`OPERATIONS`]: a trim of what the stream has just written, which a rule makes. It is counted among trims.
-pub(crate) const DISCARD: usize = 9;
-
-/// Of [`OPERATIONS`]: the sync of a whole file system, which a rule makes. It is counted among syncs.
-pub(crate) const FILE_SYSTEM_SYNC: usize = 10;
-
-/// By place among [`OPERATIONS`], the place of the cells that count them.
-pub(crate) const COUNTED_AS: [usize; OPERATIONS.len()] = [0, 1, 2, 3, 4, 5, 0, 3, 4, 2, 3];
-
-/// Whether one of [`OPERATIONS`] was drawn, and may be an arrival.
-#[inline]
-pub(crate) fn is_drawn(operation: usize) -> bool {
-    operation < SYNCS || (RECORDED_SYNC..DISCARD).contains(&operation)
-}
-
-/// The place of an operation among [`OPERATIONS`].
-pub(crate) fn code_of(operation: Operation) -> usize {
-    let place = OPERATIONS.iter().position(|one| *one == operation);
-    place.expect("workers can do it")
-}
 
 /// A pool that several workers serve is looked at again after this time.
 const FLOW_RETRY_NS: u64 = 100_000;
@@ -114,7 +67,6 @@ pub(crate) struct SharedRun {
     /// Workers leave what is in flight and return.
     pub abandon: AtomicBool,
     pub streams: Vec<SharedStream>,
-    pub packing: Packing,
     pub pools: Vec<SharedPool>,
     pub workers: Vec<WorkerView>,
     pub proportion: Option<Proportion>,
@@ -163,8 +115,10 @@ pub(crate) struct SharedStream {
     /// Of a stream that ends: numbers drawn that came back, or were beyond its end.
     pub resolved: AtomicU64,
     pub start_delay_ns: u64,
-    /// How many of [`OPERATIONS`] it has cells for, from the first.
-    pub kinds: usize,
+    /// The operations that it has cells for, in their order.
+    pub kinds: &'static [Operation],
+    /// Why what it draws is done.
+    pub cause: Cause,
     /// What it does beside drawing.
     pub flow: Option<Box<SharedFlow>>,
     /// How many go out and come back together, where the rules of a flow do not hold them back.
@@ -240,6 +194,8 @@ pub(crate) struct SharedPool {
 pub(crate) struct WorkerView {
     pub kind: BackendKind,
     pub slots: Vec<SlotView>,
+    /// By slot.
+    pub late: Vec<LateView>,
     pub pool_of_slot: Vec<u32>,
     pub placement: Placement,
     /// Whether its pool wants transfers to fail that would wait.
@@ -276,15 +232,18 @@ pub(crate) struct SlotView {
     /// Zero while the slot is free.
     pub started_ns: AtomicU64,
     pub arrival_ns: AtomicU64,
-    pub offset: AtomicU64,
-    /// Stream, place, operation and length, by [`Packing`].
-    pub what: AtomicU64,
-    /// The last operation that was in flight at the end and came back well after it: how long after
-    /// (zero for none), at which age, and where it stood.
-    pub late_ns: AtomicU64,
-    pub late_age_ns: AtomicU64,
-    pub late_offset: AtomicU64,
-    pub late_what: AtomicU64,
+    pub op: OpCell,
+}
+
+const _: () = assert!(size_of::<SlotView>() == 64, "a line of the cache");
+
+/// The last operation of a slot that was in flight at the end and came back well after it.
+#[derive(Debug, Default)]
+pub(crate) struct LateView {
+    /// How long after; zero for none.
+    pub after_ns: AtomicU64,
+    pub age_ns: AtomicU64,
+    pub op: OpCell,
 }
 
 /// Keeps the streams of a run in the proportion of their shares.
@@ -320,15 +279,8 @@ pub fn unsupported(run: &BoundRun) -> Vec<String> {
     if paces.iter().flatten().any(is_too_fast) {
         add(TOO_FAST.to_owned());
     }
-    if run.run.streams.len() > MOST_STREAMS {
-        add(format!("more than {MOST_STREAMS} streams in a run"));
-    }
-    let most_places = Packing::of(run.run.streams.len().min(MOST_STREAMS)).most_places();
     check::unsupported(run).into_iter().for_each(&mut add);
     for stream in &run.run.streams {
-        if stream.targets.len() as u64 > most_places {
-            add(format!("more than {most_places} targets in a stream"));
-        }
         match &stream.source {
             OpSource::Generator(generator) => {
                 if let Some(what) = draw::unsupported(generator) {
@@ -436,7 +388,6 @@ impl SharedRun {
             stop_ns: AtomicU64::new(u64::MAX),
             abandon: AtomicBool::new(false),
             proportion: Proportion::of(run, setup.shares_pct, &streams),
-            packing: Packing::of(streams.len()),
             streams,
             pools,
             workers,
@@ -505,6 +456,7 @@ fn worker_views(dealt: &[Dealt], setup: &Setup<'_>, memory: &mut CellMemory) -> 
         WorkerView {
             kind: *kind,
             slots: slots.iter().map(|_| SlotView::default()).collect(),
+            late: slots.iter().map(|_| LateView::default()).collect(),
             pool_of_slot: slots,
             placement: placement_of(setup.run, of[0].0),
             never_waits: setup.run.run.pools[of[0].0].requests.never_waits,
@@ -601,6 +553,10 @@ fn shared_stream(
         drawer,
         start_delay_ns: stream.start_delay.0,
         kinds,
+        cause: match stream.source.replay() {
+            Some(_) => Cause::Recorded,
+            None => Cause::Drawn,
+        },
         flow,
         batches: stream.flow.batches,
         backlog: Backlog::of(stream, seed),
@@ -608,7 +564,7 @@ fn shared_stream(
         fills: pace::fills(stream),
         tolerance: stream.flow.tolerance.clone().map(Box::new),
         lifetime: Lifetime::of(setup.run, number),
-        recorders: recorders(setup, stream, (shard_count, kinds), memory),
+        recorders: recorders(setup, stream, (shard_count, kinds.len()), memory),
         counted: counted(setup, stream),
         targets: stream.targets.clone(),
     }
@@ -652,13 +608,13 @@ fn last_index(stream: &Stream, drawer: &Drawer) -> u64 {
     }
 }
 
-/// What a stream does beside drawing, and how many kinds of operations that makes.
+/// What a stream does beside drawing, and the operations that it counts then.
 fn flow_of(
     setup: &Setup<'_>,
     number: usize,
     sharing: Sharing,
     locks: Option<Locks>,
-) -> (usize, Option<Box<SharedFlow>>) {
+) -> (&'static [Operation], Option<Box<SharedFlow>>) {
     let stream = &setup.run.run.streams[number];
     let slots = setup.run.run.pools[stream.pool.index()].slots;
     let last_syncs = setup.last_syncs.get(number).cloned().unwrap_or_default();
@@ -668,7 +624,7 @@ fn flow_of(
         .map(|flow| flow.with(last_syncs, locks));
     let has_syncs = stream.flow.syncs != plan::Syncs::default()
         || stream.source.replay().is_some_and(plan::Replay::has_syncs);
-    (if has_syncs { READ_BACK } else { SYNCS }, flow)
+    (if has_syncs { COUNTED } else { TRANSFERS }, flow)
 }
 
 /// How many targets of a stream have counts of their own.
@@ -764,14 +720,20 @@ impl SharedStream {
 
     /// How many cells each of its slabs has.
     pub(crate) fn cells(&self) -> usize {
-        self.counted * self.kinds
+        self.counted * self.kinds.len()
     }
 
-    /// The cell of a slab that counts an operation on the target at a place.
+    /// The cell of a slab that counts an operation.
     #[inline]
-    pub(crate) fn cell(&self, place: usize, operation: usize) -> usize {
+    pub(crate) fn cell(&self, op: &Op) -> usize {
+        let place = op.object.place as usize;
         let counted = if place < self.counted { place } else { 0 };
-        counted * self.kinds + COUNTED_AS[operation]
+        counted * self.kinds.len() + place_counted(op.kind)
+    }
+
+    /// What the cell of a slab counts: the place of a target, and the operation.
+    pub(crate) fn counted_by(&self, cell: usize) -> (usize, Operation) {
+        (cell / self.kinds.len(), self.kinds[cell % self.kinds.len()])
     }
 
     /// By how much its pauses have moved its schedule.

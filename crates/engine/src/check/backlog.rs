@@ -4,8 +4,8 @@
 //! discarded in between takes the same way.
 use super::discards::Discards;
 use super::{Checks, StreamCheck};
-use crate::shared::{DISCARD, READ_BACK, SharedStream};
-use plan::{BoundRun, Stream};
+use crate::shared::SharedStream;
+use plan::{BoundRun, Operation, Stream};
 use std::collections::VecDeque;
 use std::sync::atomic::{
     AtomicU64,
@@ -151,12 +151,12 @@ impl ReadBacks {
         number: usize,
         stream: &SharedStream,
         check: &StreamCheck,
-    ) -> Option<(Written, usize)> {
+    ) -> Option<(Written, Operation)> {
         let backlog = stream.backlog.as_ref()?;
         let discarded = self.next_discard(number, backlog, check);
         let found = match discarded {
-            Some(written) => (written, DISCARD),
-            None => (self.next_read(number, backlog, check)?, READ_BACK),
+            Some(written) => (written, Operation::Trim),
+            None => (self.next_read(number, backlog, check)?, Operation::Read),
         };
         backlog.in_flight.fetch_add(1, AcqRel);
         Some(found)
