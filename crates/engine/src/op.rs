@@ -2,7 +2,8 @@
 //! operations in these words alone; nothing of them may depend on which worker, source or backend has it.
 //!
 //! Read [`Op`] first.
-use plan::{Operation, RangeSync};
+use plan::{Operation, RangeSync, TargetId};
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use sys::ring::RequestKind;
 
@@ -112,6 +113,15 @@ const PLACES: [u8; KINDS.len()] = {
 #[inline]
 pub(crate) fn place_counted(kind: Operation) -> usize {
     usize::from(PLACES[kind as usize])
+}
+
+/// The first place of each target among those of a stream.
+pub(crate) fn places(targets: &[TargetId]) -> BTreeMap<TargetId, u32> {
+    let mut places = BTreeMap::new();
+    for (place, target) in targets.iter().enumerate() {
+        places.entry(*target).or_insert(place as u32);
+    }
+    places
 }
 
 impl Op {

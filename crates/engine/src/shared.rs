@@ -1,13 +1,13 @@
 //! What the workers of a run share, and what others may read of it while they work.
 use crate::arrivals::{Arrivals, Feed};
-use crate::backend::BackendKind;
 use crate::balance::Balance;
 use crate::check::{self, Backlog, Checks};
 use crate::data::{Generations, WriteData};
-use crate::deal::{Backends, Dealt, deal_slots};
+use crate::deal::{Dealt, deal_slots, placement_of};
 use crate::draw::{self, Drawer, Ground};
 use crate::flow::SharedFlow;
 use crate::handover::HandoverCells;
+use crate::kind::{BackendKind, Backends};
 use crate::lifetime::Lifetime;
 use crate::locks::Locks;
 use crate::op::{COUNTED, Cause, DueSync, LENGTH_LIMIT, Op, OpCell, TRANSFERS, place_counted};
@@ -312,18 +312,6 @@ pub fn unsupported(run: &BoundRun) -> Vec<String> {
         }
     }
     found
-}
-
-/// Where the workers of a pool run: as the first of its streams that says anything.
-pub(crate) fn placement_of(run: &BoundRun, pool: usize) -> Placement {
-    let mine = run
-        .run
-        .streams
-        .iter()
-        .filter(|stream| stream.pool.index() == pool);
-    let mut placements = mine.map(|stream| &stream.flow.placement);
-    let named = placements.find(|placement| **placement != Placement::default());
-    named.cloned().unwrap_or_default()
 }
 
 /// Everything that is needed to set up a [`SharedRun`].

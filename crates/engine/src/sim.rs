@@ -5,9 +5,10 @@ mod files;
 
 pub use files::{ModelFiles, Opening, RunFiles};
 
-use crate::backend::{Backend, BackendKind, Request, code};
+use crate::backend::{Backend, Request, code};
 use crate::collect::Collector;
 use crate::data::Generations;
+use crate::kind::BackendKind;
 use crate::random::mix;
 use crate::rule::WorkerRule;
 use crate::shared::{Failure, Setup, SharedRun, buffer_bytes};

@@ -2,7 +2,7 @@
 use super::record::{BLOCKS_MAX, Parts, Record};
 use super::{Known, form, grid};
 use crate::data::Generations;
-use crate::files::places;
+use crate::op::places;
 use crate::shared::Setup;
 use plan::{AddressOrder, BoundPlan, BoundRun, Check, Extent, OpSource, Stream};
 use std::collections::BTreeMap;

@@ -13,7 +13,7 @@ pub(crate) use backlog::{Backlog, ReadBacks, Written, is_back};
 pub(crate) use record::{BLOCKS_MAX, BlockForm, Grid, Record, Walk};
 
 use crate::data::{Remaker, Write};
-use crate::files::places;
+use crate::op::places;
 use crate::random::mix;
 use crate::shared::Setup;
 use contents::{Keeper, Place};

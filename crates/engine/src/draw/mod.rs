@@ -10,7 +10,7 @@ mod visits;
 mod zones;
 
 use crate::check::Walk;
-use crate::files::places;
+use crate::op::places;
 use crate::random::{Draws, Purpose, share_limit};
 use grid::Grid;
 use pairs::Pairs;

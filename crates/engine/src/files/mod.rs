@@ -1,8 +1,11 @@
 //! The targets of a run, opened through the door by their grants.
-use crate::descriptors::{OnDemand, ToOpen};
+mod on_demand;
+mod whole_writes;
+
+pub(crate) use on_demand::{OnDemand, ToOpen};
+
 use crate::op::{Cause, DueSync};
 use crate::placement::as_owner;
-use crate::whole_writes;
 use door::{Calls, DoorError, Entry, Grants, Kernel, Named, Purpose};
 use plan::{
     Access, AccessAdvice, BoundPlan, BoundRun, NameCall, OpenMode, Operation, Owner, RunKind,
@@ -358,15 +361,6 @@ fn of_file_systems(
         });
     }
     Ok(syncs)
-}
-
-/// The first place of each target among those of a stream.
-pub(crate) fn places(targets: &[TargetId]) -> BTreeMap<TargetId, u32> {
-    let mut places = BTreeMap::new();
-    for (place, target) in targets.iter().enumerate() {
-        places.entry(*target).or_insert(place as u32);
-    }
-    places
 }
 
 /// Targets that are not only read, by who opens them: who may read only is not to ask for more.
