@@ -4,18 +4,19 @@ use crate::backend::{
     NullBackend, OneSlot, Places, PlainCalls, SpaceOfFiles, UringBackend, mappings,
 };
 use crate::collect::Collector;
-use crate::data::Generations;
+use crate::data::buffer_bytes;
 use crate::descriptors::rooms;
 use crate::error::EngineError;
 use crate::files::{Names, OnDemand, OpenTargets};
 use crate::gate::Gate;
+use crate::generations::Generations;
 use crate::kind::{BackendKind, Backends};
 use crate::op::places;
 use crate::operations::{self, OperationReader, OperationWriter};
 use crate::placement::place;
 use crate::requests;
 use crate::rule::WorkerRule;
-use crate::shared::{Failure, Setup, SharedRun, WorkerView, buffer_bytes};
+use crate::shared::{Failure, Setup, SharedRun, WorkerView};
 use crate::worker::{Sleep, Wake, Worker};
 use measure::{Outstanding, ThreadUsage};
 use plan::{BoundPlan, BoundRun, IoMethod, NameCall, OpenMode, Pool, SpaceCall};

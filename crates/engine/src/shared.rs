@@ -2,10 +2,11 @@
 use crate::arrivals::{Arrivals, Feed};
 use crate::balance::Balance;
 use crate::check::{self, Backlog, Checks};
-use crate::data::{Generations, WriteData};
+use crate::data::WriteData;
 use crate::deal::{Dealt, deal_slots, placement_of};
 use crate::draw::{self, Drawer, Ground};
 use crate::flow::SharedFlow;
+use crate::generations::{Generations, Writing};
 use crate::handover::HandoverCells;
 use crate::kind::{BackendKind, Backends};
 use crate::lifetime::Lifetime;
@@ -20,12 +21,12 @@ use plan::{
     BoundPlan, BoundRun, Coupling, Generator, Load, OpSource, Operation, Placement, PoolAdmission,
     Stream, TargetId,
 };
+use std::sync::Mutex;
 use std::sync::atomic::{
     AtomicBool, AtomicU32, AtomicU64, AtomicUsize,
     Ordering::{Acquire, Relaxed},
 };
 use std::sync::mpsc::SyncSender;
-use std::sync::{Arc, Mutex};
 
 /// A pool that several workers serve is looked at again after this time.
 const FLOW_RETRY_NS: u64 = 100_000;
@@ -72,7 +73,7 @@ pub(crate) struct SharedRun {
     pub proportion: Option<Proportion>,
     pub data: WriteData,
     /// Only for runs that check data.
-    pub checks: Option<Arc<Checks>>,
+    pub checks: Option<Checks>,
     pub failures: SyncSender<Failure>,
     pub failures_lost: AtomicU64,
     /// Failures that ended their stream and found no room.
@@ -334,6 +335,15 @@ impl Setup<'_> {
     fn kind_of(&self, pool: usize) -> BackendKind {
         self.backends.of(&self.run.run.pools[pool])
     }
+
+    fn writing(&self) -> Writing<'_> {
+        Writing {
+            plan: self.plan,
+            run: self.run,
+            nonce: self.nonce,
+            generations: self.generations,
+        }
+    }
 }
 
 impl SharedRun {
@@ -369,7 +379,8 @@ impl SharedRun {
                 failed_ns: <[AtomicU64; SLABS]>::default(),
             });
         let pools = pools.collect();
-        let checks = Checks::new(setup).map(Arc::new);
+        let writing = setup.writing();
+        let checks = Checks::new(&writing);
         Self {
             start_ns: AtomicU64::new(0),
             interval_ns: run.run.timing.interval.0.max(1),
@@ -379,7 +390,7 @@ impl SharedRun {
             streams,
             pools,
             workers,
-            data: WriteData::new(setup, checks.clone()),
+            data: WriteData::new(&writing),
             checks,
             failures,
             failures_lost: AtomicU64::new(0),
@@ -404,15 +415,6 @@ impl SharedRun {
             .map(|pool| pool.in_use.load(Relaxed))
             .sum()
     }
-}
-
-/// The largest transfer of a run: the size of each buffer.
-pub(crate) fn buffer_bytes(run: &BoundRun) -> usize {
-    let largest = run.run.streams.iter().map(|stream| {
-        let laws = stream.source.laws();
-        laws.map_or(0, Generator::largest_transfer)
-    });
-    largest.max().unwrap_or(0).max(4096) as usize
 }
 
 fn worker_views(dealt: &[Dealt], setup: &Setup<'_>, memory: &mut CellMemory) -> Vec<WorkerView> {
@@ -576,7 +578,7 @@ fn drawer(
         seed,
     )
     .with_record(stream.source.replay())
-    .reading_back(check::walk(setup, number))
+    .reading_back(check::walk(&setup.writing(), number))
 }
 
 /// Whether nothing of a run depends on which thread issues which operation of a stream.

@@ -7,11 +7,12 @@ pub use files::{ModelFiles, Opening, RunFiles};
 
 use crate::backend::{Backend, Request, code};
 use crate::collect::Collector;
-use crate::data::Generations;
+use crate::data::buffer_bytes;
+use crate::generations::Generations;
 use crate::kind::BackendKind;
 use crate::random::mix;
 use crate::rule::WorkerRule;
-use crate::shared::{Failure, Setup, SharedRun, buffer_bytes};
+use crate::shared::{Failure, Setup, SharedRun};
 use crate::worker::{Time, Wake, Worker};
 use plan::{BoundPlan, BoundRun};
 use std::cell::{Cell, RefCell};

@@ -5,7 +5,7 @@
 //! wait. On threads the driver is in [`crate::session`], in simulated time in [`crate::sim`].
 use crate::arrivals::{Feed, Next};
 use crate::backend::{Backend, Request};
-use crate::check::{self, Checks, ReadBacks, Written};
+use crate::check::{Checks, ReadBacks, Written};
 use crate::data::{Filled, Write};
 use crate::depth_search::Verdict;
 use crate::draw::Drawn;
@@ -236,7 +236,7 @@ impl<B: Backend, T: Time, S: Deref<Target = SharedRun> + Clone> Worker<B, T, S> 
         let reap_most = reap_most(&pools, &shared);
         let sees_singly = reap_most.is_some() || searches_depth(&pools, &shared);
         let group_max = if sees_singly { 1 } else { group_max };
-        let read_backs = ReadBacks::of(&shared.streams, slots);
+        let read_backs = read_backs(&shared, slots);
         let priorities = view.priorities.clone().map(Box::new);
         let repeats_refused = !view.never_waits;
         let start_ns = shared.start_ns.load(Relaxed);
@@ -756,8 +756,10 @@ impl<B: Backend, T: Time, S: Deref<Target = SharedRun> + Clone> Worker<B, T, S> 
                     length,
                     tag,
                 };
-                if let Some(own) = &mut self.read_backs {
-                    own.wrote(stream, &self.shared.streams[stream], written);
+                if let Some(own) = &mut self.read_backs
+                    && let Some(backlog) = &self.shared.streams[stream].backlog
+                {
+                    own.wrote(stream, backlog, written);
                 }
             }
             Operation::Read if op.cause == Cause::ReadBack => {
@@ -1133,9 +1135,14 @@ impl<B: Backend, T: Time, S: Deref<Target = SharedRun> + Clone> Worker<B, T, S> 
                 at_ns: now_ns,
             };
             let buffer = &mut self.backend.buffer_mut(slot)[..drawn.length as usize];
-            shared
-                .data
-                .fill(buffer, &mut self.filled[slot as usize], write);
+            let stamp = |buffer: &mut [u8], key: u64| {
+                let checks = shared.checks.as_ref();
+                if let Some(check) = checks.and_then(|checks| checks.of(chosen.stream)) {
+                    check.stamp(buffer, write, key);
+                }
+            };
+            let filled = &mut self.filled[slot as usize];
+            shared.data.fill(buffer, filled, write, stamp);
             if let Some(flow) = &stream.flow {
                 flow.wrote(drawn.place);
             }
@@ -1218,7 +1225,8 @@ impl<B: Backend, T: Time, S: Deref<Target = SharedRun> + Clone> Worker<B, T, S> 
                 return None;
             }
             let check = checks.of(*number)?;
-            let (written, kind) = own.next(*number, &shared.streams[*number], check)?;
+            let backlog = shared.streams[*number].backlog.as_deref()?;
+            let (written, kind) = own.next(*number, backlog, check)?;
             if kind == Operation::Trim {
                 check.begin_discard(written);
             }
@@ -1473,6 +1481,12 @@ fn searches_depth(pools: &[WorkerPool], shared: &SharedRun) -> bool {
     flows.any(|flow| flow.depth().is_some())
 }
 
+/// What a worker with so many slots may read back.
+fn read_backs(shared: &SharedRun, slots: usize) -> Option<Box<ReadBacks>> {
+    let streams = shared.streams.iter();
+    ReadBacks::of(streams.map(|stream| stream.backlog.as_deref()), slots)
+}
+
 fn reap_least(pools: &[WorkerPool], shared: &SharedRun) -> u32 {
     let [pool] = pools else { return 0 };
     let [stream] = pool.streams.as_slice() else {
@@ -1513,7 +1527,8 @@ fn sync_is_back(shared: &SharedRun, number: usize, now_ns: u64) {
 }
 
 fn read_back_is_over(shared: &SharedRun, number: usize, now_ns: u64) {
-    check::is_back(&shared.streams[number]);
+    let backlog = shared.streams[number].backlog.as_ref();
+    backlog.expect("only a backlog is read back").is_back();
     shared.note_over(number, now_ns);
 }
 

@@ -9,9 +9,9 @@ mod steps;
 mod visits;
 mod zones;
 
-use crate::check::Walk;
 use crate::op::places;
 use crate::random::{Draws, Purpose, share_limit};
+use crate::record::Walk;
 use grid::Grid;
 use pairs::Pairs;
 use plan::{
