@@ -1,9 +1,8 @@
 //! Reads what workers have counted, an interval at a time, without holding anybody up.
 use crate::arrivals::Arrivals;
 use crate::handover::HandoverReader;
-use crate::lifetime::Lifetime;
 use crate::op::Op;
-use crate::shared::{AFTER_STOP, SEARCH, SLABS, SharedPool, SharedRun, WARMUP};
+use crate::state::{AFTER_STOP, Lifetime, SEARCH, SLABS, SharedPool, SharedRun, WARMUP};
 use measure::{
     CellReader, EngineSample, Figure, FigureKey, FigureReader, Handover, HistogramBuilder,
     LatencyFigures, Outstanding, PoolSample, StreamSample, StreamSpan, ThreadUsage, WorkerSample,

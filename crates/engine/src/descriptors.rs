@@ -4,7 +4,7 @@ use crate::deal::deal_slots;
 use crate::files::OnDemand;
 use crate::kind::{BackendKind, Backends};
 use crate::rule::WorkerRule;
-use crate::shared::{SharedRun, WorkerView};
+use crate::state::{SharedRun, WorkerView};
 use plan::{BoundPlan, BoundRun};
 use std::collections::BTreeSet;
 

@@ -1,5 +1,5 @@
 //! Streams that a failure ends, while those beside them go on.
-use crate::shared::{Failure, SharedRun};
+use crate::state::{Failure, SharedRun};
 use plan::Tolerance;
 use std::sync::atomic::Ordering::{Relaxed, Release};
 use std::sync::mpsc::{Receiver, TrySendError};

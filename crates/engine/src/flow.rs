@@ -1,11 +1,9 @@
 //! What a stream does beside the operations that it draws, and when it holds them back: syncs,
 //! pauses, batches. Workers ask before they draw; streams without a rule have none of this.
 use crate::depth_search::{SharedSearch, Verdict};
-use crate::draw::Drawn;
 use crate::locks::Locks;
-use crate::op::{Cause, DueSync, Op};
+use crate::op::{Cause, Drawn, DueSync, Op};
 use crate::overlaps::Overlaps;
-use crate::shared::SharedStream;
 use plan::{Flow, Nanos, Operation, PerDirection, RangeSync, Think, ThinkCount};
 use std::sync::atomic::{
     AtomicBool, AtomicU32, AtomicU64,
@@ -271,11 +269,16 @@ impl SharedFlow {
         Some(now_ns + think.pause.0)
     }
 
-    /// Takes the sync that is due, if one is.
-    pub(crate) fn take_sync(&self, stream: &SharedStream) -> Option<DueSync> {
+    /// Takes the sync that is due, if one is: after writes while more is to be drawn, at the end when all of the stream
+    /// has come back.
+    pub(crate) fn take_sync(
+        &self,
+        is_spent: impl FnOnce() -> bool,
+        is_resolved: impl FnOnce() -> bool,
+    ) -> Option<DueSync> {
         let due = match self.stage.load(Relaxed) {
-            DRAWING => self.after_writes(stream)?,
-            _ => self.at_end(stream)?,
+            DRAWING => self.after_writes(is_spent)?,
+            _ => self.at_end(is_resolved)?,
         };
         self.syncs_in_flight.fetch_add(1, Relaxed);
         Some(due)
@@ -315,11 +318,11 @@ impl SharedFlow {
         self.rules.syncs.range
     }
 
-    fn after_writes(&self, stream: &SharedStream) -> Option<DueSync> {
+    fn after_writes(&self, is_spent: impl FnOnce() -> bool) -> Option<DueSync> {
         let synced = self.synced.load(Relaxed);
         let (at, kind) = self.rules.syncs.next_after(synced)?;
         // What the last writes of a stream leave is for the sync at its end.
-        let is_due = at <= self.writes.load(Acquire) && !stream.is_spent();
+        let is_due = at <= self.writes.load(Acquire) && !is_spent();
         let is_ours = is_due
             && self
                 .synced
@@ -332,9 +335,9 @@ impl SharedFlow {
         })
     }
 
-    fn at_end(&self, stream: &SharedStream) -> Option<DueSync> {
+    fn at_end(&self, is_resolved: impl FnOnce() -> bool) -> Option<DueSync> {
         if self.stage.load(Acquire) == DRAINING {
-            if !stream.is_resolved() || self.has_syncs_in_flight() {
+            if !is_resolved() || self.has_syncs_in_flight() {
                 return None;
             }
             let _ = self

@@ -44,6 +44,15 @@ pub(crate) struct Object {
     pub place: u32,
 }
 
+/// One operation as drawn: the target by its place in the stream.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Drawn {
+    pub operation: Operation,
+    pub place: u32,
+    pub offset: u64,
+    pub length: u32,
+}
+
 /// A sync that is to be made now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct DueSync {

@@ -8,13 +8,12 @@ use crate::backend::{Backend, Request};
 use crate::check::{Checks, ReadBacks, Written};
 use crate::data::{Filled, Write};
 use crate::depth_search::Verdict;
-use crate::draw::Drawn;
-use crate::handover::{HandoverNotes, Place};
-use crate::op::{Cause, Object, Op};
+use crate::notes::{HandoverNotes, Place};
+use crate::op::{Cause, Drawn, Object, Op};
 use crate::operations::OperationWriter;
 use crate::priorities::Priorities;
 use crate::rest::{self, Rest};
-use crate::shared::{AFTER_STOP, Failure, SharedRun, SharedStream, WARMUP, WorkerView};
+use crate::state::{AFTER_STOP, Failure, SharedRun, SharedStream, WARMUP, WorkerView};
 use measure::{Misfit, Sharing};
 use plan::{Operation, PoolAdmission, RangeSync};
 use std::ops::Deref;
@@ -1193,7 +1192,7 @@ impl<B: Backend, T: Time, S: Deref<Target = SharedRun> + Clone> Worker<B, T, S> 
         let due = self.pools[place].streams.iter().find_map(|number| {
             let stream = &shared.streams[*number];
             let flow = stream.flow.as_ref()?;
-            let sync = flow.take_sync(stream)?;
+            let sync = flow.take_sync(|| stream.is_spent(), || stream.is_resolved())?;
             Some((*number, sync))
         });
         let Some((number, sync)) = due else {
@@ -1464,7 +1463,9 @@ fn note_late(worker: &WorkerView, slot: u32, now_ns: u64, end_ns: u64) {
 fn held_until(shared: &SharedRun, stream: &SharedStream, now_ns: u64) -> Option<u64> {
     let flow = stream.flow.as_ref()?;
     let balance = stream.balance.as_ref();
-    if let Some(until_ns) = balance.and_then(|own| own.holds(&shared.streams, now_ns)) {
+    if let Some(until_ns) =
+        balance.and_then(|own| own.holds(now_ns, |other| shared.streams[other].progress()))
+    {
         return Some(until_ns);
     }
     flow.holds(now_ns, || {

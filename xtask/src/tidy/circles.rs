@@ -12,18 +12,6 @@ const CIRCLES: &[(&str, &[&str])] = &[
     ("conduct", &["execution", "failures", "goals"]),
     ("door", &["folders", "object", "removal"]),
     (
-        "engine",
-        &[
-            "balance",
-            "flow",
-            "handover",
-            "lifetime",
-            "operations",
-            "shared",
-        ],
-    ),
-    ("engine::draw", &["space", "zones"]),
-    (
         "fathom",
         &["face", "job_files", "launch", "resume", "sinks", "standing"],
     ),
