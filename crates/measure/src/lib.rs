@@ -9,6 +9,7 @@ mod fold;
 mod histogram;
 mod misfit;
 mod recorder;
+mod stream_totals;
 mod unreturned;
 
 pub use event::{
@@ -21,10 +22,11 @@ pub use event::{
 pub use facts::{
     CpuTimes, DeviceCounters, DeviceSample, HostFacts, HostSample, MountFacts, TargetIdentity,
 };
-pub use fold::{RunFold, RunTotals, StreamTotals};
+pub use fold::{RunFold, RunTotals};
 pub use histogram::{
     BUCKETS, Bucket, Histogram, HistogramBuilder, MAX_VALUE_NS, bucket_bounds, bucket_of,
 };
 pub use misfit::{Contents, Misfit, MisfitKind};
 pub use recorder::{CellMemory, CellReader, FigureCell, FigureReader, LatencyCell, Sharing};
+pub use stream_totals::StreamTotals;
 pub use unreturned::Unreturned;

@@ -74,7 +74,6 @@ const CIRCLES: &[(&str, &[&str])] = &[
     ),
     ("lang::vdbench", &["runs", "workload"]),
     ("lang::vdbench", &["tree_checks", "trees"]),
-    ("measure", &["fold", "unreturned"]),
     (
         "plan",
         &[
@@ -84,7 +83,6 @@ const CIRCLES: &[(&str, &[&str])] = &[
     ("report", &["repetitions", "summary"]),
     ("report::fio", &["json", "repeated", "text"]),
     ("report::fio", &["logs", "samples", "windows"]),
-    ("store", &["error", "schema"]),
 ];
 
 /// `crate`, then modules.
