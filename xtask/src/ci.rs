@@ -1,7 +1,7 @@
 //! Everything that a change has to pass, in the order in which it fails fastest. The tests come last, so that the
 //! summary of the test runner ends the output.
 use crate::command::{self, cargo};
-use crate::{fio_jobs, fio_suite, tidy};
+use crate::{fio_jobs, fio_suite, test_run, tidy};
 use std::path::Path;
 
 /// Jobs of fio that are compared, always the same ones.
@@ -51,7 +51,7 @@ pub fn run(root: &Path) -> Result<(), String> {
     // Built by the comparison before.
     let program = root.join(fio_jobs::PROGRAM).display().to_string();
     fio_suite::run(root, &["--quick".to_owned(), program])?;
-    step(&["test", "--workspace"])
+    test_run::run(root)
 }
 
 /// Hands over to the fuzzer, which is a package of its own so that this one needs no crate of the product.

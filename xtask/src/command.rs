@@ -1,6 +1,6 @@
 //! Runs other programs of the tool chain and takes what they print.
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::{Command, ExitStatus, Stdio};
 
 /// The standard output of a program that has to succeed.
 pub fn output(root: &Path, program: &str, arguments: &[&str]) -> Result<String, String> {
@@ -35,6 +35,11 @@ pub fn run(
         .stdin(Stdio::null())
         .status()
         .map_err(|error| format!("`{shown}` does not start: {error}"))?;
+    outcome(&shown, status)
+}
+
+/// An error unless the program succeeded.
+pub fn outcome(shown: &str, status: ExitStatus) -> Result<(), String> {
     if status.success() {
         Ok(())
     } else {

@@ -1,5 +1,7 @@
 //! What one run says as a point of a curve, and what the points say together: the knee, and the
 //! highest rate under a latency limit.
+use crate::gap::{GapCause, Reach, response_gap};
+use crate::scheduled;
 use measure::{LatencyFigures, RunTotals};
 use plan::ArrivalLaw;
 
@@ -52,7 +54,8 @@ pub struct CurvePoint {
     pub response_bound_ns: Option<u64>,
     pub service_bound_ns: Option<u64>,
     pub slots: u32,
-    pub slots_busy: f64,
+    /// `None` where no interval tells.
+    pub slots_busy: Option<f64>,
     pub exhausted: Exhausted,
     /// `None` in a closed loop, which has no schedule.
     pub schedule: Option<ScheduleCheck>,
@@ -80,13 +83,20 @@ pub struct Percentiles {
     pub max: u64,
 }
 
-/// Whether arrivals found no free slot.
+/// Whether arrivals found no free slot, in the pool that had none for longest. Where some jobs follow a
+/// schedule, of those.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Exhausted {
-    /// Share of the time in which some pool had none, 0 to 1.
+    /// Share of the time in which it had none, 0 to 1.
     pub share: f64,
+    /// Of its slots, those in use on average.
+    pub busy: f64,
+    pub slots: u32,
     /// Only with a schedule: a closed loop keeps all its slots busy by design.
     pub is_exhausted: bool,
+    /// Besides, the rate was missed, and not because arrivals were sent late while slots were free. A rate
+    /// that is held has slots enough.
+    pub is_sign: bool,
 }
 
 /// Completions against the schedule over the measured intervals.
@@ -129,8 +139,10 @@ pub fn curve(runs: &[RunTotals]) -> Vec<CurvePoint> {
 pub fn point(totals: &RunTotals) -> CurvePoint {
     let started = &totals.started;
     let service = totals.service(None);
-    let share = totals.exhausted_share();
-    let is_exhausted = started.is_open_loop && share > EXHAUSTED_SHARE;
+    let scheduled = &*scheduled::part(totals);
+    let schedule = schedule_check(scheduled);
+    let exhausted = exhausted(scheduled, schedule);
+    let response_ns_p99 = scheduled.response(None).percentile_ns(99.0);
     let response = Percentiles::of(&totals.response(None));
     CurvePoint {
         run: started.run,
@@ -147,14 +159,11 @@ pub fn point(totals: &RunTotals) -> CurvePoint {
         service_bound_ns: totals.service_bound_ns(),
         slots: totals.slots(),
         slots_busy: totals.slots_busy(),
-        exhausted: Exhausted {
-            share,
-            is_exhausted,
-        },
-        schedule: schedule_check(totals),
-        late: late(totals, totals.completed_service_ns_mean()),
+        exhausted,
+        schedule,
+        late: late(scheduled, scheduled.completed_service_ns_mean()),
         is_generator_bound: is_machine_taken(totals)
-            || (!is_exhausted && is_own_lateness(totals, response.p99)),
+            || (!exhausted.is_exhausted && is_own_lateness(scheduled, response_ns_p99)),
         is_stalled: false,
         host_cpu_ns_per_operation: totals.host_cpu_ns_per_operation(),
         fathom_cpu_ns_per_operation: totals.fathom_cpu_ns_per_operation(),
@@ -235,11 +244,40 @@ impl Percentiles {
     }
 }
 
+/// The totals are of what follows a schedule, where something does.
+fn exhausted(totals: &RunTotals, schedule: Option<ScheduleCheck>) -> Exhausted {
+    let share = totals.exhausted_share().unwrap_or(0.0);
+    let is_exhausted = totals.started.is_open_loop && share > EXHAUSTED_SHARE;
+    let is_missed = schedule.is_some_and(|check| check.is_missed);
+    let is_late = || {
+        let gap = response_gap(totals, Reach::Device);
+        gap.is_some_and(|gap| matches!(gap.cause, GapCause::Lateness { .. }))
+    };
+    let worst = totals
+        .pools
+        .iter()
+        .max_by_key(|pool| (pool.exhausted_ns, pool.busy_ns));
+    let over_time = |busy_ns: u64| busy_ns as f64 / totals.length_ns.max(1) as f64;
+    Exhausted {
+        share,
+        busy: worst.map_or(0.0, |pool| over_time(pool.busy_ns)),
+        slots: worst.map_or(0, |pool| pool.slots),
+        is_exhausted,
+        is_sign: is_exhausted && is_missed && !is_late(),
+    }
+}
+
 fn schedule_check(totals: &RunTotals) -> Option<ScheduleCheck> {
     if !totals.started.is_open_loop {
         return None;
     }
-    let counted: u64 = totals.streams.iter().map(|stream| stream.scheduled).sum();
+    // Counts of a part of the time would hide any shortfall.
+    let is_counted = totals.lost.arrivals.intervals == 0;
+    if !is_counted && totals.started.asked_rate.is_none() {
+        return None;
+    }
+    let counted = totals.streams.iter().filter(|_| is_counted);
+    let counted: u64 = counted.map(|stream| stream.scheduled).sum();
     let completed = totals.operations() + totals.errors();
     // What is in flight when the window ends is not missing, and no more than the slots are.
     let in_flight = f64::from(totals.slots());

@@ -1,6 +1,8 @@
 use super::*;
 use crate::testing::{SECOND, closed, latency, open};
 use measure::CpuTimes;
+use measure::{Figure, FigureKey};
+use plan::StreamId;
 use proptest::prelude::*;
 
 const MS: u64 = 1_000_000;
@@ -37,12 +39,15 @@ fn a_closed_loop_has_no_schedule_and_full_slots_are_no_fault() {
     };
     assert_eq!(point.response, expected);
     assert_eq!((point.service_ns_mean, point.service_ns_p99), (100.5, 198));
-    assert_eq!((point.slots, point.slots_busy), (8, 8.0));
+    assert_eq!((point.slots, point.slots_busy), (8, Some(8.0)));
     assert_eq!(
         point.exhausted,
         Exhausted {
             share: 1.0,
-            is_exhausted: false
+            busy: 8.0,
+            slots: 8,
+            is_exhausted: false,
+            is_sign: false,
         }
     );
     assert_eq!((point.schedule, point.late), (None, None));
@@ -68,6 +73,44 @@ fn slots_are_exhausted_beyond_a_percent_of_the_time() {
     totals.pools[0].exhausted_ns += 1_000_000;
     let exhausted = point(&totals).exhausted;
     assert!(exhausted.is_exhausted && (exhausted.share - 0.011).abs() < 1e-12);
+    assert!(!exhausted.is_sign, "the rate is held: {exhausted:?}");
+    totals.streams[0].scheduled = 200;
+    assert!(point(&totals).exhausted.is_sign);
+}
+
+/// Beside the rate, a job that uses all slots of its own, as it is asked to.
+fn beside_a_job_flat_out(totals: &RunTotals) -> RunTotals {
+    let mut both = totals.clone();
+    let flat_out = closed(0, &[2_000; 5_000]);
+    both.started.streams.extend(flat_out.started.streams);
+    both.started.streams[1].pool = 1;
+    both.started.streams[0].asked_rate = both.started.asked_rate.take();
+    both.started.pools.extend(flat_out.started.pools);
+    both.pools.extend(flat_out.pools);
+    both.streams.extend(flat_out.streams);
+    let figure = Figure {
+        key: FigureKey {
+            stream: StreamId(1),
+            ..flat_out.figures[0].key
+        },
+        ..flat_out.figures[0].clone()
+    };
+    both.figures.push(figure);
+    both
+}
+
+#[test]
+fn a_job_flat_out_is_no_part_of_a_schedule() {
+    let mut held = open(0, 100.0, &[1_000; 100], &[1_000; 100]);
+    let both = point(&beside_a_job_flat_out(&held));
+    let alone = point(&held);
+    assert_eq!((both.operations, both.slots), (5_100, 16));
+    assert_eq!(both.exhausted, alone.exhausted);
+    assert_eq!((both.schedule, both.late), (alone.schedule, alone.late));
+    assert!(!both.exhausted.is_exhausted);
+    // What the other job completes makes up for nothing.
+    held.streams[0].scheduled = 200;
+    assert!(point(&beside_a_job_flat_out(&held)).is_missed());
 }
 
 /// Whether a run with so many arrivals of which so many came back missed its rate.
@@ -286,4 +329,73 @@ proptest! {
         let rate = |limit| highest_rate_under(&points, limit).map_or(0.0, |place| points[place].achieved_per_s);
         prop_assert!(rate(limit) <= rate(limit + more));
     }
+}
+
+/// Something that never came back, with these ages.
+fn never_back(service_ns: u64, response_ns: u64) -> measure::Unreturned {
+    measure::Unreturned {
+        key: closed(0, &[1]).figures[0].key,
+        service_ns,
+        response_ns,
+    }
+}
+
+#[test]
+fn a_point_has_what_was_reached_and_not_what_was_asked() {
+    let mut totals = open(0, 1_000.0, &[1_000; 400], &[1_000; 400]);
+    let reached = point(&totals);
+    assert_eq!(
+        (reached.asked_per_s, reached.achieved_per_s),
+        (Some(1_000.0), 400.0)
+    );
+    assert_eq!((reached.slots, reached.slots_busy), (8, Some(1.0)));
+    assert!(reached.has_service);
+    assert_eq!(
+        (reached.response_bound_ns, reached.service_bound_ns),
+        (None, None)
+    );
+    totals.unreturned = vec![
+        never_back(2 * SECOND, 3 * SECOND),
+        never_back(SECOND, 4 * SECOND),
+    ];
+    let bounded = point(&totals);
+    assert_eq!(
+        (bounded.response_bound_ns, bounded.service_bound_ns),
+        (Some(3 * SECOND), Some(SECOND))
+    );
+    totals.figures.clear();
+    assert!(!point(&totals).has_service);
+}
+
+#[test]
+fn what_is_lost_is_not_divided_by_the_time_of_all() {
+    let mut totals = open(0, 1_000.0, &[1_000; 400], &[1_000; 400]);
+    totals.length_ns = 4 * SECOND;
+    totals.lost.slots.length_ns = 2 * SECOND;
+    assert_eq!(point(&totals).slots_busy, Some(0.5));
+    totals.lost.slots.length_ns = 4 * SECOND;
+    assert_eq!(point(&totals).slots_busy, None);
+    // Counts of a part of the arrivals would hide that the rate was missed.
+    assert_eq!(point(&totals).schedule.unwrap().scheduled, 400);
+    totals.lost.arrivals.intervals = 1;
+    let check = point(&totals).schedule.unwrap();
+    assert_eq!((check.scheduled, check.is_missed), (4_000, true));
+    totals.started.asked_rate = None;
+    assert_eq!(point(&totals).schedule, None);
+}
+
+#[test]
+fn the_knee_and_the_highest_rate_go_by_the_p99_of_the_response() {
+    let mut points: Vec<CurvePoint> = [(10.0, 1), (20.0, 1), (30.0, 1), (40.0, 2), (50.0, 100)]
+        .map(|(rate, p99_ms)| at(rate, p99_ms * MS))
+        .to_vec();
+    let by_p99 = knee(&points).unwrap().point;
+    for (place, point) in points.iter_mut().enumerate() {
+        // By these the bend would lie at the second point.
+        let other_ns = [1, 1, 60, 80, 100][place] * MS;
+        (point.response.p50, point.service_ns_p99) = (other_ns, other_ns);
+    }
+    assert_eq!(knee(&points).unwrap().point, by_p99);
+    points.iter_mut().for_each(|point| point.response.p50 = MS);
+    assert_eq!(highest_rate_under(&points, 50 * MS), Some(3));
 }

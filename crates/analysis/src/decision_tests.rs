@@ -283,3 +283,32 @@ proptest! {
         prop_assert!(point_rate(base, pct) <= point_rate(base, pct + plus));
     }
 }
+
+#[test]
+fn a_percentage_is_of_what_was_reached_and_a_limit_holds_for_the_mean() {
+    let loads = [
+        Load::Rate {
+            per_second: 10_000.0,
+        },
+        Load::PercentOfPrevious { pct: 50.0 },
+    ];
+    let mut slow = reached([3_000, 1_000]);
+    slow.started.asked_rate = Some(10_000.0);
+    let next = decide(&plan_of(&loads, Coupling::Independent), &[slow]);
+    let expected = Decision::Rate {
+        per_second: 2_000.0,
+        shares_pct: None,
+    };
+    assert_eq!(next.decision, expected);
+    // One I/O far above the limit of 5 ms leaves the mean below it.
+    let mut point = reached([100, 100]);
+    let service = [vec![1_000_000; 99], vec![50_000_000]].concat();
+    point.figures = vec![figure(0, Operation::Read, &service, &service)];
+    let plan = search_plan(Coupling::Independent);
+    let next = decide(&plan, &[reached([500, 500]), point]);
+    assert!(
+        matches!(next.decision, Decision::Rate { .. }),
+        "{:?}",
+        next.decision
+    );
+}

@@ -1,6 +1,18 @@
 //! Whether response tells another story than service: the loud line of reports whose columns are
 //! service times.
-use measure::{LatencyFigures, RunTotals};
+//!
+//! Why arrivals waited is decided by what they can have waited for:
+//!
+//! 1. Where nothing was reached that stores data, all time is Fathom's own.
+//! 2. An arrival waits for a slot only if it comes while its pool has none free. Where arrivals come evenly, their share
+//!    that does is the share of the time without a free slot. If more than twice as many waited for half of the gap or
+//!    longer, and more than chance makes of that, the others waited for Fathom. The slots that filled then did so
+//!    because late arrivals were released in a burst.
+//! 3. Where slots explain the waiting, operations that took far longer than others and held the slots for half of it
+//!    name the device, and slots in use by operations of the usual length name the slots.
+use crate::scheduled;
+use measure::{ExecutionTarget, LatencyFigures, RunStarted, RunTotals};
+use plan::{ArrivalLaw, Load, StreamId};
 
 /// Response p99 may exceed service p99 by this share before it is told.
 pub const GAP_SHARE: f64 = 0.1;
@@ -15,6 +27,15 @@ const WAKE_UPS_NS_MAX: u64 = 2_000_000;
 /// An operation that takes as many times longer than others is none of the usual ones.
 const LONG_FACTOR: u64 = 10;
 
+/// The backend that reaches nothing, by its name in the record.
+const NOTHING: &str = "null";
+
+/// More than this many times what slots explain did not wait for slots alone.
+const UNEXPLAINED_FACTOR: f64 = 2.0;
+
+/// Counts vary by their root; beyond three times that it is no chance.
+const CHANCE: f64 = 3.0;
+
 /// What arrivals waited for.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum GapCause {
@@ -23,8 +44,18 @@ pub enum GapCause {
     Slots { exhausted_share: f64 },
     /// Slots were in use by operations of which the longest took this long, or at least so long.
     Device { longest_ns: u64, is_bound: bool },
-    /// Slots were free: the submitting threads came late.
+    /// The submitting threads came late. Most of the arrivals that waited came while slots were free.
     Lateness { lateness_ns_p99: u64 },
+    /// Nothing that stores data was reached, so that nothing but Fathom itself took time.
+    Overhead,
+}
+
+/// What the operations of a run come to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reach {
+    Device,
+    /// A backend that completes everything at once.
+    Nothing,
 }
 
 /// Response p99 is further above service p99 than [`GAP_SHARE`] and wake-ups explain.
@@ -43,8 +74,33 @@ pub struct Gap {
     pub cause: GapCause,
 }
 
-/// The gap of a run; `None` when there is none.
-pub fn response_gap(totals: &RunTotals) -> Option<Gap> {
+impl Reach {
+    /// Of the streams of a run that follow a schedule.
+    pub fn of(backend: &str, targets: &[ExecutionTarget], started: &RunStarted) -> Self {
+        if backend == NOTHING {
+            return Self::Nothing;
+        }
+        // Beside others, what is not to be reached has no path.
+        let has_nothing = backend.split(" + ").any(|one| one == NOTHING);
+        let is_nothing = |target: &plan::TargetId| {
+            let target = targets.get(target.index());
+            target.is_some_and(|target| target.identity.path.is_empty())
+        };
+        let are_nothing = |stream: &measure::StreamInfo| stream.targets.iter().all(is_nothing);
+        let mut paced = started
+            .streams
+            .iter()
+            .filter(|one| one.asked_rate.is_some());
+        match has_nothing && paced.all(are_nothing) {
+            true => Self::Nothing,
+            false => Self::Device,
+        }
+    }
+}
+
+/// The gap of a run; `None` when there is none. Streams without a schedule have none and are left out.
+pub fn response_gap(totals: &RunTotals, reach: Reach) -> Option<Gap> {
+    let totals = &*scheduled::part(totals);
     let service = totals.service(None);
     let service_ns_p99 = service.percentile_ns(99.0);
     let response_ns_p99 = totals.response(None).percentile_ns(99.0);
@@ -61,7 +117,10 @@ pub fn response_gap(totals: &RunTotals) -> Option<Gap> {
         response_ns_p99,
         is_response_bound: is_beyond(response_ns_p99, totals.response_bound_ns()),
         unsent: backlog.sum(),
-        cause: cause(totals, gap_ns, &lateness),
+        cause: match reach {
+            Reach::Nothing => GapCause::Overhead,
+            Reach::Device => cause(totals, gap_ns, &lateness),
+        },
     })
 }
 
@@ -106,12 +165,52 @@ fn cause(totals: &RunTotals, gap_ns: u64, lateness: &LatencyFigures) -> GapCause
     match worst_pool(totals).filter(|_| !had_slots(totals, gap_ns)) {
         // Lateness is what makes the gap only where it is as long as the gap.
         None if lateness_ns_p99 >= gap_ns / 2 => GapCause::Lateness { lateness_ns_p99 },
+        _ if is_unexplained(totals, gap_ns / 2) => GapCause::Lateness { lateness_ns_p99 },
         None => device,
         Some((pool, _)) if is_device(totals, pool, (gap_ns, longest_ns), &service) => device,
         Some(_) => GapCause::Slots {
-            exhausted_share: totals.exhausted_share(),
+            exhausted_share: totals.exhausted_share().unwrap_or(0.0),
         },
     }
+}
+
+/// Whether more arrivals waited that long than can have found no free slot. Arrivals in clumps meet them
+/// more often than the share of the time, and of recorded ones and of changing rates nothing is known.
+fn is_unexplained(totals: &RunTotals, wait_ns: u64) -> bool {
+    let started = &totals.started;
+    let is_even = started.law.is_some_and(|law| law != ArrivalLaw::Spike)
+        && !matches!(started.load, Load::Steps { .. });
+    let (mut waited, mut explained) = (0.0, 0.0);
+    for (place, stream) in totals.streams.iter().enumerate() {
+        let sent = &stream.lateness.histogram;
+        let unserved = &stream.unserved.histogram;
+        // Among the unserved are those in flight, which no longer wait.
+        let unsent = stream
+            .backlog
+            .min(unserved.count() - unserved.count_below(wait_ns));
+        waited += (sent.count() - sent.count_below(wait_ns) + unsent) as f64;
+        let arrivals = (sent.count() + stream.backlog) as f64;
+        explained += arrivals * exhausted_share(totals, StreamId::at(place));
+    }
+    is_even && waited > UNEXPLAINED_FACTOR * explained + CHANCE * explained.sqrt()
+}
+
+/// The share of the time of a stream in which its pool may have had no free slot: the arrivals of one that
+/// begins late or ends early may all fall into it.
+fn exhausted_share(totals: &RunTotals, stream: StreamId) -> f64 {
+    let Some(info) = totals.started.streams.get(stream.index()) else {
+        return totals.exhausted_share().unwrap_or(0.0);
+    };
+    let Some(pool) = totals.pools.get(info.pool as usize) else {
+        return 1.0;
+    };
+    let length_ns = totals.length_ns as f64;
+    let scheduled = totals.streams[stream.index()].scheduled as f64;
+    let asked_ns = info
+        .asked_rate
+        .filter(|_| scheduled > 0.0)
+        .map_or(length_ns, |rate| scheduled / rate * 1e9);
+    (pool.exhausted_ns as f64 / asked_ns.min(length_ns).max(1.0)).min(1.0)
 }
 
 /// Whether the slots of a pool were taken by operations that took far longer than others, as in a
@@ -179,8 +278,10 @@ mod tests {
 
     #[test]
     fn a_gap_begins_beyond_ten_percent() {
-        let of = |response_ns| response_gap(&open(0, 50.0, &[MS; 50], &[response_ns; 50]));
-        assert_eq!(response_gap(&closed(0, &[MS; 50])), None);
+        let of = |response_ns| {
+            response_gap(&open(0, 50.0, &[MS; 50], &[response_ns; 50]), Reach::Device)
+        };
+        assert_eq!(response_gap(&closed(0, &[MS; 50]), Reach::Device), None);
         assert_eq!(of(MS + MS / 10), None);
         let gap = of(MS + MS / 2).unwrap();
         assert_eq!(
@@ -196,7 +297,7 @@ mod tests {
         let of = |response_ns, wake_ns| {
             let mut totals = open(0, 500.0, &[5_000; 500], &[response_ns; 500]);
             totals.streams[0].lateness = latency(&[wake_ns; 500]);
-            response_gap(&totals)
+            response_gap(&totals, Reach::Device)
         };
         assert_eq!(of(900_000, 60_000), None);
         assert!(of(1_400_000, 60_000).is_some());
@@ -216,9 +317,9 @@ mod tests {
             .map(|n| if n % 20 == 0 { MS } else { 20_000 })
             .collect();
         totals.streams[0].lateness = latency(&wakes);
-        assert_eq!(response_gap(&totals), None);
+        assert_eq!(response_gap(&totals, Reach::Device), None);
         totals.pools[0].exhausted_ns = SECOND / 10;
-        assert!(response_gap(&totals).is_some());
+        assert!(response_gap(&totals, Reach::Device).is_some());
     }
 
     #[test]
@@ -228,7 +329,7 @@ mod tests {
         let slots = GapCause::Slots {
             exhausted_share: 0.5,
         };
-        assert_eq!(response_gap(&totals).unwrap().cause, slots);
+        assert_eq!(response_gap(&totals, Reach::Device).unwrap().cause, slots);
         let stalled = |stuck: usize| {
             let mut service = vec![100_000; 500];
             service[..stuck].fill(60 * MS);
@@ -241,10 +342,95 @@ mod tests {
             longest_ns: 60 * MS,
             is_bound: false,
         };
-        assert_eq!(response_gap(&stalled(4)).unwrap().cause, device);
+        assert_eq!(
+            response_gap(&stalled(4), Reach::Device).unwrap().cause,
+            device
+        );
         // One of eight slots does not fill the others.
-        let slots = response_gap(&stalled(1)).unwrap().cause;
+        let slots = response_gap(&stalled(1), Reach::Device).unwrap().cause;
         assert!(matches!(slots, GapCause::Slots { .. }), "{slots:?}");
+    }
+
+    /// A second of a storage that answers in 30 µs, of which `waited` of 10 000 arrivals wait for 6 ms, with no
+    /// slot free for `exhausted_ns`.
+    fn waiting(waited: usize, exhausted_ns: u64) -> RunTotals {
+        let waits = |usual_ns: u64, long_ns: u64| {
+            let mut waits = vec![usual_ns; 10_000];
+            waits[..waited].fill(long_ns);
+            waits
+        };
+        let response = waits(80_000, 6 * MS);
+        let mut totals = open(0, 10_000.0, &[30_000; 10_000], &response);
+        totals.started.law = Some(ArrivalLaw::Exponential);
+        totals.started.streams[0].asked_rate = Some(10_000.0);
+        totals.streams[0].lateness = latency(&waits(50_000, 6 * MS));
+        totals.pools[0].exhausted_ns = exhausted_ns;
+        totals
+    }
+
+    #[test]
+    fn slots_that_fill_in_a_burst_are_no_cause() {
+        let cause = |totals: &RunTotals| response_gap(totals, Reach::Device).unwrap().cause;
+        let late = GapCause::Lateness {
+            lateness_ns_p99: waiting(1_000, 0).lateness().percentile_ns(99.0),
+        };
+        let is_slots = |totals: &RunTotals| matches!(cause(totals), GapCause::Slots { .. });
+        // One in ten waited, and in no more than 1.2 % of the time there was nothing to wait for.
+        assert_eq!(cause(&waiting(1_000, 12 * MS)), late);
+        assert!(is_slots(&waiting(1_000, 90 * MS)));
+        assert!(is_slots(&waiting(150, 12 * MS)));
+        // A stream that has arrivals in a tenth of the time has all of them where its slots are in use.
+        let mut short = waiting(1_000, 90 * MS);
+        short.started.streams[0].asked_rate = Some(100_000.0);
+        assert!(is_slots(&short));
+        // Arrivals in clumps find slots in use more often than by the time, and so may recorded ones.
+        for law in [Some(ArrivalLaw::Spike), None] {
+            let mut clumps = waiting(1_000, 12 * MS);
+            clumps.started.law = law;
+            assert!(is_slots(&clumps), "{law:?}");
+        }
+        let mut steps = waiting(1_000, 12 * MS);
+        steps.started.load = Load::Steps { steps: Vec::new() };
+        assert!(is_slots(&steps));
+    }
+
+    #[test]
+    fn what_was_never_sent_while_slots_were_free_waited_for_fathom() {
+        let mut totals = waiting(0, 0);
+        totals.streams[0].unserved = latency(&[SECOND / 10; 200]);
+        totals.streams[0].backlog = 200;
+        let cause = response_gap(&totals, Reach::Device).unwrap().cause;
+        assert!(matches!(cause, GapCause::Lateness { .. }), "{cause:?}");
+        totals.pools[0].exhausted_ns = SECOND / 10;
+        let cause = response_gap(&totals, Reach::Device).unwrap().cause;
+        assert!(matches!(cause, GapCause::Slots { .. }), "{cause:?}");
+    }
+
+    #[test]
+    fn without_a_device_nothing_is_its_fault() {
+        for exhausted_ns in [0, SECOND / 2] {
+            let totals = waiting(1_000, exhausted_ns);
+            let gap = response_gap(&totals, Reach::Nothing).unwrap();
+            assert_eq!(gap.cause, GapCause::Overhead);
+        }
+        let mut totals = waiting(1_000, 0);
+        assert_eq!(Reach::of("null", &[], &totals.started), Reach::Nothing);
+        assert_eq!(Reach::of("sim", &[], &totals.started), Reach::Device);
+        let target = |path: &str| ExecutionTarget {
+            name: "target".into(),
+            path: path.into(),
+            bytes: 0,
+            is_written: false,
+            identity: measure::TargetIdentity {
+                path: path.into(),
+                ..measure::TargetIdentity::default()
+            },
+        };
+        let targets = [target(""), target("/dev/sdx")];
+        let reach = |totals: &RunTotals| Reach::of("null + sync", &targets, &totals.started);
+        assert_eq!(reach(&totals), Reach::Nothing);
+        totals.started.streams[0].targets = vec![plan::TargetId(1)];
+        assert_eq!(reach(&totals), Reach::Device);
     }
 
     #[test]
@@ -255,9 +441,9 @@ mod tests {
         let slots = GapCause::Slots {
             exhausted_share: 1.0,
         };
-        assert_eq!(response_gap(&totals).unwrap().cause, slots);
+        assert_eq!(response_gap(&totals, Reach::Device).unwrap().cause, slots);
         totals.pools[0].exhausted_ns = SECOND / 3;
-        let cause = response_gap(&totals).unwrap().cause;
+        let cause = response_gap(&totals, Reach::Device).unwrap().cause;
         assert!(matches!(cause, GapCause::Lateness { .. }), "{cause:?}");
     }
 
@@ -271,26 +457,62 @@ mod tests {
             longest_ns: SECOND,
             is_bound: true,
         };
-        assert_eq!(response_gap(&totals).unwrap().cause, cause);
+        assert_eq!(response_gap(&totals, Reach::Device).unwrap().cause, cause);
     }
 
     #[test]
     fn arrivals_that_were_never_served_make_a_gap() {
         let mut totals = open(0, 50.0, &[100; 50], &[100; 50]);
         totals.streams[0].unserved = latency(&[SECOND; 5]);
-        let gap = response_gap(&totals).unwrap();
+        let gap = response_gap(&totals, Reach::Device).unwrap();
         assert_eq!((gap.response_ns_p99, gap.unsent), (SECOND, 0));
         totals.streams[0].backlog = 4;
-        assert_eq!(response_gap(&totals).unwrap().unsent, 4);
+        assert_eq!(response_gap(&totals, Reach::Device).unwrap().unsent, 4);
         totals.figures.clear();
         totals.pools[0].exhausted_ns = SECOND;
         totals.oldest_in_flight_ns = SECOND;
-        let gap = response_gap(&totals).unwrap();
+        let gap = response_gap(&totals, Reach::Device).unwrap();
         assert_eq!((gap.ratio(), gap.service_ns_p99), (None, None));
         let oldest = GapCause::Device {
             longest_ns: SECOND,
             is_bound: true,
         };
         assert_eq!(gap.cause, oldest);
+    }
+
+    #[test]
+    fn the_pool_that_was_without_slots_for_longest_tells_the_cause() {
+        let mut totals = open(0, 500.0, &[100_000; 500], &[50 * MS; 500]);
+        totals.streams[0].lateness = latency(&[100; 500]);
+        totals.pools[0].exhausted_ns = SECOND / 2;
+        let mut idle = totals.pools[0];
+        idle.exhausted_ns = 0;
+        totals.pools.push(idle);
+        let cause = response_gap(&totals, Reach::Device).unwrap().cause;
+        assert!(matches!(cause, GapCause::Slots { .. }), "{cause:?}");
+    }
+
+    #[test]
+    fn what_never_came_back_is_the_cause_and_makes_a_bound() {
+        let mut totals = open(0, 500.0, &[40 * MS; 500], &[400 * MS; 500]);
+        totals.streams[0].lateness = latency(&[100; 500]);
+        totals.pools[0].exhausted_ns = SECOND;
+        let cause = response_gap(&totals, Reach::Device).unwrap().cause;
+        assert!(matches!(cause, GapCause::Slots { .. }), "{cause:?}");
+        // In the latencies it is one of many, of which none is ten times longer than the others.
+        let key = totals.figures[0].key;
+        totals.figures[0].service = latency(&[&[40 * MS; 480][..], &[300 * MS; 20]].concat());
+        totals.unreturned = vec![measure::Unreturned {
+            key,
+            service_ns: 300 * MS,
+            response_ns: 400 * MS,
+        }];
+        totals.figures[0].service.max_ns = 300 * MS;
+        let gap = response_gap(&totals, Reach::Device).unwrap();
+        assert!(gap.is_service_bound && gap.is_response_bound, "{gap:?}");
+        assert!(
+            matches!(gap.cause, GapCause::Device { longest_ns, is_bound: true } if longest_ns == 300 * MS),
+            "{gap:?}"
+        );
     }
 }

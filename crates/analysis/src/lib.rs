@@ -5,6 +5,7 @@
 mod curve;
 mod decision;
 mod gap;
+mod scheduled;
 mod series;
 mod settled;
 mod shares;
@@ -18,7 +19,7 @@ pub use curve::{
     MISSED_SHARE, Percentiles, ScheduleCheck, curve, highest_rate_under, knee, point,
 };
 pub use decision::{Decision, History, Next, next, point_rate};
-pub use gap::{GAP_SHARE, Gap, GapCause, response_gap};
+pub use gap::{GAP_SHARE, Gap, GapCause, Reach, response_gap};
 pub use series::{RunOutline, Series, SeriesKind, StreamOutline, series};
 pub use settled::{SettleWatch, Settled};
 pub use shares::{Share, asked_shares, shares};

@@ -162,4 +162,88 @@ mod tests {
         let falling = watch(SteadyCriterion::Slope, false, &[30.0, 20.0, 10.0]);
         assert_eq!(falling.state().value, -10.0);
     }
+
+    /// A second of a stream with so many operations of 4 KiB each, and as many of another stream and of syncs.
+    fn second(number: u32, phase: IntervalPhase, operations: [u64; 3]) -> Interval {
+        use plan::{Operation, StreamId, TargetId};
+        let [own, other, syncs] = operations;
+        let figure = |stream: u32, operation: Operation, operations: u64| measure::Figure {
+            operations,
+            bytes: operations * 4096,
+            ..measure::Figure::empty(measure::FigureKey {
+                stream: StreamId(stream),
+                target: TargetId(0),
+                operation,
+            })
+        };
+        let start_ns = u64::from(number - 1) * 2_000_000_000;
+        Interval {
+            run: 0,
+            number,
+            start_ns,
+            end_ns: start_ns + 2_000_000_000,
+            unix_ns: 0,
+            phase,
+            figures: vec![
+                figure(0, Operation::Read, own),
+                figure(1, Operation::Read, other),
+                figure(0, Operation::Sync, syncs),
+            ],
+            engine: measure::EngineSample::default(),
+            host: measure::HostSample::default(),
+            lost: measure::LostParts::default(),
+        }
+    }
+
+    #[test]
+    fn samples_are_rates_of_the_own_streams_in_measured_intervals() {
+        let mut rule = watch(SteadyCriterion::Slope, true, &[]).rule;
+        (rule.samples, rule.after) = (3, Nanos::from_secs(2));
+        let mut settled = SettleWatch::new(rule);
+        let mut add = |number: u32, phase: IntervalPhase, own: u64| {
+            settled.add(&second(number, phase, [own, 5_000, 700]), |stream| {
+                stream == 0
+            })
+        };
+        assert!(!add(1, IntervalPhase::Warmup, 900));
+        // Within the time that is left out.
+        assert!(!add(2, IntervalPhase::Measured, 900));
+        assert!(!add(3, IntervalPhase::Measured, 200));
+        assert!(!add(4, IntervalPhase::Measured, 202));
+        assert!(add(5, IntervalPhase::Measured, 200));
+        let state = settled.state();
+        let rates: Vec<f64> = state.samples.iter().map(|sample| sample.0).collect();
+        assert_eq!(rates, [100.0, 101.0, 100.0]);
+        assert!((state.bandwidth_mean - state.rate_mean * 4096.0).abs() < 1e-6);
+        assert!((state.rate_mean - 301.0 / 3.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn a_rate_settles_by_the_size_of_its_change_and_not_by_its_sign() {
+        let settles = |rates: [u64; 3], of: Amount| {
+            let mut rule = watch(SteadyCriterion::Slope, true, &[]).rule;
+            (rule.samples, rule.of) = (3, of);
+            let mut settled = SettleWatch::new(rule);
+            let add = |(number, rate): (u32, u64)| {
+                let interval = second(number, IntervalPhase::Measured, [rate, 0, 0]);
+                settled.add(&interval, |_| true)
+            };
+            (1..).zip(rates).map(add).last()
+        };
+        for of in [Amount::Operations, Amount::Bytes] {
+            assert_eq!(settles([300, 200, 100], of), Some(false));
+            assert_eq!(settles([100, 200, 300], of), Some(false));
+            assert_eq!(settles([200, 201, 200], of), Some(true));
+        }
+    }
+
+    #[test]
+    fn a_deviation_counts_on_both_sides_and_in_its_own_amount() {
+        let low = watch(SteadyCriterion::Deviation, false, &[100.0, 100.0, 40.0]);
+        let high = watch(SteadyCriterion::Deviation, false, &[40.0, 40.0, 100.0]);
+        assert_eq!((low.value(), high.value()), (40.0, 40.0));
+        let mut bytes = low;
+        bytes.rule.of = Amount::Bytes;
+        assert_eq!(bytes.value(), 0.0);
+    }
 }

@@ -18,6 +18,7 @@ pub(crate) fn latency(values: &[u64]) -> LatencyFigures {
 /// One second of one stream flat out on 8 slots with these service times.
 pub(crate) fn closed(run: u32, service_ns: &[u64]) -> RunTotals {
     RunTotals {
+        lost: measure::LostTotals::default(),
         started: RunStarted {
             run,
             runs: 1,

@@ -4,10 +4,9 @@ use crate::goals::Goals;
 use crate::tick::{Ticks, expected_bytes, measured_span, unmeasured_intervals};
 use crate::{Control, Host, HostError, SetPoint};
 use analysis::{Decision, History};
-use engine::{Collected, Drained};
 use measure::{
-    DataWritten, Event, ExecutionFinished, FinishReason, Interval, IntervalPhase, PoolInfo, Remark,
-    RunFinished, RunFold, RunStarted, RunTotals, StreamInfo,
+    Collected, DataWritten, Drained, Event, ExecutionFinished, FinishReason, Interval,
+    IntervalPhase, PoolInfo, Remark, RunFinished, RunFold, RunStarted, RunTotals, StreamInfo,
 };
 use plan::{BoundPlan, BoundRun, DataLimit, Nanos, RunId, RunKind, Severity, StartAlign, Window};
 use std::fmt;
@@ -501,6 +500,7 @@ impl Conductor<'_> {
             figures: collected.figures,
             engine: collected.engine,
             host: self.host.sample(),
+            lost: measure::LostParts::default(),
         }
     }
 

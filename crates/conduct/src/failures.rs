@@ -1,8 +1,7 @@
 //! Failed operations: they are told, counted against their budget, and lead to what the plan says.
 use crate::execution::{Conductor, Going, SinkError};
 use crate::{CommandCall, CommandEnd};
-use engine::Failure;
-use measure::{Event, FinishReason, IoFailure};
+use measure::{Event, Failure, FinishReason, IoFailure};
 use plan::{ErrorBudget, Severity, StreamId, TargetId};
 
 /// What is known of the failures of a run at any moment.

@@ -23,8 +23,7 @@ pub use local::{CommandSettings, LocalHost, OperationSink};
 pub use simulated::SimulatedHost;
 pub use tick::{expected_bytes, planned_ns, unmeasured_intervals};
 
-use engine::{Collected, Drained};
-use measure::HostSample;
+use measure::{Collected, Drained, Failure, HostSample};
 use plan::{BoundPlan, BoundRun};
 
 /// A machine that can carry out a run. Times are nanoseconds of its own clock.
@@ -71,7 +70,7 @@ pub trait Host {
     fn arrivals(&mut self) -> (u64, u64);
 
     /// Failed operations since the last call, and how many more there were than are listed.
-    fn failures(&mut self) -> (Vec<engine::Failure>, u64);
+    fn failures(&mut self) -> (Vec<Failure>, u64);
 
     /// What is in flight, oldest first.
     fn outstanding(&mut self) -> Vec<measure::Outstanding>;

@@ -2,10 +2,9 @@
 use crate::{CommandCall, CommandEnd, Control, Host, HostError, SetPoint};
 use door::Grants;
 use engine::{
-    BackendKind, Collected, Drained, EngineConfig, EngineError, Generations, OpenTargets, Session,
-    open_targets,
+    BackendKind, EngineConfig, EngineError, Generations, OpenTargets, Session, open_targets,
 };
-use measure::{HostSample, OperationRecord};
+use measure::{Collected, Drained, Failure, HostSample, OperationRecord};
 use plan::{BoundPlan, BoundRun, RunId};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::mpsc::{RecvTimeoutError, channel};
@@ -320,7 +319,7 @@ impl Host for LocalHost {
         self.session().collector().totals()
     }
 
-    fn failures(&mut self) -> (Vec<engine::Failure>, u64) {
+    fn failures(&mut self) -> (Vec<Failure>, u64) {
         self.session().take_failures()
     }
 

@@ -1,8 +1,7 @@
 //! A [`Host`] in simulated time: exact and repeatable.
 use crate::{CommandCall, CommandEnd, Control, Host, HostError, SetPoint};
 use engine::sim::{ModelFiles, Script, Simulation};
-use engine::{Collected, Drained};
-use measure::HostSample;
+use measure::{Collected, Drained, Failure, HostSample};
 use plan::{BoundPlan, BoundRun};
 
 /// Time starts here; zero means "free" in slot tables, so it is no valid time.
@@ -149,7 +148,7 @@ impl Host for SimulatedHost {
         self.simulation().collector().totals()
     }
 
-    fn failures(&mut self) -> (Vec<engine::Failure>, u64) {
+    fn failures(&mut self) -> (Vec<Failure>, u64) {
         self.simulation().take_failures()
     }
 

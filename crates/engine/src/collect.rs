@@ -4,20 +4,13 @@ use crate::handover::HandoverReader;
 use crate::op::Op;
 use crate::state::{AFTER_STOP, Lifetime, SEARCH, SLABS, SharedPool, SharedRun, WARMUP};
 use measure::{
-    CellReader, EngineSample, Figure, FigureKey, FigureReader, Handover, HistogramBuilder,
+    CellReader, Collected, Figure, FigureKey, FigureReader, Handover, HistogramBuilder,
     LatencyFigures, Outstanding, PoolSample, StreamSample, StreamSpan, ThreadUsage, WorkerSample,
 };
 use plan::StreamId;
 use std::cmp::Reverse;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-
-/// What one interval amounts to.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Collected {
-    pub figures: Vec<Figure>,
-    pub engine: EngineSample,
-}
 
 /// Reads a run's counts and remembers what it has read.
 #[derive(Debug)]
@@ -214,6 +207,9 @@ impl Collector {
             let mut sample = StreamSample::default();
             self.add_submissions(stream, number, slabs, &mut sample);
             sample.handover = self.handover(stream, number, slabs);
+            if let Some(handover) = sample.handover.as_mut().filter(|_| is_last) {
+                self.add_drained_handover(stream, end_ns, handover);
+            }
             sample.depth = state.flow.as_ref().and_then(|flow| flow.depth());
             if let Some(own) = &state.lifetime {
                 self.pass_warmup(stream, end_ns, &mut collected.figures);
@@ -390,16 +386,27 @@ impl Collector {
         if !self.shared.notes_handover {
             return None;
         }
+        let mut handover = Handover::default();
+        self.read_handover(stream, number, slabs, &mut handover);
+        Some(handover)
+    }
+
+    fn read_handover(
+        &mut self,
+        stream: usize,
+        number: u64,
+        slabs: &[usize],
+        handover: &mut Handover,
+    ) {
         let start_ns = self.shared.start_ns.load(Relaxed);
         let recorders = &self.shared.streams[stream].recorders;
-        let mut handover = Handover::default();
         for (recorder, readers) in recorders.iter().zip(&mut self.streams[stream].handover) {
             for slab in slabs {
                 let Some(cells) = &recorder.slabs[*slab].handover else {
                     continue;
                 };
                 let service = &mut self.service;
-                readers[*slab].read(cells, number, start_ns, service, &mut handover);
+                readers[*slab].read(cells, number, start_ns, service, handover);
             }
         }
         for parts in &mut handover.parts {
@@ -407,7 +414,19 @@ impl Collector {
             bound_max(&mut parts.completion);
             bound_max(&mut parts.service);
         }
-        Some(handover)
+    }
+
+    /// What came back after the stop, with its true times. A stream that the clock or the stop has ended
+    /// was at work until then, whether anything came back or not.
+    fn add_drained_handover(&mut self, stream: usize, end_ns: u64, handover: &mut Handover) {
+        self.read_handover(stream, u64::MAX, &[AFTER_STOP], handover);
+        let state = &self.shared.streams[stream];
+        let own = state.lifetime.as_ref();
+        let has_begun = own.is_none_or(|own| own.measured(end_ns).0.is_some());
+        if has_begun && state.follows_schedule() {
+            let over_ns = own.map_or(end_ns, |own| own.closing_ns().min(end_ns));
+            handover.last_seen_ns = handover.last_seen_ns.max(over_ns);
+        }
     }
 
     fn unserved(&mut self, stream: usize, end_ns: u64, in_flight_ages: &[u64]) -> LatencyFigures {

@@ -1,5 +1,6 @@
 //! Streams that a failure ends, while those beside them go on.
-use crate::state::{Failure, SharedRun};
+use crate::state::SharedRun;
+use measure::Failure;
 use plan::Tolerance;
 use std::sync::atomic::Ordering::{Relaxed, Release};
 use std::sync::mpsc::{Receiver, TrySendError};

@@ -45,7 +45,7 @@ mod state;
 mod worker;
 
 pub use check::sum_of_block;
-pub use collect::{Collected, Collector};
+pub use collect::Collector;
 pub use data::BLOCK_MARK;
 pub use deal::planned_workers;
 pub use descriptors::descriptors_needed;
@@ -57,6 +57,5 @@ pub use operation_log::OperationReader;
 pub use pace::{Pace, paces};
 pub use placement::as_owner;
 pub use rule::{BackendChoice, WorkerRule, choose_backend};
-pub use session::{Drained, EngineConfig, Session};
+pub use session::{EngineConfig, Session};
 pub use setup::{unsupported, unsupported_load};
-pub use state::Failure;

@@ -1,5 +1,5 @@
 //! How operations go to the kernel and come back: what a worker notes for runs that ask for it, into [`HandoverCells`].
-use crate::handover::HandoverCells;
+use crate::handover::{HandoverCells, PartCells};
 use crate::op::place_counted;
 use crate::operations::{Kept, OperationWriter};
 use crate::priorities::Priorities;
@@ -8,24 +8,68 @@ use measure::{OperationRecord, Sharing, batch_class, depth_class};
 use plan::{Operation, StreamId};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
+/// A submitting call that is over sooner says enough of when its operation went out.
+const QUICK_NS: u64 = 10_000;
+
+/// So does one that took at most this part of the service time, as latencies are told in steps of about that part.
+const DOUBT_DIVISOR: u64 = 128;
+
+/// How often a thread has waited, and how often it was made to while it had something to do.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Stops {
+    pub waits: u64,
+    pub preemptions: u64,
+}
+
 /// A worker's own notes.
 #[derive(Debug)]
 pub(crate) struct HandoverNotes {
-    /// By slot, when the submitting call came back.
-    issued_ns: Vec<u64>,
-    /// Slots stamped since the last submitting call.
+    /// By slot, of what is in flight.
+    handed: Vec<Handed>,
+    /// Slots stamped since the last submitting call, and when the last of them was.
     handing: Vec<u32>,
+    stamped_ns: u64,
+    /// How often the thread had stood still after a submitting call; absent where it may have waited since.
+    stops: Option<Stops>,
     /// By stream, all zero between uses.
     together: Vec<u32>,
     /// Only where single operations are logged.
     log: Option<OperationWriter>,
 }
 
+/// How an operation went to the kernel.
+#[derive(Clone, Copy, Debug, Default)]
+struct Handed {
+    /// When the submitting call came back; zero before.
+    at_ns: u64,
+    /// Whether it went out only then, as far as that is told apart. A thread may stand still in the call, or behind it,
+    /// when its operation is out.
+    went_out_then: bool,
+}
+
+impl Handed {
+    /// What of an operation counts as its submission, and what as its completion.
+    fn parts(self, started_ns: u64, seen_ns: u64) -> (u64, u64) {
+        let service_ns = seen_ns.saturating_sub(started_ns);
+        if self.at_ns == 0 {
+            return (service_ns, service_ns);
+        }
+        let submission_ns = self.at_ns.saturating_sub(started_ns);
+        let is_close = submission_ns <= service_ns / DOUBT_DIVISOR;
+        match self.went_out_then || is_close {
+            true => (submission_ns, seen_ns.saturating_sub(self.at_ns)),
+            false => (submission_ns, service_ns),
+        }
+    }
+}
+
 impl HandoverNotes {
     pub(crate) fn new(slots: usize, streams: usize) -> Self {
         Self {
-            issued_ns: vec![0; slots],
+            handed: vec![Handed::default(); slots],
             handing: Vec::with_capacity(slots),
+            stamped_ns: 0,
+            stops: None,
             together: vec![0; streams],
             log: None,
         }
@@ -40,8 +84,9 @@ impl HandoverNotes {
         self.log = None;
     }
 
-    /// Notes slots that were just stamped, and how deep their pools are with each of them.
-    pub(crate) fn stamped(&mut self, shared: &SharedRun, at: Place, slots: &[u32]) {
+    /// Notes slots that were stamped at `now_ns`, and how deep their pools are with each of them.
+    pub(crate) fn stamped(&mut self, shared: &SharedRun, at: Place, now_ns: u64, slots: &[u32]) {
+        self.stamped_ns = now_ns;
         for slot in slots {
             let stream = at.stream_of(shared, *slot);
             self.together[shared.streams[stream].pool] += 1;
@@ -57,15 +102,49 @@ impl HandoverNotes {
             if let Some(cells) = at.cells(shared, stream) {
                 count(&cells.depths[depth_class(depth)]);
             }
-            self.issued_ns[*slot as usize] = 0;
+            self.handed[*slot as usize] = Handed::default();
         }
         self.handing.extend_from_slice(slots);
     }
 
-    /// Notes that the call which submitted the stamped slots came back at `now_ns`.
-    pub(crate) fn handed_over(&mut self, shared: &SharedRun, at: Place, now_ns: u64) {
+    /// Whether a submitting call that is back at `now_ns` says enough of when its operations went out.
+    pub(crate) fn was_quick(&self, now_ns: u64) -> bool {
+        now_ns.saturating_sub(self.stamped_ns) <= QUICK_NS
+    }
+
+    /// Whether the thread has waited since the submitting call before this one, and was never made to: then it did so
+    /// in this call, until there was room, and has run since.
+    pub(crate) fn has_only_waited(&mut self, stops: Stops) -> bool {
+        let before = self.stops.replace(stops);
+        before.is_some_and(|before| {
+            stops.waits > before.waits && stops.preemptions == before.preemptions
+        })
+    }
+
+    /// The thread may wait for other reasons from now on.
+    pub(crate) fn forget_stops(&mut self) {
+        self.stops = None;
+    }
+
+    pub(crate) fn is_handing(&self, slot: u32) -> bool {
+        self.handing.contains(&slot)
+    }
+
+    /// Notes that the call which submitted the stamped slots came back at `now_ns`, and whether that is when they went
+    /// out.
+    pub(crate) fn handed_over(
+        &mut self,
+        shared: &SharedRun,
+        at: Place,
+        now_ns: u64,
+        went_out_then: bool,
+    ) {
+        let handed = Handed {
+            at_ns: now_ns,
+            went_out_then,
+        };
         for slot in &self.handing {
-            self.issued_ns[*slot as usize] = now_ns;
+            self.handed[*slot as usize] = handed;
             self.together[at.stream_of(shared, *slot)] += 1;
         }
         for slot in &self.handing {
@@ -98,10 +177,15 @@ impl HandoverNotes {
             let Some(cells) = at.cells(shared, &shared.streams[number]) else {
                 continue;
             };
-            let issued_ns = match self.issued_ns[*slot as usize] {
-                // Without a note the completion came with the submitting call.
-                0 => now_ns,
-                issued_ns => issued_ns,
+            let started_ns = view.started_ns.load(Relaxed);
+            let handed = self.handed[*slot as usize];
+            let (submission_ns, completion_ns) = handed.parts(started_ns, now_ns);
+            let service_ns = now_ns.saturating_sub(started_ns);
+            let slab = shared.streams[number].slab(shared, now_ns, at.slab);
+            // The slab of what comes back after the stop has no intervals.
+            let interval = match slab {
+                AFTER_STOP => u64::MAX,
+                _ => interval,
             };
             let is_trim = op.kind == Operation::Trim;
             let succeeded = *result > 0 || (*result == 0 && (is_trim || op.length == 0));
@@ -113,27 +197,13 @@ impl HandoverNotes {
                     Some(priorities) => parts.of(priorities.place_of(*slot)),
                     None => parts,
                 };
-                let started_ns = view.started_ns.load(Relaxed);
-                let submission_ns = issued_ns.saturating_sub(started_ns);
-                let completion_ns = now_ns.saturating_sub(issued_ns);
-                parts
-                    .submission
-                    .record(submission_ns, interval, Sharing::ManyWriters);
-                parts
-                    .completion
-                    .record(completion_ns, interval, Sharing::ManyWriters);
-                if let Some(service) = &parts.service {
-                    let service_ns = now_ns.saturating_sub(started_ns);
-                    service.record(service_ns, interval, Sharing::ManyWriters);
-                }
+                count_parts(parts, (submission_ns, completion_ns, service_ns), interval);
             }
             cells.last_seen_ns.fetch_max(now_ns, Relaxed);
-            // What comes back after the stop, or in a warm-up, is in no figure either.
-            let slab = shared.streams[number].slab(shared, now_ns, at.slab);
+            // What comes back after the stop, or in a warm-up, is in no interval either.
             let is_logged = succeeded && (slab < AFTER_STOP || slab == SEARCH);
             if let Some(log) = self.log.as_mut().filter(|_| is_logged) {
-                let started_ns = view.started_ns.load(Relaxed);
-                let parts = cells.parts[place_counted(op.kind)].is_some();
+                let is_split = cells.parts[place_counted(op.kind)].is_some();
                 let record = OperationRecord {
                     stream: StreamId::at(number),
                     target: shared.streams[number].targets[op.object.place as usize],
@@ -142,8 +212,12 @@ impl HandoverNotes {
                     length: if is_trim { op.length } else { *result as u32 },
                     priority: priorities.map_or(0, |priorities| priorities.word_of(*slot)),
                     seen_ns: now_ns.saturating_sub(shared.start_ns.load(Relaxed)),
-                    service_ns: now_ns.saturating_sub(started_ns),
-                    submission_ns: parts.then(|| issued_ns.saturating_sub(started_ns)),
+                    service_ns,
+                    submission_ns: is_split.then_some(submission_ns),
+                    completion_ns: match is_split {
+                        true => completion_ns,
+                        false => service_ns,
+                    },
                 };
                 note_kept(log.push(record), shared);
             }
@@ -184,6 +258,19 @@ impl Place {
     fn stream_of(&self, shared: &SharedRun, slot: u32) -> usize {
         let view = &shared.workers[self.worker].slots[slot as usize];
         view.op.object().stream as usize
+    }
+}
+
+fn count_parts(
+    parts: &PartCells,
+    (submission_ns, completion_ns, service_ns): (u64, u64, u64),
+    interval: u64,
+) {
+    let sharing = Sharing::ManyWriters;
+    parts.submission.record(submission_ns, interval, sharing);
+    parts.completion.record(completion_ns, interval, sharing);
+    if let Some(service) = &parts.service {
+        service.record(service_ns, interval, sharing);
     }
 }
 

@@ -103,6 +103,7 @@ mod tests {
             seen_ns: 1,
             service_ns: 1,
             submission_ns: None,
+            completion_ns: 1,
         }
     }
 

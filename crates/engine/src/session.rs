@@ -18,9 +18,9 @@ use crate::placement::place;
 use crate::requests;
 use crate::rule::WorkerRule;
 use crate::setup::Setup;
-use crate::state::{Failure, SharedRun, WorkerView};
+use crate::state::{SharedRun, WorkerView};
 use crate::worker::{Sleep, Wake, Worker};
-use measure::{Outstanding, ThreadUsage};
+use measure::{Drained, Failure, ThreadUsage};
 use plan::{BoundPlan, BoundRun, IoMethod, NameCall, OpenMode, Pool, SpaceCall};
 use std::cell::Cell;
 use std::io;
@@ -75,28 +75,6 @@ pub struct Session {
     fatal: Option<EngineError>,
     /// Given back when the run has drained.
     held: Option<LockedMemory>,
-}
-
-/// How the drain ended.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Drained {
-    pub drain_ns: u64,
-    /// What was given up, oldest first.
-    pub outstanding: Vec<Outstanding>,
-    /// What came back well after the end of the window, longest first.
-    pub late: Vec<Outstanding>,
-    /// Workers that sit in a call to the kernel: one of an operation, or one that opens or closes a file.
-    pub stuck_workers: u32,
-    /// The files of the run could not be closed in time.
-    pub is_unclosed: bool,
-}
-
-impl Drained {
-    /// Whether the drain has given up. From then on every call on a target may block for as long as the process lives,
-    /// even one that closes a descriptor.
-    pub fn has_given_up(&self) -> bool {
-        self.is_unclosed || self.stuck_workers > 0 || !self.outstanding.is_empty()
-    }
 }
 
 /// Holds the threads back until the run begins.
@@ -824,7 +802,7 @@ fn usage() -> ThreadUsage {
     ThreadUsage {
         user_ns: used.user_ns,
         system_ns: used.system_ns,
-        context_switches: used.context_switches,
+        context_switches: used.waits + used.preemptions,
         minor_faults: used.minor_faults,
         major_faults: used.major_faults,
     }

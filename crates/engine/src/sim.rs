@@ -10,11 +10,13 @@ use crate::collect::Collector;
 use crate::data::buffer_bytes;
 use crate::generations::Generations;
 use crate::kind::BackendKind;
+use crate::notes::Stops;
 use crate::random::mix;
 use crate::rule::WorkerRule;
 use crate::setup::Setup;
-use crate::state::{Failure, SharedRun};
+use crate::state::SharedRun;
 use crate::worker::{Time, Wake, Worker};
+use measure::Failure;
 use plan::{BoundPlan, BoundRun};
 use std::cell::{Cell, RefCell};
 use std::cmp::Reverse;
@@ -36,11 +38,19 @@ pub struct Script {
     pub service_changes_ns: Vec<(u64, u64)>,
     /// How much later than it asked a worker wakes that sleeps until an arrival.
     pub wakes_late_ns: u64,
+    /// Spans (from, to) of the run in which no worker has a processor: what completes or falls due is
+    /// seen at the end of the span.
+    pub absences: Vec<(u64, u64)>,
     /// Operations served at once by a target; further ones queue.
     pub servers: u32,
     /// Whether a submitting call waits while all servers are busy, as where a device has no more tags. Time passes in
     /// the call, for all workers.
     pub submission_blocks: bool,
+    /// Whether operations are done within the submitting call, as of files without direct I/O. For one worker.
+    pub works_in_call: bool,
+    /// Of so many submitting calls one comes back so much later: its thread stands still when everything is out. Time
+    /// passes for all workers.
+    pub preemption: Option<(u64, u64)>,
     /// Spans (from, to) of the run in which no operation completes; those that would have wait for
     /// the end of the span.
     pub stalls: Vec<(u64, u64)>,
@@ -63,7 +73,10 @@ pub struct Simulation {
 }
 
 #[derive(Clone)]
-struct SimTime(Rc<Cell<u64>>);
+struct SimTime {
+    now: Rc<Cell<u64>>,
+    stops: Rc<Cell<Stops>>,
+}
 
 struct World {
     script: Script,
@@ -91,6 +104,8 @@ struct SimBackend {
     number: usize,
     buffers: Vec<Vec<u8>>,
     pool_of_slot: Vec<u32>,
+    stops: Rc<Cell<Stops>>,
+    submitting_calls: u64,
     queued: Vec<(u32, Request)>,
     /// By slot, what has not come back.
     out: Vec<Option<Request>>,
@@ -104,8 +119,11 @@ impl Default for Script {
             jitter_ns: 0,
             service_changes_ns: Vec::new(),
             wakes_late_ns: 0,
+            absences: Vec::new(),
             servers: 8,
             submission_blocks: false,
+            works_in_call: false,
+            preemption: None,
             stalls: Vec::new(),
             bad: Vec::new(),
             short: Vec::new(),
@@ -116,7 +134,11 @@ impl Default for Script {
 
 impl Time for SimTime {
     fn now_ns(&self) -> u64 {
-        self.0.get()
+        self.now.get()
+    }
+
+    fn stops(&self) -> Stops {
+        self.stops.get()
     }
 }
 
@@ -159,23 +181,22 @@ impl Simulation {
         let worker = |number: usize| {
             let view = &shared.workers[number];
             let slots = view.slots.len();
+            let stops = Rc::new(Cell::new(Stops::default()));
             let backend = SimBackend {
                 world: Rc::clone(&world),
                 now: Rc::clone(&now),
                 number,
                 buffers: vec![vec![0; bytes]; slots],
                 pool_of_slot: view.pool_of_slot.clone(),
+                stops: Rc::clone(&stops),
+                submitting_calls: 0,
                 queued: Vec::new(),
                 out: vec![None; slots],
                 done: Vec::new(),
             };
-            Worker::new(
-                Arc::clone(&shared),
-                number,
-                backend,
-                SimTime(Rc::clone(&now)),
-                1,
-            )
+            let now = Rc::clone(&now);
+            let time = SimTime { now, stops };
+            Worker::new(Arc::clone(&shared), number, backend, time, 1)
         };
         let workers = (0..shared.workers.len()).map(worker).collect();
         Self {
@@ -242,15 +263,11 @@ impl Simulation {
     /// Lets time pass up to `until_ns`; completions at that very time are not seen yet.
     pub fn run_until(&mut self, until_ns: u64) {
         loop {
-            let late_ns = self.world.borrow().script.wakes_late_ns;
-            let wake_ns = self.settle().saturating_add(late_ns);
-            let event_ns = self
-                .world
-                .borrow()
-                .events
-                .peek()
-                .map_or(u64::MAX, |Reverse(event)| event.at_ns);
-            let next_ns = wake_ns.min(event_ns);
+            let present_ns = self.world.borrow().present_from(self.now.get());
+            let next_ns = match present_ns > self.now.get() {
+                true => present_ns,
+                false => self.next_ns(),
+            };
             if next_ns >= until_ns {
                 self.now.set(until_ns.max(self.now.get()));
                 return;
@@ -258,6 +275,16 @@ impl Simulation {
             self.now.set(next_ns.max(self.now.get()));
             self.deliver();
         }
+    }
+
+    /// Steps all workers; returns when something happens next.
+    fn next_ns(&mut self) -> u64 {
+        let late_ns = self.world.borrow().script.wakes_late_ns;
+        let wake_ns = self.settle().saturating_add(late_ns);
+        let world = self.world.borrow();
+        let event = world.events.peek();
+        let event_ns = event.map_or(u64::MAX, |Reverse(event)| event.at_ns);
+        world.present_from(wake_ns.min(event_ns))
     }
 
     /// Steps all workers until nothing moves at this time; returns when one wants to be woken.
@@ -325,6 +352,14 @@ impl Simulation {
 }
 
 impl World {
+    /// The first moment from this one on at which workers have a processor.
+    fn present_from(&self, at_ns: u64) -> u64 {
+        let absent =
+            |(from, to): &&(u64, u64)| (self.start_ns + from..self.start_ns + to).contains(&at_ns);
+        let absence = self.script.absences.iter().find(absent);
+        absence.map_or(at_ns, |(_, to)| self.start_ns + to)
+    }
+
     fn submit(&mut self, worker: usize, slot: u32, request: Request, now_ns: u64) {
         let script = &self.script;
         let jitter_ns = match script.jitter_ns {
@@ -378,6 +413,14 @@ impl World {
 }
 
 impl SimBackend {
+    /// The thread waits within a call.
+    fn wait_until(&self, until_ns: u64) {
+        self.now.set(until_ns);
+        let stops = self.stops.get();
+        let waits = stops.waits + 1;
+        self.stops.set(Stops { waits, ..stops });
+    }
+
     /// Does to files what came back as it did; gives how it came back then.
     fn act(&mut self, world: &mut World, slot: u32, result: i32) -> i32 {
         let request = self.out[slot as usize].take();
@@ -413,12 +456,16 @@ impl Backend for SimBackend {
     }
 
     fn enter(&mut self, _want: u32, _timeout_ns: Option<u64>) -> io::Result<()> {
-        let mut world = self.world.borrow_mut();
-        for (slot, request) in self.queued.drain(..) {
+        let world = Rc::clone(&self.world);
+        let mut world = world.borrow_mut();
+        let has_submitted = !self.queued.is_empty();
+        for (slot, request) in std::mem::take(&mut self.queued) {
             if world.script.submission_blocks {
                 let free_ns = world.servers[request.file as usize].iter().min();
-                self.now
-                    .set(self.now.get().max(*free_ns.expect("at least one server")));
+                let free_ns = *free_ns.expect("at least one server");
+                if free_ns > self.now.get() {
+                    self.wait_until(free_ns);
+                }
             }
             if let Some(files) = &mut world.files {
                 let pool = self.pool_of_slot[slot as usize] as usize;
@@ -426,6 +473,31 @@ impl Backend for SimBackend {
             }
             self.out[slot as usize] = Some(request);
             world.submit(self.number, slot, request, self.now.get());
+            if world.script.works_in_call
+                && let Some(Reverse(own)) = world.events.pop()
+            {
+                assert_eq!(
+                    (own.worker, own.slot),
+                    (self.number, slot),
+                    "all others are back"
+                );
+                self.wait_until(own.at_ns);
+                let result = self.act(&mut world, slot, own.result);
+                self.done.push((slot, result));
+            }
+        }
+        self.submitting_calls += u64::from(has_submitted);
+        if let Some((every, length_ns)) = world.script.preemption
+            && has_submitted
+            && self.submitting_calls.is_multiple_of(every)
+        {
+            self.now.set(self.now.get() + length_ns);
+            let stops = self.stops.get();
+            let preemptions = stops.preemptions + 1;
+            self.stops.set(Stops {
+                preemptions,
+                ..stops
+            });
         }
         Ok(())
     }

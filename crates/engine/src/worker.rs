@@ -8,13 +8,13 @@ use crate::backend::{Backend, Request};
 use crate::check::{Checks, ReadBacks, Written};
 use crate::data::{Filled, Write};
 use crate::depth_search::Verdict;
-use crate::notes::{HandoverNotes, Place};
+use crate::notes::{HandoverNotes, Place, Stops};
 use crate::op::{Cause, Drawn, Object, Op};
 use crate::operations::OperationWriter;
 use crate::priorities::Priorities;
 use crate::rest::{self, Rest};
-use crate::state::{AFTER_STOP, Failure, SharedRun, SharedStream, WARMUP, WorkerView};
-use measure::{Misfit, Sharing};
+use crate::state::{AFTER_STOP, SharedRun, SharedStream, WARMUP};
+use measure::{Failure, LATE_NS, Misfit, Sharing};
 use plan::{Operation, PoolAdmission, RangeSync};
 use std::ops::Deref;
 use std::sync::atomic::{
@@ -29,9 +29,6 @@ const ETIMEDOUT: i32 = 110;
 const EDQUOT: i32 = 122;
 /// What a read counts as that came back with other data than it should.
 const EILSEQ: i32 = 84;
-
-/// What comes back this long after the end of the window, or later, is told one by one.
-const LATE_NS: u64 = 100_000_000;
 
 const HOLDS_READ: usize = 0;
 const HOLDS_OWN: usize = 1;
@@ -82,12 +79,22 @@ pub(crate) enum Sleep {
 /// Where time comes from.
 pub(crate) trait Time {
     fn now_ns(&self) -> u64;
+    /// How often this thread has stood still. Takes a call of the system.
+    fn stops(&self) -> Stops;
 }
 
 impl Time for sys::clock::Clock {
     #[inline]
     fn now_ns(&self) -> u64 {
         sys::clock::Clock::now_ns(self)
+    }
+
+    fn stops(&self) -> Stops {
+        let used = sys::thread::thread_usage();
+        Stops {
+            waits: used.waits,
+            preemptions: used.preemptions,
+        }
     }
 }
 
@@ -359,6 +366,9 @@ impl<B: Backend, T: Time, S: Deref<Target = SharedRun> + Clone> Worker<B, T, S> 
             u64::MAX => look_ns,
             _ => self.time_to(until_ns).min(look_ns),
         };
+        if let Some(notes) = self.handover.as_mut().filter(|_| want > 0) {
+            notes.forget_stops();
+        }
         self.backend.enter(want, Some(timeout_ns))?;
         if want > 1 && self.backend.ready() < want {
             self.single_waits = SINGLE_WAITS;
@@ -384,19 +394,39 @@ impl<B: Backend, T: Time, S: Deref<Target = SharedRun> + Clone> Worker<B, T, S> 
     #[cold]
     fn hand_over(&mut self) -> std::io::Result<()> {
         let place = self.place();
+        let is_single = self.backend.queued() == 1;
         self.backend.enter(0, None)?;
         let now_ns = self.time.now_ns();
-        if let Some(notes) = &mut self.handover {
-            notes.handed_over(&self.shared, place, now_ns);
-        }
+        let Some(mut notes) = self.handover.take() else {
+            return Ok(());
+        };
+        let went_out_then = notes.was_quick(now_ns)
+            || (notes.has_only_waited(self.time.stops()) && is_single && !self.is_back(&notes));
+        notes.handed_over(&self.shared, place, now_ns, went_out_then);
+        self.handover = Some(notes);
         Ok(())
     }
 
+    /// Whether what is being handed over is back already, so that it was done within the call. What has come back is
+    /// kept for the next look.
+    fn is_back(&mut self, notes: &HandoverNotes) -> bool {
+        if !self.has_unseen() {
+            self.completed.clear();
+            self.seen = 0;
+        }
+        let known = self.completed.len();
+        let completed = &mut self.completed;
+        self.backend
+            .reap(|slot, result| completed.push((slot, result)));
+        let mut fresh = self.completed[known..].iter();
+        fresh.any(|(slot, _)| notes.is_handing(*slot))
+    }
+
     #[cold]
-    fn note_stamped(&mut self) {
+    fn note_stamped(&mut self, now_ns: u64) {
         let place = self.place();
         if let Some(notes) = &mut self.handover {
-            notes.stamped(&self.shared, place, &self.queued);
+            notes.stamped(&self.shared, place, now_ns, &self.queued);
         }
     }
 
@@ -420,6 +450,9 @@ impl<B: Backend, T: Time, S: Deref<Target = SharedRun> + Clone> Worker<B, T, S> 
 
     /// How to wait where nothing is in flight, for `look_ns` at most.
     pub(crate) fn plan_sleep(&mut self, until_ns: u64, look_ns: u64) -> Sleep {
+        if let Some(notes) = &mut self.handover {
+            notes.forget_stops();
+        }
         let now_ns = self.time.now_ns();
         let limit_ns = now_ns + look_ns;
         let start_ns = self.shared.start_ns.load(Relaxed);
@@ -565,7 +598,9 @@ impl<B: Backend, T: Time, S: Deref<Target = SharedRun> + Clone> Worker<B, T, S> 
             self.complete(shared, *slot, *result, now_ns);
         }
         self.seen += count;
-        self.completed = completed;
+        // What was to be repeated may have gone out, and others come back with it.
+        let later = std::mem::replace(&mut self.completed, completed);
+        self.completed.extend(later);
         now_ns
     }
 
@@ -653,7 +688,7 @@ impl<B: Backend, T: Time, S: Deref<Target = SharedRun> + Clone> Worker<B, T, S> 
             has_failed = false;
             cell.succeeded(u64::from(moved), service_ns, response_ns, tag, self.sharing);
             if own_slab == AFTER_STOP {
-                note_late(&shared.workers[self.number], slot, now_ns, seen_ns);
+                note_late(shared, (self.number, slot), now_ns, seen_ns);
             }
             if moved < op.length {
                 cell.was_short();
@@ -1306,7 +1341,7 @@ impl<B: Backend, T: Time, S: Deref<Target = SharedRun> + Clone> Worker<B, T, S> 
         let now_ns = self.time.now_ns();
         self.advance_interval(now_ns);
         if self.handover.is_some() {
-            self.note_stamped();
+            self.note_stamped(now_ns);
         }
         for slot in self.queued.drain(..) {
             let view = &self.shared.workers[self.number].slots[slot as usize];
@@ -1444,13 +1479,15 @@ fn end_of(shared: &SharedRun, stream: usize) -> u64 {
     shared.streams[stream].not_after_close(start_ns, stop_ns)
 }
 
-/// Keeps what came back well after the end. What is back within a moment of it is as any other: the
-/// end falls between the start and the end of some operations of every run.
+/// Keeps what came back well after the end; all that came after it where the plan asks how operations come back.
 #[cold]
-fn note_late(worker: &WorkerView, slot: u32, now_ns: u64, end_ns: u64) {
+fn note_late(shared: &SharedRun, (worker, slot): (usize, u32), now_ns: u64, end_ns: u64) {
+    let worker = &shared.workers[worker];
     let (view, late) = (&worker.slots[slot as usize], &worker.late[slot as usize]);
-    let (after_ns, started_ns) = (now_ns.saturating_sub(end_ns), view.started_ns.load(Relaxed));
-    if after_ns < LATE_NS || started_ns >= end_ns {
+    let after_ns = now_ns.saturating_sub(end_ns).max(1);
+    let started_ns = view.started_ns.load(Relaxed);
+    let is_late = after_ns >= LATE_NS && started_ns < end_ns;
+    if !is_late && !shared.notes_handover {
         return;
     }
     late.age_ns.store(now_ns - started_ns, Relaxed);

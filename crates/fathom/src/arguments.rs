@@ -1,6 +1,7 @@
 //! The command line of the neutral verbs.
 use crate::spans::{seconds, some_seconds, some_span, span};
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use engine::BackendKind;
 use lang::{CommandLine, LintSelection};
 use plan::{Nanos, Plan, Readiness, Repeat};
 use std::path::PathBuf;
@@ -102,6 +103,14 @@ pub struct Common {
 
     #[command(flatten)]
     pub lints: LintOptions,
+}
+
+impl Common {
+    /// Whether a backend is named that reaches no storage.
+    pub fn reaches_no_storage(&self) -> bool {
+        let named = self.backend.as_deref().map(str::parse::<BackendKind>);
+        matches!(named, Some(Ok(BackendKind::Null | BackendKind::Sim)))
+    }
 }
 
 /// How often the runs of a job are carried out, and what each waits for.

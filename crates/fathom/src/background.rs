@@ -1,15 +1,13 @@
 //! Jobs in the background: the program begins anew as a process without a terminal, before it has threads, and whoever
 //! called goes on at once with the number of that process in a file.
 use crate::outputs::Outputs;
+use host::command::DETACHED_VARIABLE;
 use host::text_file::read_whole;
 use report::Opening;
 use std::io::Write;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
-
-/// Tells the process that it is the one in the background.
-const DETACHED_VARIABLE: &str = "FATHOM_DETACHED";
 
 /// A number and a line end have less.
 const PID_FILE_BYTES_MAX: u64 = 64;

@@ -15,22 +15,27 @@ use host::guard::{Finding, Overwrite, Refusal, Refused};
 use lang::vdbench::{ListedKind, ListedRun, ListedTree};
 use lang::{Language, LintSelection};
 use plan::{
-    BoundPlan, Diagnostic, Facts, FoundKind, Plan, Severity, SizeRule, SourceMap, TargetId,
-    TargetKind, When,
+    BindError, BoundPlan, Diagnostic, Facts, FoundKind, Plan, Severity, SizeRule, SourceMap,
+    TargetId, TargetKind, When,
 };
 use report::Opening;
 use serde::Serialize;
+use std::borrow::Cow;
 use std::collections::{BTreeMap, HashSet};
+use std::ffi::OsStr;
 use std::io::Write;
 use std::path::Path;
 
 /// Stands in for the size of a device that is not here.
 const STAND_IN_BYTES: u64 = 1 << 40;
 
+/// Targets that are told one by one. More of them are told by what they have in common.
+const TARGETS_MAX: usize = 16;
+
 #[derive(Serialize)]
-struct CheckOutput {
+struct CheckOutput<'a> {
     runs: Vec<RunOutput>,
-    targets: Vec<TargetOutput>,
+    targets: Vec<TargetOutput<'a>>,
     diagnostics: Vec<DiagnosticOutput>,
     /// Seconds of all runs with pauses; absent when some end is a size.
     total_s: Option<u64>,
@@ -60,10 +65,28 @@ struct RunOutput {
     pause_s: u64,
 }
 
+/// One target, or neighbours that differ in nothing but a number in their names and paths.
 #[derive(Serialize)]
-struct TargetOutput {
-    name: String,
-    path: String,
+struct TargetOutput<'a> {
+    name: Cow<'a, str>,
+    path: Cow<'a, str>,
+    /// How many they are.
+    count: u64,
+    /// The last of several.
+    last: Option<NameOutput<'a>>,
+    #[serde(flatten)]
+    traits: Traits,
+}
+
+#[derive(Serialize)]
+struct NameOutput<'a> {
+    name: Cow<'a, str>,
+    path: Cow<'a, str>,
+}
+
+/// All of a target but its name and path.
+#[derive(Serialize, Clone, PartialEq, Eq)]
+struct Traits {
     /// `file`, `block device`, `directory` or `missing`.
     found: &'static str,
     /// The size that runs use; absent when it is not known here.
@@ -160,6 +183,8 @@ pub fn main(options: &CheckOptions) -> Exit {
     } else {
         text::print(&reading, &looked, &diagnostics);
     }
+    // The process ends: giving back a million paths one by one would take longer than telling of them.
+    std::mem::forget((reading, looked));
     if has_errors { Exit::Usage } else { Exit::Fine }
 }
 
@@ -204,6 +229,24 @@ fn look(plan: Plan, output: &Path, lints: (Language, &LintSelection)) -> Result<
     }
 }
 
+/// Folders of paths, as they are written.
+#[derive(Default)]
+struct Folders<'a> {
+    all: HashSet<&'a OsStr>,
+    last: Option<&'a OsStr>,
+}
+
+impl<'a> Folders<'a> {
+    fn is_new(&mut self, path: &'a Path) -> bool {
+        let folder = path.parent().map(Path::as_os_str);
+        if self.last == folder && folder.is_some() {
+            return false;
+        }
+        self.last = folder;
+        folder.is_none_or(|folder| self.all.insert(folder))
+    }
+}
+
 fn look_at_bound(
     bound: BoundPlan,
     stand_ins: Vec<StandIn>,
@@ -211,14 +254,14 @@ fn look_at_bound(
     (lints, storage): ((Language, &LintSelection), &Storage),
 ) -> Result<Looked, String> {
     // One missing file tells of the rights in its folder for all that are missing there.
-    let mut folders = HashSet::new();
+    let mut folders = Folders::default();
     let looked_at: Vec<bool> = bound
         .targets
         .iter()
         .zip(&bound.plan.targets)
         .zip(&stand_ins)
         .map(|((target, planned), stand_in)| match target.facts.found {
-            FoundKind::Missing => folders.insert(planned.path.parent()),
+            FoundKind::Missing => folders.is_new(&planned.path),
             _ => *stand_in == StandIn::None,
         })
         .collect();
@@ -234,6 +277,7 @@ fn look_at_bound(
     let passed = standing::let_pass(&bound.plan, &examinations, &mut overwrite)?;
     let refused = machine::judge(&examinations, &overwrite).err();
     let mut diagnostics = machine::not_built(&bound);
+    diagnostics.extend(without_size(&bound, &stand_ins));
     match machine::backend(&bound, None) {
         Ok(choice) => {
             let rule = WorkerRule::Automatic;
@@ -249,6 +293,19 @@ fn look_at_bound(
         passed,
         diagnostics,
     })
+}
+
+/// Files that no run can make, as nobody says how large. A device may be on the host that the job is for.
+fn without_size(bound: &BoundPlan, stand_ins: &[StandIn]) -> Vec<Diagnostic> {
+    let used = bound.plan.used_targets();
+    let ids = (0..stand_ins.len()).map(TargetId::at);
+    let lacks = |id: &TargetId| {
+        let (at, kind) = (id.index(), bound.plan.target(*id).kind);
+        used[at] && stand_ins[at] == StandIn::Unsized && kind == TargetKind::File
+    };
+    ids.filter(lacks)
+        .map(|id| machine::misfit(&BindError::size_unknown(bound.plan.target(id))))
+        .collect()
 }
 
 /// Devices that are not here are taken as if they were, as large as the file says.
@@ -280,10 +337,14 @@ pub(crate) fn with_stand_ins(plan: &Plan, mut facts: Facts) -> (Facts, Vec<Stand
     (facts, stand_ins)
 }
 
-fn output(reading: &Reading, looked: &Looked, diagnostics: &[Diagnostic]) -> CheckOutput {
+fn output<'a>(
+    reading: &'a Reading,
+    looked: &'a Looked,
+    diagnostics: &[Diagnostic],
+) -> CheckOutput<'a> {
     CheckOutput {
         runs: listed(reading, looked).map(run_output).collect(),
-        targets: targets(reading, looked).collect(),
+        targets: folded(reading, looked),
         diagnostics: diagnostics
             .iter()
             .map(|diagnostic| diagnostic_output(diagnostic, &reading.sources))
@@ -344,12 +405,67 @@ fn run_output(run: &ListedRun) -> RunOutput {
 fn targets<'a>(
     reading: &'a Reading,
     looked: &'a Looked,
-) -> impl Iterator<Item = TargetOutput> + 'a {
+) -> impl Iterator<Item = TargetOutput<'a>> + 'a {
     let of_plan = looked.plan.iter().flat_map(|plan| of_plan(plan, looked));
     reading.trees.iter().map(tree_output).chain(of_plan)
 }
 
-fn of_plan<'a>(plan: &'a BoundPlan, looked: &'a Looked) -> impl Iterator<Item = TargetOutput> + 'a {
+/// The same for programs: where they are many, neighbours that are numbered are told by the first and the last.
+fn folded<'a>(reading: &'a Reading, looked: &'a Looked) -> Vec<TargetOutput<'a>> {
+    let of_plan = looked.plan.as_ref().map_or(0, |plan| plan.targets.len());
+    if reading.trees.len() + of_plan <= TARGETS_MAX {
+        return targets(reading, looked).collect();
+    }
+    let mut out: Vec<TargetOutput> = Vec::new();
+    for target in targets(reading, looked) {
+        match out.last_mut() {
+            Some(before) if before.goes_on_with(&target) => {
+                before.count += 1;
+                before.last = Some(NameOutput {
+                    name: target.name,
+                    path: target.path,
+                });
+            }
+            _ => out.push(target),
+        }
+    }
+    out
+}
+
+impl TargetOutput<'_> {
+    fn goes_on_with(&self, next: &Self) -> bool {
+        let (name, path) = match &self.last {
+            Some(last) => (&last.name, &last.path),
+            None => (&self.name, &self.path),
+        };
+        follows(name, &next.name) && follows(path, &next.path) && self.traits == next.traits
+    }
+}
+
+/// Whether a name is another one with a number in it that is one higher.
+fn follows(before: &str, name: &str) -> bool {
+    let same = before.bytes().zip(name.bytes());
+    let mut from = same.take_while(|(one, other)| one == other).count();
+    // Of 19 and 20 all digits are looked at, as are those of 10 and 11.
+    let is_digit = |at: usize| before.as_bytes()[at].is_ascii_digit();
+    while from > 0 && is_digit(from - 1) {
+        from -= 1;
+    }
+    let cut = |text: &str| -> Option<(u64, usize)> {
+        let digits = text.as_bytes()[from..].iter();
+        let to = from + digits.take_while(|byte| byte.is_ascii_digit()).count();
+        Some((text.get(from..to)?.parse().ok()?, to))
+    };
+    let (Some((low, low_end)), Some((high, high_end))) = (cut(before), cut(name)) else {
+        return false;
+    };
+    low.checked_add(1) == Some(high) && before[low_end..] == name[high_end..]
+}
+
+fn of_plan<'a>(
+    plan: &'a BoundPlan,
+    looked: &'a Looked,
+) -> impl Iterator<Item = TargetOutput<'a>> + 'a {
     let refusals = looked.refused.iter().flat_map(|refused| &refused.refusals);
     let refusals: BTreeMap<TargetId, &Refusal> =
         refusals.map(|refusal| (refusal.target, refusal)).collect();
@@ -360,9 +476,7 @@ fn of_plan<'a>(plan: &'a BoundPlan, looked: &'a Looked) -> impl Iterator<Item = 
         let stand_in = looked.stand_ins[number];
         let known = stand_in != StandIn::Unsized;
         let refusal = refusals.get(&id);
-        TargetOutput {
-            name: target.name.clone(),
-            path: target.path.display().to_string(),
+        let traits = Traits {
             found: match bound.facts.found {
                 _ if stand_in != StandIn::None => "missing",
                 FoundKind::File => "file",
@@ -379,16 +493,15 @@ fn of_plan<'a>(plan: &'a BoundPlan, looked: &'a Looked) -> impl Iterator<Item = 
             }),
             overwrite_word: refusal.and_then(|refusal| refusal.word.clone()),
             standing_word: passed.get(&id).map(|word| (*word).to_owned()),
-        }
+        };
+        let (name, path) = (target.name.as_str(), target.path.to_string_lossy());
+        traits.of(name.into(), path)
     })
 }
 
-fn tree_output(tree: &ListedTree) -> TargetOutput {
-    let path = Path::new(&tree.anchor);
-    TargetOutput {
-        name: tree.name.clone(),
-        path: tree.anchor.clone(),
-        found: match path.is_dir() {
+fn tree_output(tree: &ListedTree) -> TargetOutput<'_> {
+    let traits = Traits {
+        found: match Path::new(&tree.anchor).is_dir() {
             true => "directory",
             false => "missing",
         },
@@ -400,6 +513,19 @@ fn tree_output(tree: &ListedTree) -> TargetOutput {
         refused: Vec::new(),
         overwrite_word: None,
         standing_word: None,
+    };
+    traits.of(tree.name.as_str().into(), tree.anchor.as_str().into())
+}
+
+impl Traits {
+    fn of<'a>(self, name: Cow<'a, str>, path: Cow<'a, str>) -> TargetOutput<'a> {
+        TargetOutput {
+            name,
+            path,
+            count: 1,
+            last: None,
+            traits: self,
+        }
     }
 }
 

@@ -12,6 +12,9 @@ const LISTED: usize = 20;
 /// What came back this long after the end of its run is listed; the page lists the rest.
 const LATE_NS: u64 = 1_000_000_000;
 
+/// As the conductor says it.
+const NEVER_CAME_BACK: &str = "operations never came back";
+
 /// Lists the operations that came back long after the end of their run.
 pub fn tell_late(all: &[RunTotals], plan: &Plan, is_brief: bool) {
     let ended = all.iter().filter_map(|totals| totals.finished.as_ref());
@@ -122,8 +125,12 @@ fn reason(outcome: &Outcome) -> Option<String> {
             counted(outcome.streams_failed.into(), "stream")
         ));
     }
-    if outcome.left_outstanding {
-        reasons.push("operations never came back".to_owned());
+    // What follows from them for further runs may have been said with the same words.
+    let is_told = reasons
+        .iter()
+        .any(|reason| reason.starts_with(NEVER_CAME_BACK));
+    if outcome.left_outstanding && !is_told {
+        reasons.push(NEVER_CAME_BACK.to_owned());
     }
     (!reasons.is_empty()).then(|| reasons.join("; "))
 }
@@ -171,5 +178,11 @@ mod tests {
             reason(&both).unwrap(),
             "stopped by the user; 3 operations failed"
         );
+        let message = "operations never came back; the runs that follow were not started";
+        let hung = Outcome {
+            left_outstanding: true,
+            ..Outcome::failed(message.to_owned())
+        };
+        assert_eq!(reason(&hung).unwrap(), message);
     }
 }

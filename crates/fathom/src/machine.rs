@@ -59,10 +59,11 @@ pub fn is_device(path: &Path) -> bool {
 
 /// Binds a plan; misfits become diagnostics at the words that caused them.
 pub fn bind_to(plan: Plan, facts: &Facts) -> Result<BoundPlan, Vec<Diagnostic>> {
-    bind(plan, facts).map_err(|errors| errors.iter().map(diagnostic).collect())
+    bind(plan, facts).map_err(|errors| errors.iter().map(misfit).collect())
 }
 
-fn diagnostic(error: &BindError) -> Diagnostic {
+/// A misfit at the words that caused it.
+pub fn misfit(error: &BindError) -> Diagnostic {
     let diagnostic = Diagnostic::error(error.code(), error.to_string());
     let diagnostic = match error.origin() {
         Origin::Written(span) => diagnostic.at(*span, "defined here"),

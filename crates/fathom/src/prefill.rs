@@ -93,7 +93,7 @@ pub fn main(options: &PrefillOptions, arguments: &[String]) -> Exit {
         Exit::Fine => judge(&fills, exit),
         Exit::Stopped => {
             errln!(
-                "error: stopped by the user before all was filled; the same command goes on behind the last part that is done"
+                "error: stopped by the user before all was filled; the same command goes on after the last part that is done"
             );
             exit
         }
@@ -454,7 +454,7 @@ fn earlier(output: &Path, plan: &Plan, fills: &[Fill]) -> Found {
         return Found::Whole;
     }
     let bytes = plan::Bytes(bytes);
-    errln!("going on behind {bytes} that an earlier fill wrote; a look at them found no fault");
+    errln!("going on after {bytes} that an earlier fill wrote; a look at them found no fault");
     Found::Part
 }
 

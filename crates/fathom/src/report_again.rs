@@ -38,14 +38,11 @@ fn write_all(options: &ReportOptions) -> Result<Exit, String> {
     };
     let outputs = Outputs::default();
     check_folder(&outputs, &folder)?;
-    std::fs::create_dir_all(&folder)
-        .map_err(|error| format!("folder `{}`: {error}", folder.display()))?;
-    let mut face = match options.vdbench {
-        true => {
-            Some(Face::create(&folder, FaceOptions::default()).map_err(|error| error.to_string())?)
-        }
-        false => None,
-    };
+    let refused = |error| format!("folder `{}`: {error}", folder.display());
+    std::fs::create_dir_all(&folder).map_err(refused)?;
+    let face = || Face::create(&folder, FaceOptions::default());
+    let face = options.vdbench.then(face).transpose();
+    let mut face = face.map_err(|error| error.to_string())?;
     let (mut page, mut rows_of) = (Page::default(), Totals::default());
     let mut fio = options.fio.as_deref().map(fio_face).transpose()?;
     for event in first.into_iter().chain(&mut salvage) {
@@ -61,11 +58,15 @@ fn write_all(options: &ReportOptions) -> Result<Exit, String> {
         }
     }
     let totals = rows_of.ended();
+    let damage = salvage.loss().text();
+    if let Some(damage) = &damage {
+        fio.iter_mut().for_each(|fio| fio.set_damage(damage));
+        face.iter_mut().for_each(|face| face.set_damage(damage));
+    }
     if let Some(face) = face {
         face.finish().map_err(|error| error.to_string())?;
     }
     let mut rows = report::summary::rows(&totals);
-    let damage = salvage.loss().text();
     if let Some(damage) = &damage {
         let path = shown::name(&path.display().to_string()).into_owned();
         errln!("warning: result file `{path}` is damaged: {damage}");
@@ -77,7 +78,8 @@ fn write_all(options: &ReportOptions) -> Result<Exit, String> {
         );
     }
     write_reports(&outputs, &mut page, &rows, &folder)?;
-    if let Some(fio) = &fio {
+    if let Some(fio) = &mut fio {
+        fio.break_off();
         out!("{}", fio.report());
     } else {
         out!(

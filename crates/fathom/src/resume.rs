@@ -227,7 +227,7 @@ impl Earlier {
         let next = u64::from(self.done.runs()) + 1;
         let all = self.bound.run_count();
         let mut message = match all {
-            Some(all) if next > all => format!("went on behind the last of {all} runs"),
+            Some(all) if next > all => format!("went on after the last of {all} runs"),
             _ => {
                 let of = all.map_or(String::new(), |all| format!(" of {all}"));
                 format!(

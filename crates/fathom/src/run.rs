@@ -15,7 +15,8 @@ pub fn main(options: &RunOptions, arguments: &[String]) -> Exit {
     }
     let seeds = Seeds::of_execution(&options.common);
     let reading = lints::selection(&options.common.lints.words).and_then(|lints| {
-        let line = options.times.command_line(lints);
+        let mut line = options.times.command_line(lints);
+        line.reaches_no_storage = options.common.reaches_no_storage();
         plan_file::read(&options.inputs, seeds, line)
     });
     let reading = match reading {

@@ -15,6 +15,8 @@ const SLOW: Duration = Duration::from_secs(5);
 /// How long a target may keep the program after one Ctrl-C and after two.
 const PATIENCE: [Duration; 2] = [Duration::from_secs(30), Duration::from_secs(2)];
 
+/// How often a thread looks for a target that does not answer. The calls that it looks for are those between runs, and a
+/// look reads one list in memory: ten a second cost a few microseconds, and no call has to wake another thread.
 const LOOK: Duration = Duration::from_millis(100);
 
 /// Of the execution, once there is one.

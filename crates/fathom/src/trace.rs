@@ -472,6 +472,7 @@ mod tests {
             seen_ns: 9,
             service_ns: 5,
             submission_ns: None,
+            completion_ns: 5,
         };
         let text = trace.lines(RunId(7), &[record(0), record(1)]);
         assert_eq!(text.lines().count(), 1);

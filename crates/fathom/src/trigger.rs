@@ -1,6 +1,7 @@
 //! What ends jobs of fio from outside, as was planned before: a file that appears, or a time. What is
 //! then done: the states of what was written are saved, and a command is run.
 use conduct::Control;
+use host::command::DETACHED_VARIABLE;
 use plan::{OpSource, Plan};
 use std::cell::Cell;
 use std::fs::symlink_metadata;
@@ -109,7 +110,9 @@ impl Watched {
         if self.is_run.replace(true) {
             return;
         }
-        let said = match Command::new("sh").arg("-c").arg(command).status() {
+        let mut shell = Command::new("sh");
+        shell.env_remove(DETACHED_VARIABLE);
+        let said = match shell.arg("-c").arg(command).status() {
             Ok(status) if status.success() => return,
             Ok(status) => format!("ended with {status}"),
             Err(error) => format!("cannot be started: {error}"),

@@ -352,6 +352,7 @@ fn long_option<'a>(
 fn read(options: &Options, lints: LintSelection) -> Result<Reading, String> {
     let command_line = CommandLine {
         lints,
+        reaches_no_storage: options.common.reaches_no_storage(),
         ..options.command_line.clone()
     };
     let environment = files::environment(command_line, Seeds::of_execution(&options.common).draws);

@@ -6,6 +6,10 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
 use std::time::{Duration, Instant};
 
+/// Tells a process of this program that it is the one in the background. No command gets it: a `fathom` among them would
+/// take itself for that one.
+pub const DETACHED_VARIABLE: &str = "FATHOM_DETACHED";
+
 /// How often a wait looks whether it is to end.
 const LOOK: Duration = Duration::from_millis(20);
 
@@ -57,6 +61,7 @@ pub fn run(
     let mut child = Command::new("sh")
         .arg("-c")
         .arg(format!("exec 2>&1\n{text}"))
+        .env_remove(DETACHED_VARIABLE)
         .envs(variables.iter().map(|(name, value)| (name, value)))
         .stdin(Stdio::null())
         .stdout(Stdio::piped())

@@ -2,9 +2,10 @@
 //! of them. Read [`Missing`] first.
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
@@ -17,6 +18,8 @@ const NAMES_MAX: usize = 4096;
 #[derive(Debug, Default)]
 pub(crate) struct Missing {
     folders: RefCell<BTreeMap<PathBuf, Rc<Folder>>>,
+    /// The one that was asked for last, as it is written: neighbours in a job are neighbours on the disk.
+    last: RefCell<Option<(OsString, Rc<Folder>)>>,
 }
 
 #[derive(Debug)]
@@ -30,7 +33,7 @@ struct Folder {
 impl Missing {
     /// Whether nothing stands at a path, as its folder was when it was first asked for.
     pub fn is_missing(&self, path: &Path) -> bool {
-        let Some((folder, name)) = path.parent().zip(path.file_name()) else {
+        let Some((folder, name)) = split(path) else {
             return false;
         };
         let folder = self.folder(folder, path);
@@ -41,8 +44,8 @@ impl Missing {
     /// The nearest directory above a missing path that exists.
     pub fn existing_directory(&self, path: &Path) -> Option<PathBuf> {
         // A link that leads to nothing has its directory elsewhere.
-        match path.parent() {
-            Some(folder) if self.is_missing(path) || fs::symlink_metadata(path).is_err() => {
+        match split(path) {
+            Some((folder, _)) if self.is_missing(path) || fs::symlink_metadata(path).is_err() => {
                 self.folder(folder, path).existing.clone()
             }
             _ => existing_directory(path),
@@ -50,6 +53,18 @@ impl Missing {
     }
 
     fn folder(&self, folder: &Path, path: &Path) -> Rc<Folder> {
+        if let Some((last, known)) = &*self.last.borrow()
+            && last == folder.as_os_str()
+        {
+            return Rc::clone(known);
+        }
+        let found = self.known_folder(folder, path);
+        let name = folder.as_os_str().to_os_string();
+        self.last.replace(Some((name, Rc::clone(&found))));
+        found
+    }
+
+    fn known_folder(&self, folder: &Path, path: &Path) -> Rc<Folder> {
         if let Some(known) = self.folders.borrow().get(folder) {
             return Rc::clone(known);
         }
@@ -59,6 +74,24 @@ impl Missing {
         });
         let mut all = self.folders.borrow_mut();
         Rc::clone(all.entry(folder.to_path_buf()).or_insert(found))
+    }
+}
+
+/// The folder and the name within it. What ends with a plain name is cut at its last slash: looking at all parts of a path
+/// costs more than everything else that is asked of a missing file.
+fn split(path: &Path) -> Option<(&Path, &OsStr)> {
+    let bytes = path.as_os_str().as_bytes();
+    let slash = bytes.iter().rposition(|byte| *byte == b'/');
+    match slash.map(|slash| (&bytes[..slash], &bytes[slash + 1..])) {
+        Some((folder, name))
+            if !folder.is_empty()
+                && !folder.ends_with(b"/")
+                && !matches!(name, b"" | b"." | b"..") =>
+        {
+            let folder = Path::new(OsStr::from_bytes(folder));
+            Some((folder, OsStr::from_bytes(name)))
+        }
+        _ => path.parent().zip(path.file_name()),
     }
 }
 

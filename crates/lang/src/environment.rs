@@ -77,6 +77,8 @@ pub struct CommandLine {
     pub auxiliary: Option<String>,
     /// What becomes of findings that are no errors.
     pub lints: LintSelection,
+    /// It names a backend that reaches no storage, so that none has a cache.
+    pub reaches_no_storage: bool,
 }
 
 /// `name=value` on the command line.

@@ -18,6 +18,16 @@ pub struct Explained {
     pub note: Option<String>,
 }
 
+impl Explained {
+    /// Whether nobody wrote it.
+    pub(crate) fn is_default(&self) -> bool {
+        matches!(self.origin, Origin::Default(_) | Origin::Derived(_))
+    }
+}
+
+/// Where a value comes from that no place says alone.
+pub(crate) const OTHERS: &str = "other parameters of the job";
+
 /// What a bound plan holds of a parameter.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Held {
@@ -90,7 +100,7 @@ pub(crate) fn explained(
             let is_default = parameter.default_rule() != "" || is_same(parameter, &used);
             let origin = match is_default {
                 true => default,
-                false => Origin::Derived("other parameters of the job".to_owned()),
+                false => Origin::Derived(OTHERS.to_owned()),
             };
             Some(line(used, origin, None))
         }

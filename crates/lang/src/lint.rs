@@ -38,7 +38,7 @@ const LINTS: &[Lint] = &[
     lint(
         "lost-text",
         &[vdbench::LOST_TEXT],
-        "parameters behind a blank, which are not read",
+        "parameters after a blank, which are not read",
     ),
     lint(
         "downward-range",

@@ -132,6 +132,24 @@ pub struct Interval {
     pub figures: Vec<Figure>,
     pub engine: EngineSample,
     pub host: HostSample,
+    /// What of it is lost, where it was read from a damaged file; never written.
+    #[serde(default)]
+    pub lost: LostParts,
+}
+
+/// Parts of an interval that were there once and cannot be read. Their fields are empty or zero and say nothing.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LostParts {
+    /// Arrivals, lateness and backlogs of streams.
+    pub arrivals: bool,
+    /// How long slots were in use.
+    pub slots: bool,
+    /// The time of CPUs, of the host and of Fathom.
+    pub cpu: bool,
+    /// What devices counted.
+    pub devices: bool,
+    /// Operations in flight at the end, and what submitting them took.
+    pub submission: bool,
 }
 
 /// What a figure counts.
@@ -230,7 +248,9 @@ pub struct Handover {
     pub submitted_together: [u64; BATCH_CLASSES],
     /// Passes over completions that found some of the stream, by how many; see [`batch_class`].
     pub seen_together: [u64; BATCH_CLASSES],
-    /// When the last completion so far was seen; zero before the first.
+    /// When the last completion so far was seen, zero before the first. In the last interval also what came
+    /// back after the end of the run counts, and a stream that did not end by itself was at work at least
+    /// until the end of its time.
     pub last_seen_ns: u64,
 }
 
@@ -245,10 +265,10 @@ pub struct ServiceParts {
     pub priority: u16,
     /// From just before the submitting call to just after it.
     pub submission: LatencyFigures,
-    /// From just after the submitting call to the completion being seen; zero where it was there
-    /// before the call came back.
+    /// To the completion being seen, from just after the submitting call; from just before it where the operation may
+    /// have been out for long when the call came back, so that it is in both parts.
     pub completion: LatencyFigures,
-    /// Both together, where single operations have priorities; nothing elsewhere, as figures tell it.
+    /// From just before the submitting call to the completion being seen, where single operations have priorities; nothing elsewhere, as figures tell it.
     #[serde(default)]
     pub service: LatencyFigures,
 }
@@ -266,8 +286,10 @@ pub struct OperationRecord {
     /// When its completion was seen, since the start of the run.
     pub seen_ns: u64,
     pub service_ns: u64,
-    /// The part of the service time in the submitting call; `None` where it is not told apart.
+    /// As [`ServiceParts::submission`]; `None` where it is not told apart.
     pub submission_ns: Option<u64>,
+    /// As [`ServiceParts::completion`]; the service time where it is not told apart.
+    pub completion_ns: u64,
 }
 
 /// Use of one pool.
@@ -423,10 +445,16 @@ pub struct RunFinished {
     pub drain_ns: u64,
     /// What was still in flight when the drain was given up.
     pub outstanding: Vec<Outstanding>,
-    /// What was in flight at the end of the window and came back well after it, in the drain.
+    /// What was in flight at the end of the window and came back in the drain: well after the end
+    /// ([`LATE_NS`]), and all of it where the plan asks how operations come back.
     #[serde(default)]
     pub late: Vec<Outstanding>,
 }
+
+/// What comes back this long after the end of the window, or later, came late. What is back within a
+/// moment of it is as any other: the end falls between the start and the end of some operations of
+/// every run.
+pub const LATE_NS: u64 = 100_000_000;
 
 /// An operation that was out at the end of the window.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -441,6 +469,14 @@ pub struct Outstanding {
     /// When it came back, since the end of the window; `None` for one that never did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub returned_after_ns: Option<u64>,
+}
+
+impl RunFinished {
+    /// What came back well after the end.
+    pub fn came_late(&self) -> impl Iterator<Item = &Outstanding> {
+        let came_late = |one: &&Outstanding| one.returned_after_ns.is_some_and(|ns| ns >= LATE_NS);
+        self.late.iter().filter(came_late)
+    }
 }
 
 /// The end of an execution.

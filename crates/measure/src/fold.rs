@@ -7,7 +7,7 @@ use crate::facts::HostSample;
 use crate::histogram::{HistogramBuilder, bucket_bounds};
 use crate::stream_totals::StreamTotals;
 use crate::unreturned::{self, Unreturned};
-use plan::Operation;
+use plan::{Operation, StreamId};
 use std::collections::BTreeMap;
 
 /// Collects the measured intervals of one run after another.
@@ -16,15 +16,35 @@ pub struct RunFold {
     started: Option<RunStarted>,
     length_ns: u64,
     intervals: u32,
-    figures: BTreeMap<FigureKey, Collected>,
-    streams: Vec<CollectedStream>,
+    figures: BTreeMap<FigureKey, Summed>,
+    streams: Vec<SummedStream>,
     /// Where the measurement of streams with a time of their own began.
     begins_ns: Vec<Option<u64>>,
     pools: Vec<PoolSample>,
     workers: WorkerSample,
     oldest_in_flight_ns: u64,
     host: HostSample,
+    lost: LostTotals,
     data: Vec<DataFigures>,
+}
+
+/// The measured intervals whose parts are lost: of a part, the totals are of the other intervals.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LostTotals {
+    pub arrivals: LostTime,
+    pub slots: LostTime,
+    pub cpu: LostTime,
+    pub devices: LostTime,
+    pub submission: LostTime,
+}
+
+/// Intervals of which a part is lost.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LostTime {
+    pub intervals: u32,
+    pub length_ns: u64,
+    /// That succeeded in them.
+    pub operations: u64,
 }
 
 /// Totals of a run over its measured intervals.
@@ -43,6 +63,8 @@ pub struct RunTotals {
     /// For how long the oldest operation had been out at the end of the last interval; zero where none was.
     pub oldest_in_flight_ns: u64,
     pub host: HostSample,
+    /// Which parts are not of all intervals.
+    pub lost: LostTotals,
     /// What was sent, of all intervals.
     pub data: Vec<DataFigures>,
     /// What never came back; it is in the latencies of the figures, and nowhere else.
@@ -59,7 +81,7 @@ struct Latencies {
 }
 
 #[derive(Debug, Default)]
-struct Collected {
+struct Summed {
     operations: u64,
     bytes: u64,
     errors: u64,
@@ -69,7 +91,7 @@ struct Collected {
 }
 
 #[derive(Debug, Default)]
-struct CollectedStream {
+struct SummedStream {
     scheduled: u64,
     submitted: u64,
     backlog: u64,
@@ -124,7 +146,7 @@ impl RunFold {
 
     /// The totals so far; `None` before the first run.
     pub fn totals(&self, finished: Option<RunFinished>) -> Option<RunTotals> {
-        let figure = |(key, collected): (&FigureKey, &Collected)| Figure {
+        let figure = |(key, collected): (&FigureKey, &Summed)| Figure {
             key: *key,
             operations: collected.operations,
             bytes: collected.bytes,
@@ -133,7 +155,7 @@ impl RunFold {
             service: collected.service.figures(),
             response: collected.response.figures(),
         };
-        let stream = |collected: &CollectedStream| StreamTotals {
+        let stream = |collected: &SummedStream| StreamTotals {
             scheduled: collected.scheduled,
             submitted: collected.submitted,
             backlog: collected.backlog,
@@ -159,6 +181,7 @@ impl RunFold {
             workers: self.workers,
             oldest_in_flight_ns: self.oldest_in_flight_ns,
             host: self.host.clone(),
+            lost: self.lost,
             data: self.data.clone(),
             unreturned,
             late,
@@ -172,8 +195,10 @@ impl RunFold {
         }
         let restart_ns = self.begin_anew(interval);
         let start_ns = restart_ns.map_or(interval.start_ns, |at_ns| at_ns.max(interval.start_ns));
-        self.length_ns += interval.end_ns.saturating_sub(start_ns);
+        let length_ns = interval.end_ns.saturating_sub(start_ns);
+        self.length_ns += length_ns;
         self.intervals += 1;
+        self.lost.add(interval, length_ns);
         for figure in &interval.figures {
             let collected = self.figures.entry(figure.key).or_default();
             collected.operations += figure.operations;
@@ -206,14 +231,14 @@ impl RunFold {
         self.figures.retain(|key, _| !is_anew(key.stream.index()));
         for (number, collected) in self.streams.iter_mut().enumerate() {
             if is_anew(number) {
-                *collected = CollectedStream::default();
+                *collected = SummedStream::default();
             }
         }
         let restart_ns =
             earliest(&self.begins_ns).filter(|now| Some(*now) > earliest(&before_ns))?;
         (self.length_ns, self.intervals) = (0, 0);
         (self.pools, self.workers) = (Vec::new(), WorkerSample::default());
-        self.host = HostSample::default();
+        (self.host, self.lost) = (HostSample::default(), LostTotals::default());
         Some(restart_ns)
     }
 
@@ -221,7 +246,7 @@ impl RunFold {
         let engine = &interval.engine;
         if self.streams.len() < engine.streams.len() {
             self.streams
-                .resize_with(engine.streams.len(), CollectedStream::default);
+                .resize_with(engine.streams.len(), SummedStream::default);
         }
         for (collected, sample) in self.streams.iter_mut().zip(&engine.streams) {
             collected.scheduled += sample.scheduled;
@@ -241,6 +266,28 @@ impl RunFold {
         }
         self.workers.add(&engine.workers);
         self.oldest_in_flight_ns = engine.oldest_in_flight_ns;
+    }
+}
+
+impl LostTotals {
+    fn add(&mut self, interval: &Interval, length_ns: u64) {
+        let lost = interval.lost;
+        let counted = |figure: &&Figure| !figure.key.operation.is_sync();
+        let operations = interval.figures.iter().filter(counted);
+        let operations: u64 = operations.map(|figure| figure.operations).sum();
+        for (is_lost, part) in [
+            (lost.arrivals, &mut self.arrivals),
+            (lost.slots, &mut self.slots),
+            (lost.cpu, &mut self.cpu),
+            (lost.devices, &mut self.devices),
+            (lost.submission, &mut self.submission),
+        ] {
+            if is_lost {
+                part.intervals += 1;
+                part.length_ns += length_ns;
+                part.operations += operations;
+            }
+        }
     }
 }
 
@@ -289,6 +336,16 @@ impl RunTotals {
         response
     }
 
+    /// Arrivals that were unserved at the end, but for operations that are told on their own: those that
+    /// never came back or came late.
+    pub fn unserved(&self) -> u64 {
+        let count = |figures: &LatencyFigures| figures.histogram.count();
+        let of = |stream: &StreamTotals| {
+            count(&stream.unserved).saturating_sub(count(&stream.in_flight))
+        };
+        self.streams.iter().map(of).sum()
+    }
+
     /// Mean service time of what came back; zero without any.
     pub fn completed_service_ns_mean(&self) -> f64 {
         let mut service = self.service(None);
@@ -326,49 +383,103 @@ impl RunTotals {
         lateness
     }
 
+    /// The same run with some of its streams alone, over the same time. Streams and pools keep their
+    /// places, as others are told by them; pools that no stream of these uses are empty.
+    pub fn of_streams(&self, is_own: impl Fn(StreamId) -> bool) -> RunTotals {
+        let mut part = self.clone();
+        let infos = &self.started.streams;
+        let ids = || (0..infos.len()).map(StreamId::at);
+        let own: Vec<StreamId> = ids().filter(|id| is_own(*id)).collect();
+        let asked = own.iter().map(|id| infos[id.index()].asked_rate);
+        part.started.asked_rate = asked.sum::<Option<f64>>();
+        part.started.is_open_loop = own.iter().any(|id| self.follows_schedule(*id));
+        part.figures.retain(|one| is_own(one.key.stream));
+        part.unreturned.retain(|one| is_own(one.key.stream));
+        part.late.retain(|one| is_own(one.key.stream));
+        part.data
+            .retain(|one| one.streams.iter().all(|id| is_own(*id)));
+        let others = part.streams.iter_mut().zip(ids());
+        for (stream, _) in others.filter(|(_, id)| !is_own(*id)) {
+            *stream = StreamTotals::default();
+        }
+        let is_used = |pool: usize| {
+            let mut pools = own.iter().map(|id| infos[id.index()].pool as usize);
+            pools.any(|used| used == pool)
+        };
+        let pools = part.pools.iter_mut().enumerate();
+        for (_, pool) in pools.filter(|(place, _)| !is_used(*place)) {
+            *pool = PoolSample::default();
+        }
+        let pools = part.started.pools.iter_mut().enumerate();
+        for (_, pool) in pools.filter(|(place, _)| !is_used(*place)) {
+            pool.slots = 0;
+        }
+        part
+    }
+
+    /// Whether a stream has arrivals of its own, beside streams that may have none. Where the record
+    /// does not tell streams apart, all do what the run does.
+    pub fn follows_schedule(&self, stream: StreamId) -> bool {
+        let has = |place: usize| {
+            let asked = self
+                .started
+                .streams
+                .get(place)
+                .and_then(|one| one.asked_rate);
+            let counted = self.streams.get(place).is_some_and(|one| {
+                one.scheduled > 0 || one.backlog > 0 || one.lateness.histogram.count() > 0
+            });
+            asked.is_some() || counted
+        };
+        let mut places = 0..self.started.streams.len().max(self.streams.len());
+        self.started.is_open_loop && (has(stream.index()) || !places.any(has))
+    }
+
     /// Slots of all pools.
     pub fn slots(&self) -> u32 {
         self.started.pools.iter().map(|pool| pool.slots).sum()
     }
 
     /// Slots in use on average, which is the operations in flight: whatever is out counts for as long as
-    /// it is, whether it comes back in the window, later or never.
-    pub fn slots_busy(&self) -> f64 {
+    /// it is, whether it comes back in the window, later or never. `None` where no interval tells.
+    pub fn slots_busy(&self) -> Option<f64> {
         let busy_ns: u64 = self.pools.iter().map(|pool| pool.busy_ns).sum();
-        if self.length_ns == 0 {
-            0.0
-        } else {
-            busy_ns as f64 / self.length_ns as f64
-        }
+        self.share_of_time(busy_ns)
     }
 
-    /// The share of the time in which some pool had no slot free.
-    pub fn exhausted_share(&self) -> f64 {
-        let worst = self
-            .pools
-            .iter()
-            .map(|pool| pool.exhausted_ns)
-            .max()
-            .unwrap_or(0);
-        if self.length_ns == 0 {
-            0.0
-        } else {
-            worst as f64 / self.length_ns as f64
-        }
+    /// The share of the time in which some pool had no slot free; `None` where no interval tells.
+    pub fn exhausted_share(&self) -> Option<f64> {
+        let worst = self.pools.iter().map(|pool| pool.exhausted_ns).max();
+        self.share_of_time(worst.unwrap_or(0))
+    }
+
+    /// Of the intervals that tell about slots.
+    fn share_of_time(&self, ns: u64) -> Option<f64> {
+        let known_ns = self.length_ns.saturating_sub(self.lost.slots.length_ns);
+        (known_ns > 0).then(|| ns as f64 / known_ns as f64)
     }
 
     /// Host busy time per successful operation in nanoseconds; `None` without either.
     pub fn host_cpu_ns_per_operation(&self) -> Option<f64> {
         let cpu = self.host.cpu.as_ref()?;
-        let operations = self.operations();
-        (operations > 0).then(|| cpu.busy_ns() as f64 / operations as f64)
+        self.per_operation(cpu.busy_ns(), &self.lost.cpu)
     }
 
     /// Fathom's own CPU time per successful operation in nanoseconds.
     pub fn fathom_cpu_ns_per_operation(&self) -> Option<f64> {
-        let operations = self.operations();
-        let own = self.host.fathom_user_ns + self.host.fathom_system_ns;
-        (operations > 0).then(|| own as f64 / operations as f64)
+        let own_ns = self.host.fathom_user_ns + self.host.fathom_system_ns;
+        self.per_operation(own_ns, &self.lost.cpu)
+    }
+
+    /// What calls that submit took, by successful operation.
+    pub fn submit_ns_per_operation(&self) -> Option<f64> {
+        self.per_operation(self.workers.submit_ns, &self.lost.submission)
+    }
+
+    /// Over the operations of the intervals that tell it.
+    fn per_operation(&self, ns: u64, lost: &LostTime) -> Option<f64> {
+        let operations = self.operations().saturating_sub(lost.operations);
+        (operations > 0).then(|| ns as f64 / operations as f64)
     }
 
     fn merged(
@@ -458,6 +569,7 @@ mod tests {
                 ..EngineSample::default()
             },
             host: HostSample::default(),
+            lost: crate::LostParts::default(),
         }
     }
 

@@ -8,6 +8,7 @@ mod facts;
 mod fold;
 mod histogram;
 mod misfit;
+mod part;
 mod recorder;
 mod stream_totals;
 mod unreturned;
@@ -15,18 +16,19 @@ mod unreturned;
 pub use event::{
     BATCH_CLASSES, DEPTH_CLASSES, DataFigures, DataWritten, EngineSample, Event, ExecutionFinished,
     ExecutionStarted, ExecutionTarget, Figure, FigureKey, FinishReason, Handover, Interval,
-    IntervalPhase, IoFailure, LatencyFigures, OperationRecord, Outstanding, PoolInfo, PoolSample,
-    Remark, RunFinished, RunStarted, ServiceParts, StreamInfo, StreamSample, StreamSpan,
-    ThreadUsage, WorkerSample, batch_class, depth_class,
+    IntervalPhase, IoFailure, LATE_NS, LatencyFigures, LostParts, OperationRecord, Outstanding,
+    PoolInfo, PoolSample, Remark, RunFinished, RunStarted, ServiceParts, StreamInfo, StreamSample,
+    StreamSpan, ThreadUsage, WorkerSample, batch_class, depth_class,
 };
 pub use facts::{
     CpuTimes, DeviceCounters, DeviceSample, HostFacts, HostSample, MountFacts, TargetIdentity,
 };
-pub use fold::{RunFold, RunTotals};
+pub use fold::{LostTime, LostTotals, RunFold, RunTotals};
 pub use histogram::{
     BUCKETS, Bucket, Histogram, HistogramBuilder, MAX_VALUE_NS, bucket_bounds, bucket_of,
 };
 pub use misfit::{Contents, Misfit, MisfitKind};
+pub use part::{Collected, Drained, Ended, Failure, Failures, HostInterval, LogWaits};
 pub use recorder::{CellMemory, CellReader, FigureCell, FigureReader, LatencyCell, Sharing};
 pub use stream_totals::StreamTotals;
 pub use unreturned::Unreturned;

@@ -30,14 +30,14 @@ pub(crate) fn find(
         .map(|stream| stream.unserved.histogram.buckets().to_vec())
         .collect();
     let (mut unreturned, mut late) = (Vec::new(), Vec::new());
-    for one in finished.outstanding.iter().chain(&finished.late) {
+    for one in finished.outstanding.iter().chain(finished.came_late()) {
         let past_end_ns = one.returned_after_ns.unwrap_or(finished.drain_ns);
         let at_end_ns = one.age_ns.saturating_sub(past_end_ns);
-        let apart_ns = one.returned_after_ns.map_or(APART_NS, |_| 0);
+        let has_returned = one.returned_after_ns.is_some();
         let place = one.stream.index();
-        let taken_ns = left
-            .get_mut(place)
-            .and_then(|left| take(left, at_end_ns, apart_ns));
+        // Syncs are no arrivals.
+        let own = left.get_mut(place).filter(|_| !one.operation.is_sync());
+        let taken_ns = own.and_then(|left| take(left, at_end_ns, has_returned));
         if let Some(taken_ns) = taken_ns {
             let stream = &mut streams[place];
             let taken_ns = taken_ns.min(stream.unserved.max_ns);
@@ -115,16 +115,20 @@ fn key(one: &Outstanding) -> FigureKey {
     }
 }
 
-/// Takes the youngest arrival that is as old as the operation: it was due before it was submitted.
-fn take(left: &mut [Bucket], at_end_ns: u64, apart_ns: u64) -> Option<u64> {
-    let least_ns = match apart_ns {
-        0 => at_end_ns,
-        apart_ns => (at_end_ns - at_end_ns / 128).saturating_sub(apart_ns),
+/// Takes the youngest arrival that is as old as the operation: it was due before it was submitted. Where the
+/// age at the end is known only roughly, as a drain begins when it begins, the oldest will do.
+fn take(left: &mut [Bucket], at_end_ns: u64, is_exact: bool) -> Option<u64> {
+    let least_ns = match is_exact {
+        true => at_end_ns,
+        false => (at_end_ns - at_end_ns / 128).saturating_sub(APART_NS),
     };
     let upper_ns = |bucket: &Bucket| bucket_bounds(bucket.index as usize).1;
-    let found = left
-        .iter_mut()
-        .find(|bucket| bucket.count > 0 && upper_ns(bucket) >= least_ns)?;
+    let young = left
+        .iter()
+        .position(|bucket| bucket.count > 0 && upper_ns(bucket) >= least_ns);
+    let oldest = || left.iter().rposition(|bucket| bucket.count > 0);
+    let place = young.or_else(|| oldest().filter(|_| !is_exact))?;
+    let found = &mut left[place];
     found.count -= 1;
     let (lower_ns, upper_ns) = bucket_bounds(found.index as usize);
     // Where it may have been sent when it was due, it was.
@@ -198,6 +202,7 @@ mod tests {
                 ..EngineSample::default()
             },
             host: HostSample::default(),
+            lost: crate::LostParts::default(),
         })
     }
 
@@ -279,6 +284,7 @@ mod tests {
         assert!(is_about(response.percentile_ns(99.9), 33 * SECOND));
         assert_eq!(totals.service(None).max_ns, 33 * SECOND);
         assert_eq!(totals.streams[0].unserved.histogram.count(), 22);
+        assert_eq!(totals.unserved(), 20);
         let bound = totals.response_bound_ns().unwrap();
         assert!(bound <= 100 * MS && bound > 99 * MS, "{bound}");
     }
@@ -318,6 +324,23 @@ mod tests {
         assert_eq!(totals.late.len(), 1);
         assert!(is_about(totals.late[0].response_ns, 5 * SECOND));
         assert!(totals.unreturned[0].response_ns >= 33 * SECOND);
+    }
+
+    #[test]
+    fn an_age_that_is_known_roughly_is_that_of_an_arrival() {
+        // The drain began half a second after the end.
+        let unserved = [3 * SECOND, 100 * MS];
+        let left = [(Operation::Read, 33 * SECOND + 500 * MS)];
+        let totals = totals(true, &unserved, &left);
+        assert_eq!(totals.response(None).histogram.count(), 990 + 2);
+        assert_eq!(totals.unserved(), 1);
+    }
+
+    #[test]
+    fn a_flush_that_hangs_was_no_arrival() {
+        let totals = totals(true, &[100 * MS], &[(Operation::Sync, 30 * SECOND)]);
+        assert_eq!(totals.response(None).histogram.count(), 990 + 1);
+        assert_eq!(totals.unserved(), 1);
     }
 
     #[test]

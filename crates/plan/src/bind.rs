@@ -186,7 +186,7 @@ pub fn bind(plan: Plan, facts: &Facts) -> Result<BoundPlan, Vec<BindError>> {
         "facts of every target of the plan"
     );
     let mut errors = Vec::new();
-    let used = used_targets(&plan);
+    let used = plan.used_targets();
     let mut targets = Vec::with_capacity(plan.targets.len());
     for (target, found) in plan.targets.iter().zip(&facts.targets) {
         let in_use = used[targets.len()];
@@ -233,6 +233,11 @@ impl BoundPlan {
     /// When the plan did not come from [`bind`], which has checked every region.
     pub fn run(&self, id: RunId) -> BoundRun {
         self.bound_run(id).expect("bind has checked every run")
+    }
+
+    /// The run, if it fits: of a consistent plan that was read from a file, nobody has checked that.
+    pub fn try_run(&self, id: RunId) -> Option<BoundRun> {
+        self.bound_run(id).ok()
     }
 
     /// How many runs the execution has with its repetitions; `None` when time or the user ends them.
@@ -668,29 +673,14 @@ impl BoundRegion {
     }
 }
 
-fn used_targets(plan: &Plan) -> Vec<bool> {
-    let mut used = vec![false; plan.targets.len()];
-    for spec in &plan.runs {
-        for stream in &plan.templates[spec.template.index()].streams {
-            stream
-                .targets
-                .iter()
-                .for_each(|target| used[target.index()] = true);
-        }
-    }
-    used
-}
-
 fn bind_target(
     target: &Target,
     found: &TargetFacts,
     in_use: bool,
 ) -> Result<BoundTarget, BindError> {
-    let (name, path, origin) = (
-        target.name.clone(),
-        target.path.display().to_string(),
-        target.origin.clone(),
-    );
+    // Only what goes wrong is told, and there may be a million targets.
+    let (name, origin) = (|| target.name.clone(), || target.origin.clone());
+    let path = || target.path.display().to_string();
     let bound = |bytes, is_prepared| BoundTarget {
         facts: found.clone(),
         bytes,
@@ -699,11 +689,7 @@ fn bind_target(
     };
     if !target.is_real() {
         let (SizeRule::Bytes(bytes) | SizeRule::BeyondFound(bytes)) = target.size else {
-            return Err(BindError::SizeUnknown {
-                target: name,
-                path,
-                origin,
-            });
+            return Err(BindError::size_unknown(target));
         };
         return Ok(bound(bytes, false));
     }
@@ -711,36 +697,32 @@ fn bind_target(
     match (target.kind, found.found) {
         (kind, FoundKind::Missing) if in_use && (kind == TargetKind::Device || must_exist) => {
             return Err(BindError::DeviceMissing {
-                target: name,
-                path,
-                origin,
+                target: name(),
+                path: path(),
+                origin: origin(),
             });
         }
         (_, FoundKind::Directory | FoundKind::Other) => {
             return Err(BindError::NotUsable {
-                target: name,
-                path,
+                target: name(),
+                path: path(),
                 found: found.found,
-                origin,
+                origin: origin(),
             });
         }
         _ => {}
     }
     let asked = target.size.of_found(found.bytes);
     if asked == 0 && in_use {
-        return Err(BindError::SizeUnknown {
-            target: name,
-            path,
-            origin,
-        });
+        return Err(BindError::size_unknown(target));
     }
     let is_fixed = found.found == FoundKind::BlockDevice || (must_exist && in_use);
     if is_fixed && asked > found.bytes {
         return Err(BindError::DeviceTooSmall {
-            target: name,
+            target: name(),
             asked,
             found: found.bytes,
-            origin,
+            origin: origin(),
         });
     }
     let is_prepared = in_use && needs_preparation(target.preparation, found, asked);
@@ -756,6 +738,15 @@ fn needs_preparation(preparation: Preparation, found: &TargetFacts, asked: u64) 
 }
 
 impl BindError {
+    /// Of a target that no run can make, as nothing says how large.
+    pub fn size_unknown(target: &Target) -> Self {
+        Self::SizeUnknown {
+            target: target.name.clone(),
+            path: target.path.display().to_string(),
+            origin: target.origin.clone(),
+        }
+    }
+
     /// Where in the user's words the cause stands.
     pub fn origin(&self) -> &Origin {
         match self {

@@ -189,6 +189,18 @@ pub struct Reporting {
 }
 
 impl Plan {
+    /// Of each target, whether any run uses it.
+    pub fn used_targets(&self) -> Vec<bool> {
+        let mut used = vec![false; self.targets.len()];
+        for spec in &self.runs {
+            for stream in &self.templates[spec.template.index()].streams {
+                let targets = stream.targets.iter();
+                targets.for_each(|target| used[target.index()] = true);
+            }
+        }
+        used
+    }
+
     pub fn target(&self, id: TargetId) -> &Target {
         &self.targets[id.index()]
     }

@@ -26,12 +26,20 @@ pub struct Tolerance {
 impl Tolerance {
     /// Whether an operation that failed with this number leaves the stream sound.
     pub fn covers(&self, operation: Operation, errno: i32) -> bool {
-        let numbers = match operation {
+        self.numbers(operation, errno).contains(&errno)
+    }
+
+    /// Whether some failures of the same kind leave the stream sound.
+    pub fn covers_kind(&self, operation: Operation, errno: i32) -> bool {
+        !self.numbers(operation, errno).is_empty()
+    }
+
+    fn numbers(&self, operation: Operation, errno: i32) -> &[i32] {
+        match operation {
             _ if errno == OTHER_DATA => &self.checks,
             Operation::Read => &self.reads,
             _ => &self.writes,
-        };
-        numbers.contains(&errno)
+        }
     }
 
     /// Whether the stream issues nothing more after it.

@@ -15,6 +15,7 @@ mod text;
 pub(crate) use text::percent;
 
 use crate::fio::holds_back;
+use analysis::Reach;
 use columns::Columns;
 use curves::Curves;
 use measure::{
@@ -153,9 +154,10 @@ impl Page {
                 self.unreturned.extend(left.map(|one| (finished.run, one)));
                 self.unreturned_left_out += finished.outstanding.len().saturating_sub(room) as u64;
                 let room = MAX_UNRETURNED - self.late.len();
-                let late = finished.late.iter().take(room).cloned();
+                let late = finished.came_late().take(room).cloned();
                 self.late.extend(late.map(|one| (finished.run, one)));
-                self.late_left_out += finished.late.len().saturating_sub(room) as u64;
+                let came_late = finished.came_late().count();
+                self.late_left_out += came_late.saturating_sub(room) as u64;
                 self.end_run(Some(finished));
             }
             Event::IoFailure(failure) => self.add_failure(failure),
@@ -209,7 +211,9 @@ impl Page {
     }
 
     fn add_run(&mut self, totals: &RunTotals, columns: &Columns) {
-        let judged = self.curves.add(totals);
+        let backend = self.execution.as_ref().map_or("", |one| &one.backend);
+        let reach = Reach::of(backend, self.targets(), &totals.started);
+        let judged = self.curves.add(totals, reach);
         let mut record = RunRecord::new(totals, &judged, columns.series());
         let is_pausing = self.is_pausing.get(totals.started.run as usize);
         record.is_throttled |= is_pausing.copied().unwrap_or(self.are_all_pausing);

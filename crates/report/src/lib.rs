@@ -4,6 +4,7 @@
 
 pub mod fio;
 pub mod html;
+mod lost;
 mod opener;
 pub mod repetitions;
 pub mod shown;

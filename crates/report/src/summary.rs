@@ -4,6 +4,7 @@
 mod parts;
 mod table;
 
+pub(crate) use table::is_asked;
 pub use table::{WIDTH, table};
 
 use crate::repetitions;
@@ -85,7 +86,7 @@ impl Row {
         };
         let marks = [
             is_missed.then_some("rate missed"),
-            point.exhausted.is_exhausted.then_some("slots exhausted"),
+            point.exhausted.is_sign.then_some("slots exhausted"),
             ended,
         ];
         let marks = marks.into_iter().flatten().map(String::from);
@@ -95,9 +96,9 @@ impl Row {
             0 => None,
             count => Some(format!("{count} came late")),
         };
+        let lost = crate::lost::texts(&totals.lost, totals.intervals);
         let is_measured = totals.length_ns > 0;
         let measured = |value: f64| is_measured.then_some(value);
-        let unserved = |stream: &measure::StreamTotals| stream.unserved.histogram.count();
         Self {
             run: point.name,
             loops: loops.unwrap_or_default().to_string(),
@@ -110,18 +111,18 @@ impl Row {
             service_mean_ns: point.has_service.then_some(point.service_ns_mean),
             response_bound_ns: point.response_bound_ns,
             service_bound_ns: point.service_bound_ns,
-            queue_depth: measured(point.slots_busy),
+            queue_depth: point.slots_busy,
             slots: point.slots,
-            slots_busy: measured(point.slots_busy),
+            slots_busy: point.slots_busy,
             late: point.late,
             host_cpu_ns: point.host_cpu_ns_per_operation,
             own_cpu_ns: point.fathom_cpu_ns_per_operation,
             errors: totals.errors(),
-            unserved: totals.streams.iter().map(unserved).sum(),
+            unserved: totals.unserved(),
             data: totals.data.clone(),
             parts: Vec::new(),
             unreturned,
-            marks: marks.chain(aged).chain(late).collect(),
+            marks: marks.chain(aged).chain(late).chain(lost).collect(),
         }
     }
 
@@ -138,6 +139,11 @@ impl Row {
             1 => self.marks.push("1 interval lost".to_owned()),
             count => self.marks.push(format!("{count} intervals lost")),
         }
+    }
+
+    /// Whether anything was measured, or told without that; where not, a zero would be no count.
+    fn has_sample(&self) -> bool {
+        self.rate.is_some() || self.errors > 0 || self.unreturned > 0
     }
 
     /// The response times that are shown: percentiles and the maximum; none without a sample.
@@ -306,6 +312,10 @@ fn record(row: &Row, job: &str) -> [String; CSV_HEADER.len()] {
     let ms = |ns: u64| format!("{:.6}", ns as f64 / 1e6);
     let us = |ns: Option<f64>| ns.map_or(String::new(), |ns| format!("{:.3}", ns / 1e3));
     let three = |value: Option<f64>| value.map_or(String::new(), |value| format!("{value:.3}"));
+    let count = |count: u64| match row.has_sample() {
+        true => count.to_string(),
+        false => String::new(),
+    };
     let responses = row.responses_ns();
     let [p50, p90, p99, p99_9, max] = responses.map(|ns| ns.map_or(String::new(), ms));
     [
@@ -329,8 +339,8 @@ fn record(row: &Row, job: &str) -> [String; CSV_HEADER.len()] {
         row.late.map_or(String::new(), |late| ms(late.limit_ns)),
         us(row.host_cpu_ns),
         us(row.own_cpu_ns),
-        row.errors.to_string(),
-        row.unserved.to_string(),
+        count(row.errors),
+        count(row.unserved),
         row.marks.join("; "),
         of_kinds(row, |kind| kind.asked_compression),
         of_kinds(row, DataFigures::compression),

@@ -321,6 +321,7 @@ impl RunShape {
                 fathom_system_ns: 30_000_000,
                 ..HostSample::default()
             },
+            lost: measure::LostParts::default(),
         }
     }
 

@@ -1,14 +1,17 @@
 //! What is told where service times alone would tell another story than response times.
 use crate::summary;
-use analysis::{Gap, response_gap};
+use analysis::{Gap, Reach, response_gap};
 use measure::RunTotals;
-use plan::Nanos;
+use plan::{Nanos, RunKind};
 
 /// A line on the run whose gap is the widest; empty where no run has one.
 pub fn text(all: &[RunTotals]) -> String {
-    let gaps: Vec<_> = all
+    let measured = all
         .iter()
-        .filter_map(|totals| Some((response_gap(totals)?, &totals.started.name)))
+        .filter(|totals| totals.started.kind == RunKind::Measure);
+    let gaps: Vec<_> = measured
+        .clone()
+        .filter_map(|totals| Some((response_gap(totals, Reach::Device)?, &totals.started.name)))
         .collect();
     // A run of which no service time is known is wider than any.
     let ratio = |gap: &Gap| gap.ratio().unwrap_or(f64::INFINITY);
@@ -21,7 +24,7 @@ pub fn text(all: &[RunTotals]) -> String {
     let [response, service] = gap_words(gap);
     let others = match gaps.len() {
         1 => String::new(),
-        count => format!("; also in {} more of {} runs", count - 1, all.len()),
+        count => format!("; also in {} more of {} runs", count - 1, measured.count()),
     };
     format!(
         "arrivals waited: in `{name}` response p99 is {response}, service p99 is {service}{others}\n"

@@ -466,6 +466,7 @@ fn interval(fields: &mut Fields) -> Outcome<Interval> {
             in_flight,
         },
         host: HostSample::default(),
+        lost: measure::LostParts::default(),
     })
 }
 

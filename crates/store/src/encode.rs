@@ -324,6 +324,7 @@ fn interval(rows: &Rows, interval: &Interval) -> Outcome<()> {
         figures,
         engine,
         host,
+        lost: _,
     } = interval;
     let EngineSample {
         streams,

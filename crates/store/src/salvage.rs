@@ -3,7 +3,7 @@
 use crate::error::{Outcome, StoreError};
 use crate::reader::Reader;
 use crate::schema::{self, Table};
-use measure::{Event, FinishReason, Remark, RunFinished};
+use measure::{Event, FinishReason, LostParts, Remark, RunFinished, WorkerSample};
 use plan::{Severity, counted};
 use rusqlite::OptionalExtension;
 use std::collections::{BTreeMap, VecDeque};
@@ -24,6 +24,8 @@ pub struct Salvage {
     is_over: bool,
     run: Option<OpenRun>,
     ready: VecDeque<Event>,
+    /// What intervals lack, by event.
+    lacking: BTreeMap<i64, LostParts>,
 }
 
 /// What could not be read.
@@ -63,9 +65,11 @@ impl Salvage {
             is_open: damage.is_some(),
             ..Loss::default()
         };
+        let mut lacking = BTreeMap::new();
         if let Some(damage) = damage {
             loss.reason = Some(damage.reason);
             loss.partial = damage.lacking.parts;
+            lacking = damage.lacking.of_event;
         }
         Ok(Self {
             reader,
@@ -75,6 +79,7 @@ impl Salvage {
             is_over: false,
             run: None,
             ready: VecDeque::new(),
+            lacking,
         })
     }
 
@@ -124,7 +129,16 @@ impl Salvage {
     fn take(&mut self, number: i64, kind: &str) {
         self.last = number;
         match self.reader.event(number, kind) {
-            Ok(event) => self.accept(event),
+            Ok(mut event) => {
+                if let Event::Interval(interval) = &mut event {
+                    interval.lost = self.lacking.remove(&number).unwrap_or_default();
+                    if interval.lost.submission {
+                        // Where one of its tables is lost, the other is of no use to sums.
+                        interval.engine.workers = WorkerSample::default();
+                    }
+                }
+                self.accept(event);
+            }
             Err(problem) => {
                 let path = self.reader.path().to_owned();
                 self.lose(1, || problem.at(&path).reason());

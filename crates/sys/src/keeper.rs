@@ -70,3 +70,90 @@ fn silence() {
         unsafe { libc::dup2(nothing.as_raw_fd(), stream) };
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::keep_after_exit;
+    use std::io::Read;
+    use std::path::{Path, PathBuf};
+    use std::process::{Command, Stdio};
+    use std::time::Duration;
+
+    /// Tells the program of these tests to be the process that gets a keeper, and where its files are.
+    const FOLDER: &str = "FATHOM_KEEPER_TEST";
+
+    /// Until something is so; longer only where it never will be.
+    #[track_caller]
+    fn wait_until(what: &str, is_so: impl Fn() -> bool) {
+        for _ in 0..6_000 {
+            if is_so() {
+                return;
+            }
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        panic!("{what}");
+    }
+
+    /// State and parent of a process; nothing once it is gone.
+    fn stat(process: &str) -> Option<(String, String)> {
+        let text = std::fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
+        let mut words = text.rsplit_once(") ")?.1.split(' ').map(str::to_owned);
+        Some((words.next()?, words.next()?))
+    }
+
+    fn children_of(parent: u32) -> Vec<String> {
+        let all = std::fs::read_dir("/proc").unwrap().flatten();
+        let names = all.map(|entry| entry.file_name().to_string_lossy().into_owned());
+        let is_child = |name: &String| stat(name).is_some_and(|(_, of)| of == parent.to_string());
+        names.filter(is_child).collect()
+    }
+
+    fn holds(process: &str, file: &Path) -> bool {
+        let files = std::fs::read_dir(format!("/proc/{process}/fd"));
+        let mut files = files.into_iter().flatten().flatten();
+        files.any(|entry| std::fs::read_link(entry.path()).is_ok_and(|leads_to| leads_to == file))
+    }
+
+    /// What the other test starts; by itself it does nothing.
+    #[test]
+    fn a_process_with_a_keeper() {
+        let Some(folder) = std::env::var_os(FOLDER).map(PathBuf::from) else {
+            return;
+        };
+        let _held = std::fs::File::create(folder.join("held")).unwrap();
+        keep_after_exit().unwrap();
+        wait_until("nobody says when to end", || folder.join("end").exists());
+        std::process::exit(7);
+    }
+
+    #[test]
+    fn a_keeper_has_the_files_of_a_process_frees_its_streams_and_ends_after_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let held = folder.path().canonicalize().unwrap().join("held");
+        let mut process = Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", "keeper::tests::a_process_with_a_keeper"])
+            .args(["--nocapture", "--test-threads", "1"])
+            .env(FOLDER, folder.path())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        // The stream ends while both go on.
+        let mut said = String::new();
+        let mut stdout = process.stdout.take().unwrap();
+        stdout.read_to_string(&mut said).unwrap();
+        assert_eq!(process.try_wait().unwrap(), None, "{said}");
+        wait_until("no keeper came", || !children_of(process.id()).is_empty());
+        let keepers = children_of(process.id());
+        let [keeper] = &keepers[..] else {
+            panic!("{keepers:?}");
+        };
+        assert!(holds(keeper, &held));
+        std::fs::write(folder.path().join("end"), "").unwrap();
+        assert_eq!(process.wait().unwrap().code(), Some(7));
+        // It may stay as the entry of a process that has ended, where nobody asks for its end.
+        wait_until("the keeper stays", || {
+            stat(keeper).is_none_or(|(state, _)| state == "Z")
+        });
+    }
+}

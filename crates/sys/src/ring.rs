@@ -299,7 +299,8 @@ impl Ring {
         self.file_flags | Flags::ASYNC
     }
 
-    /// One `io_uring_enter`: submits what is queued, lets finished work show, and waits for completions.
+    /// One `io_uring_enter`: submits what is queued, lets finished work show, and waits for completions. None where
+    /// nothing is queued and what is waited for shows already.
     ///
     /// Waits until `want` completions can be reaped (counting those that could be before), or `timeout_ns` has passed,
     /// or a signal came; so it may return with fewer, or with requests still queued, and the caller looks at
@@ -324,6 +325,9 @@ impl Ring {
         };
         if self.staged.is_some() {
             return self.wake_and_wait(want, timeout_ns);
+        }
+        if self.queued == 0 && want > 0 && self.ready() >= want as usize {
+            return Ok(());
         }
         if self.features.is_polled {
             return self.poll(self.queued, want, timeout_ns);

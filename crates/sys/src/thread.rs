@@ -195,8 +195,9 @@ pub struct Usage {
     /// Their sum is exact; its division follows clock ticks.
     pub user_ns: u64,
     pub system_ns: u64,
-    /// Voluntary and not.
-    pub context_switches: u64,
+    /// How often it had nothing to do until something came, and how often its CPU went to another although it had.
+    pub waits: u64,
+    pub preemptions: u64,
     pub minor_faults: u64,
     pub major_faults: u64,
 }
@@ -220,7 +221,8 @@ pub fn thread_usage() -> Usage {
     Usage {
         user_ns: nanoseconds(raw.ru_utime),
         system_ns: nanoseconds(raw.ru_stime),
-        context_switches: count(raw.ru_nvcsw) + count(raw.ru_nivcsw),
+        waits: count(raw.ru_nvcsw),
+        preemptions: count(raw.ru_nivcsw),
         minor_faults: count(raw.ru_minflt),
         major_faults: count(raw.ru_majflt),
     }
@@ -336,7 +338,8 @@ mod tests {
             std::thread::sleep(std::time::Duration::from_millis(1));
             let after = thread_usage();
             assert!(pages[0] == 1 && after.minor_faults > before.minor_faults);
-            assert!(after.context_switches > before.context_switches);
+            assert!(after.waits > before.waits);
+            assert!(after.preemptions >= before.preemptions);
             assert!(after.user_ns + after.system_ns >= before.user_ns + before.system_ns);
         });
     }

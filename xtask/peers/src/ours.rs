@@ -196,7 +196,7 @@ impl Ours {
         let mut reading = window
             .reading()
             .with(PROCESS_CPU, self.finished.cpu_ns as f64)
-            .with(SLOTS_BUSY, totals.slots_busy())
+            .with(SLOTS_BUSY, totals.slots_busy().unwrap_or(f64::NAN))
             .with(BACKEND_WORKERS, f64::from(totals.workers.workers));
         let completed = self.intervals.iter().flat_map(|interval| &interval.figures);
         let completed: u64 = completed.map(|figure| figure.operations).sum();

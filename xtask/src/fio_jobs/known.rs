@@ -50,6 +50,14 @@ pub const ALL: &[Known] = &[
         is_it: |job, _, _| job.way == Way::Pairs && has_number(job),
     },
     Known {
+        row: "`rw=trimwrite` or `randtrimwrite` with several files, or with several I/Os in flight",
+        is_it: |job, _, _| job.way == Way::Pairs && (has_files(job) || !job.is_one_by_one),
+    },
+    Known {
+        row: "`bs_unaligned` at random places",
+        is_it: |job, _, _| job.is_random && job.has_map && job.value("bs_unaligned").is_some(),
+    },
+    Known {
         row: "`rw=trimwrite` with zones",
         is_it: |job, _, _| job.way == Way::Pairs && has_zones(job),
     },
@@ -112,6 +120,10 @@ pub const ALL: &[Known] = &[
         },
     },
     Known {
+        row: "rounds of zones (`loops`, `io_size`) with several I/Os in flight",
+        is_it: |job, _, _| has_zones(job) && has_rounds(job) && !job.is_one_by_one,
+    },
+    Known {
         row: "zones of several files",
         is_it: |job, _, _| has_zones(job) && has_files(job),
     },
@@ -138,8 +150,9 @@ pub const ALL: &[Known] = &[
     Known {
         row: "`offset` in percent with `ioengine=null`",
         is_it: |job, _, _| {
-            job.value("offset")
-                .is_some_and(|offset| offset.ends_with('%'))
+            let offset = job.value("offset");
+            let is_moved = has_rounds(job) || job.value("filesize").is_some();
+            is_moved && offset.is_some_and(|offset| offset.ends_with('%'))
         },
     },
     Known {

@@ -23,8 +23,14 @@ pub fn read(path: &Path) -> Result<Vec<Row>, String> {
     let Ok(text) = std::fs::read_to_string(path) else {
         return Ok(Vec::new());
     };
-    let row = |line: &str| row(line).ok_or_else(|| format!("{}: `{line}`", path.display()));
-    text.lines().map(row).collect()
+    rows(&text).map_err(|line| format!("{}: `{line}`", path.display()))
+}
+
+/// A last line without its end is what a program wrote that was ended by force.
+fn rows(text: &str) -> Result<Vec<Row>, String> {
+    let whole = text.rfind('\n').map_or("", |end| &text[..end]);
+    let row = |line: &str| row(line).ok_or_else(|| line.to_owned());
+    whole.lines().map(row).collect()
 }
 
 fn row(line: &str) -> Option<Row> {
@@ -45,5 +51,13 @@ mod tests {
         let row = row("12, 928, 1, 4096, 8192, 0").unwrap();
         assert_eq!(row.to_string(), "W8192+4096");
         assert!(super::row("12, 928, 1").is_none());
+    }
+
+    #[test]
+    fn a_log_that_was_cut_short_is_read_up_to_there() {
+        let lines = "1, 2, 0, 512, 0, 0\n1, 2, 0, 512, 512, 0\n";
+        assert_eq!(rows(&format!("{lines}130")).unwrap().len(), 2);
+        assert_eq!(rows("130"), Ok(Vec::new()));
+        assert!(rows("130\n1").is_err());
     }
 }

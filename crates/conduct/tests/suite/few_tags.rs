@@ -24,6 +24,10 @@ fn four_tags() -> Script {
 }
 
 fn measured(depth: u32, batches: Batches, spec: RunSpec) -> Story {
+    measured_on(&four_tags(), depth, batches, spec)
+}
+
+fn measured_on(script: &Script, depth: u32, batches: Batches, spec: RunSpec) -> Story {
     let mut one = stream(0, 0, operations(100.0));
     one.flow.batches = batches;
     if spec.load == Load::PerStream {
@@ -42,7 +46,7 @@ fn measured(depth: u32, batches: Batches, spec: RunSpec) -> Story {
         vec![spec],
     ));
     bound.plan.reporting.handover = true;
-    simulate(&bound, &four_tags(), 1)
+    simulate(&bound, script, 1)
 }
 
 pub fn told(story: &Story) -> Handover {
@@ -78,9 +82,51 @@ fn nothing_takes_less_time_than_the_device() {
                 let totals = &story.totals[0];
                 assert_none_below(&totals.service(None), &what("service"));
                 assert_none_below(&totals.response(None), &what("response"));
-                for parts in told(&story).parts.iter().filter(|_| is_singly) {
+                for parts in &told(&story).parts {
                     assert_none_below(&parts.completion, &what("completion"));
                 }
+            }
+        }
+    }
+}
+
+/// A thread may stand still at any moment, also behind a submission and before it can look at the clock.
+#[test]
+fn nothing_takes_less_time_than_the_device_when_threads_are_preempted() {
+    let stops = [(1, 400_000), (3, 900_000), (7, 2 * MS), (2, 30_000)];
+    for (depth, stop) in DEPTHS.into_iter().flat_map(|d| stops.map(|stop| (d, stop))) {
+        for (servers, submission_blocks) in [(4, true), (64, false)] {
+            let script = Script {
+                servers,
+                submission_blocks,
+                preemption: Some(stop),
+                ..four_tags()
+            };
+            for batches in [SINGLY, Batches::default()] {
+                let story = measured_on(&script, depth, batches, flat_out(WINDOW_NS, 100 * MS));
+                let what = |figure: &str| format!("{figure} at {depth}, {stop:?}, {servers} tags");
+                let totals = &story.totals[0];
+                assert_none_below(&totals.service(None), &what("service"));
+                assert_none_below(&totals.response(None), &what("response"));
+                for parts in &told(&story).parts {
+                    assert_none_below(&parts.completion, &what("completion"));
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn nothing_takes_less_time_than_the_device_where_the_call_does_all() {
+    let script = Script {
+        works_in_call: true,
+        ..four_tags()
+    };
+    for depth in DEPTHS {
+        for batches in [SINGLY, Batches::default()] {
+            let story = measured_on(&script, depth, batches, flat_out(WINDOW_NS, 100 * MS));
+            for parts in &told(&story).parts {
+                assert_none_below(&parts.completion, &format!("completion at {depth}"));
             }
         }
     }
@@ -124,6 +170,11 @@ fn what_is_seen_one_by_one_has_waited_for_what_came_before() {
     assert!((5 * MS..9 * MS).contains(&half_ns), "{half_ns} ns");
     let mean_ns = parts.submission.mean_ns();
     assert!((mean_ns / 250_000.0 - 1.0).abs() < 0.05, "{mean_ns} ns");
+    // A thread that only waited in the call submitted behind it, so that no part is in both.
+    // The parts have what came back after the window, too, hence the means.
+    let both_ns = parts.submission.mean_ns() + parts.completion.mean_ns();
+    let service_ns = story.totals[0].service(None).mean_ns();
+    assert!((both_ns / service_ns - 1.0).abs() < 0.005, "{both_ns} ns");
 }
 
 #[test]

@@ -19,24 +19,10 @@ pub(crate) use stream::SharedStream;
 
 use crate::check::Checks;
 use crate::data::WriteData;
-use plan::Operation;
+use measure::Failure;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::mpsc::SyncSender;
-
-/// A failed operation as the worker saw it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Failure {
-    pub at_ns: u64,
-    pub stream: u32,
-    pub place: u32,
-    pub operation: Operation,
-    pub offset: u64,
-    pub length: u32,
-    pub errno: i32,
-    /// Of a read that came back with other data than it should.
-    pub misfit: Option<Box<measure::Misfit>>,
-}
 
 /// Everything about a run that its workers share.
 #[derive(Debug)]

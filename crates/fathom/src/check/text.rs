@@ -1,14 +1,11 @@
-//! What `fathom check` says to people. A job of a million files is told in a few lines; `--json` lists all.
-use super::{Looked, TargetOutput, listed, targets, total_seconds};
+//! What `fathom check` says to people. A job of a million files is told in a few lines.
+use super::{Looked, TARGETS_MAX, TargetOutput, Traits, listed, targets, total_seconds};
 use crate::launch::{planned_text, print_refusal, timed_seconds};
 use crate::plan_file::Reading;
 use crate::render;
 use host::guard::Refused;
 use plan::{Bytes, Diagnostic, Plan, Repeat, When};
 use std::collections::BTreeMap;
-
-/// Targets with a line each. More of them are told by what they have in common.
-const TARGETS_MAX: usize = 16;
 
 /// Refused targets that are shown.
 const REFUSALS_MAX: usize = 5;
@@ -114,17 +111,16 @@ pub fn when_text(plan: &Plan, when: When) -> String {
     match when {
         When::BeforeAll => "before the first run".to_owned(),
         When::BeforeEach(at) => format!("before {}", runs(at)),
-        When::AfterEach(at) => format!("behind {}", runs(at)),
-        When::AfterAll => "behind the last run".to_owned(),
+        When::AfterEach(at) => format!("after {}", runs(at)),
+        When::AfterAll => "after the last run".to_owned(),
     }
 }
 
 /// Targets that differ in nothing but name and path.
-struct Alike {
-    first: TargetOutput,
+struct Alike<'a> {
+    first: TargetOutput<'a>,
     count: usize,
-    /// Name and path of the last.
-    last: (String, String),
+    last: Option<TargetOutput<'a>>,
 }
 
 fn print_targets(reading: &Reading, looked: &Looked) {
@@ -132,26 +128,31 @@ fn print_targets(reading: &Reading, looked: &Looked) {
     let mut groups: Vec<Alike> = Vec::new();
     let mut places: BTreeMap<String, usize> = BTreeMap::new();
     let mut all = 0;
+    let mut place_before: Option<usize> = None;
     for target in targets(reading, looked) {
         all += 1;
-        let told = told(&target, false);
         if shown.len() < TARGETS_MAX {
+            let told = told(&target.traits, false);
             shown.push(format!("  {} ({}): {told}", target.name, target.path));
         }
-        match places.get(&told) {
-            Some(place) => {
-                let group = &mut groups[*place];
+        // Most are as the one before: words are made for the others only.
+        let as_before =
+            place_before.filter(|place| groups[*place].traits_of_last() == &target.traits);
+        let place = as_before.unwrap_or_else(|| {
+            let place = places.entry(told(&target.traits, false));
+            *place.or_insert(groups.len())
+        });
+        place_before = Some(place);
+        match groups.get_mut(place) {
+            Some(group) => {
                 group.count += 1;
-                group.last = (target.name, target.path);
+                group.last = Some(target);
             }
-            None => {
-                places.insert(told, groups.len());
-                groups.push(Alike {
-                    last: (target.name.clone(), target.path.clone()),
-                    first: target,
-                    count: 1,
-                });
-            }
+            None => groups.push(Alike {
+                first: target,
+                count: 1,
+                last: None,
+            }),
         }
     }
     if all > 0 {
@@ -171,25 +172,27 @@ fn print_targets(reading: &Reading, looked: &Looked) {
     }
 }
 
-fn print_alike(group: &Alike) {
-    let Alike { first, count, last } = group;
-    let one = |name: &str, path: &str| match name == path {
-        true => path.to_owned(),
-        false => format!("{name} ({path})"),
-    };
-    let told = told(first, *count > 1);
-    let first = one(&first.name, &first.path);
-    match count {
-        1 => outln!("  {first}: {told}"),
-        count => outln!(
-            "  {count} alike, {first} to {}: {told}",
-            one(&last.0, &last.1)
-        ),
+impl Alike<'_> {
+    fn traits_of_last(&self) -> &Traits {
+        &self.last.as_ref().unwrap_or(&self.first).traits
     }
 }
 
-/// All of a target but its name and path.
-fn told(target: &TargetOutput, is_one_of_many: bool) -> String {
+fn print_alike(group: &Alike) {
+    let Alike { first, count, last } = group;
+    let one = |target: &TargetOutput| match target.name == target.path {
+        true => target.path.to_string(),
+        false => format!("{} ({})", target.name, target.path),
+    };
+    let told = told(&first.traits, last.is_some());
+    let first = one(first);
+    match last {
+        None => outln!("  {first}: {told}"),
+        Some(last) => outln!("  {count} alike, {first} to {}: {told}", one(last)),
+    }
+}
+
+fn told(target: &Traits, is_one_of_many: bool) -> String {
     let each = if is_one_of_many { " each" } else { "" };
     let size = target.bytes.map(|bytes| format!("{}{each}", Bytes(bytes)));
     if let Some(files) = target.files {

@@ -207,6 +207,66 @@ fn anchors_are_among_the_targets() {
     assert!(shown.lines().count() <= 60, "{shown}");
 }
 
+/// Nobody says how large the file is that a run would have to make. A device may be on another machine.
+#[test]
+fn a_missing_file_without_a_size_is_refused_as_by_a_run() {
+    let lab = Lab::new();
+    let load = "iorate=50,elapsed=2,interval=1";
+    lab.write("vdbench", job("lun=none", load));
+    lab.write(
+        "fio",
+        "[j]\nfilename=none\nrw=read\nallow_file_create=1\nruntime=1\n",
+    );
+    for name in ["vdbench", "fio"] {
+        let checked = lab.fathom(&["check", name]).expect(2);
+        checked.says(&["size of `"]);
+        lab.fathom(&["run", name]).expect(2).says(&["size of `"]);
+    }
+    let value = json(&lab, &["vdbench"], 2);
+    assert_eq!(value["targets"][0]["bytes"], Value::Null);
+    let unused = "sd=sd2,lun=other\n";
+    lab.write("unused", unused.to_owned() + &job("lun=none,size=1m", load));
+    lab.fathom(&["check", "unused"]).expect(0);
+    lab.write("device", job("lun=/dev/sdX9,openflags=o_direct", load));
+    lab.fathom(&["check", "device"]).expect(0);
+}
+
+/// What is folded can be told apart again: only numbers that go up by one are left out.
+#[test]
+fn neighbours_that_are_not_numbered_have_entries_of_their_own() {
+    let lab = Lab::new();
+    let names = ["a09", "a10", "a11", "a13", "b14"].map(String::from);
+    let names = names
+        .into_iter()
+        .chain((0..20).map(|n| format!("z{n}.dat")));
+    lab.write(
+        "job",
+        format!(
+            "[j]\nrw=write\nfilesize=4k\nfilename={}\n[k]\nrw=write\nfilename=z20.dat\nfilesize=8k\n",
+            names.collect::<Vec<_>>().join(":")
+        ),
+    );
+    let value = json(&lab, &["job"], 0);
+    let entry = |target: &Value| {
+        let last = target["last"]["path"].as_str().unwrap_or("-");
+        format!(
+            "{} {} {last}",
+            target["path"].as_str().unwrap(),
+            target["count"]
+        )
+    };
+    let targets = value["targets"].as_array().unwrap().iter();
+    let targets: Vec<String> = targets.map(entry).collect();
+    let expected = [
+        "a09 3 a11",
+        "a13 1 -",
+        "b14 1 -",
+        "z0.dat 20 z19.dat",
+        "z20.dat 1 -",
+    ];
+    assert_eq!(targets, expected);
+}
+
 /// A line for each is no help where there are so many.
 #[test]
 fn many_files_are_told_in_a_few_lines() {
@@ -224,8 +284,12 @@ fn many_files_are_told_in_a_few_lines() {
     let told = lines(&lab).out;
     assert!(told.contains("20000 alike, "), "{told}");
     assert!(told.contains("not here, 4 KiB each"), "{told}");
+    // A program is told the first and the last of them.
     let value = json(&lab, &["job"], 0);
-    assert_eq!(value["targets"].as_array().unwrap().len(), 20_000);
+    let targets = value["targets"].as_array().unwrap();
+    assert_eq!((targets.len(), &targets[0]["count"]), (1, &20_000.into()));
+    assert_eq!(targets[0]["path"], "./a.0.0");
+    assert_eq!(targets[0]["last"]["path"], "./a.0.19999");
     // Files of somebody else, each of which a run would ask about.
     for number in 0..40 {
         lab.write(&format!("a.0.{number}"), "not ours\n".repeat(500));

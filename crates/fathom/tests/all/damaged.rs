@@ -82,11 +82,46 @@ fn a_result_that_is_cut_off_is_shown_as_far_as_it_goes() {
     assert!(kept.len() > 2, "{kept:?}");
 }
 
+/// The values of a column, by row.
+fn column(csv: &str, name: &str) -> Vec<String> {
+    let head = csv.lines().next().unwrap();
+    let place = head.split(',').position(|word| word == name).unwrap();
+    let of = |line: &str| line.split(',').nth(place).unwrap().to_owned();
+    csv.lines().skip(1).map(of).collect()
+}
+
+/// What is lost is empty, never a zero that nobody measured. Gives how many values there are none of.
+#[track_caller]
+fn has_no_zero_of_its_own(csv: &str, what: &str) -> usize {
+    let mut lost = 0;
+    for name in ["queue_depth", "slots_busy"] {
+        let busy = column(csv, name);
+        // Each run does something all the time.
+        assert!(
+            !busy.iter().any(|value| value == "0.000"),
+            "{what}: {name} {busy:?}"
+        );
+        lost += busy.iter().filter(|value| value.is_empty()).count();
+    }
+    for (busy, marks) in column(csv, "slots_busy").iter().zip(column(csv, "marks")) {
+        assert!(
+            !busy.is_empty() || marks.contains("slots lost"),
+            "{what}: {marks}"
+        );
+    }
+    lost
+}
+
 #[test]
 fn pages_of_zeros_cost_what_they_held() {
     let lab = long_lab();
     let whole = lab.bytes("out/result.fathom");
     let mut codes = BTreeSet::new();
+    assert_eq!(
+        has_no_zero_of_its_own(&lab.text("out/summary.csv"), "whole"),
+        0
+    );
+    let mut lost = 0;
     // The first pages hold the tables, which are refused where they are lost; of the rest, some.
     for page in (0..whole.len() / 4096).filter(|page| *page < 40 || page % 7 == 0) {
         let mut bytes = whole.clone();
@@ -100,10 +135,62 @@ fn pages_of_zeros_cost_what_they_held() {
                 &lab.text("again/report.html"),
                 &format!("page {page}"),
             );
+            lost += has_no_zero_of_its_own(&lab.text("again/summary.csv"), &format!("page {page}"));
         }
         codes.insert(ended.code);
     }
+    assert!(lost > 0, "no page held the slots of a run");
     assert!(codes.contains(&Some(1)), "{codes:?}");
+}
+
+/// The faces of other tools say it in what they make, where a script looks.
+#[test]
+fn the_old_faces_mark_a_damaged_result_in_what_they_make() {
+    let lab = long_lab();
+    let whole = lab.bytes("out/result.fathom");
+    lab.write("result.fathom", &whole[..whole.len() / 2]);
+    let report = |words: &[&str]| {
+        let words = [&["report", "result.fathom", "-o", "again"], words].concat();
+        bounded(&lab, &words).expect(1)
+    };
+    report(&["--vdbench"]);
+    for page in [
+        "summary.html",
+        "totals.html",
+        "errorlog.html",
+        "logfile.html",
+    ] {
+        let text = lab.text(&format!("again/{page}"));
+        assert!(
+            text.contains("*** this result is damaged: "),
+            "{page}: {text}"
+        );
+        assert!(
+            !text.contains("killed or is still running"),
+            "{page}: {text}"
+        );
+    }
+    assert!(lab.text("again/status.html").contains("End lost"));
+    for (format, head) in [
+        ("normal", "Description"),
+        ("terse", "3;"),
+        ("json", "\"desc\""),
+    ] {
+        let printed = report(&["--fio", format]).out;
+        let mut lines = printed.lines().filter(|line| line.contains(head));
+        assert!(
+            lines.all(|line| line.contains("this result is damaged: ")),
+            "{format}: {printed}"
+        );
+        assert!(
+            printed.contains("this result is damaged"),
+            "{format}: {printed}"
+        );
+    }
+    lab.write("result.fathom", &whole);
+    let words = ["report", "result.fathom", "-o", "whole", "--vdbench"];
+    bounded(&lab, &words).expect(0);
+    assert!(!lab.text("whole/summary.html").contains("damaged"));
 }
 
 /// A refusal with a reason, or a report.

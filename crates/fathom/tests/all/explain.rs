@@ -82,3 +82,137 @@ fn parameters_of_vdbench_are_shown_as_they_are_used() {
         assert_eq!(line(&shown, idle), None, "{idle} in\n{shown}");
     }
 }
+
+/// The lines of one subject.
+fn of<'t>(text: &'t str, subject: &str) -> &'t str {
+    let from = text.find(&format!("{subject}\n")).unwrap() + subject.len();
+    let rest = &text[from..];
+    &rest[..rest.find("\n[").unwrap_or(rest.len())]
+}
+
+#[test]
+fn the_seed_that_is_used_is_told_with_the_job_that_names_it() {
+    let lab = Lab::new();
+    lab.write("disk", vec![1; 3 << 20]);
+    let shown = |text: &str| {
+        lab.write("job", text);
+        lab.fathom(&["explain", "job"]).expect(0).out
+    };
+    let both = "[a]\nfilename=disk\nrw=randread\n[b]\nfilename=disk\nrw=randread\nrandseed=7\n";
+    let told = shown(both);
+    for name in ["randseed", "randrepeat"] {
+        let used = if name == "randseed" { "7" } else { "1" };
+        let expected = format!("{used} job:7:10 (that of [b] serves all jobs)");
+        has(of(&told, "[a]"), name, &expected);
+    }
+    has(of(&told, "[b]"), "randseed", "7 job:7:10");
+    has(of(&told, "[b]"), "randrepeat", "1 default");
+    let alone = shown("[a]\nfilename=disk\nrw=randread\n");
+    let drawn = "0 drawn anew by each execution of `run`";
+    has(&alone, "randrepeat", drawn);
+    let repeated = shown("[a]\nfilename=disk\nrw=randread\nrandrepeat=1\n");
+    has(&repeated, "randrepeat", "1 job:4:12");
+    has(&repeated, "randseed", "1 default: that of the execution");
+    let named = shown("[a]\nfilename=disk\nrw=randread\nrandrepeat=0\nrandseed=5\n");
+    has(
+        &named,
+        "randrepeat",
+        "0 job:4:12 (has no effect on this job)",
+    );
+}
+
+#[test]
+fn what_a_job_of_fio_does_not_use_is_told() {
+    let lab = Lab::new();
+    lab.write("disk", vec![1; 3 << 20]);
+    let shown = |lines: &str| {
+        lab.write("job", format!("[a]\nfilename=disk\nsize=1m\n{lines}\n"));
+        lab.fathom(&["explain", "job"]).expect(0).out
+    };
+    let idle = |lines: &str, name: &str| {
+        let told = shown(lines);
+        let line = line(&told, name).unwrap_or_else(|| panic!("{name}: {told}"));
+        assert!(
+            line.join(" ").ends_with("(has no effect on this job)"),
+            "{told}"
+        );
+    };
+    idle("rw=randread\nrate=,1m", "rate");
+    idle("rw=randread\ntime_based", "time_based");
+    idle("rw=randread\ntime_based\nruntime=5\nloops=3", "loops");
+    idle("rw=randrw\nrwmixread=30\nrwmixwrite=40", "rwmixread");
+    has(
+        &shown("rw=randrw\nrwmixread=30\nrwmixwrite=40"),
+        "rwmixwrite",
+        "40 job:6:12",
+    );
+    has(
+        &shown("rw=randrw\nrwmixread=100"),
+        "rwmixread",
+        "100 job:5:11",
+    );
+    has(
+        &shown("rw=randread\nbssplit=4k/60:8k/60"),
+        "bssplit",
+        "4k/60:8k/40 job:5:9",
+    );
+    has(
+        &shown("rw=write\nloops=3"),
+        "io_size",
+        "1m default: that of `size`",
+    );
+    has(
+        &shown("rw=randtrimwrite"),
+        "io_size",
+        "1m default: that of `size`",
+    );
+    has(&shown("rw=write"), "scramble_buffers", "1 default");
+    assert_eq!(
+        line(&shown("rw=write\nzero_buffers"), "scramble_buffers"),
+        None
+    );
+    assert_eq!(
+        line(&shown("rw=write\nrefill_buffers"), "scramble_buffers"),
+        None
+    );
+}
+
+#[test]
+fn duplicates_are_shown_as_each_storage_definition_has_them() {
+    let lab = Lab::new();
+    let shown = |first: &str, second: &str| {
+        let job = format!(
+            "dedupratio=2\ndedupunit=8k\nsd=sd1,lun=one,size=1m{first}\nsd=sd2,lun=two,size=1m{second}\n\
+             wd=wd1,sd=sd*,rdpct=0\nrd=rd1,wd=wd1,iorate=max,elapsed=20\n"
+        );
+        lab.write("job", job);
+        let told = lab.fathom(&["explain", "job"]).expect(0).out;
+        let ratios = told.lines().filter(|line| line.contains("dedupratio"));
+        ratios
+            .map(|line| line.split_whitespace().collect::<Vec<_>>().join(" "))
+            .collect::<Vec<_>>()
+    };
+    let derived = "dedupratio 2 other parameters of the job";
+    assert_eq!(shown("", ""), ["dedupratio 2 job:1:1", derived, derived]);
+    let own = shown(",dedupratio=3", "");
+    assert_eq!(own[0], "dedupratio 2 job:1:1");
+    assert!(own[1].starts_with("dedupratio 3 job:3:"), "{own:?}");
+    assert_eq!(own[2], derived);
+    let none = shown(",dedupratio=3", ",dedupratio=3");
+    assert_eq!(none[0], "dedupratio 2 job:1:1 (has no effect on this job)");
+}
+
+#[test]
+fn a_number_that_another_parameter_replaces_is_not_the_origin() {
+    let lab = Lab::new();
+    lab.write(
+        "job",
+        "sd=sd1,lun=one,size=1m,threads=4\nwd=wd1,sd=sd1,iorate=9,priority=1\nwd=wd2,sd=sd1,priority=2\n\
+         rd=rd1,wd=*,iorate=100,elapsed=20,forthreads=(1,2)\n",
+    );
+    let told = lab.fathom(&["explain", "job"]).expect(0).out;
+    let threads = "1, 2 other parameters of the job (`4` is written)";
+    has(&told, "threads", threads);
+    let skews = told.lines().filter(|line| line.trim().starts_with("skew"));
+    assert_eq!(skews.count(), 1, "{told}");
+}

@@ -133,3 +133,71 @@ fn an_error_ends_its_job_and_no_other() {
         assert_eq!(count(&said), count(&other), "{case}: {said}");
     }
 }
+
+/// What is told of failures, without process and time: of stdout the end of a job, its head, and its errors.
+fn told_of_failures(lab: &Lab, program: &str, words: &[&str]) -> Vec<String> {
+    let mut command = lab.command(program);
+    command.args((!program.starts_with("fio")).then_some("fio"));
+    let job = [
+        "--name=j",
+        "--filename=a bad/disk",
+        "--rw=read",
+        "--bs=4k",
+        "--size=256k",
+        "--direct=1",
+        "--eta=never",
+    ];
+    let output = command.args(job).args(words).output().unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    let is_told = |line: &&str| {
+        let starts = ["fio: pid=", "j: (groupid=", "     errors    : "];
+        starts.iter().any(|start| line.starts_with(start))
+    };
+    let without_process = |line: &str| match line.split_once("pid=") {
+        Some((before, after)) => {
+            let rest = after.trim_start_matches(|one: char| one.is_ascii_digit());
+            let rest = if rest.starts_with(',') { rest } else { "" };
+            format!("{before}pid=N{rest}")
+        }
+        None => line.to_owned(),
+    };
+    text.lines().filter(is_told).map(without_process).collect()
+}
+
+/// Log readers look for these words.
+#[test]
+fn failures_are_told_in_the_words_of_the_original() {
+    let lab = Lab::new();
+    let _failing = match failing(&lab) {
+        Ok(failing) => failing,
+        Err(reason) => return skip(&reason),
+    };
+    let text = "error=Input/output error";
+    let ended = format!("fio: pid=N, err=5/file:io_u.c:1876, func=io_u error, {text}");
+    let ours = told_of_failures(&lab, env!("CARGO_BIN_EXE_fathom"), &[]);
+    assert_eq!(ours[0], ended);
+    if !has("fio") {
+        return skip("`fio` is not installed");
+    }
+    for engine in [
+        "--ioengine=psync",
+        "--ioengine=libaio",
+        "--ioengine=pvsync2",
+    ] {
+        for bearing in [
+            "--thread",
+            "--continue_on_error=all",
+            "--continue_on_error=verify",
+            "--continue_on_error=write",
+            "--ignore_error=EIO",
+            "--ignore_error=ENOSPC",
+            "--ignore_error=,EIO",
+            "--ignore_error=EIO --error_dump=1",
+        ] {
+            let words: Vec<&str> = bearing.split(' ').chain([engine]).collect();
+            let ours = told_of_failures(&lab, env!("CARGO_BIN_EXE_fathom"), &words);
+            let theirs = told_of_failures(&lab, "fio", &words);
+            assert_eq!(ours, theirs, "{words:?}");
+        }
+    }
+}

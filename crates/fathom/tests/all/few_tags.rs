@@ -72,10 +72,9 @@ fn what_waits_for_a_tag_or_for_its_turn_is_in_the_latency() {
             // A value stands for its bucket, of which it is the middle.
             let is_as_slow = |value: &f64| *value >= 0.99 * LATENCY_NS;
             assert!(percentiles(lat).iter().all(is_as_slow), "{what}: {lat:#}");
-            let mut of_clat = percentiles(clat);
-            of_clat.sort_by(f64::total_cmp);
-            // A thread that is stopped between call and stamp makes the least of them small, at any speed of the device.
-            assert!(of_clat[1..].iter().all(is_as_slow), "{what}: {clat:#}");
+            assert!(percentiles(clat).iter().all(is_as_slow), "{what}: {clat:#}");
+            let least = clat["min"].as_f64().unwrap();
+            assert!(is_as_slow(&least), "{what}: {least} ns");
             let busy = read["iops"].as_f64().unwrap() * lat["mean"].as_f64().unwrap() / 1e9;
             let share = busy / f64::from(*depth);
             assert!((0.8..1.05).contains(&share), "{what}: {busy} in flight");

@@ -939,6 +939,44 @@ fn a_priority_that_is_not_allowed_fails_its_transfer() {
     }
 }
 
+/// Logs hold the priority of the job where an I/O has none of its own; 3.33 knows no hints.
+#[test]
+fn the_priority_of_a_job_stands_in_logs_and_no_hint_where_none_is_given() {
+    let folder = tempfile::tempdir().unwrap();
+    with_data(folder.path());
+    let run = |more: &[&str]| {
+        let words = ["--write_lat_log=log", "--log_prio=1", "--ioengine=libaio"];
+        let job = [CACHED, &words, more].concat();
+        let (document, _) =
+            report_of_any(env!("CARGO_BIN_EXE_fathom"), &job, folder.path()).unwrap();
+        let log = std::fs::read_to_string(folder.path().join("log_clat.1.log")).unwrap();
+        let marks = log.lines().filter_map(|line| line.rsplit(", ").next());
+        let mut marks: Vec<String> = marks.map(str::to_owned).collect();
+        marks.sort();
+        marks.dedup();
+        (document["jobs"][0]["read"]["prios"].clone(), marks)
+    };
+    for (options, mark) in [
+        (&["--prioclass=2", "--prio=3"][..], "0x4003"),
+        (&["--prio=3"], "0x4003"),
+        (&["--prioclass=3"], "0x6000"),
+        (&[], "0x0000"),
+    ] {
+        assert_eq!(run(options), (Value::Null, vec![mark.to_owned()]));
+    }
+    let shares = [
+        "--cmdprio_percentage=50",
+        "--cmdprio_class=2",
+        "--cmdprio=3",
+        "--prio=5",
+    ];
+    let (told, marks) = run(&shares);
+    assert_eq!(marks, ["0x4003", "0x4005"]);
+    let first = told[0].as_object().unwrap();
+    assert!(first.contains_key("prioclass") && first.contains_key("prio"));
+    assert!(!first.contains_key("priohint"), "{first:?}");
+}
+
 #[test]
 fn priorities_stand_in_text_and_logs() {
     let folder = tempfile::tempdir().unwrap();

@@ -239,6 +239,172 @@ fn shares_of_a_file_begin_and_end_where_they_do_there() {
     }
 }
 
+/// The lines about files that are made before, and how long files are in the end.
+fn made(program: &str, before: &[(&str, u64)], words: &[&str]) -> Option<(String, Vec<u64>)> {
+    let folder = tempfile::tempdir().unwrap();
+    for (name, bytes) in before {
+        let file = std::fs::File::create(folder.path().join(name)).unwrap();
+        file.set_len(*bytes).unwrap();
+    }
+    let output = run(program, words, folder.path())?;
+    let text = text(&output);
+    assert!(output.status.success(), "{words:?}: {text}");
+    let lines = text.lines().filter(|line| line.contains("Laying out"));
+    let lines: Vec<&str> = lines.collect();
+    let mut files: Vec<_> = std::fs::read_dir(folder.path())
+        .unwrap()
+        .map(|entry| entry.unwrap())
+        .filter(|entry| !entry.file_name().to_string_lossy().ends_with(".state"))
+        .collect();
+    files.sort_by_key(std::fs::DirEntry::file_name);
+    let bytes = files.iter().map(|entry| entry.metadata().unwrap().len());
+    Some((lines.join("\n"), bytes.collect()))
+}
+
+/// Files that are there, a job, and what is told of those that are made.
+type Layout = (
+    &'static [(&'static str, u64)],
+    &'static [&'static str],
+    &'static [&'static str],
+);
+
+const M: u64 = 1 << 20;
+const ONE: &str = "j: Laying out IO file (1 file / 1MiB)";
+const TWO: &str = "j: Laying out IO files (2 files / total 1MiB)";
+
+const LAYOUTS: &[Layout] = &[
+    (&[], &["--rw=randwrite", "--size=1m"], &[ONE]),
+    (
+        &[],
+        &["--rw=write", "--size=1m", "--fallocate=none"],
+        &[ONE],
+    ),
+    (&[], &["--rw=randrw", "--size=1m"], &[ONE]),
+    (&[], &["--rw=write", "--size=1m", "--create_on_open=1"], &[]),
+    (
+        &[],
+        &["--rw=read", "--size=1m", "--numjobs=2", "--nrfiles=2"],
+        &[TWO, TWO],
+    ),
+    (
+        &[],
+        &["--rw=write", "--size=1m", "--numjobs=2", "--nrfiles=2"],
+        &[TWO, TWO],
+    ),
+    (
+        &[],
+        &["--rw=write", "--size=1m", "--numjobs=2", "--filename=f"],
+        &[ONE],
+    ),
+    (
+        &[("f", M)],
+        &["--rw=read", "--size=1m", "--filename=f"],
+        &[],
+    ),
+    (
+        &[("f", M)],
+        &["--rw=write", "--size=1m", "--filename=f"],
+        &[],
+    ),
+    (
+        &[("f", M / 2)],
+        &["--rw=randwrite", "--size=1m", "--filename=f"],
+        &[ONE],
+    ),
+    (
+        &[("f", M)],
+        &["--rw=write", "--size=2m", "--filename=f:g"],
+        &[ONE],
+    ),
+    (
+        &[],
+        &["--rw=write", "--size=1m", "--offset=1m"],
+        &["j: Laying out IO file (1 file / 2MiB)"],
+    ),
+    (
+        &[],
+        &["--rw=write", "--size=64k"],
+        &["j: Laying out IO file (1 file / 0MiB)"],
+    ),
+    (
+        &[],
+        &["--rw=write", "--size=10m", "--nrfiles=3"],
+        &["j: Laying out IO files (3 files / total 9MiB)"],
+    ),
+    (
+        &[],
+        &[
+            "--rw=write",
+            "--size=1m",
+            "--name=k",
+            "--rw=read",
+            "--size=1m",
+            "--ioengine=psync",
+        ],
+        &[ONE, "k: Laying out IO file (1 file / 1MiB)"],
+    ),
+    (&[], &["--ioengine=null", "--size=1m"], &[]),
+];
+
+#[test]
+fn files_that_are_made_before_are_told_of_by_clone_whatever_the_job_does() {
+    for (before, words, lines) in LAYOUTS {
+        let ours = made(FATHOM, before, words).unwrap();
+        assert_eq!(ours.0, lines.join("\n"), "{words:?}");
+        if let Some(theirs) = made("fio", before, words) {
+            assert_eq!(ours, theirs, "{words:?}");
+        }
+    }
+}
+
+/// Files that exist with their lengths, words of a job, and the lengths that its files have in the end.
+type Share<'a> = (&'a [(&'a str, u64)], &'a [&'a str], &'a [u64]);
+
+#[test]
+fn a_share_of_a_file_size_makes_files_as_long_as_their_use() {
+    let cases: &[Share<'_>] = &[
+        (&[], &["--rw=write"], &[3 * M]),
+        (&[], &["--rw=read"], &[3 * M]),
+        (&[], &["--rw=write", "--nrfiles=2"], &[3 * M, 3 * M]),
+        (&[], &["--rw=read", "--offset=1m"], &[4 * M]),
+        (&[], &["--rw=write", "--offset=9m"], &[10 * M]),
+        (
+            &[],
+            &[
+                "--rw=write",
+                "--numjobs=2",
+                "--filename=f",
+                "--offset_increment=1m",
+            ],
+            &[4 * M],
+        ),
+        (&[("f", 20 * M)], &["--rw=write", "--filename=f"], &[20 * M]),
+        (&[("f", 5 * M)], &["--rw=read", "--filename=f"], &[5 * M]),
+        (&[], &["--rw=read", "--io_size=50%"], &[3 * M]),
+        (
+            &[],
+            &[
+                "--rw=write",
+                "--name=k",
+                "--ioengine=psync",
+                "--bs=4k",
+                "--rw=write",
+                "--filesize=4m",
+                "--size=50%",
+            ],
+            &[3 * M, 2 * M],
+        ),
+    ];
+    for (before, words, bytes) in cases {
+        let words = [&["--filesize=10m", "--size=30%"], *words].concat();
+        let ours = made(FATHOM, before, &words).unwrap();
+        assert_eq!(ours.1, *bytes, "{words:?}");
+        if let Some(theirs) = made("fio", before, &words) {
+            assert_eq!(ours, theirs, "{words:?}");
+        }
+    }
+}
+
 #[test]
 fn sizes_of_files_are_drawn_between_two_ends() {
     for (more, most) in [(&[][..], u64::MAX), (&["--size=64k"], 16)] {

@@ -19,6 +19,22 @@ const PASSED_OVER: &[(&str, &str)] = &[
     ("cpus_allowed=0,", "cpus_allowed=0"),
     ("bssplit= 4k/50:8k/50", "bssplit=4k/50:8k/50"),
     ("bssplit=4k/50]", "bssplit=4k/100"),
+    ("bs= 8192", "bs=8192"),
+    ("bs=4096, 8192", "bs=4096,8192"),
+    ("iodepth= 4", "iodepth=4"),
+    ("runtime= 9", "runtime=9"),
+    ("direct= 0", "direct=0"),
+    ("cpus_allowed= 0", "cpus_allowed=0"),
+    ("percentile_list=50: 99", "percentile_list=50:99"),
+    (
+        "random_distribution=zipf: 1.2",
+        "random_distribution=zipf:1.2",
+    ),
+    ("rw=randread: 8", "rw=randread:8"),
+    ("rw=read: 8k", "rw=read:8k"),
+    ("file_service_type=random: 5", "file_service_type=random:5"),
+    ("rwmixread=100%", "rwmixread=100"),
+    ("rwmixwrite=0%", "rwmixwrite=0"),
 ];
 
 /// Sizes and counts of the job, from its report.
@@ -95,6 +111,30 @@ fn shares_below_a_hundred_leave_the_rest_to_the_largest() {
     }
 }
 
+/// `fio` takes the smallest share first, and gives the largest what is left.
+#[test]
+fn shares_above_a_hundred_are_cut_from_the_largest() {
+    let lab = Lab::new();
+    let splits = [
+        ("4k/60:8k/60", 40.0),
+        ("8k/60:4k/60", 60.0),
+        ("4k/80:8k/40", 40.0),
+        ("4k/100:8k/50", 50.0),
+        ("4k/150:8k/20", 20.0),
+    ];
+    for (split, large_pct) in splits {
+        let size = "[a]\nioengine=null\nsize=64m\nrw=read\n";
+        lab.write("job", format!("{size}bssplit={split}\n"));
+        let told = lab.fathom(&["check", "job"]).expect(0).err;
+        assert_eq!(told.matches("[fio-0137]").count(), 1, "{split}: {told}");
+        let report = ours(&lab, "job");
+        let read = &report["jobs"][0]["read"];
+        let [bytes, count] = ["io_bytes", "total_ios"].map(|key| read[key].as_f64().unwrap());
+        let found_pct = (bytes / count / 4096.0 - 1.0) * 100.0;
+        assert!((found_pct - large_pct).abs() < 5.0, "{split}: {found_pct}");
+    }
+}
+
 #[test]
 fn a_blank_beside_a_number_is_told_of_and_one_before_a_word_is_a_remark() {
     let lab = Lab::new();
@@ -120,6 +160,23 @@ fn what_could_be_another_magnitude_is_refused() {
             "write `iodepth=(128*1)` to have it computed",
         ),
         ("rwmixread=70%", "fio takes it for another number"),
+        ("rwmixread=70%", "write `rwmixread=70`"),
+        ("rwmixread=0%", "fio takes it for another number"),
+        ("io_size=200%", "`io_size` is 0 to 100 %"),
+        ("io_size=101%%", "give bytes, or go over all of it again"),
+        ("offset=101%", "`offset` is 0 to 100 %"),
+        ("filename=f\nioengine=psync\nsize=200%", "write `size=100%`"),
+        (
+            "file_service_type=random : 5",
+            "write `file_service_type=random:5`",
+        ),
+        ("steadystate=iops : 10%", "write `steadystate=iops:10%`"),
+        ("rw=randread :8", "write `rw=randread:8`"),
+        (
+            "random_distribution=zipf : 1.2",
+            "write `random_distribution=zipf:1.2`",
+        ),
+        ("bssplit=4k/60:8k/60:16k", "make 120 %"),
     ] {
         lab.write("job", format!("{BASE}{line}\n"));
         lab.fathom(&["check", "job"]).expect(2).says(&[help]);

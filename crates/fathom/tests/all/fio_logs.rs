@@ -100,7 +100,8 @@ fn compressed_logs_print_as_text() {
 #[test]
 fn a_job_goes_on_in_the_background() {
     let lab = Lab::new();
-    assert_eq!(fio(&lab, &["--daemonize=pid"]), "");
+    let words = ["--daemonize=pid", "--exec_prerun=env > environment"];
+    assert_eq!(fio(&lab, &words), "");
     let pid: u32 = lab.text("pid").trim().parse().unwrap();
     assert_ne!(pid, std::process::id());
     for _ in 0..600 {
@@ -112,6 +113,9 @@ fn a_job_goes_on_in_the_background() {
         std::thread::sleep(std::time::Duration::from_millis(100));
     }
     assert!(lab.text("o").contains("issued rwts: total=16,0,0,0"));
+    // A `fathom` among the commands of the job would take itself for the one in the background.
+    let environment = lab.text("environment");
+    assert!(environment.contains("PATH=") && !environment.contains("FATHOM_DETACHED"));
     lab.write("live", std::process::id().to_string());
     let refused = lab.fathom(&[&["fio"], JOB, &["--daemonize=live"]].concat());
     refused.expect(2).says(&["is alive"]);

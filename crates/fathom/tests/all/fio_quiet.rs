@@ -118,6 +118,7 @@ fn what_fio_reads_over_is_remarked_by_a_check() {
         ("size=1m,", "`,` follows the value"),
         ("size=50%%", "one `%` is enough"),
         ("size=200%", "more than 100 % is 100 %"),
+        ("size=200%%", "more than 100 % is 100 %"),
         ("bs=4k-64k", "for reads, 65536 for writes and trims"),
         ("bsrange=512/25:1k:25", "is read as 512 to 1k"),
     ] {

@@ -181,10 +181,25 @@ fn a_run_over_a_hang_ends_by_itself_with_its_list() {
     let Some(server) = Stoppable::new(&lab) else {
         return;
     };
-    lab.write("job", VDBENCH.replace("elapsed=600", "elapsed=5"));
+    let further = "rd=rd2,wd=wd1,iorate=500,elapsed=1,interval=1\n";
+    lab.write("job", VDBENCH.replace("elapsed=600", "elapsed=5") + further);
     let words = ["run", "job", "-o", "out", "--backend", "uring"];
-    let going = hang_in(lab.start(&words), &server, &words);
+    let mut going = lab.start(&words);
+    going.hear_until(|line| line == "run 1/2 rd1");
+    std::thread::sleep(Duration::from_secs(2));
+    server.signal("STOP");
     let ended = going.end().expect(1);
+    // The reason is said once, with what follows from it.
+    let last = ended.err.lines().last().unwrap();
+    assert_eq!(
+        last.matches("operations never came back").count(),
+        1,
+        "{last}"
+    );
+    assert!(
+        last.contains("the runs that follow were not started"),
+        "{last}"
+    );
     ended.says(&["4 operations never came back:", "on `sd1` (mnt/a): offset"]);
     is_whole(&lab);
     drop(server);

@@ -127,6 +127,68 @@ fn memory_stays_below_a_limit_whatever_is_read() {
         .says(&["standard input", "larger than 4 MiB"]);
 }
 
+/// What numbers multiply to is refused before anything of it is made, and takes the memory of a small job.
+#[test]
+fn numbers_that_multiply_are_refused_before_they_are_expanded() {
+    let lab = Lab::new();
+    let fio = |lines: &str| format!("[a]\nioengine=null\nsize=1g\nrw=read\n{lines}\n");
+    let vdbench = |sd: &str, wd: &str, rd: &str| {
+        format!(
+            "sd=sd1,lun=/nowhere/sd,size=1g{sd}\nwd=wd1,sd=sd*{wd}\nrd=rd1,wd=wd1,iorate=max,elapsed=5{rd}\n"
+        )
+    };
+    let trees = |fsd: &str| {
+        format!(
+            "fsd=fsd1,anchor=/nowhere/a,depth=1,width=1,files=2,size=1m{fsd}\n\
+             fwd=fwd1,fsd=fsd*,operation=read\nrd=rd1,fwd=fwd1,fwdrate=max,elapsed=5\n"
+        )
+    };
+    let copies: String = (1..=12)
+        .map(|number| format!("sd=s{number}_,lun=/nowhere/{number},size=1g,count=(1,10000)\n"))
+        .collect();
+    for (job, says) in [
+        (
+            fio("nrfiles=2000000000"),
+            "more than 1048576 files of one clone",
+        ),
+        (
+            fio("numjobs=1000\nnrfiles=1000000"),
+            "more than 1048576 files",
+        ),
+        (fio("numjobs=2000000000"), "`numjobs` is 0 to 1048576"),
+        (fio("numjobs=1000000"), "more than 4096 clones"),
+        (fio("iodepth=2000000000"), "`iodepth` is 1 to 65536"),
+        (
+            vdbench(",count=(1,2000000000)", "", ""),
+            "between 1 and 10240",
+        ),
+        (
+            vdbench(",threads=2000000000", "", ""),
+            "between 1 and 262144",
+        ),
+        (
+            vdbench("", "", ",forxfersize=(1-2000000000,1)"),
+            "more than 10240 values",
+        ),
+        (
+            vdbench("", "", ",forthreads=(1-10000,1),forrdpct=(1-100,1)"),
+            "more than 200000 runs",
+        ),
+        (trees(",count=(1,2000000000)"), "between 1 and 10240"),
+        (
+            copies + &vdbench("", "", ""),
+            "more than 102400 definitions",
+        ),
+    ] {
+        lab.write("job", &job);
+        // In KiB, of addresses: threads and the program itself take a part.
+        let limited = "ulimit -v 1000000; exec timeout -s KILL 20 \"$0\" check job";
+        let mut command = lab.command("sh");
+        let ended = ended(command.args(["-c", limited, FATHOM])).expect(2);
+        assert!(ended.err.contains(says), "{job}: {}", ended.err);
+    }
+}
+
 /// A pipe gives its text once.
 #[test]
 fn jobs_come_from_pipes_with_marks_and_in_old_encodings() {
@@ -269,4 +331,25 @@ fn a_long_line_is_cut_around_the_place() {
     assert!(told.contains(&format!("plain.parm:1:{column}\n")), "{told}");
     let told = lab.fathom(&["check", "--json", "wide.parm"]).expect(2);
     assert!(told.out.len() < 20_000, "{} bytes", told.out.len());
+}
+
+/// Writes of later loops go to space that is allocated already, which fio's would not.
+#[test]
+fn files_that_stay_between_loops_are_told_of() {
+    let lab = Lab::new();
+    let job = [
+        "fio",
+        "--name=a",
+        "--rw=write",
+        "--size=64k",
+        "--filename=data",
+        "--loops=2",
+    ];
+    let told = |more: &[&str]| lab.fathom(&[&job[..], more].concat()).expect(0).err;
+    assert_eq!(told(&[]), "");
+    let told = told(&["--unlink_each_loop=1"]);
+    assert!(
+        told.contains("each loop goes over the same files"),
+        "{told}"
+    );
 }

@@ -200,6 +200,14 @@ fn a_run_says_what_it_found_and_goes_on() {
     lab.fathom(&[&["run", "job", "-o", "out"], &common[..]].concat())
         .expect(0)
         .says(&said);
+    for backend in ["null", "sim"] {
+        for verb in [&["run", "job"][..], &["vdbench", "-f", "job"]] {
+            let ended = lab
+                .fathom(&[verb, &["-o", backend, "--backend", backend]].concat())
+                .expect(0);
+            assert!(!ended.err.contains("vdb-0016"), "{}", ended.err);
+        }
+    }
     // Whoever reads the report later has not seen the console.
     let report = lab.text("out/report.html");
     assert!(said.iter().all(|code| report.contains(code)));

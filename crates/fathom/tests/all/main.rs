@@ -28,6 +28,7 @@ mod hang;
 mod inputs;
 mod known;
 mod lab;
+mod late;
 mod lints;
 mod manual;
 mod many;

@@ -98,7 +98,7 @@ fn a_killed_fill_goes_on_behind_what_is_there() {
     assert!(before.len() >= 8 * MIB && before.len() < 192 * MIB);
     let ended = lab.fathom(&words(&[])).expect(0);
     let kept = ended.err.lines().find_map(|line| {
-        let rest = line.strip_prefix("going on behind ")?;
+        let rest = line.strip_prefix("going on after ")?;
         rest.split(" MiB").next()?.parse::<usize>().ok()
     });
     let kept = kept.unwrap_or_else(|| panic!("{}", ended.err));
@@ -120,7 +120,7 @@ fn an_interrupted_fill_is_not_believed_where_its_data_are_gone() {
     going
         .end()
         .expect(4)
-        .says(&["the same command goes on behind the last part"]);
+        .says(&["the same command goes on after the last part"]);
     let before = lab.bytes("disk");
     // As if the file system had lost a part of it.
     let file = File::create(lab.path("disk")).unwrap();

@@ -81,3 +81,45 @@ fn a_killed_run_keeps_every_finished_interval() {
     assert!(csv.lines().last().unwrap().starts_with("rd1,"));
     assert!(lab.text("again/report.html").contains("rd1"));
 }
+
+/// Nothing was measured: no figure stands where there is no sample, and each report says what happened.
+#[test]
+fn a_run_killed_in_its_first_interval_is_marked_and_has_no_figures() {
+    let lab = Lab::new();
+    let job = "[j]\nfilename=f\nsize=1m\nrw=randread\nrate_iops=20\nioengine=psync\nruntime=60\ntime_based\n\
+               bwavgtime=30000\niopsavgtime=30000\n";
+    lab.write("f", vec![1; 1 << 20]);
+    lab.write("job.fio", job);
+    let words = ["run", "job.fio", "-o", "out", "--interval", "30s"];
+    let mut going = lab.start(&words);
+    going.hear_until(|line| line.starts_with("run 1/1"));
+    std::thread::sleep(std::time::Duration::from_secs(2));
+    going.signal("KILL");
+    going.end();
+    let report = ["report", "out", "-o", "again", "--fio"];
+    let text = lab.fathom(&[&report[..], &["normal"]].concat()).expect(0);
+    let head = "j: (groupid=0, jobs=1): err= 0: pid=";
+    assert!(
+        text.out.lines().any(|line| line.starts_with(head)),
+        "{}",
+        text.out
+    );
+    assert!(
+        text.out.contains("  Fathom: killed or still running"),
+        "{}",
+        text.out
+    );
+    assert!(!text.out.contains("issued rwts"), "{}", text.out);
+    let json = lab.fathom(&[&report[..], &["json"]].concat()).expect(0);
+    let document: serde_json::Value = serde_json::from_str(&json.out).unwrap();
+    assert_eq!(document["fathom"]["killed_or_running"][0]["jobname"], "j");
+    let again = lab
+        .fathom(&["report", "out", "-o", "pages", "--vdbench"])
+        .expect(0);
+    assert!(again.out.contains("! killed or running"), "{}", again.out);
+    assert!(!again.out.contains("0/0"), "{}", again.out);
+    let csv = lab.text("pages/summary.csv");
+    assert!(csv.contains(",,,killed or running,"), "{csv}");
+    let page = lab.text("pages/summary.html");
+    assert!(page.contains("was killed or is still running"), "{page}");
+}

@@ -24,7 +24,7 @@ fn commands_are_called_at_their_time_and_their_words_go_where_they_belong() {
     lab.write("job", surrounded());
     let check = lab.fathom(&["check", "job"]).expect(0);
     assert!(check.out.contains("command before the first run: echo on"));
-    assert!(check.out.contains("command behind `rd1`: echo after"));
+    assert!(check.out.contains("command after `rd1`: echo after"));
     let json = lab.fathom(&["check", "--json", "job"]).expect(0);
     assert_eq!(json.out.matches("\"when\"").count(), 5);
     lab.fathom(&["vdbench", "-f", "job", "-s"]).expect(0);

@@ -66,6 +66,7 @@ impl Resolving<'_, '_> {
     pub(super) fn file_size(&mut self, naming: &Naming, smallest: u64) -> FileSize {
         let files = naming.count().max(1);
         let size = self.plain_size(files, smallest);
+        self.check_share(naming);
         let job = self.job;
         // On devices it means nothing.
         let appends =
@@ -102,6 +103,29 @@ impl Resolving<'_, '_> {
             }
             other => other,
         }
+    }
+
+    /// More than all of what is there is all of it; where only the share says how long files are, the original makes
+    /// one without an end.
+    fn check_share(&mut self, naming: &Naming) {
+        let job = self.job;
+        let (Some(Size::Percent(pct)), Some(given)) = (job.size("size"), job.given("size")) else {
+            return;
+        };
+        if pct <= 100.0 {
+            return;
+        }
+        let is_known =
+            job.given("filesize").is_some() || naming.paths(0).iter().all(|path| is_device(path));
+        if is_known {
+            let message = "`size` is read as fio reads it: more than 100 % is 100 %";
+            let note = Diagnostic::note(codes::TRANSLATED, message);
+            return self.sink.push(note.at(given.span(), "all of it"));
+        }
+        let message = format!("`size` cannot be {pct} % of a file");
+        let help = "write `size=100%` for a file that is there, or give bytes";
+        let label = "of no length that is known";
+        (self.sink).error(codes::OUT_OF_RANGE, given.span(), message, label, help);
     }
 
     /// Which of several files is next.
@@ -143,16 +167,20 @@ impl Resolving<'_, '_> {
         {
             let (low, high) = (low.min(high), low.max(high));
             self.check_holds_block(low, smallest, "filesize");
-            return match (low == high, job.size("size")) {
-                (true, Some(Size::Percent(pct))) if pct < 100.0 => {
-                    let range = (high as f64 * pct / 100.0) as u64;
-                    let range = range - range % smallest;
-                    self.check_holds_block(range, smallest, "size");
-                    FileSize::Within { range, file: high }
-                }
-                (true, _) => FileSize::Whole(high),
-                (false, _) => FileSize::Drawn(low, high),
+            let pct = match job.size("size") {
+                Some(Size::Percent(pct)) => pct.min(100.0),
+                _ => 100.0,
             };
+            let of = |bytes: u64| (bytes as f64 * pct / 100.0) as u64;
+            if low < high {
+                return FileSize::Drawn(of(low), of(high));
+            }
+            if pct >= 100.0 {
+                return FileSize::Whole(high);
+            }
+            let range = of(high) - of(high) % smallest;
+            self.check_holds_block(range, smallest, "size");
+            return FileSize::Within { range, file: high };
         }
         match job.size("size") {
             Some(Size::Bytes(0)) | None => FileSize::AsFound,
@@ -190,7 +218,7 @@ impl Resolving<'_, '_> {
         if operations.read_pct > 0.0 {
             let what = "`fill_device` of a job that reads";
             let reason = "a job that reads fills nothing";
-            let help = "fill by a job that writes, and read by another behind a `stonewall`";
+            let help = "fill by a job that writes, and read by another after a `stonewall`";
             push_once(self.blockers, refused(what, reason, help, place));
         }
         let number = job.suffix_of("rw");
@@ -218,7 +246,7 @@ impl Resolving<'_, '_> {
             let message = "what `fill_device` writes without `size` is not read back";
             let warning = Diagnostic::warning(codes::CONFLICT, message)
                 .at(job.place_of("verify"), "for others to check")
-                .with_help("add `size`, or check by a job with `rw=read` behind a `stonewall`");
+                .with_help("add `size`, or check by a job with `rw=read` after a `stonewall`");
             self.sink.push(warning);
             verify.phase = Phase::Writes;
             verify.check.records = false;

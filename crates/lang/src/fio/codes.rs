@@ -13,7 +13,7 @@ codes! {
     FILE = "fio-0001";
     /// an include that nests too deeply or opens a section
     INCLUDE = "fio-0002";
-    /// an option in front of the first section
+    /// an option before the first section
     OUTSIDE = "fio-0003";
     /// an environment variable that is not set
     UNSET_VARIABLE = "fio-0004";
@@ -29,7 +29,7 @@ codes! {
     NO_VALUE = "fio-0102";
     /// a word that the option does not know
     UNKNOWN_WORD = "fio-0103";
-    /// text where a number is expected, or behind one
+    /// text where a number is expected, or after one
     NOT_A_NUMBER = "fio-0104";
     /// a value out of its range
     OUT_OF_RANGE = "fio-0105";
@@ -59,7 +59,7 @@ codes! {
     STATE = "fio-0135";
     /// a folder whose files cannot be found
     FOLDER = "fio-0136";
-    /// shares below 100 % and what becomes of the rest
+    /// shares that do not make 100 % and what becomes of them
     SHARES_REST = "fio-0137";
     /// an option that is refused
     REFUSED = "fio-0200";
@@ -75,7 +75,7 @@ codes! {
     NO_TIME = "fio-0302";
     /// a synchronous engine holds one I/O in flight
     DEPTH_OF_ONE = "fio-0303";
-    /// a unit that the original drops, as a blank stands in front of the number
+    /// a unit that the original drops, as a blank stands before the number
     LOST_UNIT = "fio-0304";
     /// one device or file under two names
     SAME_DEVICE = "fio-0310";

@@ -1,6 +1,7 @@
 //! What the options of each job hold in the bound plan, for `explain`.
 use super::declare::{common, find, find_private};
 use super::engines;
+use super::number::{Base, quantity};
 use crate::Status;
 use crate::explain::{Explained, Held, explained, sizes_text, time_text};
 use crate::parameter::{Parameter, bytes_text};
@@ -54,11 +55,48 @@ pub fn explain(jobs: &JobsOfPlan<'_>) -> Vec<Explained> {
             let parameter = declared(&value.name, job.engine)?;
             // A job without a clone does nothing.
             let held = (view.as_ref()).map_or(Held::Nothing, |view| view.held(parameter));
-            explained(value, parameter, held)
+            let line = explained(value, parameter, held)?;
+            Some(of_all_jobs(jobs, line))
         };
         out.extend(given.iter().chain(&defaults).filter_map(line));
     }
     out
+}
+
+/// One seed serves all jobs: where another job named it, or the verb draws it, its line says so.
+fn of_all_jobs(jobs: &JobsOfPlan<'_>, line: Explained) -> Explained {
+    let asks = |value: &&PlanValue| match value.name.as_str() {
+        "randseed" => true,
+        "randrepeat" => value.value.trim() == "1",
+        _ => false,
+    };
+    let values = || {
+        let of_job = |job: &JobPlace| &jobs.bound.plan.values[job.values.clone()];
+        jobs.jobs.iter().rev().flat_map(of_job).filter(asks)
+    };
+    let named = |name: &'static str| values().find(move |value| value.name == name);
+    let decider = match line.name {
+        "randseed" => named("randseed"),
+        "randrepeat" => named("randrepeat").or_else(|| named("randseed")),
+        _ => return line,
+    };
+    match decider {
+        Some(decider) if decider.subject != line.subject && decider.origin != line.origin => {
+            Explained {
+                origin: decider.origin.clone(),
+                note: Some(format!("that of {} serves all jobs", decider.subject)),
+                ..line
+            }
+        }
+        Some(_) => line,
+        None if line.name == "randrepeat" && line.note.is_none() && line.is_default() => {
+            Explained {
+                origin: Origin::Derived("drawn anew by each execution of `run`".to_owned()),
+                ..line
+            }
+        }
+        None => line,
+    }
 }
 
 /// The run of a job, which may be the one of the job before.
@@ -148,6 +186,39 @@ impl View<'_> {
         self.given.iter().any(|value| value.name == name)
     }
 
+    /// Whether the other one of two options that say the same is given after this one.
+    fn is_overridden(&self, name: &str, other: &str) -> bool {
+        let place = |name: &str| self.given.iter().position(|value| value.name == name);
+        place(name).is_some() && place(other) > place(name)
+    }
+
+    /// The bytes of one loop, of one operation at each place.
+    fn bytes_of_loop(&self) -> Option<u64> {
+        let stop = &self.stream.stop;
+        let given = self.given.iter().find(|value| value.name == "loops");
+        let loops = given.and_then(|value| quantity(&value.value, Base::Binary).ok());
+        let loops = loops.map_or(1, |loops| loops.value.clamp(1, i128::from(u64::MAX)) as u64);
+        let is_paired = matches!(
+            self.generator().map(|generator| &generator.order),
+            Some(AddressOrder::Stepped(steps)) if steps.trims_first
+        );
+        let times = loops.saturating_mul(if is_paired { 2 } else { 1 });
+        stop.bytes.map(|bytes| bytes / times)
+    }
+
+    /// Whether it goes on until its time is over.
+    fn ends_by_time(&self) -> bool {
+        let stop = &self.stream.stop;
+        stop.bytes.is_none() && stop.passes.is_none() && stop.rounds.is_none()
+    }
+
+    /// Whether reads and writes are mixed by shares, all of one among them.
+    fn asks_for_a_mix(&self) -> bool {
+        let rw = self.given.iter().find(|value| value.name == "rw");
+        let word = rw.and_then(|rw| rw.value.split([':', ',']).next());
+        word.is_some_and(|word| ["rw", "readwrite", "randrw"].contains(&word.trim()))
+    }
+
     /// Whether a given option asks for something.
     fn is_active(&self, name: &str) -> bool {
         let value = self.given.iter().find(|value| value.name == name);
@@ -193,7 +264,12 @@ impl View<'_> {
                 None => Held::AsSaid,
             },
             "numjobs" => Held::value(self.job.clones),
-            "rate_process" => Held::said_if(!matches!(self.stream.pacing, Pacing::None)),
+            "rate" | "rate_iops" | "rate_process" => {
+                Held::said_if(!matches!(self.stream.pacing, Pacing::None))
+            }
+            "time_based" => Held::said_if(self.ends_by_time()),
+            // Operations are counted over all loops.
+            "loops" => Held::said_if(!self.ends_by_time() || self.stream.stop.operations.is_some()),
             "exit_what" => Held::said_if(self.is_active("exitall")),
             _ => return None,
         })
@@ -207,16 +283,20 @@ impl View<'_> {
             return is_drawn.contains(&name).then_some(Held::Nothing);
         };
         let mix = &generator.operations;
-        let is_mixed = mix.read_pct > 0.0 && mix.read_pct < 100.0;
+        let is_mixed = (mix.read_pct > 0.0 && mix.read_pct < 100.0) || self.asks_for_a_mix();
         let share = |pct: f64| match is_mixed {
             true => Held::value(pct),
             false => Held::Nothing,
         };
         Some(match name {
+            "rwmixread" if self.is_overridden("rwmixread", "rwmixwrite") => Held::Nothing,
+            "rwmixwrite" if self.is_overridden("rwmixwrite", "rwmixread") => Held::Nothing,
             "rwmixread" => share(mix.read_pct),
             "rwmixwrite" => share(100.0 - mix.read_pct),
-            "bs" if self.has_given("bssplit") || self.has_given("bsrange") => Held::Nothing,
-            "bs" => {
+            "bs" | "bsrange" if self.has_given("bssplit") => Held::Nothing,
+            "bs" if self.has_given("bsrange") => Held::Nothing,
+            "bsrange" | "bssplit" if !self.has_given(name) => Held::Nothing,
+            "bs" | "bsrange" | "bssplit" => {
                 let sizes = &generator.transfer;
                 let each = [
                     (mix.read_pct, &sizes.read),
@@ -285,7 +365,7 @@ impl View<'_> {
                 0 => Held::said_if(is_given),
                 low => Held::Value(bytes_text(low)),
             },
-            "io_size" => match self.stream.stop.bytes {
+            "io_size" => match self.bytes_of_loop() {
                 Some(bytes) => Held::Value(bytes_text(bytes)),
                 None => Held::Nothing,
             },
@@ -341,6 +421,12 @@ impl View<'_> {
         ];
         let has_logs = || logs.iter().any(|log| self.has_given(log));
         Some(match name {
+            "randrepeat"
+                if self.has_given(name) && !self.is_active(name) && !self.jobs.draws_seed =>
+            {
+                Held::Nothing
+            }
+            "randrepeat" => Held::on(!self.jobs.draws_seed),
             "randseed" if self.jobs.draws_seed => Held::value("another one for each execution"),
             "randseed" => Held::value(self.jobs.bound.plan.seed),
             "buffer_compress_chunk" => {
@@ -354,7 +440,11 @@ impl View<'_> {
                 Some(check) => Held::Value(bytes_text(check.block_bytes)),
                 None => Held::Nothing,
             },
-            "scramble_buffers" => Held::said_if(self.changes_data()),
+            "scramble_buffers" => {
+                let is_whole = data.pattern.is_some() || data.duplicates.is_some();
+                let is_refilled = self.is_active("refill_buffers") || is_whole;
+                Held::said_if(self.changes_data() && !is_refilled)
+            }
             "per_job_logs" | "log_window_value" | "log_entries" => Held::said_if(has_logs()),
             _ => return None,
         })

@@ -5,6 +5,7 @@ use super::support::{push_once, refused};
 use crate::environment::Files;
 use crate::sink::Sink;
 use plan::{Diagnostic, Reservation, Span};
+use std::fmt::Write;
 
 /// How the files of a job are named.
 #[derive(Clone, Debug)]
@@ -26,9 +27,12 @@ enum Rule {
 }
 
 /// `fs.nr_open` as Linux has it. A result file takes the plan as one text of at most 1e9 bytes, which is less than twice as many.
-const FILES_MAX: u64 = 1 << 20;
+pub(crate) const FILES_MAX: u64 = 1 << 20;
 const TOO_MANY: &str = "a process opens no more on Linux (`fs.nr_open`, unless it was raised), \
                         and a result file names each of them";
+
+/// Room for a usual name; a longer one takes more.
+const NAME_BYTES: usize = 48;
 
 impl Naming {
     /// The rule of a job; `None` when it has none that can be used, which was reported.
@@ -91,7 +95,8 @@ impl Naming {
             rule: Rule::Made {
                 format: job.text_of(text!("filename_format")).to_owned(),
                 job: section.clone(),
-                files: files.min(FILES_MAX),
+                // Of a job that is refused, nothing is made and listed.
+                files: if files > FILES_MAX { 1 } else { files },
             },
             directories,
             place,
@@ -102,6 +107,14 @@ impl Naming {
     pub(crate) fn count(&self) -> u64 {
         match &self.rule {
             Rule::Listed(names) => names.len() as u64,
+            Rule::Made { files, .. } => *files,
+        }
+    }
+
+    /// Files that each clone has to itself.
+    pub(crate) fn own_count(&self) -> u64 {
+        match &self.rule {
+            Rule::Listed(_) => 0,
             Rule::Made { files, .. } => *files,
         }
     }
@@ -123,12 +136,9 @@ impl Naming {
             Rule::Listed(names) => return names.clone(),
             Rule::Made { format, job, files } => (format, job, *files),
         };
-        let directory = self.directory(clone);
-        let name = |file: u64| {
-            let name = filled(format, job, clone, file);
-            format!("{directory}{name}")
-        };
-        (0..files).map(name).collect()
+        let mut format = parts(format, job, clone);
+        format.insert(0, Part::Text(self.directory(clone)));
+        (0..files).map(|file| filled(&format, file)).collect()
     }
 }
 
@@ -223,35 +233,55 @@ fn split_names(text: &str, trims: bool) -> Vec<String> {
         .collect()
 }
 
-/// The format with its words replaced, whatever their case.
-fn filled(format: &str, job: &str, clone: u32, file: u64) -> String {
+/// A piece of a name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Part {
+    Text(String),
+    FileNumber,
+}
+
+/// The format with its words replaced, whatever their case, but for the number of the file.
+fn parts(format: &str, job: &str, clone: u32) -> Vec<Part> {
     let words = [
-        ("$jobname", job.to_owned()),
-        ("$jobnum", clone.to_string()),
-        ("$filenum", file.to_string()),
-        ("$clientuid", String::new()),
+        ("$jobname", Some(job.to_owned())),
+        ("$jobnum", Some(clone.to_string())),
+        ("$filenum", None),
+        ("$clientuid", Some(String::new())),
     ];
-    let mut out = String::new();
+    let mut out = Vec::new();
+    let mut text = String::new();
     let mut rest = format;
     while let Some(start) = rest.find('$') {
-        out += &rest[..start];
+        text += &rest[..start];
         rest = &rest[start..];
         let found = words.iter().find(|(word, _)| {
             rest.get(..word.len())
                 .is_some_and(|head| head.eq_ignore_ascii_case(word))
         });
         match found {
-            Some((word, value)) => {
-                out += value;
-                rest = &rest[word.len()..];
+            Some((_, Some(value))) => text += value,
+            Some((_, None)) => {
+                out.push(Part::Text(std::mem::take(&mut text)));
+                out.push(Part::FileNumber);
             }
-            None => {
-                out.push('$');
-                rest = &rest[1..];
-            }
+            None => text.push('$'),
+        }
+        rest = &rest[found.map_or(1, |(word, _)| word.len())..];
+    }
+    text += rest;
+    out.push(Part::Text(text));
+    out
+}
+
+fn filled(format: &[Part], file: u64) -> String {
+    let mut out = String::with_capacity(NAME_BYTES);
+    for part in format {
+        match part {
+            Part::Text(text) => out += text,
+            Part::FileNumber => write!(out, "{file}").expect("text grows"),
         }
     }
-    out + rest
+    out
 }
 
 /// The space that files get before they are written.
@@ -279,9 +309,10 @@ mod tests {
 
     #[test]
     fn words_are_replaced_whatever_their_case_and_quotes_stay() {
-        assert_eq!(filled("__testfile'$jobnum'", "j", 3, 0), "__testfile'3'");
-        assert_eq!(filled("$JobName.$jobnum.$FILENUM", "j", 1, 2), "j.1.2");
-        assert_eq!(filled("a$b$clientuid$", "j", 1, 2), "a$b$");
+        let name = |format, clone, file| filled(&parts(format, "j", clone), file);
+        assert_eq!(name("__testfile'$jobnum'", 3, 0), "__testfile'3'");
+        assert_eq!(name("$JobName.$jobnum.$FILENUM", 1, 2), "j.1.2");
+        assert_eq!(name("a$b$clientuid$", 1, 2), "a$b$");
     }
 
     #[test]

@@ -239,7 +239,7 @@ fn syncs(job: &Job, operations: &OperationMix, times: Times, sink: &mut Sink) ->
         if is_asked && times.is_time_based {
             let place = job.place_of(name);
             let message = format!(
-                "`{name}`: behind a limit of time, the sync comes after what is measured and lowers no bandwidth"
+                "`{name}`: with a limit of time, the sync comes after what is measured and lowers no bandwidth"
             );
             let note = Diagnostic::note(codes::TRANSLATED, message)
                 .at(place, "done in another way")
@@ -390,23 +390,27 @@ fn placement(job: &Job) -> Placement {
         Some(Value::Number(mask)) => (0..63).filter(|cpu| mask >> cpu & 1 == 1).collect(),
         _ => Vec::new(),
     };
+    Placement {
+        cpus,
+        nice: job.get(number!("nice")) as i32,
+        io_priority: io_priority(job),
+        memory: None,
+        owner: owner(job),
+    }
+}
+
+/// Of all I/O of a job that has none of its own.
+pub(super) fn io_priority(job: &Job) -> Option<IoPriority> {
     let class = job.number("prioclass").filter(|class| *class > 0);
     let level = job.number("prio");
     let hint = job.number("priohint").filter(|hint| *hint > 0);
     let is_any = class.is_some() || level.is_some() || hint.is_some();
-    let io_priority = is_any.then(|| IoPriority {
+    is_any.then(|| IoPriority {
         // fio: without a class, best effort.
         class: class.unwrap_or(number!("prioclass").default) as u8,
         level: level.unwrap_or(number!("prio").default) as u8,
         hint: hint.unwrap_or(number!("priohint").default) as u16,
-    });
-    Placement {
-        cpus,
-        nice: job.get(number!("nice")) as i32,
-        io_priority,
-        memory: None,
-        owner: owner(job),
-    }
+    })
 }
 
 fn owner(job: &Job) -> Option<Owner> {

@@ -66,7 +66,7 @@ fn split(given: &Given, list: &str, base: Base, sink: &mut Sink) -> Option<Trans
             .filter(|bytes| *bytes > 0);
         let share = match share.trim() {
             "" => Some(None),
-            text => share_of(text).map(|pct| Some(pct).filter(|pct| *pct > 0.0)),
+            text => share_above(text).map(|pct| Some(pct.min(100.0)).filter(|pct| *pct > 0.0)),
         };
         let (Some(bytes), Some(share)) = (bytes, share) else {
             let message = format!("`{entry}` is no size with a share");
@@ -88,7 +88,8 @@ fn split(given: &Given, list: &str, base: Base, sink: &mut Sink) -> Option<Trans
         return None;
     }
     let shares: Vec<Option<f64>> = sizes.iter().map(|(_, share)| *share).collect();
-    let shares = completed(with_rest(shares, given, sink), given, sink)?;
+    let shares = cut(with_rest(shares, given, sink), given, sink);
+    let shares = completed(shares, given, sink)?;
     let mix = sizes.iter().zip(shares).filter(|(_, pct)| *pct > 0.0);
     let mix: Vec<SizeShare> = mix
         .map(|((bytes, _), pct)| SizeShare { bytes: *bytes, pct })
@@ -100,8 +101,39 @@ fn split(given: &Given, list: &str, base: Base, sink: &mut Sink) -> Option<Trans
 }
 
 fn share_of(text: &str) -> Option<f64> {
+    share_above(text).filter(|number| *number <= 100.0)
+}
+
+/// A share that may be more than all.
+fn share_above(text: &str) -> Option<f64> {
     let number: f64 = text.trim().trim_end_matches('%').parse().ok()?;
-    (0.0..=100.0).contains(&number).then_some(number)
+    (number >= 0.0 && number.is_finite()).then_some(number)
+}
+
+/// Where the shares of a split make more than 100 %, the original takes the smallest first, of equal ones the first,
+/// until nothing is left. With one that is left out, it counts below zero.
+fn cut(mut shares: Vec<Option<f64>>, given: &Given, sink: &mut Sink) -> Vec<Option<f64>> {
+    let sum: f64 = shares.iter().flatten().sum();
+    if sum <= 100.0 + 1e-6 || shares.iter().any(Option::is_none) {
+        return shares;
+    }
+    let mut order: Vec<&mut f64> = shares.iter_mut().flatten().collect();
+    order.sort_by(|a, b| a.total_cmp(b));
+    let mut left = 100.0;
+    for share in order {
+        *share = share.min(left);
+        left -= *share;
+    }
+    let kept: Vec<String> = shares.iter().flatten().map(f64::to_string).collect();
+    let message = format!(
+        "the shares of `{}` make {sum} %; as in fio, the smallest come first, which leaves {} %",
+        given.name.text,
+        kept.join(", ")
+    );
+    let note = Diagnostic::note(codes::SHARES_REST, message);
+    let note = note.at(given.span(), "more than 100 %");
+    sink.push(note.with_help("write shares that make 100"));
+    shares
 }
 
 /// Where the shares of a split make less than 100 %, the original gives what is left to the largest one, of equal ones

@@ -241,8 +241,9 @@ impl Lowering<'_, '_> {
         let (targets, source) = match spec.records.get(clone as usize % spec.records.len().max(1)) {
             Some(record) => self.replay(spec, clone, record),
             None => {
+                let alike = self.alike(spec, clone);
                 let paths = spec.naming.paths(clone).into_iter();
-                let targets = paths.map(|path| self.target(spec, clone, path)).collect();
+                let targets = paths.map(|path| self.target(spec, &alike, path)).collect();
                 (targets, generator(spec, clone, region))
             }
         };
@@ -320,6 +321,7 @@ impl Lowering<'_, '_> {
         record: &Record,
     ) -> (Vec<TargetId>, OpSource) {
         let directory = spec.naming.directory(clone);
+        let alike = self.alike(spec, clone);
         let targets = record.files.iter().zip(&record.replay.places);
         let targets = targets.map(|(file, place)| {
             let path = format!("{directory}{file}");
@@ -332,7 +334,7 @@ impl Lowering<'_, '_> {
                 },
                 ..spec.clone()
             };
-            self.target(&recorded, clone, path)
+            self.target(&recorded, &alike, path)
         });
         let targets = targets.collect();
         (targets, OpSource::Replay(record.replay.clone()))
@@ -359,14 +361,24 @@ impl Lowering<'_, '_> {
         }
     }
 
-    fn target(&mut self, spec: &Spec<'_>, clone: u32, path: String) -> TargetId {
+    /// What the files of a clone have in common; there may be a million of them.
+    fn alike(&mut self, spec: &Spec<'_>, clone: u32) -> Alike {
+        Alike {
+            clone,
+            data: self.data(spec),
+            is_made: spec.job.is_on(on!("allow_file_create")),
+            is_removed: spec.job.is_on(on!("unlink")),
+        }
+    }
+
+    fn target(&mut self, spec: &Spec<'_>, alike: &Alike, path: String) -> TargetId {
         let is_nothing = spec.method == Some(IoMethod::Nothing);
         let kind = match () {
             () if is_nothing => TargetKind::Nothing,
             () if is_device(&path) => TargetKind::Device,
             () => TargetKind::File,
         };
-        let size = self.size_rule(spec, clone, kind, &path);
+        let size = self.size_rule(spec, alike.clone, kind, &path);
         let key = if is_nothing {
             format!("null:{path}")
         } else {
@@ -386,7 +398,6 @@ impl Lowering<'_, '_> {
             });
             TargetId::at(self.plan.targets.len() - 1)
         });
-        let data = self.data(spec);
         let target = &mut self.plan.targets[id.index()];
         // Jobs that share a file: it is as long as the longest of them needs.
         target.size = match (target.size, size) {
@@ -394,10 +405,10 @@ impl Lowering<'_, '_> {
             (SizeRule::Bytes(known), SizeRule::Bytes(bytes)) => SizeRule::Bytes(known.max(bytes)),
             _ => size,
         };
-        if kind == TargetKind::File && !spec.job.is_on(on!("allow_file_create")) {
+        if kind == TargetKind::File && !alike.is_made {
             target.preparation = Preparation::MustExist;
         }
-        if kind == TargetKind::File && spec.job.is_on(on!("unlink")) {
+        if kind == TargetKind::File && alike.is_removed {
             self.plan.steering.remove_made.push(id);
         }
         let is_known = target.preparation != Preparation::AsFound;
@@ -409,7 +420,7 @@ impl Lowering<'_, '_> {
                 // What is laid out stands for data of others, which nobody has marked.
                 data: DataSpec {
                     check: None,
-                    ..data
+                    ..alike.data
                 },
                 job: spec.job.name().to_owned(),
                 owner: spec.flow.placement.owner,
@@ -425,6 +436,14 @@ impl Lowering<'_, '_> {
         let template = TemplateId::at(self.plan.templates.len() - 1);
         Some(layout::run(template))
     }
+}
+
+/// Of the files of one clone.
+struct Alike {
+    clone: u32,
+    data: DataSpec,
+    is_made: bool,
+    is_removed: bool,
 }
 
 /// The places of the streams of each member: in the order of the members, and clone by clone.

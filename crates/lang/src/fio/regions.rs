@@ -65,7 +65,12 @@ pub(crate) fn known_width(file_size: FileSize, begin: Begin, smallest: u64) -> O
 /// How long a file has to be for the range; `None` where it is taken as found.
 pub(crate) fn file_bytes(file_size: FileSize, begin: Begin) -> Option<u64> {
     match file_size {
-        FileSize::Whole(bytes) | FileSize::Within { file: bytes, .. } => Some(bytes),
+        FileSize::Whole(bytes) => Some(bytes),
+        // What no job uses is not made.
+        FileSize::Within { range, file } => Some(match begin.known() {
+            Some(begin) => begin.saturating_add(range).min(file),
+            None => file,
+        }),
         FileSize::Bytes(bytes) => Some(bytes.saturating_add(begin.known()?)),
         _ => None,
     }

@@ -1,6 +1,7 @@
 //! What a job says of its reports and logs, as values. Plans and results carry the options as the user wrote them, in
 //! labels; whoever writes reports asks here what they mean. Read [`ReportOptions::of`] first.
 use super::declare;
+use super::flow;
 use super::jobs::{EngineChoice, Given, Job};
 use super::number::Base;
 use super::setting::{Setting, declared};
@@ -9,7 +10,7 @@ use super::value::{self, Context, Value};
 use crate::parameter::DefaultValue;
 use crate::sink::Sink;
 use crate::{Environment, LintSelection, MemoryFiles};
-use plan::{Label, SourceId, Span};
+use plan::{IoPriority, Label, SourceId, Span};
 
 /// The label of a stream whose windows of logs are too short for intervals, and its value.
 pub(super) const WINDOWS_LABEL: (&str, &str) = ("log_windows", "operations");
@@ -39,6 +40,8 @@ pub struct ReportOptions {
     pub bears_errors: bool,
     /// Whether failures that the job ignores are told all the same.
     pub tells_ignored: bool,
+    /// Whether an operation that takes long ends the job.
+    pub bounds_latency: bool,
     pub shows_disks: bool,
     /// Whether it is told of at all (`stats`).
     pub is_reported: bool,
@@ -55,6 +58,7 @@ pub struct ReportOptions {
     /// Whether sizes are those of sequential and random I/O, and not of reads and writes.
     pub sizes_by_order: bool,
     pub is_thread: bool,
+    pub makes_files_on_open: bool,
     pub logs: LogOptions,
 }
 
@@ -92,6 +96,8 @@ pub struct LogOptions {
     pub value: WindowValue,
     pub has_offset: bool,
     pub has_priority: bool,
+    /// Of I/Os without one of their own, as the kernel takes it.
+    pub priority: u16,
     pub has_issue_time: bool,
     /// Whether times are since 1970.
     pub is_absolute: bool,
@@ -143,6 +149,9 @@ impl ReportOptions {
             shows_bits: job.word_of(word!("unit_base")) == "1",
             bears_errors: bears("continue_on_error") || bears("ignore_error"),
             tells_ignored: job.is_on(on!("error_dump")),
+            bounds_latency: ["max_latency", "latency_target"]
+                .iter()
+                .any(|name| job.given(name).is_some()),
             shows_disks: job.is_on(on!("disk_util")),
             is_reported: job.is_on(on!("stats")),
             depth: job.number("iodepth").map(|depth| depth as u32),
@@ -158,6 +167,7 @@ impl ReportOptions {
                 .to_owned(),
             sizes_by_order: job.is_on(on!("bs_is_seq_rand")),
             is_thread: job.is_on(on!("thread")),
+            makes_files_on_open: job.is_on(on!("create_on_open")),
             logs: LogOptions::read(&job, own),
         }
     }
@@ -205,6 +215,7 @@ impl LogOptions {
             },
             has_offset: job.is_on(on!("log_offset")),
             has_priority: job.is_on(on!("log_prio")),
+            priority: flow::io_priority(job).map_or(0, IoPriority::word),
             has_issue_time: job.is_on(on!("log_issue_time")),
             is_absolute: job.is_on(on!("log_unix_epoch")) || job.is_on(on!("log_alternate_epoch")),
             appends: !job.is_on(on!("per_job_logs")),

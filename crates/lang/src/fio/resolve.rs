@@ -2,7 +2,7 @@
 use super::amounts;
 use super::codes;
 use super::engines::Engine;
-use super::files::{self, Naming};
+use super::files::{self, FILES_MAX, Naming};
 use super::flow;
 use super::forms::{self, Pattern};
 use super::jobs::{Job, at_job};
@@ -161,7 +161,7 @@ pub(crate) fn specs<'a>(
     sink: &mut Sink,
 ) -> Vec<Spec<'a>> {
     let mut out: Vec<Spec<'a>> = Vec::new();
-    let mut clones = 0_u64;
+    let (mut clones, mut files) = (0_u64, 0_u64);
     for (number, job) in jobs.iter().enumerate() {
         let Some(engine) = job.engine() else { continue };
         let mut resolving = Resolving {
@@ -184,6 +184,17 @@ pub(crate) fn specs<'a>(
                 message,
                 "one too many",
                 "use a larger `iodepth` in place of clones",
+            );
+            return out;
+        }
+        files = files.saturating_add(u64::from(spec.clones) * spec.naming.own_count());
+        if files > FILES_MAX {
+            sink.error(
+                codes::TOO_MANY,
+                job.place_of("nrfiles"),
+                format!("all jobs together have more than {FILES_MAX} files"),
+                "too many here",
+                "use fewer files, or several calls with some of the jobs each",
             );
             return out;
         }

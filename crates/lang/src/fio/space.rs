@@ -9,7 +9,7 @@ use plan::{Diagnostic, IoMethod, OperationMix, Refresh, SpaceCall};
 const OF_DATA: &[(&str, &str)] = &[
     ("verify", "no data are written that could be checked"),
     ("fill_device", "no write ends where a device is full"),
-    ("file_append", "what is there is not written behind"),
+    ("file_append", "nothing is added after what is there"),
     ("read_iolog", "a record is one of data"),
 ];
 

@@ -157,7 +157,7 @@ fn zones(job: &Job, shape: &Shape<'_>, trims_first: bool) -> Option<StepPattern>
 fn misfits(job: &Job, shape: &Shape<'_>, pattern: &StepPattern, blockers: &mut Vec<Diagnostic>) {
     let has_gap = !shape.is_random && number(job, shape.base).is_some_and(|bytes| bytes != 0);
     if has_gap && matches!(pattern, StepPattern::Zones { .. }) {
-        let what = "a number of bytes behind `rw` with zones";
+        let what = "a number of bytes after `rw` with zones";
         let reason = "the gaps would lead out of the zones";
         let help = "use `zonesize` and `zoneskip` alone: a zone of one I/O with a skip is a gap";
         push_once(blockers, refused(what, reason, help, job.place_of("rw")));

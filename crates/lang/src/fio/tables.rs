@@ -236,14 +236,14 @@ pub(crate) static PATTERN: &[Parameter] = &[
         ]),
         Word("read"),
         Honoured,
-        "direction and order; a number behind `:` is how many random places are drawn together, or bytes skipped between sequential ones",
+        "direction and order; a number after `:` is how many random places are drawn together, or bytes skipped between sequential ones",
     ),
     p(
         &["rw_sequencer"],
         Kind::Words(&["sequential", "identical"]),
         Word("sequential"),
         Honoured,
-        "what a number behind `rw=rand…:` repeats",
+        "what a number after `rw=rand…:` repeats",
     )
     .inert(&["sequential"]),
     p(
@@ -540,7 +540,7 @@ pub(crate) static FILES: &[Parameter] = &[
         Kind::Truth,
         On(true),
         Translated("matters with several hosts only"),
-        "puts the address in front of names",
+        "puts the address before names",
     ),
     p(
         &["opendir"],
@@ -644,7 +644,7 @@ pub(crate) static FILES: &[Parameter] = &[
         Kind::Truth,
         On(true),
         Translated("files are always flushed when they are laid out"),
-        "sync behind the layout",
+        "sync after the layout",
     )
     .inert(&["1"]),
     p(
@@ -659,7 +659,7 @@ pub(crate) static FILES: &[Parameter] = &[
         Kind::Truth,
         On(false),
         Honoured,
-        "ends behind the layout",
+        "ends after the layout",
     )
     .inert(&["0"]),
     p(
@@ -712,7 +712,7 @@ pub(crate) static FILES: &[Parameter] = &[
         Kind::Truth,
         On(false),
         Translated("each loop goes over the same files, and nothing is removed between loops; `unlink` removes what this execution made at its end"),
-        "removes files behind each loop",
+        "removes files after each loop",
     )
     .inert(&["0"]),
     p(
@@ -767,7 +767,7 @@ pub(crate) static FILES: &[Parameter] = &[
         Kind::Size,
         Bytes(0),
         Honoured,
-        "bytes skipped behind a zone",
+        "bytes skipped after a zone",
     )
     .inert(&["0"]),
     p(
@@ -1052,7 +1052,7 @@ pub(crate) static RATE: &[Parameter] = &[
         MICROSECONDS,
         Nanos(0),
         Honoured,
-        "pause behind I/Os",
+        "pause after I/Os",
     )
     .inert(&["0"]),
     p(
@@ -1283,7 +1283,7 @@ pub(crate) static VERIFICATION: &[Parameter] = &[
         Kind::Truth,
         On(true),
         Honoured,
-        "reads back behind the writes",
+        "reads back after the writes",
     )
     .part_of("verify"),
     p(
@@ -1882,9 +1882,9 @@ pub(crate) static PROCESS: &[Parameter] = &[
         Kind::Text,
         Nothing,
         Translated(
-            "each clone's is run behind the jobs that ran beside it; what it prints is in the record",
+            "each clone's is run after the jobs that ran beside it; what it prints is in the record",
         ),
-        "command behind the job",
+        "command after the job",
     ),
     p(
         &["cgroup"],

@@ -208,9 +208,9 @@ impl Scan<'_, '_> {
             self.sink.warning(
                 codes::SECTION_LINE,
                 span(content.span.source, start, content.span.end as usize),
-                "text behind the name of a section is not read",
+                "text after the name of a section is not read",
                 "lost",
-                "put it on a line of its own, or behind `#`",
+                "put it on a line of its own, or after `#`",
             );
         }
         let start = content.span.start as usize;
@@ -226,7 +226,7 @@ impl Scan<'_, '_> {
         self.sink.error(
             codes::OUTSIDE,
             content.span,
-            "an option stands in front of the first section",
+            "an option stands before the first section",
             "belongs to no section",
             "put `[global]` above it, or include the file from within a section",
         );
@@ -350,7 +350,7 @@ impl Scan<'_, '_> {
         let help = if name.contains([':', '-', ' ']) {
             "forms of the shell are not known here; write `${NAME}`".to_owned()
         } else {
-            format!("run with `{name}=VALUE` in front of the command")
+            format!("run with `{name}=VALUE` before the command")
         };
         self.sink.error(
             codes::UNSET_VARIABLE,

@@ -144,7 +144,7 @@ pub(crate) fn ramp_bytes(job: &Job, sink: &mut Sink) -> Option<u64> {
         let error = Diagnostic::error(codes::CONFLICT, message)
             .at(job.place_of("ramp_size"), "an amount")
             .with_related(job.place_of("ramp_time"), "a time")
-            .with_help("keep the one behind which figures are to count");
+            .with_help("keep the one after which figures are to count");
         sink.push(error);
     }
     u64::try_from(bytes).ok()
@@ -179,7 +179,7 @@ fn ends_everything(
             names.join(", ")
         );
         let note = Diagnostic::note(codes::TRANSLATED, message);
-        notes.push(note.at(job.place_of("exit_what"), "ends what comes behind it, too"));
+        notes.push(note.at(job.place_of("exit_what"), "ends what comes after it, too"));
     }
     Some(place)
 }

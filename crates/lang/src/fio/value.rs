@@ -127,7 +127,7 @@ impl Reader<'_, '_> {
         };
         if text.trim().is_empty() && !matches!(self.parameter.kind, Kind::Flag | Kind::OptionalText)
         {
-            self.error(codes::NO_VALUE, "needs a value", "nothing behind `=`");
+            self.error(codes::NO_VALUE, "needs a value", "nothing after `=`");
             return None;
         }
         let is_text = matches!(
@@ -137,9 +137,12 @@ impl Reader<'_, '_> {
         if !is_text && number::is_arithmetic(&text, has_facts) {
             return self.computed(&text);
         }
+        if !is_text || matches!(self.parameter.kind, Kind::Cpus) {
+            self.blank_before_number(text.split([',', ':']));
+        }
         match self.parameter.kind {
             Kind::Text | Kind::OptionalText => Some(self.text(text)),
-            Kind::Form(_) => Some(Value::Text(self.form(&text))),
+            Kind::Form(_) => self.form(&text).map(Value::Text),
             Kind::Words(words) => self.word(&text, words),
             Kind::Flag => self.flag(&text),
             Kind::Truth => self.truth(&text),
@@ -172,7 +175,7 @@ impl Reader<'_, '_> {
                 codes::SURPRISING_VALUE,
                 self.span,
                 message,
-                "blanks behind `=` are kept",
+                "blanks after `=` are kept",
                 help,
             );
         }
@@ -180,13 +183,52 @@ impl Reader<'_, '_> {
     }
 
     /// A text of a form of its own, which has its own reader.
-    fn form(&mut self, text: &str) -> String {
+    fn form(&mut self, text: &str) -> Option<String> {
         let text = self.without_blanks(text);
+        self.closed_up(text)?;
+        if !text.contains(['"', '\'']) {
+            self.blank_before_number(text.split([':', ',', '/']).skip(1));
+        }
         // Behind a comma, a split has the sizes of the next direction.
         let has_more = text.ends_with(',') && text.contains('/');
-        match has_more || text.contains(['"', '\'']) {
+        Some(match has_more || text.contains(['"', '\'']) {
             true => text.to_owned(),
             false => self.without_closing(text).to_owned(),
+        })
+    }
+
+    /// The original knows no word with a blank before its `:`; `None` where there is one, which was reported.
+    fn closed_up(&mut self, text: &str) -> Option<()> {
+        let Some((head, rest)) = text.split_once(':') else {
+            return Some(());
+        };
+        let word = head.trim();
+        let is_word = word.chars().all(|c| c.is_ascii_alphabetic() || c == '_');
+        if !is_word || !head.ends_with([' ', '\t']) {
+            return Some(());
+        }
+        let message = format!(
+            "`{}` does not know `{word}` with a blank before `:`",
+            self.name
+        );
+        let help = format!("write `{}={word}:{}`", self.name, rest.trim());
+        let label = "fio refuses it, too";
+        self.sink
+            .error(codes::UNKNOWN_WORD, self.span, message, label, help);
+        None
+    }
+
+    /// The original passes over blanks before a number. Where it loses a unit by them, that is told elsewhere.
+    fn blank_before_number<'t>(&mut self, mut parts: impl Iterator<Item = &'t str> + Clone) {
+        let is_blank = |part: &str| {
+            let number = part.trim_start();
+            number.len() < part.len() && number.starts_with(|c: char| c.is_ascii_digit())
+        };
+        let reads_units = !matches!(self.parameter.kind, Kind::Form(_) | Kind::Words(_))
+            || self.parameter.name() == "bssplit";
+        let loses = |part: &str| lost_unit(self.name, part, self.span).is_some();
+        if parts.clone().any(is_blank) && !(reads_units && parts.any(loses)) {
+            self.leniency("a blank stands before a number");
         }
     }
 
@@ -194,7 +236,7 @@ impl Reader<'_, '_> {
     fn without_blanks<'t>(&mut self, text: &'t str) -> &'t str {
         let trimmed = text.trim();
         if text.trim_end().len() > trimmed.len() {
-            self.leniency("a blank stands behind `=`, which it may refuse");
+            self.leniency("a blank stands after `=`, which it may refuse");
         }
         trimmed
     }
@@ -202,6 +244,8 @@ impl Reader<'_, '_> {
     fn word(&mut self, text: &str, words: &'static [&'static str]) -> Option<Value> {
         let text = self.without_blanks(text);
         let text = self.without_comma(text);
+        self.closed_up(text)?;
+        self.blank_before_number(text.split(':').skip(1));
         let end = text.find([',', ':']).unwrap_or(text.len());
         let (word, rest) = text.split_at(end);
         let word = word.trim_end();
@@ -326,7 +370,7 @@ impl Reader<'_, '_> {
                 Some(self.plain(text, &number))
             }
             Err(error) => {
-                self.not_a_number(text, &error, "k m g t p, with `b` behind");
+                self.not_a_number(text, &error, "k m g t p, and `b` may follow");
                 None
             }
         }
@@ -403,7 +447,11 @@ impl Reader<'_, '_> {
             ),
             NumberError::Unit(unit) if unit.starts_with('%') => (
                 "fio takes it for another number".to_owned(),
-                Some(format!("it takes: {}", self.parameter.kind.text())),
+                Some(format!(
+                    "write `{}={}`",
+                    self.name,
+                    text.trim().trim_end_matches('%').trim_end()
+                )),
             ),
             NumberError::Unit(unit) => (
                 format!("`{unit}` is no unit"),
@@ -471,8 +519,23 @@ impl Reader<'_, '_> {
             self.error(codes::VALUE_COUNT, "takes one number", "several values");
             return None;
         }
+        if let Some(value) = self.share_as_meant(text) {
+            return Some(value);
+        }
         let value = self.quantity(text)?;
         self.bounded(value, min, max)
+    }
+
+    /// The original takes a share with `%` for a number beyond all, and so for reads alone: where that is what is
+    /// written, it does what it says.
+    fn share_as_meant(&mut self, text: &str) -> Option<i64> {
+        let value = match (self.parameter.name(), text.trim()) {
+            ("rwmixread", "100%") => 100,
+            ("rwmixwrite", "0%") => 0,
+            _ => return None,
+        };
+        self.leniency("a number without `%` is enough");
+        Some(value)
     }
 
     fn without_comma<'t>(&mut self, text: &'t str) -> &'t str {
@@ -544,16 +607,13 @@ impl Reader<'_, '_> {
         let trimmed = text.trim();
         if let Some(percent) = trimmed.strip_suffix('%') {
             let single = percent.trim_end_matches('%');
-            if single.len() < percent.len() {
-                self.leniency("one `%` is enough");
-            }
-            let percent = single;
+            let is_doubled = single.len() < percent.len();
             self.lost_unit(text);
-            let Ok(percent) = percent.trim().parse::<f64>() else {
+            let Ok(percent) = single.trim().parse::<f64>() else {
                 self.error(
                     codes::NOT_A_NUMBER,
                     "is no percentage",
-                    "no number in front of `%`",
+                    "no number before `%`",
                 );
                 return None;
             };
@@ -561,10 +621,25 @@ impl Reader<'_, '_> {
                 self.error(codes::OUT_OF_RANGE, "is 0 to 100 %", "out of range");
                 return None;
             }
-            if percent > 100.0 {
-                self.leniency("more than 100 % is 100 %");
+            // Whether a job may have more than all of its files is seen when they are known.
+            if percent > 100.0 && self.parameter.name() != "size" {
+                let message = format!("`{}` is 0 to 100 %", self.name);
+                let help = match self.parameter.name() {
+                    "io_size" => "give bytes, or go over all of it again with `loops`",
+                    _ => "give a share of at most 100 %, or bytes",
+                };
+                self.sink.error(
+                    codes::OUT_OF_RANGE,
+                    self.span,
+                    message,
+                    "out of range",
+                    help,
+                );
+                return None;
             }
-            let percent = percent.min(100.0);
+            if is_doubled && percent <= 100.0 {
+                self.leniency("one `%` is enough");
+            }
             return Some(Value::Size(Size::Percent(percent)));
         }
         let is_zones =

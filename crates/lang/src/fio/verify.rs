@@ -140,7 +140,7 @@ pub(crate) fn verify(job: &Job, of: Checked, files: &dyn Files, sink: &mut Sink)
             job.place_of(option),
             message,
             "has no room",
-            "use larger blocks (`bs`, `verify_interval`), or a place behind the length of the header",
+            "use larger blocks (`bs`, `verify_interval`), or a place after the length of the header",
         );
         return None;
     }

@@ -21,7 +21,7 @@ codes! {
     UNUSED_VARIABLE = "vdb-0005";
     /// a blank inside run overrides
     OVERRIDE_BLANK = "vdb-0006";
-    /// text behind a blank is not read
+    /// text after a blank is not read
     LOST_TEXT = "vdb-0010";
     /// a range that runs downward and yields its first value only
     DOWNWARD_RANGE = "vdb-0011";
@@ -57,7 +57,7 @@ codes! {
     NO_VALUE = "vdb-0102";
     /// a keyword of one letter
     SHORT_KEYWORD = "vdb-0103";
-    /// a second `=`, or text behind a closing parenthesis
+    /// a second `=`, or text after a closing parenthesis
     LOST_COMMA = "vdb-0104";
     /// a quote that is not closed
     QUOTE = "vdb-0105";
@@ -65,7 +65,7 @@ codes! {
     UNKNOWN_PARAMETER = "vdb-0107";
     /// a parameter of another section
     OTHER_SECTION = "vdb-0108";
-    /// a definition behind the section where it belongs
+    /// a definition after the section where it belongs
     OUT_OF_ORDER = "vdb-0109";
     /// text where a number is expected
     NOT_A_NUMBER = "vdb-0110";

@@ -208,7 +208,7 @@ impl Grouping<'_> {
         self.sink.error(
             codes::OUT_OF_ORDER,
             pair.span,
-            format!("{what} behind {here}"),
+            format!("{what} after {here}"),
             "too late here",
             "the order is general, hd, rg, sd, wd, rd; or general, hd, fsd, fwd, rd",
         );

@@ -1,12 +1,12 @@
 //! What the parameters of each definition hold in the bound plan, for `explain`.
 use super::declare::Section;
 use super::labels::DEFINITION;
-use crate::explain::{Explained, Held, explained, is_given, several, sizes_text};
+use crate::explain::{Explained, Held, OTHERS, explained, is_given, several, sizes_text};
 use crate::parameter::bytes_text;
 use plan::{
-    AddressOrder, AlignRule, Bound, BoundPlan, BoundRun, ErrorBudget, Generator, Label, OpSource,
-    Repeat, RunKind, RunSpec, SequentialEnd, SequentialStart, Stream, TargetId, TargetOrder,
-    Window,
+    AddressOrder, AlignRule, Bound, BoundPlan, BoundRun, DuplicatePool, ErrorBudget, Generator,
+    Label, OpSource, Origin, PlanValue, Repeat, ReplacePolicy, RunKind, RunSpec, SequentialEnd,
+    SequentialStart, SetCount, Stream, TargetId, TargetOrder, Window,
 };
 use std::collections::BTreeMap;
 
@@ -19,7 +19,7 @@ const STREAMS_MAX: usize = 256;
 /// whether the size of a target is known here.
 pub fn explain(bound: &BoundPlan, is_known: &dyn Fn(TargetId) -> bool) -> Vec<Explained> {
     let job = Job::of(bound);
-    let line = |value: &plan::PlanValue| {
+    let line = |value: &PlanValue| {
         let (keyword, name) = value.subject.split_once('=').unwrap_or(("", ""));
         let section = Section::ALL
             .into_iter()
@@ -37,9 +37,28 @@ pub fn explain(bound: &BoundPlan, is_known: &dyn Fn(TargetId) -> bool) -> Vec<Ex
             Section::Run => job.run(asked, name),
             _ => Held::AsSaid,
         };
-        explained(value, parameter, held)
+        explained(value, parameter, held).map(|line| by_others(value, line))
     };
     bound.plan.values.iter().filter_map(line).collect()
+}
+
+/// A number that is written and in no run used was set by another parameter.
+fn by_others(value: &PlanValue, line: Explained) -> Explained {
+    let number = |text: &str| text.trim().parse::<f64>().ok();
+    let used: Option<Vec<f64>> = line.value.split(", ").map(number).collect();
+    let (Some(written), Some(used)) = (number(&value.value), used) else {
+        return line;
+    };
+    // Shares are shown rounded.
+    let is_used = used.iter().any(|used| (used - written).abs() < 0.01);
+    if is_used || !is_given(value) {
+        return line;
+    }
+    Explained {
+        origin: Origin::Derived(OTHERS.to_owned()),
+        note: Some(format!("`{}` is written", value.value)),
+        ..line
+    }
 }
 
 /// A parameter of a definition.
@@ -130,9 +149,21 @@ impl<'a> Job<'a> {
                 _ => Held::AsSaid,
             },
             "pattern_buffer" => Held::said_if(!plan.patterns.is_empty()),
-            name if name.starts_with("dedup") => Held::said_if(!plan.duplicate_pools.is_empty()),
+            name if name.starts_with("dedup") => {
+                let has_own = |target: &TargetId| self.names_own(*target, name);
+                let pools = plan.duplicate_pools.iter();
+                let pools = pools.filter(|pool| !pool.targets.iter().all(has_own));
+                duplicates(name, pools)
+            }
             _ => Held::AsSaid,
         }
+    }
+
+    /// Whether a storage definition has a parameter of its own.
+    fn names_own(&self, target: TargetId, name: &str) -> bool {
+        let subject = format!("sd={}", self.bound.plan.targets[target.index()].name);
+        let mut values = self.bound.plan.values.iter();
+        values.any(|value| value.subject == subject && value.name == name && is_given(value))
     }
 
     fn storage(&self, asked: Asked, name: &str, is_known: &dyn Fn(TargetId) -> bool) -> Held {
@@ -170,7 +201,8 @@ impl<'a> Job<'a> {
             "align" => several(self.generators(places).map(align_text)),
             "range" => several(self.generators(places).map(range_text)),
             name if name.starts_with("dedup") => {
-                Held::said_if(!self.bound.plan.duplicate_pools.is_empty())
+                let pools = self.bound.plan.duplicate_pools.iter();
+                duplicates(name, pools.filter(|pool| pool.targets.contains(&id)))
             }
             _ => Held::AsSaid,
         }
@@ -218,7 +250,10 @@ impl<'a> Job<'a> {
                     *shares.entry(place.0).or_default() += self.stream(place).share_pct;
                 }
                 let rounded = |share: f64| ((share * 100.0).round() / 100.0).to_string();
-                several(shares.into_values().map(rounded))
+                // One with a rate of its own has no share.
+                let shares = shares.into_values();
+                let shares = shares.filter(|share| asked.is_given || *share > 0.0);
+                several(shares.map(rounded))
             }
             _ => Held::AsSaid,
         }
@@ -269,6 +304,45 @@ impl<'a> Job<'a> {
             "sd" | "openflags" if !asked.is_given => Held::Nothing,
             _ => Held::AsSaid,
         }
+    }
+}
+
+/// What pools of duplicates hold of a parameter.
+fn duplicates<'p>(name: &str, pools: impl Iterator<Item = &'p DuplicatePool>) -> Held {
+    let text = |pool: &DuplicatePool| match name {
+        "dedupratio" => pool.ratio.to_string(),
+        "dedupunit" => bytes_text(pool.unit_bytes),
+        "dedupsets" => match pool.sets {
+            SetCount::Count(count) => count.to_string(),
+            SetCount::Percent(pct) => format!("{pct}%"),
+        },
+        "deduphotsets" => {
+            let pairs = pool.hot_sets.iter();
+            let texts: Vec<String> = pairs
+                .map(|(sets, blocks)| format!("{sets},{blocks}"))
+                .collect();
+            match texts.as_slice() {
+                [] => String::new(),
+                _ => format!("({})", texts.join(",")),
+            }
+        }
+        "dedupflipflop" => match pool.replace {
+            ReplacePolicy::SameContent => "no",
+            ReplacePolicy::Alternate => "yes",
+            ReplacePolicy::AlternateHotOnly => "hotsets",
+        }
+        .to_owned(),
+        "dedupacross" => match pool.across_targets {
+            true => "yes",
+            false => "no",
+        }
+        .to_owned(),
+        _ => String::new(),
+    };
+    match several(pools.map(text).filter(|text| !text.is_empty())) {
+        // What has no place in a pool is used as it stands.
+        Held::Nothing if name == "dedupmaxkey" => Held::AsSaid,
+        held => held,
     }
 }
 

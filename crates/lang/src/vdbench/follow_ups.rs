@@ -51,7 +51,7 @@ pub(crate) fn explain(found: &mut Vec<Diagnostic>, sources: &SourceMap) {
         let place = statements.at(span);
         if let Some(lost) = lost.get(&place) {
             missing.span = lost.span;
-            missing.label = "not read, because it stands behind a blank".to_owned();
+            missing.label = "not read, because it stands after a blank".to_owned();
             missing.help.clone_from(&lost.help);
             explained.insert(lost.span);
             return true;

@@ -105,11 +105,17 @@ impl<'a> Groups<'a> {
         // Where nothing is spread, an override of the run sets them.
         let slots = swept_threads(run).filter(|_| self.are_several());
         let mut out = Vec::with_capacity(used.len());
+        let uses = |workload| {
+            let mut uses = vec![false; job.storages.len()];
+            let list = job.storages_of(definition, run.choice, workload);
+            list.iter().for_each(|index| uses[*index] = true);
+            uses
+        };
+        let uses: Vec<Vec<bool>> = definition.workloads.iter().map(uses).collect();
         for index in used {
             let storage = &job.storages[*index];
-            let wish = |workload: &Workload| {
-                let list = job.storages_of(definition, run.choice, workload);
-                if !list.contains(index) {
+            let wish = |(workload, uses): (&Workload, &Vec<bool>)| {
+                if !uses[*index] {
                     return Wish::Nothing;
                 }
                 let hosts = self.hosts_of(storage, Some(workload));
@@ -119,7 +125,8 @@ impl<'a> Groups<'a> {
                     Wish::All(hosts)
                 }
             };
-            let wishes: Vec<Wish> = definition.workloads.iter().map(wish).collect();
+            let wishes = definition.workloads.iter().zip(&uses).map(wish);
+            let wishes: Vec<Wish> = wishes.collect();
             out.push(self.deal_one(slots.unwrap_or(storage.threads), &wishes, &mut load));
         }
         out

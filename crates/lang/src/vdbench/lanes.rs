@@ -143,11 +143,14 @@ fn separate(job: &Job<'_>, run: &RawRun, definition: &RunDefinition) -> (Vec<Poo
             pool_of(place, group, None);
         }
     }
+    let mut place_of = vec![0; job.storages.len()];
+    for (place, index) in used.iter().enumerate() {
+        place_of[*index] = place;
+    }
     let mut lanes = Vec::new();
     for (workload, found) in definition.workloads.iter().enumerate() {
         for index in job.storages_of(definition, run.choice, found) {
-            let place = used.iter().position(|used| used == index);
-            let place = place.expect("a run uses the storage of its workloads");
+            let place = place_of[*index];
             // Where no host has both, the storage has no part in the workload.
             let groups = &dealt[place].groups[workload];
             for (slice, group) in spread(&slices, groups) {

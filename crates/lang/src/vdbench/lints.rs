@@ -32,7 +32,7 @@ pub(crate) const MACHINE_WORDS: Words = Words {
     move_results: "with `-o FOLDER`",
 };
 
-/// Looks at a raw job; `memory_bytes` is zero where it is not known.
+/// Looks at a raw job; `memory_bytes` is zero where it is not known or says nothing.
 pub(crate) fn raw(job: &Job<'_>, general: &Fields, memory_bytes: u64, sink: &mut Sink) {
     same_device(job.storages, sink);
     for definition in job.definitions {
@@ -59,7 +59,7 @@ fn long_warmup(definition: &RunDefinition, sink: &mut Sink) {
                 definition.name
             ),
             format!("{warmup} s, then {elapsed} s are measured"),
-            "`elapsed` is counted behind `warmup`; make it longer",
+            "`elapsed` is counted after `warmup`; make it longer",
         );
     }
 }
@@ -188,7 +188,7 @@ fn beyond_storage(job: &Job<'_>, sink: &mut Sink) {
             sink.warning(
                 codes::BEYOND_STORAGE,
                 storage.fields.place("offset"),
-                format!("`{}` begins behind its end", storage.name),
+                format!("`{}` begins after its end", storage.name),
                 format!("its size is {}", Bytes(bytes)),
                 "use a smaller `offset`, or a larger `size`",
             );

@@ -262,7 +262,11 @@ fn raw(input: RawInput<'_>, environment: &Environment<'_>, reading: &mut Reading
     };
     blockers::note_multiples(&job, sink);
     reading.run_blockers.extend(blockers::of_runs(&job));
-    lints::raw(&job, input.general_fields, environment.memory_bytes, sink);
+    let memory_bytes = match environment.command_line.reaches_no_storage {
+        true => 0,
+        false => environment.memory_bytes,
+    };
+    lints::raw(&job, input.general_fields, memory_bytes, sink);
     reading.listing = listing::raw(&job);
     let mut plan = lower::lower(&job);
     plan.values = values::all(input.general_fields, &job, &workloads, environment);
@@ -338,7 +342,7 @@ fn report_no_run(definitions: &[Definition], sink: &mut Sink) {
     let mut error = Diagnostic::error(codes::NO_RUN, "no run is defined")
         .with_help("add a run definition, such as `rd=rd1,wd=wd1,iorate=max,elapsed=60`");
     if let Some(last) = last {
-        error = error.at(last.name.span, "the text ends behind this definition");
+        error = error.at(last.name.span, "the text ends after this definition");
     }
     sink.push(error);
 }

@@ -53,6 +53,7 @@ pub(crate) fn references(
 ) -> Vec<usize> {
     let is_name = |text: &str| known.contains(&text);
     let mut out: Vec<usize> = Vec::new();
+    let mut is_named = vec![false; known.len()];
     for word in value::names(&field.words, is_name) {
         let found: Vec<usize> = match word.text.strip_suffix('*') {
             Some(prefix) => (0..known.len())
@@ -68,7 +69,7 @@ pub(crate) fn references(
             report_unknown_reference(field, &word, known, section, sink);
         }
         for index in found {
-            if out.contains(&index) {
+            if std::mem::replace(&mut is_named[index], true) {
                 let keyword = section.keyword();
                 sink.error(
                     codes::REPEATED,
@@ -103,7 +104,7 @@ fn report_unknown_reference(
     };
     let bare = text.trim_end_matches('*');
     let help = if field.starts_line && field.section_is_run() {
-        format!("definitions of `{keyword}=` stand in front of the first `rd=`")
+        format!("definitions of `{keyword}=` stand before the first `rd=`")
     } else if let Some(near) = nearest(bare, known.iter().copied()) {
         format!("did you mean `{near}`?")
     } else if known.is_empty() {

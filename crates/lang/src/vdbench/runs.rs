@@ -336,7 +336,7 @@ fn check_priorities(fields: &Fields, workloads: &[Workload], sink: &mut Sink) {
             codes::CONFLICT,
             fields.place("wd"),
             "workloads with a rate of their own come first in priority",
-            "one comes behind a workload without a rate",
+            "one comes after a workload without a rate",
             "give lower numbers to the workloads with `iorate`",
         );
     }

@@ -168,7 +168,7 @@ pub(crate) fn failures(fields: &Fields, sink: &mut Sink) -> (ErrorBudget, Failur
             codes::VALUE_COUNT,
             field.span,
             "`data_errors` has too many values",
-            "a number, with seconds behind it; or one word or command",
+            "a number, with seconds after it; or one word or command",
             "write `data_errors=(50,10)`, or put the command into quotes",
         );
     }

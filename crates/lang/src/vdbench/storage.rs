@@ -13,6 +13,9 @@ use plan::Diagnostic;
 /// What one definition may be copied to.
 const COPIES_MAX: f64 = 10_240.0;
 
+/// All copies together: each is a definition as if somebody had written it.
+const DEFINITIONS_MAX: f64 = 102_400.0;
+
 /// All storage definitions in order.
 pub(crate) fn storages(
     definitions: &[Definition],
@@ -225,27 +228,46 @@ pub(crate) fn range(fields: &Fields, name: &str, sink: &mut Sink) -> Option<(f64
 }
 
 fn copies(storage: Storage, sink: &mut Sink, out: &mut Vec<Storage>) {
-    let Some(field) = storage.fields.get("count") else {
+    let Some(numbers) = copy_numbers(&storage.fields, out.len(), sink) else {
         out.push(storage);
         return;
     };
-    let (start, count) = (field.numbers[0].value, field.numbers[1].value);
-    if start < 0.0 || !(1.0..=COPIES_MAX).contains(&count) {
-        sink.error(
-            codes::OUT_OF_RANGE,
-            field.span,
-            "`count` is (first number, how many)",
-            "out of range",
-            format!("the second value is between 1 and {COPIES_MAX}"),
-        );
-        return;
-    }
-    for number in start as u64..start as u64 + count as u64 {
+    for number in numbers {
         let mut copy = storage.clone();
         copy.name = format!("{}{number}", storage.name);
         copy.lun.text = numbered_path(&storage.lun.text, number);
         out.push(copy);
     }
+}
+
+/// The numbers of the copies that `count` makes, beside as many definitions as there are already: none where it is missing,
+/// and an empty range where it is refused.
+pub(crate) fn copy_numbers(
+    fields: &Fields,
+    definitions: usize,
+    sink: &mut Sink,
+) -> Option<std::ops::Range<u64>> {
+    let field = fields.get("count")?;
+    let (start, count) = (field.numbers[0].value, field.numbers[1].value);
+    let mut refuse = |label: &str, help: String| {
+        sink.error(
+            codes::OUT_OF_RANGE,
+            field.span,
+            "`count` is (first number, how many)",
+            label,
+            help,
+        );
+        Some(0..0)
+    };
+    if start < 0.0 || !(1.0..=COPIES_MAX).contains(&count) {
+        let help = format!("the second value is between 1 and {COPIES_MAX}");
+        return refuse("out of range", help);
+    }
+    if definitions as f64 + count > DEFINITIONS_MAX {
+        let label = format!("makes more than {DEFINITIONS_MAX} definitions, with those before it");
+        return refuse(&label, "use fewer copies, or several files".to_owned());
+    }
+    Some(start as u64..start as u64 + count as u64)
 }
 
 /// A number in place of a mask such as `%04d`, of the first `*`, or behind the path.

@@ -358,7 +358,7 @@ impl Scanner<'_, '_> {
             self.sink.warning(
                 codes::LOST_TEXT,
                 cover(&rest[skip..]),
-                "text behind a blank is a comment and is not read",
+                "text after a blank is a comment and is not read",
                 "not read",
                 format!(
                     "{repair} to make it count, or put `#` in front to say that it is a comment"

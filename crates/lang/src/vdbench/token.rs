@@ -174,7 +174,7 @@ fn bare(glyphs: &[Glyph], start: usize, keyword: &Word, sink: &mut Sink) -> (Vec
             if piece[..second].iter().any(|glyph| is(glyph, ';')) {
                 "parameters are separated by commas: write `,` in place of `;`"
             } else {
-                "put a comma in front of the next keyword, or quotes around a value that holds `=`"
+                "put a comma before the next keyword, or quotes around a value that holds `=`"
             },
         );
         return (Vec::new(), end_of_line(glyphs, stop));
@@ -185,9 +185,9 @@ fn bare(glyphs: &[Glyph], start: usize, keyword: &Word, sink: &mut Sink) -> (Vec
     {
         let opens = piece[paren].ch == '(';
         let help = if opens {
-            "a list begins right behind `=`; quote a value that holds parentheses"
+            "a list begins right after `=`; quote a value that holds parentheses"
         } else {
-            "add the missing `(` behind `=`, or remove this one"
+            "add the missing `(` after `=`, or remove this one"
         };
         sink.error(
             codes::PARENTHESES,
@@ -225,7 +225,7 @@ fn list(glyphs: &[Glyph], open: usize, sink: &mut Sink) -> Option<(Vec<Word>, us
             glyphs[open].span,
             "a list is not closed",
             "opened here",
-            "add `)`; a list goes on in the next line only behind a comma, and a blank ends its line",
+            "add `)`; a list goes on in the next line only after a comma, and a blank ends its line",
         );
         return None;
     }
@@ -255,9 +255,9 @@ fn list(glyphs: &[Glyph], open: usize, sink: &mut Sink) -> Option<(Vec<Word>, us
     sink.error(
         codes::LOST_COMMA,
         cover(&glyphs[next..stop]),
-        "text right behind a closing parenthesis",
-        "a comma is missing in front of this",
-        "put a comma behind `)`",
+        "text right after a closing parenthesis",
+        "a comma is missing before this",
+        "put a comma after `)`",
     );
     Some((values, end_of_line(glyphs, stop), is_valid))
 }

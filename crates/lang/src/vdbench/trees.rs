@@ -13,7 +13,7 @@ use super::rates::rate;
 use super::resolve::{host_labels, open_mode, references, report_duplicates};
 use super::runs::{curve, loops, missing_rate, run_fields, times};
 use super::sink::Sink;
-use super::storage::numbered_path;
+use super::storage::{copy_numbers, numbered_path};
 use super::token::Word;
 use super::tree_checks::{Shape, check_shared, check_totals, check_tree, check_workload, shape};
 use crate::{Environment, FormatOverride};
@@ -170,19 +170,16 @@ fn trees(definitions: &[Definition], sink: &mut Sink) -> Vec<Tree> {
         // A place to stand, so that references to it are no mistakes.
         let anchor = anchor.unwrap_or_else(|| name.clone());
         let is_shared = fields.is_yes(on!(FILE_SYSTEM, "shared"));
-        let count = fields.get("count").map(|field| {
-            let (start, count) = (field.numbers[0].value, field.numbers[1].value);
-            (start.max(0.0) as u64, count.clamp(0.0, 10_240.0) as u64)
-        });
+        let numbers = copy_numbers(&fields, out.len(), sink);
         let tree = Tree {
             name: name.clone(),
             anchor: anchor.clone(),
             is_shared,
             fields,
         };
-        match count {
+        match numbers {
             None => out.push(tree),
-            Some((start, count)) => out.extend((start..start + count).map(|number| Tree {
+            Some(numbers) => out.extend(numbers.map(|number| Tree {
                 name: format!("{name}{number}"),
                 anchor: numbered_path(&anchor, number),
                 ..tree.clone()

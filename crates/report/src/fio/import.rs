@@ -675,6 +675,7 @@ impl<'a> Import<'a> {
                 },
                 ..HostSample::default()
             },
+            lost: measure::LostParts::default(),
         }
     }
 }

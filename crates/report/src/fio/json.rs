@@ -77,6 +77,19 @@ pub(super) fn report(
         own.push(pair("arrivals", Json::List(jobs)));
     }
     own.extend(repeated::json(entries).map(|jobs| pair("repetitions", jobs)));
+    let cut: Vec<Json> = entries
+        .iter()
+        .filter(|one| one.is_cut)
+        .map(|one| {
+            Json::Object(vec![
+                pair("jobname", Json::Text(one.name.clone())),
+                pair("groupid", Json::Whole(one.group.into())),
+            ])
+        })
+        .collect();
+    if !cut.is_empty() {
+        own.push(pair("killed_or_running", Json::List(cut)));
+    }
     if !own.is_empty() {
         top.push(pair("fathom", Json::Object(own)));
     }
@@ -266,13 +279,17 @@ fn priorities(direction: &Direction, settings: &Settings, bins: Bins) -> Option<
         false => ("clat_ns", settings.completion),
     };
     let told = direction.by_priority(settings);
+    // The release whose layout this is knows no hints.
+    let has_hints = told.iter().any(|(priority, _)| priority.hint > 0);
     let each = told.iter().map(|(priority, figures)| {
-        Json::Object(vec![
+        let hint = || pair("priohint", Json::Whole(u64::from(priority.hint)));
+        let mut pairs = vec![
             pair("prioclass", Json::Whole(u64::from(priority.class))),
             pair("prio", Json::Whole(u64::from(priority.level))),
-            pair("priohint", Json::Whole(u64::from(priority.hint))),
-            pair(name, latency(figures, kind, settings, bins)),
-        ])
+        ];
+        pairs.extend(has_hints.then(hint));
+        pairs.push(pair(name, latency(figures, kind, settings, bins)));
+        Json::Object(pairs)
     });
     let each: Vec<Json> = each.collect();
     (!each.is_empty()).then(|| pair("prios", Json::List(each)))
@@ -332,10 +349,7 @@ fn tail(pairs: &mut Vec<(String, Json)>, entry: &Entry) {
         ),
     ]);
     if settings.goes_on_after_errors {
-        let first = entry
-            .error
-            .as_ref()
-            .map_or(0, |(errno, _)| errno.unsigned_abs());
+        let first = entry.first_errno().unsigned_abs();
         pairs.push(pair("total_err", Json::Whole(entry.errors)));
         pairs.push(pair("first_error", Json::Whole(u64::from(first))));
     }

@@ -740,14 +740,16 @@ fn write_operation(
     } else {
         0
     };
-    let service_ns = record.service_ns;
-    let completion_ns = service_ns.saturating_sub(record.submission_ns.unwrap_or(0));
+    let (service_ns, completion_ns) = (record.service_ns, record.completion_ns);
     let row = Row {
         at_ns: epoch_ns + record.seen_ns,
         direction,
         length: record.length,
         offset: record.offset,
-        priority: record.priority,
+        priority: match record.priority {
+            0 => wants.logs.priority,
+            own => own,
+        },
         issued_ns: record.seen_ns.saturating_sub(completion_ns),
     };
     if let Some(submission_ns) = record.submission_ns {

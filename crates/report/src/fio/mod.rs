@@ -3,9 +3,11 @@
 //! which field is made of what.
 mod act;
 mod dumps;
+mod faults;
 mod import;
 mod iolog;
 mod json;
+mod layout;
 mod logs;
 mod messages;
 mod model;
@@ -80,6 +82,8 @@ pub struct Face {
     verdict: act::Verdict,
     reported_unix_ns: u64,
     status_unix_ns: u64,
+    /// What the result that the events come from has lost.
+    damage: Option<String>,
 }
 
 impl Default for Formats {
@@ -125,7 +129,15 @@ impl Face {
             verdict: act::Verdict::default(),
             reported_unix_ns: 0,
             status_unix_ns: 0,
+            damage: None,
         }
+    }
+
+    /// Lets each report say that the result is damaged, and what is lost.
+    pub fn set_damage(&mut self, text: &str) {
+        self.damage = Some(format!(
+            "this result is damaged: {text}; figures are of what is left"
+        ));
     }
 
     /// Takes the next event.
@@ -141,12 +153,7 @@ impl Face {
                     printed.report = self.cast.opening();
                 }
             }
-            Event::RunStarted(run) => {
-                if self.options.formats.normal {
-                    printed.report = self.cast.layout_lines(run);
-                }
-                self.cast.begin(run);
-            }
+            Event::RunStarted(run) => self.cast.begin(run),
             Event::Interval(interval) => {
                 self.cast.add(interval);
                 let now_ns = interval.unix_ns;
@@ -172,12 +179,31 @@ impl Face {
             Event::IoFailure(failure) => printed.messages = self.cast.failure_lines(failure),
             Event::Remark(_) | Event::DataWritten(_) => {}
         }
+        if let Some(end) = self.model.take_end() {
+            let line = end.line(self.options.pid);
+            // Among JSON or terse lines it would make them unreadable.
+            match self.options.formats.normal {
+                true => printed.report += &line,
+                false => printed.messages += &line,
+            }
+        }
         printed
+    }
+
+    /// Says that no further event comes, though the execution did not end: jobs without an end are marked.
+    pub fn break_off(&mut self) {
+        self.model.is_broken_off = true;
     }
 
     /// The report of everything so far, in all formats that were asked for: terse, JSON, normal.
     pub fn report(&self) -> String {
-        let (entries, disks) = (self.model.entries(), self.model.disks());
+        let (mut entries, disks) = (self.model.entries(), self.model.disks());
+        // The one field of fio's that is for words, in the block of each job and at the end of each terse line.
+        for entry in entries.iter_mut().filter(|_| self.damage.is_some()) {
+            let words = entry.description.take().into_iter();
+            let words: Vec<String> = words.chain(self.damage.clone()).collect();
+            entry.description = Some(words.join("; "));
+        }
         let time = self.local_time();
         let formats = self.options.formats;
         let mut out = String::new();

@@ -1,5 +1,6 @@
 //! From events to what fio reports: jobs in their order, each direction with its figures. Layouts
 //! are elsewhere; what each field is made of is in `docs/reference/fio-output.md`.
+use super::faults::{Fault, Faults, Tolerances};
 use super::settings::{Settings, Unified};
 use super::stat::Samples;
 use crate::repetitions;
@@ -7,8 +8,8 @@ use analysis::{SettleWatch, Settled};
 use lang::fio::ReportOptions;
 use measure::{
     BATCH_CLASSES, DEPTH_CLASSES, DeviceCounters, Event, ExecutionStarted, Figure, FinishReason,
-    Interval, IntervalPhase, IoFailure, LatencyFigures, RunStarted, StreamInfo, StreamSpan,
-    ThreadUsage,
+    Interval, IntervalPhase, IoFailure, LatencyFigures, Outstanding, RunFinished, RunStarted,
+    StreamInfo, StreamSpan, ThreadUsage,
 };
 use plan::{BoundPlan, IoPriority, Label, Operation, RunKind, Steady};
 
@@ -22,12 +23,17 @@ pub(super) struct Model {
     pub globals: Vec<Label>,
     /// Rules of steady states, by stream.
     steady_rules: Vec<(String, Steady)>,
+    tolerances: Tolerances,
     settling: Vec<Settling>,
     jobs: Vec<Job>,
+    /// What has just ended a job.
+    end: Option<Fault>,
     runs: Vec<RunUse>,
     disks: Vec<(String, DeviceCounters)>,
     disk_ns: u64,
     pub now_unix_ns: u64,
+    /// No further event comes, and the end of the execution did not.
+    pub is_broken_off: bool,
 }
 
 /// Streams of a run that are judged together.
@@ -51,7 +57,7 @@ struct Job {
     submitted: [u64; BATCH_CLASSES],
     seen: [u64; BATCH_CLASSES],
     has_handover: bool,
-    /// Of the last completion, since the start of the run.
+    /// Of the last completion or of its time by the clock, since the start of the run.
     end_ns: u64,
     /// Its own time, where that is not the time of the run.
     span: Option<StreamSpan>,
@@ -60,9 +66,7 @@ struct Job {
     /// The run that reads back what this one has written.
     check: Option<CheckPhase>,
     errors: u64,
-    /// Failures that were told one by one; those of slow operations, which did their work, are nowhere else.
-    told_failures: u64,
-    first_error: Option<(i32, String)>,
+    faults: Faults,
     arrivals: Arrivals,
 }
 
@@ -121,6 +125,8 @@ struct RunUse {
     interval_ns: u64,
     /// Where measurement begins.
     start_ns: u64,
+    /// The end of the last interval so far.
+    end_ns: u64,
     /// By stream, the job that it belongs to; none for what is no job.
     jobs: Vec<usize>,
     is_check: bool,
@@ -131,6 +137,7 @@ struct RunUse {
     /// From 1, where all runs are repeated.
     repetition: Option<u32>,
     is_whole: bool,
+    has_end: bool,
 }
 
 impl RunUse {
@@ -162,8 +169,10 @@ pub(super) struct Entry {
     pub settings: Settings,
     pub own_options: Vec<(String, String)>,
     pub description: Option<String>,
-    pub error: Option<(i32, String)>,
+    pub error: Option<Fault>,
+    /// With the first of them.
     pub errors: u64,
+    pub first_counted: Option<Fault>,
     pub directions: [Direction; 3],
     pub mixed: Option<Direction>,
     pub syncs: u64,
@@ -182,6 +191,8 @@ pub(super) struct Entry {
     pub repetition: Option<u32>,
     /// Whether its run came to its end.
     pub is_whole: bool,
+    /// Whether the end of its run will never be known.
+    pub is_cut: bool,
     pub settled: Option<Settled>,
     is_group: bool,
 }
@@ -199,6 +210,7 @@ impl Model {
         match event {
             Event::ExecutionStarted(started) => {
                 let bound: Option<BoundPlan> = serde_json::from_str(&started.plan_json).ok();
+                self.tolerances = bound.as_ref().map(Tolerances::of).unwrap_or_default();
                 let plan = bound.map(|bound| bound.plan).unwrap_or_default();
                 let streams = plan.templates.iter().flat_map(|template| &template.streams);
                 let rules = streams.filter_map(|one| Some((one.name.clone(), one.flow.steady?)));
@@ -214,7 +226,9 @@ impl Model {
             Event::IoFailure(failure) => self.note_failure(failure),
             Event::RunFinished(run) => {
                 self.now_unix_ns = run.unix_ns;
+                self.add_drained(run);
                 if let Some(last) = self.runs.last_mut() {
+                    last.has_end = true;
                     let reason = &run.reason;
                     last.is_whole =
                         matches!(reason, FinishReason::Complete | FinishReason::ReachedTotal);
@@ -323,6 +337,7 @@ impl Model {
         }
         let run = self.runs.last_mut().expect("it was just there");
         run.add_usage(interval);
+        run.end_ns = interval.end_ns;
         let is_whole = interval.length_ns() >= run.interval_ns / 100 * 99;
         for (place, job) in run.jobs.iter().enumerate() {
             let job = &mut self.jobs[*job];
@@ -360,18 +375,47 @@ impl Model {
         }
     }
 
+    /// What was out at the end of a run: a job goes on until its last answer, which counts as any
+    /// other, or until the answer was given up.
+    fn add_drained(&mut self, finished: &RunFinished) {
+        let Some(run) = self.runs.last_mut() else {
+            return;
+        };
+        for one in finished.late.iter().chain(&finished.outstanding) {
+            let Some(place) = run.jobs.get(one.stream.index()) else {
+                continue;
+            };
+            let job = &mut self.jobs[*place];
+            let after_ns = one.returned_after_ns.unwrap_or(finished.drain_ns);
+            let is_told = job.has_handover && one.returned_after_ns.is_some();
+            let end_ns = if is_told { 0 } else { run.end_ns + after_ns };
+            match job.check.as_mut().filter(|_| run.is_check) {
+                Some(check) => check.end_ns = check.end_ns.max(end_ns),
+                None => job.end_ns = job.end_ns.max(end_ns),
+            }
+            if one.returned_after_ns.is_none() {
+                continue;
+            }
+            run.operations += 1;
+            if let Some(check) = job.check.as_mut().filter(|_| run.is_check) {
+                check.operations += 1;
+            }
+            job.add_late(one);
+        }
+    }
+
     /// A job below its floor ends with an error that is no failed I/O.
     fn note_remark(&mut self, remark: &measure::Remark) {
-        const EIO: i32 = 5;
         if remark.code != "below-floor" {
             return;
         }
         let first = self.runs.last().and_then(|run| run.jobs.first().copied());
         let named = |job: &&mut Job| remark.message.starts_with(&format!("`{}` ", job.info.name));
         let jobs = self.jobs.iter_mut().skip(first.unwrap_or(usize::MAX));
-        if let Some(job) = jobs.rev().find(named) {
-            job.first_error
-                .get_or_insert_with(|| (EIO, "Input/output error".to_owned()));
+        if let Some(job) = jobs.rev().find(named)
+            && job.faults.note_below_floor()
+        {
+            self.end = job.faults.first().cloned();
         }
     }
 
@@ -380,11 +424,19 @@ impl Model {
             return;
         };
         let place = run.jobs.get(failure.stream.index()).copied();
-        if let Some(job) = place.and_then(|place| self.jobs.get_mut(place)) {
-            job.told_failures += 1;
-            job.first_error
-                .get_or_insert_with(|| (failure.errno, plain_error(&failure.message)));
+        let Some(job) = place.and_then(|place| self.jobs.get_mut(place)) else {
+            return;
+        };
+        let options = ReportOptions::of(&job.info.labels, &self.globals);
+        let bearing = self.tolerances.bearing(&job.info.name, failure);
+        if job.faults.note(failure, &options, bearing) {
+            self.end = job.faults.first().cloned();
         }
+    }
+
+    /// What the last event has ended a job with.
+    pub(super) fn take_end(&mut self) -> Option<Fault> {
+        self.end.take()
     }
 
     /// Seconds since the beginning, begun ones counted as whole.
@@ -467,8 +519,9 @@ impl Model {
             settings: Settings::of(&options, job.slots),
             own_options: own.collect(),
             description: options.description.clone(),
-            error: job.first_error.clone(),
-            errors: job.errors.max(job.told_failures),
+            error: job.faults.first().cloned(),
+            errors: job.faults.counted(job.errors),
+            first_counted: job.faults.first_counted().cloned(),
             directions,
             mixed: None,
             syncs: job.syncs,
@@ -488,6 +541,7 @@ impl Model {
             settled: self.settled(job.run, &job.info),
             repetition: run.repetition,
             is_whole: run.is_whole,
+            is_cut: self.is_broken_off && !run.has_end,
             is_group: label("group_reporting") == Some("1"),
         };
         entry.settings.depth = job.depth.unwrap_or(entry.settings.depth);
@@ -519,8 +573,7 @@ impl Job {
             depth: None,
             check: None,
             errors: 0,
-            told_failures: 0,
-            first_error: None,
+            faults: Faults::default(),
             arrivals: Arrivals {
                 is_scheduled: info.asked_rate.is_some(),
                 ..Arrivals::default()
@@ -564,6 +617,19 @@ impl Job {
         }
     }
 
+    fn add_late(&mut self, one: &Outstanding) {
+        let latency = LatencyFigures::of(&[one.age_ns]);
+        let Some(place) = direction_of(one.operation) else {
+            self.syncs += 1;
+            self.sync.merge(&latency);
+            return;
+        };
+        let direction = &mut self.directions[place];
+        direction.operations += 1;
+        direction.bytes += u64::from(one.length);
+        direction.total.merge(&latency);
+    }
+
     /// From where it is measured to its last completion; no longer than its own time, where an
     /// interval is all that is known of its end.
     fn length_ns(&self, start_ns: u64) -> u64 {
@@ -584,8 +650,8 @@ impl Job {
         let fresh = Self::new(&self.info, self.run, self.slots);
         let old = std::mem::replace(self, fresh);
         self.check = old.check;
-        (self.errors, self.told_failures) = (old.errors, old.told_failures);
-        self.first_error.clone_from(&old.first_error);
+        self.errors = old.errors;
+        self.faults.clone_from(&old.faults);
         old.operations()
     }
 
@@ -663,7 +729,12 @@ impl Job {
 }
 
 impl Entry {
-    /// Whether there is anything to say.
+    /// Whether it has a block of its own.
+    pub(super) fn is_told(&self) -> bool {
+        self.did_something() || self.error.is_some() || self.errors > 0 || self.is_cut
+    }
+
+    /// Whether there are figures to tell.
     pub(super) fn did_something(&self) -> bool {
         self.syncs > 0 || self.directions.iter().any(|one| one.operations > 0)
     }
@@ -674,7 +745,12 @@ impl Entry {
 
     /// The number of its first error, whether that has ended it or not.
     pub(super) fn errno(&self) -> i32 {
-        self.error.as_ref().map_or(0, |(errno, _)| *errno)
+        self.error.as_ref().map_or(0, |fault| fault.errno)
+    }
+
+    /// The number of the first error among those that are counted.
+    pub(super) fn first_errno(&self) -> i32 {
+        self.first_counted.as_ref().map_or(0, |fault| fault.errno)
     }
 
     fn join(&mut self, other: Entry) {
@@ -682,7 +758,9 @@ impl Entry {
         // Of jobs that are told of together, the last one's stand for all.
         self.own_options = other.own_options;
         self.errors += other.errors;
+        self.is_cut |= other.is_cut;
         self.error = self.error.take().or(other.error);
+        self.first_counted = self.first_counted.take().or(other.first_counted);
         for (mine, theirs) in self.directions.iter_mut().zip(&other.directions) {
             mine.join(theirs);
         }
@@ -871,12 +949,4 @@ fn timed(job: &Job, run: &RunUse) -> ([Direction; 3], u64) {
 /// Whether labels are those of what reads back the writes of a job.
 pub(super) fn is_check(labels: &[Label]) -> bool {
     Label::find(labels, "phase") == Some("check")
-}
-
-pub(super) fn plain_error(message: &str) -> String {
-    message
-        .split(" (os error")
-        .next()
-        .unwrap_or(message)
-        .to_owned()
 }

@@ -1,5 +1,6 @@
 //! Who takes part: the jobs of a plan in their order, the lines before the report, and where in the
 //! plan the execution is.
+use super::layout;
 use super::messages;
 use super::model::is_check;
 use super::number::{Base, short};
@@ -27,6 +28,8 @@ pub(super) struct Cast {
     untold: BTreeMap<String, Tolerance>,
     /// The streams of the run that is going.
     names: Vec<String>,
+    /// What is said of files that are made before.
+    layout: String,
 }
 
 /// One clone.
@@ -68,6 +71,7 @@ impl Cast {
             return cast;
         };
         cast.globals = bound.plan.labels.clone();
+        cast.layout = layout::lines(&bound);
         if let Repeat::Times(times) = bound.plan.steering.repeat {
             cast.repetitions_left = times.saturating_sub(1);
         }
@@ -101,7 +105,7 @@ impl Cast {
         cast
     }
 
-    /// A line per section, the version, and how many take part.
+    /// A line per section, the version, how many take part, and which files are made before.
     pub(super) fn opening(&self) -> String {
         let mut out = String::new();
         for (place, part) in self.parts.iter().enumerate() {
@@ -127,36 +131,7 @@ impl Cast {
             super::LAYOUT_VERSION,
             takers.join(" and ")
         );
-        out
-    }
-
-    /// A line per file that is made before the jobs begin.
-    pub(super) fn layout_lines(&self, run: &RunStarted) -> String {
-        let mut out = String::new();
-        if run.kind != RunKind::Prepare {
-            return out;
-        }
-        for stream in &run.streams {
-            let name = Label::find(&stream.labels, "job").unwrap_or(&stream.name);
-            let sizes = stream
-                .targets
-                .iter()
-                .filter_map(|target| self.targets.get(target.index()));
-            let mib = sizes.map(|target| target.bytes).sum::<u64>() >> 20;
-            let (count, size) = match stream.targets.len() {
-                1 => ("1 file".to_owned(), format!("{mib}MiB")),
-                count => (format!("{count} files"), format!("total {mib}MiB")),
-            };
-            let _ = writeln!(
-                out,
-                "{name}: Laying out IO file{} ({count} / {size})",
-                match count.as_str() {
-                    "1 file" => "",
-                    _ => "s",
-                }
-            );
-        }
-        out
+        out + &self.layout
     }
 
     fn note_untold(&mut self, stream: &Stream) {

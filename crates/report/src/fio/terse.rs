@@ -64,8 +64,7 @@ pub(super) fn report(
             disks.iter().for_each(|disk| disk_fields(&mut out, disk));
         }
         if entry.settings.goes_on_after_errors {
-            let first = entry.error.as_ref().map_or(0, |(errno, _)| *errno);
-            put!(out, ";{};{first}", entry.errors);
+            put!(out, ";{};{}", entry.errors, entry.first_errno());
         }
         if let Some(text) = &entry.description {
             match version {

@@ -354,7 +354,7 @@ fn failures_are_told_as_the_error_of_their_job() {
     let place = events.len() - 2;
     events.insert(place, Event::IoFailure(failure));
     let text = printed(&events, "normal", TerseVersion::V3);
-    assert!(text.contains("last: (groupid=1, jobs=1): err= 5 (Input/output error): pid=4711: "));
+    assert!(text.contains("last: (groupid=1, jobs=1): err= 5 (file:io_u.c:1876, func=io_u error, error=Input/output error): pid=4711: "));
     assert_eq!(json(&events, "json")["jobs"][2]["error"], 5);
 }
 
@@ -623,6 +623,7 @@ fn operations_have_a_row_each() {
         seen_ns: 3_900_000,
         service_ns: 1_000_000,
         submission_ns: Some(100_000),
+        completion_ns: 900_000,
     };
     logs.take(&[row], 0).unwrap();
     logs.finish().unwrap();
@@ -667,6 +668,7 @@ fn windows_shorter_than_an_interval_are_folded_from_operations() {
         seen_ns,
         service_ns,
         submission_ns: Some(100),
+        completion_ns: service_ns - 100,
     };
     // Two workers, each in its own order, and one operation of the warm-up.
     let first = [

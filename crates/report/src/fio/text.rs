@@ -10,6 +10,10 @@ use plan::{Amount, IoPriority, SteadyCriterion};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
+/// The mark of a job whose run has no end.
+const CUT: &str =
+    "Fathom: killed or still running; what follows ends with the last interval that was recorded";
+
 /// Latency extremes are at most this wide.
 const LATENCY_WIDTH: usize = 6;
 
@@ -37,10 +41,7 @@ pub(super) struct Surroundings<'a> {
 pub(super) fn report(entries: &[Entry], disks: &[Disk], around: Surroundings<'_>) -> String {
     let mut out = String::new();
     out.push('\n');
-    for one in entries
-        .iter()
-        .filter(|one| one.did_something() || one.errors > 0)
-    {
+    for one in entries.iter().filter(|one| one.is_told()) {
         entry(&mut out, one, entries, around);
     }
     groups(&mut out, entries);
@@ -60,21 +61,12 @@ macro_rules! put {
 }
 
 fn entry(out: &mut String, entry: &Entry, all: &[Entry], around: Surroundings<'_>) {
-    let error = match (&entry.error, entry.errno()) {
-        (Some((errno, text)), 1..) => format!("{errno:2} ({text})"),
-        _ => " 0".to_owned(),
-    };
-    put!(
-        out,
-        "{}: (groupid={}, jobs={}): err={error}: pid={}: {}",
-        entry.name,
-        entry.group,
-        entry.members,
-        around.pid,
-        around.time
-    );
-    if let Some(text) = &entry.description {
-        put!(out, "  Description  : [{text}]");
+    head(out, entry, around);
+    if entry.is_cut {
+        put!(out, "  {CUT}");
+        if !entry.did_something() {
+            return;
+        }
     }
     let names = ["read", "write", "trim"];
     if entry.settings.unified != Unified::Mixed {
@@ -92,6 +84,25 @@ fn entry(out: &mut String, entry: &Entry, all: &[Entry], around: Surroundings<'_
     distribution(out, entry);
     sync(out, entry);
     footer(out, entry);
+}
+
+fn head(out: &mut String, entry: &Entry, around: Surroundings<'_>) {
+    let error = match &entry.error {
+        Some(fault) => format!("{:2} ({})", fault.errno, fault.details()),
+        None => " 0".to_owned(),
+    };
+    put!(
+        out,
+        "{}: (groupid={}, jobs={}): err={error}: pid={}: {}",
+        entry.name,
+        entry.group,
+        entry.members,
+        around.pid,
+        around.time
+    );
+    if let Some(text) = &entry.description {
+        put!(out, "  Description  : [{text}]");
+    }
 }
 
 /// Bytes per second of a direction over the whole group.
@@ -413,11 +424,13 @@ fn footer(out: &mut String, entry: &Entry) {
         trim.short
     );
     if entry.settings.goes_on_after_errors {
-        let (errno, text) = entry.error.clone().unwrap_or((0, "Success".to_owned()));
+        let first = entry.first_counted.as_ref();
         put!(
             out,
-            "     errors    : total={}, first_error={errno}/<{text}>",
-            entry.errors
+            "     errors    : total={}, first_error={}/<{}>",
+            entry.errors,
+            entry.first_errno(),
+            first.map_or("Success", |fault| fault.text.as_str())
         );
     }
     let settings = &entry.settings;

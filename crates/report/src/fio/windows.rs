@@ -75,9 +75,7 @@ impl Folded {
         let Some(direction) = direction_of(record.operation) else {
             return;
         };
-        let completion_ns = record
-            .service_ns
-            .saturating_sub(record.submission_ns.unwrap_or(0));
+        let completion_ns = record.completion_ns;
         if let Some(means) = &mut self.means {
             let window = means.at(record.seen_ns, direction);
             window.operations += 1;

@@ -82,6 +82,9 @@ struct Column {
     service_sum_ns: u64,
     service_count: u64,
     busy_ns: u64,
+    /// The time in which it is known which slots were in use, and of which the CPU time of Fathom is known.
+    slots_ns: u64,
+    own_known_ns: u64,
     busy_max: f64,
     backlog: u64,
     host_busy_ns: u64,
@@ -138,10 +141,16 @@ impl Columns {
     }
 
     fn column(&mut self, interval: &Interval) -> Column {
+        let known_ns = |is_lost: bool| match is_lost {
+            true => 0,
+            false => interval.length_ns(),
+        };
         let mut column = Column {
             start_ns: interval.start_ns,
             end_ns: interval.end_ns,
             intervals: 1,
+            slots_ns: known_ns(interval.lost.slots),
+            own_known_ns: known_ns(interval.lost.cpu),
             own_ns: interval.host.fathom_user_ns + interval.host.fathom_system_ns,
             ..Column::default()
         };
@@ -199,8 +208,9 @@ impl Column {
         per_second(self.operations, self.length_ns())
     }
 
+    /// Not a number where it is not known.
     fn busy(&self) -> f64 {
-        per_second(self.busy_ns, self.length_ns()) / 1e9
+        share_pct(self.busy_ns, self.slots_ns) / 100.0
     }
 
     fn merge(&mut self, next: &Column) {
@@ -215,6 +225,8 @@ impl Column {
         self.service_sum_ns += next.service_sum_ns;
         self.service_count += next.service_count;
         self.busy_ns += next.busy_ns;
+        self.slots_ns += next.slots_ns;
+        self.own_known_ns += next.own_known_ns;
         self.busy_max = self.busy_max.max(next.busy_max);
         self.backlog = self.backlog.max(next.backlog);
         self.host_busy_ns += next.host_busy_ns;
@@ -256,7 +268,7 @@ impl TimeSeries {
         self.steal
             .push(Short(share_pct(column.host_steal_ns, column.host_total_ns)));
         self.own_cpu
-            .push(Short(share_pct(column.own_ns, length_ns)));
+            .push(Short(share_pct(column.own_ns, column.own_known_ns)));
     }
 
     fn leave_out_what_says_nothing(&mut self) {
@@ -395,6 +407,7 @@ mod tests {
             }],
             engine: EngineSample::default(),
             host: HostSample::default(),
+            lost: measure::LostParts::default(),
         }
     }
 

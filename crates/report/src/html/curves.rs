@@ -1,8 +1,8 @@
 //! Which runs belong together in one picture: latency curves and sweeps of slots, as the analysis
 //! groups them. Judges nothing itself.
 use analysis::{
-    CurvePoint, GapCause, IntervalFacts, RunOutline, ScheduleCheck, SeriesKind, knee, point,
-    response_gap, series, steadiness,
+    CurvePoint, Exhausted, GapCause, IntervalFacts, Reach, RunOutline, ScheduleCheck, SeriesKind,
+    knee, point, response_gap, series, steadiness,
 };
 use measure::{Interval, IntervalPhase, RunTotals};
 use plan::Load;
@@ -46,7 +46,9 @@ pub(super) struct Judged {
     pub missed: bool,
     /// Completions against the schedule, where there is one.
     pub schedule: Option<ScheduleCheck>,
-    pub exhausted: bool,
+    pub exhausted: Option<Exhausted>,
+    /// Whether anything that stores data was reached.
+    pub has_device: bool,
     /// What arrivals waited for where response p99 is well above service p99.
     pub gap: Option<GapCause>,
     /// Share of submissions that were late, with what counts as late in nanoseconds.
@@ -79,7 +81,7 @@ impl Curves {
     }
 
     /// Takes the totals of the run and judges it.
-    pub fn add(&mut self, totals: &RunTotals) -> Judged {
+    pub fn add(&mut self, totals: &RunTotals, reach: Reach) -> Judged {
         let mut point = point(totals);
         // Where the rate is asked to change, neither its change nor a pause says anything.
         let is_one_rate = !matches!(totals.started.load, Load::Steps { .. });
@@ -87,8 +89,9 @@ impl Curves {
         let judged = Judged {
             missed: point.is_missed(),
             schedule: point.schedule,
-            exhausted: point.exhausted.is_exhausted,
-            gap: response_gap(totals)
+            exhausted: Some(point.exhausted),
+            has_device: reach == Reach::Device,
+            gap: response_gap(totals, reach)
                 .filter(|_| totals.started.is_open_loop)
                 .map(|gap| gap.cause),
             late: point.late.map(|late| (late.share, late.limit_ns)),
@@ -185,7 +188,7 @@ mod tests {
     fn pictures(runs: &[RunTotals]) -> (Vec<Curve>, Vec<Sweep>) {
         let mut curves = Curves::default();
         runs.iter().for_each(|run| {
-            curves.add(run);
+            curves.add(run, Reach::Device);
         });
         curves.pictures()
     }
@@ -223,10 +226,10 @@ mod tests {
     fn a_run_without_completions_misses_its_rate() {
         let mut missed = totals("rd", Load::Rate { per_second: 100.0 }, Some(100.0));
         missed.length_ns = 10_000_000_000;
-        assert!(Curves::default().add(&missed).missed);
+        assert!(Curves::default().add(&missed, Reach::Device).missed);
         assert!(
             !Curves::default()
-                .add(&totals("flat", Load::FlatOut, None))
+                .add(&totals("flat", Load::FlatOut, None), Reach::Device)
                 .missed
         );
     }

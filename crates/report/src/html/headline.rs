@@ -268,7 +268,7 @@ fn looked_for(page: &Page) -> String {
     let all = |is: fn(&RunRecord) -> bool| runs.clone().all(is);
     let signs = [
         (all(|run| run.open), "missed rate"),
-        (all(|run| run.open), "exhausted slots"),
+        (all(|run| run.open && !run.is_exhausted), "exhausted slots"),
         (all(|run| run.late.is_some()), "late submission"),
         (all(|run| run.open), "response above service"),
         (true, "failed or short I/O"),

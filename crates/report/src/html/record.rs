@@ -4,8 +4,8 @@ use super::columns::{Distribution, TimeSeries};
 use super::curves::Judged;
 use super::text::{Short, counted, latency, percent, rate, span};
 use crate::fio::holds_back;
-use crate::summary;
-use analysis::{GapCause, ScheduleCheck};
+use crate::{lost, summary};
+use analysis::{Exhausted, GapCause, ScheduleCheck};
 use measure::{
     DataFigures, Figure, FinishReason, LatencyFigures, RunStarted, RunTotals, StreamInfo,
 };
@@ -114,7 +114,8 @@ pub(super) struct RunRecord {
     pub is_whole: bool,
     #[serde(skip)]
     pub devices: Vec<DeviceRow>,
-    /// What was sent, of each kind of data, behind the names of the streams that sent it.
+    /// What was sent where compression or duplicates were asked, of each kind of data, behind the names of
+    /// the streams that sent it.
     #[serde(skip)]
     pub data: Vec<(String, DataFigures)>,
 }
@@ -210,8 +211,6 @@ impl RunRecord {
         let service = totals.service(None);
         let lateness = totals.lateness();
         let operations = totals.operations();
-        let per_operation =
-            |ns: u64| (operations > 0).then(|| Short(ns as f64 / operations as f64));
         let mut record = Self {
             name: summary::run_name(started),
             measures: started.kind == RunKind::Measure,
@@ -231,14 +230,18 @@ impl RunRecord {
                 .then(|| Short(lateness.percentile_ns(99.0) as f64 / 1e3)),
             late: judged.late.map(|(share, _)| Short(share * 100.0)),
             slots: totals.slots(),
-            busy: Short(over_time(totals, totals.slots_busy())),
-            exhausted: Short(over_time(totals, totals.exhausted_share() * 100.0)),
+            busy: Short(totals.slots_busy().unwrap_or(f64::NAN)),
+            exhausted: Short(
+                totals
+                    .exhausted_share()
+                    .map_or(f64::NAN, |share| share * 100.0),
+            ),
             backlog: totals.streams.iter().map(|stream| stream.backlog).sum(),
             cpu: totals.host_cpu_ns_per_operation().map(Short),
             own_cpu: totals.fathom_cpu_ns_per_operation().map(Short),
-            submit: per_operation(totals.workers.submit_ns),
+            submit: totals.submit_ns_per_operation().map(Short),
             missed: judged.missed,
-            is_exhausted: judged.exhausted,
+            is_exhausted: judged.exhausted.is_some_and(|one| one.is_exhausted),
             doubts: Vec::new(),
             parts: parts(totals),
             series,
@@ -261,7 +264,7 @@ impl RunRecord {
 
     /// Whether nearly all slots were in use nearly all the time.
     pub fn uses_all_slots(&self) -> bool {
-        self.busy.0 >= ALL_SLOTS_SHARE * f64::from(self.slots)
+        are_all(self.busy.0, self.slots)
     }
 }
 
@@ -280,6 +283,11 @@ fn doubts(totals: &RunTotals, judged: &Judged, record: &RunRecord) -> Vec<Doubt>
     if totals.intervals == 0 && record.measures {
         doubt("no measured interval", "it has no figures".into());
     }
+    let lost = lost::texts(&totals.lost, totals.intervals);
+    if !lost.is_empty() {
+        let text = format!("{}; these figures are of the others", lost.join(", "));
+        doubt("lost figures", text);
+    }
     if record.errors > 0 {
         let share = record.errors as f64 / (record.errors + record.operations) as f64;
         let count = counted(record.errors, "I/O");
@@ -296,17 +304,16 @@ fn doubts(totals: &RunTotals, judged: &Judged, record: &RunRecord) -> Vec<Doubt>
     if let Some(check) = judged.schedule.filter(|check| check.is_missed) {
         doubt("rate missed", missed_words(&check, totals));
     }
-    if record.is_exhausted {
-        doubt("slots exhausted", exhausted_words(record));
+    if let Some(exhausted) = judged.exhausted.filter(|one| one.is_sign) {
+        doubt(
+            "slots exhausted",
+            exhausted_words(&exhausted, judged.has_device),
+        );
     }
     if let Some(cause) = judged.gap {
         doubt("response above service", gap_words(cause, record));
     }
-    let unserved: u64 = totals
-        .streams
-        .iter()
-        .map(|stream| stream.unserved.histogram.count())
-        .sum();
+    let unserved = totals.unserved();
     // What is in flight when a window ends is no sign of anything.
     if unserved as f64 > judged.schedule.map_or(0.0, |check| check.allowance) {
         let count = counted(unserved, "arrival");
@@ -372,16 +379,21 @@ fn missed_words(check: &ScheduleCheck, totals: &RunTotals) -> String {
 
 /// Only where the slots were in use throughout may they have set the rate, and whether the storage
 /// would have set it anyway, another depth tells.
-fn exhausted_words(record: &RunRecord) -> String {
-    let share = percent(record.exhausted.0 / 100.0);
+fn exhausted_words(exhausted: &Exhausted, has_device: bool) -> String {
+    let share = percent(exhausted.share);
     let used = format!(
         "no slot was free for {share} of the time, and {:.1} of {} were in use on average",
-        record.busy.0, record.slots
+        exhausted.busy, exhausted.slots
     );
-    match record.uses_all_slots() {
+    match has_device && are_all(exhausted.busy, exhausted.slots) {
         true => used + ": depth or storage set the rate, and a run at another depth tells which",
         false => used,
     }
+}
+
+/// Whether nearly all slots were in use nearly all the time.
+fn are_all(busy: f64, slots: u32) -> bool {
+    busy >= ALL_SLOTS_SHARE * f64::from(slots)
 }
 
 fn gap_words(cause: GapCause, record: &RunRecord) -> String {
@@ -389,6 +401,9 @@ fn gap_words(cause: GapCause, record: &RunRecord) -> String {
         GapCause::Slots { .. } => "I/Os waited for a slot",
         GapCause::Device { .. } => "the device held I/Os up",
         GapCause::Lateness { .. } => "Fathom sent I/Os late while slots were free",
+        GapCause::Overhead => {
+            "Fathom itself took that time, as nothing that stores data was reached"
+        }
     };
     format!(
         "response p99 is {}, service p99 {}: {why}",
@@ -438,8 +453,8 @@ fn ending(totals: &RunTotals) -> Vec<Doubt> {
             ),
         );
     }
-    if let Some(oldest) = finished.late.iter().map(|one| one.age_ns).max() {
-        let count = counted(finished.late.len() as u64, "I/O");
+    if let Some(oldest) = finished.came_late().map(|one| one.age_ns).max() {
+        let count = counted(finished.came_late().count() as u64, "I/O");
         doubt(
             "late",
             format!(
@@ -508,7 +523,7 @@ fn data(totals: &RunTotals) -> Vec<(String, DataFigures)> {
         names.retain(|name| seen.insert(*name));
         names.join(", ")
     };
-    let kinds = totals.data.iter();
+    let kinds = totals.data.iter().filter(|kind| summary::is_asked(kind));
     kinds.map(|kind| (names(kind), kind.clone())).collect()
 }
 

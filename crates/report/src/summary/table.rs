@@ -186,13 +186,9 @@ fn add_word(lines: &mut Vec<String>, word: &str, width: u16) {
 /// smaller.
 fn data_lines(rows: &[Row]) -> String {
     let number = |value: Option<f64>| value.map_or("-".to_owned(), |value| format!("{value:.2}"));
-    let is_asked = |kind: &&DataFigures| {
-        let asked = [kind.asked_compression, kind.asked_duplicates];
-        asked.into_iter().flatten().any(|ratio| ratio != 1.0)
-    };
     let mut text = String::new();
     for row in rows {
-        for kind in row.data.iter().filter(is_asked) {
+        for kind in row.data.iter().filter(|kind| is_asked(kind)) {
             text += &format!(
                 "written by {}{}:\n  compression {} asked, {} sent; duplicates {} asked, {} sent\n",
                 row.run,
@@ -209,6 +205,12 @@ fn data_lines(rows: &[Row]) -> String {
         }
     }
     text
+}
+
+/// Whether compression or duplicates were asked of it.
+pub(crate) fn is_asked(kind: &DataFigures) -> bool {
+    let asked = [kind.asked_compression, kind.asked_duplicates];
+    asked.into_iter().flatten().any(|ratio| ratio != 1.0)
 }
 
 pub(super) fn cells(row: &Row) -> [String; COLUMNS.len()] {
@@ -236,7 +238,11 @@ pub(super) fn cells(row: &Row) -> [String; COLUMNS.len()] {
         row.late
             .map_or("-".to_string(), |late| format!("{:.2}", late.share * 100.0)),
         format!("{}/{}", us(row.host_cpu_ns), us(row.own_cpu_ns)),
-        format!("{}/{}", row.errors, row.unserved),
+        if row.has_sample() {
+            format!("{}/{}", row.errors, row.unserved)
+        } else {
+            "-".to_owned()
+        },
     ]
 }
 

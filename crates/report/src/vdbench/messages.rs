@@ -44,6 +44,9 @@ pub fn cause(cause: &GapCause) -> String {
             "cause: Fathom itself sent I/Os late, p99 {}, with threads free",
             Nanos(lateness_ns_p99)
         ),
+        GapCause::Overhead => {
+            "cause: Fathom itself, as nothing that stores data was reached".to_owned()
+        }
     }
 }
 
@@ -63,6 +66,19 @@ pub fn broken_off(run: Option<&str>) -> String {
         None => "*** the execution was killed or is still running: its end was not recorded ***"
             .to_owned(),
     }
+}
+
+/// The same where the end was recorded, if there was one, in a part of the result file that is lost.
+pub fn end_lost(run: Option<&str>) -> String {
+    match run {
+        Some(run) => format!("*** the end of rd={run} is lost, and it has no averages ***"),
+        None => "*** the end of the execution is lost ***".to_owned(),
+    }
+}
+
+/// What a page says that was made of a damaged result file.
+pub fn damaged(damage: &str) -> String {
+    format!("*** this result is damaged: {damage}; averages are of what is left ***")
 }
 
 /// The title of a run on a page.

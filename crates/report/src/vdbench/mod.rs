@@ -70,6 +70,8 @@ pub struct Face {
     options: FaceOptions,
     console: Vec<String>,
     execution: Option<Execution>,
+    /// What the result that the events come from has lost.
+    damage: Option<String>,
 }
 
 /// What stays the same during an execution, and the counts over its runs.
@@ -81,6 +83,7 @@ struct Execution {
     details: Details,
     /// By [`TargetId`].
     targets: Vec<ExecutionTarget>,
+    backend: String,
     workloads: Vec<String>,
     folder: Folder,
     run: Option<Run>,
@@ -126,6 +129,7 @@ impl Face {
             options,
             console: Vec::new(),
             execution: None,
+            damage: None,
         })
     }
 
@@ -139,6 +143,7 @@ impl Face {
             options,
             console: Vec::new(),
             execution: None,
+            damage: None,
         };
         face.on_event(&Event::ExecutionStarted(started.clone()))
             .map(drop)
@@ -170,15 +175,21 @@ impl Face {
         Ok(std::mem::take(&mut self.console))
     }
 
+    /// Lets the pages say that the result is damaged, and what is lost: to be told before [`Self::finish`].
+    pub fn set_damage(&mut self, text: &str) {
+        self.damage = Some(text.to_owned());
+    }
+
     /// Writes what an earlier error left pending. Pages of an execution whose end did not come say so.
     ///
     /// # Errors
     /// Those of the file system.
     pub fn finish(mut self) -> io::Result<()> {
-        if let Some(mut execution) = self.execution.take()
-            && !execution.is_over
-        {
-            self.break_off(&mut execution);
+        if let Some(mut execution) = self.execution.take() {
+            if !execution.is_over {
+                self.break_off(&mut execution);
+            }
+            self.write_damage(&execution);
         }
         self.pages.flush()
     }
@@ -191,13 +202,29 @@ impl Face {
             self.write_last(it, &mut run, at);
             run.caption().name.clone()
         });
-        let line = messages::broken_off(name.as_deref());
+        let line = match self.damage {
+            None => messages::broken_off(name.as_deref()),
+            Some(_) => messages::end_lost(name.as_deref()),
+        };
         self.say(it, at, std::slice::from_ref(&line));
         self.stamped(it.folder.errors, &it.zone, at, std::slice::from_ref(&line));
         if name.is_some() {
             self.stamped(it.folder.totals, &it.zone, at, &[line]);
         }
-        self.status(it, at, "Killed or still running", None);
+        let state = match self.damage {
+            None => "Killed or still running",
+            Some(_) => "End lost",
+        };
+        self.status(it, at, state, None);
+    }
+
+    fn write_damage(&mut self, it: &Execution) {
+        let Some(damage) = &self.damage else { return };
+        let line = [messages::damaged(damage)];
+        let folder = &it.folder;
+        for page in [folder.log, folder.summary, folder.totals, folder.errors] {
+            self.stamped(page, &it.zone, it.seen_ns, &line);
+        }
     }
 
     /// Lends out the execution, so that pages and execution can both change.
@@ -243,7 +270,9 @@ impl Face {
         self.write_cut(it, &mut run, finished);
         self.write_averages(it, &run, finished);
         for lines in [
-            run.late_line(self.options.columns).into_iter().collect(),
+            run.late_line(self.options.columns, it, finished)
+                .into_iter()
+                .collect(),
             run.cpu_warning(&it.places.hosts),
             self.write_skew(it, &run, at),
             messages::outstanding(&finished.outstanding, |left| it.device(left.target)),

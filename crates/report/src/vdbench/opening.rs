@@ -38,6 +38,7 @@ impl Face {
             places,
             details,
             targets: started.targets.clone(),
+            backend: started.backend.clone(),
             workloads,
             folder,
             run: None,

@@ -8,6 +8,7 @@ use super::skew::{self, Layout, Part};
 use super::tally::{CpuShares, Tally, Values};
 use super::{Execution, Face, RespColumns, buckets, messages};
 use crate::waits;
+use analysis::Reach;
 use measure::{
     CpuTimes, ExecutionTarget, FinishReason, Interval, IntervalPhase, RunFinished, RunFold,
     RunStarted,
@@ -225,13 +226,18 @@ impl Run {
     }
 
     /// The loud line: the columns hide how late operations were.
-    pub fn late_line(&self, columns: RespColumns) -> Option<String> {
+    pub fn late_line(
+        &self,
+        columns: RespColumns,
+        execution: &Execution,
+        finished: &RunFinished,
+    ) -> Option<String> {
         if columns == RespColumns::Arrival {
             return None;
         }
-        // What came back after the window, or never, is not in the columns; lines of its own tell it.
-        let totals = self.fold.totals(None)?;
-        let gap = analysis::response_gap(&totals)?;
+        let totals = self.fold.totals(Some(finished.clone()))?;
+        let reach = Reach::of(&execution.backend, &execution.targets, &totals.started);
+        let gap = analysis::response_gap(&totals, reach)?;
         let [response, service] = waits::gap_words(&gap);
         let unsent = match gap.unsent {
             0 => String::new(),

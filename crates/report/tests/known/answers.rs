@@ -57,6 +57,11 @@ const GONE: &str = "a device that never answers";
 const GONE_CLOSED: &str = "a closed loop on a device that never answers";
 const GOES: &str = "a device that goes away after three seconds";
 const LATE: &str = "threads that wake five milliseconds late";
+const TAKEN: &str = "a processor that is taken away now and then";
+const ONE_SLOT: &str = "a rate held with one slot";
+const NULL_LATE: &str = "threads that wake late without a device";
+const NULL_SLOTS: &str = "more than the slots can carry without a device";
+const PREPARED: &str = "rates behind a run that prepares";
 const LITTLE_LATE: &str = "threads that wake a little late";
 const SLOWER: &str = "a device that becomes slower";
 const QUICKER: &str = "a device that becomes quicker";
@@ -237,13 +242,14 @@ pub const ANSWERS: &[Answer] = &[
         Top,
         "no slot was free for > 99.9 % of the time, and 8.0 of 8 were in use on average",
     ),
-    says(
-        "slots exhausted",
-        STALL,
-        Top,
-        "no slot was free for 18 % of the time, and 6.5 of 32 were in use on average Response",
-    ),
-    says("slots exhausted", STALL, Table, "! slots exhausted"),
+    says("slots exhausted", SLOTS, Table, "! slots exhausted"),
+    never("slots exhausted", STALL, Top, "Slots exhausted"),
+    never("slots exhausted", STALL, Table, "slots exhausted"),
+    never("slots exhausted", ONE_SLOT, Whole, "Slots exhausted: run"),
+    never("slots exhausted", ONE_SLOT, Table, "slots exhausted"),
+    never("slots exhausted", ONE_SLOT, Top, "exhausted slots"),
+    never("slots exhausted", TAKEN, Top, "Slots exhausted"),
+    never("slots exhausted", TAKEN, Table, "slots exhausted"),
     never("slots exhausted", HELD, Table, "slots exhausted"),
     never("slots exhausted", BUSY, Table, "slots exhausted"),
     never("slots exhausted", FLAT, Table, "slots exhausted"),
@@ -262,6 +268,8 @@ pub const ANSWERS: &[Answer] = &[
     never("depth set the rate", DEVICE, Whole, "limited the rate"),
     never("depth set the rate", STALL, Top, "set the rate"),
     never("depth set the rate", HELD, Top, "set the rate"),
+    never("depth set the rate", TAKEN, Top, "set the rate"),
+    never("depth set the rate", NULL_SLOTS, Top, "set the rate"),
     says(
         "response above service",
         STALL,
@@ -285,6 +293,38 @@ pub const ANSWERS: &[Answer] = &[
         LATE,
         Top,
         ": Fathom sent I/Os late while slots were free",
+    ),
+    says(
+        "response above service",
+        TAKEN,
+        Top,
+        ": Fathom sent I/Os late while slots were free",
+    ),
+    never("response above service", TAKEN, Top, "waited for a slot"),
+    says(
+        "response above service",
+        ONE_SLOT,
+        Top,
+        ": I/Os waited for a slot",
+    ),
+    says(
+        "response above service",
+        NULL_LATE,
+        Top,
+        ": Fathom itself took that time, as nothing that stores data was reached",
+    ),
+    says(
+        "response above service",
+        NULL_SLOTS,
+        Top,
+        ": Fathom itself took that time",
+    ),
+    never("response above service", NULL_LATE, Top, "the device"),
+    never(
+        "response above service",
+        NULL_SLOTS,
+        Top,
+        "waited for a slot",
     ),
     never(
         "response above service",
@@ -322,6 +362,14 @@ pub const ANSWERS: &[Answer] = &[
         Console,
         "; also in 2 more of 10 runs",
     ),
+    says(
+        "arrivals waited",
+        PREPARED,
+        Console,
+        "; also in 1 more of 2 runs",
+    ),
+    says("run count", PREPARED, Whole, ": 2 runs, 40 s measured"),
+    never("run count", PREPARED, Whole, ": 3 runs"),
     says(
         "arrivals waited",
         GOING,
@@ -559,6 +607,27 @@ pub const ANSWERS: &[Answer] = &[
         Vdbench,
         "cause: Fathom itself sent I/Os late, p99 5.0",
     ),
+    says(
+        "loud line",
+        TAKEN,
+        Vdbench,
+        "cause: Fathom itself sent I/Os late, p99 1",
+    ),
+    never("loud line", TAKEN, Vdbench, "no thread was free"),
+    says(
+        "loud line",
+        ONE_SLOT,
+        Vdbench,
+        "cause: no thread was free for ",
+    ),
+    says(
+        "loud line",
+        NULL_LATE,
+        Vdbench,
+        "cause: Fathom itself, as nothing that stores data was reached",
+    ),
+    never("loud line", NULL_SLOTS, Vdbench, "no thread was free"),
+    never("loud line", NULL_LATE, Vdbench, "cause: the device"),
     says(
         "loud line",
         SLOTS,

@@ -29,6 +29,8 @@ pub struct Scene {
     pub stop_above_ns: Option<u64>,
     /// The user ends the execution after this interval.
     pub stopped_after: Option<u32>,
+    /// By the record; whatever it says, the storage is simulated.
+    pub backend: &'static str,
     /// Changes what happened into what a machine would have told beside it; false leaves an event out.
     pub tell: fn(&mut Event) -> bool,
 }
@@ -152,6 +154,40 @@ pub const SCENES: &[Named] = &[
     }),
     ("threads that wake five milliseconds late", || {
         waking_late(5 * MS)
+    }),
+    ("a processor that is taken away now and then", taken_away),
+    ("a rate held with one slot", || Scene {
+        slots: 1,
+        script: served_by(1, 800_000),
+        ..scene("one", rate(1_000.0))
+    }),
+    ("threads that wake late without a device", || Scene {
+        backend: "null",
+        ..waking_late(5 * MS)
+    }),
+    ("more than the slots can carry without a device", || Scene {
+        slots: 8,
+        backend: "null",
+        script: served_by(64, 20 * MS),
+        ..scene("beyond", rate(1_000.0))
+    }),
+    ("rates behind a run that prepares", || Scene {
+        runs: vec![
+            ("preparing", rate(1_000.0)),
+            ("first", rate(1_000.0)),
+            ("second", rate(1_000.0)),
+        ],
+        slots: 8,
+        script: served_by(64, 20 * MS),
+        tell: |event| {
+            if let Event::RunStarted(started) = event
+                && started.run == 0
+            {
+                started.kind = RunKind::Prepare;
+            }
+            true
+        },
+        ..scene("", Load::FlatOut)
     }),
     ("threads that wake a little late", || waking_late(50_000)),
     ("a device that becomes slower", || {
@@ -277,6 +313,7 @@ fn scene(name: &'static str, load: Load) -> Scene {
         times: 1,
         stop_above_ns: None,
         stopped_after: None,
+        backend: "sim",
         tell: |_| true,
     }
 }
@@ -310,6 +347,21 @@ fn waking_late(wakes_late_ns: u64) -> Scene {
             ..served_by(8, MS)
         },
         ..scene("waking", rate(100.0))
+    }
+}
+
+/// A storage as quick as memory, and no processor for a quarter of the time: what came due meanwhile is sent
+/// at once, and takes all slots for a moment.
+fn taken_away() -> Scene {
+    let absence = |number: u64| (number * 50 * MS, (number * 50 + 12) * MS);
+    Scene {
+        slots: 64,
+        seconds: 5,
+        script: Script {
+            absences: (1..100).map(absence).collect(),
+            ..served_by(8, 30_000)
+        },
+        ..scene("taken", rate(20_000.0))
     }
 }
 
@@ -501,7 +553,11 @@ impl Scene {
             events: Vec::new(),
             totals: Vec::new(),
         };
-        story.take(started(&bound), self.tell, &mut RunFold::default());
+        story.take(
+            started(&bound, self.backend),
+            self.tell,
+            &mut RunFold::default(),
+        );
         let control = Control::default();
         let mut host = SimulatedHost::new(self.script.clone(), 1);
         let mut fold = RunFold::default();
@@ -550,7 +606,7 @@ fn target() -> Target {
     }
 }
 
-fn started(bound: &BoundPlan) -> Event {
+fn started(bound: &BoundPlan, backend: &str) -> Event {
     Event::ExecutionStarted(ExecutionStarted {
         plan_json: serde_json::to_string(bound).unwrap(),
         targets: vec![ExecutionTarget {
@@ -561,7 +617,7 @@ fn started(bound: &BoundPlan) -> Event {
             identity: TargetIdentity::default(),
         }],
         time_zone: "UTC".into(),
-        backend: "sim".into(),
+        backend: backend.into(),
         ..ExecutionStarted::default()
     })
 }

@@ -325,6 +325,7 @@ impl Synthetic {
             },
             engine: engine_sample(run, second, &figures, missing),
             host: self.host_sample(rate),
+            lost: measure::LostParts::default(),
             figures,
         }
     }

@@ -8,6 +8,7 @@ mod starts;
 
 use crate::error::Outcome;
 use crate::schema::{self, Key, Table};
+use measure::LostParts;
 use pages::{Kind, Page, PageRow, Pages, Tree};
 use rusqlite::types::Value;
 use rusqlite::{Connection, params_from_iter};
@@ -32,6 +33,20 @@ const TELLING: [&str; 3] = [
 pub(crate) struct Lacking {
     /// Intervals without figures of queues, machine, devices, slots or handing over that were there once.
     pub(crate) parts: BTreeMap<u32, u64>,
+    /// What they lack, by event.
+    pub(crate) of_event: BTreeMap<i64, LostParts>,
+}
+
+/// The part of an interval that a table holds, as [`LostParts`] tells them apart.
+fn part_of(table: &Table) -> &'static str {
+    match table.name {
+        name if name == schema::STREAM_SAMPLES.name => "arrivals",
+        name if name == schema::POOL_SAMPLES.name => "slots",
+        name if name == schema::INTERVALS.name || name == schema::WORKER_USAGE.name => "submission",
+        name if name == schema::HANDOVERS.name || name == schema::SERVICE_PARTS.name => "handover",
+        name if name == schema::HOST_SAMPLES.name => "cpu",
+        _ => "devices",
+    }
 }
 
 /// What was found of one table.
@@ -87,6 +102,9 @@ pub(crate) fn rebuild(from: File, to: &Path, version: u32) -> Outcome<(Connectio
     rebuild.drop_strangers()?;
     rebuild.list_events()?;
     starts::complete(&connection, |table| rebuild.is_whole(table))?;
+    connection.execute_batch(
+        "CREATE TEMP TABLE lacking (event INTEGER, part TEXT, PRIMARY KEY (event, part))",
+    )?;
     rebuild.add_intervals()?;
     rebuild.drop_torn_intervals()?;
     let lacking = rebuild.drop_torn_parts()?;
@@ -278,13 +296,12 @@ impl Rebuild<'_> {
         }
         let zeros = vec!["0"; schema::INTERVALS.columns.len() - 7].join(", ");
         self.connection.execute_batch(&format!(
-            "CREATE TEMP TABLE lacking (event INTEGER PRIMARY KEY);
-             CREATE TEMP TABLE seen AS SELECT event, run, interval FROM figures UNION SELECT event, run, interval
+            "CREATE TEMP TABLE seen AS SELECT event, run, interval FROM figures UNION SELECT event, run, interval
                  FROM stream_samples;
              INSERT OR IGNORE INTO events SELECT event, 'interval' FROM seen;
              CREATE TEMP TABLE last AS SELECT run, max(interval) AS interval FROM (SELECT run, interval FROM seen UNION
                  ALL SELECT run, interval FROM intervals) GROUP BY run;
-             INSERT INTO lacking SELECT s.event FROM seen s JOIN runs r ON r.run = s.run JOIN last l ON l.run = s.run
+             INSERT INTO lacking SELECT s.event, 'submission' FROM seen s JOIN runs r ON r.run = s.run JOIN last l ON l.run = s.run
                  JOIN events e ON e.event = s.event LEFT JOIN run_ends o ON o.run = s.run
                  WHERE e.kind = 'interval' AND s.event > r.event AND s.event NOT IN (SELECT event FROM intervals)
                  AND (s.interval < l.interval OR o.unix_ns - r.unix_ns >= s.interval * r.interval_ns)
@@ -311,10 +328,8 @@ impl Rebuild<'_> {
 
     /// Leaves out of each interval what is not whole.
     fn drop_torn_parts(&self) -> Outcome<Lacking> {
-        self.connection
-            .execute_batch("CREATE TEMP TABLE IF NOT EXISTS lacking (event INTEGER PRIMARY KEY)")?;
         for (first, last) in self.torn(&schema::STREAM_SAMPLES)? {
-            let sql = "INSERT OR IGNORE INTO lacking SELECT event FROM intervals WHERE event BETWEEN ? AND ?";
+            let sql = "INSERT OR IGNORE INTO lacking SELECT event, 'arrivals' FROM intervals WHERE event BETWEEN ? AND ?";
             self.connection.execute(sql, [first, last])?;
             for table in [&schema::STREAM_SAMPLES, &schema::HANDOVERS] {
                 let sql = format!("DELETE FROM {} WHERE event BETWEEN ? AND ?", table.name);
@@ -326,7 +341,7 @@ impl Rebuild<'_> {
             false => Vec::new(),
         };
         for (first, last) in torn_parts {
-            let sql = "INSERT OR IGNORE INTO lacking SELECT DISTINCT event FROM handovers WHERE event BETWEEN ? AND ?";
+            let sql = "INSERT OR IGNORE INTO lacking SELECT event, 'handover' FROM handovers WHERE event BETWEEN ? AND ?";
             self.connection.execute(sql, [first, last])?;
             let sql = "DELETE FROM handovers WHERE event BETWEEN ? AND ?";
             self.connection.execute(sql, [first, last])?;
@@ -349,10 +364,17 @@ impl Rebuild<'_> {
         )?;
         if self.is_known(&schema::DEVICE_MERGES) {
             self.connection.execute_batch(
-                "INSERT OR IGNORE INTO lacking SELECT event FROM device_samples d WHERE NOT EXISTS
+                "INSERT OR IGNORE INTO lacking SELECT event, 'devices' FROM device_samples d WHERE NOT EXISTS
                      (SELECT 1 FROM device_merges m WHERE m.event = d.event AND m.place = d.place);
                  DELETE FROM device_samples WHERE event IN (SELECT event FROM lacking) AND event NOT IN
                      (SELECT event FROM device_merges)",
+            )?;
+        }
+        if !self.is_whole(&schema::POOL_SAMPLES) {
+            // Of a run that has pools, each interval had rows of them.
+            self.connection.execute_batch(
+                "INSERT OR IGNORE INTO lacking SELECT i.event, 'slots' FROM intervals i JOIN runs r ON r.run = i.run
+                     JOIN pools p ON p.event = r.event WHERE i.event NOT IN (SELECT event FROM pool_samples)",
             )?;
         }
         self.fill(&schema::HOST_SAMPLES)?;
@@ -362,11 +384,11 @@ impl Rebuild<'_> {
 
     /// Removes the rows of intervals that have fewer of them than others of their run.
     fn drop_short(&self, table: &Table) -> Outcome<()> {
-        let name = table.name;
+        let (name, part) = (table.name, part_of(table));
         self.connection.execute_batch(&format!(
             "CREATE TEMP TABLE held AS SELECT i.event AS event, i.run AS run, (SELECT count(*) FROM {name} t
                  WHERE t.event = i.event) AS rows FROM intervals i;
-             INSERT OR IGNORE INTO lacking SELECT h.event FROM held h JOIN (SELECT run, max(rows) AS most
+             INSERT OR IGNORE INTO lacking SELECT h.event, '{part}' FROM held h JOIN (SELECT run, max(rows) AS most
                  FROM held GROUP BY run) m ON m.run = h.run WHERE h.rows < m.most;
              DELETE FROM {name} WHERE event IN (SELECT h.event FROM held h JOIN (SELECT run, max(rows) AS most
                  FROM held GROUP BY run) m ON m.run = h.run WHERE h.rows < m.most);
@@ -390,7 +412,8 @@ impl Rebuild<'_> {
         let (name, nothing) = (table.name, nothing.join(", "));
         let missing = format!("FROM intervals WHERE event NOT IN (SELECT event FROM {name})");
         if self.is_known(table) {
-            let sql = format!("INSERT OR IGNORE INTO lacking SELECT event {missing}");
+            let part = part_of(table);
+            let sql = format!("INSERT OR IGNORE INTO lacking SELECT event, '{part}' {missing}");
             self.connection.execute(&sql, [])?;
         }
         let sql = format!("INSERT INTO {name} SELECT event, {nothing} {missing}");
@@ -399,12 +422,27 @@ impl Rebuild<'_> {
     }
 
     fn lacking(&self) -> Outcome<Lacking> {
-        let sql = "SELECT run, count(*) FROM intervals WHERE event IN (SELECT event FROM lacking) GROUP BY run";
+        let sql =
+            "SELECT i.event, i.run, l.part FROM intervals i JOIN lacking l ON l.event = i.event";
         let mut statement = self.connection.prepare(sql)?;
-        let rows = statement.query_map([], |row| Ok((row.get(0)?, row.get::<_, u32>(1)?)))?;
-        let rows = rows.map(|row| row.map(|(run, count)| (run, u64::from(count))));
-        Ok(Lacking {
-            parts: rows.collect::<Result<_, _>>()?,
-        })
+        let mut rows = statement.query([])?;
+        let mut lacking = Lacking::default();
+        while let Some(row) = rows.next()? {
+            let (event, run, part): (i64, u32, String) = (row.get(0)?, row.get(1)?, row.get(2)?);
+            let lost = lacking.of_event.entry(event).or_insert_with(|| {
+                *lacking.parts.entry(run).or_default() += 1;
+                LostParts::default()
+            });
+            match part.as_str() {
+                "arrivals" => lost.arrivals = true,
+                "slots" => lost.slots = true,
+                "cpu" => lost.cpu = true,
+                "devices" => lost.devices = true,
+                "submission" => lost.submission = true,
+                // What was handed over is left out where it is not whole.
+                _ => {}
+            }
+        }
+        Ok(lacking)
     }
 }

@@ -1,15 +1,12 @@
 //! Systematic damage of a file: what is left of the figures is kept, and nothing that was not there appears.
 use super::draw::Draw;
 use crate::{Salvage, Writer};
-use measure::{Event, Figure, Interval};
+use measure::{Event, Interval, PoolInfo, StreamSample};
+use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 const PAGE: usize = 4096;
-
-fn figures(interval: &Interval) -> Vec<Figure> {
-    interval.figures.clone()
-}
 
 /// Three runs of thirty intervals.
 fn record(path: &Path) {
@@ -29,9 +26,19 @@ fn record(path: &Path) {
             }
         };
         started.run = run;
+        started.pools = vec![PoolInfo {
+            name: "pool".to_owned(),
+            slots: 32,
+        }];
         send(Event::RunStarted(started));
         for number in 1..=30 {
-            let mut interval = draw.typical(number, 2, 500);
+            // The devices of a run are the same throughout.
+            let mut interval = loop {
+                let interval = draw.typical(number, 2, 500);
+                if interval.host.devices.len() == 1 {
+                    break interval;
+                }
+            };
             interval.run = run;
             send(Event::Interval(interval));
         }
@@ -47,7 +54,7 @@ fn record(path: &Path) {
     writer.finish().unwrap();
 }
 
-type Intervals = BTreeMap<(u32, u32), Vec<Figure>>;
+type Intervals = BTreeMap<(u32, u32), Interval>;
 
 fn kept(path: &Path) -> (Intervals, bool) {
     let Ok(mut salvage) = Salvage::open(path) else {
@@ -56,7 +63,7 @@ fn kept(path: &Path) -> (Intervals, bool) {
     let mut found = Intervals::new();
     for event in &mut salvage {
         if let Event::Interval(interval) = event {
-            found.insert((interval.run, interval.number), figures(&interval));
+            found.insert((interval.run, interval.number), interval);
         }
     }
     let is_damaged = !salvage.loss().is_none();
@@ -67,6 +74,44 @@ struct Case {
     folder: tempfile::TempDir,
     whole: Vec<u8>,
     all: Intervals,
+    /// Parts that some damage has taken from an interval that was kept.
+    lost: RefCell<BTreeSet<&'static str>>,
+}
+
+/// Each part of an interval is what it was, or is absent and known to be lost.
+#[track_caller]
+fn is_true_or_lost(was: &Interval, is: &Interval, what: &str) {
+    assert_eq!(was.figures, is.figures, "{what}");
+    let arrivals = |interval: &Interval| -> Vec<StreamSample> {
+        let streams = interval.engine.streams.iter();
+        // What was handed over is left out without more words.
+        let bare = |stream: &StreamSample| StreamSample {
+            handover: None,
+            ..stream.clone()
+        };
+        streams.map(bare).collect()
+    };
+    match is.lost.arrivals {
+        true => assert!(is.engine.streams.is_empty(), "{what}"),
+        false => assert_eq!(arrivals(was), arrivals(is), "{what}"),
+    }
+    match is.lost.slots {
+        true => assert!(is.engine.pools.is_empty(), "{what}"),
+        false => assert_eq!(was.engine.pools, is.engine.pools, "{what}"),
+    }
+    if !is.lost.cpu {
+        assert_eq!(was.host.cpu, is.host.cpu, "{what}");
+        let own_ns = |of: &Interval| (of.host.fathom_user_ns, of.host.fathom_system_ns);
+        assert_eq!(own_ns(was), own_ns(is), "{what}");
+    }
+    // Whether a run without any row of them had devices, nothing tells.
+    if !is.lost.devices && !is.host.devices.is_empty() {
+        assert_eq!(was.host.devices, is.host.devices, "{what}");
+    }
+    if !is.lost.submission {
+        assert_eq!(was.engine.workers, is.engine.workers, "{what}");
+        assert_eq!(was.engine.in_flight, is.engine.in_flight, "{what}");
+    }
 }
 
 impl Case {
@@ -80,6 +125,7 @@ impl Case {
             whole: std::fs::read(&path).unwrap(),
             folder,
             all,
+            lost: RefCell::default(),
         }
     }
 
@@ -89,8 +135,20 @@ impl Case {
         let path = self.folder.path().join("damaged.fathom");
         std::fs::write(&path, bytes).unwrap();
         let (found, is_damaged) = kept(&path);
-        for (key, figures) in &found {
-            assert_eq!(self.all.get(key), Some(figures), "{what}: {key:?}");
+        for (key, interval) in &found {
+            is_true_or_lost(&self.all[key], interval, &format!("{what}: {key:?}"));
+            let lost = interval.lost;
+            for (is_lost, part) in [
+                (lost.arrivals, "arrivals"),
+                (lost.slots, "slots"),
+                (lost.cpu, "cpu"),
+                (lost.devices, "devices"),
+                (lost.submission, "submission"),
+            ] {
+                if is_lost {
+                    self.lost.borrow_mut().insert(part);
+                }
+            }
         }
         assert!(is_damaged || found.len() == self.all.len(), "{what}");
         found.len()
@@ -111,6 +169,10 @@ fn a_page_costs_what_it_held_and_no_more() {
         costs.insert(lost);
     }
     assert!(costs.len() > 2, "{costs:?}");
+    let lost = case.lost.borrow();
+    for part in ["arrivals", "slots", "cpu", "devices", "submission"] {
+        assert!(lost.contains(part), "no page took {part}: {lost:?}");
+    }
 }
 
 #[test]

@@ -379,6 +379,7 @@ impl Draw {
                 in_flight: self.number(),
             },
             host: self.host_sample(),
+            lost: measure::LostParts::default(),
         }
     }
 
@@ -491,6 +492,7 @@ impl Draw {
                 in_flight: 5,
             },
             host: self.host_sample(),
+            lost: measure::LostParts::default(),
         }
     }
 

@@ -433,7 +433,7 @@ fn an_ordinary_user_registers_as_many_buffers_as_may_be_locked() {
 #[test]
 fn a_seccomp_filter_is_named_as_the_cause() {
     let outcome = std::thread::spawn(|| {
-        if !forbid_rings_on_this_thread() {
+        if !forbid_on_this_thread(libc::SYS_io_uring_setup) {
             return println!("skipped: no seccomp here");
         }
         let refused = Ring::new(&config(1, 1), Vec::new()).unwrap_err();
@@ -540,13 +540,13 @@ fn is_mapped(address: usize) -> bool {
         })
 }
 
-/// A filter that answers EPERM to `io_uring_setup` and allows everything else.
-fn forbid_rings_on_this_thread() -> bool {
+/// A filter that answers EPERM to a call and allows everything else.
+fn forbid_on_this_thread(call: libc::c_long) -> bool {
     let (load, equal, answer) = (0x20, 0x15, 0x06);
     let step = |code, jt, jf, k| libc::sock_filter { code, jt, jf, k };
     let mut steps = [
         step(load, 0, 0, 0),
-        step(equal, 0, 1, libc::SYS_io_uring_setup as u32),
+        step(equal, 0, 1, call as u32),
         step(answer, 0, 0, libc::SECCOMP_RET_ERRNO | libc::EPERM as u32),
         step(answer, 0, 0, libc::SECCOMP_RET_ALLOW),
     ];
@@ -593,6 +593,31 @@ fn reads(ring: &mut Ring, count: u64) -> Vec<i32> {
         }
     }
     results
+}
+
+#[test]
+fn what_shows_already_is_waited_for_without_a_call() {
+    let outcome = std::thread::spawn(|| {
+        let Some(mut ring) = ring_or_skip(&config(2, 2), vec![cached_file()]) else {
+            return;
+        };
+        let read = |offset| request(RequestKind::Read, offset, BLOCK as u32);
+        ring.push(0, read(0));
+        ring.push(1, read(0));
+        while ring.ready() < 2 {
+            ring.enter(2, Some(100_000_000)).unwrap();
+        }
+        if !forbid_on_this_thread(libc::SYS_io_uring_enter) {
+            return println!("skipped: no seccomp here");
+        }
+        ring.enter(2, Some(100_000_000)).unwrap();
+        ring.enter(1, None).unwrap();
+        assert!(ring.enter(0, None).is_err(), "a look is a call");
+        assert_eq!(ring.reap(|_, _| ()), 2);
+        ring.push(0, read(0));
+        assert!(ring.enter(0, None).is_err(), "and so is a submission");
+    });
+    outcome.join().unwrap();
 }
 
 #[test]
