@@ -165,13 +165,15 @@ fn build(root: &Path, copy: &Path) -> Result<Vec<(&'static str, PathBuf)>, Strin
         arguments.extend(["--target-dir", target]);
         arguments.extend(of);
         let told = command::output(copy, &command::cargo(), &arguments)?;
-        let found = told.lines().filter_map(|line| {
+        let mut found = told.lines().filter_map(|line| {
             let message: Value = serde_json::from_str(line).ok()?;
             let is_test = message["profile"]["test"] == true;
             let program = message["executable"].as_str()?;
             is_test.then(|| PathBuf::from(program))
         });
-        let program = found.last().ok_or(format!("no program has the {judge}"))?;
+        let program = found
+            .next_back()
+            .ok_or(format!("no program has the {judge}"))?;
         programs.push((judge, program));
     }
     Ok(programs)

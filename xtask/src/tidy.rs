@@ -3,6 +3,7 @@
 //!
 //! ARCHITECTURE.md and CONTRIBUTING.md say why each rule is there.
 mod addresses;
+mod circles;
 mod code;
 mod codes;
 mod comments;
@@ -78,6 +79,7 @@ fn check(root: &Path) -> Result<Vec<Finding>, String> {
     }
     code::check_roots(&sources, &mut findings);
     door::check_list(&sources, &mut findings);
+    circles::check(&sources, &mut findings);
 
     let architecture = read(root, "ARCHITECTURE.md", &mut findings);
     edges::check(&packages, &architecture, &mut findings);

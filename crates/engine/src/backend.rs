@@ -14,36 +14,13 @@ pub(crate) use mapped::{MappedFiles, mappings};
 pub(crate) use names::NamedFiles;
 pub(crate) use on_demand::{CallPlaces, FilesOnDemand, Places};
 pub(crate) use one_slot::{Call, OneSlot, code};
-use plan::IoMethod;
 pub(crate) use space::SpaceOfFiles;
-use std::fmt;
 use std::fs::File;
 use std::io;
 use std::sync::Arc;
 use sys::buffer::AlignedBuffers;
 pub use sys::ring::{Request, RequestKind};
 use sys::ring::{Ring, RingConfig, RingRefused};
-
-/// The kinds of backend.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum BackendKind {
-    /// io_uring: many slots on one worker.
-    Uring,
-    /// Native AIO of Linux: many slots on one worker, without waiting only for direct I/O.
-    Aio,
-    /// A thread per slot with plain positional calls.
-    Sync,
-    /// A thread per slot that copies to and from mapped files.
-    Mapped,
-    /// A thread per slot that makes calls on the names of files.
-    Names,
-    /// A thread per slot that makes calls on the space of files.
-    Space,
-    /// Completes at once and moves nothing.
-    Null,
-    /// Simulated storage in simulated time.
-    Sim,
-}
 
 /// What a worker needs of a backend. `enter` submits everything queued and waits for at least
 /// `want` completions or until the time-out; completions are delivered by `reap`. Without anything in
@@ -195,59 +172,4 @@ impl Backend for NullBackend {
     }
 
     fn abandon(self) {}
-}
-
-impl BackendKind {
-    /// What carries out a method.
-    pub fn of_method(method: IoMethod) -> Self {
-        match method {
-            IoMethod::Ring => BackendKind::Uring,
-            IoMethod::KernelQueue => BackendKind::Aio,
-            IoMethod::Calls => BackendKind::Sync,
-            IoMethod::Mapping => BackendKind::Mapped,
-            IoMethod::Nothing => BackendKind::Null,
-            IoMethod::Names(_) => BackendKind::Names,
-            IoMethod::Space(_) => BackendKind::Space,
-        }
-    }
-
-    /// Whether an operation keeps its thread until it is done.
-    pub(crate) fn has_thread_per_slot(self) -> bool {
-        matches!(
-            self,
-            BackendKind::Sync | BackendKind::Mapped | BackendKind::Names | BackendKind::Space
-        )
-    }
-}
-
-impl fmt::Display for BackendKind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            BackendKind::Uring => "uring",
-            BackendKind::Aio => "aio",
-            BackendKind::Sync => "sync",
-            BackendKind::Mapped => "mmap",
-            BackendKind::Names => "names",
-            BackendKind::Space => "space",
-            BackendKind::Null => "null",
-            BackendKind::Sim => "sim",
-        })
-    }
-}
-
-impl std::str::FromStr for BackendKind {
-    type Err = String;
-
-    fn from_str(name: &str) -> Result<Self, String> {
-        match name {
-            "uring" => Ok(BackendKind::Uring),
-            "aio" => Ok(BackendKind::Aio),
-            "sync" => Ok(BackendKind::Sync),
-            "null" => Ok(BackendKind::Null),
-            "sim" => Ok(BackendKind::Sim),
-            _ => Err(format!(
-                "`{name}` is no backend; there are `uring`, `aio`, `sync`, `null` and `sim`"
-            )),
-        }
-    }
 }

@@ -1,7 +1,5 @@
 //! Keeps streams of one group in the proportion of their weights: one that is ahead waits.
-use crate::shared::SharedStream;
 use plan::BoundRun;
-use std::sync::atomic::Ordering::Relaxed;
 
 /// How far one may be ahead, in operations of the group: as much as passes while it does not look.
 const SLACK: f64 = 64.0;
@@ -39,16 +37,19 @@ impl Balance {
         })
     }
 
-    /// Until when the stream has to wait; those that have ended no longer count, nor do those that
-    /// wait for the end of others.
-    pub(crate) fn holds(&self, streams: &[SharedStream], now_ns: u64) -> Option<u64> {
+    /// Until when the stream has to wait. `progress` tells the operations of a stream so far, and nothing of those that
+    /// do not count: those that have ended, and those that wait for the end of others.
+    pub(crate) fn holds(
+        &self,
+        now_ns: u64,
+        progress: impl Fn(usize) -> Option<u64>,
+    ) -> Option<u64> {
         let (mut done, mut weights, mut own) = (0.0, 0.0, (0.0, 0.0));
         for (place, weight) in &self.members {
-            let stream = &streams[*place];
-            if stream.ended.load(Relaxed) || stream.waits_for_others() {
+            let Some(operations) = progress(*place) else {
                 continue;
-            }
-            let operations = stream.next_index.load(Relaxed) as f64;
+            };
+            let operations = operations as f64;
             done += operations;
             weights += weight;
             if *place == self.number {

@@ -1,8 +1,8 @@
 //! Reads what workers have counted, an interval at a time, without holding anybody up.
 use crate::arrivals::Arrivals;
 use crate::handover::HandoverReader;
-use crate::lifetime::Lifetime;
-use crate::shared::{AFTER_STOP, OPERATIONS, SEARCH, SLABS, SYNCS, SharedPool, SharedRun, WARMUP};
+use crate::op::Op;
+use crate::state::{AFTER_STOP, Lifetime, SEARCH, SLABS, SharedPool, SharedRun, WARMUP};
 use measure::{
     CellReader, Collected, Figure, FigureKey, FigureReader, Handover, HistogramBuilder,
     LatencyFigures, Outstanding, PoolSample, StreamSample, StreamSpan, ThreadUsage, WorkerSample,
@@ -152,17 +152,8 @@ impl Collector {
             if started_ns == 0 {
                 continue;
             }
-            let what = view.what.load(Relaxed);
-            let (stream, place, operation, length) = self.shared.packing.unpack(what);
-            found.push(Outstanding {
-                stream: StreamId::at(stream),
-                target: self.shared.streams[stream].targets[place],
-                operation: OPERATIONS[operation],
-                offset: view.offset.load(Relaxed),
-                length,
-                age_ns: now_ns.saturating_sub(started_ns),
-                returned_after_ns: None,
-            });
+            let age_ns = now_ns.saturating_sub(started_ns);
+            found.push(self.told(&view.op.load(), age_ns, None));
         }
         found.sort_by_key(|outstanding| Reverse(outstanding.age_ns));
         found
@@ -171,26 +162,29 @@ impl Collector {
     /// What was in flight at the end and came back well after it, longest first.
     pub fn late(&self) -> Vec<Outstanding> {
         let mut found = Vec::new();
-        for view in self.shared.workers.iter().flat_map(|worker| &worker.slots) {
-            let returned_after_ns = view.late_ns.load(Relaxed);
-            if returned_after_ns == 0 {
-                continue;
+        for view in self.shared.workers.iter().flat_map(|worker| &worker.late) {
+            let after_ns = view.after_ns.load(Relaxed);
+            if after_ns > 0 {
+                let age_ns = view.age_ns.load(Relaxed);
+                found.push(self.told(&view.op.load(), age_ns, Some(after_ns)));
             }
-            let what = view.late_what.load(Relaxed);
-            let (stream, place, operation, length) = self.shared.packing.unpack(what);
-            found.push(Outstanding {
-                stream: StreamId::at(stream),
-                target: self.shared.streams[stream].targets[place],
-                operation: OPERATIONS[operation],
-                offset: view.late_offset.load(Relaxed),
-                length,
-                age_ns: view.late_age_ns.load(Relaxed),
-                returned_after_ns: Some(returned_after_ns),
-            });
         }
         // In an order that does not tell which worker had it.
         found.sort_by_key(|one| (Reverse(one.age_ns), one.stream, one.target, one.offset));
         found
+    }
+
+    fn told(&self, op: &Op, age_ns: u64, returned_after_ns: Option<u64>) -> Outstanding {
+        let stream = op.object.stream as usize;
+        Outstanding {
+            stream: StreamId::at(stream),
+            target: self.shared.streams[stream].targets[op.object.place as usize],
+            operation: op.kind,
+            offset: op.offset,
+            length: op.length,
+            age_ns,
+            returned_after_ns,
+        }
     }
 
     fn read(&mut self, number: u64, end_ns: u64, slabs: &[usize], is_last: bool) -> Collected {
@@ -301,10 +295,11 @@ impl Collector {
 
     fn figure(&mut self, stream: usize, cell: usize, number: u64, slabs: &[usize]) -> Figure {
         let state = &self.shared.streams[stream];
+        let (place, operation) = state.counted_by(cell);
         let key = FigureKey {
             stream: StreamId::at(stream),
-            target: state.targets[cell / state.kinds],
-            operation: OPERATIONS[cell % state.kinds],
+            target: state.targets[place],
+            operation,
         };
         let mut figure = Figure::empty(key);
         for (recorder, readers) in state.recorders.iter().zip(&mut self.streams[stream].cells) {
@@ -477,12 +472,11 @@ impl Collector {
                 if started_ns == 0 {
                     continue;
                 }
-                let (stream, _, operation, _) = shared.packing.unpack(view.what.load(Relaxed));
+                let op = view.op.load();
+                let stream = op.object.stream as usize;
                 let arrival_ns = view.arrival_ns.load(Relaxed);
                 let own = &shared.streams[stream];
-                let is_arrival = own.feed.is_some()
-                    && operation < SYNCS
-                    && own.fills != Some(OPERATIONS[operation]);
+                let is_arrival = own.feed.is_some() && op.is_ruled() && own.fills != Some(op.kind);
                 if is_arrival && arrival_ns < at_ns {
                     capture.ages_ns[stream].push(at_ns - arrival_ns);
                 }

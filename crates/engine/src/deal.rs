@@ -1,68 +1,16 @@
 //! Which backend serves each pool, and how slots are dealt to workers. A worker has one backend.
-use crate::backend::BackendKind;
+use crate::kind::{BackendKind, Backends};
 use crate::rule::WorkerRule;
-use crate::shared::placement_of;
-use plan::{BoundRun, IoMethod, Placement, Pool, RequestMode, Stream};
+use plan::{BoundRun, Placement, Pool, RequestMode, Stream};
 use std::collections::BTreeSet;
 
 const SLOTS_PER_WORKER: u32 = 128;
-
-/// How operations are done: by one backend, or by what each pool asks for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Backends {
-    /// Of pools that ask for nothing.
-    pub kind: BackendKind,
-    /// Whether `kind` takes the place of what pools ask for. Who asks for no storage reaches none all
-    /// the same.
-    pub overrules: bool,
-}
 
 /// The slots of one worker, by pool.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Dealt {
     pub kind: BackendKind,
     pub pools: Vec<(usize, u32)>,
-}
-
-impl From<BackendKind> for Backends {
-    fn from(kind: BackendKind) -> Self {
-        Self {
-            kind,
-            overrules: false,
-        }
-    }
-}
-
-impl Backends {
-    /// The backend of a pool.
-    pub fn of(&self, pool: &Pool) -> BackendKind {
-        match pool.method {
-            _ if self.kind == BackendKind::Sim => BackendKind::Sim,
-            Some(IoMethod::Nothing) => BackendKind::Null,
-            // No other backend does these calls; what is to reach no storage reaches none.
-            Some(IoMethod::Names(_) | IoMethod::Space(_)) if self.kind == BackendKind::Null => {
-                BackendKind::Null
-            }
-            Some(method @ (IoMethod::Names(_) | IoMethod::Space(_))) => {
-                BackendKind::of_method(method)
-            }
-            Some(method) if !self.overrules => BackendKind::of_method(method),
-            _ => self.kind,
-        }
-    }
-
-    /// The backends of a run, each with its pools, in the order of the pools.
-    fn groups(&self, pools: &[Pool]) -> Vec<(BackendKind, Vec<usize>)> {
-        let mut groups: Vec<(BackendKind, Vec<usize>)> = Vec::new();
-        for (number, pool) in pools.iter().enumerate() {
-            let kind = self.of(pool);
-            match groups.iter_mut().find(|(known, _)| *known == kind) {
-                Some((_, members)) => members.push(number),
-                None => groups.push((kind, vec![number])),
-            }
-        }
-        groups
-    }
 }
 
 /// The number of workers of a run: for each of its backends by the rule, one for each pool with a
@@ -171,4 +119,16 @@ fn deal_group(kind: BackendKind, pools: &[Pool], members: &[usize], workers: u32
     }
     dealt.retain(|of| !of.pools.is_empty());
     dealt
+}
+
+/// Where the workers of a pool run: as the first of its streams that says anything.
+pub(crate) fn placement_of(run: &BoundRun, pool: usize) -> Placement {
+    let mine = run
+        .run
+        .streams
+        .iter()
+        .filter(|stream| stream.pool.index() == pool);
+    let mut placements = mine.map(|stream| &stream.flow.placement);
+    let named = placements.find(|placement| **placement != Placement::default());
+    named.cloned().unwrap_or_default()
 }

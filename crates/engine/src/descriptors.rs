@@ -1,102 +1,32 @@
-//! Runs over more files than may be open at a time: how a file is opened again, and how many each worker may hold.
-//!
-//! Where all files of a run may be open, nothing of this is used. Read [`OnDemand`] first; which files a worker holds is
-//! in `backend/on_demand.rs`.
-use crate::backend::BackendKind;
-use crate::deal::{Backends, deal_slots};
-use crate::files::{OpenError, advice, open_flags};
+//! Runs over more files than may be open at a time: how many of them each worker may hold. Where all files of a run may
+//! be open, nothing of this is used.
+use crate::deal::deal_slots;
+use crate::files::OnDemand;
+use crate::kind::{BackendKind, Backends};
 use crate::rule::WorkerRule;
-use crate::shared::SharedRun;
-use door::{DoorError, Grants, Purpose};
-use plan::{BoundPlan, BoundRun, OpenMode, TargetId};
+use crate::state::{SharedRun, WorkerView};
+use plan::{BoundPlan, BoundRun};
 use std::collections::BTreeSet;
-use std::fs::File;
-use std::io;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// Of each worker, beside its files: its ring, two timers, and the file that takes the place of another.
 const OWN_OF_WORKER: usize = 4;
 
-/// Files of a run that workers open when they need them. All of them were opened once before the run, so that what
-/// stands in the way is known then.
-#[derive(Debug)]
-pub(crate) struct OnDemand {
-    grants: Grants,
-    pub(crate) files: Vec<ToOpen>,
-    /// For all workers together.
-    descriptors: usize,
-    openings: AtomicU64,
-}
-
-/// How one of them is opened.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct ToOpen {
-    pub target: TargetId,
-    pub purpose: Purpose,
-    pub mode: OpenMode,
-}
-
-impl OnDemand {
-    pub(crate) fn new(grants: Grants, descriptors: usize) -> Self {
-        Self {
-            grants,
-            files: Vec::new(),
-            descriptors,
-            openings: AtomicU64::new(0),
-        }
-    }
-
-    /// Opens a file again. The door compares it with what was examined or made.
-    pub(crate) fn open(&self, number: u32) -> io::Result<Arc<File>> {
-        let ToOpen {
-            target,
-            purpose,
-            mode,
-        } = self.files[number as usize];
-        self.openings.fetch_add(1, Relaxed);
-        let opened = self.grants.open(target, purpose, &open_flags(mode));
-        let file = opened.map_err(DoorError::into_io)?;
-        // It holds for what was opened and not for the file; what the page cache holds was settled before the run.
-        if let Some(order) = mode.advice {
-            sys::file::advise(&file, advice(order))?;
-        }
-        Ok(file)
-    }
-
-    /// As [`OnDemand::open`], outside of a run.
-    pub(crate) fn open_outside(&self, number: u32) -> Result<Arc<File>, OpenError> {
-        let ToOpen {
-            target,
-            purpose,
-            mode,
-        } = self.files[number as usize];
-        let opened = self.grants.open(target, purpose, &open_flags(mode));
-        opened.map_err(|error| OpenError::of(error, mode))
-    }
-
-    /// How often workers have opened a file.
-    pub(crate) fn openings(&self) -> u64 {
-        self.openings.load(Relaxed)
-    }
-
-    /// How many files each worker may have open.
-    pub(crate) fn rooms(&self, shared: &SharedRun) -> Vec<usize> {
-        let files_of_pool = |pool: usize| {
-            let streams = shared.streams.iter().filter(|one| one.pool == pool);
-            let files: BTreeSet<u32> = streams.flat_map(|one| one.files.iter().copied()).collect();
-            files.len()
-        };
-        let files_of_pool: Vec<usize> = (0..shared.pools.len()).map(files_of_pool).collect();
-        let demand = |worker: &crate::shared::WorkerView| {
-            let pools: BTreeSet<u32> = worker.pool_of_slot.iter().copied().collect();
-            let files = pools.iter().map(|pool| files_of_pool[*pool as usize]).sum();
-            Demand::of(worker.kind, worker.slots.len(), files)
-        };
-        let demands: Vec<Demand> = shared.workers.iter().map(demand).collect();
-        let own = OWN_OF_WORKER * demands.len();
-        share_out(&demands, self.descriptors.saturating_sub(own))
-    }
+/// How many files each worker may have open.
+pub(crate) fn rooms(files: &OnDemand, shared: &SharedRun) -> Vec<usize> {
+    let files_of_pool = |pool: usize| {
+        let streams = shared.streams.iter().filter(|one| one.pool == pool);
+        let used: BTreeSet<u32> = streams.flat_map(|one| one.files.iter().copied()).collect();
+        used.len()
+    };
+    let files_of_pool: Vec<usize> = (0..shared.pools.len()).map(files_of_pool).collect();
+    let demand = |worker: &WorkerView| {
+        let pools: BTreeSet<u32> = worker.pool_of_slot.iter().copied().collect();
+        let held = pools.iter().map(|pool| files_of_pool[*pool as usize]).sum();
+        Demand::of(worker.kind, worker.slots.len(), held)
+    };
+    let demands: Vec<Demand> = shared.workers.iter().map(demand).collect();
+    let own = OWN_OF_WORKER * demands.len();
+    share_out(&demands, files.descriptors.saturating_sub(own))
 }
 
 /// What a worker needs and can use.

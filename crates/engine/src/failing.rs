@@ -1,5 +1,5 @@
 //! Streams that a failure ends, while those beside them go on.
-use crate::shared::SharedRun;
+use crate::state::SharedRun;
 use measure::Failure;
 use plan::Tolerance;
 use std::sync::atomic::Ordering::{Relaxed, Release};

@@ -1,16 +1,14 @@
 //! What a stream does beside the operations that it draws, and when it holds them back: syncs,
 //! pauses, batches. Workers ask before they draw; streams without a rule have none of this.
 use crate::depth_search::{SharedSearch, Verdict};
-use crate::draw::Drawn;
 use crate::locks::Locks;
+use crate::op::{Cause, Drawn, DueSync, Op};
 use crate::overlaps::Overlaps;
-use crate::shared::{SharedStream, code_of};
-use plan::{Flow, Nanos, Operation, Think, ThinkCount};
+use plan::{Flow, Nanos, Operation, PerDirection, RangeSync, Think, ThinkCount};
 use std::sync::atomic::{
     AtomicBool, AtomicU32, AtomicU64,
     Ordering::{AcqRel, Acquire, Relaxed, Release},
 };
-use sys::ring::RequestKind;
 
 /// The rules of one stream and where its workers stand with them.
 #[derive(Debug)]
@@ -20,8 +18,7 @@ pub(crate) struct SharedFlow {
     retry_ns: u64,
     /// Of the pool.
     slots: u32,
-    /// By direction.
-    latency_most_ns: [u64; 3],
+    latency_most_ns: PerDirection<u64>,
     /// Operations that were drawn, syncs not counted, and those that are back.
     issued: AtomicU64,
     back: AtomicU64,
@@ -69,14 +66,6 @@ const DRAWING: u32 = 0;
 const DRAINING: u32 = 1;
 const SYNCING: u32 = 2;
 
-/// A sync that is to be made now.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct DueSync {
-    /// As in [`crate::shared::OPERATIONS`].
-    pub operation: usize,
-    pub place: u32,
-}
-
 impl SharedFlow {
     /// `None` where there is no rule. `retry_ns` is for pools that several workers serve.
     pub(crate) fn of(
@@ -87,16 +76,17 @@ impl SharedFlow {
     ) -> Option<Box<Self>> {
         let has_rules = !rules.is_nothing();
         let overlaps = rules.keeps_apart.then(|| Overlaps::new(slots));
-        let latency_most = [
-            rules.latency_most.read,
-            rules.latency_most.write,
-            rules.latency_most.trim,
-        ];
+        let most_ns = |most: Option<Nanos>| most.map_or(u64::MAX, |Nanos(most)| most);
+        let latency_most_ns = PerDirection {
+            read: most_ns(rules.latency_most.read),
+            write: most_ns(rules.latency_most.write),
+            trim: most_ns(rules.latency_most.trim),
+        };
         let flow = || {
             Box::new(Self {
                 search: (rules.depth_search)
                     .map(|search| Box::new(SharedSearch::new(search, slots))),
-                latency_most_ns: latency_most.map(|most| most.map_or(u64::MAX, |Nanos(most)| most)),
+                latency_most_ns,
                 rules,
                 retry_ns: retry_ns.unwrap_or(u64::MAX),
                 slots,
@@ -173,13 +163,13 @@ impl SharedFlow {
         !enters
     }
 
-    /// What was drawn with this begin is back.
-    pub(crate) fn leaves(&self, place: u32, offset: u64, operation: Operation) {
+    /// What was drawn is back.
+    pub(crate) fn leaves(&self, op: &Op) {
         if let Some(overlaps) = &self.overlaps {
-            overlaps.leave(place, offset);
+            overlaps.leave(op.object.place, op.offset);
         }
         if let Some(locks) = &self.locks {
-            locks.leave(place, operation);
+            locks.leave(op.object.place, op.kind);
         }
     }
 
@@ -192,9 +182,14 @@ impl SharedFlow {
     }
 
     /// An operation that was drawn is back. Whether it took longer than it may.
-    pub(crate) fn is_back(&self, operation: usize, service_ns: u64) -> bool {
+    pub(crate) fn is_back(&self, kind: Operation, service_ns: u64) -> bool {
         self.back.fetch_add(1, Release);
-        service_ns > self.latency_most_ns[operation]
+        let most_ns = match kind {
+            Operation::Read => self.latency_most_ns.read,
+            Operation::Write => self.latency_most_ns.write,
+            _ => self.latency_most_ns.trim,
+        };
+        service_ns > most_ns
     }
 
     /// What a search makes of the service time of an operation that is back.
@@ -274,11 +269,16 @@ impl SharedFlow {
         Some(now_ns + think.pause.0)
     }
 
-    /// Takes the sync that is due, if one is.
-    pub(crate) fn take_sync(&self, stream: &SharedStream) -> Option<DueSync> {
+    /// Takes the sync that is due, if one is: after writes while more is to be drawn, at the end when all of the stream
+    /// has come back.
+    pub(crate) fn take_sync(
+        &self,
+        is_spent: impl FnOnce() -> bool,
+        is_resolved: impl FnOnce() -> bool,
+    ) -> Option<DueSync> {
         let due = match self.stage.load(Relaxed) {
-            DRAWING => self.after_writes(stream)?,
-            _ => self.at_end(stream)?,
+            DRAWING => self.after_writes(is_spent)?,
+            _ => self.at_end(is_resolved)?,
         };
         self.syncs_in_flight.fetch_add(1, Relaxed);
         Some(due)
@@ -313,39 +313,31 @@ impl SharedFlow {
         self.syncs_in_flight.load(Acquire) > 0
     }
 
-    /// What a sync asks of the kernel.
-    pub(crate) fn request(&self, operation: Operation) -> RequestKind {
-        let range = self.rules.syncs.range;
-        match operation {
-            Operation::DataSync => RequestKind::Fdatasync,
-            Operation::RangeSync => RequestKind::SyncRange {
-                flags: u8::from(range.waits_before)
-                    | u8::from(range.writes) << 1
-                    | u8::from(range.waits_after) << 2,
-            },
-            _ => RequestKind::Fsync,
-        }
+    /// How ranges are synced.
+    pub(crate) fn range(&self) -> RangeSync {
+        self.rules.syncs.range
     }
 
-    fn after_writes(&self, stream: &SharedStream) -> Option<DueSync> {
+    fn after_writes(&self, is_spent: impl FnOnce() -> bool) -> Option<DueSync> {
         let synced = self.synced.load(Relaxed);
-        let (at, operation) = self.rules.syncs.next_after(synced)?;
+        let (at, kind) = self.rules.syncs.next_after(synced)?;
         // What the last writes of a stream leave is for the sync at its end.
-        let is_due = at <= self.writes.load(Acquire) && !stream.is_spent();
+        let is_due = at <= self.writes.load(Acquire) && !is_spent();
         let is_ours = is_due
             && self
                 .synced
                 .compare_exchange(synced, at, Relaxed, Relaxed)
                 .is_ok();
         is_ours.then(|| DueSync {
-            operation: code_of(operation),
+            kind,
+            cause: Cause::Rule,
             place: self.last_place.load(Relaxed),
         })
     }
 
-    fn at_end(&self, stream: &SharedStream) -> Option<DueSync> {
+    fn at_end(&self, is_resolved: impl FnOnce() -> bool) -> Option<DueSync> {
         if self.stage.load(Acquire) == DRAINING {
-            if !stream.is_resolved() || self.has_syncs_in_flight() {
+            if !is_resolved() || self.has_syncs_in_flight() {
                 return None;
             }
             let _ = self
@@ -358,7 +350,8 @@ impl SharedFlow {
         Some(match sent.checked_sub(self.places_at_end()) {
             Some(other) => self.last_syncs[other as usize],
             None => DueSync {
-                operation: code_of(Operation::Sync),
+                kind: Operation::Sync,
+                cause: Cause::Rule,
                 place: sent,
             },
         })

@@ -1,43 +1,32 @@
-//! How operations go to the kernel and come back: what a worker notes for runs that ask for it.
-//! Others have none of this, so that their path pays a test per batch and nothing per operation.
-use crate::operations::{Kept, OperationWriter};
-use crate::priorities::Priorities;
-use crate::shared::{
-    AFTER_STOP, COUNTED_AS, OPERATIONS, READ_BACK, SEARCH, SharedRun, SharedStream,
-};
-use crate::worker::Stops;
+//! Cells that count how operations go to the kernel and come back, for runs that ask for it. Others have none of them, so
+//! that their path pays a test per batch and nothing per operation. What workers write into them is in `notes.rs`.
+use crate::op::COUNTED;
 use measure::{
     BATCH_CLASSES, CellMemory, CellReader, DEPTH_CLASSES, Handover, HistogramBuilder, LatencyCell,
-    LatencyFigures, OperationRecord, ServiceParts, Sharing, batch_class, depth_class,
+    LatencyFigures, ServiceParts,
 };
-use plan::{IoPriority, Operation, Stream, StreamId};
+use plan::{IoPriority, Operation, Stream};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-
-/// A submitting call that is over sooner says enough of when its operation went out.
-const QUICK_NS: u64 = 10_000;
-
-/// So does one that took at most this part of the service time, as latencies are told in steps of about that part.
-const DOUBT_DIVISOR: u64 = 128;
 
 /// What is counted in one slab.
 #[derive(Debug)]
 pub(crate) struct HandoverCells {
     /// By operation, for those that the stream does.
-    parts: [Option<PartCells>; READ_BACK],
-    depths: [AtomicU64; DEPTH_CLASSES],
-    submitted_together: [AtomicU64; BATCH_CLASSES],
-    seen_together: [AtomicU64; BATCH_CLASSES],
-    last_seen_ns: AtomicU64,
+    pub parts: [Option<PartCells>; COUNTED.len()],
+    pub depths: [AtomicU64; DEPTH_CLASSES],
+    pub submitted_together: [AtomicU64; BATCH_CLASSES],
+    pub seen_together: [AtomicU64; BATCH_CLASSES],
+    pub last_seen_ns: AtomicU64,
 }
 
 #[derive(Debug)]
-struct PartCells {
+pub(crate) struct PartCells {
     /// As the kernel takes it; zero where nobody has said any.
     priority: u16,
-    submission: LatencyCell,
-    completion: LatencyCell,
+    pub submission: LatencyCell,
+    pub completion: LatencyCell,
     /// Both together, where single transfers may have priorities.
-    service: Option<LatencyCell>,
+    pub service: Option<LatencyCell>,
     /// The same for each of the priorities that single transfers may have.
     others: Box<[PartCells]>,
 }
@@ -45,52 +34,10 @@ struct PartCells {
 /// What a reader remembers of one slab.
 #[derive(Debug, Default)]
 pub(crate) struct HandoverReader {
-    parts: [[CellReader; 3]; READ_BACK],
+    parts: [[CellReader; 3]; COUNTED.len()],
     /// By operation and priority of single transfers.
-    others: [Vec<[CellReader; 3]>; READ_BACK],
+    others: [Vec<[CellReader; 3]>; COUNTED.len()],
     counts: [u64; DEPTH_CLASSES + 2 * BATCH_CLASSES],
-}
-
-/// A worker's own notes.
-#[derive(Debug)]
-pub(crate) struct HandoverNotes {
-    /// By slot, of what is in flight.
-    handed: Vec<Handed>,
-    /// Slots stamped since the last submitting call, and when the last of them was.
-    handing: Vec<u32>,
-    stamped_ns: u64,
-    /// How often the thread had stood still after a submitting call; absent where it may have waited since.
-    stops: Option<Stops>,
-    /// By stream, all zero between uses.
-    together: Vec<u32>,
-    /// Only where single operations are logged.
-    log: Option<OperationWriter>,
-}
-
-/// How an operation went to the kernel.
-#[derive(Clone, Copy, Debug, Default)]
-struct Handed {
-    /// When the submitting call came back; zero before.
-    at_ns: u64,
-    /// Whether it went out only then, as far as that is told apart. A thread may stand still in the call, or behind it,
-    /// when its operation is out.
-    went_out_then: bool,
-}
-
-impl Handed {
-    /// What of an operation counts as its submission, and what as its completion.
-    fn parts(self, started_ns: u64, seen_ns: u64) -> (u64, u64) {
-        let service_ns = seen_ns.saturating_sub(started_ns);
-        if self.at_ns == 0 {
-            return (service_ns, service_ns);
-        }
-        let submission_ns = self.at_ns.saturating_sub(started_ns);
-        let is_close = submission_ns <= service_ns / DOUBT_DIVISOR;
-        match self.went_out_then || is_close {
-            true => (submission_ns, seen_ns.saturating_sub(self.at_ns)),
-            false => (submission_ns, service_ns),
-        }
-    }
 }
 
 impl HandoverCells {
@@ -118,8 +65,7 @@ impl HandoverCells {
             }
         };
         let parts = std::array::from_fn(|place| {
-            let operation = OPERATIONS[place];
-            (splits && does(operation)).then(|| {
+            (splits && does(COUNTED[place])).then(|| {
                 let others = priorities.iter();
                 let others = others.map(|word| PartCells::new(*word, memory).with_service(memory));
                 let others: Box<[_]> = others.collect();
@@ -163,215 +109,10 @@ impl PartCells {
     }
 
     /// Those of a transfer, by its place among the priorities of its pool.
-    fn of(&self, place: Option<usize>) -> &Self {
+    pub(crate) fn of(&self, place: Option<usize>) -> &Self {
         place
             .and_then(|place| self.others.get(place))
             .unwrap_or(self)
-    }
-}
-
-impl HandoverNotes {
-    pub(crate) fn new(slots: usize, streams: usize) -> Self {
-        Self {
-            handed: vec![Handed::default(); slots],
-            handing: Vec::with_capacity(slots),
-            stamped_ns: 0,
-            stops: None,
-            together: vec![0; streams],
-            log: None,
-        }
-    }
-
-    /// Tells single operations too, from now on.
-    pub(crate) fn log_to(&mut self, log: OperationWriter) {
-        self.log = Some(log);
-    }
-
-    pub(crate) fn end_log(&mut self) {
-        self.log = None;
-    }
-
-    /// Notes slots that were stamped at `now_ns`, and how deep their pools are with each of them.
-    pub(crate) fn stamped(&mut self, shared: &SharedRun, at: Place, now_ns: u64, slots: &[u32]) {
-        self.stamped_ns = now_ns;
-        for slot in slots {
-            let stream = at.stream_of(shared, *slot);
-            self.together[shared.streams[stream].pool] += 1;
-        }
-        for slot in slots {
-            let stream = &shared.streams[at.stream_of(shared, *slot)];
-            let behind = &mut self.together[stream.pool];
-            *behind -= 1;
-            let depth = shared.pools[stream.pool]
-                .in_use
-                .load(Relaxed)
-                .saturating_sub(*behind);
-            if let Some(cells) = at.cells(shared, stream) {
-                count(&cells.depths[depth_class(depth)]);
-            }
-            self.handed[*slot as usize] = Handed::default();
-        }
-        self.handing.extend_from_slice(slots);
-    }
-
-    /// Whether a submitting call that is back at `now_ns` says enough of when its operations went out.
-    pub(crate) fn was_quick(&self, now_ns: u64) -> bool {
-        now_ns.saturating_sub(self.stamped_ns) <= QUICK_NS
-    }
-
-    /// Whether the thread has waited since the submitting call before this one, and was never made to: then it did so
-    /// in this call, until there was room, and has run since.
-    pub(crate) fn has_only_waited(&mut self, stops: Stops) -> bool {
-        let before = self.stops.replace(stops);
-        before.is_some_and(|before| {
-            stops.waits > before.waits && stops.preemptions == before.preemptions
-        })
-    }
-
-    /// The thread may wait for other reasons from now on.
-    pub(crate) fn forget_stops(&mut self) {
-        self.stops = None;
-    }
-
-    pub(crate) fn is_handing(&self, slot: u32) -> bool {
-        self.handing.contains(&slot)
-    }
-
-    /// Notes that the call which submitted the stamped slots came back at `at.now_ns`, and whether that is when they
-    /// went out.
-    pub(crate) fn handed_over(
-        &mut self,
-        shared: &SharedRun,
-        at: Place,
-        now_ns: u64,
-        went_out_then: bool,
-    ) {
-        let handed = Handed {
-            at_ns: now_ns,
-            went_out_then,
-        };
-        for slot in &self.handing {
-            self.handed[*slot as usize] = handed;
-            self.together[at.stream_of(shared, *slot)] += 1;
-        }
-        for slot in &self.handing {
-            let number = at.stream_of(shared, *slot);
-            let together = std::mem::take(&mut self.together[number]);
-            if let Some(cells) = at
-                .cells(shared, &shared.streams[number])
-                .filter(|_| together > 0)
-            {
-                count(&cells.submitted_together[batch_class(together)]);
-            }
-        }
-        self.handing.clear();
-    }
-
-    /// Notes completions, before their slots are given back.
-    pub(crate) fn seen(
-        &mut self,
-        shared: &SharedRun,
-        at: Place,
-        (interval, now_ns): (u64, u64),
-        completed: &[(u32, i32)],
-        priorities: Option<&Priorities>,
-    ) {
-        for (slot, result) in completed {
-            let view = &shared.workers[at.worker].slots[*slot as usize];
-            let (number, place, operation, length) = shared.packing.unpack(view.what.load(Relaxed));
-            self.together[number] += 1;
-            let Some(cells) = at.cells(shared, &shared.streams[number]) else {
-                continue;
-            };
-            let started_ns = view.started_ns.load(Relaxed);
-            let handed = self.handed[*slot as usize];
-            let (submission_ns, completion_ns) = handed.parts(started_ns, now_ns);
-            let service_ns = now_ns.saturating_sub(started_ns);
-            let slab = shared.streams[number].slab(shared, now_ns, at.slab);
-            // The slab of what comes back after the stop has no intervals.
-            let interval = match slab {
-                AFTER_STOP => u64::MAX,
-                _ => interval,
-            };
-            let is_trim = OPERATIONS[operation] == Operation::Trim;
-            let succeeded = *result > 0 || (*result == 0 && (is_trim || length == 0));
-            if let Some(parts) = cells.parts[COUNTED_AS[operation]]
-                .as_ref()
-                .filter(|_| succeeded)
-            {
-                let parts = match priorities {
-                    Some(priorities) => parts.of(priorities.place_of(*slot)),
-                    None => parts,
-                };
-                parts
-                    .submission
-                    .record(submission_ns, interval, Sharing::ManyWriters);
-                parts
-                    .completion
-                    .record(completion_ns, interval, Sharing::ManyWriters);
-                if let Some(service) = &parts.service {
-                    service.record(service_ns, interval, Sharing::ManyWriters);
-                }
-            }
-            cells.last_seen_ns.fetch_max(now_ns, Relaxed);
-            // What comes back after the stop, or in a warm-up, is in no interval either.
-            let is_logged = succeeded && (slab < AFTER_STOP || slab == SEARCH);
-            if let Some(log) = self.log.as_mut().filter(|_| is_logged) {
-                let is_split = cells.parts[COUNTED_AS[operation]].is_some();
-                let record = OperationRecord {
-                    stream: StreamId::at(number),
-                    target: shared.streams[number].targets[place],
-                    operation: OPERATIONS[operation],
-                    offset: view.offset.load(Relaxed),
-                    length: if is_trim { length } else { *result as u32 },
-                    priority: priorities.map_or(0, |priorities| priorities.word_of(*slot)),
-                    seen_ns: now_ns.saturating_sub(shared.start_ns.load(Relaxed)),
-                    service_ns,
-                    submission_ns: is_split.then_some(submission_ns),
-                    completion_ns: match is_split {
-                        true => completion_ns,
-                        false => service_ns,
-                    },
-                };
-                note_kept(log.push(record), shared);
-            }
-        }
-        self.note_together(shared, at, completed);
-    }
-
-    fn note_together(&mut self, shared: &SharedRun, at: Place, completed: &[(u32, i32)]) {
-        for (slot, _) in completed {
-            let number = at.stream_of(shared, *slot);
-            let together = std::mem::take(&mut self.together[number]);
-            if let Some(cells) = at
-                .cells(shared, &shared.streams[number])
-                .filter(|_| together > 0)
-            {
-                count(&cells.seen_together[batch_class(together)]);
-            }
-        }
-    }
-}
-
-/// Where a worker counts at the moment.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Place {
-    pub worker: usize,
-    pub shard: usize,
-    pub slab: usize,
-    /// Of the last look at completions.
-    pub now_ns: u64,
-}
-
-impl Place {
-    fn cells<'a>(&self, shared: &SharedRun, stream: &'a SharedStream) -> Option<&'a HandoverCells> {
-        let slab = stream.slab(shared, self.now_ns, self.slab);
-        stream.recorders[self.shard].slabs[slab].handover.as_deref()
-    }
-
-    fn stream_of(&self, shared: &SharedRun, slot: u32) -> usize {
-        let view = &shared.workers[self.worker].slots[slot as usize];
-        shared.packing.unpack(view.what.load(Relaxed)).0
     }
 }
 
@@ -402,7 +143,7 @@ impl HandoverReader {
             let all = std::iter::once(cells).chain(&cells.others);
             for (cells, [submission, completion, service]) in all.zip(readers) {
                 parts.push(ServiceParts {
-                    operation: OPERATIONS[place],
+                    operation: COUNTED[place],
                     priority: cells.priority,
                     submission: read(submission, &cells.submission),
                     completion: read(completion, &cells.completion),
@@ -429,20 +170,4 @@ impl HandoverReader {
             last_seen_ns: cells.last_seen_ns.load(Relaxed).saturating_sub(start_ns),
         });
     }
-}
-
-fn note_kept(kept: Kept, shared: &SharedRun) {
-    match kept {
-        Kept::AtOnce => {}
-        Kept::After(waited) => {
-            shared.operation_waits.fetch_add(1, Relaxed);
-            let waited_ns = waited.as_nanos() as u64;
-            shared.operation_waits_ns.fetch_add(waited_ns, Relaxed);
-        }
-        Kept::Lost => drop(shared.operations_lost.fetch_add(1, Relaxed)),
-    }
-}
-
-fn count(counter: &AtomicU64) {
-    counter.fetch_add(1, Relaxed);
 }

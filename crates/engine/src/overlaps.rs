@@ -1,6 +1,6 @@
 //! Which bytes of a stream are in flight, where none of them may be in flight twice. Streams without
 //! that rule have none of this.
-use crate::draw::Drawn;
+use crate::op::Drawn;
 use std::sync::atomic::{
     AtomicBool, AtomicU32, AtomicU64,
     Ordering::{Acquire, Relaxed, Release},

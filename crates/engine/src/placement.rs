@@ -1,5 +1,5 @@
 //! Where, how urgently and as whom threads work.
-use crate::session::EngineError;
+use crate::error::EngineError;
 use plan::{IoPriority, MemoryPolicy, Owner, Placement};
 use std::io;
 use sys::thread::MemoryMode;

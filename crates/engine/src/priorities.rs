@@ -1,6 +1,7 @@
 //! Priorities of single transfers: drawn as they go out, and kept by slot for those who count by them.
+use crate::op::Op;
 use crate::random::Draws;
-use plan::{Direction, Pool};
+use plan::{Direction, Operation, Pool};
 
 /// Of one pool that gives shares of its transfers a priority. The slots of the pool belong to one worker.
 #[derive(Clone, Debug)]
@@ -14,8 +15,7 @@ pub(crate) struct Priorities {
 
 #[derive(Clone, Copy, Debug)]
 struct Share {
-    /// As a worker counts them: 0 for reads, 1 for writes.
-    operation: usize,
+    kind: Operation,
     length: Option<u64>,
     /// Draws below this, of 100, and not below the shares of the same transfers before it.
     pct_to: u64,
@@ -41,13 +41,13 @@ impl Priorities {
         let words = words_of(pool);
         let mut shares: Vec<Share> = Vec::new();
         for share in &pool.priorities {
-            let operation = match share.direction {
-                Direction::Read => 0,
-                Direction::Write => 1,
+            let kind = match share.direction {
+                Direction::Read => Operation::Read,
+                Direction::Write => Operation::Write,
                 Direction::Trim => continue,
             };
             let length = share.length_bytes;
-            let same = |known: &&Share| (known.operation, known.length) == (operation, length);
+            let same = |known: &&Share| (known.kind, known.length) == (kind, length);
             let before = shares
                 .iter()
                 .rev()
@@ -56,7 +56,7 @@ impl Priorities {
             let word = share.priority.word();
             let place = words.iter().position(|known| *known == word);
             shares.push(Share {
-                operation,
+                kind,
                 length,
                 pct_to: before + u64::from(share.pct),
                 place: place.expect("it is among those of the pool") as u8,
@@ -72,12 +72,15 @@ impl Priorities {
     }
 
     /// Draws the priority of what goes out by a slot; zero for none of its own.
-    pub(crate) fn choose(&mut self, slot: u32, operation: usize, length: u32) -> u16 {
+    pub(crate) fn choose(&mut self, slot: u32, op: &Op) -> u16 {
         let draw = self.draws.below(self.drawn, 100);
         self.drawn += 1;
         let share = self.shares.iter().find(|share| {
-            share.operation == operation
-                && share.length.is_none_or(|bytes| bytes == u64::from(length))
+            op.is_drawn()
+                && share.kind == op.kind
+                && share
+                    .length
+                    .is_none_or(|bytes| bytes == u64::from(op.length))
                 && draw < share.pct_to
         });
         let chosen = share.map_or((None, 0), |share| (Some(share.place), share.word));
@@ -98,6 +101,7 @@ impl Priorities {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::op::{Cause, Object};
     use crate::random::Purpose;
     use plan::{IoPriority, PoolAdmission, PriorityShare, RequestMode};
 
@@ -114,7 +118,7 @@ mod tests {
         }
     }
 
-    fn drawn(shares: Vec<PriorityShare>, operation: usize, length: u32) -> [usize; 3] {
+    fn drawn(shares: Vec<PriorityShare>, kind: Operation, length: u32) -> [usize; 3] {
         let pool = Pool {
             name: String::new(),
             slots: 1,
@@ -125,9 +129,20 @@ mod tests {
         };
         let draws = Draws::new(1, 0, 0, Purpose::Priority);
         let mut priorities = Priorities::of(&pool, draws).unwrap();
+        let object = Object {
+            stream: 0,
+            place: 0,
+        };
+        let op = Op {
+            kind,
+            cause: Cause::Drawn,
+            object,
+            offset: 0,
+            length,
+        };
         let mut counts = [0; 3];
         for _ in 0..10_000 {
-            let word = priorities.choose(0, operation, length);
+            let word = priorities.choose(0, &op);
             assert_eq!(word, priorities.word_of(0));
             assert_eq!(word > 0, priorities.place_of(0).is_some());
             counts[priorities.place_of(0).unwrap_or(2)] += 1;
@@ -144,12 +159,12 @@ mod tests {
                 share(Direction::Write, None, 100, 0),
             ]
         };
-        let [third, fifth, none] = drawn(all(), 0, 4096);
+        let [third, fifth, none] = drawn(all(), Operation::Read, 4096);
         assert!(third.abs_diff(3000) < 200, "{third}");
         assert!(fifth.abs_diff(2000) < 200, "{fifth}");
         assert_eq!(third + fifth + none, 10_000);
-        assert_eq!(drawn(all(), 0, 8192), [0, 0, 10_000]);
-        assert_eq!(drawn(all(), 1, 8192), [0, 10_000, 0]);
-        assert_eq!(drawn(all(), 2, 4096), [0, 0, 10_000]);
+        assert_eq!(drawn(all(), Operation::Read, 8192), [0, 0, 10_000]);
+        assert_eq!(drawn(all(), Operation::Write, 8192), [0, 10_000, 0]);
+        assert_eq!(drawn(all(), Operation::Trim, 4096), [0, 0, 10_000]);
     }
 }

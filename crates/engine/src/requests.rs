@@ -1,5 +1,5 @@
 //! What pools ask for with each of their requests, as the kernel is told.
-use crate::backend::BackendKind;
+use crate::kind::BackendKind;
 use plan::{Pool, RequestMode};
 use sys::requests::{RequestMode as Asked, Submitter};
 

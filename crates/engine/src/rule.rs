@@ -1,6 +1,5 @@
 //! Which backend and how many workers: from what the targets are, never from timing.
-use crate::backend::BackendKind;
-use crate::deal::Backends;
+use crate::kind::{BackendKind, Backends};
 use plan::{BoundPlan, BoundRun, RunKind, TargetKind};
 
 /// The backend of an execution, with the reason for reports.

@@ -1,24 +1,28 @@
 //! A run on threads: set up, start at a set time, collect, stop, drain.
 use crate::backend::{
-    AioBackend, Backend, BackendKind, Call, CallPlaces, Features, FilesOnDemand, MappedFiles,
-    NamedFiles, NullBackend, OneSlot, Places, PlainCalls, SpaceOfFiles, UringBackend, mappings,
+    AioBackend, Backend, Call, CallPlaces, Features, FilesOnDemand, MappedFiles, NamedFiles,
+    NullBackend, OneSlot, Places, PlainCalls, SpaceOfFiles, UringBackend, mappings,
 };
 use crate::collect::Collector;
-use crate::data::Generations;
-use crate::deal::Backends;
-use crate::descriptors::OnDemand;
-use crate::files::{Names, OpenTargets, places};
+use crate::data::buffer_bytes;
+use crate::descriptors::rooms;
+use crate::error::EngineError;
+use crate::files::{Names, OnDemand, OpenTargets};
 use crate::gate::Gate;
-use crate::operations::{self, OperationReader, OperationWriter};
+use crate::generations::Generations;
+use crate::kind::{BackendKind, Backends};
+use crate::op::places;
+use crate::operation_log::OperationReader;
+use crate::operations::{self, OperationWriter};
 use crate::placement::place;
 use crate::requests;
 use crate::rule::WorkerRule;
-use crate::shared::{Setup, SharedRun, WorkerView, buffer_bytes};
+use crate::setup::Setup;
+use crate::state::{SharedRun, WorkerView};
 use crate::worker::{Sleep, Wake, Worker};
 use measure::{Drained, Failure, ThreadUsage};
 use plan::{BoundPlan, BoundRun, IoMethod, NameCall, OpenMode, Pool, SpaceCall};
 use std::cell::Cell;
-use std::fmt;
 use std::io;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel, sync_channel};
@@ -71,34 +75,6 @@ pub struct Session {
     fatal: Option<EngineError>,
     /// Given back when the run has drained.
     held: Option<LockedMemory>,
-}
-
-/// Why a run could not be carried out.
-#[derive(Debug)]
-#[non_exhaustive]
-pub enum EngineError {
-    QueueRefused(String),
-    Memory(io::Error),
-    Thread(io::Error),
-    Submit(io::Error),
-    /// A worker cannot run where, or as urgently as, its stream asks for.
-    Placement {
-        what: String,
-        error: io::Error,
-    },
-    /// A stream asks for memory to be held, and it cannot be had.
-    HeldMemory {
-        bytes: u64,
-        error: io::Error,
-    },
-    /// A target cannot be mapped, or not as far as it is to be used.
-    Mapping(io::Error),
-    /// A pool asks for what the backend cannot do.
-    Unserved {
-        kind: BackendKind,
-        what: &'static str,
-    },
-    WorkerDied,
 }
 
 /// Holds the threads back until the run begins.
@@ -392,7 +368,7 @@ fn seats(
 ) -> Vec<Seat> {
     let mut threads_of_pool = vec![0; shared.pools.len()];
     let on_demand = open.on_demand.as_ref();
-    let rooms = on_demand.map_or_else(Vec::new, |files| files.rooms(shared));
+    let rooms = on_demand.map_or_else(Vec::new, |files| rooms(files, shared));
     let seat = |number: usize| {
         let pool = shared.workers[number].pool_of_slot[0] as usize;
         let paced = shared
@@ -831,51 +807,3 @@ fn usage() -> ThreadUsage {
         major_faults: used.major_faults,
     }
 }
-
-impl fmt::Display for EngineError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            EngineError::QueueRefused(text) => write!(f, "{text}; use `--backend sync`"),
-            EngineError::Memory(error) => write!(f, "no memory for buffers: {error}"),
-            EngineError::Thread(error) => {
-                write!(
-                    f,
-                    "a worker thread cannot be started: {error} (see `ulimit -u`, or ask for fewer slots)"
-                )
-            }
-            EngineError::Submit(error) => write!(f, "the kernel no longer takes requests: {error}"),
-            EngineError::Placement { what, error } => {
-                let right = match error.raw_os_error() {
-                    Some(1 | 13) => " (that takes the rights of root)",
-                    _ => "",
-                };
-                write!(f, "a worker cannot have {what}: {error}{right}")
-            }
-            EngineError::HeldMemory { bytes, error } => {
-                write!(f, "{bytes} bytes of memory cannot be held: {error}")?;
-                match sys::memory::memlock_limit() {
-                    Some(limit) if limit < *bytes => write!(
-                        f,
-                        " (`ulimit -l` lets a user without the rights of root lock {} KiB)",
-                        limit >> 10
-                    ),
-                    _ => write!(f, " (no such memory is free)"),
-                }
-            }
-            EngineError::Mapping(error) => write!(
-                f,
-                "a target cannot be mapped into memory: {error} (another engine reaches it by calls)"
-            ),
-            EngineError::Unserved { kind, what } => write!(
-                f,
-                "the backend `{kind}` cannot {what}, as the job asks (without `--backend`, jobs have the backends that they name)"
-            ),
-            EngineError::WorkerDied => write!(
-                f,
-                "a worker ended without a word; this is a defect of Fathom"
-            ),
-        }
-    }
-}
-
-impl std::error::Error for EngineError {}

@@ -5,13 +5,17 @@ mod files;
 
 pub use files::{ModelFiles, Opening, RunFiles};
 
-use crate::backend::{Backend, BackendKind, Request, code};
+use crate::backend::{Backend, Request, code};
 use crate::collect::Collector;
-use crate::data::Generations;
+use crate::data::buffer_bytes;
+use crate::generations::Generations;
+use crate::kind::BackendKind;
+use crate::notes::Stops;
 use crate::random::mix;
 use crate::rule::WorkerRule;
-use crate::shared::{Setup, SharedRun, buffer_bytes};
-use crate::worker::{Stops, Time, Wake, Worker};
+use crate::setup::Setup;
+use crate::state::SharedRun;
+use crate::worker::{Time, Wake, Worker};
 use measure::Failure;
 use plan::{BoundPlan, BoundRun};
 use std::cell::{Cell, RefCell};

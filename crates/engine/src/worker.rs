@@ -4,21 +4,18 @@
 //! [`Worker::step`] does not block: it says until when and for how many completions its driver may
 //! wait. On threads the driver is in [`crate::session`], in simulated time in [`crate::sim`].
 use crate::arrivals::{Feed, Next};
-use crate::backend::{Backend, Request, RequestKind};
-use crate::check::{self, Checks, ReadBacks, Written};
+use crate::backend::{Backend, Request};
+use crate::check::{Checks, ReadBacks, Written};
 use crate::data::{Filled, Write};
 use crate::depth_search::Verdict;
-use crate::draw::Drawn;
-use crate::handover::{HandoverNotes, Place};
+use crate::notes::{HandoverNotes, Place, Stops};
+use crate::op::{Cause, Drawn, Object, Op};
 use crate::operations::OperationWriter;
 use crate::priorities::Priorities;
 use crate::rest::{self, Rest};
-use crate::shared::{
-    AFTER_STOP, DISCARD, FILE_SYSTEM_SYNC, OPERATIONS, READ_BACK, RECORDED_DATA_SYNC,
-    RECORDED_SYNC, SYNCS, SharedRun, SharedStream, SlotView, WARMUP, is_drawn,
-};
+use crate::state::{AFTER_STOP, SharedRun, SharedStream, WARMUP};
 use measure::{Failure, LATE_NS, Misfit, Sharing};
-use plan::{Operation, PoolAdmission};
+use plan::{Operation, PoolAdmission, RangeSync};
 use std::ops::Deref;
 use std::sync::atomic::{
     AtomicU64,
@@ -84,13 +81,6 @@ pub(crate) trait Time {
     fn now_ns(&self) -> u64;
     /// How often this thread has stood still. Takes a call of the system.
     fn stops(&self) -> Stops;
-}
-
-/// How often a thread has waited, and how often it was made to while it had something to do.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Stops {
-    pub waits: u64,
-    pub preemptions: u64,
 }
 
 impl Time for sys::clock::Clock {
@@ -252,7 +242,7 @@ impl<B: Backend, T: Time, S: Deref<Target = SharedRun> + Clone> Worker<B, T, S> 
         let reap_most = reap_most(&pools, &shared);
         let sees_singly = reap_most.is_some() || searches_depth(&pools, &shared);
         let group_max = if sees_singly { 1 } else { group_max };
-        let read_backs = ReadBacks::of(&shared.streams, slots);
+        let read_backs = read_backs(&shared, slots);
         let priorities = view.priorities.clone().map(Box::new);
         let repeats_refused = !view.never_waits;
         let start_ns = shared.start_ns.load(Relaxed);
@@ -658,18 +648,12 @@ impl<B: Backend, T: Time, S: Deref<Target = SharedRun> + Clone> Worker<B, T, S> 
     #[inline]
     fn complete(&mut self, shared: &SharedRun, slot: u32, result: i32, now_ns: u64) {
         let view = &shared.workers[self.number].slots[slot as usize];
-        let (stream, place, operation, length) = shared.packing.unpack(view.what.load(Relaxed));
+        let op = view.op.load();
+        let stream = op.object.stream as usize;
         let started_ns = view.started_ns.load(Relaxed);
         if result == -EAGAIN && self.repeats_refused {
             // Ours to repeat; the clock runs on from the first submission.
-            self.push(
-                slot,
-                stream,
-                place,
-                operation,
-                view.offset.load(Relaxed),
-                length,
-            );
+            self.push(slot, &op);
             return;
         }
         if now_ns < started_ns {
@@ -684,35 +668,32 @@ impl<B: Backend, T: Time, S: Deref<Target = SharedRun> + Clone> Worker<B, T, S> 
         let service_ns = seen_ns.saturating_sub(started_ns);
         let response_ns = seen_ns.saturating_sub(view.arrival_ns.load(Relaxed));
         let slab = &shared.streams[stream].recorders[self.shard].slabs[own_slab];
-        let cell = &slab.cells[shared.streams[stream].cell(place, operation)];
-        let moved = moved_bytes(operation, length, result);
-        let what = (stream, place, operation);
+        let cell = &slab.cells[shared.streams[stream].cell(&op)];
+        let moved = moved_bytes(&op, result);
         let misfit = match &shared.checks {
             None => None,
-            Some(checks) => self.look_at(checks, slot, what, result),
+            Some(checks) => self.look_at(checks, slot, &op, result),
         };
         let mut has_failed = true;
         if misfit.is_some() {
             cell.failed();
-            let offset = view.offset.load(Relaxed);
-            self.report_failure(what, (offset, length), EILSEQ, now_ns, misfit);
-        } else if result < 0 && found_no_room(&shared.streams[stream], operation, result) {
+            self.report_failure(&op, EILSEQ, now_ns, misfit);
+        } else if result < 0 && found_no_room(&shared.streams[stream], &op, result) {
             end(&shared.streams[stream]);
-        } else if result < 0 || (moved == 0 && length > 0) {
+        } else if result < 0 || (moved == 0 && op.length > 0) {
             cell.failed();
             let errno = if result < 0 { -result } else { ENODATA };
-            let offset = view.offset.load(Relaxed);
-            self.report_failure(what, (offset, length), errno, now_ns, None);
+            self.report_failure(&op, errno, now_ns, None);
         } else {
             has_failed = false;
             cell.succeeded(u64::from(moved), service_ns, response_ns, tag, self.sharing);
             if own_slab == AFTER_STOP {
-                note_late(shared, view, now_ns, seen_ns);
+                note_late(shared, (self.number, slot), now_ns, seen_ns);
             }
-            if moved < length {
+            if moved < op.length {
                 cell.was_short();
             }
-            if own_slab == WARMUP && is_drawn(operation) {
+            if own_slab == WARMUP && op.is_drawn() {
                 shared.count_warm(stream, u64::from(moved), now_ns);
             }
         }
@@ -721,7 +702,7 @@ impl<B: Backend, T: Time, S: Deref<Target = SharedRun> + Clone> Worker<B, T, S> 
             pool.failed_ns[own_slab].fetch_add(service_ns, Relaxed);
         }
         view.started_ns.store(0, Relaxed);
-        self.settle_account(shared, slot, now_ns, service_ns);
+        self.settle_account(shared, &op, now_ns, service_ns);
         self.give_back(slot);
     }
 
@@ -739,33 +720,29 @@ impl<B: Backend, T: Time, S: Deref<Target = SharedRun> + Clone> Worker<B, T, S> 
 
     /// Counts an operation of a stream with rules or an end as back.
     #[inline]
-    fn settle_account(&self, shared: &SharedRun, slot: u32, now_ns: u64, service_ns: u64) {
-        let view = &shared.workers[self.number].slots[slot as usize];
-        let (number, _, operation, _) = shared.packing.unpack(view.what.load(Relaxed));
+    fn settle_account(&self, shared: &SharedRun, op: &Op, now_ns: u64, service_ns: u64) {
+        let number = op.object.stream as usize;
         let stream = &shared.streams[number];
-        if stream.flow.is_some() && operation < SYNCS {
-            self.note_rules(shared, slot, now_ns, service_ns);
+        if stream.flow.is_some() && op.is_ruled() {
+            self.note_rules(shared, op, now_ns, service_ns);
         }
-        if matches!(operation, READ_BACK | DISCARD) {
-            read_back_is_over(shared, number, now_ns);
-        } else if !is_drawn(operation) {
-            sync_is_back(shared, number, now_ns);
-        } else if stream.ends {
-            shared.resolve(number, now_ns);
+        match op.cause {
+            Cause::Drawn | Cause::Recorded => {
+                if stream.ends {
+                    shared.resolve(number, now_ns);
+                }
+            }
+            Cause::Rule | Cause::FileSystemRule => sync_is_back(shared, number, now_ns),
+            Cause::ReadBack => read_back_is_over(shared, number, now_ns),
         }
     }
 
     /// Tells the rules of its stream that an operation is back.
-    fn note_rules(&self, shared: &SharedRun, slot: u32, now_ns: u64, service_ns: u64) {
-        let view = &shared.workers[self.number].slots[slot as usize];
-        let (number, place, operation, length) = shared.packing.unpack(view.what.load(Relaxed));
+    fn note_rules(&self, shared: &SharedRun, op: &Op, now_ns: u64, service_ns: u64) {
+        let number = op.object.stream as usize;
         let stream = &shared.streams[number];
         let flow = stream.flow.as_ref().expect("the caller has looked");
-        flow.leaves(
-            place as u32,
-            view.offset.load(Relaxed),
-            OPERATIONS[operation],
-        );
+        flow.leaves(op);
         if let Some(own) = stream.lifetime.as_ref().filter(|_| flow.depth().is_some()) {
             let since_ns = now_ns.saturating_sub(shared.start_ns.load(Relaxed));
             let verdict = match since_ns >= own.warm_ns() {
@@ -776,16 +753,12 @@ impl<B: Backend, T: Time, S: Deref<Target = SharedRun> + Clone> Worker<B, T, S> 
                 shared.end_stream(number, now_ns);
             }
             if verdict == Verdict::Hopeless && self.slab != AFTER_STOP {
-                let offset = view.offset.load(Relaxed);
-                let what = (number, place, operation);
-                self.report_failure(what, (offset, length), ETIMEDOUT, now_ns, None);
+                self.report_failure(op, ETIMEDOUT, now_ns, None);
             }
         }
-        if flow.is_back(operation, service_ns) && self.slab != AFTER_STOP {
+        if flow.is_back(op.kind, service_ns) && self.slab != AFTER_STOP {
             stream.ended.store(true, Relaxed);
-            let offset = view.offset.load(Relaxed);
-            let what = (number, place, operation);
-            self.report_failure(what, (offset, length), ETIMEDOUT, now_ns, None);
+            self.report_failure(op, ETIMEDOUT, now_ns, None);
         }
     }
 
@@ -802,19 +775,12 @@ impl<B: Backend, T: Time, S: Deref<Target = SharedRun> + Clone> Worker<B, T, S> 
 
     /// Of runs that check data: notes what was written, and what is wrong with what was read.
     #[inline(never)]
-    fn look_at(
-        &mut self,
-        checks: &Checks,
-        slot: u32,
-        (stream, place, operation): (usize, usize, usize),
-        result: i32,
-    ) -> Option<Box<Misfit>> {
+    fn look_at(&mut self, checks: &Checks, slot: u32, op: &Op, result: i32) -> Option<Box<Misfit>> {
+        let (stream, place) = (op.object.stream as usize, op.object.place as usize);
+        let (offset, length) = (op.offset, op.length);
         let check = checks.of(stream)?;
-        let view = &self.shared.workers[self.number].slots[slot as usize];
-        let offset = view.offset.load(Relaxed);
-        let (.., length) = self.shared.packing.unpack(view.what.load(Relaxed));
         let buffer = &mut self.backend.buffer_mut(slot)[..length as usize];
-        match OPERATIONS[operation] {
+        match op.kind {
             Operation::Write => {
                 let tag = check.wrote(place, offset, length, result, buffer)?;
                 let place = place as u32;
@@ -824,11 +790,13 @@ impl<B: Backend, T: Time, S: Deref<Target = SharedRun> + Clone> Worker<B, T, S> 
                     length,
                     tag,
                 };
-                if let Some(own) = &mut self.read_backs {
-                    own.wrote(stream, &self.shared.streams[stream], written);
+                if let Some(own) = &mut self.read_backs
+                    && let Some(backlog) = &self.shared.streams[stream].backlog
+                {
+                    own.wrote(stream, backlog, written);
                 }
             }
-            Operation::Read if operation == READ_BACK => {
+            Operation::Read if op.cause == Cause::ReadBack => {
                 let own = self.read_backs.as_ref()?;
                 let written = own.in_slot(slot, place, offset, length);
                 let buffer = &mut buffer[..result.max(0) as usize];
@@ -840,7 +808,7 @@ impl<B: Backend, T: Time, S: Deref<Target = SharedRun> + Clone> Worker<B, T, S> 
                 let found = check.misfit(place, offset, &mut buffer[..result as usize]);
                 return found.map(Box::new);
             }
-            Operation::Trim if operation == DISCARD => {
+            Operation::Trim if op.cause == Cause::ReadBack => {
                 check.discarded(place, offset, length, result);
             }
             Operation::Trim => check.trimmed(place, offset, length),
@@ -850,22 +818,14 @@ impl<B: Backend, T: Time, S: Deref<Target = SharedRun> + Clone> Worker<B, T, S> 
     }
 
     #[cold]
-    fn report_failure(
-        &self,
-        (stream, place, operation): (usize, usize, usize),
-        (offset, length): (u64, u32),
-        errno: i32,
-        at_ns: u64,
-        misfit: Option<Box<Misfit>>,
-    ) {
-        let what = OPERATIONS[operation];
+    fn report_failure(&self, op: &Op, errno: i32, at_ns: u64, misfit: Option<Box<Misfit>>) {
         self.shared.note_failed(Failure {
             at_ns,
-            stream: stream as u32,
-            place: place as u32,
-            operation: what,
-            offset,
-            length,
+            stream: op.object.stream,
+            place: op.object.place,
+            operation: op.kind,
+            offset: op.offset,
+            length: op.length,
             errno,
             misfit,
         });
@@ -1190,14 +1150,17 @@ impl<B: Backend, T: Time, S: Deref<Target = SharedRun> + Clone> Worker<B, T, S> 
     ) {
         let stream = &shared.streams[chosen.stream];
         let slot = self.take_slot(shared, place, drawn.operation, now_ns);
-        let operation = match drawn.operation {
-            Operation::Read => 0,
-            Operation::Write => 1,
-            Operation::Sync => RECORDED_SYNC,
-            Operation::DataSync => RECORDED_DATA_SYNC,
-            _ => 2,
+        let op = Op {
+            kind: drawn.operation,
+            cause: stream.cause,
+            object: Object {
+                stream: chosen.stream as u32,
+                place: drawn.place,
+            },
+            offset: drawn.offset,
+            length: drawn.length,
         };
-        if operation == 1 {
+        if op.kind == Operation::Write {
             let write = Write {
                 stream: chosen.stream,
                 place: drawn.place as usize,
@@ -1206,42 +1169,39 @@ impl<B: Backend, T: Time, S: Deref<Target = SharedRun> + Clone> Worker<B, T, S> 
                 at_ns: now_ns,
             };
             let buffer = &mut self.backend.buffer_mut(slot)[..drawn.length as usize];
-            shared
-                .data
-                .fill(buffer, &mut self.filled[slot as usize], write);
+            let stamp = |buffer: &mut [u8], key: u64| {
+                let checks = shared.checks.as_ref();
+                if let Some(check) = checks.and_then(|checks| checks.of(chosen.stream)) {
+                    check.stamp(buffer, write, key);
+                }
+            };
+            let filled = &mut self.filled[slot as usize];
+            shared.data.fill(buffer, filled, write, stamp);
             if let Some(flow) = &stream.flow {
                 flow.wrote(drawn.place);
             }
         }
         if let Some(flow) = &stream.flow
-            && operation < SYNCS
+            && op.is_ruled()
         {
             flow.goes_out();
         }
-        if operation == 0 {
+        if op.kind == Operation::Read {
             self.filled[slot as usize] = Filled::default();
         }
+        self.queue(shared, slot, &op, chosen.arrival_ns);
+    }
+
+    /// What goes out next by a slot.
+    #[inline]
+    fn queue(&mut self, shared: &SharedRun, slot: u32, op: &Op, arrival_ns: Option<u64>) {
         let view = &shared.workers[self.number].slots[slot as usize];
-        view.offset.store(drawn.offset, Relaxed);
-        view.what.store(
-            shared
-                .packing
-                .pack(chosen.stream as u32, drawn.place, operation, drawn.length),
-            Relaxed,
-        );
-        view.arrival_ns
-            .store(chosen.arrival_ns.unwrap_or(0), Relaxed);
+        view.op.store(op);
+        view.arrival_ns.store(arrival_ns.unwrap_or(0), Relaxed);
         self.in_flight += 1;
         self.moved = true;
         self.queued.push(slot);
-        self.push(
-            slot,
-            chosen.stream,
-            drawn.place as usize,
-            operation,
-            drawn.offset,
-            drawn.length,
-        );
+        self.push(slot, op);
     }
 
     #[inline]
@@ -1267,24 +1227,24 @@ impl<B: Backend, T: Time, S: Deref<Target = SharedRun> + Clone> Worker<B, T, S> 
         let due = self.pools[place].streams.iter().find_map(|number| {
             let stream = &shared.streams[*number];
             let flow = stream.flow.as_ref()?;
-            let sync = flow.take_sync(stream)?;
+            let sync = flow.take_sync(|| stream.is_spent(), || stream.is_resolved())?;
             Some((*number, sync))
         });
         let Some((number, sync)) = due else {
             return false;
         };
-        let slot = self.take_slot(shared, place, OPERATIONS[sync.operation], now_ns);
-        let view = &shared.workers[self.number].slots[slot as usize];
-        view.offset.store(0, Relaxed);
-        let what = shared
-            .packing
-            .pack(number as u32, sync.place, sync.operation, 0);
-        view.what.store(what, Relaxed);
-        view.arrival_ns.store(0, Relaxed);
-        self.in_flight += 1;
-        self.moved = true;
-        self.queued.push(slot);
-        self.push(slot, number, sync.place as usize, sync.operation, 0, 0);
+        let slot = self.take_slot(shared, place, sync.kind, now_ns);
+        let op = Op {
+            kind: sync.kind,
+            cause: sync.cause,
+            object: Object {
+                stream: number as u32,
+                place: sync.place,
+            },
+            offset: 0,
+            length: 0,
+        };
+        self.queue(shared, slot, &op, None);
         true
     }
 
@@ -1299,35 +1259,34 @@ impl<B: Backend, T: Time, S: Deref<Target = SharedRun> + Clone> Worker<B, T, S> 
                 return None;
             }
             let check = checks.of(*number)?;
-            let (written, operation) = own.next(*number, &shared.streams[*number], check)?;
-            if operation == DISCARD {
+            let backlog = shared.streams[*number].backlog.as_deref()?;
+            let (written, kind) = own.next(*number, backlog, check)?;
+            if kind == Operation::Trim {
                 check.begin_discard(written);
             }
-            Some((*number, written, operation))
+            Some((*number, written, kind))
         });
-        let Some((number, written, operation)) = due else {
+        let Some((number, written, kind)) = due else {
             return false;
         };
-        let slot = self.take_slot(shared, place, OPERATIONS[operation], now_ns);
+        let slot = self.take_slot(shared, place, kind, now_ns);
         if let Some(own) = &mut self.read_backs {
             own.goes_out(slot, written);
         }
-        if operation == READ_BACK {
+        if kind == Operation::Read {
             self.filled[slot as usize] = Filled::default();
         }
-        let view = &shared.workers[self.number].slots[slot as usize];
-        view.offset.store(written.offset, Relaxed);
-        let what = shared
-            .packing
-            .pack(number as u32, written.place, operation, written.length);
-        view.what.store(what, Relaxed);
-        view.arrival_ns.store(0, Relaxed);
-        self.in_flight += 1;
-        self.moved = true;
-        self.queued.push(slot);
-        let (offset, length) = (written.offset, written.length);
-        let target = written.place as usize;
-        self.push(slot, number, target, operation, offset, length);
+        let op = Op {
+            kind,
+            cause: Cause::ReadBack,
+            object: Object {
+                stream: number as u32,
+                place: written.place,
+            },
+            offset: written.offset,
+            length: written.length,
+        };
+        self.queue(shared, slot, &op, None);
         true
     }
 
@@ -1347,15 +1306,7 @@ impl<B: Backend, T: Time, S: Deref<Target = SharedRun> + Clone> Worker<B, T, S> 
     }
 
     #[inline]
-    fn push(
-        &mut self,
-        slot: u32,
-        stream: usize,
-        place: usize,
-        operation: usize,
-        offset: u64,
-        length: u32,
-    ) {
+    fn push(&mut self, slot: u32, op: &Op) {
         if self.backend.is_full() {
             self.stamp();
             // A refusal by the kernel shows again at the next enter, which the driver reports.
@@ -1364,27 +1315,20 @@ impl<B: Backend, T: Time, S: Deref<Target = SharedRun> + Clone> Worker<B, T, S> 
                 None => self.backend.enter(0, None),
             };
         }
-        let kind = match operation {
-            0 | READ_BACK => RequestKind::Read,
-            1 => RequestKind::Write,
-            2 | DISCARD => RequestKind::Discard,
-            RECORDED_SYNC => RequestKind::Fsync,
-            RECORDED_DATA_SYNC => RequestKind::Fdatasync,
-            FILE_SYSTEM_SYNC => RequestKind::SyncFileSystem,
-            sync => sync_request(&self.shared.streams[stream], sync),
-        };
+        let stream = &self.shared.streams[op.object.stream as usize];
+        let kind = op.request(|| range_of(stream));
         let priority = match &mut self.priorities {
-            Some(priorities) => priorities.choose(slot, operation, length),
+            Some(priorities) => priorities.choose(slot, op),
             None => 0,
         };
-        let file = self.shared.streams[stream].files[place];
+        let file = stream.files[op.object.place as usize];
         self.backend.push(
             slot,
             Request {
                 kind,
                 file,
-                offset,
-                length,
+                offset: op.offset,
+                length: op.length,
                 priority,
             },
         );
@@ -1401,14 +1345,14 @@ impl<B: Backend, T: Time, S: Deref<Target = SharedRun> + Clone> Worker<B, T, S> 
         }
         for slot in self.queued.drain(..) {
             let view = &self.shared.workers[self.number].slots[slot as usize];
-            let (stream, _, operation, _) = self.shared.packing.unpack(view.what.load(Relaxed));
-            if !is_drawn(operation) {
+            let op = view.op.load();
+            if !op.is_drawn() {
                 // No arrival, and not among what was submitted of them.
                 view.arrival_ns.store(now_ns, Relaxed);
                 view.started_ns.store(now_ns, Relaxed);
                 continue;
             }
-            let own = &self.shared.streams[stream];
+            let own = &self.shared.streams[op.object.stream as usize];
             let slab = own.slab(&self.shared, now_ns, self.slab);
             let slab = &own.recorders[self.shard].slabs[slab];
             match self.sharing {
@@ -1417,10 +1361,7 @@ impl<B: Backend, T: Time, S: Deref<Target = SharedRun> + Clone> Worker<B, T, S> 
                     slab.submitted.fetch_add(1, Relaxed);
                 }
             }
-            if own
-                .fills
-                .is_some_and(|fills| OPERATIONS[operation] == fills)
-            {
+            if own.fills.is_some_and(|fills| op.kind == fills) {
                 slab.unscheduled.fetch_add(1, Relaxed);
             }
             match view.arrival_ns.load(Relaxed) {
@@ -1522,11 +1463,11 @@ impl<B: Backend, T: Time, S: Deref<Target = SharedRun> + Clone> Worker<B, T, S> 
     }
 }
 
-/// What an operation of a length has moved, by what the kernel says.
+/// What an operation has moved, by what the kernel says.
 #[inline]
-fn moved_bytes(operation: usize, length: u32, result: i32) -> u32 {
-    match OPERATIONS[operation] {
-        Operation::Trim => length,
+fn moved_bytes(op: &Op, result: i32) -> u32 {
+    match op.kind {
+        Operation::Trim => op.length,
         _ => result.max(0) as u32,
     }
 }
@@ -1540,17 +1481,18 @@ fn end_of(shared: &SharedRun, stream: usize) -> u64 {
 
 /// Keeps what came back well after the end; all that came after it where the plan asks how operations come back.
 #[cold]
-fn note_late(shared: &SharedRun, view: &SlotView, now_ns: u64, end_ns: u64) {
+fn note_late(shared: &SharedRun, (worker, slot): (usize, u32), now_ns: u64, end_ns: u64) {
+    let worker = &shared.workers[worker];
+    let (view, late) = (&worker.slots[slot as usize], &worker.late[slot as usize]);
     let after_ns = now_ns.saturating_sub(end_ns).max(1);
     let started_ns = view.started_ns.load(Relaxed);
     let is_late = after_ns >= LATE_NS && started_ns < end_ns;
     if !is_late && !shared.notes_handover {
         return;
     }
-    view.late_age_ns.store(now_ns - started_ns, Relaxed);
-    view.late_offset.store(view.offset.load(Relaxed), Relaxed);
-    view.late_what.store(view.what.load(Relaxed), Relaxed);
-    view.late_ns.store(after_ns, Relaxed);
+    late.age_ns.store(now_ns - started_ns, Relaxed);
+    late.op.store(&view.op.load());
+    late.after_ns.store(after_ns, Relaxed);
 }
 
 /// Until when the rules of a stream hold it back, if they do.
@@ -1558,7 +1500,9 @@ fn note_late(shared: &SharedRun, view: &SlotView, now_ns: u64, end_ns: u64) {
 fn held_until(shared: &SharedRun, stream: &SharedStream, now_ns: u64) -> Option<u64> {
     let flow = stream.flow.as_ref()?;
     let balance = stream.balance.as_ref();
-    if let Some(until_ns) = balance.and_then(|own| own.holds(&shared.streams, now_ns)) {
+    if let Some(until_ns) =
+        balance.and_then(|own| own.holds(now_ns, |other| shared.streams[other].progress()))
+    {
         return Some(until_ns);
     }
     flow.holds(now_ns, || {
@@ -1573,6 +1517,12 @@ fn searches_depth(pools: &[WorkerPool], shared: &SharedRun) -> bool {
     let streams = pools.iter().flat_map(|pool| &pool.streams);
     let mut flows = streams.filter_map(|number| shared.streams[*number].flow.as_ref());
     flows.any(|flow| flow.depth().is_some())
+}
+
+/// What a worker with so many slots may read back.
+fn read_backs(shared: &SharedRun, slots: usize) -> Option<Box<ReadBacks>> {
+    let streams = shared.streams.iter();
+    ReadBacks::of(streams.map(|stream| stream.backlog.as_deref()), slots)
 }
 
 fn reap_least(pools: &[WorkerPool], shared: &SharedRun) -> u32 {
@@ -1599,9 +1549,9 @@ fn end(stream: &SharedStream) {
 
 /// Whether a failed operation is what its stream ends with.
 #[cold]
-fn found_no_room(stream: &SharedStream, operation: usize, result: i32) -> bool {
+fn found_no_room(stream: &SharedStream, op: &Op, result: i32) -> bool {
     let is_full = matches!(-result, ENOSPC | EDQUOT);
-    is_full && OPERATIONS[operation] == Operation::Write && stream.drawer.ends_when_full()
+    is_full && op.kind == Operation::Write && stream.drawer.ends_when_full()
 }
 
 #[cold]
@@ -1615,14 +1565,15 @@ fn sync_is_back(shared: &SharedRun, number: usize, now_ns: u64) {
 }
 
 fn read_back_is_over(shared: &SharedRun, number: usize, now_ns: u64) {
-    check::is_back(&shared.streams[number]);
+    let backlog = shared.streams[number].backlog.as_ref();
+    backlog.expect("only a backlog is read back").is_back();
     shared.note_over(number, now_ns);
 }
 
 #[cold]
-fn sync_request(stream: &SharedStream, operation: usize) -> RequestKind {
+fn range_of(stream: &SharedStream) -> RangeSync {
     let flow = stream.flow.as_ref().expect("only a flow makes syncs");
-    flow.request(OPERATIONS[operation])
+    flow.range()
 }
 
 /// For counters that only their worker writes.

@@ -16,24 +16,12 @@ fn refused(change: impl FnOnce(&mut Vec<Stream>)) -> Vec<String> {
 }
 
 #[test]
-fn as_many_streams_and_targets_as_workers_can_number() {
-    let streams = |count: usize| refused(|streams| streams.resize(count, streams[0].clone()));
-    assert_eq!(streams(1 << 16), [""; 0]);
-    assert_eq!(streams((1 << 16) + 1), ["more than 65536 streams in a run"]);
-    let targets = |others: usize, count| {
-        refused(|streams| {
-            streams.resize(1 + others, streams[0].clone());
-            streams[0].targets.resize(count, TargetId(0));
-        })
-    };
-    // The fewer streams, the more targets.
-    let most = (1 << 16) - 1;
-    assert_eq!(targets(0, 1 << 20), [""; 0]);
-    assert_eq!(targets(most, 1 << 16), [""; 0]);
-    assert_eq!(
-        targets(most, (1 << 16) + 1),
-        ["more than 65536 targets in a stream"]
-    );
+fn as_many_streams_and_targets_as_memory_holds() {
+    let many = refused(|streams| {
+        streams.resize((1 << 16) + 1, streams[0].clone());
+        streams[0].targets.resize((1 << 16) + 1, TargetId(0));
+    });
+    assert_eq!(many, [""; 0]);
 }
 
 #[test]

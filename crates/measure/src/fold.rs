@@ -5,6 +5,7 @@ use crate::event::{
 };
 use crate::facts::HostSample;
 use crate::histogram::{HistogramBuilder, bucket_bounds};
+use crate::stream_totals::StreamTotals;
 use crate::unreturned::{self, Unreturned};
 use plan::{Operation, StreamId};
 use std::collections::BTreeMap;
@@ -70,19 +71,6 @@ pub struct RunTotals {
     pub unreturned: Vec<Unreturned>,
     /// What came back well after the end of the window; the same.
     pub late: Vec<Unreturned>,
-}
-
-/// Arrivals of a stream over the measured intervals.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct StreamTotals {
-    pub scheduled: u64,
-    pub submitted: u64,
-    /// At the end of the last interval.
-    pub backlog: u64,
-    pub lateness: LatencyFigures,
-    pub unserved: LatencyFigures,
-    /// Of those, the operations that never came back or came late, whose latencies are in the figures.
-    pub in_flight: LatencyFigures,
 }
 
 #[derive(Debug, Default)]

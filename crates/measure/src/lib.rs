@@ -10,6 +10,7 @@ mod histogram;
 mod misfit;
 mod part;
 mod recorder;
+mod stream_totals;
 mod unreturned;
 
 pub use event::{
@@ -22,11 +23,12 @@ pub use event::{
 pub use facts::{
     CpuTimes, DeviceCounters, DeviceSample, HostFacts, HostSample, MountFacts, TargetIdentity,
 };
-pub use fold::{LostTime, LostTotals, RunFold, RunTotals, StreamTotals};
+pub use fold::{LostTime, LostTotals, RunFold, RunTotals};
 pub use histogram::{
     BUCKETS, Bucket, Histogram, HistogramBuilder, MAX_VALUE_NS, bucket_bounds, bucket_of,
 };
 pub use misfit::{Contents, Misfit, MisfitKind};
 pub use part::{Collected, Drained, Ended, Failure, Failures, HostInterval, LogWaits};
 pub use recorder::{CellMemory, CellReader, FigureCell, FigureReader, LatencyCell, Sharing};
+pub use stream_totals::StreamTotals;
 pub use unreturned::Unreturned;

@@ -2,8 +2,8 @@
 //! enters service and response with the age that it had reached, which its latency is at least; one
 //! that came back in the drain enters with its true times. Neither is a completion. Read [`find`].
 use crate::event::{Figure, FigureKey, LatencyFigures, Outstanding, RunFinished};
-use crate::fold::StreamTotals;
 use crate::histogram::{Bucket, Histogram, bucket_bounds};
+use crate::stream_totals::StreamTotals;
 use std::collections::BTreeMap;
 
 /// The ages of what never came back are taken at the end of the window and just before the drain: a

@@ -3,7 +3,6 @@
 //!
 //! Integers of 64 bits without a sign are kept bit by bit in SQLite's signed ones: a seed above
 //! 2^63 looks negative in a query.
-use crate::error::Outcome;
 use plan::Operation;
 use rusqlite::Connection;
 use rusqlite::types::Value;
@@ -577,7 +576,7 @@ impl Table {
 }
 
 /// Lays out an empty file in one transaction.
-pub(crate) fn create(connection: &Connection) -> Outcome<()> {
+pub(crate) fn create(connection: &Connection) -> rusqlite::Result<()> {
     let mut statements = vec!["BEGIN IMMEDIATE".to_owned()];
     statements.extend(TABLES.iter().map(Table::create));
     statements.push(format!(
@@ -594,8 +593,7 @@ pub(crate) fn create(connection: &Connection) -> Outcome<()> {
     statements.push(format!("PRAGMA application_id = {APPLICATION_ID}"));
     statements.push(format!("PRAGMA user_version = {SCHEMA_VERSION}"));
     statements.push("COMMIT".to_owned());
-    connection.execute_batch(&statements.join(";\n"))?;
-    Ok(())
+    connection.execute_batch(&statements.join(";\n"))
 }
 
 /// The number of an operation in files that this version writes; readers ask the file itself.

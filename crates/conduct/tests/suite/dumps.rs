@@ -41,7 +41,10 @@ fn told(job: &jobs::Job, workers: u32) -> String {
     drop(host);
     let mut text = of_story(&story);
     if let Some(world) = world {
-        writeln!(text, "files #{:016x}", digest(&world.contents())).unwrap();
+        match world.contents() {
+            Some(contents) => writeln!(text, "the file holds #{:016x}", digest(&contents)).unwrap(),
+            None => writeln!(text, "the file is gone").unwrap(),
+        }
     }
     text
 }

@@ -3,7 +3,7 @@
 //! A file is opened when a request for it is queued, which is before its time of service begins. What is in flight keeps
 //! its file open.
 use super::{AioBackend, Backend, OneSlot, Request, UringBackend};
-use crate::descriptors::OnDemand;
+use crate::files::OnDemand;
 use std::fs::File;
 use std::io;
 use std::sync::Arc;

@@ -4,8 +4,7 @@
 //! discarded in between takes the same way.
 use super::discards::Discards;
 use super::{Checks, StreamCheck};
-use crate::shared::{DISCARD, READ_BACK, SharedStream};
-use plan::{BoundRun, Stream};
+use plan::{BoundRun, Operation, Stream};
 use std::collections::VecDeque;
 use std::sync::atomic::{
     AtomicU64,
@@ -53,6 +52,11 @@ pub(crate) struct Written {
 }
 
 impl Backlog {
+    /// A transfer that was read back has been looked at, or one is discarded.
+    pub(crate) fn is_back(&self) {
+        self.in_flight.fetch_sub(1, AcqRel);
+    }
+
     /// `None` for streams that do nothing with what they have written while they write. Draws follow
     /// from the seed, the run and the stream.
     pub(crate) fn of(stream: &Stream, seed: (u64, u64, u64)) -> Option<Box<Self>> {
@@ -106,12 +110,16 @@ impl Waiting {
 
 impl ReadBacks {
     /// For a worker with so many slots; `None` where no stream of the run needs it.
-    pub(crate) fn of(streams: &[SharedStream], slots: usize) -> Option<Box<Self>> {
-        if streams.iter().all(|stream| stream.backlog.is_none()) {
+    pub(crate) fn of<'a>(
+        streams: impl Iterator<Item = Option<&'a Backlog>>,
+        slots: usize,
+    ) -> Option<Box<Self>> {
+        let streams: Vec<Option<&Backlog>> = streams.collect();
+        if streams.iter().all(Option::is_none) {
             return None;
         }
-        let backlog = |stream: &'_ SharedStream, room: fn(&Backlog) -> Option<u64>| {
-            let room = stream.backlog.as_ref().and_then(|backlog| room(backlog));
+        let backlog = |stream: &Option<&Backlog>, room: fn(&Backlog) -> Option<u64>| {
+            let room = stream.and_then(room);
             VecDeque::with_capacity(room.map_or(0, |room| room as usize + slots))
         };
         let queue = |stream| backlog(stream, |own| Some(own.reads.as_ref()?.after));
@@ -124,10 +132,7 @@ impl ReadBacks {
     }
 
     /// A transfer was written.
-    pub(crate) fn wrote(&mut self, number: usize, stream: &SharedStream, written: Written) {
-        let Some(backlog) = &stream.backlog else {
-            return;
-        };
+    pub(crate) fn wrote(&mut self, number: usize, backlog: &Backlog, written: Written) {
         let queue = &mut self.queues[number];
         if let Some(reads) = &backlog.reads
             && queue.len() < queue.capacity()
@@ -149,14 +154,13 @@ impl ReadBacks {
     pub(crate) fn next(
         &mut self,
         number: usize,
-        stream: &SharedStream,
+        backlog: &Backlog,
         check: &StreamCheck,
-    ) -> Option<(Written, usize)> {
-        let backlog = stream.backlog.as_ref()?;
+    ) -> Option<(Written, Operation)> {
         let discarded = self.next_discard(number, backlog, check);
         let found = match discarded {
-            Some(written) => (written, DISCARD),
-            None => (self.next_read(number, backlog, check)?, READ_BACK),
+            Some(written) => (written, Operation::Trim),
+            None => (self.next_read(number, backlog, check)?, Operation::Read),
         };
         backlog.in_flight.fetch_add(1, AcqRel);
         Some(found)
@@ -218,13 +222,6 @@ impl ReadBacks {
             tag: self.tags[slot as usize],
         }
     }
-}
-
-/// A transfer that was read back has been looked at, or one is discarded.
-pub(crate) fn is_back(stream: &SharedStream) {
-    let backlog = stream.backlog.as_ref();
-    let backlog = backlog.expect("only a backlog is read back");
-    backlog.in_flight.fetch_sub(1, AcqRel);
 }
 
 /// What a backlog asks for that there is no memory for, in words.

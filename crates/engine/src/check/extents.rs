@@ -1,9 +1,8 @@
 //! Which parts of targets were written, as a list that outlives the execution.
-use super::record::{BLOCKS_MAX, Parts, Record};
-use super::{Known, form, grid};
-use crate::data::Generations;
-use crate::files::places;
-use crate::shared::Setup;
+use super::{form, grid};
+use crate::generations::{Generations, Writing};
+use crate::op::places;
+use crate::record::{BLOCKS_MAX, Known, Parts, Record};
 use plan::{AddressOrder, BoundPlan, BoundRun, Check, Extent, OpSource, Stream};
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -78,8 +77,8 @@ pub(super) fn listed(stream: &Stream) -> Option<&[Extent]> {
 }
 
 /// What a walk over the listed parts goes through.
-pub(super) fn parts(setup: &Setup<'_>, number: usize, list: &[Extent]) -> Option<Parts> {
-    let stream = &setup.run.run.streams[number];
+pub(super) fn parts(writing: &Writing<'_>, number: usize, list: &[Extent]) -> Option<Parts> {
+    let stream = &writing.run.run.streams[number];
     let check = stream.data.check?;
     let places = places(&stream.targets);
     // In the order in which they are listed.
@@ -89,13 +88,13 @@ pub(super) fn parts(setup: &Setup<'_>, number: usize, list: &[Extent]) -> Option
     }
     let part = |region: &plan::BoundRegion| {
         let place = *places.get(&region.target)?;
-        let bytes = setup.plan.targets[region.target.index()].bytes;
+        let bytes = writing.plan.targets[region.target.index()].bytes;
         let record = Record::new(grid(&check, region.low), bytes);
         let of_target = by_place.get(&place).into_iter().flatten();
         of_target.for_each(|extent| record.note(extent.offset, extent.bytes));
         let (low, end) = region.extent();
         Some((place, Arc::new(record), low..end))
     };
-    let regions = &setup.run.streams[number].regions;
+    let regions = &writing.run.streams[number].regions;
     Some(regions.iter().filter_map(part).collect())
 }

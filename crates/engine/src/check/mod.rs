@@ -1,21 +1,20 @@
 //! Whether what is read is what was written. Writes are given headers while their buffers are
 //! filled, reads are looked at when they come back, and what was written is remembered for the run
-//! that reads it back. Read [`Checks`] first, then [`record`].
+//! that reads it back. Read [`Checks`] first, then [`crate::record`].
 mod backlog;
 mod contents;
 mod discards;
 mod extents;
 mod header;
-mod record;
 mod sums;
 
-pub(crate) use backlog::{Backlog, ReadBacks, Written, is_back};
-pub(crate) use record::{BLOCKS_MAX, BlockForm, Grid, Record, Walk};
+pub(crate) use backlog::{Backlog, ReadBacks, Written};
 
 use crate::data::{Remaker, Write};
-use crate::files::places;
+use crate::generations::Writing;
+use crate::op::places;
 use crate::random::mix;
-use crate::shared::Setup;
+use crate::record::{BLOCKS_MAX, BlockForm, Grid, Known, Parts, Record, Walk, tag};
 use contents::{Keeper, Place};
 use header::{Header, MAGIC, number_of, sum_of};
 use measure::{Misfit, MisfitKind};
@@ -23,7 +22,6 @@ use plan::{
     AddressOrder, BoundRun, Check, CheckMethod, Generator, HEADER_BYTES, OpSource, TargetId,
     WritePattern,
 };
-use record::{Known, Parts, tag};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use sums::sum;
@@ -60,23 +58,23 @@ pub(crate) struct StreamCheck {
 
 impl Checks {
     /// `None` where no stream of the run checks anything.
-    pub(crate) fn new(setup: &Setup<'_>) -> Option<Self> {
-        forget_what_is_unchecked(setup);
-        let run = &setup.run.run;
+    pub(crate) fn new(writing: &Writing<'_>) -> Option<Self> {
+        forget_what_is_unchecked(writing);
+        let run = &writing.run.run;
         if run.streams.iter().all(|stream| stream.data.check.is_none()) {
             return None;
         }
         let numbers = 0..run.streams.len();
-        let streams = numbers.map(|number| StreamCheck::new(setup, number));
+        let streams = numbers.map(|number| StreamCheck::new(writing, number));
         let mut streams: Vec<Option<StreamCheck>> = streams.collect();
         // When all records are there.
         for (number, check) in streams.iter_mut().enumerate() {
             let Some(check) = check else { continue };
-            let forms = forms(setup.run, number);
+            let forms = forms(writing.run, number);
             let targets = run.streams[number].targets.iter();
             let others = |target: &TargetId| {
                 let own = forms.get(target).copied();
-                setup.generations.others(*target, own)
+                writing.generations.others(*target, own)
             };
             check.others = targets.map(others).collect();
         }
@@ -91,19 +89,19 @@ impl Checks {
 
 impl StreamCheck {
     /// Without the records of others.
-    fn new(setup: &Setup<'_>, number: usize) -> Option<Self> {
-        let stream = &setup.run.run.streams[number];
+    fn new(writing: &Writing<'_>, number: usize) -> Option<Self> {
+        let stream = &writing.run.run.streams[number];
         let check = stream.data.check?;
-        let forms = forms(setup.run, number);
+        let forms = forms(writing.run, number);
         let record = |target: &TargetId| {
             let form = *forms.get(target)?;
-            let bytes = setup.plan.targets[target.index()].bytes;
+            let bytes = writing.plan.targets[target.index()].bytes;
             let saves = || extents::are_saved(&check, bytes);
             (check.records || saves())
-                .then(|| setup.generations.record(*target, form, bytes))
-                .or_else(|| setup.generations.recorded(*target, form))
+                .then(|| writing.generations.record(*target, form, bytes))
+                .or_else(|| writing.generations.recorded(*target, form))
         };
-        let patterns = &setup.plan.plan.patterns;
+        let patterns = &writing.plan.plan.patterns;
         let longest = stream.source.laws().map_or(0, Generator::largest_transfer);
         Some(Self {
             check,
@@ -117,7 +115,7 @@ impl StreamCheck {
             others: vec![Vec::new(); stream.targets.len()],
             keeper: check
                 .dumps
-                .then(|| Keeper::new(Remaker::new(setup, &stream.data))),
+                .then(|| Keeper::new(Remaker::new(writing, &stream.data))),
         })
     }
 
@@ -406,13 +404,13 @@ pub(crate) fn unsupported(run: &BoundRun) -> Option<String> {
 }
 
 /// What streams without checks are about to write is nothing that is known any more.
-fn forget_what_is_unchecked(setup: &Setup<'_>) {
-    let streams = setup.run.run.streams.iter().zip(&setup.run.streams);
+fn forget_what_is_unchecked(writing: &Writing<'_>) {
+    let streams = writing.run.run.streams.iter().zip(&writing.run.streams);
     let plain =
         streams.filter(|(stream, _)| stream.data.check.is_none() && stream.source.changes_data());
     for region in plain.flat_map(|(_, bound)| &bound.regions) {
         let (low, end) = region.extent();
-        for record in setup.generations.others(region.target, None) {
+        for record in writing.generations.others(region.target, None) {
             record.overwritten(low, end - low);
         }
     }
@@ -446,21 +444,21 @@ fn grid(check: &Check, low: u64) -> Grid {
 }
 
 /// What a stream reads back, by the records of its targets or by what its order lists.
-pub(crate) fn walk(setup: &Setup<'_>, number: usize) -> Option<Walk> {
-    let stream = &setup.run.run.streams[number];
+pub(crate) fn walk(writing: &Writing<'_>, number: usize) -> Option<Walk> {
+    let stream = &writing.run.run.streams[number];
     let OpSource::Generator(generator) = &stream.source else {
         return None;
     };
     let parts = match &generator.order {
-        AddressOrder::AsRecorded => recorded(setup, number),
-        AddressOrder::Listed(list) => extents::parts(setup, number, list)?,
+        AddressOrder::AsRecorded => recorded(writing, number),
+        AddressOrder::Listed(list) => extents::parts(writing, number, list)?,
         _ => return None,
     };
     Some(Walk::new(parts, generator.largest_transfer()))
 }
 
-fn recorded(setup: &Setup<'_>, number: usize) -> Parts {
-    let stream = &setup.run.run.streams[number];
+fn recorded(writing: &Writing<'_>, number: usize) -> Parts {
+    let stream = &writing.run.run.streams[number];
     let Some(check) = stream.data.check else {
         return Parts::new();
     };
@@ -468,11 +466,11 @@ fn recorded(setup: &Setup<'_>, number: usize) -> Parts {
     let part = |region: &plan::BoundRegion| {
         let place = *places.get(&region.target)?;
         let form = form(&check, region.low);
-        let record = setup.generations.recorded(region.target, form)?;
+        let record = writing.generations.recorded(region.target, form)?;
         let (low, end) = region.extent();
         Some((place, record, low..end))
     };
-    let regions = &setup.run.streams[number].regions;
+    let regions = &writing.run.streams[number].regions;
     regions.iter().filter_map(part).collect()
 }
 

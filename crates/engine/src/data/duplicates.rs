@@ -5,10 +5,9 @@
 //! Vdbench divides them; the rest are members of the sets in turn. Where its table of random blocks
 //! would be, each 256 blocks have their share of unique ones at places that a permutation says, so
 //! no table is needed, and no set stays empty.
-use super::generations::Bits;
 use super::noise::Part;
+use crate::generations::{Bits, Writing};
 use crate::random::{GOLDEN, fold, mix};
-use crate::shared::Setup;
 use plan::{DuplicatePool, DuplicatePoolId, ReplacePolicy, TargetId};
 use std::ops::Range;
 use std::sync::Arc;
@@ -59,15 +58,15 @@ enum Block {
 
 /// The laws of the targets of a stream.
 pub(super) fn laws(
-    setup: &Setup<'_>,
+    writing: &Writing<'_>,
     stream: usize,
     pool: DuplicatePoolId,
     seed: u64,
     run: u64,
 ) -> Vec<AddressLaw> {
-    let pool = &setup.plan.plan.duplicate_pools[pool.index()];
-    let blocks_of = |target: TargetId| setup.plan.targets[target.index()].bytes / pool.unit_bytes;
-    let targets = &setup.run.run.streams[stream].targets;
+    let pool = &writing.plan.plan.duplicate_pools[pool.index()];
+    let blocks_of = |target: TargetId| writing.plan.targets[target.index()].bytes / pool.unit_bytes;
+    let targets = &writing.run.run.streams[stream].targets;
     let law = |target: &TargetId| {
         let members: Vec<u64> = if pool.across_targets {
             pool.targets
@@ -93,7 +92,7 @@ pub(super) fn laws(
             return law;
         }
         let bytes = remembered * pool.unit_bytes;
-        law.with_bits(setup.generations.of(*target, bytes))
+        law.with_bits(writing.generations.of(*target, bytes))
     };
     targets.iter().map(law).collect()
 }

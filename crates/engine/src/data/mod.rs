@@ -6,26 +6,21 @@
 //! others'. Read [`WriteData::fill`] first, then [`noise`].
 mod chance;
 mod duplicates;
-mod generations;
 mod noise;
 mod pattern;
 mod sample;
 #[cfg(test)]
 mod tests;
 
-pub use generations::Generations;
-
-use crate::check::Checks;
+use crate::generations::Writing;
 use crate::random::{fold, mix};
-use crate::shared::{Setup, buffer_bytes};
 use chance::ChanceLaw;
 use duplicates::{AddressLaw, laws};
 use measure::DataFigures;
 use noise::{Form, Noise, Part};
 use pattern::Repeated;
-use plan::{DataSpec, Duplicates, Refresh};
+use plan::{BoundRun, DataSpec, Duplicates, Generator, Refresh};
 use sample::Samples;
-use std::sync::Arc;
 
 /// The first eight bytes of every piece that Fathom generates.
 pub const BLOCK_MARK: [u8; 8] = *b"FATHOM\x01\x00";
@@ -43,7 +38,6 @@ pub(crate) struct WriteData {
     patterns: Vec<Repeated>,
     streams: Vec<StreamData>,
     samples: Samples,
-    checks: Option<Arc<Checks>>,
 }
 
 /// One write, as far as its content depends on it.
@@ -93,27 +87,41 @@ enum Content {
     ByAddress(Vec<AddressLaw>),
 }
 
+/// The largest transfer of a run: the size of each buffer.
+pub(crate) fn buffer_bytes(run: &BoundRun) -> usize {
+    let largest = run.run.streams.iter().map(|stream| {
+        let laws = stream.source.laws();
+        laws.map_or(0, Generator::largest_transfer)
+    });
+    largest.max().unwrap_or(0).max(4096) as usize
+}
+
 impl WriteData {
-    /// Everything that the streams of a run write; `generations` remembers over the runs of an
+    /// Everything that the streams of a run write; its generations remember over the runs of an
     /// execution.
-    pub(crate) fn new(setup: &Setup<'_>, checks: Option<Arc<Checks>>) -> Self {
-        let plan = &setup.plan.plan;
-        let largest = buffer_bytes(setup.run);
-        let run = fold(setup.nonce, u64::from(setup.run.id.0));
-        let streams = setup.run.run.streams.iter().enumerate();
+    pub(crate) fn new(writing: &Writing<'_>) -> Self {
+        let plan = &writing.plan.plan;
+        let largest = buffer_bytes(writing.run);
+        let run = fold(writing.nonce, u64::from(writing.run.id.0));
+        let streams = writing.run.run.streams.iter().enumerate();
         let streams = streams.map(|(number, stream)| {
             let data = &stream.data;
             let key = fold(fold(mix(data.seed), run), number as u64);
             StreamData {
                 form: Form::new(data),
-                content: content(setup, number, data, run),
+                content: content(writing, number, data, run),
                 key,
             }
         });
         let streams: Vec<StreamData> = streams.collect();
         let uses = |id: usize| {
             let of = |data: &DataSpec| data.pattern.is_some_and(|pattern| pattern.index() == id);
-            setup.run.run.streams.iter().any(|stream| of(&stream.data))
+            writing
+                .run
+                .run
+                .streams
+                .iter()
+                .any(|stream| of(&stream.data))
         };
         let patterns = plan.patterns.iter().enumerate();
         Self {
@@ -122,8 +130,7 @@ impl WriteData {
                 .map(|(id, pattern)| Repeated::new(pattern, if uses(id) { largest } else { 0 }))
                 .collect(),
             streams,
-            samples: Samples::new(setup),
-            checks,
+            samples: Samples::new(writing),
         }
     }
 
@@ -132,17 +139,18 @@ impl WriteData {
         self.samples.figures()
     }
 
-    /// Fills a buffer for one write, and notes what it holds then.
+    /// Fills a buffer for one write, and notes what it holds then. Before that, `stamp` may write over it; it is given
+    /// the key of the write, which its data follow from unless a pattern or a share of duplicates is asked for.
     #[inline]
-    pub(crate) fn fill(&self, buffer: &mut [u8], filled: &mut Filled, write: Write) {
+    pub(crate) fn fill(
+        &self,
+        buffer: &mut [u8],
+        filled: &mut Filled,
+        write: Write,
+        stamp: impl FnOnce(&mut [u8], u64),
+    ) {
         self.make(buffer, filled, write);
-        if let Some(checks) = &self.checks
-            && let Some(check) = checks.of(write.stream)
-        {
-            // The key of the write, which its data follow from unless a pattern or a share of
-            // duplicates is asked for.
-            check.stamp(buffer, write, self.streams[write.stream].fresh(write.index));
-        }
+        stamp(buffer, self.streams[write.stream].fresh(write.index));
         self.samples
             .note(write.stream, write.place, write.offset, write.index, buffer);
     }
@@ -215,10 +223,10 @@ pub(crate) struct Remaker {
 }
 
 impl Remaker {
-    pub(crate) fn new(setup: &Setup<'_>, data: &DataSpec) -> Self {
-        let largest = buffer_bytes(setup.run);
+    pub(crate) fn new(writing: &Writing<'_>, data: &DataSpec) -> Self {
+        let largest = buffer_bytes(writing.run);
         let uses = |id: usize| data.pattern.is_some_and(|pattern| pattern.index() == id);
-        let patterns = setup.plan.plan.patterns.iter().enumerate();
+        let patterns = writing.plan.plan.patterns.iter().enumerate();
         Self {
             noise: Noise::new(),
             form: Form::new(data),
@@ -251,7 +259,7 @@ impl StreamData {
     }
 }
 
-fn content(setup: &Setup<'_>, number: usize, data: &DataSpec, run: u64) -> Content {
+fn content(writing: &Writing<'_>, number: usize, data: &DataSpec, run: u64) -> Content {
     let is_compressible = data.compression_ratio > 1.0;
     // Headers are written over what a buffer holds, so none can stay as it is.
     if data.refresh == Refresh::Never && data.check.is_none() {
@@ -260,7 +268,7 @@ fn content(setup: &Setup<'_>, number: usize, data: &DataSpec, run: u64) -> Conte
     if let Some(pattern) = data.pattern
         && !is_compressible
     {
-        let pattern_plan = &setup.plan.plan.patterns[pattern.index()];
+        let pattern_plan = &writing.plan.plan.patterns[pattern.index()];
         return Content::Pattern {
             pattern: pattern.index(),
             is_marked: pattern_plan.marks == plan::PatternMarks::EachBlock,
@@ -273,11 +281,11 @@ fn content(setup: &Setup<'_>, number: usize, data: &DataSpec, run: u64) -> Conte
         None if data.refresh == Refresh::Stamps && data.check.is_none() => Content::Stamped,
         None => Content::Unique,
         Some(Duplicates::ByWrite { pct, of }) => {
-            let place = (u64::from(setup.run.id.0), number as u64);
+            let place = (u64::from(writing.run.id.0), number as u64);
             Content::ByChance(ChanceLaw::new(pct, of, data.seed, place))
         }
         Some(Duplicates::ByAddress(pool)) => {
-            Content::ByAddress(laws(setup, number, pool, data.seed, run))
+            Content::ByAddress(laws(writing, number, pool, data.seed, run))
         }
     }
 }

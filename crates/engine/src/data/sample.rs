@@ -4,8 +4,8 @@
 //! content all copies are seen, so that distinct contents can be counted. The last content of each
 //! address counts. Written addresses are counted in a field of bits. Compression is that of a sample
 //! of transfers, made after the run. Memory is bounded and taken before the run.
+use crate::generations::Writing;
 use crate::random::{GOLDEN, mix};
-use crate::shared::Setup;
 use measure::DataFigures;
 use plan::{DataSpec, Duplicates, StreamId};
 use std::collections::BTreeSet;
@@ -95,9 +95,9 @@ struct Sample {
 }
 
 impl Samples {
-    pub(super) fn new(setup: &Setup<'_>) -> Self {
+    pub(super) fn new(writing: &Writing<'_>) -> Self {
         let mut groups: Vec<Group> = Vec::new();
-        let streams = setup.run.run.streams.iter().enumerate();
+        let streams = writing.run.run.streams.iter().enumerate();
         let of_stream = streams.map(|(number, stream)| {
             let generator = stream.source.laws()?;
             if generator.operations.write_pct <= 0.0 {
@@ -108,7 +108,7 @@ impl Samples {
                 Some(place) => place,
                 None if groups.len() == GROUPS_MAX => return None,
                 None => {
-                    groups.push(Group::new(setup, &stream.data)?);
+                    groups.push(Group::new(writing, &stream.data)?);
                     groups.len() - 1
                 }
             };
@@ -138,14 +138,14 @@ impl Samples {
 }
 
 impl Group {
-    fn new(setup: &Setup<'_>, data: &DataSpec) -> Option<Self> {
-        let (block, bytes) = extent(setup, data)?;
+    fn new(writing: &Writing<'_>, data: &DataSpec) -> Option<Self> {
+        let (block, bytes) = extent(writing, data)?;
         let blocks = bytes / block;
         let classes = |room_bits: u32| {
             let over = blocks >> room_bits;
             u64::BITS - over.leading_zeros()
         };
-        let pools = &setup.plan.plan.duplicate_pools;
+        let pools = &writing.plan.plan.duplicate_pools;
         let pool = match data.duplicates {
             Some(Duplicates::ByAddress(pool)) => Some(&pools[pool.index()]),
             _ => None,
@@ -301,14 +301,14 @@ impl Group {
 
 /// The block that is looked at, and the bytes of all targets that such streams write; nothing where
 /// transfers are cut at no common multiple of sectors.
-fn extent(setup: &Setup<'_>, data: &DataSpec) -> Option<(u64, u64)> {
-    let pools = &setup.plan.plan.duplicate_pools;
+fn extent(writing: &Writing<'_>, data: &DataSpec) -> Option<(u64, u64)> {
+    let pools = &writing.plan.plan.duplicate_pools;
     let mut bits = BLOCK_MAX;
     let mut targets = BTreeSet::new();
     if let Some(Duplicates::ByAddress(pool)) = data.duplicates {
         bits |= pools[pool.index()].unit_bytes;
     }
-    let all = setup.run.run.streams.iter().zip(&setup.run.streams);
+    let all = writing.run.run.streams.iter().zip(&writing.run.streams);
     for (stream, bound) in all.filter(|(stream, _)| stream.data == *data) {
         let Some(generator) = stream.source.laws() else {
             continue;
@@ -327,7 +327,7 @@ fn extent(setup: &Setup<'_>, data: &DataSpec) -> Option<(u64, u64)> {
         }
     }
     let block = 1 << bits.trailing_zeros();
-    let bytes_of = |target: &plan::TargetId| setup.plan.targets[target.index()].bytes;
+    let bytes_of = |target: &plan::TargetId| writing.plan.targets[target.index()].bytes;
     (block >= BLOCK_MIN).then(|| (block, targets.iter().map(bytes_of).sum()))
 }
 

@@ -175,7 +175,6 @@ fn buffers_that_are_used_again_hold_what_fresh_ones_would() {
                 key: 11,
             }],
             samples: Samples::default(),
-            checks: None,
         };
         let mut again = (vec![0xaa; 16_384], Filled::default());
         // Lengths and places within blocks change and stay by turns.
@@ -344,7 +343,7 @@ fn targets_by_themselves_hold_equal_data_at_equal_addresses() {
     let blocks = 100_000;
     let target = |fresh: u64| {
         let law = AddressLaw::new(&pool, &[blocks], 0, 3, 4)
-            .with_bits(crate::data::Generations::default().of(TargetId(0), blocks * 4096));
+            .with_bits(crate::generations::Generations::default().of(TargetId(0), blocks * 4096));
         let mut buffer = vec![0; 4096];
         let mut keys = vec![Vec::new(); 3];
         for keys in &mut keys {

@@ -6,12 +6,13 @@ mod permutation;
 mod sizes;
 mod space;
 mod steps;
+mod track;
 mod visits;
 mod zones;
 
-use crate::check::Walk;
-use crate::files::places;
+use crate::op::{Drawn, places};
 use crate::random::{Draws, Purpose, share_limit};
+use crate::record::Walk;
 use grid::Grid;
 use pairs::Pairs;
 use plan::{
@@ -28,15 +29,6 @@ use std::sync::atomic::{
 use steps::{Stepping, Wanted};
 use visits::Visits;
 use zones::Zones;
-
-/// One operation as drawn: the target by its place in the stream.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Drawn {
-    pub operation: Operation,
-    pub place: u32,
-    pub offset: u64,
-    pub length: u32,
-}
 
 /// Where the operations of a stream may go.
 #[derive(Clone, Copy, Debug)]

@@ -1,6 +1,7 @@
 //! The addresses of a stream as one range from zero, with the cursor that its operations share.
 use super::grid::Grid;
 use super::pairs::Pairs;
+use super::track::Track;
 use super::visits::Visits;
 use super::zones::Zones;
 use plan::{BoundRegion, PerDirection, TargetId};
@@ -15,6 +16,7 @@ pub(super) struct Space {
     pub first: u64,
     /// In the order of addresses, without gaps; most spaces have one.
     pieces: Vec<Piece>,
+    /// Of all directions the first, or of each direction its own.
     tracks: [Track; 3],
     /// Visits so far, where a law has to know.
     visits: AtomicU64,
@@ -28,14 +30,6 @@ pub(super) struct Space {
     pub zones: Option<Zones>,
     /// Where both of a pair take what one of them has found.
     pub pairs: Option<Pairs>,
-}
-
-/// A sequence that operations share: those of all directions the first, or of each direction its own.
-#[derive(Debug, Default)]
-struct Track {
-    cursor: AtomicU64,
-    /// Of the last transfer, where others may repeat its place.
-    last: AtomicU64,
 }
 
 /// From `start` to `end` of a space lies the range of a target that begins at `low`.
@@ -78,9 +72,8 @@ impl Space {
             width,
             first: 0,
             pieces,
-            tracks: std::array::from_fn(|_| Track {
-                cursor: AtomicU64::new(regions.first().map_or(0, |region| region.start)),
-                last: AtomicU64::new(0),
+            tracks: std::array::from_fn(|_| {
+                Track::from(regions.first().map_or(0, |region| region.start))
             }),
             visits: AtomicU64::new(0),
             steps: AtomicU64::new(0),
@@ -146,17 +139,12 @@ impl Space {
 
     /// A transfer begins there, and others will repeat its place.
     pub(super) fn note(&self, track: usize, relative: u64) {
-        self.tracks[track].last.store(relative, Relaxed);
+        self.tracks[track].note(relative);
     }
 
-    /// Where the last transfer of the first track began.
-    pub(super) fn noted(&self) -> u64 {
-        self.tracks[0].last.load(Relaxed)
-    }
-
-    /// Where the last transfer of the first track ended.
-    pub(super) fn position(&self) -> u64 {
-        self.tracks[0].cursor.load(Relaxed)
+    /// The first track.
+    pub(super) fn track(&self) -> &Track {
+        &self.tracks[0]
     }
 
     /// Moves on by a gap from the end of the last transfer, at first from the start. Behind the end, or
@@ -225,7 +213,7 @@ impl Space {
     /// A sequence goes on at `relative`.
     #[inline]
     pub(super) fn move_cursor(&self, track: usize, relative: u64) {
-        self.tracks[track].cursor.store(relative, Relaxed);
+        self.tracks[track].move_to(relative);
     }
 
     /// A pass that is at its end begins anew.

@@ -103,7 +103,7 @@ impl Stepping {
         let is_even = self.length == self.smallest;
         let at = match (&self.pattern, &space.zones) {
             (_, Some(zones)) if zones.is_even() => zones.place(step),
-            (_, Some(zones)) => return zones.advance(space, step, length),
+            (_, Some(zones)) => return zones.advance(space.track(), step, length),
             (StepPattern::Gap { bytes }, _) if is_even && self.sequences == Sequences::Shared => {
                 self.with_gap(*bytes, space.width, number)
             }

@@ -2,7 +2,7 @@
 //! number of the operation; where they are not, from what was transferred before.
 use super::grid::Grid;
 use super::permutation::Permutation;
-use super::space::Space;
+use super::track::Track;
 use super::visits::Visits;
 use crate::random::{Draws, Purpose, share_limit};
 use plan::{
@@ -210,11 +210,11 @@ impl Zones {
         zone.start + block * unit
     }
 
-    /// Where an operation lies and how much it moves, by what was moved before it; `length` is asked
+    /// Where an operation lies and how much it moves, by what was moved before it on this track; `length` is asked
     /// with whether it goes on behind the one before.
     pub(super) fn advance(
         &self,
-        space: &Space,
+        track: &Track,
         step: Step,
         length: impl Fn(bool) -> u32,
     ) -> (u64, u32) {
@@ -226,7 +226,7 @@ impl Zones {
             let found = match self.order {
                 _ if done >= self.used => None,
                 Order::Sequential => Some(self.next_in_order(zone, done, length(false))),
-                _ => self.next_at_random(space, zone, step, &length),
+                _ => self.next_at_random(track, zone, step, &length),
             };
             let Some((at, moved)) = found else {
                 self.leave(before, zone.visit, span);
@@ -263,7 +263,7 @@ impl Zones {
 
     fn next_at_random(
         &self,
-        space: &Space,
+        track: &Track,
         zone: Zone,
         step: Step,
         length: impl Fn(bool) -> u32,
@@ -271,9 +271,9 @@ impl Zones {
         let (at, length) = match self.seeks.as_ref().and_then(|rule| rule.follows(step)) {
             Some(repeats) => {
                 let before = if repeats {
-                    space.noted()
+                    track.noted()
                 } else {
-                    space.position()
+                    track.position()
                 };
                 let is_inside = (zone.start..zone.start + zone.room).contains(&before);
                 let at = if is_inside { before } else { zone.start };
@@ -300,8 +300,8 @@ impl Zones {
             },
         };
         let length = cut(length, self.width - at);
-        space.move_cursor(0, at + u64::from(length));
-        space.note(0, at);
+        track.move_to(at + u64::from(length));
+        track.note(at);
         Some((at, length))
     }
 

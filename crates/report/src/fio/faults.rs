@@ -1,6 +1,5 @@
 //! What failed in the jobs of fio: which failures a job bore and which one ended it, and the words in which fio 3.33
 //! says where it met them. Programs look for those words; begin with [`Faults`].
-use super::model::plain_error;
 use lang::fio::ReportOptions;
 use measure::IoFailure;
 use plan::{BoundPlan, Tolerance};
@@ -179,4 +178,13 @@ impl Faults {
     pub(super) fn counted(&self, errors: u64) -> u64 {
         errors.max(self.told).saturating_sub(self.uncounted)
     }
+}
+
+/// An error in the words of the system, without its number.
+pub(super) fn plain_error(message: &str) -> String {
+    message
+        .split(" (os error")
+        .next()
+        .unwrap_or(message)
+        .to_owned()
 }

@@ -1,6 +1,6 @@
 //! What fio says of I/Os that fail and of data that are not what was written. Its words, as programs
 //! look for them.
-use super::model::plain_error;
+use super::faults::plain_error;
 use measure::{IoFailure, Misfit, MisfitKind};
 use plan::{CheckMethod, Operation};
 use std::fmt::Write;

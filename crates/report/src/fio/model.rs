@@ -950,11 +950,3 @@ fn timed(job: &Job, run: &RunUse) -> ([Direction; 3], u64) {
 pub(super) fn is_check(labels: &[Label]) -> bool {
     Label::find(labels, "phase") == Some("check")
 }
-
-pub(super) fn plain_error(message: &str) -> String {
-    message
-        .split(" (os error")
-        .next()
-        .unwrap_or(message)
-        .to_owned()
-}

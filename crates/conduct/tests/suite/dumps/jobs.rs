@@ -40,8 +40,11 @@ impl World {
         ModelFiles::new(Arc::clone(&self.grants), Opening::ForRun)
     }
 
-    pub fn contents(&self) -> String {
-        format!("{:?}", self.tree.lock().unwrap())
+    /// What the file holds; nothing where it is gone.
+    pub fn contents(&self) -> Option<String> {
+        let tree = self.tree.lock().unwrap();
+        let (_, inode) = tree.follow(Path::new(PATH), true).unwrap();
+        inode.map(|inode| format!("{:?}", tree.node(inode)))
     }
 }
 

@@ -1,6 +1,6 @@
 use super::*;
 use crate::backend::RequestKind;
-use crate::descriptors::ToOpen;
+use crate::files::ToOpen;
 use door::{Grants, Purpose};
 use plan::{Access, OpenMode, TargetId};
 

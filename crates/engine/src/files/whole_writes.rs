@@ -1,5 +1,5 @@
 //! Whether targets can store writes as a whole or not at all, looked at before a run asks them to.
-use crate::files::{OpenError, OpenTargets};
+use super::{OpenError, OpenTargets};
 use plan::{BoundPlan, BoundRun, Stream, TransferSizes};
 use std::path::PathBuf;
 

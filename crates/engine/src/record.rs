@@ -61,7 +61,7 @@ pub(crate) enum Known {
 }
 
 /// Places of targets, their records, and the bytes of them that count.
-pub(super) type Parts = Vec<(u32, std::sync::Arc<Record>, Range<u64>)>;
+pub(crate) type Parts = Vec<(u32, std::sync::Arc<Record>, Range<u64>)>;
 
 /// Goes through what records know of several targets, once.
 #[derive(Debug)]
@@ -84,7 +84,7 @@ struct Part {
 
 /// The tag of a write by what its data were made from.
 #[inline]
-pub(super) fn tag(seed: u64) -> u32 {
+pub(crate) fn tag(seed: u64) -> u32 {
     ((seed ^ seed >> 32) as u32 & !READ_BACK).max(FIRST_TAG)
 }
 
@@ -107,7 +107,7 @@ impl Record {
 
     /// A write to these bytes is about to be sent.
     #[inline]
-    pub(super) fn begin(&self, offset: u64, length: u64) {
+    pub(crate) fn begin(&self, offset: u64, length: u64) {
         for tag in self.of(offset, length) {
             let before = tag.swap(IN_FLIGHT, Relaxed);
             if matches!(before, IN_FLIGHT | SOME) {
@@ -118,14 +118,14 @@ impl Record {
 
     /// It is there, as far as `length` goes.
     #[inline]
-    pub(super) fn end(&self, offset: u64, length: u64, tag: u32) {
+    pub(crate) fn end(&self, offset: u64, length: u64, tag: u32) {
         for place in self.of(offset, length) {
             let _ = place.compare_exchange(IN_FLIGHT, tag, Release, Relaxed);
         }
     }
 
     /// These bytes were written by somebody; blocks that they cover in part were not.
-    pub(super) fn note(&self, offset: u64, length: u64) {
+    pub(crate) fn note(&self, offset: u64, length: u64) {
         let Grid { block_bytes, phase } = self.grid;
         let end = offset.saturating_add(length);
         let first = offset.saturating_sub(phase).div_ceil(block_bytes) * block_bytes + phase;
@@ -135,7 +135,7 @@ impl Record {
     }
 
     /// It failed, so that anything may be there.
-    pub(super) fn forget(&self, offset: u64, length: u64) {
+    pub(crate) fn forget(&self, offset: u64, length: u64) {
         for place in self.of(offset, length) {
             place.store(UNKNOWN, Relaxed);
         }
@@ -151,7 +151,7 @@ impl Record {
     }
 
     #[inline]
-    pub(super) fn known(&self, offset: u64) -> Known {
+    pub(crate) fn known(&self, offset: u64) -> Known {
         match self.of(offset, self.grid.block_bytes).first() {
             None => Known::Nothing,
             Some(tag) => match tag.load(Acquire) {
@@ -164,7 +164,7 @@ impl Record {
     }
 
     /// The write with this tag is about to be discarded.
-    pub(super) fn begin_discard(&self, offset: u64, length: u64, tag: u32) {
+    pub(crate) fn begin_discard(&self, offset: u64, length: u64, tag: u32) {
         for place in self.of(offset, length) {
             let is_still = |known: u32| (known & !READ_BACK == tag).then_some(IN_FLIGHT);
             if place.fetch_update(AcqRel, Relaxed, is_still).is_err() {
@@ -175,7 +175,7 @@ impl Record {
     }
 
     /// It is discarded; whether it reads as zeros from now on.
-    pub(super) fn end_discard(&self, offset: u64, length: u64, is_zeros: bool) {
+    pub(crate) fn end_discard(&self, offset: u64, length: u64, is_zeros: bool) {
         let end = if is_zeros { ZEROS } else { UNKNOWN };
         for place in self.of(offset, length) {
             if place
@@ -189,7 +189,7 @@ impl Record {
     }
 
     /// Whether these bytes are of the write with this tag, and nothing was sent there since.
-    pub(super) fn is_all(&self, offset: u64, length: u64, tag: u32) -> bool {
+    pub(crate) fn is_all(&self, offset: u64, length: u64, tag: u32) -> bool {
         let places = self.of(offset, length).iter();
         places
             .map(|place| place.load(Acquire) & !READ_BACK)
@@ -197,7 +197,7 @@ impl Record {
     }
 
     /// The write with this tag was read back.
-    pub(super) fn was_read_back(&self, offset: u64, length: u64, tag: u32) {
+    pub(crate) fn was_read_back(&self, offset: u64, length: u64, tag: u32) {
         for place in self.of(offset, length) {
             let _ = place.compare_exchange(tag, tag | READ_BACK, AcqRel, Relaxed);
         }

@@ -1,7 +1,7 @@
 //! What an execution remembers of what it wrote: which of two contents a sector holds, where
 //! rewriting alternates between them, and which write is in which block, where that is checked.
-use crate::check::{BlockForm, Record};
-use plan::TargetId;
+use crate::record::{BlockForm, Record};
+use plan::{BoundPlan, BoundRun, TargetId};
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -18,18 +18,28 @@ pub struct Generations {
     records: Arc<Mutex<BTreeMap<TargetId, Records>>>,
 }
 
+/// A run that writes or checks, and what was written before it.
+#[derive(Clone, Copy)]
+pub(crate) struct Writing<'a> {
+    pub plan: &'a BoundPlan,
+    pub run: &'a BoundRun,
+    /// Differs between executions.
+    pub nonce: u64,
+    pub generations: &'a Generations,
+}
+
 /// Of one target, by the form of the blocks.
 type Records = Vec<(BlockForm, Arc<Record>)>;
 
 /// One target's bits from its first sector on.
 #[derive(Debug)]
-pub(super) struct Bits {
+pub(crate) struct Bits {
     words: Vec<AtomicU64>,
 }
 
 impl Generations {
     /// The bits of a target, made where they are too few or not there.
-    pub(super) fn of(&self, target: TargetId, bytes: u64) -> Arc<Bits> {
+    pub(crate) fn of(&self, target: TargetId, bytes: u64) -> Arc<Bits> {
         let words = usize::try_from(bytes.div_ceil(SECTOR * 64)).expect("fits into memory");
         let mut by_target = self.by_target.lock().expect("nothing panics in here");
         let bits = by_target.entry(target).or_insert_with(|| Bits::new(words));
@@ -86,7 +96,7 @@ impl Bits {
 
     /// Turns the bits of a range of bytes, and tells which content each part of it is to get.
     #[inline]
-    pub(super) fn turn(&self, bytes: Range<u64>, mut each: impl FnMut(Range<u64>, u64)) {
+    pub(crate) fn turn(&self, bytes: Range<u64>, mut each: impl FnMut(Range<u64>, u64)) {
         let end = bytes.end.div_ceil(SECTOR);
         let mut sector = bytes.start / SECTOR;
         while sector < end {

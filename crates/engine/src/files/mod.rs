@@ -1,9 +1,11 @@
 //! The targets of a run, opened through the door by their grants.
-use crate::descriptors::{OnDemand, ToOpen};
-use crate::flow::DueSync;
+mod on_demand;
+mod whole_writes;
+
+pub(crate) use on_demand::{OnDemand, ToOpen};
+
+use crate::op::{Cause, DueSync};
 use crate::placement::as_owner;
-use crate::shared::{FILE_SYSTEM_SYNC, code_of};
-use crate::whole_writes;
 use door::{Calls, DoorError, Entry, Grants, Kernel, Named, Purpose};
 use plan::{
     Access, AccessAdvice, BoundPlan, BoundRun, NameCall, OpenMode, Operation, Owner, RunKind,
@@ -347,24 +349,18 @@ fn of_file_systems(
             direct: false,
             error,
         })?;
-        let operation = match metadata.is_file() {
-            true if known.insert(metadata.dev()) => FILE_SYSTEM_SYNC,
-            false if !stream.flow.syncs.at_end => code_of(Operation::Sync),
+        let cause = match metadata.is_file() {
+            true if known.insert(metadata.dev()) => Cause::FileSystemRule,
+            false if !stream.flow.syncs.at_end => Cause::Rule,
             _ => continue,
         };
-        let place = place as u32;
-        syncs.push(DueSync { operation, place });
+        syncs.push(DueSync {
+            kind: Operation::Sync,
+            cause,
+            place: place as u32,
+        });
     }
     Ok(syncs)
-}
-
-/// The first place of each target among those of a stream.
-pub(crate) fn places(targets: &[TargetId]) -> BTreeMap<TargetId, u32> {
-    let mut places = BTreeMap::new();
-    for (place, target) in targets.iter().enumerate() {
-        places.entry(*target).or_insert(place as u32);
-    }
-    places
 }
 
 /// Targets that are not only read, by who opens them: who may read only is not to ask for more.

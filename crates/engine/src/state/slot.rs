@@ -1,0 +1,66 @@
+//! What a worker shows of itself and of each of its slots.
+use crate::kind::BackendKind;
+use crate::op::OpCell;
+use crate::priorities::Priorities;
+use measure::{LatencyCell, Sharing};
+use plan::Placement;
+use std::sync::atomic::AtomicU64;
+
+/// What a worker shows of itself. Aligned, as what threads write for each operation must not lie in
+/// one cache line (or in a pair that is fetched together) with what another thread writes.
+#[derive(Debug)]
+#[repr(align(128))]
+pub(crate) struct WorkerView {
+    pub kind: BackendKind,
+    pub slots: Vec<SlotView>,
+    /// By slot.
+    pub late: Vec<LateView>,
+    pub pool_of_slot: Vec<u32>,
+    pub placement: Placement,
+    /// Whether its pool wants transfers to fail that would wait.
+    pub never_waits: bool,
+    /// Where single transfers have priorities; the worker takes a copy.
+    pub priorities: Option<Priorities>,
+    /// Index into the recorders of a stream.
+    pub shard: usize,
+    pub sharing: Sharing,
+    pub cpu_ns: AtomicU64,
+    pub usage: WorkerUsage,
+    pub submit_calls: AtomicU64,
+    pub submit_ns: AtomicU64,
+    pub reaps: AtomicU64,
+    pub reap_gaps: LatencyCell,
+    pub wakeups: AtomicU64,
+    pub clamped: AtomicU64,
+}
+
+/// What a worker's thread has used since the start of the run.
+#[derive(Debug, Default)]
+pub(crate) struct WorkerUsage {
+    pub user_ns: AtomicU64,
+    pub system_ns: AtomicU64,
+    pub context_switches: AtomicU64,
+    pub minor_faults: AtomicU64,
+    pub major_faults: AtomicU64,
+}
+
+/// One slot, readable from outside: how old is what is in flight, and what is it.
+#[derive(Debug, Default)]
+#[repr(align(64))]
+pub(crate) struct SlotView {
+    /// Zero while the slot is free.
+    pub started_ns: AtomicU64,
+    pub arrival_ns: AtomicU64,
+    pub op: OpCell,
+}
+
+const _: () = assert!(size_of::<SlotView>() == 64, "a line of the cache");
+
+/// The last operation of a slot that was in flight at the end and came back well after it.
+#[derive(Debug, Default)]
+pub(crate) struct LateView {
+    /// How long after; zero for none.
+    pub after_ns: AtomicU64,
+    pub age_ns: AtomicU64,
+    pub op: OpCell,
+}

@@ -1,0 +1,15 @@
+//! What a run tells of the arrivals of one stream.
+use crate::event::LatencyFigures;
+
+/// Arrivals of a stream over the measured intervals.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct StreamTotals {
+    pub scheduled: u64,
+    pub submitted: u64,
+    /// At the end of the last interval.
+    pub backlog: u64,
+    pub lateness: LatencyFigures,
+    pub unserved: LatencyFigures,
+    /// Of those, the operations that never came back or came late, whose latencies are in the figures.
+    pub in_flight: LatencyFigures,
+}
