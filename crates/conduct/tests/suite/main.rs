@@ -7,6 +7,7 @@ mod backends;
 mod behaviour;
 mod depth_search;
 mod determinism;
+mod distant;
 mod faults;
 mod few_tags;
 mod file_systems;
