@@ -15,6 +15,7 @@ mod judge;
 mod local;
 mod readiness;
 mod simulated;
+mod sinks;
 mod steer;
 mod tick;
 
@@ -22,6 +23,7 @@ pub use control::{Control, Haste};
 pub use execution::{Done, Outcome, SinkError, execute, go_on};
 pub use local::{CommandSettings, LocalHost, OperationSink};
 pub use simulated::SimulatedHost;
+pub use sinks::{Sink, Sinks, Tempo};
 pub use tick::{expected_bytes, planned_ns, unmeasured_intervals};
 
 use measure::{DataFigures, Ended, Failures, HostInterval, Outstanding};

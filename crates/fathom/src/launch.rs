@@ -15,7 +15,8 @@ use crate::trigger::Watched;
 use crate::written_states::WrittenStates;
 use crate::{ending, lints, machine, printing, removal, render, stop, stop_file};
 use conduct::{
-    CommandSettings, Control, Host, LocalHost, Outcome, SimulatedHost, SinkError, go_on, planned_ns,
+    CommandSettings, Control, Host, LocalHost, Outcome, SimulatedHost, SinkError, Tempo, go_on,
+    planned_ns,
 };
 use door::{Door, Grants};
 use engine::{BackendChoice, BackendKind, EngineConfig};
@@ -139,7 +140,7 @@ fn carry_out(launch: &Launch, begun: Begun, storage: &Storage) -> Exit {
         runs_done: earlier.as_ref().map_or(0, |one| one.done.runs() as usize),
     };
     let opened = settle_outputs(launch, &job, &started, &beside)
-        .and_then(|()| open_sinks(launch, &job, &beside, earlier.as_ref()));
+        .and_then(|()| open_sinks(launch, settled.choice.kind, &job, &beside, earlier.as_ref()));
     let mut sinks = match opened {
         Ok(sinks) => sinks,
         Err(message) => return fail(Exit::Usage, &message),
@@ -156,19 +157,20 @@ fn carry_out(launch: &Launch, begun: Begun, storage: &Storage) -> Exit {
     let findings = launch.findings.printed.iter().chain(&settled.found);
     let opened = sinks
         .take(&opening)
-        .and_then(|()| record(findings, &settled.passed, started.unix_ns, &mut sinks));
+        .and_then(|()| record(findings, &settled.passed, started.unix_ns, &mut sinks))
+        .and_then(|()| sinks.settle());
     let outcome = match opened {
         Ok(()) => {
             settled.records.announce(storage.root(), &settled.grants);
             let (mut host, states) = host(launch, &settled, &started, clock, (&job, &beside));
             go_on(&settled.plan, done, host.as_mut(), &control, &mut |event| {
                 sinks.take(event)?;
-                end_run(event, states.as_ref(), &trigger);
-                Ok(())
+                end_run(event, states.as_ref(), &trigger, &mut sinks)
             })
         }
         Err(error) => Outcome::failed(error.to_string()),
     };
+    let outcome = settle_sinks(outcome, &mut sinks);
     let fills = fills_of(&settled);
     let are_there = match outcome.left_outstanding {
         true => Ok(()),
@@ -273,16 +275,35 @@ fn watch(beside: &Beside, plan: &Plan, outputs: &Outputs) -> Result<(Control, Wa
 }
 
 /// At the end of a run: keeps what it has written, before a trigger may take the machine away.
-fn end_run(event: &Event, states: Option<&WrittenStates<'_>>, trigger: &Watched) {
+fn end_run(
+    event: &Event,
+    states: Option<&WrittenStates<'_>>,
+    trigger: &Watched,
+    sinks: &mut Sinks,
+) -> Result<(), SinkError> {
     if !matches!(event, Event::RunFinished(_)) {
-        return;
+        return Ok(());
     }
     let has_fired = trigger.has_fired();
     if let Some(states) = states {
         states.on_event(event, has_fired);
     }
     if has_fired {
+        // What it prints comes after what was printed of the run.
+        sinks.settle()?;
         trigger.carry_out();
+    }
+    Ok(())
+}
+
+/// What a sink could not take of the last events fails an execution as it does in its middle.
+fn settle_sinks(outcome: Outcome, sinks: &mut Sinks) -> Outcome {
+    match sinks.settle() {
+        Err(SinkError(message)) if outcome.reason == FinishReason::Complete => Outcome {
+            reason: FinishReason::Failed { message },
+            ..outcome
+        },
+        _ => outcome,
     }
 }
 
@@ -630,14 +651,20 @@ fn settle_outputs(
 
 fn open_sinks(
     launch: &Launch,
+    kind: BackendKind,
     job: &Job<'_>,
     beside: &Beside,
     earlier: Option<&Earlier>,
 ) -> Result<Sinks, String> {
+    // Simulated intervals come as fast as they can be taken.
+    let tempo = match kind {
+        BackendKind::Sim => Tempo::Patient,
+        _ => Tempo::Real,
+    };
     let sinks = |writer| {
         let listeners = launch.face.listeners(job)?;
         let files = JobFiles::new(beside, job.outputs);
-        Ok(Sinks::new(writer, listeners, Some(files), job.outputs))
+        Sinks::new(tempo, writer, listeners, Some(files), job.outputs)
     };
     let Some(folder) = job.folder else {
         return sinks(None);

@@ -24,5 +24,6 @@ mod real_faults;
 mod response;
 mod rules;
 mod shares;
+mod sinks;
 mod steering;
 mod story;
