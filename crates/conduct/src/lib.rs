@@ -13,6 +13,7 @@ mod goals;
 mod hearing;
 mod judge;
 mod local;
+pub mod machine;
 mod readiness;
 mod simulated;
 mod sinks;

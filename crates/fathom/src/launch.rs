@@ -14,6 +14,7 @@ use crate::standing::{self, Passed};
 use crate::trigger::Watched;
 use crate::written_states::WrittenStates;
 use crate::{ending, lints, machine, printing, removal, render, stop, stop_file};
+use conduct::machine::Approach;
 use conduct::{
     CommandSettings, Control, Host, LocalHost, Outcome, SimulatedHost, SinkError, Tempo, go_on,
     planned_ns,
@@ -393,7 +394,7 @@ fn settle(launch: &Launch, storage: &Storage) -> Result<Settled, Exit> {
         render::print(diagnostics, &launch.sources);
         Exit::Usage
     };
-    let facts = machine::facts(&launch.plan, storage);
+    let facts = conduct::machine::facts(&launch.plan, storage);
     let plan = machine::bind_to(launch.plan.clone(), &facts).map_err(|found| refuse(&found))?;
     let missing = machine::not_built(&plan);
     if !missing.is_empty() {
@@ -429,7 +430,7 @@ fn settle(launch: &Launch, storage: &Storage) -> Result<Settled, Exit> {
     if found.iter().any(|one| one.severity == Severity::Error) {
         return Err(Exit::Usage);
     }
-    machine::check_demands(&plan, choice.kind, storage.root())
+    conduct::machine::check_demands(&plan, choice.kind, storage.root())
         .map_err(|message| fail(Exit::Usage, &message))?;
     let descriptors = match choice.kind {
         BackendKind::Null | BackendKind::Sim => None,
@@ -462,28 +463,28 @@ fn approach(
     let Some(descriptors) = descriptors else {
         return Ok((Grants::none(), Records::default(), Passed::default()));
     };
-    let door = Arc::new(Door::new(descriptors.for_claims));
-    let examinations = machine::examine(plan, storage.root(), &door);
-    if let Some(word) = host::guard::unused_words(&examinations, &overwrite).first() {
+    let approach = Approach::new(plan, storage.root(), descriptors.for_claims);
+    let examinations = &approach.examinations;
+    if let Some(word) = host::guard::unused_words(examinations, &overwrite).first() {
         let message = format!("`--overwrite {word}` names no target of this job");
         return Err(fail(Exit::Usage, &message));
     }
     let passed = standing::for_run(
         &plan.plan,
-        &examinations,
+        examinations,
         &mut overwrite,
         launch.face.tells_findings(),
     )?;
-    let grants = machine::judge(&examinations, &overwrite).map_err(|refused| {
+    let grants = approach.grants(&overwrite).map_err(|refused| {
         print_refusal(&refused, plan);
         refusal_exit(&refused, launch.face.as_ref())
     })?;
     // What is borne is all that is left of them.
-    for shortage in host::guard::shortages(&examinations) {
+    for shortage in host::guard::shortages(examinations) {
         errln!("warning: {shortage}");
     }
-    let records = Records::of(plan, &examinations);
-    Ok((Grants::new(door, grants), records, passed))
+    let records = Records::of(plan, examinations);
+    Ok((grants, records, passed))
 }
 
 /// Whoever reads the report later has not seen the console.
