@@ -1,12 +1,13 @@
 //! One execution: every run of a bound plan in order, each asked for by `analysis`.
 use crate::failures::Failed;
 use crate::goals::Goals;
+use crate::hearing::{AGAIN_NS, Asked, Hearing};
 use crate::tick::{Ticks, expected_bytes, measured_span, unmeasured_intervals};
-use crate::{Control, Host, HostError, SetPoint};
+use crate::{Answer, Control, Host, HostError, SetPoint};
 use analysis::{Decision, History};
 use measure::{
-    Collected, DataWritten, Drained, Event, ExecutionFinished, FinishReason, Interval,
-    IntervalPhase, PoolInfo, Remark, RunFinished, RunFold, RunStarted, RunTotals, StreamInfo,
+    DataWritten, Drained, Ended, Event, ExecutionFinished, FinishReason, LogWaits, PoolInfo,
+    Remark, RunFinished, RunFold, RunStarted, RunTotals, StreamInfo,
 };
 use plan::{BoundPlan, BoundRun, DataLimit, Nanos, RunId, RunKind, Severity, StartAlign, Window};
 use std::fmt;
@@ -178,14 +179,15 @@ enum Waited {
 pub(crate) struct Going<'a> {
     pub(crate) run: &'a BoundRun,
     pub(crate) number: u32,
-    start_ns: u64,
+    pub(crate) start_ns: u64,
     ticks: Ticks,
-    unmeasured: u32,
+    pub(crate) unmeasured: u32,
     last_end_ns: u64,
+    pub(crate) hearing: Hearing,
     pub(crate) errors: u64,
     /// What is known of failures before their interval ends.
     pub(crate) failed: Failed,
-    moved: Moved,
+    pub(crate) moved: Moved,
     pub(crate) goals: Goals,
     /// Set when a total was reached: the run ends with the interval after.
     ends_after: Option<u64>,
@@ -193,12 +195,18 @@ pub(crate) struct Going<'a> {
 
 /// Bytes in measured intervals.
 #[derive(Clone, Copy, Debug, Default)]
-struct Moved {
-    read: u64,
-    written: u64,
+pub(crate) struct Moved {
+    pub(crate) read: u64,
+    pub(crate) written: u64,
 }
 
 impl Going<'_> {
+    /// The interval that ends there; the next one begins there.
+    fn next_interval(&mut self, number: u64, end_ns: u64) -> Asked {
+        let start_ns = std::mem::replace(&mut self.last_end_ns, end_ns);
+        Asked::new(number, start_ns, end_ns)
+    }
+
     /// When the clock stops the workers; never, where only the work does.
     fn stops_ns(&self) -> u64 {
         let planned_ns = self.ticks.planned_ns.unwrap_or(u64::MAX);
@@ -249,8 +257,8 @@ impl Conductor<'_> {
     }
 
     /// Once: the causes are limits of the process, which hold for all runs.
-    fn tell_shortfall(&mut self, number: u32) -> Result<(), SinkError> {
-        let Some(text) = self.host.shortfall().filter(|_| !self.shortfall_is_told) else {
+    fn tell_shortfall(&mut self, number: u32, shortfall: Option<String>) -> Result<(), SinkError> {
+        let Some(text) = shortfall.filter(|_| !self.shortfall_is_told) else {
             return Ok(());
         };
         self.shortfall_is_told = true;
@@ -259,8 +267,7 @@ impl Conductor<'_> {
     }
 
     /// They belong to no service time, so nothing else shows them.
-    fn tell_openings(&mut self, going: &Going<'_>) -> Result<(), SinkError> {
-        let openings = self.host.openings();
+    fn tell_openings(&mut self, going: &Going<'_>, openings: u64) -> Result<(), SinkError> {
         if openings == 0 || going.run.run.kind != RunKind::Measure {
             return Ok(());
         }
@@ -271,8 +278,8 @@ impl Conductor<'_> {
     }
 
     /// The rate is that of the log then, and not of the target.
-    fn tell_log_waits(&mut self, going: &Going<'_>) -> Result<(), SinkError> {
-        let (count, sum_ns) = self.host.log_waits();
+    fn tell_log_waits(&mut self, going: &Going<'_>, waits: LogWaits) -> Result<(), SinkError> {
+        let LogWaits { count, sum_ns } = waits;
         if count == 0 {
             return Ok(());
         }
@@ -307,10 +314,15 @@ impl Conductor<'_> {
         run: &BoundRun,
         point: &SetPoint,
     ) -> Result<Result<FinishReason, HostError>, SinkError> {
-        if let Err(error) = self.host.prepare(self.plan, run, point) {
-            return Ok(Err(error));
-        }
-        let start_ns = self.start_time(run);
+        self.host.prepare(self.plan, run, point);
+        let prepared = match self.ask(Control::is_stopping, |host, _| host.prepared()) {
+            Ok(prepared) => prepared,
+            Err(HostError::Lost(_)) if self.control.is_stopping() => {
+                return Ok(Ok(FinishReason::StoppedByUser));
+            }
+            Err(error) => return Ok(Err(error)),
+        };
+        let start_ns = self.start_time(run, prepared.workers);
         let ticks = Ticks::of(&run.run.timing);
         if let Some(planned_ns) = ticks.planned_ns {
             self.host.stop_at(start_ns + planned_ns);
@@ -319,7 +331,7 @@ impl Conductor<'_> {
         self.host.wait_until(start_ns, self.control);
         let started = self.run_started(number, run, point, start_ns);
         self.tell(Event::RunStarted(started))?;
-        self.tell_shortfall(number)?;
+        self.tell_shortfall(number, prepared.shortfall)?;
         let mut going = Going {
             run,
             number,
@@ -327,6 +339,7 @@ impl Conductor<'_> {
             ticks,
             unmeasured: unmeasured_intervals(&run.run.timing),
             last_end_ns: 0,
+            hearing: Hearing::default(),
             errors: 0,
             failed: Failed::default(),
             moved: Moved::default(),
@@ -342,8 +355,8 @@ impl Conductor<'_> {
     }
 
     /// Runs of a language that starts on whole seconds of the wall clock do so.
-    fn start_time(&self, run: &BoundRun) -> u64 {
-        let many = u64::from(self.host.workers()).saturating_sub(FEW_WORKERS);
+    fn start_time(&self, run: &BoundRun, workers: u32) -> u64 {
+        let many = u64::from(workers).saturating_sub(FEW_WORKERS);
         let soon_ns = self.host.now_ns() + LEAD_NS + many * LEAD_OF_WORKER_NS;
         match run.run.timing.start {
             StartAlign::AtOnce => soon_ns,
@@ -364,10 +377,9 @@ impl Conductor<'_> {
                 Waited::Cut(cut_ns) => (cut_ns, self.reason(going, number)),
                 Waited::Whole if is_last => (end_ns, self.reason(going, number)),
                 Waited::Whole => {
-                    let collected = self.host.collect(number, end_ns);
-                    let interval = self.interval(going, number, end_ns, collected);
-                    going.goals.add(&interval);
-                    self.tell(Event::Interval(interval))?;
+                    let asked = going.next_interval(number, end_ns);
+                    going.hearing.keep(asked);
+                    self.hear(going)?;
                     match self.check_limits(going, number)? {
                         None => continue,
                         Some(reason) => {
@@ -393,9 +405,19 @@ impl Conductor<'_> {
         };
         let mut failures_seen_ns = self.host.now_ns();
         loop {
-            let look_ns = self.host.now_ns() + look_after_ns;
+            let look_ns = match going.hearing.is_waiting() {
+                true => self.host.now_ns() + AGAIN_NS,
+                false => self.host.now_ns() + look_after_ns,
+            };
             self.host.wait_until(until_ns.min(look_ns), self.control);
-            let has_ended = self.host.is_done();
+            let has_ended = match self.host.is_done() {
+                Answer::Told(has_ended) => has_ended,
+                Answer::NotYet => false,
+                Answer::Never(error) => {
+                    let message = error.to_string();
+                    return Ok(Waited::Failed(FinishReason::Failed { message }));
+                }
+            };
             let now_ns = self.host.now_ns();
             // Workers that stop at their time are done then as well: however late this looks, each interval is read.
             let is_done = has_ended && now_ns < going.stops_ns();
@@ -406,6 +428,9 @@ impl Conductor<'_> {
             }
             if now_ns >= until_ns {
                 return Ok(Waited::Whole);
+            }
+            if going.hearing.is_waiting() {
+                self.hear(going)?;
             }
             // In the middle of a long interval; at its end they are looked at anyway.
             if now_ns - failures_seen_ns >= FAILURE_LOOK_NS {
@@ -439,8 +464,16 @@ impl Conductor<'_> {
         reason: FinishReason,
     ) -> Result<FinishReason, SinkError> {
         self.host.stop_at(going.start_ns + end_ns);
-        let (collected, drained) = self.host.finish(number, end_ns, self.control);
-        let interval = self.interval(going, number, end_ns, collected);
+        let last = going.next_interval(number, end_ns);
+        let finish = |host: &mut dyn Host, control: &Control| host.finish(number, end_ns, control);
+        let ended = self.ask(Control::is_urgent, finish);
+        self.hear_rest(going)?;
+        let mut ended = match ended {
+            Ok(ended) => ended,
+            Err(error) => return self.end_unheard(going, &last, &error),
+        };
+        let told = std::mem::take(&mut ended.last);
+        let interval = self.interval(going, &last, told)?;
         self.tell(Event::Interval(interval))?;
         let reason = match reason {
             FinishReason::Complete | FinishReason::ReachedTotal => {
@@ -458,50 +491,12 @@ impl Conductor<'_> {
             },
             None => reason,
         };
-        self.tell_openings(going)?;
-        self.tell_log_waits(going)?;
-        self.tell_stuck(going, &drained)?;
-        self.finish_run(going, number, reason.clone(), drained)?;
+        self.tell_openings(going, ended.openings)?;
+        self.tell_log_waits(going, ended.log_waits)?;
+        self.tell_stuck(going, &ended.drained)?;
+        self.tell_unchecked(going)?;
+        self.finish_run(going, last.number as u32 + 1, reason.clone(), ended)?;
         Ok(reason)
-    }
-
-    fn interval(
-        &mut self,
-        going: &mut Going<'_>,
-        number: u64,
-        end_ns: u64,
-        collected: Collected,
-    ) -> Interval {
-        let start_ns = going.last_end_ns;
-        going.last_end_ns = end_ns;
-        let measured = number >= u64::from(going.unmeasured);
-        for figure in &collected.figures {
-            going.errors += figure.errors;
-            if !measured {
-                continue;
-            }
-            if figure.key.operation == plan::Operation::Read {
-                going.moved.read += figure.bytes;
-            } else if figure.key.operation == plan::Operation::Write {
-                going.moved.written += figure.bytes;
-            }
-        }
-        Interval {
-            run: going.number,
-            number: number as u32 + 1,
-            start_ns,
-            end_ns,
-            unix_ns: self.host.unix_ns(going.start_ns + end_ns),
-            phase: if measured {
-                IntervalPhase::Measured
-            } else {
-                IntervalPhase::Warmup
-            },
-            figures: collected.figures,
-            engine: collected.engine,
-            host: self.host.sample(),
-            lost: measure::LostParts::default(),
-        }
     }
 
     /// Rules over the whole run, looked at once per interval.
@@ -538,34 +533,42 @@ impl Conductor<'_> {
         Ok(None)
     }
 
-    fn finish_run(
+    /// `last` is the last interval, from one.
+    pub(crate) fn finish_run(
         &mut self,
         going: &Going<'_>,
-        last: u64,
+        last: u32,
         reason: FinishReason,
-        drained: Drained,
+        ended: Ended,
     ) -> Result<(), SinkError> {
-        let (scheduled, submitted) = self.host.arrivals();
         self.errors += going.errors;
         let finished = RunFinished {
             run: going.number,
             unix_ns: self.unix_now(),
             reason,
             first_measured: going.unmeasured + 1,
-            last_measured: last as u32 + 1,
-            scheduled,
-            submitted,
-            unsent: scheduled.saturating_sub(submitted),
-            drain_ns: drained.drain_ns,
-            outstanding: drained.outstanding,
-            late: drained.late,
+            last_measured: last,
+            scheduled: ended.scheduled,
+            submitted: ended.submitted,
+            unsent: ended.scheduled.saturating_sub(ended.submitted),
+            drain_ns: ended.drained.drain_ns,
+            outstanding: ended.drained.outstanding,
+            late: ended.drained.late,
         };
-        let kinds = self.host.data_written();
-        if !kinds.is_empty() {
-            let run = going.number;
-            self.tell(Event::DataWritten(DataWritten { run, kinds }))?;
-        }
+        self.tell_data(going)?;
         self.tell(Event::RunFinished(finished))
+    }
+
+    fn tell_data(&mut self, going: &Going<'_>) -> Result<(), SinkError> {
+        let run = going.number;
+        match self.ask(Control::is_urgent, |host, _| host.data_written()) {
+            Ok(kinds) if kinds.is_empty() => Ok(()),
+            Ok(kinds) => self.tell(Event::DataWritten(DataWritten { run, kinds })),
+            Err(error) => {
+                let text = format!("what the written data were like is not known: {error}");
+                self.remark(Some(run), Severity::Warning, "data-missing", text)
+            }
+        }
     }
 
     fn run_started(

@@ -73,10 +73,10 @@ impl Conductor<'_> {
         &mut self,
         going: &mut Going<'_>,
     ) -> Result<Option<IoFailure>, SinkError> {
-        let (failures, lost) = self.host.failures();
+        let failures = self.host.failures();
         let mut first = None;
         let drops_target = self.plan.plan.steering.failures.drops_target;
-        for failure in failures {
+        for failure in failures.listed {
             let told = self.failure_event(going, &failure);
             if drops_target && !going.failed.dropped.contains(&told.target) {
                 self.drop_target(going, told.target)?;
@@ -89,6 +89,7 @@ impl Conductor<'_> {
             going.failed.last_ns = going.failed.last_ns.max(failure.at_ns);
             self.tell(Event::IoFailure(told))?;
         }
+        let lost = failures.unlisted;
         if lost > 0 {
             going.failed.count += lost;
             going.failed.last_ns = self.host.now_ns();

@@ -1,5 +1,6 @@
 //! What a job wants judged besides failures: operations that do not return, and shares that were
 //! missed.
+use crate::Answer;
 use crate::execution::{Conductor, Going, SinkError};
 use measure::{FinishReason, RunTotals};
 use plan::{Nanos, RunKind, Severity};
@@ -8,12 +9,16 @@ impl Conductor<'_> {
     /// Whether some operation has been in flight for longer than the job allows.
     pub(crate) fn check_hang(
         &mut self,
-        going: &Going<'_>,
+        going: &mut Going<'_>,
     ) -> Result<Option<FinishReason>, SinkError> {
         let Some(rule) = &self.plan.plan.steering.hang else {
             return Ok(None);
         };
-        let oldest = self.host.outstanding().into_iter().next();
+        let Answer::Told(outstanding) = self.host.outstanding() else {
+            return Ok(None);
+        };
+        going.hearing.note_in_flight();
+        let oldest = outstanding.into_iter().next();
         let Some(oldest) = oldest.filter(|oldest| oldest.age_ns >= rule.after.0) else {
             return Ok(None);
         };

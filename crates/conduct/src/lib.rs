@@ -10,10 +10,13 @@ mod control;
 mod execution;
 mod failures;
 mod goals;
+mod hearing;
 mod judge;
 mod local;
+pub mod machine;
 mod readiness;
 mod simulated;
+mod sinks;
 mod steer;
 mod tick;
 
@@ -21,28 +24,29 @@ pub use control::{Control, Haste};
 pub use execution::{Done, Outcome, SinkError, execute, go_on};
 pub use local::{CommandSettings, LocalHost, OperationSink};
 pub use simulated::SimulatedHost;
+pub use sinks::{Sink, Sinks, Tempo};
 pub use tick::{expected_bytes, planned_ns, unmeasured_intervals};
 
-use measure::{Collected, Drained, Failure, HostSample};
+use measure::{DataFigures, Ended, Failures, HostInterval, Outstanding};
 use plan::{BoundPlan, BoundRun};
+use serde::{Deserialize, Serialize};
 
-/// A machine that can carry out a run. Times are nanoseconds of its own clock.
+/// A machine that can carry out a run, here or elsewhere. Times are nanoseconds of the clock of the execution.
+///
+/// What is asked of a machine may be answered later, or never: see [`Answer`]. Who asks goes on asking until it is told,
+/// or does without and says so. A machine that is out of reach answers everything with [`HostError::Lost`], after
+/// whatever time it takes to be sure.
 pub trait Host {
     fn now_ns(&self) -> u64;
 
     /// Nanoseconds since 1970 at a moment of its clock.
     fn unix_ns(&self, at_ns: u64) -> u64;
 
-    /// Sets up a run so that it can start at once.
-    ///
-    /// # Errors
-    /// When targets cannot be opened or the engine is refused what it needs.
-    fn prepare(
-        &mut self,
-        plan: &BoundPlan,
-        run: &BoundRun,
-        point: &SetPoint,
-    ) -> Result<(), HostError>;
+    /// Begins to set up a run, so that it can start at once.
+    fn prepare(&mut self, plan: &BoundPlan, run: &BoundRun, point: &SetPoint);
+
+    /// Whether the run is set up; it never is when targets cannot be opened or the engine is refused what it needs.
+    fn prepared(&mut self) -> Answer<Prepared>;
 
     /// Starts the prepared run at `start_ns`, which lies ahead.
     fn start(&mut self, start_ns: u64);
@@ -54,49 +58,26 @@ pub trait Host {
     fn stop_at(&mut self, stop_ns: u64);
 
     /// Whether all streams that end by themselves have ended.
-    fn is_done(&mut self) -> bool;
+    fn is_done(&mut self) -> Answer<bool>;
 
-    /// What ended a worker before its time.
+    /// What ended a worker before its time, as far as it is known.
     fn fatal(&mut self) -> Option<HostError>;
 
-    /// The counts of interval `number` (from zero) that ended `end_ns` after the start.
-    fn collect(&mut self, number: u64, end_ns: u64) -> Collected;
+    /// The counts of interval `number` (from zero) that ended `end_ns` after the start. Several intervals may be asked
+    /// for before the first of them is answered.
+    fn collect(&mut self, number: u64, end_ns: u64) -> Answer<HostInterval>;
 
-    /// Waits for what is in flight at the end of the window, and gives the counts of the last
-    /// interval.
-    fn finish(&mut self, number: u64, end_ns: u64, control: &Control) -> (Collected, Drained);
+    /// Waits for what is in flight at the end of the window, and tells the last interval and how the run ended.
+    fn finish(&mut self, number: u64, end_ns: u64, control: &Control) -> Answer<Ended>;
 
-    /// Scheduled and submitted arrivals of the whole run.
-    fn arrivals(&mut self) -> (u64, u64);
-
-    /// Failed operations since the last call, and how many more there were than are listed.
-    fn failures(&mut self) -> (Vec<Failure>, u64);
+    /// Failed operations since the last call, as far as they are known.
+    fn failures(&mut self) -> Failures;
 
     /// What is in flight, oldest first.
-    fn outstanding(&mut self) -> Vec<measure::Outstanding>;
+    fn outstanding(&mut self) -> Answer<Vec<Outstanding>>;
 
     /// What the finished run has sent, of each kind of data.
-    fn data_written(&mut self) -> Vec<measure::DataFigures>;
-
-    /// What the machine did since the last call.
-    fn sample(&mut self) -> HostSample;
-
-    fn workers(&self) -> u32;
-
-    /// What the prepared run had to do without, in words; it costs CPU and changes no result.
-    fn shortfall(&self) -> Option<String> {
-        None
-    }
-
-    /// How often workers of the finished run opened a file, as not all of them could stay open.
-    fn openings(&self) -> u64 {
-        0
-    }
-
-    /// How often workers of the finished run waited for a log of single operations, and for how many nanoseconds.
-    fn log_waits(&self) -> (u64, u64) {
-        (0, 0)
-    }
+    fn data_written(&mut self) -> Answer<Vec<DataFigures>>;
 
     /// From now on these streams of the run issue nothing; with failed ones end those that end with them.
     fn retire(&mut self, streams: &[usize], have_failed: bool);
@@ -109,6 +90,24 @@ pub trait Host {
         control: &Control,
         said: &mut dyn FnMut(&str),
     ) -> CommandEnd;
+}
+
+/// What a machine says to a question.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Answer<T> {
+    Told(T),
+    /// It is to be asked again.
+    NotYet,
+    /// It will not be told.
+    Never(HostError),
+}
+
+/// A run that can start.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Prepared {
+    pub workers: u32,
+    /// What it had to do without, in words; it costs CPU and changes no result.
+    pub shortfall: Option<String>,
 }
 
 /// A command line with the variables that its shell knows.
@@ -150,7 +149,7 @@ impl std::fmt::Display for CommandEnd {
 }
 
 /// What is asked of a run once its load is decided.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct SetPoint {
     /// Arrivals per second of the run; `None` is flat out.
     pub rate: Option<f64>,
@@ -158,21 +157,20 @@ pub struct SetPoint {
     pub shares_pct: Option<Vec<f64>>,
 }
 
-/// Why a machine could not do its part.
-#[derive(Debug)]
+/// Why a machine could not do its part, in words that need nothing beside them.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub enum HostError {
-    Open(engine::OpenError),
-    Engine(engine::EngineError),
-    Close(std::io::Error),
+    /// The run cannot be set up, or cannot go on.
+    Refused(String),
+    /// The machine does not answer, or not in time.
+    Lost(String),
 }
 
 impl std::fmt::Display for HostError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            HostError::Open(error) => error.fmt(f),
-            HostError::Engine(error) => error.fmt(f),
-            HostError::Close(error) => write!(f, "flushing a target failed: {error}"),
+            HostError::Refused(reason) | HostError::Lost(reason) => f.write_str(reason),
         }
     }
 }

@@ -1,10 +1,10 @@
 //! This machine as a [`Host`].
-use crate::{CommandCall, CommandEnd, Control, Host, HostError, SetPoint};
+use crate::{Answer, CommandCall, CommandEnd, Control, Host, HostError, Prepared, SetPoint};
 use door::Grants;
 use engine::{
     BackendKind, EngineConfig, EngineError, Generations, OpenTargets, Session, open_targets,
 };
-use measure::{Collected, Drained, Failure, HostSample, OperationRecord};
+use measure::{DataFigures, Ended, Failures, HostInterval, LogWaits, OperationRecord, Outstanding};
 use plan::{BoundPlan, BoundRun, RunId};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::mpsc::{RecvTimeoutError, channel};
@@ -41,14 +41,13 @@ pub struct LocalHost {
     grants: Arc<Grants>,
     sampler: host::Sampler,
     session: Option<Session>,
+    /// Why there is no session.
+    refusal: Option<HostError>,
     open: Option<OpenTargets>,
     /// Files of a run that may be open at a time.
     descriptors: usize,
     /// How long a drain may take.
     drain_ns: u64,
-    /// Files that workers of the last run opened again.
-    openings: u64,
-    log_waits: (u64, u64),
     close_error: Option<std::io::Error>,
     /// Of the data that runs have written.
     generations: Generations,
@@ -87,11 +86,10 @@ impl LocalHost {
             grants,
             sampler,
             session: None,
+            refusal: None,
             open: None,
             descriptors: usize::MAX,
             drain_ns: DRAIN_NS,
-            openings: 0,
-            log_waits: (0, 0),
             close_error: None,
             generations: Generations::default(),
             commands: CommandSettings::default(),
@@ -132,18 +130,48 @@ impl LocalHost {
         };
         let thread = std::thread::Builder::new().name("operations".to_owned());
         let thread = thread.spawn(work);
-        let thread = thread.map_err(|error| HostError::Engine(EngineError::Thread(error)))?;
+        let thread = thread.map_err(|error| refused(&EngineError::Thread(error)))?;
         self.logging = Some(Logging { is_over, thread });
         Ok(())
     }
 
-    fn end_logging(&mut self) {
-        self.log_waits = (0, 0);
-        if let Some(logging) = self.logging.take() {
-            logging.is_over.store(true, Relaxed);
-            // A sink that panicked has lost its log and nothing else.
-            self.log_waits = logging.thread.join().unwrap_or_default();
-        }
+    fn end_logging(&mut self) -> LogWaits {
+        let Some(logging) = self.logging.take() else {
+            return LogWaits::default();
+        };
+        logging.is_over.store(true, Relaxed);
+        // A sink that panicked has lost its log and nothing else.
+        let (count, sum_ns) = logging.thread.join().unwrap_or_default();
+        LogWaits { count, sum_ns }
+    }
+
+    fn set_up(
+        &mut self,
+        plan: &BoundPlan,
+        run: &BoundRun,
+        point: &SetPoint,
+    ) -> Result<(), HostError> {
+        let open = match self.config.backends.kind {
+            BackendKind::Null | BackendKind::Sim => OpenTargets::none(run),
+            _ => open_targets(plan, run, &self.grants, self.descriptors)
+                .map_err(|error| refused(&error))?,
+        };
+        let shares = point.shares_pct.as_deref();
+        let session = Session::prepare(
+            plan,
+            run,
+            &open,
+            point.rate,
+            shares,
+            &self.generations,
+            self.config,
+        );
+        self.session = Some(session.map_err(|error| refused(&error))?);
+        self.open = Some(open);
+        self.begin_logging(run.id)?;
+        // What happened before the run does not belong to its first interval.
+        let _ = self.sampler.sample();
+        Ok(())
     }
 
     /// The same with other settings for commands.
@@ -236,35 +264,20 @@ impl Host for LocalHost {
         self.config.clock.unix_ns(at_ns)
     }
 
-    fn prepare(
-        &mut self,
-        plan: &BoundPlan,
-        run: &BoundRun,
-        point: &SetPoint,
-    ) -> Result<(), HostError> {
+    fn prepare(&mut self, plan: &BoundPlan, run: &BoundRun, point: &SetPoint) {
         self.session = None;
-        let open = match self.config.backends.kind {
-            BackendKind::Null | BackendKind::Sim => OpenTargets::none(run),
-            _ => {
-                open_targets(plan, run, &self.grants, self.descriptors).map_err(HostError::Open)?
-            }
-        };
-        let shares = point.shares_pct.as_deref();
-        let session = Session::prepare(
-            plan,
-            run,
-            &open,
-            point.rate,
-            shares,
-            &self.generations,
-            self.config,
-        );
-        self.session = Some(session.map_err(HostError::Engine)?);
-        self.open = Some(open);
-        self.begin_logging(run.id)?;
-        // What happened before the run does not belong to its first interval.
-        let _ = self.sampler.sample();
-        Ok(())
+        self.refusal = self.set_up(plan, run, point).err();
+    }
+
+    fn prepared(&mut self) -> Answer<Prepared> {
+        if let Some(refusal) = self.refusal.take() {
+            return Answer::Never(refusal);
+        }
+        let session = self.session();
+        Answer::Told(Prepared {
+            workers: session.workers(),
+            shortfall: session.shortfall().map(str::to_owned),
+        })
     }
 
     fn start(&mut self, start_ns: u64) {
@@ -287,53 +300,61 @@ impl Host for LocalHost {
         self.session().stop_at(stop_ns);
     }
 
-    fn is_done(&mut self) -> bool {
-        self.session().is_done()
+    fn is_done(&mut self) -> Answer<bool> {
+        Answer::Told(self.session().is_done())
     }
 
     fn fatal(&mut self) -> Option<HostError> {
-        let fatal = self.session().take_fatal().map(HostError::Engine);
-        fatal.or_else(|| self.close_error.take().map(HostError::Close))
+        let fatal = self.session().take_fatal().map(|error| refused(&error));
+        let unclosed = |error| HostError::Refused(format!("flushing a target failed: {error}"));
+        fatal.or_else(|| self.close_error.take().map(unclosed))
     }
 
-    fn collect(&mut self, number: u64, end_ns: u64) -> Collected {
+    fn collect(&mut self, number: u64, end_ns: u64) -> Answer<HostInterval> {
         std::thread::sleep(std::time::Duration::from_nanos(GRACE_NS));
-        self.session().collector().collect(number, end_ns)
+        Answer::Told(HostInterval {
+            collected: self.session().collector().collect(number, end_ns),
+            sample: Some(self.sampler.sample()),
+        })
     }
 
-    fn finish(&mut self, number: u64, end_ns: u64, control: &Control) -> (Collected, Drained) {
+    fn finish(&mut self, number: u64, end_ns: u64, control: &Control) -> Answer<Ended> {
         let drain_ns = self.drain_ns;
         let session = self.session();
         let mut drained = session.drain(drain_ns, || control.is_urgent());
         let collected = session.collector().collect_last(number, end_ns);
-        self.end_logging();
-        self.openings = self.open.as_ref().map_or(0, OpenTargets::openings);
+        let (scheduled, submitted) = session.collector().totals();
+        let log_waits = self.end_logging();
+        let openings = self.open.as_ref().map_or(0, OpenTargets::openings);
         match drained.has_given_up() {
             true => leave_open(self.open.take()),
             false => drained.is_unclosed = !self.close(control),
         }
-        (collected, drained)
+        Answer::Told(Ended {
+            last: HostInterval {
+                collected,
+                sample: Some(self.sampler.sample()),
+            },
+            drained,
+            scheduled,
+            submitted,
+            openings,
+            log_waits,
+        })
     }
 
-    fn arrivals(&mut self) -> (u64, u64) {
-        self.session().collector().totals()
+    fn failures(&mut self) -> Failures {
+        let (listed, unlisted) = self.session().take_failures();
+        Failures { listed, unlisted }
     }
 
-    fn failures(&mut self) -> (Vec<Failure>, u64) {
-        self.session().take_failures()
-    }
-
-    fn outstanding(&mut self) -> Vec<measure::Outstanding> {
+    fn outstanding(&mut self) -> Answer<Vec<Outstanding>> {
         let now_ns = self.now_ns();
-        self.session().collector().outstanding(now_ns)
+        Answer::Told(self.session().collector().outstanding(now_ns))
     }
 
-    fn data_written(&mut self) -> Vec<measure::DataFigures> {
-        self.session().data_written()
-    }
-
-    fn sample(&mut self) -> HostSample {
-        self.sampler.sample()
+    fn data_written(&mut self) -> Answer<Vec<DataFigures>> {
+        Answer::Told(self.session().data_written())
     }
 
     fn retire(&mut self, streams: &[usize], have_failed: bool) {
@@ -360,20 +381,8 @@ impl Host for LocalHost {
             Err(error) => CommandEnd::Refused(error.to_string()),
         }
     }
+}
 
-    fn openings(&self) -> u64 {
-        self.openings
-    }
-
-    fn log_waits(&self) -> (u64, u64) {
-        self.log_waits
-    }
-
-    fn shortfall(&self) -> Option<String> {
-        self.session.as_ref()?.shortfall().map(str::to_owned)
-    }
-
-    fn workers(&self) -> u32 {
-        self.session.as_ref().map_or(0, Session::workers)
-    }
+fn refused(error: &dyn std::fmt::Display) -> HostError {
+    HostError::Refused(error.to_string())
 }

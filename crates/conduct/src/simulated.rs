@@ -1,7 +1,9 @@
 //! A [`Host`] in simulated time: exact and repeatable.
-use crate::{CommandCall, CommandEnd, Control, Host, HostError, SetPoint};
+use crate::{Answer, CommandCall, CommandEnd, Control, Host, HostError, Prepared, SetPoint};
 use engine::sim::{ModelFiles, Script, Simulation};
-use measure::{Collected, Drained, Failure, HostSample};
+use measure::{
+    Collected, DataFigures, Drained, Ended, Failures, HostInterval, HostSample, Outstanding,
+};
 use plan::{BoundPlan, BoundRun};
 
 /// Time starts here; zero means "free" in slot tables, so it is no valid time.
@@ -16,6 +18,8 @@ pub struct SimulatedHost {
     workers: u32,
     now_ns: u64,
     simulation: Option<Simulation>,
+    /// Why there is none.
+    refusal: Option<HostError>,
     files: Option<ModelFiles>,
 }
 
@@ -26,6 +30,7 @@ impl SimulatedHost {
             workers,
             now_ns: EPOCH_NS,
             simulation: None,
+            refusal: None,
             files: None,
         }
     }
@@ -66,15 +71,16 @@ impl Host for SimulatedHost {
         at_ns
     }
 
-    fn prepare(
-        &mut self,
-        plan: &BoundPlan,
-        run: &BoundRun,
-        point: &SetPoint,
-    ) -> Result<(), HostError> {
+    fn prepare(&mut self, plan: &BoundPlan, run: &BoundRun, point: &SetPoint) {
         self.simulation = None;
         let files = self.files.as_ref().map(|files| files.open(plan, run));
-        let files = files.transpose().map_err(HostError::Open)?;
+        let files = match files.transpose() {
+            Ok(files) => files,
+            Err(error) => {
+                self.refusal = Some(HostError::Refused(error.to_string()));
+                return;
+            }
+        };
         let shares = point.shares_pct.as_deref();
         let script = self.script.clone();
         let simulation = Simulation::prepare(
@@ -90,7 +96,17 @@ impl Host for SimulatedHost {
             Some(files) => simulation.with_files(files),
             None => simulation,
         });
-        Ok(())
+    }
+
+    fn prepared(&mut self) -> Answer<Prepared> {
+        match self.refusal.take() {
+            Some(refusal) => Answer::Never(refusal),
+            // The number of workers must not show in what a simulation reports.
+            None => Answer::Told(Prepared {
+                workers: 1,
+                shortfall: None,
+            }),
+        }
     }
 
     fn start(&mut self, start_ns: u64) {
@@ -107,19 +123,20 @@ impl Host for SimulatedHost {
         self.simulation().stop_at(stop_ns);
     }
 
-    fn is_done(&mut self) -> bool {
-        self.simulation().is_done()
+    fn is_done(&mut self) -> Answer<bool> {
+        Answer::Told(self.simulation().is_done())
     }
 
     fn fatal(&mut self) -> Option<HostError> {
         None
     }
 
-    fn collect(&mut self, number: u64, end_ns: u64) -> Collected {
-        canonical(self.simulation().collector().collect(number, end_ns))
+    fn collect(&mut self, number: u64, end_ns: u64) -> Answer<HostInterval> {
+        let collected = self.simulation().collector().collect(number, end_ns);
+        Answer::Told(canonical(collected))
     }
 
-    fn finish(&mut self, number: u64, end_ns: u64, _control: &Control) -> (Collected, Drained) {
+    fn finish(&mut self, number: u64, end_ns: u64, _control: &Control) -> Answer<Ended> {
         let begun_ns = self.now_ns;
         // In small steps, so that the drain's length is known to a step.
         while self.simulation().in_flight() > 0 && self.now_ns < begun_ns + DRAIN_NS {
@@ -127,43 +144,40 @@ impl Host for SimulatedHost {
         }
         let now_ns = self.now_ns;
         let simulation = self.simulation();
-        let collected = canonical(simulation.collector().collect_last(number, end_ns));
+        let last = canonical(simulation.collector().collect_last(number, end_ns));
+        let (scheduled, submitted) = simulation.collector().totals();
         let outstanding = simulation.collector().outstanding(now_ns);
         let late = simulation.collector().late();
         if outstanding.is_empty() {
             simulation.close();
         }
-        (
-            collected,
-            Drained {
+        Answer::Told(Ended {
+            last,
+            drained: Drained {
                 drain_ns: now_ns - begun_ns,
                 outstanding,
                 late,
                 ..Drained::default()
             },
-        )
+            scheduled,
+            submitted,
+            ..Ended::default()
+        })
     }
 
-    fn arrivals(&mut self) -> (u64, u64) {
-        self.simulation().collector().totals()
+    fn failures(&mut self) -> Failures {
+        let (listed, unlisted) = self.simulation().take_failures();
+        Failures { listed, unlisted }
     }
 
-    fn failures(&mut self) -> (Vec<Failure>, u64) {
-        self.simulation().take_failures()
-    }
-
-    fn outstanding(&mut self) -> Vec<measure::Outstanding> {
+    fn outstanding(&mut self) -> Answer<Vec<Outstanding>> {
         let now_ns = self.now_ns;
-        self.simulation().collector().outstanding(now_ns)
+        Answer::Told(self.simulation().collector().outstanding(now_ns))
     }
 
-    fn data_written(&mut self) -> Vec<measure::DataFigures> {
+    fn data_written(&mut self) -> Answer<Vec<DataFigures>> {
         // Which transfers are sampled depends on the workers, whose number must not show.
-        Vec::new()
-    }
-
-    fn sample(&mut self) -> HostSample {
-        HostSample::default()
+        Answer::Told(Vec::new())
     }
 
     fn retire(&mut self, streams: &[usize], have_failed: bool) {
@@ -180,15 +194,13 @@ impl Host for SimulatedHost {
         said(&format!("simulated: {}", call.text));
         CommandEnd::Exited(0)
     }
-
-    fn workers(&self) -> u32 {
-        // The number of workers must not show in what a simulation reports.
-        1
-    }
 }
 
 /// How the engine was carried out does not belong to what a simulation says.
-fn canonical(mut collected: Collected) -> Collected {
+fn canonical(mut collected: Collected) -> HostInterval {
     collected.engine.workers = measure::WorkerSample::default();
-    collected
+    HostInterval {
+        collected,
+        sample: Some(HostSample::default()),
+    }
 }

@@ -217,7 +217,7 @@ fn all_diagnostics(reading: &Reading, looked: &Looked) -> Vec<Diagnostic> {
 
 fn look(plan: Plan, output: &Path, lints: (Language, &LintSelection)) -> Result<Looked, String> {
     let storage = Storage::real();
-    let found = machine::facts(&plan, &storage);
+    let found = conduct::machine::facts(&plan, &storage);
     let (facts, stand_ins) = with_stand_ins(&plan, found);
     match machine::bind_to(plan, &facts) {
         Err(diagnostics) => Ok(Looked {
@@ -266,7 +266,7 @@ fn look_at_bound(
         })
         .collect();
     let mut examinations =
-        machine::examine_some(&bound, storage.root(), &door::Door::looking(), |id| {
+        conduct::machine::examine_some(&bound, storage.root(), &door::Door::looking(), |id| {
             looked_at[id.index()]
         });
     // Another host may have the device or the folder; a folder that is here is judged.
@@ -275,7 +275,7 @@ fn look_at_bound(
     });
     let mut overwrite = Overwrite::default();
     let passed = standing::let_pass(&bound.plan, &examinations, &mut overwrite)?;
-    let refused = machine::judge(&examinations, &overwrite).err();
+    let refused = host::guard::judge(&examinations, &overwrite).err();
     let mut diagnostics = machine::not_built(&bound);
     diagnostics.extend(without_size(&bound, &stand_ins));
     match machine::backend(&bound, None) {

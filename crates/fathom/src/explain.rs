@@ -38,7 +38,8 @@ pub fn main(options: &ExplainOptions) -> Exit {
     let Some(plan) = reading.plan else {
         return Exit::Usage;
     };
-    let (facts, stand_ins) = with_stand_ins(&plan, machine::facts(&plan, &Storage::real()));
+    let (facts, stand_ins) =
+        with_stand_ins(&plan, conduct::machine::facts(&plan, &Storage::real()));
     let bound = match machine::bind_to(plan, &facts) {
         Ok(bound) => bound,
         Err(misfits) => {

@@ -101,8 +101,9 @@ pub trait Face {
     fn conclude(&self, ended: &Ended<'_>);
 }
 
-/// Who is told of events as they should be shown: with steering characters made harmless.
-pub trait Listener {
+/// Who is told of events as they should be shown: with steering characters made harmless. It is told on a thread of its
+/// own; where it is slower than the intervals, it misses some.
+pub trait Listener: Send {
     /// Takes an event. Returns what the console shows; of events that the result holds already nothing is shown.
     ///
     /// # Errors

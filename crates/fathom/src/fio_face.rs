@@ -7,7 +7,7 @@ use crate::outputs::{self, Outputs};
 use crate::printing::Channel;
 use crate::seed::{self, Seeds};
 use crate::trace::Topics;
-use crate::{background, files, machine, render, self_tests, spans};
+use crate::{background, files, render, self_tests, spans};
 use host::Storage;
 use host::text_file::read_whole;
 use lang::fio::{
@@ -510,7 +510,7 @@ fn write_of(plan: &Plan) -> Option<&'static str> {
     if !writes(RunKind::Prepare) {
         return None;
     }
-    let facts = machine::facts(plan, &Storage::real());
+    let facts = conduct::machine::facts(plan, &Storage::real());
     // What does not fit is told of by the launch.
     let bound = plan::bind(plan.clone(), &facts).ok()?;
     let is_prepared = bound.targets.iter().any(|target| target.is_prepared);

@@ -3,6 +3,7 @@ use crate::arguments::ImportOptions;
 use crate::exit::Exit;
 use crate::outputs::{Outputs, check_folder};
 use crate::sinks::Sinks;
+use conduct::Tempo;
 use host::text_file::read_whole;
 use measure::Event;
 use std::path::Path;
@@ -33,7 +34,7 @@ fn import(options: &ImportOptions) -> Result<(), String> {
         .map_err(|error| format!("folder `{}` cannot be made: {error}", folder.display()))?;
     let writer = store::Writer::create(folder.join("result.fathom"));
     let writer = writer.map_err(|error| error.to_string())?;
-    let mut sinks = Sinks::new(Some(writer), Vec::new(), None, &outputs);
+    let mut sinks = Sinks::new(Tempo::Patient, Some(writer), Vec::new(), None, &outputs)?;
     for event in &events {
         if let Event::Remark(remark) = event {
             errln!("note: {}", remark.message);

@@ -15,10 +15,18 @@ use std::sync::Arc;
 
 /// Files that are folded from events.
 pub struct JobFiles {
+    logs: LogFiles,
+    dumps: BlockDumps,
+}
+
+/// Logs over time.
+pub struct LogFiles {
     logs: Option<Logs>,
-    dumps: Dumps,
     outputs: Outputs,
 }
+
+/// Contents of blocks that were wrong.
+pub struct BlockDumps(Dumps);
 
 /// Refuses what the files of a job would replace, before anything is written.
 ///
@@ -46,13 +54,23 @@ impl JobFiles {
     pub fn new(beside: &Beside, outputs: &Outputs) -> Self {
         let opener = || Arc::new(outputs.clone());
         let whole = beside.bandwidth_log.as_deref();
+        let logs = Logs::new(Path::new(""), whole).with_opener(opener());
         Self {
-            logs: Some(Logs::new(Path::new(""), whole).with_opener(opener())),
-            dumps: Dumps::new(auxiliary(beside)).with_opener(opener()),
-            outputs: outputs.clone(),
+            logs: LogFiles {
+                logs: Some(logs),
+                outputs: outputs.clone(),
+            },
+            dumps: BlockDumps(Dumps::new(auxiliary(beside)).with_opener(opener())),
         }
     }
 
+    /// Each can be written while the other waits.
+    pub fn apart(self) -> (LogFiles, BlockDumps) {
+        (self.logs, self.dumps)
+    }
+}
+
+impl LogFiles {
     /// Takes an event. A log that cannot be written is no reason to lose the measurement.
     pub fn on_event(&mut self, event: &Event) {
         if let Some(logs) = &mut self.logs
@@ -62,11 +80,13 @@ impl JobFiles {
             self.logs = None;
         }
     }
+}
 
+impl BlockDumps {
     /// Writes the contents of blocks that were wrong, of events that the result does not hold yet. Returns lines that
     /// say so.
-    pub fn dump(&mut self, event: &Event) -> String {
-        self.dumps.on_event(event)
+    pub fn on_event(&mut self, event: &Event) -> String {
+        self.0.on_event(event)
     }
 }
 

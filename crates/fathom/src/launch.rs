@@ -14,8 +14,10 @@ use crate::standing::{self, Passed};
 use crate::trigger::Watched;
 use crate::written_states::WrittenStates;
 use crate::{ending, lints, machine, printing, removal, render, stop, stop_file};
+use conduct::machine::Approach;
 use conduct::{
-    CommandSettings, Control, Host, LocalHost, Outcome, SimulatedHost, SinkError, go_on, planned_ns,
+    CommandSettings, Control, Host, LocalHost, Outcome, SimulatedHost, SinkError, Tempo, go_on,
+    planned_ns,
 };
 use door::{Door, Grants};
 use engine::{BackendChoice, BackendKind, EngineConfig};
@@ -139,7 +141,7 @@ fn carry_out(launch: &Launch, begun: Begun, storage: &Storage) -> Exit {
         runs_done: earlier.as_ref().map_or(0, |one| one.done.runs() as usize),
     };
     let opened = settle_outputs(launch, &job, &started, &beside)
-        .and_then(|()| open_sinks(launch, &job, &beside, earlier.as_ref()));
+        .and_then(|()| open_sinks(launch, settled.choice.kind, &job, &beside, earlier.as_ref()));
     let mut sinks = match opened {
         Ok(sinks) => sinks,
         Err(message) => return fail(Exit::Usage, &message),
@@ -156,19 +158,20 @@ fn carry_out(launch: &Launch, begun: Begun, storage: &Storage) -> Exit {
     let findings = launch.findings.printed.iter().chain(&settled.found);
     let opened = sinks
         .take(&opening)
-        .and_then(|()| record(findings, &settled.passed, started.unix_ns, &mut sinks));
+        .and_then(|()| record(findings, &settled.passed, started.unix_ns, &mut sinks))
+        .and_then(|()| sinks.settle());
     let outcome = match opened {
         Ok(()) => {
             settled.records.announce(storage.root(), &settled.grants);
             let (mut host, states) = host(launch, &settled, &started, clock, (&job, &beside));
             go_on(&settled.plan, done, host.as_mut(), &control, &mut |event| {
                 sinks.take(event)?;
-                end_run(event, states.as_ref(), &trigger);
-                Ok(())
+                end_run(event, states.as_ref(), &trigger, &mut sinks)
             })
         }
         Err(error) => Outcome::failed(error.to_string()),
     };
+    let outcome = settle_sinks(outcome, &mut sinks);
     let fills = fills_of(&settled);
     let are_there = match outcome.left_outstanding {
         true => Ok(()),
@@ -273,16 +276,35 @@ fn watch(beside: &Beside, plan: &Plan, outputs: &Outputs) -> Result<(Control, Wa
 }
 
 /// At the end of a run: keeps what it has written, before a trigger may take the machine away.
-fn end_run(event: &Event, states: Option<&WrittenStates<'_>>, trigger: &Watched) {
+fn end_run(
+    event: &Event,
+    states: Option<&WrittenStates<'_>>,
+    trigger: &Watched,
+    sinks: &mut Sinks,
+) -> Result<(), SinkError> {
     if !matches!(event, Event::RunFinished(_)) {
-        return;
+        return Ok(());
     }
     let has_fired = trigger.has_fired();
     if let Some(states) = states {
         states.on_event(event, has_fired);
     }
     if has_fired {
+        // What it prints comes after what was printed of the run.
+        sinks.settle()?;
         trigger.carry_out();
+    }
+    Ok(())
+}
+
+/// What a sink could not take of the last events fails an execution as it does in its middle.
+fn settle_sinks(outcome: Outcome, sinks: &mut Sinks) -> Outcome {
+    match sinks.settle() {
+        Err(SinkError(message)) if outcome.reason == FinishReason::Complete => Outcome {
+            reason: FinishReason::Failed { message },
+            ..outcome
+        },
+        _ => outcome,
     }
 }
 
@@ -372,7 +394,7 @@ fn settle(launch: &Launch, storage: &Storage) -> Result<Settled, Exit> {
         render::print(diagnostics, &launch.sources);
         Exit::Usage
     };
-    let facts = machine::facts(&launch.plan, storage);
+    let facts = conduct::machine::facts(&launch.plan, storage);
     let plan = machine::bind_to(launch.plan.clone(), &facts).map_err(|found| refuse(&found))?;
     let missing = machine::not_built(&plan);
     if !missing.is_empty() {
@@ -408,7 +430,7 @@ fn settle(launch: &Launch, storage: &Storage) -> Result<Settled, Exit> {
     if found.iter().any(|one| one.severity == Severity::Error) {
         return Err(Exit::Usage);
     }
-    machine::check_demands(&plan, choice.kind, storage.root())
+    conduct::machine::check_demands(&plan, choice.kind, storage.root())
         .map_err(|message| fail(Exit::Usage, &message))?;
     let descriptors = match choice.kind {
         BackendKind::Null | BackendKind::Sim => None,
@@ -441,28 +463,28 @@ fn approach(
     let Some(descriptors) = descriptors else {
         return Ok((Grants::none(), Records::default(), Passed::default()));
     };
-    let door = Arc::new(Door::new(descriptors.for_claims));
-    let examinations = machine::examine(plan, storage.root(), &door);
-    if let Some(word) = host::guard::unused_words(&examinations, &overwrite).first() {
+    let approach = Approach::new(plan, storage.root(), descriptors.for_claims);
+    let examinations = &approach.examinations;
+    if let Some(word) = host::guard::unused_words(examinations, &overwrite).first() {
         let message = format!("`--overwrite {word}` names no target of this job");
         return Err(fail(Exit::Usage, &message));
     }
     let passed = standing::for_run(
         &plan.plan,
-        &examinations,
+        examinations,
         &mut overwrite,
         launch.face.tells_findings(),
     )?;
-    let grants = machine::judge(&examinations, &overwrite).map_err(|refused| {
+    let grants = approach.grants(&overwrite).map_err(|refused| {
         print_refusal(&refused, plan);
         refusal_exit(&refused, launch.face.as_ref())
     })?;
     // What is borne is all that is left of them.
-    for shortage in host::guard::shortages(&examinations) {
+    for shortage in host::guard::shortages(examinations) {
         errln!("warning: {shortage}");
     }
-    let records = Records::of(plan, &examinations);
-    Ok((Grants::new(door, grants), records, passed))
+    let records = Records::of(plan, examinations);
+    Ok((grants, records, passed))
 }
 
 /// Whoever reads the report later has not seen the console.
@@ -630,14 +652,20 @@ fn settle_outputs(
 
 fn open_sinks(
     launch: &Launch,
+    kind: BackendKind,
     job: &Job<'_>,
     beside: &Beside,
     earlier: Option<&Earlier>,
 ) -> Result<Sinks, String> {
+    // Simulated intervals come as fast as they can be taken.
+    let tempo = match kind {
+        BackendKind::Sim => Tempo::Patient,
+        _ => Tempo::Real,
+    };
     let sinks = |writer| {
         let listeners = launch.face.listeners(job)?;
         let files = JobFiles::new(beside, job.outputs);
-        Ok(Sinks::new(writer, listeners, Some(files), job.outputs))
+        Sinks::new(tempo, writer, listeners, Some(files), job.outputs)
     };
     let Some(folder) = job.folder else {
         return sinks(None);

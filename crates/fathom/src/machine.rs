@@ -1,52 +1,12 @@
-//! The plan meets the machine: what targets are, what they hold, whether they may be written.
-use crate::room;
-use door::{Door, Grant};
+//! The plan meets the machine: what this build and this kernel do of it, in words of the user. What targets are and
+//! whether they may be written is [`conduct::machine`].
 use engine::{BackendChoice, BackendKind, Backends, WorkerRule};
-use host::guard::{Examination, Overwrite, Refused, Request};
-use host::{Storage, SysRoot};
-use plan::{
-    Access, Alignment, BindError, BoundPlan, Diagnostic, Facts, FoundKind, Origin, Owner, Plan,
-    RunId, RunKind, SizeRule, TargetFacts, TargetId, bind,
-};
-use std::collections::BTreeSet;
+use plan::{BindError, BoundPlan, Diagnostic, Facts, Origin, Plan, RunId, RunKind, bind};
 use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
 
 /// Pools that are named with their backend, at most.
 const NAMED_POOLS: usize = 4;
-
-/// Facts of all targets. What cannot be looked at counts as missing, and `bind` says so.
-pub fn facts(plan: &Plan, storage: &Storage) -> Facts {
-    let of = |target: &plan::Target| {
-        let size = match target.size {
-            SizeRule::Bytes(bytes) => bytes,
-            _ => 0,
-        };
-        let alignment = Alignment {
-            offset: 1,
-            memory: 1,
-        };
-        if !target.is_real() {
-            return TargetFacts {
-                found: FoundKind::File,
-                bytes: size,
-                alignment,
-                ram_backed: false,
-            };
-        }
-        let missing = TargetFacts {
-            found: FoundKind::Missing,
-            bytes: 0,
-            alignment,
-            ram_backed: false,
-        };
-        let look = || host::target_facts(storage, &target.path, target.kind);
-        door::waiting::on(&target.path, look).unwrap_or(missing)
-    };
-    Facts {
-        targets: plan.targets.iter().map(of).collect(),
-    }
-}
 
 /// Whether a path that a command line names is to be a device. One below `/dev` that is missing is
 /// mistyped, and no file is made there; memory that is shared by files is the exception.
@@ -99,124 +59,6 @@ pub fn not_built(plan: &BoundPlan) -> Vec<Diagnostic> {
         Diagnostic::error("fathom-0001", message)
     };
     found.iter().map(error).collect()
-}
-
-/// Looks at every target that the runs use, through a door that claims what they write, or one that only looks.
-pub fn examine(plan: &BoundPlan, root: &SysRoot, door: &Door) -> Vec<Examination> {
-    examine_some(plan, root, door, |_| true)
-}
-
-/// As [`examine`], of some of them.
-pub fn examine_some(
-    plan: &BoundPlan,
-    root: &SysRoot,
-    door: &Door,
-    is_wanted: impl Fn(TargetId) -> bool,
-) -> Vec<Examination> {
-    let mut used = vec![false; plan.targets.len()];
-    for id in &plan.runs {
-        let template = plan.plan.spec(*id).template;
-        for stream in &plan.plan.templates[template.index()].streams {
-            stream
-                .targets
-                .iter()
-                .for_each(|target| used[target.index()] = true);
-        }
-    }
-    let room = room::of_targets(plan);
-    let request = |id: TargetId| {
-        let (target, bound) = (plan.plan.target(id), &plan.targets[id.index()]);
-        let access = match (bound.is_written(), bound.facts.found) {
-            (false, _) => Access::Read,
-            (true, FoundKind::Missing) => Access::Create,
-            (true, _) => Access::Write,
-        };
-        Request {
-            target: id,
-            path: target.path.clone(),
-            kind: target.kind,
-            access,
-            extent: plan.write_extent(id).unwrap_or((0, 0)),
-            takes: room[id.index()].takes,
-            bears_full: room[id.index()].bears_full,
-            is_ours: false,
-        }
-    };
-    let ids = (0..plan.targets.len()).map(TargetId::at);
-    let real = ids.filter(|id| used[id.index()] && plan.plan.target(*id).is_real());
-    let real = real.filter(|id| is_wanted(*id));
-    host::guard::examine_through(root, door, &real.map(request).collect::<Vec<_>>())
-}
-
-/// Grants for all targets, or everything that stands against it.
-pub fn judge(examinations: &[Examination], overwrite: &Overwrite) -> Result<Vec<Grant>, Refused> {
-    host::guard::judge(examinations, overwrite)
-}
-
-/// Looks whether the host gives what runs take of it beside their I/O.
-///
-/// # Errors
-/// In words, what it does not give.
-pub fn check_demands(plan: &BoundPlan, kind: BackendKind, root: &SysRoot) -> Result<(), String> {
-    // Nothing is taken of the host in simulated time.
-    if kind == BackendKind::Sim {
-        return Ok(());
-    }
-    check_owners(&plan.plan)?;
-    check_held_memory(plan, root)
-}
-
-/// Looks whether this process may work as those that the streams of a plan name.
-///
-/// # Errors
-/// In words, for the first that it may not.
-fn check_owners(plan: &Plan) -> Result<(), String> {
-    let streams = plan.templates.iter().flat_map(|one| &one.streams);
-    let owners: BTreeSet<Owner> = streams
-        .filter_map(|stream| stream.flow.placement.owner)
-        .collect();
-    let refused = |owner| Some((owner, engine::as_owner(owner, || ()).err()?));
-    match owners.into_iter().find_map(refused) {
-        None => Ok(()),
-        Some((owner, error)) => Err(format!(
-            "a job is to work as {owner}, which this process may not: {error} (that takes the rights of root)"
-        )),
-    }
-}
-
-/// Memory that is left to the host, at least, by what runs take away from it.
-const LEFT_TO_HOST_BYTES: u64 = 128 << 20;
-
-/// Looks whether the host has the memory that runs hold.
-///
-/// # Errors
-/// In words, when a run takes so much that other programs would be ended for want of it.
-fn check_held_memory(plan: &BoundPlan, root: &SysRoot) -> Result<(), String> {
-    let held = |id: RunId| {
-        let run = plan.run(id).run;
-        let streams = run.streams.iter();
-        let bytes = streams.map(|stream| stream.flow.held_memory_bytes);
-        (bytes.fold(0, u64::saturating_add), run.name)
-    };
-    let most = plan.distinct_runs().into_iter().map(held);
-    let Some((bytes, name)) = most.max_by_key(|(bytes, _)| *bytes) else {
-        return Ok(());
-    };
-    let limit = match host::process_limits(root).memory_bytes {
-        Some(limit) if bytes > 0 => limit,
-        _ => return Ok(()),
-    };
-    let room = limit.left.saturating_sub(LEFT_TO_HOST_BYTES);
-    if bytes <= room {
-        return Ok(());
-    }
-    Err(format!(
-        "run `{name}` holds {} MiB of memory, and {} leaves room for {} MiB; {}, or hold less",
-        bytes >> 20,
-        limit.name,
-        room >> 20,
-        limit.raise
-    ))
 }
 
 /// Chooses the backend, trying what the kernel gives only where it would be used. What the user

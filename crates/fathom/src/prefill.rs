@@ -247,7 +247,7 @@ fn facts(job: &Job) -> Facts {
         targets: job.targets.clone(),
         ..Plan::default()
     };
-    machine::facts(&plan, &Storage::real())
+    conduct::machine::facts(&plan, &Storage::real())
 }
 
 fn areas(options: &PrefillOptions, job: &Job, facts: &Facts) -> Result<Vec<Area>, String> {

@@ -216,9 +216,10 @@ impl Earlier {
         let reader = Reader::open(&self.path).map_err(text)?;
         for event in reader.events() {
             sinks
-                .replay(&event.map_err(text)?)
+                .replay(event.map_err(text)?)
                 .map_err(|error| error.to_string())?;
         }
+        sinks.settle().map_err(|error| error.to_string())?;
         Ok(sinks)
     }
 

@@ -30,7 +30,7 @@ pub struct Writer {
 
 #[derive(Debug)]
 enum Message {
-    Event(Box<Event>),
+    Event(Arc<Event>),
     /// Answered when everything before it is committed, or cannot be.
     Flush(SyncSender<()>),
 }
@@ -117,7 +117,15 @@ impl Writer {
     /// The error that ended the recording, at the first call after it is known and at every one
     /// after that.
     pub fn append(&self, event: &Event) -> Result<(), StoreError> {
-        self.send(Message::Event(Box::new(event.clone())))
+        self.append_shared(Arc::new(event.clone()))
+    }
+
+    /// As [`Writer::append`], of an event that others hold as well.
+    ///
+    /// # Errors
+    /// As [`Writer::append`].
+    pub fn append_shared(&self, event: Arc<Event>) -> Result<(), StoreError> {
+        self.send(Message::Event(event))
     }
 
     /// Waits until everything appended so far is committed.

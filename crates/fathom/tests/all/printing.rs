@@ -1,6 +1,9 @@
 //! Where text goes that nobody can read: a closed, full or broken stream ends no run and no verb
 //! with a panic. And what names of others may do on a terminal: nothing.
-use crate::lab::{Ended, FATHOM, Lab, ended, job};
+use crate::lab::{Ended, FATHOM, Lab, ended, interval_label, job};
+use measure::Event;
+use std::io::{BufRead, BufReader, Write};
+use std::time::{Duration, Instant};
 
 /// How a shell breaks a stream of the program before it.
 const BROKEN: [&str; 7] = [
@@ -172,4 +175,46 @@ fn the_last_line_of_what_is_refused_is_an_error() {
     let refused = lab.fathom(&["fio", "--name=j", "--filename=theirs", "--rw=write"]);
     let last = refused.err.lines().next_back().unwrap_or_default();
     assert!(last.contains("overwritten: data of unknown kind"), "{last}");
+}
+
+/// Whether the result file holds the end of its execution.
+fn is_recorded(lab: &Lab) -> bool {
+    let Ok(reader) = store::Reader::open(lab.path("out/result.fathom")) else {
+        return false;
+    };
+    let mut events = reader.events();
+    events.any(|event| matches!(event, Ok(Event::ExecutionFinished(_))))
+}
+
+#[test]
+fn a_console_that_nobody_reads_delays_no_interval() {
+    let lab = Lab::new();
+    let storage = format!("lun={},size=1m", lab.path("disk").display());
+    lab.write("job", job(&storage, "iorate=50,elapsed=3,interval=1"));
+    let (reader, mut writer) = std::io::pipe().unwrap();
+    let mut command = lab.command(FATHOM);
+    command.args(["vdbench", "-f", "job", "-o", "out"]);
+    command.stderr(std::process::Stdio::null());
+    let mut child = command.stdout(writer.try_clone().unwrap()).spawn().unwrap();
+    drop(command);
+    let mut lines = BufReader::new(reader).lines().map(Result::unwrap);
+    assert!(lines.any(|line| line.contains("Starting RD")));
+    // Fills the pipe, and is held up itself until somebody reads.
+    let filling = std::thread::spawn(move || writer.write_all(&[b'\n'; 1 << 20]));
+    let since = Instant::now();
+    while !is_recorded(&lab) {
+        assert!(since.elapsed() < Duration::from_secs(60));
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    assert_eq!(child.try_wait().unwrap(), None, "it has more to print");
+    let labels: Vec<String> = lines
+        .filter_map(|line| interval_label(&line).map(str::to_owned))
+        .collect();
+    filling.join().unwrap().unwrap();
+    assert!(child.wait().unwrap().success());
+    let last = labels.rsplit(|label| label == "1").next().unwrap();
+    assert!(
+        last.starts_with(&["2".to_owned(), "3".to_owned()]),
+        "{labels:?}"
+    );
 }
