@@ -58,7 +58,8 @@ impl Handed {
         let is_close = submission_ns <= service_ns / DOUBT_DIVISOR;
         match self.went_out_then || is_close {
             true => (submission_ns, seen_ns.saturating_sub(self.at_ns)),
-            false => (submission_ns, service_ns),
+            // The parts add up to the whole.
+            false => (0, service_ns),
         }
     }
 }
@@ -200,8 +201,8 @@ impl HandoverNotes {
                 count_parts(parts, (submission_ns, completion_ns, service_ns), interval);
             }
             cells.last_seen_ns.fetch_max(now_ns, Relaxed);
-            // What comes back after the stop, or in a warm-up, is in no interval either.
-            let is_logged = succeeded && (slab < AFTER_STOP || slab == SEARCH);
+            // What comes back in a warm-up is in no figure either; what comes back after the stop is.
+            let is_logged = succeeded && (slab <= AFTER_STOP || slab == SEARCH);
             if let Some(log) = self.log.as_mut().filter(|_| is_logged) {
                 let is_split = cells.parts[place_counted(op.kind)].is_some();
                 let record = OperationRecord {

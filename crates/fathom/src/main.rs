@@ -56,8 +56,31 @@ use clap::{CommandFactory, Parser};
 use exit::Exit;
 use std::process::ExitCode;
 
+/// Of the thread that carries out the command line: what the system gives to the first one.
+const STACK_BYTES: usize = 8 << 20;
+
+/// Everything is done on a second thread. The kernel hands a signal to the first one, which has to be able to take it:
+/// it would not while a device that hangs holds it in a call.
 fn main() -> ExitCode {
     sys::early::settle();
+    let carry_out = std::thread::Builder::new()
+        .name("main".into())
+        .stack_size(STACK_BYTES)
+        .spawn(carry_out);
+    let thread = match carry_out {
+        Ok(thread) => thread,
+        Err(error) => {
+            errln!("error: no thread can be started: {error}");
+            return Exit::Failed.into();
+        }
+    };
+    match thread.join() {
+        Ok(code) => code,
+        Err(panic) => std::panic::resume_unwind(panic),
+    }
+}
+
+fn carry_out() -> ExitCode {
     status::watch();
     let Some(arguments) = arguments() else {
         return Exit::Usage.into();

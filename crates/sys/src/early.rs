@@ -3,8 +3,11 @@
 
 /// From now on a question for progress (SIGUSR1) ends nothing, though nobody answers it yet. The program calls this first;
 /// by then it was done already, as the loader calls it before anything else of the program.
+/// A file that grows beyond the limit of the process is an error of the write (`EFBIG`), and ends nothing without a word.
 pub fn settle() {
     ignore_questions();
+    // SAFETY: SIG_IGN runs no code of ours.
+    unsafe { libc::signal(libc::SIGXFSZ, libc::SIG_IGN) };
 }
 
 extern "C" fn ignore_questions() {

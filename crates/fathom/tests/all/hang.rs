@@ -204,3 +204,24 @@ fn a_run_over_a_hang_ends_by_itself_with_its_list() {
     is_whole(&lab);
     drop(server);
 }
+
+/// What will be written is examined first, in calls that no signal ends.
+#[test]
+fn interrupts_end_what_waits_for_a_target_before_the_first_run() {
+    let lab = Lab::new();
+    let Some(server) = Stoppable::new(&lab) else {
+        return;
+    };
+    lab.write("job", VDBENCH.replace("rdpct=100", "rdpct=0"));
+    server.signal("STOP");
+    for words in [&["run", "job", "-o", "out"][..], &["vdbench", "-f", "job"]] {
+        let mut going = lab.start(words);
+        going.hear_until(|line| line.contains("has not answered for"));
+        going.signal("INT");
+        std::thread::sleep(Duration::from_millis(500));
+        going.signal("INT");
+        let ended = going.end().expect(4);
+        ended.says(&["stopped by the user before the first run"]);
+    }
+    drop(server);
+}

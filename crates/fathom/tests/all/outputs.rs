@@ -387,3 +387,24 @@ fn a_log_that_cannot_be_opened_loses_no_result() {
     assert!(lab.text("out/summary.csv").starts_with("run,"));
     lab.fathom(&["report", "out", "-o", "again"]).expect(0);
 }
+
+/// The signal of such a limit would end the program without a word.
+#[test]
+fn a_limit_of_the_size_of_files_is_told() {
+    let lab = Lab::new();
+    lab.write("disk", vec![0; 1 << 20]);
+    lab.write(
+        "job",
+        job("lun=disk,size=1m", "iorate=50,elapsed=2,interval=1"),
+    );
+    for verb in ["run job", "vdbench -f job"] {
+        let script = format!("ulimit -f 20; exec {FATHOM} {verb} -o out");
+        let ended = ended(lab.command("bash").args(["-c", &script]));
+        assert_eq!(ended.code, Some(2), "{}", ended.err);
+        assert!(
+            ended.err.contains("result.fathom`: File too large"),
+            "{}",
+            ended.err
+        );
+    }
+}

@@ -110,6 +110,7 @@ fn a_run_killed_in_its_first_interval_is_marked_and_has_no_figures() {
         text.out
     );
     assert!(!text.out.contains("issued rwts"), "{}", text.out);
+    assert!(!text.out.contains("p99=0.00"), "{}", text.out);
     let json = lab.fathom(&[&report[..], &["json"]].concat()).expect(0);
     let document: serde_json::Value = serde_json::from_str(&json.out).unwrap();
     assert_eq!(document["fathom"]["killed_or_running"][0]["jobname"], "j");

@@ -568,19 +568,23 @@ fn arrival_line(out: &mut String, entries: &[Entry]) {
     if !all.is_scheduled {
         return;
     }
-    let us = |percentile: f64| all.response.percentile_ns(percentile) as f64 / 1_000.0;
+    let us = |ns: f64| match all.response.histogram.is_empty() {
+        true => "-".to_owned(),
+        false => format!("{:.2}", ns / 1_000.0),
+    };
+    let percentile = |percent: f64| us(all.response.percentile_ns(percent) as f64);
     let verdict = match all.fell_behind() {
         true => "; the target did not keep up, so the rate was asked and not reached",
         false => "",
     };
     put!(
         out,
-        "\nArrivals: scheduled={}, unserved={}, response (usec): avg={:.2}, p50={:.2}, p99={:.2}, max={:.2}{verdict}",
+        "\nArrivals: scheduled={}, unserved={}, response (usec): avg={}, p50={}, p99={}, max={}{verdict}",
         all.scheduled,
         all.unserved,
-        all.response.mean_ns() / 1_000.0,
-        us(50.0),
-        us(99.0),
-        all.response.max_ns as f64 / 1_000.0
+        us(all.response.mean_ns()),
+        percentile(50.0),
+        percentile(99.0),
+        us(all.response.max_ns as f64)
     );
 }
