@@ -71,7 +71,7 @@ impl fmt::Display for EngineError {
             ),
             EngineError::WorkerDied => write!(
                 f,
-                "a worker ended without a word; this is a defect of Fathom"
+                "a worker thread ended and gave no reason; this is a defect of Fathom"
             ),
         }
     }

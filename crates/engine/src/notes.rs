@@ -42,7 +42,7 @@ pub(crate) struct HandoverNotes {
 struct Handed {
     /// When the submitting call came back; zero before.
     at_ns: u64,
-    /// Whether it went out only then, as far as that is told apart. A thread may stand still in the call, or behind it,
+    /// Whether it went out only then, as far as that is told apart. A thread may stand still in the call, or after it,
     /// when its operation is out.
     went_out_then: bool,
 }

@@ -7,7 +7,7 @@ const FULL: i32 = 28;
 /// Of one target.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Room {
-    /// First byte of what is written, where the file may have no space yet, and the byte behind the last.
+    /// First byte of what is written, where the file may have no space yet, and the byte after the last.
     pub takes: (u64, u64),
     /// Whether whoever writes it goes on where there is no space left.
     pub bears_full: bool,

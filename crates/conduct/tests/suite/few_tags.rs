@@ -90,7 +90,7 @@ fn nothing_takes_less_time_than_the_device() {
     }
 }
 
-/// A thread may stand still at any moment, also behind a submission and before it can look at the clock.
+/// A thread may stand still at any moment, also after a submission and before it can look at the clock.
 #[test]
 fn nothing_takes_less_time_than_the_device_when_threads_are_preempted() {
     let stops = [(1, 400_000), (3, 900_000), (7, 2 * MS), (2, 30_000)];

@@ -265,7 +265,7 @@ impl File {
     /// Writes; a file grows, and a disk ends where it ends.
     ///
     /// # Errors
-    /// Where it is not open for writing, and behind the end of a disk.
+    /// Where it is not open for writing, and beyond the end of a disk.
     pub fn write_at(&self, data: &[u8], offset: u64) -> io::Result<usize> {
         self.change(|bytes, is_disk| {
             let end = if is_disk { bytes.length() } else { u64::MAX };

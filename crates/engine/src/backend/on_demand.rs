@@ -27,7 +27,7 @@ pub(crate) trait CallPlaces {
     fn put_file(&mut self, place: u32, number: u32, file: Arc<File>) -> io::Result<()>;
 }
 
-/// Puts a file at a place, or behind the last one.
+/// Puts a file at a place, or after the last one.
 pub(super) fn put<T>(all: &mut Vec<T>, place: u32, one: T) {
     match place as usize {
         next if next == all.len() => all.push(one),
