@@ -24,7 +24,7 @@ impl BackendChoice {
 /// How many workers serve the slots.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WorkerRule {
-    /// One per 128 slots, at most one per CPU.
+    /// One per 16 slots, at most one per CPU.
     Automatic,
     Exactly(u32),
 }

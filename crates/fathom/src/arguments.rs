@@ -73,7 +73,7 @@ pub struct Common {
     #[arg(long)]
     pub backend: Option<String>,
 
-    /// Worker threads; by default one per 128 slots and at most one per CPU. The sync backend has
+    /// Worker threads; by default one per 16 slots and at most one per CPU. The sync backend has
     /// one per slot.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub workers: Option<u32>,

@@ -68,7 +68,8 @@ fn workers_are_counted_for_each_backend() {
     assert_eq!(workers(BackendKind::Uring, false), 6);
     assert_eq!(workers(BackendKind::Sync, false), 3 + 3 + 5);
     // Who asks for nothing reaches nothing, whatever the user says.
-    assert_eq!(workers(BackendKind::Aio, true), 2);
+    // More than sixteen slots have a second worker.
+    assert_eq!(workers(BackendKind::Aio, true), 3);
     assert_eq!(workers(BackendKind::Sync, true), 4 + 8 + 3 + 1 + 5);
-    assert_eq!(workers(BackendKind::Sim, true), 1);
+    assert_eq!(workers(BackendKind::Sim, true), 2);
 }
