@@ -897,10 +897,7 @@ fn jobs_before_a_word_that_is_no_json_are_taken() {
         let text = format!("{{\"jobs\":[{},{bad}]}}", imported_job("a", FINE));
         let (names, remarks) = taken(&text);
         assert_eq!(names, ["a"], "{word}");
-        assert!(
-            remarks[0].contains("damaged at line 3, byte"),
-            "{remarks:?}"
-        );
+        assert!(remarks[0].contains("damaged at line "), "{remarks:?}");
     }
 }
 
