@@ -139,6 +139,13 @@ struct Looked {
     diagnostics: Vec<Diagnostic>,
 }
 
+/// What surrounds the runs: told of a plan that is given away to be bound, and of one that cannot be.
+#[derive(Default)]
+struct Around {
+    commands: Vec<CommandOutput>,
+    text: String,
+}
+
 pub fn main(options: &CheckOptions) -> Exit {
     let read = lints::selection(&options.lints.words).and_then(|lints| {
         let reading = plan_file::read(
@@ -148,15 +155,17 @@ pub fn main(options: &CheckOptions) -> Exit {
         )?;
         Ok((reading, lints))
     });
-    let (reading, lints) = match read {
+    let (mut reading, lints) = match read {
         Ok(read) => read,
         Err(message) => {
             errln!("error: {message}");
             return Exit::Usage;
         }
     };
-    let looked = reading.plan.clone();
-    let looked = looked.map(|plan| look(plan, &options.output, (reading.language(), &lints)));
+    // Moved, not copied: a plan of a million files takes most of the memory.
+    let plan = reading.plan.take();
+    let around = plan.as_ref().map(Around::of).unwrap_or_default();
+    let looked = plan.map(|plan| look(plan, &options.output, (reading.language(), &lints)));
     let looked = match looked.unwrap_or_else(|| Ok(Looked::default())) {
         Ok(looked) => looked,
         Err(message) => {
@@ -169,29 +178,33 @@ pub fn main(options: &CheckOptions) -> Exit {
         .iter()
         .any(|diagnostic| diagnostic.severity == Severity::Error);
     if let (Some(path), Some(refused)) = (&options.write_overwrite, &looked.refused)
-        && let Err(reason) = write_words(path, refused, &reading)
+        && let Err(reason) = write_words(path, refused, &reading, looked.plan.as_ref())
     {
         errln!("error: {reason}");
         return Exit::Usage;
     }
     if options.json {
-        let output = output(&reading, &looked, &diagnostics);
+        let output = output(&reading, &looked, &diagnostics, around);
         out!(
             "{}\n",
             serde_json::to_string_pretty(&output).expect("plain data")
         );
     } else {
-        text::print(&reading, &looked, &diagnostics);
+        text::print(&reading, &looked, &diagnostics, &around);
     }
     // The process ends: giving back a million paths one by one would take longer than telling of them.
     std::mem::forget((reading, looked));
     if has_errors { Exit::Usage } else { Exit::Fine }
 }
 
-fn write_words(path: &Path, refused: &Refused, reading: &Reading) -> Result<(), String> {
+fn write_words(
+    path: &Path,
+    refused: &Refused,
+    reading: &Reading,
+    plan: Option<&BoundPlan>,
+) -> Result<(), String> {
     let inputs = || outputs::inputs(&reading.sources, &[]);
-    let plan = reading.plan.as_ref();
-    let outputs = plan.map(|plan| Outputs::beside(plan, inputs()));
+    let outputs = plan.map(|bound| Outputs::beside(&bound.plan, inputs()));
     let outputs = outputs.unwrap_or_default();
     outputs.check(path, Opening::Replace)?;
     let file = outputs.open_named(path, Opening::Replace);
@@ -341,6 +354,7 @@ fn output<'a>(
     reading: &'a Reading,
     looked: &'a Looked,
     diagnostics: &[Diagnostic],
+    around: Around,
 ) -> CheckOutput<'a> {
     CheckOutput {
         runs: listed(reading, looked).map(run_output).collect(),
@@ -350,14 +364,20 @@ fn output<'a>(
             .map(|diagnostic| diagnostic_output(diagnostic, &reading.sources))
             .collect(),
         total_s: total_seconds(reading, looked),
-        commands: commands(reading),
+        commands: around.commands,
     }
 }
 
-fn commands(reading: &Reading) -> Vec<CommandOutput> {
-    let Some(plan) = &reading.plan else {
-        return Vec::new();
-    };
+impl Around {
+    fn of(plan: &Plan) -> Self {
+        Self {
+            commands: commands(plan),
+            text: text::steering_text(plan),
+        }
+    }
+}
+
+fn commands(plan: &Plan) -> Vec<CommandOutput> {
     let all = plan.steering.commands().into_iter();
     let output = |(when, command): (When, &plan::Command)| CommandOutput {
         when: text::when_text(plan, when),

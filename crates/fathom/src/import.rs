@@ -6,6 +6,8 @@ use crate::sinks::Sinks;
 use conduct::Tempo;
 use host::text_file::read_whole;
 use measure::Event;
+use plan::Severity;
+use std::borrow::Cow;
 use std::path::Path;
 
 /// The longest report of fio that is read; one of a thousand jobs with all buckets has half of it.
@@ -13,7 +15,7 @@ const REPORT_BYTES_MAX: u64 = 64 << 20;
 
 pub fn main(options: &ImportOptions) -> Exit {
     match import(options) {
-        Ok(()) => Exit::Fine,
+        Ok(exit) => exit,
         Err(message) => {
             errln!("error: {message}");
             Exit::Usage
@@ -21,12 +23,25 @@ pub fn main(options: &ImportOptions) -> Exit {
     }
 }
 
-fn import(options: &ImportOptions) -> Result<(), String> {
+/// Some shells redirect as UTF-16.
+fn text_of(bytes: &[u8]) -> Cow<'_, str> {
+    let (rest, unit): (_, fn([u8; 2]) -> u16) = match bytes {
+        [0xff, 0xfe, rest @ ..] => (rest, u16::from_le_bytes),
+        [0xfe, 0xff, rest @ ..] => (rest, u16::from_be_bytes),
+        _ => return String::from_utf8_lossy(bytes),
+    };
+    let units = rest.chunks_exact(2).map(|pair| unit([pair[0], pair[1]]));
+    let characters =
+        char::decode_utf16(units).map(|one| one.unwrap_or(char::REPLACEMENT_CHARACTER));
+    Cow::Owned(characters.collect())
+}
+
+fn import(options: &ImportOptions) -> Result<Exit, String> {
     let (path, folder) = (&options.file, &options.output);
     let bytes = read_whole(path, REPORT_BYTES_MAX)
         .map_err(|error| format!("`{}`: {error}", path.display()))?;
     let name = path.display().to_string();
-    let events = report::fio::import(&name, &String::from_utf8_lossy(&bytes))
+    let events = report::fio::import(&name, &text_of(&bytes))
         .map_err(|error| format!("`{name}`: {error}"))?;
     let outputs = Outputs::default();
     check_folder(&outputs, folder)?;
@@ -35,9 +50,15 @@ fn import(options: &ImportOptions) -> Result<(), String> {
     let writer = store::Writer::create(folder.join("result.fathom"));
     let writer = writer.map_err(|error| error.to_string())?;
     let mut sinks = Sinks::new(Tempo::Patient, Some(writer), Vec::new(), None, &outputs)?;
+    let mut is_damaged = false;
     for event in &events {
         if let Event::Remark(remark) = event {
-            errln!("note: {}", remark.message);
+            let severity = match remark.severity {
+                Severity::Note => "note",
+                _ => "warning",
+            };
+            errln!("{severity}: {}", remark.message);
+            is_damaged |= remark.code == report::fio::DAMAGED;
         }
         sinks.take(event).map_err(|error| error.to_string())?;
     }
@@ -53,5 +74,9 @@ fn import(options: &ImportOptions) -> Result<(), String> {
     );
     outln!("report:  {}", place("report.html"));
     outln!("result:  {}", place("result.fathom"));
-    Ok(())
+    if is_damaged {
+        errln!("error: `{name}` is not whole; the result holds what is left of it");
+        return Ok(Exit::Failed);
+    }
+    Ok(Exit::Fine)
 }

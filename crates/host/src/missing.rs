@@ -1,6 +1,6 @@
 //! Paths that nothing stands at. A job may name a million files that it makes first; one folder is looked at once for all
 //! of them. Read [`Missing`] first.
-use std::cell::RefCell;
+use std::cell::{OnceCell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{OsStr, OsString};
 use std::fs;
@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use crate::root::existing_directory;
+use plan::TargetFacts;
 
 /// Names of a folder that are remembered: of a larger one, each path is looked at.
 const NAMES_MAX: usize = 4096;
@@ -20,32 +21,43 @@ pub(crate) struct Missing {
     folders: RefCell<BTreeMap<PathBuf, Rc<Folder>>>,
     /// The one that was asked for last, as it is written: neighbours in a job are neighbours on the disk.
     last: RefCell<Option<(OsString, Rc<Folder>)>>,
+    /// How often a folder was looked for.
+    #[cfg(test)]
+    pub lookups: std::cell::Cell<u64>,
 }
 
 #[derive(Debug)]
-struct Folder {
+pub(crate) struct Folder {
     /// The nearest one that exists, of a path in this one.
-    existing: Option<PathBuf>,
+    pub existing: Option<PathBuf>,
     /// All that is in it; `None` where that is too much, or is not told.
     names: Option<BTreeSet<OsString>>,
+    /// What holds of each file that is missing in it.
+    pub facts: OnceCell<TargetFacts>,
+    pub devices: OnceCell<Vec<u64>>,
 }
 
 impl Missing {
     /// Whether nothing stands at a path, as its folder was when it was first asked for.
+    #[cfg(test)]
     pub fn is_missing(&self, path: &Path) -> bool {
-        let Some((folder, name)) = split(path) else {
-            return false;
-        };
+        self.folder_without(path).is_some()
+    }
+
+    /// The folder of a path that nothing stands at, as it was when it was first asked for; `None` where something may
+    /// stand there.
+    pub fn folder_without(&self, path: &Path) -> Option<Rc<Folder>> {
+        let (folder, name) = split(path)?;
         let folder = self.folder(folder, path);
-        let names = folder.names.as_ref();
-        names.is_some_and(|names| !names.contains(name))
+        let is_missing = !folder.names.as_ref()?.contains(name);
+        is_missing.then_some(folder)
     }
 
     /// The nearest directory above a missing path that exists.
     pub fn existing_directory(&self, path: &Path) -> Option<PathBuf> {
         // A link that leads to nothing has its directory elsewhere.
         match split(path) {
-            Some((folder, _)) if self.is_missing(path) || fs::symlink_metadata(path).is_err() => {
+            Some((folder, _)) if fs::symlink_metadata(path).is_err() => {
                 self.folder(folder, path).existing.clone()
             }
             _ => existing_directory(path),
@@ -53,6 +65,8 @@ impl Missing {
     }
 
     fn folder(&self, folder: &Path, path: &Path) -> Rc<Folder> {
+        #[cfg(test)]
+        self.lookups.set(self.lookups.get() + 1);
         if let Some((last, known)) = &*self.last.borrow()
             && last == folder.as_os_str()
         {
@@ -71,6 +85,8 @@ impl Missing {
         let found = Rc::new(Folder {
             existing: existing_directory(path),
             names: names(folder),
+            facts: OnceCell::new(),
+            devices: OnceCell::new(),
         });
         let mut all = self.folders.borrow_mut();
         Rc::clone(all.entry(folder.to_path_buf()).or_insert(found))

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::block::BlockDevice;
 use crate::root::{DeviceNumber, existing_directory};
@@ -31,17 +31,20 @@ pub struct StoragePlace {
 /// Looks at a path. A missing file lives where the directory does that would hold it.
 #[must_use]
 pub fn storage_place(storage: &Storage, path: &Path) -> StoragePlace {
-    let found = match storage.missing.is_missing(path) {
-        true => None,
-        false => fs::metadata(path).ok(),
+    let of_missing = |devices: Vec<u64>| StoragePlace {
+        devices,
+        ..StoragePlace::default()
     };
-    let Some(metadata) = found else {
-        let holder = storage.missing.existing_directory(path);
-        let devices = holder.map_or_else(Vec::new, |holder| storage.devices_of(holder));
-        return StoragePlace {
-            devices,
-            ..StoragePlace::default()
-        };
+    let devices =
+        |holder: Option<PathBuf>| holder.map_or_else(Vec::new, |holder| storage.devices_of(holder));
+    if let Some(folder) = storage.missing.folder_without(path) {
+        let all = folder
+            .devices
+            .get_or_init(|| devices(folder.existing.clone()));
+        return of_missing(all.clone());
+    }
+    let Ok(metadata) = fs::metadata(path) else {
+        return of_missing(devices(storage.missing.existing_directory(path)));
     };
     if metadata.file_type().is_block_device() {
         let number = DeviceNumber::from_raw(metadata.rdev());

@@ -26,8 +26,9 @@ pub fn target_facts(storage: &Storage, path: &Path, kind: TargetKind) -> io::Res
     if matches!(kind, TargetKind::Nothing | TargetKind::Simulated) {
         return Ok(facts_of(FoundKind::File, 0, 1, true));
     }
-    if storage.missing.is_missing(path) {
-        return Ok(facts_of_missing(storage, path));
+    if let Some(folder) = storage.missing.folder_without(path) {
+        let facts = || facts_below(storage, folder.existing.clone());
+        return Ok(folder.facts.get_or_init(facts).clone());
     }
     let metadata = match fs::metadata(path) {
         Ok(metadata) => metadata,
@@ -131,7 +132,12 @@ fn facts_of(found: FoundKind, bytes: u64, align: u64, ram_backed: bool) -> Targe
 }
 
 fn facts_of_missing(storage: &Storage, path: &Path) -> TargetFacts {
-    let Some(directory) = storage.missing.existing_directory(path) else {
+    facts_below(storage, storage.missing.existing_directory(path))
+}
+
+/// Of a file that is missing below a directory.
+fn facts_below(storage: &Storage, directory: Option<PathBuf>) -> TargetFacts {
+    let Some(directory) = directory else {
         return facts_of(FoundKind::Missing, 0, SAFE_ALIGNMENT, false);
     };
     storage.missing_in(directory, |directory| {

@@ -248,4 +248,22 @@ mod tests {
         let fresh = target_identity(&Storage::new(&root), &other);
         assert_eq!(fresh.counted_devices, Vec::<String>::new());
     }
+
+    /// A job may name a million files that it makes first.
+    #[test]
+    fn a_missing_file_is_looked_for_once_by_each_question() {
+        let folder = tempfile::tempdir().unwrap();
+        let storage = Storage::real();
+        let ask = |name: &str| {
+            let path = folder.path().join(name);
+            let facts = target_facts(&storage, &path, TargetKind::File).unwrap();
+            (facts, storage_place(&storage, &path))
+        };
+        let first = ask("f0");
+        let before = storage.missing.lookups.get();
+        for number in 1..=100 {
+            assert_eq!(ask(&format!("f{number}")), first);
+        }
+        assert_eq!(storage.missing.lookups.get() - before, 200);
+    }
 }

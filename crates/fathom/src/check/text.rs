@@ -1,5 +1,5 @@
 //! What `fathom check` says to people. A job of a million files is told in a few lines.
-use super::{Looked, TARGETS_MAX, TargetOutput, Traits, listed, targets, total_seconds};
+use super::{Around, Looked, TARGETS_MAX, TargetOutput, Traits, listed, targets, total_seconds};
 use crate::launch::{planned_text, print_refusal, timed_seconds};
 use crate::plan_file::Reading;
 use crate::render;
@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 /// Refused targets that are shown.
 const REFUSALS_MAX: usize = 5;
 
-pub fn print(reading: &Reading, looked: &Looked, diagnostics: &[Diagnostic]) {
+pub fn print(reading: &Reading, looked: &Looked, diagnostics: &[Diagnostic], around: &Around) {
     render::print(diagnostics, &reading.sources);
     if reading.listing.is_empty() {
         return;
@@ -49,9 +49,7 @@ pub fn print(reading: &Reading, looked: &Looked, diagnostics: &[Diagnostic]) {
         "total time: {}",
         planned_text(total_seconds(reading, looked), timed_s)
     );
-    if let Some(plan) = &reading.plan {
-        print_steering(plan);
-    }
+    out!("{}", around.text);
     print_targets(reading, looked);
     if let Some(doubt) = looked.passed.doubt() {
         errln!("note: {doubt}");
@@ -80,23 +78,28 @@ fn first_of(refused: &Refused) -> Refused {
     }
 }
 
-/// Commands, repetition and the rest that surrounds the runs. Nothing of it happens here.
-fn print_steering(plan: &Plan) {
+/// Commands, repetition and the rest that surrounds the runs, in lines. Nothing of it happens here.
+pub fn steering_text(plan: &Plan) -> String {
+    let mut lines = Vec::new();
     match plan.steering.repeat {
         Repeat::Once => {}
-        Repeat::Times(times) => outln!("all runs {times} times"),
-        Repeat::For(time) => outln!("all runs over and over, until {time} have passed"),
-        Repeat::Endless => outln!("all runs over and over, without end"),
+        Repeat::Times(times) => lines.push(format!("all runs {times} times")),
+        Repeat::For(time) => {
+            lines.push(format!("all runs over and over, until {time} have passed"));
+        }
+        Repeat::Endless => lines.push("all runs over and over, without end".to_owned()),
     }
     for (when, command) in plan.steering.commands() {
-        outln!("command {}: {}", when_text(plan, when), command.text);
+        let when = when_text(plan, when);
+        lines.push(format!("command {when}: {}", command.text));
     }
     if let Some(command) = &plan.steering.failures.command {
-        outln!("command at the first failed I/O: {command}");
+        lines.push(format!("command at the first failed I/O: {command}"));
     }
     if let Some(path) = &plan.steering.stop_file {
-        outln!("ended by words in: {}", path.display());
+        lines.push(format!("ended by words in: {}", path.display()));
     }
+    lines.iter().map(|line| format!("{line}\n")).collect()
 }
 
 pub fn when_text(plan: &Plan, when: When) -> String {

@@ -1,6 +1,8 @@
 //! JSON that fio printed, of any version, as the events of an execution: a result file of it
 //! serves all reports. What fio did not keep is not made up, with one exception that a remark
 //! tells: a histogram is rebuilt from percentiles where no buckets were printed.
+use super::document::{self, Document};
+use super::doubts::{self, AMOUNT_MAX, Doubts};
 use measure::{
     BATCH_CLASSES, Bucket, DEPTH_CLASSES, DeviceCounters, DeviceSample, EngineSample, Event,
     ExecutionFinished, ExecutionStarted, ExecutionTarget, Figure, FigureKey, FinishReason,
@@ -10,9 +12,15 @@ use measure::{
 };
 use plan::{BoundPlan, Label, Load, Operation, Plan, RunKind, Severity, StreamId, TargetId};
 use serde_json::{Map, Value};
+use std::collections::BTreeMap;
 use std::fmt;
 
 const NS_PER_MS: u64 = 1_000_000;
+
+/// The code of the remark on a document that is not whole.
+pub const DAMAGED: &str = "import-damaged";
+/// The code of the remark on a figure that is left out.
+const IMPOSSIBLE: &str = "import-impossible";
 
 /// Why a text is not taken.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,6 +32,8 @@ pub enum ImportError {
     NoJobs,
     /// The jobs have no figures.
     NoFigures,
+    /// None that can be; what is wrong with the first.
+    Impossible(String),
 }
 
 /// The events of an execution that fio has carried out.
@@ -34,22 +44,26 @@ pub enum ImportError {
 /// # Errors
 /// [`ImportError`].
 pub fn import(name: &str, text: &str) -> Result<Vec<Event>, ImportError> {
-    let document = last_document(text)?;
-    let entries = ["jobs", "client_stats"]
-        .iter()
-        .find_map(|key| document.get(*key)?.as_array())
-        .ok_or(ImportError::NoJobs)?;
-    let jobs: Vec<ImportedJob> = entries
-        .iter()
-        .filter_map(Value::as_object)
+    let mut doubts = Doubts::default();
+    let document = document::last(text, &mut |entry| {
         // The sum over all clients is computed again.
-        .filter(|entry| text_of(entry, "jobname") != "All clients")
-        .filter_map(ImportedJob::of)
-        .collect();
-    if jobs.is_empty() {
-        return Err(ImportError::NoFigures);
+        let is_sum = text_of(entry, "jobname") == "All clients";
+        let job = (!is_sum).then(|| ImportedJob::of(entry, &mut doubts));
+        job.flatten()
+    })?;
+    if document.jobs.is_empty() {
+        let reason = doubts.told().into_iter().next();
+        return Err(reason.map_or(ImportError::NoFigures, ImportError::Impossible));
     }
-    Ok(Import::new(name, text, &document, jobs).events())
+    let Document {
+        head, jobs, damage, ..
+    } = document;
+    let mut remarks: Vec<(&str, String)> = Vec::new();
+    remarks
+        .extend(damage.map(|words| (DAMAGED, format!("{words}; what is whole before it is kept"))));
+    let impossible = |words| (IMPOSSIBLE, words);
+    remarks.extend(doubts.told().into_iter().map(impossible));
+    Ok(Import::new(name, text, &head, jobs).events(&remarks))
 }
 
 impl fmt::Display for ImportError {
@@ -58,10 +72,11 @@ impl fmt::Display for ImportError {
             ImportError::NoDocument(why) => {
                 write!(
                     f,
-                    "no whole JSON document of fio: {why}; use its `--output-format=json`"
+                    "no JSON document of fio with a whole job: {why}; use its `--output-format=json`"
                 )
             }
             ImportError::NoJobs => write!(f, "the document has neither `jobs` nor `client_stats`"),
+            ImportError::Impossible(why) => write!(f, "no figures are left: {why}"),
             ImportError::NoFigures => {
                 write!(
                     f,
@@ -73,40 +88,6 @@ impl fmt::Display for ImportError {
 }
 
 impl std::error::Error for ImportError {}
-
-/// Braces that begin nothing; a text made of them would be read again and again.
-const FAILURES_MAX: usize = 64;
-/// Above any amount that fio counts, and small enough for sums and for milliseconds as nanoseconds.
-const AMOUNT_MAX: u64 = 1 << 43;
-
-/// The last document of a text that begins at a line's brace.
-fn last_document(text: &str) -> Result<Map<String, Value>, ImportError> {
-    let (mut found, mut failure) = (None, "there is no `{`".to_owned());
-    let (mut rest, mut failures) = (text, 0);
-    while let Some(at) = rest.find('{') {
-        rest = &rest[at..];
-        let mut documents = serde_json::Deserializer::from_str(rest).into_iter::<Value>();
-        match documents.next() {
-            Some(Ok(Value::Object(document))) => {
-                found = Some(document);
-                rest = &rest[documents.byte_offset()..];
-            }
-            Some(Err(error)) => {
-                failure = error.to_string();
-                rest = &rest[1..];
-                failures += 1;
-                if failures > FAILURES_MAX {
-                    break;
-                }
-            }
-            _ => break,
-        }
-        if found.is_none() && rest.len() < 2 {
-            break;
-        }
-    }
-    found.ok_or(ImportError::NoDocument(failure))
-}
 
 struct ImportedJob {
     labels: Vec<Label>,
@@ -130,7 +111,7 @@ struct ImportedDirection {
 }
 
 impl ImportedJob {
-    fn of(entry: &Map<String, Value>) -> Option<Self> {
+    fn of(entry: &Map<String, Value>, doubts: &mut Doubts) -> Option<Self> {
         let (mut directions, mut handover) = (Vec::new(), Handover::default());
         let (mut runtime_ms, mut was_rebuilt) = (0, false);
         let names = [
@@ -146,12 +127,22 @@ impl ImportedJob {
             let Some(found) = entry.get(name).and_then(Value::as_object) else {
                 continue;
             };
+            let mut doubt = |what: &str, why: &str| {
+                let job = text_of(entry, "jobname");
+                doubts.add(format!("job `{job}`, `{name}`: {why}; {what} left out"));
+            };
+            if let Some(why) = doubts::of_amounts(found) {
+                doubt("its figures are", &why);
+                continue;
+            }
             let operations = whole(found, "total_ios");
             if operations == 0 || (name == "mixed" && is_apart) {
                 continue;
             }
             runtime_ms = runtime_ms.max(whole(found, "runtime"));
-            let latencies = Latencies::of(found, operations);
+            let latencies = Latencies::of(found, operations, &mut |kind, why| {
+                doubt(&format!("`{kind}` is"), why);
+            });
             was_rebuilt |= latencies.was_rebuilt;
             handover.parts.extend(latencies.parts(operation));
             directions.push(ImportedDirection {
@@ -241,14 +232,18 @@ struct Latencies {
 }
 
 impl Latencies {
-    fn of(found: &Map<String, Value>, operations: u64) -> Self {
-        let kind = |name: &str| {
+    fn of(found: &Map<String, Value>, operations: u64, doubt: &mut dyn FnMut(&str, &str)) -> Self {
+        let mut kind = |name: &str| {
             // Before fio 3 the unit was the microsecond.
             let nanoseconds = found.get(&format!("{name}_ns")).and_then(Value::as_object);
             let (object, scale) = match nanoseconds {
                 Some(object) => (object, 1.0),
                 None => (found.get(name).and_then(Value::as_object)?, 1_000.0),
             };
+            if let Some(why) = doubts::of_latency(object, operations) {
+                doubt(name, &why);
+                return None;
+            }
             Kept::of(object, scale, operations)
         };
         let (submission, completion, total) = (kind("slat"), kind("clat"), kind("lat"));
@@ -493,8 +488,10 @@ impl<'a> Import<'a> {
         jobs: Vec<ImportedJob>,
     ) -> Self {
         let mut groups: Vec<Vec<ImportedJob>> = Vec::new();
+        let mut places: BTreeMap<u64, usize> = BTreeMap::new();
         for job in jobs {
-            match groups.iter_mut().find(|group| group[0].group == job.group) {
+            let place = *places.entry(job.group).or_insert(groups.len());
+            match groups.get_mut(place) {
                 Some(group) => group.push(job),
                 None => groups.push(vec![job]),
             }
@@ -520,7 +517,7 @@ impl<'a> Import<'a> {
         }
     }
 
-    fn events(&self) -> Vec<Event> {
+    fn events(&self, remarks: &[(&str, String)]) -> Vec<Event> {
         let lengths = self.groups.iter().map(|group| length_ns(group));
         let mut at_ns = self.end_unix_ns.saturating_sub(lengths.sum());
         let mut events = vec![Event::ExecutionStarted(self.started(at_ns))];
@@ -535,6 +532,16 @@ impl<'a> Import<'a> {
                     .to_owned(),
             }));
         }
+        let remark = |(code, message): &(&str, String)| {
+            Event::Remark(Remark {
+                run: None,
+                unix_ns: at_ns,
+                severity: Severity::Warning,
+                code: (*code).to_owned(),
+                message: message.clone(),
+            })
+        };
+        events.extend(remarks.iter().map(remark));
         for (number, group) in self.groups.iter().enumerate() {
             events.push(Event::RunStarted(self.run_started(
                 number as u32,

@@ -2,6 +2,8 @@
 //! with [`Face`]; the figures are put together in `model`, and `docs/reference/fio-output.md` says
 //! which field is made of what.
 mod act;
+mod document;
+mod doubts;
 mod dumps;
 mod faults;
 mod import;
@@ -24,7 +26,7 @@ mod windows;
 
 pub use dumps::Dumps;
 pub(crate) use import::holds_back;
-pub use import::{ImportError, import};
+pub use import::{DAMAGED, ImportError, import};
 pub use logs::{Logs, OperationLogs, log_files};
 pub use samples::inflate_log;
 pub use terse::TerseVersion;

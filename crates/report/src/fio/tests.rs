@@ -840,6 +840,120 @@ fn texts_without_figures_are_refused() {
     );
 }
 
+fn imported_job(name: &str, read: &str) -> String {
+    format!("{{\"jobname\":\"{name}\",\n\"read\":{{{read}}}}}")
+}
+
+const FINE: &str = "\"total_ios\":10,\"io_bytes\":40960,\"runtime\":1000";
+
+/// The names of the jobs that were taken, and the remarks.
+fn taken(text: &str) -> (Vec<String>, Vec<String>) {
+    let (mut names, mut remarks) = (Vec::new(), Vec::new());
+    for event in import("x", text).unwrap() {
+        match event {
+            Event::RunStarted(run) => names.extend(run.streams.into_iter().map(|one| one.name)),
+            Event::Remark(remark) if remark.severity == plan::Severity::Warning => {
+                remarks.push(remark.message);
+            }
+            _ => {}
+        }
+    }
+    (names, remarks)
+}
+
+#[test]
+fn of_a_document_that_is_cut_off_the_whole_jobs_are_taken() {
+    let jobs = ["a", "b", "c"]
+        .map(|name| imported_job(name, FINE))
+        .join(",\n");
+    let whole = format!("{{\"fio version\":\"fio-3.33\",\n\"jobs\":[{jobs}]}}\n");
+    for end in 0..whole.trim_end().len() {
+        let cut = &whole[..end];
+        match import("x", cut) {
+            Ok(_) => {
+                let (names, remarks) = taken(cut);
+                assert_eq!(names.len(), cut.matches("}}").count().min(3), "{cut}");
+                let line = cut.matches('\n').count() + 1;
+                let says = format!("it ends early, at line {line}, byte {end};");
+                assert!(remarks[0].starts_with(&says), "{remarks:?}");
+            }
+            Err(error) if end > 0 => {
+                let says = format!("ends early, at line {}", cut.matches('\n').count() + 1);
+                assert!(error.to_string().contains(&says), "{cut}: {error}");
+            }
+            Err(_) => {}
+        }
+    }
+    assert_eq!(taken(&whole).1, Vec::<String>::new());
+    // A later one that is cut off does not replace one that is whole.
+    let (names, remarks) = taken(&format!("{whole}{}", &whole[..whole.len() / 2]));
+    assert_eq!((names.len(), remarks.len()), (3, 1));
+}
+
+#[test]
+fn jobs_before_a_word_that_is_no_json_are_taken() {
+    for word in ["nan", "-inf", "1e400", "\"open\n\""] {
+        let bad = imported_job("b", &format!("\"total_ios\":{word}"));
+        let text = format!("{{\"jobs\":[{},{bad}]}}", imported_job("a", FINE));
+        let (names, remarks) = taken(&text);
+        assert_eq!(names, ["a"], "{word}");
+        assert!(remarks[0].contains("damaged at line "), "{remarks:?}");
+    }
+}
+
+#[test]
+fn figures_that_cannot_be_are_left_out_with_a_reason() {
+    let latency = |words: &str| format!("{FINE},\"lat_ns\":{{\"N\":10,{words}}}");
+    for (read, says) in [
+        (FINE.replace(":10,", ":-10,"), "`total_ios` is -10"),
+        (FINE.replace(":10,", ":\"NaN\","), "`total_ios` is \"NaN\""),
+        (FINE.replace("40960", "1e300"), "`io_bytes` is 1e"),
+        (format!("{FINE},\"iops\":-1"), "`iops` is -1"),
+        (
+            format!("{FINE},\"iops\":5000.0"),
+            "10 operations in 1000 ms are 10 per second",
+        ),
+        (
+            latency("\"min\":9,\"max\":3,\"mean\":5"),
+            "`min` 9 is above `max` 3",
+        ),
+        (
+            latency("\"min\":1,\"max\":3,\"mean\":50"),
+            "`mean` 50 is not between 1 and 3",
+        ),
+        (
+            latency("\"min\":1,\"max\":90,\"mean\":50,\"percentile\":{\"50.0\":60,\"99.0\":7}"),
+            "p99 7 is below p50 60",
+        ),
+        (
+            latency("\"min\":1,\"max\":90,\"mean\":50,\"percentile\":{\"99.0\":700}"),
+            "p99 700 is above `max` 90",
+        ),
+        (
+            latency("\"min\":1,\"max\":90,\"mean\":50").replace("\"N\":10", "\"N\":1000"),
+            "1000 samples of 10 operations",
+        ),
+    ] {
+        let (good, bad) = (imported_job("a", FINE), imported_job("b", &read));
+        let (_, remarks) = taken(&format!("{{\"jobs\":[{good},{bad}]}}"));
+        assert_eq!(remarks.len(), 1, "{read}: {remarks:?}");
+        assert!(
+            remarks[0].contains(says) && remarks[0].contains("job `b`"),
+            "{remarks:?}"
+        );
+    }
+}
+
+#[test]
+fn one_part_of_a_document_has_a_limit() {
+    let many = "1,".repeat(1 << 17);
+    let job = imported_job("b", &format!("\"x\":[{many}1]"));
+    let text = format!("{{\"jobs\":[{},{job}]}}", imported_job("a", FINE));
+    let (names, remarks) = taken(&text);
+    assert_eq!(names, ["a"]);
+    assert!(remarks[0].contains("more than 65536 values"), "{remarks:?}");
+}
+
 #[test]
 fn a_job_runs_until_its_last_completion() {
     let mut events = events(|_| {});
