@@ -410,7 +410,7 @@ mod tests {
     #[test]
     fn slots_that_nobody_looked_at_settle_no_cause() {
         let mut totals = open(0, 500.0, &[100_000; 500], &[50 * MS; 500]);
-        totals.figures[0].service = latency(&[&[100_000; 490][..], &[60 * MS; 10]].concat());
+        totals.figures[0].service = latency(&[&[100_000; 496][..], &[60 * MS; 4]].concat());
         totals.streams[0].lateness = latency(&[100; 500]);
         totals.pools[0].exhausted_ns = 80 * MS;
         totals.workers.workers = 1;
