@@ -155,9 +155,10 @@ fn change(text: &str, place: &Place, mutants: &mut Vec<Mutant>) -> Result<String
     Ok(text.replacen(&old, &format!("{before}{choice}{after}"), 1))
 }
 
-/// Builds the tests in the folder of the other builds, for the sake of what others wrote.
+/// Builds the tests in a folder of their own: cargo tells packages of two workspaces apart by their places within them
+/// alone, so that the changed ones would stand for the others.
 fn build(root: &Path, copy: &Path) -> Result<Vec<(&'static str, PathBuf)>, String> {
-    let target = root.join("target");
+    let target = root.join("target/mutants-build");
     let target = target.to_str().ok_or("the workspace has no plain path")?;
     let mut programs = Vec::new();
     for (judge, of) in JUDGES {

@@ -10,6 +10,8 @@
 //!    because late arrivals were released in a burst.
 //! 3. Where slots explain the waiting, operations that took far longer than others and held the slots for half of it
 //!    name the device, and slots in use by operations of the usual length name the slots.
+//! 4. A thread without a CPU sees no completion, so that what is done at once looks long and keeps its slot. Unless the
+//!    slots were in use for more than twice as long as threads may have been without a CPU, the cause is not settled.
 use crate::scheduled;
 use measure::{ExecutionTarget, LatencyFigures, RunStarted, RunTotals};
 use plan::{ArrivalLaw, Load, StreamId};
@@ -33,6 +35,10 @@ const NOTHING: &str = "null";
 /// More than this many times what slots explain did not wait for slots alone.
 const UNEXPLAINED_FACTOR: f64 = 2.0;
 
+/// Slots that were in use for no more than this many times what threads may have been without a CPU were perhaps
+/// only in use because nobody looked.
+const OFF_CPU_FACTOR: f64 = 2.0;
+
 /// Counts vary by their root; beyond three times that it is no chance.
 const CHANCE: f64 = 3.0;
 
@@ -46,6 +52,12 @@ pub enum GapCause {
     Device { longest_ns: u64, is_bound: bool },
     /// The submitting threads came late. Most of the arrivals that waited came while slots were free.
     Lateness { lateness_ns_p99: u64 },
+    /// What is known covers no cause: the share of the run in which the slots of some pool were in use, and the one in
+    /// which the submitting threads may have been without a CPU.
+    Unsettled {
+        exhausted_share: f64,
+        off_cpu_share: f64,
+    },
     /// Nothing that stores data was reached, so that nothing but Fathom itself took time.
     Overhead,
 }
@@ -168,16 +180,38 @@ fn cause(totals: &RunTotals, gap_ns: u64, lateness: &LatencyFigures) -> GapCause
         is_bound: longest_ns > service.max_ns
             || totals.service_bound_ns().is_some_and(|at| longest_ns >= at),
     };
+    let exhausted_share = totals.exhausted_share().unwrap_or(0.0);
+    let off_cpu_share = off_cpu_share(totals);
+    let unsettled = GapCause::Unsettled {
+        exhausted_share,
+        off_cpu_share,
+    };
+    let is_off_cpu = |looked_ns: u64| {
+        looked_ns as f64 <= OFF_CPU_FACTOR * off_cpu_share * totals.length_ns as f64
+    };
     match worst_pool(totals).filter(|_| !had_slots(totals, gap_ns)) {
         // Lateness is what makes the gap only where it is as long as the gap.
         None if lateness_ns_p99 >= gap_ns / 2 => GapCause::Lateness { lateness_ns_p99 },
         _ if is_unexplained(totals, gap_ns / 2) => GapCause::Lateness { lateness_ns_p99 },
+        None if longest_ns < gap_ns / 2 || is_off_cpu(longest_ns) => unsettled,
         None => device,
+        Some((_, exhausted_ns)) if is_off_cpu(exhausted_ns) => unsettled,
         Some((pool, _)) if is_device(totals, pool, (gap_ns, longest_ns), &service) => device,
-        Some(_) => GapCause::Slots {
-            exhausted_share: totals.exhausted_share().unwrap_or(0.0),
-        },
+        Some(_) => GapCause::Slots { exhausted_share },
     }
+}
+
+/// The share of the run, at most, in which a thread that submits was without a CPU: ready and waiting for one, or while
+/// a hypervisor or a limit had taken them.
+fn off_cpu_share(totals: &RunTotals) -> f64 {
+    let (workers, host) = (&totals.workers, &totals.host);
+    let length_ns = totals.length_ns.max(1) as f64;
+    let waited_ns = workers.usage.cpu_wait_ns.unwrap_or(0) as f64;
+    let waited = waited_ns / f64::from(workers.workers.max(1)) / length_ns;
+    let cpu = host.cpu.filter(|cpu| cpu.total_ns() > 0);
+    let stolen = cpu.map_or(0.0, |cpu| cpu.steal_ns as f64 / cpu.total_ns() as f64);
+    let throttled = host.throttled_ns.unwrap_or(0) as f64 / length_ns;
+    (waited + stolen + throttled).min(1.0)
 }
 
 /// Whether more arrivals waited that long than can have found no free slot. Arrivals in clumps meet them
@@ -352,9 +386,79 @@ mod tests {
             response_gap(&stalled(4), Reach::Device).unwrap().cause,
             device
         );
+        // With one slot many I/Os of 60 ms are a usual length, a few are not.
+        let with_one_slot = |count: usize, longest_ns: u64| {
+            let mut totals = stalled(0);
+            let mut service = vec![20 * MS; 500];
+            service[..count].fill(longest_ns);
+            totals.figures[0].service = latency(&service);
+            totals.figures[0].response = latency(&[500 * MS; 500]);
+            totals.pools[0].slots = 1;
+            totals.pools[0].exhausted_ns = SECOND;
+            response_gap(&totals, Reach::Device).unwrap().cause
+        };
+        let is_device = |cause: GapCause| matches!(cause, GapCause::Device { .. });
+        // Long ones held the slot for most of the gap, and for less than half of the time without a free one.
+        assert!(is_device(with_one_slot(2, 240 * MS)));
+        // They are no ten times longer than others.
+        assert!(!is_device(with_one_slot(2, 190 * MS)));
         // One of eight slots does not fill the others.
         let slots = response_gap(&stalled(1), Reach::Device).unwrap().cause;
         assert!(matches!(slots, GapCause::Slots { .. }), "{slots:?}");
+    }
+
+    #[test]
+    fn slots_that_nobody_looked_at_settle_no_cause() {
+        let mut totals = open(0, 500.0, &[100_000; 500], &[50 * MS; 500]);
+        totals.figures[0].service = latency(&[&[100_000; 496][..], &[60 * MS; 4]].concat());
+        totals.streams[0].lateness = latency(&[100; 500]);
+        totals.pools[0].exhausted_ns = 80 * MS;
+        totals.workers.workers = 1;
+        let cause = |totals: &RunTotals| response_gap(totals, Reach::Device).unwrap().cause;
+        let is_device = |totals: &RunTotals| matches!(cause(totals), GapCause::Device { .. });
+        let waiting = |wait_ns: u64| {
+            let mut waiting = totals.clone();
+            waiting.workers.usage.cpu_wait_ns = Some(wait_ns);
+            waiting
+        };
+        assert!(is_device(&totals) && is_device(&waiting(39 * MS)));
+        let unsettled = GapCause::Unsettled {
+            exhausted_share: 0.08,
+            off_cpu_share: 0.04,
+        };
+        assert_eq!(cause(&waiting(40 * MS)), unsettled);
+        // Of two threads each waited half of it.
+        let mut two = waiting(70 * MS);
+        two.workers.workers = 2;
+        assert!(is_device(&two));
+        // What others take away leaves threads without a CPU, too.
+        let mut stolen = totals.clone();
+        stolen.host.cpu = Some(measure::CpuTimes {
+            idle_ns: 1_920 * MS,
+            steal_ns: 80 * MS,
+            ..measure::CpuTimes::default()
+        });
+        assert_eq!(cause(&stolen), unsettled);
+        let mut throttled = totals.clone();
+        throttled.host.throttled_ns = Some(40 * MS);
+        assert_eq!(cause(&throttled), unsettled);
+    }
+
+    #[test]
+    fn a_gap_that_nothing_explains_has_no_cause() {
+        let mut totals = open(0, 500.0, &[MS; 500], &[4 * MS; 500]);
+        totals.streams[0].lateness = latency(&[20_000; 500]);
+        let unsettled = GapCause::Unsettled {
+            exhausted_share: 0.0,
+            off_cpu_share: 0.0,
+        };
+        let cause = |totals: &RunTotals| response_gap(totals, Reach::Device).unwrap().cause;
+        assert_eq!(cause(&totals), unsettled);
+        totals.oldest_in_flight_ns = 2 * MS;
+        assert!(matches!(cause(&totals), GapCause::Device { .. }));
+        totals.workers.workers = 1;
+        totals.workers.usage.cpu_wait_ns = Some(MS);
+        assert!(matches!(cause(&totals), GapCause::Unsettled { .. }));
     }
 
     /// A second of a storage that answers in 30 µs, of which `waited` of 10 000 arrivals wait for 6 ms, with no

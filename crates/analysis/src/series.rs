@@ -369,6 +369,24 @@ mod tests {
     }
 
     #[test]
+    fn what_prepares_or_brought_nothing_belongs_to_no_picture() {
+        let rate = |name: &str, per_second: f64| outline(name, 8, Load::Rate { per_second });
+        let mut prepares = rate("a", 100.0);
+        prepares.kind = RunKind::Prepare;
+        let runs = [prepares, rate("b", 200.0)];
+        assert_eq!(series(&runs), []);
+        let mut empty = outline("c", 8, Load::FlatOut);
+        empty.operations = 0;
+        let sweep = [
+            outline("a", 1, Load::FlatOut),
+            outline("b", 4, Load::FlatOut),
+        ];
+        let found = series(&[&sweep[..], &[empty]].concat());
+        assert_eq!(found.len(), 1);
+        assert_eq!(found[0].runs, [0, 1]);
+    }
+
+    #[test]
     fn searches_are_curves() {
         let runs = [
             base("a", 8, 0),

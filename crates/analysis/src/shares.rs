@@ -76,5 +76,33 @@ mod tests {
         let mixed = asked(&[(Some(40.0), 0.0), (None, 75.0), (None, 25.0)]);
         assert_eq!(mixed, [40.0, 45.0, 15.0]);
         assert_eq!(asked_shares(&[(None, 60.0)], 10.0, 0.0), [60.0]);
+        // Where rates alone take more than was completed, nothing is left.
+        let beyond = asked(&[(Some(120.0), 0.0), (None, 100.0)]);
+        assert_eq!(beyond, [120.0, 0.0]);
+    }
+
+    #[test]
+    fn streams_of_one_name_share_together() {
+        let mut totals = crate::testing::closed(0, &[1_000; 60]);
+        let mut other = totals.started.streams[0].clone();
+        totals.started.streams[0].share_pct = 50.0;
+        other.share_pct = 20.0;
+        totals.started.streams.push(other.clone());
+        other.name = "other".into();
+        other.share_pct = 30.0;
+        totals.started.streams.push(other);
+        for (stream, count) in [(1, 15), (2, 25)] {
+            let read = plan::Operation::Read;
+            let values = vec![1_000; count];
+            let figure = crate::testing::figure(stream, read, &values, &values);
+            totals.figures.push(figure);
+        }
+        let share = |name: &str, asked_pct: f64, observed_pct: f64| Share {
+            name: name.into(),
+            asked_pct,
+            observed_pct,
+        };
+        let expected = [share("stream", 70.0, 75.0), share("other", 30.0, 25.0)];
+        assert_eq!(shares(&totals, "label"), expected);
     }
 }

@@ -271,6 +271,64 @@ mod tests {
     }
 
     #[test]
+    fn an_interval_waits_for_what_is_in_flight_or_due_and_not_for_syncs() {
+        let facts = |in_flight: u32, backlog: u64| {
+            let stream = measure::StreamSample {
+                backlog,
+                ..measure::StreamSample::default()
+            };
+            let figure = |operation: plan::Operation, operations: u64| measure::Figure {
+                operations,
+                ..measure::Figure::empty(measure::FigureKey {
+                    stream: plan::StreamId(0),
+                    target: plan::TargetId(0),
+                    operation,
+                })
+            };
+            IntervalFacts::of(&Interval {
+                run: 0,
+                number: 3,
+                start_ns: 2 * SECOND,
+                end_ns: 3 * SECOND,
+                unix_ns: 0,
+                phase: measure::IntervalPhase::Measured,
+                figures: vec![
+                    figure(plan::Operation::Write, 5),
+                    figure(plan::Operation::Sync, 7),
+                ],
+                engine: measure::EngineSample {
+                    streams: vec![stream],
+                    in_flight,
+                    ..measure::EngineSample::default()
+                },
+                host: measure::HostSample::default(),
+                lost: measure::LostParts::default(),
+            })
+        };
+        let expected = |is_waiting: bool| IntervalFacts {
+            number: 3,
+            length_ns: SECOND,
+            operations: 5,
+            is_waiting,
+        };
+        assert_eq!(facts(0, 0), expected(false));
+        assert_eq!(facts(1, 0), expected(true));
+        assert_eq!(facts(0, 1), expected(true));
+    }
+
+    #[test]
+    fn what_is_shorter_than_a_tenth_of_a_second_is_no_stall_at_any_rate() {
+        let mut facts = intervals(&[1_000_000, 1_000_000, 0, 1_000_000]);
+        for one in &mut facts {
+            one.length_ns = SECOND / 20;
+        }
+        assert_eq!(steadiness(&facts).stall, None);
+        facts.insert(2, facts[2]);
+        facts.insert(2, facts[2]);
+        assert_eq!(steadiness(&facts).stall.unwrap().intervals, 3);
+    }
+
+    #[test]
     fn the_longest_stall_is_found() {
         let mut facts = intervals(&[500, 0, 300, 0, 0, 0, 400, 0]);
         let stall = steadiness(&facts).stall.unwrap();

@@ -546,6 +546,7 @@ impl Collector {
                 context_switches: view.usage.context_switches.load(Relaxed),
                 minor_faults: view.usage.minor_faults.load(Relaxed),
                 major_faults: view.usage.major_faults.load(Relaxed),
+                cpu_wait_ns: view.usage.cpu_wait_ns.load(Relaxed).checked_sub(1),
             };
             sample.usage.add(&usage.since(&reader.usage));
             reader.usage = usage;
@@ -557,7 +558,13 @@ impl Collector {
             sample.reap_gap_sum_ns += reader.gaps.read(&view.reap_gaps, &mut self.service).0;
             sample.reap_gap_max_ns = sample.reap_gap_max_ns.max(view.reap_gaps.max_of(number));
         }
-        self.service.drain();
+        let mut gaps = LatencyFigures {
+            max_ns: sample.reap_gap_max_ns,
+            histogram: self.service.drain(),
+            ..LatencyFigures::default()
+        };
+        bound_max(&mut gaps);
+        sample.reap_gap_max_ns = gaps.max_ns;
         sample
     }
 }

@@ -805,5 +805,6 @@ fn usage() -> ThreadUsage {
         context_switches: used.waits + used.preemptions,
         minor_faults: used.minor_faults,
         major_faults: used.major_faults,
+        cpu_wait_ns: sys::thread::thread_cpu_wait_ns(),
     }
 }

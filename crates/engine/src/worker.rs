@@ -550,6 +550,10 @@ impl<B: Backend, T: Time, S: Deref<Target = SharedRun> + Clone> Worker<B, T, S> 
             (&view.usage.context_switches, used.context_switches),
             (&view.usage.minor_faults, used.minor_faults),
             (&view.usage.major_faults, used.major_faults),
+            (
+                &view.usage.cpu_wait_ns,
+                used.cpu_wait_ns.map_or(0, |wait_ns| wait_ns + 1),
+            ),
         ] {
             cell.store(value, Relaxed);
         }

@@ -333,6 +333,9 @@ pub struct ThreadUsage {
     pub context_switches: u64,
     pub minor_faults: u64,
     pub major_faults: u64,
+    /// Time in which a thread was ready to run and had no CPU; `None` where the kernel does not tell.
+    #[serde(default)]
+    pub cpu_wait_ns: Option<u64>,
 }
 
 /// What a run has sent, measured on what was sent. Comes before the end of the run.
@@ -562,6 +565,9 @@ impl ThreadUsage {
         self.context_switches += other.context_switches;
         self.minor_faults += other.minor_faults;
         self.major_faults += other.major_faults;
+        if let Some(wait_ns) = other.cpu_wait_ns {
+            *self.cpu_wait_ns.get_or_insert(0) += wait_ns;
+        }
     }
 
     /// A share of it, from 0 to 1.
@@ -573,6 +579,7 @@ impl ThreadUsage {
             context_switches: part(self.context_switches),
             minor_faults: part(self.minor_faults),
             major_faults: part(self.major_faults),
+            cpu_wait_ns: self.cpu_wait_ns.map(part),
         }
     }
 
@@ -586,6 +593,9 @@ impl ThreadUsage {
                 .saturating_sub(earlier.context_switches),
             minor_faults: self.minor_faults.saturating_sub(earlier.minor_faults),
             major_faults: self.major_faults.saturating_sub(earlier.major_faults),
+            cpu_wait_ns: self
+                .cpu_wait_ns
+                .map(|wait_ns| wait_ns.saturating_sub(earlier.cpu_wait_ns.unwrap_or(0))),
         }
     }
 }

@@ -223,12 +223,9 @@ pub fn is_csv(head: &[u8]) -> bool {
 /// A short text on an interval, for a line of progress.
 pub fn live_line(interval: &Interval) -> String {
     let seconds = interval.length_ns() as f64 / 1e9;
-    let per_second = |count: u64| {
-        if seconds > 0.0 {
-            count as f64 / seconds
-        } else {
-            0.0
-        }
+    let per_second = |amount: f64| match seconds > 0.0 {
+        true => rate_text(amount / seconds),
+        false => "-".to_owned(),
     };
     let mut response = LatencyFigures::default();
     let (mut operations, mut bytes) = (0, 0);
@@ -260,8 +257,8 @@ pub fn live_line(interval: &Interval) -> String {
     format!(
         "interval {}: {} I/O/s, {} MB/s, response p50 {} p99 {}{oldest}",
         interval.number,
-        rate_text(per_second(operations)),
-        rate_text(per_second(bytes) / 1e6),
+        per_second(operations as f64),
+        per_second(bytes as f64 / 1e6),
         percentile(50.0),
         percentile(99.0),
     )

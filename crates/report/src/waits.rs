@@ -11,7 +11,12 @@ pub fn text(all: &[RunTotals]) -> String {
         .filter(|totals| totals.started.kind == RunKind::Measure);
     let gaps: Vec<_> = measured
         .clone()
-        .filter_map(|totals| Some((response_gap(totals, Reach::Device)?, &totals.started.name)))
+        .filter_map(|totals| {
+            Some((
+                response_gap(totals, Reach::Device)?,
+                summary::run_name(&totals.started),
+            ))
+        })
         .collect();
     // A run of which no service time is known is wider than any.
     let ratio = |gap: &Gap| gap.ratio().unwrap_or(f64::INFINITY);

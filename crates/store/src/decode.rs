@@ -496,6 +496,7 @@ fn thread_usage(fields: &mut Fields) -> Outcome<ThreadUsage> {
         context_switches: fields.amount()?,
         minor_faults: fields.amount()?,
         major_faults: fields.amount()?,
+        cpu_wait_ns: fields.amount_or_null()?,
     })
 }
 

@@ -474,6 +474,7 @@ fn thread_usage(rows: &Rows, usage: &ThreadUsage) -> Outcome<()> {
         context_switches,
         minor_faults,
         major_faults,
+        cpu_wait_ns,
     } = usage;
     rows.add(
         &schema::WORKER_USAGE,
@@ -484,6 +485,7 @@ fn thread_usage(rows: &Rows, usage: &ThreadUsage) -> Outcome<()> {
             whole(*context_switches),
             whole(*minor_faults),
             whole(*major_faults),
+            whole_or_null(*cpu_wait_ns),
         ],
     )
 }

@@ -31,6 +31,7 @@ pub const SCHEMA_VERSIONS: &[(u32, &str)] = &[
         "service times by priority, where single operations have one",
     ),
     (9, "the whole service time by priority, beside its parts"),
+    (10, "how long worker threads waited for a CPU"),
 ];
 
 /// Tables that came after the first layout, and with which.
@@ -77,6 +78,7 @@ const LATER: &[(&str, &str, u32, &str)] = &[
     ("service_parts", "service_ns_sum", 9, "0"),
     ("service_parts", "service_ns_max", 9, "0"),
     ("service_parts", "service_histogram", 9, "x''"),
+    ("worker_usage", "cpu_wait_ns", 10, "NULL"),
 ];
 
 const INTEGER: &str = "INTEGER NOT NULL";
@@ -393,6 +395,7 @@ pub(crate) const WORKER_USAGE: Table = Table {
         ("context_switches", INTEGER),
         ("minor_faults", INTEGER),
         ("major_faults", INTEGER),
+        ("cpu_wait_ns", INTEGER_OR_NULL),
     ],
     key: Key::Event,
 };

@@ -228,6 +228,18 @@ pub fn thread_usage() -> Usage {
     }
 }
 
+/// How long this thread was ready to run and had no CPU, ns; `None` where the kernel does not tell. Reads a file of
+/// the kernel (some microseconds).
+#[must_use]
+pub fn thread_cpu_wait_ns() -> Option<u64> {
+    let mut file = std::fs::File::open("/proc/thread-self/schedstat").ok()?;
+    // Three numbers: on a CPU, waiting for one, times on one.
+    let mut text = [0; 80];
+    let length = std::io::Read::read(&mut file, &mut text).ok()?;
+    let text = std::str::from_utf8(&text[..length]).ok()?;
+    text.split_ascii_whitespace().nth(1)?.parse().ok()
+}
+
 /// CPU time all threads of this process have used, ns; kernel I/O workers started for its rings are among them.
 #[must_use]
 pub fn process_cpu_ns() -> u64 {
@@ -341,6 +353,19 @@ mod tests {
             assert!(after.waits > before.waits);
             assert!(after.preemptions >= before.preemptions);
             assert!(after.user_ns + after.system_ns >= before.user_ns + before.system_ns);
+        });
+    }
+
+    #[test]
+    fn waiting_for_a_cpu_is_told_where_the_kernel_counts_it() {
+        on_own_thread(|| {
+            let before = thread_cpu_wait_ns();
+            std::thread::sleep(std::time::Duration::from_millis(1));
+            let after = thread_cpu_wait_ns();
+            assert_eq!(before.is_some(), after.is_some());
+            assert!(after >= before);
+            let is_counted = std::path::Path::new("/proc/thread-self/schedstat").exists();
+            assert_eq!(after.is_some(), is_counted);
         });
     }
 

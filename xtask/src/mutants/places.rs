@@ -21,11 +21,11 @@ const SERIES: &str = "crates/analysis/src/series.rs";
 pub(super) const PLACES: &[Place] = &[
     place(
         CURVE,
-        "let is_exhausted = «started.is_open_loop && share > EXHAUSTED_SHARE»;",
+        "let is_exhausted = «totals.started.is_open_loop && share > EXHAUSTED_SHARE»;",
         &[
-            "started.is_open_loop && share < EXHAUSTED_SHARE",
-            "started.is_open_loop && share > EXHAUSTED_SHARE * 20.0",
-            "started.is_open_loop && share > EXHAUSTED_SHARE / 100.0",
+            "totals.started.is_open_loop && share < EXHAUSTED_SHARE",
+            "totals.started.is_open_loop && share > EXHAUSTED_SHARE * 20.0",
+            "totals.started.is_open_loop && share > EXHAUSTED_SHARE / 100.0",
             "share > EXHAUSTED_SHARE",
             "false",
         ],
@@ -77,17 +77,17 @@ pub(super) const PLACES: &[Place] = &[
     ),
     place(
         CURVE,
-        "late: late(totals, «totals.completed_service_ns_mean()»),",
+        "late: late(scheduled, «scheduled.completed_service_ns_mean()»),",
         &["0.0"],
     ),
     place(
         CURVE,
-        "is_generator_bound: «is_machine_taken(totals)\n            || (!is_exhausted && is_own_lateness(totals, response.p99))»,",
+        "is_generator_bound: «is_machine_taken(totals)\n            || (!exhausted.is_exhausted && is_own_lateness(scheduled, response_ns_p99))»,",
         &[
             "false",
             "is_machine_taken(totals)",
-            "!is_exhausted && is_own_lateness(totals, response.p99)",
-            "is_machine_taken(totals) || is_own_lateness(totals, response.p99)",
+            "!exhausted.is_exhausted && is_own_lateness(scheduled, response_ns_p99)",
+            "is_machine_taken(totals) || is_own_lateness(scheduled, response_ns_p99)",
         ],
     ),
     place(
@@ -284,7 +284,7 @@ pub(super) const PLACES: &[Place] = &[
     ),
     place(
         GAP,
-        "is_service_bound: «is_beyond(service_ns_p99, totals.service_bound_ns())»,",
+        "is_service_bound: «is_beyond(service_ns_p99, columns.service_bound_ns())»,",
         &["false", "true"],
     ),
     place(

@@ -42,6 +42,8 @@ pub(crate) struct WorkerUsage {
     pub context_switches: AtomicU64,
     pub minor_faults: AtomicU64,
     pub major_faults: AtomicU64,
+    /// One more than it is; zero while nothing is known.
+    pub cpu_wait_ns: AtomicU64,
 }
 
 /// One slot, readable from outside: how old is what is in flight, and what is it.

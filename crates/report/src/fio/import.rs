@@ -220,6 +220,7 @@ fn usage(entry: &Map<String, Value>, runtime_ms: u64) -> ThreadUsage {
         context_switches: whole(entry, "ctx"),
         minor_faults: whole(entry, "minf"),
         major_faults: whole(entry, "majf"),
+        cpu_wait_ns: None,
     }
 }
 

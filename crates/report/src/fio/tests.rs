@@ -109,6 +109,7 @@ fn dress(event: &mut Event, change: &impl Fn(&mut Vec<Label>)) {
                 context_switches: 1_200,
                 minor_faults: 12,
                 major_faults: 0,
+                cpu_wait_ns: None,
             };
             if interval.run == 0 {
                 interval.engine.streams[0].handover = Some(handover(interval.number));

@@ -181,12 +181,14 @@ fn write_rate_cards(
     let asked = fastest
         .asked
         .map_or(String::new(), |asked| format!("{} asked, ", rate(asked)));
+    let busy = match fastest.busy.0.is_finite() {
+        true => format!(", {:.1} of {} slots busy", fastest.busy.0, fastest.slots),
+        false => String::new(),
+    };
     let depth = format!(
-        "{}, {asked}p99 {}, {:.1} of {} slots busy",
+        "{}, {asked}p99 {}{busy}",
         fastest.name,
         fastest.response.words("p99"),
-        fastest.busy.0,
-        fastest.slots
     );
     card(out, titles[0], &rate(fastest.rate), "I/O/s", &depth)?;
     match widest.bytes > 0.0 {
@@ -274,7 +276,7 @@ fn looked_for(page: &Page) -> String {
         (true, "failed or short I/O"),
         (all(|run| run.is_drift_known), "drift"),
         (all(|run| run.is_drift_known), "stall"),
-        (all(|run| run.cpu.is_some()), "stolen CPU"),
+        (all(|run| run.is_steal_known), "stolen CPU"),
         (runs.all(|run| run.is_throttling_known), "throttled CPU"),
     ];
     let known = signs.into_iter().filter(|(is_known, _)| *is_known);
@@ -409,7 +411,7 @@ fn limits_of_evidence(page: &Page) -> Vec<Sign> {
             ),
         );
     }
-    if !measured.is_empty() && measured.iter().all(|run| run.cpu.is_none()) {
+    if !measured.is_empty() && measured.iter().all(|run| !run.is_steal_known) {
         sign(
             "CPU not known",
             "the host did not tell its CPU times, so steal could not be checked".into(),

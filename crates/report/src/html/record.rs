@@ -102,6 +102,9 @@ pub(super) struct RunRecord {
     pub distribution: Distribution,
     /// Empty in a closed loop, where service is response.
     pub service_distribution: Distribution,
+    /// Whether the host told its CPU times; per I/O they are known only where I/Os succeeded.
+    #[serde(skip)]
+    pub is_steal_known: bool,
     #[serde(skip)]
     pub is_drift_known: bool,
     #[serde(skip)]
@@ -251,6 +254,7 @@ impl RunRecord {
             } else {
                 Distribution::default()
             },
+            is_steal_known: totals.host.cpu.is_some_and(|cpu| cpu.total_ns() > 0),
             is_drift_known: judged.is_drift_known,
             is_throttled: is_throttled(started),
             is_throttling_known: totals.host.throttled_ns.is_some(),
@@ -397,10 +401,22 @@ fn are_all(busy: f64, slots: u32) -> bool {
 }
 
 fn gap_words(cause: GapCause, record: &RunRecord) -> String {
+    let unsettled;
     let why = match cause {
         GapCause::Slots { .. } => "I/Os waited for a slot",
         GapCause::Device { .. } => "the device held I/Os up",
         GapCause::Lateness { .. } => "Fathom sent I/Os late while slots were free",
+        GapCause::Unsettled {
+            exhausted_share,
+            off_cpu_share,
+        } => {
+            unsettled = format!(
+                "the cause is not settled: no slot was free for {} of the time, and Fathom was without a CPU for up to {}",
+                percent(exhausted_share),
+                percent(off_cpu_share)
+            );
+            &unsettled
+        }
         GapCause::Overhead => {
             "Fathom itself took that time, as nothing that stores data was reached"
         }

@@ -117,7 +117,7 @@ fn write_run(index: usize, run: &RunRecord, out: &mut dyn Write) -> io::Result<(
             doubt.word
         )?;
     }
-    if !run.open {
+    if run.measures && !run.open {
         write!(out, "<span class=\"mark quiet\">closed loop</span>")?;
     }
     writeln!(out, "</td></tr>")

@@ -44,6 +44,14 @@ pub fn cause(cause: &GapCause) -> String {
             "cause: Fathom itself sent I/Os late, p99 {}, with threads free",
             Nanos(lateness_ns_p99)
         ),
+        GapCause::Unsettled {
+            exhausted_share,
+            off_cpu_share,
+        } => format!(
+            "cause not settled: no thread was free for {} of the time, and Fathom was without a CPU for up to {}",
+            html::percent(exhausted_share),
+            html::percent(off_cpu_share)
+        ),
         GapCause::Overhead => {
             "cause: Fathom itself, as nothing that stores data was reached".to_owned()
         }
@@ -131,9 +139,15 @@ pub fn late(late: &[Outstanding]) -> Vec<String> {
     };
     let count = after.len();
     let longest = Nanos(*longest);
-    vec![format!(
-        "*** {count} I/Os were outstanding at the end of the run and returned up to {longest} after it; they are not in the columns above ***"
-    )]
+    let text = match count {
+        1 => format!(
+            "1 I/O was outstanding at the end of the run and returned {longest} after it; it is not in the columns above"
+        ),
+        _ => format!(
+            "{count} I/Os were outstanding at the end of the run and returned up to {longest} after it; they are not in the columns above"
+        ),
+    };
+    vec![format!("*** {text} ***")]
 }
 
 /// The end, by its reason and by the failed I/Os of all runs.

@@ -242,6 +242,7 @@ impl Run {
         let [response, service] = waits::gap_words(&gap);
         let unsent = match gap.unsent {
             0 => String::new(),
+            1 => "; 1 arrival was never served".to_owned(),
             count => format!("; {count} arrivals were never served"),
         };
         Some(format!(

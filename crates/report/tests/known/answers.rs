@@ -59,6 +59,10 @@ const GOES: &str = "a device that goes away after three seconds";
 const LATE: &str = "threads that wake five milliseconds late";
 const TAKEN: &str = "a processor that is taken away now and then";
 const ONE_SLOT: &str = "a rate held with one slot";
+const STILL: &str = "a processor that is taken away while the slot is in use";
+const HELD_UP: &str = "a device that holds some I/Os up";
+const STALL_BUSY: &str = "a stall on a busy host";
+const FLAT_FILLED: &str = "flat out after a run that prepares";
 const NULL_LATE: &str = "threads that wake late without a device";
 const NULL_SLOTS: &str = "more than the slots can carry without a device";
 const PREPARED: &str = "rates behind a run that prepares";
@@ -303,6 +307,43 @@ pub const ANSWERS: &[Answer] = &[
     never("response above service", TAKEN, Top, "waited for a slot"),
     says(
         "response above service",
+        HELD_UP,
+        Top,
+        ": the device held I/Os up",
+    ),
+    says(
+        "response above service",
+        STALL_BUSY,
+        Top,
+        ": the device held I/Os up",
+    ),
+    says(
+        "cause not settled",
+        STILL,
+        Top,
+        ": the cause is not settled: no slot was free for 2",
+    ),
+    says(
+        "cause not settled",
+        STILL,
+        Top,
+        "of the time, and Fathom was without a CPU for up to 15 %",
+    ),
+    says(
+        "cause not settled",
+        STILL,
+        Vdbench,
+        "cause not settled: no thread was free for 2",
+    ),
+    never("cause not settled", STILL, Top, "the device held"),
+    never("cause not settled", STILL, Top, "waited for a slot"),
+    never("cause not settled", STILL, Vdbench, "cause: "),
+    never("cause not settled", HELD_UP, Top, "not settled"),
+    never("cause not settled", STALL_BUSY, Top, "not settled"),
+    never("cause not settled", SLOTS, Top, "not settled"),
+    never("cause not settled", STALL_BUSY, Vdbench, "not settled"),
+    says(
+        "response above service",
         ONE_SLOT,
         Top,
         ": I/Os waited for a slot",
@@ -368,6 +409,10 @@ pub const ANSWERS: &[Answer] = &[
         Console,
         "; also in 1 more of 2 runs",
     ),
+    // What prepares is no measurement, and nothing is said of its loop.
+    says("closed loop", FLAT_FILLED, Whole, "Closed loop: 1 run sent"),
+    says("closed loop", FLAT_FILLED, Whole, "8.0 / 8 – 2 flat"),
+    never("closed loop", FLAT_FILLED, Whole, "closed loop 2 flat"),
     says("run count", PREPARED, Whole, ": 2 runs, 40 s measured"),
     never("run count", PREPARED, Whole, ": 3 runs"),
     says(

@@ -156,6 +156,19 @@ pub const SCENES: &[Named] = &[
         waking_late(5 * MS)
     }),
     ("a processor that is taken away now and then", taken_away),
+    (
+        "a processor that is taken away while the slot is in use",
+        || Scene {
+            tell: |event| waiting_for_cpus(event, 150 * MS),
+            ..standing_still()
+        },
+    ),
+    ("a device that holds some I/Os up", standing_still),
+    ("a stall on a busy host", || Scene {
+        script: stalled(5_500 * MS, 8_600 * MS),
+        tell: |event| waiting_for_cpus(event, 50 * MS),
+        ..scene("busy", rate(1_000.0))
+    }),
     ("a rate held with one slot", || Scene {
         slots: 1,
         script: served_by(1, 800_000),
@@ -179,15 +192,13 @@ pub const SCENES: &[Named] = &[
         ],
         slots: 8,
         script: served_by(64, 20 * MS),
-        tell: |event| {
-            if let Event::RunStarted(started) = event
-                && started.run == 0
-            {
-                started.kind = RunKind::Prepare;
-            }
-            true
-        },
+        tell: with_preparation,
         ..scene("", Load::FlatOut)
+    }),
+    ("flat out after a run that prepares", || Scene {
+        runs: vec![("preparing", Load::FlatOut), ("flat", Load::FlatOut)],
+        tell: with_preparation,
+        ..flat_out()
     }),
     ("threads that wake a little late", || waking_late(50_000)),
     ("a device that becomes slower", || {
@@ -365,6 +376,27 @@ fn taken_away() -> Scene {
     }
 }
 
+/// One slot, and one call in a hundred that comes back 20 ms late. Why, only those know who watch the threads.
+fn standing_still() -> Scene {
+    Scene {
+        slots: 1,
+        law: ArrivalLaw::Deterministic,
+        script: Script {
+            preemption: Some((100, 20 * MS)),
+            ..served_by(1, 30_000)
+        },
+        ..scene("still", rate(1_000.0))
+    }
+}
+
+/// In each second threads are ready to run for so long without a processor.
+fn waiting_for_cpus(event: &mut Event, wait_ns: u64) -> bool {
+    if let Event::Interval(interval) = event {
+        interval.engine.workers.usage.cpu_wait_ns = Some(wait_ns);
+    }
+    true
+}
+
 /// Flat out, with another service time in each second.
 fn changing(service_ns: fn(u64) -> u64) -> Scene {
     let change = |second: u64| (second * SECOND, service_ns(second));
@@ -432,6 +464,16 @@ fn settling(script: Script) -> Scene {
         },
         ..flat_out()
     }
+}
+
+/// The first run prepares what the others measure.
+fn with_preparation(event: &mut Event) -> bool {
+    if let Event::RunStarted(started) = event
+        && started.run == 0
+    {
+        started.kind = RunKind::Prepare;
+    }
+    true
 }
 
 fn with_host(event: &mut Event, change: fn(&mut HostSample)) -> bool {

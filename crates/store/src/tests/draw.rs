@@ -409,6 +409,7 @@ impl Draw {
                 context_switches: self.amount(),
                 minor_faults: self.amount(),
                 major_faults: self.amount(),
+                cpu_wait_ns: self.maybe(Self::amount),
             },
             submit_calls: self.amount(),
             submit_ns: self.amount(),
