@@ -2,7 +2,7 @@
 use crate::plans::*;
 use crate::story::{Story, simulate};
 use engine::sim::Script;
-use measure::{Handover, LatencyFigures, Outstanding};
+use measure::{Handover, LatencyFigures};
 use plan::*;
 
 const DEPTHS: [u32; 7] = [1, 2, 4, 8, 16, 32, 64];
@@ -196,21 +196,4 @@ fn a_look_sees_at_most_what_is_asked() {
         "{:?}",
         handover.seen_together
     );
-}
-
-/// A device that takes three seconds and one operation at a time holds up the thread that submits to it.
-#[test]
-fn nothing_begins_after_the_end_where_submission_waits() {
-    let script = Script {
-        service_ns: 3_000 * MS,
-        servers: 1,
-        ..four_tags()
-    };
-    let story = measured_on(&script, 16, SINGLY, flat_out(WINDOW_NS, 0));
-    let finished = story.totals[0].finished.as_ref().expect("the run ended");
-    // The one that the device has, and the one that waited for it at the end.
-    assert_eq!(finished.late.len(), 2, "{:?}", finished.late);
-    assert!(finished.outstanding.is_empty());
-    let begun_before = |one: &Outstanding| Some(one.age_ns) > one.returned_after_ns;
-    assert!(finished.late.iter().all(begun_before));
 }
