@@ -40,6 +40,11 @@ pub(crate) trait Backend {
     fn ready(&mut self) -> u32;
     /// Requests pushed and not yet entered.
     fn queued(&self) -> u32;
+    /// Whether something is queued that is carried out within the submitting call.
+    #[inline]
+    fn waits_in_submission(&self) -> bool {
+        false
+    }
     /// Gives up on what is in flight without freeing what the kernel may still write.
     fn abandon(self);
 }

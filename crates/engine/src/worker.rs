@@ -55,6 +55,9 @@ const COMPLETION_UNIT: u64 = 1024;
 /// After a group did not fill in time, this many waits are for a single completion.
 const SINGLE_WAITS: u32 = 64;
 
+/// A submitting call that took longer has waited for the device, and the next one takes a single operation.
+const SLOW_SUBMISSION_NS: u64 = 10_000_000;
+
 /// A group is this share of the slots of a worker.
 const GROUP_SHARE: u32 = 4;
 
@@ -144,6 +147,8 @@ pub(crate) struct Worker<B, T, S> {
     /// Completions waited for at once where no arrival is awaited.
     group: u32,
     single_waits: u32,
+    /// Whether the last submitting call waited, or none was made that would have told.
+    submits_slowly: bool,
     /// Completions that its only stream wants to see at once; zero without such a rule.
     reap_least: u32,
     /// Completions seen by one look.
@@ -272,6 +277,7 @@ impl<B: Backend, T: Time, S: Deref<Target = SharedRun> + Clone> Worker<B, T, S> 
             enters: 0,
             group: (slots as u32 / GROUP_SHARE).clamp(1, group_max.max(1)),
             single_waits: 0,
+            submits_slowly: B::SUBMIT_SAMPLE == 1,
             reap_least,
             reap_most: reap_most.unwrap_or(usize::MAX),
             handover,
@@ -299,13 +305,13 @@ impl<B: Backend, T: Time, S: Deref<Target = SharedRun> + Clone> Worker<B, T, S> 
         let shared = self.shared.clone();
         let shared = &*shared;
         self.moved = false;
-        let now_ns = self.reap(shared);
-        let stop_ns = shared.stop_ns.load(Relaxed);
+        let mut now_ns = self.reap(shared);
+        let mut stop_ns = shared.stop_ns.load(Relaxed);
         let start_ns = shared.start_ns.load(Relaxed);
-        if may_issue && now_ns < stop_ns && now_ns >= start_ns {
+        if may_issue && now_ns >= start_ns {
             for pool in 0..self.pools.len() {
-                if self.due_ns[pool] <= now_ns {
-                    self.fill(shared, pool, now_ns, stop_ns);
+                if now_ns < stop_ns && self.due_ns[pool] <= now_ns {
+                    (now_ns, stop_ns) = self.fill(shared, pool, now_ns, stop_ns);
                 }
             }
         }
@@ -350,6 +356,7 @@ impl<B: Backend, T: Time, S: Deref<Target = SharedRun> + Clone> Worker<B, T, S> 
                 let before = self.time.now_ns();
                 self.backend.enter(0, None)?;
                 let spent = self.time.now_ns().saturating_sub(before);
+                self.submits_slowly = B::SUBMIT_SAMPLE == 1 && spent >= SLOW_SUBMISSION_NS;
                 bump(
                     &self.shared.workers[self.number].submit_ns,
                     spent * B::SUBMIT_SAMPLE,
@@ -390,21 +397,21 @@ impl<B: Backend, T: Time, S: Deref<Target = SharedRun> + Clone> Worker<B, T, S> 
         }
     }
 
-    /// Submits apart from any wait, so that the time of the call is known.
+    /// Submits apart from any wait, so that the time of the call is known; when it came back.
     #[cold]
-    fn hand_over(&mut self) -> std::io::Result<()> {
+    fn hand_over(&mut self) -> std::io::Result<u64> {
         let place = self.place();
         let is_single = self.backend.queued() == 1;
         self.backend.enter(0, None)?;
         let now_ns = self.time.now_ns();
         let Some(mut notes) = self.handover.take() else {
-            return Ok(());
+            return Ok(now_ns);
         };
         let went_out_then = notes.was_quick(now_ns)
             || (notes.has_only_waited(self.time.stops()) && is_single && !self.is_back(&notes));
         notes.handed_over(&self.shared, place, now_ns, went_out_then);
         self.handover = Some(notes);
-        Ok(())
+        Ok(now_ns)
     }
 
     /// Whether what is being handed over is back already, so that it was done within the call. What has come back is
@@ -835,13 +842,27 @@ impl<B: Backend, T: Time, S: Deref<Target = SharedRun> + Clone> Worker<B, T, S> 
         });
     }
 
-    /// Issues from a pool until it has no free slot or nothing is due.
-    fn fill(&mut self, shared: &SharedRun, place: usize, now_ns: u64, stop_ns: u64) {
+    /// Issues from a pool until it has no free slot or nothing is due. Returns the time and the end of the run
+    /// as they are then: a submitting call may have waited, and nothing begins after the end.
+    fn fill(
+        &mut self,
+        shared: &SharedRun,
+        place: usize,
+        mut now_ns: u64,
+        mut stop_ns: u64,
+    ) -> (u64, u64) {
         let mut next_due = u64::MAX;
         let submit_most = self.pools[place].submit_most;
         while self.pools[place].has_free() {
             if self.queued.len() >= submit_most as usize {
-                self.hand_over_queued();
+                now_ns = self.hand_over_queued();
+                stop_ns = shared.stop_ns.load(Relaxed);
+                if now_ns >= stop_ns {
+                    break;
+                }
+            } else if submit_most == u32::MAX && self.goes_alone() {
+                next_due = 0;
+                break;
             }
             if self.pools[place].has_flow && self.issue_sync(shared, place, now_ns) {
                 continue;
@@ -866,20 +887,30 @@ impl<B: Backend, T: Time, S: Deref<Target = SharedRun> + Clone> Worker<B, T, S> 
         }
         if submit_most < u32::MAX && !self.queued.is_empty() {
             // What other pools have to submit goes on its own.
-            self.hand_over_queued();
+            now_ns = self.hand_over_queued();
         }
         self.due_ns[place] = next_due;
+        (now_ns, stop_ns)
     }
 
+    /// Whether what is queued is to be submitted before more of it is drawn: where the submitting call waits for
+    /// each operation, the later ones of a call would begin later than their stamps say, and after the end of a run.
+    #[inline]
+    fn goes_alone(&self) -> bool {
+        self.backend.waits_in_submission() || (self.submits_slowly && self.backend.queued() > 0)
+    }
+
+    /// Submits what is queued; when that was done.
     #[cold]
-    fn hand_over_queued(&mut self) {
+    fn hand_over_queued(&mut self) -> u64 {
         self.stamp();
         bump(&self.shared.workers[self.number].submit_calls, 1);
-        // A refusal by the kernel shows again at the next enter, which the driver reports.
-        let _ = match self.handover {
+        let handed = match self.handover {
             Some(_) => self.hand_over(),
-            None => self.backend.enter(0, None),
+            None => self.backend.enter(0, None).map(|()| self.time.now_ns()),
         };
+        // A refusal by the kernel shows again at the next enter, which the driver reports.
+        handed.unwrap_or_else(|_| self.time.now_ns())
     }
 
     /// The stream to issue from, or the time at which it is worth looking again.
@@ -1315,7 +1346,7 @@ impl<B: Backend, T: Time, S: Deref<Target = SharedRun> + Clone> Worker<B, T, S> 
             self.stamp();
             // A refusal by the kernel shows again at the next enter, which the driver reports.
             let _ = match self.handover {
-                Some(_) => self.hand_over(),
+                Some(_) => self.hand_over().map(drop),
                 None => self.backend.enter(0, None),
             };
         }

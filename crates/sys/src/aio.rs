@@ -37,6 +37,10 @@ pub struct Queue {
     slots: Slots,
     controls: ManuallyDrop<Controls>,
     files: Vec<Arc<File>>,
+    /// By file: whether its transfers are carried out within the submitting call.
+    waits: Vec<bool>,
+    /// Whether something like that is among what is pending.
+    has_waiting: bool,
     /// Not yet taken by the kernel, in the order of pushing.
     pending: Vec<*mut Control>,
     batch: usize,
@@ -95,6 +99,8 @@ impl Queue {
             context: ManuallyDrop::new(context),
             slots: Slots::new(buffers),
             controls: ManuallyDrop::new(Controls::new(slots)),
+            waits: files.iter().map(|file| waits(file)).collect(),
+            has_waiting: false,
             files,
             pending: Vec::with_capacity(slots),
             batch: config.batch as usize,
@@ -116,9 +122,16 @@ impl Queue {
     /// # Panics
     /// Beyond the next place.
     pub fn put_file(&mut self, place: u32, file: Arc<File>) {
+        let waits = waits(&file);
         match place as usize {
-            next if next == self.files.len() => self.files.push(file),
-            known => self.files[known] = file,
+            next if next == self.files.len() => {
+                self.files.push(file);
+                self.waits.push(waits);
+            }
+            known => {
+                self.files[known] = file;
+                self.waits[known] = waits;
+            }
         }
     }
 
@@ -156,6 +169,14 @@ impl Queue {
     #[must_use]
     pub fn queue_full(&self) -> bool {
         self.queued() as usize >= self.batch
+    }
+
+    /// Whether something is queued that the kernel carries out within the submitting call: a transfer of a file
+    /// without direct I/O, or what native AIO has no request for.
+    #[inline]
+    #[must_use]
+    pub fn waits_in_submission(&self) -> bool {
+        self.has_waiting || !self.calls.is_empty()
     }
 
     /// How often the kernel asked to come again (EAGAIN). Nothing is lost by it but time.
@@ -230,6 +251,7 @@ impl Queue {
             offset: offset as i64,
             ..Control::default()
         };
+        self.has_waiting |= is_transfer && self.waits[file as usize];
         self.push_control(slot, control);
     }
 
@@ -345,6 +367,7 @@ impl Queue {
             }
         }
         self.pending.drain(..taken);
+        self.has_waiting &= !self.pending.is_empty();
         self.in_flight += taken as u32;
         if !self.calls.is_empty() {
             self.call();
@@ -394,6 +417,13 @@ impl Queue {
             }
         }
     }
+}
+
+/// Whether transfers of a file are carried out within the call that submits them. Where the kernel does not tell, none
+/// are.
+fn waits(file: &File) -> bool {
+    let flags = rustix::fs::fcntl_getfl(file);
+    flags.is_ok_and(|flags| !flags.contains(rustix::fs::OFlags::DIRECT))
 }
 
 impl Controls {

@@ -63,6 +63,11 @@ impl Backend for AioBackend {
         self.queue.queued()
     }
 
+    #[inline]
+    fn waits_in_submission(&self) -> bool {
+        self.queue.waits_in_submission()
+    }
+
     fn abandon(self) {
         self.queue.abandon();
     }

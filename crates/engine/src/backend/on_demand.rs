@@ -136,6 +136,11 @@ impl<B: Places> Backend for FilesOnDemand<B> {
         self.refused.len() as u32 + self.inner.queued()
     }
 
+    #[inline]
+    fn waits_in_submission(&self) -> bool {
+        self.inner.waits_in_submission()
+    }
+
     fn abandon(self) {
         self.inner.abandon();
     }

@@ -65,6 +65,36 @@ fn a_job_whose_answers_all_come_after_its_time_has_its_block() {
     }
 }
 
+/// A submitting call may wait for the device: what would be submitted after it is not, once the time is over.
+#[test]
+fn nothing_is_submitted_after_the_end_of_a_run() {
+    let lab = Lab::new();
+    let slow = ["--filter=delay", "memory", "16M", "wdelay=3"];
+    let _slow = match Served::new(&lab, "slow", &slow) {
+        Ok(slow) => slow,
+        Err(reason) => return skip(&reason),
+    };
+    let libaio = ["--filename=slow/disk", "--ioengine=libaio", "--iodepth=16"];
+    let time = ["--rw=randwrite", "--time_based", "--runtime=1"];
+    let mine = report_of(&lab, FATHOM, &[&libaio[..], &time].concat());
+    assert!(!mine.err.contains("never came back"), "{}", mine.err);
+    let original = has("fio").then(|| report_of(&lab, "fio", &[&libaio[..], &time].concat()));
+    for done in [mine].into_iter().chain(original) {
+        let count = "issued rwts: total=0,1,0,0";
+        assert!(done.out.contains(count), "{}", done.out);
+    }
+    lab.write(
+        "job",
+        "sd=sd1,lun=slow/disk,threads=4\n\
+         wd=wd1,sd=sd1,xfersize=4k,rdpct=0\n\
+         rd=rd1,wd=wd1,iorate=max,elapsed=1,interval=1\n",
+    );
+    let words = ["run", "job", "-o", "out", "--backend", "aio"];
+    let done = lab.fathom(&[&words[..], &["--overwrite", "slow/disk"]].concat());
+    done.expect(0)
+        .says(&["1 operation was out at the end of its run"]);
+}
+
 /// The report from a result has them, too; the summary has them in its latencies and not in its rate.
 #[test]
 fn a_result_tells_late_answers_in_the_manner_of_the_report() {

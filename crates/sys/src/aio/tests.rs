@@ -203,6 +203,37 @@ fn reads_are_short_at_the_end_of_a_file() {
 }
 
 #[test]
+fn what_waits_in_the_submitting_call_is_told() {
+    let folder = tempfile::NamedTempFile::new().unwrap();
+    let buffered = read_write(folder.path(), false).unwrap();
+    let read = || request(RequestKind::Read, 0, BLOCK as u32);
+    let Some(mut queue) = queue_or_skip(&config(4, 4, true), vec![buffered.clone()]) else {
+        return;
+    };
+    assert!(!queue.waits_in_submission());
+    queue.push(0, request(RequestKind::Fsync, 0, 0));
+    assert!(!queue.waits_in_submission());
+    queue.push(1, read());
+    assert!(queue.waits_in_submission());
+    finish(&mut queue);
+    assert!(!queue.waits_in_submission());
+    queue.push(2, request(RequestKind::SyncFileSystem, 0, 0));
+    assert!(queue.waits_in_submission());
+    finish(&mut queue);
+    let Ok(direct) = read_write(folder.path(), true) else {
+        return println!("skipped: no direct I/O in the temporary folder");
+    };
+    queue.put_file(0, direct);
+    queue.push(0, read());
+    assert!(!queue.waits_in_submission());
+    finish(&mut queue);
+    queue.put_file(0, buffered);
+    queue.push(0, read());
+    assert!(queue.waits_in_submission());
+    finish(&mut queue);
+}
+
+#[test]
 fn a_timeout_returns_and_loses_nothing() {
     for in_memory in [false, true] {
         let (reader, writer) = std::io::pipe().unwrap();
