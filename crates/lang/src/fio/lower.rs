@@ -45,10 +45,7 @@ pub(crate) fn lower(
     globals: &[Given],
     environment: &Environment<'_>,
 ) -> (Plan, Vec<JobPlace>) {
-    let seeds: Vec<Option<u64>> = specs
-        .iter()
-        .map(|spec| repeated_seed(spec.job, environment))
-        .collect();
+    let seeds = repeated_seeds(specs, environment);
     let common = common_seed(&seeds);
     let mut lowering = Lowering {
         specs,
@@ -116,6 +113,12 @@ pub(crate) fn lower(
 fn logs_operations(plan: &Plan) -> bool {
     let mut streams = plan.templates.iter().flat_map(|template| &template.streams);
     streams.any(|stream| LogOptions::of(&stream.labels, &plan.labels).wants_operations())
+}
+
+/// Of each job.
+fn repeated_seeds(specs: &[Spec<'_>], environment: &Environment<'_>) -> Vec<Option<u64>> {
+    let seed = |spec: &Spec<'_>| repeated_seed(spec.job, environment);
+    specs.iter().map(seed).collect()
 }
 
 /// The seed of a job that has the same draws in each execution.

@@ -237,7 +237,7 @@ impl<'a> Resolving<'a, '_> {
         let (transfer, behind) = self.transfer()?;
         let sizes = used(&operations, &transfer).chain(&behind);
         let smallest = sizes.map(TransferSizes::smallest).min()?;
-        let (law, align) = self.places(&operations, smallest)?;
+        let (law, align) = self.places(&operations, &transfer, smallest)?;
         let naming = self.naming(smallest)?;
         let file_size = self.file_size(&naming, smallest);
         self.check_fill(&operations, file_size);
