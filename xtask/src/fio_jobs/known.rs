@@ -123,6 +123,21 @@ pub const ALL: &[Known] = &[
         },
     },
     Known {
+        row: "`io_size` that is no multiple of the I/O, at random places with several I/Os in flight",
+        is_it: |job, fio, ours| {
+            let number = |name| job.value(name)?.parse::<u64>().ok();
+            let has_rest = match (number("io_size"), number("bs")) {
+                (Some(amount), Some(size)) => !amount.is_multiple_of(size),
+                _ => false,
+            };
+            let is_one_more = || {
+                let mut logs = fio.logs.iter().zip(&ours.logs);
+                logs.all(|(fio, ours)| ours.len() - fio.len().min(ours.len()) <= 1)
+            };
+            job.is_random && !job.is_one_by_one && has_rest && is_one_more()
+        },
+    },
+    Known {
         row: "rounds of zones (`loops`, `io_size`) with several I/Os in flight",
         is_it: |job, _, _| has_zones(job) && has_rounds(job) && !job.is_one_by_one,
     },
