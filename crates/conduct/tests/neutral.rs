@@ -48,6 +48,7 @@ fn clone(number: usize, pacing: Pacing, order: AddressOrder, stop: LocalStop) ->
         open: None,
         stop,
         start_delay: Nanos(0),
+        seed: None,
         lifetime: None,
         labels: vec![],
     }

@@ -229,6 +229,7 @@ fn template(name: &str, slots: u32, generator: Generator) -> RunTemplate {
         open: None,
         stop: LocalStop::default(),
         start_delay: Nanos(0),
+        seed: None,
         lifetime: None,
         labels: Vec::new(),
     };

@@ -7,6 +7,8 @@ pub enum Exit {
     Fine,
     /// The run failed, or operations failed.
     Failed,
+    /// In the manner of fio: so many jobs failed.
+    JobsFailed(u8),
     /// The command line or a job file is refused.
     Usage,
     /// The overwrite guard refused a target.
@@ -20,6 +22,7 @@ impl Exit {
         match self {
             Exit::Fine => 0,
             Exit::Failed => 1,
+            Exit::JobsFailed(jobs) => jobs.max(1),
             Exit::Usage => 2,
             Exit::Guard => 3,
             Exit::Stopped => 4,
@@ -30,7 +33,7 @@ impl Exit {
     pub fn meaning(self) -> Option<&'static str> {
         match self {
             Exit::Fine => None,
-            Exit::Failed => Some("this failed"),
+            Exit::Failed | Exit::JobsFailed(_) => Some("this failed"),
             Exit::Usage => Some("the command line or a file is refused"),
             Exit::Guard => Some("a target is refused"),
             Exit::Stopped => Some("stopped by the user"),

@@ -52,8 +52,7 @@ pub fn main(options: &ExplainOptions) -> Exit {
         None => lang::vdbench::explain(&bound, &is_known),
         Some(jobs) => lang::fio::explain(&JobsOfPlan {
             bound: &bound,
-            jobs: &jobs.places,
-            draws_seed: jobs.draws_seed,
+            jobs,
             is_known: &is_known,
         }),
     };

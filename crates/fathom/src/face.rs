@@ -92,6 +92,11 @@ pub trait Face {
         outcome.errors > 0 || outcome.streams_failed > 0
     }
 
+    /// The code of an execution that has failed.
+    fn exit_of_failures(&self, _: &Outcome) -> Exit {
+        Exit::Failed
+    }
+
     /// The code where nothing but rights on targets are missing, and nothing was begun.
     fn exit_without_rights(&self) -> Exit {
         Exit::Usage

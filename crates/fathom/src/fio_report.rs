@@ -60,6 +60,12 @@ impl Face for FioStyle {
         outcome.streams_failed > 0
     }
 
+    /// Zero would be the end of a job that is well, which is what fio says of 256.
+    fn exit_of_failures(&self, outcome: &Outcome) -> Exit {
+        let jobs = u8::try_from(outcome.streams_failed).unwrap_or(u8::MAX);
+        Exit::JobsFailed(jobs)
+    }
+
     fn conclude(&self, ended: &Ended<'_>) {
         ending::tell_unreturned(ended.totals, ended.plan);
         ending::tell_late(ended.totals, ended.plan, true);

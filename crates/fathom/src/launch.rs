@@ -196,7 +196,7 @@ fn carry_out(launch: &Launch, begun: Begun, storage: &Storage) -> Exit {
 fn guarded(exit: Exit, are_there: Result<(), String>, door: &Door) -> Exit {
     match (exit, are_there) {
         // Failures of operations are what followed from it.
-        (Exit::Failed, _) if door.has_refused() => match door.refused() {
+        (Exit::Failed | Exit::JobsFailed(_), _) if door.has_refused() => match door.refused() {
             Some(reason) if !printing::ends_with(reason) => fail(Exit::Guard, reason),
             _ => Exit::Guard,
         },
@@ -788,8 +788,8 @@ fn conclude(
 fn exit_of(outcome: &Outcome, is_planned: bool, face: &dyn Face) -> Exit {
     match outcome.reason {
         FinishReason::StoppedByUser if !is_planned => Exit::Stopped,
-        FinishReason::Failed { .. } | FinishReason::TooManyErrors => Exit::Failed,
-        _ if face.has_failed(outcome) || outcome.left_outstanding => Exit::Failed,
+        FinishReason::Failed { .. } | FinishReason::TooManyErrors => face.exit_of_failures(outcome),
+        _ if face.has_failed(outcome) || outcome.left_outstanding => face.exit_of_failures(outcome),
         _ => Exit::Fine,
     }
 }

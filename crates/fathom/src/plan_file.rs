@@ -16,17 +16,8 @@ pub struct Reading {
     pub listing: Vec<ListedRun>,
     /// Of jobs on trees of files.
     pub trees: Vec<ListedTree>,
-    /// Whether the job asks for the same addresses in every execution.
-    pub repeats_addresses: bool,
     /// Of fio.
-    pub jobs: Option<JobsRead>,
-}
-
-/// What only the reader of fio knows of its jobs.
-pub struct JobsRead {
-    pub places: Vec<fio::JobPlace>,
-    /// Whether every execution has a seed of its own.
-    pub draws_seed: bool,
+    pub jobs: Option<Vec<fio::JobPlace>>,
 }
 
 /// Reads job files of the neutral verbs. The language is told by content; variables come from among the words.
@@ -57,17 +48,19 @@ pub fn read(
         let environment = files::environment(command_line, seeds.draws);
         return Ok(vdbench::read(&inputs, &environment).into());
     }
+    command_line.draws_anew = true;
     let mut environment = files::environment(command_line, seeds.content);
     let given = variables
         .into_iter()
         .map(|variable| (variable.name, variable.value));
     environment.process_variables.extend(given);
     let inputs: Vec<fio::Input> = inputs.into_iter().map(files::fio_input).collect();
-    let mut reading: Reading = fio::read(&inputs, &[], &environment).into();
-    if let Some(plan) = reading.plan.as_mut().filter(|_| !reading.repeats_addresses) {
+    let mut reading = fio::read(&inputs, &[], &environment);
+    let wants_fresh = reading.wants_fresh_seed;
+    if let Some(plan) = reading.plan.as_mut().filter(|_| wants_fresh) {
         plan.seed = seeds.draws;
     }
-    Ok(reading)
+    Ok(reading.into())
 }
 
 /// A text with `[section]` lines and no definition of the other language.
@@ -87,6 +80,14 @@ impl Reading {
             Some(_) => Language::Fio,
             None => Language::Vdbench,
         }
+    }
+
+    /// Jobs that ask for the same addresses in every execution, each once.
+    pub fn repeating_jobs(&self) -> Vec<&str> {
+        let jobs = self.jobs.iter().flatten();
+        let mut names: Vec<&str> = jobs.filter_map(fio::JobPlace::repeating).collect();
+        names.dedup();
+        names
     }
 }
 
@@ -110,7 +111,6 @@ impl From<vdbench::Reading> for Reading {
             sources: reading.sources,
             listing: reading.listing,
             trees: reading.trees,
-            repeats_addresses: false,
         }
     }
 }
@@ -118,17 +118,13 @@ impl From<vdbench::Reading> for Reading {
 impl From<fio::Reading> for Reading {
     fn from(reading: fio::Reading) -> Self {
         Self {
-            jobs: Some(JobsRead {
-                places: reading.jobs,
-                draws_seed: !reading.repeats_addresses,
-            }),
+            jobs: Some(reading.jobs),
             plan: reading.plan,
             diagnostics: reading.diagnostics,
             run_blockers: reading.run_blockers,
             sources: reading.sources,
             listing: reading.listing,
             trees: Vec::new(),
-            repeats_addresses: reading.repeats_addresses,
         }
     }
 }

@@ -411,6 +411,7 @@ fn stream(
         }),
         stop: LocalStop::default(),
         start_delay: Nanos(0),
+        seed: None,
         lifetime: None,
         labels: Vec::new(),
     }

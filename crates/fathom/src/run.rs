@@ -7,7 +7,11 @@ use crate::resume::Earlier;
 use crate::seed::Seeds;
 use crate::{lints, plan_file, render};
 use plan::Severity;
+use report::shown;
 use std::path::Path;
+
+/// Jobs that a note names.
+const JOBS_NAMED_MAX: usize = 5;
 
 pub fn main(options: &RunOptions, arguments: &[String]) -> Exit {
     if let (true, Some(result)) = (options.inputs.is_empty(), &options.common.resume) {
@@ -30,6 +34,7 @@ pub fn main(options: &RunOptions, arguments: &[String]) -> Exit {
     render::print_briefly(&reading.diagnostics, &reading.sources);
     render::print(&reading.run_blockers, &reading.sources);
     let language = reading.language();
+    let repeated = repeated_addresses(&reading.repeating_jobs());
     let Some(mut plan) = reading.plan.filter(|_| !blocked) else {
         let errors = reading
             .diagnostics
@@ -46,11 +51,8 @@ pub fn main(options: &RunOptions, arguments: &[String]) -> Exit {
         errln!("error: {message}");
         return Exit::Usage;
     }
-    if reading.repeats_addresses {
-        errln!(
-            "note: the job repeats its addresses in every execution (`randrepeat` or `randseed`): what an earlier one has \
-             read may be answered from caches"
-        );
+    if let Some(note) = repeated {
+        errln!("{note}");
     }
     launch(Launch {
         plan,
@@ -97,6 +99,25 @@ fn go_on(result: &Path, options: &RunOptions, arguments: &[String]) -> Exit {
             Exit::Usage
         }
     }
+}
+
+/// What is to be known before figures of a second execution are believed.
+fn repeated_addresses(jobs: &[&str]) -> Option<String> {
+    let (first, others) = jobs.split_at_checked(JOBS_NAMED_MAX).unwrap_or((jobs, &[]));
+    let mut named = first.join(", ");
+    if !others.is_empty() {
+        named += &format!(" and {} more", others.len());
+    }
+    let repeat = match jobs {
+        [] => return None,
+        [_] => "repeats its",
+        _ => "repeat their",
+    };
+    let reason = "what an earlier one has read may be answered from caches";
+    Some(format!(
+        "note: {} {repeat} addresses in every execution (`randrepeat` or `randseed`): {reason}",
+        shown::text(&named)
+    ))
 }
 
 fn count(problems: usize) -> String {

@@ -238,12 +238,14 @@ impl Trace {
             .map(|target| target.path.clone())
             .collect();
         if let Ok(bound) = serde_json::from_str::<BoundPlan>(&started.plan_json) {
-            self.put(
-                "random",
-                None,
-                format!("the seed of all draws is {}", bound.plan.seed),
-                out,
-            );
+            let text = format!("the seed of the execution is {}", bound.plan.seed);
+            self.put("random", None, text, out);
+            let streams = |of: &plan::RunTemplate| of.streams.clone();
+            for stream in bound.plan.templates.iter().flat_map(streams) {
+                let Some(seed) = stream.seed else { continue };
+                let text = format!("the seed of {} is {seed}", stream.name);
+                self.put("random", None, text, out);
+            }
         }
     }
 

@@ -79,6 +79,8 @@ pub struct CommandLine {
     pub lints: LintSelection,
     /// It names a backend that reaches no storage, so that none has a cache.
     pub reaches_no_storage: bool,
+    /// Each execution draws anew where a job does not say that it repeats its draws.
+    pub draws_anew: bool,
 }
 
 /// `name=value` on the command line.

@@ -91,6 +91,8 @@ pub struct BoundRun {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BoundStream {
     pub regions: Vec<BoundRegion>,
+    /// What its draws follow from.
+    pub seed: u64,
 }
 
 /// Addresses from `low` up to `low + width`; from `wrap_at` they go on at `wrap_to`.
@@ -412,7 +414,10 @@ impl BoundPlan {
                     regions.iter().map(|region| region.target).collect();
                 stream.targets.retain(|id| parts.contains(id));
             }
-            streams.push(BoundStream { regions });
+            streams.push(BoundStream {
+                regions,
+                seed: stream.seed.unwrap_or(self.plan.seed),
+            });
         }
         for (stream, bound) in run.streams.iter_mut().zip(&streams) {
             let laws = stream.source.laws();

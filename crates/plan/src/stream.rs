@@ -34,6 +34,9 @@ pub struct Stream {
     pub stop: LocalStop,
     /// Waits this long after the start of the run.
     pub start_delay: Nanos,
+    /// What its draws follow from, where that is not the seed of the execution.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seed: Option<u64>,
     /// Its own time, where that is not the time of the run.
     #[serde(default)]
     pub lifetime: Option<Lifetime>,

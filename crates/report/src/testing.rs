@@ -219,6 +219,7 @@ impl RunShape {
             open: None,
             stop: LocalStop::default(),
             start_delay: Nanos(0),
+            seed: None,
             lifetime: None,
             labels: shape.labels(),
         };

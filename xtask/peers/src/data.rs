@@ -292,6 +292,7 @@ fn stream(data: DataSpec) -> Stream {
         open: None,
         stop: LocalStop::default(),
         start_delay: Nanos(0),
+        seed: None,
         lifetime: None,
         labels: Vec::new(),
     }

@@ -134,6 +134,10 @@ impl Job {
             job.places(&mut draw, block);
         }
         job.amount(&mut draw, block, size);
+        if job.way == Way::Mix && job.value("bs").is_some_and(|sizes| sizes.contains(',')) {
+            // Each direction has places of its own, which come again.
+            job.has_map = false;
+        }
         if job.value("filesize").is_some() {
             // A pass may end within the range.
             job.passes = 0;

@@ -63,7 +63,10 @@ pub const ALL: &[Known] = &[
     },
     Known {
         row: "sizes that differ by direction, at random places",
-        is_it: |job, _, _| job.is_random && differs_by_direction(job),
+        is_it: |job, fio, ours| {
+            let is_it = job.is_random && differs_by_direction(job);
+            is_it && (!is_whole_by_direction(job) || has_whole_sizes(fio, ours))
+        },
     },
     Known {
         row: "`rw=read:-N` where the range does not begin and end with the file",
@@ -117,6 +120,21 @@ pub const ALL: &[Known] = &[
         is_it: |job, _, _| {
             let is_part = job.value("filesize").is_some() && has_files(job);
             is_part && job.value("io_size").is_some() && !job.is_one_by_one
+        },
+    },
+    Known {
+        row: "`io_size` that is no multiple of the I/O, at random places with several I/Os in flight",
+        is_it: |job, fio, ours| {
+            let number = |name| job.value(name)?.parse::<u64>().ok();
+            let has_rest = match (number("io_size"), number("bs")) {
+                (Some(amount), Some(size)) => !amount.is_multiple_of(size),
+                _ => false,
+            };
+            let is_one_more = || {
+                let mut logs = fio.logs.iter().zip(&ours.logs);
+                logs.all(|(fio, ours)| ours.len() - fio.len().min(ours.len()) <= 1)
+            };
+            job.is_random && !job.is_one_by_one && has_rest && is_one_more()
         },
     },
     Known {
@@ -199,6 +217,24 @@ fn is_random_pairs(job: &Job) -> bool {
 fn differs_by_direction(job: &Job) -> bool {
     job.value("bs").is_some_and(|sizes| sizes.contains(','))
         || job.value("bs_is_seq_rand").is_some()
+}
+
+/// Whether each direction has one size, of which places are multiples from the start of a file.
+fn is_whole_by_direction(job: &Job) -> bool {
+    let others = ["bs_is_seq_rand", "ba", "percentage_random"];
+    let has_other = others.iter().any(|name| job.value(name).is_some());
+    job.way == Way::Mix && !has_other && !has_offset(job) && !has_zones(job) && !has_number(job)
+}
+
+/// Whether I/Os of Fathom have the size of their direction in fio, and begin at multiples of it.
+fn has_whole_sizes(fio: &Outcome, ours: &Outcome) -> bool {
+    let rows = |outcome: &Outcome| outcome.logs.iter().flatten().copied().collect::<Vec<_>>();
+    let fio = rows(fio);
+    rows(ours).iter().all(|row| {
+        let mut alike = fio.iter().filter(|other| other.direction == row.direction);
+        let is_known = alike.next().is_none_or(|other| other.length == row.length);
+        is_known && row.offset.is_multiple_of(row.length)
+    })
 }
 
 fn is_too_small(text: &str) -> bool {

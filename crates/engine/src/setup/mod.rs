@@ -65,7 +65,7 @@ impl SharedRun {
         let workers = worker_views(&dealt, setup, &mut memory);
         let plan = &setup.plan.plan;
         let number = plan.draw_number(run.id);
-        let seed = |stream: usize| (plan.seed, number, stream as u64);
+        let seed = |stream: usize| (run.streams[stream].seed, number, stream as u64);
         let paces = pace::paces(run, setup.run_rate, setup.shares_pct);
         let streams: Vec<SharedStream> = (paces.into_iter().zip(Locks::of_run(run)))
             .enumerate()

@@ -86,8 +86,11 @@ pub(super) fn shards(setup: &Setup<'_>, pool: usize) -> u32 {
 }
 
 fn priorities(setup: &Setup<'_>, pool: usize) -> Option<Priorities> {
-    let plan = &setup.plan.plan;
-    let (seed, run) = (plan.seed, plan.draw_number(setup.run.id));
+    let streams = &setup.run.run.streams;
+    let uses = |stream: &plan::Stream| stream.pool.index() == pool;
+    let stream = streams.iter().position(uses)?;
+    let seed = setup.run.streams[stream].seed;
+    let run = setup.plan.plan.draw_number(setup.run.id);
     let draws = Draws::new(seed, run, pool as u64, Purpose::Priority);
     Priorities::of(&setup.run.run.pools[pool], draws)
 }

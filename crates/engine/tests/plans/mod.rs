@@ -76,6 +76,7 @@ pub fn stream(pool: usize, target: usize, change: impl FnOnce(&mut Generator)) -
         open: None,
         stop: LocalStop::default(),
         start_delay: Nanos(0),
+        seed: None,
         lifetime: None,
         labels: vec![],
     }

@@ -201,7 +201,7 @@ fn subjects_are_told_while_they_happen() {
     assert_eq!(told("parse", "--rate_iops=1000").len(), 2);
     assert!(!told("rate", "were due").is_empty());
     assert!(!told("time", "interval 1 of").is_empty());
-    assert_eq!(told("random", "the seed of all draws is 1").len(), 1);
+    assert_eq!(told("random", "the seed of the execution is 1").len(), 1);
     assert_eq!(told("verify", "complete").len(), 0);
 }
 

@@ -344,3 +344,37 @@ fn fio_plot_draws_our_json_and_our_logs() {
         assert!(is_drawn, "{name}: {}{}", drawn.out, drawn.err);
     }
 }
+
+/// Zeros have no header, so that each job ends with its first block.
+#[test]
+fn the_exit_code_is_the_number_of_jobs_that_failed() {
+    let lab = Lab::new();
+    lab.write("zeros", vec![0; 1 << 20]);
+    let wrong =
+        "[global]\nfilename=zeros\nrw=read\nsize=1m\nbs=4k\n[fine]\n[wrong]\nverify=crc32c\n";
+    for (more, code) in [("numjobs=3", 3), ("", 1), ("continue_on_error=verify", 0)] {
+        lab.write("j.fio", format!("{wrong}{more}\n"));
+        lab.fathom(&["fio", "j.fio"]).expect(code);
+    }
+}
+
+#[test]
+fn mixed_directions_have_places_of_their_own_and_whole_sizes() {
+    let lab = Lab::new();
+    let job =
+        "[j]\nioengine=null\nrw=randrw\nbs=4k,64k\nsize=16m\nwrite_lat_log=log\nlog_offset=1\n";
+    lab.write("j.fio", job);
+    lab.fathom(&["fio", "j.fio"]).expect(0);
+    let log = lab.text("log_lat.1.log");
+    let mut counts = [0; 2];
+    for line in log.lines() {
+        let words: Vec<u64> = line
+            .split(", ")
+            .map(|word| word.parse().unwrap_or(0))
+            .collect();
+        let bytes = [4096, 65_536][words[2] as usize];
+        assert_eq!((words[3], words[4] % bytes), (bytes, 0), "{line}");
+        counts[words[2] as usize] += 1;
+    }
+    assert!(counts.iter().all(|count| *count > 100), "{counts:?}");
+}

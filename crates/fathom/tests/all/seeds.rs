@@ -96,6 +96,48 @@ fn a_job_of_fio_that_repeats_its_addresses_is_said_so() {
     );
 }
 
+/// Where the jobs of a text go in an execution of the fio face, job by job.
+fn places(lab: &Lab, jobs: &str) -> Vec<Vec<String>> {
+    let job = format!(
+        "[global]\nioengine=null\nrw=randread\nsize=1m\nwrite_lat_log=log\nlog_offset=1\n{jobs}"
+    );
+    lab.write("j.fio", job);
+    lab.fathom(&["fio", "j.fio"]).expect(0);
+    let of = |job: usize| {
+        let log = lab.text(&format!("log_lat.{job}.log"));
+        let place = |line: &str| line.split(", ").nth(4).unwrap().to_owned();
+        log.lines().map(place).collect()
+    };
+    (1..=jobs.matches('[').count()).map(of).collect()
+}
+
+#[test]
+fn each_job_draws_from_a_seed_of_its_own() {
+    let lab = Lab::new();
+    let text = "[a]\n[b]\nrandseed=7\n[c]\nrandrepeat=0\n[d]\nrandrepeat=1\n";
+    let [first, second] = [places(&lab, text), places(&lab, text)];
+    let same: Vec<bool> = first.iter().zip(&second).map(|(a, b)| a == b).collect();
+    assert_eq!(same, [true, true, false, true], "{first:?}\n{second:?}");
+    let alone = places(&lab, "[a]\n[b]\n[c]\n[d]\nrandseed=9\n");
+    let same: Vec<bool> = first.iter().zip(&alone).map(|(a, b)| a == b).collect();
+    assert_eq!(same, [true, false, false, false]);
+    // What all name is what each of them names.
+    let all = places(&lab, "[a]\nrandseed=7\n[b]\nrandseed=7\n");
+    assert_eq!((&all[1], all[0] == first[0]), (&first[1], false));
+}
+
+#[test]
+fn of_several_jobs_those_that_repeat_their_addresses_are_named() {
+    let lab = Lab::new();
+    let job =
+        "[global]\nioengine=null\nrw=randread\nsize=1m\n[a]\n[b]\nrandseed=7\n[c]\nrandrepeat=1\n";
+    lab.write("j.fio", job);
+    let told = ["one", "two"].map(|folder| lab.fathom(&["run", "j.fio", "-o", folder]).expect(0));
+    let named = "note: [b], [c] repeat their addresses in every execution";
+    assert!(told[0].err.contains(named), "{}", told[0].err);
+    assert_ne!(seed_of(&told[0]), seed_of(&told[1]));
+}
+
 /// What a program and its children read from devices, bytes.
 fn device_reads(lab: &Lab, words: &str) -> u64 {
     let fathom = crate::lab::FATHOM;

@@ -23,14 +23,21 @@ pub struct JobPlace {
     /// Its first clone; `None` where none is made.
     pub(crate) stream: Option<(TemplateId, usize)>,
     pub(crate) clones: u32,
+    /// Whether its draws are the same in each execution.
+    pub(crate) repeats: bool,
+}
+
+impl JobPlace {
+    /// As the user named the job, where its draws are the same in each execution.
+    pub fn repeating(&self) -> Option<&str> {
+        self.repeats.then_some(&*self.subject)
+    }
 }
 
 /// What jobs became.
 pub struct JobsOfPlan<'a> {
     pub bound: &'a BoundPlan,
     pub jobs: &'a [JobPlace],
-    /// Whether every execution has a seed of its own.
-    pub draws_seed: bool,
     /// Whether the size of a target is known here.
     pub is_known: &'a dyn Fn(TargetId) -> bool,
 }
@@ -56,46 +63,21 @@ pub fn explain(jobs: &JobsOfPlan<'_>) -> Vec<Explained> {
             // A job without a clone does nothing.
             let held = (view.as_ref()).map_or(Held::Nothing, |view| view.held(parameter));
             let line = explained(value, parameter, held)?;
-            Some(of_all_jobs(jobs, line))
+            Some(drawn_anew(job, line))
         };
         out.extend(given.iter().chain(&defaults).filter_map(line));
     }
     out
 }
 
-/// One seed serves all jobs: where another job named it, or the verb draws it, its line says so.
-fn of_all_jobs(jobs: &JobsOfPlan<'_>, line: Explained) -> Explained {
-    let asks = |value: &&PlanValue| match value.name.as_str() {
-        "randseed" => true,
-        "randrepeat" => value.value.trim() == "1",
-        _ => false,
-    };
-    let values = || {
-        let of_job = |job: &JobPlace| &jobs.bound.plan.values[job.values.clone()];
-        jobs.jobs.iter().rev().flat_map(of_job).filter(asks)
-    };
-    let named = |name: &'static str| values().find(move |value| value.name == name);
-    let decider = match line.name {
-        "randseed" => named("randseed"),
-        "randrepeat" => named("randrepeat").or_else(|| named("randseed")),
-        _ => return line,
-    };
-    match decider {
-        Some(decider) if decider.subject != line.subject && decider.origin != line.origin => {
-            Explained {
-                origin: decider.origin.clone(),
-                note: Some(format!("that of {} serves all jobs", decider.subject)),
-                ..line
-            }
-        }
-        Some(_) => line,
-        None if line.name == "randrepeat" && line.note.is_none() && line.is_default() => {
-            Explained {
-                origin: Origin::Derived("drawn anew by each execution of `run`".to_owned()),
-                ..line
-            }
-        }
-        None => line,
+/// The verb `run` draws a seed where the original has one that never changes.
+fn drawn_anew(job: &JobPlace, line: Explained) -> Explained {
+    if line.name != "randrepeat" || job.repeats || !line.is_default() || line.note.is_some() {
+        return line;
+    }
+    Explained {
+        origin: Origin::Derived("drawn anew by each execution of `run`".to_owned()),
+        ..line
     }
 }
 
@@ -421,14 +403,12 @@ impl View<'_> {
         ];
         let has_logs = || logs.iter().any(|log| self.has_given(log));
         Some(match name {
-            "randrepeat"
-                if self.has_given(name) && !self.is_active(name) && !self.jobs.draws_seed =>
-            {
+            "randrepeat" if self.has_given(name) && !self.is_active(name) && self.job.repeats => {
                 Held::Nothing
             }
-            "randrepeat" => Held::on(!self.jobs.draws_seed),
-            "randseed" if self.jobs.draws_seed => Held::value("another one for each execution"),
-            "randseed" => Held::value(self.jobs.bound.plan.seed),
+            "randrepeat" => Held::on(self.job.repeats),
+            "randseed" if !self.job.repeats => Held::value("another one for each execution"),
+            "randseed" => Held::value(self.bound.seed),
             "buffer_compress_chunk" => {
                 let chunk = bytes_text(data.chunk_bytes);
                 match data.compression_ratio > 1.0 {

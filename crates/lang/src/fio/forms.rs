@@ -327,6 +327,10 @@ fn bad_zone<T>(given: &Given, text: &str, sink: &mut Sink) -> Option<T> {
 fn pairs<'t>(given: &Given, text: &'t str, sink: &mut Sink) -> Option<Vec<(Option<f64>, &'t str)>> {
     let mut out = Vec::new();
     for entry in text.split(':') {
+        // What comes after two colons, or after a last one, is dropped by fio.
+        if entry.trim().is_empty() && !out.is_empty() {
+            break;
+        }
         let (access, size) = entry.split_once('/').unwrap_or((entry, ""));
         let access = match access.trim() {
             "" => Some(None),

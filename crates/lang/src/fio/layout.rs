@@ -135,6 +135,7 @@ fn stream(files: Alike<'_>, name: String, pool: PoolId, share_pct: f64) -> Strea
         }),
         stop: LocalStop::default(),
         start_delay: Nanos(0),
+        seed: None,
         lifetime: None,
         labels: vec![Label::new("job", files.first.job.clone())],
     }

@@ -45,9 +45,13 @@ pub(crate) fn lower(
     globals: &[Given],
     environment: &Environment<'_>,
 ) -> (Plan, Vec<JobPlace>) {
+    let seeds = repeated_seeds(specs, environment);
+    let common = common_seed(&seeds);
     let mut lowering = Lowering {
         specs,
-        seed: seed(specs, environment.seed),
+        seeds: &seeds,
+        common,
+        default_seed: environment.seed,
         plan: Plan::default(),
         targets: HashMap::new(),
         layouts: Vec::new(),
@@ -70,7 +74,7 @@ pub(crate) fn lower(
     let layout = lowering.layout();
     let mut plan = lowering.plan;
     plan.draw_numbers = layout.iter().map(|_| DRAWS_ASIDE).chain(draws).collect();
-    plan.seed = seed(specs, environment.seed);
+    plan.seed = common.unwrap_or(environment.seed);
     plan.method = specs.iter().filter_map(|spec| spec.method).find(|method| {
         !matches!(
             method,
@@ -90,7 +94,7 @@ pub(crate) fn lower(
     plan.reporting.handover = true;
     plan.reporting.operations = logs_operations(&plan);
     let mut places = Vec::new();
-    for (spec, stream) in specs.iter().zip(streams) {
+    for ((spec, stream), seed) in specs.iter().zip(streams).zip(&seeds) {
         let from = plan.values.len();
         plan.values.extend(values(spec));
         places.push(JobPlace {
@@ -99,6 +103,7 @@ pub(crate) fn lower(
             values: from..plan.values.len(),
             stream,
             clones: spec.clones,
+            repeats: seed.is_some(),
         });
     }
     (plan, places)
@@ -110,13 +115,27 @@ fn logs_operations(plan: &Plan) -> bool {
     streams.any(|stream| LogOptions::of(&stream.labels, &plan.labels).wants_operations())
 }
 
-/// The seed that the last job names.
-fn seed(specs: &[Spec<'_>], default: u64) -> u64 {
-    let named = specs
-        .iter()
-        .rev()
-        .find_map(|spec| spec.job.number("randseed"));
-    named.map_or(default, |seed| seed as u64)
+/// Of each job.
+fn repeated_seeds(specs: &[Spec<'_>], environment: &Environment<'_>) -> Vec<Option<u64>> {
+    let seed = |spec: &Spec<'_>| repeated_seed(spec.job, environment);
+    specs.iter().map(seed).collect()
+}
+
+/// The seed of a job that has the same draws in each execution.
+fn repeated_seed(job: &super::jobs::Job, environment: &Environment<'_>) -> Option<u64> {
+    if let Some(seed) = job.number("randseed") {
+        return Some(seed as u64);
+    }
+    let repeat = on!("randrepeat");
+    let is_unsaid = job.given(repeat.name).is_none();
+    let is_anew = is_unsaid && environment.command_line.draws_anew;
+    (job.is_on(repeat) && !is_anew).then_some(environment.seed)
+}
+
+/// The seed that all jobs repeat, which then is that of the execution.
+fn common_seed(seeds: &[Option<u64>]) -> Option<u64> {
+    let first = *seeds.first()?;
+    first.filter(|_| seeds.iter().all(|seed| *seed == first))
 }
 
 /// The names of the jobs of a group.
@@ -136,7 +155,11 @@ pub(crate) fn group_name(group: &Group, specs: &[Spec<'_>]) -> String {
 
 struct Lowering<'s, 'j> {
     specs: &'s [Spec<'j>],
-    seed: u64,
+    /// By job; `None` where its draws are those of the execution.
+    seeds: &'s [Option<u64>],
+    /// The seed of the execution, where it is that of all jobs.
+    common: Option<u64>,
+    default_seed: u64,
     plan: Plan,
     targets: HashMap<String, TargetId>,
     layouts: Vec<Layout>,
@@ -161,7 +184,8 @@ impl Lowering<'_, '_> {
                     ..pool(&name, spec.depth, spec.method)
                 });
                 let pool = PoolId::at(template.pools.len() - 1);
-                let stream = self.stream(spec, clone, *report_group, name, pool);
+                let mut stream = self.stream(spec, clone, *report_group, name, pool);
+                stream.seed = self.seeds[*index].filter(|_| self.common.is_none());
                 template.streams.push(stream);
             }
         }
@@ -260,10 +284,17 @@ impl Lowering<'_, '_> {
             open: Some(spec.open),
             stop: stop(spec, clone),
             start_delay: self.start_delay(spec, &name),
+            seed: None,
             lifetime: None,
             labels: labels(spec, clone, report_group),
             name,
         }
+    }
+
+    /// Of what is the same in each execution, even where places are not.
+    fn content_seed(&self, spec: &Spec<'_>) -> u64 {
+        let named = spec.job.number("randseed");
+        named.map_or(self.default_seed, |seed| seed as u64)
     }
 
     /// Between the two ends of a range, by seed and name.
@@ -272,7 +303,7 @@ impl Lowering<'_, '_> {
         if low == high {
             return Nanos(low);
         }
-        let mut mixed = self.seed;
+        let mut mixed = self.content_seed(spec);
         for byte in name.bytes() {
             mixed = (mixed ^ u64::from(byte)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
             mixed ^= mixed >> 29;
@@ -346,7 +377,7 @@ impl Lowering<'_, '_> {
             FileSize::Drawn(low, high) => Some(regions::drawn_bytes(
                 (low, high),
                 spec.smallest,
-                self.seed,
+                self.content_seed(spec),
                 path,
             )),
             size => regions::file_bytes(size, regions::begin(spec, clone)),

@@ -95,10 +95,8 @@ pub struct Reading {
     /// All runs in order, empty when there are errors.
     pub listing: Vec<ListedRun>,
     /// Whether some job wants other draws in every run; the seed of the plan is then to be replaced
-    /// by one that nobody chose.
+    /// by one that nobody chose. Streams of jobs that repeat theirs keep a seed of their own.
     pub wants_fresh_seed: bool,
-    /// Whether some job asks by name for the draws of every other execution.
-    pub repeats_addresses: bool,
     /// The jobs in the words of the command line, one line each.
     pub commands: Vec<String>,
     /// Where each job stands in the plan.
@@ -119,7 +117,6 @@ pub fn read(inputs: &[Input], sections: &[String], environment: &Environment<'_>
         sources,
         listing: Vec::new(),
         wants_fresh_seed: false,
-        repeats_addresses: false,
         commands,
         jobs: Vec::new(),
     };
@@ -140,8 +137,6 @@ pub fn read(inputs: &[Input], sections: &[String], environment: &Environment<'_>
     );
     amounts::check_appended(&specs, &mut reading.run_blockers);
     if !sink.has_errors() {
-        reading.wants_fresh_seed = resolve::wants_fresh_seed(&jobs.jobs);
-        reading.repeats_addresses = resolve::repeats_addresses(&jobs.jobs);
         let mut notes = Vec::new();
         let groups = timing::groups(&specs, &mut notes);
         notes.into_iter().for_each(|note| sink.push(note));
@@ -151,6 +146,7 @@ pub fn read(inputs: &[Input], sections: &[String], environment: &Environment<'_>
             let (plan, places) = lower::lower(&specs, &groups, &jobs.globals, environment);
             debug_assert!(plan.inconsistencies().is_empty());
             reading.plan = Some(plan);
+            reading.wants_fresh_seed = places.iter().any(|job| !job.repeats);
             reading.jobs = places;
         }
     }

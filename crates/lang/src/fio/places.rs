@@ -69,6 +69,7 @@ impl Resolving<'_, '_> {
     pub(super) fn places(
         &mut self,
         operations: &OperationMix,
+        transfer: &PerDirection<TransferSizes>,
         smallest: u64,
     ) -> Option<(RandomLaw, AlignRule)> {
         let job = self.job;
@@ -76,7 +77,7 @@ impl Resolving<'_, '_> {
             Some(given) => forms::distribution(given, given.text(), self.base(), self.sink)?,
             None => Distribution::Even,
         };
-        let aligned = match self.aligned(operations) {
+        let aligned = match self.aligned(operations, transfer) {
             AlignRule::Transfer => AlignRule::Bytes(smallest),
             given => given,
         };
@@ -94,12 +95,18 @@ impl Resolving<'_, '_> {
         Some((law, aligned))
     }
 
-    /// What random places are multiples of, by the directions that are used.
-    fn aligned(&self, operations: &OperationMix) -> AlignRule {
-        let Some(numbers) = self.job.numbers("ba") else {
-            return AlignRule::Transfer;
+    /// What random places are multiples of, by the directions that are used: the smallest size of each, unless it is given.
+    fn aligned(
+        &self,
+        operations: &OperationMix,
+        transfer: &PerDirection<TransferSizes>,
+    ) -> AlignRule {
+        let numbers = self.job.numbers("ba");
+        let bytes = match numbers {
+            Some(numbers) => numbers.map(|number| number.unwrap_or(1).max(1) as u64),
+            None => [&transfer.read, &transfer.write, &transfer.trim]
+                .map(|sizes| sizes.smallest().max(1)),
         };
-        let bytes = numbers.map(|number| number.unwrap_or(1).max(1) as u64);
         let shares = [
             operations.read_pct,
             operations.write_pct,
@@ -108,7 +115,10 @@ impl Resolving<'_, '_> {
         let mut used = bytes.iter().zip(shares).filter(|(_, pct)| *pct > 0.0);
         let first = used.next().map_or(bytes[0], |(bytes, _)| *bytes);
         if used.all(|(bytes, _)| *bytes == first) {
-            return AlignRule::Bytes(first);
+            return match numbers {
+                Some(_) => AlignRule::Bytes(first),
+                None => AlignRule::Transfer,
+            };
         }
         let [read, write, trim] = bytes;
         AlignRule::ByDirection(PerDirection { read, write, trim })

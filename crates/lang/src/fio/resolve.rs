@@ -12,7 +12,6 @@ use super::places::{random_pct, used};
 use super::priorities;
 use super::record::{self, Record};
 use super::requests;
-use super::setting::Setting;
 use super::space;
 use super::state;
 use super::steps::{self, Shape};
@@ -204,22 +203,6 @@ pub(crate) fn specs<'a>(
     out
 }
 
-/// Whether some job wants draws that nobody can repeat.
-pub(crate) fn wants_fresh_seed(jobs: &[Job]) -> bool {
-    jobs.iter()
-        .any(|job| job.number("randseed").is_none() && !job.is_on(on!("randrepeat")))
-}
-
-/// Whether some job names the draws that it wants again.
-pub(crate) fn repeats_addresses(jobs: &[Job]) -> bool {
-    let asks = |job: &Job| {
-        let named = |option: Setting<bool>| job.given(option.name).is_some() && job.is_on(option);
-        let is_seeded = job.number("randseed").is_some();
-        is_seeded || named(on!("randrepeat"))
-    };
-    jobs.iter().any(asks)
-}
-
 fn wait_for(job: &Job, before: &[Job], sink: &mut Sink) {
     let Some(given) = job.given("wait_for") else {
         return;
@@ -254,7 +237,7 @@ impl<'a> Resolving<'a, '_> {
         let (transfer, behind) = self.transfer()?;
         let sizes = used(&operations, &transfer).chain(&behind);
         let smallest = sizes.map(TransferSizes::smallest).min()?;
-        let (law, align) = self.places(&operations, smallest)?;
+        let (law, align) = self.places(&operations, &transfer, smallest)?;
         let naming = self.naming(smallest)?;
         let file_size = self.file_size(&naming, smallest);
         self.check_fill(&operations, file_size);

@@ -314,7 +314,7 @@ pub(crate) static PATTERN: &[Parameter] = &[
         at_least(0),
         Computed("that of the execution"),
         Honoured,
-        "seed of all draws; the last one given serves all jobs",
+        "seed of the draws of the job",
     ),
     p(
         &["random_distribution"],

@@ -749,8 +749,12 @@ impl Reader<'_, '_> {
 
     fn decimals(&mut self, text: &str, min: f64, max: f64, most: usize) -> Option<Value> {
         let mut out = Vec::new();
-        let text = self.without_closing(text);
-        for part in text.split([':', ',']).map(str::trim) {
+        let text = self.without_closing(text).trim_end();
+        let kept = text.trim_end_matches(':');
+        if kept.len() < text.len() && !kept.is_empty() {
+            self.leniency("`:` follows the value");
+        }
+        for part in kept.split([':', ',']).map(str::trim) {
             match part.parse::<f64>() {
                 Ok(number) if (min..=max).contains(&number) => out.push(number),
                 Ok(number) => {

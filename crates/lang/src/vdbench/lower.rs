@@ -546,6 +546,7 @@ impl Lowering<'_> {
             open: None,
             stop: LocalStop::default(),
             start_delay: Nanos(0),
+            seed: None,
             lifetime: None,
             labels,
         }

@@ -150,6 +150,40 @@ fn bursts_with_several_sizes_or_seeking_by_chance_go_on_behind_the_one_before() 
 }
 
 #[test]
+fn places_of_mixed_directions_are_multiples_of_the_size_of_each() {
+    let align = |options: &str| match stream(options).source {
+        OpSource::Generator(generator) => generator.align,
+        _ => unreachable!("jobs draw their I/O"),
+    };
+    let of = |options: &str| match align(options) {
+        plan::AlignRule::ByDirection(units) => (units.read, units.write),
+        plan::AlignRule::Bytes(bytes) => (bytes, bytes),
+        plan::AlignRule::Transfer => (0, 0),
+    };
+    assert_eq!(of("rw=randrw bs=4k,64k"), (4096, 65_536));
+    assert_eq!(of("rw=randrw bsrange=1k-4k,8k-16k"), (1024, 8192));
+    assert_eq!(of("rw=randrw bs=4k,64k ba=512"), (512, 512));
+    assert_eq!(of("rw=randrw bs=8k"), (8192, 8192));
+    // The other direction is never used.
+    assert_eq!(of("rw=randread bs=4k,64k"), (4096, 4096));
+}
+
+#[test]
+fn what_ends_with_a_colon_is_read_as_fio_reads_it() {
+    let read = |option: &str| {
+        let text = format!("[a]\nrw=randread\nsize=1m\n{option}\n");
+        !crate::fio_traps::read(&text).has_errors()
+    };
+    let ends = [
+        "percentile_list=50:99:",
+        "random_distribution=zoned:50/10:30/20:",
+        "random_distribution=zoned:50/10:50/90:",
+        "percentile_list=50::99",
+    ];
+    assert_eq!(ends.map(read), [true, false, true, false]);
+}
+
+#[test]
 fn random_places_by_a_law_may_be_multiples_of_other_bytes_in_each_direction() {
     let options = "rw=randrw ba=4k,64k random_distribution=zipf:1.2";
     let OpSource::Generator(generator) = stream(options).source else {

@@ -542,6 +542,7 @@ impl Scene {
             open: None,
             stop: LocalStop::default(),
             start_delay: Nanos(0),
+            seed: None,
             lifetime: None,
             labels: vec![Label::new("wd", "wd1")],
         };
