@@ -23,7 +23,7 @@ pub(crate) struct Back<'a> {
 
 impl SharedRun {
     /// Counts an operation of a stream with rules or an end as back.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn settle_account(&self, back: Back<'_>) {
         let number = back.op.object.stream as usize;
         let stream = &self.streams[number];
@@ -37,15 +37,12 @@ impl SharedRun {
                 }
             }
             Cause::Rule | Cause::FileSystemRule => self.sync_is_back(number, back.now_ns),
-            Cause::ReadBack => {
-                let backlog = stream.backlog.as_ref();
-                backlog.expect("only a backlog is read back").is_back();
-                self.note_over(number, back.now_ns);
-            }
+            Cause::ReadBack => self.read_back_is_over(number, back.now_ns),
         }
     }
 
     /// Tells the rules of its stream that an operation is back.
+    #[inline(never)]
     fn note_rules(&self, back: Back<'_>) {
         let Back { op, now_ns, .. } = back;
         let number = op.object.stream as usize;
@@ -69,6 +66,13 @@ impl SharedRun {
             stream.ended.store(true, Relaxed);
             self.report_failure(op, ETIMEDOUT, now_ns, None);
         }
+    }
+
+    #[cold]
+    fn read_back_is_over(&self, number: usize, now_ns: u64) {
+        let backlog = self.streams[number].backlog.as_ref();
+        backlog.expect("only a backlog is read back").is_back();
+        self.note_over(number, now_ns);
     }
 
     #[cold]
@@ -139,6 +143,6 @@ impl SharedStream {
     #[cold]
     pub(crate) fn found_no_room(&self, op: &Op, result: i32) -> bool {
         let is_full = matches!(-result, ENOSPC | EDQUOT);
-        is_full && op.kind == Operation::Write && self.drawer.ends_when_full()
+        is_full && op.kind == Operation::Write && self.source.ends_when_full()
     }
 }

@@ -16,7 +16,7 @@ pub(crate) enum Readiness {
 }
 
 /// Whether stream `number` may issue now.
-#[inline]
+#[inline(always)]
 pub(crate) fn readiness(shared: &SharedRun, number: usize, now_ns: u64) -> Readiness {
     if shared.has_ended(number, now_ns) {
         return Readiness::Never;

@@ -79,8 +79,8 @@ struct PoolAgenda {
     /// The most urgent one first where priority decides.
     streams: Vec<usize>,
     choice: Choice,
-    /// Whether a stream of it does more than draw.
-    has_flow: bool,
+    /// Whether no stream of it has rules or reads back, so that no other entry has anything.
+    only_draws: bool,
     parked: Option<Due>,
 }
 
@@ -133,18 +133,25 @@ impl Agenda {
     /// What to do next in a pool, by its place among those of the worker.
     #[inline]
     pub(crate) fn next<T: Time>(&mut self, place: usize, at: &Moment<'_, T>) -> Next {
+        if self.pools[place].only_draws
+            && let Some(next) = self.draw(place, at)
+        {
+            return next;
+        }
+        self.next_in_order(place, at)
+    }
+
+    #[inline(never)]
+    fn next_in_order<T: Time>(&mut self, place: usize, at: &Moment<'_, T>) -> Next {
         loop {
-            for entry in ORDER {
-                let next = match entry {
-                    Entry::Rules if self.pools[place].has_flow => self.sync(place, at),
-                    Entry::Parked if self.pools[place].parked.is_some() => self.parked(place, at),
-                    Entry::ReadBacks if self.read_backs.is_some() => self.read_back(place, at),
-                    Entry::Streams => self.draw(place, at),
-                    _ => None,
-                };
-                if let Some(next) = next {
-                    return next;
-                }
+            let next = ORDER.into_iter().find_map(|entry| match entry {
+                Entry::Rules => self.sync(place, at),
+                Entry::Parked => self.parked(place, at),
+                Entry::ReadBacks => self.read_back(place, at),
+                Entry::Streams => self.draw(place, at),
+            });
+            if let Some(next) = next {
+                return next;
             }
         }
     }
@@ -166,7 +173,7 @@ impl Agenda {
     }
 
     /// What was drawn before, once nothing in flight holds it back; nothing where its stream is over by the clock.
-    #[cold]
+    #[inline]
     fn parked<T: Time>(&mut self, place: usize, at: &Moment<'_, T>) -> Option<Next> {
         let due = self.pools[place].parked?;
         let number = due.op.object.stream as usize;
@@ -188,7 +195,6 @@ impl Agenda {
     }
 
     /// A read of what a stream of the pool has written, or its trim.
-    #[inline(never)]
     fn read_back<T>(&mut self, place: usize, at: &Moment<'_, T>) -> Option<Next> {
         let own = self.read_backs.as_mut()?;
         let checks = at.shared.checks.as_ref()?;
@@ -227,7 +233,7 @@ impl Agenda {
         };
         let stream = &at.shared.streams[chosen.stream];
         let index = self.claim_index(chosen.stream, stream);
-        let Some(drawn) = stream.drawer.draw_as(index, chosen.operation) else {
+        let Some(drawn) = stream.source.next(index, chosen.operation) else {
             stream.end_drawing();
             at.shared.resolve(chosen.stream, at.now_ns);
             return Some(Next::Ended);
@@ -302,7 +308,8 @@ impl PoolAgenda {
         }
         Self {
             pool,
-            has_flow: streams.iter().any(|number| of(number).flow.is_some()),
+            only_draws: (streams.iter())
+                .all(|number| of(number).flow.is_none() && of(number).backlog.is_none()),
             streams,
             choice,
             parked: None,
@@ -346,6 +353,7 @@ impl PoolAgenda {
 
     /// As [`PoolAgenda::choose`], where arrivals count. `None` where another worker has taken the arrival, and the next
     /// one may be due as well.
+    #[inline(never)]
     fn choose_scheduled<T>(&self, at: &Moment<'_, T>) -> Option<Result<Chosen, u64>> {
         let is_ordered = self.choice == Choice::ByPriority;
         let start_ns = at.shared.start_ns.load(Relaxed);
