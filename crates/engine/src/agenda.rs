@@ -102,6 +102,16 @@ struct Chosen {
     operation: Option<Operation>,
 }
 
+/// What streams of a pool could do now.
+struct Candidates {
+    /// The earliest that is due: when, of which stream.
+    arrival: Option<(u64, usize, Arrival)>,
+    /// The first stream that needs none: its place from where the turn is, and its number.
+    draw: Option<(usize, usize)>,
+    /// When it is worth looking again, where there is nothing.
+    next_due: u64,
+}
+
 impl Agenda {
     /// Of a worker that serves these pools with so many slots in all.
     pub(crate) fn new(shared: &SharedRun, number: usize, pools: &[usize], slots: usize) -> Self {
@@ -321,11 +331,7 @@ impl PoolAgenda {
     fn choose<T>(&self, at: &Moment<'_, T>) -> Result<Chosen, u64> {
         match self.choice {
             Choice::InTurn => self.choose_in_turn(at),
-            Choice::ByArrival | Choice::ByPriority => loop {
-                if let Some(choice) = self.choose_scheduled(at) {
-                    return choice;
-                }
-            },
+            Choice::ByArrival | Choice::ByPriority => self.choose_scheduled(at),
         }
     }
 
@@ -351,66 +357,83 @@ impl PoolAgenda {
         Err(next_due)
     }
 
-    /// As [`PoolAgenda::choose`], where arrivals count. `None` where another worker has taken the arrival, and the next
-    /// one may be due as well.
+    /// As [`PoolAgenda::choose`], where arrivals count.
     #[inline(never)]
-    fn choose_scheduled<T>(&self, at: &Moment<'_, T>) -> Option<Result<Chosen, u64>> {
+    fn choose_scheduled<T>(&self, at: &Moment<'_, T>) -> Result<Chosen, u64> {
+        loop {
+            let Candidates {
+                arrival,
+                draw,
+                next_due,
+            } = self.candidates(at);
+            if let Some((at_ns, number, next)) = arrival {
+                let feed = at.shared.streams[number].feed.as_ref();
+                if feed.expect("chosen for its schedule").claim(next.index) {
+                    return Ok(Chosen {
+                        stream: number,
+                        arrival_ns: Some(at_ns),
+                        operation: next.operation,
+                    });
+                }
+                // Another worker was faster; the next arrival may be due as well.
+                continue;
+            }
+            let Some((turn, number)) = draw else {
+                return Err(next_due);
+            };
+            if self.choice == Choice::ByArrival {
+                self.pass_turn(at.shared, turn);
+            }
+            return Ok(Chosen {
+                stream: number,
+                arrival_ns: None,
+                operation: at.shared.streams[number].fills,
+            });
+        }
+    }
+
+    /// What the streams of the pool have now; the first that has something where priority decides.
+    #[inline]
+    fn candidates<T>(&self, at: &Moment<'_, T>) -> Candidates {
         let is_ordered = self.choice == Choice::ByPriority;
         let start_ns = at.shared.start_ns.load(Relaxed);
         let first = if is_ordered { 0 } else { self.turn(at.shared) };
-        let mut next_due = u64::MAX;
-        let mut arrival: Option<(u64, usize, Arrival)> = None;
-        let mut draw: Option<(usize, usize)> = None;
+        let mut found = Candidates {
+            arrival: None,
+            draw: None,
+            next_due: u64::MAX,
+        };
         let (later, sooner) = self.streams.split_at(first);
         for (ahead, number) in sooner.iter().chain(later).enumerate() {
             match readiness(at.shared, *number, at.now_ns) {
                 Readiness::Never => continue,
                 Readiness::At(at_ns) => {
-                    next_due = next_due.min(at_ns);
+                    found.next_due = found.next_due.min(at_ns);
                     continue;
                 }
                 Readiness::Now => {}
             }
             let stream = &at.shared.streams[*number];
-            let mut is_drawn = true;
+            let mut draws = true;
             if let Some(feed) = &stream.feed {
                 let next = feed.peek();
                 let at_ns = stream.arrival_ns(start_ns, at.now_ns, next.at_ns);
                 let is_due = at_ns <= at.now_ns && at_ns < at.stop_ns;
                 if !is_due {
-                    next_due = next_due.min(at_ns);
-                } else if arrival.is_none_or(|(earliest, ..)| at_ns < earliest) {
-                    arrival = Some((at_ns, *number, next));
+                    found.next_due = found.next_due.min(at_ns);
+                } else if found.arrival.is_none_or(|(earliest, ..)| at_ns < earliest) {
+                    found.arrival = Some((at_ns, *number, next));
                 }
-                is_drawn = stream.fills.is_some() && !(is_ordered && is_due);
+                draws = stream.fills.is_some();
             }
-            if is_drawn && draw.is_none() {
-                draw = Some((first + ahead, *number));
+            if draws && found.draw.is_none() {
+                found.draw = Some((first + ahead, *number));
             }
-            if is_ordered && (arrival.is_some() || draw.is_some()) {
+            if is_ordered && (found.arrival.is_some() || found.draw.is_some()) {
                 break;
             }
         }
-        if let Some((at_ns, number, next)) = arrival {
-            let feed = at.shared.streams[number].feed.as_ref();
-            let is_ours = feed.expect("chosen for its schedule").claim(next.index);
-            return is_ours.then_some(Ok(Chosen {
-                stream: number,
-                arrival_ns: Some(at_ns),
-                operation: next.operation,
-            }));
-        }
-        let Some((turn, number)) = draw else {
-            return Some(Err(next_due));
-        };
-        if !is_ordered {
-            self.pass_turn(at.shared, turn);
-        }
-        Some(Ok(Chosen {
-            stream: number,
-            arrival_ns: None,
-            operation: at.shared.streams[number].fills,
-        }))
+        found
     }
 
     /// The stream that is next, by its place.

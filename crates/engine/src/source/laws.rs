@@ -213,23 +213,7 @@ impl Laws {
     ) -> Option<Drawn> {
         let operation = given.unwrap_or_else(|| self.mix.operation(index));
         let count = self.spaces.len() as u64;
-        let (turn, decided, number) = match self.turn {
-            // Each target has its first of a pair before any has its second.
-            Turn::RoundRobin => {
-                let (decided, number) = stepping.step(index / count);
-                (index % count, decided, number)
-            }
-            _ => {
-                let is_counted = matches!(self.turn, Turn::Counts(_));
-                let chosen = match stepping.is_paired() && !is_counted {
-                    true => index / 2,
-                    false => index,
-                };
-                let (turn, _) = self.choose(chosen)?;
-                let (decided, number) = stepping.step(self.spaces[turn].step());
-                (turn as u64, decided, number)
-            }
-        };
+        let (turn, decided, number) = self.turn_of_step(stepping, index)?;
         let space = &self.spaces[turn as usize];
         let operation = decided.unwrap_or(operation);
         // A pair has one place and one size.
@@ -275,6 +259,32 @@ impl Laws {
             place,
             offset,
             length,
+        })
+    }
+
+    /// The space of an operation, what the steps decide that it does, and its number there.
+    fn turn_of_step(
+        &self,
+        stepping: &Stepping,
+        index: u64,
+    ) -> Option<(u64, Option<Operation>, u64)> {
+        let count = self.spaces.len() as u64;
+        Some(match self.turn {
+            // Each target has its first of a pair before any has its second.
+            Turn::RoundRobin => {
+                let (decided, number) = stepping.step(index / count);
+                (index % count, decided, number)
+            }
+            _ => {
+                let is_counted = matches!(self.turn, Turn::Counts(_));
+                let chosen = match stepping.is_paired() && !is_counted {
+                    true => index / 2,
+                    false => index,
+                };
+                let (turn, _) = self.choose(chosen)?;
+                let (decided, number) = stepping.step(self.spaces[turn].step());
+                (turn as u64, decided, number)
+            }
         })
     }
 
