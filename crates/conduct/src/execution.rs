@@ -1,10 +1,14 @@
 //! One execution: every run of a bound plan in order, each asked for by `analysis`.
-use crate::failures::Failed;
-use crate::goals::Goals;
-use crate::hearing::{AGAIN_NS, Asked, Hearing};
+mod failures;
+mod goals;
+mod hearing;
+
 use crate::tick::{Ticks, expected_bytes, measured_span, unmeasured_intervals};
 use crate::{Answer, Control, Host, HostError, SetPoint};
 use analysis::{Decision, History};
+use failures::Failed;
+use goals::Goals;
+use hearing::{AGAIN_NS, Asked, Hearing};
 use measure::{
     DataWritten, Drained, Ended, Event, ExecutionFinished, FinishReason, LogWaits, PoolInfo,
     Remark, RunFinished, RunFold, RunStarted, RunTotals, StreamInfo,

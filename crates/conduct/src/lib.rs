@@ -8,9 +8,6 @@
 
 mod control;
 mod execution;
-mod failures;
-mod goals;
-mod hearing;
 mod judge;
 mod local;
 pub mod machine;

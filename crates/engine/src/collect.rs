@@ -332,7 +332,7 @@ impl Collector {
         let due = schedule.count_until(state.scheduled_until_ns(end_ns));
         // Behind the end of a stream its schedule means nothing.
         let most = match state.follows_schedule() {
-            true => state.drawer.operations_limit(),
+            true => state.source.operations_limit(),
             false => reader.submitted_total,
         };
         sample.scheduled = due.min(most.saturating_sub(reader.scheduled_total));

@@ -2,7 +2,7 @@
 //! pauses, batches. Workers ask before they draw; streams without a rule have none of this.
 use crate::depth_search::{SharedSearch, Verdict};
 use crate::locks::Locks;
-use crate::op::{Cause, Drawn, DueSync, Op};
+use crate::op::{Cause, DueSync, Op};
 use crate::overlaps::Overlaps;
 use plan::{Flow, Nanos, Operation, PerDirection, RangeSync, Think, ThinkCount};
 use std::sync::atomic::{
@@ -145,20 +145,20 @@ impl SharedFlow {
     }
 
     /// Whether what was drawn has to wait for something in flight. For a lock it has waited for `patience_ns` then.
-    pub(crate) fn has_to_wait(&self, drawn: &Drawn, patience_ns: impl Fn() -> u64) -> bool {
-        if drawn.operation.is_sync() {
+    pub(crate) fn has_to_wait(&self, op: &Op, patience_ns: impl Fn() -> u64) -> bool {
+        if op.kind.is_sync() {
             return false;
         }
         let overlaps = self.overlaps.as_ref();
-        if overlaps.is_some_and(|overlaps| !overlaps.enter(drawn)) {
+        if overlaps.is_some_and(|overlaps| !overlaps.enter(op)) {
             return true;
         }
         let Some(locks) = &self.locks else {
             return false;
         };
-        let enters = locks.enter(drawn.place, drawn.operation, patience_ns);
+        let enters = locks.enter(op.object.place, op.kind, patience_ns);
         if let Some(overlaps) = overlaps.filter(|_| !enters) {
-            overlaps.leave(drawn.place, drawn.offset);
+            overlaps.leave(op.object.place, op.offset);
         }
         !enters
     }
@@ -174,7 +174,10 @@ impl SharedFlow {
     }
 
     /// An operation that was drawn goes out.
-    pub(crate) fn goes_out(&self) {
+    pub(crate) fn goes_out(&self, op: &Op) {
+        if op.kind == Operation::Write {
+            self.wrote(op.object.place);
+        }
         self.issued.fetch_add(1, Relaxed);
         if self.rules.batches.refill_at.is_some() && self.in_flight() >= u64::from(self.slots) {
             self.was_full.store(true, Relaxed);
@@ -285,7 +288,7 @@ impl SharedFlow {
     }
 
     /// A write was issued.
-    pub(crate) fn wrote(&self, place: u32) {
+    fn wrote(&self, place: u32) {
         self.last_place.store(place, Relaxed);
         self.writes.fetch_add(1, Release);
     }

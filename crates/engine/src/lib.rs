@@ -6,6 +6,9 @@
 //! threads, [`sim`] runs them in simulated time.
 #![forbid(unsafe_code)]
 
+mod account;
+mod admit;
+mod agenda;
 pub mod arrivals;
 pub mod backend;
 mod balance;
@@ -15,13 +18,14 @@ mod data;
 mod deal;
 mod depth_search;
 mod descriptors;
-mod draw;
 mod error;
 mod failing;
 mod files;
 mod flow;
+mod free_slots;
 mod gate;
 mod generations;
+mod grouping;
 mod handover;
 mod kind;
 mod locks;
@@ -41,7 +45,10 @@ mod rule;
 pub mod session;
 mod setup;
 pub mod sim;
+mod sleep;
+mod source;
 mod state;
+mod time;
 mod worker;
 
 pub use check::sum_of_block;

@@ -4,6 +4,7 @@ use crate::op::place_counted;
 use crate::operations::{Kept, OperationWriter};
 use crate::priorities::Priorities;
 use crate::state::{AFTER_STOP, SEARCH, SharedRun, SharedStream};
+use crate::time::Stops;
 use measure::{OperationRecord, Sharing, batch_class, depth_class};
 use plan::{Operation, StreamId};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -13,13 +14,6 @@ const QUICK_NS: u64 = 10_000;
 
 /// So does one that took at most this part of the service time, as latencies are told in steps of about that part.
 const DOUBT_DIVISOR: u64 = 128;
-
-/// How often a thread has waited, and how often it was made to while it had something to do.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Stops {
-    pub waits: u64,
-    pub preemptions: u64,
-}
 
 /// A worker's own notes.
 #[derive(Debug)]

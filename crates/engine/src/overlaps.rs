@@ -1,6 +1,6 @@
 //! Which bytes of a stream are in flight, where none of them may be in flight twice. Streams without
 //! that rule have none of this.
-use crate::op::Drawn;
+use crate::op::Op;
 use std::sync::atomic::{
     AtomicBool, AtomicU32, AtomicU64,
     Ordering::{Acquire, Relaxed, Release},
@@ -33,21 +33,21 @@ impl Overlaps {
 
     /// Enters what was drawn, unless something in flight shares a byte with it or another worker is
     /// about to enter something; whether it may go out.
-    pub(crate) fn enter(&self, drawn: &Drawn) -> bool {
+    pub(crate) fn enter(&self, op: &Op) -> bool {
         if self.is_taken.swap(true, Acquire) {
             return false;
         }
-        let end = drawn.offset + u64::from(drawn.length);
+        let end = op.offset + u64::from(op.length);
         let is_clear = !self.ranges.iter().any(|range| {
-            drawn.offset < range.end.load(Acquire)
+            op.offset < range.end.load(Acquire)
                 && range.from.load(Relaxed) < end
-                && range.place.load(Relaxed) == drawn.place
+                && range.place.load(Relaxed) == op.object.place
         });
         let is_free = |range: &&Range| range.end.load(Acquire) == 0;
         let free = self.ranges.iter().find(is_free).filter(|_| is_clear);
         if let Some(range) = free {
-            range.place.store(drawn.place, Relaxed);
-            range.from.store(drawn.offset, Relaxed);
+            range.place.store(op.object.place, Relaxed);
+            range.from.store(op.offset, Relaxed);
             range.end.store(end, Release);
         }
         self.is_taken.store(false, Release);
@@ -71,12 +71,14 @@ impl Overlaps {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::op::{Cause, Object};
     use plan::Operation;
 
-    fn at(place: u32, offset: u64) -> Drawn {
-        Drawn {
-            operation: Operation::Write,
-            place,
+    fn at(place: u32, offset: u64) -> Op {
+        Op {
+            kind: Operation::Write,
+            cause: Cause::Drawn,
+            object: Object { stream: 0, place },
             offset,
             length: 4096,
         }

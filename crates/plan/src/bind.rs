@@ -1,19 +1,23 @@
 //! From a plan and what was found on the machine to a [`BoundPlan`], in which every value that the
 //! engine needs is a number.
+mod names;
+mod region;
+mod rounds;
+
 use crate::ids::{PoolId, RunId, TargetId, TemplateId};
-use crate::names::{Harm, not_ours};
 use crate::origin::Origin;
 use crate::plan::{Override, Plan};
-use crate::record::Replay;
-use crate::region;
-use crate::rounds;
 use crate::run::{DataLimit, Run, RunKind};
 use crate::steering::Repeat;
 use crate::stream::{
-    AddressOrder, FirstBlock, Generator, LocalStop, OpSource, SequentialStart, Stream, TargetOrder,
+    AddressOrder, FirstBlock, Generator, LocalStop, OpSource, Replay, SequentialStart, Stream,
+    TargetOrder,
 };
 use crate::target::{Preparation, SizeRule, Target, TargetKind};
 use crate::units::Bytes;
+pub use names::Harm;
+use names::not_ours;
+pub use rounds::ZoneSpan;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;

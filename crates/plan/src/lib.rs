@@ -10,14 +10,11 @@ mod data;
 mod diagnostic;
 mod flow;
 mod ids;
-mod names;
+mod method;
 mod operation;
 mod origin;
 mod plan;
-mod record;
-mod region;
 mod requests;
-mod rounds;
 mod run;
 mod source;
 mod space;
@@ -30,7 +27,7 @@ mod units;
 pub use access::Access;
 pub use bind::{
     Alignment, BindError, BoundPlan, BoundRegion, BoundRun, BoundStream, BoundTarget, Facts,
-    FoundKind, HotSetCounts, TargetFacts, bind,
+    FoundKind, Harm, HotSetCounts, TargetFacts, ZoneSpan, bind,
 };
 pub use check::{Backlog, Check, CheckMethod, Discards, HEADER_BYTES};
 pub use data::{
@@ -45,18 +42,14 @@ pub use flow::{
 pub use ids::{
     DuplicatePoolId, PatternId, PoolId, RunId, SearchId, StreamId, TargetId, TemplateId,
 };
-pub use names::{Harm, NameCall};
+pub use method::{IoMethod, NameCall};
 pub use operation::{Direction, Operation, OperationMix, PerDirection};
 pub use origin::{Origin, PlanValue};
-pub use plan::{
-    Fills, IoMethod, Override, Plan, Reporting, RunSpec, RunTemplate, Search, StopSearch,
-};
-pub use record::{RecordedOperation, RecordedOperations, RecordedPlace, Replay};
+pub use plan::{Fills, Override, Plan, Reporting, RunSpec, RunTemplate, Search, StopSearch};
 pub use requests::{PriorityShare, RequestMode, Submitter};
-pub use rounds::{Rounds, ZoneSpan};
 pub use run::{
-    ArrivalLaw, Coupling, DataLimit, ErrorBudget, FirstInterval, Label, Load, Pool, PoolAdmission,
-    Run, RunKind, RunStop, StartAlign, Timing, Window, mean_of_steps,
+    Coupling, DataLimit, ErrorBudget, FirstInterval, Load, Pool, PoolAdmission, Run, RunKind,
+    RunStop, StartAlign, Timing, Window, mean_of_steps,
 };
 pub use source::{Position, SourceFile, SourceId, SourceMap, Span};
 pub use space::SpaceCall;
@@ -65,10 +58,11 @@ pub use steering::{
     When,
 };
 pub use stream::{
-    AddressOrder, AlignRule, Bound, Extent, FirstBlock, Following, Generator, HitArea, Lifetime,
-    LocalStop, OpSource, Pacing, RandomLaw, Region, Seeks, Sequences, SequentialEnd,
-    SequentialStart, SizeShare, Slice, StepPattern, Steps, Stream, TargetLaw, TargetOrder,
-    TransferSizes, Trim, WarmupBytes, ZoneOrder,
+    AddressOrder, AlignRule, ArrivalLaw, Bound, Extent, FirstBlock, Following, Generator, HitArea,
+    Label, Lifetime, LocalStop, OpSource, Pacing, RandomLaw, RecordedOperation, RecordedOperations,
+    RecordedPlace, Region, Replay, Rounds, Seeks, Sequences, SequentialEnd, SequentialStart,
+    SizeShare, Slice, StepPattern, Steps, Stream, TargetLaw, TargetOrder, TransferSizes, Trim,
+    WarmupBytes, ZoneOrder,
 };
 pub use target::{
     AccessAdvice, Ledger, OpenMode, Preparation, Reservation, SizeRule, SyncMode, Target,

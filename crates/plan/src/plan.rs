@@ -3,16 +3,18 @@
 use crate::data::{DuplicatePool, WritePattern};
 use crate::diagnostic::Diagnostic;
 use crate::ids::{RunId, SearchId, TargetId, TemplateId};
-use crate::names::NameCall;
-use crate::operation::PerDirection;
+use crate::method::IoMethod;
+use crate::operation::{OperationMix, PerDirection};
 use crate::origin::{Origin, PlanValue};
 use crate::run::{
-    ArrivalLaw, Coupling, ErrorBudget, FirstInterval, Label, Load, Pool, Run, RunKind, RunStop,
-    StartAlign, Timing, Window,
+    Coupling, ErrorBudget, FirstInterval, Load, Pool, Run, RunKind, RunStop, StartAlign, Timing,
+    Window,
 };
-use crate::space::SpaceCall;
 use crate::steering::Steering;
-use crate::stream::{AddressOrder, Generator, HitArea, OpSource, Stream, TransferSizes};
+use crate::stream::{
+    AddressOrder, ArrivalLaw, Bound, Generator, HitArea, Label, OpSource, SequentialEnd,
+    SequentialStart, Stream, TransferSizes,
+};
 use crate::units::Nanos;
 use serde::{Deserialize, Serialize};
 
@@ -46,27 +48,6 @@ pub struct Plan {
     pub fills: Fills,
     /// For `explain`.
     pub values: Vec<PlanValue>,
-}
-
-/// A way to do I/O. Nothing else takes its place because it would be faster.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum IoMethod {
-    /// Rings that the kernel shares with the process.
-    Ring,
-    /// The older queue of the kernel for asynchronous I/O.
-    KernelQueue,
-    /// Plain calls, a thread for each.
-    Calls,
-    /// Copies to and from memory to which the kernel maps the target, a thread for each. A target is not
-    /// made longer by that.
-    Mapping,
-    /// None: everything completes at once and moves nothing.
-    Nothing,
-    /// Calls on the names of files, a thread for each; what they hold is left alone.
-    Names(NameCall),
-    /// Calls on the space of files, a thread for each; no data are moved.
-    Space(SpaceCall),
 }
 
 pub use crate::target::Target;
@@ -331,5 +312,26 @@ fn apply_to_generator(change: &Override, generator: &mut Generator) {
         Override::ReadHitPct(pct) => generator.hits.get_or_insert_with(hits).read_hit_pct = *pct,
         Override::WriteHitPct(pct) => generator.hits.get_or_insert_with(hits).write_hit_pct = *pct,
         Override::Slots(_) | Override::CompressionRatio(_) => {}
+    }
+}
+
+impl Generator {
+    /// Whether a run with these overrides writes all of the target once, from its beginning to its end.
+    pub fn fills(&self, overrides: &[Override]) -> bool {
+        let (mut operations, mut order) = (self.operations, &self.order);
+        for change in overrides {
+            match change {
+                Override::ReadPct(pct) => operations = OperationMix::reads(*pct),
+                Override::Order(other) => order = other,
+                _ => {}
+            }
+        }
+        let to_the_end = AddressOrder::Sequential {
+            start: SequentialStart::First,
+            end: SequentialEnd::Stop,
+        };
+        let is_whole = self.region.low == Bound::Percent(0.0)
+            && matches!(self.region.high, Bound::Percent(pct) if pct >= 100.0);
+        operations.write_pct == 100.0 && is_whole && *order == to_the_end
     }
 }

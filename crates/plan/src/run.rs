@@ -1,8 +1,8 @@
 //! A run: streams that belong together, what is asked of them, for how long.
 use crate::ids::SearchId;
-use crate::plan::IoMethod;
+use crate::method::IoMethod;
 use crate::requests::{PriorityShare, RequestMode};
-use crate::stream::Stream;
+use crate::stream::{ArrivalLaw, Label, Stream};
 use crate::units::Nanos;
 use serde::{Deserialize, Serialize};
 
@@ -30,13 +30,6 @@ pub enum RunKind {
     /// Makes or extends targets; left out by `bind` where nothing is missing, and kept to the
     /// streams whose target needs it.
     Prepare,
-}
-
-/// A word for reports that the model does not interpret.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Label {
-    pub key: String,
-    pub value: String,
 }
 
 /// In-flight slots and the order in which work gets them.
@@ -97,20 +90,6 @@ pub enum Load {
     Steps { steps: Vec<(f64, Nanos)> },
     /// Each stream has its own pace.
     PerStream,
-}
-
-/// The law of the time between arrivals.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum ArrivalLaw {
-    /// A Poisson process.
-    Exponential,
-    /// Uniform between zero and twice the mean.
-    Uniform,
-    /// Evenly spaced.
-    Deterministic,
-    /// All arrivals of a second at its start.
-    Spike,
 }
 
 /// When a run starts, what of it is measured, and how it is cut into intervals.
@@ -220,16 +199,6 @@ impl Load {
             Load::Rate { per_second } => Some(*per_second),
             Load::Steps { steps } => Some(mean_of_steps(steps, from_ns, to_ns)),
             _ => None,
-        }
-    }
-}
-
-impl ArrivalLaw {
-    /// Whether the number of arrivals in a span is drawn, rather than following from its length.
-    pub fn scatters(self) -> bool {
-        match self {
-            ArrivalLaw::Exponential | ArrivalLaw::Uniform => true,
-            ArrivalLaw::Deterministic | ArrivalLaw::Spike => false,
         }
     }
 }

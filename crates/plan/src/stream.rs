@@ -1,12 +1,12 @@
 //! A stream: a source of operations on targets, through a pool, at a pace.
+mod record;
+
+pub use record::{RecordedOperation, RecordedOperations, RecordedPlace, Replay};
+
 use crate::data::DataSpec;
 use crate::flow::Flow;
 use crate::ids::{PoolId, TargetId};
 use crate::operation::{Direction, OperationMix, PerDirection};
-use crate::plan::Override;
-use crate::record::Replay;
-use crate::rounds::Rounds;
-use crate::run::{ArrivalLaw, Label};
 use crate::target::OpenMode;
 use crate::units::Nanos;
 use serde::{Deserialize, Serialize};
@@ -459,6 +459,46 @@ pub enum TargetLaw {
     Normal { deviation_pct: f64 },
 }
 
+/// A word for reports that the model does not interpret.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Label {
+    pub key: String,
+    pub value: String,
+}
+
+/// The law of the time between arrivals.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ArrivalLaw {
+    /// A Poisson process.
+    Exponential,
+    /// Uniform between zero and twice the mean.
+    Uniform,
+    /// Evenly spaced.
+    Deterministic,
+    /// All arrivals of a second at its start.
+    Spike,
+}
+
+/// Rounds over all regions of a stream.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Rounds {
+    /// Above zero. The bytes of a stream are those of all of them together.
+    pub count: u64,
+    /// Whether more rounds follow until the bytes of one are reached.
+    pub until_done: bool,
+}
+
+impl ArrivalLaw {
+    /// Whether the number of arrivals in a span is drawn, rather than following from its length.
+    pub fn scatters(self) -> bool {
+        match self {
+            ArrivalLaw::Exponential | ArrivalLaw::Uniform => true,
+            ArrivalLaw::Deterministic | ArrivalLaw::Spike => false,
+        }
+    }
+}
+
 impl Following {
     /// The mean of sizes in bytes, where so many percent of those that may seek do and have `seeking`.
     pub fn mean(&self, seeking: &TransferSizes, random_pct: f64) -> f64 {
@@ -542,25 +582,6 @@ impl Generator {
     /// Whether it may change what a target holds.
     pub fn changes_data(&self) -> bool {
         self.operations.changes_data()
-    }
-
-    /// Whether a run with these overrides writes all of the target once, from its beginning to its end.
-    pub fn fills(&self, overrides: &[Override]) -> bool {
-        let (mut operations, mut order) = (self.operations, &self.order);
-        for change in overrides {
-            match change {
-                Override::ReadPct(pct) => operations = OperationMix::reads(*pct),
-                Override::Order(other) => order = other,
-                _ => {}
-            }
-        }
-        let to_the_end = AddressOrder::Sequential {
-            start: SequentialStart::First,
-            end: SequentialEnd::Stop,
-        };
-        let is_whole = self.region.low == Bound::Percent(0.0)
-            && matches!(self.region.high, Bound::Percent(pct) if pct >= 100.0);
-        operations.write_pct == 100.0 && is_whole && *order == to_the_end
     }
 
     /// The largest transfer in any direction that the mix uses.

@@ -4,6 +4,8 @@
 //! discarded in between takes the same way.
 use super::discards::Discards;
 use super::{Checks, StreamCheck};
+use crate::op::{Cause, Op};
+use measure::Misfit;
 use plan::{BoundRun, Operation, Stream};
 use std::collections::VecDeque;
 use std::sync::atomic::{
@@ -40,6 +42,8 @@ pub(crate) struct ReadBacks {
     /// Those that are to be discarded.
     picked: Vec<VecDeque<Written>>,
     tags: Vec<u32>,
+    /// The tag of what was due last.
+    due_tag: u32,
 }
 
 /// A transfer that is there, and the tag of its write.
@@ -128,6 +132,7 @@ impl ReadBacks {
             queues: streams.iter().map(queue).collect(),
             picked: streams.iter().map(picked).collect(),
             tags: vec![0; slots],
+            due_tag: 0,
         }))
     }
 
@@ -162,6 +167,7 @@ impl ReadBacks {
             Some(written) => (written, Operation::Trim),
             None => (self.next_read(number, backlog, check)?, Operation::Read),
         };
+        self.due_tag = found.0.tag;
         backlog.in_flight.fetch_add(1, AcqRel);
         Some(found)
     }
@@ -209,8 +215,9 @@ impl ReadBacks {
         None
     }
 
-    pub(crate) fn goes_out(&mut self, slot: u32, written: Written) {
-        self.tags[slot as usize] = written.tag;
+    /// What was due last goes out by this slot.
+    pub(crate) fn goes_out(&mut self, slot: u32) {
+        self.tags[slot as usize] = self.due_tag;
     }
 
     /// What was read back in this slot.
@@ -240,13 +247,59 @@ pub(super) fn unsupported(run: &BoundRun) -> Option<String> {
 }
 
 impl Checks {
+    /// Notes what an operation that is back has written, and tells what is wrong with what it has read. `backs` is what
+    /// the worker and the stream read back.
+    pub(crate) fn look_at(
+        &self,
+        (op, result): (&Op, i32),
+        slot: u32,
+        buffer: &mut [u8],
+        backs: (Option<&mut ReadBacks>, Option<&Backlog>),
+    ) -> Option<Box<Misfit>> {
+        let (stream, place) = (op.object.stream as usize, op.object.place as usize);
+        let (offset, length) = (op.offset, op.length);
+        let check = self.of(stream)?;
+        match op.kind {
+            Operation::Write => {
+                let tag = check.wrote(place, offset, length, result, buffer)?;
+                let place = place as u32;
+                let written = Written {
+                    place,
+                    offset,
+                    length,
+                    tag,
+                };
+                if let (Some(own), Some(backlog)) = backs {
+                    own.wrote(stream, backlog, written);
+                }
+            }
+            Operation::Read if op.cause == Cause::ReadBack => {
+                let written = backs.0?.in_slot(slot, place, offset, length);
+                let buffer = &mut buffer[..result.max(0) as usize];
+                let found = self.misfit_of_read_back(stream, written, buffer);
+                check.was_read_back(written);
+                return found.map(Box::new);
+            }
+            Operation::Read if result > 0 => {
+                let found = check.misfit(place, offset, &mut buffer[..result as usize]);
+                return found.map(Box::new);
+            }
+            Operation::Trim if op.cause == Cause::ReadBack => {
+                check.discarded(place, offset, length, result);
+            }
+            Operation::Trim => check.trimmed(place, offset, length),
+            _ => {}
+        }
+        None
+    }
+
     /// What is wrong with a transfer that was read back, unless it was written over meanwhile.
-    pub(crate) fn misfit_of_read_back(
+    pub(super) fn misfit_of_read_back(
         &self,
         stream: usize,
         written: Written,
         buffer: &mut [u8],
-    ) -> Option<measure::Misfit> {
+    ) -> Option<Misfit> {
         let check = self.of(stream)?;
         let found = check.find(written.place as usize, written.offset, buffer);
         check.is_still(written).then_some(found)?

@@ -4,7 +4,6 @@ use super::workers::{pool_sharing, shards};
 use crate::arrivals::{Arrivals, Feed};
 use crate::balance::Balance;
 use crate::check::{self, Backlog};
-use crate::draw::{Drawer, Ground};
 use crate::flow::SharedFlow;
 use crate::handover::HandoverCells;
 use crate::kind::BackendKind;
@@ -12,6 +11,7 @@ use crate::locks::Locks;
 use crate::op::{COUNTED, Cause, TRANSFERS};
 use crate::pace::{self, Pace};
 use crate::priorities::words_of;
+use crate::source::{Ground, Source};
 use crate::state::{Lifetime, Recorder, SEARCH, SharedStream, Slab, WARMUP, WorkerView};
 use measure::{CellMemory, Sharing};
 use plan::{Coupling, Generator, Operation, Stream};
@@ -52,11 +52,11 @@ pub(super) fn shared_stream(
         BackendKind::Sim => stream.targets.iter().map(|target| target.0).collect(),
         _ => setup.files[number].clone(),
     };
-    let drawer = drawer(setup, number, generator, seed);
+    let source = source(setup, number, generator, seed);
     let sharing = pool_sharing(workers, pool);
     let (kinds, flow) = flow_of(setup, number, sharing, locks);
     let is_free_running =
-        is_free_running(setup, stream) && arrivals.is_none() && !drawer.ends() && flow.is_none();
+        is_free_running(setup, stream) && arrivals.is_none() && !source.ends() && flow.is_none();
     SharedStream {
         pool,
         priority: stream.priority.unwrap_or(u32::MAX),
@@ -70,10 +70,10 @@ pub(super) fn shared_stream(
         feed: arrivals.clone().map(Feed::new),
         arrivals,
         ended: AtomicBool::new(!has_arrivals),
-        ends: drawer.ends() || stream.lifetime.is_some(),
-        last_index: last_index(stream, &drawer),
+        ends: source.ends() || stream.lifetime.is_some(),
+        last_index: last_index(stream, &source),
         resolved: AtomicU64::new(0),
-        drawer,
+        source,
         start_delay_ns: stream.start_delay.0,
         kinds,
         cause: match stream.source.replay() {
@@ -93,25 +93,25 @@ pub(super) fn shared_stream(
     }
 }
 
-fn drawer(
+fn source(
     setup: &Setup<'_>,
     number: usize,
     generator: &Generator,
     seed: (u64, u64, u64),
-) -> Drawer {
+) -> Source {
     let stream = &setup.run.run.streams[number];
-    Drawer::new(
-        generator,
-        &Ground {
-            targets: &stream.targets,
-            order: stream.target_order,
-            regions: &setup.run.streams[number].regions,
-        },
-        stream.stop,
-        seed,
-    )
-    .with_record(stream.source.replay())
-    .reading_back(check::walk(&setup.writing(), number))
+    if let Some(replay) = stream.source.replay() {
+        return Source::of_record(replay, stream.stop);
+    }
+    if let Some(walk) = check::walk(&setup.writing(), number) {
+        return Source::of_walk(walk, stream.stop);
+    }
+    let ground = Ground {
+        targets: &stream.targets,
+        order: stream.target_order,
+        regions: &setup.run.streams[number].regions,
+    };
+    Source::of_laws(generator, &ground, stream.stop, seed)
 }
 
 /// Whether nothing of a run depends on which thread issues which operation of a stream.
@@ -123,10 +123,10 @@ fn is_free_running(setup: &Setup<'_>, stream: &Stream) -> bool {
 }
 
 /// See [`SharedStream::last_index`].
-fn last_index(stream: &Stream, drawer: &Drawer) -> u64 {
+fn last_index(stream: &Stream, source: &Source) -> u64 {
     let is_timed = |replay: &plan::Replay| replay.follows_times;
     match stream.source.replay().is_some_and(is_timed) {
-        true => drawer.operations_limit().saturating_sub(1),
+        true => source.operations_limit().saturating_sub(1),
         false => u64::MAX,
     }
 }

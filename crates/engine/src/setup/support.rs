@@ -1,8 +1,8 @@
 //! What this build cannot carry out.
 use crate::check;
-use crate::draw;
 use crate::op::LENGTH_LIMIT;
 use crate::pace::{self, Pace};
+use crate::source;
 use plan::{BoundRun, Load, OpSource};
 
 /// The fastest schedule, in arrivals per second: beyond what any host submits, and counting it
@@ -39,7 +39,7 @@ pub fn unsupported(run: &BoundRun) -> Vec<String> {
     for stream in &run.run.streams {
         match &stream.source {
             OpSource::Generator(generator) => {
-                if let Some(what) = draw::unsupported(generator) {
+                if let Some(what) = source::unsupported(generator) {
                     add(what.to_owned());
                 }
                 if generator.largest_transfer() >= LENGTH_LIMIT {

@@ -2,9 +2,9 @@
 use crate::kind::BackendKind;
 use crate::op::OpCell;
 use crate::priorities::Priorities;
-use measure::{LatencyCell, Sharing};
+use measure::{LatencyCell, Sharing, ThreadUsage};
 use plan::Placement;
-use std::sync::atomic::AtomicU64;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// What a worker shows of itself. Aligned, as what threads write for each operation must not lie in
 /// one cache line (or in a pair that is fetched together) with what another thread writes.
@@ -54,6 +54,26 @@ pub(crate) struct SlotView {
     pub started_ns: AtomicU64,
     pub arrival_ns: AtomicU64,
     pub op: OpCell,
+}
+
+impl WorkerView {
+    /// The worker's CPU time so far and what its thread used in the run.
+    pub(crate) fn note_cpu(&self, cpu_ns: u64, used: &ThreadUsage) {
+        self.cpu_ns.store(cpu_ns, Relaxed);
+        for (cell, value) in [
+            (&self.usage.user_ns, used.user_ns),
+            (&self.usage.system_ns, used.system_ns),
+            (&self.usage.context_switches, used.context_switches),
+            (&self.usage.minor_faults, used.minor_faults),
+            (&self.usage.major_faults, used.major_faults),
+            (
+                &self.usage.cpu_wait_ns,
+                used.cpu_wait_ns.map_or(0, |wait_ns| wait_ns + 1),
+            ),
+        ] {
+            cell.store(value, Relaxed);
+        }
+    }
 }
 
 const _: () = assert!(size_of::<SlotView>() == 64, "a line of the cache");

@@ -4,9 +4,9 @@ use super::slabs::Recorder;
 use crate::arrivals::{Arrivals, Feed};
 use crate::balance::Balance;
 use crate::check::Backlog;
-use crate::draw::Drawer;
 use crate::flow::SharedFlow;
 use crate::op::{Cause, Op, place_counted};
+use crate::source::Source;
 use measure::Sharing;
 use plan::{Operation, TargetId};
 use std::sync::atomic::{
@@ -25,7 +25,7 @@ pub(crate) struct SharedStream {
     pub counted: usize,
     /// File numbers by target.
     pub files: Vec<u32>,
-    pub drawer: Drawer,
+    pub source: Source,
     pub next_index: AtomicU64,
     /// How many numbers a worker claims in one go: several where threads would fight over the count
     /// and nothing depends on it.
@@ -114,7 +114,7 @@ impl SharedStream {
 
     /// Whether its next operation lies beyond its end, as far as that is a count.
     pub(crate) fn is_spent(&self) -> bool {
-        self.drawer.is_spent(self.next_index.load(Relaxed))
+        self.source.is_spent(self.next_index.load(Relaxed))
     }
 
     /// The first of the next [`SharedStream::claimed_at_once`] operations.

@@ -1,49 +1,29 @@
-//! From the laws of a generator to operations: tables made once, draws by index afterwards.
-mod grid;
-mod hot_band;
-mod pairs;
-mod permutation;
-mod sizes;
-mod space;
-mod steps;
-mod track;
-mod visits;
-mod zones;
-
+//! Addresses, sizes and operations by the laws of a generator: tables made once, draws by index afterwards.
+use super::grid::Grid;
+use super::limits::Limits;
+use super::mix::Mix;
+use super::pairs::Pairs;
+use super::sizes::Sizes;
+use super::space::Space;
+use super::steps::{Stepping, Wanted};
+use super::visits::Visits;
+use super::zones::Zones;
+use super::{Ground, hot_band};
 use crate::op::{Drawn, places};
 use crate::random::{Draws, Purpose, share_limit};
-use crate::record::Walk;
-use grid::Grid;
-use pairs::Pairs;
 use plan::{
-    AddressOrder, AlignRule, BoundRegion, Direction, Generator, LocalStop, Operation, PerDirection,
-    RandomLaw, RecordedOperations, Replay, Sequences, SequentialEnd, SequentialStart, StepPattern,
-    Steps, TargetId, TargetLaw, TargetOrder, TransferSizes, ZoneOrder,
+    AddressOrder, AlignRule, BoundRegion, Direction, Generator, Operation, PerDirection, RandomLaw,
+    Sequences, SequentialEnd, SequentialStart, StepPattern, Steps, TargetLaw, TargetOrder,
 };
-use sizes::Sizes;
-use space::Space;
 use std::sync::atomic::{
-    AtomicU64, AtomicUsize,
-    Ordering::{AcqRel, Acquire, Relaxed},
+    AtomicUsize,
+    Ordering::{AcqRel, Acquire},
 };
-use steps::{Stepping, Wanted};
-use visits::Visits;
-use zones::Zones;
-
-/// Where the operations of a stream may go.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Ground<'a> {
-    pub targets: &'a [TargetId],
-    pub order: TargetOrder,
-    pub regions: &'a [BoundRegion],
-}
 
 /// The laws of one stream, compiled, with the positions that its operations share.
 #[derive(Debug)]
-pub(crate) struct Drawer {
-    read_limit: u64,
-    /// Reads and writes together; what is above is a trim.
-    write_limit: u64,
+pub(super) struct Laws {
+    mix: Mix,
     sizes: PerDirection<Sizes>,
     /// Of operations that go on behind the one before, where they have their own.
     behind: Option<Sizes>,
@@ -55,30 +35,11 @@ pub(crate) struct Drawer {
     hits: Option<Hits>,
     spaces: Vec<Space>,
     turn: Turn,
-    stop: LocalStop,
-    bytes_left: AtomicU64,
     draws: DrawSet,
-    plain: Option<Plain>,
-    /// Drawn before, and elsewhere.
-    recorded: Option<RecordedOperations>,
-    stepping: Option<Stepping>,
-    /// In place of all laws: reads what was recorded.
-    walk: Option<Walk>,
-}
-
-/// The everyday case with everything computed that does not change: one target, one size,
-/// uniform addresses.
-#[derive(Clone, Copy, Debug)]
-struct Plain {
-    low: u64,
-    length: u32,
-    unit: u64,
-    blocks: u64,
 }
 
 #[derive(Clone, Copy, Debug)]
 struct DrawSet {
-    operation: Draws,
     size: Draws,
     seek: Draws,
     hit: Draws,
@@ -166,48 +127,16 @@ impl Asked {
     }
 }
 
-/// The name of what this build cannot generate yet, if anything.
-pub(crate) fn unsupported(generator: &Generator) -> Option<&'static str> {
-    match &generator.order {
-        AddressOrder::Random(law) | AddressOrder::Mixed { law, .. } => grid::misfit(law),
-        AddressOrder::Stepped(steps) => match &steps.pattern {
-            StepPattern::Bursts { law, .. } => grid::misfit(law),
-            StepPattern::Zones {
-                order: ZoneOrder::ByLaw(law),
-                ..
-            } => grid::misfit(law),
-            StepPattern::Gap { .. } | StepPattern::Zones { .. } => None,
-        },
-        AddressOrder::Sequential { .. }
-        | AddressOrder::Stride { .. }
-        | AddressOrder::AsRecorded
-        | AddressOrder::Listed(_) => None,
-    }
-}
-
-impl Drawer {
-    /// Compiles a supported generator; `seed` is of the execution, the run and the stream.
-    pub(crate) fn new(
+impl Laws {
+    /// Compiles a supported generator; `draws` are of the execution, the run and the stream.
+    pub(super) fn new(
         generator: &Generator,
         ground: &Ground<'_>,
-        stop: LocalStop,
-        seed: (u64, u64, u64),
+        draws: impl Fn(Purpose) -> Draws + Copy,
     ) -> Self {
-        let draws = |purpose| Draws::new(seed.0, seed.1, seed.2, purpose);
-        let mut spaces = spaces(generator, ground, draws);
-        let stepping = match &generator.order {
-            AddressOrder::Stepped(steps) => Some(Stepping::new(steps, generator, draws)),
-            _ => None,
-        };
-        for space in &mut spaces {
-            let is_paired = stepping.as_ref().is_some_and(Stepping::is_paired);
-            space.pairs = is_paired.then(Pairs::new);
-        }
-        let read_limit = share_limit(generator.operations.read_pct);
-        let both = generator.operations.read_pct + generator.operations.write_pct;
+        let spaces = spaces(generator, ground, draws);
         Self {
-            read_limit,
-            write_limit: share_limit(both),
+            mix: Mix::new(generator, draws),
             sizes: PerDirection {
                 read: Sizes::new(&generator.transfer.read),
                 write: Sizes::new(&generator.transfer.write),
@@ -223,15 +152,8 @@ impl Drawer {
                 write_limit: share_limit(area.write_hit_pct),
             }),
             turn: Turn::new(generator, ground, &spaces, draws),
-            plain: Plain::of(generator, ground, stop),
-            recorded: None,
-            stepping,
             spaces,
-            walk: None,
-            stop,
-            bytes_left: AtomicU64::new(stop.bytes.unwrap_or(u64::MAX)),
             draws: DrawSet {
-                operation: draws(Purpose::Operation),
                 size: draws(Purpose::Size),
                 seek: draws(Purpose::Seek),
                 hit: draws(Purpose::Hit),
@@ -241,86 +163,23 @@ impl Drawer {
         }
     }
 
-    /// Takes operations from a record, where there is one, until it ends.
-    pub(crate) fn with_record(mut self, replay: Option<&Replay>) -> Self {
-        if let Some(replay) = replay {
-            let limit = self.stop.operations.unwrap_or(u64::MAX);
-            self.stop.operations = Some(limit.min(replay.count));
-            (self.plain, self.recorded) = (None, Some(replay.operations.clone()));
+    /// The same where each place is trimmed and then written.
+    pub(super) fn in_pairs(mut self) -> Self {
+        for space in &mut self.spaces {
+            space.pairs = Some(Pairs::new());
         }
         self
     }
 
-    /// The same stream, reading back what was recorded where there is something to walk over.
-    pub(crate) fn reading_back(self, walk: Option<Walk>) -> Self {
-        Self { walk, ..self }
-    }
-
-    /// Whether the stream ends by itself.
-    pub(crate) fn ends(&self) -> bool {
-        let stop = &self.stop;
-        self.order_ends || stop.bytes.is_some() || stop.operations.is_some() || stop.when_full
-    }
-
-    /// Whether a write that finds no room is its end.
-    pub(crate) fn ends_when_full(&self) -> bool {
-        self.stop.when_full
-    }
-
-    /// How many operations the stream has at most.
-    pub(crate) fn operations_limit(&self) -> u64 {
-        self.stop.operations.unwrap_or(u64::MAX)
-    }
-
-    /// Whether operation number `index` lies beyond the count or the bytes of the stream.
-    pub(crate) fn is_spent(&self, index: u64) -> bool {
-        index >= self.operations_limit() || self.bytes_left.load(Relaxed) == 0
-    }
-
-    /// Operation number `index` of the stream; `None` when the stream is at its end.
-    #[cfg(test)]
-    pub(crate) fn draw(&self, index: u64) -> Option<Drawn> {
-        self.draw_as(index, None)
-    }
-
-    /// The same, with the operation given rather than drawn where the arrival asks for one.
+    /// Operation number `index`, given or drawn; `None` when the stream is at its end.
     #[inline]
-    pub(crate) fn draw_as(&self, index: u64, given: Option<Operation>) -> Option<Drawn> {
-        if self.stop.operations.is_some_and(|limit| index >= limit) {
-            return None;
-        }
-        let operation = given.unwrap_or_else(|| self.operation(index));
-        if let Some(plain) = &self.plain {
-            let block = self.draws.address.below(index, plain.blocks);
-            let offset = plain.low + block * plain.unit;
-            return Some(Drawn {
-                operation,
-                place: 0,
-                offset,
-                length: plain.length,
-            });
-        }
-        if let Some(walk) = &self.walk {
-            let (place, offset, length) = walk.next()?;
-            return Some(Drawn {
-                operation: Operation::Read,
-                place,
-                offset,
-                length,
-            });
-        }
-        if let Some(recorded) = &self.recorded {
-            let operation = recorded.get(usize::try_from(index).ok()?)?;
-            return Some(Drawn {
-                operation: operation.operation,
-                place: u32::from(operation.place),
-                offset: operation.offset,
-                length: operation.length,
-            });
-        }
-        if let Some(stepping) = &self.stepping {
-            return self.step(stepping, index, operation);
-        }
+    pub(super) fn next(
+        &self,
+        limits: &Limits,
+        index: u64,
+        given: Option<Operation>,
+    ) -> Option<Drawn> {
+        let operation = given.unwrap_or_else(|| self.mix.operation(index));
         let length = match operation {
             Operation::Read => self.sizes.read.draw(self.draws.size, index),
             Operation::Write => self.sizes.write.draw(self.draws.size, index),
@@ -334,7 +193,7 @@ impl Drawer {
         };
         let (space, relative, length) = self.place(asked)?;
         // After the end of the region may have cut it.
-        let length = self.take_bytes(length, 1)?;
+        let length = limits.take_bytes(length, 1)?;
         let (place, offset) = self.spaces[space].locate(relative);
         Some(Drawn {
             operation,
@@ -345,25 +204,16 @@ impl Drawer {
     }
 
     /// An operation whose place follows from its number among those of its space.
-    fn step(&self, stepping: &Stepping, index: u64, operation: Operation) -> Option<Drawn> {
+    pub(super) fn step(
+        &self,
+        stepping: &Stepping,
+        limits: &Limits,
+        index: u64,
+        given: Option<Operation>,
+    ) -> Option<Drawn> {
+        let operation = given.unwrap_or_else(|| self.mix.operation(index));
         let count = self.spaces.len() as u64;
-        let (turn, decided, number) = match self.turn {
-            // Each target has its first of a pair before any has its second.
-            Turn::RoundRobin => {
-                let (decided, number) = stepping.step(index / count);
-                (index % count, decided, number)
-            }
-            _ => {
-                let is_counted = matches!(self.turn, Turn::Counts(_));
-                let chosen = match stepping.is_paired() && !is_counted {
-                    true => index / 2,
-                    false => index,
-                };
-                let (turn, _) = self.choose(chosen)?;
-                let (decided, number) = stepping.step(self.spaces[turn].step());
-                (turn as u64, decided, number)
-            }
-        };
+        let (turn, decided, number) = self.turn_of_step(stepping, index)?;
         let space = &self.spaces[turn as usize];
         let operation = decided.unwrap_or(operation);
         // A pair has one place and one size.
@@ -392,11 +242,11 @@ impl Drawer {
             Some(pairs) => pairs.place(wanted.number, || {
                 let (relative, length) = stepping.place(space, wanted);
                 // Both of a pair are done, or none.
-                (relative, self.take_bytes(length, 2).unwrap_or(0))
+                (relative, limits.take_bytes(length, 2).unwrap_or(0))
             }),
             None => {
                 let (relative, length) = stepping.place(space, wanted);
-                (relative, self.take_bytes(length, 1)?)
+                (relative, limits.take_bytes(length, 1)?)
             }
         };
         if length == 0 {
@@ -409,6 +259,32 @@ impl Drawer {
             place,
             offset,
             length,
+        })
+    }
+
+    /// The space of an operation, what the steps decide that it does, and its number there.
+    fn turn_of_step(
+        &self,
+        stepping: &Stepping,
+        index: u64,
+    ) -> Option<(u64, Option<Operation>, u64)> {
+        let count = self.spaces.len() as u64;
+        Some(match self.turn {
+            // Each target has its first of a pair before any has its second.
+            Turn::RoundRobin => {
+                let (decided, number) = stepping.step(index / count);
+                (index % count, decided, number)
+            }
+            _ => {
+                let is_counted = matches!(self.turn, Turn::Counts(_));
+                let chosen = match stepping.is_paired() && !is_counted {
+                    true => index / 2,
+                    false => index,
+                };
+                let (turn, _) = self.choose(chosen)?;
+                let (decided, number) = stepping.step(self.spaces[turn].step());
+                (turn as u64, decided, number)
+            }
         })
     }
 
@@ -507,36 +383,6 @@ impl Drawer {
             Sequences::Shared => 0,
             Sequences::ByDirection => direction as usize,
         }
-    }
-
-    #[inline]
-    fn operation(&self, index: u64) -> Operation {
-        if self.read_limit == u64::MAX {
-            return Operation::Read;
-        }
-        let draw = self.draws.operation.at(index);
-        if draw < self.read_limit {
-            Operation::Read
-        } else if draw < self.write_limit || self.write_limit == u64::MAX {
-            Operation::Write
-        } else {
-            Operation::Trim
-        }
-    }
-
-    /// What is left to move of a length, by so many operations; `None` at the end of the stream.
-    #[inline]
-    fn take_bytes(&self, length: u32, times: u64) -> Option<u32> {
-        if self.stop.bytes.is_none() {
-            return Some(length);
-        }
-        let all = u64::from(length) * times;
-        let take = |left: u64| (left > 0).then(|| left.saturating_sub(all));
-        let before = self.bytes_left.fetch_update(Relaxed, Relaxed, take).ok()?;
-        if self.stop.whole {
-            return Some(length);
-        }
-        Some(length.min(before.min(u64::from(u32::MAX)) as u32))
     }
 
     /// Where in a space, and how much; `None` at its end.
@@ -683,7 +529,7 @@ impl Drawer {
 }
 
 /// Whether an order has a last operation.
-fn ends(order: &AddressOrder) -> bool {
+pub(super) fn ends(order: &AddressOrder) -> bool {
     match order {
         AddressOrder::Sequential { end, .. } => *end == SequentialEnd::Stop,
         AddressOrder::Random(law) | AddressOrder::Mixed { law, .. } => {
@@ -782,34 +628,6 @@ fn map(generator: &Generator, space: &Space, unit: u64) -> Option<Visits> {
     let has_one_size = generator.largest_transfer() <= unit;
     let blocks = space.grid.as_ref().map_or(1, Grid::blocks);
     (!has_one_size).then(|| Visits::new(blocks, unit, *end == SequentialEnd::Stop))
-}
-
-impl Plain {
-    fn of(generator: &Generator, ground: &Ground<'_>, stop: LocalStop) -> Option<Self> {
-        let transfer = &generator.transfer;
-        let AddressOrder::Random(RandomLaw::Uniform) = generator.order else {
-            return None;
-        };
-        let (TransferSizes::Fixed(size), [region]) = (&transfer.read, ground.regions) else {
-            return None;
-        };
-        let one_size = transfer.write == transfer.read && transfer.trim == transfer.read;
-        let is_plain = one_size
-            && generator.hits.is_none()
-            && stop.bytes.is_none()
-            && region.wrap_at.is_none();
-        let unit = match generator.align {
-            AlignRule::Transfer => *size,
-            AlignRule::Bytes(bytes) => bytes,
-            AlignRule::ByDirection(_) => return None,
-        };
-        is_plain.then(|| Self {
-            low: region.low,
-            length: *size as u32,
-            unit,
-            blocks: (region.width.saturating_sub(*size) / unit + 1).max(1),
-        })
-    }
 }
 
 impl Order {
@@ -932,10 +750,3 @@ impl Turn {
         }
     }
 }
-
-#[cfg(test)]
-mod law_tests;
-#[cfg(test)]
-mod step_tests;
-#[cfg(test)]
-mod tests;

@@ -1,5 +1,8 @@
 use super::*;
-use plan::{FirstBlock, Following, HitArea, OperationMix, Region, SizeShare};
+use plan::{
+    AlignRule, FirstBlock, Following, HitArea, OperationMix, PerDirection, RandomLaw, Region,
+    SequentialEnd, SequentialStart, SizeShare, TransferSizes,
+};
 use proptest::prelude::*;
 
 pub(super) const KIB: u64 = 1 << 10;
@@ -28,7 +31,7 @@ pub(super) fn region(low: u64, width: u64) -> BoundRegion {
     }
 }
 
-pub(super) fn drawer(generator: &Generator, region: BoundRegion) -> Drawer {
+pub(super) fn drawer(generator: &Generator, region: BoundRegion) -> Source {
     on_targets(generator, TargetOrder::RoundRobin, &[region])
 }
 
@@ -36,7 +39,7 @@ pub(super) fn on_targets(
     generator: &Generator,
     order: TargetOrder,
     regions: &[BoundRegion],
-) -> Drawer {
+) -> Source {
     stopping(generator, order, regions, LocalStop::default())
 }
 
@@ -45,7 +48,7 @@ pub(super) fn stopping(
     order: TargetOrder,
     regions: &[BoundRegion],
     stop: LocalStop,
-) -> Drawer {
+) -> Source {
     assert_eq!(unsupported(generator), None);
     let mut targets: Vec<TargetId> = regions.iter().map(|region| region.target).collect();
     targets.sort_unstable();
@@ -55,7 +58,7 @@ pub(super) fn stopping(
         order,
         regions,
     };
-    Drawer::new(generator, &ground, stop, (1, 0, 0))
+    Source::of_laws(generator, &ground, stop, (1, 0, 0))
 }
 
 pub(super) fn sequential(end: SequentialEnd) -> AddressOrder {
@@ -198,7 +201,7 @@ fn numbered(regions: &[(u64, u64)]) -> Vec<BoundRegion> {
 }
 
 /// Places and offsets in blocks of 4 KiB.
-fn blocks(drawer: &Drawer, indices: std::ops::Range<u64>) -> Vec<(u32, u64)> {
+fn blocks(drawer: &Source, indices: std::ops::Range<u64>) -> Vec<(u32, u64)> {
     let drawn = indices.map_while(|index| drawer.draw(index));
     drawn.map(|d| (d.place, d.offset / (4 * KIB))).collect()
 }
@@ -238,7 +241,7 @@ fn a_random_map_may_end_with_its_pass() {
 }
 
 /// Blocks of 4 KiB of each target, as often as transfers of any size touch them.
-fn touched(drawer: &Drawer, bytes: u64) -> Vec<((u32, u64), u32)> {
+fn touched(drawer: &Source, bytes: u64) -> Vec<((u32, u64), u32)> {
     let mut times = std::collections::BTreeMap::new();
     let mut left = bytes;
     for index in 0.. {

@@ -1,21 +1,11 @@
 //! How much a stream does that goes over its regions in rounds: by whole transfers, each round up to where the order of
 //! places ends, or until the amount is reached.
-use crate::bind::BoundRegion;
+use super::BoundRegion;
 use crate::operation::OperationMix;
 use crate::stream::{
-    AddressOrder, AlignRule, Generator, LocalStop, RandomLaw, Sequences, StepPattern, Steps,
-    ZoneOrder,
+    AddressOrder, AlignRule, Generator, LocalStop, RandomLaw, Rounds, Sequences, StepPattern,
+    Steps, ZoneOrder,
 };
-use serde::{Deserialize, Serialize};
-
-/// Rounds over all regions of a stream.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Rounds {
-    /// Above zero. The bytes of a stream are those of all of them together.
-    pub count: u64,
-    /// Whether more rounds follow until the bytes of one are reached.
-    pub until_done: bool,
-}
 
 /// What of a stream tells where its rounds end.
 struct Lap {

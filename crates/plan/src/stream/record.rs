@@ -1,6 +1,6 @@
 //! Operations that were recorded, to be issued again in their order.
+use super::Generator;
 use crate::operation::Operation;
-use crate::stream::Generator;
 use crate::units::Nanos;
 use serde::{Deserialize, Serialize};
 use std::fmt;

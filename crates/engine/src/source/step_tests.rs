@@ -1,7 +1,10 @@
 //! Addresses by the number of the operation, as sequences.
 use super::tests::*;
 use super::*;
-use plan::{OperationMix, StepPattern, Steps, ZoneOrder};
+use plan::{
+    AlignRule, OperationMix, PerDirection, RandomLaw, SequentialEnd, StepPattern, Steps,
+    TransferSizes, ZoneOrder,
+};
 
 const BLOCK: u64 = 4 * KIB;
 

@@ -1,5 +1,5 @@
 //! Failed operations: they are told, counted against their budget, and lead to what the plan says.
-use crate::execution::{Conductor, Going, SinkError};
+use super::{Conductor, Going, SinkError};
 use crate::{CommandCall, CommandEnd};
 use measure::{Event, Failure, FinishReason, IoFailure};
 use plan::{ErrorBudget, Severity, StreamId, TargetId};

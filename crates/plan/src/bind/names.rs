@@ -1,30 +1,11 @@
 //! Calls on files by their names, in place of I/O on what they hold.
-use crate::bind::{BindError, BoundPlan, FoundKind};
+use super::{BindError, BoundPlan, FoundKind};
 use crate::ids::TargetId;
-use crate::plan::IoMethod;
+use crate::method::{IoMethod, NameCall};
 use crate::run::Run;
 use crate::space::SpaceCall;
 use crate::stream::Stream;
-use serde::{Deserialize, Serialize};
 use std::fmt;
-
-/// What is done to a file by its name. Each operation of a stream is one such call on its target;
-/// direction and length say only as what it is counted, and nothing is moved.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum NameCall {
-    /// Opens it for reading and writing, which makes it where it is missing. What is there stays as it
-    /// is. Closing it is no part of the operation.
-    Make,
-    /// Asks for what the file system knows of it (stat), behind a link.
-    Look,
-    /// The same, of a link itself (lstat).
-    LookAtLink,
-    /// The same as `Look`, with all that the newer call tells (statx).
-    LookWhole,
-    /// Takes it away; only what this execution has made itself.
-    Remove,
-}
 
 /// What a stream would do to a file that was there before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,7 +1,7 @@
 //! What machines tell of a run when they are asked: at once, late or never. Intervals are told in their order, each once
 //! its counts are there; what does not come is said to be missing, and nothing stands in its place. Read
 //! [`Conductor::hear`] first.
-use crate::execution::{Conductor, Going, SinkError};
+use super::{Conductor, Going, SinkError};
 use crate::{Answer, Control, Host, HostError};
 use measure::{Ended, Event, FinishReason, HostInterval, Interval, IntervalPhase};
 use plan::{Operation, Severity};

@@ -1,5 +1,5 @@
 //! What the streams of a run have to reach, looked at when an interval ends.
-use crate::execution::{Conductor, Going, SinkError};
+use super::{Conductor, Going, SinkError};
 use analysis::SettleWatch;
 use measure::{FinishReason, Interval};
 use plan::{Amount, BoundRun, Floor, Operation, Severity};

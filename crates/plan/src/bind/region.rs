@@ -1,5 +1,5 @@
 //! Regions in bytes: which part of which target a stream may touch.
-use crate::bind::{BoundRegion, BoundTarget, FoundKind};
+use super::{BoundRegion, BoundTarget, FoundKind};
 use crate::ids::TargetId;
 use crate::stream::{Bound, FirstBlock, Region};
 
@@ -162,8 +162,8 @@ impl Span {
 
 #[cfg(test)]
 mod tests {
+    use super::super::{Alignment, TargetFacts};
     use super::*;
-    use crate::bind::{Alignment, TargetFacts};
     use crate::stream::Slice;
 
     const KIB: u64 = 1 << 10;

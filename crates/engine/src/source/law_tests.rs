@@ -2,7 +2,10 @@
 //! positions. Limits are those that chance exceeds once in a thousand.
 use super::tests::{KIB, MIB, drawer, generator, on_targets, region};
 use super::*;
-use plan::{Following, HitArea, OperationMix};
+use plan::{
+    AlignRule, Following, HitArea, OperationMix, PerDirection, RandomLaw, Sequences, SequentialEnd,
+    SequentialStart, Steps, TransferSizes,
+};
 
 const DRAWS: u64 = 200_000;
 
@@ -47,7 +50,7 @@ fn law(law: RandomLaw) -> Generator {
 }
 
 /// Offsets of the first draws.
-fn offsets(drawer: &Drawer) -> impl Iterator<Item = u64> + '_ {
+fn offsets(drawer: &Source) -> impl Iterator<Item = u64> + '_ {
     (0..DRAWS).map(|index| drawer.draw(index).expect("no end").offset)
 }
 
@@ -58,7 +61,7 @@ fn counts(places: impl Iterator<Item = u64>, classes: usize) -> Vec<u64> {
 }
 
 /// Blocks of 4 KiB by the number of visits.
-fn block_counts(drawer: &Drawer, blocks: usize) -> Vec<u64> {
+fn block_counts(drawer: &Source, blocks: usize) -> Vec<u64> {
     counts(offsets(drawer).map(|offset| offset / (4 * KIB)), blocks)
 }
 
