@@ -828,6 +828,7 @@ impl<B: Backend, T: Time, S: Deref<Target = SharedRun> + Clone> Worker<B, T, S> 
             length: op.length,
             errno,
             misfit,
+            worker: Some(self.number as u32),
         });
     }
 

@@ -85,9 +85,12 @@ impl Sampler {
                     Some(DeviceSample {
                         device: device.clone(),
                         counters: now.as_ref()?.since(earlier.as_ref()?),
+                        in_flight: None,
+                        state: None,
                     })
                 })
                 .collect(),
+            ..HostSample::default()
         };
         self.last = now;
         sample

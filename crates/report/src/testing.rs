@@ -244,6 +244,7 @@ impl RunShape {
             asked_rate: None,
             share_pct: shape.share_pct,
             labels: shape.labels(),
+            law: None,
         };
         RunStarted {
             run: place as u32,
@@ -266,6 +267,7 @@ impl RunShape {
             streams: self.streams.iter().map(stream).collect(),
             expected_bytes: None,
             labels: self.labels(),
+            swept: Vec::new(),
         }
     }
 
@@ -322,6 +324,7 @@ impl RunShape {
                 ..HostSample::default()
             },
             lost: measure::LostParts::default(),
+            within: Vec::new(),
         }
     }
 

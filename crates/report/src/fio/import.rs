@@ -605,6 +605,7 @@ impl<'a> Import<'a> {
             asked_rate: None,
             share_pct: 100.0 / group.len() as f64,
             labels: job.labels.clone(),
+            law: None,
         });
         let names: Vec<&str> = group.iter().map(|job| job.name.as_str()).collect();
         RunStarted {
@@ -629,6 +630,7 @@ impl<'a> Import<'a> {
             streams: streams.collect(),
             expected_bytes: None,
             labels: Vec::new(),
+            swept: Vec::new(),
         }
     }
 
@@ -676,6 +678,7 @@ impl<'a> Import<'a> {
                 ..HostSample::default()
             },
             lost: measure::LostParts::default(),
+            within: Vec::new(),
         }
     }
 }
@@ -721,6 +724,7 @@ fn disk(object: &Map<String, Value>, total_ns: u64) -> DeviceSample {
             write_merges: whole(object, "write_merges"),
             ..DeviceCounters::default()
         },
+        ..DeviceSample::default()
     }
 }
 
