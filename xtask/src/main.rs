@@ -1,5 +1,5 @@
 //! The chores of the workspace: `cargo xtask tidy`, `ci`, `docs`, `fuzz`, `compare-peers`,
-//! `compare-data`, `compare-fio`, `fio-suite`, `mutate-known`, `bench-plan` and `bench-guard`.
+//! `compare-data`, `compare-fio`, `fio-suite`, `mutate-known`, `bench-plan`, `bench-report` and `bench-guard`.
 //!
 //! Holds no code of the product and needs none of its crates, so that it builds in seconds and runs while the product
 //! does not compile. Read [`tidy`] first.
@@ -13,6 +13,7 @@ mod lexer;
 mod mutants;
 mod peers;
 mod plan_bench;
+mod report_bench;
 mod source;
 mod test_run;
 mod tidy;
@@ -33,6 +34,8 @@ cargo xtask compare-data --folder DIR
 cargo xtask compare-fio [--jobs N] [--seed N]
                                   the same small jobs through fio 3.33 and Fathom: which I/Os each of them does
 cargo xtask bench-plan [PROGRAM]  time and memory of a plan of 1 000 storage definitions and 10 000 runs
+cargo xtask bench-report [SECONDS]
+                                  a day's result of 16 targets: its size, what recording and `fathom report` cost
 cargo xtask bench-guard [PROGRAM [FOLDER]]
                                   what the overwrite guard adds to files and devices; as root for the devices
 cargo xtask fio-suite [--quick] [PROGRAM]
@@ -51,6 +54,7 @@ fn main() -> ExitCode {
         Some("docs") if arguments.len() == 1 => ci::write_documents(&workspace::root()),
         Some("fio-suite") => fio_suite::run(&workspace::root(), &arguments[1..]),
         Some("bench-plan") => plan_bench::run(&workspace::root(), &arguments[1..]),
+        Some("bench-report") => report_bench::run(&workspace::root(), &arguments[1..]),
         Some("bench-guard") => guard_bench::run(&workspace::root(), &arguments[1..]),
         Some("mutate-known") => mutants::run(&workspace::root(), &arguments[1..]),
         Some("compare-fio") => fio_jobs::run(&workspace::root(), &arguments[1..]),

@@ -88,7 +88,7 @@ fn measure(program: &Path, folder: &Path) -> Result<Vec<Figures>, String> {
 
 /// Follows the high-water mark of resident memory until the program has ended: the last reading is
 /// that of its end to within two milliseconds.
-fn peak(child: &mut std::process::Child) -> Result<f64, String> {
+pub fn peak(child: &mut std::process::Child) -> Result<f64, String> {
     let path = format!("/proc/{}/status", child.id());
     let mut peak_kib = 0.0_f64;
     loop {
@@ -100,7 +100,7 @@ fn peak(child: &mut std::process::Child) -> Result<f64, String> {
         if let Some(status) = child.try_wait().map_err(|error| error.to_string())? {
             return match status.success() {
                 true => Ok(peak_kib / 1024.0),
-                false => Err(format!("the check ended with {status}")),
+                false => Err(format!("the program ended with {status}")),
             };
         }
         std::thread::sleep(std::time::Duration::from_millis(2));

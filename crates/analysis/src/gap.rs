@@ -535,6 +535,7 @@ mod tests {
                 path: path.into(),
                 ..measure::TargetIdentity::default()
             },
+            ..ExecutionTarget::default()
         };
         let targets = [target(""), target("/dev/sdx")];
         let reach = |totals: &RunTotals| Reach::of("null + sync", &targets, &totals.started);

@@ -192,6 +192,7 @@ mod tests {
             engine: measure::EngineSample::default(),
             host: measure::HostSample::default(),
             lost: measure::LostParts::default(),
+            within: Vec::new(),
         }
     }
 

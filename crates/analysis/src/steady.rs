@@ -1,6 +1,6 @@
 //! Whether a run was the same from beginning to end: drift of its rate, and stalls, as data for a
 //! verdict. Looks at intervals only.
-use measure::Interval;
+use measure::{Interval, IntervalBrief};
 
 /// Fewer intervals show no drift that could be told from chance.
 const DRIFT_INTERVALS_LEAST: usize = 10;
@@ -57,19 +57,18 @@ pub struct Stall {
 }
 
 impl IntervalFacts {
-    pub fn of(interval: &Interval) -> Self {
-        let engine = &interval.engine;
-        let backlog: u64 = engine.streams.iter().map(|stream| stream.backlog).sum();
+    /// Of each interval that this one is the sum of.
+    pub fn all_of(interval: &Interval) -> Vec<Self> {
+        let briefs = interval.briefs().into_iter();
+        briefs.map(|brief| Self::of(&brief)).collect()
+    }
+
+    fn of(brief: &IntervalBrief) -> Self {
         Self {
-            number: interval.number,
-            length_ns: interval.length_ns(),
-            operations: interval
-                .figures
-                .iter()
-                .filter(|figure| !figure.key.operation.is_sync())
-                .map(|figure| figure.operations)
-                .sum(),
-            is_waiting: engine.in_flight > 0 || backlog > 0,
+            number: brief.number,
+            length_ns: brief.length_ns(),
+            operations: brief.operations,
+            is_waiting: brief.in_flight > 0 || brief.backlog > 0,
         }
     }
 }
@@ -285,7 +284,7 @@ mod tests {
                     operation,
                 })
             };
-            IntervalFacts::of(&Interval {
+            IntervalFacts::of(&IntervalBrief::of(&Interval {
                 run: 0,
                 number: 3,
                 start_ns: 2 * SECOND,
@@ -303,7 +302,8 @@ mod tests {
                 },
                 host: measure::HostSample::default(),
                 lost: measure::LostParts::default(),
-            })
+                within: Vec::new(),
+            }))
         };
         let expected = |is_waiting: bool| IntervalFacts {
             number: 3,

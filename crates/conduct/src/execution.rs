@@ -601,6 +601,7 @@ impl Conductor<'_> {
                 asked_rate: rate_of(pace),
                 share_pct: stream.share_pct,
                 labels: stream.labels.clone(),
+                law: pace.as_ref().map(|pace| pace.law),
             });
         let timing = &run.run.timing;
         RunStarted {
@@ -632,6 +633,7 @@ impl Conductor<'_> {
             streams: streams.collect(),
             expected_bytes: expected_bytes(run),
             labels: run.run.labels.clone(),
+            swept: Vec::new(),
         }
     }
 

@@ -166,7 +166,8 @@ impl Host for SimulatedHost {
     }
 
     fn failures(&mut self) -> Failures {
-        let (listed, unlisted) = self.simulation().take_failures();
+        let (mut listed, unlisted) = self.simulation().take_failures();
+        listed.iter_mut().for_each(|failure| failure.worker = None);
         Failures { listed, unlisted }
     }
 
@@ -199,6 +200,9 @@ impl Host for SimulatedHost {
 /// How the engine was carried out does not belong to what a simulation says.
 fn canonical(mut collected: Collected) -> HostInterval {
     collected.engine.workers = measure::WorkerSample::default();
+    for host in &mut collected.engine.hosts {
+        host.workers.clear();
+    }
     HostInterval {
         collected,
         sample: Some(HostSample::default()),

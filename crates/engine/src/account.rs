@@ -19,6 +19,7 @@ pub(crate) struct Back<'a> {
     pub service_ns: u64,
     /// In which slab of the run what is seen now counts.
     pub slab: usize,
+    pub worker: u32,
 }
 
 impl SharedRun {
@@ -59,12 +60,12 @@ impl SharedRun {
                 self.end_stream(number, now_ns);
             }
             if verdict == Verdict::Hopeless && back.slab != AFTER_STOP {
-                self.report_failure(op, ETIMEDOUT, now_ns, None);
+                self.report_failure(op, ETIMEDOUT, (now_ns, back.worker), None);
             }
         }
         if flow.is_back(op.kind, back.service_ns) && back.slab != AFTER_STOP {
             stream.ended.store(true, Relaxed);
-            self.report_failure(op, ETIMEDOUT, now_ns, None);
+            self.report_failure(op, ETIMEDOUT, (now_ns, back.worker), None);
         }
     }
 
@@ -91,7 +92,7 @@ impl SharedRun {
         &self,
         op: &Op,
         errno: i32,
-        at_ns: u64,
+        (at_ns, worker): (u64, u32),
         misfit: Option<Box<Misfit>>,
     ) {
         self.note_failed(Failure {
@@ -103,6 +104,7 @@ impl SharedRun {
             length: op.length,
             errno,
             misfit,
+            worker: Some(worker),
         });
     }
 

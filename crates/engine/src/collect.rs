@@ -5,12 +5,17 @@ use crate::op::Op;
 use crate::state::{AFTER_STOP, Lifetime, SEARCH, SLABS, SharedPool, SharedRun, WARMUP};
 use measure::{
     CellReader, Collected, Figure, FigureKey, FigureReader, Handover, HistogramBuilder,
-    LatencyFigures, Outstanding, PoolSample, StreamSample, StreamSpan, ThreadUsage, WorkerSample,
+    HostEvidence, LatencyFigures, Outstanding, PoolSample, StreamSample, StreamSpan,
+    TargetEvidence, ThreadUsage, WorkerEvidence, WorkerSample,
 };
-use plan::StreamId;
+use plan::{StreamId, TargetId};
 use std::cmp::Reverse;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+/// Up to so many targets each tells what it has in flight, even nothing.
+const TARGETS_TOLD: usize = 4_096;
 
 /// Reads a run's counts and remembers what it has read.
 #[derive(Debug)]
@@ -78,6 +83,8 @@ struct Capture {
     exhausted_ns: Vec<u64>,
     oldest_ns: u64,
     in_flight: u32,
+    /// How many by target, and the oldest of each.
+    targets: BTreeMap<TargetId, (u32, u64)>,
     /// By stream with a schedule: ages since the intended arrival.
     ages_ns: Vec<Vec<u64>>,
 }
@@ -231,7 +238,13 @@ impl Collector {
         collected.engine.oldest_in_flight_ns = looked.oldest_ns;
         collected.engine.in_flight = looked.in_flight;
         collected.engine.pools = self.pools(&service_of_pool, &looked, end_ns);
-        collected.engine.workers = self.worker_sample(number);
+        let (workers, by_worker) = self.worker_sample(number);
+        collected.engine.workers = workers;
+        collected.engine.hosts = vec![HostEvidence {
+            workers: by_worker,
+            targets: self.targets(&looked),
+            ..HostEvidence::default()
+        }];
         collected
     }
 
@@ -255,7 +268,11 @@ impl Collector {
             looked.partial_ns[pool] += figure.service.sum_ns;
             if !ended_before {
                 looked.oldest_ns = looked.oldest_ns.max(figure.service.max_ns);
-                looked.in_flight += (figure.operations + figure.errors) as u32;
+                let count = (figure.operations + figure.errors) as u32;
+                looked.in_flight += count;
+                if count > 0 {
+                    looked.add_to_target(figure.key.target, count, figure.service.max_ns);
+                }
             }
             if is_paced && !figure.key.operation.is_sync() && fills != Some(figure.key.operation) {
                 sample.unserved.merge(&figure.response);
@@ -487,6 +504,8 @@ impl Collector {
                 capture.partial_ns[*pool as usize] += age_ns;
                 capture.oldest_ns = capture.oldest_ns.max(age_ns);
                 capture.in_flight += 1;
+                let target = own.target_counted(op.object.place as usize);
+                capture.add_to_target(target, 1, age_ns);
             }
         }
         capture
@@ -533,13 +552,34 @@ impl Collector {
         self.pools.iter_mut().enumerate().map(sample).collect()
     }
 
-    fn worker_sample(&mut self, number: u64) -> WorkerSample {
+    /// What each target has in flight; of very many only those that have something.
+    fn targets(&self, looked: &Capture) -> Vec<TargetEvidence> {
+        let streams = self.shared.streams.iter();
+        let all = streams.flat_map(|stream| &stream.targets[..stream.counted]);
+        let idle = all.take(TARGETS_TOLD + 1).map(|target| (*target, (0, 0)));
+        let mut found: BTreeMap<TargetId, (u32, u64)> = idle.collect();
+        if found.len() > TARGETS_TOLD {
+            found.clear();
+        }
+        found.extend(&looked.targets);
+        let told = |(target, (count, oldest_ns)): (TargetId, (u32, u64))| TargetEvidence {
+            target,
+            in_flight: Some(count),
+            oldest_ns: Some(oldest_ns),
+        };
+        found.into_iter().map(told).collect()
+    }
+
+    fn worker_sample(&mut self, number: u64) -> (WorkerSample, Vec<WorkerEvidence>) {
+        let mut by_worker = Vec::with_capacity(self.workers.len());
         let mut sample = WorkerSample {
             workers: self.workers.len() as u32,
             ..WorkerSample::default()
         };
-        for (view, reader) in self.shared.workers.iter().zip(&mut self.workers) {
-            sample.cpu_ns += difference(&view.cpu_ns, &mut reader.cpu_ns);
+        let workers = self.shared.workers.iter().zip(&mut self.workers);
+        for (place, (view, reader)) in workers.enumerate() {
+            let cpu_ns = difference(&view.cpu_ns, &mut reader.cpu_ns);
+            sample.cpu_ns += cpu_ns;
             let usage = ThreadUsage {
                 user_ns: view.usage.user_ns.load(Relaxed),
                 system_ns: view.usage.system_ns.load(Relaxed),
@@ -548,24 +588,40 @@ impl Collector {
                 major_faults: view.usage.major_faults.load(Relaxed),
                 cpu_wait_ns: view.usage.cpu_wait_ns.load(Relaxed).checked_sub(1),
             };
-            sample.usage.add(&usage.since(&reader.usage));
+            let used = usage.since(&reader.usage);
+            sample.usage.add(&used);
             reader.usage = usage;
             sample.submit_calls += difference(&view.submit_calls, &mut reader.submit_calls);
             sample.submit_ns += difference(&view.submit_ns, &mut reader.submit_ns);
             sample.reaps += difference(&view.reaps, &mut reader.reaps);
             sample.wakeups += difference(&view.wakeups, &mut reader.wakeups);
             sample.clamped += difference(&view.clamped, &mut reader.clamped);
-            sample.reap_gap_sum_ns += reader.gaps.read(&view.reap_gaps, &mut self.service).0;
-            sample.reap_gap_max_ns = sample.reap_gap_max_ns.max(view.reap_gaps.max_of(number));
+            let mut gaps = LatencyFigures {
+                sum_ns: reader.gaps.read(&view.reap_gaps, &mut self.service).0,
+                max_ns: view.reap_gaps.max_of(number),
+                histogram: self.service.drain(),
+            };
+            sample.reap_gap_sum_ns += gaps.sum_ns;
+            bound_max(&mut gaps);
+            sample.reap_gap_max_ns = sample.reap_gap_max_ns.max(gaps.max_ns);
+            by_worker.push(WorkerEvidence {
+                worker: place as u32,
+                // Zero where the platform does not tell.
+                cpu_ns: (reader.cpu_ns > 0).then_some(cpu_ns),
+                run_queue_ns: used.cpu_wait_ns,
+                reap_gap: Some(gaps),
+                ..WorkerEvidence::default()
+            });
         }
-        let mut gaps = LatencyFigures {
-            max_ns: sample.reap_gap_max_ns,
-            histogram: self.service.drain(),
-            ..LatencyFigures::default()
-        };
-        bound_max(&mut gaps);
-        sample.reap_gap_max_ns = gaps.max_ns;
-        sample
+        (sample, by_worker)
+    }
+}
+
+impl Capture {
+    fn add_to_target(&mut self, target: TargetId, count: u32, age_ns: u64) {
+        let (in_flight, oldest_ns) = self.targets.entry(target).or_default();
+        *in_flight += count;
+        *oldest_ns = age_ns.max(*oldest_ns);
     }
 }
 

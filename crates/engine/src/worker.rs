@@ -478,13 +478,13 @@ impl<B: Backend, T: Time, S: Deref<Target = SharedRun> + Clone> Worker<B, T, S> 
         let mut has_failed = true;
         if misfit.is_some() {
             cell.failed();
-            shared.report_failure(&op, EILSEQ, now_ns, misfit);
+            shared.report_failure(&op, EILSEQ, (now_ns, self.number as u32), misfit);
         } else if result < 0 && shared.streams[stream].found_no_room(&op, result) {
             shared.streams[stream].end_drawing();
         } else if result < 0 || (moved == 0 && op.length > 0) {
             cell.failed();
             let errno = if result < 0 { -result } else { ENODATA };
-            shared.report_failure(&op, errno, now_ns, None);
+            shared.report_failure(&op, errno, (now_ns, self.number as u32), None);
         } else {
             has_failed = false;
             cell.succeeded(u64::from(moved), service_ns, response_ns, tag, self.sharing);
@@ -508,6 +508,7 @@ impl<B: Backend, T: Time, S: Deref<Target = SharedRun> + Clone> Worker<B, T, S> 
             now_ns,
             service_ns,
             slab: self.slab,
+            worker: self.number as u32,
         });
         self.give_back(slot);
     }

@@ -608,6 +608,7 @@ fn execution_started(
         } else {
             Default::default()
         },
+        ..ExecutionTarget::default()
     };
     let rule = machine::worker_rule(launch.common.workers);
     let (backend, backend_reason) = machine::backends_used(plan, &settled.choice);

@@ -12,6 +12,9 @@ use report::vdbench::{Face, FaceOptions};
 use std::path::{Path, PathBuf};
 use store::{Loss, Salvage};
 
+/// The page merges the intervals of a run that has more.
+const INTERVALS_SHOWN: u64 = 2_000;
+
 pub fn main(options: &ReportOptions) -> Exit {
     match write_all(options) {
         Ok(exit) => exit,
@@ -28,7 +31,7 @@ fn write_all(options: &ReportOptions) -> Result<Exit, String> {
         .output
         .clone()
         .unwrap_or_else(|| path.parent().unwrap_or(Path::new(".")).to_owned());
-    let mut salvage = Salvage::open(&path).map_err(|error| error.to_string())?;
+    let mut salvage = open(&path, options)?;
     let first = match until_first_run(&mut salvage, &path) {
         Ok(first) => first,
         Err(message) => {
@@ -90,6 +93,15 @@ fn write_all(options: &ReportOptions) -> Result<Exit, String> {
         outln!("report:  {}", folder.join("report.html").display());
     }
     Ok(exit_of(damage.is_some()))
+}
+
+fn open(path: &Path, options: &ReportOptions) -> Result<Salvage, String> {
+    let salvage = Salvage::open(path).map_err(|error| error.to_string())?;
+    // The pages of both tools tell each interval.
+    Ok(match options.vdbench || options.fio.is_some() {
+        true => salvage,
+        false => salvage.summed_beyond(INTERVALS_SHOWN),
+    })
 }
 
 fn exit_of(is_damaged: bool) -> Exit {

@@ -34,6 +34,7 @@ pub fn facts_of(root: &SysRoot) -> HostFacts {
         virtualization: virtualization(root),
         fathom_version: env!("CARGO_PKG_VERSION").to_owned(),
         details: details(root, &uname.version().to_string_lossy()),
+        devices: Vec::new(),
     }
 }
 

@@ -6,6 +6,9 @@ use measure::{CpuTimes, DeviceCounters, DeviceSample, HostSample};
 
 use crate::mounts::{Mount, own_mounts};
 use crate::root::{SysRoot, read_text};
+use crate::sampler::more::More;
+
+mod more;
 
 /// Reads counters and gives differences. Made for one call a second: a look reads a handful of small files.
 ///
@@ -38,6 +41,7 @@ struct Counters {
     own_system_ns: u64,
     throttle: Vec<Option<Throttle>>,
     devices: Vec<Option<DeviceCounters>>,
+    more: More,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -85,10 +89,14 @@ impl Sampler {
                     Some(DeviceSample {
                         device: device.clone(),
                         counters: now.as_ref()?.since(earlier.as_ref()?),
+                        in_flight: more::in_flight(&self.root, device),
+                        state: more::state(&self.root, device),
                     })
                 })
                 .collect(),
+            ..HostSample::default()
         };
+        let sample = more::add(sample, &self.root, &last.more, &now.more);
         self.last = now;
         sample
     }
@@ -106,6 +114,7 @@ impl Sampler {
                 .map(|(path, unit)| parse_throttle(&read_text(path)?, *unit))
                 .collect(),
             devices: self.devices.iter().map(|name| self.device(name)).collect(),
+            more: More::read(&self.root, nanoseconds_per_tick()),
         }
     }
 

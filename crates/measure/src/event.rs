@@ -4,8 +4,9 @@
 //!
 //! Times called `*_ns` without more are nanoseconds since the start of the run; `*_unix_ns` are
 //! nanoseconds since 1970 in UTC.
+use crate::evidence::{HostEvidence, HostId, IntervalBrief};
 use crate::facts::{HostFacts, HostSample, TargetIdentity};
-use crate::histogram::Histogram;
+use crate::latencies::LatencyFigures;
 use plan::{ArrivalLaw, Label, Load, Operation, RunKind, Severity, StreamId, TargetId};
 use serde::{Deserialize, Serialize};
 
@@ -58,6 +59,19 @@ pub struct ExecutionTarget {
     pub bytes: u64,
     pub is_written: bool,
     pub identity: TargetIdentity,
+    #[serde(default)]
+    pub host: HostId,
+    /// How it was opened, in words; `None` where nobody told.
+    #[serde(default)]
+    pub open_mode: Option<String>,
+    /// Bytes without room on the storage when the execution began.
+    #[serde(default)]
+    pub hole_bytes: Option<u64>,
+    /// Blocks that were read as a sample when the execution began, and those of them that held only zeros.
+    #[serde(default)]
+    pub sampled_blocks: Option<u64>,
+    #[serde(default)]
+    pub zero_blocks: Option<u64>,
 }
 
 /// The beginning of a run.
@@ -89,6 +103,17 @@ pub struct RunStarted {
     /// Bytes that the run will move when its end is a size.
     pub expected_bytes: Option<u64>,
     pub labels: Vec<Label>,
+    /// What a sweep varies from run to run, with the values of this one.
+    #[serde(default)]
+    pub swept: Vec<Swept>,
+}
+
+/// A value that a sweep gives to a run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Swept {
+    /// What it is, as the job names it.
+    pub name: String,
+    pub value: f64,
 }
 
 /// A pool of a run.
@@ -107,6 +132,9 @@ pub struct StreamInfo {
     pub asked_rate: Option<f64>,
     pub share_pct: f64,
     pub labels: Vec<Label>,
+    /// The law of its arrivals; `None` without a schedule, and where an old record does not tell.
+    #[serde(default)]
+    pub law: Option<ArrivalLaw>,
 }
 
 /// Whether an interval enters the averages.
@@ -132,9 +160,12 @@ pub struct Interval {
     pub figures: Vec<Figure>,
     pub engine: EngineSample,
     pub host: HostSample,
-    /// What of it is lost, where it was read from a damaged file; never written.
+    /// What of it is lost or was never told.
     #[serde(default)]
     pub lost: LostParts,
+    /// The intervals that it is the sum of, where it is one of several; empty for a single one.
+    #[serde(default)]
+    pub within: Vec<IntervalBrief>,
 }
 
 /// Parts of an interval that were there once and cannot be read. Their fields are empty or zero and say nothing.
@@ -160,6 +191,17 @@ pub struct FigureKey {
     pub operation: Operation,
 }
 
+impl LostParts {
+    /// What is lost of one of several is lost of all of them together.
+    pub fn add(&mut self, other: Self) {
+        self.arrivals |= other.arrivals;
+        self.slots |= other.slots;
+        self.cpu |= other.cpu;
+        self.devices |= other.devices;
+        self.submission |= other.submission;
+    }
+}
+
 /// Counts and latencies of one stream, target and operation.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Figure {
@@ -175,16 +217,6 @@ pub struct Figure {
     pub response: LatencyFigures,
 }
 
-/// Values of one latency.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct LatencyFigures {
-    /// Stays at its largest value once it gets there: 584 years of waiting.
-    pub sum_ns: u64,
-    /// Exact.
-    pub max_ns: u64,
-    pub histogram: Histogram,
-}
-
 /// How the engine itself fared in an interval.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct EngineSample {
@@ -194,6 +226,9 @@ pub struct EngineSample {
     /// The oldest operation in flight at the end of the interval.
     pub oldest_in_flight_ns: u64,
     pub in_flight: u32,
+    /// What single workers and targets tell, by host.
+    #[serde(default)]
+    pub hosts: Vec<HostEvidence>,
 }
 
 /// Arrivals of one stream.
@@ -207,6 +242,9 @@ pub struct StreamSample {
     pub backlog: u64,
     /// From the intended arrival to just before the submitting system call.
     pub lateness: LatencyFigures,
+    /// Of those the lateness of arrivals that found a free slot: what the generator owes, not the slots.
+    #[serde(default)]
+    pub free_lateness: Option<LatencyFigures>,
     /// Ages of arrivals that were still unserved when the window ended; they belong to the
     /// response figures. Empty but in the last interval.
     pub unserved: LatencyFigures,
@@ -397,6 +435,11 @@ pub struct IoFailure {
     /// What was wrong with data that were read without an error.
     #[serde(default)]
     pub misfit: Option<Box<crate::Misfit>>,
+    #[serde(default)]
+    pub host: HostId,
+    /// `None` where nobody told which worker it was.
+    #[serde(default)]
+    pub worker: Option<u32>,
 }
 
 /// A message of the execution that belongs into its record.
@@ -487,42 +530,6 @@ impl RunFinished {
 pub struct ExecutionFinished {
     pub unix_ns: u64,
     pub reason: FinishReason,
-}
-
-impl LatencyFigures {
-    /// Of these values.
-    pub fn of(values_ns: &[u64]) -> Self {
-        Self {
-            sum_ns: values_ns
-                .iter()
-                .fold(0, |sum, one| sum.saturating_add(*one)),
-            max_ns: values_ns.iter().copied().max().unwrap_or(0),
-            histogram: values_ns.iter().copied().collect(),
-        }
-    }
-
-    /// Adds other values.
-    pub fn merge(&mut self, other: &LatencyFigures) {
-        self.sum_ns = self.sum_ns.saturating_add(other.sum_ns);
-        self.max_ns = self.max_ns.max(other.max_ns);
-        self.histogram.merge(&other.histogram);
-    }
-
-    /// Mean in nanoseconds; zero when empty. From the histogram where the sum has run into its limit.
-    pub fn mean_ns(&self) -> f64 {
-        match self.histogram.count() {
-            0 => 0.0,
-            _ if self.sum_ns == u64::MAX => self.histogram.mean_ns(),
-            count => self.sum_ns as f64 / count as f64,
-        }
-    }
-
-    /// A percentile (0 to 100), never above the exact maximum.
-    pub fn percentile_ns(&self, percentile: f64) -> u64 {
-        self.histogram
-            .quantile_ns(percentile / 100.0)
-            .min(self.max_ns)
-    }
 }
 
 impl Figure {

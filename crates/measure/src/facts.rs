@@ -17,6 +17,21 @@ pub struct HostFacts {
     pub fathom_version: String,
     /// Anything else worth keeping, by name.
     pub details: Vec<(String, String)>,
+    /// Block devices whose counters are kept, with what they are made of.
+    #[serde(default)]
+    pub devices: Vec<DeviceFacts>,
+}
+
+/// A block device in its layer.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DeviceFacts {
+    pub name: String,
+    /// `disk`, `partition`, `multipath`, `mapper`, `raid`, `loop`, `nvme head` or `nvme path`.
+    pub layer: String,
+    /// What it is made of: the paths of a multipath device or NVMe head, the disk of a partition.
+    pub members: Vec<String>,
+    /// Limits of its queue by the file that tells them.
+    pub limits: Vec<(String, String)>,
 }
 
 /// What a target is, as far as the machine tells.
@@ -99,6 +114,49 @@ pub struct DeviceCounters {
 pub struct DeviceSample {
     pub device: String,
     pub counters: DeviceCounters,
+    /// Requests that the device had at the end of the interval.
+    #[serde(default)]
+    pub in_flight: Option<u64>,
+    /// `running`, `offline`, `live`, `connecting` …, as the kernel says.
+    #[serde(default)]
+    pub state: Option<String>,
+}
+
+/// Counters of a network interface in an interval.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NetworkSample {
+    pub interface: String,
+    pub received_bytes: Option<u64>,
+    pub sent_bytes: Option<u64>,
+    pub received_drops: Option<u64>,
+    pub sent_drops: Option<u64>,
+    /// In millions of bits per second, at the end of the interval.
+    pub speed_mbit: Option<u64>,
+}
+
+/// What a mount of NFS did in an interval.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MountSample {
+    pub point: String,
+    /// What programs read and wrote, past the page cache or through it.
+    pub read_bytes: Option<u64>,
+    pub written_bytes: Option<u64>,
+    /// What went to and from the server.
+    pub server_read_bytes: Option<u64>,
+    pub server_written_bytes: Option<u64>,
+    pub operations: Option<u64>,
+    /// Transmissions beyond the first of each operation.
+    pub retransmits: Option<u64>,
+}
+
+/// Time in which tasks waited for something, as the kernel's pressure files count it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Pressure {
+    pub cpu_some_ns: Option<u64>,
+    pub io_some_ns: Option<u64>,
+    pub io_full_ns: Option<u64>,
+    pub memory_some_ns: Option<u64>,
+    pub memory_full_ns: Option<u64>,
 }
 
 /// What the host did in an interval. A field that the machine does not tell is `None`.
@@ -112,6 +170,26 @@ pub struct HostSample {
     pub throttled_ns: Option<u64>,
     pub throttled_periods: Option<u64>,
     pub devices: Vec<DeviceSample>,
+    /// Time in softirq of the CPU that had most of it.
+    #[serde(default)]
+    pub busiest_softirq_ns: Option<u64>,
+    #[serde(default)]
+    pub pressure: Pressure,
+    /// Limits of the control group on I/O, as `io.max` says them; `None` where there are none, or they cannot be read.
+    #[serde(default)]
+    pub io_max: Option<String>,
+    /// The hottest sensor, in thousandths of a degree Celsius.
+    #[serde(default)]
+    pub temperature_mc: Option<u64>,
+    /// TCP segments of the whole host, and those sent again.
+    #[serde(default)]
+    pub tcp_sent: Option<u64>,
+    #[serde(default)]
+    pub tcp_retransmits: Option<u64>,
+    #[serde(default)]
+    pub networks: Vec<NetworkSample>,
+    #[serde(default)]
+    pub mounts: Vec<MountSample>,
 }
 
 impl CpuTimes {
@@ -200,20 +278,85 @@ impl HostSample {
         for (mine, theirs) in [
             (&mut self.throttled_ns, other.throttled_ns),
             (&mut self.throttled_periods, other.throttled_periods),
+            (&mut self.busiest_softirq_ns, other.busiest_softirq_ns),
+            (&mut self.tcp_sent, other.tcp_sent),
+            (&mut self.tcp_retransmits, other.tcp_retransmits),
         ] {
-            if let Some(theirs) = theirs {
-                *mine.get_or_insert(0) += theirs;
-            }
+            add_told(mine, theirs);
         }
+        self.pressure.add(&other.pressure);
+        self.temperature_mc = self.temperature_mc.max(other.temperature_mc);
+        if other.io_max.is_some() {
+            self.io_max.clone_from(&other.io_max);
+        }
+        self.add_networks(&other.networks);
+        self.add_mounts(&other.mounts);
         for device in &other.devices {
             match self
                 .devices
                 .iter_mut()
                 .find(|mine| mine.device == device.device)
             {
-                Some(mine) => mine.counters.add(&device.counters),
+                Some(mine) => {
+                    mine.counters.add(&device.counters);
+                    mine.in_flight = device.in_flight;
+                    mine.state.clone_from(&device.state);
+                }
                 None => self.devices.push(device.clone()),
             }
         }
+    }
+
+    fn add_networks(&mut self, others: &[NetworkSample]) {
+        for theirs in others {
+            let networks = &mut self.networks;
+            let place = networks
+                .iter()
+                .position(|mine| mine.interface == theirs.interface);
+            let Some(mine) = place.map(|place| &mut networks[place]) else {
+                networks.push(theirs.clone());
+                continue;
+            };
+            add_told(&mut mine.received_bytes, theirs.received_bytes);
+            add_told(&mut mine.sent_bytes, theirs.sent_bytes);
+            add_told(&mut mine.received_drops, theirs.received_drops);
+            add_told(&mut mine.sent_drops, theirs.sent_drops);
+            mine.speed_mbit = theirs.speed_mbit;
+        }
+    }
+
+    fn add_mounts(&mut self, others: &[MountSample]) {
+        for theirs in others {
+            let mounts = &mut self.mounts;
+            let place = mounts.iter().position(|mine| mine.point == theirs.point);
+            let Some(mine) = place.map(|place| &mut mounts[place]) else {
+                mounts.push(theirs.clone());
+                continue;
+            };
+            add_told(&mut mine.read_bytes, theirs.read_bytes);
+            add_told(&mut mine.written_bytes, theirs.written_bytes);
+            add_told(&mut mine.server_read_bytes, theirs.server_read_bytes);
+            add_told(&mut mine.server_written_bytes, theirs.server_written_bytes);
+            add_told(&mut mine.operations, theirs.operations);
+            add_told(&mut mine.retransmits, theirs.retransmits);
+        }
+    }
+}
+
+impl Pressure {
+    /// Adds another interval.
+    pub fn add(&mut self, other: &Self) {
+        add_told(&mut self.cpu_some_ns, other.cpu_some_ns);
+        add_told(&mut self.io_some_ns, other.io_some_ns);
+        add_told(&mut self.io_full_ns, other.io_full_ns);
+        add_told(&mut self.memory_some_ns, other.memory_some_ns);
+        add_told(&mut self.memory_full_ns, other.memory_full_ns);
+    }
+}
+
+/// What one side does not tell adds nothing.
+fn add_told(mine: &mut Option<u64>, theirs: Option<u64>) {
+    if let Some(theirs) = theirs {
+        *mine.get_or_insert(0) += theirs;
     }
 }

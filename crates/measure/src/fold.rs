@@ -1,10 +1,11 @@
 //! From the intervals of a run to its totals: what every summary and decision is computed from.
 use crate::event::{
-    DataFigures, Event, Figure, FigureKey, Interval, IntervalPhase, LatencyFigures, PoolSample,
-    RunFinished, RunStarted, StreamSample, WorkerSample,
+    DataFigures, Event, Figure, FigureKey, Interval, IntervalPhase, PoolSample, RunFinished,
+    RunStarted, StreamSample, WorkerSample,
 };
 use crate::facts::HostSample;
 use crate::histogram::{HistogramBuilder, bucket_bounds};
+use crate::latencies::LatencyFigures;
 use crate::stream_totals::StreamTotals;
 use crate::unreturned::{self, Unreturned};
 use plan::{Operation, StreamId};
@@ -197,7 +198,7 @@ impl RunFold {
         let start_ns = restart_ns.map_or(interval.start_ns, |at_ns| at_ns.max(interval.start_ns));
         let length_ns = interval.end_ns.saturating_sub(start_ns);
         self.length_ns += length_ns;
-        self.intervals += 1;
+        self.intervals += interval.count();
         self.lost.add(interval, length_ns);
         for figure in &interval.figures {
             let collected = self.figures.entry(figure.key).or_default();
@@ -283,7 +284,7 @@ impl LostTotals {
             (lost.submission, &mut self.submission),
         ] {
             if is_lost {
-                part.intervals += 1;
+                part.intervals += interval.count();
                 part.length_ns += length_ns;
                 part.operations += operations;
             }
@@ -570,6 +571,7 @@ mod tests {
             },
             host: HostSample::default(),
             lost: crate::LostParts::default(),
+            within: Vec::new(),
         }
     }
 

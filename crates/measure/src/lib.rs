@@ -4,31 +4,41 @@
 #![forbid(unsafe_code)]
 
 mod event;
+mod evidence;
 mod facts;
 mod fold;
 mod histogram;
+mod latencies;
 mod misfit;
 mod part;
 mod recorder;
+mod span;
 mod stream_totals;
 mod unreturned;
 
 pub use event::{
     BATCH_CLASSES, DEPTH_CLASSES, DataFigures, DataWritten, EngineSample, Event, ExecutionFinished,
     ExecutionStarted, ExecutionTarget, Figure, FigureKey, FinishReason, Handover, Interval,
-    IntervalPhase, IoFailure, LATE_NS, LatencyFigures, LostParts, OperationRecord, Outstanding,
-    PoolInfo, PoolSample, Remark, RunFinished, RunStarted, ServiceParts, StreamInfo, StreamSample,
-    StreamSpan, ThreadUsage, WorkerSample, batch_class, depth_class,
+    IntervalPhase, IoFailure, LATE_NS, LostParts, OperationRecord, Outstanding, PoolInfo,
+    PoolSample, Remark, RunFinished, RunStarted, ServiceParts, StreamInfo, StreamSample,
+    StreamSpan, Swept, ThreadUsage, WorkerSample, batch_class, depth_class,
+};
+pub use evidence::{
+    GAP_NS, Gap, HostEvidence, HostId, IntervalBrief, SLOW_NS, SlowResponse, TargetEvidence,
+    WorkerEvidence,
 };
 pub use facts::{
-    CpuTimes, DeviceCounters, DeviceSample, HostFacts, HostSample, MountFacts, TargetIdentity,
+    CpuTimes, DeviceCounters, DeviceFacts, DeviceSample, HostFacts, HostSample, MountFacts,
+    MountSample, NetworkSample, Pressure, TargetIdentity,
 };
 pub use fold::{LostTime, LostTotals, RunFold, RunTotals};
 pub use histogram::{
     BUCKETS, Bucket, Histogram, HistogramBuilder, MAX_VALUE_NS, bucket_bounds, bucket_of,
 };
+pub use latencies::LatencyFigures;
 pub use misfit::{Contents, Misfit, MisfitKind};
 pub use part::{Collected, Drained, Ended, Failure, Failures, HostInterval, LogWaits};
 pub use recorder::{CellMemory, CellReader, FigureCell, FigureReader, LatencyCell, Sharing};
+pub use span::{SpanFold, SpanLevel};
 pub use stream_totals::StreamTotals;
 pub use unreturned::Unreturned;

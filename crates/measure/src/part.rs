@@ -71,6 +71,8 @@ pub struct Failure {
     pub errno: i32,
     /// Of a read that came back with other data than it should.
     pub misfit: Option<Box<crate::Misfit>>,
+    #[serde(default)]
+    pub worker: Option<u32>,
 }
 
 /// Failed operations of some time.
@@ -139,7 +141,7 @@ impl Failures {
     pub fn merge(&mut self, other: Failures) {
         self.listed.extend(other.listed);
         let place = |one: &Failure| (one.at_ns, one.stream, one.place, one.operation, one.offset);
-        let rest = |one: &Failure| (one.length, one.errno);
+        let rest = |one: &Failure| (one.length, one.errno, one.worker);
         self.listed.sort_by_key(|one| (place(one), rest(one)));
         self.unlisted += other.unlisted;
     }
@@ -166,6 +168,8 @@ impl EngineSample {
         };
         self.oldest_in_flight_ns = self.oldest_in_flight_ns.max(other.oldest_in_flight_ns);
         self.in_flight += other.in_flight;
+        self.hosts.extend(other.hosts.iter().cloned());
+        self.hosts.sort_by_key(|host| host.host);
     }
 }
 
@@ -177,6 +181,9 @@ impl StreamSample {
         self.backlog += other.backlog;
         self.lateness.merge(&other.lateness);
         self.unserved.merge(&other.unserved);
+        if let Some(theirs) = &other.free_lateness {
+            self.free_lateness.get_or_insert_default().merge(theirs);
+        }
         if let Some(theirs) = &other.handover {
             let mine = self.handover.get_or_insert_default();
             mine.merge(theirs);

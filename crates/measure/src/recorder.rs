@@ -4,8 +4,9 @@
 //! Each cell exists twice, for even and for odd intervals: a completion is counted in the slab of
 //! the interval that its stamp falls into, and the reader reads a slab while the workers write the
 //! other. A worker that is blocked at the end of an interval holds up nobody.
-use crate::event::{Figure, FigureKey, LatencyFigures};
+use crate::event::{Figure, FigureKey};
 use crate::histogram::{BUCKETS, HistogramBuilder, bucket_of};
+use crate::latencies::LatencyFigures;
 use bytemuck::zeroed_slice_box;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};

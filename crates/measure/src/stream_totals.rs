@@ -1,5 +1,5 @@
 //! What a run tells of the arrivals of one stream.
-use crate::event::LatencyFigures;
+use crate::latencies::LatencyFigures;
 
 /// Arrivals of a stream over the measured intervals.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -1,8 +1,9 @@
 //! What was out at the end of a run, in the totals of that run. An operation that never came back
 //! enters service and response with the age that it had reached, which its latency is at least; one
 //! that came back in the drain enters with its true times. Neither is a completion. Read [`find`].
-use crate::event::{Figure, FigureKey, LatencyFigures, Outstanding, RunFinished};
+use crate::event::{Figure, FigureKey, Outstanding, RunFinished};
 use crate::histogram::{Bucket, Histogram, bucket_bounds};
+use crate::latencies::LatencyFigures;
 use crate::stream_totals::StreamTotals;
 use std::collections::BTreeMap;
 
@@ -167,6 +168,7 @@ mod tests {
             streams: Vec::new(),
             expected_bytes: None,
             labels: Vec::new(),
+            swept: Vec::new(),
         })
     }
 
@@ -203,6 +205,7 @@ mod tests {
             },
             host: HostSample::default(),
             lost: crate::LostParts::default(),
+            within: Vec::new(),
         })
     }
 

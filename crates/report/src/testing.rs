@@ -245,6 +245,7 @@ impl RunShape {
             asked_rate: None,
             share_pct: shape.share_pct,
             labels: shape.labels(),
+            law: None,
         };
         RunStarted {
             run: place as u32,
@@ -267,6 +268,7 @@ impl RunShape {
             streams: self.streams.iter().map(stream).collect(),
             expected_bytes: None,
             labels: self.labels(),
+            swept: Vec::new(),
         }
     }
 
@@ -323,6 +325,7 @@ impl RunShape {
                 ..HostSample::default()
             },
             lost: measure::LostParts::default(),
+            within: Vec::new(),
         }
     }
 

@@ -1,21 +1,20 @@
 //! From rows to events. Believes nothing: a value that does not fit is a damaged file.
 use crate::error::{Outcome, Problem};
 use crate::latency::unpack;
-use crate::schema::{self, OPERATIONS, Table};
+use crate::sample::{self, AMOUNT_MAX, Packed};
+use crate::schema::{self, LAST_IN_PARTS, OPERATIONS, Table};
 use crate::words;
 use measure::{
     CpuTimes, DataFigures, DataWritten, DeviceCounters, DeviceSample, EngineSample, Event,
-    ExecutionFinished, ExecutionStarted, ExecutionTarget, Figure, FigureKey, Handover, HostSample,
-    Interval, IoFailure, LatencyFigures, PoolInfo, PoolSample, Remark, RunFinished, RunStarted,
-    ServiceParts, StreamInfo, StreamSample, StreamSpan, ThreadUsage, WorkerSample,
+    ExecutionFinished, ExecutionStarted, ExecutionTarget, Figure, FigureKey, Handover, Histogram,
+    HostSample, Interval, IntervalBrief, IoFailure, LatencyFigures, PoolInfo, PoolSample, Remark,
+    RunFinished, RunStarted, ServiceParts, StreamInfo, StreamSample, StreamSpan, ThreadUsage,
+    WorkerSample,
 };
 use plan::{Operation, StreamId, TargetId};
 use rusqlite::types::{FromSql, ValueRef};
-use rusqlite::{Connection, Row};
+use rusqlite::{Connection, Row, params};
 use serde::de::DeserializeOwned;
-
-/// Operations or bytes of one interval: 64 PiB.
-const AMOUNT_MAX: u64 = 1 << 56;
 
 /// Reads the events of one file.
 #[derive(Debug)]
@@ -100,7 +99,33 @@ impl Decoder {
             .ok_or_else(|| Problem::Damaged(format!("operation {number} is unknown")))
     }
 
+    /// The sum of intervals with this number of an event.
+    pub(crate) fn span(&self, connection: &Connection, event: i64) -> Outcome<Interval> {
+        let rows = Details {
+            connection,
+            event,
+            version: self.version,
+            rows_max: self.rows_max,
+        };
+        let (first, mut span, figures) = rows.one(&schema::SPANS, |fields| {
+            fields.skip(1);
+            let first: u32 = fields.get()?;
+            let (span, figures) = whole_interval(fields)?;
+            Ok((first, span, figures))
+        })?;
+        self.parts(&rows, &mut span, figures)?;
+        let most = u64::from(span.number).saturating_sub(first.into()) + 1;
+        span.within = rows.briefs(&span, first, most)?;
+        Ok(span)
+    }
+
     fn interval(&self, rows: &Details) -> Outcome<Event> {
+        if self.version > LAST_IN_PARTS {
+            let (mut interval, figures) = rows.one(&schema::INTERVALS, whole_interval)?;
+            self.parts(rows, &mut interval, figures)?;
+            self.handovers(rows, &mut interval)?;
+            return Ok(Event::Interval(interval));
+        }
         let mut interval = rows.one(&schema::INTERVALS, interval)?;
         interval.figures = rows.all(&schema::FIGURES, |fields| self.figure(fields))?;
         interval.engine.streams = rows.all(&schema::STREAM_SAMPLES, stream_sample)?;
@@ -113,9 +138,81 @@ impl Decoder {
         Ok(Event::Interval(interval))
     }
 
+    /// Figures and samples, of which there is a row for each host.
+    fn parts(&self, rows: &Details, interval: &mut Interval, figures: u64) -> Outcome<()> {
+        interval.figures = rows.all(&schema::COUNTS, |fields| self.count(fields))?;
+        if interval.figures.len() as u64 != figures {
+            let found = interval.figures.len();
+            let message = format!("{found} of {figures} figures of an interval are there");
+            return Err(Problem::Damaged(message));
+        }
+        let machines = rows.all(&schema::MACHINE_SAMPLES, machine_sample)?;
+        match machines.into_iter().next() {
+            Some(sample) => interval.host = sample,
+            None => interval.lost.cpu = true,
+        }
+        let samples = rows.all(&schema::SAMPLES, packed)?;
+        if samples.is_empty() {
+            sample::without_samples(&mut interval.lost);
+        }
+        let mut samples = samples.into_iter();
+        samples.try_for_each(|packed| sample::unpack(packed, interval))
+    }
+
+    fn count(&self, fields: &mut Fields) -> Outcome<Figure> {
+        fields.skip(2);
+        let key = FigureKey {
+            stream: StreamId(fields.get()?),
+            target: TargetId(fields.get()?),
+            operation: self.operation(fields.get()?)?,
+        };
+        let (operations, bytes) = (fields.amount()?, fields.amount()?);
+        let (errors, short_transfers) = (fields.amount()?, fields.amount()?);
+        let mut service = LatencyFigures {
+            sum_ns: fields.whole()?,
+            max_ns: fields.whole()?,
+            histogram: Histogram::default(),
+        };
+        fields.skip(4);
+        let apart = fields.whole_or_null()?.zip(fields.whole_or_null()?);
+        fields.skip(4);
+        service.histogram = unpack(&fields.get::<Vec<u8>>()?)?;
+        let own: Option<Vec<u8>> = fields.get()?;
+        let mut response = service.clone();
+        if let Some((sum_ns, max_ns)) = apart {
+            (response.sum_ns, response.max_ns) = (sum_ns, max_ns);
+        }
+        if let Some(own) = own {
+            response.histogram = unpack(&own)?;
+        }
+        Ok(Figure {
+            key,
+            operations,
+            bytes,
+            errors,
+            short_transfers,
+            service,
+            response,
+        })
+    }
+
     /// What files have since the third version of the layout.
     fn third_layout(&self, rows: &Details, interval: &mut Interval) -> Outcome<()> {
         interval.engine.workers.usage = rows.one(&schema::WORKER_USAGE, thread_usage)?;
+        self.handovers(rows, interval)?;
+        let merges = rows.all(&schema::DEVICE_MERGES, |fields| {
+            Ok((fields.get::<u32>()?, fields.whole()?, fields.whole()?))
+        })?;
+        for (place, reads, writes) in merges {
+            let device = interval.host.devices.get_mut(place as usize);
+            let outside = || Problem::Damaged("a device that the interval has not".to_owned());
+            let counters = &mut device.ok_or_else(outside)?.counters;
+            (counters.read_merges, counters.write_merges) = (reads, writes);
+        }
+        Ok(())
+    }
+
+    fn handovers(&self, rows: &Details, interval: &mut Interval) -> Outcome<()> {
         let outside = |what: &str| Problem::Damaged(format!("a {what} that the interval has not"));
         for (place, handover) in rows.all(&schema::HANDOVERS, handover)? {
             let sample = interval.engine.streams.get_mut(place);
@@ -131,14 +228,6 @@ impl Decoder {
                 .ok_or_else(|| outside("service time of a handover"))?
                 .parts
                 .push(parts);
-        }
-        let merges = rows.all(&schema::DEVICE_MERGES, |fields| {
-            Ok((fields.get::<u32>()?, fields.whole()?, fields.whole()?))
-        })?;
-        for (place, reads, writes) in merges {
-            let device = interval.host.devices.get_mut(place as usize);
-            let counters = &mut device.ok_or_else(|| outside("device"))?.counters;
-            (counters.read_merges, counters.write_merges) = (reads, writes);
         }
         Ok(())
     }
@@ -197,6 +286,8 @@ impl Decoder {
             errno: fields.get()?,
             message: fields.get()?,
             misfit: fields.json_or_null()?,
+            host: fields.get()?,
+            worker: fields.get()?,
         }))
     }
 }
@@ -231,6 +322,26 @@ impl Details<'_> {
                 place: 1,
             })?);
         }
+        Ok(found)
+    }
+
+    /// The single intervals of a span, which stand in front of it.
+    fn briefs(&self, span: &Interval, first: u32, most: u64) -> Outcome<Vec<IntervalBrief>> {
+        let sql = "SELECT event, interval, start_ns, end_ns, operations, in_flight, backlog, busy_ns, cpu_busy_ns,
+            cpu_total_ns FROM intervals WHERE event < ? AND run = ? AND interval >= ? ORDER BY event DESC LIMIT ?";
+        let mut statement = self.connection.prepare_cached(sql)?;
+        let most = most.min(self.rows_max).cast_signed();
+        let mut rows = statement.query(params![self.event, span.run, first, most])?;
+        let mut found = Vec::new();
+        while let Some(row) = rows.next()? {
+            let table = schema::INTERVALS.name;
+            found.push(brief(&mut Fields {
+                row,
+                table,
+                place: 1,
+            })?);
+        }
+        found.reverse();
         Ok(found)
     }
 
@@ -358,6 +469,11 @@ fn execution_started(rows: &Details) -> Outcome<Event> {
             bytes: fields.whole()?,
             is_written: fields.get()?,
             identity: fields.json()?,
+            host: fields.get()?,
+            open_mode: fields.get()?,
+            hole_bytes: fields.whole_or_null()?,
+            sampled_blocks: fields.whole_or_null()?,
+            zero_blocks: fields.whole_or_null()?,
         })
     })?;
     Ok(Event::ExecutionStarted(started))
@@ -390,6 +506,7 @@ fn run_started(rows: &Details) -> Outcome<Event> {
             expected_bytes: fields.whole_or_null()?,
             labels: fields.json()?,
             law: fields.word_or_null(words::law_of)?,
+            swept: fields.json_or_null()?.unwrap_or_default(),
         })
     })?;
     started.pools = rows.all(&schema::POOLS, |fields| {
@@ -412,6 +529,7 @@ fn stream_info(fields: &mut Fields) -> Outcome<StreamInfo> {
         asked_rate: fields.get()?,
         share_pct: fields.get()?,
         labels: fields.json()?,
+        law: fields.word_or_null(words::law_of)?,
     })
 }
 
@@ -464,10 +582,63 @@ fn interval(fields: &mut Fields) -> Outcome<Interval> {
             },
             oldest_in_flight_ns,
             in_flight,
+            hosts: Vec::new(),
         },
         host: HostSample::default(),
         lost: measure::LostParts::default(),
+        within: Vec::new(),
     })
+}
+
+/// An interval with what threads used, and how many figures it has.
+fn whole_interval(fields: &mut Fields) -> Outcome<(Interval, u64)> {
+    let mut interval = interval(fields)?;
+    interval.engine.workers.usage = thread_usage(fields)?;
+    interval.engine.workers.usage.cpu_wait_ns = fields.amount_or_null()?;
+    Ok((interval, fields.amount()?))
+}
+
+fn brief(fields: &mut Fields) -> Outcome<IntervalBrief> {
+    Ok(IntervalBrief {
+        number: fields.get()?,
+        start_ns: fields.whole()?,
+        end_ns: fields.whole()?,
+        operations: fields.amount()?,
+        in_flight: fields.get()?,
+        backlog: fields.amount()?,
+        busy_ns: fields.amount_or_null()?,
+        cpu_busy_ns: fields.amount_or_null()?,
+        cpu_total_ns: fields.amount_or_null()?,
+    })
+}
+
+fn packed(fields: &mut Fields) -> Outcome<Packed> {
+    let mut packed = Packed {
+        host: fields.get()?,
+        blobs: [const { None }; 14],
+        texts: [const { None }; 4],
+    };
+    for place in 0..11 {
+        packed.blobs[place] = fields.get()?;
+    }
+    (packed.texts[0], packed.texts[1]) = (fields.get()?, fields.get()?);
+    packed.blobs[11] = fields.get()?;
+    (packed.texts[2], packed.blobs[12]) = (fields.get()?, fields.get()?);
+    (packed.texts[3], packed.blobs[13]) = (fields.get()?, fields.get()?);
+    Ok(packed)
+}
+
+fn machine_sample(fields: &mut Fields) -> Outcome<HostSample> {
+    fields.skip(1);
+    let mut numbers = [None; 22];
+    for number in &mut numbers[..19] {
+        *number = fields.whole_or_null()?;
+    }
+    let io_max = fields.get()?;
+    for number in &mut numbers[19..] {
+        *number = fields.whole_or_null()?;
+    }
+    sample::machine(numbers, io_max)
 }
 
 fn stream_sample(fields: &mut Fields) -> Outcome<StreamSample> {
@@ -477,6 +648,7 @@ fn stream_sample(fields: &mut Fields) -> Outcome<StreamSample> {
         submitted: fields.amount()?,
         backlog: fields.amount()?,
         lateness: fields.latency()?,
+        free_lateness: None,
         unserved: fields.latency()?,
         handover: None,
         span: span(fields)?,
@@ -496,7 +668,7 @@ fn thread_usage(fields: &mut Fields) -> Outcome<ThreadUsage> {
         context_switches: fields.amount()?,
         minor_faults: fields.amount()?,
         major_faults: fields.amount()?,
-        cpu_wait_ns: fields.amount_or_null()?,
+        cpu_wait_ns: None,
     })
 }
 
@@ -557,7 +729,7 @@ fn host_sample(fields: &mut Fields) -> Outcome<HostSample> {
         fathom_memory_bytes: fields.amount()?,
         throttled_ns: fields.amount_or_null()?,
         throttled_periods: fields.amount_or_null()?,
-        devices: Vec::new(),
+        ..HostSample::default()
     })
 }
 
@@ -578,6 +750,7 @@ fn device_sample(fields: &mut Fields) -> Outcome<DeviceSample> {
             weighted_ns: fields.amount()?,
             ..DeviceCounters::default()
         },
+        ..DeviceSample::default()
     })
 }
 

@@ -2,15 +2,17 @@
 //! forgotten here.
 use crate::error::{Outcome, Problem};
 use crate::latency::pack;
+use crate::sample;
 use crate::schema::{self, Table, operation_number};
 use crate::words;
 use measure::{
-    DataFigures, DataWritten, DeviceSample, EngineSample, Event, ExecutionFinished,
-    ExecutionStarted, ExecutionTarget, Figure, Handover, HostSample, Interval, IoFailure,
-    LatencyFigures, PoolInfo, PoolSample, Remark, RunFinished, RunStarted, ServiceParts,
-    StreamInfo, StreamSample, ThreadUsage, WorkerSample,
+    CpuTimes, DataFigures, DataWritten, EngineSample, Event, ExecutionFinished, ExecutionStarted,
+    ExecutionTarget, Figure, Handover, HistogramBuilder, Interval, IoFailure, LatencyFigures,
+    PoolInfo, Remark, RunFinished, RunStarted, ServiceParts, SpanLevel, StreamInfo, ThreadUsage,
+    WorkerSample,
 };
-use rusqlite::{Connection, ToSql, params};
+use rusqlite::types::Value;
+use rusqlite::{Connection, ToSql, params, params_from_iter};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -28,6 +30,26 @@ pub(crate) fn insert_at(connection: &Connection, number: i64, event: &Event) -> 
         event: number,
     };
     add(&rows, event)
+}
+
+/// Adds what several intervals add up to.
+pub(crate) fn insert_span(
+    connection: &Connection,
+    level: SpanLevel,
+    span: &Interval,
+) -> Outcome<()> {
+    let rows = Rows::begin(connection, schema::SPAN_KIND)?;
+    let first = span
+        .within
+        .first()
+        .map_or(span.number, |first| first.number);
+    let place = vec![
+        Value::from(rows.event),
+        Value::from(words::span_level(level).to_owned()),
+        Value::from(first),
+    ];
+    rows.add_values(&schema::SPANS, place.into_iter().chain(interval_row(span)))?;
+    parts(&rows, span)
 }
 
 fn add(rows: &Rows, event: &Event) -> Outcome<()> {
@@ -58,13 +80,13 @@ pub(crate) fn kind_of(event: &Event) -> &'static str {
 }
 
 /// The rows of one event.
-struct Rows<'a> {
-    connection: &'a Connection,
-    event: i64,
+pub(crate) struct Rows<'a> {
+    pub(crate) connection: &'a Connection,
+    pub(crate) event: i64,
 }
 
 impl<'a> Rows<'a> {
-    fn begin(connection: &'a Connection, kind: &str) -> Outcome<Self> {
+    pub(crate) fn begin(connection: &'a Connection, kind: &str) -> Outcome<Self> {
         let sql = schema::EVENTS.insert();
         let event = connection
             .prepare_cached(&sql)?
@@ -72,20 +94,27 @@ impl<'a> Rows<'a> {
         Ok(Self { connection, event })
     }
 
-    fn add(&self, table: &Table, values: &[&dyn ToSql]) -> Outcome<()> {
+    pub(crate) fn add(&self, table: &Table, values: &[&dyn ToSql]) -> Outcome<()> {
         self.connection
             .prepare_cached(&table.insert())?
             .execute(values)?;
         Ok(())
     }
+
+    fn add_values(&self, table: &Table, values: impl Iterator<Item = Value>) -> Outcome<()> {
+        self.connection
+            .prepare_cached(&table.insert())?
+            .execute(params_from_iter(values))?;
+        Ok(())
+    }
 }
 
 /// The bits of an unsigned number in SQLite's signed one.
-fn whole(value: u64) -> i64 {
+pub(crate) fn whole(value: u64) -> i64 {
     value.cast_signed()
 }
 
-fn whole_or_null(value: Option<u64>) -> Option<i64> {
+pub(crate) fn whole_or_null(value: Option<u64>) -> Option<i64> {
     value.map(whole)
 }
 
@@ -115,7 +144,7 @@ fn finite_or_null(value: Option<f64>) -> Outcome<Option<f64>> {
     value.map(finite).transpose()
 }
 
-fn place(index: usize) -> i64 {
+pub(crate) fn place(index: usize) -> i64 {
     i64::try_from(index).expect("a vector holds fewer than 2^63 items")
 }
 
@@ -157,30 +186,57 @@ fn execution_started(rows: &Rows, started: &ExecutionStarted) -> Outcome<()> {
             clock,
             json(labels)?,
             json(reporting)?,
+            None::<String>,
+            None::<String>,
         ],
     )?;
-    for (index, target) in targets.iter().enumerate() {
-        let ExecutionTarget {
+    let nothing = None::<i64>;
+    rows.add(
+        &schema::HOSTS,
+        params![
+            rows.event,
+            0,
+            json(host)?,
+            nothing,
+            nothing,
+            nothing,
+            nothing
+        ],
+    )?;
+    let mut targets = targets.iter().enumerate();
+    targets.try_for_each(|(index, one)| target(rows, index, one))
+}
+
+fn target(rows: &Rows, index: usize, target: &ExecutionTarget) -> Outcome<()> {
+    let ExecutionTarget {
+        name,
+        path,
+        bytes,
+        is_written,
+        identity,
+        host,
+        open_mode,
+        hole_bytes,
+        sampled_blocks,
+        zero_blocks,
+    } = target;
+    rows.add(
+        &schema::TARGETS,
+        params![
+            rows.event,
+            place(index),
             name,
             path,
-            bytes,
+            whole(*bytes),
             is_written,
-            identity,
-        } = target;
-        rows.add(
-            &schema::TARGETS,
-            params![
-                rows.event,
-                place(index),
-                name,
-                path,
-                whole(*bytes),
-                is_written,
-                json(identity)?
-            ],
-        )?;
-    }
-    Ok(())
+            json(identity)?,
+            host,
+            open_mode,
+            whole_or_null(*hole_bytes),
+            whole_or_null(*sampled_blocks),
+            whole_or_null(*zero_blocks),
+        ],
+    )
 }
 
 fn execution_finished(rows: &Rows, finished: &ExecutionFinished) -> Outcome<()> {
@@ -211,6 +267,7 @@ fn run_started(rows: &Rows, started: &RunStarted) -> Outcome<()> {
         streams,
         expected_bytes,
         labels,
+        swept,
     } = started;
     rows.add(
         &schema::RUNS,
@@ -231,6 +288,7 @@ fn run_started(rows: &Rows, started: &RunStarted) -> Outcome<()> {
             whole_or_null(*expected_bytes),
             json(labels)?,
             law.map(words::law),
+            json_with_fractions(swept)?,
         ],
     )?;
     for (index, PoolInfo { name, slots }) in pools.iter().enumerate() {
@@ -263,6 +321,7 @@ fn stream_info(rows: &Rows, index: usize, stream: &StreamInfo) -> Outcome<()> {
         asked_rate,
         share_pct,
         labels,
+        law,
     } = stream;
     rows.add(
         &schema::STREAMS,
@@ -275,6 +334,7 @@ fn stream_info(rows: &Rows, index: usize, stream: &StreamInfo) -> Outcome<()> {
             finite_or_null(*asked_rate)?,
             finite(*share_pct)?,
             json(labels)?,
+            law.map(words::law),
         ],
     )
 }
@@ -314,6 +374,22 @@ fn run_finished(rows: &Rows, finished: &RunFinished) -> Outcome<()> {
 }
 
 fn interval(rows: &Rows, interval: &Interval) -> Outcome<()> {
+    let place = [Value::from(rows.event)];
+    rows.add_values(
+        &schema::INTERVALS,
+        place.into_iter().chain(interval_row(interval)),
+    )?;
+    parts(rows, interval)?;
+    for (index, stream) in interval.engine.streams.iter().enumerate() {
+        if let Some(handover) = &stream.handover {
+            add_handover(rows, interval.run, interval.number, index, handover)?;
+        }
+    }
+    Ok(())
+}
+
+/// The row of an interval after the number of its event.
+fn interval_row(interval: &Interval) -> impl Iterator<Item = Value> {
     let Interval {
         run,
         number,
@@ -324,15 +400,34 @@ fn interval(rows: &Rows, interval: &Interval) -> Outcome<()> {
         figures,
         engine,
         host,
-        lost: _,
+        lost,
+        within: _,
     } = interval;
     let EngineSample {
-        streams,
-        pools,
+        streams: _,
+        pools: _,
         workers,
         oldest_in_flight_ns,
         in_flight,
+        hosts: _,
     } = engine;
+    let number_of = |value: &u64| Value::from(whole(*value));
+    let mut row = vec![Value::from(*run), Value::from(*number)];
+    row.extend([start_ns, end_ns, unix_ns].map(number_of));
+    row.push(Value::from(words::phase(*phase).to_owned()));
+    row.extend([Value::from(*in_flight), number_of(oldest_in_flight_ns)]);
+    row.extend(worker_row(workers));
+    row.push(Value::from(place(figures.len())));
+    row.extend(sums(interval));
+    let cpu = host.cpu.as_ref().filter(|_| !lost.cpu);
+    for of in [CpuTimes::busy_ns, CpuTimes::total_ns] {
+        row.push(Value::from(cpu.map(|cpu| whole(of(cpu)))));
+    }
+    row.extend(latencies_of_all(figures));
+    row.into_iter()
+}
+
+fn worker_row(workers: &WorkerSample) -> Vec<Value> {
     let WorkerSample {
         workers,
         cpu_ns,
@@ -345,44 +440,120 @@ fn interval(rows: &Rows, interval: &Interval) -> Outcome<()> {
         wakeups,
         clamped,
     } = workers;
-    rows.add(
-        &schema::INTERVALS,
-        params![
-            rows.event,
-            run,
-            number,
-            whole(*start_ns),
-            whole(*end_ns),
-            whole(*unix_ns),
-            words::phase(*phase),
-            in_flight,
-            whole(*oldest_in_flight_ns),
-            workers,
-            whole(*cpu_ns),
-            whole(*submit_calls),
-            whole(*submit_ns),
-            whole(*reaps),
-            whole(*reap_gap_sum_ns),
-            whole(*reap_gap_max_ns),
-            whole(*wakeups),
-            whole(*clamped),
-        ],
-    )?;
-    thread_usage(rows, usage)?;
-    for one in figures {
-        figure(rows, *run, *number, one)?;
-    }
-    for (index, stream) in streams.iter().enumerate() {
-        stream_sample(rows, *run, *number, index, stream)?;
-    }
-    pools
-        .iter()
-        .enumerate()
-        .try_for_each(|(index, pool)| pool_sample(rows, index, pool))?;
-    host_sample(rows, host)
+    let ThreadUsage {
+        user_ns,
+        system_ns,
+        context_switches,
+        minor_faults,
+        major_faults,
+        cpu_wait_ns,
+    } = usage;
+    let mut row = vec![Value::from(*workers)];
+    let numbers = [
+        cpu_ns,
+        submit_calls,
+        submit_ns,
+        reaps,
+        reap_gap_sum_ns,
+        reap_gap_max_ns,
+        wakeups,
+        clamped,
+        user_ns,
+        system_ns,
+        context_switches,
+        minor_faults,
+        major_faults,
+    ];
+    row.extend(numbers.map(|number| Value::from(whole(*number))));
+    row.push(Value::from(whole_or_null(*cpu_wait_ns)));
+    row
 }
 
-fn figure(rows: &Rows, run: u32, interval: u32, figure: &Figure) -> Outcome<()> {
+/// What an interval adds up to over streams, pools and targets, without syncs.
+fn sums(interval: &Interval) -> Vec<Value> {
+    let (streams, pools) = (&interval.engine.streams, &interval.engine.pools);
+    let counted = || {
+        interval
+            .figures
+            .iter()
+            .filter(|one| !one.key.operation.is_sync())
+    };
+    let (mut sums, mut told) = ([0_u64; 9], [true; 9]);
+    (told[6], told[7], told[8]) = (
+        !interval.lost.slots,
+        !interval.lost.slots,
+        !interval.lost.slots,
+    );
+    let mut add = |place: usize, value: u64| sums[place] = sums[place].saturating_add(value);
+    for figure in counted() {
+        add(0, figure.operations);
+        add(1, figure.bytes);
+    }
+    interval.figures.iter().for_each(|one| add(2, one.errors));
+    for stream in streams {
+        add(3, stream.scheduled);
+        add(4, stream.submitted);
+        add(5, stream.backlog);
+    }
+    for pool in pools {
+        add(6, pool.slots.into());
+        add(7, pool.busy_ns);
+        add(8, pool.exhausted_ns);
+    }
+    let values = sums.into_iter().zip(told);
+    values
+        .map(|(sum, told)| Value::from(told.then(|| whole(sum))))
+        .collect()
+}
+
+/// Sums, maxima and percentiles of service and response over all figures but syncs.
+fn latencies_of_all(figures: &[Figure]) -> Vec<Value> {
+    let mut row = Vec::new();
+    let of_service: fn(&Figure) -> &LatencyFigures = |figure| &figure.service;
+    let of_response: fn(&Figure) -> &LatencyFigures = |figure| &figure.response;
+    for of in [of_service, of_response] {
+        let (mut sum_ns, mut max_ns) = (0_u64, 0);
+        let mut builder = HistogramBuilder::default();
+        for figure in figures.iter().filter(|one| !one.key.operation.is_sync()) {
+            sum_ns = sum_ns.saturating_add(of(figure).sum_ns);
+            max_ns = of(figure).max_ns.max(max_ns);
+            builder.add(&of(figure).histogram);
+        }
+        let all = LatencyFigures {
+            sum_ns,
+            max_ns,
+            histogram: builder.build(),
+        };
+        row.extend([sum_ns, max_ns].map(|ns| Value::from(whole(ns))));
+        row.extend(percentiles(&all));
+    }
+    row
+}
+
+fn percentiles(figures: &LatencyFigures) -> [Value; 4] {
+    let told = figures.kept_percentiles_ns();
+    std::array::from_fn(|place| Value::from(told.map(|kept| whole(kept[place]))))
+}
+
+/// Figures and samples of an interval or a span.
+fn parts(rows: &Rows, interval: &Interval) -> Outcome<()> {
+    for (index, one) in interval.figures.iter().enumerate() {
+        figure(rows, index, one)?;
+    }
+    for host in sample::hosts(interval) {
+        let row = sample::pack(interval, host)?;
+        let place = [Value::from(rows.event), Value::from(host)];
+        rows.add_values(&schema::SAMPLES, place.into_iter().chain(row))?;
+    }
+    if !interval.lost.cpu {
+        let place = [Value::from(rows.event), Value::from(0)];
+        let row = sample::machine_row(&interval.host);
+        rows.add_values(&schema::MACHINE_SAMPLES, place.into_iter().chain(row))?;
+    }
+    Ok(())
+}
+
+fn figure(rows: &Rows, index: usize, figure: &Figure) -> Outcome<()> {
     let Figure {
         key,
         operations,
@@ -393,104 +564,38 @@ fn figure(rows: &Rows, run: u32, interval: u32, figure: &Figure) -> Outcome<()> 
         response,
     } = figure;
     // In a closed loop both are the same, and histograms are most of a file.
-    let response_histogram = (response.histogram != service.histogram)
-        .then(|| pack(&response.histogram))
-        .transpose()?;
-    rows.add(
-        &schema::FIGURES,
-        params![
-            rows.event,
-            run,
-            interval,
-            key.stream.0,
-            key.target.0,
-            operation_number(key.operation),
-            whole(*operations),
-            whole(*bytes),
-            whole(*errors),
-            whole(*short_transfers),
-            whole(service.sum_ns),
-            whole(service.max_ns),
-            pack(&service.histogram)?,
-            whole(response.sum_ns),
-            whole(response.max_ns),
-            response_histogram,
-        ],
-    )
-}
-
-fn stream_sample(
-    rows: &Rows,
-    run: u32,
-    interval: u32,
-    index: usize,
-    sample: &StreamSample,
-) -> Outcome<()> {
-    let StreamSample {
-        scheduled,
-        submitted,
-        backlog,
-        lateness,
-        unserved,
-        handover,
-        span,
-        depth,
-    } = sample;
-    if let Some(handover) = handover {
-        add_handover(rows, run, interval, index, handover)?;
+    let apart = (response != service).then_some(response);
+    let histogram = apart.filter(|response| response.histogram != service.histogram);
+    let mut row = vec![Value::from(rows.event), Value::from(place(index))];
+    row.extend([
+        Value::from(0),
+        Value::from(key.stream.0),
+        Value::from(key.target.0),
+        Value::from(operation_number(key.operation)),
+    ]);
+    let counts = [
+        operations,
+        bytes,
+        errors,
+        short_transfers,
+        &service.sum_ns,
+        &service.max_ns,
+    ];
+    row.extend(counts.map(|count| Value::from(whole(*count))));
+    row.extend(percentiles(service));
+    row.push(Value::from(apart.map(|response| whole(response.sum_ns))));
+    row.push(Value::from(apart.map(|response| whole(response.max_ns))));
+    match apart {
+        Some(response) => row.extend(percentiles(response)),
+        None => row.extend([const { Value::Null }; 4]),
     }
-    let LatencyFigures {
-        sum_ns: lateness_ns_sum,
-        max_ns: lateness_ns_max,
-        histogram: lateness_histogram,
-    } = lateness;
-    rows.add(
-        &schema::STREAM_SAMPLES,
-        params![
-            rows.event,
-            run,
-            interval,
-            place(index),
-            whole(*scheduled),
-            whole(*submitted),
-            whole(*backlog),
-            whole(*lateness_ns_sum),
-            whole(*lateness_ns_max),
-            pack(lateness_histogram)?,
-            whole(unserved.sum_ns),
-            whole(unserved.max_ns),
-            pack(&unserved.histogram)?,
-            span.map(|span| whole(span.from_ns)),
-            span.and_then(|span| whole_or_null(span.to_ns)),
-            depth,
-        ],
-    )
+    row.push(Value::from(pack(&service.histogram)?));
+    let histogram = histogram.map(|one| pack(&one.histogram)).transpose()?;
+    row.push(Value::from(histogram));
+    rows.add_values(&schema::COUNTS, row.into_iter())
 }
 
-fn thread_usage(rows: &Rows, usage: &ThreadUsage) -> Outcome<()> {
-    let ThreadUsage {
-        user_ns,
-        system_ns,
-        context_switches,
-        minor_faults,
-        major_faults,
-        cpu_wait_ns,
-    } = usage;
-    rows.add(
-        &schema::WORKER_USAGE,
-        params![
-            rows.event,
-            whole(*user_ns),
-            whole(*system_ns),
-            whole(*context_switches),
-            whole(*minor_faults),
-            whole(*major_faults),
-            whole_or_null(*cpu_wait_ns),
-        ],
-    )
-}
-
-fn add_handover(
+pub(crate) fn add_handover(
     rows: &Rows,
     run: u32,
     interval: u32,
@@ -547,91 +652,6 @@ fn add_handover(
     Ok(())
 }
 
-fn pool_sample(rows: &Rows, index: usize, sample: &PoolSample) -> Outcome<()> {
-    let PoolSample {
-        slots,
-        busy_ns,
-        exhausted_ns,
-    } = sample;
-    rows.add(
-        &schema::POOL_SAMPLES,
-        params![
-            rows.event,
-            place(index),
-            slots,
-            whole(*busy_ns),
-            whole(*exhausted_ns)
-        ],
-    )
-}
-
-fn host_sample(rows: &Rows, host: &HostSample) -> Outcome<()> {
-    let HostSample {
-        cpu,
-        fathom_user_ns,
-        fathom_system_ns,
-        fathom_memory_bytes,
-        throttled_ns,
-        throttled_periods,
-        devices,
-    } = host;
-    let cpu = |of: fn(&measure::CpuTimes) -> u64| whole_or_null(cpu.as_ref().map(of));
-    rows.add(
-        &schema::HOST_SAMPLES,
-        params![
-            rows.event,
-            cpu(|times| times.user_ns),
-            cpu(|times| times.nice_ns),
-            cpu(|times| times.system_ns),
-            cpu(|times| times.idle_ns),
-            cpu(|times| times.io_wait_ns),
-            cpu(|times| times.irq_ns),
-            cpu(|times| times.softirq_ns),
-            cpu(|times| times.steal_ns),
-            whole(*fathom_user_ns),
-            whole(*fathom_system_ns),
-            whole(*fathom_memory_bytes),
-            whole_or_null(*throttled_ns),
-            whole_or_null(*throttled_periods),
-        ],
-    )?;
-    devices
-        .iter()
-        .enumerate()
-        .try_for_each(|(index, device)| device_sample(rows, index, device))
-}
-
-fn device_sample(rows: &Rows, index: usize, sample: &DeviceSample) -> Outcome<()> {
-    let DeviceSample { device, counters } = sample;
-    rows.add(
-        &schema::DEVICE_SAMPLES,
-        params![
-            rows.event,
-            place(index),
-            device,
-            whole(counters.reads),
-            whole(counters.read_bytes),
-            whole(counters.read_ns),
-            whole(counters.writes),
-            whole(counters.written_bytes),
-            whole(counters.write_ns),
-            whole(counters.discards),
-            whole(counters.flushes),
-            whole(counters.busy_ns),
-            whole(counters.weighted_ns),
-        ],
-    )?;
-    rows.add(
-        &schema::DEVICE_MERGES,
-        params![
-            rows.event,
-            place(index),
-            whole(counters.read_merges),
-            whole(counters.write_merges),
-        ],
-    )
-}
-
 fn data_written(rows: &Rows, written: &DataWritten) -> Outcome<()> {
     let DataWritten { run, kinds } = written;
     for (index, kind) in kinds.iter().enumerate() {
@@ -679,6 +699,8 @@ fn io_failure(rows: &Rows, failure: &IoFailure) -> Outcome<()> {
         errno,
         message,
         misfit,
+        host,
+        worker,
     } = failure;
     rows.add(
         &schema::FAILURES,
@@ -694,6 +716,8 @@ fn io_failure(rows: &Rows, failure: &IoFailure) -> Outcome<()> {
             errno,
             message,
             misfit.as_ref().map(json).transpose()?,
+            host,
+            worker,
         ],
     )
 }

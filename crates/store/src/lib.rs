@@ -14,6 +14,7 @@
 #![forbid(unsafe_code)]
 
 mod coder;
+mod columns;
 mod decode;
 mod encode;
 mod error;
@@ -21,6 +22,7 @@ mod latency;
 mod reader;
 mod rebuild;
 mod salvage;
+mod sample;
 mod schema;
 mod whole;
 mod words;

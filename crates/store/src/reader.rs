@@ -3,11 +3,12 @@
 use crate::decode::Decoder;
 use crate::error::{Outcome, Problem, StoreError, recorded_bytes};
 use crate::rebuild::{self, Lacking};
-use crate::schema::{self, APPLICATION_ID, OPERATIONS, SCHEMA_VERSION, SCHEMA_VERSIONS};
-use measure::Event;
+use crate::schema::{self, APPLICATION_ID, OPERATIONS, SCHEMA_VERSIONS};
+use crate::words;
+use measure::{Event, Interval, SpanLevel};
 use rusqlite::config::DbConfig;
 use rusqlite::limits::Limit;
-use rusqlite::{Connection, ErrorCode, OpenFlags, OptionalExtension};
+use rusqlite::{Connection, ErrorCode, OpenFlags, OptionalExtension, params};
 use std::fs::File;
 use std::io::Read;
 use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
@@ -121,21 +122,16 @@ impl Reader {
             .map_err(access)?;
         // Offset 60 (SQLite file format, section 1.3): the version of the layout.
         let told = head.get(60..64).map_or(0, |_| word(&head, 60));
-        let version = match SCHEMA_VERSIONS.iter().any(|(known, _)| *known == told) {
-            true => told,
-            false => SCHEMA_VERSION,
-        };
+        let is_known = SCHEMA_VERSIONS.iter().any(|(known, _)| *known == told);
+        let version = is_known.then_some(told);
         let new = copy.file().with_extension("new");
         let made = rebuild::rebuild(damaged, &new, version);
-        let (connection, lacking) = made.map_err(|problem| problem.at(path))?;
+        let (connection, version, lacking) = made.map_err(|problem| problem.at(path))?;
         connection.set_prepared_statement_cache_capacity(2 * schema::TABLES.len());
         let reader = Self {
             path: path.to_owned(),
             connection,
-            decoder: Decoder::with_own_operations(
-                SCHEMA_VERSION,
-                recorded_bytes(path) / ROW_BYTES_MIN,
-            ),
+            decoder: Decoder::with_own_operations(version, recorded_bytes(path) / ROW_BYTES_MIN),
             _copy: Some(copy),
         };
         Ok((reader, Some(Damage { reason, lacking })))
@@ -148,6 +144,49 @@ impl Reader {
     /// The event with this number.
     pub(crate) fn event(&self, number: i64, kind: &str) -> Outcome<Event> {
         self.decoder.event(&self.connection, number, kind)
+    }
+
+    /// The sum of intervals with this number.
+    pub(crate) fn span(&self, number: i64) -> Outcome<Interval> {
+        self.decoder.span(&self.connection, number)
+    }
+
+    /// How many intervals a run has.
+    pub(crate) fn intervals_of(&self, run: u32) -> Outcome<u64> {
+        let sql = "SELECT count(*) FROM intervals WHERE run = ?";
+        let count: i64 = self.connection.query_row(sql, [run], |row| row.get(0))?;
+        Ok(count.cast_unsigned())
+    }
+
+    /// The spans of a run at one level: event, first and last interval.
+    pub(crate) fn spans_of(&self, run: u32, level: SpanLevel) -> Outcome<Vec<(i64, u32, u32)>> {
+        let sql = "SELECT event, first_interval, interval FROM spans WHERE run = ? AND level = ? ORDER BY event";
+        let mut statement = self.connection.prepare_cached(sql)?;
+        let level = words::span_level(level);
+        let rows = statement.query_map(params![run, level], |row| {
+            Ok((row.get(0)?, row.get(1)?, row.get(2)?))
+        })?;
+        Ok(rows.collect::<Result<_, _>>()?)
+    }
+
+    /// The events of the intervals of a run that lie in some of these spans, in order.
+    pub(crate) fn events_of_intervals(
+        &self,
+        run: u32,
+        spans: &[(i64, u32, u32)],
+    ) -> Outcome<Vec<i64>> {
+        let sql = "SELECT event, interval FROM intervals WHERE run = ? ORDER BY event";
+        let mut statement = self.connection.prepare_cached(sql)?;
+        let mut rows = statement.query([run])?;
+        let (mut events, mut spans) = (Vec::new(), spans.iter().peekable());
+        while let Some(row) = rows.next()? {
+            let (event, interval): (i64, u32) = (row.get(0)?, row.get(1)?);
+            while spans.next_if(|(_, _, last)| *last < interval).is_some() {}
+            if spans.peek().is_some_and(|(_, first, _)| *first <= interval) {
+                events.push(event);
+            }
+        }
+        Ok(events)
     }
 
     /// No file of this size holds more events.
@@ -231,6 +270,9 @@ impl Iterator for Events<'_> {
             }
             Ok(Some((number, kind))) => {
                 self.last = number;
+                if kind == schema::SPAN_KIND {
+                    return self.next();
+                }
                 reader.decoder.event(&reader.connection, number, &kind)
             }
             Err(problem) => {
@@ -402,7 +444,7 @@ fn check_tables(connection: &Connection, version: u32) -> Outcome<()> {
     )?;
     let names = schema::TABLES
         .iter()
-        .filter(|table| table.since() <= version)
+        .filter(|table| table.is_in(version))
         .map(|table| table.name)
         .chain([OPERATIONS]);
     for name in names {

@@ -3,7 +3,9 @@
 use crate::error::{Outcome, StoreError};
 use crate::reader::Reader;
 use crate::schema::{self, Table};
-use measure::{Event, FinishReason, LostParts, Remark, RunFinished, WorkerSample};
+use measure::{
+    Event, FinishReason, Interval, LostParts, Remark, RunFinished, SpanLevel, WorkerSample,
+};
 use plan::{Severity, counted};
 use rusqlite::OptionalExtension;
 use std::collections::{BTreeMap, VecDeque};
@@ -26,6 +28,17 @@ pub struct Salvage {
     ready: VecDeque<Event>,
     /// What intervals lack, by event.
     lacking: BTreeMap<i64, LostParts>,
+    summed: Summed,
+}
+
+/// Which intervals of the run that goes on are read as the sums of spans.
+#[derive(Debug, Default)]
+struct Summed {
+    /// Runs with more intervals than this; `None` for no run.
+    beyond: Option<u64>,
+    /// Events of spans, and of the intervals in them, in order.
+    spans: Vec<i64>,
+    intervals: Vec<i64>,
 }
 
 /// What could not be read.
@@ -80,7 +93,16 @@ impl Salvage {
             run: None,
             ready: VecDeque::new(),
             lacking,
+            summed: Summed::default(),
         })
+    }
+
+    /// The same, where runs with more intervals than `most` come as sums: of minutes, or of quarters of an hour where
+    /// minutes are more than that, too. What no span holds comes in single intervals, as does all of a damaged file.
+    #[must_use]
+    pub fn summed_beyond(mut self, most: u64) -> Self {
+        self.summed.beyond = self.loss.reason.is_none().then_some(most);
+        self
     }
 
     /// What was missing up to now.
@@ -128,10 +150,22 @@ impl Salvage {
 
     fn take(&mut self, number: i64, kind: &str) {
         self.last = number;
-        match self.reader.event(number, kind) {
+        let summed = &self.summed;
+        let is_sum = kind == schema::SPAN_KIND;
+        let is_in = |events: &[i64]| events.binary_search(&number).is_ok();
+        if is_in(&summed.intervals) || (is_sum && !is_in(&summed.spans)) {
+            return;
+        }
+        let event = match is_sum {
+            true => self.reader.span(number).map(Event::Interval),
+            false => self.reader.event(number, kind),
+        };
+        match event {
             Ok(mut event) => {
                 if let Event::Interval(interval) = &mut event {
-                    interval.lost = self.lacking.remove(&number).unwrap_or_default();
+                    interval
+                        .lost
+                        .add(self.lacking.remove(&number).unwrap_or_default());
                     if interval.lost.submission {
                         // Where one of its tables is lost, the other is of no use to sums.
                         interval.engine.workers = WorkerSample::default();
@@ -175,7 +209,7 @@ impl Salvage {
     fn accept(&mut self, event: Event) {
         let run = self.run.as_ref().map(|open| open.run);
         let is_kept = match &event {
-            Event::Interval(interval) => self.accept_interval(interval.run, interval.number),
+            Event::Interval(interval) => self.accept_interval(interval),
             Event::DataWritten(written) => run == Some(written.run),
             Event::RunFinished(finished) => run == Some(finished.run),
             _ => true,
@@ -192,9 +226,10 @@ impl Salvage {
                     unix_ns: started.unix_ns,
                     interval: 0,
                 });
+                self.choose_spans(started.run);
             }
             Event::Interval(interval) => {
-                self.loss.kept_intervals += 1;
+                self.loss.kept_intervals += u64::from(interval.count());
                 if let Some(open) = &mut self.run {
                     open.unix_ns = interval.unix_ns;
                 }
@@ -213,12 +248,42 @@ impl Salvage {
         self.ready.push_back(event);
     }
 
-    fn accept_interval(&mut self, run: u32, number: u32) -> bool {
+    /// Looks which spans stand for the intervals of a run.
+    fn choose_spans(&mut self, run: u32) {
+        let beyond = self.summed.beyond;
+        self.summed = Summed {
+            beyond,
+            ..Summed::default()
+        };
+        let Some(most) = beyond else { return };
+        let chosen = self.reader.intervals_of(run).and_then(|count| {
+            let mut chosen = Vec::new();
+            for level in [SpanLevel::Minute, SpanLevel::Quarter] {
+                if count > most && (chosen.is_empty() || chosen.len() as u64 > most) {
+                    chosen = self.reader.spans_of(run, level)?;
+                }
+            }
+            let intervals = match chosen.is_empty() {
+                true => Vec::new(),
+                false => self.reader.events_of_intervals(run, &chosen)?,
+            };
+            Ok((chosen, intervals))
+        });
+        // Where they cannot be told, all intervals are read.
+        if let Ok((spans, intervals)) = chosen {
+            self.summed.spans = spans.iter().map(|(event, ..)| *event).collect();
+            self.summed.intervals = intervals;
+        }
+    }
+
+    fn accept_interval(&mut self, interval: &Interval) -> bool {
+        let (run, number) = (interval.run, interval.number);
         let Some(open) = self.run.as_mut().filter(|open| open.run == run) else {
             *self.loss.intervals.entry(run).or_default() += 1;
             return false;
         };
-        let skipped = number.saturating_sub(open.interval).saturating_sub(1);
+        let skipped = number.saturating_sub(open.interval);
+        let skipped = skipped.saturating_sub(interval.count());
         open.interval = number;
         self.lose_intervals(run, skipped.into());
         true
@@ -353,7 +418,7 @@ impl Reader {
         };
         let known = schema::KINDS
             .iter()
-            .filter(|(table, _)| table.since() <= self.version());
+            .filter(|(table, _)| table.is_in(self.version()));
         let mut found = known.filter(|(table, _)| is_in(table).unwrap_or(false));
         found.next().map(|(_, kind)| *kind)
     }
@@ -367,7 +432,7 @@ impl Reader {
         };
         let known = schema::TABLES
             .iter()
-            .filter(|table| table.since() <= self.version());
+            .filter(|table| table.is_in(self.version()));
         known.filter_map(highest).max().unwrap_or(0)
     }
 }

@@ -31,8 +31,14 @@ pub const SCHEMA_VERSIONS: &[(u32, &str)] = &[
         "service times by priority, where single operations have one",
     ),
     (9, "the whole service time by priority, beside its parts"),
-    (10, "how long worker threads waited for a CPU"),
+    (
+        10,
+        "evidence with its place: figures with percentiles, samples by host, what longer spans add up to",
+    ),
 ];
+
+/// The last version with a table for each part of an interval.
+pub(crate) const LAST_IN_PARTS: u32 = 9;
 
 /// Tables that came after the first layout, and with which.
 const LATER_TABLES: &[(&str, u32)] = &[
@@ -41,6 +47,24 @@ const LATER_TABLES: &[(&str, u32)] = &[
     (SERVICE_PARTS.name, 3),
     (DEVICE_MERGES.name, 3),
     (WRITTEN_DATA.name, 4),
+    (COUNTS.name, 10),
+    (SAMPLES.name, 10),
+    (MACHINE_SAMPLES.name, 10),
+    (SPANS.name, 10),
+    (HOSTS.name, 10),
+    (ATTEMPTS.name, 10),
+    (MARKS.name, 10),
+];
+
+/// Tables that files have up to [`LAST_IN_PARTS`] only.
+const FORMER_TABLES: [&str; 7] = [
+    FIGURES.name,
+    STREAM_SAMPLES.name,
+    POOL_SAMPLES.name,
+    HOST_SAMPLES.name,
+    DEVICE_SAMPLES.name,
+    WORKER_USAGE.name,
+    DEVICE_MERGES.name,
 ];
 
 /// The version that is written.
@@ -78,7 +102,47 @@ const LATER: &[(&str, &str, u32, &str)] = &[
     ("service_parts", "service_ns_sum", 9, "0"),
     ("service_parts", "service_ns_max", 9, "0"),
     ("service_parts", "service_histogram", 9, "x''"),
-    ("worker_usage", "cpu_wait_ns", 10, "NULL"),
+    ("executions", "calibration_json", 10, "NULL"),
+    ("executions", "idle_json", 10, "NULL"),
+    ("targets", "host", 10, "0"),
+    ("targets", "open_mode", 10, "NULL"),
+    ("targets", "hole_bytes", 10, "NULL"),
+    ("targets", "sampled_blocks", 10, "NULL"),
+    ("targets", "zero_blocks", 10, "NULL"),
+    ("runs", "swept_json", 10, "NULL"),
+    ("streams", "law", 10, "NULL"),
+    ("failures", "host", 10, "0"),
+    ("failures", "worker", 10, "NULL"),
+    ("intervals", "user_ns", 10, "NULL"),
+    ("intervals", "system_ns", 10, "NULL"),
+    ("intervals", "context_switches", 10, "NULL"),
+    ("intervals", "minor_faults", 10, "NULL"),
+    ("intervals", "major_faults", 10, "NULL"),
+    ("intervals", "cpu_wait_ns", 10, "NULL"),
+    ("intervals", "figures", 10, "NULL"),
+    ("intervals", "operations", 10, "NULL"),
+    ("intervals", "bytes", 10, "NULL"),
+    ("intervals", "errors", 10, "NULL"),
+    ("intervals", "scheduled", 10, "NULL"),
+    ("intervals", "submitted", 10, "NULL"),
+    ("intervals", "backlog", 10, "NULL"),
+    ("intervals", "slots", 10, "NULL"),
+    ("intervals", "busy_ns", 10, "NULL"),
+    ("intervals", "exhausted_ns", 10, "NULL"),
+    ("intervals", "cpu_busy_ns", 10, "NULL"),
+    ("intervals", "cpu_total_ns", 10, "NULL"),
+    ("intervals", "service_ns_sum", 10, "NULL"),
+    ("intervals", "service_ns_max", 10, "NULL"),
+    ("intervals", "service_ns_p50", 10, "NULL"),
+    ("intervals", "service_ns_p90", 10, "NULL"),
+    ("intervals", "service_ns_p99", 10, "NULL"),
+    ("intervals", "service_ns_p999", 10, "NULL"),
+    ("intervals", "response_ns_sum", 10, "NULL"),
+    ("intervals", "response_ns_max", 10, "NULL"),
+    ("intervals", "response_ns_p50", 10, "NULL"),
+    ("intervals", "response_ns_p90", 10, "NULL"),
+    ("intervals", "response_ns_p99", 10, "NULL"),
+    ("intervals", "response_ns_p999", 10, "NULL"),
 ];
 
 const INTEGER: &str = "INTEGER NOT NULL";
@@ -115,6 +179,8 @@ pub(crate) const EXECUTIONS: Table = Table {
         ("clock", TEXT),
         ("labels_json", TEXT),
         ("reporting_json", TEXT),
+        ("calibration_json", TEXT_OR_NULL),
+        ("idle_json", TEXT_OR_NULL),
     ],
     key: Key::Event,
 };
@@ -129,6 +195,11 @@ pub(crate) const TARGETS: Table = Table {
         ("size_bytes", INTEGER),
         ("is_written", INTEGER),
         ("identity_json", TEXT),
+        ("host", INTEGER),
+        ("open_mode", TEXT_OR_NULL),
+        ("hole_bytes", INTEGER_OR_NULL),
+        ("sampled_blocks", INTEGER_OR_NULL),
+        ("zero_blocks", INTEGER_OR_NULL),
     ],
     key: Key::EventAndPlace,
 };
@@ -163,6 +234,7 @@ pub(crate) const RUNS: Table = Table {
         ("expected_bytes", INTEGER_OR_NULL),
         ("labels_json", TEXT),
         ("law", TEXT_OR_NULL),
+        ("swept_json", TEXT_OR_NULL),
     ],
     key: Key::Event,
 };
@@ -189,6 +261,7 @@ pub(crate) const STREAMS: Table = Table {
         ("asked_per_s", REAL_OR_NULL),
         ("share_pct", REAL),
         ("labels_json", TEXT),
+        ("law", TEXT_OR_NULL),
     ],
     key: Key::EventAndPlace,
 };
@@ -212,27 +285,215 @@ pub(crate) const RUN_ENDS: Table = Table {
     key: Key::Event,
 };
 
+/// The columns of an interval after these.
+macro_rules! with_interval_columns {
+    ($($first:expr),*) => {
+        &[
+            $($first,)*
+            ("run", INTEGER),
+            ("interval", INTEGER),
+            ("start_ns", INTEGER),
+            ("end_ns", INTEGER),
+            ("unix_ns", INTEGER),
+            ("phase", TEXT),
+            ("in_flight", INTEGER),
+            ("oldest_in_flight_ns", INTEGER),
+            ("workers", INTEGER),
+            ("workers_cpu_ns", INTEGER),
+            ("submit_calls", INTEGER),
+            ("submit_ns", INTEGER),
+            ("reaps", INTEGER),
+            ("reap_gap_ns_sum", INTEGER),
+            ("reap_gap_ns_max", INTEGER),
+            ("wakeups", INTEGER),
+            ("clamped", INTEGER),
+            ("user_ns", INTEGER_OR_NULL),
+            ("system_ns", INTEGER_OR_NULL),
+            ("context_switches", INTEGER_OR_NULL),
+            ("minor_faults", INTEGER_OR_NULL),
+            ("major_faults", INTEGER_OR_NULL),
+            ("cpu_wait_ns", INTEGER_OR_NULL),
+            ("figures", INTEGER_OR_NULL),
+            ("operations", INTEGER_OR_NULL),
+            ("bytes", INTEGER_OR_NULL),
+            ("errors", INTEGER_OR_NULL),
+            ("scheduled", INTEGER_OR_NULL),
+            ("submitted", INTEGER_OR_NULL),
+            ("backlog", INTEGER_OR_NULL),
+            ("slots", INTEGER_OR_NULL),
+            ("busy_ns", INTEGER_OR_NULL),
+            ("exhausted_ns", INTEGER_OR_NULL),
+            ("cpu_busy_ns", INTEGER_OR_NULL),
+            ("cpu_total_ns", INTEGER_OR_NULL),
+            ("service_ns_sum", INTEGER_OR_NULL),
+            ("service_ns_max", INTEGER_OR_NULL),
+            ("service_ns_p50", INTEGER_OR_NULL),
+            ("service_ns_p90", INTEGER_OR_NULL),
+            ("service_ns_p99", INTEGER_OR_NULL),
+            ("service_ns_p999", INTEGER_OR_NULL),
+            ("response_ns_sum", INTEGER_OR_NULL),
+            ("response_ns_max", INTEGER_OR_NULL),
+            ("response_ns_p50", INTEGER_OR_NULL),
+            ("response_ns_p90", INTEGER_OR_NULL),
+            ("response_ns_p99", INTEGER_OR_NULL),
+            ("response_ns_p999", INTEGER_OR_NULL),
+        ]
+    };
+}
+
 pub(crate) const INTERVALS: Table = Table {
     name: "intervals",
+    columns: with_interval_columns![("event", INTEGER)],
+    key: Key::Event,
+};
+
+/// What several intervals add up to: a row as one of `intervals`, with the number of the last of them.
+pub(crate) const SPANS: Table = Table {
+    name: "spans",
+    columns: with_interval_columns![
+        ("event", INTEGER),
+        ("level", TEXT),
+        ("first_interval", INTEGER)
+    ],
+    key: Key::Event,
+};
+
+/// Per interval or span, host, stream, target and operation. What equals service is absent of response.
+pub(crate) const COUNTS: Table = Table {
+    name: "counts",
     columns: &[
         ("event", INTEGER),
-        ("run", INTEGER),
-        ("interval", INTEGER),
-        ("start_ns", INTEGER),
-        ("end_ns", INTEGER),
+        ("place", INTEGER),
+        ("host", INTEGER),
+        ("stream", INTEGER),
+        ("target", INTEGER),
+        ("operation", INTEGER),
+        ("operations", INTEGER),
+        ("bytes", INTEGER),
+        ("errors", INTEGER),
+        ("short_transfers", INTEGER),
+        ("service_ns_sum", INTEGER),
+        ("service_ns_max", INTEGER),
+        ("service_ns_p50", INTEGER_OR_NULL),
+        ("service_ns_p90", INTEGER_OR_NULL),
+        ("service_ns_p99", INTEGER_OR_NULL),
+        ("service_ns_p999", INTEGER_OR_NULL),
+        ("response_ns_sum", INTEGER_OR_NULL),
+        ("response_ns_max", INTEGER_OR_NULL),
+        ("response_ns_p50", INTEGER_OR_NULL),
+        ("response_ns_p90", INTEGER_OR_NULL),
+        ("response_ns_p99", INTEGER_OR_NULL),
+        ("response_ns_p999", INTEGER_OR_NULL),
+        ("service_histogram", BLOB),
+        ("response_histogram", BLOB_OR_NULL),
+    ],
+    key: Key::EventAndPlace,
+};
+
+/// Per interval or span and host what streams, pools, workers, targets, devices and interfaces tell, packed by column.
+pub(crate) const SAMPLES: Table = Table {
+    name: "samples",
+    columns: &[
+        ("event", INTEGER),
+        ("host", INTEGER),
+        ("streams", BLOB_OR_NULL),
+        ("lateness_histograms", BLOB_OR_NULL),
+        ("free_lateness_histograms", BLOB_OR_NULL),
+        ("unserved_age_histograms", BLOB_OR_NULL),
+        ("pools", BLOB_OR_NULL),
+        ("workers", BLOB_OR_NULL),
+        ("loop_lag_histograms", BLOB_OR_NULL),
+        ("reap_gap_histograms", BLOB_OR_NULL),
+        ("targets", BLOB_OR_NULL),
+        ("gaps", BLOB_OR_NULL),
+        ("slow", BLOB_OR_NULL),
+        ("device_names_json", TEXT_OR_NULL),
+        ("device_states_json", TEXT_OR_NULL),
+        ("devices", BLOB_OR_NULL),
+        ("network_names_json", TEXT_OR_NULL),
+        ("networks", BLOB_OR_NULL),
+        ("mount_names_json", TEXT_OR_NULL),
+        ("mounts", BLOB_OR_NULL),
+    ],
+    key: Key::EventAndPlace,
+};
+
+/// Per interval or span what a host as a whole did; no row where it did not tell.
+pub(crate) const MACHINE_SAMPLES: Table = Table {
+    name: "machine_samples",
+    columns: &[
+        ("event", INTEGER),
+        ("host", INTEGER),
+        ("cpu_user_ns", INTEGER_OR_NULL),
+        ("cpu_nice_ns", INTEGER_OR_NULL),
+        ("cpu_system_ns", INTEGER_OR_NULL),
+        ("cpu_idle_ns", INTEGER_OR_NULL),
+        ("cpu_io_wait_ns", INTEGER_OR_NULL),
+        ("cpu_irq_ns", INTEGER_OR_NULL),
+        ("cpu_softirq_ns", INTEGER_OR_NULL),
+        ("cpu_steal_ns", INTEGER_OR_NULL),
+        ("fathom_user_ns", INTEGER),
+        ("fathom_system_ns", INTEGER),
+        ("fathom_memory_bytes", INTEGER),
+        ("throttled_ns", INTEGER_OR_NULL),
+        ("throttled_periods", INTEGER_OR_NULL),
+        ("busiest_softirq_ns", INTEGER_OR_NULL),
+        ("pressure_cpu_some_ns", INTEGER_OR_NULL),
+        ("pressure_io_some_ns", INTEGER_OR_NULL),
+        ("pressure_io_full_ns", INTEGER_OR_NULL),
+        ("pressure_memory_some_ns", INTEGER_OR_NULL),
+        ("pressure_memory_full_ns", INTEGER_OR_NULL),
+        ("io_max", TEXT_OR_NULL),
+        ("temperature_mc", INTEGER_OR_NULL),
+        ("tcp_sent", INTEGER_OR_NULL),
+        ("tcp_retransmits", INTEGER_OR_NULL),
+    ],
+    key: Key::EventAndPlace,
+};
+
+/// The hosts of an execution.
+pub(crate) const HOSTS: Table = Table {
+    name: "hosts",
+    columns: &[
+        ("event", INTEGER),
+        ("host", INTEGER),
+        ("facts_json", TEXT),
+        ("clock_offset_ns", INTEGER_OR_NULL),
+        ("clock_error_ns", INTEGER_OR_NULL),
+        ("calibration_json", TEXT_OR_NULL),
+        ("idle_json", TEXT_OR_NULL),
+    ],
+    key: Key::EventAndPlace,
+};
+
+/// Attempts of operations that something kept from being made, and objects that operations went to.
+pub(crate) const ATTEMPTS: Table = Table {
+    name: "attempts",
+    columns: &[
+        ("event", INTEGER),
+        ("place", INTEGER),
+        ("host", INTEGER),
+        ("stream", INTEGER),
+        ("operation", INTEGER),
+        ("blocked", INTEGER_OR_NULL),
+        ("objects", INTEGER_OR_NULL),
+    ],
+    key: Key::EventAndPlace,
+};
+
+/// What somebody noted, or a command did, while a run went on.
+pub(crate) const MARKS: Table = Table {
+    name: "marks",
+    columns: &[
+        ("event", INTEGER),
+        ("run", INTEGER_OR_NULL),
+        ("host", INTEGER),
         ("unix_ns", INTEGER),
-        ("phase", TEXT),
-        ("in_flight", INTEGER),
-        ("oldest_in_flight_ns", INTEGER),
-        ("workers", INTEGER),
-        ("workers_cpu_ns", INTEGER),
-        ("submit_calls", INTEGER),
-        ("submit_ns", INTEGER),
-        ("reaps", INTEGER),
-        ("reap_gap_ns_sum", INTEGER),
-        ("reap_gap_ns_max", INTEGER),
-        ("wakeups", INTEGER),
-        ("clamped", INTEGER),
+        ("word", TEXT),
+        ("message", TEXT),
+        ("command", TEXT_OR_NULL),
+        ("output", TEXT_OR_NULL),
+        ("exit_code", INTEGER_OR_NULL),
     ],
     key: Key::Event,
 };
@@ -369,6 +630,8 @@ pub(crate) const FAILURES: Table = Table {
         ("errno", INTEGER),
         ("message", TEXT),
         ("misfit_json", TEXT_OR_NULL),
+        ("host", INTEGER),
+        ("worker", INTEGER_OR_NULL),
     ],
     key: Key::Event,
 };
@@ -395,7 +658,6 @@ pub(crate) const WORKER_USAGE: Table = Table {
         ("context_switches", INTEGER),
         ("minor_faults", INTEGER),
         ("major_faults", INTEGER),
-        ("cpu_wait_ns", INTEGER_OR_NULL),
     ],
     key: Key::Event,
 };
@@ -446,8 +708,15 @@ pub(crate) const DEVICE_MERGES: Table = Table {
     key: Key::EventAndPlace,
 };
 
-pub(crate) const TABLES: [Table; 21] = [
+pub(crate) const TABLES: [Table; 28] = [
     EVENTS,
+    SPANS,
+    COUNTS,
+    SAMPLES,
+    MACHINE_SAMPLES,
+    HOSTS,
+    ATTEMPTS,
+    MARKS,
     EXECUTIONS,
     TARGETS,
     EXECUTION_ENDS,
@@ -470,9 +739,13 @@ pub(crate) const TABLES: [Table; 21] = [
     WRITTEN_DATA,
 ];
 
+/// What the list of events calls a sum of intervals, which is no event of its own.
+pub(crate) const SPAN_KIND: &str = "span";
+
 /// Tables with at least one row for each event of a kind.
-pub(crate) const KINDS: [(&Table, &str); 8] = [
+pub(crate) const KINDS: [(&Table, &str); 9] = [
     (&INTERVALS, "interval"),
+    (&SPANS, SPAN_KIND),
     (&FAILURES, "io_failure"),
     (&REMARKS, "remark"),
     (&RUNS, "run_started"),
@@ -487,18 +760,34 @@ pub(crate) const OPERATIONS: &str = "operations";
 
 /// What people most often ask of a file. Syncs move no data: they count among the errors only.
 const INTERVAL_RATES: &str = "CREATE VIEW interval_rates AS
-    SELECT i.run, r.name, i.interval, i.phase,
-        coalesce(sum(f.operations), 0) AS operations,
-        coalesce(sum(f.operations), 0) * 1e9 / (i.end_ns - i.start_ns) AS operations_per_s,
-        coalesce(sum(f.bytes), 0) * 1e9 / (i.end_ns - i.start_ns) AS bytes_per_s,
-        coalesce((SELECT sum(e.errors) FROM figures e WHERE e.event = i.event), 0) AS errors,
-        sum(f.service_ns_sum) * 1.0 / nullif(sum(f.operations), 0) AS service_ns_mean,
-        sum(f.response_ns_sum) * 1.0 / nullif(sum(f.operations), 0) AS response_ns_mean,
-        max(f.service_ns_max) AS service_ns_max,
-        max(f.response_ns_max) AS response_ns_max
-    FROM intervals i JOIN runs r ON r.run = i.run LEFT JOIN figures f ON f.event = i.event
-        AND f.operation NOT IN (SELECT operation FROM operations WHERE name IN ('sync', 'data_sync', 'range_sync'))
-    GROUP BY i.event";
+    SELECT i.run, r.name, i.interval, i.phase, i.operations,
+        i.operations * 1e9 / (i.end_ns - i.start_ns) AS operations_per_s,
+        i.bytes * 1e9 / (i.end_ns - i.start_ns) AS bytes_per_s,
+        i.errors,
+        i.service_ns_sum * 1.0 / nullif(i.operations, 0) AS service_ns_mean,
+        i.response_ns_sum * 1.0 / nullif(i.operations, 0) AS response_ns_mean,
+        i.service_ns_max, i.service_ns_p50, i.service_ns_p90, i.service_ns_p99, i.service_ns_p999,
+        i.response_ns_max, i.response_ns_p50, i.response_ns_p90, i.response_ns_p99, i.response_ns_p999
+    FROM intervals i JOIN runs r ON r.run = i.run";
+
+/// The figures of intervals, and those of spans, with all that a row of `counts` leaves out.
+fn figure_view(name: &str, more: &str, of: &str) -> String {
+    let response = |column: &str| {
+        format!(
+            "iif(c.response_ns_sum IS NULL, c.service_ns_{column}, c.response_ns_{column}) AS response_ns_{column}"
+        )
+    };
+    let response = ["sum", "max", "p50", "p90", "p99", "p999"]
+        .map(response)
+        .join(", ");
+    format!(
+        "CREATE VIEW {name} AS SELECT c.event, i.run, {more}i.interval, c.host, c.stream, c.target, c.operation,
+            c.operations, c.bytes, c.errors, c.short_transfers, c.service_ns_sum, c.service_ns_max, c.service_ns_p50,
+            c.service_ns_p90, c.service_ns_p99, c.service_ns_p999, c.service_histogram, {response},
+            c.response_histogram
+        FROM counts c JOIN {of} i ON i.event = c.event"
+    )
+}
 
 impl Table {
     fn create(&self) -> String {
@@ -531,6 +820,12 @@ impl Table {
     pub(crate) fn since(&self) -> u32 {
         let later = LATER_TABLES.iter().find(|(name, _)| *name == self.name);
         later.map_or(1, |(_, version)| *version)
+    }
+
+    /// Whether files of this layout have the table.
+    pub(crate) fn is_in(&self, version: u32) -> bool {
+        let is_former = FORMER_TABLES.contains(&self.name);
+        self.since() <= version && !(is_former && version > LAST_IN_PARTS)
     }
 
     /// How many of its last columns came after the first layout.
@@ -581,7 +876,30 @@ impl Table {
 /// Lays out an empty file in one transaction.
 pub(crate) fn create(connection: &Connection) -> rusqlite::Result<()> {
     let mut statements = vec!["BEGIN IMMEDIATE".to_owned()];
+    let tables = TABLES.iter().filter(|table| table.is_in(SCHEMA_VERSION));
+    statements.extend(tables.map(Table::create));
+    statements.extend(operations());
+    statements.push(INTERVAL_RATES.to_owned());
+    statements.push(figure_view("figures", "", INTERVALS.name));
+    let span_columns = "i.level, i.first_interval, ";
+    statements.push(figure_view("span_figures", span_columns, SPANS.name));
+    statements.push(format!("PRAGMA application_id = {APPLICATION_ID}"));
+    statements.push(format!("PRAGMA user_version = {SCHEMA_VERSION}"));
+    statements.push("COMMIT".to_owned());
+    connection.execute_batch(&statements.join(";\n"))
+}
+
+/// Makes the tables of all layouts, for what the pages of a damaged file hold.
+pub(crate) fn create_all(connection: &Connection) -> rusqlite::Result<()> {
+    let mut statements = vec!["BEGIN IMMEDIATE".to_owned()];
     statements.extend(TABLES.iter().map(Table::create));
+    statements.extend(operations());
+    statements.push("COMMIT".to_owned());
+    connection.execute_batch(&statements.join(";\n"))
+}
+
+fn operations() -> Vec<String> {
+    let mut statements = Vec::new();
     statements.push(format!(
         "CREATE TABLE {OPERATIONS} (operation INTEGER PRIMARY KEY, name TEXT NOT NULL)"
     ));
@@ -592,11 +910,7 @@ pub(crate) fn create(connection: &Connection) -> rusqlite::Result<()> {
             operation.name()
         ));
     }
-    statements.push(INTERVAL_RATES.to_owned());
-    statements.push(format!("PRAGMA application_id = {APPLICATION_ID}"));
-    statements.push(format!("PRAGMA user_version = {SCHEMA_VERSION}"));
-    statements.push("COMMIT".to_owned());
-    connection.execute_batch(&statements.join(";\n"))
+    statements
 }
 
 /// The number of an operation in files that this version writes; readers ask the file itself.

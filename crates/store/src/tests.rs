@@ -3,11 +3,13 @@ mod damage;
 mod draw;
 mod endings;
 mod go_on;
+mod older;
+mod spans;
 
 use crate::schema::TABLES;
 use crate::{APPLICATION_ID, Reader, SCHEMA_VERSION, StoreError, Writer};
 use draw::Draw;
-use measure::Event;
+use measure::{Event, LatencyFigures};
 use proptest::prelude::*;
 use std::path::Path;
 
@@ -187,22 +189,16 @@ fn a_file_of_the_first_layout_can_be_read() {
     let of_then = |event: &Event| !matches!(event, Event::DataWritten(_));
     let events = (0..120).map(|_| draw.event()).filter(of_then);
     let mut events: Vec<Event> = events.collect();
-    write(&path, &events).unwrap();
-    let connection = rusqlite::Connection::open(&path).unwrap();
-    connection
-        .execute_batch(
-            "ALTER TABLE runs DROP COLUMN law; ALTER TABLE failures DROP COLUMN misfit_json; \
-             PRAGMA user_version = 1",
-        )
-        .unwrap();
-    drop_later_tables(&connection, 1);
-    drop(connection);
+    older::write(&path, 1, &events);
     let mut laws = 0;
     for event in &mut events {
         if let Event::RunStarted(run) = event {
             laws += u32::from(run.law.take().is_some());
+            forget_run(run);
+        } else if let Event::ExecutionStarted(started) = event {
+            forget_targets(started);
         } else if let Event::IoFailure(failure) = event {
-            failure.misfit = None;
+            (failure.misfit, failure.host, failure.worker) = (None, 0, None);
         } else if let Event::Interval(interval) = event {
             forget_third_layout(interval);
         }
@@ -239,15 +235,25 @@ fn columns_hold_what_they_are_called() {
         );
     }
     assert_eq!(text("SELECT phase FROM intervals"), "measured");
-    assert_eq!(number("SELECT slots FROM pool_samples"), 32);
+    assert_eq!(number("SELECT slots FROM intervals"), 32);
     assert_eq!(number("SELECT end_ns FROM intervals"), 1_000_000_000);
     for (column, value) in [("scheduled", 50), ("submitted", 50), ("backlog", 0)] {
         assert_eq!(
-            number(&format!("SELECT {column} FROM stream_samples")),
+            number(&format!("SELECT {column} FROM intervals")),
             value,
             "{column}"
         );
     }
+    let kept = write.response.kept_percentiles_ns().unwrap();
+    for (column, value) in ["p50", "p90", "p99", "p999"].iter().zip(kept) {
+        let told = number(&format!("SELECT response_ns_{column} {where_write}"));
+        assert_eq!(told, value.cast_signed(), "{column}");
+    }
+    let mut response = LatencyFigures::default();
+    let figures = interval.figures.iter();
+    figures.for_each(|figure| response.merge(&figure.response));
+    let p99 = number("SELECT response_ns_p99 FROM intervals");
+    assert_eq!(p99, response.percentile_ns(99.0).cast_signed());
     let workers = interval.engine.workers;
     for (column, value) in [
         ("submit_ns", workers.submit_ns),
@@ -266,11 +272,7 @@ fn a_file_of_the_second_layout_can_be_read() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("result.fathom");
     let mut interval = Draw(9).typical(1, 2, 50);
-    write(&path, &[Event::Interval(interval.clone())]).unwrap();
-    let connection = rusqlite::Connection::open(&path).unwrap();
-    connection.execute_batch("PRAGMA user_version = 2").unwrap();
-    drop_later_tables(&connection, 2);
-    drop(connection);
+    older::write(&path, 2, &[Event::Interval(interval.clone())]);
     forget_third_layout(&mut interval);
     assert_eq!(read(&path), [Event::Interval(interval)]);
 }
@@ -283,21 +285,11 @@ fn a_file_of_the_seventh_layout_has_no_priorities() {
     let mut interval = draw.typical(1, 2, 50);
     let handover = std::iter::repeat_with(|| draw.handover()).find(|one| !one.parts.is_empty());
     interval.engine.streams[0].handover = handover;
-    write(&path, &[Event::Interval(interval.clone())]).unwrap();
+    older::write(&path, 9, &[Event::Interval(interval.clone())]);
+    forget_tenth_layout(&mut interval);
     assert_eq!(read(&path), [Event::Interval(interval.clone())]);
-    let connection = rusqlite::Connection::open(&path).unwrap();
-    let later = [
-        "priority",
-        "service_ns_sum",
-        "service_ns_max",
-        "service_histogram",
-    ];
-    for column in later {
-        let older = format!("ALTER TABLE service_parts DROP COLUMN {column}");
-        connection.execute_batch(&older).unwrap();
-    }
-    connection.execute_batch("PRAGMA user_version = 7").unwrap();
-    drop(connection);
+    let path = folder.path().join("seventh.fathom");
+    older::write(&path, 7, &[Event::Interval(interval.clone())]);
     let samples = interval.engine.streams.iter_mut();
     let parts = samples.filter_map(|sample| sample.handover.as_mut());
     let mut told = 0;
@@ -309,14 +301,48 @@ fn a_file_of_the_seventh_layout_has_no_priorities() {
     assert_eq!(read(&path), [Event::Interval(interval)]);
 }
 
-fn drop_later_tables(connection: &rusqlite::Connection, version: u32) {
-    for table in TABLES.iter().filter(|table| table.since() > version) {
-        let sql = format!("DROP TABLE {}", table.name);
-        connection.execute_batch(&sql).unwrap();
+fn forget_run(run: &mut measure::RunStarted) {
+    run.swept = Vec::new();
+    run.streams.iter_mut().for_each(|stream| stream.law = None);
+}
+
+fn forget_targets(started: &mut measure::ExecutionStarted) {
+    for target in &mut started.targets {
+        *target = measure::ExecutionTarget {
+            name: target.name.clone(),
+            path: target.path.clone(),
+            bytes: target.bytes,
+            is_written: target.is_written,
+            identity: target.identity.clone(),
+            ..measure::ExecutionTarget::default()
+        };
     }
 }
 
+/// What files up to the ninth layout do not tell.
+fn forget_tenth_layout(interval: &mut measure::Interval) {
+    interval.engine.hosts = Vec::new();
+    for sample in &mut interval.engine.streams {
+        sample.free_lateness = None;
+    }
+    let host = &mut interval.host;
+    for device in &mut host.devices {
+        (device.in_flight, device.state) = (None, None);
+    }
+    *host = measure::HostSample {
+        cpu: host.cpu,
+        fathom_user_ns: host.fathom_user_ns,
+        fathom_system_ns: host.fathom_system_ns,
+        fathom_memory_bytes: host.fathom_memory_bytes,
+        throttled_ns: host.throttled_ns,
+        throttled_periods: host.throttled_periods,
+        devices: std::mem::take(&mut host.devices),
+        ..measure::HostSample::default()
+    };
+}
+
 fn forget_third_layout(interval: &mut measure::Interval) {
+    forget_tenth_layout(interval);
     interval.engine.workers.usage = measure::ThreadUsage::default();
     for sample in &mut interval.engine.streams {
         (sample.handover, sample.span, sample.depth) = (None, None, None);
@@ -384,12 +410,17 @@ fn empty_file_bytes(folder: &Path) -> u64 {
 fn the_reference_names_every_table_and_column() {
     let text = include_str!("../../../docs/reference/result-file.md");
     let sections: Vec<&str> = text.split("\n### ").collect();
+    let intervals = sections.iter().find(|one| one.starts_with("`intervals`"));
+    let intervals = intervals.expect("a section of intervals");
     for table in TABLES {
         let title = format!("`{}`", table.name);
         let section = sections.iter().find(|section| section.starts_with(&title));
         let section = section.unwrap_or_else(|| panic!("no section {title}"));
         for (column, _) in table.columns {
-            let is_named = section.contains(&format!("`{column}`"));
+            let word = format!("`{column}`");
+            // A span has the columns of an interval.
+            let is_of_interval = table.name == "spans" && intervals.contains(&word);
+            let is_named = section.contains(&word) || is_of_interval;
             assert!(is_named, "{}.{column} is not described", table.name);
         }
     }

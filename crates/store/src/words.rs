@@ -1,5 +1,5 @@
 //! The words that stand for the cases of an enumeration in the tables.
-use measure::{FinishReason, IntervalPhase};
+use measure::{FinishReason, IntervalPhase, SpanLevel};
 use plan::{ArrivalLaw, RunKind, Severity};
 
 pub(crate) fn run_kind(kind: RunKind) -> &'static str {
@@ -45,6 +45,14 @@ pub(crate) fn phase_of(word: &str) -> Option<IntervalPhase> {
     [IntervalPhase::Warmup, IntervalPhase::Measured]
         .into_iter()
         .find(|one| phase(*one) == word)
+}
+
+pub(crate) fn span_level(level: SpanLevel) -> &'static str {
+    match level {
+        SpanLevel::Minute => "minute",
+        SpanLevel::Quarter => "quarter",
+        SpanLevel::Run => "run",
+    }
 }
 
 pub(crate) fn severity(severity: Severity) -> &'static str {

@@ -4,8 +4,8 @@ use crate::error::{Problem, StoreError};
 use crate::reader::{self, Reader};
 use crate::schema;
 use crate::whole;
-use measure::Event;
-use rusqlite::{Connection, ErrorCode, OpenFlags};
+use measure::{Event, SpanFold};
+use rusqlite::{Connection, ErrorCode, OpenFlags, params};
 use std::fs::OpenOptions;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, SyncSender, TryRecvError, sync_channel};
@@ -222,11 +222,15 @@ fn prepare(path: &Path, max_pages: Option<u32>) -> Result<Connection, Problem> {
 fn shorten(path: &Path, kept: u64) -> Result<Connection, Problem> {
     let connection = open_to_write(path)?;
     set_up(&connection)?;
-    let sql =
-        "SELECT coalesce(max(event), -1) FROM (SELECT event FROM events ORDER BY event LIMIT ?)";
-    let last: i64 = connection.query_row(sql, [kept.cast_signed()], |row| row.get(0))?;
+    let sql = "SELECT coalesce(max(event), -1) FROM (SELECT event FROM events WHERE kind != ?
+            ORDER BY event LIMIT ?)";
+    let bounds = params![schema::SPAN_KIND, kept.cast_signed()];
+    let last: i64 = connection.query_row(sql, bounds, |row| row.get(0))?;
     connection.execute_batch("BEGIN IMMEDIATE")?;
-    for table in schema::TABLES {
+    for table in schema::TABLES
+        .iter()
+        .filter(|table| table.is_in(schema::SCHEMA_VERSION))
+    {
         let sql = format!("DELETE FROM {} WHERE event > ?", table.name);
         connection.execute(&sql, [last])?;
     }
@@ -338,7 +342,7 @@ fn merge_log(connection: &Connection) -> rusqlite::Result<()> {
 
 /// The recording thread.
 fn record(connection: Connection, messages: &Receiver<Message>, path: &Path, failure: &Failure) {
-    let mut is_open = false;
+    let (mut is_open, mut spans) = (false, SpanFold::default());
     loop {
         let message = match messages.try_recv() {
             Ok(message) => message,
@@ -360,7 +364,7 @@ fn record(connection: Connection, messages: &Receiver<Message>, path: &Path, fai
         match message {
             Message::Event(_) if failure.get().is_some() => {}
             Message::Event(event) => {
-                let written = write(&connection, &event, &mut is_open);
+                let written = write(&connection, &event, &mut spans, &mut is_open);
                 keep_first(written, &connection, path, failure);
             }
             Message::Flush(answer) => {
@@ -383,10 +387,19 @@ fn record(connection: Connection, messages: &Receiver<Message>, path: &Path, fai
     }
 }
 
-fn write(connection: &Connection, event: &Event, is_open: &mut bool) -> Result<(), Problem> {
+fn write(
+    connection: &Connection,
+    event: &Event,
+    spans: &mut SpanFold,
+    is_open: &mut bool,
+) -> Result<(), Problem> {
     if !*is_open {
         connection.execute_batch("BEGIN IMMEDIATE")?;
         *is_open = true;
+    }
+    // What ends a span comes after it.
+    for (level, span) in spans.fold(event) {
+        encode::insert_span(connection, level, &span)?;
     }
     encode::insert(connection, event)?;
     // Failures can come in thousands; they are committed together, at the latest when the queue

@@ -230,6 +230,8 @@ impl Conductor<'_> {
             errno: failure.errno,
             message: std::io::Error::from_raw_os_error(failure.errno).to_string(),
             misfit: failure.misfit.clone(),
+            host: 0,
+            worker: failure.worker,
         }
     }
 }

@@ -190,6 +190,7 @@ impl Conductor<'_> {
                 ..measure::LostParts::default()
             },
             host: told.sample.unwrap_or_default(),
+            within: Vec::new(),
         })
     }
 

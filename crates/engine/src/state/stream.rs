@@ -91,6 +91,11 @@ impl SharedStream {
         counted * self.kinds.len() + place_counted(op.kind)
     }
 
+    /// The target under which operations on the one at a place are counted.
+    pub(crate) fn target_counted(&self, place: usize) -> TargetId {
+        self.targets[if place < self.counted { place } else { 0 }]
+    }
+
     /// What the cell of a slab counts: the place of a target, and the operation.
     pub(crate) fn counted_by(&self, cell: usize) -> (usize, Operation) {
         (cell / self.kinds.len(), self.kinds[cell % self.kinds.len()])

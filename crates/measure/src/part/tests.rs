@@ -1,6 +1,7 @@
 //! Parts of a run merge in any order, lose nothing, and survive being written down.
 use super::*;
-use crate::event::{FigureKey, Handover, LatencyFigures, ServiceParts, ThreadUsage};
+use crate::event::{FigureKey, Handover, ServiceParts, ThreadUsage};
+use crate::latencies::LatencyFigures;
 use plan::{StreamId, TargetId};
 use proptest::prelude::*;
 
@@ -87,6 +88,7 @@ impl Draw {
             submitted: self.below(1000),
             backlog: self.below(1000),
             lateness: self.latencies(),
+            free_lateness: self.maybe(Self::latencies),
             unserved: self.latencies(),
             handover: self.maybe(Self::handover),
             span: self.maybe(span),
@@ -115,6 +117,7 @@ impl Draw {
             },
             oldest_in_flight_ns: self.below(1 << 40),
             in_flight: self.below(64) as u32,
+            hosts: Vec::new(),
         }
     }
 
@@ -183,6 +186,7 @@ impl Draw {
             length: 4096,
             errno: 5,
             misfit: None,
+            worker: None,
         };
         let mut failures = Failures::default();
         failures.merge(Failures {

@@ -613,6 +613,7 @@ impl<'a> Import<'a> {
             asked_rate: None,
             share_pct: 100.0 / group.len() as f64,
             labels: job.labels.clone(),
+            law: None,
         });
         let names: Vec<&str> = group.iter().map(|job| job.name.as_str()).collect();
         RunStarted {
@@ -637,6 +638,7 @@ impl<'a> Import<'a> {
             streams: streams.collect(),
             expected_bytes: None,
             labels: Vec::new(),
+            swept: Vec::new(),
         }
     }
 
@@ -684,6 +686,7 @@ impl<'a> Import<'a> {
                 ..HostSample::default()
             },
             lost: measure::LostParts::default(),
+            within: Vec::new(),
         }
     }
 }
@@ -729,6 +732,7 @@ fn disk(object: &Map<String, Value>, total_ns: u64) -> DeviceSample {
             write_merges: whole(object, "write_merges"),
             ..DeviceCounters::default()
         },
+        ..DeviceSample::default()
     }
 }
 

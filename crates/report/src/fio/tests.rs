@@ -351,6 +351,8 @@ fn failures_are_told_as_the_error_of_their_job() {
         errno: 5,
         message: "Input/output error (os error 5)".into(),
         misfit: None,
+        host: 0,
+        worker: None,
     };
     let place = events.len() - 2;
     events.insert(place, Event::IoFailure(failure));

@@ -112,6 +112,8 @@ impl Columns {
             self.warmup_end_ns = self.warmup_end_ns.max(interval.end_ns);
         }
         let column = self.column(interval);
+        // Where what comes is a sum of several intervals, a column holds at least as many.
+        self.group = self.group.max(interval.count());
         match self.columns.last_mut() {
             Some(last) if last.intervals < self.group => last.merge(&column),
             _ => {
@@ -148,7 +150,7 @@ impl Columns {
         let mut column = Column {
             start_ns: interval.start_ns,
             end_ns: interval.end_ns,
-            intervals: 1,
+            intervals: interval.count(),
             slots_ns: known_ns(interval.lost.slots),
             own_known_ns: known_ns(interval.lost.cpu),
             own_ns: interval.host.fathom_user_ns + interval.host.fathom_system_ns,
@@ -175,10 +177,7 @@ impl Columns {
             column.host_total_ns = cpu.total_ns();
             column.host_steal_ns = cpu.steal_ns;
         }
-        column.rate_min = column.rate();
-        column.rate_max = column.rate();
-        column.busy_max = column.busy();
-        column.cpu_max = share_pct(column.host_busy_ns, column.host_total_ns);
+        column.set_extremes(interval);
         column
     }
 
@@ -198,6 +197,24 @@ impl Column {
         self.response.sum_ns += figures.sum_ns;
         self.response.max_ns = self.response.max_ns.max(figures.max_ns);
         builder.add(&figures.histogram);
+    }
+
+    /// The slowest and the fastest of the single intervals.
+    fn set_extremes(&mut self, interval: &Interval) {
+        (self.rate_min, self.rate_max) = (f64::INFINITY, f64::NEG_INFINITY);
+        (self.busy_max, self.cpu_max) = (f64::NAN, f64::NAN);
+        for brief in interval.briefs() {
+            let rate = per_second(brief.operations, brief.length_ns());
+            self.rate_min = self.rate_min.min(rate);
+            self.rate_max = self.rate_max.max(rate);
+            let busy = brief
+                .busy_ns
+                .map(|ns| share_pct(ns, brief.length_ns()) / 100.0);
+            self.busy_max = self.busy_max.max(busy.unwrap_or(f64::NAN));
+            let cpu = brief.cpu_busy_ns.zip(brief.cpu_total_ns);
+            let cpu = cpu.map_or(f64::NAN, |(busy, total)| share_pct(busy, total));
+            self.cpu_max = self.cpu_max.max(cpu);
+        }
     }
 
     fn length_ns(&self) -> u64 {
@@ -408,7 +425,28 @@ mod tests {
             engine: EngineSample::default(),
             host: HostSample::default(),
             lost: measure::LostParts::default(),
+            within: Vec::new(),
         }
+    }
+
+    #[test]
+    fn a_sum_of_intervals_is_a_column_that_knows_its_extremes() {
+        let mut sum = interval(1, 400, 100).for_span();
+        sum.phase = IntervalPhase::Measured;
+        for number in 2..=60 {
+            sum.append(&interval(number, 400, if number == 7 { 10 } else { 100 }));
+        }
+        let mut columns = Columns::new(4, &Load::FlatOut);
+        columns.add(&sum);
+        for number in 61..=63 {
+            columns.add(&interval(number, 400, 50));
+        }
+        let series = columns.series();
+        assert_eq!((series.group, series.rate.len()), (60, 2));
+        assert_eq!(series.rate_min, [Short(10.0), Short(50.0)]);
+        assert_eq!(series.rate_max, [Short(100.0), Short(50.0)]);
+        assert_eq!(series.rate[0], Short(98.5));
+        assert_eq!((series.end[0].0, series.end[1].0), (60.0, 63.0));
     }
 
     #[test]

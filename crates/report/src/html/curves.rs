@@ -73,11 +73,10 @@ impl Curves {
         if interval.phase != IntervalPhase::Measured {
             return;
         }
-        if self.intervals.len() < MAX_INTERVALS {
-            self.intervals.push(IntervalFacts::of(interval));
-        } else {
-            self.is_too_long = true;
-        }
+        let room = MAX_INTERVALS.saturating_sub(self.intervals.len());
+        let facts = IntervalFacts::all_of(interval);
+        self.is_too_long |= facts.len() > room;
+        self.intervals.extend(facts.into_iter().take(room));
     }
 
     /// Takes the totals of the run and judges it.
@@ -181,6 +180,7 @@ mod tests {
             streams: Vec::new(),
             expected_bytes: None,
             labels: Vec::new(),
+            swept: Vec::new(),
         }));
         fold.totals(None).unwrap()
     }

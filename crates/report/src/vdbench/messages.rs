@@ -233,6 +233,8 @@ mod tests {
             errno: 5,
             message: "Input/output error".into(),
             misfit: None,
+            host: 0,
+            worker: None,
         };
         let expected = "op: read   lun: /dev/sdx                       lba:        40960 0x0000A000 xfer:     4096 errno: EIO: 'Input/output error' ";
         assert_eq!(failure(&io, "/dev/sdx"), expected);

@@ -47,6 +47,8 @@ fn failures_end_without_success() {
         errno: 5,
         message: "Input/output error".into(),
         misfit: None,
+        host: 0,
+        worker: None,
     };
     let left = Outstanding {
         stream: StreamId(0),

@@ -658,6 +658,7 @@ fn started(bound: &BoundPlan, backend: &str) -> Event {
             bytes: TARGET_BYTES,
             is_written: false,
             identity: TargetIdentity::default(),
+            ..ExecutionTarget::default()
         }],
         time_zone: "UTC".into(),
         backend: backend.into(),

@@ -165,6 +165,7 @@ impl Synthetic {
                 ],
                 ..TargetIdentity::default()
             },
+            ..ExecutionTarget::default()
         };
         Event::ExecutionStarted(ExecutionStarted {
             unix_ns: START_UNIX_NS,
@@ -230,9 +231,11 @@ impl Synthetic {
                 asked_rate: run.asked,
                 share_pct: 100.0,
                 labels: Vec::new(),
+                law: None,
             }],
             expected_bytes: None,
             labels: vec![Label::new("threads", run.slots.to_string())],
+            swept: Vec::new(),
         }));
         let mut arrivals = (0, 0);
         for second in 0..run.seconds {
@@ -326,6 +329,7 @@ impl Synthetic {
             engine: engine_sample(run, second, &figures, missing),
             host: self.host_sample(rate),
             lost: measure::LostParts::default(),
+            within: Vec::new(),
             figures,
         }
     }
@@ -410,6 +414,7 @@ fn engine_sample(run: &RunSpec, second: u32, figures: &[Figure], missing: f64) -
                 max_ns: 5_960,
                 histogram: late,
             },
+            free_lateness: None,
             unserved: LatencyFigures::default(),
             span: None,
             handover: None,
@@ -433,6 +438,7 @@ fn engine_sample(run: &RunSpec, second: u32, figures: &[Figure], missing: f64) -
         },
         oldest_in_flight_ns: 0,
         in_flight: run.slots,
+        hosts: Vec::new(),
     }
 }
 
@@ -466,6 +472,8 @@ fn failure(run: u32, unix_ns: u64) -> Event {
         errno: 5,
         message: "Input/output error".into(),
         misfit: None,
+        host: 0,
+        worker: None,
     })
 }
 

@@ -7,7 +7,7 @@ mod shapes;
 mod starts;
 
 use crate::error::Outcome;
-use crate::schema::{self, Key, Table};
+use crate::schema::{self, Key, LAST_IN_PARTS, SCHEMA_VERSION, Table};
 use measure::LostParts;
 use pages::{Kind, Page, PageRow, Pages, Tree};
 use rusqlite::types::Value;
@@ -80,8 +80,13 @@ pub(crate) fn holds_events(file: File) -> bool {
     })
 }
 
-/// Makes a new file of the pages of a damaged one. `version` is its layout.
-pub(crate) fn rebuild(from: File, to: &Path, version: u32) -> Outcome<(Connection, Lacking)> {
+/// Makes a new file of the pages of a damaged one, whose layout is `version` where that is known. Gives the layout by
+/// which the new one is read.
+pub(crate) fn rebuild(
+    from: File,
+    to: &Path,
+    version: Option<u32>,
+) -> Outcome<(Connection, u32, Lacking)> {
     let bytes = from.metadata().map_or(0, |facts| facts.len());
     let pages = Pages::open(from)
         .map_err(|error| crate::error::Problem::Damaged(format!("it cannot be read: {error}")))?;
@@ -89,28 +94,63 @@ pub(crate) fn rebuild(from: File, to: &Path, version: u32) -> Outcome<(Connectio
     // Nobody reads it but this process, and nobody needs it later.
     connection.pragma_update_and_check(None, "journal_mode", "OFF", |_| Ok(()))?;
     connection.pragma_update(None, "synchronous", "OFF")?;
-    schema::create(&connection)?;
+    schema::create_all(&connection)?;
     connection.execute_batch("BEGIN IMMEDIATE")?;
     let mut rebuild = Rebuild {
         pages,
         connection: &connection,
         found: BTreeMap::new(),
-        version,
+        version: version.unwrap_or(SCHEMA_VERSION),
         event_max: bytes.cast_signed() / EVENT_BYTES_MIN,
     };
     rebuild.copy_rows()?;
+    if version.is_none() && rebuild.is_in_parts()? {
+        rebuild.version = LAST_IN_PARTS;
+    }
+    let in_parts = rebuild.version <= LAST_IN_PARTS;
     rebuild.drop_strangers()?;
     rebuild.list_events()?;
+    if !in_parts {
+        connection.execute_batch(AS_IN_PARTS)?;
+    }
     starts::complete(&connection, |table| rebuild.is_whole(table))?;
+    if !in_parts {
+        connection.execute_batch(NO_MORE_IN_PARTS)?;
+    }
     connection.execute_batch(
         "CREATE TEMP TABLE lacking (event INTEGER, part TEXT, PRIMARY KEY (event, part))",
     )?;
-    rebuild.add_intervals()?;
-    rebuild.drop_torn_intervals()?;
-    let lacking = rebuild.drop_torn_parts()?;
+    let lacking = match in_parts {
+        true => {
+            rebuild.add_intervals()?;
+            rebuild.drop_torn_intervals()?;
+            rebuild.drop_torn_parts()?
+        }
+        false => rebuild.drop_uncounted()?,
+    };
     connection.execute_batch("COMMIT")?;
-    Ok((connection, lacking))
+    // The new file has all columns of the layout by whose tables it is read.
+    let version = if in_parts {
+        LAST_IN_PARTS
+    } else {
+        SCHEMA_VERSION
+    };
+    Ok((connection, version, lacking))
 }
+
+/// The tables of earlier layouts as far as starts are made of them.
+const AS_IN_PARTS: &str = "
+    CREATE TEMP VIEW figures AS SELECT c.event, i.run, i.interval, c.stream, c.target FROM main.counts c
+        JOIN main.intervals i ON i.event = c.event;
+    CREATE TEMP VIEW stream_samples AS SELECT event, run, interval, 0 AS stream, scheduled FROM main.intervals;
+    CREATE TEMP VIEW pool_samples AS SELECT event, 0 AS pool, slots FROM main.intervals";
+const NO_MORE_IN_PARTS: &str =
+    "DROP VIEW temp.figures; DROP VIEW temp.stream_samples; DROP VIEW temp.pool_samples";
+
+/// Removes service times whose handover is lost.
+const WITHOUT_HANDOVER: &str =
+    "DELETE FROM service_parts WHERE NOT EXISTS (SELECT 1 FROM handovers h WHERE
+    h.event = service_parts.event AND h.stream = service_parts.stream)";
 
 fn tables_of(page: &Page, row: &PageRow) -> Option<&'static Table> {
     shapes::table_of(page.kind?, row)
@@ -125,7 +165,42 @@ impl Rebuild<'_> {
 
     /// Whether files of this layout have the table.
     fn is_known(&self, table: &Table) -> bool {
-        table.since() <= self.version
+        table.is_in(self.version)
+    }
+
+    /// Whether the rows are those of a layout with a table for each part of an interval.
+    fn is_in_parts(&self) -> Outcome<bool> {
+        let sql = "SELECT NOT EXISTS (SELECT 1 FROM counts) AND EXISTS (SELECT 1 FROM figures)";
+        Ok(self.connection.query_row(sql, [], |row| row.get(0))?)
+    }
+
+    /// Removes the intervals whose figures are not all there, and notes what else is missing of the others.
+    fn drop_uncounted(&self) -> Outcome<Lacking> {
+        self.connection.execute_batch(
+            "DELETE FROM intervals WHERE figures IS NOT (SELECT count(*) FROM counts c WHERE c.event = intervals.event);
+             DELETE FROM counts WHERE event NOT IN (SELECT event FROM intervals)",
+        )?;
+        let table = &schema::SAMPLES;
+        if !self.is_whole(table) {
+            let missing = "FROM intervals WHERE event NOT IN (SELECT event FROM samples)";
+            for part in ["arrivals", "slots", "devices"] {
+                let sql = format!("INSERT OR IGNORE INTO lacking SELECT event, '{part}' {missing}");
+                self.connection.execute(&sql, [])?;
+            }
+            let sql = format!("DELETE FROM handovers WHERE event IN (SELECT event {missing})");
+            self.connection.execute(&sql, [])?;
+        }
+        if !self.is_whole(&schema::MACHINE_SAMPLES) {
+            let sql = "INSERT OR IGNORE INTO lacking SELECT event, 'cpu' FROM intervals WHERE event NOT IN
+                (SELECT event FROM machine_samples)";
+            self.connection.execute(sql, [])?;
+        }
+        self.drop_torn_handovers()?;
+        if !self.is_whole(&schema::HANDOVERS) {
+            self.drop_short(&schema::HANDOVERS)?;
+        }
+        self.connection.execute_batch(WITHOUT_HANDOVER)?;
+        self.lacking()
     }
 
     /// First what the trees of the tables lead to, then what nothing leads to.
@@ -214,10 +289,15 @@ impl Rebuild<'_> {
 
     /// Removes figures of streams and targets with numbers that no execution with so few figures reaches.
     fn drop_strangers(&mut self) -> Outcome<()> {
-        let sql = "DELETE FROM figures WHERE max(stream, target) > (SELECT count(*) FROM figures) + (SELECT count(*)
-            FROM targets) + (SELECT count(*) FROM streams)";
-        if self.connection.execute(sql, [])? > 0 {
-            self.doubt(&schema::FIGURES);
+        for table in [&schema::FIGURES, &schema::COUNTS] {
+            let name = table.name;
+            let sql = format!(
+                "DELETE FROM {name} WHERE max(stream, target) > (SELECT count(*) FROM {name}) + (SELECT count(*)
+                FROM targets) + (SELECT count(*) FROM streams)"
+            );
+            if self.connection.execute(&sql, [])? > 0 {
+                self.doubt(table);
+            }
         }
         Ok(())
     }
@@ -336,16 +416,7 @@ impl Rebuild<'_> {
                 self.connection.execute(&sql, [first, last])?;
             }
         }
-        let torn_parts = match self.is_known(&schema::SERVICE_PARTS) {
-            true => self.torn(&schema::SERVICE_PARTS)?,
-            false => Vec::new(),
-        };
-        for (first, last) in torn_parts {
-            let sql = "INSERT OR IGNORE INTO lacking SELECT event, 'handover' FROM handovers WHERE event BETWEEN ? AND ?";
-            self.connection.execute(sql, [first, last])?;
-            let sql = "DELETE FROM handovers WHERE event BETWEEN ? AND ?";
-            self.connection.execute(sql, [first, last])?;
-        }
+        self.drop_torn_handovers()?;
         for table in [
             &schema::POOL_SAMPLES,
             &schema::DEVICE_SAMPLES,
@@ -356,10 +427,9 @@ impl Rebuild<'_> {
                 self.drop_short(table)?;
             }
         }
+        self.connection.execute_batch(WITHOUT_HANDOVER)?;
         self.connection.execute_batch(
-            "DELETE FROM service_parts WHERE NOT EXISTS (SELECT 1 FROM handovers h WHERE
-                 h.event = service_parts.event AND h.stream = service_parts.stream);
-             DELETE FROM device_merges WHERE NOT EXISTS (SELECT 1 FROM device_samples d WHERE
+            "DELETE FROM device_merges WHERE NOT EXISTS (SELECT 1 FROM device_samples d WHERE
                  d.event = device_merges.event AND d.place = device_merges.place)",
         )?;
         if self.is_known(&schema::DEVICE_MERGES) {
@@ -380,6 +450,20 @@ impl Rebuild<'_> {
         self.fill(&schema::HOST_SAMPLES)?;
         self.fill(&schema::WORKER_USAGE)?;
         self.lacking()
+    }
+
+    fn drop_torn_handovers(&self) -> Outcome<()> {
+        let torn_parts = match self.is_known(&schema::SERVICE_PARTS) {
+            true => self.torn(&schema::SERVICE_PARTS)?,
+            false => Vec::new(),
+        };
+        for (first, last) in torn_parts {
+            let sql = "INSERT OR IGNORE INTO lacking SELECT event, 'handover' FROM handovers WHERE event BETWEEN ? AND ?";
+            self.connection.execute(sql, [first, last])?;
+            let sql = "DELETE FROM handovers WHERE event BETWEEN ? AND ?";
+            self.connection.execute(sql, [first, last])?;
+        }
+        Ok(())
     }
 
     /// Removes the rows of intervals that have fewer of them than others of their run.

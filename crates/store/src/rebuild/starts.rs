@@ -177,6 +177,7 @@ fn start_of(connection: &Connection, run: u32) -> Outcome<RunStarted> {
         streams: Vec::new(),
         expected_bytes: None,
         labels: Vec::new(),
+        swept: Vec::new(),
     })
 }
 
@@ -212,6 +213,7 @@ fn add_streams(connection: &Connection) -> Outcome<()> {
                 asked_rate: None,
                 share_pct: 0.0,
                 labels: Vec::new(),
+                law: None,
             };
             encode::insert_stream(connection, event, place as usize, &stream)?;
         }
@@ -253,6 +255,8 @@ fn add_execution(connection: &Connection) -> Outcome<()> {
         time_zone: "UTC".to_owned(),
         ..ExecutionStarted::default()
     };
+    // The new start brings its own.
+    connection.execute("DELETE FROM hosts", [])?;
     encode::insert_at(connection, 1 - taken, &Event::ExecutionStarted(started))
 }
 
@@ -272,7 +276,8 @@ fn add_targets(connection: &Connection) -> Outcome<()> {
     let count: i64 = connection.query_row(sql, [event], |row| row.get(0))?;
     let identity = serde_json::to_string(&TargetIdentity::default()).unwrap_or_default();
     for place in 0..count {
-        let sql = "INSERT OR IGNORE INTO targets VALUES (?1, ?2, 'target ' || (?2 + 1), 'target ' || (?2 + 1), 0, 0, ?3)";
+        let sql = "INSERT OR IGNORE INTO targets (event, target, name, path, size_bytes, is_written, identity_json, host)
+            VALUES (?1, ?2, 'target ' || (?2 + 1), 'target ' || (?2 + 1), 0, 0, ?3, 0)";
         connection.execute(sql, params![event, place, identity])?;
     }
     Ok(())

@@ -174,6 +174,8 @@ impl Draw {
                 errno: self.number() as i32,
                 message: self.text(),
                 misfit: self.misfit(),
+                host: self.number(),
+                worker: self.maybe(Self::number),
             }),
             7 => Event::DataWritten(DataWritten {
                 run: self.number(),
@@ -215,6 +217,12 @@ impl Draw {
                 virtualization: self.text(),
                 fathom_version: self.text(),
                 details: self.several(2, |draw| (draw.text(), draw.text())),
+                devices: self.several(2, |draw| measure::DeviceFacts {
+                    name: draw.text(),
+                    layer: draw.text(),
+                    members: draw.several(2, Self::text),
+                    limits: draw.several(2, |draw| (draw.text(), draw.text())),
+                }),
             },
             targets: self.several(3, |draw| ExecutionTarget {
                 name: draw.text(),
@@ -222,6 +230,11 @@ impl Draw {
                 bytes: draw.whole(),
                 is_written: draw.flag(),
                 identity: draw.identity(),
+                host: draw.number(),
+                open_mode: draw.maybe(Self::text),
+                hole_bytes: draw.maybe(Self::whole),
+                sampled_blocks: draw.maybe(Self::whole),
+                zero_blocks: draw.maybe(Self::whole),
             }),
             backend: self.text(),
             backend_reason: self.text(),
@@ -288,9 +301,14 @@ impl Draw {
                 asked_rate: draw.maybe(Self::fraction),
                 share_pct: draw.fraction(),
                 labels: draw.labels(),
+                law: draw.flag().then_some(ArrivalLaw::Uniform),
             }),
             expected_bytes: self.maybe(Self::whole),
             labels: self.labels(),
+            swept: self.several(2, |draw| measure::Swept {
+                name: draw.text(),
+                value: draw.fraction(),
+            }),
         }
     }
 
@@ -361,6 +379,7 @@ impl Draw {
                     submitted: draw.amount(),
                     backlog: draw.amount(),
                     lateness: draw.latency(),
+                    free_lateness: draw.maybe(Self::latency),
                     unserved: draw.latency(),
                     handover: draw.maybe(Self::handover),
                     span: draw.maybe(|draw| StreamSpan {
@@ -377,10 +396,43 @@ impl Draw {
                 workers: self.workers(),
                 oldest_in_flight_ns: self.amount(),
                 in_flight: self.number(),
+                hosts: self.evidence(),
             },
             host: self.host_sample(),
             lost: measure::LostParts::default(),
+            within: Vec::new(),
         }
+    }
+
+    fn evidence(&mut self) -> Vec<HostEvidence> {
+        let count = self.below(3) as u32;
+        let hosts = (0..count).map(|host| HostEvidence {
+            host,
+            workers: self.several(2, |draw| WorkerEvidence {
+                worker: draw.number(),
+                cpu_ns: draw.maybe(Self::amount),
+                run_queue_ns: draw.maybe(Self::amount),
+                loop_lag: draw.maybe(Self::latency),
+                reap_gap: draw.maybe(Self::latency),
+            }),
+            targets: self.several(2, |draw| TargetEvidence {
+                target: TargetId(draw.number()),
+                in_flight: draw.maybe(Self::number),
+                oldest_ns: draw.maybe(Self::whole),
+            }),
+            gaps: vec![Gap {
+                target: TargetId(self.number()),
+                from_ns: self.whole(),
+                to_ns: self.whole(),
+            }],
+            slow: self.several(2, |draw| SlowResponse {
+                stream: StreamId(draw.number()),
+                target: TargetId(draw.number()),
+                due_ns: draw.whole(),
+                response_ns: draw.whole(),
+            }),
+        });
+        hosts.collect()
     }
 
     pub(super) fn handover(&mut self) -> Handover {
@@ -438,6 +490,35 @@ impl Draw {
             fathom_memory_bytes: self.amount(),
             throttled_ns: self.maybe(Self::amount),
             throttled_periods: self.maybe(Self::amount),
+            busiest_softirq_ns: self.maybe(Self::amount),
+            pressure: measure::Pressure {
+                cpu_some_ns: self.maybe(Self::amount),
+                io_some_ns: self.maybe(Self::amount),
+                io_full_ns: self.maybe(Self::amount),
+                memory_some_ns: self.maybe(Self::amount),
+                memory_full_ns: self.maybe(Self::amount),
+            },
+            io_max: self.maybe(Self::text),
+            temperature_mc: self.maybe(Self::amount),
+            tcp_sent: self.maybe(Self::amount),
+            tcp_retransmits: self.maybe(Self::amount),
+            networks: self.several(2, |draw| measure::NetworkSample {
+                interface: draw.text(),
+                received_bytes: draw.maybe(Self::amount),
+                sent_bytes: draw.maybe(Self::amount),
+                received_drops: draw.maybe(Self::amount),
+                sent_drops: draw.maybe(Self::amount),
+                speed_mbit: draw.maybe(Self::amount),
+            }),
+            mounts: self.several(2, |draw| measure::MountSample {
+                point: draw.text(),
+                read_bytes: draw.maybe(Self::amount),
+                written_bytes: draw.maybe(Self::amount),
+                server_read_bytes: draw.maybe(Self::amount),
+                server_written_bytes: draw.maybe(Self::amount),
+                operations: draw.maybe(Self::amount),
+                retransmits: draw.maybe(Self::amount),
+            }),
             devices: self.several(2, |draw| DeviceSample {
                 device: draw.text(),
                 counters: DeviceCounters {
@@ -454,6 +535,8 @@ impl Draw {
                     read_merges: draw.amount(),
                     write_merges: draw.amount(),
                 },
+                in_flight: draw.maybe(Self::amount),
+                state: draw.maybe(Self::text),
             }),
         }
     }
@@ -478,6 +561,7 @@ impl Draw {
                     submitted: operations,
                     backlog: 0,
                     lateness: self.spread(operations, 4_000.0).0,
+                    free_lateness: None,
                     unserved: LatencyFigures::default(),
                     handover: None,
                     span: None,
@@ -491,9 +575,11 @@ impl Draw {
                 workers: self.workers(),
                 oldest_in_flight_ns: 100_000,
                 in_flight: 5,
+                hosts: Vec::new(),
             },
             host: self.host_sample(),
             lost: measure::LostParts::default(),
+            within: Vec::new(),
         }
     }
 

@@ -49,10 +49,7 @@ fn a_result_in_use_is_left_alone() {
 fn an_earlier_layout_is_only_read() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("result.fathom");
-    write(&path, &[]).unwrap();
-    let connection = rusqlite::Connection::open(&path).unwrap();
-    connection.pragma_update(None, "user_version", 1).unwrap();
-    drop(connection);
+    super::older::write(&path, 1, &[]);
     let refused = Writer::go_on(&path, 0);
     let is_told = matches!(refused, Err(StoreError::OldLayout { version: 1, .. }));
     assert!(is_told, "{refused:?}");

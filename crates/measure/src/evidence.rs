@@ -1,0 +1,87 @@
+//! What single hosts, workers and targets tell of an interval, and an interval in a few numbers.
+use crate::latencies::LatencyFigures;
+use plan::{StreamId, TargetId};
+use serde::{Deserialize, Serialize};
+
+/// A host by its place; 0 where there is one.
+pub type HostId = u32;
+
+/// What the workers of one host tell, and what it saw of each target.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct HostEvidence {
+    pub host: HostId,
+    pub workers: Vec<WorkerEvidence>,
+    pub targets: Vec<TargetEvidence>,
+    /// Times of [`GAP_NS`] and more without a success, of targets that had something in flight or due.
+    pub gaps: Vec<Gap>,
+    /// Responses above [`SLOW_NS`], by when they were due.
+    pub slow: Vec<SlowResponse>,
+}
+
+/// Shorter times without a success are not noted.
+pub const GAP_NS: u64 = 10_000_000;
+
+/// Responses above this are noted one by one.
+pub const SLOW_NS: u64 = 1_000_000_000;
+
+/// One worker thread in an interval.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct WorkerEvidence {
+    pub worker: u32,
+    pub cpu_ns: Option<u64>,
+    /// How long it was ready and had no CPU.
+    pub run_queue_ns: Option<u64>,
+    /// How much later than planned it woke up.
+    pub loop_lag: Option<LatencyFigures>,
+    /// Gaps between its looks at completions while something was in flight.
+    pub reap_gap: Option<LatencyFigures>,
+}
+
+/// One target at the end of an interval.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TargetEvidence {
+    pub target: TargetId,
+    pub in_flight: Option<u32>,
+    /// Age of the oldest operation in flight; zero where none is.
+    pub oldest_ns: Option<u64>,
+}
+
+/// A time without a success on a target. One that goes on in the next interval ends with its own and begins again there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Gap {
+    pub target: TargetId,
+    pub from_ns: u64,
+    pub to_ns: u64,
+}
+
+/// A slow response by when it was due.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SlowResponse {
+    pub stream: StreamId,
+    pub target: TargetId,
+    pub due_ns: u64,
+    pub response_ns: u64,
+}
+
+/// An interval in a few numbers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct IntervalBrief {
+    pub number: u32,
+    pub start_ns: u64,
+    pub end_ns: u64,
+    /// Successful ones but syncs.
+    pub operations: u64,
+    pub in_flight: u32,
+    pub backlog: u64,
+    /// `None` where it is lost.
+    pub busy_ns: Option<u64>,
+    /// Of all CPUs of the host; `None` where it does not tell.
+    pub cpu_busy_ns: Option<u64>,
+    pub cpu_total_ns: Option<u64>,
+}
+
+impl IntervalBrief {
+    pub fn length_ns(&self) -> u64 {
+        self.end_ns.saturating_sub(self.start_ns)
+    }
+}
