@@ -307,7 +307,6 @@ mod tests {
         assert_eq!(sample.pressure.io_some_ns, Some(7_000));
         // What is not told, or ran backwards, is no zero.
         assert_eq!(sample.pressure.io_full_ns, None);
-        assert_eq!(sample.pressure.memory_some_ns, None);
         assert_eq!(
             (sample.tcp_sent, sample.tcp_retransmits),
             (Some(50), Some(3))
