@@ -276,9 +276,8 @@ fn sizes(path: &Path, target_seconds: f64) {
     };
     let histograms = sum(
         "SELECT sum(length(service_histogram) + coalesce(length(response_histogram), 0)) FROM counts",
-    ) + sum("SELECT sum(coalesce(length(lateness_histograms), 0) + coalesce(length(free_lateness_histograms), 0)
-        + coalesce(length(unserved_age_histograms), 0) + coalesce(length(loop_lag_histograms), 0)
-        + coalesce(length(reap_gap_histograms), 0) + coalesce(length(gaps), 0)) FROM samples");
+    ) + sum("SELECT sum(length(histogram)) FROM sample_histograms")
+        + sum("SELECT sum(coalesce(length(gaps), 0)) FROM samples");
     let columns = ["service", "response"];
     let columns = columns
         .iter()

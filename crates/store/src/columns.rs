@@ -5,8 +5,6 @@
 //! many rows, how many columns; then each column: a byte 0 where no row tells it, 1 and one value where all are the same,
 //! 2 and a value for each row. A value is 0 for what is not told, else the number plus one.
 use crate::error::{Outcome, Problem};
-use crate::latency;
-use measure::Histogram;
 
 /// More rows than any interval has.
 const ROWS_MAX: u64 = 1 << 20;
@@ -49,7 +47,7 @@ pub(crate) fn unpack<const N: usize>(bytes: Option<Vec<u8>>) -> Outcome<Vec<Row<
     let Some(bytes) = bytes else {
         return Ok(Vec::new());
     };
-    read(&mut bytes.as_slice()).ok_or_else(|| torn("numbers"))
+    read(&mut bytes.as_slice()).ok_or_else(torn)
 }
 
 fn read<const N: usize>(bytes: &mut &[u8]) -> Option<Vec<Row<N>>> {
@@ -85,45 +83,8 @@ fn value(told: u128) -> Option<Option<u64>> {
     }
 }
 
-/// Histograms one after the other, each after its length in bytes; `None` where all are empty or absent.
-pub(crate) fn pack_histograms<'a>(
-    histograms: impl Iterator<Item = Option<&'a Histogram>> + Clone,
-) -> Outcome<Option<Vec<u8>>> {
-    let mut told = histograms.clone().flatten();
-    if !told.any(|histogram| !histogram.is_empty()) {
-        return Ok(None);
-    }
-    let mut bytes = Vec::new();
-    for histogram in histograms {
-        let packed = histogram.map_or(Ok(Vec::new()), latency::pack)?;
-        put(&mut bytes, packed.len() as u128);
-        bytes.extend(packed);
-    }
-    Ok(Some(bytes))
-}
-
-/// As many histograms as there are rows.
-pub(crate) fn unpack_histograms(bytes: Option<Vec<u8>>, rows: usize) -> Outcome<Vec<Histogram>> {
-    let Some(bytes) = bytes else {
-        return Ok(vec![Histogram::default(); rows]);
-    };
-    let mut rest = bytes.as_slice();
-    let mut found = Vec::with_capacity(rows);
-    for _ in 0..rows {
-        let length = take(&mut rest).and_then(|length| usize::try_from(length).ok());
-        let packed = length.and_then(|length| rest.split_at_checked(length));
-        let (packed, after) = packed.ok_or_else(|| torn("histograms"))?;
-        found.push(latency::unpack(packed)?);
-        rest = after;
-    }
-    match rest.is_empty() {
-        true => Ok(found),
-        false => Err(torn("histograms")),
-    }
-}
-
-fn torn(what: &str) -> Problem {
-    Problem::Damaged(format!("{what} of a sample cannot be unpacked"))
+fn torn() -> Problem {
+    Problem::Damaged("numbers of a sample cannot be unpacked".to_owned())
 }
 
 fn put(bytes: &mut Vec<u8>, mut number: u128) {
@@ -178,18 +139,10 @@ mod tests {
         }
 
         #[test]
-        fn histograms_come_back(values in proptest::collection::vec(proptest::collection::vec(0_u64..1 << 40, 0..20), 0..6)) {
-            let histograms: Vec<Histogram> = values.into_iter().map(|one| one.into_iter().collect()).collect();
-            let packed = pack_histograms(histograms.iter().map(Some)).unwrap();
-            prop_assert_eq!(unpack_histograms(packed, histograms.len()).unwrap(), histograms);
-        }
-
-        #[test]
         fn arbitrary_bytes_do_no_harm(bytes in proptest::collection::vec(any::<u8>(), 0..60)) {
-            if let Ok(rows) = unpack::<3>(Some(bytes.clone())) {
+            if let Ok(rows) = unpack::<3>(Some(bytes)) {
                 prop_assert!(rows.len() as u64 <= ROWS_MAX);
             }
-            let _ = unpack_histograms(Some(bytes), 3);
         }
     }
 }

@@ -1,7 +1,7 @@
 //! From rows to events. Believes nothing: a value that does not fit is a damaged file.
 use crate::error::{Outcome, Problem};
 use crate::latency::unpack;
-use crate::sample::{self, AMOUNT_MAX, Packed};
+use crate::sample::{self, AMOUNT_MAX, OneHistogram, Packed};
 use crate::schema::{self, LAST_IN_PARTS, OPERATIONS, Table};
 use crate::words;
 use measure::{
@@ -155,8 +155,14 @@ impl Decoder {
         if samples.is_empty() {
             sample::without_samples(&mut interval.lost);
         }
-        let mut samples = samples.into_iter();
-        samples.try_for_each(|packed| sample::unpack(packed, interval))
+        let mut histograms = rows.all(&schema::SAMPLE_HISTOGRAMS, one_histogram)?;
+        for packed in samples {
+            let is_own = |one: &OneHistogram| one.host == packed.host;
+            let (own, others): (Vec<_>, Vec<_>) = histograms.into_iter().partition(is_own);
+            histograms = others;
+            sample::unpack(packed, &own, interval)?;
+        }
+        Ok(())
     }
 
     fn count(&self, fields: &mut Fields) -> Outcome<Figure> {
@@ -615,17 +621,28 @@ fn brief(fields: &mut Fields) -> Outcome<IntervalBrief> {
 fn packed(fields: &mut Fields) -> Outcome<Packed> {
     let mut packed = Packed {
         host: fields.get()?,
-        blobs: [const { None }; 14],
+        blobs: [const { None }; 9],
         texts: [const { None }; 4],
+        histograms: 0,
     };
-    for place in 0..11 {
-        packed.blobs[place] = fields.get()?;
+    for blob in &mut packed.blobs[..6] {
+        *blob = fields.get()?;
     }
     (packed.texts[0], packed.texts[1]) = (fields.get()?, fields.get()?);
-    packed.blobs[11] = fields.get()?;
-    (packed.texts[2], packed.blobs[12]) = (fields.get()?, fields.get()?);
-    (packed.texts[3], packed.blobs[13]) = (fields.get()?, fields.get()?);
+    packed.blobs[6] = fields.get()?;
+    (packed.texts[2], packed.blobs[7]) = (fields.get()?, fields.get()?);
+    (packed.texts[3], packed.blobs[8]) = (fields.get()?, fields.get()?);
+    packed.histograms = fields.amount()?;
     Ok(packed)
+}
+
+fn one_histogram(fields: &mut Fields) -> Outcome<OneHistogram> {
+    Ok(OneHistogram {
+        host: fields.get()?,
+        kind: fields.get()?,
+        place: fields.get()?,
+        code: fields.get()?,
+    })
 }
 
 fn machine_sample(fields: &mut Fields) -> Outcome<HostSample> {

@@ -541,9 +541,13 @@ fn parts(rows: &Rows, interval: &Interval) -> Outcome<()> {
         figure(rows, index, one)?;
     }
     for host in sample::hosts(interval) {
-        let row = sample::pack(interval, host)?;
+        let (row, histograms) = sample::pack(interval, host)?;
         let place = [Value::from(rows.event), Value::from(host)];
         rows.add_values(&schema::SAMPLES, place.into_iter().chain(row))?;
+        for (kind, index, code) in histograms {
+            let values = params![rows.event, host, kind, self::place(index), code];
+            rows.add(&schema::SAMPLE_HISTOGRAMS, values)?;
+        }
     }
     if !interval.lost.cpu {
         let place = [Value::from(rows.event), Value::from(0)];

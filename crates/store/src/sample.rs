@@ -2,6 +2,7 @@
 //! machine as a whole did, as another. Both directions stand side by side, so that they cannot disagree.
 use crate::columns::{self, Row};
 use crate::error::{Outcome, Problem};
+use crate::latency;
 use measure::{
     CpuTimes, DeviceCounters, DeviceSample, Gap, Histogram, HostEvidence, HostSample, Interval,
     LatencyFigures, LostParts, MountSample, NetworkSample, PoolSample, Pressure, SlowResponse,
@@ -25,8 +26,8 @@ pub(crate) fn hosts(interval: &Interval) -> Vec<u32> {
     hosts
 }
 
-/// The row of one host after event and host.
-pub(crate) fn pack(interval: &Interval, host: u32) -> Outcome<Vec<Value>> {
+/// The row of one host after event and host, and its histograms.
+pub(crate) fn pack(interval: &Interval, host: u32) -> Outcome<(Vec<Value>, Packings)> {
     let engine = &interval.engine;
     let is_first = host == FIRST;
     let streams: &[StreamSample] = match is_first && !interval.lost.arrivals {
@@ -40,23 +41,10 @@ pub(crate) fn pack(interval: &Interval, host: u32) -> Outcome<Vec<Value>> {
     let evidence = engine.hosts.iter().find(|one| one.host == host);
     let nothing = HostEvidence::default();
     let evidence = evidence.unwrap_or(&nothing);
-    let of = |histograms: Vec<Option<&Histogram>>| columns::pack_histograms(histograms.into_iter());
-    let of_streams =
-        |told: fn(&StreamSample) -> Option<&Histogram>| of(streams.iter().map(told).collect());
-    let of_workers = |told: fn(&WorkerEvidence) -> Option<&Histogram>| {
-        of(evidence.workers.iter().map(told).collect())
-    };
     let mut row = vec![
         Value::from(columns::pack(&all(streams, stream_row))),
-        Value::from(of_streams(|one| Some(&one.lateness.histogram))?),
-        Value::from(of_streams(|one| {
-            Some(&one.free_lateness.as_ref()?.histogram)
-        })?),
-        Value::from(of_streams(|one| Some(&one.unserved.histogram))?),
         Value::from(columns::pack(&all(pools, pool_row))),
         Value::from(columns::pack(&all(&evidence.workers, worker_row))),
-        Value::from(of_workers(|one| Some(&one.loop_lag.as_ref()?.histogram))?),
-        Value::from(of_workers(|one| Some(&one.reap_gap.as_ref()?.histogram))?),
         Value::from(columns::pack(&all(&evidence.targets, target_row))),
         Value::from(columns::pack(&all(&evidence.gaps, gap_row))),
         Value::from(columns::pack(&all(&evidence.slow, slow_row))),
@@ -64,7 +52,60 @@ pub(crate) fn pack(interval: &Interval, host: u32) -> Outcome<Vec<Value>> {
     let sample = &interval.host;
     let is_told = is_first && !interval.lost.devices;
     row.extend(of_machine(sample, is_told)?);
-    Ok(row)
+    let histograms = histograms_of(streams, &evidence.workers)?;
+    row.push(Value::from(histograms.len() as i64));
+    Ok((row, histograms))
+}
+
+/// Kind, place and code of each histogram that is not empty.
+pub(crate) type Packings = Vec<(&'static str, usize, Vec<u8>)>;
+
+/// What histograms are of.
+const KINDS: [&str; 5] = [
+    "lateness",
+    "free_lateness",
+    "unserved_age",
+    "loop_lag",
+    "reap_gap",
+];
+
+fn histograms_of(streams: &[StreamSample], workers: &[WorkerEvidence]) -> Outcome<Packings> {
+    let mut packings = Packings::new();
+    let mut add = |kind: usize, place: usize, figures: Option<&LatencyFigures>| {
+        if let Some(figures) = figures.filter(|one| !one.histogram.is_empty()) {
+            packings.push((KINDS[kind], place, latency::pack(&figures.histogram)?));
+        }
+        Ok::<(), Problem>(())
+    };
+    for (place, stream) in streams.iter().enumerate() {
+        add(0, place, Some(&stream.lateness))?;
+        add(1, place, stream.free_lateness.as_ref())?;
+        add(2, place, Some(&stream.unserved))?;
+    }
+    for (place, worker) in workers.iter().enumerate() {
+        add(3, place, worker.loop_lag.as_ref())?;
+        add(4, place, worker.reap_gap.as_ref())?;
+    }
+    Ok(packings)
+}
+
+/// One row of `sample_histograms` after the event.
+pub(crate) struct OneHistogram {
+    pub(crate) host: u32,
+    pub(crate) kind: String,
+    pub(crate) place: u32,
+    pub(crate) code: Vec<u8>,
+}
+
+/// The histograms of a kind, one for each row of numbers.
+fn of_kind(found: &[OneHistogram], kind: usize, rows: usize) -> Outcome<Vec<Histogram>> {
+    let mut all = vec![Histogram::default(); rows];
+    for one in found.iter().filter(|one| one.kind == KINDS[kind]) {
+        let place = all.get_mut(one.place as usize);
+        let outside = || Problem::Damaged("a histogram of nothing in `samples`".to_owned());
+        *place.ok_or_else(outside)? = latency::unpack(&one.code)?;
+    }
+    Ok(all)
 }
 
 fn of_machine(sample: &HostSample, is_told: bool) -> Outcome<Vec<Value>> {
@@ -101,22 +142,31 @@ fn all<T, const N: usize>(things: &[T], row: fn(&T) -> Row<N>) -> Vec<Row<N>> {
 /// The columns of a row of `samples` after event and host, as they are read.
 pub(crate) struct Packed {
     pub(crate) host: u32,
-    pub(crate) blobs: [Option<Vec<u8>>; 14],
+    pub(crate) blobs: [Option<Vec<u8>>; 9],
     pub(crate) texts: [Option<String>; 4],
+    pub(crate) histograms: u64,
 }
 
 /// Puts the row of a host into an interval.
-pub(crate) fn unpack(packed: Packed, interval: &mut Interval) -> Outcome<()> {
-    let Packed { host, blobs, texts } = packed;
+pub(crate) fn unpack(
+    packed: Packed,
+    histograms: &[OneHistogram],
+    interval: &mut Interval,
+) -> Outcome<()> {
+    let Packed {
+        host,
+        blobs,
+        texts,
+        histograms: count,
+    } = packed;
+    if histograms.len() as u64 != count {
+        let message = "histograms of a sample are missing".to_owned();
+        return Err(Problem::Damaged(message));
+    }
     let [
         streams,
-        lateness,
-        free_lateness,
-        unserved,
         pools,
         workers,
-        loop_lags,
-        reap_gaps,
         targets,
         gaps,
         slow,
@@ -128,7 +178,6 @@ pub(crate) fn unpack(packed: Packed, interval: &mut Interval) -> Outcome<()> {
     let engine = &mut interval.engine;
     if host == FIRST {
         let rows = columns::unpack(streams)?;
-        let histograms = [lateness, free_lateness, unserved];
         engine.streams = read_streams(&rows, histograms)?;
         engine.pools = read_all(columns::unpack(pools)?, read_pool)?;
         interval.lost.devices = device_names.is_none();
@@ -139,7 +188,7 @@ pub(crate) fn unpack(packed: Packed, interval: &mut Interval) -> Outcome<()> {
     }
     let evidence = HostEvidence {
         host,
-        workers: read_workers(&columns::unpack(workers)?, [loop_lags, reap_gaps])?,
+        workers: read_workers(&columns::unpack(workers)?, histograms)?,
         targets: read_all(columns::unpack(targets)?, read_target)?,
         gaps: read_all(columns::unpack(gaps)?, read_gap)?,
         slow: read_all(columns::unpack(slow)?, read_slow)?,
@@ -201,7 +250,7 @@ fn too_large() -> Problem {
     Problem::Damaged("a number in `samples` is too large".to_owned())
 }
 
-fn latency(
+fn figures(
     sum_ns: Option<u64>,
     max_ns: Option<u64>,
     histogram: Histogram,
@@ -242,10 +291,9 @@ fn stream_row(sample: &StreamSample) -> Row<12> {
     ]
 }
 
-fn read_streams(rows: &[Row<12>], histograms: [Option<Vec<u8>>; 3]) -> Outcome<Vec<StreamSample>> {
-    let [lateness, free, unserved] =
-        histograms.map(|blob| columns::unpack_histograms(blob, rows.len()));
-    let histograms = lateness?.into_iter().zip(free?).zip(unserved?);
+fn read_streams(rows: &[Row<12>], histograms: &[OneHistogram]) -> Outcome<Vec<StreamSample>> {
+    let of = |kind: usize| of_kind(histograms, kind, rows.len());
+    let histograms = of(0)?.into_iter().zip(of(1)?).zip(of(2)?);
     let stream =
         |(row, ((lateness, free), unserved)): (&Row<12>, ((Histogram, Histogram), Histogram))| {
             Ok(StreamSample {
@@ -257,7 +305,7 @@ fn read_streams(rows: &[Row<12>], histograms: [Option<Vec<u8>>; 3]) -> Outcome<V
                     max_ns: told(row[4])?,
                     histogram: lateness,
                 },
-                free_lateness: latency(row[5], row[6], free),
+                free_lateness: figures(row[5], row[6], free),
                 unserved: LatencyFigures {
                     sum_ns: told(row[7])?,
                     max_ns: told(row[8])?,
@@ -312,21 +360,19 @@ fn worker_row(worker: &WorkerEvidence) -> Row<7> {
     ]
 }
 
-fn read_workers(rows: &[Row<7>], histograms: [Option<Vec<u8>>; 2]) -> Outcome<Vec<WorkerEvidence>> {
-    let [lags, gaps] = histograms.map(|blob| columns::unpack_histograms(blob, rows.len()));
+fn read_workers(rows: &[Row<7>], histograms: &[OneHistogram]) -> Outcome<Vec<WorkerEvidence>> {
+    let of = |kind: usize| of_kind(histograms, kind, rows.len());
+    let histograms = of(3)?.into_iter().zip(of(4)?);
     let worker = |(row, (lag, gap)): (&Row<7>, (Histogram, Histogram))| {
         Ok(WorkerEvidence {
             worker: small(row[0])?,
             cpu_ns: row[1],
             run_queue_ns: row[2],
-            loop_lag: latency(row[3], row[4], lag),
-            reap_gap: latency(row[5], row[6], gap),
+            loop_lag: figures(row[3], row[4], lag),
+            reap_gap: figures(row[5], row[6], gap),
         })
     };
-    rows.iter()
-        .zip(lags?.into_iter().zip(gaps?))
-        .map(worker)
-        .collect()
+    rows.iter().zip(histograms).map(worker).collect()
 }
 
 fn target_row(one: &TargetEvidence) -> Row<3> {

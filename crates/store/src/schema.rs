@@ -49,6 +49,7 @@ const LATER_TABLES: &[(&str, u32)] = &[
     (WRITTEN_DATA.name, 4),
     (COUNTS.name, 10),
     (SAMPLES.name, 10),
+    (SAMPLE_HISTOGRAMS.name, 10),
     (MACHINE_SAMPLES.name, 10),
     (SPANS.name, 10),
     (HOSTS.name, 10),
@@ -387,7 +388,7 @@ pub(crate) const COUNTS: Table = Table {
         ("service_histogram", BLOB),
         ("response_histogram", BLOB_OR_NULL),
     ],
-    key: Key::EventAndPlace,
+    key: Key::EventIndexed,
 };
 
 /// Per interval or span and host what streams, pools, workers, targets, devices and interfaces tell, packed by column.
@@ -397,13 +398,8 @@ pub(crate) const SAMPLES: Table = Table {
         ("event", INTEGER),
         ("host", INTEGER),
         ("streams", BLOB_OR_NULL),
-        ("lateness_histograms", BLOB_OR_NULL),
-        ("free_lateness_histograms", BLOB_OR_NULL),
-        ("unserved_age_histograms", BLOB_OR_NULL),
         ("pools", BLOB_OR_NULL),
         ("workers", BLOB_OR_NULL),
-        ("loop_lag_histograms", BLOB_OR_NULL),
-        ("reap_gap_histograms", BLOB_OR_NULL),
         ("targets", BLOB_OR_NULL),
         ("gaps", BLOB_OR_NULL),
         ("slow", BLOB_OR_NULL),
@@ -414,8 +410,23 @@ pub(crate) const SAMPLES: Table = Table {
         ("networks", BLOB_OR_NULL),
         ("mount_names_json", TEXT_OR_NULL),
         ("mounts", BLOB_OR_NULL),
+        ("histograms", INTEGER),
     ],
     key: Key::EventAndPlace,
+};
+
+/// Histograms of streams and workers, as many as the row in `samples` says. In rows of their own, which share pages: a row
+/// of many would leave the last page of each half empty.
+pub(crate) const SAMPLE_HISTOGRAMS: Table = Table {
+    name: "sample_histograms",
+    columns: &[
+        ("event", INTEGER),
+        ("host", INTEGER),
+        ("kind", TEXT),
+        ("place", INTEGER),
+        ("histogram", BLOB),
+    ],
+    key: Key::EventIndexed,
 };
 
 /// Per interval or span what a host as a whole did; no row where it did not tell.
@@ -708,11 +719,12 @@ pub(crate) const DEVICE_MERGES: Table = Table {
     key: Key::EventAndPlace,
 };
 
-pub(crate) const TABLES: [Table; 28] = [
+pub(crate) const TABLES: [Table; 29] = [
     EVENTS,
     SPANS,
     COUNTS,
     SAMPLES,
+    SAMPLE_HISTOGRAMS,
     MACHINE_SAMPLES,
     HOSTS,
     ATTEMPTS,

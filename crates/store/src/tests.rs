@@ -383,10 +383,11 @@ fn rates_can_be_asked_of_a_view() {
 }
 
 /// 64 targets, reads and writes, an hour of seconds: 460 800 figures in well under 400 MB.
+/// The percentiles take 40 bytes of each.
 #[test]
 fn an_hour_of_64_targets_stays_small() {
     let folder = tempfile::tempdir().unwrap();
-    for (operations, most_bytes) in [(300, 400), (2_000, 860)] {
+    for (operations, most_bytes) in [(300, 440), (2_000, 900)] {
         let path = folder.path().join(format!("{operations}.fathom"));
         let mut draw = Draw(42);
         let intervals: Vec<Event> = (1..=20)

@@ -112,6 +112,10 @@ fn check_backlog(story: &Story) {
         if (1_100..=2_500).contains(&end_ms) {
             assert_eq!(interval.engine.streams[0].backlog, end_ms - 1_000 - 8);
             assert_eq!(interval.engine.in_flight, 8);
+            let target = interval.engine.hosts[0].targets[0];
+            let oldest_ns = interval.engine.oldest_in_flight_ns;
+            assert_eq!(target.in_flight, Some(8));
+            assert_eq!(target.oldest_ns, Some(oldest_ns));
             assert_eq!(
                 interval.engine.oldest_in_flight_ns,
                 interval.end_ns - SECOND

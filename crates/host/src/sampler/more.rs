@@ -282,13 +282,6 @@ mod tests {
         write(directory, "sys/class/net/eth0/statistics/rx_bytes", "100\n");
         write(directory, "sys/class/net/eth0/statistics/tx_dropped", "1\n");
         write(directory, "sys/class/net/eth0/speed", "-1\n");
-        write(directory, "sys/class/thermal/thermal_zone0/temp", "41000\n");
-        write(
-            directory,
-            "sys/class/block/sda/inflight",
-            "       3        4\n",
-        );
-        write(directory, "sys/class/block/sda/device/state", "running\n");
         let earlier = More::read(&root, 10);
         write(
             directory,
@@ -314,7 +307,6 @@ mod tests {
         assert_eq!(sample.pressure.io_some_ns, Some(7_000));
         // What is not told, or ran backwards, is no zero.
         assert_eq!(sample.pressure.io_full_ns, None);
-        assert_eq!(sample.pressure.memory_some_ns, None);
         assert_eq!(
             (sample.tcp_sent, sample.tcp_retransmits),
             (Some(50), Some(3))
@@ -335,7 +327,20 @@ mod tests {
             retransmits: Some(3),
         };
         assert_eq!(sample.mounts, [mount]);
-        assert_eq!(sample.temperature_mc, Some(41_000));
+    }
+
+    #[test]
+    fn devices_and_sensors_tell_how_they_are() {
+        let directory = tempfile::tempdir().unwrap();
+        let directory = directory.path();
+        let root = SysRoot::under(directory);
+        write(directory, "sys/class/thermal/thermal_zone0/temp", "41000\n");
+        assert_eq!(temperature(&root), Some(41_000));
+        let of_device = |name: &str, text: &str| {
+            write(directory, &format!("sys/class/block/sda/{name}"), text);
+        };
+        of_device("inflight", "       3        4\n");
+        of_device("device/state", "running\n");
         assert_eq!(in_flight(&root, "sda"), Some(7));
         assert_eq!(state(&root, "sda"), Some("running".to_owned()));
         assert_eq!(in_flight(&root, "sdb"), None);

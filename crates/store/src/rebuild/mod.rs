@@ -180,8 +180,13 @@ impl Rebuild<'_> {
             "DELETE FROM intervals WHERE figures IS NOT (SELECT count(*) FROM counts c WHERE c.event = intervals.event);
              DELETE FROM counts WHERE event NOT IN (SELECT event FROM intervals)",
         )?;
-        let table = &schema::SAMPLES;
-        if !self.is_whole(table) {
+        self.connection.execute_batch(
+            "DELETE FROM samples WHERE histograms IS NOT (SELECT count(*) FROM sample_histograms h WHERE
+                 h.event = samples.event AND h.host = samples.host);
+             DELETE FROM sample_histograms WHERE event NOT IN (SELECT event FROM samples)",
+        )?;
+        let tables = [&schema::SAMPLES, &schema::SAMPLE_HISTOGRAMS];
+        if !tables.into_iter().all(|table| self.is_whole(table)) {
             let missing = "FROM intervals WHERE event NOT IN (SELECT event FROM samples)";
             for part in ["arrivals", "slots", "devices"] {
                 let sql = format!("INSERT OR IGNORE INTO lacking SELECT event, '{part}' {missing}");
