@@ -87,7 +87,7 @@ fn nothing_is_submitted_after_the_end_of_a_run() {
         "job",
         "sd=sd1,lun=slow/disk,threads=4\n\
          wd=wd1,sd=sd1,xfersize=4k,rdpct=0\n\
-         rd=rd1,wd=wd1,iorate=max,elapsed=1,interval=1\n",
+         rd=rd1,wd=wd1,iorate=max,elapsed=2,interval=1\n",
     );
     let words = ["run", "job", "-o", "out", "--backend", "aio"];
     let done = lab.fathom(&[&words[..], &["--overwrite", "slow/disk"]].concat());

@@ -1,6 +1,5 @@
 //! The last document of fio in a text, read job by job: of a text that ends early, or breaks in the middle, the jobs before
 //! that are kept. Time is linear in the text, memory is what is kept. Knows nothing of figures. Read [`last`] first.
-use super::import::ImportError;
 use serde::de::{DeserializeSeed, Error as _, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::{Deserializer, Map, Value};
 use std::fmt;
@@ -20,6 +19,43 @@ const HEAD: [&str; 5] = [
     "global options",
     "disk_util",
 ];
+
+/// Why a text is not taken.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ImportError {
+    /// It holds no JSON document, or one that is cut off; the words of the parser.
+    NoDocument(String),
+    /// The document has no `jobs` and no `client_stats`.
+    NoJobs,
+    /// The jobs have no figures.
+    NoFigures,
+    /// None that can be; what is wrong with the first.
+    Impossible(String),
+}
+
+impl fmt::Display for ImportError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ImportError::NoDocument(why) => {
+                write!(
+                    f,
+                    "no JSON document of fio with a whole job: {why}; use its `--output-format=json`"
+                )
+            }
+            ImportError::NoJobs => write!(f, "the document has neither `jobs` nor `client_stats`"),
+            ImportError::Impossible(why) => write!(f, "no figures are left: {why}"),
+            ImportError::NoFigures => {
+                write!(
+                    f,
+                    "no job of the document has figures of reads, writes or trims"
+                )
+            }
+        }
+    }
+}
+
+impl std::error::Error for ImportError {}
 
 /// One document, with what a caller makes of its jobs.
 pub(super) struct Document<T> {

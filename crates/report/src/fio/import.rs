@@ -1,7 +1,7 @@
 //! JSON that fio printed, of any version, as the events of an execution: a result file of it
 //! serves all reports. What fio did not keep is not made up, with one exception that a remark
 //! tells: a histogram is rebuilt from percentiles where no buckets were printed.
-use super::document::{self, Document};
+use super::document::{self, Document, ImportError};
 use super::doubts::{self, AMOUNT_MAX, Doubts};
 use measure::{
     BATCH_CLASSES, Bucket, DEPTH_CLASSES, DeviceCounters, DeviceSample, EngineSample, Event,
@@ -13,28 +13,22 @@ use measure::{
 use plan::{BoundPlan, Label, Load, Operation, Plan, RunKind, Severity, StreamId, TargetId};
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
-use std::fmt;
 
 const NS_PER_MS: u64 = 1_000_000;
+
+const DIRECTIONS: [(&str, Operation); 5] = [
+    ("read", Operation::Read),
+    ("write", Operation::Write),
+    ("trim", Operation::Trim),
+    // Directions that were not told apart count as reads.
+    ("mixed", Operation::Read),
+    ("sync", Operation::Sync),
+];
 
 /// The code of the remark on a document that is not whole.
 pub const DAMAGED: &str = "import-damaged";
 /// The code of the remark on a figure that is left out.
 const IMPOSSIBLE: &str = "import-impossible";
-
-/// Why a text is not taken.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum ImportError {
-    /// It holds no JSON document, or one that is cut off; the words of the parser.
-    NoDocument(String),
-    /// The document has no `jobs` and no `client_stats`.
-    NoJobs,
-    /// The jobs have no figures.
-    NoFigures,
-    /// None that can be; what is wrong with the first.
-    Impossible(String),
-}
 
 /// The events of an execution that fio has carried out.
 ///
@@ -66,29 +60,6 @@ pub fn import(name: &str, text: &str) -> Result<Vec<Event>, ImportError> {
     Ok(Import::new(name, text, &head, jobs).events(&remarks))
 }
 
-impl fmt::Display for ImportError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            ImportError::NoDocument(why) => {
-                write!(
-                    f,
-                    "no JSON document of fio with a whole job: {why}; use its `--output-format=json`"
-                )
-            }
-            ImportError::NoJobs => write!(f, "the document has neither `jobs` nor `client_stats`"),
-            ImportError::Impossible(why) => write!(f, "no figures are left: {why}"),
-            ImportError::NoFigures => {
-                write!(
-                    f,
-                    "no job of the document has figures of reads, writes or trims"
-                )
-            }
-        }
-    }
-}
-
-impl std::error::Error for ImportError {}
-
 struct ImportedJob {
     labels: Vec<Label>,
     name: String,
@@ -114,16 +85,8 @@ impl ImportedJob {
     fn of(entry: &Map<String, Value>, doubts: &mut Doubts) -> Option<Self> {
         let (mut directions, mut handover) = (Vec::new(), Handover::default());
         let (mut runtime_ms, mut was_rebuilt) = (0, false);
-        let names = [
-            ("read", Operation::Read),
-            ("write", Operation::Write),
-            ("trim", Operation::Trim),
-            // Directions that were not told apart count as reads.
-            ("mixed", Operation::Read),
-            ("sync", Operation::Sync),
-        ];
         let is_apart = entry.contains_key("read");
-        for (name, operation) in names {
+        for (name, operation) in DIRECTIONS {
             let Some(found) = entry.get(name).and_then(Value::as_object) else {
                 continue;
             };

@@ -24,9 +24,10 @@ mod terse;
 mod text;
 mod windows;
 
+pub use document::ImportError;
 pub use dumps::Dumps;
 pub(crate) use import::holds_back;
-pub use import::{DAMAGED, ImportError, import};
+pub use import::{DAMAGED, import};
 pub use logs::{Logs, OperationLogs, log_files};
 pub use samples::inflate_log;
 pub use terse::TerseVersion;
