@@ -445,7 +445,7 @@ impl PoolAgenda {
         }
     }
 
-    /// The stream behind the one whose turn it was is next. Its place may be counted on from the first one's.
+    /// The stream after the one whose turn it was is next. Its place may be counted on from the first one's.
     #[inline]
     fn pass_turn(&self, shared: &SharedRun, turn: usize) {
         let count = self.streams.len();

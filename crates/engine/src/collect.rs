@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// Up to so many targets each tells what it has in flight, even nothing.
+/// Up to this number of targets, each tells what it has in flight, even nothing.
 const TARGETS_TOLD: usize = 4_096;
 
 /// Reads a run's counts and remembers what it has read.

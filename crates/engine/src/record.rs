@@ -12,12 +12,16 @@ use std::sync::atomic::{
 /// Nothing is known of the block.
 const UNKNOWN: u32 = 0;
 const IN_FLIGHT: u32 = 1;
-/// Writes overlapped in flight: one of them is there.
-const SOME: u32 = 2;
+const DISCARDING: u32 = 2;
+/// Nothing is known of the block, and writes to it may be in flight still. It stays so: how many of them there are is
+/// not counted, and one may land on top of any later one.
+const ANYTHING: u32 = 3;
+/// Writes overlapped in flight: one of them is there. It stays so, as [`ANYTHING`].
+const SOME: u32 = 4;
 /// The block was discarded, and is zeros.
-const ZEROS: u32 = 3;
+const ZEROS: u32 = 5;
 /// Tags of writes begin here.
-const FIRST_TAG: u32 = 4;
+const FIRST_TAG: u32 = 6;
 /// Beside a tag: the write was read back.
 const READ_BACK: u32 = 1 << 31;
 
@@ -110,8 +114,10 @@ impl Record {
     pub(crate) fn begin(&self, offset: u64, length: u64) {
         for tag in self.of(offset, length) {
             let before = tag.swap(IN_FLIGHT, Relaxed);
-            if matches!(before, IN_FLIGHT | SOME) {
-                tag.store(SOME, Relaxed);
+            match before {
+                IN_FLIGHT | SOME => tag.store(SOME, Relaxed),
+                DISCARDING | ANYTHING => tag.store(ANYTHING, Relaxed),
+                _ => {}
             }
         }
     }
@@ -134,10 +140,24 @@ impl Record {
         }
     }
 
-    /// It failed, so that anything may be there.
-    pub(crate) fn forget(&self, offset: u64, length: u64) {
+    /// A write failed, so that anything may be there.
+    pub(crate) fn failed(&self, offset: u64, length: u64) {
         for place in self.of(offset, length) {
-            place.store(UNKNOWN, Relaxed);
+            let alone = place.compare_exchange(IN_FLIGHT, UNKNOWN, Relaxed, Relaxed);
+            if alone.is_err() {
+                place.store(ANYTHING, Relaxed);
+            }
+        }
+    }
+
+    /// Something else was done to these bytes, while writes may be in flight.
+    pub(crate) fn forget(&self, offset: u64, length: u64) {
+        let after = |known: u32| match known {
+            IN_FLIGHT | DISCARDING | ANYTHING | SOME => ANYTHING,
+            _ => UNKNOWN,
+        };
+        for place in self.of(offset, length) {
+            let _ = place.fetch_update(Relaxed, Relaxed, |known| Some(after(known)));
         }
     }
 
@@ -155,7 +175,7 @@ impl Record {
         match self.of(offset, self.grid.block_bytes).first() {
             None => Known::Nothing,
             Some(tag) => match tag.load(Acquire) {
-                UNKNOWN | IN_FLIGHT => Known::Nothing,
+                UNKNOWN | IN_FLIGHT | DISCARDING | ANYTHING => Known::Nothing,
                 SOME => Known::Some,
                 tag if tag & !READ_BACK == ZEROS => Known::Zeros,
                 tag => Known::Write(tag & !READ_BACK),
@@ -166,10 +186,10 @@ impl Record {
     /// The write with this tag is about to be discarded.
     pub(crate) fn begin_discard(&self, offset: u64, length: u64, tag: u32) {
         for place in self.of(offset, length) {
-            let is_still = |known: u32| (known & !READ_BACK == tag).then_some(IN_FLIGHT);
+            let is_still = |known: u32| (known & !READ_BACK == tag).then_some(DISCARDING);
             if place.fetch_update(AcqRel, Relaxed, is_still).is_err() {
                 // Somebody writes there: nobody knows what lands last.
-                place.store(SOME, Relaxed);
+                place.store(ANYTHING, Relaxed);
             }
         }
     }
@@ -179,11 +199,11 @@ impl Record {
         let end = if is_zeros { ZEROS } else { UNKNOWN };
         for place in self.of(offset, length) {
             if place
-                .compare_exchange(IN_FLIGHT, end, Release, Relaxed)
+                .compare_exchange(DISCARDING, end, Release, Relaxed)
                 .is_err()
             {
-                // What was written meanwhile may be there, or zeros.
-                place.store(UNKNOWN, Relaxed);
+                // What is written meanwhile may be there, or zeros.
+                place.store(ANYTHING, Relaxed);
             }
         }
     }
@@ -428,8 +448,40 @@ mod tests {
         write(&record, 512, 8192, 10);
         record.begin(512, 4096);
         assert_eq!(record.known(512), Known::Nothing);
-        record.forget(512, 4096);
+        record.failed(512, 4096);
         assert_eq!(record.known(512), Known::Nothing);
         assert_eq!(record.known(512 + 4096), Known::Write(10));
+        write(&record, 512, 4096, 11);
+        assert_eq!(record.known(512), Known::Write(11));
+    }
+
+    /// A write that was in flight beside a discard, a failure or something foreign may land on top of what came later.
+    #[test]
+    fn a_write_that_is_still_in_flight_is_not_forgotten() {
+        let discarded = |record: &Record| {
+            write(record, 512, 4096, 7);
+            record.begin_discard(512, 4096, 7);
+            record.begin(512, 4096);
+            record.end_discard(512, 4096, true);
+        };
+        let failed = |record: &Record| {
+            record.begin(512, 4096);
+            record.begin(512, 4096);
+            record.failed(512, 4096);
+        };
+        let foreign = |record: &Record| {
+            record.begin(512, 4096);
+            record.overwritten(512, 4096);
+        };
+        let ways: [&dyn Fn(&Record); 3] = [&discarded, &failed, &foreign];
+        for (number, way) in ways.into_iter().enumerate() {
+            let record = Record::new(GRID, 1 << 20);
+            way(&record);
+            write(&record, 512, 4096, 9);
+            assert_eq!(record.known(512), Known::Nothing, "{number}");
+            record.begin_discard(512, 4096, 9);
+            record.end_discard(512, 4096, true);
+            assert_eq!(record.known(512), Known::Nothing, "{number}");
+        }
     }
 }

@@ -31,7 +31,7 @@ pub enum NameCall {
     /// Opens it for reading and writing, which makes it where it is missing. What is there stays as it
     /// is. Closing it is no part of the operation.
     Make,
-    /// Asks for what the file system knows of it (stat), behind a link.
+    /// Asks what the file system knows of it (stat), following a link.
     Look,
     /// The same, of a link itself (lstat).
     LookAtLink,

@@ -165,7 +165,7 @@ impl StreamCheck {
         let record = self.records[place].as_ref()?;
         let kept = moved.max(0) as u64 / self.check.block_bytes * self.check.block_bytes;
         if kept < length {
-            record.forget(offset + kept, length - kept);
+            record.failed(offset + kept, length - kept);
         }
         let tag = match number_of(self.check.method) {
             Some(_) if buffer.len() >= self.block => {
