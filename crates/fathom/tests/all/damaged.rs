@@ -369,3 +369,62 @@ fn a_result_that_is_made_to_do_harm_is_refused() {
             .says(&["not a regular file"]);
     }
 }
+
+#[test]
+fn pages_of_noise_and_flipped_bits_end_in_a_report_or_a_reason() {
+    let lab = lab();
+    let whole = lab.bytes("out/result.fathom");
+    let mut random = Random(23);
+    let mut codes = BTreeSet::new();
+    for number in 0..120 {
+        let mut bytes = whole.clone();
+        if number % 3 == 0 {
+            let page = random.below(whole.len() / 4096);
+            let bytes = &mut bytes[page * 4096..][..4096];
+            bytes.fill_with(|| random.below(256) as u8);
+        } else {
+            bytes[random.below(whole.len())] ^= 1 << random.below(8);
+        }
+        lab.write("result.fathom", bytes);
+        let ended = bounded(&lab, &["report", "result.fathom", "-o", "again"]);
+        ends_well(&ended, &format!("change {number}"));
+        codes.insert(ended.code);
+    }
+    assert!(codes.len() > 1, "{codes:?}");
+}
+
+/// Each with its own reason, and nothing is made.
+#[test]
+fn what_is_no_result_has_a_reason() {
+    let lab = lab();
+    let whole = lab.bytes("out/result.fathom");
+    let mut random = Random(29);
+    let noise: Vec<u8> = (0..100_000).map(|_| random.below(256) as u8).collect();
+    // Numbers in the header of SQLite: the layout at 60, the program at 68.
+    let with = |at: usize, number: u32| {
+        let mut bytes = whole.clone();
+        bytes[at..at + 4].copy_from_slice(&number.to_be_bytes());
+        bytes
+    };
+    lab.write("empty", "");
+    lab.write("noise", noise);
+    lab.write("future", with(60, 99));
+    lab.write("other", {
+        let mut head = whole[..512].to_vec();
+        head[68..72].copy_from_slice(&[0; 4]);
+        head
+    });
+    std::fs::create_dir(lab.path("folder")).unwrap();
+    for (name, says) in [
+        ("empty", "it is empty"),
+        ("noise", "not an SQLite database"),
+        ("future", "has layout version 99"),
+        ("folder", "No such file"),
+        ("missing", "No such file"),
+    ] {
+        let ended = bounded(&lab, &["report", name, "-o", "again"]);
+        ended.expect(2).says(&["error: ", says]);
+    }
+    ends_well(&bounded(&lab, &["report", "other", "-o", "again"]), "other");
+    assert!(!lab.path("again/report.html").exists());
+}
