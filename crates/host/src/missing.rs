@@ -34,7 +34,7 @@ pub(crate) struct Folder {
     names: Option<BTreeSet<OsString>>,
     /// What holds of each file that is missing in it.
     pub facts: OnceCell<TargetFacts>,
-    pub devices: OnceCell<Vec<u64>>,
+    pub devices: OnceCell<Rc<[u64]>>,
 }
 
 impl Missing {

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 
 use crate::block::BlockDevice;
 use crate::root::{DeviceNumber, existing_directory};
@@ -21,7 +22,7 @@ pub struct StoragePlace {
     pub identity: Option<(u64, u64)>,
     /// Numbers (`dev_t`) of the devices that hold it: itself, its disk, what those are made of; for a file those of
     /// its file system, and the number of the file system itself.
-    pub devices: Vec<u64>,
+    pub devices: Rc<[u64]>,
     /// Length of a file or size of a device.
     pub bytes: u64,
     /// How many bytes of a file were ever written; nothing for devices and where the file system does not tell.
@@ -31,17 +32,18 @@ pub struct StoragePlace {
 /// Looks at a path. A missing file lives where the directory does that would hold it.
 #[must_use]
 pub fn storage_place(storage: &Storage, path: &Path) -> StoragePlace {
-    let of_missing = |devices: Vec<u64>| StoragePlace {
+    let of_missing = |devices: Rc<[u64]>| StoragePlace {
         devices,
         ..StoragePlace::default()
     };
-    let devices =
-        |holder: Option<PathBuf>| holder.map_or_else(Vec::new, |holder| storage.devices_of(holder));
+    let devices = |holder: Option<PathBuf>| {
+        holder.map_or_else(Rc::default, |holder| storage.devices_of(holder))
+    };
     if let Some(folder) = storage.missing.folder_without(path) {
         let all = folder
             .devices
             .get_or_init(|| devices(folder.existing.clone()));
-        return of_missing(all.clone());
+        return of_missing(Rc::clone(all));
     }
     let Ok(metadata) = fs::metadata(path) else {
         return of_missing(devices(storage.missing.existing_directory(path)));
@@ -71,15 +73,15 @@ pub fn storage_place(storage: &Storage, path: &Path) -> StoragePlace {
 
 /// Numbers of the devices that hold a folder, or the one that it would be made in.
 #[must_use]
-pub fn devices_of_folder(storage: &Storage, folder: &Path) -> Vec<u64> {
+pub fn devices_of_folder(storage: &Storage, folder: &Path) -> Rc<[u64]> {
     if folder.is_dir() {
         return below(storage, folder);
     }
-    existing_directory(folder).map_or_else(Vec::new, |holder| below(storage, &holder))
+    existing_directory(folder).map_or_else(Rc::default, |holder| below(storage, &holder))
 }
 
-fn below(storage: &Storage, path: &Path) -> Vec<u64> {
-    storage.below(path).numbers.clone()
+fn below(storage: &Storage, path: &Path) -> Rc<[u64]> {
+    Rc::clone(&storage.below(path).numbers)
 }
 
 /// Numbers of the devices that hold a file system, and of all that they are built on.
@@ -87,7 +89,7 @@ pub(crate) fn numbers_of(
     storage: &Storage,
     file_system: DeviceNumber,
     devices: &[BlockDevice],
-) -> Vec<u64> {
+) -> Rc<[u64]> {
     // File systems without a block device, such as NFS, are told apart by a number of their own.
     let mut numbers = BTreeSet::from([file_system.to_raw()]);
     for device in devices {

@@ -28,7 +28,7 @@ pub struct Storage {
     below: RefCell<BTreeMap<FileSystemKey, Rc<Below>>>,
     /// Of folders that exist, for files that do not.
     missing_in: RefCell<BTreeMap<PathBuf, TargetFacts>>,
-    devices_of: RefCell<BTreeMap<PathBuf, Vec<u64>>>,
+    devices_of: RefCell<BTreeMap<PathBuf, Rc<[u64]>>>,
     pub(crate) missing: Missing,
 }
 
@@ -50,7 +50,7 @@ pub(crate) struct Below {
     /// Whether there are devices, and none of them is more than memory.
     pub is_ram_backed: bool,
     /// Numbers of these devices and of all that they are built on.
-    pub numbers: Vec<u64>,
+    pub numbers: Rc<[u64]>,
 }
 
 impl Storage {
@@ -111,11 +111,11 @@ impl Storage {
     }
 
     /// Numbers of the devices that hold a folder that exists, looked at once.
-    pub(crate) fn devices_of(&self, folder: PathBuf) -> Vec<u64> {
+    pub(crate) fn devices_of(&self, folder: PathBuf) -> Rc<[u64]> {
         if let Some(known) = self.devices_of.borrow().get(&folder) {
             return known.clone();
         }
-        let numbers = self.below(&folder).numbers.clone();
+        let numbers = Rc::clone(&self.below(&folder).numbers);
         let mut all = self.devices_of.borrow_mut();
         all.entry(folder).or_insert(numbers).clone()
     }

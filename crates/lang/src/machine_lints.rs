@@ -6,6 +6,7 @@ use plan::{
     RunSpec, SizeRule, Stream, Target, TargetId,
 };
 use std::collections::HashMap;
+use std::rc::Rc;
 
 /// The language that a job is written in: codes and advice are in its words.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -60,7 +61,7 @@ pub struct StorageFacts {
     pub identity: Option<(u64, u64)>,
     /// Numbers of the block devices that hold it: the device itself and those that it is a part of
     /// or is made from; for a file, those of its file system.
-    pub devices: Vec<u64>,
+    pub devices: Rc<[u64]>,
     /// The present length of a file, or the size of a device; zero where it is not known.
     pub bytes: u64,
     /// What of the length has blocks; `None` for devices, and where the file system does not say.
@@ -93,7 +94,7 @@ pub struct Limit {
 pub struct ResultPlace {
     pub path: String,
     /// Numbers of the block devices that hold it, as in [`StorageFacts::devices`].
-    pub devices: Vec<u64>,
+    pub devices: Rc<[u64]>,
 }
 
 /// A file with less than this share of its length in blocks has holes: metadata and compression

@@ -506,14 +506,16 @@ impl BoundPlan {
             }
             return Ok(parts);
         }
-        let each = stream.targets.iter().map(|id| {
+        // There may be a million targets; a collection of results does not know how many come.
+        let mut all = Vec::with_capacity(stream.targets.len());
+        for id in &stream.targets {
             let mut region = region::on_target(&generator.region, *id, bound(id).1);
             self.check_width(stream, *id, generator, region.width)?;
             self.check_region(stream, &region, generator)?;
             region.start = self.start(&region, generator);
-            Ok(region)
-        });
-        each.collect()
+            all.push(region);
+        }
+        Ok(all)
     }
 
     /// Whether what was recorded fits what was found.

@@ -1,5 +1,5 @@
 //! `fathom check`, as text and as JSON.
-use crate::lab::{Lab, job};
+use crate::lab::{FATHOM, Lab, ended, has, job, skip};
 use crate::schema;
 use serde_json::Value;
 
@@ -301,4 +301,29 @@ fn many_files_are_told_in_a_few_lines() {
     lab.write("job", text(3));
     let told = lines(&lab).out;
     assert!(told.contains("./a.0.2 (./a.0.2): file, "), "{told}");
+}
+
+/// What there is of each file is a name, a path, and what was found: half a kilobyte.
+#[test]
+fn half_a_million_files_take_the_memory_of_their_names() {
+    if !has("/usr/bin/time") {
+        return skip("/usr/bin/time is missing");
+    }
+    let lab = Lab::new();
+    let folder = lab.path("files");
+    std::fs::create_dir(&folder).unwrap();
+    let job = format!(
+        "[j]\nrw=randread\nsize=4g\nnrfiles=500000\ndirectory={}\n",
+        folder.display()
+    );
+    lab.write("job", job);
+    let mut command = lab.command("/usr/bin/time");
+    let told = ended(command.args(["-f", "%M", FATHOM, "check", "job"])).expect(0);
+    assert!(told.out.contains("500000 alike"), "{}", told.out);
+    assert!(told.out.lines().count() + told.err.lines().count() <= 60);
+    // Its folder may be named at length, and is in each path twice.
+    let names_bytes = 500_000 * 2 * (folder.as_os_str().len() as u64 + "/j.0.499999".len() as u64);
+    let kib: u64 = told.err.lines().last().unwrap().parse().unwrap();
+    let least = kib - names_bytes / 1024;
+    assert!(least < 275_000, "{kib} KiB, without names {least} KiB");
 }

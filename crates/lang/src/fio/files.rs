@@ -138,7 +138,10 @@ impl Naming {
         };
         let mut format = parts(format, job, clone);
         format.insert(0, Part::Text(self.directory(clone)));
-        (0..files).map(|file| filled(&format, file)).collect()
+        let longest = filled(&format, files.saturating_sub(1), NAME_BYTES).len();
+        (0..files)
+            .map(|file| filled(&format, file, longest))
+            .collect()
     }
 }
 
@@ -273,8 +276,8 @@ fn parts(format: &str, job: &str, clone: u32) -> Vec<Part> {
     out
 }
 
-fn filled(format: &[Part], file: u64) -> String {
-    let mut out = String::with_capacity(NAME_BYTES);
+fn filled(format: &[Part], file: u64, bytes: usize) -> String {
+    let mut out = String::with_capacity(bytes);
     for part in format {
         match part {
             Part::Text(text) => out += text,
@@ -309,7 +312,7 @@ mod tests {
 
     #[test]
     fn words_are_replaced_whatever_their_case_and_quotes_stay() {
-        let name = |format, clone, file| filled(&parts(format, "j", clone), file);
+        let name = |format, clone, file| filled(&parts(format, "j", clone), file, 0);
         assert_eq!(name("__testfile'$jobnum'", 3, 0), "__testfile'3'");
         assert_eq!(name("$JobName.$jobnum.$FILENUM", 1, 2), "j.1.2");
         assert_eq!(name("a$b$clientuid$", 1, 2), "a$b$");

@@ -31,6 +31,7 @@ use plan::{
     Timing, WarmupBytes, WritePattern,
 };
 use std::collections::{HashMap, HashSet};
+use std::hash::{BuildHasher, RandomState};
 
 /// Files of a clone that are counted apart, at most: reports tell of jobs, and the counts of a file take some 20 KiB.
 const COUNTED_APART_MAX: u32 = 256;
@@ -53,7 +54,7 @@ pub(crate) fn lower(
         common,
         default_seed: environment.seed,
         plan: Plan::default(),
-        targets: HashMap::new(),
+        targets: Known::default(),
         layouts: Vec::new(),
         names: HashSet::new(),
     };
@@ -161,7 +162,7 @@ struct Lowering<'s, 'j> {
     common: Option<u64>,
     default_seed: u64,
     plan: Plan,
-    targets: HashMap<String, TargetId>,
+    targets: Known,
     layouts: Vec<Layout>,
     /// Of streams, so that each is there once.
     names: HashSet<String>,
@@ -266,7 +267,10 @@ impl Lowering<'_, '_> {
             Some(record) => self.replay(spec, clone, record),
             None => {
                 let alike = self.alike(spec, clone);
-                let paths = spec.naming.paths(clone).into_iter();
+                let paths = spec.naming.paths(clone);
+                self.plan.targets.reserve(paths.len());
+                self.targets.places.reserve(paths.len());
+                let paths = paths.into_iter();
                 let targets = paths.map(|path| self.target(spec, &alike, path)).collect();
                 (targets, generator(spec, clone, region))
             }
@@ -410,12 +414,8 @@ impl Lowering<'_, '_> {
             () => TargetKind::File,
         };
         let size = self.size_rule(spec, alike.clone, kind, &path);
-        let key = if is_nothing {
-            format!("null:{path}")
-        } else {
-            path.clone()
-        };
-        let id = *self.targets.entry(key).or_insert_with(|| {
+        let id = self.targets.id(&self.plan.targets, &path, is_nothing);
+        if id.index() == self.plan.targets.len() {
             self.plan.targets.push(Target {
                 name: path.clone(),
                 host: "localhost".to_owned(),
@@ -427,8 +427,7 @@ impl Lowering<'_, '_> {
                 ledger: Ledger::None,
                 origin: Origin::Written(spec.naming.place),
             });
-            TargetId::at(self.plan.targets.len() - 1)
-        });
+        }
         let target = &mut self.plan.targets[id.index()];
         // Jobs that share a file: it is as long as the longest of them needs.
         target.size = match (target.size, size) {
@@ -466,6 +465,35 @@ impl Lowering<'_, '_> {
         self.plan.templates.push(template);
         let template = TemplateId::at(self.plan.templates.len() - 1);
         Some(layout::run(template))
+    }
+}
+
+/// Which paths are targets already. There may be a million of them, whose names stand in the plan and are not kept here
+/// again.
+#[derive(Default)]
+struct Known {
+    /// By hash; of paths whose hashes meet, the later ones stand at the next numbers that are free.
+    places: HashMap<u64, TargetId>,
+    hashes: RandomState,
+}
+
+impl Known {
+    /// The target of a path among those that there are, or the next one. Paths that are only named are targets apart.
+    fn id(&mut self, targets: &[Target], path: &str, is_nothing: bool) -> TargetId {
+        let mut place = self.hashes.hash_one((path, is_nothing));
+        loop {
+            let id = *self
+                .places
+                .entry(place)
+                .or_insert_with(|| TargetId::at(targets.len()));
+            let is_it = |known: &Target| {
+                known.name == path && (known.kind == TargetKind::Nothing) == is_nothing
+            };
+            if targets.get(id.index()).is_none_or(is_it) {
+                return id;
+            }
+            place = place.wrapping_add(1);
+        }
     }
 }
 
@@ -710,4 +738,44 @@ fn values(spec: &Spec<'_>) -> Vec<PlanValue> {
 
 fn subject(spec: &Spec<'_>) -> String {
     format!("[{}]", spec.job.section.text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn target(path: &str, kind: TargetKind) -> Target {
+        Target {
+            name: path.to_owned(),
+            host: String::new(),
+            path: path.into(),
+            kind,
+            size: SizeRule::AsFound,
+            open: plan::OpenMode::default(),
+            preparation: Preparation::AsFound,
+            ledger: Ledger::None,
+            origin: Origin::Default(String::new()),
+        }
+    }
+
+    #[test]
+    fn a_path_is_told_from_others_whose_hash_is_the_same() {
+        let targets = [
+            target("a", TargetKind::File),
+            target("b", TargetKind::File),
+            target("a", TargetKind::Nothing),
+        ];
+        let mut known = Known::default();
+        let place = known.hashes.hash_one(("a", false));
+        known.places.insert(place, TargetId(1));
+        known.places.insert(place.wrapping_add(1), TargetId(2));
+        known.places.insert(place.wrapping_add(2), TargetId(0));
+        assert_eq!(known.id(&targets, "a", false), TargetId(0));
+        // Of one that is new, the next number; then it is known.
+        let mut targets = targets.to_vec();
+        assert_eq!(known.id(&targets, "c", false), TargetId(3));
+        targets.push(target("c", TargetKind::File));
+        assert_eq!(known.id(&targets, "c", false), TargetId(3));
+        assert_eq!(known.id(&targets, "c", true), TargetId(4));
+    }
 }

@@ -29,7 +29,7 @@ fn messages(plan: &Plan, facts: &MachineFacts) -> Vec<String> {
 fn storage(identity: u64, devices: &[u64], allocated_bytes: u64) -> StorageFacts {
     StorageFacts {
         identity: Some((1, identity)),
-        devices: devices.to_vec(),
+        devices: devices.into(),
         bytes: 1 << 30,
         allocated_bytes: Some(allocated_bytes),
     }
@@ -121,7 +121,7 @@ fn results_beside_the_storage_are_found_and_can_be_allowed() {
         targets: vec![storage(1, &[3], 1 << 30), storage(2, &[8, 5], 1 << 30)],
         results: Some(ResultPlace {
             path: "output".to_owned(),
-            devices: vec![device],
+            devices: [device].into(),
         }),
         ..MachineFacts::default()
     };
