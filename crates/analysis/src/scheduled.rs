@@ -5,14 +5,10 @@ use std::borrow::Cow;
 
 /// The streams of a run that follow a schedule; the whole run where all do or none.
 pub(crate) fn part(totals: &RunTotals) -> Cow<'_, RunTotals> {
-    let streams = (0..totals.started.streams.len()).map(plan::StreamId::at);
-    let count = streams
-        .clone()
-        .filter(|id| totals.follows_schedule(*id))
-        .count();
-    match count {
+    let scheduled = totals.scheduled_streams();
+    match scheduled.len() {
         0 => Cow::Borrowed(totals),
-        count if count == streams.len() => Cow::Borrowed(totals),
-        _ => Cow::Owned(totals.of_streams(|id| totals.follows_schedule(id))),
+        count if count == totals.started.streams.len() => Cow::Borrowed(totals),
+        _ => Cow::Owned(totals.apart(&scheduled)),
     }
 }

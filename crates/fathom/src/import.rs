@@ -7,7 +7,6 @@ use conduct::Tempo;
 use host::text_file::read_whole;
 use measure::Event;
 use plan::Severity;
-use std::borrow::Cow;
 use std::path::Path;
 
 /// The longest report of fio that is read; one of a thousand jobs with all buckets has half of it.
@@ -23,17 +22,27 @@ pub fn main(options: &ImportOptions) -> Exit {
     }
 }
 
-/// Some shells redirect as UTF-16.
-fn text_of(bytes: &[u8]) -> Cow<'_, str> {
-    let (rest, unit): (_, fn([u8; 2]) -> u16) = match bytes {
-        [0xff, 0xfe, rest @ ..] => (rest, u16::from_le_bytes),
-        [0xfe, 0xff, rest @ ..] => (rest, u16::from_be_bytes),
-        _ => return String::from_utf8_lossy(bytes),
+/// Some shells redirect as UTF-16. Bytes that are no text become question marks, one each: what is longer could take
+/// three times the memory of the file.
+fn text_of(mut bytes: Vec<u8>) -> String {
+    let unit: fn([u8; 2]) -> u16 = match bytes.as_slice() {
+        [0xff, 0xfe, ..] => u16::from_le_bytes,
+        [0xfe, 0xff, ..] => u16::from_be_bytes,
+        _ => {
+            let mut at = 0;
+            while let Err(error) = std::str::from_utf8(&bytes[at..]) {
+                let from = at + error.valid_up_to();
+                at = error.error_len().map_or(bytes.len(), |count| from + count);
+                bytes[from..at].fill(b'?');
+            }
+            return String::from_utf8(bytes).expect("all that was none is replaced");
+        }
     };
-    let units = rest.chunks_exact(2).map(|pair| unit([pair[0], pair[1]]));
+    let pairs = bytes[2..].chunks_exact(2);
+    let units = pairs.map(|pair| unit([pair[0], pair[1]]));
     let characters =
         char::decode_utf16(units).map(|one| one.unwrap_or(char::REPLACEMENT_CHARACTER));
-    Cow::Owned(characters.collect())
+    characters.collect()
 }
 
 fn import(options: &ImportOptions) -> Result<Exit, String> {
@@ -41,7 +50,7 @@ fn import(options: &ImportOptions) -> Result<Exit, String> {
     let bytes = read_whole(path, REPORT_BYTES_MAX)
         .map_err(|error| format!("`{}`: {error}", path.display()))?;
     let name = path.display().to_string();
-    let events = report::fio::import(&name, &text_of(&bytes))
+    let events = report::fio::import(&name, &text_of(bytes))
         .map_err(|error| format!("`{name}`: {error}"))?;
     let outputs = Outputs::default();
     check_folder(&outputs, folder)?;

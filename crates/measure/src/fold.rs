@@ -384,56 +384,38 @@ impl RunTotals {
         lateness
     }
 
-    /// The same run with some of its streams alone, over the same time. Streams and pools keep their
-    /// places, as others are told by them; pools that no stream of these uses are empty.
-    pub fn of_streams(&self, is_own: impl Fn(StreamId) -> bool) -> RunTotals {
-        let mut part = self.clone();
-        let infos = &self.started.streams;
-        let ids = || (0..infos.len()).map(StreamId::at);
-        let own: Vec<StreamId> = ids().filter(|id| is_own(*id)).collect();
-        let asked = own.iter().map(|id| infos[id.index()].asked_rate);
-        part.started.asked_rate = asked.sum::<Option<f64>>();
-        part.started.is_open_loop = own.iter().any(|id| self.follows_schedule(*id));
-        part.figures.retain(|one| is_own(one.key.stream));
-        part.unreturned.retain(|one| is_own(one.key.stream));
-        part.late.retain(|one| is_own(one.key.stream));
-        part.data
-            .retain(|one| one.streams.iter().all(|id| is_own(*id)));
-        let others = part.streams.iter_mut().zip(ids());
-        for (stream, _) in others.filter(|(_, id)| !is_own(*id)) {
-            *stream = StreamTotals::default();
+    /// The streams that have arrivals of their own, beside streams that may have none. Where the record
+    /// does not tell streams apart, all do what the run does.
+    pub fn scheduled_streams(&self) -> Vec<StreamId> {
+        let all = || (0..self.started.streams.len()).map(StreamId::at);
+        match self.started.is_open_loop {
+            false => Vec::new(),
+            true if self.tells_schedules_apart() => {
+                all().filter(|id| self.has_schedule(id.index())).collect()
+            }
+            true => all().collect(),
         }
-        let is_used = |pool: usize| {
-            let mut pools = own.iter().map(|id| infos[id.index()].pool as usize);
-            pools.any(|used| used == pool)
-        };
-        let pools = part.pools.iter_mut().enumerate();
-        for (_, pool) in pools.filter(|(place, _)| !is_used(*place)) {
-            *pool = PoolSample::default();
-        }
-        let pools = part.started.pools.iter_mut().enumerate();
-        for (_, pool) in pools.filter(|(place, _)| !is_used(*place)) {
-            pool.slots = 0;
-        }
-        part
     }
 
-    /// Whether a stream has arrivals of its own, beside streams that may have none. Where the record
-    /// does not tell streams apart, all do what the run does.
-    pub fn follows_schedule(&self, stream: StreamId) -> bool {
-        let has = |place: usize| {
-            let asked = self
-                .started
-                .streams
-                .get(place)
-                .and_then(|one| one.asked_rate);
-            let counted = self.streams.get(place).is_some_and(|one| {
-                one.scheduled > 0 || one.backlog > 0 || one.lateness.histogram.count() > 0
-            });
-            asked.is_some() || counted
-        };
+    /// Whether any of these streams is among them.
+    pub(crate) fn follow_schedule(&self, streams: &[StreamId]) -> bool {
+        let has = |id: &StreamId| self.has_schedule(id.index());
+        self.started.is_open_loop
+            && !streams.is_empty()
+            && (streams.iter().any(has) || !self.tells_schedules_apart())
+    }
+
+    fn tells_schedules_apart(&self) -> bool {
         let mut places = 0..self.started.streams.len().max(self.streams.len());
-        self.started.is_open_loop && (has(stream.index()) || !places.any(has))
+        places.any(|place| self.has_schedule(place))
+    }
+
+    fn has_schedule(&self, place: usize) -> bool {
+        let info = self.started.streams.get(place);
+        let counted = self.streams.get(place).is_some_and(|one| {
+            one.scheduled > 0 || one.backlog > 0 || one.lateness.histogram.count() > 0
+        });
+        counted || info.is_some_and(|one| one.asked_rate.is_some())
     }
 
     /// Slots of all pools.

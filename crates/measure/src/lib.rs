@@ -3,6 +3,7 @@
 //! views fold over. Knows neither devices nor files nor job languages. Read [`Event`] first.
 #![forbid(unsafe_code)]
 
+mod apart;
 mod event;
 mod evidence;
 mod facts;

@@ -60,7 +60,7 @@ impl Row {
     pub fn new(totals: &RunTotals) -> Self {
         let parts = parts::of_jobs(totals);
         Self {
-            parts: parts.iter().map(Self::of_part).collect(),
+            parts: parts.map(|part| Self::of_part(&part)).collect(),
             ..Self::of_whole(totals)
         }
     }

@@ -25,6 +25,7 @@ mod fio_traps;
 mod fio_use;
 mod guard;
 mod hang;
+mod imports;
 mod inputs;
 mod known;
 mod lab;

@@ -11,6 +11,10 @@ const JOB_TEXT_BYTES_MAX: usize = 1 << 20;
 /// fio itself has 4096 jobs at most; this is a fleet of them.
 const JOBS_MAX: usize = 1 << 17;
 
+/// Places of a text at which a document is looked for: reports have two thousand bytes and more, so that a text of many
+/// times as many braces is none of them.
+const TRIES_MAX: usize = 1 << 20;
+
 /// What a document says outside of its jobs.
 const HEAD: [&str; 5] = [
     "fio version",
@@ -78,7 +82,15 @@ pub(super) fn last<T>(
     let (mut whole, mut part, mut broken) = (None, None, None);
     let (mut failure, mut has_other) = ("there is no `{`".to_owned(), false);
     let mut at = Place { byte: 0, line: 1 };
+    let mut tries = 0;
     while let Some(brace) = text[at.byte..].find('{') {
+        tries += 1;
+        if tries > TRIES_MAX {
+            broken = Some(format!(
+                "more than {TRIES_MAX} places look like the start of a document"
+            ));
+            break;
+        }
         at = at.moved(text, at.byte + brace);
         let mut document = Document::empty();
         let mut reader = Deserializer::from_str(&text[at.byte..]);
@@ -96,7 +108,7 @@ pub(super) fn last<T>(
         };
         let end = at.past(text, &error);
         let words = end.words(text, &error);
-        if document.has_jobs || error.is_eof() {
+        if document.is_of_fio() || error.is_eof() {
             broken = Some(words.clone());
         } else if failure.starts_with("there is no") {
             failure = words.clone();
@@ -178,6 +190,11 @@ impl<T> Document<T> {
             has_jobs: false,
             damage: None,
         }
+    }
+
+    /// Whether what was read of it tells that it is one of fio.
+    fn is_of_fio(&self) -> bool {
+        self.has_jobs || self.head.contains_key(HEAD[0])
     }
 }
 
