@@ -64,7 +64,8 @@ pub fn main(options: &CurveOptions, arguments: &[String]) -> Exit {
 
 /// A file of a size that nobody has asked for is not made. What a device lacks is told where it is looked at.
 fn missing(target: &Path, asked: &Asked) -> Option<String> {
-    let is_missing = !target.exists() && !machine::is_device(target);
+    let exists = door::waiting::on(target, || target.exists());
+    let is_missing = !exists && !machine::is_device(target);
     (is_missing && asked.size_bytes.is_none()).then(|| {
         format!(
             "`{0}` does not exist\n  help: `--size 1g` makes a file of 1 GiB there; a mistyped device is below `/dev`",

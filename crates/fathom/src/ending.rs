@@ -67,8 +67,17 @@ fn tell_operation(one: &Outstanding, plan: &Plan, what: &str) {
     );
 }
 
+/// When something is told of an execution.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Told {
+    /// At its end, where it has failed by this.
+    AtOnce,
+    /// From its result file, which can be read without fault.
+    Again,
+}
+
 /// Lists the operations that never came back, oldest first in each run.
-pub fn tell_unreturned(all: &[RunTotals], plan: &Plan) {
+pub fn tell_unreturned(all: &[RunTotals], plan: &Plan, told: Told) {
     let left = |totals: &RunTotals| {
         totals
             .finished
@@ -79,8 +88,12 @@ pub fn tell_unreturned(all: &[RunTotals], plan: &Plan) {
     if count == 0 {
         return;
     }
+    let word = match told {
+        Told::AtOnce => "error",
+        Told::Again => "warning",
+    };
     errln!(
-        "error: {} never came back:",
+        "{word}: {} never came back:",
         counted(count as u64, "operation")
     );
     let ended = all.iter().filter_map(|totals| totals.finished.as_ref());

@@ -1,6 +1,6 @@
 //! Whether a target that was to be written whole was: synced when it was written, and looked at
 //! afterwards. Nothing is taken on trust that the file system can tell.
-use door::{Grants, Purpose};
+use door::{Grants, Purpose, waiting};
 use plan::{
     BoundPlan, Bytes, OpSource, OpenMode, Plan, Preparation, RunKind, RunTemplate, TargetId,
 };
@@ -133,7 +133,13 @@ pub fn are_in_place(plan: &BoundPlan, fills: &[Fill], grants: &Grants) -> Result
     let filled = targets
         .filter(|(_, (target, bound))| target.is_real() && bound.is_written() && is_filled(target));
     for (number, _) in filled {
-        let opened = grants.open(TargetId::at(number), Purpose::Read, &OpenFlags::default());
+        let id = TargetId::at(number);
+        let open = || {
+            grants
+                .open(id, Purpose::Read, &OpenFlags::default())
+                .map(drop)
+        };
+        let opened = waiting::on(&plan.plan.target(id).path, open);
         // Whether it can be read at all is for the look at its content to say.
         match opened {
             Err(error) if error.is_refusal() => return Err(error.to_string()),
@@ -162,7 +168,8 @@ pub fn tell(fills: &[Fill]) -> bool {
 
 /// Looks whether all of it was written.
 pub fn look(fill: &Fill) -> Filled {
-    look_at(fill).unwrap_or_else(|error| Filled::Unknown(error.to_string()))
+    let found = waiting::on(&fill.path, || look_at(fill));
+    found.unwrap_or_else(|error| Filled::Unknown(error.to_string()))
 }
 
 fn look_at(fill: &Fill) -> io::Result<Filled> {

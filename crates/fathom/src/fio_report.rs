@@ -1,10 +1,11 @@
 //! What a run in the manner of fio shows: reports on the console or into a file, and the status line on a terminal.
+use crate::ending::{self, Told};
 use crate::exit::Exit;
 use crate::face::{Beside, Ended, Face, Job, Listener, tell_waiting};
 use crate::outputs::{self, Outputs};
 use crate::printing::Channel;
+use crate::status;
 use crate::trace::Trace;
-use crate::{ending, status};
 use conduct::{Outcome, SinkError};
 use measure::{Event, ExecutionStarted};
 use plan::Plan;
@@ -67,7 +68,7 @@ impl Face for FioStyle {
     }
 
     fn conclude(&self, ended: &Ended<'_>) {
-        ending::tell_unreturned(ended.totals, ended.plan);
+        ending::tell_unreturned(ended.totals, ended.plan, Told::AtOnce);
         ending::tell_late(ended.totals, ended.plan, true);
     }
 }

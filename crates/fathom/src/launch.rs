@@ -186,15 +186,19 @@ fn carry_out(launch: &Launch, begun: Begun, storage: &Storage) -> Exit {
         _ => &[],
     };
     let exit = conclude(launch, sinks, ended, shown, &outputs);
-    if outcome.left_outstanding {
+    let exit = guarded(exit, &outcome, are_there, settled.grants.door());
+    // Who does not want to wait for operations does not want to wait for files to close either.
+    if outcome.left_outstanding || control.is_urgent() {
         stop::leave(exit);
     }
-    guarded(exit, are_there, settled.grants.door())
+    exit
 }
 
 /// The exit code where something else stands at a path than was examined.
-fn guarded(exit: Exit, are_there: Result<(), String>, door: &Door) -> Exit {
+fn guarded(exit: Exit, outcome: &Outcome, are_there: Result<(), String>, door: &Door) -> Exit {
     match (exit, are_there) {
+        // Nothing was looked at.
+        _ if outcome.left_outstanding => exit,
         // Failures of operations are what followed from it.
         (Exit::Failed | Exit::JobsFailed(_), _) if door.has_refused() => match door.refused() {
             Some(reason) if !printing::ends_with(reason) => fail(Exit::Guard, reason),

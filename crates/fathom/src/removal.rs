@@ -16,7 +16,8 @@ pub fn remove_made(plan: &BoundPlan, grants: &Grants) {
         let Ok(entry) = grants.entry(id, |_| true) else {
             continue;
         };
-        let removed = entry.set_aside().and_then(|aside| entry.unlink(aside));
+        let remove = || entry.set_aside().and_then(|aside| entry.unlink(aside));
+        let removed = door::waiting::on(&target.path, remove);
         if let Err(reason) = removed {
             tell(&target.path, &reason);
         }

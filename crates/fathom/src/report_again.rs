@@ -1,9 +1,11 @@
 //! `fathom report`: every report again from a result file, also of an execution that was killed.
 use crate::arguments::ReportOptions;
+use crate::ending::{self, Told};
 use crate::exit::Exit;
 use crate::outputs::{Outputs, check_folder};
 use crate::sinks::write_reports;
 use measure::{Event, RunFold, RunTotals};
+use plan::{BoundPlan, Plan};
 use report::fio::Formats;
 use report::html::Page;
 use report::shown;
@@ -39,13 +41,12 @@ fn write_all(options: &ReportOptions) -> Result<Exit, String> {
             return Ok(Exit::Failed);
         }
     };
+    let plan = plan_of(&first);
     let outputs = Outputs::default();
     check_folder(&outputs, &folder)?;
     let refused = |error| format!("folder `{}`: {error}", folder.display());
     std::fs::create_dir_all(&folder).map_err(refused)?;
-    let face = || Face::create(&folder, FaceOptions::default());
-    let face = options.vdbench.then(face).transpose();
-    let mut face = face.map_err(|error| error.to_string())?;
+    let mut face = vdbench_face(options, &folder)?;
     let (mut page, mut rows_of) = (Page::default(), Totals::default());
     let mut fio = options.fio.as_deref().map(fio_face).transpose()?;
     for event in first.into_iter().chain(&mut salvage) {
@@ -92,7 +93,26 @@ fn write_all(options: &ReportOptions) -> Result<Exit, String> {
         out!("{}", report::repetitions::text(&rows));
         outln!("report:  {}", folder.join("report.html").display());
     }
+    tell_out(&totals, plan.as_ref(), options);
     Ok(exit_of(damage.is_some()))
+}
+
+fn tell_out(totals: &[RunTotals], plan: Option<&Plan>, options: &ReportOptions) {
+    if let Some(plan) = plan {
+        ending::tell_unreturned(totals, plan, Told::Again);
+        ending::tell_late(totals, plan, options.fio.is_some());
+    }
+}
+
+/// What was carried out, where the file tells it.
+fn plan_of(first: &[Event]) -> Option<Plan> {
+    let plan = |event: &Event| match event {
+        Event::ExecutionStarted(started) => {
+            serde_json::from_str::<BoundPlan>(&started.plan_json).ok()
+        }
+        _ => None,
+    };
+    Some(first.iter().find_map(plan)?.plan)
 }
 
 fn open(path: &Path, options: &ReportOptions) -> Result<Salvage, String> {
@@ -165,6 +185,12 @@ fn mark_rows(rows: &mut [Row], totals: &[RunTotals], loss: &Loss) {
             row.mark_damaged(lost.unwrap_or(0));
         }
     }
+}
+
+fn vdbench_face(options: &ReportOptions, folder: &Path) -> Result<Option<Face>, String> {
+    let face = || Face::create(folder, FaceOptions::default());
+    let face = options.vdbench.then(face).transpose();
+    face.map_err(|error| error.to_string())
 }
 
 fn fio_face(formats: &str) -> Result<report::fio::Face, String> {

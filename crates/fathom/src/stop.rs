@@ -12,6 +12,9 @@ use std::time::{Duration, Instant};
 /// A target that takes longer is named.
 const SLOW: Duration = Duration::from_secs(5);
 
+/// Healthy targets answer sooner than users interrupt.
+const NOTICED: Duration = Duration::from_secs(1);
+
 /// How long a target may keep the program after one Ctrl-C and after two.
 const PATIENCE: [Duration; 2] = [Duration::from_secs(30), Duration::from_secs(2)];
 
@@ -49,7 +52,10 @@ pub fn leave(exit: Exit) -> ! {
 
 fn on_signal() {
     let Some(control) = CONTROL.get() else {
-        errln!("error: stopped by the user before the first run");
+        errln!(
+            "error: stopped by the user before the first run{}",
+            unanswered()
+        );
         leave(Exit::Stopped);
     };
     let was_urgent = control.is_urgent();
@@ -65,6 +71,14 @@ fn on_signal() {
         // Without a thread for it, the third signal ends the program.
         let _ = start("patience", move || leave_slow_target(*patience));
     }
+}
+
+/// The target that keeps the program, where one does.
+fn unanswered() -> String {
+    let slow = waiting::longest().filter(|one| one.since.elapsed() >= NOTICED);
+    slow.map_or(String::new(), |one| {
+        format!("; `{}` does not answer", one.path.display())
+    })
 }
 
 /// Ends the program when a target keeps it too long: nothing else gives up calls that are made between runs.

@@ -41,6 +41,12 @@ impl fmt::Display for StoreError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let path = self.path().display();
         match self {
+            Self::Full {
+                recorded_bytes: 0, ..
+            } => write!(
+                f,
+                "no room for result file `{path}`; free some space or choose another output folder"
+            ),
             Self::Full { recorded_bytes, .. } => write!(
                 f,
                 "no room left for result file `{path}` after {recorded_bytes} bytes; what was \

@@ -197,3 +197,16 @@ fn a_look_sees_at_most_what_is_asked() {
         handover.seen_together
     );
 }
+
+#[test]
+fn a_run_ends_where_each_call_waits_longer_than_the_window() {
+    let script = Script {
+        service_ns: 3_000 * MS,
+        servers: 1,
+        ..four_tags()
+    };
+    for batches in [SINGLY, Batches::default()] {
+        let story = measured_on(&script, 16, batches, flat_out(WINDOW_NS, 100 * MS));
+        assert_eq!(story.totals[0].rate(), 0.0);
+    }
+}

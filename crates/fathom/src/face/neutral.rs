@@ -1,8 +1,9 @@
 //! The verbs of Fathom: progress while it runs, a table at the end.
 use super::{Ended, Face, Job, Listener};
+use crate::ending::{self, Told};
 use crate::exit::Exit;
 use crate::progress::Progress;
-use crate::{ending, fill, launch, printing};
+use crate::{fill, launch, printing};
 use conduct::{SinkError, expected_bytes, planned_ns};
 use measure::Event;
 use plan::{BoundPlan, RunId};
@@ -34,7 +35,7 @@ impl Face for Neutral {
             outln!("result:  {}", folder.join("result.fathom").display());
         }
         outln!("seed:    {} (`--seed` repeats the addresses)", ended.seed);
-        ending::tell_unreturned(ended.totals, ended.plan);
+        ending::tell_unreturned(ended.totals, ended.plan, Told::AtOnce);
         ending::tell_late(ended.totals, ended.plan, false);
         if ended.exit == Exit::Fine {
             fill::tell(ended.fills);

@@ -107,6 +107,11 @@ fn is_whole(lab: &Lab) {
         "{}",
         again.err
     );
+    again.says(&["warning: 4 operations never came back:", "(mnt/a): offset"]);
+    let of_fio = lab.fathom(&["report", "out", "-o", "fio", "--fio", "normal"]);
+    of_fio
+        .expect(0)
+        .says(&["warning: 4 operations never came back:"]);
     assert_eq!(lab.text("again/summary.csv"), lab.text("out/summary.csv"));
     assert!(lab.path("out/report.html").exists());
 }
@@ -214,14 +219,24 @@ fn interrupts_end_what_waits_for_a_target_before_the_first_run() {
     };
     lab.write("job", VDBENCH.replace("rdpct=100", "rdpct=0"));
     server.signal("STOP");
-    for words in [&["run", "job", "-o", "out"][..], &["vdbench", "-f", "job"]] {
+    for words in [
+        &["run", "job", "-o", "out"][..],
+        &["vdbench", "-f", "job"],
+        &["curve", "mnt/a"],
+        &["prefill", "mnt/a"],
+    ] {
         let mut going = lab.start(words);
         going.hear_until(|line| line.contains("has not answered for"));
         going.signal("INT");
         std::thread::sleep(Duration::from_millis(500));
         going.signal("INT");
         let ended = going.end().expect(4);
-        ended.says(&["stopped by the user before the first run"]);
+        let last = ended.err.lines().last().unwrap();
+        assert!(
+            last.starts_with("error: stopped by the user before the first run; `")
+                && last.ends_with("mnt/a` does not answer"),
+            "{words:?}: {last}"
+        );
     }
     drop(server);
 }

@@ -780,14 +780,15 @@ fn only_checking_writes_nothing_and_finds_every_block_once() {
 #[test]
 fn what_cannot_hold_a_header_is_refused_before_anything_is_written() {
     let folder = tempfile::tempdir().unwrap();
-    for more in [
-        ["--bs=4k", "--verify_interval=32"],
-        ["--bs=4k", "--verify_offset=4090"],
-        ["--bs=4k", "--verify_offset=40"],
+    for (more, reason) in [
+        (["--bs=4k", "--verify_interval=32"], "does not fit into"),
+        (["--bs=4k", "--verify_offset=4090"], "does not fit into"),
+        (["--bs=4k", "--verify_offset=40"], "within its own length"),
     ] {
         let write = job("write", "sha3-512", &[&["--size=64k"][..], &more].concat());
         let output = ours(&words(&write), folder.path());
         assert_eq!(output.status.code(), Some(2), "{}", all(&output));
+        assert!(all(&output).contains(reason), "{}", all(&output));
         assert!(!folder.path().join("data").exists());
     }
     let output = ours(

@@ -99,6 +99,30 @@ impl Verify {
     }
 }
 
+/// Whether the header fits into a block behind the bytes with which it changes places.
+fn header_has_room(job: &Job, (at, bytes): (u64, u64), block_bytes: u64, sink: &mut Sink) -> bool {
+    let option = if at > 0 { "verify_offset" } else { "verify" };
+    let (message, label, help) = match () {
+        () if at > 0 && at < bytes => (
+            format!("a header of {bytes} bytes cannot begin at {at}, within its own length"),
+            "would overlap what it changes places with",
+            format!("use 0, or {bytes} and more"),
+        ),
+        () if at + bytes > block_bytes => (
+            format!(
+                "a header of {bytes} bytes at {at} does not fit into a block of {block_bytes} bytes"
+            ),
+            "has no room",
+            "use larger blocks (`bs`, `verify_interval`), or a place nearer to their start"
+                .to_owned(),
+        ),
+        () => return true,
+    };
+    let place = job.place_of(option);
+    sink.error(codes::OUT_OF_RANGE, place, message, label, help);
+    false
+}
+
 /// The check that a job asks for. Mistakes go to the sink.
 pub(crate) fn verify(job: &Job, of: Checked, files: &dyn Files, sink: &mut Sink) -> Option<Verify> {
     let method = method(job.word_of(word!("verify")))?;
@@ -125,23 +149,7 @@ pub(crate) fn verify(job: &Job, of: Checked, files: &dyn Files, sink: &mut Sink)
     let block_bytes = of.block(job);
     let header_at = job.get(number!("verify_offset")).max(0) as u64;
     let header_bytes = method.header_bytes() as u64;
-    let is_apart = header_at == 0 || header_at >= header_bytes;
-    if header_bytes > 0 && (header_at + header_bytes > block_bytes || !is_apart) {
-        let message = format!(
-            "a header of {header_bytes} bytes at {header_at} does not fit into a block of {block_bytes} bytes"
-        );
-        let option = if header_at > 0 {
-            "verify_offset"
-        } else {
-            "verify"
-        };
-        sink.error(
-            codes::OUT_OF_RANGE,
-            job.place_of(option),
-            message,
-            "has no room",
-            "use larger blocks (`bs`, `verify_interval`), or a place after the length of the header",
-        );
+    if header_bytes > 0 && !header_has_room(job, (header_at, header_bytes), block_bytes, sink) {
         return None;
     }
     Some(Verify {

@@ -381,6 +381,14 @@ impl Model {
         let Some(run) = self.runs.last_mut() else {
             return;
         };
+        // They stand among the arrivals unserved at the end as well, and are told on their own.
+        for one in finished.outstanding.iter().chain(finished.came_late()) {
+            let place = run.jobs.get(one.stream.index());
+            if let Some(place) = place.filter(|_| !one.operation.is_sync()) {
+                let arrivals = &mut self.jobs[*place].arrivals;
+                arrivals.unserved = arrivals.unserved.saturating_sub(1);
+            }
+        }
         for one in finished.late.iter().chain(&finished.outstanding) {
             let Some(place) = run.jobs.get(one.stream.index()) else {
                 continue;

@@ -2,8 +2,8 @@
 use super::model::Model;
 use super::*;
 use crate::testing::{IntervalShape, RunShape, Scenario, StreamShape, Work, latencies};
-use measure::{Handover, ServiceParts, ThreadUsage};
-use plan::{BoundPlan, Label, Operation};
+use measure::{Handover, Outstanding, ServiceParts, ThreadUsage};
+use plan::{BoundPlan, Label, Operation, StreamId, TargetId};
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::process::Command;
@@ -335,6 +335,43 @@ fn arrivals_of_a_schedule_stand_apart() {
         "{line}"
     );
     assert!(line.ends_with("the target did not keep up, so the rate was asked and not reached"));
+}
+
+/// What is out at the end stands among the unserved arrivals with its age, and was begun.
+#[test]
+fn arrivals_that_are_out_at_the_end_are_not_unserved() {
+    let out = |returned_after_ns, operation| Outstanding {
+        stream: StreamId::at(0),
+        target: TargetId::at(0),
+        operation,
+        offset: 0,
+        length: 4096,
+        age_ns: 5_000_000,
+        returned_after_ns,
+    };
+    let mut events = events(|_| {});
+    for event in &mut events {
+        match event {
+            Event::RunStarted(run) => run.streams.iter_mut().for_each(|stream| {
+                stream.asked_rate = Some(1_000.0);
+            }),
+            Event::Interval(interval) => {
+                interval.engine.streams[0].scheduled = 1_000;
+                interval.engine.streams[0].unserved = latencies([(5_000_000, 10)].into_iter());
+            }
+            Event::RunFinished(run) => {
+                run.outstanding = vec![out(None, Operation::Read), out(None, Operation::Sync)];
+                run.late = vec![
+                    out(Some(200_000_000), Operation::Read),
+                    out(Some(1_000_000), Operation::Read),
+                ];
+            }
+            _ => {}
+        }
+    }
+    let value = json(&events, "json");
+    // Of 20, one never came back and one came back late; what comes back at once is not told on its own.
+    assert_eq!(value["fathom"]["arrivals"][0]["unserved"], 18);
 }
 
 #[test]

@@ -280,3 +280,18 @@ proptest! {
         read_anything(&bytes);
     }
 }
+
+#[test]
+fn of_a_file_that_was_never_begun_nothing_is_said_to_be_kept() {
+    let path = std::path::PathBuf::from("result.fathom");
+    let full = |recorded_bytes| {
+        let path = path.clone();
+        StoreError::Full {
+            path,
+            recorded_bytes,
+        }
+        .to_string()
+    };
+    assert!(full(4_096).contains("is kept"));
+    assert!(!full(0).contains("is kept") && full(0).contains("no room for result file"));
+}
