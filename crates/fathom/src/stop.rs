@@ -12,9 +12,6 @@ use std::time::{Duration, Instant};
 /// A target that takes longer is named.
 const SLOW: Duration = Duration::from_secs(5);
 
-/// Healthy targets answer sooner than users interrupt.
-const NOTICED: Duration = Duration::from_secs(1);
-
 /// How long a target may keep the program after one Ctrl-C and after two.
 const PATIENCE: [Duration; 2] = [Duration::from_secs(30), Duration::from_secs(2)];
 
@@ -54,7 +51,7 @@ fn on_signal() {
     let Some(control) = CONTROL.get() else {
         errln!(
             "error: stopped by the user before the first run{}",
-            unanswered()
+            awaited()
         );
         leave(Exit::Stopped);
     };
@@ -73,11 +70,10 @@ fn on_signal() {
     }
 }
 
-/// The target that keeps the program, where one does.
-fn unanswered() -> String {
-    let slow = waiting::longest().filter(|one| one.since.elapsed() >= NOTICED);
-    slow.map_or(String::new(), |one| {
-        format!("; `{}` does not answer", one.path.display())
+/// The target whose answer is waited for. It may be slow and healthy: an examination is many reads.
+fn awaited() -> String {
+    waiting::longest().map_or(String::new(), |one| {
+        format!(", while waiting for `{}`", one.path.display())
     })
 }
 

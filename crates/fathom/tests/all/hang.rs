@@ -233,8 +233,9 @@ fn interrupts_end_what_waits_for_a_target_before_the_first_run() {
         let ended = going.end().expect(4);
         let last = ended.err.lines().last().unwrap();
         assert!(
-            last.starts_with("error: stopped by the user before the first run; `")
-                && last.ends_with("mnt/a` does not answer"),
+            last.starts_with(
+                "error: stopped by the user before the first run, while waiting for `"
+            ) && last.ends_with("mnt/a`"),
             "{words:?}: {last}"
         );
     }

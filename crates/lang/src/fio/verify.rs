@@ -99,13 +99,13 @@ impl Verify {
     }
 }
 
-/// Whether the header fits into a block behind the bytes with which it changes places.
+/// Whether the header fits into a block, apart from the bytes that it is swapped with.
 fn header_has_room(job: &Job, (at, bytes): (u64, u64), block_bytes: u64, sink: &mut Sink) -> bool {
     let option = if at > 0 { "verify_offset" } else { "verify" };
     let (message, label, help) = match () {
         () if at > 0 && at < bytes => (
             format!("a header of {bytes} bytes cannot begin at {at}, within its own length"),
-            "would overlap what it changes places with",
+            "would overlap the bytes that it is swapped with",
             format!("use 0, or {bytes} and more"),
         ),
         () if at + bytes > block_bytes => (

@@ -381,7 +381,7 @@ impl Model {
         let Some(run) = self.runs.last_mut() else {
             return;
         };
-        // They stand among the arrivals unserved at the end as well, and are told on their own.
+        // What never came back or came late is told on its own; at the end it was counted as unserved, too.
         for one in finished.outstanding.iter().chain(finished.came_late()) {
             let place = run.jobs.get(one.stream.index());
             if let Some(place) = place.filter(|_| !one.operation.is_sync()) {
