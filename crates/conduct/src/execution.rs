@@ -426,7 +426,11 @@ impl Conductor<'_> {
             // Workers that stop at their time are done then as well: however late this looks, each interval is read.
             let is_done = has_ended && now_ns < going.stops_ns();
             if self.control.is_stopping() || is_done {
-                let now_ns = now_ns.min(until_ns);
+                // What was done since the border, while this looked late, counts in the last interval: so does its time.
+                let now_ns = match is_done {
+                    true => now_ns,
+                    false => now_ns.min(until_ns),
+                };
                 self.host.stop_at(now_ns);
                 return Ok(Waited::Cut(now_ns.saturating_sub(going.start_ns).max(1)));
             }
