@@ -1,5 +1,4 @@
 //! The scripts and styles of the page. Knows nothing of what is shown.
-use plotly::Plot;
 
 /// Our own script, which draws the charts from the data.
 pub(super) const DRAW: &str = include_str!("../../assets/report.js");
@@ -13,22 +12,12 @@ const UNFETCHABLE: &str = "about:invalid#";
 /// Names of XML vocabularies, which the script needs to create drawings; nothing fetches them.
 const VOCABULARIES: &str = "www.w3.org/";
 
-/// Plotly's script without the other scripts that its crate ships and without any address.
-pub(super) fn plotly() -> String {
-    let sources = Plot::offline_js_sources();
-    without_addresses(first_script(&sources))
-}
+/// Plotly's bundle for charts with two axes, as it is published.
+const PLOTLY: &str = include_str!("../../assets/plotly/plotly-cartesian.min.js");
 
-/// The text of the first script element: the crate puts Plotly before MathJax.
-fn first_script(sources: &str) -> &str {
-    let opening = sources
-        .find("<script")
-        .and_then(|at| sources[at..].find('>').map(|length| at + length + 1))
-        .expect("the crate wraps its script into an element");
-    let length = sources[opening..]
-        .find("</script")
-        .expect("the crate closes its script element");
-    &sources[opening..opening + length]
+/// Plotly's script without any address.
+pub(super) fn plotly() -> String {
+    without_addresses(PLOTLY)
 }
 
 /// The text with every `http://` and `https://` that is not the name of a vocabulary replaced.
@@ -70,12 +59,9 @@ mod tests {
     }
 
     #[test]
-    fn the_chart_script_is_plotly_alone() {
+    fn the_chart_script_fits_into_a_page_without_an_address() {
         let script = plotly();
-        assert!(script.len() > 1_000_000 && script.len() < 6_000_000);
-        assert!(script.contains("plotly.js v"));
-        // The second script of the crate registers itself under this name.
-        assert!(!script.contains("MathJax={"));
+        assert!(script.contains("plotly.js (cartesian - minified) v"));
         assert!(!script.contains("</script"));
         let addresses = script
             .split("http")
