@@ -1,6 +1,4 @@
 //! The reader of fio job files.
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|data: &[u8]| {
-    (fuzzer::targets::FIO.execute)(data);
-});
+libfuzzer_sys::fuzz_target!(|data: &[u8]| lang::fio::fuzz_one(data));

@@ -1,6 +1,4 @@
 //! The reader of Vdbench parameter files.
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|data: &[u8]| {
-    (fuzzer::targets::VDBENCH.execute)(data);
-});
+libfuzzer_sys::fuzz_target!(|data: &[u8]| lang::vdbench::fuzz_one(data));

@@ -1,16 +1,12 @@
-//! Everything that a change has to pass, in the order in which it fails fastest. The tests come last, so that the
-//! summary of the test runner ends the output.
+//! Everything that a change has to pass, in the order in which it fails fastest, and the longer suites. The tests come
+//! last, so that the summary of the test runner ends the output.
 use crate::command::{self, cargo};
-use crate::{fio_jobs, fio_suite, test_run, tidy};
+use crate::steps::Steps;
+use crate::{fio_jobs, fio_suite, test_run, tidy, workspace};
 use std::path::Path;
 
 /// Jobs of fio that are compared, always the same ones.
 const COMPARED_JOBS: &str = "100";
-
-const FUZZ_SECONDS: &str = "60";
-
-/// One sequence of inputs, so that whether a change passes is no matter of luck; `cargo xtask fuzz` draws others.
-const FUZZ_SEED: &str = "831545878";
 
 /// A link may lead to something private: whoever follows it has the source.
 const RUSTDOC_FLAGS: &str = "-D warnings -A rustdoc::private_intra_doc_links";
@@ -22,56 +18,45 @@ const DOCUMENTS: &[(&[&str], &str)] = &[
 ];
 
 pub fn run(root: &Path) -> Result<(), String> {
+    let mut steps = Steps::default();
+    let outcome = all(root, &mut steps);
+    println!("\n{}", steps.table());
+    println!("{}", outcome?);
+    Ok(())
+}
+
+/// Gives the summary of the tests.
+fn all(root: &Path, steps: &mut Steps) -> Result<String, String> {
     let cargo = cargo();
     let step = |arguments: &[&str]| command::run(root, &cargo, arguments, &[]);
-    step(&["fmt", "--all", "--check"])?;
-    eprintln!("== tidy");
-    tidy::run(root)?;
-    step(&[
+    steps.take("fmt", || step(&["fmt", "--all", "--check"]))?;
+    steps.take("tidy", || tidy::run(root))?;
+    let clippy = [
         "clippy",
         "--workspace",
         "--all-targets",
         "--",
         "-D",
         "warnings",
-    ])?;
-    let documentation = ["doc", "--workspace", "--no-deps"];
-    command::run(
-        root,
-        &cargo,
-        &documentation,
-        &[("RUSTDOCFLAGS", RUSTDOC_FLAGS)],
-    )?;
-    let words = ["--seconds", FUZZ_SECONDS, "--seed", FUZZ_SEED].map(str::to_owned);
-    fuzz(root, &words)?;
-    check_documents(root)?;
-    eprintln!("== compare-fio");
-    fio_jobs::run(root, &["--jobs", COMPARED_JOBS].map(str::to_owned))?;
-    eprintln!("== fio-suite");
-    // Built by the comparison before.
-    let program = root.join(fio_jobs::PROGRAM).display().to_string();
-    fio_suite::run(root, &["--quick".to_owned(), program])?;
-    test_run::run(root)
-}
-
-/// Hands over to the fuzzer, which is a package of its own so that this one needs no crate of the product.
-pub fn fuzz(root: &Path, arguments: &[String]) -> Result<(), String> {
-    // The profile of the tests: its artefacts are shared with them, and it checks overflow.
-    let mut all = vec![
-        "run",
-        "--quiet",
-        "--profile",
-        "test",
-        "--package",
-        "fuzzer",
-        "--",
     ];
-    all.extend(arguments.iter().map(String::as_str));
-    command::run(root, &cargo(), &all, &[])
+    steps.take("clippy", || step(&clippy))?;
+    let documentation = ["doc", "--workspace", "--no-deps"];
+    let flags = [("RUSTDOCFLAGS", RUSTDOC_FLAGS)];
+    steps.take("doc", || command::run(root, &cargo, &documentation, &flags))?;
+    steps.take("build", || step(test_run::BUILD))?;
+    steps.take("docs", || check_documents(root))?;
+    // Built with the tests: what has other features would be built again.
+    let program = workspace::program(root).display().to_string();
+    let compared = ["--jobs", COMPARED_JOBS, "--program", &program].map(str::to_owned);
+    steps.take("compare-fio", || fio_jobs::run(root, &compared))?;
+    let suite = ["--quick".to_owned(), program];
+    steps.take("fio-suite", || fio_suite::run(root, &suite))?;
+    steps.take("tests", || test_run::run(root, &[], &[]))
 }
 
 /// Writes the generated documents again.
 pub fn write_documents(root: &Path) -> Result<(), String> {
+    command::run(root, &cargo(), &["build", "--package", "fathom"], &[])?;
     for (words, path) in DOCUMENTS {
         let text = document(root, words)?;
         std::fs::write(root.join(path), text).map_err(|error| format!("{path}: {error}"))?;
@@ -96,14 +81,6 @@ fn check_documents(root: &Path) -> Result<(), String> {
 }
 
 fn document(root: &Path, words: &[&str]) -> Result<String, String> {
-    let fathom = [
-        "run",
-        "--quiet",
-        "--profile",
-        "test",
-        "--package",
-        "fathom",
-        "--",
-    ];
-    command::output(root, &cargo(), &[&fathom[..], words].concat())
+    let program = workspace::program(root).display().to_string();
+    command::output(root, &program, words)
 }

@@ -6,6 +6,7 @@ mod draw;
 mod known;
 mod logs;
 
+use crate::workspace;
 use compare::Verdict;
 use draw::Job;
 use std::collections::BTreeMap;
@@ -19,9 +20,6 @@ pub const HELP: &str = "\
 cargo xtask compare-fio [--jobs N] [--seed N] [--program PATH] [--show] [--documented]
                                   the same small jobs through fio 3.33 and Fathom; `--seed N --jobs 1` repeats one,
                                   `--documented` prints what is otherwise for a reason, too";
-
-/// What is built for it.
-pub const PROGRAM: &str = "target/debug/fathom";
 
 /// The release whose behaviour is the measure.
 const VERSION: &str = "fio-3.33";
@@ -65,18 +63,9 @@ pub fn run(root: &Path, arguments: &[String]) -> Result<(), String> {
     let program = match &options.program {
         Some(program) => std::path::absolute(program).map_err(|error| error.to_string())?,
         None => {
-            let cargo = crate::command::cargo();
-            // The profile of the tests: its artefacts are shared with them.
-            let build = [
-                "build",
-                "--locked",
-                "--profile",
-                "test",
-                "--package",
-                "fathom",
-            ];
-            crate::command::run(root, &cargo, &build, &[])?;
-            root.join(PROGRAM)
+            let build = ["build", "--locked", "--package", "fathom"];
+            crate::command::run(root, &crate::command::cargo(), &build, &[])?;
+            workspace::program(root)
         }
     };
     let folder = std::env::temp_dir().join(format!("fathom-compare-fio-{}", std::process::id()));

@@ -1,4 +1,4 @@
-//! The chores of the workspace: `cargo xtask tidy`, `ci`, `docs`, `fuzz`, `compare-peers`,
+//! The chores of the workspace: `cargo xtask tidy`, `ci`, `long`, `docs`, `compare-peers`,
 //! `compare-data`, `compare-fio`, `fio-suite`, `mutate-known`, `bench-plan`, `bench-report` and `bench-guard`.
 //!
 //! Holds no code of the product and needs none of its crates, so that it builds in seconds and runs while the product
@@ -10,11 +10,13 @@ mod fio_jobs;
 mod fio_suite;
 mod guard_bench;
 mod lexer;
+mod long;
 mod mutants;
 mod peers;
 mod plan_bench;
 mod report_bench;
 mod source;
+mod steps;
 mod test_run;
 mod tidy;
 mod workspace;
@@ -25,8 +27,8 @@ const HELP: &str = "\
 cargo xtask tidy                  check the rules of the house that the compiler does not know
 cargo xtask ci                    everything that a change must pass; `.ci/run` does the same on a bare machine
 cargo xtask docs                  write the generated documents again
-cargo xtask fuzz [--seconds N] [--target NAME] [--seed N]
-                                  feed mutated inputs to the readers of files that users bring
+cargo xtask long                  what is too long for every change: whole matrices, ten minutes of changed inputs, 2 000
+                                  compared jobs, the whole suite of fio, programs that read its output
 cargo xtask compare-peers [--quick] [--figure N] ...
                                   measure Fathom beside fio and bare loops; `--help` tells the rest
 cargo xtask compare-data --folder DIR
@@ -51,6 +53,7 @@ fn main() -> ExitCode {
     let outcome = match words.next() {
         Some("tidy") if arguments.len() == 1 => tidy::run(&workspace::root()),
         Some("ci") if arguments.len() == 1 => ci::run(&workspace::root()),
+        Some("long") if arguments.len() == 1 => long::run(&workspace::root()),
         Some("docs") if arguments.len() == 1 => ci::write_documents(&workspace::root()),
         Some("fio-suite") => fio_suite::run(&workspace::root(), &arguments[1..]),
         Some("bench-plan") => plan_bench::run(&workspace::root(), &arguments[1..]),
@@ -58,7 +61,6 @@ fn main() -> ExitCode {
         Some("bench-guard") => guard_bench::run(&workspace::root(), &arguments[1..]),
         Some("mutate-known") => mutants::run(&workspace::root(), &arguments[1..]),
         Some("compare-fio") => fio_jobs::run(&workspace::root(), &arguments[1..]),
-        Some("fuzz") => ci::fuzz(&workspace::root(), &arguments[1..]),
         Some(verb) if peers::VERBS.contains(&verb) => peers::run(&workspace::root(), &arguments),
         Some("help" | "--help" | "-h") => {
             print!("{HELP}");

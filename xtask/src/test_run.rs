@@ -16,6 +16,9 @@ const ARGUMENTS: &[&str] = &[
     "--show-output",
 ];
 
+/// Builds what [`run`] runs, and the program along with it.
+pub const BUILD: &[&str] = &["test", "--workspace", "--no-run"];
+
 /// How a test says that it could not be run, or could be run in part only.
 const SKIPPED: &str = "skipped: ";
 
@@ -112,12 +115,15 @@ impl Tally {
     }
 }
 
-/// Runs them all, shows what the runner shows without being asked for more, and closes with the summary.
-pub fn run(root: &Path) -> Result<(), String> {
-    let shown = format!("cargo {}", ARGUMENTS.join(" "));
+/// Runs those whose names hold one of these texts, or all, shows what the runner shows without being asked for more, and
+/// gives the summary.
+pub fn run(root: &Path, names: &[&str], environment: &[(&str, &str)]) -> Result<String, String> {
+    let arguments = [ARGUMENTS, names].concat();
+    let shown = format!("cargo {}", arguments.join(" "));
     eprintln!("== {shown}");
     let mut runner = Command::new(cargo())
-        .args(ARGUMENTS)
+        .args(arguments)
+        .envs(environment.iter().copied())
         .current_dir(root)
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
@@ -134,11 +140,13 @@ pub fn run(root: &Path) -> Result<(), String> {
             let _ = writeln!(own, "{line}");
         }
     }
-    let _ = write!(own, "\n{}", tally.summary());
     let status = runner
         .wait()
         .map_err(|error| format!("`{shown}`: {error}"))?;
-    command::outcome(&shown, status)
+    match command::outcome(&shown, status) {
+        Ok(()) => Ok(tally.summary()),
+        Err(error) => Err(format!("{}{error}", tally.summary())),
+    }
 }
 
 #[cfg(test)]

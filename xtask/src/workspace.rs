@@ -29,6 +29,13 @@ pub fn root() -> PathBuf {
         .to_owned()
 }
 
+/// The program as `cargo build` and the tests make it.
+pub fn program(root: &Path) -> PathBuf {
+    let target = std::env::var_os("CARGO_TARGET_DIR").map(PathBuf::from);
+    let target = target.unwrap_or_else(|| root.join("target"));
+    target.join("debug/fathom")
+}
+
 /// The members, by name.
 pub fn packages(root: &Path) -> Result<Vec<Package>, String> {
     let arguments = ["metadata", "--no-deps", "--format-version", "1"];

@@ -233,7 +233,7 @@ fn script(lab: &Lab, name: &str, arguments: &[&str]) -> Option<String> {
     Some(out)
 }
 
-/// Where `.ci/run` installs programs that read the output of fio.
+/// Where `cargo xtask long` installs programs that read the output of fio.
 fn installed_readers() -> Option<PathBuf> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/readers/bin");
     folder.canonicalize().ok()
@@ -311,7 +311,7 @@ fn the_drawer_of_the_package_reads_our_logs() {
 fn fio_plot_draws_our_json_and_our_logs() {
     let Some(readers) = installed_readers().filter(|folder| folder.join("fio-plot").exists())
     else {
-        return skip("`fio-plot` is not in target/readers, where .ci/run installs it");
+        return skip("`fio-plot` is not in target/readers, where `cargo xtask long` installs it");
     };
     let lab = Lab::new();
     std::fs::create_dir(lab.path("data")).unwrap();

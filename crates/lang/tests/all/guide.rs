@@ -4,7 +4,7 @@ use lang::{Environment, MemoryFiles, Variable};
 
 #[test]
 fn the_examples_of_the_guide_can_be_run() {
-    let folder = fuzzer::targets::root().join("docs/guide");
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/guide");
     let mut examples = 0;
     for entry in std::fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
