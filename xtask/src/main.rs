@@ -1,5 +1,5 @@
 //! The chores of the workspace: `cargo xtask tidy`, `ci`, `docs`, `fuzz`, `compare-peers`,
-//! `compare-data`, `compare-fio`, `fio-suite`, `mutate-known`, `bench-plan`, `bench-report` and `bench-guard`.
+//! `compare-data`, `compare-fio`, `fio-suite`, `bench-plan`, `bench-report` and `bench-guard`.
 //!
 //! Holds no code of the product and needs none of its crates, so that it builds in seconds and runs while the product
 //! does not compile. Read [`tidy`] first.
@@ -10,7 +10,6 @@ mod fio_jobs;
 mod fio_suite;
 mod guard_bench;
 mod lexer;
-mod mutants;
 mod peers;
 mod plan_bench;
 mod report_bench;
@@ -40,8 +39,6 @@ cargo xtask bench-guard [PROGRAM [FOLDER]]
                                   what the overwrite guard adds to files and devices; as root for the devices
 cargo xtask fio-suite [--quick] [PROGRAM]
                                   fio's own tests against our binary under its name; `--quick` takes what ends soon
-cargo xtask mutate-known [WORD] ...
-                                  change the rules of `analysis` one by one: which changes no known answer notices
 cargo xtask bare-timer, bare-ring the bare loops by themselves
 ";
 
@@ -56,7 +53,6 @@ fn main() -> ExitCode {
         Some("bench-plan") => plan_bench::run(&workspace::root(), &arguments[1..]),
         Some("bench-report") => report_bench::run(&workspace::root(), &arguments[1..]),
         Some("bench-guard") => guard_bench::run(&workspace::root(), &arguments[1..]),
-        Some("mutate-known") => mutants::run(&workspace::root(), &arguments[1..]),
         Some("compare-fio") => fio_jobs::run(&workspace::root(), &arguments[1..]),
         Some("fuzz") => ci::fuzz(&workspace::root(), &arguments[1..]),
         Some(verb) if peers::VERBS.contains(&verb) => peers::run(&workspace::root(), &arguments),
