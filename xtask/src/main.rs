@@ -1,5 +1,5 @@
 //! The chores of the workspace: `cargo xtask tidy`, `ci`, `docs`, `fuzz`, `compare-peers`,
-//! `compare-data`, `compare-fio`, `fio-suite`, `bench-plan`, `bench-report` and `bench-guard`.
+//! `compare-fio`, `fio-suite`, `bench-plan`, `bench-report` and `bench-guard`.
 //!
 //! Holds no code of the product and needs none of its crates, so that it builds in seconds and runs while the product
 //! does not compile. Read [`tidy`] first.
@@ -28,8 +28,6 @@ cargo xtask fuzz [--seconds N] [--target NAME] [--seed N]
                                   feed mutated inputs to the readers of files that users bring
 cargo xtask compare-peers [--quick] [--figure N] ...
                                   measure Fathom beside fio and bare loops; `--help` tells the rest
-cargo xtask compare-data --folder DIR
-                                  measure what making the content of writes costs; `--help` tells the rest
 cargo xtask compare-fio [--jobs N] [--seed N]
                                   the same small jobs through fio 3.33 and Fathom: which I/Os each of them does
 cargo xtask bench-plan [PROGRAM]  time and memory of a plan of 1 000 storage definitions and 10 000 runs
