@@ -1,18 +1,16 @@
 //! The chores of the workspace: `cargo xtask tidy`, `ci`, `docs`, `fuzz`, `compare-peers`,
-//! `compare-fio`, `fio-suite`, `bench-plan`, `bench-report` and `bench-guard`.
+//! `compare-fio`, `fio-suite` and `bench`.
 //!
 //! Holds no code of the product and needs none of its crates, so that it builds in seconds and runs while the product
 //! does not compile. Read [`tidy`] first.
 #![forbid(unsafe_code)]
+mod bench;
 mod ci;
 mod command;
 mod fio_jobs;
 mod fio_suite;
-mod guard_bench;
 mod lexer;
 mod peers;
-mod plan_bench;
-mod report_bench;
 mod source;
 mod test_run;
 mod tidy;
@@ -30,10 +28,10 @@ cargo xtask compare-peers [--quick] [--figure N] ...
                                   measure Fathom beside fio and bare loops; `--help` tells the rest
 cargo xtask compare-fio [--jobs N] [--seed N]
                                   the same small jobs through fio 3.33 and Fathom: which I/Os each of them does
-cargo xtask bench-plan [PROGRAM]  time and memory of a plan of 1 000 storage definitions and 10 000 runs
-cargo xtask bench-report [SECONDS]
+cargo xtask bench plan [PROGRAM]  time and memory of a plan of 1 000 storage definitions and 10 000 runs
+cargo xtask bench report [SECONDS]
                                   a day's result of 16 targets: its size, what recording and `fathom report` cost
-cargo xtask bench-guard [PROGRAM [FOLDER]]
+cargo xtask bench guard [PROGRAM [FOLDER]]
                                   what the overwrite guard adds to files and devices; as root for the devices
 cargo xtask fio-suite [--quick] [PROGRAM]
                                   fio's own tests against our binary under its name; `--quick` takes what ends soon
@@ -48,9 +46,7 @@ fn main() -> ExitCode {
         Some("ci") if arguments.len() == 1 => ci::run(&workspace::root()),
         Some("docs") if arguments.len() == 1 => ci::write_documents(&workspace::root()),
         Some("fio-suite") => fio_suite::run(&workspace::root(), &arguments[1..]),
-        Some("bench-plan") => plan_bench::run(&workspace::root(), &arguments[1..]),
-        Some("bench-report") => report_bench::run(&workspace::root(), &arguments[1..]),
-        Some("bench-guard") => guard_bench::run(&workspace::root(), &arguments[1..]),
+        Some("bench") => bench::run(&workspace::root(), &arguments[1..]),
         Some("compare-fio") => fio_jobs::run(&workspace::root(), &arguments[1..]),
         Some("fuzz") => ci::fuzz(&workspace::root(), &arguments[1..]),
         Some(verb) if peers::VERBS.contains(&verb) => peers::run(&workspace::root(), &arguments),
