@@ -87,7 +87,7 @@ pub fn run(root: &Path, arguments: &[String]) -> Result<(), String> {
         [] => {
             let build = ["build", "--release", "--locked", "--package", "fathom"];
             crate::command::run(root, &crate::command::cargo(), &build, &[])?;
-            root.join("target/release/fathom")
+            crate::workspace::target(root).join("release/fathom")
         }
         [program] => PathBuf::from(program),
         _ => return Err("fio-suite takes at most the path of a program".to_owned()),

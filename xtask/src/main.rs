@@ -1,20 +1,17 @@
 //! The chores of the workspace: `cargo xtask tidy`, `ci`, `long`, `docs`, `compare-peers`,
-//! `compare-data`, `compare-fio`, `fio-suite`, `mutate-known`, `bench-plan`, `bench-report` and `bench-guard`.
+//! `compare-fio`, `fio-suite` and `bench`.
 //!
 //! Holds no code of the product and needs none of its crates, so that it builds in seconds and runs while the product
 //! does not compile. Read [`tidy`] first.
 #![forbid(unsafe_code)]
+mod bench;
 mod ci;
 mod command;
 mod fio_jobs;
 mod fio_suite;
-mod guard_bench;
 mod lexer;
 mod long;
-mod mutants;
 mod peers;
-mod plan_bench;
-mod report_bench;
 mod source;
 mod steps;
 mod test_run;
@@ -31,19 +28,15 @@ cargo xtask long                  what is too long for every change: whole matri
                                   compared jobs, the whole suite of fio, programs that read its output
 cargo xtask compare-peers [--quick] [--figure N] ...
                                   measure Fathom beside fio and bare loops; `--help` tells the rest
-cargo xtask compare-data --folder DIR
-                                  measure what making the content of writes costs; `--help` tells the rest
 cargo xtask compare-fio [--jobs N] [--seed N]
                                   the same small jobs through fio 3.33 and Fathom: which I/Os each of them does
-cargo xtask bench-plan [PROGRAM]  time and memory of a plan of 1 000 storage definitions and 10 000 runs
-cargo xtask bench-report [SECONDS]
+cargo xtask bench plan [PROGRAM]  time and memory of a plan of 1 000 storage definitions and 10 000 runs
+cargo xtask bench report [SECONDS]
                                   a day's result of 16 targets: its size, what recording and `fathom report` cost
-cargo xtask bench-guard [PROGRAM [FOLDER]]
+cargo xtask bench guard [PROGRAM [FOLDER]]
                                   what the overwrite guard adds to files and devices; as root for the devices
 cargo xtask fio-suite [--quick] [PROGRAM]
                                   fio's own tests against our binary under its name; `--quick` takes what ends soon
-cargo xtask mutate-known [WORD] ...
-                                  change the rules of `analysis` one by one: which changes no known answer notices
 cargo xtask bare-timer, bare-ring the bare loops by themselves
 ";
 
@@ -56,10 +49,7 @@ fn main() -> ExitCode {
         Some("long") if arguments.len() == 1 => long::run(&workspace::root()),
         Some("docs") if arguments.len() == 1 => ci::write_documents(&workspace::root()),
         Some("fio-suite") => fio_suite::run(&workspace::root(), &arguments[1..]),
-        Some("bench-plan") => plan_bench::run(&workspace::root(), &arguments[1..]),
-        Some("bench-report") => report_bench::run(&workspace::root(), &arguments[1..]),
-        Some("bench-guard") => guard_bench::run(&workspace::root(), &arguments[1..]),
-        Some("mutate-known") => mutants::run(&workspace::root(), &arguments[1..]),
+        Some("bench") => bench::run(&workspace::root(), &arguments[1..]),
         Some("compare-fio") => fio_jobs::run(&workspace::root(), &arguments[1..]),
         Some(verb) if peers::VERBS.contains(&verb) => peers::run(&workspace::root(), &arguments),
         Some("help" | "--help" | "-h") => {

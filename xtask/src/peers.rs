@@ -4,7 +4,7 @@ use crate::command::{self, cargo};
 use std::path::Path;
 
 /// The verbs of that package.
-pub const VERBS: &[&str] = &["compare-peers", "compare-data", "bare-timer", "bare-ring"];
+pub const VERBS: &[&str] = &["compare-peers", "bare-timer", "bare-ring"];
 
 pub fn run(root: &Path, arguments: &[String]) -> Result<(), String> {
     let mut all = vec!["run", "--quiet", "--release", "--package", "peers", "--"];

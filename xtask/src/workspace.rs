@@ -29,11 +29,14 @@ pub fn root() -> PathBuf {
         .to_owned()
 }
 
+/// Where cargo puts what it builds.
+pub fn target(root: &Path) -> PathBuf {
+    root.join(std::env::var_os("CARGO_TARGET_DIR").unwrap_or_else(|| "target".into()))
+}
+
 /// The program as `cargo build` and the tests make it.
 pub fn program(root: &Path) -> PathBuf {
-    let target = std::env::var_os("CARGO_TARGET_DIR").map(PathBuf::from);
-    let target = target.unwrap_or_else(|| root.join("target"));
-    target.join("debug/fathom")
+    target(root).join("debug/fathom")
 }
 
 /// The members, by name.

@@ -5,7 +5,7 @@ use plan::{BoundRun, Placement, Pool, RequestMode, Stream};
 use std::collections::BTreeSet;
 
 /// Few enough that a device does not run dry while one thread submits what it reaped together, and that
-/// a neighbour on one CPU does not hold up all slots of a job (figure 16 and 20 of the benchmarks).
+/// a neighbour on one CPU does not hold up all slots of a job (figure 16 of the benchmarks).
 const SLOTS_PER_WORKER: u32 = 16;
 
 /// The slots of one worker, by pool.

@@ -189,7 +189,7 @@ impl Page {
         out.write_all(b"</main>\n<script type=\"application/json\" id=\"data\">")?;
         out.write_all(json.as_bytes())?;
         out.write_all(b"</script>\n<script>")?;
-        out.write_all(script::plotly().as_bytes())?;
+        out.write_all(script::PLOTLY.as_bytes())?;
         out.write_all(b"</script>\n<script>")?;
         out.write_all(script::DRAW.as_bytes())?;
         out.write_all(b"</script>\n</body>\n</html>\n")

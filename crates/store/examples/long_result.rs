@@ -1,5 +1,5 @@
 //! Writes a result file of a long run through the store, as an execution would, and prints what that took, as lines of
-//! `name value`. For `cargo xtask bench-report`.
+//! `name value`. For `cargo xtask bench report`.
 use measure::{
     CpuTimes, DeviceCounters, DeviceSample, EngineSample, Event, ExecutionFinished,
     ExecutionStarted, ExecutionTarget, Figure, FigureKey, FinishReason, Gap, HostEvidence,

@@ -1,11 +1,7 @@
 //! The figures that are published, each with its contenders and its bars.
 mod arrivals;
-mod clones;
 mod file;
-mod jobs;
-mod memory;
 mod null;
-mod truth;
 
 pub use arrivals::arrival_rate;
 
@@ -14,16 +10,26 @@ use crate::reading::Reading;
 use crate::session::{Contender, Session};
 use crate::table::Row;
 
+/// The figures by number; the gaps are of figures that are no longer measured.
+pub const NUMBERS: &[u8] = &[15, 16, 18];
+
+/// The number of a figure, as it stands on a command line.
+///
+/// # Errors
+/// A message with the list for any other text.
+pub fn number(text: &str) -> Result<u8, String> {
+    let number = NUMBERS.iter().find(|number| number.to_string() == text);
+    number
+        .copied()
+        .ok_or_else(|| format!("the figures are {NUMBERS:?}"))
+}
+
 /// Measures one figure. What cannot be measured here is a row that says why.
 pub fn measure(session: &mut Session, machine: &Machine, figure: u8) -> Vec<Row> {
     let (name, needs_fio) = match figure {
         15 => ("null", true),
         16 => ("file", true),
-        17 => ("RAM-backed device", true),
-        18 => ("arrivals", false),
-        20 => ("job files", true),
-        21 => ("clones", true),
-        _ => ("response truth", false),
+        _ => ("arrivals", false),
     };
     if needs_fio && machine.fio.is_none() {
         let reason = "skipped: fio is not installed".to_owned();
@@ -32,11 +38,7 @@ pub fn measure(session: &mut Session, machine: &Machine, figure: u8) -> Vec<Row>
     let outcome = match figure {
         15 => null::measure(session, machine),
         16 => file::measure(session),
-        17 => memory::measure(session),
-        18 => arrivals::measure(session, machine),
-        20 => jobs::measure(session),
-        21 => clones::measure(session),
-        _ => truth::measure(session, machine),
+        _ => arrivals::measure(session, machine),
     };
     outcome.unwrap_or_else(|message| {
         eprintln!("# figure {figure}: {message}");

@@ -14,8 +14,6 @@ pub struct Outcome {
     pub version: String,
     pub window: Window,
     pub errors: u64,
-    /// The longest of its jobs' 99th percentiles of reads, as fio takes it: from submission to completion, ns.
-    pub read_ns_p99: Option<u64>,
 }
 
 /// The longest time of a direction that a job may differ from another by, so that they are one window.
@@ -64,22 +62,6 @@ pub fn execute(
     Ok((without_errors(&file)?, finished))
 }
 
-/// Runs a job file, which says for how long.
-///
-/// # Errors
-/// As [`run`].
-pub fn job_file(session: &mut Session, job: &Path) -> Result<Reading, String> {
-    let file = session.results.join("fio.json");
-    let words = [
-        job.display().to_string(),
-        "--output-format=json".to_owned(),
-        format!("--output={}", file.display()),
-    ];
-    let finished = session.run("fio", &words)?.successful("fio")?;
-    let reading = without_errors(&file)?.window.reading();
-    Ok(reading.with(PROCESS_CPU, finished.cpu_ns as f64))
-}
-
 fn without_errors(file: &Path) -> Result<Outcome, String> {
     let text = std::fs::read_to_string(file).map_err(|error| format!("{file:?}: {error}"))?;
     let outcome = read(&text)?;
@@ -101,7 +83,6 @@ pub fn read(text: &str) -> Result<Outcome, String> {
     let mut window = Window::default();
     let mut errors = 0;
     let mut lengths_ns = Vec::new();
-    let mut read_ns_p99 = None;
     for job in jobs {
         errors += number(job, "total_err").unwrap_or(0.0) as u64;
         errors += u64::from(number(job, "error").unwrap_or(0.0) != 0.0);
@@ -113,8 +94,6 @@ pub fn read(text: &str) -> Result<Outcome, String> {
                 lengths_ns.push((number(part, "runtime")? * 1e6) as u64);
             }
         }
-        let percentiles = &job["read"]["clat_ns"]["percentile"];
-        read_ns_p99 = read_ns_p99.max(percentiles["99.000000"].as_u64());
         // Shares of the summed run times of the threads of a group.
         let cpu_pct = number(job, "usr_cpu")? + number(job, "sys_cpu")?;
         window.cpu_ns += (cpu_pct / 100.0 * number(job, "job_runtime")? * 1e6) as u64;
@@ -134,7 +113,6 @@ pub fn read(text: &str) -> Result<Outcome, String> {
         version: all["fio version"].as_str().unwrap_or("fio").to_owned(),
         window,
         errors,
-        read_ns_p99,
     })
 }
 
@@ -162,7 +140,6 @@ mod tests {
             cpu_ns: 2_000_000_000,
         };
         assert_eq!(outcome.window, window);
-        assert_eq!(outcome.read_ns_p99, Some(250_000));
         let reading = outcome.window.reading();
         assert_eq!(reading.get(crate::reading::RATE), 500.0);
         assert_eq!(reading.get(crate::reading::CPU), 2_000_000.0);

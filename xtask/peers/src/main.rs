@@ -2,10 +2,8 @@
 //! themselves. Read [`session`] for how contenders take turns, and [`figures`] for what is compared.
 #![forbid(unsafe_code)]
 mod bare;
-mod data;
 mod figures;
 mod fio;
-mod injector;
 mod machine;
 mod ours;
 mod process;
@@ -33,8 +31,6 @@ struct Arguments {
 enum Verb {
     /// Measure Fathom beside fio and bare loops.
     ComparePeers(CompareOptions),
-    /// Measure what making the content of writes costs.
-    CompareData(data::Options),
     /// Sleep to the moments of a schedule and say how late that was.
     BareTimer(bare::timer::Options),
     /// Read at random through a ring and record nothing.
@@ -43,8 +39,8 @@ enum Verb {
 
 #[derive(Args, Debug)]
 struct CompareOptions {
-    /// A figure to measure, 15 to 21; repeatable. All of them when left out.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(15..=21))]
+    /// A figure to measure: 15 (null), 16 (file) or 18 (arrivals); repeatable. All of them when left out.
+    #[arg(long, value_name = "N", value_parser = figures::number)]
     figure: Vec<u8>,
     /// All figures, which is the default.
     #[arg(long, conflicts_with = "figure")]
@@ -83,7 +79,6 @@ struct CompareOptions {
 fn main() -> ExitCode {
     let outcome = match Arguments::parse().verb {
         Verb::ComparePeers(options) => compare(&options),
-        Verb::CompareData(options) => data::run(&options),
         Verb::BareTimer(options) => bare::timer::run(&options).map(|found| println!("{found}")),
         Verb::BareRing(options) => bare::ring::run(&options).map(|found| println!("{found}")),
     };
@@ -119,11 +114,9 @@ fn compare(options: &CompareOptions) -> Result<(), String> {
     let mut session = Session::new(settings, fathom, folder)?;
     session.locks.clone_from(&options.lock);
     session.rates.clone_from(&options.rate);
-    let all: Vec<u8> = (15..=21).collect();
-    let chosen = if options.figure.is_empty() {
-        &all
-    } else {
-        &options.figure
+    let chosen = match options.figure.as_slice() {
+        [] => figures::NUMBERS,
+        chosen => chosen,
     };
     let mut rows: Vec<Row> = Vec::new();
     for figure in chosen {
@@ -228,13 +221,21 @@ mod tests {
             "--figure",
             "15",
             "--figure",
-            "19",
+            "18",
             "--quick",
         ];
         let Verb::ComparePeers(options) = Arguments::parse_from(words).verb else {
             panic!("another verb");
         };
-        assert_eq!((options.figure, options.quick), (vec![15, 19], true));
-        assert!(Arguments::try_parse_from(["xtask", "compare-peers", "--figure", "14"]).is_err());
+        assert_eq!((options.figure, options.quick), (vec![15, 18], true));
+    }
+
+    #[test]
+    fn a_figure_that_is_not_measured_is_refused_with_the_list() {
+        for number in ["14", "17", "x"] {
+            let words = ["xtask", "compare-peers", "--figure", number];
+            let message = Arguments::try_parse_from(words).unwrap_err().to_string();
+            assert!(message.contains("[15, 16, 18]"), "{message}");
+        }
     }
 }

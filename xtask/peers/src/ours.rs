@@ -54,20 +54,7 @@ pub struct Job<'a> {
 /// A message when it fails or has I/O errors.
 pub fn run(session: &mut Session, job: &Job<'_>) -> Result<Ours, String> {
     let settings = session.settings;
-    window(session, job, settings.ramp_s, settings.window_s)
-}
-
-/// The same with lengths of its own, in whole seconds.
-///
-/// # Errors
-/// As [`run`].
-pub fn window(
-    session: &mut Session,
-    job: &Job<'_>,
-    ramp_s: u64,
-    window_s: u64,
-) -> Result<Ours, String> {
-    execute(session, job, ramp_s, window_s, &[])
+    execute(session, job, settings.ramp_s, settings.window_s, &[])
 }
 
 /// Writes the parameter file and runs it, under another program where `wrapper` names one.
@@ -100,39 +87,11 @@ pub fn execute(
     without_errors(&output, finished)
 }
 
-/// Runs a job file of fio, which says for how long. What fio wrote to its `targets` may be written over.
-///
-/// # Errors
-/// As [`run`].
-pub fn job_file(session: &mut Session, job: &Path, targets: &[PathBuf]) -> Result<Ours, String> {
-    let output = empty_output(session)?;
-    let mut words = job_file_words(session, job, &output);
-    for target in targets {
-        words.extend(["--overwrite".to_owned(), target.display().to_string()]);
-    }
-    let program = session.fathom.clone();
-    let finished = session.run(program, &words)?.successful("fathom fio")?;
-    without_errors(&output, finished)
-}
-
-/// The words behind the name of the binary that run a job file of fio.
-pub fn job_file_words(session: &Session, job: &Path, output: &Path) -> Vec<String> {
-    let printed = session.results.join("fathom.json");
-    vec![
-        "fio".to_owned(),
-        job.display().to_string(),
-        "--output-format=json".to_owned(),
-        format!("--output={}", printed.display()),
-        "--result".to_owned(),
-        output.display().to_string(),
-    ]
-}
-
 /// A folder for the result that does not exist yet.
 ///
 /// # Errors
 /// A message when what was there cannot be removed.
-pub fn empty_output(session: &Session) -> Result<PathBuf, String> {
+fn empty_output(session: &Session) -> Result<PathBuf, String> {
     let output = session.results.join("fathom");
     if output.exists() {
         std::fs::remove_dir_all(&output)

@@ -2,7 +2,6 @@
 use std::ffi::OsStr;
 use std::path::Path;
 use std::process::{Command, Stdio};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// A program that has ended.
 #[derive(Debug)]
@@ -38,73 +37,6 @@ pub fn run(
         is_success: output.status.success(),
         cpu_ns: children_cpu_ns().saturating_sub(before),
     })
-}
-
-/// A program that was watched while it ran.
-#[derive(Clone, Copy, Debug)]
-pub struct Watched {
-    pub is_success: bool,
-    /// The most memory that it and its children held together at one time, each page that they share
-    /// counted once; by looks a tenth of a second apart.
-    pub memory_bytes_max: u64,
-    /// Since 1970.
-    pub started_unix_ns: u64,
-}
-
-/// Runs a program whose output nobody reads, and watches its memory.
-///
-/// # Errors
-/// A message when it does not start.
-pub fn watch(
-    commands: &mut Vec<String>,
-    program: impl AsRef<OsStr>,
-    arguments: &[String],
-) -> Result<Watched, String> {
-    let shown = shown(program.as_ref(), arguments);
-    eprintln!("$ {shown}");
-    commands.push(shown.clone());
-    let since_epoch = SystemTime::now().duration_since(UNIX_EPOCH);
-    let failed = |error: std::io::Error| format!("`{shown}`: {error}");
-    let mut child = Command::new(program)
-        .args(arguments)
-        .stdin(Stdio::null())
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .spawn()
-        .map_err(failed)?;
-    let mut memory_bytes_max = 0;
-    loop {
-        if let Some(status) = child.try_wait().map_err(failed)? {
-            return Ok(Watched {
-                is_success: status.success(),
-                memory_bytes_max,
-                started_unix_ns: since_epoch.map_or(0, |since| since.as_nanos() as u64),
-            });
-        }
-        memory_bytes_max = memory_bytes_max.max(memory_bytes(child.id()));
-        std::thread::sleep(Duration::from_millis(100));
-    }
-}
-
-/// proc_pid_smaps_rollup(5): proportional set size, of a process and all its descendants.
-fn memory_bytes(process: u32) -> u64 {
-    let read = |path: String| std::fs::read_to_string(path).unwrap_or_default();
-    let rollup = read(format!("/proc/{process}/smaps_rollup"));
-    let kib = rollup.lines().find_map(|line| {
-        let rest = line.strip_prefix("Pss:")?;
-        rest.trim()
-            .trim_end_matches("kB")
-            .trim()
-            .parse::<u64>()
-            .ok()
-    });
-    let tasks = std::fs::read_dir(format!("/proc/{process}/task"));
-    let children = tasks.into_iter().flatten().flatten().flat_map(|task| {
-        let children = read(task.path().join("children").display().to_string());
-        let ids = children.split_whitespace().map(str::parse::<u32>);
-        ids.filter_map(Result::ok).collect::<Vec<_>>()
-    });
-    kib.unwrap_or(0) * 1024 + children.map(memory_bytes).sum::<u64>()
 }
 
 impl Finished {
@@ -193,19 +125,6 @@ mod tests {
         // 100 000 turns of a shell take more than the two ticks that rounding may hide on any machine.
         assert!(finished.cpu_ns >= 10_000_000, "{}", finished.cpu_ns);
         assert_eq!(commands, [format!("sh -c '{burn}'")]);
-    }
-
-    #[test]
-    fn the_memory_of_a_child_of_a_child_is_counted() {
-        // A shell that waits for one that holds 32 MiB.
-        let hold = "x=$(head -c 33554432 /dev/zero | tr '\\0' a); sleep 0.5; echo ${#x}";
-        let words = owned(&[
-            "-c",
-            &format!("sh -c \"{}\"; true", hold.replace('$', "\\$")),
-        ]);
-        let watched = watch(&mut Vec::new(), "sh", &words).unwrap();
-        assert!(watched.is_success && watched.started_unix_ns > 0);
-        assert!(watched.memory_bytes_max >= 32 << 20, "{watched:?}");
     }
 
     #[test]

@@ -9,10 +9,6 @@ pub const CPU: &str = "cpu_ns_per_operation";
 pub const PER_CPU: &str = "operations_per_cpu_s";
 /// CPU time of the whole process from its start to its end, ns: what the window leaves out shows here.
 pub const PROCESS_CPU: &str = "process_cpu_ns";
-/// The most memory that a program held at one time.
-pub const MEMORY: &str = "memory_bytes_max";
-/// From the start of the process to the start of its first run that measures.
-pub const START_UP: &str = "start_up_ns";
 /// From the intended moment to just before the system call (or to being awake), ns.
 pub const LATENESS_P50: &str = "lateness_ns_p50";
 pub const LATENESS_P99: &str = "lateness_ns_p99";

@@ -11,8 +11,6 @@ pub struct Memory {
     pub path: PathBuf,
     pub bytes: u64,
     pub is_direct: bool,
-    /// What it is, for the report.
-    pub kind: &'static str,
     undo: Undo,
 }
 
@@ -162,7 +160,6 @@ fn zram(marker: &Path, bytes: u64) -> Result<Memory, String> {
         path: PathBuf::from(ZRAM_DEVICE),
         bytes,
         is_direct: true,
-        kind: "zram0",
         undo: Undo::ResetZram {
             marker: marker.to_owned(),
         },
@@ -226,7 +223,6 @@ fn tmpfs(bytes: u64) -> Result<Memory, String> {
             path,
             bytes,
             is_direct: false,
-            kind: "tmpfs",
             undo: Undo::Remove,
         };
         if let Err(error) = fill(file, "", bytes) {

@@ -1,10 +1,10 @@
 //! What the overwrite guard costs before a job: `fathom check` of a job that writes beside that of one that reads the
 //! same targets, which the guard has no questions about. Makes its files and loop devices itself.
+use super::{Folder, Table};
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
-use std::time::Instant;
+use std::process::Command;
 
 const MIB: u64 = 1 << 20;
 const TIB: u64 = 1 << 40;
@@ -21,57 +21,30 @@ struct Case {
 
 /// A folder and loop devices that go away.
 struct Place {
-    folder: PathBuf,
+    folder: Folder,
     devices: Vec<PathBuf>,
 }
 
-/// Prints what each case adds; an error when a bar is missed.
-pub fn run(root: &Path, arguments: &[String]) -> Result<(), String> {
-    let mut program = root.join("target/release/fathom");
-    let mut folder = std::env::temp_dir();
-    let absolute =
-        |path: &String| std::path::absolute(path).map_err(|error| format!("`{path}`: {error}"));
-    match arguments {
-        [] => {
-            let cargo = crate::command::cargo();
-            let build = ["build", "--release", "--locked", "--package", "fathom"];
-            crate::command::run(root, &cargo, &build, &[])?;
-        }
-        [given] => program = absolute(given)?,
-        [given, below] => {
-            program = absolute(given)?;
-            folder = absolute(below)?;
-        }
-        _ => return Err("bench-guard takes at most a program and a folder".to_owned()),
-    }
-    let folder = folder.join(format!("fathom-bench-guard-{}", std::process::id()));
-    std::fs::create_dir_all(&folder).map_err(|error| error.to_string())?;
+/// Measures what each case adds. Arguments are the program, and the folder below which the files are made.
+pub fn run(root: &Path, arguments: &[&str]) -> Result<(), String> {
+    let below = match arguments {
+        [] | [_] => std::env::temp_dir(),
+        [_, below] => super::absolute(below)?,
+        _ => return Err("`bench guard` takes at most a program and a folder".to_owned()),
+    };
+    let program = super::program(root, arguments.first().copied())?;
     let mut place = Place {
-        folder,
+        folder: Folder::below(&below, "guard")?,
         devices: Vec::new(),
     };
     let cases = cases(&mut place)?;
-    println!(
-        "| Case | Rounds | Least, ms | Median, ms | Most, ms | Bar, ms |\n|---|---|---|---|---|---|"
-    );
-    let mut is_missed = false;
+    let mut table = Table::begin();
     for case in &cases {
-        let [low, middle, high] = added(&program, &place.folder, case)?;
-        let (name, rounds, bar) = (case.name, case.rounds, case.seconds_max);
-        let ms = |seconds: f64| seconds * 1000.0;
-        println!(
-            "| {name} | {rounds} | {:.1} | {:.1} | {:.1} | {:.0} |",
-            ms(low),
-            ms(middle),
-            ms(high),
-            ms(bar)
-        );
-        is_missed |= middle > bar;
+        let added_ms = super::rounds(case.rounds, |_| added_ms(&program, &place.folder.0, case))?;
+        let what = format!("{}, ms", case.name);
+        table.row(&what, added_ms, Some(case.seconds_max * 1000.0));
     }
-    match is_missed {
-        false => Ok(()),
-        true => Err("a bar is missed".to_owned()),
-    }
+    table.end()
 }
 
 /// All cases that can be made here; what needs root is told of and left out.
@@ -86,7 +59,7 @@ fn cases(place: &mut Place) -> Result<Vec<Case>, String> {
         wrote.map_err(|error| error.to_string())?;
     }
     let small = (0..SMALL_FILES).map(|number| {
-        let path = place.folder.join(format!("small{number}"));
+        let path = place.folder.0.join(format!("small{number}"));
         let wrote = std::fs::write(&path, [0; 8192]);
         wrote.map(|()| path).map_err(|error| error.to_string())
     });
@@ -127,7 +100,7 @@ fn large_device(place: &mut Place) -> Result<PathBuf, String> {
 
 impl Place {
     fn file(&self, name: &str, bytes: u64) -> Result<PathBuf, String> {
-        let path = self.folder.join(name);
+        let path = self.folder.0.join(name);
         let made = File::create(&path).and_then(|file| file.set_len(bytes));
         made.map(|()| path.clone())
             .map_err(|error| format!("`{}`: {error}", path.display()))
@@ -154,20 +127,13 @@ impl Drop for Place {
         for device in &self.devices {
             let _ = Command::new("losetup").arg("--detach").arg(device).status();
         }
-        // What is left in the temporary folder does no harm.
-        let _ = std::fs::remove_dir_all(&self.folder);
     }
 }
 
-/// Seconds that writing asks more than reading: least, median and most, of pairs in turn.
-fn added(program: &Path, folder: &Path, case: &Case) -> Result<[f64; 3], String> {
-    let mut added = Vec::new();
-    for _ in 0..case.rounds {
-        let [read, write] = [100, 0].map(|read_pct| seconds(program, folder, case, read_pct));
-        added.push(write? - read?);
-    }
-    added.sort_by(f64::total_cmp);
-    Ok([added[0], added[added.len() / 2], added[added.len() - 1]])
+/// Milliseconds that writing asks more than reading.
+fn added_ms(program: &Path, folder: &Path, case: &Case) -> Result<f64, String> {
+    let [read, write] = [100, 0].map(|read_pct| seconds(program, folder, case, read_pct));
+    Ok((write? - read?) * 1000.0)
 }
 
 fn seconds(program: &Path, folder: &Path, case: &Case, read_pct: u32) -> Result<f64, String> {
@@ -186,24 +152,11 @@ fn seconds(program: &Path, folder: &Path, case: &Case, read_pct: u32) -> Result<
         "{storages}wd=wd1,sd=sd*,xfersize=4k,rdpct={read_pct}\nrd=rd1,wd=wd1,iorate=max,elapsed=2,interval=1\n"
     );
     std::fs::write(folder.join("job"), job).map_err(|error| error.to_string())?;
-    let begun = Instant::now();
-    let output = Command::new(program)
-        .args(["check", "job"])
-        .current_dir(folder)
-        .env("XDG_STATE_HOME", folder.join("state"))
-        .stdin(Stdio::null())
-        .output()
-        .map_err(|error| format!("`{}` does not start: {error}", program.display()))?;
-    let seconds = begun.elapsed().as_secs_f64();
-    match output.status.success() {
-        true => Ok(seconds),
-        false => {
-            let said = String::from_utf8_lossy(&output.stdout);
-            let err = String::from_utf8_lossy(&output.stderr);
-            Err(format!(
-                "{}: the check ended with {}: {said}{err}",
-                case.name, output.status
-            ))
-        }
-    }
+    let mut check = Command::new(program);
+    check.args(["check", "job"]);
+    check.env("XDG_STATE_HOME", folder.join("state"));
+    let found = super::timed(&mut check, folder);
+    found
+        .map(|found| found.seconds)
+        .map_err(|error| format!("{}: {error}", case.name))
 }
