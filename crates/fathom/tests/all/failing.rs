@@ -6,6 +6,9 @@ use serde_json::Value;
 /// In the middle of this block.
 const BAD: u64 = 65_536 + 512;
 
+/// The one before, itself, and the one behind: the device starts a shell for each.
+const THREE_BLOCKS: [&str; 2] = ["--offset=60k", "--size=12k"];
+
 /// A file in the lab, named `a bad/disk`, whose byte [`BAD`] gives an I/O error.
 fn failing(lab: &Lab) -> Result<Served, String> {
     let size = format!("get_size=echo {BYTES}");
@@ -47,7 +50,7 @@ fn the_command_of_an_error_is_told_where_it_was() {
 fn three(global: &str, of_first: &str) -> String {
     format!(
         "[global]\nioengine=psync\nbs=4k\nthread\nrw=read\n{global}\n\
-         [fails]\nfilename=a bad/disk\ndirect=1\nsize=256k\n{of_first}\n\
+         [fails]\nfilename=a bad/disk\ndirect=1\noffset=60k\nsize=12k\n{of_first}\n\
          [beside]\nfilename=other\nsize=1m\nrate_iops=200\n\
          [behind]\nstonewall\nfilename=other\nsize=1m\n"
     )
@@ -143,7 +146,8 @@ fn told_of_failures(lab: &Lab, program: &str, words: &[&str]) -> Vec<String> {
         "--filename=a bad/disk",
         "--rw=read",
         "--bs=4k",
-        "--size=256k",
+        THREE_BLOCKS[0],
+        THREE_BLOCKS[1],
         "--direct=1",
         "--eta=never",
     ];

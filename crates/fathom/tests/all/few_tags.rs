@@ -39,6 +39,7 @@ fn what_waits_for_a_tag_or_for_its_turn_is_in_the_latency() {
     if let Some(reason) = refusal() {
         return skip(reason);
     }
+    crate::lab::alone();
     let lab = Lab::new();
     let words = ["--filter=delay", "memory", "16M", "rdelay=1ms"];
     let _served = match Served::new(&lab, "slow", &words) {

@@ -147,6 +147,7 @@ fn the_same_job_reaches_about_what_it_reaches_with_fio() {
     if !has("fio") {
         return skip("`fio` is not installed");
     }
+    crate::lab::alone();
     let lab = Lab::new();
     let job = "[global]\nioengine=psync\nfilename=f\nsize=4m\nbs=4k\n[paced]\nrw=randrw\n\
                rate_iops=500,500\nnumber_ios=1000\nrandseed=7\n[counted]\nstonewall\nrw=randread\n\

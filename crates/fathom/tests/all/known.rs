@@ -188,6 +188,7 @@ fn threads_that_are_too_few_are_the_cause() {
 /// The server is stopped for three seconds of eight, and both threads wait for it.
 #[test]
 fn a_device_that_stalls_is_the_cause() {
+    crate::lab::alone();
     let lab = Lab::new();
     let stalling = match Served::new(&lab, "served", &["memory", "16M"]) {
         Ok(stalling) => stalling,

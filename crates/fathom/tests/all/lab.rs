@@ -1,8 +1,10 @@
 //! A folder for one test, and how programs run in it.
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStderr, ChildStdout, Command, Stdio};
+use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use tempfile::TempDir;
 
 /// A folder that goes away with the test.
@@ -29,13 +31,63 @@ pub const STATE: &str = ".state";
 
 pub const FATHOM: &str = env!("CARGO_BIN_EXE_fathom");
 
+/// Held shared by each test that has a lab, and exclusively by those that assert times.
+static MACHINE: RwLock<()> = RwLock::new(());
+
+/// What a test holds of [`MACHINE`] until its thread ends.
+#[expect(dead_code, reason = "kept until it goes")]
+enum Held {
+    Shared(RwLockReadGuard<'static, ()>),
+    Alone(RwLockWriteGuard<'static, ()>),
+}
+
+thread_local! {
+    static HELD: RefCell<Option<Held>> = const { RefCell::new(None) };
+}
+
+/// From here on no other test of this binary has a lab: for those that assert times.
+pub fn alone() {
+    HELD.with_borrow_mut(|held| {
+        // Where all tests run on one thread, it may still hold what an earlier one took.
+        *held = None;
+        let guard = MACHINE.write().unwrap_or_else(PoisonError::into_inner);
+        *held = Some(Held::Alone(guard));
+    });
+}
+
+fn beside_others() {
+    HELD.with_borrow_mut(|held| {
+        held.get_or_insert_with(|| {
+            Held::Shared(MACHINE.read().unwrap_or_else(PoisonError::into_inner))
+        });
+    });
+}
+
+/// Whether all cases are tried, also where they take long.
+pub fn is_long() -> bool {
+    std::env::var_os("FATHOM_LONG").is_some()
+}
+
+/// Whether a case of a matrix is tried: one in five of them, among which are each row and each column where there are
+/// five of either; all in the long suite.
+pub fn is_tried(row: usize, column: usize) -> bool {
+    is_long() || (row + column).is_multiple_of(5)
+}
+
+/// A fifth of so many cases; all of them in the long suite.
+pub fn some_of(cases: usize) -> usize {
+    if is_long() { cases } else { cases / 5 }
+}
+
 impl Lab {
     pub fn new() -> Self {
+        beside_others();
         Self(tempfile::tempdir().unwrap())
     }
 
     /// In memory where this machine has files there: for thousands of them.
     pub fn in_memory() -> Self {
+        beside_others();
         let folder = tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir());
         Self(folder.unwrap())
     }

@@ -19,6 +19,7 @@ rd=rd1,wd=wd1,iorate=max,elapsed=60,interval=1
 
 #[test]
 fn a_second_interrupt_stops_at_once() {
+    crate::lab::alone();
     let lab = Lab::new();
     lab.write("job", JOB);
     let hung = match hung(&lab) {
@@ -45,6 +46,7 @@ fn a_second_interrupt_stops_at_once() {
 #[test]
 #[ignore = "waits for half a minute"]
 fn a_drain_gives_up_and_lists_what_is_outstanding() {
+    crate::lab::alone();
     let lab = Lab::new();
     lab.write("job", JOB);
     let hung = match hung(&lab) {

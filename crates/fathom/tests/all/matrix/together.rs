@@ -1,6 +1,6 @@
 //! Two executions at once: the second is refused, and the first does not notice.
 use super::{BYTES, Loop, Verdicts, no_loops, sparse};
-use crate::lab::{FATHOM, Going, Lab, ended, has, skip};
+use crate::lab::{FATHOM, Going, Lab, ended, has, is_long, skip};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::process::Stdio;
@@ -199,12 +199,15 @@ fn what_stands_behind_a_loop_device_is_held_as_long_as_it_is_written() {
 }
 
 /// So many files that their claims would not find descriptors.
-const FILES: usize = 20_000;
+fn files() -> usize {
+    if is_long() { 20_000 } else { 2_000 }
+}
 
 fn create(lab: &Lab, more: &str) -> std::process::Command {
+    let files = files();
     let mut shell = lab.command("sh");
     let job = format!(
-        "ulimit -n 256; exec {FATHOM} fio --name=j --ioengine=filecreate --nrfiles={FILES} --filesize=4k \
+        "ulimit -n 256; exec {FATHOM} fio --name=j --ioengine=filecreate --nrfiles={files} --filesize=4k \
          --openfiles=1 --output=report {more}"
     );
     shell.args(["-c", &job]);
@@ -212,9 +215,11 @@ fn create(lab: &Lab, more: &str) -> std::process::Command {
 }
 
 #[test]
-fn twenty_thousand_files_are_claimed_where_256_may_be_open() {
+fn more_files_than_may_be_open_are_claimed() {
     let lab = Lab::new();
-    let mut first = create(&lab, "--rate_iops=4000 --result=first")
+    // Five seconds.
+    let rate = format!("--rate_iops={} --result=first", files() / 5);
+    let mut first = create(&lab, &rate)
         .stdout(Stdio::null())
         .stderr(Stdio::null())
         .spawn()
@@ -232,16 +237,17 @@ fn twenty_thousand_files_are_claimed_where_256_may_be_open() {
         .names(".")
         .into_iter()
         .filter(|name| name.starts_with("j.0."));
-    assert_eq!(made.count(), FILES);
+    assert_eq!(made.count(), files());
     // All of them are there now, and every one is locked and let go.
     let third = ended(&mut create(&lab, "--result=third")).expect(0);
     assert!(!third.err.contains("not kept locked"), "{}", third.err);
 }
 
 fn with_256_files(lab: &Lab, words: &str) -> std::process::Command {
+    let files = files();
     let mut shell = lab.command("sh");
     let job = format!(
-        "ulimit -n 256; exec {FATHOM} fio --name=j --nrfiles={FILES} --output-format=json {words}"
+        "ulimit -n 256; exec {FATHOM} fio --name=j --nrfiles={files} --output-format=json {words}"
     );
     shell.args(["-c", &job]);
     shell
@@ -249,10 +255,10 @@ fn with_256_files(lab: &Lab, words: &str) -> std::process::Command {
 
 /// Twice as many I/Os as files, each checked by what it reads back: no file is mistaken for another.
 #[test]
-fn twenty_thousand_files_are_made_written_read_and_removed_where_256_may_be_open() {
+fn more_files_than_may_be_open_are_made_written_read_and_removed() {
     let lab = Lab::in_memory();
     let mut verdicts = Verdicts::default();
-    let size = format!("--bs=4k --size={}k", FILES * 8);
+    let size = format!("--bs=4k --size={}k", files() * 8);
     let jobs = [
         "--ioengine=filestat --filesize=8k --result=1".to_owned(),
         format!("--ioengine=psync --rw=write --verify=crc32c --result=2 {size}"),
@@ -306,7 +312,7 @@ fn two_executions_write_as_many_files_at_once_unless_they_are_the_same() {
         .stderr(Stdio::null())
         .spawn()
         .unwrap();
-    while !lab.path("one.19999").exists() {
+    while !lab.path(&format!("one.{}", files() - 1)).exists() {
         assert!(first.try_wait().unwrap().is_none(), "it ends too early");
         std::thread::sleep(std::time::Duration::from_millis(20));
     }

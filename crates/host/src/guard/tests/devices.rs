@@ -124,6 +124,15 @@ impl Drop for Loop {
             .arg("--detach")
             .arg(&self.device)
             .status();
+        // An examination beside this one may have it open for a moment, and it goes when the last has closed it.
+        let name = self.device.file_name().unwrap_or_default();
+        let attached = Path::new("/sys/block").join(name).join("loop/backing_file");
+        for _ in 0..500 {
+            if !attached.exists() {
+                break;
+            }
+            std::thread::sleep(std::time::Duration::from_millis(10));
+        }
     }
 }
 
