@@ -39,16 +39,6 @@ impl Decoder {
         self.version
     }
 
-    /// For a file whose own table of operations is lost: the numbers never changed their meaning.
-    pub(crate) fn with_own_operations(version: u32, rows_max: u64) -> Self {
-        let number = |operation: &Operation| (schema::operation_number(*operation), *operation);
-        Self {
-            operations: Operation::ALL.iter().map(number).collect(),
-            version,
-            rows_max,
-        }
-    }
-
     pub(crate) fn new(connection: &Connection, version: u32, rows_max: u64) -> Outcome<Self> {
         let sql = format!("SELECT operation, name FROM {OPERATIONS}");
         let mut statement = connection.prepare(&sql)?;

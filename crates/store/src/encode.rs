@@ -21,17 +21,6 @@ pub(crate) fn insert(connection: &Connection, event: &Event) -> Outcome<()> {
     add(&Rows::begin(connection, kind_of(event))?, event)
 }
 
-/// Puts an event in a place of its own, where nothing but its kind may stand.
-pub(crate) fn insert_at(connection: &Connection, number: i64, event: &Event) -> Outcome<()> {
-    let sql = "INSERT OR REPLACE INTO events VALUES (?, ?)";
-    connection.execute(sql, params![number, kind_of(event)])?;
-    let rows = Rows {
-        connection,
-        event: number,
-    };
-    add(&rows, event)
-}
-
 /// Adds what several intervals add up to.
 pub(crate) fn insert_span(
     connection: &Connection,
@@ -301,16 +290,6 @@ fn run_started(rows: &Rows, started: &RunStarted) -> Outcome<()> {
         .iter()
         .enumerate()
         .try_for_each(|(index, stream)| stream_info(rows, index, stream))
-}
-
-/// One more stream of a run that has begun.
-pub(crate) fn insert_stream(
-    connection: &Connection,
-    event: i64,
-    index: usize,
-    stream: &StreamInfo,
-) -> Outcome<()> {
-    stream_info(&Rows { connection, event }, index, stream)
 }
 
 fn stream_info(rows: &Rows, index: usize, stream: &StreamInfo) -> Outcome<()> {

@@ -68,7 +68,10 @@ impl fmt::Display for StoreError {
                 "result file `{path}` is in use by another process; wait for it or choose another \
                  output folder"
             ),
-            Self::Damaged { reason, .. } => write!(f, "result file `{path}` is damaged: {reason}"),
+            Self::Damaged { reason, .. } => write!(
+                f,
+                "result file `{path}` is damaged: {reason}; `sqlite3 {path} .recover` may show more of it"
+            ),
             Self::Unrepresentable { reason, .. } => {
                 write!(f, "result file `{path}` cannot hold {reason}")
             }

@@ -20,7 +20,6 @@ mod encode;
 mod error;
 mod latency;
 mod reader;
-mod rebuild;
 mod salvage;
 mod sample;
 mod schema;

@@ -5,7 +5,6 @@
 //! 2^63 looks negative in a query.
 use plan::Operation;
 use rusqlite::Connection;
-use rusqlite::types::Value;
 use std::path::{Path, PathBuf};
 
 /// `PRAGMA application_id` of a result file: "FTHM" in ASCII.
@@ -838,22 +837,6 @@ impl Table {
     pub(crate) fn is_in(&self, version: u32) -> bool {
         let is_former = FORMER_TABLES.contains(&self.name);
         self.since() <= version && !(is_former && version > LAST_IN_PARTS)
-    }
-
-    /// How many of its last columns came after the first layout.
-    pub(crate) fn later_columns(&self) -> usize {
-        let of_this = LATER.iter().filter(|(table, ..)| *table == self.name);
-        of_this.count()
-    }
-
-    /// What stands in a column that a file of an older layout lacks.
-    pub(crate) fn absent(&self, column: &str) -> Value {
-        let of_this =
-            |(table, later, ..): &&(&str, &str, u32, &str)| *table == self.name && *later == column;
-        match LATER.iter().find(of_this) {
-            Some((.., "0")) => Value::Integer(0),
-            _ => Value::Null,
-        }
     }
 
     /// A statement that takes all columns in order.
