@@ -2,7 +2,7 @@
 //! written at this moment. Changes nothing.
 use crate::decode::Decoder;
 use crate::error::{Outcome, Problem, StoreError, recorded_bytes};
-use crate::schema::{self, APPLICATION_ID, OPERATIONS, SCHEMA_VERSIONS};
+use crate::schema::{self, APPLICATION_ID, OLDEST_VERSION, OPERATIONS, SCHEMA_VERSION};
 use crate::words;
 use measure::{Event, Interval, SpanLevel};
 use rusqlite::config::DbConfig;
@@ -69,7 +69,7 @@ impl Reader {
     ///
     /// # Errors
     /// [`StoreError::Access`] when it is not there or may not be read, [`StoreError::NotAResult`]
-    /// for something else, [`StoreError::UnknownVersion`] for one of a later version,
+    /// for something else, [`StoreError::UnknownVersion`] for one of another layout,
     /// [`StoreError::Damaged`] when it is cut off or contradicts itself.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, StoreError> {
         let path = path.as_ref();
@@ -95,9 +95,9 @@ impl Reader {
     fn of_file(path: &Path, form: Form) -> Result<Self, StoreError> {
         let (connection, copy) = connect_or_copy(path, form)?;
         let bytes = recorded_bytes(path);
-        let version = check_version(&connection, path)?;
-        let decoder = check_tables(&connection, version)
-            .and_then(|()| Decoder::new(&connection, version, bytes / ROW_BYTES_MIN))
+        check_version(&connection, path)?;
+        let decoder = check_tables(&connection)
+            .and_then(|()| Decoder::new(&connection, bytes / ROW_BYTES_MIN))
             .map_err(|problem| problem.at(path))?;
         connection.set_prepared_statement_cache_capacity(2 * schema::TABLES.len());
         Ok(Self {
@@ -168,11 +168,6 @@ impl Reader {
     /// The file.
     pub fn path(&self) -> &Path {
         &self.path
-    }
-
-    /// The version of its layout.
-    pub(crate) fn version(&self) -> u32 {
-        self.decoder.version()
     }
 
     /// All events in the order in which they were appended.
@@ -399,12 +394,12 @@ fn needs_a_copy(problem: &Problem) -> bool {
     )
 }
 
-fn check_version(connection: &Connection, path: &Path) -> Result<u32, StoreError> {
+fn check_version(connection: &Connection, path: &Path) -> Result<(), StoreError> {
     let version: u32 = connection
         .query_row("PRAGMA user_version", [], |row| row.get(0))
         .map_err(|error| Problem::from(error).at(path))?;
-    if SCHEMA_VERSIONS.iter().any(|(known, _)| *known == version) {
-        return Ok(version);
+    if (OLDEST_VERSION..=SCHEMA_VERSION).contains(&version) {
+        return Ok(());
     }
     Err(StoreError::UnknownVersion {
         path: path.to_owned(),
@@ -413,7 +408,7 @@ fn check_version(connection: &Connection, path: &Path) -> Result<u32, StoreError
 }
 
 /// That every table is a table and no view, whose query could be anything, and that all of its columns are stored.
-fn check_tables(connection: &Connection, version: u32) -> Outcome<()> {
+fn check_tables(connection: &Connection) -> Outcome<()> {
     let mut statement = connection.prepare(
         "SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name = ?1 AND sql NOT \
              LIKE 'create virtual%' AND NOT EXISTS (SELECT 1 FROM pragma_table_xinfo(?1) WHERE \
@@ -421,7 +416,6 @@ fn check_tables(connection: &Connection, version: u32) -> Outcome<()> {
     )?;
     let names = schema::TABLES
         .iter()
-        .filter(|table| table.is_in(version))
         .map(|table| table.name)
         .chain([OPERATIONS]);
     for name in names {

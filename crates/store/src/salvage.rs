@@ -416,9 +416,7 @@ impl Reader {
             let found = statement.query_row([event], |_| Ok(())).optional()?;
             Ok(found.is_some())
         };
-        let known = schema::KINDS
-            .iter()
-            .filter(|(table, _)| table.is_in(self.version()));
+        let known = schema::KINDS.iter();
         let mut found = known.filter(|(table, _)| is_in(table).unwrap_or(false));
         found.next().map(|(_, kind)| *kind)
     }
@@ -430,9 +428,7 @@ impl Reader {
             let found = self.connection().query_row(&sql, [], |row| row.get(0));
             found.ok().flatten()
         };
-        let known = schema::TABLES
-            .iter()
-            .filter(|table| table.is_in(self.version()));
+        let known = schema::TABLES.iter();
         known.filter_map(highest).max().unwrap_or(0)
     }
 }

@@ -434,6 +434,7 @@ fn what_is_no_result_has_a_reason() {
     lab.write("empty", "");
     lab.write("noise", noise);
     lab.write("future", with(60, 99));
+    lab.write("past", with(60, 9));
     lab.write("other", {
         let mut head = whole[..512].to_vec();
         head[68..72].copy_from_slice(&[0; 4]);
@@ -444,6 +445,10 @@ fn what_is_no_result_has_a_reason() {
         ("empty", "it is empty"),
         ("noise", "not an SQLite database"),
         ("future", "has layout version 99"),
+        (
+            "past",
+            "has layout version 9, this program reads versions from 10 on",
+        ),
         ("folder", "No such file"),
         ("missing", "No such file"),
     ] {
