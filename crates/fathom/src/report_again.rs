@@ -12,7 +12,7 @@ use report::shown;
 use report::summary::Row;
 use report::vdbench::{Face, FaceOptions};
 use std::path::{Path, PathBuf};
-use store::{Loss, Salvage};
+use store::{Loss, Salvage, StoreError};
 
 /// The page merges the intervals of a run that has more.
 const INTERVALS_SHOWN: u64 = 2_000;
@@ -33,13 +33,8 @@ fn write_all(options: &ReportOptions) -> Result<Exit, String> {
         .output
         .clone()
         .unwrap_or_else(|| path.parent().unwrap_or(Path::new(".")).to_owned());
-    let mut salvage = open(&path, options)?;
-    let first = match until_first_run(&mut salvage, &path) {
-        Ok(first) => first,
-        Err(message) => {
-            errln!("error: {message}");
-            return Ok(Exit::Failed);
-        }
+    let Some((mut salvage, first)) = begin(&path, options)? else {
+        return Ok(Exit::Failed);
     };
     let plan = plan_of(&first);
     let outputs = Outputs::default();
@@ -72,8 +67,10 @@ fn write_all(options: &ReportOptions) -> Result<Exit, String> {
     }
     let mut rows = report::summary::rows(&totals);
     if let Some(damage) = &damage {
-        let path = shown::name(&path.display().to_string()).into_owned();
-        errln!("warning: result file `{path}` is damaged: {damage}");
+        errln!(
+            "warning: result file `{}` is damaged: {damage}",
+            name_of(&path)
+        );
         page.set_damage(damage.clone());
         mark_rows(&mut rows, &totals, salvage.loss());
     } else if !salvage.is_complete().map_err(|error| error.to_string())? {
@@ -94,7 +91,7 @@ fn write_all(options: &ReportOptions) -> Result<Exit, String> {
         outln!("report:  {}", folder.join("report.html").display());
     }
     tell_out(&totals, plan.as_ref(), options);
-    Ok(exit_of(damage.is_some()))
+    Ok(exit_of(damage.is_some(), &path))
 }
 
 fn tell_out(totals: &[RunTotals], plan: Option<&Plan>, options: &ReportOptions) {
@@ -115,25 +112,53 @@ fn plan_of(first: &[Event]) -> Option<Plan> {
     Some(first.iter().find_map(plan)?.plan)
 }
 
-fn open(path: &Path, options: &ReportOptions) -> Result<Salvage, String> {
-    let salvage = Salvage::open(path).map_err(|error| error.to_string())?;
-    // The pages of both tools tell each interval.
-    Ok(match options.vdbench || options.fio.is_some() {
-        true => salvage,
-        false => salvage.summed_beyond(INTERVALS_SHOWN),
-    })
+/// The events of the file, and those up to the start of its first run; nothing where damage keeps all runs from being read.
+fn begin(path: &Path, options: &ReportOptions) -> Result<Option<(Salvage, Vec<Event>)>, String> {
+    let begun = open(path, options)?.and_then(|mut salvage| {
+        let first = until_first_run(&mut salvage)?;
+        Ok((salvage, first))
+    });
+    let tell = |damage: &String| {
+        let path = name_of(path);
+        errln!(
+            "error: result file `{path}` is damaged and holds no run that can be read: {damage}; \
+             `sqlite3 {path} .recover` may show more of it"
+        );
+    };
+    Ok(begun.inspect_err(tell).ok())
 }
 
-fn exit_of(is_damaged: bool) -> Exit {
+/// What the file holds, or the damage that keeps all of it from being read.
+fn open(path: &Path, options: &ReportOptions) -> Result<Result<Salvage, String>, String> {
+    let salvage = match Salvage::open(path) {
+        Ok(salvage) => salvage,
+        Err(StoreError::Damaged { reason, .. }) => return Ok(Err(reason)),
+        Err(error) => return Err(error.to_string()),
+    };
+    // The pages of both tools tell each interval.
+    Ok(Ok(match options.vdbench || options.fio.is_some() {
+        true => salvage,
+        false => salvage.summed_beyond(INTERVALS_SHOWN),
+    }))
+}
+
+fn name_of(path: &Path) -> String {
+    shown::name(&path.display().to_string()).into_owned()
+}
+
+fn exit_of(is_damaged: bool, path: &Path) -> Exit {
     if !is_damaged {
         return Exit::Fine;
     }
-    errln!("error: the result file is damaged; the reports hold what is left of it");
+    errln!(
+        "error: the result file is damaged; the reports hold what is left of it, and `sqlite3 {} .recover` may show more",
+        name_of(path)
+    );
     Exit::Failed
 }
 
 /// The events up to the start of the first run. Of a damaged file that has none, nothing is written.
-fn until_first_run(salvage: &mut Salvage, path: &Path) -> Result<Vec<Event>, String> {
+fn until_first_run(salvage: &mut Salvage) -> Result<Vec<Event>, String> {
     let mut first = Vec::new();
     for event in &mut *salvage {
         let is_run = matches!(event, Event::RunStarted(_));
@@ -144,10 +169,7 @@ fn until_first_run(salvage: &mut Salvage, path: &Path) -> Result<Vec<Event>, Str
     }
     match salvage.loss().text() {
         None => Ok(first),
-        Some(damage) => Err(format!(
-            "result file `{}` is damaged and holds no run that can be read: {damage}",
-            path.display()
-        )),
+        Some(damage) => Err(damage),
     }
 }
 

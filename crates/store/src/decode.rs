@@ -2,14 +2,13 @@
 use crate::error::{Outcome, Problem};
 use crate::latency::unpack;
 use crate::sample::{self, AMOUNT_MAX, OneHistogram, Packed};
-use crate::schema::{self, LAST_IN_PARTS, OPERATIONS, Table};
+use crate::schema::{self, OPERATIONS, Table};
 use crate::words;
 use measure::{
-    CpuTimes, DataFigures, DataWritten, DeviceCounters, DeviceSample, EngineSample, Event,
-    ExecutionFinished, ExecutionStarted, ExecutionTarget, Figure, FigureKey, Handover, Histogram,
-    HostSample, Interval, IntervalBrief, IoFailure, LatencyFigures, PoolInfo, PoolSample, Remark,
-    RunFinished, RunStarted, ServiceParts, StreamInfo, StreamSample, StreamSpan, ThreadUsage,
-    WorkerSample,
+    DataFigures, DataWritten, EngineSample, Event, ExecutionFinished, ExecutionStarted,
+    ExecutionTarget, Figure, FigureKey, Handover, Histogram, HostSample, Interval, IntervalBrief,
+    IoFailure, LatencyFigures, PoolInfo, Remark, RunFinished, RunStarted, ServiceParts, StreamInfo,
+    ThreadUsage, WorkerSample,
 };
 use plan::{Operation, StreamId, TargetId};
 use rusqlite::types::{FromSql, ValueRef};
@@ -21,8 +20,6 @@ use serde::de::DeserializeOwned;
 pub(crate) struct Decoder {
     /// What the numbers of operations mean in this file.
     operations: Vec<(u32, Operation)>,
-    /// The layout of the file.
-    version: u32,
     /// No event of a file of this size has more rows in one table.
     rows_max: u64,
 }
@@ -35,21 +32,7 @@ struct Fields<'a> {
 }
 
 impl Decoder {
-    pub(crate) fn version(&self) -> u32 {
-        self.version
-    }
-
-    /// For a file whose own table of operations is lost: the numbers never changed their meaning.
-    pub(crate) fn with_own_operations(version: u32, rows_max: u64) -> Self {
-        let number = |operation: &Operation| (schema::operation_number(*operation), *operation);
-        Self {
-            operations: Operation::ALL.iter().map(number).collect(),
-            version,
-            rows_max,
-        }
-    }
-
-    pub(crate) fn new(connection: &Connection, version: u32, rows_max: u64) -> Outcome<Self> {
+    pub(crate) fn new(connection: &Connection, rows_max: u64) -> Outcome<Self> {
         let sql = format!("SELECT operation, name FROM {OPERATIONS}");
         let mut statement = connection.prepare(&sql)?;
         let mut rows = statement.query([])?;
@@ -63,7 +46,6 @@ impl Decoder {
         }
         Ok(Self {
             operations,
-            version,
             rows_max,
         })
     }
@@ -73,7 +55,6 @@ impl Decoder {
         let rows = Details {
             connection,
             event,
-            version: self.version,
             rows_max: self.rows_max,
         };
         match kind {
@@ -104,7 +85,6 @@ impl Decoder {
         let rows = Details {
             connection,
             event,
-            version: self.version,
             rows_max: self.rows_max,
         };
         let (first, mut span, figures) = rows.one(&schema::SPANS, |fields| {
@@ -120,21 +100,9 @@ impl Decoder {
     }
 
     fn interval(&self, rows: &Details) -> Outcome<Event> {
-        if self.version > LAST_IN_PARTS {
-            let (mut interval, figures) = rows.one(&schema::INTERVALS, whole_interval)?;
-            self.parts(rows, &mut interval, figures)?;
-            self.handovers(rows, &mut interval)?;
-            return Ok(Event::Interval(interval));
-        }
-        let mut interval = rows.one(&schema::INTERVALS, interval)?;
-        interval.figures = rows.all(&schema::FIGURES, |fields| self.figure(fields))?;
-        interval.engine.streams = rows.all(&schema::STREAM_SAMPLES, stream_sample)?;
-        interval.engine.pools = rows.all(&schema::POOL_SAMPLES, pool_sample)?;
-        interval.host = rows.one(&schema::HOST_SAMPLES, host_sample)?;
-        interval.host.devices = rows.all(&schema::DEVICE_SAMPLES, device_sample)?;
-        if self.version >= schema::WORKER_USAGE.since() {
-            self.third_layout(rows, &mut interval)?;
-        }
+        let (mut interval, figures) = rows.one(&schema::INTERVALS, whole_interval)?;
+        self.parts(rows, &mut interval, figures)?;
+        self.handovers(rows, &mut interval)?;
         Ok(Event::Interval(interval))
     }
 
@@ -202,22 +170,6 @@ impl Decoder {
         })
     }
 
-    /// What files have since the third version of the layout.
-    fn third_layout(&self, rows: &Details, interval: &mut Interval) -> Outcome<()> {
-        interval.engine.workers.usage = rows.one(&schema::WORKER_USAGE, thread_usage)?;
-        self.handovers(rows, interval)?;
-        let merges = rows.all(&schema::DEVICE_MERGES, |fields| {
-            Ok((fields.get::<u32>()?, fields.whole()?, fields.whole()?))
-        })?;
-        for (place, reads, writes) in merges {
-            let device = interval.host.devices.get_mut(place as usize);
-            let outside = || Problem::Damaged("a device that the interval has not".to_owned());
-            let counters = &mut device.ok_or_else(outside)?.counters;
-            (counters.read_merges, counters.write_merges) = (reads, writes);
-        }
-        Ok(())
-    }
-
     fn handovers(&self, rows: &Details, interval: &mut Interval) -> Outcome<()> {
         let outside = |what: &str| Problem::Damaged(format!("a {what} that the interval has not"));
         for (place, handover) in rows.all(&schema::HANDOVERS, handover)? {
@@ -250,36 +202,6 @@ impl Decoder {
         Ok((place, parts))
     }
 
-    fn figure(&self, fields: &mut Fields) -> Outcome<Figure> {
-        fields.skip(2);
-        let key = FigureKey {
-            stream: StreamId(fields.get()?),
-            target: TargetId(fields.get()?),
-            operation: self.operation(fields.get()?)?,
-        };
-        let (operations, bytes) = (fields.amount()?, fields.amount()?);
-        let (errors, short_transfers) = (fields.amount()?, fields.amount()?);
-        let service = fields.latency()?;
-        let (sum_ns, max_ns) = (fields.whole()?, fields.whole()?);
-        let histogram = match fields.get::<Option<Vec<u8>>>()? {
-            Some(bytes) => unpack(&bytes)?,
-            None => service.histogram.clone(),
-        };
-        Ok(Figure {
-            key,
-            operations,
-            bytes,
-            errors,
-            short_transfers,
-            service,
-            response: LatencyFigures {
-                sum_ns,
-                max_ns,
-                histogram,
-            },
-        })
-    }
-
     fn io_failure(&self, fields: &mut Fields) -> Outcome<Event> {
         Ok(Event::IoFailure(IoFailure {
             run: fields.get()?,
@@ -302,7 +224,6 @@ impl Decoder {
 struct Details<'a> {
     connection: &'a Connection,
     event: i64,
-    version: u32,
     rows_max: u64,
 }
 
@@ -312,9 +233,7 @@ impl Details<'_> {
         table: &Table,
         mut read: impl FnMut(&mut Fields) -> Outcome<T>,
     ) -> Outcome<Vec<T>> {
-        let mut statement = self
-            .connection
-            .prepare_cached(&table.select(self.version))?;
+        let mut statement = self.connection.prepare_cached(&table.select())?;
         let mut rows = statement.query([self.event])?;
         let mut found = Vec::new();
         while let Some(row) = rows.next()? {
@@ -658,26 +577,6 @@ fn machine_sample(fields: &mut Fields) -> Outcome<HostSample> {
     sample::machine(numbers, io_max)
 }
 
-fn stream_sample(fields: &mut Fields) -> Outcome<StreamSample> {
-    fields.skip(3);
-    Ok(StreamSample {
-        scheduled: fields.amount()?,
-        submitted: fields.amount()?,
-        backlog: fields.amount()?,
-        lateness: fields.latency()?,
-        free_lateness: None,
-        unserved: fields.latency()?,
-        handover: None,
-        span: span(fields)?,
-        depth: fields.get()?,
-    })
-}
-
-fn span(fields: &mut Fields) -> Outcome<Option<StreamSpan>> {
-    let (from_ns, to_ns) = (fields.whole_or_null()?, fields.whole_or_null()?);
-    Ok(from_ns.map(|from_ns| StreamSpan { from_ns, to_ns }))
-}
-
 fn thread_usage(fields: &mut Fields) -> Outcome<ThreadUsage> {
     Ok(ThreadUsage {
         user_ns: fields.amount()?,
@@ -700,75 +599,6 @@ fn handover(fields: &mut Fields) -> Outcome<(usize, Handover)> {
         last_seen_ns: fields.whole()?,
     };
     Ok((place, handover))
-}
-
-fn pool_sample(fields: &mut Fields) -> Outcome<PoolSample> {
-    fields.skip(1);
-    Ok(PoolSample {
-        slots: fields.get()?,
-        busy_ns: fields.amount()?,
-        exhausted_ns: fields.amount()?,
-    })
-}
-
-fn host_sample(fields: &mut Fields) -> Outcome<HostSample> {
-    let mut times = [0; 8];
-    let mut told = true;
-    for time in &mut times {
-        match fields.amount_or_null()? {
-            Some(ns) => *time = ns,
-            None => told = false,
-        }
-    }
-    let [
-        user_ns,
-        nice_ns,
-        system_ns,
-        idle_ns,
-        io_wait_ns,
-        irq_ns,
-        softirq_ns,
-        steal_ns,
-    ] = times;
-    Ok(HostSample {
-        cpu: told.then_some(CpuTimes {
-            user_ns,
-            nice_ns,
-            system_ns,
-            idle_ns,
-            io_wait_ns,
-            irq_ns,
-            softirq_ns,
-            steal_ns,
-        }),
-        fathom_user_ns: fields.amount()?,
-        fathom_system_ns: fields.amount()?,
-        fathom_memory_bytes: fields.amount()?,
-        throttled_ns: fields.amount_or_null()?,
-        throttled_periods: fields.amount_or_null()?,
-        ..HostSample::default()
-    })
-}
-
-fn device_sample(fields: &mut Fields) -> Outcome<DeviceSample> {
-    fields.skip(1);
-    Ok(DeviceSample {
-        device: fields.get()?,
-        counters: DeviceCounters {
-            reads: fields.amount()?,
-            read_bytes: fields.amount()?,
-            read_ns: fields.amount()?,
-            writes: fields.amount()?,
-            written_bytes: fields.amount()?,
-            write_ns: fields.amount()?,
-            discards: fields.amount()?,
-            flushes: fields.amount()?,
-            busy_ns: fields.amount()?,
-            weighted_ns: fields.amount()?,
-            ..DeviceCounters::default()
-        },
-        ..DeviceSample::default()
-    })
 }
 
 fn data_written(rows: &Details) -> Outcome<Event> {

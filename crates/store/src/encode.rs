@@ -21,17 +21,6 @@ pub(crate) fn insert(connection: &Connection, event: &Event) -> Outcome<()> {
     add(&Rows::begin(connection, kind_of(event))?, event)
 }
 
-/// Puts an event in a place of its own, where nothing but its kind may stand.
-pub(crate) fn insert_at(connection: &Connection, number: i64, event: &Event) -> Outcome<()> {
-    let sql = "INSERT OR REPLACE INTO events VALUES (?, ?)";
-    connection.execute(sql, params![number, kind_of(event)])?;
-    let rows = Rows {
-        connection,
-        event: number,
-    };
-    add(&rows, event)
-}
-
 /// Adds what several intervals add up to.
 pub(crate) fn insert_span(
     connection: &Connection,
@@ -66,7 +55,7 @@ fn add(rows: &Rows, event: &Event) -> Outcome<()> {
 }
 
 /// The word in the column `kind` of `events`.
-pub(crate) fn kind_of(event: &Event) -> &'static str {
+fn kind_of(event: &Event) -> &'static str {
     match event {
         Event::ExecutionStarted(_) => "execution_started",
         Event::RunStarted(_) => "run_started",
@@ -80,13 +69,13 @@ pub(crate) fn kind_of(event: &Event) -> &'static str {
 }
 
 /// The rows of one event.
-pub(crate) struct Rows<'a> {
-    pub(crate) connection: &'a Connection,
-    pub(crate) event: i64,
+struct Rows<'a> {
+    connection: &'a Connection,
+    event: i64,
 }
 
 impl<'a> Rows<'a> {
-    pub(crate) fn begin(connection: &'a Connection, kind: &str) -> Outcome<Self> {
+    fn begin(connection: &'a Connection, kind: &str) -> Outcome<Self> {
         let sql = schema::EVENTS.insert();
         let event = connection
             .prepare_cached(&sql)?
@@ -94,7 +83,7 @@ impl<'a> Rows<'a> {
         Ok(Self { connection, event })
     }
 
-    pub(crate) fn add(&self, table: &Table, values: &[&dyn ToSql]) -> Outcome<()> {
+    fn add(&self, table: &Table, values: &[&dyn ToSql]) -> Outcome<()> {
         self.connection
             .prepare_cached(&table.insert())?
             .execute(values)?;
@@ -110,11 +99,11 @@ impl<'a> Rows<'a> {
 }
 
 /// The bits of an unsigned number in SQLite's signed one.
-pub(crate) fn whole(value: u64) -> i64 {
+fn whole(value: u64) -> i64 {
     value.cast_signed()
 }
 
-pub(crate) fn whole_or_null(value: Option<u64>) -> Option<i64> {
+fn whole_or_null(value: Option<u64>) -> Option<i64> {
     value.map(whole)
 }
 
@@ -144,7 +133,7 @@ fn finite_or_null(value: Option<f64>) -> Outcome<Option<f64>> {
     value.map(finite).transpose()
 }
 
-pub(crate) fn place(index: usize) -> i64 {
+fn place(index: usize) -> i64 {
     i64::try_from(index).expect("a vector holds fewer than 2^63 items")
 }
 
@@ -301,16 +290,6 @@ fn run_started(rows: &Rows, started: &RunStarted) -> Outcome<()> {
         .iter()
         .enumerate()
         .try_for_each(|(index, stream)| stream_info(rows, index, stream))
-}
-
-/// One more stream of a run that has begun.
-pub(crate) fn insert_stream(
-    connection: &Connection,
-    event: i64,
-    index: usize,
-    stream: &StreamInfo,
-) -> Outcome<()> {
-    stream_info(&Rows { connection, event }, index, stream)
 }
 
 fn stream_info(rows: &Rows, index: usize, stream: &StreamInfo) -> Outcome<()> {
@@ -599,7 +578,7 @@ fn figure(rows: &Rows, index: usize, figure: &Figure) -> Outcome<()> {
     rows.add_values(&schema::COUNTS, row.into_iter())
 }
 
-pub(crate) fn add_handover(
+fn add_handover(
     rows: &Rows,
     run: u32,
     interval: u32,

@@ -13,8 +13,6 @@ pub enum StoreError {
     NotAResult { path: PathBuf, reason: String },
     /// The file follows a layout that this version does not know.
     UnknownVersion { path: PathBuf, version: u32 },
-    /// The file follows an earlier layout: it is read as before, and nothing can be added.
-    OldLayout { path: PathBuf, version: u32 },
     /// Another process has the file open.
     InUse { path: PathBuf },
     /// A result file whose content contradicts itself.
@@ -53,22 +51,26 @@ impl fmt::Display for StoreError {
                  recorded until then is kept; free some space or choose another output folder"
             ),
             Self::NotAResult { reason, .. } => write!(f, "`{path}` is no result file: {reason}"),
+            Self::UnknownVersion { version, .. } if *version < crate::OLDEST_VERSION => write!(
+                f,
+                "`{path}` has layout version {version}, this program reads versions from {} on; \
+                 use the program that wrote the file, or run the job again",
+                crate::OLDEST_VERSION
+            ),
             Self::UnknownVersion { version, .. } => write!(
                 f,
                 "`{path}` has layout version {version}, this program knows up to {}; use a newer one",
                 crate::SCHEMA_VERSION
-            ),
-            Self::OldLayout { version, .. } => write!(
-                f,
-                "`{path}` has layout version {version} of an earlier program, which can be read \
-                 and not be gone on with"
             ),
             Self::InUse { .. } => write!(
                 f,
                 "result file `{path}` is in use by another process; wait for it or choose another \
                  output folder"
             ),
-            Self::Damaged { reason, .. } => write!(f, "result file `{path}` is damaged: {reason}"),
+            Self::Damaged { reason, .. } => write!(
+                f,
+                "result file `{path}` is damaged: {reason}; `sqlite3 {path} .recover` may show more of it"
+            ),
             Self::Unrepresentable { reason, .. } => {
                 write!(f, "result file `{path}` cannot hold {reason}")
             }
@@ -85,7 +87,6 @@ impl StoreError {
     pub fn path(&self) -> &Path {
         match self {
             Self::Full { path, .. }
-            | Self::OldLayout { path, .. }
             | Self::NotAResult { path, .. }
             | Self::UnknownVersion { path, .. }
             | Self::InUse { path }

@@ -20,7 +20,6 @@ mod encode;
 mod error;
 mod latency;
 mod reader;
-mod rebuild;
 mod salvage;
 mod sample;
 mod schema;
@@ -31,7 +30,7 @@ mod writer;
 pub use error::StoreError;
 pub use reader::{Events, Reader};
 pub use salvage::{Loss, Salvage};
-pub use schema::{APPLICATION_ID, SCHEMA_VERSION, SCHEMA_VERSIONS};
+pub use schema::{APPLICATION_ID, OLDEST_VERSION, SCHEMA_VERSION};
 pub use writer::{QUEUE_EVENTS, Writer};
 
 #[cfg(test)]

@@ -2,8 +2,7 @@
 //! written at this moment. Changes nothing.
 use crate::decode::Decoder;
 use crate::error::{Outcome, Problem, StoreError, recorded_bytes};
-use crate::rebuild::{self, Lacking};
-use crate::schema::{self, APPLICATION_ID, OPERATIONS, SCHEMA_VERSIONS};
+use crate::schema::{self, APPLICATION_ID, OLDEST_VERSION, OPERATIONS, SCHEMA_VERSION};
 use crate::words;
 use measure::{Event, Interval, SpanLevel};
 use rusqlite::config::DbConfig;
@@ -11,7 +10,7 @@ use rusqlite::limits::Limit;
 use rusqlite::{Connection, ErrorCode, OpenFlags, OptionalExtension, params};
 use std::fs::File;
 use std::io::Read;
-use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -26,10 +25,10 @@ const WORK_BASE: u64 = 100_000_000;
 const WORK_PER_BYTE: u64 = 256;
 /// Files up to this size are checked as a whole before a report.
 const CHECKED_BYTES_MAX: u64 = 64 << 20;
-/// Damaged files with a log are copied up to this size.
-const COPIED_BYTES_MAX: u64 = 4 << 30;
 /// A row takes more than this.
 const ROW_BYTES_MIN: u64 = 4;
+/// An event takes more than this: a row in `events`, and one of its own.
+const EVENT_BYTES_MIN: u64 = 32;
 
 /// An open result file.
 #[derive(Debug)]
@@ -41,11 +40,11 @@ pub struct Reader {
     _copy: Option<Copy>,
 }
 
-/// What is wrong with a file.
-#[derive(Debug)]
-pub(crate) struct Damage {
-    pub(crate) reason: String,
-    pub(crate) lacking: Lacking,
+/// What the head of a file says of its length.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Form {
+    Whole,
+    CutOff,
 }
 
 /// The events of a file in their order.
@@ -70,71 +69,43 @@ impl Reader {
     ///
     /// # Errors
     /// [`StoreError::Access`] when it is not there or may not be read, [`StoreError::NotAResult`]
-    /// for something else, [`StoreError::UnknownVersion`] for one of a later version,
+    /// for something else, [`StoreError::UnknownVersion`] for one of another layout,
     /// [`StoreError::Damaged`] when it is cut off or contradicts itself.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, StoreError> {
         let path = path.as_ref();
         check_header(path)?;
-        let (connection, copy) = connect_or_copy(path)?;
+        Self::of_file(path, Form::Whole)
+    }
+
+    /// Opens a file that may be damaged, and says how, if that is plain before its events are read.
+    pub(crate) fn open_damaged(path: &Path) -> Result<(Self, Option<String>), StoreError> {
+        match check_header(path) {
+            Ok(()) => {
+                let reader = Self::of_file(path, Form::Whole)?;
+                let damage = find_damage(&reader, path);
+                Ok((reader, damage))
+            }
+            Err(StoreError::Damaged { reason, .. }) => {
+                Ok((Self::of_file(path, Form::CutOff)?, Some(reason)))
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    fn of_file(path: &Path, form: Form) -> Result<Self, StoreError> {
+        let (connection, copy) = connect_or_copy(path, form)?;
         let bytes = recorded_bytes(path);
-        let version = check_version(&connection, path)?;
-        let decoder = check_tables(&connection, version)
-            .and_then(|()| Decoder::new(&connection, version, bytes / ROW_BYTES_MIN))
+        check_version(&connection, path)?;
+        let decoder = check_tables(&connection)
+            .and_then(|()| Decoder::new(&connection, bytes / ROW_BYTES_MIN))
             .map_err(|problem| problem.at(path))?;
-        connection.set_prepared_statement_cache_capacity(schema::TABLES.len());
+        connection.set_prepared_statement_cache_capacity(2 * schema::TABLES.len());
         Ok(Self {
             path: path.to_owned(),
             connection,
             decoder,
             _copy: copy,
         })
-    }
-
-    /// Opens a file that may be damaged, and says how, if that is plain before its events are read. Of a damaged one a
-    /// new file is read, made of what its pages hold.
-    pub(crate) fn open_damaged(path: &Path) -> Result<(Self, Option<Damage>), StoreError> {
-        let opened = Self::open(path).and_then(|reader| match find_damage(&reader, path) {
-            None => Ok(reader),
-            Some(reason) => Err(StoreError::Damaged {
-                path: path.to_owned(),
-                reason,
-            }),
-        });
-        match opened {
-            Ok(reader) => Ok((reader, None)),
-            Err(StoreError::Damaged { reason, .. }) => Self::rebuilt(path, reason),
-            // What does not begin as a result may be one whose head is lost.
-            Err(StoreError::NotAResult { reason, .. }) if holds_events(path) => {
-                Self::rebuilt(path, reason)
-            }
-            Err(error) => Err(error),
-        }
-    }
-
-    fn rebuilt(path: &Path, reason: String) -> Result<(Self, Option<Damage>), StoreError> {
-        let access = |error| StoreError::access(path, &error);
-        let copy = Copy::folder().map_err(access)?;
-        let damaged = with_log(path, &copy).map_err(access)?;
-        let mut head = Vec::new();
-        (&damaged)
-            .take(100)
-            .read_to_end(&mut head)
-            .map_err(access)?;
-        // Offset 60 (SQLite file format, section 1.3): the version of the layout.
-        let told = head.get(60..64).map_or(0, |_| word(&head, 60));
-        let is_known = SCHEMA_VERSIONS.iter().any(|(known, _)| *known == told);
-        let version = is_known.then_some(told);
-        let new = copy.file().with_extension("new");
-        let made = rebuild::rebuild(damaged, &new, version);
-        let (connection, version, lacking) = made.map_err(|problem| problem.at(path))?;
-        connection.set_prepared_statement_cache_capacity(2 * schema::TABLES.len());
-        let reader = Self {
-            path: path.to_owned(),
-            connection,
-            decoder: Decoder::with_own_operations(version, recorded_bytes(path) / ROW_BYTES_MIN),
-            _copy: Some(copy),
-        };
-        Ok((reader, Some(Damage { reason, lacking })))
     }
 
     pub(crate) fn connection(&self) -> &Connection {
@@ -191,17 +162,12 @@ impl Reader {
 
     /// No file of this size holds more events.
     pub(crate) fn events_max(&self) -> u64 {
-        recorded_bytes(&self.path) / ROW_BYTES_MIN
+        recorded_bytes(&self.path) / EVENT_BYTES_MIN
     }
 
     /// The file.
     pub fn path(&self) -> &Path {
         &self.path
-    }
-
-    /// The version of its layout.
-    pub(crate) fn version(&self) -> u32 {
-        self.decoder.version()
     }
 
     /// All events in the order in which they were appended.
@@ -344,12 +310,12 @@ fn not_a_result(path: &Path, reason: &str) -> StoreError {
     }
 }
 
-fn connect_or_copy(path: &Path) -> Result<(Connection, Option<Copy>), StoreError> {
-    match connect(path) {
+fn connect_or_copy(path: &Path, form: Form) -> Result<(Connection, Option<Copy>), StoreError> {
+    match connect(path, form) {
         Ok(connection) => Ok((connection, None)),
         Err(problem) if needs_a_copy(&problem) => {
             let copy = Copy::of(path).map_err(|error| StoreError::access(path, &error))?;
-            let connection = connect(&copy.file()).map_err(|problem| problem.at(path))?;
+            let connection = connect(&copy.file(), form).map_err(|problem| problem.at(path))?;
             Ok((connection, Some(copy)))
         }
         Err(problem) => Err(problem.at(path)),
@@ -388,12 +354,18 @@ fn check_pages(reader: &Reader, path: &Path) -> Option<String> {
     }
 }
 
-fn connect(path: &Path) -> Outcome<Connection> {
+fn connect(path: &Path, form: Form) -> Outcome<Connection> {
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let mut connection = Connection::open_with_flags(path, flags)?;
     connection.busy_timeout(std::time::Duration::from_secs(5))?;
     // A file may come from anywhere: its schema is not to run anything, its pages are checked.
-    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true)?;
+    // SQLite reads a file that is shorter than it should be only where a schema may be written; nothing is, as the
+    // file is open for reading alone.
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, form == Form::Whole)?;
+    connection.set_db_config(
+        DbConfig::SQLITE_DBCONFIG_WRITABLE_SCHEMA,
+        form == Form::CutOff,
+    )?;
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false)?;
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_TRIGGER, false)?;
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_VIEW, false)?;
@@ -422,12 +394,12 @@ fn needs_a_copy(problem: &Problem) -> bool {
     )
 }
 
-fn check_version(connection: &Connection, path: &Path) -> Result<u32, StoreError> {
+fn check_version(connection: &Connection, path: &Path) -> Result<(), StoreError> {
     let version: u32 = connection
         .query_row("PRAGMA user_version", [], |row| row.get(0))
         .map_err(|error| Problem::from(error).at(path))?;
-    if SCHEMA_VERSIONS.iter().any(|(known, _)| *known == version) {
-        return Ok(version);
+    if (OLDEST_VERSION..=SCHEMA_VERSION).contains(&version) {
+        return Ok(());
     }
     Err(StoreError::UnknownVersion {
         path: path.to_owned(),
@@ -436,7 +408,7 @@ fn check_version(connection: &Connection, path: &Path) -> Result<u32, StoreError
 }
 
 /// That every table is a table and no view, whose query could be anything, and that all of its columns are stored.
-fn check_tables(connection: &Connection, version: u32) -> Outcome<()> {
+fn check_tables(connection: &Connection) -> Outcome<()> {
     let mut statement = connection.prepare(
         "SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name = ?1 AND sql NOT \
              LIKE 'create virtual%' AND NOT EXISTS (SELECT 1 FROM pragma_table_xinfo(?1) WHERE \
@@ -444,7 +416,6 @@ fn check_tables(connection: &Connection, version: u32) -> Outcome<()> {
     )?;
     let names = schema::TABLES
         .iter()
-        .filter(|table| table.is_in(version))
         .map(|table| table.name)
         .chain([OPERATIONS]);
     for name in names {
@@ -454,26 +425,6 @@ fn check_tables(connection: &Connection, version: u32) -> Outcome<()> {
         }
     }
     Ok(())
-}
-
-fn holds_events(path: &Path) -> bool {
-    let is_file = std::fs::metadata(path).is_ok_and(|facts| facts.is_file());
-    is_file && File::open(path).is_ok_and(rebuild::holds_events)
-}
-
-/// A damaged file with what its log holds, for which it is copied.
-fn with_log(path: &Path, copy: &Copy) -> std::io::Result<File> {
-    let log = std::fs::metadata(schema::log_path(path));
-    let bytes = std::fs::metadata(path)?.len();
-    if log.is_ok_and(|log| log.len() > 0) && bytes <= COPIED_BYTES_MAX {
-        copy.fill(path)?;
-        std::fs::set_permissions(copy.file(), std::fs::Permissions::from_mode(0o600))?;
-        // Where SQLite cannot make sense of the file at all, the log stays unread.
-        let _ = Connection::open(copy.file())
-            .and_then(|copied| copied.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(())));
-        return File::open(copy.file());
-    }
-    File::open(path)
 }
 
 impl Copy {

@@ -4,7 +4,8 @@ use crate::error::{Outcome, StoreError};
 use crate::reader::Reader;
 use crate::schema::{self, Table};
 use measure::{
-    Event, FinishReason, Interval, LostParts, Remark, RunFinished, SpanLevel, WorkerSample,
+    Event, ExecutionStarted, ExecutionTarget, FinishReason, Interval, Remark, RunFinished,
+    RunStarted, SpanLevel,
 };
 use plan::{Severity, counted};
 use rusqlite::OptionalExtension;
@@ -26,8 +27,10 @@ pub struct Salvage {
     is_over: bool,
     run: Option<OpenRun>,
     ready: VecDeque<Event>,
-    /// What intervals lack, by event.
-    lacking: BTreeMap<i64, LostParts>,
+    /// Whether the start of the execution was told.
+    has_begun: bool,
+    /// What comes before the first run where that start is lost.
+    early: VecDeque<Event>,
     summed: Summed,
 }
 
@@ -52,8 +55,6 @@ pub struct Loss {
     pub is_open: bool,
     /// Missing intervals by run, where the run is known.
     pub intervals: BTreeMap<u32, u64>,
-    /// Intervals by run that are kept without some figures of queues, machine, devices or slots.
-    pub partial: BTreeMap<u32, u64>,
     pub kept_intervals: u64,
     pub kept_runs: u64,
 }
@@ -74,16 +75,11 @@ impl Salvage {
     /// As [`Reader::open`], where not even the tables can be found.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, StoreError> {
         let (reader, damage) = Reader::open_damaged(path.as_ref())?;
-        let mut loss = Loss {
+        let loss = Loss {
             is_open: damage.is_some(),
+            reason: damage,
             ..Loss::default()
         };
-        let mut lacking = BTreeMap::new();
-        if let Some(damage) = damage {
-            loss.reason = Some(damage.reason);
-            loss.partial = damage.lacking.parts;
-            lacking = damage.lacking.of_event;
-        }
         Ok(Self {
             reader,
             loss,
@@ -92,7 +88,8 @@ impl Salvage {
             is_over: false,
             run: None,
             ready: VecDeque::new(),
-            lacking,
+            has_begun: false,
+            early: VecDeque::new(),
             summed: Summed::default(),
         })
     }
@@ -161,18 +158,7 @@ impl Salvage {
             false => self.reader.event(number, kind),
         };
         match event {
-            Ok(mut event) => {
-                if let Event::Interval(interval) = &mut event {
-                    interval
-                        .lost
-                        .add(self.lacking.remove(&number).unwrap_or_default());
-                    if interval.lost.submission {
-                        // Where one of its tables is lost, the other is of no use to sums.
-                        interval.engine.workers = WorkerSample::default();
-                    }
-                }
-                self.accept(event);
-            }
+            Ok(event) => self.accept(event),
             Err(problem) => {
                 let path = self.reader.path().to_owned();
                 self.lose(1, || problem.at(&path).reason());
@@ -219,6 +205,7 @@ impl Salvage {
         }
         match &event {
             Event::RunStarted(started) => {
+                self.begin_without_start(started);
                 self.close_run(started.unix_ns);
                 self.loss.kept_runs += 1;
                 self.run = Some(OpenRun {
@@ -242,10 +229,38 @@ impl Salvage {
                 self.lose_intervals(finished.run, lost.into());
                 self.tell_intervals(finished.run, finished.unix_ns);
             }
+            Event::ExecutionStarted(_) => self.has_begun = true,
             Event::ExecutionFinished(finished) => self.close_run(finished.unix_ns),
             _ => {}
         }
-        self.ready.push_back(event);
+        match self.has_begun || self.loss.is_none() {
+            true => self.ready.push_back(event),
+            false => self.early.push_back(event),
+        }
+    }
+
+    /// A start of the execution that says no more than its first run, where the true one is lost. Names are numbers.
+    fn begin_without_start(&mut self, run: &RunStarted) {
+        if self.has_begun || self.loss.is_none() {
+            return;
+        }
+        self.has_begun = true;
+        let targets = run.streams.iter().flat_map(|stream| &stream.targets);
+        let count = targets.map(|target| u64::from(target.0) + 1).max();
+        let count = count.unwrap_or(0).min(self.reader.events_max());
+        let target = |number: u64| ExecutionTarget {
+            name: format!("target {number}"),
+            path: format!("target {number}"),
+            ..ExecutionTarget::default()
+        };
+        self.ready
+            .push_back(Event::ExecutionStarted(ExecutionStarted {
+                unix_ns: run.unix_ns,
+                time_zone: "UTC".to_owned(),
+                targets: (1..=count).map(target).collect(),
+                ..ExecutionStarted::default()
+            }));
+        self.ready.append(&mut self.early);
     }
 
     /// Looks which spans stand for the intervals of a run.
@@ -320,26 +335,18 @@ impl Salvage {
 
     /// A remark on what a run has lost, beside what it had to say itself.
     fn tell_intervals(&mut self, run: u32, unix_ns: u64) {
-        let lost = self.loss.intervals.get(&run).map(|lost| {
-            let lost = counted(*lost, "interval");
-            format!("{lost} of this run cannot be read; the figures are of the others")
-        });
-        let partial = self.loss.partial.get(&run).map(|partial| {
-            let partial = counted(*partial, "interval");
-            format!(
-                "of {partial} of this run, some figures of queues, CPU, devices or slots are lost"
-            )
-        });
-        let told: Vec<String> = lost.into_iter().chain(partial).collect();
-        if told.is_empty() {
+        let Some(lost) = self.loss.intervals.get(&run) else {
             return;
-        }
+        };
+        let lost = counted(*lost, "interval");
         self.ready.push_back(Event::Remark(Remark {
             run: Some(run),
             unix_ns,
             severity: Severity::Warning,
             code: "damaged".to_owned(),
-            message: format!("the result file is damaged: {}", told.join("; ")),
+            message: format!(
+                "the result file is damaged: {lost} of this run cannot be read; the figures are of the others"
+            ),
         }));
     }
 }
@@ -396,14 +403,7 @@ impl Loss {
             true => String::new(),
             false => format!(", among them {}{more}", runs.join(", ")),
         };
-        let partial = match self.partial.values().sum() {
-            0 => String::new(),
-            count => format!(
-                "; {} without some figures of queues, CPU, devices or slots",
-                counted(count, "interval")
-            ),
-        };
-        Some(format!("{reason}; {kept}; {lost}{among}{partial}"))
+        Some(format!("{reason}; {kept}; {lost}{among}"))
     }
 }
 
@@ -416,9 +416,7 @@ impl Reader {
             let found = statement.query_row([event], |_| Ok(())).optional()?;
             Ok(found.is_some())
         };
-        let known = schema::KINDS
-            .iter()
-            .filter(|(table, _)| table.is_in(self.version()));
+        let known = schema::KINDS.iter();
         let mut found = known.filter(|(table, _)| is_in(table).unwrap_or(false));
         found.next().map(|(_, kind)| *kind)
     }
@@ -430,9 +428,7 @@ impl Reader {
             let found = self.connection().query_row(&sql, [], |row| row.get(0));
             found.ok().flatten()
         };
-        let known = schema::TABLES
-            .iter()
-            .filter(|table| table.is_in(self.version()));
+        let known = schema::TABLES.iter();
         known.filter_map(highest).max().unwrap_or(0)
     }
 }

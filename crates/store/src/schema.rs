@@ -5,71 +5,16 @@
 //! 2^63 looks negative in a query.
 use plan::Operation;
 use rusqlite::Connection;
-use rusqlite::types::Value;
 use std::path::{Path, PathBuf};
 
 /// `PRAGMA application_id` of a result file: "FTHM" in ASCII.
 pub const APPLICATION_ID: u32 = 0x4654_484d;
 
-/// Layout versions (`PRAGMA user_version`) and why each came.
-pub const SCHEMA_VERSIONS: &[(u32, &str)] = &[
-    (
-        1,
-        "first layout: one row per event, its details in tables of their own",
-    ),
-    (2, "`runs` tells the law of arrivals"),
-    (
-        3,
-        "what worker threads used, merged requests of devices, and how operations were handed over",
-    ),
-    (4, "what was sent: how much of it repeats and compresses"),
-    (5, "the measured time of streams that have their own"),
-    (6, "what was wrong with data that were read"),
-    (7, "the depth of streams that look for one"),
-    (
-        8,
-        "service times by priority, where single operations have one",
-    ),
-    (9, "the whole service time by priority, beside its parts"),
-    (
-        10,
-        "evidence with its place: figures with percentiles, samples by host, what longer spans add up to",
-    ),
-];
+/// The oldest layout (`PRAGMA user_version`) that is read. Later ones add columns and tables, and change nothing else.
+pub const OLDEST_VERSION: u32 = 10;
 
-/// The last version with a table for each part of an interval.
-pub(crate) const LAST_IN_PARTS: u32 = 9;
-
-/// Tables that came after the first layout, and with which.
-const LATER_TABLES: &[(&str, u32)] = &[
-    (WORKER_USAGE.name, 3),
-    (HANDOVERS.name, 3),
-    (SERVICE_PARTS.name, 3),
-    (DEVICE_MERGES.name, 3),
-    (WRITTEN_DATA.name, 4),
-    (COUNTS.name, 10),
-    (SAMPLES.name, 10),
-    (SAMPLE_HISTOGRAMS.name, 10),
-    (MACHINE_SAMPLES.name, 10),
-    (SPANS.name, 10),
-    (HOSTS.name, 10),
-    (ATTEMPTS.name, 10),
-    (MARKS.name, 10),
-];
-
-/// Tables that files have up to [`LAST_IN_PARTS`] only.
-const FORMER_TABLES: [&str; 7] = [
-    FIGURES.name,
-    STREAM_SAMPLES.name,
-    POOL_SAMPLES.name,
-    HOST_SAMPLES.name,
-    DEVICE_SAMPLES.name,
-    WORKER_USAGE.name,
-    DEVICE_MERGES.name,
-];
-
-/// The version that is written.
-pub const SCHEMA_VERSION: u32 = SCHEMA_VERSIONS[SCHEMA_VERSIONS.len() - 1].0;
+/// The layout that is written.
+pub const SCHEMA_VERSION: u32 = 10;
 
 /// One table.
 #[derive(Clone, Copy, Debug)]
@@ -90,61 +35,6 @@ pub(crate) enum Key {
     /// Several large rows in the order in which they were written.
     EventIndexed,
 }
-
-/// Columns that files of an older layout lack: table, column, the version that brought it, and what
-/// stands for it when such a file is read, in SQL. They are declared in their tables as any other.
-const LATER: &[(&str, &str, u32, &str)] = &[
-    ("runs", "law", 2, "NULL"),
-    ("stream_samples", "measured_from_ns", 5, "NULL"),
-    ("stream_samples", "measured_to_ns", 5, "NULL"),
-    ("failures", "misfit_json", 6, "NULL"),
-    ("stream_samples", "depth", 7, "NULL"),
-    ("service_parts", "priority", 8, "0"),
-    ("service_parts", "service_ns_sum", 9, "0"),
-    ("service_parts", "service_ns_max", 9, "0"),
-    ("service_parts", "service_histogram", 9, "x''"),
-    ("executions", "calibration_json", 10, "NULL"),
-    ("executions", "idle_json", 10, "NULL"),
-    ("targets", "host", 10, "0"),
-    ("targets", "open_mode", 10, "NULL"),
-    ("targets", "hole_bytes", 10, "NULL"),
-    ("targets", "sampled_blocks", 10, "NULL"),
-    ("targets", "zero_blocks", 10, "NULL"),
-    ("runs", "swept_json", 10, "NULL"),
-    ("streams", "law", 10, "NULL"),
-    ("failures", "host", 10, "0"),
-    ("failures", "worker", 10, "NULL"),
-    ("intervals", "user_ns", 10, "NULL"),
-    ("intervals", "system_ns", 10, "NULL"),
-    ("intervals", "context_switches", 10, "NULL"),
-    ("intervals", "minor_faults", 10, "NULL"),
-    ("intervals", "major_faults", 10, "NULL"),
-    ("intervals", "cpu_wait_ns", 10, "NULL"),
-    ("intervals", "figures", 10, "NULL"),
-    ("intervals", "operations", 10, "NULL"),
-    ("intervals", "bytes", 10, "NULL"),
-    ("intervals", "errors", 10, "NULL"),
-    ("intervals", "scheduled", 10, "NULL"),
-    ("intervals", "submitted", 10, "NULL"),
-    ("intervals", "backlog", 10, "NULL"),
-    ("intervals", "slots", 10, "NULL"),
-    ("intervals", "busy_ns", 10, "NULL"),
-    ("intervals", "exhausted_ns", 10, "NULL"),
-    ("intervals", "cpu_busy_ns", 10, "NULL"),
-    ("intervals", "cpu_total_ns", 10, "NULL"),
-    ("intervals", "service_ns_sum", 10, "NULL"),
-    ("intervals", "service_ns_max", 10, "NULL"),
-    ("intervals", "service_ns_p50", 10, "NULL"),
-    ("intervals", "service_ns_p90", 10, "NULL"),
-    ("intervals", "service_ns_p99", 10, "NULL"),
-    ("intervals", "service_ns_p999", 10, "NULL"),
-    ("intervals", "response_ns_sum", 10, "NULL"),
-    ("intervals", "response_ns_max", 10, "NULL"),
-    ("intervals", "response_ns_p50", 10, "NULL"),
-    ("intervals", "response_ns_p90", 10, "NULL"),
-    ("intervals", "response_ns_p99", 10, "NULL"),
-    ("intervals", "response_ns_p999", 10, "NULL"),
-];
 
 const INTEGER: &str = "INTEGER NOT NULL";
 const INTEGER_OR_NULL: &str = "INTEGER";
@@ -509,105 +399,6 @@ pub(crate) const MARKS: Table = Table {
     key: Key::Event,
 };
 
-pub(crate) const FIGURES: Table = Table {
-    name: "figures",
-    columns: &[
-        ("event", INTEGER),
-        ("run", INTEGER),
-        ("interval", INTEGER),
-        ("stream", INTEGER),
-        ("target", INTEGER),
-        ("operation", INTEGER),
-        ("operations", INTEGER),
-        ("bytes", INTEGER),
-        ("errors", INTEGER),
-        ("short_transfers", INTEGER),
-        ("service_ns_sum", INTEGER),
-        ("service_ns_max", INTEGER),
-        ("service_histogram", BLOB),
-        ("response_ns_sum", INTEGER),
-        ("response_ns_max", INTEGER),
-        ("response_histogram", BLOB_OR_NULL),
-    ],
-    key: Key::EventIndexed,
-};
-
-pub(crate) const STREAM_SAMPLES: Table = Table {
-    name: "stream_samples",
-    columns: &[
-        ("event", INTEGER),
-        ("run", INTEGER),
-        ("interval", INTEGER),
-        ("stream", INTEGER),
-        ("scheduled", INTEGER),
-        ("submitted", INTEGER),
-        ("backlog", INTEGER),
-        ("lateness_ns_sum", INTEGER),
-        ("lateness_ns_max", INTEGER),
-        ("lateness_histogram", BLOB),
-        ("unserved_age_ns_sum", INTEGER),
-        ("unserved_age_ns_max", INTEGER),
-        ("unserved_age_histogram", BLOB),
-        ("measured_from_ns", INTEGER_OR_NULL),
-        ("measured_to_ns", INTEGER_OR_NULL),
-        ("depth", INTEGER_OR_NULL),
-    ],
-    key: Key::EventIndexed,
-};
-
-pub(crate) const POOL_SAMPLES: Table = Table {
-    name: "pool_samples",
-    columns: &[
-        ("event", INTEGER),
-        ("pool", INTEGER),
-        ("slots", INTEGER),
-        ("busy_ns", INTEGER),
-        ("exhausted_ns", INTEGER),
-    ],
-    key: Key::EventAndPlace,
-};
-
-pub(crate) const HOST_SAMPLES: Table = Table {
-    name: "host_samples",
-    columns: &[
-        ("event", INTEGER),
-        ("cpu_user_ns", INTEGER_OR_NULL),
-        ("cpu_nice_ns", INTEGER_OR_NULL),
-        ("cpu_system_ns", INTEGER_OR_NULL),
-        ("cpu_idle_ns", INTEGER_OR_NULL),
-        ("cpu_io_wait_ns", INTEGER_OR_NULL),
-        ("cpu_irq_ns", INTEGER_OR_NULL),
-        ("cpu_softirq_ns", INTEGER_OR_NULL),
-        ("cpu_steal_ns", INTEGER_OR_NULL),
-        ("fathom_user_ns", INTEGER),
-        ("fathom_system_ns", INTEGER),
-        ("fathom_memory_bytes", INTEGER),
-        ("throttled_ns", INTEGER_OR_NULL),
-        ("throttled_periods", INTEGER_OR_NULL),
-    ],
-    key: Key::Event,
-};
-
-pub(crate) const DEVICE_SAMPLES: Table = Table {
-    name: "device_samples",
-    columns: &[
-        ("event", INTEGER),
-        ("place", INTEGER),
-        ("device", TEXT),
-        ("reads", INTEGER),
-        ("read_bytes", INTEGER),
-        ("read_ns", INTEGER),
-        ("writes", INTEGER),
-        ("written_bytes", INTEGER),
-        ("write_ns", INTEGER),
-        ("discards", INTEGER),
-        ("flushes", INTEGER),
-        ("busy_ns", INTEGER),
-        ("weighted_ns", INTEGER),
-    ],
-    key: Key::EventAndPlace,
-};
-
 pub(crate) const WRITTEN_DATA: Table = Table {
     name: "written_data",
     columns: &[
@@ -660,19 +451,6 @@ pub(crate) const REMARKS: Table = Table {
     key: Key::Event,
 };
 
-pub(crate) const WORKER_USAGE: Table = Table {
-    name: "worker_usage",
-    columns: &[
-        ("event", INTEGER),
-        ("user_ns", INTEGER),
-        ("system_ns", INTEGER),
-        ("context_switches", INTEGER),
-        ("minor_faults", INTEGER),
-        ("major_faults", INTEGER),
-    ],
-    key: Key::Event,
-};
-
 pub(crate) const HANDOVERS: Table = Table {
     name: "handovers",
     columns: &[
@@ -708,18 +486,7 @@ pub(crate) const SERVICE_PARTS: Table = Table {
     key: Key::EventIndexed,
 };
 
-pub(crate) const DEVICE_MERGES: Table = Table {
-    name: "device_merges",
-    columns: &[
-        ("event", INTEGER),
-        ("place", INTEGER),
-        ("read_merges", INTEGER),
-        ("write_merges", INTEGER),
-    ],
-    key: Key::EventAndPlace,
-};
-
-pub(crate) const TABLES: [Table; 29] = [
+pub(crate) const TABLES: [Table; 22] = [
     EVENTS,
     SPANS,
     COUNTS,
@@ -737,17 +504,10 @@ pub(crate) const TABLES: [Table; 29] = [
     STREAMS,
     RUN_ENDS,
     INTERVALS,
-    FIGURES,
-    STREAM_SAMPLES,
-    POOL_SAMPLES,
-    HOST_SAMPLES,
-    DEVICE_SAMPLES,
     FAILURES,
     REMARKS,
-    WORKER_USAGE,
     HANDOVERS,
     SERVICE_PARTS,
-    DEVICE_MERGES,
     WRITTEN_DATA,
 ];
 
@@ -828,50 +588,15 @@ impl Table {
         }
     }
 
-    /// The first version that has this table.
-    pub(crate) fn since(&self) -> u32 {
-        let later = LATER_TABLES.iter().find(|(name, _)| *name == self.name);
-        later.map_or(1, |(_, version)| *version)
-    }
-
-    /// Whether files of this layout have the table.
-    pub(crate) fn is_in(&self, version: u32) -> bool {
-        let is_former = FORMER_TABLES.contains(&self.name);
-        self.since() <= version && !(is_former && version > LAST_IN_PARTS)
-    }
-
-    /// How many of its last columns came after the first layout.
-    pub(crate) fn later_columns(&self) -> usize {
-        let of_this = LATER.iter().filter(|(table, ..)| *table == self.name);
-        of_this.count()
-    }
-
-    /// What stands in a column that a file of an older layout lacks.
-    pub(crate) fn absent(&self, column: &str) -> Value {
-        let of_this =
-            |(table, later, ..): &&(&str, &str, u32, &str)| *table == self.name && *later == column;
-        match LATER.iter().find(of_this) {
-            Some((.., "0")) => Value::Integer(0),
-            _ => Value::Null,
-        }
-    }
-
     /// A statement that takes all columns in order.
     pub(crate) fn insert(&self) -> String {
         let places = vec!["?"; self.columns.len()].join(", ");
         format!("INSERT INTO {} VALUES ({places})", self.name)
     }
 
-    /// A statement that yields all columns in order for the rows of one event, from a file of this
-    /// layout version.
-    pub(crate) fn select(&self, version: u32) -> String {
-        let in_file = |column: &'static str| {
-            let later = LATER.iter().find(|(table, later, since, _)| {
-                *table == self.name && *later == column && *since > version
-            });
-            later.map_or(column, |(.., absent)| absent)
-        };
-        let names: Vec<&str> = self.columns.iter().map(|(name, _)| in_file(name)).collect();
+    /// A statement that yields all columns in order for the rows of one event.
+    pub(crate) fn select(&self) -> String {
+        let names: Vec<&str> = self.columns.iter().map(|(name, _)| *name).collect();
         let order = match self.key {
             Key::Event => "event",
             Key::EventAndPlace => self.columns[1].0,
@@ -888,8 +613,7 @@ impl Table {
 /// Lays out an empty file in one transaction.
 pub(crate) fn create(connection: &Connection) -> rusqlite::Result<()> {
     let mut statements = vec!["BEGIN IMMEDIATE".to_owned()];
-    let tables = TABLES.iter().filter(|table| table.is_in(SCHEMA_VERSION));
-    statements.extend(tables.map(Table::create));
+    statements.extend(TABLES.iter().map(Table::create));
     statements.extend(operations());
     statements.push(INTERVAL_RATES.to_owned());
     statements.push(figure_view("figures", "", INTERVALS.name));
@@ -897,15 +621,6 @@ pub(crate) fn create(connection: &Connection) -> rusqlite::Result<()> {
     statements.push(figure_view("span_figures", span_columns, SPANS.name));
     statements.push(format!("PRAGMA application_id = {APPLICATION_ID}"));
     statements.push(format!("PRAGMA user_version = {SCHEMA_VERSION}"));
-    statements.push("COMMIT".to_owned());
-    connection.execute_batch(&statements.join(";\n"))
-}
-
-/// Makes the tables of all layouts, for what the pages of a damaged file hold.
-pub(crate) fn create_all(connection: &Connection) -> rusqlite::Result<()> {
-    let mut statements = vec!["BEGIN IMMEDIATE".to_owned()];
-    statements.extend(TABLES.iter().map(Table::create));
-    statements.extend(operations());
     statements.push("COMMIT".to_owned());
     connection.execute_batch(&statements.join(";\n"))
 }

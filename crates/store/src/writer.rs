@@ -74,13 +74,7 @@ impl Writer {
     /// [`StoreError::InUse`] while another process writes or reads it, and what a reader refuses.
     pub fn go_on(path: impl AsRef<Path>, kept: u64) -> Result<Self, StoreError> {
         let path = path.as_ref();
-        let version = Reader::open(path)?.version();
-        if version != schema::SCHEMA_VERSION {
-            return Err(StoreError::OldLayout {
-                path: path.to_owned(),
-                version,
-            });
-        }
+        Reader::open(path)?;
         merge_log_alone(path)?;
         let copy = reserve_name(path)?;
         std::fs::copy(path, &copy).map_err(|error| StoreError::access(&copy, &error))?;
@@ -227,10 +221,7 @@ fn shorten(path: &Path, kept: u64) -> Result<Connection, Problem> {
     let bounds = params![schema::SPAN_KIND, kept.cast_signed()];
     let last: i64 = connection.query_row(sql, bounds, |row| row.get(0))?;
     connection.execute_batch("BEGIN IMMEDIATE")?;
-    for table in schema::TABLES
-        .iter()
-        .filter(|table| table.is_in(schema::SCHEMA_VERSION))
-    {
+    for table in &schema::TABLES {
         let sql = format!("DELETE FROM {} WHERE event > ?", table.name);
         connection.execute(&sql, [last])?;
     }

@@ -78,8 +78,8 @@ fn a_result_that_is_cut_off_is_shown_as_far_as_it_goes() {
             code => panic!("{what}: {code:?}"),
         }
     }
-    // From the first run to all of them.
-    assert!(kept.len() > 2, "{kept:?}");
+    // Some of it, and more of it.
+    assert!(kept.len() > 1, "{kept:?}");
 }
 
 /// The values of a column, by row; a run that prepares has no figures.
@@ -94,18 +94,16 @@ fn column(csv: &str, name: &str) -> Vec<String> {
     csv.lines().skip(1).filter(measured).map(of).collect()
 }
 
-/// What is lost is empty, never a zero that nobody measured. Gives how many values there are none of.
+/// What is lost is empty, never a zero that nobody measured. Gives how many runs have lost intervals.
 #[track_caller]
 fn has_no_zero_of_its_own(csv: &str, what: &str) -> usize {
-    let mut lost = 0;
-    for name in ["queue_depth", "slots_busy"] {
+    for name in ["achieved_rate_per_s", "queue_depth", "slots_busy"] {
         let busy = column(csv, name);
         // Each run does something all the time.
         assert!(
             !busy.iter().any(|value| value == "0.000"),
             "{what}: {name} {busy:?}"
         );
-        lost += busy.iter().filter(|value| value.is_empty()).count();
     }
     for (busy, marks) in column(csv, "slots_busy").iter().zip(column(csv, "marks")) {
         assert!(
@@ -113,7 +111,8 @@ fn has_no_zero_of_its_own(csv: &str, what: &str) -> usize {
             "{what}: {marks}"
         );
     }
-    lost
+    let has_lost = |line: &&str| line.contains("intervals lost");
+    csv.lines().filter(has_lost).count()
 }
 
 #[test]
@@ -133,7 +132,8 @@ fn pages_of_zeros_cost_what_they_held() {
         lab.write("result.fathom", bytes);
         let ended = bounded(&lab, &["report", "result.fathom", "-o", "again"]);
         ends_well(&ended, &format!("page {page}"));
-        if ended.code == Some(1) {
+        let is_refused = ended.err.contains("holds no run that can be read");
+        if ended.code == Some(1) && !is_refused {
             is_marked(
                 &ended,
                 &lab.text("again/report.html"),
@@ -142,8 +142,11 @@ fn pages_of_zeros_cost_what_they_held() {
             lost += has_no_zero_of_its_own(&lab.text("again/summary.csv"), &format!("page {page}"));
         }
         codes.insert(ended.code);
+        if ended.code == Some(1) {
+            ended.says(&["`sqlite3 result.fathom .recover` may show more"]);
+        }
     }
-    assert!(lost > 0, "no page held the slots of a run");
+    assert!(lost > 0, "no page held intervals");
     assert!(codes.contains(&Some(1)), "{codes:?}");
 }
 
@@ -152,7 +155,7 @@ fn pages_of_zeros_cost_what_they_held() {
 fn the_old_faces_mark_a_damaged_result_in_what_they_make() {
     let lab = long_lab();
     let whole = lab.bytes("out/result.fathom");
-    lab.write("result.fathom", &whole[..whole.len() * 7 / 8]);
+    lab.write("result.fathom", &whole[..whole.len() - 4096]);
     let report = |words: &[&str]| {
         let words = [&["report", "result.fathom", "-o", "again"], words].concat();
         bounded(&lab, &words).expect(1)
@@ -194,6 +197,28 @@ fn the_old_faces_mark_a_damaged_result_in_what_they_make() {
     let words = ["report", "result.fathom", "-o", "whole", "--vdbench"];
     bounded(&lab, &words).expect(0);
     assert!(!lab.text("whole/summary.html").contains("damaged"));
+}
+
+/// A made-up start says no more than the first run does.
+#[test]
+fn a_result_without_the_start_of_its_execution_is_shown() {
+    if !has("python3") {
+        return skip("python3 is not there");
+    }
+    let lab = long_lab();
+    let script = "import sqlite3\nc = sqlite3.connect('out/result.fathom')\n\
+                  c.executescript('DELETE FROM executions; DELETE FROM targets')\nc.commit()\n";
+    let made = lab
+        .command("python3")
+        .args(["-c", script])
+        .output()
+        .unwrap();
+    assert!(made.status.success(), "{made:?}");
+    for face in [&[][..], &["--vdbench"], &["--fio", "normal,json+"]] {
+        let words = [&["report", "out", "-o", "again"], face].concat();
+        let ended = bounded(&lab, &words).expect(1);
+        ended.says(&["kept 321 intervals of 41 runs; lost at least 1 event"]);
+    }
 }
 
 /// A refusal with a reason, or a report.
@@ -409,6 +434,7 @@ fn what_is_no_result_has_a_reason() {
     lab.write("empty", "");
     lab.write("noise", noise);
     lab.write("future", with(60, 99));
+    lab.write("past", with(60, 9));
     lab.write("other", {
         let mut head = whole[..512].to_vec();
         head[68..72].copy_from_slice(&[0; 4]);
@@ -419,6 +445,10 @@ fn what_is_no_result_has_a_reason() {
         ("empty", "it is empty"),
         ("noise", "not an SQLite database"),
         ("future", "has layout version 99"),
+        (
+            "past",
+            "has layout version 9, this program reads versions from 10 on",
+        ),
         ("folder", "No such file"),
         ("missing", "No such file"),
     ] {

@@ -44,13 +44,3 @@ fn a_result_in_use_is_left_alone() {
     assert_eq!(reader.events().count(), 3);
     assert!(!folder.path().join("result.1.fathom").exists());
 }
-
-#[test]
-fn an_earlier_layout_is_only_read() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("result.fathom");
-    super::older::write(&path, 1, &[]);
-    let refused = Writer::go_on(&path, 0);
-    let is_told = matches!(refused, Err(StoreError::OldLayout { version: 1, .. }));
-    assert!(is_told, "{refused:?}");
-}
