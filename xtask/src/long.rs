@@ -11,8 +11,8 @@ const TESTS: &[&str] = &[
     "mutated::",
     "matrix::",
     "damaged::",
-    "fio_exits::",
-    "fio_use::",
+    "fio::exits::",
+    "fio::usage::",
 ];
 
 const COMPARED_JOBS: &str = "2000";

@@ -1,8 +1,8 @@
 //! What a target holds decides, all of it: foreign files that would grow, and our own data whatever
 //! they look like.
-use crate::guard::loop_device;
+use crate::guard::held::loop_device;
 use crate::lab::{Ended, Lab, STATE, has, must, skip};
-use crate::stop::OnDrop;
+use crate::running::stop::OnDrop;
 use std::fs;
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::Path;

@@ -238,11 +238,12 @@ fn an_ordinary_user_has_a_list_of_their_own() {
 #[test]
 fn what_is_in_use_stays_refused() {
     let lab = lab("");
-    let device = match crate::guard::loop_device(&lab, "bench/image") {
+    let device = match crate::guard::held::loop_device(&lab, "bench/image") {
         Ok(device) => device,
         Err(reason) => return skip(reason),
     };
-    let _detach = crate::stop::OnDrop(|| drop(crate::lab::must("losetup", &["-d", &device])));
+    let _detach =
+        crate::running::stop::OnDrop(|| drop(crate::lab::must("losetup", &["-d", &device])));
     crate::lab::must("mkfs.ext4", &["-q", "-F", &device]);
     let before = lab.bytes("bench/image");
     let list = format!("{0}/bench/*\n{0}/bench/image\n", lab.path("").display());

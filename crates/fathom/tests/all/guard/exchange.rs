@@ -1,8 +1,8 @@
 //! What stands at a path is exchanged at chosen moments: nothing foreign changes, and the reason is told. The moments are
 //! those of `door::moments`, which only builds with assertions have.
-use crate::guard::loop_device;
+use crate::guard::held::loop_device;
 use crate::lab::{Ended, FATHOM, Lab, ended, has, must, skip};
-use crate::stop::OnDrop;
+use crate::running::stop::OnDrop;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 

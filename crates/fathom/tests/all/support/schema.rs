@@ -2,7 +2,7 @@
 //! uses, and fails on any other, so that no rule goes unchecked.
 use serde_json::{Map, Value};
 
-const SCHEMA: &str = include_str!("../../../../docs/reference/check.schema.json");
+const SCHEMA: &str = include_str!("../../../../../docs/reference/check.schema.json");
 
 #[track_caller]
 pub fn check(value: &Value) {

@@ -2,7 +2,7 @@
 use super::contents::{HELD, template};
 use super::{Loop, Verdicts, copy, digest, no_loops, refused};
 use crate::lab::{Lab, ended, must, skip};
-use crate::stop::OnDrop;
+use crate::running::stop::OnDrop;
 use std::fs::OpenOptions;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};

@@ -1,7 +1,7 @@
 //! `fathom prefill`: whole, synced, guarded, and going on where it was interrupted.
-use crate::guard::loop_device;
+use crate::guard::held::loop_device;
 use crate::lab::{Going, Lab, must, skip};
-use crate::stop::OnDrop;
+use crate::running::stop::OnDrop;
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 

@@ -24,5 +24,5 @@ fn an_ordinary_user_destroys_nothing_either() {
         return skip("an ordinary user cannot run the tests from here");
     }
     let told = as_nobody(&["exchange::", "matrix::paths::"]).expect(0);
-    assert!(told.out.contains("test exchange::"), "{}", told.out);
+    assert!(told.out.contains("test guard::exchange::"), "{}", told.out);
 }

@@ -1,6 +1,6 @@
 //! What is held or holds something is not written to. Loop devices, so as root only.
 use crate::lab::{Ended, Lab, has, is_root, must, skip};
-use crate::stop::OnDrop;
+use crate::running::stop::OnDrop;
 
 /// A loop device over a file of the lab, or why there is none.
 pub fn loop_device(lab: &Lab, name: &str) -> Result<String, &'static str> {

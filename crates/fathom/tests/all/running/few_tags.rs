@@ -1,7 +1,7 @@
 //! A device of a known latency that takes four I/Os at a time, so that submitting more of them waits.
 use crate::lab::{Lab, ended, has, is_root, must, skip};
+use crate::running::stop::OnDrop;
 use crate::served::Served;
-use crate::stop::OnDrop;
 use serde_json::Value;
 use std::path::Path;
 

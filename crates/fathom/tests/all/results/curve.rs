@@ -50,7 +50,7 @@ fn a_file_is_made_only_with_a_size() {
         .says(&["`disk` does not exist", "--size"]);
     assert_eq!(lab.everything(), before);
     // The command that people try first.
-    let readme = include_str!("../../../../README.md");
+    let readme = include_str!("../../../../../README.md");
     assert!(readme.contains("-- curve fathom-demo.data --size 512m"));
 }
 

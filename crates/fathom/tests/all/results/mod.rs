@@ -1,0 +1,8 @@
+//! Results, what is imported as one, and what reports say of them.
+mod curve;
+mod damaged;
+mod imports;
+mod known;
+mod report_again;
+mod run;
+mod table;

@@ -1,0 +1,16 @@
+//! Executions under way: devices that fail or do not answer, signals, ends, and going on.
+mod failing;
+mod few_tags;
+mod hang;
+mod late;
+mod many;
+mod paces;
+mod prefill;
+mod prepare;
+mod repeat;
+mod resume;
+mod seeds;
+mod signals;
+mod stall;
+mod steering;
+pub mod stop;
