@@ -292,9 +292,10 @@ fn a_stall_of_a_device_is_in_the_response_of_all_who_arrived_in_it() {
         let response = story.totals[0].response(None);
         let count = response.histogram.count();
         assert_eq!(count, 300, "{kind}");
-        // One arrival each 5 ms waits for the rest of the stall; a busy machine adds to it.
+        // One arrival each 5 ms waits for the rest of the stall, 80 of them for more than 100 ms. On a busy machine the
+        // disk may answer some before it stops; where arrivals waited for completions, there would be four.
         let long = count - response.histogram.count_below(100 * MS);
-        assert!(long >= 79, "{long}");
+        assert!(long >= 40, "{long}");
         assert!(response.max_ns >= 490 * MS, "{}", response.max_ns);
         let held = story.intervals(0);
         assert!(

@@ -47,6 +47,7 @@ fn vdbench(lab: &Lab, more: &[&str]) -> Ended {
 
 #[test]
 fn only_a_run_flat_out_has_a_highest_rate() {
+    crate::lab::alone();
     let lab = Lab::new();
     for backend in ["null", "sync"] {
         lab.write("job", format!("{ONE}iorate=max\n"));

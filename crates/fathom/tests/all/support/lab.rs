@@ -1,10 +1,10 @@
 //! A folder for one test, and how programs run in it.
-use std::cell::RefCell;
+use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStderr, ChildStdout, Command, Stdio};
-use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::sync::{Condvar, Mutex};
 use tempfile::TempDir;
 
 /// A folder that goes away with the test.
@@ -31,35 +31,74 @@ pub const STATE: &str = ".state";
 
 pub const FATHOM: &str = env!("CARGO_BIN_EXE_fathom");
 
-/// Held shared by each test that has a lab, and exclusively by those that assert times.
-static MACHINE: RwLock<()> = RwLock::new(());
-
-/// What a test holds of [`MACHINE`] until its thread ends.
-#[expect(dead_code, reason = "kept until it goes")]
-enum Held {
-    Shared(RwLockReadGuard<'static, ()>),
-    Alone(RwLockWriteGuard<'static, ()>),
+/// Who uses the machine: each test that has a lab, or one that asserts times, alone. Tests that want to be alone wait until
+/// no other has a lab, and hold nobody up meanwhile: they come last.
+struct Machine {
+    labs: usize,
+    is_taken: bool,
 }
 
+static MACHINE: Mutex<Machine> = Mutex::new(Machine {
+    labs: 0,
+    is_taken: false,
+});
+static FREED: Condvar = Condvar::new();
+
+/// What a test has of [`MACHINE`] until its thread ends.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Share {
+    Nothing,
+    Lab,
+    All,
+}
+
+struct Held(Cell<Share>);
+
 thread_local! {
-    static HELD: RefCell<Option<Held>> = const { RefCell::new(None) };
+    static HELD: Held = const { Held(Cell::new(Share::Nothing)) };
+}
+
+impl Held {
+    fn give_back(&self) {
+        let mut machine = MACHINE.lock().unwrap();
+        match self.0.replace(Share::Nothing) {
+            Share::Nothing => {}
+            Share::Lab => machine.labs -= 1,
+            Share::All => machine.is_taken = false,
+        }
+        FREED.notify_all();
+    }
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        self.give_back();
+    }
 }
 
 /// From here on no other test of this binary has a lab: for those that assert times.
 pub fn alone() {
-    HELD.with_borrow_mut(|held| {
-        // Where all tests run on one thread, it may still hold what an earlier one took.
-        *held = None;
-        let guard = MACHINE.write().unwrap_or_else(PoisonError::into_inner);
-        *held = Some(Held::Alone(guard));
+    HELD.with(|held| {
+        // Where all tests run on one thread, it still has what an earlier one took.
+        held.give_back();
+        let machine = MACHINE.lock().unwrap();
+        let is_busy = |machine: &mut Machine| machine.is_taken || machine.labs > 0;
+        let mut machine = FREED.wait_while(machine, is_busy).unwrap();
+        machine.is_taken = true;
+        held.0.set(Share::All);
     });
 }
 
 fn beside_others() {
-    HELD.with_borrow_mut(|held| {
-        held.get_or_insert_with(|| {
-            Held::Shared(MACHINE.read().unwrap_or_else(PoisonError::into_inner))
-        });
+    HELD.with(|held| {
+        if held.0.get() == Share::Nothing {
+            let machine = MACHINE.lock().unwrap();
+            let mut machine = FREED
+                .wait_while(machine, |machine| machine.is_taken)
+                .unwrap();
+            machine.labs += 1;
+            held.0.set(Share::Lab);
+        }
     });
 }
 
