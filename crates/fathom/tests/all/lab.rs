@@ -1,4 +1,5 @@
 //! A folder for one test, and how programs run in it.
+use crate::named;
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
@@ -31,12 +32,15 @@ pub const FATHOM: &str = env!("CARGO_BIN_EXE_fathom");
 
 impl Lab {
     pub fn new() -> Self {
-        Self(tempfile::tempdir().unwrap())
+        Self(named::builder().tempdir().unwrap())
     }
 
     /// In memory where this machine has files there: for thousands of them.
     pub fn in_memory() -> Self {
-        let folder = tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir());
+        let builder = named::builder();
+        let folder = builder
+            .tempdir_in("/dev/shm")
+            .or_else(|_| builder.tempdir());
         Self(folder.unwrap())
     }
 
@@ -95,6 +99,7 @@ impl Lab {
         let mut command = Command::new(program.as_ref());
         command.current_dir(self.0.path()).stdin(Stdio::null());
         command.env("XDG_STATE_HOME", self.path(STATE));
+        command.env("FATHOM_LAB", named::prefix());
         command
     }
 
