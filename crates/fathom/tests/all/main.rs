@@ -27,6 +27,9 @@ mod guard;
 mod hang;
 mod imports;
 mod inputs;
+#[path = "../../../sys/tests/lab/keeper.rs"]
+mod keeper;
+mod kept;
 mod known;
 mod lab;
 mod late;
@@ -35,6 +38,8 @@ mod manual;
 mod many;
 mod matrix;
 mod mistakes;
+#[path = "../../../sys/tests/lab/named.rs"]
+mod named;
 mod original;
 mod outputs;
 mod outside;
