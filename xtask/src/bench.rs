@@ -55,7 +55,8 @@ struct Folder(PathBuf);
 
 impl Folder {
     fn below(parent: &Path, bench: &str) -> Result<Self, String> {
-        let path = parent.join(format!("fathom-bench-{bench}-{}", std::process::id()));
+        let prefix = crate::clean_lab::own_prefix();
+        let path = parent.join(format!("{prefix}bench-{bench}"));
         std::fs::create_dir_all(&path).map_err(|error| format!("`{}`: {error}", path.display()))?;
         Ok(Self(path))
     }

@@ -2,7 +2,7 @@
 //! last, so that the summary of the test runner ends the output.
 use crate::command::{self, cargo};
 use crate::steps::Steps;
-use crate::{fio_jobs, fio_suite, test_run, tidy, workspace};
+use crate::{clean_lab, fio_jobs, fio_suite, test_run, tidy, workspace};
 use std::path::Path;
 
 /// Jobs of fio that are compared, always the same ones.
@@ -29,6 +29,7 @@ pub fn run(root: &Path) -> Result<(), String> {
 fn all(root: &Path, steps: &mut Steps) -> Result<String, String> {
     let cargo = cargo();
     let step = |arguments: &[&str]| command::run(root, &cargo, arguments, &[]);
+    steps.take("clean-lab", clean_lab::run)?;
     steps.take("fmt", || step(&["fmt", "--all", "--check"]))?;
     steps.take("tidy", || tidy::run(root))?;
     let clippy = [

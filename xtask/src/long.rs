@@ -6,13 +6,16 @@ use crate::{fio_jobs, fio_suite, test_run, workspace};
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// Tests that have more cases where `FATHOM_LONG` is set, and those that need what [`readers`] fetches.
+/// Tests that have more cases where `FATHOM_LONG` is set, those that need what [`readers`] fetches, and those that wait for
+/// half a minute.
 const TESTS: &[&str] = &[
     "mutated::",
     "matrix::",
     "damaged::",
     "fio::exits::",
     "fio::usage::",
+    "stall::",
+    "--include-ignored",
 ];
 
 const COMPARED_JOBS: &str = "2000";

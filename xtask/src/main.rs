@@ -1,4 +1,4 @@
-//! The chores of the workspace: `cargo xtask tidy`, `ci`, `long`, `docs`, `compare-peers`,
+//! The chores of the workspace: `cargo xtask tidy`, `ci`, `long`, `docs`, `clean-lab`, `compare-peers`,
 //! `compare-fio`, `fio-suite` and `bench`.
 //!
 //! Holds no code of the product and needs none of its crates, so that it builds in seconds and runs while the product
@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 mod bench;
 mod ci;
+mod clean_lab;
 mod command;
 mod fio_jobs;
 mod fio_suite;
@@ -23,6 +24,7 @@ use std::process::ExitCode;
 const HELP: &str = "\
 cargo xtask tidy                  check the rules of the house that the compiler does not know
 cargo xtask ci                    everything that a change must pass; `.ci/run` does the same on a bare machine
+cargo xtask clean-lab             list and remove what killed tests left: stopped programs, mounts, loop devices, folders
 cargo xtask docs                  write the generated documents again
 cargo xtask long                  what is too long for every change: whole matrices, ten minutes of changed inputs, 2 000
                                   compared jobs, the whole suite of fio, programs that read its output
@@ -46,6 +48,7 @@ fn main() -> ExitCode {
     let outcome = match words.next() {
         Some("tidy") if arguments.len() == 1 => tidy::run(&workspace::root()),
         Some("ci") if arguments.len() == 1 => ci::run(&workspace::root()),
+        Some("clean-lab") if arguments.len() == 1 => clean_lab::run(),
         Some("long") if arguments.len() == 1 => long::run(&workspace::root()),
         Some("docs") if arguments.len() == 1 => ci::write_documents(&workspace::root()),
         Some("fio-suite") => fio_suite::run(&workspace::root(), &arguments[1..]),

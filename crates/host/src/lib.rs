@@ -15,6 +15,9 @@ mod limits;
 mod loops;
 mod missing;
 mod mounts;
+#[cfg(test)]
+#[path = "../../sys/tests/lab/named.rs"]
+mod named;
 mod place;
 mod probe;
 mod root;

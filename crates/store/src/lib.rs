@@ -19,6 +19,9 @@ mod decode;
 mod encode;
 mod error;
 mod latency;
+#[cfg(test)]
+#[path = "../../sys/tests/lab/named.rs"]
+mod named;
 mod reader;
 mod salvage;
 mod sample;

@@ -15,6 +15,9 @@ pub mod keeper;
 pub mod loopdev;
 pub mod mapping;
 pub mod memory;
+#[cfg(test)]
+#[path = "../tests/lab/named.rs"]
+mod named;
 pub mod requests;
 pub mod ring;
 mod slots;

@@ -117,7 +117,7 @@ mod tests {
 
     #[test]
     fn a_loop_device_knows_its_file_under_any_name() {
-        let folder = tempfile::tempdir().unwrap();
+        let folder = crate::named::builder().tempdir().unwrap();
         let path = folder.path().join("image");
         File::create(&path).unwrap().set_len(1 << 20).unwrap();
         let Some(lower) = attach(&path, &["--offset", "4096", "--sizelimit", "65536"]) else {
@@ -157,8 +157,8 @@ mod tests {
 
     #[test]
     fn a_loop_device_names_its_file() {
-        let file = tempfile::Builder::new()
-            .prefix("a name ")
+        let file = crate::named::builder()
+            .suffix(" a name")
             .tempfile()
             .unwrap();
         file.as_file().set_len(1 << 20).unwrap();

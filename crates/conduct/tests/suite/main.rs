@@ -15,9 +15,13 @@ mod file_systems;
 mod flow;
 mod go_on;
 mod handover;
+#[path = "../../../sys/tests/lab/keeper.rs"]
+mod keeper;
 mod known_latency;
 mod laws;
 mod lifetimes;
+#[path = "../../../sys/tests/lab/named.rs"]
+mod named;
 mod places;
 #[path = "../../../engine/tests/plans/mod.rs"]
 mod plans;

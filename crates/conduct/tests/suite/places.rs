@@ -1,4 +1,5 @@
 //! Real places for tests: files and a loop device, each with its content at hand.
+use crate::named;
 use crate::plans::*;
 use crate::story::{Story, carry_out};
 use conduct::{Control, LocalHost};
@@ -41,12 +42,17 @@ impl Place {
     }
 
     pub fn buffered(bytes: u64) -> Self {
-        Self::file("buffered file", tempfile::tempdir().unwrap(), false, bytes)
+        Self::file(
+            "buffered file",
+            named::builder().tempdir().unwrap(),
+            false,
+            bytes,
+        )
     }
 
     /// A file past the page cache, a file in memory and a block device, as far as they can be had.
     pub fn all(bytes: u64) -> Vec<Self> {
-        let folder = tempfile::tempdir().unwrap();
+        let folder = named::builder().tempdir().unwrap();
         let mut places = Vec::new();
         let direct = Self::file("direct file", folder, true, bytes);
         match direct.open_direct() {
@@ -55,7 +61,7 @@ impl Place {
                 println!("skipped: no direct I/O in the folder for temporary files: {error}")
             }
         }
-        match tempfile::tempdir_in("/dev/shm") {
+        match named::builder().tempdir_in("/dev/shm") {
             Ok(folder) => places.push(Self::file("file in memory", folder, false, bytes)),
             Err(error) => println!("skipped: no file system in memory: {error}"),
         }
@@ -64,7 +70,7 @@ impl Place {
     }
 
     fn loop_device(bytes: u64) -> Option<Self> {
-        let folder = tempfile::tempdir().unwrap();
+        let folder = named::builder().tempdir().unwrap();
         let mut place = Self::file("loop device", folder, true, bytes);
         let attached = Command::new("losetup")
             .args(["--find", "--show"])

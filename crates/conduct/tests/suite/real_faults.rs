@@ -1,5 +1,7 @@
 //! Real storage that fails: a full file system, a file cut under its reader, a device that answers
 //! with errors or not at all. What cannot be had here is skipped with a reason.
+use crate::keeper::Keeper;
+use crate::named;
 use crate::places::{bind_real, facts, machine, run_on};
 use crate::plans::*;
 use crate::story::carry_out;
@@ -22,7 +24,7 @@ struct SmallFileSystem(TempDir);
 
 impl SmallFileSystem {
     fn mount() -> Option<Self> {
-        let folder = tempfile::tempdir().unwrap();
+        let folder = named::builder().tempdir().unwrap();
         let mounted = Command::new("mount")
             .args(["-t", "tmpfs", "-o", "size=1m", "tmpfs"])
             .arg(folder.path())
@@ -148,6 +150,7 @@ fn a_target_that_was_replaced_after_its_grant_is_not_opened() {
 pub struct FaultyDisk {
     folder: TempDir,
     server: Child,
+    keeper: Option<Keeper>,
 }
 
 impl FaultyDisk {
@@ -155,7 +158,7 @@ impl FaultyDisk {
 
     /// It errs while a file exists.
     fn start() -> Option<Self> {
-        let folder = tempfile::tempdir().unwrap();
+        let folder = named::builder().tempdir().unwrap();
         let errs = format!("error-file={}", folder.path().join("errs").display());
         let errs = ["error=EIO", "error-rate=100%", &errs];
         Self::serve(
@@ -167,7 +170,7 @@ impl FaultyDisk {
     /// Each read takes a millisecond and what the machine adds.
     pub fn slow() -> Option<Self> {
         let words = ["--filter=delay", "memory", "16M", "rdelay=1ms"];
-        Self::serve(tempfile::tempdir().unwrap(), &words)
+        Self::serve(named::builder().tempdir().unwrap(), &words)
     }
 
     fn serve(folder: TempDir, words: &[&str]) -> Option<Self> {
@@ -177,6 +180,7 @@ impl FaultyDisk {
         }
         std::fs::write(folder.path().join("disk"), "").unwrap();
         let server = Command::new("nbdfuse")
+            .env("FATHOM_LAB", named::prefix())
             .arg(folder.path().join("disk"))
             .args(["--command", "nbdkit", "-s"])
             .args(words)
@@ -187,7 +191,12 @@ impl FaultyDisk {
             println!("skipped: nbdfuse is missing");
             return None;
         };
-        let disk = Self { folder, server };
+        let keeper = Some(Keeper::of(&server, &folder.path().join("disk")));
+        let disk = Self {
+            folder,
+            server,
+            keeper,
+        };
         let begun = Instant::now();
         while begun.elapsed() < Duration::from_secs(10) {
             if std::fs::metadata(disk.path()).is_ok_and(|found| found.len() == Self::BYTES) {
@@ -224,18 +233,7 @@ impl FaultyDisk {
 
 impl Drop for FaultyDisk {
     fn drop(&mut self) {
-        let _ = Command::new("fusermount3")
-            .args(["-u", "-z"])
-            .arg(self.path())
-            .stderr(Stdio::null())
-            .status();
-        // Without that program the disk stays mounted, and its server would be waited for in vain.
-        let _ = Command::new("umount")
-            .arg("-l")
-            .arg(self.path())
-            .stderr(Stdio::null())
-            .status();
-        let _ = self.server.kill();
+        self.keeper = None;
         let _ = self.server.wait();
     }
 }

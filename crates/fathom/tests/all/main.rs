@@ -8,4 +8,4 @@ mod running;
 mod support;
 mod vdbench;
 
-use support::{lab, schema, served};
+use support::{keeper, lab, named, schema, served};

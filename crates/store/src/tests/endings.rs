@@ -155,7 +155,7 @@ struct SmallMount(tempfile::TempDir);
 
 impl SmallMount {
     fn new() -> Option<Self> {
-        let folder = tempfile::tempdir().unwrap();
+        let folder = crate::named::builder().tempdir().unwrap();
         run(
             "mount",
             &["-t", "tmpfs", "-o", "size=1m", "none"],

@@ -353,7 +353,7 @@ fn discarding_makes_a_hole_in_a_file() {
 
 #[test]
 fn discarding_on_a_block_device_discards() {
-    let file = tempfile::NamedTempFile::new().unwrap();
+    let file = crate::named::builder().tempfile().unwrap();
     std::fs::write(file.path(), vec![3; 1 << 20]).unwrap();
     let output = Command::new("losetup")
         .args(["--find", "--show"])

@@ -22,7 +22,7 @@ struct LoopDevice {
 
 impl LoopDevice {
     fn attach(bytes: u64, options: &[&str]) -> Option<LoopDevice> {
-        let file = tempfile::NamedTempFile::new().unwrap();
+        let file = crate::named::builder().tempfile().unwrap();
         file.as_file().set_len(bytes).unwrap();
         let output = Command::new("losetup")
             .args(["--find", "--show"])

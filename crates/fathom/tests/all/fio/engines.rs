@@ -734,7 +734,7 @@ struct Mounted {
 
 impl Mounted {
     fn new(make: &[&str]) -> Option<Self> {
-        let folder = tempfile::tempdir().unwrap();
+        let folder = crate::named::builder().tempdir().unwrap();
         let of = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
         let image = std::fs::File::create(of("image")).unwrap();
         image.set_len(400 << 20).unwrap();

@@ -67,7 +67,7 @@ fn a_job_that_fills_ends_where_nothing_is_left() {
         &["--nrfiles=3", "--bs=16k"],
         &["--ioengine=io_uring", "--iodepth=4"],
     ] {
-        let folder = tempfile::tempdir().unwrap();
+        let folder = crate::named::builder().tempdir().unwrap();
         let Some(small) = small_file_system(folder.path()) else {
             return;
         };

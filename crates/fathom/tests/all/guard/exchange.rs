@@ -1,9 +1,10 @@
 //! What stands at a path is exchanged at chosen moments: nothing foreign changes, and the reason is told. The moments are
 //! those of `door::moments`, which only builds with assertions have.
 use crate::guard::held::loop_device;
+use crate::keeper::Keeper;
 use crate::lab::{Ended, FATHOM, Lab, ended, has, must, skip};
 use crate::running::stop::OnDrop;
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 use std::time::Duration;
 
 const THEIRS: &str = "a letter that somebody else wrote\n";
@@ -118,7 +119,7 @@ fn a_file_that_holds_something_is_exchanged_for_one_that_was_blank() {
 }
 
 /// A disk image that a program exports as a file: each look at it tells the time of the look as that of its last change.
-struct Exported(std::process::Child);
+struct Exported(std::process::Child, Option<Keeper>);
 
 impl Exported {
     fn new(lab: &Lab) -> Option<Self> {
@@ -134,7 +135,9 @@ impl Exported {
         );
         let mut command = lab.command("qemu-storage-daemon");
         command.args(["--blockdev", &file, "--export", &export]);
-        let mut daemon = Self(command.stderr(Stdio::null()).spawn().ok()?);
+        let daemon = command.stderr(Stdio::null()).spawn().ok()?;
+        let keeper = Keeper::of(&daemon, &lab.path("data"));
+        let mut daemon = Self(daemon, Some(keeper));
         // Until it is there, the place is empty.
         while std::fs::metadata(lab.path("data")).ok()?.len() == 0 {
             if daemon.0.try_wait().ok()?.is_some() {
@@ -148,11 +151,7 @@ impl Exported {
 
 impl Drop for Exported {
     fn drop(&mut self) {
-        // It takes the export away when it is asked to end.
-        let asked = Command::new("kill").arg(self.0.id().to_string()).status();
-        if asked.is_err() {
-            let _ = self.0.kill();
-        }
+        self.1 = None;
         let _ = self.0.wait();
     }
 }

@@ -1,5 +1,6 @@
 //! A device that stops answering for good, in the middle of a run or before it: its server is stopped. A close of such a
 //! file does not return either, and no signal ends it.
+use crate::keeper::Keeper;
 use crate::lab::{Ended, Going, Lab, has, interval_label, is_root, skip};
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
@@ -10,6 +11,7 @@ const BYTES: u64 = 64 << 20;
 /// A file named `mnt/a` in the lab, whose server can be stopped.
 struct Stoppable {
     server: Child,
+    keeper: Option<Keeper>,
     path: PathBuf,
 }
 
@@ -27,14 +29,18 @@ impl Stoppable {
             "fuse,id=e,node-name=top,mountpoint={},writable=on,growable=off",
             path.display()
         );
-        let server = Command::new("qemu-storage-daemon")
+        let server = lab
+            .command("qemu-storage-daemon")
             .args(["--blockdev", &node, "--export", &export])
-            .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(Stdio::null())
             .spawn()
             .unwrap();
-        let mut this = Self { server, path };
+        let mut this = Self {
+            keeper: Some(Keeper::of(&server, &path)),
+            server,
+            path,
+        };
         let since = Instant::now();
         while std::fs::metadata(&this.path).map_or(0, |facts| facts.len()) != BYTES {
             let has_ended = this.server.try_wait().unwrap().is_some();
@@ -57,9 +63,7 @@ impl Stoppable {
 impl Drop for Stoppable {
     fn drop(&mut self) {
         // What is out gets its answer, so that who keeps the file open can let it go.
-        self.signal("CONT");
-        let _ = Command::new("umount").arg("-l").arg(&self.path).status();
-        let _ = self.server.kill();
+        self.keeper = None;
         let _ = self.server.wait();
     }
 }

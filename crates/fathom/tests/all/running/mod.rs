@@ -2,6 +2,7 @@
 mod failing;
 mod few_tags;
 mod hang;
+mod kept;
 mod late;
 mod many;
 mod paces;

@@ -1,4 +1,5 @@
 //! A folder for one test, and how programs run in it.
+use crate::named;
 use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader};
@@ -121,13 +122,16 @@ pub fn some_of(cases: usize) -> usize {
 impl Lab {
     pub fn new() -> Self {
         beside_others();
-        Self(tempfile::tempdir().unwrap())
+        Self(named::builder().tempdir().unwrap())
     }
 
     /// In memory where this machine has files there: for thousands of them.
     pub fn in_memory() -> Self {
         beside_others();
-        let folder = tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir());
+        let builder = named::builder();
+        let folder = builder
+            .tempdir_in("/dev/shm")
+            .or_else(|_| builder.tempdir());
         Self(folder.unwrap())
     }
 
@@ -186,6 +190,7 @@ impl Lab {
         let mut command = Command::new(program.as_ref());
         command.current_dir(self.0.path()).stdin(Stdio::null());
         command.env("XDG_STATE_HOME", self.path(STATE));
+        command.env("FATHOM_LAB", named::prefix());
         command
     }
 

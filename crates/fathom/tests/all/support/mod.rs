@@ -1,4 +1,8 @@
 //! What tests share: a folder for each, disks that answer as a test decides, and JSON against its schema.
+#[path = "../../../../sys/tests/lab/keeper.rs"]
+pub mod keeper;
 pub mod lab;
+#[path = "../../../../sys/tests/lab/named.rs"]
+pub mod named;
 pub mod schema;
 pub mod served;

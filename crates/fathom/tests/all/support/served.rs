@@ -1,5 +1,7 @@
 //! A disk of which a test decides how it answers: a network block device behind FUSE.
+use crate::keeper::Keeper;
 use crate::lab::{Lab, has};
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -9,6 +11,7 @@ pub const BYTES: u64 = 16 << 20;
 /// A file named `disk` in a folder of the lab, for as long as this lives.
 pub struct Served {
     server: Child,
+    keeper: Option<Keeper>,
     path: String,
 }
 
@@ -25,15 +28,19 @@ impl Served {
         let disk = format!("{folder}/disk");
         lab.write(&disk, "");
         let path = lab.path(&disk).display().to_string();
-        let server = Command::new("nbdfuse")
+        let server = lab
+            .command("nbdfuse")
             .args([&path, "--command", "nbdkit", "-s"])
             .args(plugin)
-            .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(Stdio::null())
             .spawn()
             .map_err(|error| error.to_string())?;
-        let served = Self { server, path };
+        let served = Self {
+            keeper: Some(Keeper::of(&server, Path::new(&path))),
+            server,
+            path,
+        };
         let since = Instant::now();
         while std::fs::metadata(&served.path).map_or(0, |facts| facts.len()) != BYTES {
             if since.elapsed() > Duration::from_secs(10) {
@@ -46,9 +53,14 @@ impl Served {
 }
 
 impl Served {
+    /// Of the process that answers.
+    pub fn id(&self) -> u32 {
+        self.server.id()
+    }
+
     /// To the process that answers.
     pub fn signal(&self, name: &str) {
-        let id = self.server.id().to_string();
+        let id = self.id().to_string();
         let sent = Command::new("kill").args(["-s", name, &id]).status();
         assert!(sent.unwrap().success());
     }
@@ -56,11 +68,7 @@ impl Served {
 
 impl Drop for Served {
     fn drop(&mut self) {
-        // The server would first wait for reads that hang; without it, the mount goes at once.
-        let _ = Command::new("fusermount3")
-            .args(["-u", "-z", &self.path])
-            .status();
-        let _ = self.server.kill();
+        self.keeper = None;
         let _ = self.server.wait();
     }
 }

@@ -28,7 +28,12 @@ pub(super) struct Loop {
 impl Loop {
     /// Nothing where that is not possible; the reason is printed.
     pub(super) fn new(bytes: u64, options: &[&str]) -> Option<Self> {
-        Self::over(tempfile::tempdir().unwrap(), bytes, options, |_| {})
+        Self::over(
+            crate::named::builder().tempdir().unwrap(),
+            bytes,
+            options,
+            |_| {},
+        )
     }
 
     pub(super) fn over(
@@ -90,7 +95,7 @@ impl Loop {
     /// A blank disk with two partitions of type Linux: 8 MiB from 1 MiB on, 8 MiB from 16 MiB on.
     pub(super) fn with_partitions(fill: impl Fn(&File)) -> Option<(Self, [PathBuf; 2])> {
         let places = [(446, 2048_u32), (462, 32_768)];
-        let directory = tempfile::tempdir().unwrap();
+        let directory = crate::named::builder().tempdir().unwrap();
         let disk = Self::over(directory, 64 << 20, &["--partscan"], |file| {
             for (entry, start) in places {
                 let mut bytes = [0; 16];
@@ -318,7 +323,7 @@ fn blank_and_own_devices_pass_and_others_do_not() {
         }),
     ];
     for (name, passes, fill) in cases {
-        let directory = tempfile::tempdir().unwrap();
+        let directory = crate::named::builder().tempdir().unwrap();
         let Some(target) = Loop::over(directory, small, &[], fill) else {
             return;
         };
@@ -490,7 +495,7 @@ fn facts_and_identity_of_a_loop_device() {
         [target.image.canonicalize().unwrap().to_str().unwrap()]
     );
 
-    let Ok(memory) = tempfile::tempdir_in("/dev/shm") else {
+    let Ok(memory) = crate::named::builder().tempdir_in("/dev/shm") else {
         return println!("skipped: no /dev/shm");
     };
     if !sys::file::file_system(memory.path()).unwrap().ram_backed {

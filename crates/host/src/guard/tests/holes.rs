@@ -31,7 +31,7 @@ fn has_unknown_data(findings: &[Finding]) -> bool {
 #[test]
 fn the_only_block_that_is_not_in_a_hole_is_found() {
     let fill = |file: &File| file.write_all_at(&noise(4096, 5), LONELY).unwrap();
-    let made = Loop::over(tempfile::tempdir().unwrap(), BYTES, &[], fill);
+    let made = Loop::over(crate::named::builder().tempdir().unwrap(), BYTES, &[], fill);
     let Some(device) = made else {
         return;
     };
@@ -60,7 +60,12 @@ fn the_map_is_that_of_the_part_that_the_device_shows() {
             .unwrap();
     };
     let options = ["--offset", "1048576", "--sizelimit", "33554432"];
-    let made = Loop::over(tempfile::tempdir().unwrap(), BYTES, &options, fill);
+    let made = Loop::over(
+        crate::named::builder().tempdir().unwrap(),
+        BYTES,
+        &options,
+        fill,
+    );
     let Some(device) = made else {
         return;
     };

@@ -20,14 +20,18 @@ const OFFSET: u64 = 16 << 20;
 
 /// A loop device that shows the middle of a file only.
 fn window(fill: impl Fn(&File)) -> Option<Loop> {
-    let directory = tempfile::tempdir().unwrap();
+    let directory = crate::named::builder().tempdir().unwrap();
     let options = ["--offset", "16777216", "--sizelimit", "8388608"];
     Loop::over(directory, BYTES, &options, fill)
 }
 
 /// Another loop device over the same.
 fn second(path: &Path, options: &[&str]) -> Option<Loop> {
-    Loop::of(tempfile::tempdir().unwrap(), path.to_path_buf(), options)
+    Loop::of(
+        crate::named::builder().tempdir().unwrap(),
+        path.to_path_buf(),
+        options,
+    )
 }
 
 fn run(command: &str, arguments: &[&str]) -> Result<(), String> {

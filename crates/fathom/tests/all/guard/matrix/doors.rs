@@ -65,14 +65,15 @@ fn go(lab: &Lab, door: &str, more: &[&str]) -> Ended {
 /// A lab with jobs on `disk`, and a result of one that was killed in its second run.
 fn lab() -> Lab {
     let lab = Lab::new();
-    let job = |rates: &str| {
+    let job = |rates: &str, elapsed: u32| {
         format!(
             "sd=sd1,lun=disk,size=64m,threads=2\nwd=wd1,sd=sd1,xfersize=4k,rdpct=0\n\
-             rd=rd1,wd=wd1,iorate={rates},elapsed=2,interval=1\n"
+             rd=rd1,wd=wd1,iorate={rates},elapsed={elapsed},interval=1\n"
         )
     };
-    lab.write("job", job("50"));
-    lab.write("two", job("(50,60)"));
+    lab.write("job", job("50", 2));
+    // Long enough to be killed in its second run on a busy machine.
+    lab.write("two", job("(50,60)", 5));
     lab.write(
         "job.fio",
         "[j]\nfilename=disk\nrw=randwrite\nbs=4k\nsize=256k\n",
