@@ -160,10 +160,9 @@ fn change_and_read(language: &str, end: &str, read: fn(&[u8])) {
     for file in &files {
         read(file);
     }
-    let pieces = |text: &'_ [u8]| words(text);
     let mut others: Vec<&[u8]> = Vec::new();
     for file in &files {
-        others.extend(pieces(file).into_iter().map(|place| &file[place]));
+        others.extend(words(file).into_iter().map(|place| &file[place]));
         others.extend(file.split(|byte| *byte == b'\n'));
     }
     let is_long = std::env::var_os("FATHOM_LONG").is_some();
