@@ -289,6 +289,9 @@ impl<C: Calls> Door<C> {
         if claim.is_some() {
             return Ok(());
         }
+        if let Some(lock) = self.calls.record_lock(file) {
+            return Err(ClaimError::RecordLocked(lock));
+        }
         if facts.kind == Kind::BlockDevice {
             let _file = Arc::clone(file);
             *claim = Some(Claim::Open { _file });

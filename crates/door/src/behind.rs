@@ -52,6 +52,9 @@ impl<C: Calls> Door<C> {
             return Ok(());
         }
         let calls = &self.calls;
+        if let Some(lock) = calls.record_lock(&file) {
+            return Err(ClaimError::RecordLocked(lock));
+        }
         let locked = match (behind, sharing) {
             (Behind::Disk { .. }, Sharing::Parts) => return Ok(()),
             (Behind::Disk { .. }, Sharing::Alone) => {

@@ -2,9 +2,9 @@
 use std::ffi::CStr;
 use std::io;
 use std::path::{Path, PathBuf};
-use sys::file::OpenFlags;
 use sys::file::at::{Facts, Kind};
 use sys::file::names::Look;
+use sys::file::{OpenFlags, RecordLock};
 
 /// The calls that the door makes: the kernel's, or those of a model. Names are never followed in their last place.
 pub trait Calls: Send + Sync {
@@ -37,6 +37,8 @@ pub trait Calls: Send + Sync {
     fn lock(&self, file: &Self::File) -> io::Result<bool>;
     /// The same for a lock that others may share, which keeps the first one away.
     fn lock_shared(&self, file: &Self::File) -> io::Result<bool>;
+    /// A record lock that another program holds on it; nothing where its file system cannot tell.
+    fn record_lock(&self, file: &Self::File) -> Option<RecordLock>;
     fn keep(&self, file: &Self::File) -> io::Result<Self::Kept>;
     fn make_folder(&self, folder: &Self::Folder, name: &CStr) -> io::Result<Self::Folder>;
     /// Moves a name where nothing has the new one.

@@ -3,6 +3,7 @@ use plan::TargetId;
 use std::fmt;
 use std::io;
 use std::path::PathBuf;
+use sys::file::RecordLock;
 
 /// Why what will be written could not be claimed.
 #[derive(Debug)]
@@ -12,6 +13,8 @@ pub enum ClaimError {
     InUse,
     /// Another execution writes the file.
     Locked,
+    /// Another program has locked a part of it, as those do that run virtual machines with the image of a disk.
+    RecordLocked(RecordLock),
     /// It cannot be opened for writing.
     Refused(io::Error),
 }
@@ -63,6 +66,13 @@ impl fmt::Display for ClaimError {
         match self {
             ClaimError::InUse => write!(f, "another program holds it exclusively"),
             ClaimError::Locked => write!(f, "another execution of Fathom is writing to it"),
+            ClaimError::RecordLocked(RecordLock { process }) => {
+                write!(
+                    f,
+                    "it is held by another program, which has locked a part of it"
+                )?;
+                process.map_or(Ok(()), |process| write!(f, " (process {process})"))
+            }
             ClaimError::Refused(error) => write!(f, "it cannot be opened for writing: {error}"),
         }
     }

@@ -68,6 +68,10 @@ impl Calls for Kernel {
         sys::file::lock_shared(file)
     }
 
+    fn record_lock(&self, file: &File) -> Option<sys::file::RecordLock> {
+        sys::file::record_lock(file).ok().flatten()
+    }
+
     fn keep(&self, file: &File) -> io::Result<Kept> {
         at::keep(file)
     }

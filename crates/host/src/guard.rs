@@ -18,8 +18,8 @@
 //!   address (`guard/checked.rs`). Every block must be one of these: a single block of other origin means asking.
 //!   Samples can miss data that lie between them and carry no known signature at the usual places.
 //! - **A file to be made** needs a directory and room.
-//! - **Claimed by others**: a device that another program holds exclusively, or a file that another execution writes, is
-//!   never overridable.
+//! - **Claimed by others**: a device that another program holds exclusively, a file that another execution writes, and
+//!   what another program has a record lock on, such as the image of a running virtual machine, are never overridable.
 //!
 //! Nothing here writes but records, which leave content as it is, and targets are opened through the door alone. What
 //! is behind a loop device is claimed with it.
@@ -125,10 +125,11 @@ pub enum Finding {
     NotWritable {
         error: String,
     },
-    /// Another process has taken it for itself, as an execution does that writes it.
+    /// Another process has taken it for itself, as an execution does that writes it, or has locked a part of it.
     Locked {
         file: String,
-        process: u32,
+        /// Nothing where the kernel does not tell.
+        process: Option<u32>,
     },
     /// Something about what the target is built on.
     Below {
@@ -374,7 +375,8 @@ impl fmt::Display for Finding {
                 write!(f, "it cannot be opened for writing: {error}")
             }
             Finding::Locked { file, process } => {
-                write!(f, "`{file}` is locked by process {process}")
+                let by = process.map_or("another program".to_owned(), |id| format!("process {id}"));
+                write!(f, "`{file}` is held by {by}, which has locked it")
             }
             Finding::Below {
                 top,
@@ -411,11 +413,10 @@ impl fmt::Display for Finding {
                 offset,
                 ..
             } => {
-                write!(f, "{name} at byte {offset}")?;
-                match partition {
-                    Some(partition) => write!(f, " of `{partition}`"),
-                    None => Ok(()),
-                }
+                let of = partition
+                    .as_ref()
+                    .map(|partition| format!(" of `{partition}`"));
+                write!(f, "{name} at byte {offset}{}", of.unwrap_or_default())
             }
             Finding::SecondOpinion { kind } => write!(f, "blkid finds {kind}"),
             Finding::UnknownData {

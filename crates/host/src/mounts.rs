@@ -28,10 +28,11 @@ pub(crate) struct Swap {
     pub is_file: bool,
 }
 
-/// An exclusive lock on a whole file (`flock(2)`) that is held.
+/// An exclusive lock on a whole file (`flock(2)`) or a record lock of either kind (`fcntl(2)`) that is held.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct FileLock {
-    pub process: u32,
+    /// Nothing for the lock of an open file description.
+    pub process: Option<u32>,
     /// Of the file system; on btrfs this is not the number that its files tell.
     pub device: DeviceNumber,
     pub inode: u64,
@@ -89,7 +90,7 @@ pub(crate) fn swaps(root: &SysRoot) -> Vec<Swap> {
         .collect()
 }
 
-/// Exclusive locks that are held, of all processes that this one can see.
+/// Locks that are held, of all processes that this one can see.
 pub(crate) fn file_locks(root: &SysRoot) -> Vec<FileLock> {
     let Ok(table) = File::open(root.proc.join("locks")) else {
         return Vec::new();
@@ -143,14 +144,20 @@ fn parse_swap(line: &str) -> Option<Swap> {
 /// stands before the kind.
 fn parse_lock(line: &str) -> Option<FileLock> {
     let words: Vec<&str> = line.split_ascii_whitespace().collect();
-    let [_, "FLOCK", _, "WRITE", process, place, ..] = words[..] else {
+    let [_, kind, _, access, process, place, ..] = words[..] else {
         return None;
     };
+    if !matches!(
+        (kind, access),
+        ("FLOCK", "WRITE") | ("POSIX" | "OFDLCK", "READ" | "WRITE")
+    ) {
+        return None;
+    }
     let mut place = place.split(':');
     let mut hexadecimal = || u32::from_str_radix(place.next()?, 16).ok();
     let (major, minor) = (hexadecimal()?, hexadecimal()?);
     Some(FileLock {
-        process: process.parse().ok()?,
+        process: process.parse().ok(),
         device: DeviceNumber { major, minor },
         inode: place.next()?.parse().ok()?,
     })
@@ -223,20 +230,24 @@ mod tests {
     }
 
     #[test]
-    fn only_exclusive_locks_that_are_held_are_taken() {
+    fn locks_are_taken_that_keep_a_writer_away() {
         let held = "1: FLOCK  ADVISORY  WRITE 3568 fd:1f:2531452 0 EOF";
         let lock = parse_lock(held).unwrap();
-        assert_eq!((lock.process, lock.inode), (3568, 2_531_452));
+        assert_eq!((lock.process, lock.inode), (Some(3568), 2_531_452));
         assert_eq!(lock.device.to_string(), "253:31");
         for other in [
             "1: -> FLOCK  ADVISORY  WRITE 3568 fd:1f:2531452 0 EOF",
             "2: FLOCK  ADVISORY  READ 3568 fd:1f:2531452 0 EOF",
-            "3: POSIX  ADVISORY  WRITE 3548 fd:1f:2531447 1024 1536",
-            "4: FLOCK  ADVISORY  WRITE -1 fd:1f:2531452 0 EOF",
+            "3: LEASE  ACTIVE    READ 3548 fd:1f:2531447 0 EOF",
+            "4: -> OFDLCK ADVISORY  WRITE -1 fd:1f:2531452 0 EOF",
             "",
         ] {
             assert_eq!(parse_lock(other), None, "{other}");
         }
+        let posix = parse_lock("5: POSIX  ADVISORY  READ 3548 fd:1f:2531447 1024 1536").unwrap();
+        assert_eq!((posix.process, posix.inode), (Some(3548), 2_531_447));
+        let of_image = parse_lock("6: OFDLCK ADVISORY  READ -1 fd:1f:7 100 101").unwrap();
+        assert_eq!((of_image.process, of_image.inode), (None, 7));
     }
 
     #[test]

@@ -276,6 +276,35 @@ fn locked(file: &File, operation: FlockOperation) -> io::Result<bool> {
     }
 }
 
+/// A record lock on a file that another program holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RecordLock {
+    /// Nothing where the kernel does not tell: locks of open file descriptions have no owner, and one in another
+    /// namespace has no number here.
+    pub process: Option<u32>,
+}
+
+/// A record lock (`fcntl`), shared or not, of a process or of an open file description, that somebody else holds on any
+/// part of this file: the first that the kernel finds.
+///
+/// # Errors
+/// What `fcntl(2)` says; file systems without such locks have an error of their own.
+pub fn record_lock(file: &File) -> io::Result<Option<RecordLock>> {
+    // SAFETY: a structure of integers, for which zeros are values: here from the start to any end.
+    let mut lock: libc::flock = unsafe { std::mem::zeroed() };
+    // What both kinds of others' locks would keep away. It is asked and never taken, so the file may be open to read.
+    lock.l_type = libc::F_WRLCK as i16;
+    // SAFETY: the descriptor is open as long as the borrow lasts, and the kernel writes into a structure that lives on.
+    if unsafe { libc::fcntl(file.as_raw_fd(), libc::F_GETLK, &mut lock) } < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    let is_free = lock.l_type == libc::F_UNLCK as i16;
+    let process = u32::try_from(lock.l_pid)
+        .ok()
+        .filter(|&process| process > 0);
+    Ok((!is_free).then_some(RecordLock { process }))
+}
+
 fn open_bits(flags: &OpenFlags) -> Result<OFlags, Errno> {
     let raw = OFlags::from_bits_retain(flags.raw as u32);
     // Appending would put writes elsewhere than at their offset.

@@ -203,6 +203,11 @@ impl Calls for Model {
         self.lock(file)
     }
 
+    /// The programs of this world lock whole files only.
+    fn record_lock(&self, _: &File) -> Option<sys::file::RecordLock> {
+        None
+    }
+
     fn keep(&self, file: &File) -> io::Result<Kept> {
         drop(self.after_others());
         let _open = Arc::clone(&file.open);

@@ -217,10 +217,11 @@ impl<'a> Tables<'a> {
     }
 
     /// The other process that holds the lock of this file, by which an execution claims what it writes.
-    pub(crate) fn locked_by(&self, identity: (u64, u64)) -> Option<u32> {
+    pub(crate) fn locked_by(&self, identity: (u64, u64)) -> Option<Option<u32>> {
         let locks = self.locks.get_or_init(|| file_locks(&self.root));
         let holds = |lock: &&FileLock| {
-            (lock.device.to_raw(), lock.inode) == identity && lock.process != std::process::id()
+            (lock.device.to_raw(), lock.inode) == identity
+                && lock.process != Some(std::process::id())
         };
         locks.iter().find(holds).map(|lock| lock.process)
     }

@@ -139,6 +139,10 @@ impl Calls for Weakened {
         self.model.lock_shared(file)
     }
 
+    fn record_lock(&self, file: &File) -> Option<sys::file::RecordLock> {
+        self.model.record_lock(file)
+    }
+
     fn keep(&self, file: &File) -> io::Result<Kept> {
         self.model.keep(file)
     }

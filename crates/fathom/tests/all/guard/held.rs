@@ -1,6 +1,9 @@
 //! What is held or holds something is not written to. Loop devices, so as root only.
 use crate::lab::{Ended, Lab, has, is_root, must, skip};
 use crate::running::stop::OnDrop;
+use std::io::{BufRead, BufReader};
+use std::process::Stdio;
+use std::time::Duration;
 
 /// A loop device over a file of the lab, or why there is none.
 pub fn loop_device(lab: &Lab, name: &str) -> Result<String, &'static str> {
@@ -181,4 +184,101 @@ fn a_file_is_not_written_through_two_loop_devices_or_beside_one() {
     }
     drop(detach_second);
     write(&lab, &first, &[]).expect(0);
+}
+
+/// Locks a part of the file whose name follows, says so and waits: for all of the process, or for the open file alone.
+const OF_PROCESS: &str = "import fcntl,struct,sys; f=open(sys.argv[1],'r+b'); \
+    fcntl.fcntl(f, fcntl.F_SETLK, struct.pack('hhqqi4x', fcntl.F_WRLCK, 0, 7, 1, 0)); print('held', flush=True); input()";
+const OF_OPEN_FILE: &str = "import fcntl,struct,sys; f=open(sys.argv[1],'rb'); \
+    fcntl.fcntl(f, 37, struct.pack('hhqqi4x', fcntl.F_RDLCK, 0, 100, 1, 0)); print('held', flush=True); input()";
+
+struct Holder(std::process::Child);
+
+impl Holder {
+    /// A Python program that says when it holds the file.
+    fn new(lab: &Lab, script: &str) -> Self {
+        let mut command = lab.command("python3");
+        command.args(["-c", script, "image"]);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        let mut said = String::new();
+        let mut out = BufReader::new(child.stdout.take().unwrap());
+        out.read_line(&mut said).unwrap();
+        assert_eq!(said, "held\n");
+        Self(child)
+    }
+
+    /// The program that serves images of virtual machines, once it serves this one.
+    fn of_images(lab: &Lab) -> Self {
+        let mut command = lab.command("qemu-storage-daemon");
+        command.args(["--pidfile", "opened", "--blockdev"]);
+        command.arg("driver=file,node-name=f,filename=image,locking=on");
+        command.args(["--nbd-server", "addr.type=unix,addr.path=socket"]);
+        command.args(["--export", "type=nbd,id=e,node-name=f,writable=on"]);
+        let child = command.spawn().unwrap();
+        while lab.text_if_there("opened").is_empty() {
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        Self(child)
+    }
+}
+
+impl Drop for Holder {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+#[test]
+fn what_another_program_has_locked_is_not_written() {
+    let lab = Lab::new();
+    if !has("python3") {
+        return skip("`python3` is missing");
+    }
+    let device = loop_device(&lab, "image");
+    let _detach = OnDrop(|| {
+        drop(
+            device
+                .as_ref()
+                .map(|device| must("losetup", &["-d", device])),
+        )
+    });
+    if let Err(reason) = &device {
+        skip(reason);
+        lab.write("image", vec![0; 16 << 20]);
+    }
+    let is_kept = |who: &str| {
+        for target in device.as_deref().into_iter().chain(["image"]) {
+            let refused = write(&lab, target, &["--overwrite", target]).expect(3);
+            refused.says(&[who, "nothing overrides this"]);
+        }
+        assert!(lab.bytes("image").iter().all(|&byte| byte == 0));
+    };
+    let holder = Holder::new(&lab, OF_PROCESS);
+    is_kept(&format!("process {}", holder.0.id()));
+    drop(holder);
+    let holder = Holder::new(&lab, OF_OPEN_FILE);
+    is_kept("by another program");
+    // Reading is free.
+    lab.fathom(&[
+        "fio",
+        "--name=a",
+        "--filename=image",
+        "--rw=read",
+        "--bs=1m",
+    ])
+    .expect(0);
+    drop(holder);
+    match has("qemu-storage-daemon") {
+        true => {
+            let _serving = Holder::of_images(&lab);
+            is_kept("by another program");
+        }
+        false => skip("`qemu-storage-daemon` is missing"),
+    }
+    if let Ok(device) = &device {
+        write(&lab, device, &[]).expect(0);
+        assert!(lab.bytes("image").iter().any(|&byte| byte != 0));
+    }
 }

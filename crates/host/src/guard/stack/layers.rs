@@ -88,9 +88,11 @@ impl Layer {
                 device: device.name.clone(),
                 by: "another program".to_owned(),
             }),
-            (_, Err(error @ ClaimError::Locked)) => Some(Finding::Claimed {
-                by: error.to_string(),
-            }),
+            (_, Err(error @ (ClaimError::Locked | ClaimError::RecordLocked(_)))) => {
+                Some(Finding::Claimed {
+                    by: error.to_string(),
+                })
+            }
             _ => None,
         }
     }
