@@ -1,7 +1,7 @@
 //! Which backend serves each pool, and how slots are dealt to workers. A worker has one backend.
 use crate::kind::{BackendKind, Backends};
 use crate::rule::WorkerRule;
-use plan::{BoundRun, Placement, Pool, RequestMode, Stream};
+use plan::{BoundRun, Placement, Plan, Pool, RequestMode, Stream, TargetId};
 use std::collections::BTreeSet;
 
 /// Few enough that a device does not run dry while one thread submits what it reaped together, and that
@@ -16,12 +16,18 @@ pub(crate) struct Dealt {
 }
 
 /// The number of workers of a run: for each of its backends by the rule, one for each pool with a
-/// place of its own, and a thread per slot where a call serves one operation, whatever is asked.
-pub fn planned_workers(run: &BoundRun, backends: Backends, rule: WorkerRule, cpus: u32) -> u32 {
+/// place of its own or whose calls may wait, and a thread per slot where a call serves one operation, whatever is asked.
+pub fn planned_workers(
+    plan: &Plan,
+    run: &BoundRun,
+    backends: Backends,
+    rule: WorkerRule,
+    cpus: u32,
+) -> u32 {
     let pools = &run.run.pools;
     let groups = backends.groups(pools).into_iter();
     let workers = groups.map(|(kind, members)| {
-        let (free, placed) = apart(run, kind, members);
+        let (free, placed) = apart(plan, run, kind, members);
         let shared = match free.as_slice() {
             [] => 0,
             free => workers_of(kind, slots_of(pools, free), rule, cpus),
@@ -33,6 +39,7 @@ pub fn planned_workers(run: &BoundRun, backends: Backends, rule: WorkerRule, cpu
 
 /// How the slots of a run are dealt to workers.
 pub(crate) fn deal_slots(
+    plan: &Plan,
     run: &BoundRun,
     backends: Backends,
     rule: WorkerRule,
@@ -41,7 +48,7 @@ pub(crate) fn deal_slots(
     let pools = &run.run.pools;
     let mut dealt = Vec::new();
     for (kind, members) in backends.groups(pools) {
-        let (free, placed) = apart(run, kind, members);
+        let (free, placed) = apart(plan, run, kind, members);
         if !free.is_empty() {
             let workers = workers_of(kind, slots_of(pools, &free), rule, cpus);
             dealt.extend(deal_group(kind, pools, &free, workers));
@@ -55,17 +62,22 @@ pub(crate) fn deal_slots(
     dealt
 }
 
-/// Pools that may share workers, and those whose workers have a place, or a way of asking, of their own.
+/// Pools that may share workers, and those whose workers have a place, or a way of asking, of their own, or wait in calls.
 /// With a thread per slot nothing is shared.
-fn apart(run: &BoundRun, kind: BackendKind, members: Vec<usize>) -> (Vec<usize>, Vec<usize>) {
+fn apart(
+    plan: &Plan,
+    run: &BoundRun,
+    kind: BackendKind,
+    members: Vec<usize>,
+) -> (Vec<usize>, Vec<usize>) {
     let pools = &run.run.pools;
     let asks_nothing =
         |pool: &Pool| pool.requests == RequestMode::default() && pool.priorities.is_empty();
     // Most runs place nothing, and need not look at each pool.
     let is_placed = |stream: &Stream| stream.flow.placement != Placement::default();
     let places = run.run.streams.iter().any(is_placed);
-    // The call would hold up what others have on the same worker.
-    let is_blocked = |stream: &Stream| stream.flow.syncs.file_systems_at_end;
+    let is_shared = members.len() > 1;
+    let is_blocked = |stream: &Stream| is_shared && keeps_worker(plan, kind, stream);
     let blocked: BTreeSet<usize> = (run.run.streams.iter().filter(|stream| is_blocked(stream)))
         .map(|stream| stream.pool.index())
         .collect();
@@ -79,6 +91,14 @@ fn apart(run: &BoundRun, kind: BackendKind, members: Vec<usize>) -> (Vec<usize>,
             && (!places || placement_of(run, *pool) == Placement::default())
     };
     members.into_iter().partition(is_free)
+}
+
+/// Whether calls of a stream may wait for storage, and so would hold up what others have on the same worker: without direct
+/// I/O both kinds of queue of the kernel carry transfers out within the submitting call, or wait in it.
+fn keeps_worker(plan: &Plan, kind: BackendKind, stream: &Stream) -> bool {
+    let has_queue = matches!(kind, BackendKind::Aio | BackendKind::Uring);
+    let is_direct = |target: &TargetId| stream.open.unwrap_or(plan.target(*target).open).direct;
+    stream.flow.syncs.file_systems_at_end || (has_queue && !stream.targets.iter().all(is_direct))
 }
 
 fn slots_of(pools: &[Pool], members: &[usize]) -> u32 {

@@ -78,7 +78,7 @@ pub fn descriptors_needed(
         let real = real.filter(|id| plan.plan.target(**id).is_real());
         files_of_pool[stream.pool.index()] += real.count();
     }
-    let dealt = deal_slots(run, backends, rule, cpus);
+    let dealt = deal_slots(&plan.plan, run, backends, rule, cpus);
     let needed = dealt.iter().map(|worker| {
         let slots: u32 = worker.pools.iter().map(|(_, slots)| *slots).sum();
         let files = worker.pools.iter().map(|(pool, _)| files_of_pool[*pool]);

@@ -292,6 +292,9 @@ impl Simulation {
     /// All reap before any issues, and pools issue in order over all workers, so that what is
     /// issued next does not depend on which worker holds a free slot.
     fn settle(&mut self) -> u64 {
+        if self.world.borrow().script.works_in_call {
+            return self.settle_in_calls();
+        }
         loop {
             self.workers.iter_mut().for_each(|worker| {
                 worker.step(false);
@@ -309,6 +312,25 @@ impl Simulation {
             Wake::Done => u64::MAX,
         });
         until.min().unwrap_or(u64::MAX)
+    }
+
+    /// The same for one worker that does everything in its calls: as on a thread, what it queues in a step is submitted
+    /// before the next, in its own order of pools.
+    fn settle_in_calls(&mut self) -> u64 {
+        let worker = &mut self.workers[0];
+        loop {
+            let wake = worker.step(true);
+            if worker.moved {
+                worker
+                    .enter(0, u64::MAX, 0)
+                    .expect("simulated calls do not fail");
+                continue;
+            }
+            return match wake {
+                Wake::Wait { until_ns, .. } => until_ns.max(self.now.get() + 1),
+                Wake::Done => u64::MAX,
+            };
+        }
     }
 
     /// Issues from each pool what is due; whether anything was.
@@ -514,6 +536,10 @@ impl Backend for SimBackend {
 
     fn queued(&self) -> u32 {
         self.queued.len() as u32
+    }
+
+    fn waits_in_submission(&self) -> bool {
+        !self.queued.is_empty() && self.world.borrow().script.works_in_call
     }
 
     fn abandon(self) {}

@@ -49,6 +49,9 @@ pub(crate) struct Worker<B, T, S> {
     shard: usize,
     sharing: Sharing,
     pools: Vec<WorkerPool>,
+    /// Which of them issued first in the last step. They take turns: where a call does all of the work, what is first is all
+    /// that a step submits.
+    first: usize,
     /// What to issue next.
     agenda: Agenda,
     /// For each pool, the earliest time at which it may have something to issue.
@@ -124,6 +127,7 @@ impl<B: Backend, T: Time, S: Deref<Target = SharedRun> + Clone> Worker<B, T, S> 
             pools: pools
                 .map(|(pool, slots)| WorkerPool::new(pool, slots, &shared))
                 .collect(),
+            first: 0,
             agenda,
             pool_of_slot: local,
             filled: vec![Filled::default(); slots],
@@ -169,7 +173,8 @@ impl<B: Backend, T: Time, S: Deref<Target = SharedRun> + Clone> Worker<B, T, S> 
         let mut stop_ns = shared.stop_ns.load(Relaxed);
         let start_ns = shared.start_ns.load(Relaxed);
         if may_issue && now_ns >= start_ns {
-            for pool in 0..self.pools.len() {
+            self.first = (self.first + 1) % self.pools.len();
+            for pool in (self.first..self.pools.len()).chain(0..self.first) {
                 if now_ns < stop_ns && self.due_ns[pool] <= now_ns {
                     (now_ns, stop_ns) = self.fill(shared, pool, now_ns, stop_ns);
                 }

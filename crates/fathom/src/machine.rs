@@ -145,7 +145,8 @@ fn aio_refusal() -> Option<String> {
 /// Workers of the run that has most.
 pub fn workers_max(plan: &BoundPlan, backends: Backends, rule: WorkerRule, cpus: u32) -> u32 {
     let runs = plan.distinct_runs().into_iter();
-    let workers = runs.map(|id| engine::planned_workers(&plan.run(id), backends, rule, cpus));
+    let workers =
+        runs.map(|id| engine::planned_workers(&plan.plan, &plan.run(id), backends, rule, cpus));
     workers.max().unwrap_or(0)
 }
 

@@ -57,19 +57,27 @@ fn each_pool_is_served_as_it_asks() {
 
 #[test]
 fn workers_are_counted_for_each_backend() {
-    let place = Place::buffered(MIB);
-    let plan = bind_real(side_by_side(&place));
-    let run = plan.run(RunId(0));
-    let workers = |kind: BackendKind, overrules: bool| {
+    let workers = |direct: bool, kind: BackendKind, overrules: bool| {
+        let mut plan = side_by_side(&Place::buffered(MIB));
+        for target in &mut plan.targets {
+            target.open.direct = direct && target.is_real();
+        }
+        let plan = bind_real(plan);
+        let run = plan.run(RunId(0));
         let backends = engine::Backends { kind, overrules };
-        engine::planned_workers(&run, backends, engine::WorkerRule::Automatic, 2)
+        engine::planned_workers(&plan.plan, &run, backends, engine::WorkerRule::Automatic, 2)
     };
     // A worker each for rings, native AIO and nothing, and a thread for each of three slots.
-    assert_eq!(workers(BackendKind::Uring, false), 6);
-    assert_eq!(workers(BackendKind::Sync, false), 3 + 3 + 5);
-    // Who asks for nothing reaches nothing, whatever the user says.
+    assert_eq!(workers(true, BackendKind::Uring, false), 6);
+    for direct in [true, false] {
+        assert_eq!(workers(direct, BackendKind::Sync, false), 3 + 3 + 5);
+        // Who asks for nothing reaches nothing, whatever the user says.
+        assert_eq!(workers(direct, BackendKind::Sync, true), 4 + 8 + 3 + 1 + 5);
+        assert_eq!(workers(direct, BackendKind::Sim, true), 2);
+    }
     // More than sixteen slots have a second worker.
-    assert_eq!(workers(BackendKind::Aio, true), 3);
-    assert_eq!(workers(BackendKind::Sync, true), 4 + 8 + 3 + 1 + 5);
-    assert_eq!(workers(BackendKind::Sim, true), 2);
+    assert_eq!(workers(true, BackendKind::Aio, true), 3);
+    // Calls that may wait hold up no other pool.
+    assert_eq!(workers(false, BackendKind::Uring, false), 7);
+    assert_eq!(workers(false, BackendKind::Aio, true), 5);
 }

@@ -9,6 +9,7 @@ mod depth_search;
 mod determinism;
 mod distant;
 mod dumps;
+mod fairness;
 mod faults;
 mod few_tags;
 mod file_systems;

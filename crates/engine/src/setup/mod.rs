@@ -60,7 +60,13 @@ impl Setup<'_> {
 impl SharedRun {
     pub(crate) fn new(setup: &Setup<'_>, failures: SyncSender<Failure>) -> Self {
         let run = setup.run;
-        let dealt = deal_slots(run, setup.backends, setup.workers, setup.cpus);
+        let dealt = deal_slots(
+            &setup.plan.plan,
+            run,
+            setup.backends,
+            setup.workers,
+            setup.cpus,
+        );
         let mut memory = CellMemory::default();
         let workers = worker_views(&dealt, setup, &mut memory);
         let plan = &setup.plan.plan;
