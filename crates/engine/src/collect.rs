@@ -41,6 +41,14 @@ struct StreamReader {
     schedule: Option<Schedule>,
     submitted_total: u64,
     scheduled_total: u64,
+    /// What its warm-up had so far, which counts only where the stream is over before it is warm.
+    warm: Warm,
+}
+
+#[derive(Debug, Default)]
+struct Warm {
+    figures: Vec<Figure>,
+    sample: StreamSample,
 }
 
 #[derive(Debug)]
@@ -109,6 +117,7 @@ impl Collector {
                 schedule: stream.arrivals.clone().map(Schedule::new),
                 submitted_total: 0,
                 scheduled_total: 0,
+                warm: Warm::default(),
             }
         });
         Self {
@@ -204,6 +213,10 @@ impl Collector {
             let searches = own.is_some_and(|own| own.has_search() && !own.has_found(end_ns));
             let with_search = [slabs, &[SEARCH]].concat();
             let slabs = if searches { &with_search } else { slabs };
+            if let Some(own) = own.filter(|_| is_last) {
+                own.end_cold(end_ns);
+            }
+            let never_warm = own.is_some_and(|own| own.is_over_cold(end_ns));
             for cell in 0..state.cells() {
                 let figure = self.figure(stream, cell, number, slabs);
                 service_of_pool[state.pool] += figure.service.sum_ns;
@@ -213,13 +226,19 @@ impl Collector {
             }
             let mut sample = StreamSample::default();
             self.add_submissions(stream, number, slabs, &mut sample);
-            sample.handover = self.handover(stream, number, slabs);
+            // That of the warm-up has waited for this.
+            let with_warmup = [slabs, &[WARMUP]].concat();
+            let told = if never_warm { &with_warmup } else { slabs };
+            sample.handover = self.handover(stream, number, told);
             if let Some(handover) = sample.handover.as_mut().filter(|_| is_last) {
                 self.add_drained_handover(stream, end_ns, handover);
             }
             sample.depth = state.flow.as_ref().and_then(|flow| flow.depth());
             if let Some(own) = &state.lifetime {
                 self.pass_warmup(stream, end_ns, &mut collected.figures);
+                if never_warm {
+                    self.count_warmup(stream, &mut collected.figures, &mut sample);
+                }
                 sample.span = span(own, end_ns);
             }
             if is_last {
@@ -288,26 +307,41 @@ impl Collector {
             true => &[WARMUP, SEARCH],
             false => &[WARMUP],
         };
-        self.add_submissions(stream, u64::MAX, passed, &mut StreamSample::default());
-        let state = &self.shared.streams[stream];
+        let mut sample = StreamSample::default();
+        self.add_submissions(stream, u64::MAX, passed, &mut sample);
+        let shared = Arc::clone(&self.shared);
+        let state = &shared.streams[stream];
         let due_ns = state.warm_until_ns(end_ns);
         for cell in 0..state.cells() {
-            let warm = self.figure(stream, cell, u64::MAX, passed);
-            if warm.errors == 0 {
-                continue;
-            }
-            match figures.iter_mut().find(|figure| figure.key == warm.key) {
-                Some(figure) => figure.errors += warm.errors,
-                None => figures.push(Figure {
-                    errors: warm.errors,
-                    ..Figure::empty(warm.key)
-                }),
-            }
+            let mut warm = self.figure(stream, cell, u64::MAX, passed);
+            let errors = std::mem::take(&mut warm.errors);
+            add_figure(&mut self.streams[stream].warm.figures, &warm);
+            let failed = Figure {
+                errors,
+                ..Figure::empty(warm.key)
+            };
+            add_figure(figures, &failed);
         }
         let reader = &mut self.streams[stream];
         if let Some(schedule) = &mut reader.schedule {
-            reader.scheduled_total += schedule.count_until(due_ns);
+            sample.scheduled = schedule.count_until(due_ns);
+            reader.scheduled_total += sample.scheduled;
         }
+        add_sample(&mut reader.warm.sample, &sample);
+    }
+
+    /// Of a stream that is over and never was warm, all counts.
+    fn count_warmup(
+        &mut self,
+        stream: usize,
+        figures: &mut Vec<Figure>,
+        sample: &mut StreamSample,
+    ) {
+        let warm = std::mem::take(&mut self.streams[stream].warm);
+        warm.figures
+            .iter()
+            .for_each(|warm| add_figure(figures, warm));
+        add_sample(sample, &warm.sample);
     }
 
     fn figure(&mut self, stream: usize, cell: usize, number: u64, slabs: &[usize]) -> Figure {
@@ -639,6 +673,23 @@ fn bound_max(figures: &mut LatencyFigures) {
         .last()
         .map_or(0, |b| measure::bucket_bounds(b.index as usize).0);
     figures.max_ns = figures.max_ns.max(highest);
+}
+
+fn add_figure(figures: &mut Vec<Figure>, more: &Figure) {
+    if more.is_empty() {
+        return;
+    }
+    match figures.iter_mut().find(|figure| figure.key == more.key) {
+        Some(figure) => figure.merge(more),
+        None => figures.push(more.clone()),
+    }
+}
+
+/// Arrivals and what was submitted of them.
+fn add_sample(sample: &mut StreamSample, more: &StreamSample) {
+    sample.scheduled += more.scheduled;
+    sample.submitted += more.submitted;
+    sample.lateness.merge(&more.lateness);
 }
 
 fn difference(counter: &AtomicU64, seen: &mut u64) -> u64 {

@@ -134,11 +134,30 @@ impl Lifetime {
     pub(crate) fn measured_from_ns(&self, end_ns: u64) -> u64 {
         let found_ns = self.found_ns.as_ref().map(|found| found.load(Acquire));
         let found_ns = found_ns.filter(|found_ns| *found_ns <= end_ns);
+        if self.is_over_cold(end_ns) {
+            return self.opens_ns.load(Acquire);
+        }
         found_ns.unwrap_or_else(|| match self.warm_ns() {
             // Behind all that is looked at; not known before the stream begins.
             NEVER => self.opens_ns.load(Acquire).max(end_ns),
             warm_ns => warm_ns,
         })
+    }
+
+    /// The run ends: what has begun and is not warm is over.
+    pub(crate) fn end_cold(&self, end_ns: u64) {
+        if self.over_ns.load(Acquire) == NEVER
+            && self.opens_ns.load(Acquire) <= end_ns
+            && end_ns < self.warm_ns()
+        {
+            self.over_ns.store(end_ns, Release);
+        }
+    }
+
+    /// Whether it was over by then, and before it was warm: all that it did is measured, as nothing else would tell of it.
+    pub(crate) fn is_over_cold(&self, end_ns: u64) -> bool {
+        let over_ns = self.over_ns.load(Acquire);
+        over_ns <= end_ns && over_ns < self.warm_ns()
     }
 
     /// Whether it has a search behind which measurement begins.

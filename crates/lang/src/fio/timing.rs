@@ -1,7 +1,7 @@
 //! Which jobs run side by side, in which order, and for how long.
 use super::codes;
 use super::jobs::Job;
-use super::resolve::{Spec, Times};
+use super::resolve::Spec;
 use super::setting::Setting;
 use crate::sink::Sink;
 use plan::{Diagnostic, Nanos, Window};
@@ -204,7 +204,9 @@ fn group(members: Vec<(usize, u32)>, specs: &[Spec<'_>]) -> Group {
         && times().all(|times| times.delay == (0, 0))
         && members
             .iter()
-            .all(|(index, _)| specs[*index].flow.depth_search.is_none());
+            .all(|(index, _)| specs[*index].flow.depth_search.is_none())
+        && (lives[0].warmup.0 == 0
+            || !members.iter().any(|(index, _)| ends_itself(&specs[*index])));
     if is_shared && lives[0].warmup.0.is_multiple_of(interval.0) {
         let window = match lives[0].window {
             Some(window) if times().any(|times| times.is_time_based) => Window::For(window),
@@ -219,7 +221,7 @@ fn group(members: Vec<(usize, u32)>, specs: &[Spec<'_>]) -> Group {
             members,
         };
     }
-    let (warmup, at_most) = common_times(&lives, times(), interval);
+    let (warmup, at_most) = common_times(&lives, &members, specs, interval);
     Group {
         window: Window::UntilDone { at_most },
         warmup,
@@ -230,18 +232,27 @@ fn group(members: Vec<(usize, u32)>, specs: &[Spec<'_>]) -> Group {
     }
 }
 
+/// Whether a job may come to its end before the clock ends it. What it did is told also where it was not yet warm.
+fn ends_itself(spec: &Spec<'_>) -> bool {
+    !spec.times.is_time_based || spec.amount.operations.is_some()
+}
+
 /// What none of the jobs measures, in whole intervals, and when the last of them ends behind it,
 /// where all end by the clock.
-fn common_times<'t>(
+fn common_times(
     lives: &[Life],
-    times: impl Iterator<Item = &'t Times>,
+    members: &[(usize, u32)],
+    specs: &[Spec<'_>],
     interval: Nanos,
 ) -> (Nanos, Option<Nanos>) {
     let mut warmup = u64::MAX;
     let mut end = Some(0_u64);
-    for (life, times) in lives.iter().zip(times) {
+    for (life, (index, _)) in lives.iter().zip(members) {
+        let spec = &specs[*index];
+        let times = &spec.times;
         if life.after.is_none() {
-            warmup = warmup.min(times.delay.0.saturating_add(life.warmup.0));
+            let ramp = if ends_itself(spec) { 0 } else { life.warmup.0 };
+            warmup = warmup.min(times.delay.0.saturating_add(ramp));
         }
         let begins_by_clock = life.after.is_none() && life.warmup_bytes.is_none();
         let own_end = life.window.filter(|_| begins_by_clock).map(|window| {
