@@ -6,7 +6,7 @@ use std::os::unix::fs::MetadataExt;
 
 const WORDS: [&str; 2] = ["--output-format=json", "job.fio"];
 
-/// A lab with a file for a job of these options.
+/// A file for a job of these options.
 fn put(lab: &Lab, arguments: &[&str]) {
     let options = arguments
         .iter()
