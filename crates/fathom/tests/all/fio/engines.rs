@@ -1,52 +1,46 @@
 //! Engines of fio jobs beside the installed fio: the same job has the same keys and counts.
+use crate::lab::{Ended, FATHOM, Lab, skip, try_ended};
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::os::unix::fs::MetadataExt;
-use std::path::Path;
-use std::process::Command;
 
-/// The document of a program for a job with these options; `None` where it is not there.
-fn report(program: &str, arguments: &[&str], folder: &Path) -> Option<Value> {
-    let (document, succeeded) = report_of_any(program, arguments, folder)?;
-    assert!(succeeded, "{program}: {document}");
-    Some(document)
-}
+const WORDS: [&str; 2] = ["--output-format=json", "job.fio"];
 
-/// The same of jobs that may fail, and whether they have succeeded.
-fn report_of_any(program: &str, arguments: &[&str], folder: &Path) -> Option<(Value, bool)> {
-    let ours = program != "fio";
+/// A file for a job of these options.
+fn put(lab: &Lab, arguments: &[&str]) {
     let options = arguments
         .iter()
         .map(|option| option.trim_start_matches('-'));
     let options: Vec<&str> = options.collect();
-    let text = format!("[job]\nthread\n{}\n", options.join("\n"));
-    std::fs::write(folder.join("job.fio"), text).unwrap();
-    let output = Command::new(program)
-        .args(ours.then_some("fio"))
-        .args(["--output-format=json", "job.fio"])
-        .current_dir(folder)
-        .output();
-    let Ok(output) = output else {
-        println!("skipped: `{program}` is not installed");
-        return None;
-    };
-    let text = String::from_utf8(output.stdout).unwrap();
-    let told = String::from_utf8_lossy(&output.stderr);
-    let begin = text
-        .find('{')
-        .unwrap_or_else(|| panic!("{program}: {told}"));
-    let document = serde_json::from_str(&text[begin..]);
-    let document = document.unwrap_or_else(|e| panic!("{e}:\n{text}"));
-    Some((document, output.status.success()))
+    lab.write(
+        "job.fio",
+        format!("[job]\nthread\n{}\n", options.join("\n")),
+    );
 }
 
-/// Ours and theirs, each in a folder that `prepare` has filled.
-fn both(arguments: &[&str], prepare: impl Fn(&Path)) -> Option<(Value, Value)> {
-    let folders = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
-    folders.iter().for_each(|folder| prepare(folder.path()));
-    let theirs = report("fio", arguments, folders[0].path())?;
-    let ours = report(env!("CARGO_BIN_EXE_fathom"), arguments, folders[1].path())?;
-    Some((ours, theirs))
+/// What becomes of a job with these options, which may fail.
+fn done(lab: &Lab, arguments: &[&str]) -> Ended {
+    put(lab, arguments);
+    lab.fio(WORDS)
+}
+
+/// The same by the installed fio; `None` where it is not there.
+fn reference(lab: &Lab, arguments: &[&str]) -> Option<Ended> {
+    put(lab, arguments);
+    lab.reference_fio(WORDS)
+}
+
+/// The document of a job that succeeds.
+fn report(lab: &Lab, arguments: &[&str]) -> Value {
+    done(lab, arguments).expect(0).json()
+}
+
+/// Ours and theirs, each in a lab that `prepare` has filled.
+fn both(arguments: &[&str], prepare: impl Fn(&Lab)) -> Option<(Value, Value)> {
+    let labs = [Lab::new(), Lab::new()];
+    labs.iter().for_each(prepare);
+    let theirs = reference(&labs[0], arguments)?.expect(0).json();
+    Some((report(&labs[1], arguments), theirs))
 }
 
 fn keys(value: &Value, path: &str, found: &mut BTreeSet<String>) {
@@ -109,66 +103,46 @@ fn mapped_files_are_read_and_written() {
 /// What was mapped is in the file, and a device behind it fails without a signal.
 #[test]
 fn mapped_writes_are_checked_by_calls() {
-    let folder = tempfile::tempdir().unwrap();
+    let lab = Lab::new();
     let job = ["--size=1m", "--bs=4k", "--filename=data", "--verify=crc32c"];
-    let ours = env!("CARGO_BIN_EXE_fathom");
     let written = [
         &job[..],
         &["--ioengine=mmap", "--rw=randwrite", "--do_verify=0"],
     ]
     .concat();
-    report(ours, &written, folder.path()).unwrap();
+    report(&lab, &written);
     let read = [&job[..], &["--ioengine=psync", "--rw=read"]].concat();
-    let report = report(ours, &read, folder.path()).unwrap();
+    let report = report(&lab, &read);
     assert_eq!(report["jobs"][0]["read"]["total_ios"], 256);
 }
 
 #[test]
 fn huge_pages_are_a_note() {
-    let folder = tempfile::tempdir().unwrap();
+    let lab = Lab::new();
     let fio = |first: &[&str]| {
-        Command::new(env!("CARGO_BIN_EXE_fathom"))
-            .args(first)
-            .args(["--name=job", "--ioengine=mmap", "--thp=1", "--rw=write"])
-            .args(["--size=64k", "--filename=data", "--verify=md5"])
-            .current_dir(folder.path())
-            .output()
-            .unwrap()
+        let job = ["--name=job", "--ioengine=mmap", "--thp=1", "--rw=write"];
+        let file = ["--size=64k", "--filename=data", "--verify=md5"];
+        lab.fio([first, &job, &file].concat())
     };
-    let output = fio(&["fio"]);
-    let told = String::from_utf8_lossy(&output.stderr);
-    if told.contains("cannot be mapped into memory: Invalid argument") {
-        println!("skipped: this kernel has no huge pages");
-        return;
+    let output = fio(&[]);
+    if output
+        .err
+        .contains("cannot be mapped into memory: Invalid argument")
+    {
+        return skip("this kernel has no huge pages");
     }
-    assert!(output.status.success(), "{told}");
-    assert_eq!(told, "");
-    let checked = fio(&["fio", "--parse-only"]);
-    let told = String::from_utf8_lossy(&checked.stderr);
-    assert!(
-        told.contains("`thp`: asked of the shared mapping"),
-        "{told}"
-    );
+    assert_eq!(output.expect(0).err, "");
+    fio(&["--parse-only"]).says(&["`thp`: asked of the shared mapping"]);
 }
 
 #[test]
 fn an_unknown_error_is_refused_at_its_place() {
-    let folder = tempfile::tempdir().unwrap();
-    let output = Command::new(env!("CARGO_BIN_EXE_fathom"))
-        .args([
-            "fio",
-            "--parse-only",
-            "--name=job",
-            "--rw=write",
-            "--size=1m",
-        ])
-        .args(["--filename=f", "--ignore_error=EIO:ENOWHERE"])
-        .current_dir(folder.path())
-        .output()
-        .unwrap();
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert!(said.contains("no error by the name `ENOWHERE`"), "{said}");
-    assert!(!output.status.success());
+    let lab = Lab::new();
+    let job = ["--name=job", "--rw=write", "--size=1m", "--filename=f"];
+    let wrong = ["--parse-only", "--ignore_error=EIO:ENOWHERE"];
+    lab.fio(job.iter().chain(&wrong))
+        .expect_failure()
+        .says(&["no error by the name `ENOWHERE`"]);
 }
 
 /// As [`compare`], for engines without I/O of their own: theirs adds nothing to `lat_ns`.
@@ -182,16 +156,12 @@ fn compare_calls(ours: &Value, theirs: &Value, direction: &str) {
     assert_eq!(ours["error"], theirs["error"]);
 }
 
-fn files_in(folder: &Path) -> Vec<(String, Vec<u8>)> {
-    let entries = std::fs::read_dir(folder).unwrap().flatten();
-    let named = entries.map(|entry| {
-        let name = entry.file_name().to_string_lossy().into_owned();
-        (name, std::fs::read(entry.path()).unwrap_or_default())
-    });
-    let mut files: Vec<_> = named.filter(|(name, _)| name.starts_with("job.")).collect();
-    files.retain(|(name, _)| name != "job.fio");
-    files.sort();
-    files
+fn files_in(lab: &Lab) -> Vec<(String, Vec<u8>)> {
+    let names = lab.names(".").into_iter();
+    names
+        .filter(|name| name.starts_with("job.") && name != "job.fio")
+        .map(|name| (name.clone(), lab.bytes(&name)))
+        .collect()
 }
 
 #[test]
@@ -213,14 +183,11 @@ fn files_are_looked_at() {
 /// A file is one call, whatever its size; what is missing is made first.
 #[test]
 fn large_files_are_looked_at_once() {
-    let folder = tempfile::tempdir().unwrap();
+    let lab = Lab::new();
     let job = ["--ioengine=filestat", "--nrfiles=3", "--filesize=64k"];
-    let report = report(env!("CARGO_BIN_EXE_fathom"), &job, folder.path()).unwrap();
+    let report = report(&lab, &job);
     assert_eq!(report["jobs"][0]["read"]["total_ios"], 3);
-    let sizes: Vec<usize> = files_in(folder.path())
-        .iter()
-        .map(|(_, data)| data.len())
-        .collect();
+    let sizes: Vec<usize> = files_in(&lab).iter().map(|(_, data)| data.len()).collect();
     assert_eq!(sizes, [65536; 3]);
 }
 
@@ -232,12 +199,11 @@ fn files_are_made_and_what_is_there_is_kept() {
         &["--create_on_open=1", "--fallocate=none", "--filesize=64k"],
     ] {
         let job = ["--ioengine=filecreate", "--nrfiles=10", "--filesize=4k"];
-        let folder = tempfile::tempdir().unwrap();
-        std::fs::write(folder.path().join("job.0.3"), "of others").unwrap();
-        let ours = env!("CARGO_BIN_EXE_fathom");
+        let lab = Lab::new();
+        lab.write("job.0.3", "of others");
         let job = [&job, more].concat();
-        report(ours, &job, folder.path()).unwrap();
-        let files = files_in(folder.path());
+        report(&lab, &job);
+        let files = files_in(&lab);
         assert_eq!(files.len(), 10, "{files:?}");
         for (name, data) in &files {
             let expected: &[u8] = match name.as_str() {
@@ -274,42 +240,31 @@ fn files_that_were_laid_out_are_removed() {
             return;
         };
         compare_calls(&ours, &theirs, direction);
-        let folder = tempfile::tempdir().unwrap();
+        let lab = Lab::new();
         let job = [&job, more].concat();
-        report(env!("CARGO_BIN_EXE_fathom"), &job, folder.path()).unwrap();
-        assert_eq!(files_in(folder.path()), []);
+        report(&lab, &job);
+        assert_eq!(files_in(&lab), []);
     }
 }
 
 /// Whatever its length is, and whatever the other files are.
 #[test]
 fn files_of_others_are_not_removed() {
-    let ours = env!("CARGO_BIN_EXE_fathom");
+    let job = ["--nrfiles=10", "--filesize=4k"];
     for content in [&b"of others"[..], &[7; 8192], b""] {
-        let folder = tempfile::tempdir().unwrap();
-        let theirs = folder.path().join("job.0.3");
-        std::fs::write(&theirs, content).unwrap();
-        let output = Command::new(ours)
-            .args(["fio", "--name=job", "--ioengine=filedelete"])
-            .args(["--nrfiles=10", "--filesize=4k"])
-            .current_dir(folder.path())
-            .output()
-            .unwrap();
-        let said = String::from_utf8_lossy(&output.stderr);
-        assert_eq!(output.status.code(), Some(2), "{said}");
-        assert!(said.contains("bind-0009"), "{said}");
-        assert!(said.contains("`job.0.3` was there before"), "{said}");
-        assert_eq!(
-            files_in(folder.path()),
-            [("job.0.3".to_owned(), content.to_vec())]
-        );
+        let lab = Lab::new();
+        lab.write("job.0.3", content);
+        lab.fio(["--name=job", "--ioengine=filedelete"].iter().chain(&job))
+            .expect(2)
+            .says(&["bind-0009", "`job.0.3` was there before"]);
+        assert_eq!(files_in(&lab), [("job.0.3".to_owned(), content.to_vec())]);
     }
 }
 
 /// The files of a folder by name, each with its length and the sectors that it takes.
-fn spaces_in(folder: &Path) -> Vec<(String, u64, u64)> {
-    let spaces = files_in(folder).into_iter().map(|(name, _)| {
-        let found = std::fs::metadata(folder.join(&name)).unwrap();
+fn spaces_in(lab: &Lab) -> Vec<(String, u64, u64)> {
+    let spaces = files_in(lab).into_iter().map(|(name, _)| {
+        let found = std::fs::metadata(lab.path(&name)).unwrap();
         (name, found.len(), found.blocks())
     });
     spaces.collect()
@@ -317,14 +272,13 @@ fn spaces_in(folder: &Path) -> Vec<(String, u64, u64)> {
 
 /// Asserts that both programs do the same I/Os and leave the same files; false where theirs is not there.
 fn leaves_the_same(arguments: &[&str], directions: &[&str]) -> bool {
-    let folders = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
-    let Some(theirs) = report("fio", arguments, folders[0].path()) else {
+    let labs = [Lab::new(), Lab::new()];
+    let Some(theirs) = reference(&labs[0], arguments) else {
         return false;
     };
-    let ours = env!("CARGO_BIN_EXE_fathom");
-    let ours = report(ours, arguments, folders[1].path()).unwrap();
-    compare(&ours, &theirs, directions);
-    let [theirs, ours] = folders.map(|folder| spaces_in(folder.path()));
+    let ours = report(&labs[1], arguments);
+    compare(&ours, &theirs.expect(0).json(), directions);
+    let [theirs, ours] = labs.each_ref().map(spaces_in);
     assert!(!ours.is_empty());
     assert_eq!(ours, theirs, "{arguments:?}");
     true
@@ -376,48 +330,31 @@ fn lengths_are_set_as_in_fio() {
 /// Files that one group has laid out may be cut by the next.
 #[test]
 fn what_an_earlier_group_has_made_is_cut() {
-    let folder = tempfile::tempdir().unwrap();
+    let lab = Lab::new();
     let text = "[global]\nfilename=job.data\nsize=64k\nbs=4k\n[makes]\nrw=write\n\
                 [cuts]\nstonewall\nioengine=ftruncate\nrw=write\nio_size=16k\n";
-    std::fs::write(folder.path().join("job.fio"), text).unwrap();
-    let output = Command::new(env!("CARGO_BIN_EXE_fathom"))
-        .args(["fio", "job.fio"])
-        .current_dir(folder.path())
-        .output()
-        .unwrap();
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{said}");
-    let found = std::fs::metadata(folder.path().join("job.data")).unwrap();
-    assert_eq!(found.len(), 12 << 10);
+    lab.write("job.fio", text);
+    lab.fio(["job.fio"]).expect(0);
+    assert_eq!(lab.length("job.data"), 12 << 10);
 }
 
-/// What a job says that is to harm a file of somebody else, with its exit code; the file stays as it is.
-fn harms_nothing(arguments: &[&str]) -> (Option<i32>, String) {
-    let folder = tempfile::tempdir().unwrap();
+/// What a job says that is to harm a file of somebody else, and how it ends; the file stays as it is.
+fn harms_nothing(arguments: &[&str]) -> Ended {
+    let lab = Lab::new();
     let content: Vec<u8> = (0..256 << 10).map(|at| (at % 251) as u8 | 1).collect();
-    std::fs::write(folder.path().join("job.0.0"), &content).unwrap();
-    let output = Command::new(env!("CARGO_BIN_EXE_fathom"))
-        .args(["fio", "--name=job", "--size=256k"])
-        .args(arguments)
-        .current_dir(folder.path())
-        .output()
-        .unwrap();
-    let kept = files_in(folder.path());
-    assert!(kept == [("job.0.0".to_owned(), content)], "{arguments:?}");
-    let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    (output.status.code(), said)
+    lab.write("job.0.0", &content);
+    let ended = lab.fio([&["--name=job", "--size=256k"], arguments].concat());
+    let kept = files_in(&lab);
+    assert!(kept == [("job.0.0".to_owned(), content)], "{ended}");
+    ended
 }
 
 #[test]
 fn files_of_others_keep_their_length_and_their_space() {
     for more in [&["--rw=write"][..], &["--rw=randwrite", "--overwrite=1"]] {
-        let (code, said) = harms_nothing(&[&["--ioengine=ftruncate"], more].concat());
-        assert_eq!(code, Some(2), "{said}");
-        assert!(said.contains("bind-0009"), "{said}");
-        assert!(
-            said.contains("cuts files, and `job.0.0` was there"),
-            "{said}"
-        );
+        harms_nothing(&[&["--ioengine=ftruncate"], more].concat())
+            .expect(2)
+            .says(&["bind-0009", "cuts files, and `job.0.0` was there"]);
     }
     // No word makes it ours.
     let named = [
@@ -426,11 +363,9 @@ fn files_of_others_keep_their_length_and_their_space() {
         "--overwrite",
         "job.0.0",
     ];
-    let (code, said) = harms_nothing(&named);
-    assert_eq!(code, Some(2), "{said}");
+    harms_nothing(&named).expect(2);
     for rw in ["--rw=trim", "--rw=write", "--rw=read"] {
-        let (code, said) = harms_nothing(&["--ioengine=falloc", rw]);
-        assert_eq!(code, Some(3), "{said}");
+        harms_nothing(&["--ioengine=falloc", rw]).expect(3);
     }
 }
 
@@ -454,28 +389,25 @@ fn what_calls_on_space_cannot_do_is_refused() {
             "and not on devices",
         ),
     ] {
-        let (code, text) = harms_nothing(more);
-        assert_eq!(code, Some(2), "{text}");
-        assert!(text.contains(said), "{text}");
+        harms_nothing(more).expect(2).says(&[said]);
     }
 }
 
 const CACHED: &[&str] = &["--filename=data", "--size=256k", "--bs=4k", "--rw=randread"];
 
-fn with_data(folder: &Path) {
-    let file = folder.join("data");
-    std::fs::write(&file, vec![1; 256 << 10]).unwrap();
-    std::fs::File::open(file).unwrap().sync_all().unwrap();
+fn with_data(lab: &Lab) {
+    lab.write("data", vec![1; 256 << 10]);
+    let file = std::fs::File::open(lab.path("data")).unwrap();
+    file.sync_all().unwrap();
 }
 
 /// What a job of cached reads comes to in both, ours first; `None` where theirs is not there.
 fn both_of_cached(arguments: &[&str]) -> Option<(Value, Value)> {
-    let folders = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
-    folders.iter().for_each(|folder| with_data(folder.path()));
+    let labs = [Lab::new(), Lab::new()];
+    labs.iter().for_each(with_data);
     let arguments = [CACHED, arguments].concat();
-    let (theirs, _) = report_of_any("fio", &arguments, folders[0].path())?;
-    let ours = env!("CARGO_BIN_EXE_fathom");
-    let (ours, _) = report_of_any(ours, &arguments, folders[1].path())?;
+    let theirs = reference(&labs[0], &arguments)?.json();
+    let ours = done(&labs[1], &arguments).json();
     Some((ours["jobs"][0].clone(), theirs["jobs"][0].clone()))
 }
 
@@ -508,8 +440,7 @@ fn what_would_wait_fails_as_in_fio() {
             }
         }
         if !theirs_failed {
-            println!("skipped: nothing waits on this file system");
-            return;
+            return skip("nothing waits on this file system");
         }
         assert!(ours_failed, "{engine}");
         let (ours, _) = fails_alike(&[engine.as_str(), "--nowait=0"]).unwrap();
@@ -550,45 +481,32 @@ fn threads_of_the_kernel_take_requests_as_in_fio() {
         };
         compare(&ours, &theirs, &["read"]);
     }
-    let folder = tempfile::tempdir().unwrap();
-    with_data(folder.path());
-    let output = Command::new(env!("CARGO_BIN_EXE_fathom"))
-        .args([
-            "fio",
-            "--name=job",
-            "--ioengine=io_uring",
-            "--sqthread_poll",
-        ])
-        .args(["--sqthread_poll_cpu=4000"])
-        .args(CACHED)
-        .current_dir(folder.path())
-        .output()
-        .unwrap();
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert!(said.contains("this host has no CPU 4000"), "{said}");
-    assert_eq!(output.status.code(), Some(2), "{said}");
+    let lab = Lab::new();
+    with_data(&lab);
+    let poll = ["--name=job", "--ioengine=io_uring", "--sqthread_poll"];
+    lab.fio([&poll[..], &["--sqthread_poll_cpu=4000"], CACHED].concat())
+        .expect(2)
+        .says(&["this host has no CPU 4000"]);
 }
 
 /// What was read is gone from the page cache, so that reading it without waiting fails.
 #[test]
 fn what_is_uncached_leaves_the_page_cache() {
-    let ours = env!("CARGO_BIN_EXE_fathom");
     let failures_behind = |more: &[&str]| {
-        let folder = tempfile::tempdir().unwrap();
-        with_data(folder.path());
+        let lab = Lab::new();
+        with_data(&lab);
         let read = [CACHED, more].concat();
-        let (first, _) = report_of_any(ours, &read, folder.path()).unwrap();
+        let first = done(&lab, &read).json();
         let look = ["--ioengine=pvsync2", "--invalidate=0", "--nowait=1"];
         let look = [CACHED, &look, &["--ignore_error=EAGAIN"]].concat();
-        let (second, _) = report_of_any(ours, &look, folder.path()).unwrap();
+        let second = done(&lab, &look).json();
         let number = |document: &Value, key: &str| document["jobs"][0][key].as_u64();
         (number(&first, "error"), number(&second, "total_err"))
     };
     for engine in ["--ioengine=pvsync2", "--ioengine=io_uring"] {
         let (error, uncached) = failures_behind(&[engine, "--uncached=1"]);
         if error == Some(95) {
-            println!("skipped: not on this kernel or file system");
-            return;
+            return skip("not on this kernel or file system");
         }
         let (_, cached) = failures_behind(&[engine]);
         // A page that the kernel has taken back in between is read from the device in either case.
@@ -606,27 +524,12 @@ fn what_is_uncached_leaves_the_page_cache() {
 
 #[test]
 fn a_backend_that_cannot_do_what_is_asked_says_so() {
-    let folder = tempfile::tempdir().unwrap();
-    with_data(folder.path());
-    let output = Command::new(env!("CARGO_BIN_EXE_fathom"))
-        .args([
-            "fio",
-            "--backend",
-            "sync",
-            "--name=job",
-            "--ioengine=io_uring",
-        ])
-        .args(["--force_async=2"])
-        .args(CACHED)
-        .current_dir(folder.path())
-        .output()
-        .unwrap();
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert!(!output.status.success());
-    assert!(
-        said.contains("the backend `sync` cannot leave requests to threads of the kernel"),
-        "{said}"
-    );
+    let lab = Lab::new();
+    with_data(&lab);
+    let asked = ["--backend", "sync", "--name=job", "--ioengine=io_uring"];
+    lab.fio([&asked[..], &["--force_async=2"], CACHED].concat())
+        .expect_failure()
+        .says(&["the backend `sync` cannot leave requests to threads of the kernel"]);
 }
 
 /// Class and level of each priority that was told of a direction, and all of their I/Os.
@@ -645,7 +548,7 @@ fn priorities(job: &Value, direction: &str) -> (Vec<(u64, u64)>, u64) {
 
 #[test]
 fn priorities_are_told_of_the_whole_latency_where_its_percentiles_are_asked_for() {
-    let folder = tempfile::tempdir().unwrap();
+    let lab = Lab::new();
     let job = [
         "--filename=data",
         "--size=1m",
@@ -658,7 +561,7 @@ fn priorities_are_told_of_the_whole_latency_where_its_percentiles_are_asked_for(
         "--lat_percentiles=1",
         "--clat_percentiles=1",
     ];
-    let (document, _) = report_of_any(env!("CARGO_BIN_EXE_fathom"), &job, folder.path()).unwrap();
+    let document = done(&lab, &job).json();
     let read = &document["jobs"][0]["read"];
     let told = read["prios"].as_array().unwrap();
     assert_eq!(told.len(), 2);
@@ -727,58 +630,48 @@ fn single_transfers_have_priorities_as_in_fio() {
     }
 }
 
-/// A file system on a file, mounted as long as it lives.
+/// A file system on a file, mounted at `mounted` as long as it lives.
 struct Mounted {
-    folder: tempfile::TempDir,
+    lab: Lab,
 }
 
 impl Mounted {
     fn new(make: &[&str]) -> Option<Self> {
-        let folder = crate::named::builder().tempdir().unwrap();
-        let of = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
-        let image = std::fs::File::create(of("image")).unwrap();
+        let lab = Lab::new();
+        let image = std::fs::File::create(lab.path("image")).unwrap();
         image.set_len(400 << 20).unwrap();
-        std::fs::create_dir(of("mounted")).unwrap();
+        std::fs::create_dir(lab.path("mounted")).unwrap();
         let works = |program: &str, arguments: &[&str]| {
-            let done = Command::new(program).args(arguments).output();
-            done.is_ok_and(|done| done.status.success())
+            let mut command = lab.command(program);
+            try_ended(command.args(arguments)).is_ok_and(|done| done.code == Some(0))
         };
-        let (image, mounted) = (of("image"), of("mounted"));
-        if !works(make[0], &[&make[1..], &[image.as_str()]].concat())
-            || !works("mount", &["-o", "loop", &image, &mounted])
+        if !works(make[0], &[&make[1..], &["image"]].concat())
+            || !works("mount", &["-o", "loop", "image", "mounted"])
         {
-            println!("skipped: no file system can be made here by {}", make[0]);
+            skip(&format!("no file system can be made here by {}", make[0]));
             return None;
         }
-        Some(Self { folder })
-    }
-
-    fn path(&self) -> std::path::PathBuf {
-        self.folder.path().join("mounted")
+        Some(Self { lab })
     }
 }
 
 impl Drop for Mounted {
     fn drop(&mut self) {
-        let _ = Command::new("umount").arg(self.path()).status();
+        let _ = self.lab.command("umount").arg("mounted").status();
     }
 }
 
 #[test]
 fn atomic_writes_are_refused_where_there_are_none() {
-    let folder = tempfile::tempdir_in("/dev/shm").unwrap();
+    let lab = Lab::in_memory();
     for engine in ["psync", "io_uring", "libaio"] {
+        let engine = format!("--ioengine={engine}");
         let job = ["--filename=data", "--size=1m", "--rw=write", "--atomic=1"];
-        let output = Command::new(env!("CARGO_BIN_EXE_fathom"))
-            .args(["fio", "--name=job", &format!("--ioengine={engine}")])
-            .args(job)
-            .current_dir(folder.path())
-            .output()
-            .unwrap();
-        let said = String::from_utf8_lossy(&output.stderr);
-        assert!(!output.status.success(), "{said}");
-        let direct = said.contains("direct I/O");
-        assert!(direct || said.contains("has no atomic writes"), "{said}");
+        let output = lab.fio([&["--name=job", &engine][..], &job].concat());
+        let output = output.expect_failure();
+        let direct = output.err.contains("direct I/O");
+        let none = output.err.contains("has no atomic writes");
+        assert!(direct || none, "{output}");
     }
 }
 
@@ -789,23 +682,22 @@ fn atomic_writes_are_sent_as_such() {
     let Some(mounted) = Mounted::new(&["mkfs.xfs", "-q"]) else {
         return;
     };
-    let path = mounted.path();
-    let file = std::fs::File::create(path.join("probe")).unwrap();
+    let lab = &mounted.lab;
+    let file = std::fs::File::create(lab.path("mounted/probe")).unwrap();
     let Some(limits) = sys::file::whole_writes(&file).unwrap() else {
-        println!("skipped: XFS of this kernel has no atomic writes without a device that has them");
-        return;
+        return skip("XFS of this kernel has no atomic writes without a device that has them");
     };
     drop(file);
     assert!(limits.min <= 4096 && limits.max >= 8192, "{limits:?}");
     let run = |more: &[&str]| {
         let job = [
-            "--filename=data",
+            "--filename=mounted/data",
             "--size=1m",
             "--rw=randrw",
             "--overwrite=1",
         ];
         let job = [&job[..], &["--bs=8k", "--atomic=1"], more].concat();
-        let (document, _) = report_of_any(env!("CARGO_BIN_EXE_fathom"), &job, &path).unwrap();
+        let document = done(lab, &job).json();
         document["jobs"][0].clone()
     };
     for engine in [
@@ -829,31 +721,17 @@ fn atomic_writes_are_sent_as_such() {
         assert!(job["total_err"].as_u64().unwrap() > 8, "{engine}");
         assert!(job["read"]["total_ios"].as_u64().unwrap() > 8, "{engine}");
     }
-    let output = Command::new(env!("CARGO_BIN_EXE_fathom"))
-        .args([
-            "fio",
-            "--name=job",
-            "--filename=data",
-            "--size=1m",
-            "--rw=write",
-            "--atomic=1",
-        ])
-        .args(["--bsrange=4k-12k"])
-        .current_dir(&path)
-        .output()
-        .unwrap();
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert!(!output.status.success());
-    assert!(
-        said.contains("cannot store a write of 12288 bytes as a whole"),
-        "{said}"
-    );
+    let job = ["--name=job", "--filename=mounted/data", "--size=1m"];
+    let odd = ["--rw=write", "--atomic=1", "--bsrange=4k-12k"];
+    lab.fio(job.iter().chain(&odd))
+        .expect_failure()
+        .says(&["cannot store a write of 12288 bytes as a whole"]);
 }
 
 /// The installed version knows no hints, and the priorities beside them are the same in it.
 #[test]
 fn single_transfers_have_hints() {
-    let folder = tempfile::tempdir().unwrap();
+    let lab = Lab::new();
     let run = |more: &[&str]| {
         let job = [
             "--filename=data",
@@ -865,8 +743,7 @@ fn single_transfers_have_hints() {
             "--iodepth=4",
         ];
         let job = [&job[..], more].concat();
-        let (document, _) =
-            report_of_any(env!("CARGO_BIN_EXE_fathom"), &job, folder.path()).unwrap();
+        let document = done(&lab, &job).json();
         document["jobs"][0].clone()
     };
     let hints = |job: &Value| {
@@ -879,8 +756,7 @@ fn single_transfers_have_hints() {
     };
     let shares = run(&["--cmdprio_bssplit=4k/30/2/3/5:4k/30/2/3"]);
     if shares["error"] != 0 {
-        println!("skipped: this kernel knows no hints: {}", shares["error"]);
-        return;
+        return skip(&format!("this kernel knows no hints: {}", shares["error"]));
     }
     assert_eq!(hints(&shares), [[0, 0, 0], [2, 3, 0], [2, 3, 5]]);
     let job = [
@@ -896,40 +772,28 @@ fn single_transfers_have_hints() {
         "--rw=randread",
         "--cmdprio_bssplit=4k/30/2/3/1024",
     ];
-    let (code, text) = harms_nothing(&wrong);
-    assert_eq!(code, Some(2), "{text}");
-    assert!(text.contains("is no size with a share and a priority"));
+    harms_nothing(&wrong)
+        .expect(2)
+        .says(&["is no size with a share and a priority"]);
 }
 
 /// Without the rights for it, those and no others fail that are to be of the class of real time.
 #[test]
 fn a_priority_that_is_not_allowed_fails_its_transfer() {
-    let folder = tempfile::tempdir().unwrap();
-    with_data(folder.path());
+    let lab = Lab::new();
+    with_data(&lab);
     for (class, most) in [("1", 64), ("2", 0)] {
-        let output = Command::new("setpriv")
-            .args(["--inh-caps=-all", "--bounding-set=-sys_nice,-sys_admin"])
-            .args([env!("CARGO_BIN_EXE_fathom"), "fio", "--output-format=json"])
-            .args([
-                "--name=job",
-                "--ioengine=io_uring",
-                "--direct=1",
-                "--iodepth=4",
-            ])
-            .args(["--cmdprio_percentage=50", "--ignore_error=EPERM"])
-            .arg(format!("--cmdprio_class={class}"))
-            .args(CACHED)
-            .current_dir(folder.path())
-            .output();
-        let text = match output {
-            Ok(output) => String::from_utf8(output.stdout).unwrap(),
-            Err(_) => String::new(),
+        let mut command = lab.command("setpriv");
+        command.args(["--inh-caps=-all", "--bounding-set=-sys_nice,-sys_admin"]);
+        command.args([FATHOM, "fio", "--output-format=json", "--name=job"]);
+        command.args(["--ioengine=io_uring", "--direct=1", "--iodepth=4"]);
+        command.args(["--cmdprio_percentage=50", "--ignore_error=EPERM"]);
+        command.arg(format!("--cmdprio_class={class}")).args(CACHED);
+        let ended = try_ended(&mut command).ok();
+        let Some(ended) = ended.filter(|ended| ended.out.contains('{')) else {
+            return skip("`setpriv` is not there or may not take rights away");
         };
-        let Some(begin) = text.find('{') else {
-            println!("skipped: `setpriv` is not there or may not take rights away");
-            return;
-        };
-        let document: Value = serde_json::from_str(&text[begin..]).unwrap();
+        let document = ended.json();
         let failed = document["jobs"][0]["total_err"].as_u64().unwrap();
         assert!(
             failed <= most && (failed > 8 || most == 0),
@@ -942,14 +806,13 @@ fn a_priority_that_is_not_allowed_fails_its_transfer() {
 /// Logs hold the priority of the job where an I/O has none of its own; 3.33 knows no hints.
 #[test]
 fn the_priority_of_a_job_stands_in_logs_and_no_hint_where_none_is_given() {
-    let folder = tempfile::tempdir().unwrap();
-    with_data(folder.path());
+    let lab = Lab::new();
+    with_data(&lab);
     let run = |more: &[&str]| {
         let words = ["--write_lat_log=log", "--log_prio=1", "--ioengine=libaio"];
         let job = [CACHED, &words, more].concat();
-        let (document, _) =
-            report_of_any(env!("CARGO_BIN_EXE_fathom"), &job, folder.path()).unwrap();
-        let log = std::fs::read_to_string(folder.path().join("log_clat.1.log")).unwrap();
+        let document = done(&lab, &job).json();
+        let log = lab.text("log_clat.1.log");
         let marks = log.lines().filter_map(|line| line.rsplit(", ").next());
         let mut marks: Vec<String> = marks.map(str::to_owned).collect();
         marks.sort();
@@ -979,29 +842,22 @@ fn the_priority_of_a_job_stands_in_logs_and_no_hint_where_none_is_given() {
 
 #[test]
 fn priorities_stand_in_text_and_logs() {
-    let folder = tempfile::tempdir().unwrap();
-    with_data(folder.path());
-    let output = Command::new(env!("CARGO_BIN_EXE_fathom"))
-        .args(["fio", "--name=job", "--ioengine=libaio", "--direct=1"])
-        .args([
-            "--cmdprio_percentage=50",
-            "--cmdprio_class=2",
-            "--cmdprio=3",
-        ])
-        .args(["--write_lat_log=log", "--log_prio=1"])
-        .args(CACHED)
-        .current_dir(folder.path())
-        .output()
-        .unwrap();
-    let text = String::from_utf8_lossy(&output.stdout);
-    for line in [
-        "clat prio 0/0 (",
-        "clat prio 2/3 (",
-        "% of IOs) percentiles (",
-    ] {
-        assert!(text.contains(line), "{line}: {text}");
-    }
-    let log = std::fs::read_to_string(folder.path().join("log_clat.1.log")).unwrap();
+    let lab = Lab::new();
+    with_data(&lab);
+    let shares = [
+        "--cmdprio_percentage=50",
+        "--cmdprio_class=2",
+        "--cmdprio=3",
+    ];
+    let job = ["--name=job", "--ioengine=libaio", "--direct=1"];
+    let log = ["--write_lat_log=log", "--log_prio=1"];
+    lab.fio([&job[..], &shares, &log, CACHED].concat())
+        .prints(&[
+            "clat prio 0/0 (",
+            "clat prio 2/3 (",
+            "% of IOs) percentiles (",
+        ]);
+    let log = lab.text("log_clat.1.log");
     let with = |mark: &str| log.lines().filter(|line| line.ends_with(mark)).count();
     assert_eq!(with(", 0x0000") + with(", 0x4003"), 64, "{log}");
     assert!(with(", 0x4003") > 8 && with(", 0x0000") > 8, "{log}");
@@ -1025,8 +881,6 @@ fn shares_of_priorities_that_make_no_sense_are_refused() {
         ),
     ] {
         let job = [&["--ioengine=libaio", "--rw=randread"], more].concat();
-        let (code, text) = harms_nothing(&job);
-        assert_eq!(code, Some(2), "{text}");
-        assert!(text.contains(said), "{text}");
+        harms_nothing(&job).expect(2).says(&[said]);
     }
 }

@@ -1,7 +1,7 @@
 //! With which code a job of fio ends whose I/Os fail: zero exactly where the original has zero.
 use crate::lab::{Ended, FATHOM, Lab, ended, has, is_long, is_tried, skip};
 use crate::served::{BYTES, Served};
-use std::path::Path;
+use crate::support::fio::FIO;
 
 /// In the middle of this block.
 const BAD: u64 = 65_536 + 512;
@@ -39,13 +39,11 @@ fn failing(lab: &Lab) -> Result<Served, String> {
     Served::new(lab, "bad", &["eval", &size, &read, &write])
 }
 
-fn run(lab: &Lab, program: impl AsRef<Path>, job: &str) -> Ended {
+fn run(lab: &Lab, program: &str, job: &str) -> Ended {
     lab.write("job.fio", job);
-    let is_ours = program.as_ref() == Path::new(FATHOM);
-    let mut command = lab.command(program);
-    command.args(is_ours.then_some("fio"));
+    let mut command = lab.fio_command(program);
     // A block that cannot be read may hold something, which the guard asks about.
-    if is_ours && job.contains("rw=write") && job.contains("bad/disk") {
+    if program == FATHOM && job.contains("rw=write") && job.contains("bad/disk") {
         command.arg("--overwrite-target=bad/disk");
     }
     ended(command.args(["--output=report", "job.fio"]))
@@ -61,8 +59,8 @@ fn alike(lab: &Lab, job: &str) -> Option<i32> {
         ours.code,
         ours.err
     );
-    if has("fio") {
-        let theirs = run(lab, "fio", job);
+    if has(FIO) {
+        let theirs = run(lab, FIO, job);
         assert_eq!(
             ours.code == Some(0),
             theirs.code == Some(0),
@@ -176,8 +174,8 @@ fn names_of_errors_are_refused_where_the_original_refuses_them() {
         let ours = run(&lab, FATHOM, &job);
         refused += u32::from(ours.code == Some(2));
         assert!(matches!(ours.code, Some(0 | 2)), "{value}: {}", ours.err);
-        if has("fio") {
-            let theirs = run(&lab, "fio", &job);
+        if has(FIO) {
+            let theirs = run(&lab, FIO, &job);
             assert_eq!(
                 ours.code == Some(0),
                 theirs.code == Some(0),
@@ -188,13 +186,8 @@ fn names_of_errors_are_refused_where_the_original_refuses_them() {
         }
     }
     assert_eq!(refused, 17);
-    let help = run(
-        &lab,
-        FATHOM,
-        "[j]\nioengine=null\nsize=4k\nignore_error=,,EILSEQ\n",
-    )
-    .err;
-    assert!(help.contains("`84`"), "{help}");
+    let job = "[j]\nioengine=null\nsize=4k\nignore_error=,,EILSEQ\n";
+    run(&lab, FATHOM, job).says(&["`84`"]);
 }
 
 /// 256 blocks with headers; with `harm`, the data of three are other than they were.
@@ -203,8 +196,7 @@ fn checked(lab: &Lab, harm: bool) {
     let write = ["--name=w", "--rw=write", "--bs=4k", "--size=1m"];
     let check = ["--filename=data", "--verify=crc32c", "--do_verify=0"];
     let _ = std::fs::remove_file(lab.path("data"));
-    lab.fathom(&[&["fio"][..], &write, &check].concat())
-        .expect(0);
+    lab.fio([&write[..], &check].concat()).expect(0);
     let mut data = lab.bytes("data");
     for block in [10, 20, 30].into_iter().filter(|_| harm) {
         data[block * 4096 + 2000] ^= 1;
@@ -239,12 +231,8 @@ fn data_that_are_not_what_was_written_end_with_the_code_of_the_original() {
     );
     both_were_seen(&codes);
     // The first difference ends the job nevertheless.
-    let ended = run(
-        &lab,
-        FATHOM,
-        &job("verify_fatal=1\ncontinue_on_error=verify"),
-    );
-    assert_eq!(ended.code, Some(0));
+    let fatal = job("verify_fatal=1\ncontinue_on_error=verify");
+    run(&lab, FATHOM, &fatal).expect(0);
     let report = lab.text("report");
     assert_eq!(report.matches("verify failed").count(), 1, "{report}");
 }
@@ -262,8 +250,6 @@ fn the_failure_that_ends_a_job_is_never_lost_among_others() {
              [fails]\nstartdelay=1\nsize=512\n{bearing}\n"
         )
     };
-    let fails = run(&lab, FATHOM, &job(""));
-    assert_eq!(fails.code, Some(1), "{}", fails.err);
-    let bears = run(&lab, FATHOM, &job("continue_on_error=verify"));
-    assert_eq!(bears.code, Some(0), "{}", bears.err);
+    run(&lab, FATHOM, &job("")).expect(1);
+    run(&lab, FATHOM, &job("continue_on_error=verify")).expect(0);
 }

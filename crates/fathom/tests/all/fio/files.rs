@@ -1,53 +1,30 @@
 //! What jobs do with their files as a whole, beside the installed fio where it says.
-use std::path::Path;
-use std::process::{Command, Output};
+use crate::lab::{Ended, FATHOM, Lab, STATE, skip, try_ended};
+use crate::support::fio::{FIO, has_fio, programs};
+use std::process::Command;
 
-const FATHOM: &str = env!("CARGO_BIN_EXE_fathom");
-
-fn run(program: &str, arguments: &[&str], folder: &Path) -> Option<Output> {
-    let is_ours = program != "fio";
-    let output = Command::new(program)
-        .args(is_ours.then_some("fio"))
-        .args(["--name=j", "--bs=4k", "--ioengine=psync"])
-        .args(arguments)
-        .current_dir(folder)
-        .output();
-    match output {
-        Ok(output) => Some(output),
-        Err(error) => {
-            println!("skipped: `{program}` is not installed: {error}");
-            None
-        }
-    }
+/// `None`, said as a skip, where the program is not there.
+fn run(lab: &Lab, program: &str, arguments: &[&str]) -> Option<Ended> {
+    let words = ["--name=j", "--bs=4k", "--ioengine=psync"];
+    (program == FATHOM || has_fio()).then(|| lab.fio_by(program, [&words, arguments].concat()))
 }
 
-fn ours(arguments: &[&str], folder: &Path) -> Output {
-    run(FATHOM, arguments, folder).unwrap()
-}
-
-fn text(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr)
-}
-
-/// The report in JSON, which notes of the original may come before.
-fn report(output: &Output) -> serde_json::Value {
-    let text = String::from_utf8_lossy(&output.stdout);
-    let at = text.find('{').unwrap_or_else(|| panic!("{output:?}"));
-    serde_json::from_str(&text[at..]).unwrap()
+fn ours(lab: &Lab, arguments: &[&str]) -> Ended {
+    run(lab, FATHOM, arguments).expect("cargo has built it")
 }
 
 /// A file system of two MiB; `None` where none can be mounted.
-fn small_file_system(folder: &Path) -> Option<Mounted> {
-    let at = folder.join("small");
+fn small_file_system(lab: &Lab) -> Option<Mounted> {
+    let at = lab.path("small");
     std::fs::create_dir(&at).unwrap();
-    let mount = Command::new("mount")
+    let mut mount = Command::new("mount");
+    mount
         .args(["-t", "tmpfs", "-o", "size=2m", "none"])
-        .arg(&at)
-        .output();
-    if mount.is_ok_and(|output| output.status.success()) {
+        .arg(&at);
+    if try_ended(&mut mount).is_ok_and(|mounted| mounted.code == Some(0)) {
         return Some(Mounted(at));
     }
-    println!("skipped: a file system of its own needs root and `mount`");
+    skip("a file system of its own needs root and `mount`");
     None
 }
 
@@ -67,8 +44,8 @@ fn a_job_that_fills_ends_where_nothing_is_left() {
         &["--nrfiles=3", "--bs=16k"],
         &["--ioengine=io_uring", "--iodepth=4"],
     ] {
-        let folder = crate::named::builder().tempdir().unwrap();
-        let Some(small) = small_file_system(folder.path()) else {
+        let lab = Lab::new();
+        let Some(small) = small_file_system(&lab) else {
             return;
         };
         let clear = || {
@@ -79,22 +56,15 @@ fn a_job_that_fills_ends_where_nothing_is_left() {
         let mut arguments = vec!["--directory=small", "--rw=write", "--fill_device=1"];
         arguments.extend(["--fallocate=none", "--output-format=json"]);
         arguments.extend(more);
-        for program in [env!("CARGO_BIN_EXE_fathom"), "fio"] {
-            let Some(output) = run(program, &arguments, folder.path()) else {
-                continue;
-            };
-            assert!(output.status.success(), "{more:?}: {output:?}");
-            let job = &report(&output)["jobs"][0];
+        for program in programs() {
+            let report = run(&lab, program, &arguments).unwrap().expect(0).json();
+            let job = &report["jobs"][0];
             assert_eq!(job["error"], 0, "{program} {more:?}");
             assert_eq!(job["write"]["io_bytes"], 2 << 20, "{program} {more:?}");
             clear();
         }
         // Without the option it is a failure, and known before.
-        let output = ours(
-            &["--directory=small", "--rw=write", "--size=8m"],
-            folder.path(),
-        );
-        assert!(!output.status.success(), "{output:?}");
+        ours(&lab, &["--directory=small", "--rw=write", "--size=8m"]).expect_failure();
     }
 }
 
@@ -106,8 +76,8 @@ fn appending_leaves_what_is_there() {
         ("read", 5000),
         ("write", 0),
     ] {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("data");
+        let lab = Lab::new();
+        let path = lab.path("data");
         let before: Vec<u8> = (0..size).map(|at: u32| (at % 251) as u8).collect();
         if size > 0 {
             std::fs::write(&path, &before).unwrap();
@@ -119,8 +89,7 @@ fn appending_leaves_what_is_there() {
             0 => &[][..],
             _ => &["--overwrite", "data"][..],
         };
-        let output = ours(&[&arguments[..], named].concat(), folder.path());
-        assert!(output.status.success(), "{rw}: {output:?}");
+        ours(&lab, &[&arguments[..], named].concat()).expect(0);
         let after = std::fs::read(&path).unwrap();
         assert_eq!(after.len(), size as usize + 16_384, "{rw}");
         assert_eq!(after[..size as usize], before, "{rw}");
@@ -136,7 +105,7 @@ fn appending_leaves_what_is_there() {
 #[test]
 fn files_can_be_made_and_nothing_else() {
     for rw in ["write", "randread"] {
-        let folder = tempfile::tempdir().unwrap();
+        let lab = Lab::new();
         let rw = format!("--rw={rw}");
         let arguments = [
             &rw,
@@ -145,38 +114,36 @@ fn files_can_be_made_and_nothing_else() {
             "--create_only=1",
             "--runtime=20",
         ];
-        let output = ours(&[&arguments[..], &["--time_based"]].concat(), folder.path());
-        assert!(output.status.success(), "{output:?}");
+        let output = ours(&lab, &[&arguments[..], &["--time_based"]].concat()).expect(0);
         for file in ["j.0.0", "j.0.1"] {
-            let bytes = std::fs::metadata(folder.path().join(file)).unwrap().len();
+            let bytes = lab.length(file);
             assert_eq!(bytes, 32 << 10, "{file}");
         }
-        let said = text(&output);
+        let said = output.all();
         assert!(!said.contains("err="), "no job has done anything: {said}");
         let json = [&arguments[..], &["--output-format=json"]].concat();
-        let report = report(&ours(&json, folder.path()));
+        let report = ours(&lab, &json).json();
         assert_eq!(report["jobs"][0]["write"]["total_ios"], 0);
         assert_eq!(report["jobs"][0]["read"]["total_ios"], 0);
     }
 }
 
 /// How much of a file the page cache holds, in KiB; `None` where nothing tells.
-fn cached_kib(path: &Path) -> Option<u64> {
-    let output = Command::new("fincore")
-        .args(["--bytes", "--noheadings", "--output=RES"])
-        .arg(path)
-        .output();
-    let output = output.ok().filter(|output| output.status.success())?;
-    let text = String::from_utf8(output.stdout).ok()?;
-    Some(text.trim().parse::<u64>().ok()? >> 10)
+fn cached_kib(lab: &Lab, name: &str) -> Option<u64> {
+    let mut command = lab.command("fincore");
+    command.args(["--bytes", "--noheadings", "--output=RES", name]);
+    let told = try_ended(&mut command)
+        .ok()
+        .filter(|told| told.code == Some(0))?;
+    Some(told.out.trim().parse::<u64>().ok()? >> 10)
 }
 
 #[test]
 fn the_cache_is_filled_before_the_job_where_it_is_asked() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("data");
-    std::fs::write(&path, vec![7; 4 << 20]).unwrap();
-    std::fs::File::open(&path).unwrap().sync_all().unwrap();
+    let lab = Lab::new();
+    lab.write("data", vec![7; 4 << 20]);
+    let file = std::fs::File::open(lab.path("data")).unwrap();
+    file.sync_all().unwrap();
     let job = [
         "--filename=data",
         "--rw=randread",
@@ -184,34 +151,25 @@ fn the_cache_is_filled_before_the_job_where_it_is_asked() {
         "--number_ios=1",
     ];
     let job = [&job[..], &["--randseed=1"]].concat();
-    assert!(ours(&job, folder.path()).status.success());
-    let Some(without) = cached_kib(&path) else {
-        return println!("skipped: no `fincore` tells what the cache holds");
+    ours(&lab, &job).expect(0);
+    let Some(without) = cached_kib(&lab, "data") else {
+        return skip("no `fincore` tells what the cache holds");
     };
     if without >= 4096 {
-        return println!("skipped: nothing takes this file out of the cache");
+        return skip("nothing takes this file out of the cache");
     }
     let asked = [&job[..], &["--pre_read=1"]].concat();
-    assert!(ours(&asked, folder.path()).status.success());
-    assert_eq!(cached_kib(&path), Some(4096));
+    ours(&lab, &asked).expect(0);
+    assert_eq!(cached_kib(&lab, "data"), Some(4096));
 }
 
 /// Where the I/O of a job on a file of 25 blocks went, as its own log tells.
-fn logged(program: &str, arguments: &[&str], folder: &Path) -> Option<Vec<u64>> {
-    std::fs::write(folder.join("data"), vec![7; 102_400]).unwrap();
-    let log = folder.join("places.log");
-    let _ = std::fs::remove_file(&log);
-    let output = run(
-        program,
-        &[
-            arguments,
-            &["--filename=data", "--rw=read", "--write_iolog=places.log"],
-        ]
-        .concat(),
-        folder,
-    )?;
-    assert!(output.status.success(), "{arguments:?}: {output:?}");
-    let text = std::fs::read_to_string(log).unwrap();
+fn logged(lab: &Lab, program: &str, arguments: &[&str]) -> Option<Vec<u64>> {
+    lab.write("data", vec![7; 102_400]);
+    let _ = std::fs::remove_file(lab.path("places.log"));
+    let own = ["--filename=data", "--rw=read", "--write_iolog=places.log"];
+    run(lab, program, &[arguments, &own].concat())?.expect(0);
+    let text = lab.text("places.log");
     let offset = |line: &str| {
         let words: Vec<&str> = line.split_whitespace().collect();
         let at = words.iter().position(|word| *word == "read")?;
@@ -230,9 +188,9 @@ fn shares_of_a_file_begin_and_end_where_they_do_there() {
         &["--io_size=50%", "--size=20%", "--offset=10%"],
         &["--size=20%", "--offset=8k", "--offset_increment=10%"],
     ] {
-        let folder = tempfile::tempdir().unwrap();
-        let ours = logged(env!("CARGO_BIN_EXE_fathom"), arguments, folder.path()).unwrap();
-        let Some(theirs) = logged("fio", arguments, folder.path()) else {
+        let lab = Lab::new();
+        let ours = logged(&lab, FATHOM, arguments).unwrap();
+        let Some(theirs) = logged(&lab, FIO, arguments) else {
             return;
         };
         assert_eq!(ours, theirs, "{arguments:?}");
@@ -241,23 +199,17 @@ fn shares_of_a_file_begin_and_end_where_they_do_there() {
 
 /// The lines about files that are made before, and how long files are in the end.
 fn made(program: &str, before: &[(&str, u64)], words: &[&str]) -> Option<(String, Vec<u64>)> {
-    let folder = tempfile::tempdir().unwrap();
+    let lab = Lab::new();
     for (name, bytes) in before {
-        let file = std::fs::File::create(folder.path().join(name)).unwrap();
+        let file = std::fs::File::create(lab.path(name)).unwrap();
         file.set_len(*bytes).unwrap();
     }
-    let output = run(program, words, folder.path())?;
-    let text = text(&output);
-    assert!(output.status.success(), "{words:?}: {text}");
+    let text = run(&lab, program, words)?.expect(0).all();
     let lines = text.lines().filter(|line| line.contains("Laying out"));
     let lines: Vec<&str> = lines.collect();
-    let mut files: Vec<_> = std::fs::read_dir(folder.path())
-        .unwrap()
-        .map(|entry| entry.unwrap())
-        .filter(|entry| !entry.file_name().to_string_lossy().ends_with(".state"))
-        .collect();
-    files.sort_by_key(std::fs::DirEntry::file_name);
-    let bytes = files.iter().map(|entry| entry.metadata().unwrap().len());
+    let names = lab.names(".").into_iter();
+    let files = names.filter(|name| !name.ends_with(STATE));
+    let bytes = files.map(|name| lab.length(&name));
     Some((lines.join("\n"), bytes.collect()))
 }
 
@@ -351,7 +303,7 @@ fn files_that_are_made_before_are_told_of_by_clone_whatever_the_job_does() {
     for (before, words, lines) in LAYOUTS {
         let ours = made(FATHOM, before, words).unwrap();
         assert_eq!(ours.0, lines.join("\n"), "{words:?}");
-        if let Some(theirs) = made("fio", before, words) {
+        if let Some(theirs) = made(FIO, before, words) {
             assert_eq!(ours, theirs, "{words:?}");
         }
     }
@@ -399,7 +351,7 @@ fn a_share_of_a_file_size_makes_files_as_long_as_their_use() {
         let words = [&["--filesize=10m", "--size=30%"], *words].concat();
         let ours = made(FATHOM, before, &words).unwrap();
         assert_eq!(ours.1, *bytes, "{words:?}");
-        if let Some(theirs) = made("fio", before, &words) {
+        if let Some(theirs) = made(FIO, before, &words) {
             assert_eq!(ours, theirs, "{words:?}");
         }
     }
@@ -408,22 +360,18 @@ fn a_share_of_a_file_size_makes_files_as_long_as_their_use() {
 #[test]
 fn sizes_of_files_are_drawn_between_two_ends() {
     for (more, most) in [(&[][..], u64::MAX), (&["--size=64k"], 16)] {
-        let folder = tempfile::tempdir().unwrap();
+        let lab = Lab::new();
         let arguments = ["--rw=read", "--filesize=16k-64k", "--nrfiles=8"];
         let arguments = [&arguments[..], more, &["--output-format=json"]].concat();
-        let output = ours(&arguments, folder.path());
-        assert!(output.status.success(), "{output:?}");
-        let size = |number: u32| {
-            let path = folder.path().join(format!("j.0.{number}"));
-            std::fs::metadata(path).unwrap().len()
-        };
+        let output = ours(&lab, &arguments).expect(0);
+        let size = |number: u32| lab.length(&format!("j.0.{number}"));
         let sizes: Vec<u64> = (0..8).map(size).collect();
         let is_right =
             |bytes: &u64| (16_384..=65_536).contains(bytes) && bytes.is_multiple_of(4096);
         assert!(sizes.iter().all(is_right), "{sizes:?}");
         assert!(sizes.iter().any(|bytes| *bytes != sizes[0]), "{sizes:?}");
         let blocks = sizes.iter().sum::<u64>() / 4096;
-        let done = report(&output)["jobs"][0]["read"]["total_ios"]
+        let done = output.json()["jobs"][0]["read"]["total_ios"]
             .as_u64()
             .unwrap();
         assert_eq!(done, blocks.min(most));
@@ -434,23 +382,19 @@ fn sizes_of_files_are_drawn_between_two_ends() {
 #[test]
 fn space_is_reserved_as_the_job_says() {
     use std::os::unix::fs::MetadataExt;
-    let folder = tempfile::tempdir().unwrap();
     for mode in ["native", "posix", "keep", "truncate", "none"] {
         let option = format!("--fallocate={mode}");
         let shape = |program: &str| {
-            let name = format!("{program}-{mode}");
-            let file = format!("--filename={name}");
-            let words = [&*file, "--rw=write", "--size=1m", "--number_ios=1", &option];
-            let program = if program == "ours" { FATHOM } else { program };
-            let output = run(program, &words, folder.path())?;
-            assert!(output.status.success(), "{}", text(&output));
-            let metadata = folder.path().join(name).metadata().unwrap();
+            let lab = Lab::new();
+            let words = ["--filename=f", "--rw=write", "--size=1m", "--number_ios=1"];
+            run(&lab, program, &[&words[..], &[&option]].concat())?.expect(0);
+            let metadata = lab.path("f").metadata().unwrap();
             Some((metadata.len(), metadata.blocks() * 512 >= 1 << 20))
         };
-        let ours = shape("ours").unwrap();
+        let ours = shape(FATHOM).unwrap();
         let reserves = ["native", "posix", "keep"].contains(&mode);
         assert_eq!(ours.1, reserves, "{mode}");
-        if let Some(theirs) = shape("fio") {
+        if let Some(theirs) = shape(FIO) {
             assert_eq!(ours, theirs, "{mode}");
         }
     }
@@ -458,8 +402,8 @@ fn space_is_reserved_as_the_job_says() {
 
 #[test]
 fn all_files_below_a_folder_are_the_files_of_a_job() {
-    let folder = tempfile::tempdir().unwrap();
-    let at = |name: &str| folder.path().join(name);
+    let lab = Lab::new();
+    let at = |name: &str| lab.path(name);
     std::fs::create_dir_all(at("tree/deep/er")).unwrap();
     for (name, bytes) in [
         ("b", 8192),
@@ -479,45 +423,35 @@ fn all_files_below_a_folder_are_the_files_of_a_job() {
         // The first by name.
         (&["--nrfiles=1"], 4096),
     ] {
-        let output = ours(&[&read, more].concat(), folder.path());
-        assert!(output.status.success(), "{}", text(&output));
-        let issued = &report(&output)["jobs"][0]["read"]["io_bytes"];
+        let output = ours(&lab, &[&read, more].concat()).expect(0);
+        let issued = &output.json()["jobs"][0]["read"]["io_bytes"];
         assert_eq!(issued, bytes, "{more:?}");
         if more != ["--nrfiles=1"]
-            && let Some(output) = run("fio", &[&read, more].concat(), folder.path())
+            && let Some(output) = run(&lab, FIO, &[&read, more].concat())
         {
-            assert_eq!(report(&output)["jobs"][0]["read"]["io_bytes"], bytes);
+            assert_eq!(output.json()["jobs"][0]["read"]["io_bytes"], bytes);
         }
     }
     // What others made is asked about, whether a job names it or finds it.
-    let output = ours(&["--opendir=tree", "--rw=write"], folder.path());
-    assert_eq!(output.status.code(), Some(3), "{}", text(&output));
+    ours(&lab, &["--opendir=tree", "--rw=write"]).expect(3);
     let kept = std::fs::read(at("tree/deep/er/c")).unwrap();
     assert!(kept.iter().all(|byte| *byte == b'x'));
 }
 
 #[test]
 fn a_folder_that_holds_nothing_is_told_of_before_a_run() {
-    let folder = tempfile::tempdir().unwrap();
-    std::fs::create_dir(folder.path().join("empty")).unwrap();
-    std::fs::write(folder.path().join("file"), "").unwrap();
+    let lab = Lab::new();
+    std::fs::create_dir(lab.path("empty")).unwrap();
+    lab.write("file", "");
     for (name, reason) in [
         ("none", "no such folder"),
         ("empty", "holds no file"),
         ("file", "it is no folder"),
     ] {
         let option = format!("--opendir={name}");
-        let output = ours(&[&option, "--rw=read"], folder.path());
-        let text = text(&output);
-        assert_eq!(output.status.code(), Some(2), "{text}");
-        assert!(text.contains("fio-0136") && text.contains(reason), "{text}");
+        let output = ours(&lab, &[&option, "--rw=read"]);
+        output.expect(2).tells(&["fio-0136", reason]);
     }
-    std::fs::write(folder.path().join("j.fio"), "[j]\nopendir=none\nrw=read\n").unwrap();
-    let checked = Command::new(FATHOM)
-        .args(["check", "j.fio"])
-        .current_dir(folder.path())
-        .output()
-        .unwrap();
-    let said = text(&checked);
-    assert!(said.contains("no such folder"), "{said}");
+    lab.write("j.fio", "[j]\nopendir=none\nrw=read\n");
+    lab.fathom(&["check", "j.fio"]).tells(&["no such folder"]);
 }

@@ -1,40 +1,33 @@
 //! Jobs that order their own I/O, beside the installed fio: the same job has the same counts.
+use crate::lab::{Ended, Lab};
 use serde_json::Value;
-use std::path::Path;
-use std::process::Command;
 
-/// The report of one job, `None` where the program is not there.
-fn report(program: &str, arguments: &[&str], folder: &Path) -> Option<Value> {
-    let ours = program != "fio";
-    let output = Command::new(program)
-        .args(ours.then_some("fio"))
-        .args(["--name=job", "--filename=data", "--output-format=json"])
-        .args(arguments)
-        .current_dir(folder)
-        .output();
-    let Ok(output) = output else {
-        println!("skipped: `{program}` is not installed");
-        return None;
-    };
-    let text = String::from_utf8(output.stdout).unwrap();
-    // Notes of the original come first.
-    let document = &text[text.find('{').expect("a document")..];
-    let report: Value = serde_json::from_str(document).unwrap_or_else(|e| panic!("{e}:\n{text}"));
+fn words<'a>(arguments: &[&'a str]) -> Vec<&'a str> {
+    let common = ["--name=job", "--filename=data", "--output-format=json"];
+    [&common, arguments].concat()
+}
+
+/// What a program reports of its job.
+fn checked(ended: Ended, arguments: &[&str]) -> Value {
+    let report = ended.json();
     // What a job bears stands in its report and is no failure of it.
     let bears = arguments
         .iter()
         .any(|one| one.starts_with("--ignore_error"));
     let is_fine = bears || report["jobs"][0]["error"] == 0;
-    assert_eq!(output.status.success(), is_fine, "{text}");
-    Some(report)
+    assert_eq!(ended.code == Some(0), is_fine, "{ended}");
+    report
+}
+
+fn report(lab: &Lab, arguments: &[&str]) -> Value {
+    checked(lab.fio(words(arguments)), arguments)
 }
 
 /// Ours and theirs, each over files of its own.
 fn both(arguments: &[&str]) -> Option<(Value, Value)> {
-    let folders = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
-    let theirs = report("fio", arguments, folders[0].path())?;
-    let ours = report(env!("CARGO_BIN_EXE_fathom"), arguments, folders[1].path())?;
-    Some((ours, theirs))
+    let theirs = Lab::new().reference_fio(words(arguments))?;
+    let ours = report(&Lab::new(), arguments);
+    Some((ours, checked(theirs, arguments)))
 }
 
 fn count(report: &Value, of: &str) -> u64 {
@@ -65,9 +58,9 @@ fn syncs_behind_writes_are_as_many() {
 
 #[test]
 fn a_sync_at_the_end_belongs_to_the_job() {
-    let folder = tempfile::tempdir().unwrap();
+    let lab = Lab::new();
     let arguments = ["--rw=write", "--size=1m", "--end_fsync=1", "--bs=64k"];
-    let ours = report(env!("CARGO_BIN_EXE_fathom"), &arguments, folder.path()).unwrap();
+    let ours = report(&lab, &arguments);
     assert_eq!((count(&ours, "write"), count(&ours, "sync")), (16, 1));
     let sync_ms = ours["jobs"][0]["sync"]["lat_ns"]["max"].as_u64().unwrap() / 1_000_000;
     let runtime_ms = ours["jobs"][0]["write"]["runtime"].as_u64().unwrap();
@@ -80,7 +73,7 @@ fn a_sync_at_the_end_belongs_to_the_job() {
 /// Two files of one file system, which is synced once; the installed version does not know the option.
 #[test]
 fn a_sync_of_the_file_system_at_the_end_belongs_to_the_job() {
-    let folder = tempfile::tempdir().unwrap();
+    let lab = Lab::new();
     let job = [
         "--rw=write",
         "--size=2m",
@@ -89,7 +82,7 @@ fn a_sync_of_the_file_system_at_the_end_belongs_to_the_job() {
     ];
     let counts = |more: &[&str]| {
         let arguments = [&job[..], more].concat();
-        let ours = report(env!("CARGO_BIN_EXE_fathom"), &arguments, folder.path()).unwrap();
+        let ours = report(&lab, &arguments);
         assert_eq!(count(&ours, "write"), 32, "{more:?}");
         let sync_ms = ours["jobs"][0]["sync"]["lat_ns"]["max"].as_u64().unwrap() / 1_000_000;
         let runtime_ms = ours["jobs"][0]["write"]["runtime"].as_u64().unwrap();
@@ -115,7 +108,7 @@ fn a_sync_of_the_file_system_at_the_end_belongs_to_the_job() {
     }
     // What only reads leaves nothing to sync.
     let read = ["--rw=read", "--size=1m", "--end_syncfs=1"];
-    let ours = report(env!("CARGO_BIN_EXE_fathom"), &read, folder.path()).unwrap();
+    let ours = report(&lab, &read);
     assert_eq!((count(&ours, "read"), count(&ours, "sync")), (256, 0));
 }
 
@@ -135,8 +128,7 @@ fn served(report: &Value) -> (u64, f64) {
 /// While one I/O of the file is served no other is, so that all service times fit into the time that has passed.
 #[test]
 fn a_locked_file_has_one_io_at_a_time() {
-    let folder = tempfile::tempdir().unwrap();
-    let folder = folder.path();
+    let lab = Lab::new();
     let run = |more: &[&str]| {
         let job = [
             "--rw=randrw",
@@ -147,7 +139,7 @@ fn a_locked_file_has_one_io_at_a_time() {
         ];
         let arguments = [&job[..], more].concat();
         let begun = std::time::Instant::now();
-        let ours = report(env!("CARGO_BIN_EXE_fathom"), &arguments, folder).unwrap();
+        let ours = report(&lab, &arguments);
         (ours, begun.elapsed().as_nanos() as f64)
     };
     for more in [
@@ -415,18 +407,16 @@ fn one_direction_of_a_mix_may_have_a_rate() {
 
 #[test]
 fn a_record_is_replayed_once_whatever_else_is_asked() {
-    let (record, data) = (
-        tempfile::NamedTempFile::new().unwrap(),
-        tempfile::NamedTempFile::new().unwrap(),
-    );
-    std::fs::write(data.path(), [7; 1 << 16]).unwrap();
-    let file = data.path().display();
+    let lab = Lab::new();
+    lab.write("data", [7; 1 << 16]);
+    let data = lab.path("data");
+    let file = data.display();
     let mut text = format!("fio version 2 iolog\n{file} add\n{file} open\n");
     for row in 0..10 {
         text += &format!("{file} read {} 4096\n", row * 4096);
     }
-    std::fs::write(record.path(), text + &format!("{file} close\n")).unwrap();
-    let name = format!("--read_iolog={}", record.path().display());
+    lab.write("record", text + &format!("{file} close\n"));
+    let name = format!("--read_iolog={}", lab.path("record").display());
     for more in [
         &["--loops=3"][..],
         &["--time_based", "--runtime=20"],
@@ -446,11 +436,11 @@ fn a_record_is_replayed_once_whatever_else_is_asked() {
 
 #[test]
 fn figures_begin_behind_an_amount() {
-    let folder = tempfile::tempdir().unwrap();
+    let lab = Lab::new();
     let run = |more: &[&str]| {
         let write = ["--rw=write", "--size=1m", "--bs=4k"];
         let arguments = [&write[..], more].concat();
-        report(env!("CARGO_BIN_EXE_fathom"), &arguments, folder.path()).unwrap()
+        report(&lab, &arguments)
     };
     assert_eq!(count(&run(&["--ramp_size=256k"]), "write"), 192);
     // Two jobs do it together; what is in flight as they reach it may count to either side.

@@ -1,7 +1,6 @@
 //! What fio passes over, with one remark of `check` each; beside the original where it is installed.
-use crate::lab::{Lab, skip};
+use crate::lab::Lab;
 use serde_json::Value;
-use std::process::Command;
 
 const BASE: &str = "[a]\nioengine=null\nsize=1m\nrw=read\n";
 
@@ -44,23 +43,10 @@ fn done(report: &Value) -> Vec<Value> {
     jobs.iter().map(read).collect()
 }
 
-fn json(program: &mut Command, lab: &Lab, job: &str) -> Value {
-    let output = program
-        .args(["--output-format=json", job])
-        .current_dir(lab.path(""))
-        .output()
-        .unwrap();
-    assert!(output.status.success(), "{job}: {output:?}");
-    let text = String::from_utf8(output.stdout).unwrap();
-    serde_json::from_str(&text[text.find('{').unwrap()..]).unwrap()
-}
+const JSON: &str = "--output-format=json";
 
 fn ours(lab: &Lab, job: &str) -> Value {
-    json(
-        Command::new(env!("CARGO_BIN_EXE_fathom")).arg("fio"),
-        lab,
-        job,
-    )
+    lab.fio([JSON, job]).expect(0).json()
 }
 
 #[test]
@@ -85,13 +71,13 @@ fn what_follows_a_value_is_passed_over_with_one_remark() {
 
 #[test]
 fn fio_reads_them_likewise() {
-    if Command::new("fio").arg("--version").output().is_err() {
-        return skip("no fio here");
-    }
     let lab = Lab::new();
     for (loose, _) in PASSED_OVER {
         lab.write("loose", format!("{BASE}{loose}\n"));
-        let theirs = json(&mut Command::new("fio"), &lab, "loose");
+        let Some(theirs) = lab.reference_fio([JSON, "loose"]) else {
+            return;
+        };
+        let theirs = theirs.expect(0).json();
         assert_eq!(done(&ours(&lab, "loose")), done(&theirs), "{loose}");
     }
 }

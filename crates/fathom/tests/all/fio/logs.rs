@@ -1,7 +1,6 @@
 //! Logs as files: those without a row, compressed ones, and jobs in the background.
-use crate::lab::{Lab, skip};
+use crate::lab::Lab;
 use std::collections::BTreeSet;
-use std::process::Command;
 
 const JOB: &[&str] = &[
     "--name=a",
@@ -12,12 +11,11 @@ const JOB: &[&str] = &[
 ];
 
 fn fio(lab: &Lab, more: &[&str]) -> String {
-    lab.fathom(&[&["fio"], JOB, more].concat()).expect(0).out
+    lab.fio([JOB, more].concat()).expect(0).out
 }
 
 fn logs(lab: &Lab) -> BTreeSet<String> {
-    let entries = std::fs::read_dir(lab.path("")).unwrap();
-    let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    let names = lab.names(".").into_iter();
     names.filter(|name| name.contains(".log")).collect()
 }
 
@@ -54,15 +52,13 @@ fn a_log_that_is_asked_for_is_there_without_a_row() {
 
 #[test]
 fn fio_makes_the_same_files() {
-    if Command::new("fio").arg("--version").output().is_err() {
-        return skip("no fio here");
-    }
     for asked in ASKED {
         let (own, theirs) = (Lab::new(), Lab::new());
+        let Some(original) = theirs.reference_fio([JOB, asked].concat()) else {
+            return;
+        };
+        original.expect(0);
         fio(&own, asked);
-        let mut original = Command::new("fio");
-        original.args(JOB).args(*asked).current_dir(theirs.path(""));
-        assert!(original.output().unwrap().status.success(), "{asked:?}");
         assert_eq!(logs(&own), logs(&theirs), "{asked:?}");
     }
 }
@@ -76,7 +72,7 @@ fn compressed_logs_print_as_text() {
         "--log_offset=1",
     ];
     fio(&lab, &asked);
-    let print = |name: &str| lab.fathom(&["fio", &format!("--inflate-log={name}")]);
+    let print = |name: &str| lab.fio([format!("--inflate-log={name}")]);
     let told = print("l_clat.1.log.fz").expect(0).out;
     let offsets = told.lines().map(|line| line.split(", ").nth(4).unwrap());
     let offsets: Vec<u64> = offsets.map(|word| word.parse().unwrap()).collect();
@@ -84,17 +80,9 @@ fn compressed_logs_print_as_text() {
     assert_eq!(print("l_slat.1.log.fz").expect(0).out, "");
     lab.write("text", "no log");
     print("text").expect(2).says(&["is no compressed log"]);
-    if Command::new("fio").arg("--version").output().is_err() {
-        return skip("no fio here");
+    if let Some(original) = lab.reference_fio(["--inflate-log=l_clat.1.log.fz"]) {
+        assert_eq!(original.out, told);
     }
-    let mut original = Command::new("fio");
-    original
-        .arg("--inflate-log=l_clat.1.log.fz")
-        .current_dir(lab.path(""));
-    assert_eq!(
-        String::from_utf8(original.output().unwrap().stdout).unwrap(),
-        told
-    );
 }
 
 #[test]
@@ -117,9 +105,9 @@ fn a_job_goes_on_in_the_background() {
     let environment = lab.text("environment");
     assert!(environment.contains("PATH=") && !environment.contains("FATHOM_DETACHED"));
     lab.write("live", std::process::id().to_string());
-    let refused = lab.fathom(&[&["fio"], JOB, &["--daemonize=live"]].concat());
+    let refused = lab.fio(JOB.iter().chain(&["--daemonize=live"]));
     refused.expect(2).says(&["is alive"]);
-    lab.fathom(&["fio", "--name=a", "--size=2x", "--daemonize=none"])
+    lab.fio(["--name=a", "--size=2x", "--daemonize=none"])
         .expect(2);
     assert!(!lab.path("none").exists());
 }

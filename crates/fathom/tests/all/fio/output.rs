@@ -1,9 +1,9 @@
 //! What `fathom fio` prints beside what the installed fio prints for the same job, and programs
 //! made for fio on our output.
+use crate::lab::{Ended, FATHOM, Lab, ended, has, must, skip};
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::path::Path;
-use std::process::Command;
 
 const JOB: &str = "[global]
 bs=4k
@@ -25,32 +25,13 @@ group_reporting
 /// Where ours keeps its result; the original does not know it.
 const RESULT: &str = "fathom-output";
 
-/// Standard output of a program, `None` when it is not there.
-fn output(program: &str, arguments: &[&str], folder: &Path) -> Option<String> {
-    let output = Command::new(program)
-        .args(arguments)
-        .env("FATHOM_RESULT", RESULT)
-        .current_dir(folder)
-        .output();
-    match output {
-        Ok(output) => {
-            assert!(output.status.success(), "{program}: {output:?}");
-            Some(String::from_utf8(output.stdout).unwrap())
-        }
-        Err(error) => {
-            println!("skipped: `{program}` is not installed: {error}");
-            None
-        }
-    }
+fn ours(lab: &Lab, words: &[&str]) -> Ended {
+    let mut command = lab.fio_command(FATHOM);
+    ended(command.args(words).env("FATHOM_RESULT", RESULT)).expect(0)
 }
 
-fn ours(arguments: &[&str], folder: &Path) -> String {
-    let arguments = [&["fio"], arguments].concat();
-    output(env!("CARGO_BIN_EXE_fathom"), &arguments, folder).expect("cargo has built it")
-}
-
-fn document(text: &str) -> Value {
-    serde_json::from_str(text).unwrap_or_else(|error| panic!("{error}:\n{text}"))
+fn theirs(lab: &Lab, words: &[&str]) -> Option<Ended> {
+    lab.reference_fio(words).map(|theirs| theirs.expect(0))
 }
 
 fn keys(value: &Value, path: &str, found: &mut BTreeSet<String>) {
@@ -79,15 +60,14 @@ fn tree(value: &Value) -> BTreeSet<String> {
 
 #[test]
 fn the_same_job_has_the_same_keys_and_counts() {
-    let folder = tempfile::tempdir().unwrap();
-    let folder = folder.path();
-    std::fs::write(folder.join("job.fio"), JOB).unwrap();
+    let lab = Lab::new();
+    lab.write("job.fio", JOB);
     for format in ["json", "json+"] {
         let arguments = ["--output-format", format, "job.fio"];
-        let Some(theirs) = output("fio", &arguments, folder) else {
+        let Some(theirs) = theirs(&lab, &arguments) else {
             return;
         };
-        let (ours, theirs) = (document(&ours(&arguments, folder)), document(&theirs));
+        let (ours, theirs) = (ours(&lab, &arguments).json(), theirs.json());
         let (mine, other) = (tree(&ours), tree(&theirs));
         let different: Vec<&String> = mine.symmetric_difference(&other).collect();
         assert!(different.is_empty(), "{different:#?}");
@@ -121,13 +101,12 @@ fn the_same_job_has_the_same_keys_and_counts() {
 /// A job on files by native AIO: submission is told apart at any depth.
 #[test]
 fn native_aio_has_the_keys_of_its_engine() {
-    let folder = tempfile::tempdir().unwrap();
-    let folder = folder.path();
+    let lab = Lab::new();
     let job = "[global]\nioengine=libaio\nbs=4k\nsize=1m\nthread\n\
                [many]\nrw=randrw\niodepth=8\n[one]\nstonewall\nrw=write\n";
-    std::fs::write(folder.join("job.fio"), job).unwrap();
+    lab.write("job.fio", job);
     let arguments = ["--output-format=json", "job.fio"];
-    let ours = document(&ours(&arguments, folder));
+    let ours = ours(&lab, &arguments).json();
     for (place, operations) in [(0, 256), (1, 256)] {
         let job = &ours["jobs"][place];
         let done = |direction: &str| job[direction]["total_ios"].as_u64().unwrap();
@@ -135,10 +114,10 @@ fn native_aio_has_the_keys_of_its_engine() {
         assert!(job["write"]["slat_ns"]["max"].as_u64() > Some(0));
         assert_eq!(job["write"]["slat_ns"]["N"], job["write"]["total_ios"]);
     }
-    let Some(theirs) = output("fio", &arguments, folder) else {
+    let Some(theirs) = theirs(&lab, &arguments) else {
         return;
     };
-    let (mine, other) = (tree(&ours), tree(&document(&theirs)));
+    let (mine, other) = (tree(&ours), tree(&theirs.json()));
     let is_of_device = |path: &&String| path.contains(".disk_util");
     let different: Vec<&String> = mine
         .symmetric_difference(&other)
@@ -150,30 +129,29 @@ fn native_aio_has_the_keys_of_its_engine() {
 /// Side by side, each with its own engine; what was used is told by every report.
 #[test]
 fn jobs_of_one_file_have_engines_of_their_own() {
-    let folder = tempfile::tempdir().unwrap();
-    let folder = folder.path();
+    let lab = Lab::new();
     let job = "[global]\nbs=4k\nsize=1m\nthread\n[queue]\nioengine=libaio\nrw=randread\niodepth=8\n\
                [call]\nioengine=psync\nrw=write\n[nothing]\nioengine=null\nrw=read\n\
                [ring]\nstonewall\nioengine=io_uring\nrw=randread\niodepth=4\n";
-    std::fs::write(folder.join("job.fio"), job).unwrap();
+    lab.write("job.fio", job);
     let arguments = ["--output-format=json", "job.fio"];
-    let mine = document(&ours(&arguments, folder));
+    let mine = ours(&lab, &arguments).json();
     for (place, direction) in [(0, "read"), (1, "write"), (2, "read"), (3, "read")] {
         let figures = &mine["jobs"][place][direction];
         assert_eq!(figures["total_ios"], 256, "{place}");
         let has_submission = figures["slat_ns"]["N"].as_u64() > Some(0);
         assert_eq!(has_submission, place == 0 || place == 3, "{place}");
     }
-    let report = std::fs::read_to_string(folder.join("fathom-output/report.html")).unwrap();
+    let report = lab.text("fathom-output/report.html");
     assert!(
         report.contains("aio + sync + null + uring"),
         "{report:.300}"
     );
     assert!(report.contains("aio by queue; sync by call; null by nothing; uring by ring"));
-    let Some(theirs) = output("fio", &arguments, folder) else {
+    let Some(theirs) = theirs(&lab, &arguments) else {
         return;
     };
-    let theirs = document(&theirs);
+    let theirs = theirs.json();
     let is_of_device = |path: &&String| path.contains(".disk_util");
     let (mine, other) = (tree(&mine), tree(&theirs));
     let different: Vec<&String> = mine
@@ -185,33 +163,31 @@ fn jobs_of_one_file_have_engines_of_their_own() {
 
 #[test]
 fn the_same_job_has_the_same_fields() {
-    let folder = tempfile::tempdir().unwrap();
-    let folder = folder.path();
-    std::fs::write(folder.join("job.fio"), JOB).unwrap();
+    let lab = Lab::new();
+    lab.write("job.fio", JOB);
     for version in ["2", "3", "4", "5"] {
         let arguments = ["--minimal", "--terse-version", version, "job.fio"];
-        let Some(theirs) = output("fio", &arguments, folder) else {
+        let Some(theirs) = theirs(&lab, &arguments) else {
             return;
         };
-        let ours = ours(&arguments, folder);
+        let ours = ours(&lab, &arguments);
         let counts = |text: &str| -> Vec<usize> {
             text.lines().map(|line| line.split(';').count()).collect()
         };
-        assert_eq!(counts(&ours), counts(&theirs), "version {version}");
+        assert_eq!(counts(&ours.out), counts(&theirs.out), "version {version}");
     }
 }
 
 #[test]
 fn reports_go_where_they_are_sent() {
-    let folder = tempfile::tempdir().unwrap();
-    let folder = folder.path();
-    std::fs::write(folder.join("job.fio"), JOB).unwrap();
+    let lab = Lab::new();
+    lab.write("job.fio", JOB);
     let console = ours(
+        &lab,
         &["--output=out.txt", "--output-format=normal,json", "job.fio"],
-        folder,
     );
-    assert_eq!(console, "");
-    let text = std::fs::read_to_string(folder.join("out.txt")).unwrap();
+    assert_eq!(console.out, "");
+    let text = lab.text("out.txt");
     assert!(
         text.contains("mix: (groupid=0, jobs=1): err= 0: pid="),
         "{text}"
@@ -221,23 +197,22 @@ fn reports_go_where_they_are_sent() {
         "{text}"
     );
     assert!(text.contains("\n{\n  \"fio version\" : \"fio-"), "{text}");
-    let report = ["report", "fathom-output", "--fio", "json"];
-    let again = output(env!("CARGO_BIN_EXE_fathom"), &report, folder).unwrap();
-    assert_eq!(document(&again)["jobs"][1]["write"]["total_ios"], 200);
+    let report = ["report", RESULT, "--fio", "json"];
+    let again = lab.fathom(&report).expect(0).json();
+    assert_eq!(again["jobs"][1]["write"]["total_ios"], 200);
 }
 
 /// A job on a file that writes every kind of log, by two programs' worth of parsers.
 #[test]
 fn programs_made_for_logs_read_ours() {
-    let folder = tempfile::tempdir().unwrap();
-    let folder = folder.path();
+    let lab = Lab::new();
     let job = "[j]\nioengine=null\nrw=randrw\nbs=4k\nsize=64m\nrate_iops=2000\nruntime=2\n\
                time_based\nnorandommap\nwrite_bw_log=b\nwrite_iops_log=i\nwrite_lat_log=l\nlog_avg_msec=100\n\
                write_hist_log=h\nlog_hist_msec=500\nlog_hist_coarseness=6\n";
-    std::fs::write(folder.join("job.fio"), job).unwrap();
-    ours(&["job.fio"], folder);
+    lab.write("job.fio", job);
+    ours(&lab, &["job.fio"]);
     let rows = |name: &str| -> Vec<Vec<u64>> {
-        let text = std::fs::read_to_string(folder.join(name)).unwrap();
+        let text = lab.text(name);
         let row = |line: &str| line.split(", ").map(|word| word.parse().unwrap()).collect();
         text.lines().map(row).collect()
     };
@@ -252,34 +227,33 @@ fn programs_made_for_logs_read_ours() {
         assert!(rows.len() >= least, "{name}: {rows:?}");
         assert!(rows.iter().all(|row| row.len() == columns), "{name}");
     }
-    let packed = Path::new("/usr/share/doc/fio/fiologparser.py.gz");
-    if !packed.exists() {
-        println!("skipped: fiologparser.py is not installed");
-        return;
+    let packed = "/usr/share/doc/fio/fiologparser.py.gz";
+    if !Path::new(packed).exists() {
+        return skip("fiologparser.py is not installed");
     }
-    let script = output("zcat", &[packed.to_str().unwrap()], folder).unwrap();
-    std::fs::write(folder.join("fiologparser.py"), &script).unwrap();
+    let script = must("zcat", &[packed]);
+    lab.write("fiologparser.py", &script);
     if script.contains("(time, value, foo, bar)") {
-        println!("skipped: this fiologparser.py reads four columns, and fio itself prints five");
-        return;
+        return skip("this fiologparser.py reads four columns, and fio itself prints five");
+    }
+    if !has("python3") {
+        return skip("`python3` is not installed");
     }
     let arguments = ["fiologparser.py", "-s", "-i", "500", "i_iops.1.log"];
-    if let Some(sums) = output("python3", &arguments, folder) {
-        let line = sums.lines().nth(1).expect("a line per interval");
-        assert!(line.starts_with("1000, "), "{sums}");
-    }
+    let sums = ended(lab.command("python3").args(arguments)).expect(0).out;
+    let line = sums.lines().nth(1).expect("a line per interval");
+    assert!(line.starts_with("1000, "), "{sums}");
 }
 
 #[test]
 fn single_operations_are_logged_one_by_one() {
-    let folder = tempfile::tempdir().unwrap();
-    let folder = folder.path();
+    let lab = Lab::new();
     let job = "[j]\nioengine=null\nrw=write\nbs=4k\nsize=4m\nnumber_ios=500\nwrite_lat_log=l\n\
                write_bw_log\nlog_offset=1\nlog_issue_time=1\n";
-    std::fs::write(folder.join("job.fio"), job).unwrap();
-    ours(&["job.fio"], folder);
+    lab.write("job.fio", job);
+    ours(&lab, &["job.fio"]);
     for name in ["l_lat.1.log", "l_clat.1.log", "j_bw.1.log"] {
-        let text = std::fs::read_to_string(folder.join(name)).unwrap();
+        let text = lab.text(name);
         assert_eq!(text.lines().count(), 500, "{name}");
         let last: Vec<&str> = text.lines().last().unwrap().split(", ").collect();
         assert_eq!(

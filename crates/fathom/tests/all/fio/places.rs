@@ -1,17 +1,20 @@
 //! Where the I/O of jobs goes, beside where the installed fio says that its own goes.
+use crate::lab::Lab;
 use conduct::{Control, SimulatedHost};
 use engine::sim::Script;
 use lang::{Environment, MemoryFiles};
 use measure::Event;
 use plan::{ErrorBudget, Facts, SizeRule, TargetKind};
 use std::path::Path;
-use std::process::Command;
 
 /// One I/O: file, direction, offset.
 type Place = (String, String, u64);
 
-fn job(options: &str, folder: &Path) -> String {
-    let folder = folder.display();
+/// For jobs that are only simulated.
+const NOWHERE: &str = "/nowhere";
+
+fn job(options: &str, folder: impl AsRef<Path>) -> String {
+    let folder = folder.as_ref().display();
     let common = format!("[j]\ndirectory={folder}\nbs=4k\nioengine=psync\n");
     common + &options.replace(' ', "\n") + "\n"
 }
@@ -55,23 +58,11 @@ fn ours(text: &str) -> Vec<Place> {
 }
 
 /// As its log of I/Os has it; `None` where it is not installed.
-fn theirs(text: &str, folder: &Path) -> Option<Vec<Place>> {
-    let log = folder.join("places.log");
-    let text = format!("{text}write_iolog={}\n", log.display());
-    std::fs::write(folder.join("job.fio"), text).unwrap();
-    let output = Command::new("fio")
-        .arg("job.fio")
-        .current_dir(folder)
-        .output();
-    let output = match output {
-        Ok(output) => output,
-        Err(error) => {
-            println!("skipped: fio is not installed: {error}");
-            return None;
-        }
-    };
-    assert!(output.status.success(), "{output:?}");
-    let log = std::fs::read_to_string(log).unwrap();
+fn theirs(lab: &Lab, text: &str) -> Option<Vec<Place>> {
+    let text = format!("{text}write_iolog={}\n", lab.path("places.log").display());
+    lab.write("job.fio", text);
+    lab.reference_fio(["job.fio"])?.expect(0);
+    let log = lab.text("places.log");
     let place = |line: &str| {
         let words: Vec<&str> = line.split_whitespace().collect();
         // The third version of the log begins each line with a time.
@@ -107,11 +98,11 @@ fn places_follow_each_other_as_they_do_there() {
         "rw=randread percentage_random=0,50 size=64k",
         "rw=randread bs=8k,4k percentage_random=0 bs_is_seq_rand=1 size=64k",
     ] {
-        let folder = tempfile::tempdir().unwrap();
-        let text = job(options, folder.path());
+        let lab = Lab::new();
+        let text = job(options, lab.path(""));
         let ours = ours(&text);
         assert!(!ours.is_empty(), "{options}");
-        let Some(theirs) = theirs(&text, folder.path()) else {
+        let Some(theirs) = theirs(&lab, &text) else {
             return;
         };
         assert_eq!(ours, theirs, "{options}");
@@ -125,9 +116,9 @@ fn each_direction_of_a_mix_goes_on_by_itself_as_it_does_there() {
         ("rw=rw:4k size=256k number_ios=24", 8192),
         ("rw=randrw percentage_random=0 size=128k", 4096),
     ] {
-        let folder = tempfile::tempdir().unwrap();
-        let text = job(options, folder.path());
-        for places in [Some(ours(&text)), theirs(&text, folder.path())] {
+        let lab = Lab::new();
+        let text = job(options, lab.path(""));
+        for places in [Some(ours(&text)), theirs(&lab, &text)] {
             for direction in ["read", "write"] {
                 let mine = places.iter().flatten().filter(|place| place.1 == direction);
                 let mine: Vec<u64> = mine.map(|place| place.2).collect();
@@ -141,9 +132,9 @@ fn each_direction_of_a_mix_goes_on_by_itself_as_it_does_there() {
 
 #[test]
 fn bursts_of_a_mix_go_on_direction_by_direction_as_they_do_there() {
-    let folder = tempfile::tempdir().unwrap();
-    let text = job("rw=randrw:4 size=4m number_ios=400", folder.path());
-    for places in [Some(ours(&text)), theirs(&text, folder.path())] {
+    let lab = Lab::new();
+    let text = job("rw=randrw:4 size=4m number_ios=400", lab.path(""));
+    for places in [Some(ours(&text)), theirs(&lab, &text)] {
         let places = places.unwrap_or_default();
         let mut ends = [None; 2];
         let (mut goes_on, mut follows) = (0, 0);
@@ -163,11 +154,11 @@ fn bursts_of_a_mix_go_on_direction_by_direction_as_they_do_there() {
 #[test]
 fn random_jobs_have_the_structure_that_they_have_there() {
     // The draws differ; each I/O of a burst is at the place of its first.
-    let folder = tempfile::tempdir().unwrap();
+    let lab = Lab::new();
     let options = "rw=randread:4 rw_sequencer=identical size=1m number_ios=64";
-    let text = job(options, folder.path());
+    let text = job(options, lab.path(""));
     let mut all = vec![ours(&text)];
-    all.extend(theirs(&text, folder.path()));
+    all.extend(theirs(&lab, &text));
     for places in all {
         assert_eq!(places.len(), 64);
         let bursts = places.chunks(4);
@@ -185,10 +176,9 @@ fn random_jobs_have_the_structure_that_they_have_there() {
 
 /// How often each file of a job is chosen.
 fn choices(service: &str) -> Vec<u64> {
-    let folder = tempfile::tempdir().unwrap();
     let options = format!("rw=randread norandommap size=1600k nrfiles=100 io_size=8m {service}");
     let mut counts = vec![0; 100];
-    for (name, ..) in ours(&job(&options, folder.path())) {
+    for (name, ..) in ours(&job(&options, NOWHERE)) {
         let number = name.rsplit('.').next().unwrap();
         counts[number.parse::<usize>().unwrap()] += 1;
     }
@@ -215,8 +205,7 @@ fn files_are_chosen_by_the_law_that_is_named() {
 
 #[test]
 fn places_are_aligned_by_direction() {
-    let folder = tempfile::tempdir().unwrap();
-    let places = ours(&job("rw=randrw size=256k ba=16k,8k", folder.path()));
+    let places = ours(&job("rw=randrw size=256k ba=16k,8k", NOWHERE));
     for (direction, unit) in [("read", 16_384), ("write", 8_192)] {
         let mine = places.iter().filter(|(_, one, _)| one == direction);
         let offsets: Vec<u64> = mine.map(|(.., offset)| *offset).collect();
@@ -232,7 +221,6 @@ fn places_are_aligned_by_direction() {
 
 #[test]
 fn random_places_in_files_of_one_block_are_that_block() {
-    let folder = Path::new("/nowhere");
     for law in [
         "",
         " norandommap",
@@ -241,7 +229,7 @@ fn random_places_in_files_of_one_block_are_that_block() {
     ] {
         let found = ours(&job(
             &format!("rw=randread size=32k nrfiles=8{law}"),
-            folder,
+            NOWHERE,
         ));
         let files: std::collections::BTreeSet<&str> =
             found.iter().map(|(file, ..)| file.as_str()).collect();

@@ -1,7 +1,6 @@
 //! Called as `fio`, what fio does not say is not said, and what scripts of fio ask for is there.
 use crate::lab::{Ended, FATHOM, Lab, ended};
 use serde_json::Value;
-use std::process::Command;
 
 /// What scripts and guides ask for, each of which fio runs without a word on standard error.
 const ORDINARY: &[&str] = &[
@@ -29,14 +28,14 @@ const ORDINARY: &[&str] = &[
 ];
 
 fn fio(lab: &Lab, words: &str) -> Ended {
-    let mut command = lab.command(FATHOM);
-    command.args(["fio", "--name=job", "--max-jobs=16", "--alloc-size=65536"]);
-    ended(command.args(words.split_whitespace()))
+    let common = ["--name=job", "--max-jobs=16", "--alloc-size=65536"];
+    lab.fio(common.into_iter().chain(words.split_whitespace()))
 }
 
 fn json(lab: &Lab, words: &str) -> Value {
-    let printed = fio(lab, &format!("{words} --output-format=json")).expect(0);
-    serde_json::from_str(&printed.out).unwrap_or_else(|error| panic!("{error}: {}", printed.out))
+    fio(lab, &format!("{words} --output-format=json"))
+        .expect(0)
+        .json()
 }
 
 #[test]
@@ -53,8 +52,9 @@ fn ordinary_jobs_say_nothing_on_standard_error() {
 
 #[test]
 fn a_working_folder_that_cannot_be_written_stops_nothing() {
-    let mut command = Command::new(FATHOM);
-    command.args(["fio", "--name=job", "--ioengine=null", "--size=1m"]);
+    let lab = Lab::new();
+    let mut command = lab.fio_command(FATHOM);
+    command.args(["--name=job", "--ioengine=null", "--size=1m"]);
     let printed = ended(command.current_dir("/proc")).expect(0);
     assert_eq!(printed.err, "");
 }
@@ -64,14 +64,8 @@ fn a_working_folder_that_cannot_be_written_stops_nothing() {
 fn a_state_that_cannot_be_saved_does_not_fail_a_job() {
     let lab = Lab::new();
     let target = format!("--filename={}", lab.path("f").display());
-    let mut command = Command::new(FATHOM);
-    command.args([
-        "fio",
-        "--name=job",
-        "--rw=write",
-        "--size=64k",
-        "--verify=crc32c",
-    ]);
+    let mut command = lab.fio_command(FATHOM);
+    command.args(["--name=job", "--rw=write", "--size=64k", "--verify=crc32c"]);
     let printed = ended(command.arg(target).current_dir("/proc")).expect(0);
     assert!(printed.err.contains("is not saved"), "{}", printed.err);
     assert!(!printed.err.contains("error:"), "{}", printed.err);
@@ -105,7 +99,7 @@ fn more_clones_than_max_jobs_are_refused() {
     for (most, code) in [("3", 2), ("4", 0)] {
         let words = ["--name=a", "--ioengine=null", "--size=4k", "--numjobs=4"];
         let most = format!("--max-jobs={most}");
-        let ours = ended(lab.command(FATHOM).args(["fio", &most]).args(words)).expect(code);
+        let ours = lab.fio(words.iter().chain(&[&*most])).expect(code);
         assert_eq!(ours.err.contains("--max-jobs"), code != 0, "{}", ours.err);
     }
 }
@@ -174,8 +168,7 @@ fn limits_of_steady_states_are_told_in_the_words_of_fio() {
         let printed = fio(&lab, &words).expect(0);
         assert!(printed.out.contains(line), "{}", printed.out);
         // fio tells it of options that no job follows, too.
-        let mut command = lab.command(FATHOM);
-        let printed = ended(command.arg("fio").args(words.split(' '))).expect(0);
+        let printed = lab.fio(words.split(' ')).expect(0);
         assert_eq!(printed.out.matches(line).count(), 1, "{}", printed.out);
     }
 }

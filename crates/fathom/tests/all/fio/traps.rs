@@ -1,45 +1,38 @@
 //! One test for each entry of a list of things that trip over those who build what fio is: the
 //! number in a name is that of the list. Where Fathom means to differ, `docs/differences.md` says
 //! so, and the test holds the difference.
+use crate::lab::{Ended, Lab};
 use serde_json::Value;
 use std::collections::BTreeSet;
-use std::path::Path;
-use std::process::{Command, Output, Stdio};
+use std::path::PathBuf;
 
-struct Bench(tempfile::TempDir);
+struct Bench(Lab);
 
 impl Bench {
     fn new() -> Self {
-        Self(tempfile::tempdir().unwrap())
+        Self(Lab::new())
     }
 
-    fn path(&self) -> &Path {
-        self.0.path()
+    fn path(&self, name: &str) -> PathBuf {
+        self.0.path(name)
     }
 
     fn write(&self, name: &str, text: &str) -> &Self {
-        std::fs::write(self.path().join(name), text).unwrap();
+        self.0.write(name, text);
         self
     }
 
-    fn fio(&self, arguments: &[&str]) -> Output {
-        Command::new(env!("CARGO_BIN_EXE_fathom"))
-            .arg("fio")
-            .args(arguments)
-            .current_dir(self.path())
-            .output()
-            .unwrap()
+    fn fio(&self, arguments: &[&str]) -> Ended {
+        self.0.fio(arguments)
     }
 
     fn text(&self, arguments: &[&str]) -> String {
-        let output = self.fio(arguments);
-        assert!(output.status.success(), "{arguments:?}: {output:?}");
-        String::from_utf8(output.stdout).unwrap()
+        self.fio(arguments).expect(0).out
     }
 
     fn json(&self, arguments: &[&str]) -> Value {
-        let text = self.text(&[&["--output-format=json"], arguments].concat());
-        serde_json::from_str(&text).unwrap_or_else(|error| panic!("{error}: {text}"))
+        let words = [&["--output-format=json"], arguments].concat();
+        self.fio(&words).expect(0).json()
     }
 
     /// The report of a job file.
@@ -49,14 +42,12 @@ impl Bench {
 
     /// What standard error says of a command that is refused as written.
     fn refused(&self, arguments: &[&str]) -> String {
-        let output = self.fio(arguments);
-        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {output:?}");
-        String::from_utf8(output.stderr).unwrap()
+        self.fio(arguments).expect(2).err
     }
 
     /// Offsets of a record, in order.
     fn offsets(&self, record: &str) -> Vec<u64> {
-        let text = std::fs::read_to_string(self.path().join(record)).unwrap();
+        let text = self.0.text(record);
         let rows = text.lines().map(|line| line.split(' ').collect::<Vec<_>>());
         rows.filter(|words| words.len() == 5 && words[2] == "read")
             .map(|words| words[3].parse().unwrap())
@@ -133,8 +124,7 @@ fn trap_04_units_are_turned_round_and_decimals_are_read_as_meant() {
         );
     }
     bench.write("job.fio", &format!("[j]\n{TEN}bs=1.5k\n"));
-    let warned = String::from_utf8(bench.fio(&["job.fio"]).stderr).unwrap();
-    assert!(warned.contains("fio-0300"), "{warned}");
+    bench.fio(&["job.fio"]).says(&["fio-0300"]);
 }
 
 #[test]
@@ -175,7 +165,7 @@ fn trap_07_apostrophes_in_names_of_files_stay() {
     bench.job(&format!(
         "[j]\n{FILES}filename_format=f'$jobnum'\nnumjobs=2\n"
     ));
-    assert!(bench.path().join("f'0'").exists() && bench.path().join("f'1'").exists());
+    assert!(bench.path("f'0'").exists() && bench.path("f'1'").exists());
 }
 
 #[test]
@@ -183,7 +173,7 @@ fn trap_08_the_section_names_files_and_not_the_name() {
     let bench = Bench::new();
     let report = bench.job(&format!("[section]\nname=other\n{FILES}"));
     assert_eq!(report["jobs"][0]["jobname"], "other");
-    assert!(bench.path().join("section.0.0").exists());
+    assert!(bench.path("section.0.0").exists());
 }
 
 #[test]
@@ -205,17 +195,15 @@ fn trap_10_readers_lay_files_out_and_what_a_short_one_holds_stays() {
     let job = "[j]\nioengine=psync\nrw=read\nsize=64k\nfilename=f\n";
     let shown = bench.write("job.fio", job).text(&["job.fio"]);
     assert!(shown.contains("Laying out IO file (1 file / "), "{shown}");
-    let file = bench.path().join("f");
-    assert_eq!(std::fs::metadata(&file).unwrap().len(), 64 << 10);
+    assert_eq!(bench.0.length("f"), 64 << 10);
     bench.job(&job.replace("64k", "128k"));
-    assert_eq!(std::fs::metadata(&file).unwrap().len(), 128 << 10);
+    assert_eq!(bench.0.length("f"), 128 << 10);
     // What is not ours has to be named, and is extended to the byte then: nothing of it is made anew.
-    std::fs::write(&file, "precious").unwrap();
-    let refused = bench.write("job.fio", job).fio(&["job.fio"]);
-    assert_eq!(refused.status.code(), Some(3), "{refused:?}");
-    assert_eq!(std::fs::read(&file).unwrap(), b"precious");
+    bench.write("f", "precious").write("job.fio", job);
+    bench.fio(&["job.fio"]).expect(3);
+    assert_eq!(bench.0.bytes("f"), b"precious");
     bench.json(&["job.fio", "--overwrite", "f"]);
-    let found = std::fs::read(&file).unwrap();
+    let found = bench.0.bytes("f");
     assert_eq!(found.len(), 64 << 10);
     assert!(found.starts_with(b"precious"));
 }
@@ -225,12 +213,7 @@ fn trap_11_time_based_without_a_time_ends_with_the_size() {
     let bench = Bench::new();
     bench.write("job.fio", "[j]\nioengine=null\nsize=1m\ntime_based\n");
     let output = bench.fio(&["--output-format=json", "job.fio"]);
-    assert!(
-        String::from_utf8(output.stderr)
-            .unwrap()
-            .contains("fio-0302")
-    );
-    let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let report = output.says(&["fio-0302"]).json();
     assert_eq!(whole(&report["jobs"][0]["read"]["total_ios"]), 256);
 }
 
@@ -238,11 +221,10 @@ fn trap_11_time_based_without_a_time_ends_with_the_size() {
 fn trap_12_synchronous_engines_hold_one_and_tell_no_submission() {
     let bench = Bench::new();
     let job = "[j]\nioengine=psync\nrw=write\nsize=64k\nfilename=f\niodepth=32\n";
-    let checked = bench
+    bench
         .write("job.fio", job)
-        .fio(&["--parse-only", "job.fio"]);
-    let said = String::from_utf8(checked.stderr).unwrap();
-    assert!(said.contains("fio-0303"), "{said}");
+        .fio(&["--parse-only", "job.fio"])
+        .says(&["fio-0303"]);
     let shown = bench.text(&["job.fio"]);
     assert!(shown.contains("ioengine=psync, iodepth=32"), "{shown}");
     assert!(
@@ -315,8 +297,8 @@ fn trap_16_rates_of_a_group_are_over_its_longest_time() {
 fn trap_17_percentiles_are_middles_of_buckets() {
     let bench = Bench::new();
     bench.write("job.fio", "[j]\nioengine=null\nsize=1m\nnumber_ios=500\n");
-    let text = bench.text(&["--output-format=json+", "job.fio"]);
-    let report: Value = serde_json::from_str(&text).unwrap();
+    let report = bench.fio(&["--output-format=json+", "job.fio"]).expect(0);
+    let report = report.json();
     let latency = &report["jobs"][0]["read"]["clat_ns"];
     let bins: BTreeSet<&String> = latency["bins"].as_object().unwrap().keys().collect();
     for (name, value) in latency["percentile"].as_object().unwrap() {
@@ -358,7 +340,7 @@ fn needs_one_host(arguments: &[&str]) {
     let said = bench.refused(arguments);
     let plain = "runs on several hosts are not built yet; run the command on each host";
     assert!(said.contains(plain), "{arguments:?}: {said}");
-    assert!(!bench.path().join("fathom-output").exists());
+    assert!(!bench.path("fathom-output").exists());
 }
 
 #[test]
@@ -463,37 +445,24 @@ fn trap_27_latencies_of_fio_begin_behind_the_wait_for_a_rate_and_arrivals_are_to
 fn trap_28_exit_codes_are_those_of_one_table() {
     let bench = Bench::new();
     bench.write("bad.fio", "[j]\nrw=raed\n");
-    assert_eq!(bench.fio(&["bad.fio"]).status.code(), Some(2));
+    bench.fio(&["bad.fio"]).expect(2);
     bench.write(
         "job.fio",
         "[j]\nioengine=null\nsize=1m\nrate_iops=100\ntime_based\nruntime=60\n",
     );
-    let child = Command::new(env!("CARGO_BIN_EXE_fathom"))
-        .args([
-            "fio",
-            "--status-interval=500ms",
-            "--result=fathom-output",
-            "job.fio",
-        ])
-        .current_dir(bench.path())
-        .stdout(Stdio::piped())
-        .spawn()
-        .unwrap();
+    let going = bench.0.start(&[
+        "fio",
+        "--status-interval=500ms",
+        "--result=fathom-output",
+        "job.fio",
+    ]);
     // Once results are there, the run is going and signals are heard.
-    let result = bench.path().join("fathom-output/result.fathom");
+    let result = bench.path("fathom-output/result.fathom");
     while !result.exists() {
         std::thread::sleep(std::time::Duration::from_millis(20));
     }
     std::thread::sleep(std::time::Duration::from_millis(700));
-    let signal = Command::new("kill")
-        .args(["-INT", &child.id().to_string()])
-        .status();
-    assert!(signal.unwrap().success());
-    let output = child.wait_with_output().unwrap();
-    assert_eq!(output.status.code(), Some(4), "stopped by the user");
-    let shown = String::from_utf8(output.stdout).unwrap();
-    assert!(
-        shown.contains("err= 0") && shown.contains("IOPS="),
-        "{shown}"
-    );
+    going.signal("INT");
+    // Stopped by the user.
+    going.end().expect(4).prints(&["err= 0", "IOPS="]);
 }

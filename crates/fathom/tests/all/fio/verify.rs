@@ -1,8 +1,9 @@
 //! Data that are checked: what fio writes is checked here, what is written here is checked by fio,
 //! and both say the same of a block that was changed in between.
+use crate::lab::{Ended, FATHOM, Lab};
+use crate::support::fio::{FIO, has_fio, programs};
 use std::os::unix::fs::FileExt;
 use std::path::Path;
-use std::process::{Command, Output};
 
 /// Every method that has a sum, and those that have none.
 const METHODS: [&str; 18] = [
@@ -26,32 +27,8 @@ const METHODS: [&str; 18] = [
     "null",
 ];
 
-fn run(program: &str, arguments: &[&str], folder: &Path) -> Option<Output> {
-    let output = Command::new(program)
-        .args(arguments)
-        .current_dir(folder)
-        .output();
-    match output {
-        Ok(output) => Some(output),
-        Err(error) => {
-            println!("skipped: `{program}` is not installed: {error}");
-            None
-        }
-    }
-}
-
-fn ours(arguments: &[&str], folder: &Path) -> Output {
-    let arguments = [&["fio"], arguments].concat();
-    run(env!("CARGO_BIN_EXE_fathom"), &arguments, folder).expect("cargo has built it")
-}
-
-fn all(output: &Output) -> String {
-    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    text(&output.stdout) + &text(&output.stderr)
-}
-
 /// The lines about data.
-fn complaints(output: &Output) -> Vec<String> {
+fn complaints(output: &Ended) -> Vec<String> {
     let is_complaint = |line: &&str| {
         ["verify", "CRC: ", "pattern"]
             .iter()
@@ -60,7 +37,7 @@ fn complaints(output: &Output) -> Vec<String> {
             && !line.contains("--")
             && !line.starts_with("note")
     };
-    let text = all(output);
+    let text = output.all();
     let lines = text.lines().filter(is_complaint);
     lines.map(|line| line.trim().to_owned()).collect()
 }
@@ -77,8 +54,8 @@ fn change(path: &Path, at: u64) {
 }
 
 /// The transfers of a report: `16,16,0,0` for as many reads and writes.
-fn issued(output: &Output) -> String {
-    let text = all(output);
+fn issued(output: &Ended) -> String {
+    let text = output.all();
     let line = text.lines().find(|line| line.contains("issued rwts"));
     let line = line.unwrap_or_else(|| panic!("no report:\n{text}"));
     let total = line.split("total=").nth(1).unwrap();
@@ -101,10 +78,6 @@ fn job<'a>(rw: &'a str, method: &'a str, more: &[&'a str]) -> Vec<String> {
     words
 }
 
-fn words(words: &[String]) -> Vec<&str> {
-    words.iter().map(String::as_str).collect()
-}
-
 #[test]
 fn each_program_checks_what_the_other_wrote() {
     // The last sizes make the padding of sums with blocks of 64 bytes wrap.
@@ -113,25 +86,21 @@ fn each_program_checks_what_the_other_wrote() {
         .iter()
         .flat_map(|method| sizes.map(|sizes| (method, sizes)))
     {
-        let folder = tempfile::tempdir().unwrap();
-        let folder = folder.path();
+        let lab = Lab::new();
         let size = [format!("--size={size}"), format!("--bs={block}")];
-        let size = words(&size);
+        let size = size.each_ref().map(String::as_str);
         let write = job("write", method, &[&size[..], &["--do_verify=0"]].concat());
         let read = job("read", method, &size);
-        let Some(output) = run("fio", &words(&write), folder) else {
+        let Some(output) = lab.reference_fio(&write) else {
             return;
         };
-        assert!(output.status.success(), "fio writes {method}: {output:?}");
-        let output = ours(&words(&read), folder);
-        assert!(output.status.success(), "{method} by fio: {}", all(&output));
+        output.expect(0);
+        lab.fio(&read).expect(0);
 
-        std::fs::remove_file(folder.join("data")).unwrap();
-        let output = ours(&words(&write), folder);
-        assert!(output.status.success(), "{method}: {}", all(&output));
-        assert!(issued(&output).starts_with("0,16,"), "{}", all(&output));
-        let output = run("fio", &words(&read), folder).unwrap();
-        assert!(output.status.success(), "{method} by us: {}", all(&output));
+        lab.remove("data");
+        let output = lab.fio(&write).expect(0);
+        assert!(issued(&output).starts_with("0,16,"), "{output}");
+        lab.reference_fio(&read).unwrap().expect(0);
     }
 }
 
@@ -140,19 +109,18 @@ fn a_changed_block_is_told_in_the_words_of_fio() {
     for method in &["crc32c", "sha256", "sha3-512", "meta", "pattern"] {
         // The data, the length in the header, its sum, its mark.
         for at in [4096 + 4095, 4096 + 5, 4096 + 37, 4096] {
-            let folder = tempfile::tempdir().unwrap();
-            let folder = folder.path();
+            let lab = Lab::new();
             let size = ["--size=64k", "--bs=4k"];
             let write = job("write", method, &[&size[..], &["--do_verify=0"]].concat());
-            assert!(ours(&words(&write), folder).status.success());
-            change(&folder.join("data"), at);
+            lab.fio(&write).expect(0);
+            change(&lab.path("data"), at);
             let read = job("read", method, &size);
-            let output = ours(&words(&read), folder);
-            let expected = run("fio", &words(&read), folder);
+            let output = lab.fio(&read);
+            let expected = lab.reference_fio(&read);
             let sees_data = *method != "meta" || at < 4096 + 40;
-            assert_eq!(!output.status.success(), sees_data, "{}", all(&output));
+            assert_eq!(output.code != Some(0), sees_data, "{output}");
             if sees_data {
-                assert!(all(&output).contains("err=84"), "{}", all(&output));
+                output.tells(&["err=84"]);
             }
             let Some(expected) = expected else { continue };
             let told = complaints(&expected);
@@ -184,19 +152,16 @@ fn writes_are_read_back_in_the_same_job() {
             "16,16,0,0",
         ),
     ] {
-        let folder = tempfile::tempdir().unwrap();
+        let lab = Lab::new();
         let words_of = job(rw, "xxhash", &[&["--size=64k"][..], more].concat());
-        let output = ours(&words(&words_of), folder.path());
-        assert!(output.status.success(), "{}", all(&output));
+        let output = lab.fio(&words_of).expect(0);
         assert_eq!(issued(&output), issued_by_both, "{rw} {more:?}");
         let read = job("read", "xxhash", &[&["--size=64k"][..], more].concat());
-        let read: Vec<&str> = words(&read);
-        let read: Vec<&str> = read
-            .into_iter()
-            .filter(|word| !word.contains("loops") && !word.contains("do_verify"))
-            .collect();
-        if let Some(output) = run("fio", &read, folder.path()) {
-            assert!(output.status.success(), "{more:?}: {}", all(&output));
+        let read = read
+            .iter()
+            .filter(|word| !word.contains("loops") && !word.contains("do_verify"));
+        if let Some(output) = lab.reference_fio(read) {
+            output.expect(0);
         }
     }
 }
@@ -211,24 +176,18 @@ fn a_second_job_writes_over_the_first_without_a_word() {
         &["--bs=1k"],
         &["--rw=randwrite", "--bs=8k", "--io_size=512k"],
     ] {
-        let folder = tempfile::tempdir().unwrap();
-        let folder = folder.path();
+        let lab = Lab::new();
         let words_of = job("write", "crc32c", &[&["--size=2m"][..], more].concat());
-        if run("fio", &words(&words_of), folder).is_none() {
+        if lab.reference_fio(&words_of).is_none() {
             return;
         }
-        for pass in 0..2 {
-            let output = ours(&words(&words_of), folder);
-            assert!(
-                output.status.success(),
-                "{more:?}, {pass}: {}",
-                all(&output)
-            );
+        for _ in 0..2 {
+            lab.fio(&words_of).expect(0);
         }
-        change(&folder.join("data"), 1 << 20);
-        let output = ours(&words(&words_of), folder);
-        let is_asked = more.contains(&"--rw=randwrite") || output.status.code() == Some(3);
-        assert!(is_asked, "{more:?}: {}", all(&output));
+        change(&lab.path("data"), 1 << 20);
+        let output = lab.fio(&words_of);
+        let is_asked = more.contains(&"--rw=randwrite") || output.code == Some(3);
+        assert!(is_asked, "{more:?}: {output}");
     }
 }
 
@@ -266,23 +225,21 @@ fn a_backlog_is_read_back_between_the_writes() {
             "w0 w1 w2 w3 w4 w5 w6 w7 w8 w9",
         ),
     ] {
-        let folder = tempfile::tempdir().unwrap();
-        let folder = folder.path();
+        let lab = Lab::new();
         let own = ["--bs=4k", "--size=40k", "--write_iolog=log"];
         let words_of = job("write", "crc32c", &[&own[..], more].concat());
-        let output = ours(&words(&words_of), folder);
-        assert!(output.status.success(), "{more:?}: {}", all(&output));
+        let output = lab.fio(&words_of).expect(0);
         let is_read_back = !more.contains(&"--do_verify=0");
         let counts = if is_read_back {
             "10,10,0,0"
         } else {
             "0,10,0,0"
         };
-        assert_eq!(issued(&output), counts, "{more:?}: {}", all(&output));
-        let found = order(&folder.join("log"));
+        assert_eq!(issued(&output), counts, "{more:?}: {output}");
+        let found = order(&lab.path("log"));
         assert!(found.starts_with(expected), "{more:?}: {found}");
-        std::fs::remove_file(folder.join("data")).unwrap();
-        if let Some(output) = run("fio", &words(&words_of), folder) {
+        lab.remove("data");
+        if let Some(output) = lab.reference_fio(&words_of) {
             assert_eq!(issued(&output), counts, "{more:?} by fio");
         }
     }
@@ -303,7 +260,7 @@ fn a_backlog_of_several_in_flight_reads_back_each_write_once() {
             &["--rw=write", "--loops=3", "--verify_interval=512"],
         ),
     ] {
-        let folder = tempfile::tempdir().unwrap();
+        let lab = Lab::new();
         let own = [
             "--bs=4k",
             "--size=4m",
@@ -312,8 +269,7 @@ fn a_backlog_of_several_in_flight_reads_back_each_write_once() {
         ];
         let engine = format!("--ioengine={engine}");
         let words_of = job("write", "crc32c", &[&own[..], more, &[&engine]].concat());
-        let output = ours(&words(&words_of), folder.path());
-        assert!(output.status.success(), "{more:?}: {}", all(&output));
+        let output = lab.fio(&words_of).expect(0);
         let counts = issued(&output);
         let (reads, writes) = counts.trim_end_matches(",0,0").split_once(',').unwrap();
         if more == ["--rw=randwrite"] || more.len() == 2 {
@@ -323,62 +279,58 @@ fn a_backlog_of_several_in_flight_reads_back_each_write_once() {
 }
 
 /// The files that are named so, with their contents.
-fn dumps(folder: &Path) -> Vec<(String, Vec<u8>)> {
-    let files = std::fs::read_dir(folder)
-        .unwrap()
-        .map(|entry| entry.unwrap());
-    let name = |file: &std::fs::DirEntry| file.file_name().into_string().unwrap();
-    let mut found: Vec<_> = files
-        .filter(|file| name(file).starts_with("data."))
-        .map(|file| (name(&file), std::fs::read(file.path()).unwrap()))
-        .collect();
-    found.sort();
-    found
+fn dumps(lab: &Lab, folder: &str) -> Vec<(String, Vec<u8>)> {
+    let names = lab.names(folder).into_iter();
+    names
+        .filter(|name| name.starts_with("data."))
+        .map(|name| (name.clone(), lab.bytes(&format!("{folder}/{name}"))))
+        .collect()
 }
 
 #[test]
 fn both_contents_of_a_wrong_block_are_kept_whoever_wrote_it() {
     for (writer, block, more) in [
-        ("us", 4096, &["--bs=4k"][..]),
-        ("us", 2048, &["--bs=16k", "--verify_interval=2k"]),
+        (FATHOM, 4096, &["--bs=4k"][..]),
+        (FATHOM, 2048, &["--bs=16k", "--verify_interval=2k"]),
         (
-            "us",
+            FATHOM,
             2048,
             &["--bs=16k", "--verify_interval=2k", "--verify_offset=512"],
         ),
-        ("us", 8192, &["--bs=8k", "--verify_pattern=0x5566"]),
-        ("us", 8192, &["--bs=8k", "--buffer_compress_percentage=50"]),
-        ("fio", 4096, &["--bs=4k"]),
-        ("fio", 2048, &["--bs=16k", "--verify_interval=2k"]),
+        (FATHOM, 8192, &["--bs=8k", "--verify_pattern=0x5566"]),
         (
-            "fio",
+            FATHOM,
+            8192,
+            &["--bs=8k", "--buffer_compress_percentage=50"],
+        ),
+        (FIO, 4096, &["--bs=4k"]),
+        (FIO, 2048, &["--bs=16k", "--verify_interval=2k"]),
+        (
+            FIO,
             2048,
             &["--bs=16k", "--verify_interval=2k", "--verify_offset=512"],
         ),
     ] {
-        let folder = tempfile::tempdir().unwrap();
-        let folder = folder.path();
-        let data = folder.join("data");
+        let lab = Lab::new();
+        let data = lab.path("data");
         let own = [&["--size=64k"][..], more].concat();
         let write = job("write", "md5", &[&own[..], &["--do_verify=0"]].concat());
-        let output = match writer {
-            "us" => Some(ours(&words(&write), folder)),
-            _ => run("fio", &words(&write), folder),
-        };
-        let Some(output) = output else { continue };
-        assert!(output.status.success(), "{}", all(&output));
+        if writer == FIO && !has_fio() {
+            continue;
+        }
+        lab.fio_by(writer, &write).expect(0);
         let sound = std::fs::read(&data).unwrap();
         change(&data, 20_480 + 1000);
         let wrong = std::fs::read(&data).unwrap();
-        std::fs::create_dir(folder.join("aux")).unwrap();
+        std::fs::create_dir(lab.path("aux")).unwrap();
         let goes_on = [
             "--verify_dump=1",
             "--continue_on_error=verify",
             "--aux-path=aux",
         ];
         let read = job("read", "md5", &[&own[..], &goes_on].concat());
-        let output = ours(&words(&read), folder);
-        let found = dumps(&folder.join("aux"));
+        let output = lab.fio(&read);
+        let found = dumps(&lab, "aux");
         let at = 20_480 / block * block;
         let expected = [
             (
@@ -390,41 +342,39 @@ fn both_contents_of_a_wrong_block_are_kept_whoever_wrote_it() {
                 wrong[at..at + block].to_vec(),
             ),
         ];
-        assert!(found == expected, "{writer} {more:?}: {}", all(&output));
-        assert!(all(&output).contains("received data dumped as aux/data."));
+        assert!(found == expected, "{writer} {more:?}: {output}");
+        output.tells(&["received data dumped as aux/data."]);
 
         let header = at as u64 + if more.len() == 3 { 512 } else { 0 };
         change(&data, header + 3);
-        let output = ours(&words(&read), folder);
+        let output = lab.fio(&read);
         let name = format!("data.{at}.hdr_fail");
-        let kept = dumps(&folder.join("aux"))
+        let kept = dumps(&lab, "aux")
             .into_iter()
             .find(|(found, _)| *found == name);
         let wrong = std::fs::read(&data).unwrap();
-        assert!(kept.unwrap().1 == wrong[at..at + block], "{}", all(&output));
+        assert!(kept.unwrap().1 == wrong[at..at + block], "{output}");
     }
 }
 
 #[test]
 fn dumps_have_the_names_of_fio() {
     for (method, at) in [("crc32c", 5000), ("pattern", 5000), ("crc32c", 4098)] {
-        let folder = tempfile::tempdir().unwrap();
-        let folder = folder.path();
+        let lab = Lab::new();
         let size = ["--size=64k", "--bs=4k"];
         let write = job("write", method, &[&size[..], &["--do_verify=0"]].concat());
-        assert!(ours(&words(&write), folder).status.success());
-        change(&folder.join("data"), at);
+        lab.fio(&write).expect(0);
+        change(&lab.path("data"), at);
         let read = job("read", method, &[&size[..], &["--verify_dump=1"]].concat());
         let names = || {
-            let names = dumps(folder).into_iter().map(|(name, _)| name);
+            let names = dumps(&lab, ".").into_iter().map(|(name, _)| name);
             names.collect::<Vec<_>>()
         };
-        ours(&words(&read), folder);
+        lab.fio(&read);
         let ours = names();
-        ours.iter()
-            .for_each(|name| std::fs::remove_file(folder.join(name)).unwrap());
+        ours.iter().for_each(|name| lab.remove(name));
         assert!(!ours.is_empty());
-        if run("fio", &words(&read), folder).is_some() {
+        if lab.reference_fio(&read).is_some() {
             assert_eq!(ours, names(), "{method} {at}");
         }
     }
@@ -432,33 +382,20 @@ fn dumps_have_the_names_of_fio() {
 
 #[test]
 fn a_pattern_may_stand_in_a_file() {
-    let folder = tempfile::tempdir().unwrap();
-    let folder = folder.path();
-    std::fs::write(folder.join("pat"), "HELLO").unwrap();
+    let lab = Lab::new();
+    lab.write("pat", "HELLO");
     let pattern = "--verify_pattern='pat'\"xy\"";
-    let own = |rw| {
-        let more = ["--size=16k", "--bs=4k", pattern];
-        job(rw, "meta", &more).join("\n")
-    };
-    let (write, read) = (own("write"), own("read"));
-    let (write, read): (Vec<&str>, Vec<&str>) = (write.lines().collect(), read.lines().collect());
-    let output = ours(&write, folder);
-    assert!(output.status.success(), "{}", all(&output));
-    let data = std::fs::read(folder.join("data")).unwrap();
+    let own = |rw| job(rw, "meta", &["--size=16k", "--bs=4k", pattern]);
+    let read = own("read");
+    lab.fio(own("write")).expect(0);
+    let data = lab.bytes("data");
     let expected: Vec<u8> = b"HELLOxy".iter().copied().cycle().take(4096).collect();
     assert!(data[4096 + 40..8192] == expected[40..]);
-    for (program, words) in [("us", &read), ("fio", &read)] {
-        let output = match program {
-            "us" => Some(ours(words, folder)),
-            _ => run("fio", words, folder),
-        };
-        let Some(output) = output else { continue };
-        assert!(output.status.success(), "{program}: {}", all(&output));
+    for program in programs() {
+        lab.fio_by(program, &read).expect(0);
     }
-    std::fs::remove_file(folder.join("pat")).unwrap();
-    let output = ours(&read, folder);
-    assert_eq!(output.status.code(), Some(2));
-    assert!(all(&output).contains("no such file"), "{}", all(&output));
+    lab.remove("pat");
+    lab.fio(&read).expect(2).tells(&["no such file"]);
 }
 
 #[test]
@@ -470,8 +407,7 @@ fn a_pattern_holds_the_address_of_each_write_as_that_of_fio_does() {
         ("meta", "--verify_pattern=0x11%o"),
         ("crc32c", "--verify_pattern=0x11%o"),
     ] {
-        let folder = tempfile::tempdir().unwrap();
-        let folder = folder.path();
+        let lab = Lab::new();
         let words_of = |rw, more: &[&str]| {
             let own = ["--size=64k", "--bs=8k", "--verify_interval=4k", own];
             job(rw, method, &[&own[..], more].concat())
@@ -482,33 +418,30 @@ fn a_pattern_holds_the_address_of_each_write_as_that_of_fio_does() {
         };
         let write = plain(words_of("randwrite", &[]));
         let read = plain(words_of("read", &[]));
-        let output = ours(&words(&write), folder);
-        assert!(output.status.success(), "{own}: {}", all(&output));
+        let output = lab.fio(&write).expect(0);
         assert_eq!(issued(&output), "8,8,0,0", "{own}");
-        let made = std::fs::read(folder.join("data")).unwrap();
-        if let Some(output) = run("fio", &words(&read), folder) {
-            assert!(output.status.success(), "{own}: {}", all(&output));
-            std::fs::remove_file(folder.join("data")).unwrap();
-            assert!(run("fio", &words(&write), folder).is_some());
+        let made = lab.bytes("data");
+        if let Some(output) = lab.reference_fio(&read) {
+            output.expect(0);
+            lab.remove("data");
+            assert!(lab.reference_fio(&write).is_some());
             if method == "pattern" {
-                assert!(made == std::fs::read(folder.join("data")).unwrap(), "{own}");
+                assert!(made == lab.bytes("data"), "{own}");
             }
         }
-        let output = ours(&words(&read), folder);
-        assert!(output.status.success(), "{own}: {}", all(&output));
+        lab.fio(&read).expect(0);
         // A block that was written elsewhere.
-        let mut moved = std::fs::read(folder.join("data")).unwrap();
+        let mut moved = lab.bytes("data");
         moved.copy_within(..8192, 16_384);
-        std::fs::write(folder.join("data"), moved).unwrap();
-        let output = ours(&words(&read), folder);
-        assert!(all(&output).contains("err=84"), "{own}: {}", all(&output));
+        lab.write("data", moved);
+        lab.fio(&read).tells(&["err=84"]);
     }
 }
 
 #[test]
 fn a_pattern_that_does_not_divide_the_blocks_is_sound_in_all_sizes() {
     for pattern in ["--verify_pattern=\"seventy\"", "--verify_pattern=\"abc\"%o"] {
-        let folder = tempfile::tempdir().unwrap();
+        let lab = Lab::new();
         let own = [
             "--size=2m",
             "--bssplit=4k/50:12k/50",
@@ -520,19 +453,16 @@ fn a_pattern_that_does_not_divide_the_blocks_is_sound_in_all_sizes() {
             .filter(|word| *word != "--verify_pattern=0xdeadbeef")
             .chain(["--norandommap".to_owned()])
             .collect();
-        let output = ours(&words(&words_of), folder.path());
-        assert!(output.status.success(), "{pattern}: {}", all(&output));
+        lab.fio(&words_of).expect(0);
     }
 }
 
 #[test]
 fn an_address_in_a_pattern_that_nobody_checks_is_refused() {
-    let folder = tempfile::tempdir().unwrap();
+    let lab = Lab::new();
     let words = ["--name=a", "--rw=write", "--size=64k", "--filename=data"];
     let words = [&words[..], &["--buffer_pattern=%o"]].concat();
-    let output = ours(&words, folder.path());
-    assert_eq!(output.status.code(), Some(2));
-    assert!(all(&output).contains("verify_pattern"), "{}", all(&output));
+    lab.fio(&words).expect(2).tells(&["verify_pattern"]);
 }
 
 #[test]
@@ -573,16 +503,14 @@ fn part_of_what_is_written_is_trimmed_in_between() {
             "0,10,0,0",
         ),
     ] {
-        let folder = tempfile::tempdir().unwrap();
-        let folder = folder.path();
+        let lab = Lab::new();
         let own = ["--bs=4k", "--size=40k", "--write_iolog=log"];
         let words_of = job("write", "crc32c", &[&own[..], more].concat());
-        let output = ours(&words(&words_of), folder);
-        assert!(output.status.success(), "{more:?}: {}", all(&output));
-        assert_eq!(issued(&output), counts, "{more:?}: {}", all(&output));
-        let found = order(&folder.join("log"));
+        let output = lab.fio(&words_of).expect(0);
+        assert_eq!(issued(&output), counts, "{more:?}: {output}");
+        let found = order(&lab.path("log"));
         assert!(found.starts_with(expected), "{more:?}: {found}");
-        let data = std::fs::read(folder.join("data")).unwrap();
+        let data = lab.bytes("data");
         for block in 0..10 {
             let is_trimmed = expected.contains(&format!("t{block}"));
             let is_zeros = data[block * 4096..][..4096].iter().all(|byte| *byte == 0);
@@ -608,11 +536,10 @@ fn trims_and_checks_of_several_in_flight_fit_each_other() {
             "--io_size=16m",
         ],
     ] {
-        let folder = tempfile::tempdir().unwrap();
+        let lab = Lab::new();
         let own = ["--bs=4k", "--size=4m", "--iodepth=16", "--trim_backlog=8"];
         let words_of = job("randwrite", "crc32c", &[&own[..], more].concat());
-        let output = ours(&words(&words_of), folder.path());
-        assert!(output.status.success(), "{more:?}: {}", all(&output));
+        let output = lab.fio(&words_of).expect(0);
         let counts = issued(&output);
         let trims: u64 = counts.split(',').nth(2).unwrap().parse().unwrap();
         let share = if more.len() == 2 { 400..620 } else { 150..4096 };
@@ -621,8 +548,8 @@ fn trims_and_checks_of_several_in_flight_fit_each_other() {
 }
 
 /// Of each job, in order.
-fn issued_by_all(output: &Output) -> Vec<String> {
-    let text = all(output);
+fn issued_by_all(output: &Ended) -> Vec<String> {
+    let text = output.all();
     let lines = text.lines().filter_map(|line| line.split("total=").nth(1));
     lines
         .map(|rest| rest.split(' ').next().unwrap().to_owned())
@@ -649,11 +576,9 @@ fn jobs_with_checks_of_several_kinds_share_a_file() {
         ),
         (between, &["512,512,0,0", "0,128,0,0", "256,256,0,0"]),
     ] {
-        let folder = tempfile::tempdir().unwrap();
-        let folder = folder.path();
-        std::fs::write(folder.join("jobs.fio"), format!("{of_both}{jobs}")).unwrap();
-        let output = ours(&["jobs.fio", "--eta=never"], folder);
-        assert!(output.status.success(), "{jobs}: {}", all(&output));
+        let lab = Lab::new();
+        lab.write("jobs.fio", format!("{of_both}{jobs}"));
+        let output = lab.fio(["jobs.fio", "--eta=never"]).expect(0);
         assert_eq!(issued_by_all(&output), counts, "{jobs}");
     }
 }
@@ -662,11 +587,9 @@ fn jobs_with_checks_of_several_kinds_share_a_file() {
 fn jobs_that_write_over_each_other_check_what_is_left_of_their_own() {
     let jobs = "[global]\nfilename=data\nioengine=psync\nrw=randwrite\nsize=1m\nloops=8\n\
                 norandommap\n[a]\nverify=crc32c\nbs=4k\n[b]\nverify=sha1\nbs=16k\n";
-    let folder = tempfile::tempdir().unwrap();
-    let folder = folder.path();
-    std::fs::write(folder.join("jobs.fio"), jobs).unwrap();
-    let output = ours(&["jobs.fio", "--eta=never"], folder);
-    assert!(output.status.success(), "{}", all(&output));
+    let lab = Lab::new();
+    lab.write("jobs.fio", jobs);
+    let output = lab.fio(["jobs.fio", "--eta=never"]).expect(0);
     let counts = issued_by_all(&output);
     assert!(counts[0].ends_with(",2048,0,0"), "{counts:?}");
     assert!(counts[1].ends_with(",512,0,0"), "{counts:?}");
@@ -689,9 +612,8 @@ fn what_is_replayed_is_checked_as_what_is_drawn() {
         .map(|line| format!("{line}\n"))
         .collect();
     let replay = |record: &str, more: &[&str]| {
-        let own = ["--read_iolog=".to_owned() + record];
-        let own = words(&own);
-        job("randrw", "crc32c", &[&own[..], more].concat())
+        let record = format!("--read_iolog={record}");
+        job("randrw", "crc32c", &[&[&*record], more].concat())
     };
     for (more, counts) in [
         (&[][..], "5,3,0,0"),
@@ -699,27 +621,19 @@ fn what_is_replayed_is_checked_as_what_is_drawn() {
         (&["--verify_interval=2k"], "5,3,0,0"),
         (&["--verify_backlog=2"], "5,3,0,0"),
     ] {
-        let folder = tempfile::tempdir().unwrap();
-        let folder = folder.path();
-        std::fs::write(folder.join("whole"), RECORD).unwrap();
-        std::fs::write(folder.join("reads"), &reads).unwrap();
+        let lab = Lab::new();
+        lab.write("whole", RECORD);
+        lab.write("reads", &reads);
         let whole = replay("whole", more);
-        let output = ours(&words(&whole), folder);
-        assert!(output.status.success(), "{more:?}: {}", all(&output));
-        assert_eq!(issued(&output), counts, "{more:?}: {}", all(&output));
+        let output = lab.fio(&whole).expect(0);
+        assert_eq!(issued(&output), counts, "{more:?}: {output}");
         let reads = replay("reads", more);
-        let output = ours(&words(&reads), folder);
-        assert!(output.status.success(), "{more:?}: {}", all(&output));
+        let output = lab.fio(&reads).expect(0);
         assert_eq!(issued(&output), "2,0,0,0", "{more:?}");
-        change(&folder.join("data"), 13_000);
-        let output = ours(&words(&reads), folder);
-        assert!(
-            all(&output).contains("err=84"),
-            "{more:?}: {}",
-            all(&output)
-        );
-        std::fs::remove_file(folder.join("data")).unwrap();
-        if let Some(output) = run("fio", &words(&whole), folder) {
+        change(&lab.path("data"), 13_000);
+        lab.fio(&reads).tells(&["err=84"]);
+        lab.remove("data");
+        if let Some(output) = lab.reference_fio(&whole) {
             assert_eq!(issued(&output), counts, "{more:?} by fio");
         }
     }
@@ -727,7 +641,7 @@ fn what_is_replayed_is_checked_as_what_is_drawn() {
 
 #[test]
 fn where_nothing_is_stored_nothing_is_compared() {
-    let folder = tempfile::tempdir().unwrap();
+    let lab = Lab::new();
     for (rw, counts) in [("write", "16,16,0,0"), ("randread", "16,0,0,0")] {
         let words_of = [
             "--name=a",
@@ -738,40 +652,37 @@ fn where_nothing_is_stored_nothing_is_compared() {
         ];
         let rw = format!("--rw={rw}");
         let words_of = [&words_of[..], &[&rw, "--verify=sha1", "--verify_offset=64"]].concat();
-        let output = ours(&words_of, folder.path());
-        assert!(output.status.success(), "{}", all(&output));
+        let output = lab.fio(&words_of).expect(0);
         assert_eq!(issued(&output), counts);
-        if let Some(output) = run("fio", &words_of, folder.path()) {
-            assert_eq!(issued(&output), counts, "{}", all(&output));
+        if let Some(output) = lab.reference_fio(&words_of) {
+            assert_eq!(issued(&output), counts, "{output}");
         }
     }
 }
 
 #[test]
 fn only_checking_writes_nothing_and_finds_every_block_once() {
-    let folder = tempfile::tempdir().unwrap();
-    let folder = folder.path();
+    let lab = Lab::new();
     let size = ["--size=64k", "--bs=4k"];
     let write = job("randwrite", "md5", &size);
-    assert!(ours(&words(&write), folder).status.success());
-    let before = std::fs::read(folder.join("data")).unwrap();
+    lab.fio(&write).expect(0);
+    let before = lab.bytes("data");
     let check = job(
         "randwrite",
         "md5",
         &[&size[..], &["--verify_only"]].concat(),
     );
-    let output = ours(&words(&check), folder);
-    assert!(output.status.success(), "{}", all(&output));
+    let output = lab.fio(&check).expect(0);
     assert_eq!(issued(&output), "16,0,0,0");
-    assert!(std::fs::read(folder.join("data")).unwrap() == before);
-    change(&folder.join("data"), 5000);
-    change(&folder.join("data"), 9000);
+    assert!(lab.bytes("data") == before);
+    change(&lab.path("data"), 5000);
+    change(&lab.path("data"), 9000);
     let goes_on = job(
         "randwrite",
         "md5",
         &[&size[..], &["--verify_only", "--continue_on_error=verify"]].concat(),
     );
-    let output = ours(&words(&goes_on), folder);
+    let output = lab.fio(&goes_on);
     let told = complaints(&output);
     let failed = told.iter().filter(|line| line.contains("verify failed"));
     assert_eq!(failed.count(), 2, "{told:?}");
@@ -779,27 +690,22 @@ fn only_checking_writes_nothing_and_finds_every_block_once() {
 
 #[test]
 fn what_cannot_hold_a_header_is_refused_before_anything_is_written() {
-    let folder = tempfile::tempdir().unwrap();
+    let lab = Lab::new();
     for (more, reason) in [
         (["--bs=4k", "--verify_interval=32"], "does not fit into"),
         (["--bs=4k", "--verify_offset=4090"], "does not fit into"),
         (["--bs=4k", "--verify_offset=40"], "within its own length"),
     ] {
         let write = job("write", "sha3-512", &[&["--size=64k"][..], &more].concat());
-        let output = ours(&words(&write), folder.path());
-        assert_eq!(output.status.code(), Some(2), "{}", all(&output));
-        assert!(all(&output).contains(reason), "{}", all(&output));
-        assert!(!folder.path().join("data").exists());
+        lab.fio(&write).expect(2).tells(&[reason]);
+        assert!(!lab.path("data").exists());
     }
-    let output = ours(
-        &[
-            "--name=a",
-            "--rw=write",
-            "--size=64k",
-            "--filename=data",
-            "--verify=pattern",
-        ],
-        folder.path(),
-    );
-    assert!(all(&output).contains("verify_pattern"), "{}", all(&output));
+    lab.fio([
+        "--name=a",
+        "--rw=write",
+        "--size=64k",
+        "--filename=data",
+        "--verify=pattern",
+    ])
+    .tells(&["verify_pattern"]);
 }

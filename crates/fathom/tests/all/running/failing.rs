@@ -1,6 +1,7 @@
 //! A device of which one block cannot be read.
-use crate::lab::{Lab, has, skip};
+use crate::lab::{FATHOM, Lab, skip};
 use crate::served::{BYTES, Served};
+use crate::support::fio::{FIO, has_fio};
 use serde_json::Value;
 
 /// In the middle of this block.
@@ -58,15 +59,12 @@ fn three(global: &str, of_first: &str) -> String {
 
 /// The document of a program for the job in the lab, and the file in which it stands among what is said.
 fn told(lab: &Lab, program: &str) -> (Value, String) {
-    let mut command = lab.command(program);
-    command.args((!program.starts_with("fio")).then_some("fio"));
-    let run = ["--output-format=json", "--output=report", "job.fio"];
-    let output = command.args(run).output().unwrap();
+    let words = ["--output-format=json", "--output=report", "job.fio"];
+    let ended = lab.fio_by(program, words);
+    assert!(ended.code.is_some_and(|code| code <= 1), "{ended}");
+    let said = &ended.err;
     let report = lab.text("report");
-    let said = String::from_utf8(output.stderr).unwrap();
-    let code = output.status.code();
-    assert!(code.is_some_and(|code| code <= 1), "{said}");
-    let document = &report[report.find('{').expect(&said)..=report.rfind('}').expect(&said)];
+    let document = &report[report.find('{').expect(said)..=report.rfind('}').expect(said)];
     let document = serde_json::from_str(document).unwrap();
     (document, report)
 }
@@ -81,7 +79,7 @@ fn an_error_keeps_the_jobs_behind_it_from_beginning() {
     lab.write("other", vec![1; 1 << 20]);
     let global = "exitall_on_error\nexit_what=all";
     lab.write("job.fio", three(global, ""));
-    let (ours, _) = told(&lab, env!("CARGO_BIN_EXE_fathom"));
+    let (ours, _) = told(&lab, FATHOM);
     let names = |document: &Value| -> Vec<String> {
         let jobs = document["jobs"].as_array().unwrap();
         let did = |job: &&Value| job["read"]["io_bytes"].as_u64() > Some(0);
@@ -89,10 +87,10 @@ fn an_error_keeps_the_jobs_behind_it_from_beginning() {
         jobs.iter().filter(did).map(name).collect()
     };
     assert_eq!(names(&ours), ["fails", "beside"], "{ours}");
-    if !has("fio") {
-        return skip("`fio` is not installed");
+    if !has_fio() {
+        return;
     }
-    let (theirs, _) = told(&lab, "fio");
+    let (theirs, _) = told(&lab, FIO);
     assert_eq!(names(&theirs), ["fails", "beside"], "{theirs}");
 }
 
@@ -103,8 +101,8 @@ fn an_error_ends_its_job_and_no_other() {
         Ok(failing) => failing,
         Err(reason) => return skip(&reason),
     };
-    if !has("fio") {
-        return skip("`fio` is not installed");
+    if !has_fio() {
+        return;
     }
     lab.write("other", vec![1; 1 << 20]);
     for (global, of_first) in [
@@ -116,8 +114,8 @@ fn an_error_ends_its_job_and_no_other() {
         ("exitall_on_error", ""),
     ] {
         lab.write("job.fio", three(global, of_first));
-        let (theirs, other) = told(&lab, "fio");
-        let (ours, said) = told(&lab, env!("CARGO_BIN_EXE_fathom"));
+        let (theirs, other) = told(&lab, FIO);
+        let (ours, said) = told(&lab, FATHOM);
         let case = format!("{global} {of_first}");
         for place in 0..3 {
             let (ours, theirs) = (&ours["jobs"][place], &theirs["jobs"][place]);
@@ -139,8 +137,6 @@ fn an_error_ends_its_job_and_no_other() {
 
 /// What is told of failures, without process and time: of stdout the end of a job, its head, and its errors.
 fn told_of_failures(lab: &Lab, program: &str, words: &[&str]) -> Vec<String> {
-    let mut command = lab.command(program);
-    command.args((!program.starts_with("fio")).then_some("fio"));
     let job = [
         "--name=j",
         "--filename=a bad/disk",
@@ -151,8 +147,7 @@ fn told_of_failures(lab: &Lab, program: &str, words: &[&str]) -> Vec<String> {
         "--direct=1",
         "--eta=never",
     ];
-    let output = command.args(job).args(words).output().unwrap();
-    let text = String::from_utf8(output.stdout).unwrap();
+    let text = lab.fio_by(program, [&job, words].concat()).out;
     let is_told = |line: &&str| {
         let starts = ["fio: pid=", "j: (groupid=", "     errors    : "];
         starts.iter().any(|start| line.starts_with(start))
@@ -178,10 +173,10 @@ fn failures_are_told_in_the_words_of_the_original() {
     };
     let text = "error=Input/output error";
     let ended = format!("fio: pid=N, err=5/file:io_u.c:1876, func=io_u error, {text}");
-    let ours = told_of_failures(&lab, env!("CARGO_BIN_EXE_fathom"), &[]);
+    let ours = told_of_failures(&lab, FATHOM, &[]);
     assert_eq!(ours[0], ended);
-    if !has("fio") {
-        return skip("`fio` is not installed");
+    if !has_fio() {
+        return;
     }
     for engine in [
         "--ioengine=psync",
@@ -199,8 +194,8 @@ fn failures_are_told_in_the_words_of_the_original() {
             "--ignore_error=EIO --error_dump=1",
         ] {
             let words: Vec<&str> = bearing.split(' ').chain([engine]).collect();
-            let ours = told_of_failures(&lab, env!("CARGO_BIN_EXE_fathom"), &words);
-            let theirs = told_of_failures(&lab, "fio", &words);
+            let ours = told_of_failures(&lab, FATHOM, &words);
+            let theirs = told_of_failures(&lab, FIO, &words);
             assert_eq!(ours, theirs, "{words:?}");
         }
     }

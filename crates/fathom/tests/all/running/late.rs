@@ -1,7 +1,7 @@
 //! Answers that come after the end of a run, or never: what the old faces make of them.
-use crate::lab::{Ended, FATHOM, Lab, ended, has, skip};
+use crate::lab::{Ended, FATHOM, Lab, skip};
 use crate::served::Served;
-use serde_json::Value;
+use crate::support::fio::programs;
 
 /// A file named `slow/disk` whose reads take so many seconds.
 fn slow(lab: &Lab, seconds: u32) -> Result<Served, String> {
@@ -10,10 +10,8 @@ fn slow(lab: &Lab, seconds: u32) -> Result<Served, String> {
 }
 
 fn report_of(lab: &Lab, program: &str, words: &[&str]) -> Ended {
-    let mut command = lab.command(program);
-    command.args((program == FATHOM).then_some("fio"));
     let job = ["--name=j", "--rw=randread", "--bs=4k", "--eta=never"];
-    ended(command.args(job).args(words)).expect(0)
+    lab.fio_by(program, [&job, words].concat()).expect(0)
 }
 
 /// The number behind some words.
@@ -37,8 +35,7 @@ fn a_job_whose_answers_all_come_after_its_time_has_its_block() {
     for engine in engines {
         let time = ["--filename=slow/disk", "--direct=1", "--time_based"];
         let words = [&time[..], &["--runtime=1"], engine].concat();
-        let programs = [Some(FATHOM), has("fio").then_some("fio")];
-        for program in programs.into_iter().flatten() {
+        for program in programs() {
             let done = report_of(&lab, program, &words);
             let count = number_behind(&done.out, "issued rwts: total=");
             assert!(
@@ -55,7 +52,7 @@ fn a_job_whose_answers_all_come_after_its_time_has_its_block() {
             );
         }
         let json = [&words[..], &["--output-format=json"]].concat();
-        let document: Value = serde_json::from_str(&report_of(&lab, FATHOM, &json).out).unwrap();
+        let document = report_of(&lab, FATHOM, &json).json();
         let read = &document["jobs"][0]["read"];
         for kind in ["clat_ns", "lat_ns"] {
             assert_eq!(read[kind]["N"], read["total_ios"], "{read}");
@@ -76,12 +73,10 @@ fn nothing_is_submitted_after_the_end_of_a_run() {
     };
     let libaio = ["--filename=slow/disk", "--ioengine=libaio", "--iodepth=16"];
     let time = ["--rw=randwrite", "--time_based", "--runtime=1"];
-    let mine = report_of(&lab, FATHOM, &[&libaio[..], &time].concat());
-    assert!(!mine.err.contains("never came back"), "{}", mine.err);
-    let original = has("fio").then(|| report_of(&lab, "fio", &[&libaio[..], &time].concat()));
-    for done in [mine].into_iter().chain(original) {
-        let count = "issued rwts: total=0,1,0,0";
-        assert!(done.out.contains(count), "{}", done.out);
+    for program in programs() {
+        let done = report_of(&lab, program, &[&libaio[..], &time].concat());
+        assert!(!done.err.contains("never came back"), "{done}");
+        done.prints(&["issued rwts: total=0,1,0,0"]);
     }
     lab.write(
         "job",
@@ -134,8 +129,7 @@ fn the_time_of_a_job_is_whole_where_its_last_answer_came_early() {
     for words in sparse {
         let time = ["--filename=f", "--time_based", "--runtime=1500ms"];
         let words = [&time[..], words].concat();
-        let programs = [Some(FATHOM), has("fio").then_some("fio")];
-        for program in programs.into_iter().flatten() {
+        for program in programs() {
             let done = report_of(&lab, program, &words);
             assert!(number_behind(&done.out, " run=") >= 1_500, "{}", done.out);
             // One that ends by its size ends with it.

@@ -1,5 +1,6 @@
 //! A folder for one test, and how programs run in it.
 use crate::named;
+use serde_json::Value;
 use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader};
@@ -14,6 +15,8 @@ pub struct Lab(TempDir);
 /// What a program left.
 #[derive(Debug)]
 pub struct Ended {
+    /// The command, for those who read of a failure.
+    line: String,
     /// `None` when a signal ended it.
     pub code: Option<i32>,
     pub out: String,
@@ -22,6 +25,7 @@ pub struct Ended {
 
 /// A program that is going. Dropping it kills it.
 pub struct Going {
+    line: String,
     child: Child,
     out: BufReader<ChildStdout>,
     err: BufReader<ChildStderr>,
@@ -156,6 +160,18 @@ impl Lab {
         std::fs::write(self.path(name), content).unwrap();
     }
 
+    pub fn remove(&self, name: &str) {
+        std::fs::remove_file(self.path(name)).unwrap_or_else(|error| panic!("{name}: {error}"));
+    }
+
+    /// Of a file.
+    pub fn length(&self, name: &str) -> u64 {
+        let facts = std::fs::metadata(self.path(name));
+        facts
+            .unwrap_or_else(|error| panic!("{name}: {error}"))
+            .len()
+    }
+
     /// Names in a folder of the lab, in order; `.` is the lab itself.
     pub fn names(&self, folder: &str) -> Vec<String> {
         let entries = std::fs::read_dir(self.path(folder)).unwrap();
@@ -201,14 +217,12 @@ impl Lab {
 
     /// Starts `fathom`.
     pub fn start(&self, arguments: &[&str]) -> Going {
-        let mut child = self
-            .command(FATHOM)
-            .args(arguments)
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
+        let mut command = self.command(FATHOM);
+        command.args(arguments);
+        command.stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().unwrap();
         Going {
+            line: line(&command),
             out: BufReader::new(child.stdout.take().unwrap()),
             err: BufReader::new(child.stderr.take().unwrap()),
             child,
@@ -217,25 +231,42 @@ impl Lab {
 }
 
 pub fn ended(command: &mut Command) -> Ended {
-    let output = command.output().unwrap();
-    Ended {
+    try_ended(command).unwrap_or_else(|error| panic!("{command:?}: {error}"))
+}
+
+/// The same of a program that may not be there, or may not be called.
+pub fn try_ended(command: &mut Command) -> std::io::Result<Ended> {
+    let output = command.output()?;
+    Ok(Ended {
+        line: line(command),
         code: output.status.code(),
         out: String::from_utf8(output.stdout).unwrap(),
         err: String::from_utf8(output.stderr).unwrap(),
-    }
+    })
+}
+
+/// A command in one line.
+fn line(command: &Command) -> String {
+    let words = [command.get_program()].into_iter();
+    let words: Vec<_> = words
+        .chain(command.get_args())
+        .map(|word| word.to_string_lossy())
+        .collect();
+    words.join(" ")
 }
 
 impl Ended {
     /// Fails the test unless the program ended with this code.
     #[track_caller]
     pub fn expect(self, code: i32) -> Self {
-        assert_eq!(
-            self.code,
-            Some(code),
-            "\n--- out\n{}--- err\n{}",
-            self.out,
-            self.err
-        );
+        assert_eq!(self.code, Some(code), "{self}");
+        self
+    }
+
+    /// Fails the test if the program ended with 0.
+    #[track_caller]
+    pub fn expect_failure(self) -> Self {
+        assert_ne!(self.code, Some(0), "{self}");
         self
     }
 
@@ -243,9 +274,56 @@ impl Ended {
     #[track_caller]
     pub fn says(self, texts: &[&str]) -> Self {
         for text in texts {
-            assert!(self.err.contains(text), "no `{text}` in\n{}", self.err);
+            assert!(self.err.contains(text), "no `{text}`: {self}");
         }
         self
+    }
+
+    /// Fails the test unless standard output holds each of these texts.
+    #[track_caller]
+    pub fn prints(&self, texts: &[&str]) {
+        for text in texts {
+            assert!(self.out.contains(text), "no `{text}`: {self}");
+        }
+    }
+
+    /// Fails the test unless one of the two streams holds each of these texts.
+    #[track_caller]
+    pub fn tells(&self, texts: &[&str]) {
+        for text in texts {
+            let is_told = self.out.contains(text) || self.err.contains(text);
+            assert!(is_told, "no `{text}`: {self}");
+        }
+    }
+
+    /// Standard output, then standard error.
+    pub fn all(&self) -> String {
+        format!("{}{}", self.out, self.err)
+    }
+
+    /// The document on standard output, before which other programs than ours may have notes.
+    #[track_caller]
+    pub fn json(&self) -> Value {
+        let is_ours = self.line.starts_with(FATHOM);
+        let notes = (!is_ours).then(|| self.out.find('{')).flatten();
+        let document = serde_json::from_str(&self.out[notes.unwrap_or(0)..]);
+        document.unwrap_or_else(|error| panic!("{error}: {self}"))
+    }
+}
+
+/// The whole case: for messages of assertions.
+impl std::fmt::Display for Ended {
+    fn fmt(&self, to: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self {
+            line,
+            code,
+            out,
+            err,
+        } = self;
+        write!(
+            to,
+            "`{line}` ended with {code:?}\n--- out\n{out}--- err\n{err}"
+        )
     }
 }
 
@@ -280,14 +358,23 @@ impl Going {
         }
     }
 
+    pub fn id(&self) -> u32 {
+        self.child.id()
+    }
+
+    pub fn is_going(&mut self) -> bool {
+        self.child.try_wait().unwrap().is_none()
+    }
+
     pub fn signal(&self, name: &str) {
-        let id = self.child.id().to_string();
+        let id = self.id().to_string();
         let sent = Command::new("kill").args(["-s", name, &id]).status();
         assert!(sent.unwrap().success());
     }
 
     /// The rest of what it prints, and its code.
     pub fn end(mut self) -> Ended {
+        let line = std::mem::take(&mut self.line);
         let read = |from: &mut dyn BufRead| {
             let mut text = String::new();
             std::io::Read::read_to_string(from, &mut text).unwrap();
@@ -297,7 +384,12 @@ impl Going {
         let out = read(&mut self.out);
         let err = read(&mut self.err);
         let code = self.child.wait().unwrap().code();
-        Ended { code, out, err }
+        Ended {
+            line,
+            code,
+            out,
+            err,
+        }
     }
 }
 

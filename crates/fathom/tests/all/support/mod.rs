@@ -1,4 +1,5 @@
-//! What tests share: a folder for each, disks that answer as a test decides, and JSON against its schema.
+//! What tests share: a folder for each, programs in it, disks that answer as a test decides, and JSON against its schema.
+pub mod fio;
 #[path = "../../../../sys/tests/lab/keeper.rs"]
 pub mod keeper;
 pub mod lab;
