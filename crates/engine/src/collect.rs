@@ -386,8 +386,9 @@ impl Collector {
             true => state.source.operations_limit(),
             false => reader.submitted_total,
         };
-        sample.scheduled = due.min(most.saturating_sub(reader.scheduled_total));
-        reader.scheduled_total += sample.scheduled;
+        let scheduled = due.min(most.saturating_sub(reader.scheduled_total));
+        sample.scheduled += scheduled;
+        reader.scheduled_total += scheduled;
         schedule.follow(reader.submitted_total);
         sample.backlog = self.backlog(stream);
     }

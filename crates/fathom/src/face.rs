@@ -133,10 +133,10 @@ pub trait Listener: Send {
     }
 }
 
-/// A console of another tool has no word for it, and nothing else shows why nothing happens.
-pub fn tell_waiting(event: &Event) {
+/// A console of another tool has no word for why nothing happens, or that all figures are those of a warm-up.
+pub fn tell_notes(event: &Event) {
     if let Event::Remark(remark) = event
-        && remark.code == "not-ready"
+        && matches!(remark.code.as_str(), "not-ready" | "never-warm")
     {
         errln!("note: {}", remark.message);
     }

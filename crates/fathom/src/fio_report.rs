@@ -1,7 +1,7 @@
 //! What a run in the manner of fio shows: reports on the console or into a file, and the status line on a terminal.
 use crate::ending::{self, Told};
 use crate::exit::Exit;
-use crate::face::{Beside, Ended, Face, Job, Listener, tell_waiting};
+use crate::face::{Beside, Ended, Face, Job, Listener, tell_notes};
 use crate::outputs::{self, Outputs};
 use crate::printing::Channel;
 use crate::status;
@@ -153,7 +153,7 @@ impl Listener for FioReport {
 
     fn on_shown(&mut self, event: &Event) -> Result<(), SinkError> {
         self.show_status();
-        tell_waiting(event);
+        tell_notes(event);
         // The last event brings the whole report anyway.
         if status::takes_question() && !matches!(event, Event::ExecutionFinished(_)) {
             self.show_now().map_err(unwritten)?;

@@ -114,12 +114,23 @@ fn a_warm_up_ends_with_an_amount() {
 }
 
 #[test]
-fn a_stream_that_ends_in_its_warm_up_is_not_measured() {
-    let mut short = own(0, behind(400, None, 20));
-    short.stop.operations = Some(300);
-    for story in stories(&[short]) {
-        assert_eq!(operations(&story, 0), 0);
-        assert_eq!(story.totals[0].rate(), 0.0);
+fn a_stream_that_ends_in_its_warm_up_is_measured_whole() {
+    let mut short = own(0, behind(40_000, None, 20));
+    // Over three intervals, beside one that is warm.
+    short.stop.operations = Some(5_000);
+    let mut paced = own(1, lasting(200, 20));
+    paced.stop.operations = Some(200);
+    paced.pacing = Pacing::TotalRate {
+        per_second: 2_000.0,
+        law: ArrivalLaw::Deterministic,
+    };
+    for story in stories(&[short, paced, own(2, lasting(10, 20))]) {
+        let counts = [0, 1, 2].map(|stream| operations(&story, stream));
+        assert_eq!(counts, [5_000, 200, within(20, false)]);
+        assert_eq!(span(&story, 0), (0, Some(125 * MS)));
+        assert_eq!(span(&story, 2), (10 * MS, Some(30 * MS)));
+        assert_eq!(story.sum(0, |sample| sample.scheduled), 200);
+        assert_eq!(story.remarks("never-warm"), 1);
         assert_eq!(story.finished(0).reason, measure::FinishReason::Complete);
     }
 }

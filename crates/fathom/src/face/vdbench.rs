@@ -1,5 +1,5 @@
 //! The console and the output files of Vdbench.
-use super::{Ended, Face, Job, Listener, tell_waiting};
+use super::{Ended, Face, Job, Listener, tell_notes};
 use crate::exit::Exit;
 use crate::{fill, outputs};
 use conduct::SinkError;
@@ -44,7 +44,7 @@ impl Listener for Pages {
     }
 
     fn on_shown(&mut self, event: &Event) -> Result<(), SinkError> {
-        tell_waiting(event);
+        tell_notes(event);
         Ok(())
     }
 

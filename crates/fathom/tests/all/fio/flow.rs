@@ -447,6 +447,38 @@ fn figures_begin_behind_an_amount() {
     let both = ["--numjobs=2", "--group_reporting", "--ramp_size=512k"];
     let counted = count(&run(&both), "write");
     assert!((380..=384).contains(&counted), "{counted}");
-    let rate = &run(&["--ramp_size=2m"])["jobs"][0]["write"]["iops"];
-    assert_eq!(rate.as_f64(), Some(0.0), "nothing comes behind it");
+    // Over before: all of it is told.
+    assert_eq!(count(&run(&["--ramp_size=2m"]), "write"), 256);
+}
+
+#[test]
+fn a_job_that_is_over_within_its_ramp_is_reported() {
+    for more in [
+        &["--rw=read", "--size=1m", "--bs=64k"][..],
+        &["--rw=randread", "--size=1m", "--number_ios=40"],
+        &["--rw=write", "--size=256k", "--rate_iops=640"],
+        // Beside one that is warm.
+        &[
+            "--rw=read",
+            "--size=1m",
+            "--name=long",
+            "--filename=data",
+            "--rw=read",
+            "--size=1m",
+            "--time_based",
+            "--runtime=1",
+            "--ramp_time=0",
+        ],
+    ] {
+        let arguments = [&["--ramp_time=3"], more].concat();
+        let Some((ours, theirs)) = both(&arguments) else {
+            return;
+        };
+        for of in ["read", "write"] {
+            assert_eq!(count(&ours, of), count(&theirs, of), "{more:?} {of}");
+        }
+    }
+    let job = ["--name=job", "--ramp_time=3", "--rw=read", "--size=1m"];
+    let told = Lab::new().fio(job).expect(0);
+    told.tells(&["job ended within the warm-up"]);
 }
