@@ -14,7 +14,8 @@ use measure::{
     Remark, RunFinished, RunFold, RunStarted, RunTotals, StreamInfo, StreamSpan,
 };
 use plan::{
-    BoundPlan, BoundRun, DataLimit, Nanos, RunId, RunKind, Severity, StartAlign, Stream, Window,
+    BoundPlan, BoundRun, DataLimit, Nanos, RunId, RunKind, Severity, StartAlign, Stream, StreamId,
+    Window,
 };
 use std::collections::BTreeSet;
 use std::fmt;
@@ -309,6 +310,18 @@ impl Conductor<'_> {
         self.remark(Some(going.number), Severity::Note, "files-reopened", text)
     }
 
+    /// Else nothing shows why arrivals are late that had free slots.
+    fn tell_held_back(&mut self, going: &Going<'_>, by: Option<StreamId>) -> Result<(), SinkError> {
+        let Some(slowest) = by.and_then(|by| going.run.run.streams.get(by.index())) else {
+            return Ok(());
+        };
+        let text = format!(
+            "`{}` could not keep up with its arrivals, and those of the others waited to stay in proportion to it: what came late is late in all of them",
+            slowest.name
+        );
+        self.remark(Some(going.number), Severity::Warning, "held-back", text)
+    }
+
     /// The rate is that of the log then, and not of the target.
     fn tell_log_waits(&mut self, going: &Going<'_>, waits: LogWaits) -> Result<(), SinkError> {
         let LogWaits { count, sum_ns } = waits;
@@ -537,6 +550,7 @@ impl Conductor<'_> {
         self.tell_cold(going, &spans)?;
         self.tell_openings(going, ended.openings)?;
         self.tell_log_waits(going, ended.log_waits)?;
+        self.tell_held_back(going, ended.held_back_by)?;
         self.tell_stuck(going, &ended.drained)?;
         self.tell_unchecked(going)?;
         self.finish_run(going, last.number as u32 + 1, reason.clone(), ended)?;

@@ -324,6 +324,7 @@ impl Host for LocalHost {
         let mut drained = session.drain(drain_ns, || control.is_urgent());
         let collected = session.collector().collect_last(number, end_ns);
         let (scheduled, submitted) = session.collector().totals();
+        let held_back_by = session.collector().held_back_by();
         let log_waits = self.end_logging();
         let openings = self.open.as_ref().map_or(0, OpenTargets::openings);
         match drained.has_given_up() {
@@ -340,6 +341,7 @@ impl Host for LocalHost {
             submitted,
             openings,
             log_waits,
+            held_back_by,
         })
     }
 

@@ -148,6 +148,7 @@ impl Host for SimulatedHost {
         let (scheduled, submitted) = simulation.collector().totals();
         let outstanding = simulation.collector().outstanding(now_ns);
         let late = simulation.collector().late();
+        let held_back_by = simulation.collector().held_back_by();
         if outstanding.is_empty() {
             simulation.close();
         }
@@ -161,6 +162,7 @@ impl Host for SimulatedHost {
             },
             scheduled,
             submitted,
+            held_back_by,
             ..Ended::default()
         })
     }

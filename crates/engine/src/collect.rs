@@ -160,6 +160,12 @@ impl Collector {
         (scheduled, paced.map(|reader| reader.submitted_total).sum())
     }
 
+    /// The stream for whose arrivals those of others waited, to stay in proportion.
+    pub fn held_back_by(&self) -> Option<StreamId> {
+        let by = self.shared.proportion.as_ref()?.held_back_by()?;
+        Some(StreamId::at(by))
+    }
+
     /// What is in flight now, oldest first.
     pub fn outstanding(&self, now_ns: u64) -> Vec<Outstanding> {
         let mut found = Vec::new();

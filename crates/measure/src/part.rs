@@ -4,7 +4,7 @@ use crate::event::{
     EngineSample, Figure, Outstanding, PoolSample, StreamSample, StreamSpan, WorkerSample,
 };
 use crate::facts::HostSample;
-use plan::Operation;
+use plan::{Operation, StreamId};
 use serde::{Deserialize, Serialize};
 use std::cmp::Reverse;
 
@@ -49,6 +49,9 @@ pub struct Ended {
     /// How often workers opened a file, as not all of them could stay open.
     pub openings: u64,
     pub log_waits: LogWaits,
+    /// The stream that could not keep up with its arrivals, so that those of the others waited to stay in proportion.
+    #[serde(default)]
+    pub held_back_by: Option<StreamId>,
 }
 
 /// How often workers waited for a log of single operations, and how long in all.
@@ -133,6 +136,8 @@ impl Ended {
         self.openings += other.openings;
         self.log_waits.count += other.log_waits.count;
         self.log_waits.sum_ns += other.log_waits.sum_ns;
+        let held_back_by = [self.held_back_by, other.held_back_by];
+        self.held_back_by = held_back_by.into_iter().flatten().min();
     }
 }
 

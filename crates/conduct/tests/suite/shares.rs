@@ -47,6 +47,44 @@ fn a_slow_pool_holds_back_the_others_in_proportion() {
 }
 
 #[test]
+fn at_a_rate_out_of_reach_a_slow_pool_holds_back_the_others() {
+    for law in [ArrivalLaw::Deterministic, ArrivalLaw::Exponential] {
+        for shares_pct in [[50.0, 50.0], [20.0, 80.0], [97.0, 3.0]] {
+            // The first reaches 10 000 a second and is asked for twice that.
+            let rate = 20_000.0 * 100.0 / shares_pct[0];
+            let runs = vec![at_rate(rate, law, 10 * SECOND, SECOND)];
+            let plan = shared(shares_pct, [1, 64], Coupling::Proportional, runs);
+            let story = simulate(&bind_unreal(plan), &Script::default(), 2);
+            let totals = &story.totals[0];
+            let share_pct = operations_of(totals, 0) as f64 * 100.0 / totals.operations() as f64;
+            let what = format!("{share_pct} for {shares_pct:?}, {law:?}");
+            assert!((share_pct - shares_pct[0]).abs() < 1.0, "{what}");
+            assert!(operations_of(totals, 0) > 99_900, "{what}");
+            assert_eq!(story.remarks("held-back"), 1, "{what}");
+            story.check_accounts();
+        }
+    }
+}
+
+#[test]
+fn at_a_rate_that_is_reached_nothing_is_held_back() {
+    for law in [ArrivalLaw::Deterministic, ArrivalLaw::Exponential] {
+        let runs = vec![at_rate(20_000.0, law, 10 * SECOND, SECOND)];
+        let plan = shared([40.0, 60.0], [1, 64], Coupling::Proportional, runs.clone());
+        let script = Script {
+            // One is late by as long, and the other does not wait for it.
+            stalls: vec![(2 * SECOND, 2 * SECOND + 30 * MS)],
+            ..Script::default()
+        };
+        let story = simulate(&bind_unreal(plan), &script, 2);
+        assert_eq!(story.remarks("held-back"), 0);
+        let alone = shared([40.0, 60.0], [1, 64], Coupling::Independent, runs);
+        let alone = simulate(&bind_unreal(alone), &script, 2);
+        assert_eq!(story.totals[0].figures, alone.totals[0].figures);
+    }
+}
+
+#[test]
 fn without_coupling_each_goes_as_it_can() {
     let runs = vec![flat_out(SECOND, SECOND)];
     let plan = shared([50.0, 50.0], [1, 64], Coupling::Independent, runs);

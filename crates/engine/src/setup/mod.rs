@@ -19,7 +19,7 @@ use crate::pace;
 use crate::rule::WorkerRule;
 use crate::state::{Proportion, SLABS, SharedPool, SharedRun, SharedStream};
 use measure::{CellMemory, Failure};
-use plan::{BoundPlan, BoundRun, Coupling, Stream};
+use plan::{BoundPlan, BoundRun};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize};
 use std::sync::mpsc::SyncSender;
@@ -73,6 +73,7 @@ impl SharedRun {
         let number = plan.draw_number(run.id);
         let seed = |stream: usize| (run.streams[stream].seed, number, stream as u64);
         let paces = pace::paces(run, setup.run_rate, setup.shares_pct);
+        let proportion = Proportion::of(run, setup.shares_pct, &paces);
         let streams: Vec<SharedStream> = (paces.into_iter().zip(Locks::of_run(run)))
             .enumerate()
             .map(|(number, (pace, locks))| {
@@ -103,7 +104,7 @@ impl SharedRun {
             interval_ns: run.run.timing.interval.0.max(1),
             stop_ns: AtomicU64::new(u64::MAX),
             abandon: AtomicBool::new(false),
-            proportion: Proportion::of(run, setup.shares_pct, &streams),
+            proportion,
             streams,
             pools,
             workers,
@@ -117,26 +118,5 @@ impl SharedRun {
             operation_waits: AtomicU64::new(0),
             operation_waits_ns: AtomicU64::new(0),
         }
-    }
-}
-
-impl Proportion {
-    fn of(run: &BoundRun, shares_pct: Option<&[f64]>, streams: &[SharedStream]) -> Option<Self> {
-        let holds = matches!(
-            run.run.coupling,
-            Coupling::Proportional | Coupling::Priority
-        );
-        // Streams with a schedule keep to that, and neither hold back others nor are held back.
-        let members = streams.iter().filter(|stream| stream.feed.is_none());
-        let share = |(number, stream): (usize, &Stream)| {
-            let share_pct = shares_pct.map_or(stream.share_pct, |shares| shares[number]);
-            let is_member = streams[number].feed.is_none();
-            is_member.then(|| 1.0 / share_pct.max(1e-9) * 100.0)
-        };
-        let per_share = run.run.streams.iter().enumerate().map(share).collect();
-        (holds && members.count() > 1).then_some(Self {
-            per_share,
-            slowest: AtomicU64::new(0.0_f64.to_bits()),
-        })
     }
 }

@@ -307,13 +307,17 @@ impl Lowering<'_> {
         let definition = &self.job.definitions[run.definition];
         let template = self.template(run, definition);
         let until_end = self.ends_by_itself(run, definition);
+        let load = self.load(run, definition);
+        // Without a rate and without shares that are asked for, each does what it can.
+        let is_flat_out = matches!(load, Load::FlatOut | Load::SearchBase { .. });
+        let is_uncontrolled = is_flat_out && !super::expand::is_controlled(definition);
         let spec = RunSpec {
             name: run.name.clone(),
             kind: RunKind::Measure,
             template,
             overrides: overrides(run, definition, self.job.groups.are_several()),
-            coupling: None,
-            load: self.load(run, definition),
+            coupling: is_uncontrolled.then_some(Coupling::Independent),
+            load,
             law: definition.law,
             timing: timing(definition, until_end),
             stop: self.stop(definition),
@@ -493,17 +497,7 @@ impl Lowering<'_> {
         if workloads.iter().any(|workload| workload.priority.is_some()) {
             return Coupling::Priority;
         }
-        // At a rate, arrivals follow the schedule of each stream; only a run without one has to be
-        // held in proportion.
-        let is_flat_out = matches!(
-            definition.rate,
-            super::model::RateSpec::Max | super::model::RateSpec::Curve
-        );
-        if is_flat_out && super::expand::is_controlled(definition) {
-            Coupling::Proportional
-        } else {
-            Coupling::Independent
-        }
+        Coupling::Proportional
     }
 
     fn stream(

@@ -173,6 +173,7 @@ impl Draw {
                 count: self.below(1000),
                 sum_ns: self.below(1000),
             },
+            held_back_by: (self.below(2) == 0).then(|| StreamId(self.below(3) as u32)),
         }
     }
 
