@@ -81,12 +81,7 @@ fn a_sync_at_the_end_belongs_to_the_job() {
 #[test]
 fn a_sync_of_the_file_system_at_the_end_belongs_to_the_job() {
     let folder = tempfile::tempdir().unwrap();
-    let job = [
-        "--rw=write",
-        "--size=2m",
-        "--filename=data:other",
-        "--bs=64k",
-    ];
+    let job = ["--rw=write", "--size=2m", "--filename=other", "--bs=64k"];
     let counts = |more: &[&str]| {
         let arguments = [&job[..], more].concat();
         let ours = report(env!("CARGO_BIN_EXE_fathom"), &arguments, folder.path()).unwrap();
