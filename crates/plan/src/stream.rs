@@ -403,6 +403,10 @@ pub enum Pacing {
     Rate {
         per_second: PerDirection<Option<f64>>,
         law: ArrivalLaw,
+        /// Even gaps follow the drawn size of each transfer, so that bytes per second are held, and arrivals per second
+        /// at the mean size.
+        #[serde(default)]
+        in_bytes: bool,
     },
     /// Arrivals per second of the stream as a whole.
     TotalRate { per_second: f64, law: ArrivalLaw },

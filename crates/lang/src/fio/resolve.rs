@@ -143,6 +143,8 @@ pub(crate) struct Times {
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Pace {
     pub per_second: PerDirection<Option<f64>>,
+    /// Whether it was given so, and holds whatever the sizes are.
+    pub in_bytes: bool,
     pub law: ArrivalLaw,
 }
 
@@ -549,7 +551,11 @@ impl<'a> Resolving<'a, '_> {
             "poisson" => ArrivalLaw::Exponential,
             _ => ArrivalLaw::Deterministic,
         };
-        is_paced.then_some(Pace { per_second, law })
+        is_paced.then_some(Pace {
+            per_second,
+            in_bytes: bytes.is_some(),
+            law,
+        })
     }
 
     fn open_mode(&self, times: Times, is_random: bool) -> OpenMode {
