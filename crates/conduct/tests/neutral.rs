@@ -88,7 +88,11 @@ fn plan(path: &Path, kind: TargetKind) -> Plan {
         write: Some(400.0),
         trim: None,
     };
-    let paced = Pacing::Rate { per_second, law };
+    let paced = Pacing::Rate {
+        per_second,
+        law,
+        in_bytes: false,
+    };
     let random = AddressOrder::Random(RandomLaw::Uniform);
     let sequential = AddressOrder::Sequential {
         start: SequentialStart::First,

@@ -5,6 +5,7 @@
 //! what is late is a cursor on the schedule, never a list.
 use crate::pace::{Pace, Part, Rates};
 use crate::random::{Draws, Purpose};
+use crate::source::sizes::Sizes;
 use plan::{ArrivalLaw, Nanos, Operation, RecordedOperations, Replay};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -57,9 +58,20 @@ struct Sequence {
     phase: f64,
     draws: Draws,
     index: u64,
+    /// What gaps without chance follow, where that is not the number of arrivals.
+    moved: Option<Moved>,
     /// Sum of the gaps so far: as an integer and a fraction, so that long runs keep precision.
     whole: u64,
     fraction: f64,
+}
+
+/// What arrivals move, each as much as its transfer will.
+#[derive(Clone, Debug)]
+struct Moved {
+    sizes: Sizes,
+    draws: Draws,
+    mean_bytes: f64,
+    bytes: u64,
 }
 
 /// From the distance between arrivals to time.
@@ -115,10 +127,17 @@ impl Arrivals {
     pub fn new(pace: &Pace, phase: f64, seed: (u64, u64, u64)) -> Self {
         assert!(pace.has_arrivals(), "a schedule has a rate");
         let kinds = pace.parts().enumerate().map(|(place, part)| {
+            let moved = part.sizes.as_ref().map(|sizes| Moved {
+                sizes: Sizes::new(sizes),
+                draws: Draws::new(seed.0, seed.1, seed.2, Purpose::Size),
+                mean_bytes: sizes.mean(),
+                bytes: 0,
+            });
             // Streams are numbered far below this.
             let seed = (seed.0, seed.1, seed.2 | (place as u64) << 32);
             let phase = phase + place as f64 / pace.parts().count() as f64;
             let mut sequence = Sequence::new(part, pace.law, phase, seed);
+            sequence.moved = moved;
             Kind {
                 operation: part.operation,
                 next_ns: sequence.next_ns(),
@@ -170,6 +189,9 @@ impl Arrivals {
             at_ns: kind.next_ns,
             operation: kind.operation,
         };
+        if let Some(moved) = &mut kind.sequence.moved {
+            moved.bytes += u64::from(moved.sizes.draw(moved.draws, self.taken));
+        }
         kind.next_ns = kind.sequence.next_ns();
         self.taken += 1;
         next
@@ -194,6 +216,7 @@ impl Sequence {
             },
             draws: Draws::new(seed.0, seed.1, seed.2, Purpose::Arrival),
             index: 0,
+            moved: None,
             whole: 0,
             fraction: 0.0,
         }
@@ -225,7 +248,11 @@ impl Sequence {
 
     /// By multiplication rather than by adding gaps: no error accumulates.
     fn even(&mut self, index: u64) -> u64 {
-        let position = index as f64 + self.phase;
+        let before = match &self.moved {
+            Some(moved) => moved.bytes as f64 / moved.mean_bytes,
+            None => index as f64,
+        };
+        let position = before + self.phase;
         let at_ns = match &mut self.rate {
             // A quotient of whole numbers that is whole is exact, which a spike depends on.
             Rate::Constant { per_second, .. } if self.law == ArrivalLaw::Spike => {
@@ -557,6 +584,34 @@ mod tests {
             counts[usize::from(next.operation == Some(Write))] += 1;
         }
         assert_eq!(counts, [6_000, 500]);
+    }
+
+    /// `--bssplit=4k/90:1m/10 --rate=10m`, and the same read and written: the bytes of each kind before an arrival are
+    /// those that its rate allows, whatever sizes were drawn.
+    #[test]
+    fn gaps_may_follow_the_bytes_of_each_arrival() {
+        use Operation::{Read, Write};
+        let share = |bytes, pct| plan::SizeShare { bytes, pct };
+        let sizes = plan::TransferSizes::Mix(vec![share(4096, 90.0), share(1 << 20, 10.0)]);
+        let (of_reads, of_writes) = (10 << 20, 1 << 20);
+        let arrivals = |bytes: u64| bytes as f64 / sizes.mean();
+        let rates = [(Read, arrivals(of_reads)), (Write, arrivals(of_writes))];
+        let pace = Pace::by_operation(rates, ArrivalLaw::Deterministic);
+        let pace = pace.in_bytes(|_| Some(sizes.clone()));
+        let mut schedule = Arrivals::new(&pace, 0.0, (1, 2, 3));
+        let drawn = Sizes::new(&sizes);
+        let draws = Draws::new(1, 2, 3, Purpose::Size);
+        let (mut moved, mut phases) = ([0_u64; 2], [None; 2]);
+        for index in 0..5_000 {
+            let next = schedule.take();
+            let kind = usize::from(next.operation == Some(Write));
+            let rate = [of_reads, of_writes][kind] as f64;
+            let phase = next.at_ns as f64 - moved[kind] as f64 / rate * SECOND;
+            let first: f64 = *phases[kind].get_or_insert(phase);
+            assert!((phase - first).abs() < 100.0, "{index}: {phase} {first}");
+            moved[kind] += u64::from(drawn.draw(draws, index));
+        }
+        assert!(moved[1] > 0 && moved[0] > 8 * moved[1], "{moved:?}");
     }
 
     #[test]

@@ -1,7 +1,8 @@
 //! What each stream of a run is asked: rates over time and the law of arrivals. The load of a run
 //! and the paces of its streams become one value per stream here, before anything is drawn.
 use plan::{
-    ArrivalLaw, BoundRun, Direction, Load, Nanos, Operation, Pacing, Stream, mean_of_steps,
+    ArrivalLaw, BoundRun, Direction, Load, Nanos, Operation, Pacing, Stream, TransferSizes,
+    mean_of_steps,
 };
 
 /// The rates of one stream and the law of its arrivals.
@@ -17,6 +18,8 @@ pub(crate) struct Part {
     /// What each asks for; `None` where that is drawn.
     pub operation: Option<Operation>,
     pub rates: Rates,
+    /// What each moves, where gaps follow it.
+    pub sizes: Option<TransferSizes>,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -53,6 +56,7 @@ impl Pace {
         let part = |(operation, per_second)| Part {
             operation: Some(operation),
             rates: Rates::Constant(per_second),
+            sizes: None,
         };
         Self {
             parts: rates.into_iter().map(part).collect(),
@@ -60,10 +64,19 @@ impl Pace {
         }
     }
 
+    /// With gaps that follow the sizes of each operation.
+    pub(crate) fn in_bytes(mut self, sizes: impl Fn(Operation) -> Option<TransferSizes>) -> Self {
+        for part in &mut self.parts {
+            part.sizes = part.operation.and_then(&sizes);
+        }
+        self
+    }
+
     fn of_any(rates: Rates, law: ArrivalLaw) -> Self {
         let part = Part {
             operation: None,
             rates,
+            sizes: None,
         };
         Self {
             parts: vec![part],
@@ -138,12 +151,20 @@ fn stream_pace(
     match &stream.pacing {
         Pacing::None => None,
         Pacing::TotalRate { per_second, law } => Some(Pace::constant(*per_second, *law)),
-        Pacing::Rate { per_second, law } => {
+        Pacing::Rate {
+            per_second,
+            law,
+            in_bytes,
+        } => {
             let rates = used_directions(stream).filter_map(|(direction, operation)| {
                 Some((operation, (*per_second.of(direction))?))
             });
             let rates: Vec<(Operation, f64)> = rates.collect();
-            (!rates.is_empty()).then(|| Pace::by_operation(rates, *law))
+            let pace = || Pace::by_operation(rates.iter().copied(), *law);
+            (!rates.is_empty()).then(|| match in_bytes {
+                true => pace().in_bytes(|operation| drawn_sizes(stream, operation)),
+                false => pace(),
+            })
         }
         Pacing::FromRun => {
             let law = run.run.law;
@@ -156,6 +177,14 @@ fn stream_pace(
             }
         }
     }
+}
+
+/// The sizes of an operation, where they differ.
+fn drawn_sizes(stream: &Stream, operation: Operation) -> Option<TransferSizes> {
+    let laws = stream.source.laws()?;
+    let (direction, _) = used_directions(stream).find(|(_, used)| *used == operation)?;
+    let sizes = laws.transfer.of(direction);
+    (sizes.smallest() < sizes.largest()).then(|| sizes.clone())
 }
 
 /// What a stream takes out of the rate of its run.

@@ -113,6 +113,7 @@ pub fn environment(command_line: CommandLine, seed: u64) -> Environment<'static>
             .collect(),
         host_names: vec![facts.name],
         seed,
+        fresh_seed: seed,
         command_line,
     }
 }

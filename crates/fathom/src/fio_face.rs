@@ -254,8 +254,14 @@ pub fn main(all: &[String], words: &[String]) -> Exit {
         auxiliary: aux.map(|folder| folder.display().to_string()),
         ..CommandLine::default()
     };
-    let environment = files::environment(command_line, Seeds::fixed(&options.common).content);
-    let reading = lang::fio::read(&options.inputs, &options.sections, &environment);
+    let mut environment = files::environment(command_line, Seeds::fixed(&options.common).content);
+    if !options.has_seed {
+        environment.fresh_seed = seed::drawn();
+    }
+    let mut reading = lang::fio::read(&options.inputs, &options.sections, &environment);
+    if let Some(plan) = reading.plan.as_mut().filter(|_| reading.wants_fresh_seed) {
+        plan.seed = environment.fresh_seed;
+    }
     match goes_on_elsewhere(all, &options, &reading) {
         Ok(false) => {}
         Ok(true) => return Exit::Fine,
@@ -417,9 +423,6 @@ fn carry_out(all: &[String], options: Options, reading: Reading) -> Exit {
     if let Some(what) = options.readonly.then(|| write_of(&plan)).flatten() {
         errln!("error: a job {what}, which `--readonly` refuses");
         return Exit::Usage;
-    }
-    if reading.wants_fresh_seed && !options.has_seed {
-        plan.seed = seed::drawn();
     }
     if options.repetition.wait_limit.is_some() && options.repetition.wait_until.is_none() {
         errln!("error: `--wait-limit` without `--wait-until` waits for nothing");

@@ -50,6 +50,7 @@ pub fn read(
     }
     command_line.draws_anew = true;
     let mut environment = files::environment(command_line, seeds.content);
+    environment.fresh_seed = seeds.draws;
     let given = variables
         .into_iter()
         .map(|variable| (variable.name, variable.value));

@@ -48,6 +48,8 @@ pub struct Environment<'a> {
     pub host_names: Vec<String>,
     /// All random draws of the execution follow from this.
     pub seed: u64,
+    /// What a job wants drawn anew follows from this already while its plan is made.
+    pub fresh_seed: u64,
     pub command_line: CommandLine,
 }
 
@@ -135,6 +137,7 @@ impl<'a> Environment<'a> {
             process_variables: BTreeMap::new(),
             host_names: Vec::new(),
             seed: 1,
+            fresh_seed: 1,
             command_line: CommandLine::default(),
         }
     }

@@ -204,7 +204,12 @@ pub enum StepPattern {
     /// So many bytes between the end of one transfer and the start of the next, from the start of the
     /// region over and over. Below zero it goes backwards, or where it is no longer than a transfer
     /// forward by what is left of that.
-    Gap { bytes: i64 },
+    Gap {
+        bytes: i64,
+        /// How long a target counts as where rounds end; `None` is as long as it is.
+        #[serde(default)]
+        target_bytes: Option<u64>,
+    },
     /// So many operations from each random place, one behind the other or all at the same. What would
     /// lie behind the end of the region goes on at its start.
     Bursts {
@@ -398,6 +403,10 @@ pub enum Pacing {
     Rate {
         per_second: PerDirection<Option<f64>>,
         law: ArrivalLaw,
+        /// Even gaps follow the drawn size of each transfer, so that bytes per second are held, and arrivals per second
+        /// at the mean size.
+        #[serde(default)]
+        in_bytes: bool,
     },
     /// Arrivals per second of the stream as a whole.
     TotalRate { per_second: f64, law: ArrivalLaw },
@@ -487,6 +496,16 @@ pub struct Rounds {
     pub count: u64,
     /// Whether more rounds follow until the bytes of one are reached.
     pub until_done: bool,
+}
+
+impl StepPattern {
+    /// With so many bytes between two transfers.
+    pub fn gap(bytes: i64) -> Self {
+        Self::Gap {
+            bytes,
+            target_bytes: None,
+        }
+    }
 }
 
 impl ArrivalLaw {

@@ -116,9 +116,13 @@ pub const ALL: &[Known] = &[
         },
     },
     Known {
+        row: "`rw=read:N` with `ioengine=null`, `filesize` and `size` in percent",
+        is_it: |job, _, _| !job.is_random && has_number(job) && has_size_in_percent(job),
+    },
+    Known {
         row: "`io_size` beyond a `size` that is less than `filesize` times the files, with several I/Os in flight",
         is_it: |job, _, _| {
-            let is_part = job.value("filesize").is_some() && has_files(job);
+            let is_part = job.value("filesize").is_some() && !has_size_in_percent(job);
             is_part && job.value("io_size").is_some() && !job.is_one_by_one
         },
     },
@@ -169,7 +173,7 @@ pub const ALL: &[Known] = &[
         row: "`offset` in percent with `ioengine=null`",
         is_it: |job, _, _| {
             let offset = job.value("offset");
-            let is_moved = has_rounds(job) || job.value("filesize").is_some();
+            let is_moved = has_rounds(job) || job.value("filesize").is_some() || !job.has_one_size;
             is_moved && offset.is_some_and(|offset| offset.ends_with('%'))
         },
     },
@@ -182,6 +186,10 @@ pub const ALL: &[Known] = &[
         is_it: |job, _, _| job.value("bs_unaligned").is_some(),
     },
 ];
+
+fn has_size_in_percent(job: &Job) -> bool {
+    job.value("size").is_some_and(|size| size.ends_with('%'))
+}
 
 fn has_zones(job: &Job) -> bool {
     job.value("zonemode").is_some()

@@ -25,6 +25,7 @@ fn side_by_side(place: &Place) -> Plan {
             Some(IoMethod::Calls) => Pacing::Rate {
                 per_second: PerDirection::all(Some(5_000.0)),
                 law: ArrivalLaw::Deterministic,
+                in_bytes: false,
             },
             _ => Pacing::None,
         };

@@ -227,7 +227,11 @@ fn each_direction_follows_its_own_rate() {
         // The mix alone would make half of them writes, and has no trims.
         let mut mixed = stream(0, 0, operations(50.0));
         let per_second = rates;
-        mixed.pacing = Pacing::Rate { per_second, law };
+        mixed.pacing = Pacing::Rate {
+            per_second,
+            law,
+            in_bytes: false,
+        };
         let runs = vec![run(Load::PerStream, law, 4 * SECOND, SECOND)];
         let plan = bind_unreal(plan(vec![simulated(64 * MIB)], &[8], vec![mixed], runs));
         let script = Script {
@@ -265,7 +269,11 @@ fn a_direction_without_a_rate_takes_the_slots_that_the_other_leaves() {
         trim: None,
     };
     let law = ArrivalLaw::Deterministic;
-    mixed.pacing = Pacing::Rate { per_second, law };
+    mixed.pacing = Pacing::Rate {
+        per_second,
+        law,
+        in_bytes: false,
+    };
     let runs = vec![run(Load::PerStream, law, 4 * SECOND, SECOND)];
     // Beside one without any rate, so that the accounts of the run are not all of schedules.
     let streams = vec![mixed, stream(1, 1, |_| {})];

@@ -551,9 +551,7 @@ fn each_direction_may_go_on_by_itself() {
         end: SequentialEnd::Wrap,
     };
     let gap = AddressOrder::Stepped(Steps {
-        pattern: StepPattern::Gap {
-            bytes: 4 * KIB as i64,
-        },
+        pattern: StepPattern::gap(4 * KIB as i64),
         trims_first: false,
     });
     for (order, distance) in [(plain, 4 * KIB), (gap, 8 * KIB)] {

@@ -10,7 +10,7 @@ mod mix;
 mod pairs;
 mod permutation;
 mod plain;
-mod sizes;
+pub(crate) mod sizes;
 mod space;
 mod steps;
 mod track;

@@ -3,7 +3,7 @@ use crate::random::{Draws, share_limit};
 use plan::TransferSizes;
 
 #[derive(Clone, Debug)]
-pub(super) enum Sizes {
+pub(crate) enum Sizes {
     Fixed(u32),
     /// Upper limits of 64 random bits with their sizes, ascending.
     Table(Vec<(u64, u32)>),
@@ -15,7 +15,7 @@ pub(super) enum Sizes {
 }
 
 impl Sizes {
-    pub(super) fn new(sizes: &TransferSizes) -> Self {
+    pub(crate) fn new(sizes: &TransferSizes) -> Self {
         match sizes {
             TransferSizes::Fixed(bytes) => Sizes::Fixed(*bytes as u32),
             TransferSizes::Uniform { min, max, step } => Sizes::Uniform {
@@ -35,7 +35,7 @@ impl Sizes {
     }
 
     #[inline]
-    pub(super) fn draw(&self, draws: Draws, index: u64) -> u32 {
+    pub(crate) fn draw(&self, draws: Draws, index: u64) -> u32 {
         match self {
             Sizes::Fixed(bytes) => *bytes,
             Sizes::Uniform { min, step, steps } => (min + draws.below(index, *steps) * step) as u32,

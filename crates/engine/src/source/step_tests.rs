@@ -23,7 +23,7 @@ fn offsets(generator: &Generator, width: u64, count: u64) -> Vec<u64> {
 }
 
 fn gap(bytes: i64) -> Generator {
-    stepping(StepPattern::Gap { bytes })
+    stepping(StepPattern::gap(bytes))
 }
 
 fn zones(used: u64, zone: u64, skip: u64, order: ZoneOrder) -> Generator {
@@ -112,7 +112,7 @@ fn bursts_go_on_behind_their_place_or_stay_there() {
 #[test]
 fn pairs_trim_a_place_and_then_write_it() {
     let mut pairs = generator(AddressOrder::Stepped(Steps {
-        pattern: StepPattern::Gap { bytes: 0 },
+        pattern: StepPattern::gap(0),
         trims_first: true,
     }));
     pairs.operations = OperationMix {
@@ -264,14 +264,14 @@ fn a_step_back_within_a_transfer_leads_forward() {
 #[test]
 fn gaps_lie_between_transfers_of_any_size() {
     let width = 256 * KIB;
-    let forward = drawn(&uneven(StepPattern::Gap { bytes: 8 << 10 }), width, 500);
+    let forward = drawn(&uneven(StepPattern::gap(8 << 10)), width, 500);
     for pair in forward.windows(2) {
         let expected = end(&pair[0]) + 8 * KIB;
         let fits = expected + BLOCK <= width;
         assert_eq!(pair[1].offset, if fits { expected } else { 0 });
         assert!(end(&pair[1]) <= width);
     }
-    let back = drawn(&uneven(StepPattern::Gap { bytes: -(32 << 10) }), width, 500);
+    let back = drawn(&uneven(StepPattern::gap(-(32 << 10))), width, 500);
     for pair in back.windows(2) {
         let expected = end(&pair[0]).checked_sub(32 * KIB);
         assert_eq!(pair[1].offset, expected.unwrap_or(width - 32 * KIB));
@@ -369,9 +369,9 @@ fn bursts_stay_in_their_zone() {
 
 #[test]
 fn pairs_follow_each_other_whatever_their_sizes() {
-    let mut pairs = uneven(StepPattern::Gap { bytes: 0 });
+    let mut pairs = uneven(StepPattern::gap(0));
     pairs.order = AddressOrder::Stepped(Steps {
-        pattern: StepPattern::Gap { bytes: 0 },
+        pattern: StepPattern::gap(0),
         trims_first: true,
     });
     pairs.operations = OperationMix {
@@ -414,7 +414,7 @@ fn each_target_has_its_own_steps_in_any_order_of_targets() {
     }
     assert!(numbers.iter().all(|count| *count > 60));
     let mut pairs = generator(AddressOrder::Stepped(Steps {
-        pattern: StepPattern::Gap { bytes: 0 },
+        pattern: StepPattern::gap(0),
         trims_first: true,
     }));
     pairs.operations = OperationMix {

@@ -104,10 +104,12 @@ impl Stepping {
         let at = match (&self.pattern, &space.zones) {
             (_, Some(zones)) if zones.is_even() => zones.place(step),
             (_, Some(zones)) => return zones.advance(space.track(), step, length),
-            (StepPattern::Gap { bytes }, _) if is_even && self.sequences == Sequences::Shared => {
+            (StepPattern::Gap { bytes, .. }, _)
+                if is_even && self.sequences == Sequences::Shared =>
+            {
                 self.with_gap(*bytes, space.width, number)
             }
-            (StepPattern::Gap { bytes }, _) => {
+            (StepPattern::Gap { bytes, .. }, _) => {
                 return space.step_by(wanted.track, *bytes, self.smallest, length(true));
             }
             (StepPattern::Bursts { .. }, _) if let Some(map) = &space.map => {

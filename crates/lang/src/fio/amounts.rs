@@ -178,8 +178,13 @@ impl Resolving<'_, '_> {
             if pct >= 100.0 {
                 return FileSize::Whole(high);
             }
-            let range = of(high) - of(high) % smallest;
-            self.check_holds_block(range, smallest, "size");
+            let whole = of(high) - of(high) % smallest;
+            self.check_holds_block(whole, smallest, "size");
+            // What is made holds whole blocks; where nothing is, gaps lead to the exact end.
+            let range = match self.engine.method {
+                Some(IoMethod::Nothing) => of(high),
+                _ => whole,
+            };
             return FileSize::Within { range, file: high };
         }
         match job.size("size") {
@@ -190,6 +195,25 @@ impl Resolving<'_, '_> {
             }
             Some(Size::Percent(pct)) if pct >= 100.0 => FileSize::AsFound,
             Some(Size::Percent(pct)) => FileSize::Percent(pct),
+        }
+    }
+
+    /// How long a file that is never made counts as where `filesize` is given, which decides whether gaps that lead out of
+    /// the range lead out of the file: with `size` in percent it has no end.
+    pub(super) fn unmade_bytes(&self, files: u64, file_size: FileSize) -> Option<u64> {
+        let job = self.job;
+        if self.engine.method != Some(IoMethod::Nothing) {
+            return None;
+        }
+        let (FileSize::Whole(_) | FileSize::Within { .. }) = file_size else {
+            return None;
+        };
+        match (file_size, job.size("size")) {
+            (FileSize::Whole(file), Some(Size::Bytes(bytes))) => {
+                Some(file.max(bytes / files.max(1)))
+            }
+            (_, Some(Size::Percent(_))) => Some(u64::MAX),
+            _ => None,
         }
     }
 
@@ -278,16 +302,28 @@ impl Resolving<'_, '_> {
             return amount;
         }
         let whole = match file_size {
-            FileSize::Bytes(bytes)
-            | FileSize::Whole(bytes)
-            | FileSize::Within { range: bytes, .. }
-            | FileSize::Appended(bytes) => Some(bytes.saturating_mul(files)),
+            FileSize::Bytes(bytes) | FileSize::Whole(bytes) | FileSize::Appended(bytes) => {
+                Some(bytes.saturating_mul(files))
+            }
+            FileSize::Within { range, .. } => {
+                Some((range - range % smallest).saturating_mul(files))
+            }
             _ => None,
         };
         let asked = match (job.size("io_size"), job.size("size")) {
             (Some(Size::Percent(pct)), _) if pct < 100.0 => {
                 amount.pass_millionths = Some((pct * 10_000.0) as u32).filter(|_| whole.is_none());
-                whole.map(|whole| (whole as f64 * pct / 100.0) as u64)
+                let before = match (file_size, job.get(size!("offset"))) {
+                    (FileSize::Whole(_), Size::Bytes(offset)) => offset.saturating_mul(files),
+                    _ => 0,
+                };
+                let of = |whole: u64| whole.saturating_sub(before) as f64 * pct / 100.0;
+                let share = whole.map(|whole| of(whole) as u64);
+                // `size` in bytes bounds it, and may be less than the files hold.
+                match job.size("size") {
+                    Some(Size::Bytes(size)) if size > 0 => share.map(|share| share.min(size)),
+                    _ => share,
+                }
             }
             (Some(Size::Bytes(bytes)), _) if bytes > 0 => Some(bytes),
             (_, Some(Size::Bytes(bytes))) if bytes > 0 => whole.map(|whole| whole.min(bytes)),

@@ -407,6 +407,7 @@ impl View<'_> {
                 Held::Nothing
             }
             "randrepeat" => Held::on(self.job.repeats),
+            "allrandrepeat" => Held::said_if(self.has_given(name)),
             "randseed" if !self.job.repeats => Held::value("another one for each execution"),
             "randseed" => Held::value(self.bound.seed),
             "buffer_compress_chunk" => {

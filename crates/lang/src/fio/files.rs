@@ -1,6 +1,6 @@
 //! The names of the files of each clone.
 use super::codes;
-use super::jobs::{Given, Job, at_job};
+use super::jobs::{ADDED, Given, Job, at_job};
 use super::support::{push_once, refused};
 use crate::environment::Files;
 use crate::sink::Sink;
@@ -48,15 +48,20 @@ impl Naming {
             .text("directory")
             .map(|text| split_names(text, false))
             .unwrap_or_default();
-        if let Some(given) = job.last_of(&["filename", "opendir"]) {
-            let listed = match job.given("filename") {
-                Some(given) => listed(given, directories.first(), sink)?,
-                None => Vec::new(),
-            };
-            let names = match job.given("opendir") {
-                Some(given) => with_found(job, given, (listed, smallest), files, blockers)?,
-                None => listed,
-            };
+        if let Some(given) = job.last_of(ADDED) {
+            let mut names = Vec::new();
+            for given in job.all() {
+                names.extend(match given.parameter.name() {
+                    "filename" => listed(given, directories.first(), sink)?,
+                    "opendir" => found(job, given, smallest, files, blockers)?,
+                    _ => continue,
+                });
+            }
+            // As in the original: a number that stands behind it leaves out the rest, one before it nothing.
+            let last = |names: &[&str]| job.last_of(names).map(|last| last.parameter.name());
+            if last(&["opendir"]).is_some() && last(&["opendir", "nrfiles"]) == Some("nrfiles") {
+                names.truncate(job.get(number!("nrfiles")).max(1) as usize);
+            }
             return Some(Self {
                 rule: Rule::Listed(names),
                 directories: Vec::new(),
@@ -166,11 +171,11 @@ fn listed(given: &Given, directory: Option<&String>, sink: &mut Sink) -> Option<
     Some(names.collect())
 }
 
-/// What is listed with what is found below the folder of `opendir`, in the order of the two options.
-fn with_found(
+/// What is found below a folder of `opendir`.
+fn found(
     job: &Job,
     given: &Given,
-    (listed, smallest): (Vec<String>, u64),
+    smallest: u64,
     files: &dyn Files,
     blockers: &mut Vec<Diagnostic>,
 ) -> Option<Vec<String>> {
@@ -197,22 +202,11 @@ fn with_found(
         refuse("holds no file that is as long as an I/O");
         return None;
     }
-    let is_behind = job.last_of(&["filename", "opendir"]).map(Given::span) == Some(given.span());
-    let (mut names, rest) = match is_behind {
-        true => (listed, found),
-        false => (found, listed),
-    };
-    names.extend(rest);
-    // As in the original: a number that stands behind it leaves out the rest, one before it nothing.
-    let last = job.last_of(&["opendir", "nrfiles"]);
-    if last.is_some_and(|last| last.parameter.name() == "nrfiles") {
-        names.truncate(job.get(number!("nrfiles")).max(1) as usize);
-    }
-    if names.len() as u64 > FILES_MAX {
+    if found.len() as u64 > FILES_MAX {
         refuse(&format!("holds more than {FILES_MAX} files"));
         return None;
     }
-    Some(names)
+    Some(found)
 }
 
 /// The names of a list; `\:` is a colon.

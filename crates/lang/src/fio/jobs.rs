@@ -23,6 +23,9 @@ pub(crate) struct Given {
     pub value: Value,
 }
 
+/// Options of which each one given adds to those before, also to those of globals.
+pub(crate) const ADDED: &[&str] = &["filename", "opendir"];
+
 /// A section that makes clones.
 #[derive(Clone, Debug)]
 pub(crate) struct Job {
@@ -307,7 +310,8 @@ impl Job {
         let mut seen = Vec::new();
         let mut out: Vec<&Given> = Vec::new();
         for given in self.all().rev() {
-            if !seen.contains(&given.parameter.name()) {
+            let name = given.parameter.name();
+            if !seen.contains(&name) || ADDED.contains(&name) {
                 seen.push(given.parameter.name());
                 out.push(given);
             }

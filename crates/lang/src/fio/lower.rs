@@ -53,6 +53,7 @@ pub(crate) fn lower(
         seeds: &seeds,
         common,
         default_seed: environment.seed,
+        fresh_seed: environment.fresh_seed,
         plan: Plan::default(),
         targets: Known::default(),
         layouts: Vec::new(),
@@ -127,6 +128,9 @@ fn repeated_seed(job: &super::jobs::Job, environment: &Environment<'_>) -> Optio
     if let Some(seed) = job.number("randseed") {
         return Some(seed as u64);
     }
+    if job.is_on(on!("allrandrepeat")) {
+        return Some(environment.seed);
+    }
     let repeat = on!("randrepeat");
     let is_unsaid = job.given(repeat.name).is_none();
     let is_anew = is_unsaid && environment.command_line.draws_anew;
@@ -161,6 +165,7 @@ struct Lowering<'s, 'j> {
     /// The seed of the execution, where it is that of all jobs.
     common: Option<u64>,
     default_seed: u64,
+    fresh_seed: u64,
     plan: Plan,
     targets: Known,
     layouts: Vec<Layout>,
@@ -295,10 +300,15 @@ impl Lowering<'_, '_> {
         }
     }
 
-    /// Of what is the same in each execution, even where places are not.
+    /// Of what is drawn while the plan is made: the same in each execution, unless the job says that it draws anew.
     fn content_seed(&self, spec: &Spec<'_>) -> u64 {
-        let named = spec.job.number("randseed");
-        named.map_or(self.default_seed, |seed| seed as u64)
+        let job = spec.job;
+        let is_anew = !job.is_on(on!("randrepeat")) && !job.is_on(on!("allrandrepeat"));
+        match job.number("randseed") {
+            Some(seed) => seed as u64,
+            None if is_anew => self.fresh_seed,
+            None => self.default_seed,
+        }
     }
 
     /// Between the two ends of a range, by seed and name.
@@ -588,6 +598,8 @@ fn pacing(spec: &Spec<'_>) -> Pacing {
         _ => Pacing::Rate {
             per_second: pace.per_second,
             law: pace.law,
+            // Which of two sizes an I/O takes may depend on its place, which no schedule knows.
+            in_bytes: pace.in_bytes && spec.following.sizes.is_none(),
         },
     }
 }

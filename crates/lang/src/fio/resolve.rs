@@ -143,6 +143,8 @@ pub(crate) struct Times {
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Pace {
     pub per_second: PerDirection<Option<f64>>,
+    /// Whether it was given so, and holds whatever the sizes are.
+    pub in_bytes: bool,
     pub law: ArrivalLaw,
 }
 
@@ -224,7 +226,7 @@ fn wait_for(job: &Job, before: &[Job], sink: &mut Sink) {
 
 pub(super) struct Resolving<'a, 'b> {
     pub(super) job: &'a Job,
-    engine: &'static Engine,
+    pub(super) engine: &'static Engine,
     environment: &'b Environment<'b>,
     pub(super) blockers: &'b mut Vec<Diagnostic>,
     pub(super) sink: &'b mut Sink,
@@ -252,6 +254,7 @@ impl<'a> Resolving<'a, '_> {
             random_pct: random_pct(job),
             smallest,
             files: naming.count(),
+            file_bytes: self.unmade_bytes(naming.count(), file_size),
             base: self.base(),
         };
         let pace = self.pace(&shape);
@@ -265,7 +268,6 @@ impl<'a> Resolving<'a, '_> {
         let verify = self.verify(&operations, sizes, &records, file_size);
         let (operations, transfer) = verify::turned(&verify, operations, transfer);
         let reads = space::needs_what_is_there(self.engine.method, &operations);
-        let is_stored = matches!(self.engine.method, Some(method) if method != IoMethod::Nothing);
         let flow = self.flow(&operations, times, depth);
         let spec = Spec {
             job,
@@ -294,7 +296,7 @@ impl<'a> Resolving<'a, '_> {
             data,
             pattern,
             verify,
-            lays_out: is_stored && lays_out(job, reads),
+            lays_out: self.is_stored() && lays_out(job, reads),
             priorities: priorities::shares(job, self.base(), self.sink),
             records,
             written: Vec::new(),
@@ -313,6 +315,10 @@ impl<'a> Resolving<'a, '_> {
     fn naming(&mut self, smallest: u64) -> Option<Naming> {
         let files = self.environment.files;
         Naming::of(self.job, smallest, files, self.blockers, self.sink)
+    }
+
+    fn is_stored(&self) -> bool {
+        matches!(self.engine.method, Some(method) if method != IoMethod::Nothing)
     }
 
     fn flow(&mut self, operations: &OperationMix, times: Times, depth: u32) -> Flow {
@@ -545,7 +551,11 @@ impl<'a> Resolving<'a, '_> {
             "poisson" => ArrivalLaw::Exponential,
             _ => ArrivalLaw::Deterministic,
         };
-        is_paced.then_some(Pace { per_second, law })
+        is_paced.then_some(Pace {
+            per_second,
+            in_bytes: bytes.is_some(),
+            law,
+        })
     }
 
     fn open_mode(&self, times: Times, is_random: bool) -> OpenMode {

@@ -20,6 +20,8 @@ pub(crate) struct Shape<'a> {
     pub random_pct: PerDirection<f64>,
     pub smallest: u64,
     pub files: u64,
+    /// Of each file, where that is not what it has.
+    pub file_bytes: Option<u64>,
     pub base: Base,
 }
 
@@ -73,12 +75,15 @@ pub(crate) fn steps(job: &Job, shape: &Shape<'_>, blockers: &mut Vec<Diagnostic>
         None if shape.is_random => bursts(job, shape, trims_first),
         None => number(job, shape.base)
             .filter(|bytes| *bytes != 0)
-            .map(|bytes| StepPattern::Gap { bytes }),
+            .map(|bytes| StepPattern::Gap {
+                bytes,
+                target_bytes: shape.file_bytes,
+            }),
     };
     let pattern = match pattern {
         Some(pattern) => pattern,
         None if !trims_first => return None,
-        None => StepPattern::Gap { bytes: 0 },
+        None => StepPattern::gap(0),
     };
     misfits(job, shape, &pattern, blockers);
     Some(Steps {

@@ -303,11 +303,18 @@ pub(crate) static PATTERN: &[Parameter] = &[
         "generator of places",
     ),
     p(
-        &["randrepeat", "allrandrepeat"],
+        &["randrepeat"],
         Kind::Truth,
         On(true),
         Honoured,
         "whether every run draws the same",
+    ),
+    p(
+        &["allrandrepeat"],
+        Kind::Truth,
+        On(false),
+        Honoured,
+        "whether every run draws the same, also where `randrepeat=0` says otherwise",
     ),
     p(
         &["randseed"],

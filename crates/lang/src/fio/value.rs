@@ -699,7 +699,7 @@ impl Reader<'_, '_> {
     fn time_range(&mut self, text: &str, bare: TimeUnit) -> Option<Value> {
         let range = text
             .trim()
-            .split_once('-')
+            .split_once(['-', ':'])
             .filter(|(low, _)| !low.is_empty());
         let Some((low, high)) = range else {
             return self.time(text, bare).map(Value::Nanos);

@@ -31,8 +31,8 @@ fn refusals(options: &str) -> Vec<String> {
 
 #[test]
 fn a_number_behind_the_direction_is_a_gap_or_a_burst() {
-    assert_eq!(pattern("rw=write:8k"), StepPattern::Gap { bytes: 8192 });
-    assert_eq!(pattern("rw=read:-8k"), StepPattern::Gap { bytes: -8192 });
+    assert_eq!(pattern("rw=write:8k"), StepPattern::gap(8192));
+    assert_eq!(pattern("rw=read:-8k"), StepPattern::gap(-8192));
     let burst = pattern("rw=randread:8 rw_sequencer=identical norandommap");
     let expected = StepPattern::Bursts {
         operations: 8,
@@ -44,7 +44,7 @@ fn a_number_behind_the_direction_is_a_gap_or_a_burst() {
     assert!(matches!(order("rw=randread:1"), AddressOrder::Random(_)));
     assert_eq!(
         pattern("rw=read:-2k bsrange=4k-8k"),
-        StepPattern::Gap { bytes: -2048 }
+        StepPattern::gap(-2048)
     );
 }
 
@@ -314,6 +314,24 @@ fn ios_go_out_and_are_seen_one_by_one_unless_batches_are_asked_for() {
 #[test]
 fn a_share_of_the_amount_is_bytes() {
     assert_eq!(stream("rw=read io_size=25%").stop.bytes, Some(256 << 10));
+}
+
+/// Each as fio 3.33 does it.
+#[test]
+fn a_share_of_the_amount_is_one_of_the_files_and_bounded_by_the_size() {
+    let bytes = |options: &str| {
+        let job = format!("[j]\nioengine=null\nrw=read\nbs=4k\n{options}");
+        streams(&plan(&job))[0].stop.bytes
+    };
+    let of = |options: &str| bytes(&options.replace(' ', "\n"));
+    assert_eq!(of("size=64k filesize=1m io_size=50%"), Some(64 << 10));
+    assert_eq!(of("size=64k filesize=1m io_size=3%"), Some(31_457));
+    assert_eq!(
+        of("size=30k filesize=64k nrfiles=2 io_size=50%"),
+        Some(30 << 10)
+    );
+    assert_eq!(of("size=1m filesize=64k io_size=50%"), Some(32 << 10));
+    assert_eq!(of("size=50% filesize=1m io_size=50%"), Some(256 << 10));
 }
 
 #[test]

@@ -222,3 +222,32 @@ fn a_log_of_histograms_needs_a_window() {
     assert!(warned(""));
     assert!(!warned("log_hist_msec=1000\nlog_hist_coarseness=2"));
 }
+
+/// Sizes of files and delays are drawn while a plan is made: the same again unless the job says otherwise.
+#[test]
+fn what_a_plan_draws_follows_the_seed_that_its_job_names() {
+    let drawn = |options: &str, fresh_seed: u64| {
+        let files = MemoryFiles::default();
+        let mut environment = Environment::bare(&files);
+        environment.fresh_seed = fresh_seed;
+        let text = format!("[j]\nnrfiles=3\nfilesize=4k:4m\nstartdelay=1:900\n{options}\n");
+        let input = Input::Text {
+            name: "job".to_owned(),
+            bytes: text.into_bytes(),
+        };
+        let plan = fio::read(&[input], &[], &environment).plan.unwrap();
+        let sizes: Vec<SizeRule> = plan.targets.iter().map(|target| target.size).collect();
+        (sizes, streams(&plan)[0].start_delay, plan.seed)
+    };
+    for repeated in [
+        "",
+        "allrandrepeat=0",
+        "allrandrepeat=1\nrandrepeat=0",
+        "randrepeat=0\nrandseed=7",
+    ] {
+        assert_eq!(drawn(repeated, 5), drawn(repeated, 6), "{repeated}");
+    }
+    assert_eq!(drawn("", 5), drawn("allrandrepeat=0", 5));
+    let (first, other) = (drawn("randrepeat=0", 5), drawn("randrepeat=0", 6));
+    assert!(first.0 != other.0 && first.1 != other.1, "{first:?}");
+}

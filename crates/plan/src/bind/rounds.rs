@@ -123,7 +123,7 @@ impl Generator {
             AddressOrder::Random(RandomLaw::OncePerBlock(_)) => true,
             AddressOrder::Stepped(steps) => {
                 let is_once = |law| matches!(law, &RandomLaw::OncePerBlock(_));
-                steps.pattern == StepPattern::Gap { bytes: 0 }
+                matches!(steps.pattern, StepPattern::Gap { bytes: 0, .. })
                     || steps.paired_seeks().is_some_and(is_once)
             }
             _ => false,
@@ -185,7 +185,10 @@ impl Steps {
     fn lap(&self, size: u64, region: &BoundRegion, end: u64) -> Option<u64> {
         let width = region.width - region.start;
         match &self.pattern {
-            StepPattern::Gap { bytes } => lap_of_gap(*bytes, size, width, end),
+            StepPattern::Gap {
+                bytes,
+                target_bytes,
+            } => lap_of_gap(*bytes, size, width, target_bytes.unwrap_or(end).max(end)),
             StepPattern::Zones {
                 used_bytes,
                 zone_bytes,

@@ -149,7 +149,11 @@ fn what_a_schedule_leaves() -> Job {
         trim: None,
     };
     let law = ArrivalLaw::Deterministic;
-    one.pacing = Pacing::Rate { per_second, law };
+    one.pacing = Pacing::Rate {
+        per_second,
+        law,
+        in_bytes: false,
+    };
     let run = run(Load::PerStream, law, 60 * MS, 20 * MS);
     let targets = vec![simulated(64 * MIB)];
     job(

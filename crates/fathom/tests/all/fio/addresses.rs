@@ -203,6 +203,36 @@ fn a_size_in_percent_is_of_the_size_of_files() {
     assert_eq!(lab.bytes("f").len(), 32 << 10);
 }
 
+/// Each as fio 3.33 does it.
+#[test]
+fn gaps_that_lead_out_of_the_range_end_a_round_within_a_file_that_is_longer() {
+    let ended = |words: &str| offsets(words).len();
+    assert_eq!(
+        ended("--rw=write:4k --bs=4k --size=256k --filesize=128k"),
+        16
+    );
+    assert_eq!(
+        ended("--rw=write:4k --bs=4k --size=128k --filesize=128k"),
+        32
+    );
+    assert_eq!(
+        ended("--rw=read:8k --bs=3072 --filesize=100000 --size=50%"),
+        5
+    );
+    assert_eq!(
+        ended("--rw=write:12k --bs=5000 --filesize=100000 --size=10%"),
+        1
+    );
+    assert_eq!(
+        ended("--rw=read:1k --bs=3072 --filesize=64000 --size=50%"),
+        8
+    );
+    assert_eq!(
+        ended("--rw=read --bs=4k --size=64k --filesize=1m --io_size=50%"),
+        16
+    );
+}
+
 #[test]
 fn lfsr_visits_each_block_once_without_a_map() {
     let all = offsets(

@@ -420,6 +420,7 @@ fn all_files_below_a_folder_are_the_files_of_a_job() {
     for (more, bytes) in [
         (&[][..], 28672),
         (&["--filename=outside"], 28672 + (1 << 20)),
+        (&["--opendir=tree/deep"], 28672 + 16384),
         // The first by name.
         (&["--nrfiles=1"], 4096),
     ] {
@@ -436,6 +437,26 @@ fn all_files_below_a_folder_are_the_files_of_a_job() {
     ours(&lab, &["--opendir=tree", "--rw=write"]).expect(3);
     let kept = std::fs::read(at("tree/deep/er/c")).unwrap();
     assert!(kept.iter().all(|byte| *byte == b'x'));
+}
+
+#[test]
+fn names_add_up_whoever_gives_them() {
+    let folder = tempfile::tempdir().unwrap();
+    let job = "[global]\nfilename=a\nrw=write\nsize=16k\n[j]\nfilename=b:c\nfilename=d\n";
+    std::fs::write(folder.path().join("j.fio"), job).unwrap();
+    let mut command = Command::new(FATHOM);
+    let output = command.args(["fio", "j.fio"]);
+    let output = output.current_dir(folder.path()).output().unwrap();
+    assert!(output.status.success(), "{}", text(&output));
+    for name in ["a", "b", "c", "d"] {
+        let file = std::fs::metadata(folder.path().join(name)).unwrap();
+        assert_eq!(file.len(), 4096, "{name}");
+    }
+    // Each of them is asked about.
+    std::fs::write(folder.path().join("a"), vec![b'x'; 4096]).unwrap();
+    let words = ["--rw=write", "--size=16k", "--filename=a", "--filename=e"];
+    let output = ours(&words, folder.path());
+    assert_eq!(output.status.code(), Some(3), "{}", text(&output));
 }
 
 #[test]
