@@ -441,22 +441,17 @@ fn all_files_below_a_folder_are_the_files_of_a_job() {
 
 #[test]
 fn names_add_up_whoever_gives_them() {
-    let folder = tempfile::tempdir().unwrap();
+    let lab = Lab::new();
     let job = "[global]\nfilename=a\nrw=write\nsize=16k\n[j]\nfilename=b:c\nfilename=d\n";
-    std::fs::write(folder.path().join("j.fio"), job).unwrap();
-    let mut command = Command::new(FATHOM);
-    let output = command.args(["fio", "j.fio"]);
-    let output = output.current_dir(folder.path()).output().unwrap();
-    assert!(output.status.success(), "{}", text(&output));
+    lab.write("j.fio", job);
+    lab.fio(["j.fio"]).expect(0);
     for name in ["a", "b", "c", "d"] {
-        let file = std::fs::metadata(folder.path().join(name)).unwrap();
-        assert_eq!(file.len(), 4096, "{name}");
+        assert_eq!(lab.bytes(name).len(), 4096, "{name}");
     }
     // Each of them is asked about.
-    std::fs::write(folder.path().join("a"), vec![b'x'; 4096]).unwrap();
+    lab.write("a", [b'x'; 4096]);
     let words = ["--rw=write", "--size=16k", "--filename=a", "--filename=e"];
-    let output = ours(&words, folder.path());
-    assert_eq!(output.status.code(), Some(3), "{}", text(&output));
+    ours(&lab, &words).expect(3);
 }
 
 #[test]

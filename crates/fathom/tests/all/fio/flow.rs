@@ -73,18 +73,8 @@ fn a_sync_at_the_end_belongs_to_the_job() {
 /// Two files of one file system, which is synced once; the installed version does not know the option.
 #[test]
 fn a_sync_of_the_file_system_at_the_end_belongs_to_the_job() {
-<<<<<<< HEAD
     let lab = Lab::new();
-    let job = [
-        "--rw=write",
-        "--size=2m",
-        "--filename=data:other",
-        "--bs=64k",
-    ];
-=======
-    let folder = tempfile::tempdir().unwrap();
     let job = ["--rw=write", "--size=2m", "--filename=other", "--bs=64k"];
->>>>>>> fiolang
     let counts = |more: &[&str]| {
         let arguments = [&job[..], more].concat();
         let ours = report(&lab, &arguments);
