@@ -55,9 +55,12 @@ pub(crate) struct Ticks {
 }
 
 impl Ticks {
+    /// # Panics
+    /// With an interval of no length: a run would have more of them than memory holds.
     pub(crate) fn of(timing: &Timing) -> Self {
+        assert!(timing.interval.0 > 0, "an interval takes time");
         Self {
-            interval_ns: timing.interval.0.max(1),
+            interval_ns: timing.interval.0,
             planned_ns: planned_ns(timing),
         }
     }

@@ -1,6 +1,6 @@
 //! Which backend and how many workers: from what the targets are, never from timing.
 use crate::kind::{BackendKind, Backends};
-use plan::{BoundPlan, BoundRun, RunKind, TargetKind};
+use plan::{BoundPlan, RunKind, TargetKind};
 
 /// The backend of an execution, with the reason for reports.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -58,11 +58,17 @@ pub fn choose_backend(
             "all targets are in memory, which answers inside the call",
         );
     }
+    if is_buffered(plan) {
+        return choice(
+            BackendKind::Sync,
+            "without direct I/O the page cache answers inside the call",
+        );
+    }
     let Some(no_ring) = ring_refusal() else {
         return choice(BackendKind::Uring, "the default for storage");
     };
     let no_ring = format!("io_uring is not to be had: {no_ring}");
-    match aio_is_no_use(plan).or_else(aio_refusal) {
+    match aio_refusal() {
         None => choice(BackendKind::Aio, &no_ring),
         Some(no_aio) => choice(
             BackendKind::Sync,
@@ -71,19 +77,14 @@ pub fn choose_backend(
     }
 }
 
-/// Native AIO carries out one operation after another where the page cache stands between.
-fn aio_is_no_use(plan: &BoundPlan) -> Option<String> {
+/// Whether anything is measured through the page cache. A ring adds the time of its own calls there, which is several times
+/// that of a read which the cache answers, and native AIO carries out one operation after another.
+fn is_buffered(plan: &BoundPlan) -> bool {
     let is_measured = |id: &plan::RunId| plan.plan.spec(*id).kind == RunKind::Measure;
     let runs = plan.distinct_runs().into_iter().filter(is_measured);
-    let is_buffered = |run: BoundRun| {
-        run.run.streams.iter().any(|stream| {
-            let is_direct = |target: &plan::TargetId| {
-                let open = stream.open.unwrap_or(plan.plan.target(*target).open);
-                open.direct
-            };
-            !stream.targets.iter().all(is_direct)
-        })
-    };
-    let found = runs.map(|id| plan.run(id)).any(is_buffered);
-    found.then(|| "without direct I/O it waits for each operation".to_owned())
+    let mut streams = runs.flat_map(|id| plan.run(id).run.streams);
+    streams.any(|stream| {
+        let mut real = stream.targets.iter().map(|id| plan.plan.target(*id));
+        real.any(|target| target.is_real() && !stream.open.unwrap_or(target.open).direct)
+    })
 }

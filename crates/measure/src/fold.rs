@@ -337,14 +337,9 @@ impl RunTotals {
         response
     }
 
-    /// Arrivals that were unserved at the end, but for operations that are told on their own: those that
-    /// never came back or came late.
+    /// Arrivals that were due and not submitted at the end. What was in flight then is none of them.
     pub fn unserved(&self) -> u64 {
-        let count = |figures: &LatencyFigures| figures.histogram.count();
-        let of = |stream: &StreamTotals| {
-            count(&stream.unserved).saturating_sub(count(&stream.in_flight))
-        };
-        self.streams.iter().map(of).sum()
+        self.streams.iter().map(|stream| stream.backlog).sum()
     }
 
     /// Mean service time of what came back; zero without any.

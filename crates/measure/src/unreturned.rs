@@ -287,7 +287,6 @@ mod tests {
         assert!(is_about(response.percentile_ns(99.9), 33 * SECOND));
         assert_eq!(totals.service(None).max_ns, 33 * SECOND);
         assert_eq!(totals.streams[0].unserved.histogram.count(), 22);
-        assert_eq!(totals.unserved(), 20);
         let bound = totals.response_bound_ns().unwrap();
         assert!(bound <= 100 * MS && bound > 99 * MS, "{bound}");
     }
@@ -336,14 +335,12 @@ mod tests {
         let left = [(Operation::Read, 33 * SECOND + 500 * MS)];
         let totals = totals(true, &unserved, &left);
         assert_eq!(totals.response(None).histogram.count(), 990 + 2);
-        assert_eq!(totals.unserved(), 1);
     }
 
     #[test]
     fn a_flush_that_hangs_was_no_arrival() {
         let totals = totals(true, &[100 * MS], &[(Operation::Sync, 30 * SECOND)]);
         assert_eq!(totals.response(None).histogram.count(), 990 + 1);
-        assert_eq!(totals.unserved(), 1);
     }
 
     #[test]

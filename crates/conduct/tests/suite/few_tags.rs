@@ -2,7 +2,7 @@
 use crate::plans::*;
 use crate::story::{Story, simulate};
 use engine::sim::Script;
-use measure::{Handover, LatencyFigures};
+use measure::{Handover, LatencyFigures, Outstanding};
 use plan::*;
 
 const DEPTHS: [u32; 7] = [1, 2, 4, 8, 16, 32, 64];
@@ -209,4 +209,21 @@ fn a_run_ends_where_each_call_waits_longer_than_the_window() {
         let story = measured_on(&script, 16, batches, flat_out(WINDOW_NS, 100 * MS));
         assert_eq!(story.totals[0].rate(), 0.0);
     }
+}
+
+/// A device that takes three seconds and one operation at a time holds up the thread that submits to it.
+#[test]
+fn nothing_begins_after_the_end_where_submission_waits() {
+    let script = Script {
+        service_ns: 3_000 * MS,
+        servers: 1,
+        ..four_tags()
+    };
+    let story = measured_on(&script, 16, SINGLY, flat_out(WINDOW_NS, 100 * MS));
+    // The one that the device has, and the one that waited for it at the end.
+    let late = &story.finished(0).late;
+    assert_eq!(late.len(), 2, "{late:?}");
+    assert!(story.finished(0).outstanding.is_empty());
+    let begun_before = |one: &Outstanding| Some(one.age_ns) > one.returned_after_ns;
+    assert!(late.iter().all(begun_before), "{late:?}");
 }

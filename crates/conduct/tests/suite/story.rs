@@ -115,6 +115,10 @@ impl Story {
             submitted,
             self.completed(run) + u64::from(last.engine.in_flight)
         );
+        let is_whole = totals.started.unmeasured_intervals == 0;
+        if is_paced && is_whole {
+            assert_eq!(finished.scheduled, submitted + totals.unserved());
+        }
         self.check_intervals(&intervals);
         let unserved: u64 = totals
             .streams

@@ -111,9 +111,10 @@ pub(super) struct ByPriority {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Arrivals {
     pub is_scheduled: bool,
+    /// Due in the measured time.
     pub scheduled: u64,
     pub submitted: u64,
-    /// Unserved at the end.
+    /// Due and not submitted at the end.
     pub unserved: u64,
     pub response: LatencyFigures,
     pub lateness: LatencyFigures,
@@ -381,14 +382,6 @@ impl Model {
         let Some(run) = self.runs.last_mut() else {
             return;
         };
-        // What never came back or came late is told on its own; at the end it was counted as unserved, too.
-        for one in finished.outstanding.iter().chain(finished.came_late()) {
-            let place = run.jobs.get(one.stream.index());
-            if let Some(place) = place.filter(|_| !one.operation.is_sync()) {
-                let arrivals = &mut self.jobs[*place].arrivals;
-                arrivals.unserved = arrivals.unserved.saturating_sub(1);
-            }
-        }
         for one in finished.late.iter().chain(&finished.outstanding) {
             let Some(place) = run.jobs.get(one.stream.index()) else {
                 continue;
@@ -699,7 +692,7 @@ impl Job {
         self.arrivals.scheduled += sample.scheduled;
         self.arrivals.submitted += sample.submitted;
         self.arrivals.lateness.merge(&sample.lateness);
-        self.arrivals.unserved += sample.unserved.histogram.count();
+        self.arrivals.unserved = sample.backlog;
         if self.arrivals.is_scheduled {
             self.arrivals.response.merge(&sample.unserved);
         }

@@ -324,7 +324,7 @@ fn doubts(totals: &RunTotals, judged: &Judged, record: &RunRecord) -> Vec<Doubt>
         doubt(
             "unserved arrivals",
             format!(
-                "{count} had no answer at the end and entered the response times with their age"
+                "{count} had not been sent at the end and entered the response times with their age"
             ),
         );
     }

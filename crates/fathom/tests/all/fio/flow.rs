@@ -477,3 +477,36 @@ fn a_job_that_is_over_within_its_ramp_is_reported() {
     let told = Lab::new().fio(job).expect(0);
     told.tells(&["job ended within the warm-up"]);
 }
+
+#[test]
+fn no_job_waits_for_the_calls_of_another() {
+    let lab = Lab::new();
+    let timed = [
+        "--size=1m",
+        "--time_based",
+        "--runtime=1",
+        "--output-format=json",
+    ];
+    for engine in ["libaio", "io_uring"] {
+        let ioengine = format!("--ioengine={engine}");
+        for more in [
+            &["--name=a", "--rw=randread", "--numjobs=4"][..],
+            &["--name=a", "--rw=randread", "--numjobs=3", "--iodepth=2"],
+            &["--name=a", "--rw=randread", "--name=b", "--rw=randwrite"],
+        ] {
+            let words = [&timed[..2], &timed[2..], &[&ioengine], more].concat();
+            let report = lab.fio(words).expect(0).json();
+            let jobs = report["jobs"].as_array().unwrap();
+            let count = |job: &Value, of: &str| job[of]["total_ios"].as_u64().unwrap();
+            let counts = jobs
+                .iter()
+                .map(|job| count(job, "read") + count(job, "write"));
+            let counts: Vec<u64> = counts.collect();
+            let most = counts.iter().max().unwrap();
+            assert!(
+                counts.len() > 1 && counts.iter().all(|count| count * 100 > *most),
+                "{counts:?}"
+            );
+        }
+    }
+}

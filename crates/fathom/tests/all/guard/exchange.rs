@@ -4,6 +4,7 @@ use crate::guard::held::loop_device;
 use crate::keeper::Keeper;
 use crate::lab::{Ended, FATHOM, Lab, ended, has, must, skip};
 use crate::running::stop::OnDrop;
+use std::path::Path;
 use std::process::Stdio;
 use std::time::Duration;
 
@@ -333,8 +334,13 @@ fn a_loop_device_that_gets_another_file_is_not_what_was_examined() {
             Err(reason) => return skip(reason),
         };
         let _detach = OnDrop(|| {
-            // It may be gone by the command below.
-            let _ = ended(std::process::Command::new("losetup").args(["-d", &device]));
+            // It may be gone by the command below, and another test may have a device of this name since.
+            let name = device.trim_start_matches("/dev/");
+            let behind = format!("/sys/block/{name}/loop/backing_file");
+            let behind = std::fs::read_to_string(behind).unwrap_or_default();
+            if Path::new(&behind).starts_with(lab.path("")) {
+                let _ = ended(std::process::Command::new("losetup").args(["-d", &device]));
+            }
         });
         let file = std::fs::File::create(lab.path("disk")).unwrap();
         file.set_len(16 << 20).unwrap();
