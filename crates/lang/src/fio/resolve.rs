@@ -18,7 +18,7 @@ use super::steps::{self, Shape};
 use super::support::{push_once, refused};
 use super::timing;
 use super::value::{Size, Value};
-use super::verify::{self, Checked, Verify};
+use super::verify::{self, Checked, Places, Verify};
 use crate::Environment;
 use crate::sink::Sink;
 use plan::{
@@ -261,11 +261,11 @@ impl<'a> Resolving<'a, '_> {
         self.conflicts();
         let depth = self.depth();
         let records = record::read(job, self.environment, self.blockers, self.sink);
-        let sizes = (&transfer, following.sizes.as_ref());
-        let verify = self.verify(&operations, sizes, &records, file_size);
+        let places = Places::of(align, steps.as_ref());
+        let of = Checked::of(&operations, (&transfer, &following), &records, places);
+        let verify = self.verify(of, file_size);
         let (operations, transfer) = verify::turned(&verify, operations, transfer);
-        let reads = space::needs_what_is_there(self.engine.method, &operations);
-        let is_stored = matches!(self.engine.method, Some(method) if method != IoMethod::Nothing);
+        let lays_out = self.lays_out(&operations);
         let flow = self.flow(&operations, times, depth);
         let spec = Spec {
             job,
@@ -294,7 +294,7 @@ impl<'a> Resolving<'a, '_> {
             data,
             pattern,
             verify,
-            lays_out: is_stored && lays_out(job, reads),
+            lays_out,
             priorities: priorities::shares(job, self.base(), self.sink),
             records,
             written: Vec::new(),
@@ -315,20 +315,19 @@ impl<'a> Resolving<'a, '_> {
         Naming::of(self.job, smallest, files, self.blockers, self.sink)
     }
 
+    fn lays_out(&self, operations: &OperationMix) -> bool {
+        let method = self.engine.method;
+        let is_stored = matches!(method, Some(method) if method != IoMethod::Nothing);
+        is_stored && lays_out(self.job, space::needs_what_is_there(method, operations))
+    }
+
     fn flow(&mut self, operations: &OperationMix, times: Times, depth: u32) -> Flow {
         let flow = flow::flow(self.job, operations, times, depth, self.sink);
         flow::on_nodes(flow, self.job, &self.environment.cpu_nodes, self.blockers)
     }
 
-    fn verify(
-        &mut self,
-        operations: &OperationMix,
-        sizes: (&PerDirection<TransferSizes>, Option<&TransferSizes>),
-        records: &[Record],
-        file_size: FileSize,
-    ) -> Option<Verify> {
+    fn verify(&mut self, of: Checked, file_size: FileSize) -> Option<Verify> {
         let files = self.environment.files;
-        let of = Checked::of(operations, sizes, records);
         let verify = verify::verify(self.job, of, files, self.sink)?;
         let verify = match file_size {
             FileSize::UntilFull => self.verify_of_fill(verify),

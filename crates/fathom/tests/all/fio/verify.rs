@@ -166,6 +166,95 @@ fn writes_are_read_back_in_the_same_job() {
     }
 }
 
+/// Gaps, zones and places that the size of an I/O does not divide.
+#[test]
+fn what_begins_between_blocks_is_read_back_where_it_was_written() {
+    let zones = |more: &'static str| ["--zonemode=strided", "--zonesize=10k", more];
+    let backlog = ["--verify_backlog=5"];
+    for (rw, more, issued_by_both) in [
+        ("write:1k", &[][..], "205,205,0,0"),
+        ("write:1k", &backlog[..], "205,205,0,0"),
+        ("write", &zones("--zoneskip=3k"), "236,236,0,0"),
+        ("write", &zones("--zonerange=13k"), "236,236,0,0"),
+        (
+            "write",
+            &[&zones("--zoneskip=3k")[..], &backlog].concat(),
+            "236,236,0,0",
+        ),
+        // Of three blocks in a zone the next one covers part of the last.
+        ("write", &zones("--zoneskip=1k"), "171,256,0,0"),
+        ("write:-1k", &[], "1,256,0,0"),
+        ("write:-8k", &["--size=1000001"], "243,245,0,0"),
+        ("write:1k", &["--verify=meta"], "205,205,0,0"),
+        (
+            "write:1k",
+            &["--verify=pattern", "--verify_pattern=%o"],
+            "205,205,0,0",
+        ),
+        (
+            "write:1k",
+            &[
+                "--bs=8k",
+                "--verify_interval=4k",
+                "--ioengine=libaio",
+                "--iodepth=8",
+                "--verify_backlog=4",
+            ],
+            "113,113,0,0",
+        ),
+    ] {
+        let lab = Lab::new();
+        let words_of = job(rw, "md5", &[&["--size=1m", "--bs=4k"], more].concat());
+        let output = lab.fio(&words_of).expect(0);
+        assert_eq!(issued(&output), issued_by_both, "{rw} {more:?}");
+        lab.remove("data");
+        if let Some(output) = lab.reference_fio(&words_of) {
+            assert_eq!(issued(&output), issued_by_both, "{rw} {more:?} by fio");
+        }
+    }
+    for (rw, more) in [
+        ("randwrite", &zones("--zoneskip=3k")[..]),
+        ("randwrite", &["--blockalign=1k", "--io_size=3m"]),
+        ("rw:1k", &["--bsrange=2k-8k"]),
+    ] {
+        let deep = ["--ioengine=libaio", "--iodepth=16", "--verify_backlog=7"];
+        for deep in [&[][..], &deep] {
+            let lab = Lab::new();
+            let own = [&["--size=1m", "--bs=4k"], more, deep].concat();
+            lab.fio(job(rw, "crc32c", &own)).expect(0);
+        }
+    }
+}
+
+/// Each program reads with gaps what the other wrote so, and a changed block is found.
+#[test]
+fn what_begins_between_blocks_is_checked_by_a_later_job() {
+    for more in [
+        &["--rw=write:1k"][..],
+        &["--zonemode=strided", "--zonesize=10k", "--zoneskip=3k"],
+    ] {
+        let lab = Lab::new();
+        let own = [&["--size=64k", "--bs=4k"], more].concat();
+        let write = job("write", "md5", &own);
+        let check = [&own[..], &["--verify_only"]].concat();
+        let check = job("write", "md5", &check);
+        lab.fio(&write).expect(0);
+        lab.fio(&check).expect(0);
+        if let Some(output) = lab.reference_fio(&check) {
+            output.expect(0);
+        }
+        change(&lab.path("data"), 15 << 10);
+        let told = complaints(&lab.fio(&check));
+        assert!(told.iter().any(|line| line.contains("verify")), "{told:?}");
+        lab.remove("data");
+        let Some(output) = lab.reference_fio(&write) else {
+            return;
+        };
+        output.expect(0);
+        lab.fio(&check).expect(0);
+    }
+}
+
 #[test]
 fn a_second_job_writes_over_the_first_without_a_word() {
     for more in [
