@@ -6,9 +6,11 @@ mod contents;
 mod discards;
 mod extents;
 mod header;
+mod rehearsal;
 mod sums;
 
 pub(crate) use backlog::{Backlog, ReadBacks, Written};
+pub(crate) use rehearsal::rehearsed;
 
 use crate::data::{Remaker, Write};
 use crate::generations::Writing;
@@ -376,8 +378,15 @@ pub(crate) fn unsupported(run: &BoundRun) -> Option<String> {
             if extents::listed(stream).is_some() {
                 return Some("parts of targets where nothing is checked".to_owned());
             }
+            if rehearsal::is_asked(stream) {
+                return Some("rehearsed writes where nothing is checked".to_owned());
+            }
             continue;
         };
+        let stop = stream.stop;
+        if rehearsal::is_asked(stream) && stop.bytes.or(stop.operations).is_none() {
+            return Some("rehearsed writes without an end".to_owned());
+        }
         if let OpSource::Generator(generator) = &stream.source
             && let aligned = generator.align.bytes()
             && aligned
@@ -392,7 +401,8 @@ pub(crate) fn unsupported(run: &BoundRun) -> Option<String> {
             if *grids.entry(region.target).or_insert(grid) != grid {
                 return Some("checks of one target in blocks at several places".to_owned());
             }
-            let is_remembered = check.records || extents::listed(stream).is_some();
+            let is_known = extents::listed(stream).is_some() || rehearsal::is_asked(stream);
+            let is_remembered = check.records || is_known;
             if is_remembered && (region.low + region.width) / grid.part_bytes > BLOCKS_MAX {
                 return Some(format!(
                     "checks of more than {BLOCKS_MAX} blocks of a target"

@@ -14,7 +14,7 @@ use crate::priorities::words_of;
 use crate::source::{Ground, Source};
 use crate::state::{Lifetime, Recorder, SEARCH, SharedStream, Slab, WARMUP, WorkerView};
 use measure::{CellMemory, Sharing};
-use plan::{Coupling, Generator, Operation, Stream};
+use plan::{AddressOrder, Coupling, Generator, LocalStop, Operation, Stream};
 use std::sync::atomic::{AtomicBool, AtomicU64};
 
 /// A pool that several workers serve is looked at again after this time.
@@ -111,7 +111,12 @@ fn source(
         order: stream.target_order,
         regions: &setup.run.streams[number].regions,
     };
-    Source::of_laws(generator, &ground, stream.stop, seed)
+    let AddressOrder::Rehearsed(writes) = &generator.order else {
+        return Source::of_laws(generator, &ground, stream.stop, seed);
+    };
+    let writes = Source::of_laws(writes, &ground, stream.stop, seed);
+    let walk = check::rehearsed(&setup.writing(), number, &writes);
+    Source::of_walk(walk, LocalStop::default())
 }
 
 /// Whether nothing of a run depends on which thread issues which operation of a stream.

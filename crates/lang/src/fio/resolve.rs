@@ -18,7 +18,7 @@ use super::steps::{self, Shape};
 use super::support::{push_once, refused};
 use super::timing;
 use super::value::{Size, Value};
-use super::verify::{self, Checked, Places, Verify};
+use super::verify::{self, Checked, Places, Rehearsed, Verify};
 use crate::Environment;
 use crate::sink::Sink;
 use plan::{
@@ -70,6 +70,8 @@ pub(crate) struct Spec<'a> {
     pub records: Vec<Record>,
     /// By clone, what earlier executions wrote and this one reads; empty where all is read.
     pub written: Vec<Vec<Extent>>,
+    /// The writes that it reads in place of making them, where they do not follow from what it reads.
+    pub rehearsed: Option<Rehearsed>,
 }
 
 /// Bytes of each file.
@@ -264,14 +266,14 @@ impl<'a> Resolving<'a, '_> {
         let places = Places::of(align, steps.as_ref());
         let of = Checked::of(&operations, (&transfer, &following), &records, places);
         let verify = self.verify(of, file_size);
-        let (operations, transfer) = verify::turned(&verify, operations, transfer);
-        let lays_out = self.lays_out(&operations);
+        let (operations, transfer, rehearsed) = verify::turned(&verify, operations, transfer);
         let flow = self.flow(&operations, times, depth);
         let spec = Spec {
             job,
             clones: job.get(number!("numjobs")).clamp(0, 1 << 20) as u32,
             method: flow::method_with(flow.lock, names::method(job, self.engine.method)),
             depth,
+            lays_out: self.lays_out(&operations),
             operations,
             is_random,
             transfer,
@@ -294,10 +296,10 @@ impl<'a> Resolving<'a, '_> {
             data,
             pattern,
             verify,
-            lays_out,
             priorities: priorities::shares(job, self.base(), self.sink),
             records,
             written: Vec::new(),
+            rehearsed,
         };
         Some(self.finished(spec))
     }

@@ -207,20 +207,36 @@ pub(crate) fn verify(job: &Job, of: Checked, files: &dyn Files, sink: &mut Sink)
     })
 }
 
-/// A job that only checks reads where it would have written.
+/// What a job that only checks would do if it wrote.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Rehearsed {
+    pub operations: OperationMix,
+    pub transfer: PerDirection<TransferSizes>,
+}
+
+/// A job that only checks reads where it would have written. Between its writes it may do something
+/// else, or they may cover each other in part; then which blocks to read is known from them alone.
 pub(crate) fn turned(
     verify: &Option<Verify>,
     operations: OperationMix,
     transfer: PerDirection<TransferSizes>,
-) -> (OperationMix, PerDirection<TransferSizes>) {
+) -> (OperationMix, PerDirection<TransferSizes>, Option<Rehearsed>) {
     let only_checks = verify
         .as_ref()
         .is_some_and(|verify| verify.phase == Phase::Reads);
     if only_checks && operations.write_pct > 0.0 {
-        let transfer = PerDirection::all(transfer.write);
-        return (OperationMix::reads(100.0), transfer);
+        let covers = |check: Check| check.address_bytes < check.block_bytes;
+        let is_plain =
+            operations.write_pct >= 100.0 && !verify.as_ref().is_some_and(|of| covers(of.check));
+        let all = PerDirection::all(transfer.write.clone());
+        let rehearsed = Rehearsed {
+            operations,
+            transfer,
+        };
+        let rehearsed = (!is_plain).then_some(rehearsed);
+        return (OperationMix::reads(100.0), all, rehearsed);
     }
-    (operations, transfer)
+    (operations, transfer, None)
 }
 
 /// The streams of a template that are to be read back, as streams that do so.

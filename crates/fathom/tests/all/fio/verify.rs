@@ -777,6 +777,72 @@ fn only_checking_writes_nothing_and_finds_every_block_once() {
     assert_eq!(failed.count(), 2, "{told:?}");
 }
 
+/// What a mix has written, and nothing that it has not; the same where writes cover each other in part.
+#[test]
+fn only_checking_reads_what_the_same_job_would_write() {
+    for (rw, more) in [
+        ("rw", &[][..]),
+        ("randrw", &[]),
+        ("randrw", &["--randseed=7"]),
+        ("randrw", &["--bsrange=2k-8k", "--nrfiles=3"]),
+        ("randrw", &["--rwmixread=70", "--norandommap"]),
+        ("randrw", &["--percentage_random=40"]),
+        ("randrw", &["--number_ios=50"]),
+        ("rw", &["--loops=2"]),
+        ("rw:1k", &["--ioengine=libaio", "--iodepth=8"]),
+        ("write:-1k", &[]),
+        (
+            "randwrite",
+            &["--blockalign=1k", "--numjobs=2", "--offset_increment=1m"],
+        ),
+    ] {
+        let lab = Lab::new();
+        let own = [&["--size=1m", "--bs=4k"], more].concat();
+        let mut write = job(rw, "md5", &own);
+        if more.contains(&"--nrfiles=3") {
+            write.retain(|word| !word.starts_with("--filename"));
+        }
+        let check = [&write[..], &["--verify_only".to_owned()]].concat();
+        let written = issued(&lab.fio(&write).expect(0));
+        let found = issued(&lab.fio(&check).expect(0));
+        let numbers = |counts: &str| -> Vec<u64> {
+            let counts = counts.split(',').map(|count| count.parse().unwrap());
+            counts.collect()
+        };
+        let (written, found) = (numbers(&written), numbers(&found));
+        assert_eq!(found[1..], [0, 0, 0], "{rw} {more:?}");
+        let covers = [
+            "--norandommap",
+            "--percentage_random=40",
+            "--blockalign=1k",
+            "--loops=2",
+        ];
+        match rw {
+            "write:-1k" => assert_eq!(found[0], 1),
+            _ if more.iter().any(|word| covers.contains(word)) => {
+                assert!(0 < found[0] && found[0] <= written[1], "{rw} {more:?}");
+            }
+            _ => assert_eq!(found[0], written[1], "{rw} {more:?}"),
+        }
+    }
+}
+
+#[test]
+fn only_checking_after_a_mix_finds_a_changed_block() {
+    let lab = Lab::new();
+    let own = ["--size=64k", "--bs=4k", "--write_iolog=log"];
+    let mix = job("randrw", "md5", &own);
+    lab.fio(&mix).expect(0);
+    let log = order(&lab.path("log"));
+    let block = log.split(' ').find_map(|io| io.strip_prefix('w')).unwrap();
+    let block: u64 = block.parse().unwrap();
+    change(&lab.path("data"), block * 4096 + 1000);
+    let check = [&mix[..], &["--verify_only".to_owned()]].concat();
+    let told = complaints(&lab.fio(&check));
+    let place = format!("offset {}", block * 4096);
+    assert!(told.iter().any(|line| line.contains(&place)), "{told:?}");
+}
+
 #[test]
 fn what_cannot_hold_a_header_is_refused_before_anything_is_written() {
     let lab = Lab::new();
