@@ -59,7 +59,7 @@ impl Generations {
         let mut records = self.records.lock().expect("nothing panics in here");
         let of_target = records.entry(target).or_default();
         let grid = form.grid;
-        let needed = (bytes - grid.phase) / grid.block_bytes * grid.block_bytes + grid.phase;
+        let needed = (bytes - grid.phase) / grid.part_bytes * grid.part_bytes + grid.phase;
         of_target.retain(|(known, record)| *known != form || record.bytes() >= needed);
         let known = of_target.iter().find(|(known, _)| *known == form);
         let record = known.map(|(_, record)| Arc::clone(record));

@@ -35,6 +35,7 @@ mod operation_log;
 mod operations;
 mod overlaps;
 mod pace;
+mod passes;
 mod placement;
 mod priorities;
 mod random;

@@ -1,6 +1,9 @@
 //! Which block of a target was written by which write: four bytes per block, so that what is read
 //! back can be told from what an earlier write left there.
 //!
+//! Where blocks may begin between other blocks, the record knows smaller parts than blocks. A block is
+//! there where its first part is marked as one and the others are of the same write.
+//!
 //! While writes overlap in flight nobody knows which of them lands last, and the record says so.
 use plan::{CheckMethod, PatternId};
 use std::ops::Range;
@@ -22,16 +25,22 @@ const SOME: u32 = 4;
 const ZEROS: u32 = 5;
 /// Tags of writes begin here.
 const FIRST_TAG: u32 = 6;
-/// Beside a tag: the write was read back.
+/// Beside what is known: the write was read back.
 const READ_BACK: u32 = 1 << 31;
+/// Beside what is known: a block begins here.
+const BEGIN: u32 = 1 << 30;
+/// What is known, without the two.
+const KNOWN: u32 = BEGIN - 1;
 
-/// Blocks that a record has at most: 2 GiB of memory.
+/// Blocks, or parts of blocks, that a record has at most: 2 GiB of memory.
 pub(crate) const BLOCKS_MAX: u64 = 1 << 29;
 
 /// How the blocks of a target lie.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Grid {
     pub block_bytes: u64,
+    /// What is remembered apart: a block, or the part of it that divides all addresses.
+    pub part_bytes: u64,
     /// Where the first block begins.
     pub phase: u64,
 }
@@ -44,6 +53,12 @@ pub(crate) struct BlockForm {
     pub method: CheckMethod,
     pub header_at: u64,
     pub pattern: Option<PatternId>,
+}
+
+impl Grid {
+    fn parts_of_block(self) -> usize {
+        (self.block_bytes / self.part_bytes) as usize
+    }
 }
 
 /// The record of one target, of blocks of one form.
@@ -71,7 +86,7 @@ pub(crate) type Parts = Vec<(u32, std::sync::Arc<Record>, Range<u64>)>;
 #[derive(Debug)]
 pub(crate) struct Walk {
     parts: Vec<Part>,
-    /// In blocks over all parts.
+    /// In parts of blocks, over all targets.
     cursor: AtomicU64,
     /// No transfer is longer.
     bytes_max: u64,
@@ -81,7 +96,7 @@ pub(crate) struct Walk {
 struct Part {
     place: u32,
     record: std::sync::Arc<Record>,
-    /// Its blocks, and where they begin among those of all parts.
+    /// Its parts of blocks, and where they begin among those of all targets.
     blocks: Range<u64>,
     begin: u64,
 }
@@ -89,15 +104,15 @@ struct Part {
 /// The tag of a write by what its data were made from.
 #[inline]
 pub(crate) fn tag(seed: u64) -> u32 {
-    ((seed ^ seed >> 32) as u32 & !READ_BACK).max(FIRST_TAG)
+    ((seed ^ seed >> 32) as u32 & KNOWN).max(FIRST_TAG)
 }
 
 impl Record {
     pub(crate) fn new(grid: Grid, bytes: u64) -> Self {
-        let blocks = bytes.saturating_sub(grid.phase) / grid.block_bytes;
+        let parts = bytes.saturating_sub(grid.phase) / grid.part_bytes;
         Self {
             grid,
-            tags: (0..blocks).map(|_| AtomicU32::new(UNKNOWN)).collect(),
+            tags: (0..parts).map(|_| AtomicU32::new(UNKNOWN)).collect(),
         }
     }
 
@@ -106,17 +121,18 @@ impl Record {
     }
 
     pub(crate) fn bytes(&self) -> u64 {
-        self.grid.phase + self.tags.len() as u64 * self.grid.block_bytes
+        self.grid.phase + self.tags.len() as u64 * self.grid.part_bytes
     }
 
     /// A write to these bytes is about to be sent.
     #[inline]
     pub(crate) fn begin(&self, offset: u64, length: u64) {
-        for tag in self.of(offset, length) {
-            let before = tag.swap(IN_FLIGHT, Relaxed);
-            match before {
-                IN_FLIGHT | SOME => tag.store(SOME, Relaxed),
-                DISCARDING | ANYTHING => tag.store(ANYTHING, Relaxed),
+        for (mark, tag) in self.marked(offset, length) {
+            let before = tag.swap(IN_FLIGHT | mark, Relaxed);
+            match before & KNOWN {
+                IN_FLIGHT | SOME if before & BEGIN == mark => tag.store(SOME | mark, Relaxed),
+                // Blocks that begin elsewhere: neither may be there in full.
+                IN_FLIGHT | SOME | DISCARDING | ANYTHING => tag.store(ANYTHING, Relaxed),
                 _ => {}
             }
         }
@@ -125,25 +141,27 @@ impl Record {
     /// It is there, as far as `length` goes.
     #[inline]
     pub(crate) fn end(&self, offset: u64, length: u64, tag: u32) {
-        for place in self.of(offset, length) {
-            let _ = place.compare_exchange(IN_FLIGHT, tag, Release, Relaxed);
+        for (mark, place) in self.marked(offset, length) {
+            let _ = place.compare_exchange(IN_FLIGHT | mark, tag | mark, Release, Relaxed);
         }
     }
 
     /// These bytes were written by somebody; blocks that they cover in part were not.
     pub(crate) fn note(&self, offset: u64, length: u64) {
-        let Grid { block_bytes, phase } = self.grid;
+        let grid = self.grid;
         let end = offset.saturating_add(length);
-        let first = offset.saturating_sub(phase).div_ceil(block_bytes) * block_bytes + phase;
-        for place in self.of(first, end.saturating_sub(first)) {
-            place.store(SOME, Relaxed);
+        let parts = offset.saturating_sub(grid.phase).div_ceil(grid.part_bytes);
+        let first = parts * grid.part_bytes + grid.phase;
+        let whole = end.saturating_sub(first) / grid.block_bytes * grid.block_bytes;
+        for (mark, place) in self.marked(first, whole) {
+            place.store(SOME | mark, Relaxed);
         }
     }
 
     /// A write failed, so that anything may be there.
     pub(crate) fn failed(&self, offset: u64, length: u64) {
-        for place in self.of(offset, length) {
-            let alone = place.compare_exchange(IN_FLIGHT, UNKNOWN, Relaxed, Relaxed);
+        for (mark, place) in self.marked(offset, length) {
+            let alone = place.compare_exchange(IN_FLIGHT | mark, UNKNOWN, Relaxed, Relaxed);
             if alone.is_err() {
                 place.store(ANYTHING, Relaxed);
             }
@@ -152,7 +170,7 @@ impl Record {
 
     /// Something else was done to these bytes, while writes may be in flight.
     pub(crate) fn forget(&self, offset: u64, length: u64) {
-        let after = |known: u32| match known {
+        let after = |known: u32| match known & KNOWN {
             IN_FLIGHT | DISCARDING | ANYTHING | SOME => ANYTHING,
             _ => UNKNOWN,
         };
@@ -164,29 +182,40 @@ impl Record {
     /// These bytes were written by somebody who keeps no record here; blocks that they touch are
     /// nothing that is known.
     pub(crate) fn overwritten(&self, offset: u64, length: u64) {
-        let Grid { block_bytes, phase } = self.grid;
-        let end = offset.saturating_add(length).saturating_sub(phase);
-        let whole = end.next_multiple_of(block_bytes).saturating_add(phase);
+        let grid = self.grid;
+        let end = offset.saturating_add(length).saturating_sub(grid.phase);
+        let whole = end.next_multiple_of(grid.part_bytes);
+        let whole = whole.saturating_add(grid.phase);
         self.forget(offset, whole.saturating_sub(offset));
     }
 
     #[inline]
     pub(crate) fn known(&self, offset: u64) -> Known {
-        match self.of(offset, self.grid.block_bytes).first() {
-            None => Known::Nothing,
-            Some(tag) => match tag.load(Acquire) {
-                UNKNOWN | IN_FLIGHT | DISCARDING | ANYTHING => Known::Nothing,
-                SOME => Known::Some,
-                tag if tag & !READ_BACK == ZEROS => Known::Zeros,
-                tag => Known::Write(tag & !READ_BACK),
-            },
+        let parts = self.of(offset, self.grid.block_bytes);
+        match self.block(parts).map(|block| block & KNOWN) {
+            None | Some(UNKNOWN | IN_FLIGHT | DISCARDING | ANYTHING) => Known::Nothing,
+            Some(SOME) => Known::Some,
+            Some(ZEROS) => Known::Zeros,
+            Some(tag) => Known::Write(tag),
         }
+    }
+
+    /// What stands at all parts of a block that begins with these; `None` where none begins or it is
+    /// not there in full.
+    #[inline]
+    fn block(&self, parts: &[AtomicU32]) -> Option<u32> {
+        let (first, others) = parts.get(..self.grid.parts_of_block())?.split_first()?;
+        let first = first.load(Acquire);
+        let rest = first & !BEGIN;
+        let is_whole = first & BEGIN > 0 && others.iter().all(|part| part.load(Acquire) == rest);
+        is_whole.then_some(rest)
     }
 
     /// The write with this tag is about to be discarded.
     pub(crate) fn begin_discard(&self, offset: u64, length: u64, tag: u32) {
         for place in self.of(offset, length) {
-            let is_still = |known: u32| (known & !READ_BACK == tag).then_some(DISCARDING);
+            let is_still =
+                |known: u32| (known & KNOWN == tag).then_some(DISCARDING | known & BEGIN);
             if place.fetch_update(AcqRel, Relaxed, is_still).is_err() {
                 // Somebody writes there: nobody knows what lands last.
                 place.store(ANYTHING, Relaxed);
@@ -197,9 +226,9 @@ impl Record {
     /// It is discarded; whether it reads as zeros from now on.
     pub(crate) fn end_discard(&self, offset: u64, length: u64, is_zeros: bool) {
         let end = if is_zeros { ZEROS } else { UNKNOWN };
-        for place in self.of(offset, length) {
+        for (mark, place) in self.marked(offset, length) {
             if place
-                .compare_exchange(DISCARDING, end, Release, Relaxed)
+                .compare_exchange(DISCARDING | mark, end | mark, Release, Relaxed)
                 .is_err()
             {
                 // What is written meanwhile may be there, or zeros.
@@ -212,21 +241,30 @@ impl Record {
     pub(crate) fn is_all(&self, offset: u64, length: u64, tag: u32) -> bool {
         let places = self.of(offset, length).iter();
         places
-            .map(|place| place.load(Acquire) & !READ_BACK)
+            .map(|place| place.load(Acquire) & KNOWN)
             .all(|found| found == tag)
     }
 
     /// The write with this tag was read back.
     pub(crate) fn was_read_back(&self, offset: u64, length: u64, tag: u32) {
-        for place in self.of(offset, length) {
+        for (mark, place) in self.marked(offset, length) {
+            let tag = tag | mark;
             let _ = place.compare_exchange(tag, tag | READ_BACK, AcqRel, Relaxed);
         }
     }
 
+    /// The parts of blocks from an offset on, each with the mark that it has.
+    #[inline]
+    fn marked(&self, offset: u64, length: u64) -> impl Iterator<Item = (u32, &AtomicU32)> {
+        let blocks = self.of(offset, length).chunks(self.grid.parts_of_block());
+        let marks = || std::iter::once(BEGIN).chain(std::iter::repeat(0));
+        blocks.flat_map(move |block| marks().zip(block))
+    }
+
     #[inline]
     fn of(&self, offset: u64, length: u64) -> &[AtomicU32] {
-        let from = offset.saturating_sub(self.grid.phase) / self.grid.block_bytes;
-        let to = (offset + length).saturating_sub(self.grid.phase) / self.grid.block_bytes;
+        let from = offset.saturating_sub(self.grid.phase) / self.grid.part_bytes;
+        let to = (offset + length).saturating_sub(self.grid.phase) / self.grid.part_bytes;
         let most = self.tags.len();
         let (from, to) = ((from as usize).min(most), (to as usize).min(most));
         &self.tags[from..to.max(from)]
@@ -238,8 +276,8 @@ impl Walk {
     pub(crate) fn new(parts: Parts, bytes_max: u64) -> Self {
         let mut begin = 0;
         let part = |(place, record, bytes): (u32, std::sync::Arc<Record>, Range<u64>)| {
-            let Grid { block_bytes, phase } = record.grid;
-            let at = |bytes: u64| bytes.saturating_sub(phase) / block_bytes;
+            let grid = record.grid;
+            let at = |bytes: u64| bytes.saturating_sub(grid.phase) / grid.part_bytes;
             let blocks = at(bytes.start)..at(bytes.end).min(record.tags.len() as u64);
             let own = begin;
             begin += blocks.end.saturating_sub(blocks.start);
@@ -265,32 +303,32 @@ impl Walk {
             let end = part.begin + (first - part.blocks.start) + count;
             match self.cursor.compare_exchange_weak(at, end, Relaxed, Relaxed) {
                 Ok(_) => {
-                    let Grid { block_bytes, phase } = part.record.grid;
-                    let length = (count * block_bytes) as u32;
-                    return Some((part.place, phase + first * block_bytes, length));
+                    let grid = part.record.grid;
+                    let length = (count * grid.part_bytes) as u32;
+                    return Some((part.place, grid.phase + first * grid.part_bytes, length));
                 }
                 Err(now) => at = now,
             }
         }
     }
 
-    /// The next blocks of one write from place `at` on: their part, the first, how many.
+    /// The next blocks of one write from place `at` on: of which target, their first part, how many parts.
     fn find(&self, at: u64) -> Option<(&Part, u64, u64)> {
         let behind = self.parts.partition_point(|part| part.begin <= at);
         for part in &self.parts[behind.saturating_sub(1)..] {
-            let tags = &part.record.tags;
-            let known = |block: u64| tags[block as usize].load(Acquire);
-            let from = part.blocks.start + at.saturating_sub(part.begin);
-            let mut blocks = from..part.blocks.end;
-            let Some(first) = blocks.find(|block| (SOME..READ_BACK).contains(&known(*block)))
-            else {
+            let (record, end) = (&part.record, part.blocks.end);
+            let known = |first: u64| record.block(&record.tags[first as usize..end as usize]);
+            let is_due = |block: u32| (SOME..READ_BACK).contains(&block);
+            let mut places = part.blocks.start + at.saturating_sub(part.begin)..end;
+            let due = |first: u64| Some((first, known(first).filter(|block| is_due(*block))?));
+            let Some((first, block)) = places.find_map(due) else {
                 continue;
             };
-            let most = (self.bytes_max / part.record.grid.block_bytes).max(1);
-            let end = part.blocks.end.min(first + most);
-            let tag = known(first);
-            let other = (first..end).find(|block| known(*block) != tag);
-            return Some((part, first, other.unwrap_or(end) - first));
+            let parts = record.grid.parts_of_block() as u64;
+            let most = (self.bytes_max / record.grid.block_bytes).max(1);
+            let mut others = 1..most.min((end - first) / parts);
+            let other = others.find(|number| known(first + number * parts) != Some(block));
+            return Some((part, first, other.unwrap_or(others.end) * parts));
         }
         None
     }
@@ -303,6 +341,7 @@ mod tests {
 
     const GRID: Grid = Grid {
         block_bytes: 4096,
+        part_bytes: 4096,
         phase: 512,
     };
 
@@ -377,6 +416,55 @@ mod tests {
                 (1, second, blocks(3))
             ]
         );
+    }
+
+    /// Blocks of 4 KiB that begin at multiples of 1 KiB.
+    const BETWEEN: Grid = Grid {
+        block_bytes: 4096,
+        part_bytes: 1024,
+        phase: 512,
+    };
+
+    #[test]
+    fn blocks_between_blocks_are_walked_over_where_they_are_there_in_full() {
+        let record = Arc::new(Record::new(BETWEEN, 1 << 20));
+        let at = |part: u64| 512 + part * 1024;
+        write(&record, at(0), 4096, 7);
+        write(&record, at(5), 8192, 8);
+        write(&record, at(13), 4096, 9);
+        // Over the end of one write, and over the start of another.
+        write(&record, at(20), 4096, 10);
+        write(&record, at(23), 4096, 11);
+        write(&record, at(30), 8192, 12);
+        write(&record, at(29), 4096, 13);
+        let walk = || Walk::new(vec![(0, Arc::clone(&record), 0..1 << 20)], 1 << 16);
+        let expected = [
+            (0, at(0), 4096),
+            (0, at(5), 8192),
+            (0, at(13), 4096),
+            (0, at(23), 4096),
+            (0, at(29), 4096),
+            (0, at(34), 4096),
+        ];
+        assert_eq!(all(&walk()), expected);
+        assert_eq!(record.known(at(5)), Known::Write(8));
+        assert_eq!(record.known(at(6)), Known::Nothing);
+        assert_eq!(record.known(at(20)), Known::Nothing);
+        record.was_read_back(at(5), 4096, 8);
+        record.overwritten(at(16), 1);
+        let left = [(0, at(0), 4096), (0, at(9), 4096), (0, at(23), 4096)];
+        assert_eq!(all(&walk())[..3], left);
+    }
+
+    #[test]
+    fn of_blocks_at_several_places_that_overlap_in_flight_none_is_there() {
+        let record = Record::new(BETWEEN, 1 << 20);
+        record.begin(512, 4096);
+        record.begin(512 + 2048, 4096);
+        record.end(512, 4096, 10);
+        record.end(512 + 2048, 4096, 11);
+        assert_eq!(record.known(512), Known::Nothing);
+        assert_eq!(record.known(512 + 2048), Known::Nothing);
     }
 
     #[test]

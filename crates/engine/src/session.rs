@@ -132,6 +132,7 @@ impl Session {
             plan,
             run,
             files: &open.by_stream,
+            open: Some(open),
             last_syncs: &open.last_syncs,
             backends: that_wait_for_locks(run, config.backends)?,
             workers: config.workers,

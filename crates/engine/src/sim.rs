@@ -157,6 +157,7 @@ impl Simulation {
             plan,
             run,
             files: &[],
+            open: None,
             last_syncs: &[],
             backends: BackendKind::Sim.into(),
             workers: WorkerRule::Exactly(workers),

@@ -628,6 +628,11 @@ impl<B: Backend, T: Time, S: Deref<Target = SharedRun> + Clone> Worker<B, T, S> 
             Operation::Read => self.filled[slot as usize] = Filled::default(),
             _ => {}
         }
+        if let Some(passes) = &stream.passes
+            && op.cause == Cause::Drawn
+        {
+            passes.goes_out(op.length);
+        }
         if let Some(flow) = &stream.flow
             && op.is_ruled()
         {

@@ -579,7 +579,10 @@ impl BoundPlan {
         let transfer = generator.largest_transfer();
         let is_in_order = matches!(
             generator.order,
-            AddressOrder::Sequential { .. } | AddressOrder::AsRecorded | AddressOrder::Listed(_)
+            AddressOrder::Sequential { .. }
+                | AddressOrder::AsRecorded
+                | AddressOrder::Listed(_)
+                | AddressOrder::Rehearsed(_)
         );
         // Who never draws the first block has to find another one.
         let is_any = generator.region.first_block == FirstBlock::Used;

@@ -9,6 +9,13 @@ pub struct Check {
     pub method: CheckMethod,
     /// Bytes with a header of their own; every transfer is a multiple of it.
     pub block_bytes: u64,
+    /// Blocks begin at multiples of it behind the start of their region; it divides `block_bytes`,
+    /// and 0 means the same as that.
+    #[serde(default)]
+    pub address_bytes: u64,
+    /// Whether addresses are counted from the end of a region, too.
+    #[serde(default)]
+    pub from_end: bool,
     /// Where in its block the header stands; what would stand there is at the start.
     #[serde(default)]
     pub header_at: u64,

@@ -166,6 +166,10 @@ pub enum AddressOrder {
     /// These parts of the targets and nothing else, once, by address. Only where data are checked:
     /// of each part, the blocks that lie in it in full.
     Listed(Vec<Extent>),
+    /// What writes of these laws would leave up to the end of the stream: each transfer once, as far
+    /// as later ones do not cover it, by address. Only where data are checked and the stream ends by
+    /// its operations or bytes.
+    Rehearsed(Box<Generator>),
 }
 
 /// Operations that do not seek, of an order in which some do.

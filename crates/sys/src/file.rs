@@ -130,6 +130,24 @@ pub fn drop_cache(file: &File) -> io::Result<()> {
     )?)
 }
 
+/// The same of a part of a file.
+///
+/// # Errors
+/// What `posix_fadvise(2)` says.
+pub fn drop_cache_of(file: &File, bytes: std::ops::Range<u64>) -> io::Result<()> {
+    // A length of zero would be all that follows.
+    let Some(length) = std::num::NonZeroU64::new(bytes.end.saturating_sub(bytes.start)) else {
+        return Ok(());
+    };
+    let advice = rustix::fs::Advice::DontNeed;
+    Ok(rustix::fs::fadvise(
+        file,
+        bytes.start,
+        Some(length),
+        advice,
+    )?)
+}
+
 /// In which order, or how often, a file will be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AccessAdvice {

@@ -1,9 +1,9 @@
 //! Which parts of targets were written, as a list that outlives the execution.
-use super::{form, grid};
+use super::{common_divisor, form, grid};
 use crate::generations::{Generations, Writing};
 use crate::op::places;
-use crate::record::{BLOCKS_MAX, Known, Parts, Record};
-use plan::{AddressOrder, BoundPlan, BoundRun, Check, Extent, OpSource, Stream};
+use crate::record::{BLOCKS_MAX, Grid, Known, Parts, Record};
+use plan::{AddressOrder, BoundPlan, BoundRegion, BoundRun, Check, Extent, OpSource, Stream};
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
@@ -19,10 +19,11 @@ impl Generations {
         let places = places(targets);
         for region in &run.streams[stream].regions {
             let place = *places.get(&region.target)?;
-            if !are_saved(&check, plan.targets[region.target.index()].bytes) {
+            let form = form(&check, region);
+            if !are_saved(&check, form.grid, plan.targets[region.target.index()].bytes) {
                 return None;
             }
-            let record = self.recorded(region.target, form(&check, region.low))?;
+            let record = self.recorded(region.target, form)?;
             let (low, end) = region.extent();
             record.written(low..end, |offset, bytes| {
                 extents.push(Extent {
@@ -39,10 +40,10 @@ impl Generations {
 impl Record {
     /// Each part of `range` that was written.
     fn written(&self, range: Range<u64>, mut each: impl FnMut(u64, u64)) {
-        let block = self.grid().block_bytes;
+        let grid = self.grid();
         let mut begin = None;
         let mut at = range.start;
-        while at + block <= range.end {
+        while at + grid.block_bytes <= range.end {
             let is_written = !matches!(self.known(at), Known::Nothing | Known::Zeros);
             match (is_written, begin) {
                 (true, None) => begin = Some(at),
@@ -52,7 +53,10 @@ impl Record {
                 }
                 _ => {}
             }
-            at += block;
+            at += match is_written {
+                true => grid.block_bytes,
+                false => grid.part_bytes,
+            };
         }
         if let Some(from) = begin {
             each(from, at - from);
@@ -61,8 +65,8 @@ impl Record {
 }
 
 /// Whether a target of so many bytes is remembered for later executions.
-pub(super) fn are_saved(check: &Check, bytes: u64) -> bool {
-    check.saves && bytes / check.block_bytes <= BLOCKS_MAX
+pub(super) fn are_saved(check: &Check, grid: Grid, bytes: u64) -> bool {
+    check.saves && bytes / grid.part_bytes <= BLOCKS_MAX
 }
 
 /// The parts that the order of a stream lists.
@@ -76,6 +80,22 @@ pub(super) fn listed(stream: &Stream) -> Option<&[Extent]> {
     }
 }
 
+/// Of blocks that begin with each of these parts.
+fn listed_grid<'a>(
+    check: &Check,
+    region: &BoundRegion,
+    parts: impl Iterator<Item = &'a &'a Extent>,
+) -> Grid {
+    let grid = grid(check, region);
+    let starts = parts.map(|part| part.offset.abs_diff(region.low));
+    let part_bytes = starts.fold(grid.part_bytes, common_divisor);
+    Grid {
+        part_bytes,
+        phase: region.low % part_bytes,
+        ..grid
+    }
+}
+
 /// What a walk over the listed parts goes through.
 pub(super) fn parts(writing: &Writing<'_>, number: usize, list: &[Extent]) -> Option<Parts> {
     let stream = &writing.run.run.streams[number];
@@ -86,12 +106,12 @@ pub(super) fn parts(writing: &Writing<'_>, number: usize, list: &[Extent]) -> Op
     for extent in list {
         by_place.entry(extent.place).or_default().push(extent);
     }
-    let part = |region: &plan::BoundRegion| {
+    let part = |region: &BoundRegion| {
         let place = *places.get(&region.target)?;
         let bytes = writing.plan.targets[region.target.index()].bytes;
-        let record = Record::new(grid(&check, region.low), bytes);
-        let of_target = by_place.get(&place).into_iter().flatten();
-        of_target.for_each(|extent| record.note(extent.offset, extent.bytes));
+        let of_target = || by_place.get(&place).into_iter().flatten();
+        let record = Record::new(listed_grid(&check, region, of_target()), bytes);
+        of_target().for_each(|extent| record.note(extent.offset, extent.bytes));
         let (low, end) = region.extent();
         Some((place, Arc::new(record), low..end))
     };

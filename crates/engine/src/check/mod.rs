@@ -6,9 +6,11 @@ mod contents;
 mod discards;
 mod extents;
 mod header;
+mod rehearsal;
 mod sums;
 
 pub(crate) use backlog::{Backlog, ReadBacks, Written};
+pub(crate) use rehearsal::rehearsed;
 
 use crate::data::{Remaker, Write};
 use crate::generations::Writing;
@@ -19,8 +21,8 @@ use contents::{Keeper, Place};
 use header::{Header, MAGIC, number_of, sum_of};
 use measure::{Misfit, MisfitKind};
 use plan::{
-    AddressOrder, BoundRun, Check, CheckMethod, Generator, HEADER_BYTES, OpSource, TargetId,
-    WritePattern,
+    AddressOrder, BoundRegion, BoundRun, Check, CheckMethod, Generator, HEADER_BYTES, OpSource,
+    TargetId, WritePattern,
 };
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -96,7 +98,7 @@ impl StreamCheck {
         let record = |target: &TargetId| {
             let form = *forms.get(target)?;
             let bytes = writing.plan.targets[target.index()].bytes;
-            let saves = || extents::are_saved(&check, bytes);
+            let saves = || extents::are_saved(&check, form.grid, bytes);
             (check.records || saves())
                 .then(|| writing.generations.record(*target, form, bytes))
                 .or_else(|| writing.generations.recorded(*target, form))
@@ -376,24 +378,32 @@ pub(crate) fn unsupported(run: &BoundRun) -> Option<String> {
             if extents::listed(stream).is_some() {
                 return Some("parts of targets where nothing is checked".to_owned());
             }
+            if rehearsal::is_asked(stream) {
+                return Some("rehearsed writes where nothing is checked".to_owned());
+            }
             continue;
         };
+        let stop = stream.stop;
+        if rehearsal::is_asked(stream) && stop.bytes.or(stop.operations).is_none() {
+            return Some("rehearsed writes without an end".to_owned());
+        }
         if let OpSource::Generator(generator) = &stream.source
             && let aligned = generator.align.bytes()
             && aligned
                 .iter()
-                .any(|unit| !unit.is_multiple_of(check.block_bytes))
+                .any(|unit| !unit.is_multiple_of(address_bytes(&check)))
         {
             return Some("checks of transfers at addresses between their blocks".to_owned());
         }
         let mut grids: BTreeMap<TargetId, Grid> = BTreeMap::new();
         for region in &bound.regions {
-            let grid = grid(&check, region.low);
+            let grid = grid(&check, region);
             if *grids.entry(region.target).or_insert(grid) != grid {
                 return Some("checks of one target in blocks at several places".to_owned());
             }
-            let is_remembered = check.records || extents::listed(stream).is_some();
-            if is_remembered && (region.low + region.width) / check.block_bytes > BLOCKS_MAX {
+            let is_known = extents::listed(stream).is_some() || rehearsal::is_asked(stream);
+            let is_remembered = check.records || is_known;
+            if is_remembered && (region.low + region.width) / grid.part_bytes > BLOCKS_MAX {
                 return Some(format!(
                     "checks of more than {BLOCKS_MAX} blocks of a target"
                 ));
@@ -423,23 +433,44 @@ fn forms(run: &BoundRun, number: usize) -> BTreeMap<TargetId, BlockForm> {
     };
     let regions = run.streams[number].regions.iter();
     regions
-        .map(|region| (region.target, form(&check, region.low)))
+        .map(|region| (region.target, form(&check, region)))
         .collect()
 }
 
-fn form(check: &Check, low: u64) -> BlockForm {
+fn form(check: &Check, region: &BoundRegion) -> BlockForm {
     BlockForm {
-        grid: grid(check, low),
+        grid: grid(check, region),
         method: check.method,
         header_at: check.header_at,
         pattern: check.pattern,
     }
 }
 
-fn grid(check: &Check, low: u64) -> Grid {
+fn grid(check: &Check, region: &BoundRegion) -> Grid {
+    let address_bytes = address_bytes(check);
+    let part_bytes = match check.from_end {
+        true => common_divisor(address_bytes, region.width),
+        false => address_bytes,
+    };
     Grid {
         block_bytes: check.block_bytes,
-        phase: low % check.block_bytes,
+        part_bytes,
+        phase: region.low % part_bytes,
+    }
+}
+
+/// What the addresses of blocks are multiples of, from the start of their region.
+fn address_bytes(check: &Check) -> u64 {
+    match check.address_bytes {
+        0 => check.block_bytes,
+        bytes => bytes,
+    }
+}
+
+fn common_divisor(one: u64, other: u64) -> u64 {
+    match other {
+        0 => one,
+        _ => common_divisor(other, one % other),
     }
 }
 
@@ -463,9 +494,9 @@ fn recorded(writing: &Writing<'_>, number: usize) -> Parts {
         return Parts::new();
     };
     let places = places(&stream.targets);
-    let part = |region: &plan::BoundRegion| {
+    let part = |region: &BoundRegion| {
         let place = *places.get(&region.target)?;
-        let form = form(&check, region.low);
+        let form = form(&check, region);
         let record = writing.generations.recorded(region.target, form)?;
         let (low, end) = region.extent();
         Some((place, record, low..end))

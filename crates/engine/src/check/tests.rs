@@ -2,6 +2,7 @@ use super::*;
 
 const GRID: Grid = Grid {
     block_bytes: 1024,
+    part_bytes: 1024,
     phase: 0,
 };
 
@@ -10,6 +11,8 @@ fn check(method: CheckMethod, header_at: usize) -> StreamCheck {
         check: Check {
             method,
             block_bytes: 1024,
+            address_bytes: 0,
+            from_end: false,
             header_at: header_at as u64,
             pattern: None,
             reads: true,

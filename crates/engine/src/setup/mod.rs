@@ -11,6 +11,7 @@ pub use support::{unsupported, unsupported_load};
 use crate::check::Checks;
 use crate::data::WriteData;
 use crate::deal::deal_slots;
+use crate::files::OpenTargets;
 use crate::generations::{Generations, Writing};
 use crate::kind::{BackendKind, Backends};
 use crate::locks::Locks;
@@ -31,6 +32,8 @@ pub(crate) struct Setup<'a> {
     pub plan: &'a BoundPlan,
     pub run: &'a BoundRun,
     pub files: &'a [Vec<u32>],
+    /// None in simulated time.
+    pub open: Option<&'a OpenTargets>,
     /// By stream, the syncs at its end that the places of its files lead to; empty where no stream has any.
     pub last_syncs: &'a [Vec<DueSync>],
     pub backends: Backends,

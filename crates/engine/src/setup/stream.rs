@@ -8,13 +8,18 @@ use crate::flow::SharedFlow;
 use crate::handover::HandoverCells;
 use crate::kind::BackendKind;
 use crate::locks::Locks;
-use crate::op::{COUNTED, Cause, TRANSFERS};
+use crate::op::{COUNTED, Cause, TRANSFERS, places};
 use crate::pace::{self, Pace};
+use crate::passes::{CachedPart, Passes};
 use crate::priorities::words_of;
 use crate::source::{Ground, Source};
 use crate::state::{Lifetime, Recorder, SEARCH, SharedStream, Slab, WARMUP, WorkerView};
 use measure::{CellMemory, Sharing};
-use plan::{Coupling, Generator, Operation, Stream};
+use plan::{
+    AddressOrder, BoundRegion, Coupling, Generator, IoMethod, LocalStop, OpSource, Operation,
+    Stream,
+};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64};
 
 /// A pool that several workers serve is looked at again after this time.
@@ -83,6 +88,7 @@ pub(super) fn shared_stream(
         flow,
         batches: stream.flow.batches,
         backlog: Backlog::of(stream, seed),
+        passes: passes(setup, number),
         balance: Balance::of(setup.run, number),
         fills: pace::fills(stream),
         tolerance: stream.flow.tolerance.clone().map(Box::new),
@@ -91,6 +97,32 @@ pub(super) fn shared_stream(
         counted: counted(setup, stream),
         targets: stream.targets.clone(),
     }
+}
+
+fn passes(setup: &Setup<'_>, number: usize) -> Option<Box<Passes>> {
+    let stream = &setup.run.run.streams[number];
+    let laws = match &stream.source {
+        OpSource::Generator(laws) if laws.operations.trim_pct < 100.0 => laws,
+        _ => return None,
+    };
+    let method = setup.run.run.pools[stream.pool.index()].method;
+    if matches!(method, Some(IoMethod::Names(_))) {
+        return None;
+    }
+    let open = setup.open?;
+    let regions = &setup.run.streams[number].regions;
+    let places = places(&stream.targets);
+    let part = |region: &BoundRegion| {
+        let place = *places.get(&region.target)?;
+        let file = *setup.files.get(number)?.get(place as usize)? as usize;
+        let (low, end) = region.extent();
+        open.modes.get(file)?.drops_cache.then_some(CachedPart {
+            file: Arc::downgrade(open.files.get(file)?),
+            bytes: low..end,
+        })
+    };
+    let parts = regions.iter().filter_map(part).collect();
+    Passes::of(laws, regions, stream.stop, parts)
 }
 
 fn source(
@@ -111,7 +143,12 @@ fn source(
         order: stream.target_order,
         regions: &setup.run.streams[number].regions,
     };
-    Source::of_laws(generator, &ground, stream.stop, seed)
+    let AddressOrder::Rehearsed(writes) = &generator.order else {
+        return Source::of_laws(generator, &ground, stream.stop, seed);
+    };
+    let writes = Source::of_laws(writes, &ground, stream.stop, seed);
+    let walk = check::rehearsed(&setup.writing(), number, &writes);
+    Source::of_walk(walk, LocalStop::default())
 }
 
 /// Whether nothing of a run depends on which thread issues which operation of a stream.

@@ -536,7 +536,7 @@ pub(super) fn ends(order: &AddressOrder) -> bool {
             *law == RandomLaw::OncePerBlock(SequentialEnd::Stop)
         }
         AddressOrder::Stride { .. } | AddressOrder::Stepped(_) => false,
-        AddressOrder::AsRecorded | AddressOrder::Listed(_) => true,
+        AddressOrder::AsRecorded | AddressOrder::Listed(_) | AddressOrder::Rehearsed(_) => true,
     }
 }
 
@@ -639,7 +639,9 @@ impl Order {
             },
             // The number of the operation decides, and this is never asked.
             AddressOrder::Stepped(_) => Order::Sequential { stops: false },
-            AddressOrder::AsRecorded | AddressOrder::Listed(_) => Order::Sequential { stops: true },
+            AddressOrder::AsRecorded | AddressOrder::Listed(_) | AddressOrder::Rehearsed(_) => {
+                Order::Sequential { stops: true }
+            }
             AddressOrder::Mixed {
                 random_pct,
                 law,

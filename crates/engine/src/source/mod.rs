@@ -75,6 +75,7 @@ pub(crate) fn unsupported(generator: &Generator) -> Option<&'static str> {
         | AddressOrder::Stride { .. }
         | AddressOrder::AsRecorded
         | AddressOrder::Listed(_) => None,
+        AddressOrder::Rehearsed(writes) => unsupported(writes),
     }
 }
 

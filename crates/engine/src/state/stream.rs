@@ -6,6 +6,7 @@ use crate::balance::Balance;
 use crate::check::Backlog;
 use crate::flow::SharedFlow;
 use crate::op::{Cause, Op, place_counted};
+use crate::passes::Passes;
 use crate::source::Source;
 use measure::Sharing;
 use plan::{Operation, TargetId};
@@ -54,6 +55,8 @@ pub(crate) struct SharedStream {
     pub batches: plan::Batches,
     /// Only for streams that read back, or discard, while they write.
     pub backlog: Option<Box<Backlog>>,
+    /// Only for streams that go over files again which the page cache is to forget.
+    pub passes: Option<Box<Passes>>,
     /// Only for streams that are kept in proportion to others.
     pub balance: Option<Box<Balance>>,
     /// What takes the slots that its schedule leaves, where that asks for other operations only.

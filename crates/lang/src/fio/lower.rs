@@ -605,18 +605,31 @@ fn pacing(spec: &Spec<'_>) -> Pacing {
 }
 
 fn generator(spec: &Spec<'_>, clone: u32, region: Region) -> OpSource {
-    OpSource::Generator(Generator {
+    let mut generator = laws(spec, region);
+    if let Some(written) = spec.written.get(clone as usize) {
+        generator.order = AddressOrder::Listed(written.clone());
+    } else if let Some(writes) = &spec.rehearsed
+        // One that goes on for a time reads for that time.
+        && !spec.times.is_time_based
+    {
+        let mut writing = spec.clone();
+        writing.operations = writes.operations;
+        writing.transfer = writes.transfer.clone();
+        generator.order = AddressOrder::Rehearsed(Box::new(laws(&writing, region)));
+    }
+    OpSource::Generator(generator)
+}
+
+fn laws(spec: &Spec<'_>, region: Region) -> Generator {
+    Generator {
         operations: spec.operations,
         transfer: spec.transfer.clone(),
-        order: match spec.written.get(clone as usize) {
-            Some(written) => AddressOrder::Listed(written.clone()),
-            None => order(spec),
-        },
+        order: order(spec),
         region,
         align: spec.align,
         sequences: sequences(spec),
         hits: None,
-    })
+    }
 }
 
 /// As in fio, reads of a mix go on behind reads, and writes behind writes.

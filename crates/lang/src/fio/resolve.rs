@@ -18,7 +18,7 @@ use super::steps::{self, Shape};
 use super::support::{push_once, refused};
 use super::timing;
 use super::value::{Size, Value};
-use super::verify::{self, Checked, Verify};
+use super::verify::{self, Checked, Places, Rehearsed, Verify};
 use crate::Environment;
 use crate::sink::Sink;
 use plan::{
@@ -70,6 +70,8 @@ pub(crate) struct Spec<'a> {
     pub records: Vec<Record>,
     /// By clone, what earlier executions wrote and this one reads; empty where all is read.
     pub written: Vec<Vec<Extent>>,
+    /// The writes that it reads in place of making them, where they do not follow from what it reads.
+    pub rehearsed: Option<Rehearsed>,
 }
 
 /// Bytes of each file.
@@ -237,8 +239,8 @@ impl<'a> Resolving<'a, '_> {
         let job = self.job;
         let (operations, is_random) = self.operations();
         let (transfer, behind) = self.transfer()?;
-        let sizes = used(&operations, &transfer).chain(&behind);
-        let smallest = sizes.map(TransferSizes::smallest).min()?;
+        let smallest = used(&operations, &transfer).chain(&behind);
+        let smallest = smallest.map(TransferSizes::smallest).min()?;
         let (law, align) = self.places(&operations, &transfer, smallest)?;
         let naming = self.naming(smallest)?;
         let file_size = self.file_size(&naming, smallest);
@@ -261,19 +263,19 @@ impl<'a> Resolving<'a, '_> {
         let steps = steps::steps(job, &shape, self.blockers);
         let (following, random_pct) = (shape.following, shape.random_pct);
         let (data, pattern) = self.data(&transfer, file_size, naming.count());
-        self.conflicts();
-        let depth = self.depth();
         let records = record::read(job, self.environment, self.blockers, self.sink);
-        let sizes = (&transfer, following.sizes.as_ref());
-        let verify = self.verify(&operations, sizes, &records, file_size);
-        let (operations, transfer) = verify::turned(&verify, operations, transfer);
-        let reads = space::needs_what_is_there(self.engine.method, &operations);
+        let places = Places::of(align, steps.as_ref());
+        let of = Checked::of(&operations, (&transfer, &following), &records, places);
+        let verify = self.verify(of, file_size);
+        let (operations, transfer, rehearsed) = verify::turned(&verify, operations, transfer);
+        let depth = self.depth();
         let flow = self.flow(&operations, times, depth);
         let spec = Spec {
             job,
             clones: job.get(number!("numjobs")).clamp(0, 1 << 20) as u32,
             method: flow::method_with(flow.lock, names::method(job, self.engine.method)),
             depth,
+            lays_out: self.lays_out(&operations),
             operations,
             is_random,
             transfer,
@@ -296,16 +298,17 @@ impl<'a> Resolving<'a, '_> {
             data,
             pattern,
             verify,
-            lays_out: self.is_stored() && lays_out(job, reads),
             priorities: priorities::shares(job, self.base(), self.sink),
             records,
             written: Vec::new(),
+            rehearsed,
         };
         Some(self.finished(spec))
     }
 
     /// What is left to say once all parts are there.
     fn finished(&mut self, spec: Spec<'a>) -> Spec<'a> {
+        self.conflicts();
         let spec = names::by_visits(spec.governed_by_record(), self.blockers);
         let spec = state::load(spec, self.environment, self.blockers);
         self.check_parts(&spec);
@@ -321,20 +324,18 @@ impl<'a> Resolving<'a, '_> {
         matches!(self.engine.method, Some(method) if method != IoMethod::Nothing)
     }
 
+    fn lays_out(&self, operations: &OperationMix) -> bool {
+        let reads = space::needs_what_is_there(self.engine.method, operations);
+        self.is_stored() && lays_out(self.job, reads)
+    }
+
     fn flow(&mut self, operations: &OperationMix, times: Times, depth: u32) -> Flow {
         let flow = flow::flow(self.job, operations, times, depth, self.sink);
         flow::on_nodes(flow, self.job, &self.environment.cpu_nodes, self.blockers)
     }
 
-    fn verify(
-        &mut self,
-        operations: &OperationMix,
-        sizes: (&PerDirection<TransferSizes>, Option<&TransferSizes>),
-        records: &[Record],
-        file_size: FileSize,
-    ) -> Option<Verify> {
+    fn verify(&mut self, of: Checked, file_size: FileSize) -> Option<Verify> {
         let files = self.environment.files;
-        let of = Checked::of(operations, sizes, records);
         let verify = verify::verify(self.job, of, files, self.sink)?;
         let verify = match file_size {
             FileSize::UntilFull => self.verify_of_fill(verify),

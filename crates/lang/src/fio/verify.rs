@@ -7,9 +7,9 @@ use crate::environment::Files;
 use crate::sink::Sink;
 use plan::{
     AddressOrder, AlignRule, ArrivalLaw, Backlog, Check, CheckMethod, Coupling, Discards, Flow,
-    Generator, Label, Load, LocalStop, Nanos, OpSource, OperationMix, Origin, Pacing, PerDirection,
-    PoolId, RunKind, RunSpec, RunStop, RunTemplate, TemplateId, Timing, Tolerance, TransferSizes,
-    Window,
+    Following, Generator, Label, Load, LocalStop, Nanos, OpSource, OperationMix, Origin, Pacing,
+    PerDirection, PoolId, RunKind, RunSpec, RunStop, RunTemplate, StepPattern, Steps, TemplateId,
+    Timing, Tolerance, TransferSizes, Window,
 };
 
 /// What the runs and streams that read back are labelled with.
@@ -42,13 +42,44 @@ pub(crate) struct Checked {
     smallest: u64,
     /// Every transfer is a multiple, and of a record every address too.
     grain: u64,
+    places: Places,
+}
+
+/// Where the transfers of a job may begin, apart from behind one another.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Places {
+    /// Every place is a multiple of this and of what is transferred.
+    multiple: u64,
+    /// Counted from the end, too.
+    from_end: bool,
+}
+
+impl Places {
+    pub(crate) fn of(align: AlignRule, steps: Option<&Steps>) -> Self {
+        let aligned = align.bytes().into_iter().fold(0, common_divisor);
+        let step = match steps.map(|steps| &steps.pattern) {
+            Some(StepPattern::Gap { bytes, .. }) => bytes.unsigned_abs(),
+            Some(StepPattern::Zones {
+                zone_bytes,
+                skip_bytes,
+                ..
+            }) => zone_bytes.saturating_add(*skip_bytes),
+            Some(StepPattern::Bursts { .. }) | None => 0,
+        };
+        let pattern = steps.map(|steps| &steps.pattern);
+        Self {
+            multiple: common_divisor(aligned, step),
+            from_end: matches!(pattern, Some(StepPattern::Gap { bytes: ..0, .. })),
+        }
+    }
 }
 
 impl Checked {
     pub(crate) fn of(
         operations: &OperationMix,
-        (transfer, behind): (&PerDirection<TransferSizes>, Option<&TransferSizes>),
+        (transfer, following): (&PerDirection<TransferSizes>, &Following),
         records: &[Record],
+        places: Places,
     ) -> Self {
         if !records.is_empty() {
             let replays = || records.iter().map(|record| &record.replay);
@@ -58,6 +89,7 @@ impl Checked {
                 writes: replays().any(|replay| replay.envelope.operations.write_pct > 0.0),
                 smallest: grain,
                 grain,
+                places: Places::default(),
             };
         }
         let sizes = [
@@ -66,7 +98,7 @@ impl Checked {
         ];
         let used = || {
             let drawn = sizes.iter().filter(|(pct, _)| *pct > 0.0);
-            drawn.map(|(_, sizes)| *sizes).chain(behind)
+            drawn.map(|(_, sizes)| *sizes).chain(&following.sizes)
         };
         let smallest = used().map(TransferSizes::smallest).min();
         let grains = used().map(TransferSizes::grain);
@@ -74,6 +106,7 @@ impl Checked {
             writes: operations.write_pct > 0.0,
             smallest: smallest.unwrap_or(4096).max(1),
             grain: grains.fold(0, common_divisor),
+            places,
         }
     }
 
@@ -156,6 +189,8 @@ pub(crate) fn verify(job: &Job, of: Checked, files: &dyn Files, sink: &mut Sink)
         check: Check {
             method,
             block_bytes,
+            address_bytes: common_divisor(block_bytes, of.places.multiple),
+            from_end: of.places.from_end,
             header_at: if header_bytes > 0 { header_at } else { 0 },
             pattern: None,
             reads: phase == Phase::Reads,
@@ -172,20 +207,36 @@ pub(crate) fn verify(job: &Job, of: Checked, files: &dyn Files, sink: &mut Sink)
     })
 }
 
-/// A job that only checks reads where it would have written.
+/// What a job that only checks would do if it wrote.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Rehearsed {
+    pub operations: OperationMix,
+    pub transfer: PerDirection<TransferSizes>,
+}
+
+/// A job that only checks reads where it would have written. Between its writes it may do something
+/// else, or they may cover each other in part; then which blocks to read is known from them alone.
 pub(crate) fn turned(
     verify: &Option<Verify>,
     operations: OperationMix,
     transfer: PerDirection<TransferSizes>,
-) -> (OperationMix, PerDirection<TransferSizes>) {
+) -> (OperationMix, PerDirection<TransferSizes>, Option<Rehearsed>) {
     let only_checks = verify
         .as_ref()
         .is_some_and(|verify| verify.phase == Phase::Reads);
     if only_checks && operations.write_pct > 0.0 {
-        let transfer = PerDirection::all(transfer.write);
-        return (OperationMix::reads(100.0), transfer);
+        let covers = |check: Check| check.address_bytes < check.block_bytes;
+        let is_plain =
+            operations.write_pct >= 100.0 && !verify.as_ref().is_some_and(|of| covers(of.check));
+        let all = PerDirection::all(transfer.write.clone());
+        let rehearsed = Rehearsed {
+            operations,
+            transfer,
+        };
+        let rehearsed = (!is_plain).then_some(rehearsed);
+        return (OperationMix::reads(100.0), all, rehearsed);
     }
-    (operations, transfer)
+    (operations, transfer, None)
 }
 
 /// The streams of a template that are to be read back, as streams that do so.

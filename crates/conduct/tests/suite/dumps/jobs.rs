@@ -283,6 +283,8 @@ fn read_backs_and_discards() -> Job {
     one.data.check = Some(Check {
         method: CheckMethod::Crc32c,
         block_bytes: BLOCK,
+        address_bytes: 0,
+        from_end: false,
         header_at: 0,
         pattern: None,
         reads: true,

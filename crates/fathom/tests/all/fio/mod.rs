@@ -7,6 +7,7 @@ mod flow;
 mod leniency;
 mod logs;
 mod output;
+mod passes;
 mod places;
 mod process;
 mod profiles;

@@ -166,6 +166,95 @@ fn writes_are_read_back_in_the_same_job() {
     }
 }
 
+/// Gaps, zones and places that the size of an I/O does not divide.
+#[test]
+fn what_begins_between_blocks_is_read_back_where_it_was_written() {
+    let zones = |more: &'static str| ["--zonemode=strided", "--zonesize=10k", more];
+    let backlog = ["--verify_backlog=5"];
+    for (rw, more, issued_by_both) in [
+        ("write:1k", &[][..], "205,205,0,0"),
+        ("write:1k", &backlog[..], "205,205,0,0"),
+        ("write", &zones("--zoneskip=3k"), "236,236,0,0"),
+        ("write", &zones("--zonerange=13k"), "236,236,0,0"),
+        (
+            "write",
+            &[&zones("--zoneskip=3k")[..], &backlog].concat(),
+            "236,236,0,0",
+        ),
+        // Of three blocks in a zone the next one covers part of the last.
+        ("write", &zones("--zoneskip=1k"), "171,256,0,0"),
+        ("write:-1k", &[], "1,256,0,0"),
+        ("write:-8k", &["--size=1000001"], "243,245,0,0"),
+        ("write:1k", &["--verify=meta"], "205,205,0,0"),
+        (
+            "write:1k",
+            &["--verify=pattern", "--verify_pattern=%o"],
+            "205,205,0,0",
+        ),
+        (
+            "write:1k",
+            &[
+                "--bs=8k",
+                "--verify_interval=4k",
+                "--ioengine=libaio",
+                "--iodepth=8",
+                "--verify_backlog=4",
+            ],
+            "113,113,0,0",
+        ),
+    ] {
+        let lab = Lab::new();
+        let words_of = job(rw, "md5", &[&["--size=1m", "--bs=4k"], more].concat());
+        let output = lab.fio(&words_of).expect(0);
+        assert_eq!(issued(&output), issued_by_both, "{rw} {more:?}");
+        lab.remove("data");
+        if let Some(output) = lab.reference_fio(&words_of) {
+            assert_eq!(issued(&output), issued_by_both, "{rw} {more:?} by fio");
+        }
+    }
+    for (rw, more) in [
+        ("randwrite", &zones("--zoneskip=3k")[..]),
+        ("randwrite", &["--blockalign=1k", "--io_size=3m"]),
+        ("rw:1k", &["--bsrange=2k-8k"]),
+    ] {
+        let deep = ["--ioengine=libaio", "--iodepth=16", "--verify_backlog=7"];
+        for deep in [&[][..], &deep] {
+            let lab = Lab::new();
+            let own = [&["--size=1m", "--bs=4k"], more, deep].concat();
+            lab.fio(job(rw, "crc32c", &own)).expect(0);
+        }
+    }
+}
+
+/// Each program reads with gaps what the other wrote so, and a changed block is found.
+#[test]
+fn what_begins_between_blocks_is_checked_by_a_later_job() {
+    for more in [
+        &["--rw=write:1k"][..],
+        &["--zonemode=strided", "--zonesize=10k", "--zoneskip=3k"],
+    ] {
+        let lab = Lab::new();
+        let own = [&["--size=64k", "--bs=4k"], more].concat();
+        let write = job("write", "md5", &own);
+        let check = [&own[..], &["--verify_only"]].concat();
+        let check = job("write", "md5", &check);
+        lab.fio(&write).expect(0);
+        lab.fio(&check).expect(0);
+        if let Some(output) = lab.reference_fio(&check) {
+            output.expect(0);
+        }
+        change(&lab.path("data"), 15 << 10);
+        let told = complaints(&lab.fio(&check));
+        assert!(told.iter().any(|line| line.contains("verify")), "{told:?}");
+        lab.remove("data");
+        let Some(output) = lab.reference_fio(&write) else {
+            return;
+        };
+        output.expect(0);
+        lab.fio(&check).expect(0);
+    }
+}
+
 #[test]
 fn a_second_job_writes_over_the_first_without_a_word() {
     for more in [
@@ -686,6 +775,72 @@ fn only_checking_writes_nothing_and_finds_every_block_once() {
     let told = complaints(&output);
     let failed = told.iter().filter(|line| line.contains("verify failed"));
     assert_eq!(failed.count(), 2, "{told:?}");
+}
+
+/// What a mix has written, and nothing that it has not; the same where writes cover each other in part.
+#[test]
+fn only_checking_reads_what_the_same_job_would_write() {
+    for (rw, more) in [
+        ("rw", &[][..]),
+        ("randrw", &[]),
+        ("randrw", &["--randseed=7"]),
+        ("randrw", &["--bsrange=2k-8k", "--nrfiles=3"]),
+        ("randrw", &["--rwmixread=70", "--norandommap"]),
+        ("randrw", &["--percentage_random=40"]),
+        ("randrw", &["--number_ios=50"]),
+        ("rw", &["--loops=2"]),
+        ("rw:1k", &["--ioengine=libaio", "--iodepth=8"]),
+        ("write:-1k", &[]),
+        (
+            "randwrite",
+            &["--blockalign=1k", "--numjobs=2", "--offset_increment=1m"],
+        ),
+    ] {
+        let lab = Lab::new();
+        let own = [&["--size=1m", "--bs=4k"], more].concat();
+        let mut write = job(rw, "md5", &own);
+        if more.contains(&"--nrfiles=3") {
+            write.retain(|word| !word.starts_with("--filename"));
+        }
+        let check = [&write[..], &["--verify_only".to_owned()]].concat();
+        let written = issued(&lab.fio(&write).expect(0));
+        let found = issued(&lab.fio(&check).expect(0));
+        let numbers = |counts: &str| -> Vec<u64> {
+            let counts = counts.split(',').map(|count| count.parse().unwrap());
+            counts.collect()
+        };
+        let (written, found) = (numbers(&written), numbers(&found));
+        assert_eq!(found[1..], [0, 0, 0], "{rw} {more:?}");
+        let covers = [
+            "--norandommap",
+            "--percentage_random=40",
+            "--blockalign=1k",
+            "--loops=2",
+        ];
+        match rw {
+            "write:-1k" => assert_eq!(found[0], 1),
+            _ if more.iter().any(|word| covers.contains(word)) => {
+                assert!(0 < found[0] && found[0] <= written[1], "{rw} {more:?}");
+            }
+            _ => assert_eq!(found[0], written[1], "{rw} {more:?}"),
+        }
+    }
+}
+
+#[test]
+fn only_checking_after_a_mix_finds_a_changed_block() {
+    let lab = Lab::new();
+    let own = ["--size=64k", "--bs=4k", "--write_iolog=log"];
+    let mix = job("randrw", "md5", &own);
+    lab.fio(&mix).expect(0);
+    let log = order(&lab.path("log"));
+    let block = log.split(' ').find_map(|io| io.strip_prefix('w')).unwrap();
+    let block: u64 = block.parse().unwrap();
+    change(&lab.path("data"), block * 4096 + 1000);
+    let check = [&mix[..], &["--verify_only".to_owned()]].concat();
+    let told = complaints(&lab.fio(&check));
+    let place = format!("offset {}", block * 4096);
+    assert!(told.iter().any(|line| line.contains(&place)), "{told:?}");
 }
 
 #[test]

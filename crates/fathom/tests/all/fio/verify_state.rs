@@ -90,6 +90,27 @@ fn only_what_a_job_has_written_is_checked() {
 }
 
 #[test]
+fn what_was_written_with_gaps_is_checked_with_and_without_them() {
+    let lab = Lab::new();
+    fine(&lab, &["--rw=write:1k", "--number_ios=5"]);
+    let load = "--verify_state_load=1";
+    let reads = [
+        &["--rw=read", load][..],
+        &["--rw=write:1k", "--verify_only=1", load],
+    ];
+    for read in reads {
+        let said = fine(&lab, read);
+        assert!(issued(&said).starts_with("5,"), "{said}");
+    }
+    change(&lab.path("data"), 5);
+    for read in reads {
+        ours(&lab, read)
+            .expect_failure()
+            .tells(&["offset 20480, length 4096"]);
+    }
+}
+
+#[test]
 fn each_clone_has_a_state_of_its_own_in_the_folder_that_is_named() {
     let lab = Lab::new();
     std::fs::create_dir(lab.path("kept")).unwrap();
