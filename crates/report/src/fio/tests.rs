@@ -332,7 +332,7 @@ fn arrivals_of_a_schedule_stand_apart() {
     let text = printed(&events, "normal", TerseVersion::V3);
     let line = text.lines().last().unwrap();
     assert!(
-        line.starts_with("Arrivals: scheduled=3000, unserved=60, "),
+        line.starts_with("Arrivals: scheduled=3000, unserved=36, "),
         "{line}"
     );
     assert!(line.ends_with("the target did not keep up, so the rate was asked and not reached"));
