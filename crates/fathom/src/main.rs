@@ -56,6 +56,10 @@ use clap::{CommandFactory, Parser};
 use exit::Exit;
 use std::process::ExitCode;
 
+/// Memory that is refused ends the program with a line that says how many bytes.
+#[global_allocator]
+static ALLOCATOR: sys::refused::Telling = sys::refused::Telling;
+
 /// Of the thread that carries out the command line: what the system gives to the first one.
 const STACK_BYTES: usize = 8 << 20;
 
@@ -70,7 +74,10 @@ fn main() -> ExitCode {
     let thread = match carry_out {
         Ok(thread) => thread,
         Err(error) => {
-            errln!("error: no thread can be started: {error}");
+            errln!(
+                "error: no thread with a stack of {STACK_BYTES} bytes can be started: {error}; {}",
+                sys::refused::limit_text()
+            );
             return Exit::Failed.into();
         }
     };
