@@ -23,6 +23,7 @@ mod fio_operations;
 mod fio_report;
 mod import;
 mod job_files;
+mod lane;
 mod launch;
 mod lints;
 mod machine;
@@ -97,11 +98,12 @@ fn carry_out() -> ExitCode {
     let called = arguments.first().map_or("", String::as_str);
     let name = called.rsplit('/').next().unwrap_or(called);
     let word = |at: usize| arguments.get(at).map(String::as_str);
-    if carries_out(name, word(1))
-        && let Err(error) = stop::watch()
-    {
-        errln!("error: signals cannot be watched: {error}");
-        return Exit::Failed.into();
+    if carries_out(name, word(1)) {
+        printing::wait_for_nobody();
+        if let Err(error) = stop::watch() {
+            errln!("error: signals cannot be watched: {error}");
+            return Exit::Failed.into();
+        }
     }
     let exit = match (name, word(1)) {
         ("vdbench", _) => vdbench_face::main(&arguments, &arguments[1..]),
