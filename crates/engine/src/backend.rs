@@ -19,6 +19,7 @@ use std::fs::File;
 use std::io;
 use std::sync::Arc;
 use sys::buffer::AlignedBuffers;
+use sys::refused::told;
 pub use sys::ring::{Request, RequestKind};
 use sys::ring::{Ring, RingConfig, RingRefused};
 
@@ -130,7 +131,8 @@ impl NullBackend {
     pub(crate) fn new(slots: u32, buffer_bytes: usize) -> io::Result<Self> {
         let room = slots as usize;
         Ok(Self {
-            buffers: AlignedBuffers::new(room, buffer_bytes, 4096)?,
+            buffers: AlignedBuffers::new(room, buffer_bytes, 4096)
+                .map_err(|error| told(room * buffer_bytes, &error))?,
             queued: Vec::with_capacity(room),
             done: Vec::with_capacity(room),
         })

@@ -3,6 +3,9 @@ use crate::kind::BackendKind;
 use std::fmt;
 use std::io;
 
+/// Of the thread of a worker.
+pub(crate) const WORKER_STACK_BYTES: usize = 256 << 10;
+
 /// Why a run could not be carried out.
 #[derive(Debug)]
 #[non_exhaustive]
@@ -35,11 +38,12 @@ impl fmt::Display for EngineError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             EngineError::QueueRefused(text) => write!(f, "{text}; use `--backend sync`"),
-            EngineError::Memory(error) => write!(f, "no memory for buffers: {error}"),
+            EngineError::Memory(error) => write!(f, "no memory for buffers of {error}"),
             EngineError::Thread(error) => {
                 write!(
                     f,
-                    "a worker thread cannot be started: {error} (see `ulimit -u`, or ask for fewer slots)"
+                    "a worker thread with a stack of {WORKER_STACK_BYTES} bytes cannot be started: {error} (see `ulimit -u`; {}; or ask for fewer slots)",
+                    sys::refused::limit_text()
                 )
             }
             EngineError::Submit(error) => write!(f, "the kernel no longer takes requests: {error}"),

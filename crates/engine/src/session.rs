@@ -6,7 +6,7 @@ use crate::backend::{
 use crate::collect::Collector;
 use crate::data::buffer_bytes;
 use crate::descriptors::rooms;
-use crate::error::EngineError;
+use crate::error::{EngineError, WORKER_STACK_BYTES};
 use crate::files::{Names, OnDemand, OpenTargets};
 use crate::gate::Gate;
 use crate::generations::Generations;
@@ -166,7 +166,7 @@ impl Session {
             seat.log.set(writers.next());
             std::thread::Builder::new()
                 .name(format!("worker-{}", seat.number))
-                .stack_size(256 << 10)
+                .stack_size(WORKER_STACK_BYTES)
                 .spawn(move || seat.run(&release, &ready, &ended))
                 .map_err(EngineError::Thread)?;
         }

@@ -308,7 +308,7 @@ fn look_at_bound(
     })
 }
 
-/// Files that no run can make, as nobody says how large. A device may be on the host that the job is for.
+/// Files that no run here can make, as nobody says how large. They may be on the host that the job is for, as devices may.
 fn without_size(bound: &BoundPlan, stand_ins: &[StandIn]) -> Vec<Diagnostic> {
     let used = bound.plan.used_targets();
     let ids = (0..stand_ins.len()).map(TargetId::at);
@@ -317,7 +317,10 @@ fn without_size(bound: &BoundPlan, stand_ins: &[StandIn]) -> Vec<Diagnostic> {
         used[at] && stand_ins[at] == StandIn::Unsized && kind == TargetKind::File
     };
     ids.filter(lacks)
-        .map(|id| machine::misfit(&BindError::size_unknown(bound.plan.target(id))))
+        .map(|id| Diagnostic {
+            severity: Severity::Warning,
+            ..machine::misfit(&BindError::size_unknown(bound.plan.target(id)))
+        })
         .collect()
 }
 

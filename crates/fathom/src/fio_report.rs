@@ -22,7 +22,7 @@ pub struct FioStyle {
     pub face: FaceOptions,
     /// The status line is left standing each time this has passed.
     pub newline_ns: Option<u64>,
-    /// Where reports go; the console when left out.
+    /// Where reports go, and nothing else does; the console when left out.
     pub output: Option<PathBuf>,
     pub beside: Beside,
 }
@@ -137,16 +137,14 @@ impl Listener for FioReport {
         let mut lines = self.trace.on_event(event);
         let printed = self.face.on_event(event);
         self.status_line = printed.status_line;
+        // As in fio: a file for reports holds nothing else, so that programs can read it.
+        err!("{}", printed.messages);
         match &mut self.output {
             Some(output) => {
-                let written = output.write_all(printed.messages.as_bytes());
-                let written = written.and_then(|()| output.write_all(printed.report.as_bytes()));
+                let written = output.write_all(printed.report.as_bytes());
                 written.map_err(unwritten)?;
             }
-            None => {
-                err!("{}", printed.messages);
-                lines.extend(printed.report.lines().map(str::to_owned));
-            }
+            None => lines.extend(printed.report.lines().map(str::to_owned)),
         }
         Ok(lines)
     }

@@ -512,29 +512,49 @@ fn record<'a>(
 
 /// Says for each refused target what was found and what to do.
 pub fn print_refusal(refused: &Refused, plan: &BoundPlan) {
+    let mut kinds = render::Kinds::default();
     for refusal in &refused.refusals {
-        let name = &plan.plan.target(refusal.target).name;
-        let verdict = if is_unusable(refusal) {
-            "cannot be used"
-        } else {
-            "may not be overwritten"
+        let kind = match is_unusable(refusal) {
+            true => "targets that cannot be used",
+            false => {
+                "refused targets; `fathom check --write-overwrite FILE` writes the words for all"
+            }
         };
-        errln!("error: `{name}` ({}) {verdict}:", refusal.path.display());
-        for finding in &refusal.findings {
-            errln!("  - {finding}");
-        }
-        match &refusal.word {
-            Some(word) => errln!(
-                "  to overwrite it all the same: --overwrite {}",
-                quoted(word)
-            ),
-            None if is_unusable(refusal) => {}
-            None => errln!("  nothing overrides this"),
+        let text = refusal_text(refusal, plan);
+        if kinds.shows(kind, &text) {
+            err!("{text}");
         }
     }
     for no_space in &refused.no_space {
-        errln!("error: {no_space}");
+        let text = format!("error: {no_space}");
+        if kinds.shows("file systems without room", &text) {
+            errln!("{text}");
+        }
     }
+    kinds.tell_left_out();
+}
+
+fn refusal_text(refusal: &Refusal, plan: &BoundPlan) -> String {
+    let name = &plan.plan.target(refusal.target).name;
+    let verdict = if is_unusable(refusal) {
+        "cannot be used"
+    } else {
+        "may not be overwritten"
+    };
+    let path = refusal.path.display().to_string();
+    let mut lines = vec![format!("error: `{name}` ({path}) {verdict}:")];
+    let findings = refusal.findings.iter();
+    lines.extend(findings.map(|finding| format!("  - {finding}")));
+    match &refusal.word {
+        Some(word) => lines.push(format!(
+            "  to overwrite it all the same: --overwrite {}",
+            quoted(word)
+        )),
+        None if is_unusable(refusal) => {}
+        None => lines.push("  nothing overrides this".to_owned()),
+    }
+    let shown = lines.iter().map(|line| report::shown::message(line) + "\n");
+    shown.collect()
 }
 
 /// Whether the target is wrong, and not protected.

@@ -23,6 +23,7 @@ mod fio_operations;
 mod fio_report;
 mod import;
 mod job_files;
+mod lane;
 mod launch;
 mod lints;
 mod machine;
@@ -56,6 +57,10 @@ use clap::{CommandFactory, Parser};
 use exit::Exit;
 use std::process::ExitCode;
 
+/// Memory that is refused ends the program with a line that says how many bytes.
+#[global_allocator]
+static ALLOCATOR: sys::refused::Telling = sys::refused::Telling;
+
 /// Of the thread that carries out the command line: what the system gives to the first one.
 const STACK_BYTES: usize = 8 << 20;
 
@@ -70,7 +75,10 @@ fn main() -> ExitCode {
     let thread = match carry_out {
         Ok(thread) => thread,
         Err(error) => {
-            errln!("error: no thread can be started: {error}");
+            errln!(
+                "error: no thread with a stack of {STACK_BYTES} bytes can be started: {error}; {}",
+                sys::refused::limit_text()
+            );
             return Exit::Failed.into();
         }
     };
@@ -90,11 +98,12 @@ fn carry_out() -> ExitCode {
     let called = arguments.first().map_or("", String::as_str);
     let name = called.rsplit('/').next().unwrap_or(called);
     let word = |at: usize| arguments.get(at).map(String::as_str);
-    if carries_out(name, word(1))
-        && let Err(error) = stop::watch()
-    {
-        errln!("error: signals cannot be watched: {error}");
-        return Exit::Failed.into();
+    if carries_out(name, word(1)) {
+        printing::wait_for_nobody();
+        if let Err(error) = stop::watch() {
+            errln!("error: signals cannot be watched: {error}");
+            return Exit::Failed.into();
+        }
     }
     let exit = match (name, word(1)) {
         ("vdbench", _) => vdbench_face::main(&arguments, &arguments[1..]),

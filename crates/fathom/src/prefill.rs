@@ -9,6 +9,7 @@ use crate::resume::Earlier;
 use crate::seed::Seeds;
 use crate::{curve, lints, machine, plan_file, render};
 use host::Storage;
+use host::guard::Overwrite;
 use host::text_file::read_head;
 use lang::CommandLine;
 use plan::{
@@ -25,7 +26,8 @@ const PARTS: u64 = 64;
 const PART_BYTES_MIN: u64 = 1 << 30;
 /// Parts of all targets together: each is a stream of the plan.
 const STREAMS_MAX: u64 = 16_384;
-/// Devices are not touched below this, as runs spare their first block too.
+/// Devices are not touched below this, as runs spare their first block too. One that the user names with `--overwrite` is
+/// written from its first byte: the old superblock there would have every later run refused.
 const GRANULE: u64 = 4096;
 /// No job file is longer.
 const JOB_BYTES_MAX: u64 = 16 << 20;
@@ -47,6 +49,7 @@ struct Area {
     end: u64,
     transfer: u64,
     granule: u64,
+    first_block: FirstBlock,
 }
 
 pub fn main(options: &PrefillOptions, arguments: &[String]) -> Exit {
@@ -55,7 +58,8 @@ pub fn main(options: &PrefillOptions, arguments: &[String]) -> Exit {
         Err(exit) => return exit,
     };
     let facts = facts(&job);
-    let areas = match areas(options, &job, &facts) {
+    let areas = named(options, &job, &facts).and_then(|named| areas(options, &job, &facts, &named));
+    let areas = match areas {
         Ok(areas) => areas,
         Err(message) => return refuse(&message),
     };
@@ -250,7 +254,24 @@ fn facts(job: &Job) -> Facts {
     conduct::machine::facts(&plan, &Storage::real())
 }
 
-fn areas(options: &PrefillOptions, job: &Job, facts: &Facts) -> Result<Vec<Area>, String> {
+/// Which targets are devices that the user names for being overwritten.
+fn named(options: &PrefillOptions, job: &Job, facts: &Facts) -> Result<Vec<bool>, String> {
+    let words = &options.common.overwrite;
+    let overwrite = Overwrite::from_arguments(words).map_err(|error| error.to_string())?;
+    let paths: Vec<&Path> = job.targets.iter().map(|one| one.path.as_path()).collect();
+    let named = host::guard::are_named(Storage::real().root(), &paths, &overwrite);
+    let all = named.into_iter().zip(&facts.targets);
+    Ok(all
+        .map(|(is_named, facts)| is_named && facts.found == FoundKind::BlockDevice)
+        .collect())
+}
+
+fn areas(
+    options: &PrefillOptions,
+    job: &Job,
+    facts: &Facts,
+    named: &[bool],
+) -> Result<Vec<Area>, String> {
     let asked = curve::bytes("--bs", &options.bs)?;
     if asked == 0 || !asked.is_multiple_of(GRANULE) {
         return Err(format!(
@@ -258,15 +279,18 @@ fn areas(options: &PrefillOptions, job: &Job, facts: &Facts) -> Result<Vec<Area>
             options.bs
         ));
     }
-    let area = |(target, found): (&Target, &plan::TargetFacts)| {
+    let area = |((target, found), is_named): ((&Target, &plan::TargetFacts), &bool)| {
         let bytes = target.size.of_found(found.bytes);
-        let is_device = found.found == FoundKind::BlockDevice;
-        let granule = match is_device || bytes.is_multiple_of(GRANULE) {
+        let is_spared = found.found == FoundKind::BlockDevice && !is_named;
+        let granule = match is_spared || bytes.is_multiple_of(GRANULE) {
             true => GRANULE,
             false => 512,
         };
         let end = bytes - bytes % granule;
-        let low = if is_device { granule } else { 0 };
+        let (low, first_block) = match is_spared {
+            true => (granule, FirstBlock::SparedOnDevices),
+            false => (0, FirstBlock::Used),
+        };
         if end <= low {
             return Err(format!(
                 "`{}` ({}) has no size, or too small a one, to be filled",
@@ -281,9 +305,11 @@ fn areas(options: &PrefillOptions, job: &Job, facts: &Facts) -> Result<Vec<Area>
             end,
             transfer,
             granule,
+            first_block,
         })
     };
-    job.targets.iter().zip(&facts.targets).map(area).collect()
+    let targets = job.targets.iter().zip(&facts.targets);
+    targets.zip(named).map(area).collect()
 }
 
 /// The length of a part, the same for all targets.
@@ -384,7 +410,7 @@ fn stream(
             high: Bound::Bytes(end),
             granule_bytes: area.granule,
             offset_bytes: 0,
-            first_block: FirstBlock::SparedOnDevices,
+            first_block: area.first_block,
             trim: None,
             slice: None,
         },
@@ -491,6 +517,7 @@ mod tests {
             end,
             transfer: 10,
             granule: 1,
+            first_block: super::FirstBlock::Used,
         };
         assert_eq!(parts(&area(0, 100), 40), [(0, 40), (40, 80), (80, 100)]);
         assert_eq!(parts(&area(4, 85), 40), [(4, 40), (40, 85)]);

@@ -1,17 +1,21 @@
 //! The one way out for everything that is printed. A stream that is closed, full or broken loses
 //! its text and nothing else: neither a panic nor an error comes of it, so that a run goes on and
-//! keeps its results. Names of others are shown without characters that would steer a terminal.
+//! keeps its results. Where runs are carried out, a reader that takes nothing delays nothing either
+//! (`lane`). Names of others are shown without characters that would steer a terminal.
 //!
 //! `outln!` and `errln!` print one message, in which only an indented line goes on; `out!` and
 //! `err!` print text that is laid out. Read [`Channel`] first.
 use crate::exit::Exit;
+use crate::lane::Lane;
 use crate::reasons::Reasons;
-use indicatif::ProgressDrawTarget;
+use indicatif::{ProgressDrawTarget, TermLike};
 use report::shown;
 use std::fmt;
 use std::io::{self, IsTerminal, Write};
 use std::os::fd::{AsFd, OwnedFd};
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 /// Where text goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -85,18 +89,60 @@ impl Channel {
     /// What cannot be written is lost: whoever closed the stream does not want it, and nobody else
     /// can be told.
     fn write(self, text: &str) {
+        if self == Self::Err {
+            reasons().note(text);
+        }
+        if self.lane().print(text) {
+            return;
+        }
         let _ = match self {
             Self::Out => all(&mut io::stdout().lock(), text),
-            Self::Err => {
-                reasons().note(text);
-                all(&mut io::stderr().lock(), text)
-            }
+            Self::Err => all(&mut io::stderr().lock(), text),
         };
+    }
+
+    fn lane(self) -> &'static Lane {
+        static LANES: [Lane; 2] = [const { Lane::new() }; 2];
+        match self {
+            Self::Out => &LANES[0],
+            Self::Err => &LANES[1],
+        }
     }
 }
 
+/// From now on nobody who prints waits for a reader that takes nothing. For what carries out runs: what only prints waits, as
+/// its text is all there is.
+pub fn wait_for_nobody() {
+    Channel::Out.lane().serve(|| Box::new(io::stdout()));
+    Channel::Err.lane().serve(|| Box::new(io::stderr()));
+}
+
+/// Whether an execution has begun, whose end no reader may delay.
+static EXECUTES: AtomicBool = AtomicBool::new(false);
+
+/// From now on text is not all that the program is for.
+pub fn begin_execution() {
+    EXECUTES.store(true, Relaxed);
+}
+
+/// How long a reader that takes nothing keeps the end of the program, for each stream; shorter where the user wants to leave.
+const LAST_PATIENCE: Duration = Duration::from_secs(5);
+const LAST_PATIENCE_STOPPED: Duration = Duration::from_millis(300);
+
 /// Says last what an exit code means, where the reason stands further up.
 pub fn end(exit: Exit) {
+    tell_meaning(exit);
+    let patience = match exit {
+        Exit::Stopped => LAST_PATIENCE_STOPPED,
+        _ if EXECUTES.load(Relaxed) => LAST_PATIENCE,
+        // Nothing was carried out: the text is all there is.
+        _ => Duration::from_secs(u32::MAX.into()),
+    };
+    Channel::Out.lane().drain(patience);
+    Channel::Err.lane().drain(patience);
+}
+
+fn tell_meaning(exit: Exit) {
     let Some(meaning) = exit.meaning() else {
         return;
     };
@@ -141,6 +187,59 @@ pub fn columns() -> u16 {
 
 /// Where a progress bar is drawn; `None` where nobody would see it.
 pub fn progress_target() -> Option<ProgressDrawTarget> {
-    let target = ProgressDrawTarget::stderr();
-    (Channel::Err.is_terminal() && !target.is_hidden()).then_some(target)
+    let is_hidden = ProgressDrawTarget::stderr().is_hidden();
+    let target = || ProgressDrawTarget::term_like(Box::new(Terminal));
+    (Channel::Err.is_terminal() && !is_hidden).then(target)
+}
+
+/// The terminal on standard error, as a progress bar draws on it: by the same way as all text.
+#[derive(Debug)]
+struct Terminal;
+
+impl Terminal {
+    fn steer(count: usize, letter: char) -> io::Result<()> {
+        if count > 0 {
+            Channel::Err.write(&format!("\x1b[{count}{letter}"));
+        }
+        Ok(())
+    }
+}
+
+impl TermLike for Terminal {
+    fn width(&self) -> u16 {
+        columns()
+    }
+
+    fn move_cursor_up(&self, count: usize) -> io::Result<()> {
+        Self::steer(count, 'A')
+    }
+
+    fn move_cursor_down(&self, count: usize) -> io::Result<()> {
+        Self::steer(count, 'B')
+    }
+
+    fn move_cursor_right(&self, count: usize) -> io::Result<()> {
+        Self::steer(count, 'C')
+    }
+
+    fn move_cursor_left(&self, count: usize) -> io::Result<()> {
+        Self::steer(count, 'D')
+    }
+
+    fn write_line(&self, text: &str) -> io::Result<()> {
+        self.write_str(&format!("{text}\n"))
+    }
+
+    fn write_str(&self, text: &str) -> io::Result<()> {
+        Channel::Err.write(text);
+        Ok(())
+    }
+
+    fn clear_line(&self) -> io::Result<()> {
+        self.write_str("\r\x1b[2K")
+    }
+
+    fn flush(&self) -> io::Result<()> {
+        Ok(())
+    }
 }

@@ -4,9 +4,10 @@ use annotate_snippets::{Annotation, AnnotationKind, Group, Level, Renderer, Snip
 use plan::{Diagnostic, Severity, SourceMap, Span};
 use report::shown::{message, name};
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::ops::Range;
 
-/// A file that is no job at all has a problem in each line.
+/// Problems that are drawn. A file that is no job at all has one in each line.
 const SHOWN_MAX: usize = 200;
 
 /// Characters of a message, and what is shown of the start and the end of a longer one.
@@ -21,15 +22,71 @@ const MARKED_START: usize = 60;
 /// Of a long line, what the renderer is given before the first mark and after the last.
 const NEAR_BYTES: usize = 2000;
 
+/// Lines of one kind of message.
+const LINES_OF_KIND_MAX: usize = 60;
+
+/// How much of each kind of message was shown. What does not fit is counted, with a line of its own at the end.
+#[derive(Default)]
+pub struct Kinds {
+    all: BTreeMap<String, Kind>,
+}
+
+#[derive(Default)]
+struct Kind {
+    lines: usize,
+    /// Messages, not lines.
+    left_out: usize,
+}
+
+impl Kinds {
+    /// Whether a message is still to be shown. The first of a kind always is; after one that is not, none is.
+    pub fn shows(&mut self, kind: &str, message: &str) -> bool {
+        let kind = self.all.entry(kind.to_owned()).or_default();
+        let lines = kind.lines + message.lines().count();
+        let is_shown = kind.left_out == 0 && (kind.lines == 0 || lines < LINES_OF_KIND_MAX);
+        match is_shown {
+            true => kind.lines = lines,
+            false => kind.left_out += 1,
+        }
+        is_shown
+    }
+
+    fn leave_out(&mut self, kind: &str) {
+        self.all.entry(kind.to_owned()).or_default().left_out += 1;
+    }
+
+    /// Says of each kind how many were not shown.
+    pub fn tell_left_out(&self) {
+        for (name, kind) in self.all.iter().filter(|(_, kind)| kind.left_out > 0) {
+            errln!("… and {} more of this kind ({name})", kind.left_out);
+        }
+    }
+}
+
 /// Prints diagnostics to standard error, with colours on a terminal.
 pub fn print(diagnostics: &[Diagnostic], sources: &SourceMap) {
     let coloured = Channel::Err.is_terminal() && std::env::var_os("NO_COLOR").is_none();
+    let mut kinds = Kinds::default();
     for diagnostic in diagnostics.iter().take(SHOWN_MAX) {
-        Channel::Err.coloured(&(text(diagnostic, sources, coloured) + "\n"));
+        let text = text(diagnostic, sources, coloured) + "\n";
+        if kinds.shows(&kind(diagnostic), &text) {
+            Channel::Err.coloured(&text);
+        }
     }
-    if let Some(more) = diagnostics.len().checked_sub(SHOWN_MAX + 1) {
-        errln!("note: {} more problems are not shown", more + 1);
+    // Not drawn, which would take long.
+    for diagnostic in diagnostics.iter().skip(SHOWN_MAX) {
+        kinds.leave_out(&kind(diagnostic));
     }
+    kinds.tell_left_out();
+}
+
+fn kind(diagnostic: &Diagnostic) -> String {
+    let severity = match diagnostic.severity {
+        Severity::Error => "error",
+        Severity::Warning => "warning",
+        Severity::Note => "note",
+    };
+    format!("{severity} {}", diagnostic.code)
 }
 
 /// Prints diagnostics in front of a run: what changes nothing takes a line each.
@@ -37,9 +94,14 @@ pub fn print_briefly(diagnostics: &[Diagnostic], sources: &SourceMap) {
     let (notes, rest): (Vec<&Diagnostic>, Vec<&Diagnostic>) = diagnostics
         .iter()
         .partition(|diagnostic| diagnostic.severity == Severity::Note);
+    let mut kinds = Kinds::default();
     for note in notes {
-        errln!("{}", line(note, sources));
+        let line = line(note, sources);
+        if kinds.shows(&kind(note), &line) {
+            errln!("{line}");
+        }
     }
+    kinds.tell_left_out();
     let rest: Vec<Diagnostic> = rest.into_iter().cloned().collect();
     print(&rest, sources);
 }

@@ -37,6 +37,7 @@ pub fn watch() -> std::io::Result<()> {
 pub fn steer(control: &Control) {
     let first = CONTROL.set(control.clone());
     first.expect("a process carries out one plan");
+    printing::begin_execution();
 }
 
 /// Ends the program where it stands: a device that hangs would keep who closes a file of it.

@@ -109,7 +109,8 @@ fn last_words(lines: &Receiver<Line>, said: &mut dyn FnMut(&str)) {
 fn lines_of(child: &mut Child) -> Receiver<Line> {
     let (sender, lines) = sync_channel(LINES_MAX);
     if let Some(out) = child.stdout.take() {
-        std::thread::spawn(move || {
+        // Without a thread, what the child prints is lost, and its pipe closed.
+        let _ = std::thread::Builder::new().spawn(move || {
             let mut out = BufReader::new(out);
             let mut line = Vec::new();
             let mut read = |line: &mut Vec<u8>| {

@@ -48,7 +48,7 @@ use plan::{Access, FoundKind, TargetId, TargetKind};
 
 pub use content::DATA_MARK;
 pub use examine::{examine, examine_through};
-pub use named::unused_words;
+pub use named::{are_named, unused_words};
 pub use overwrite::{Overwrite, OverwriteError};
 pub use signatures::Family;
 pub use standing::{LetPass, STANDING_VARIABLE, Standing, StandingError, StandingPlaces};

@@ -18,6 +18,7 @@ pub mod memory;
 #[cfg(test)]
 #[path = "../tests/lab/named.rs"]
 mod named;
+pub mod refused;
 pub mod requests;
 pub mod ring;
 mod slots;

@@ -86,6 +86,12 @@ pub fn memlock_limit() -> Option<u64> {
     getrlimit(Resource::Memlock).current
 }
 
+/// Bytes of addresses that this process may have (soft RLIMIT_AS); nothing when unlimited.
+#[must_use]
+pub fn address_limit() -> Option<u64> {
+    getrlimit(Resource::As).current
+}
+
 fn resident_pages(statm: &str) -> Option<u64> {
     statm.split_ascii_whitespace().nth(1)?.parse().ok()
 }

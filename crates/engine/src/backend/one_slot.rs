@@ -2,6 +2,7 @@
 use super::{Backend, Request};
 use std::io;
 use sys::buffer::AlignedBuffers;
+use sys::refused::told;
 
 /// What the only operation in flight is carried out by.
 pub(crate) trait Call {
@@ -33,7 +34,8 @@ impl<C> OneSlot<C> {
     pub(crate) fn new(call: C, buffer_bytes: usize, align: usize) -> io::Result<Self> {
         Ok(Self {
             call,
-            buffers: AlignedBuffers::new(1, buffer_bytes, align)?,
+            buffers: AlignedBuffers::new(1, buffer_bytes, align)
+                .map_err(|error| told(buffer_bytes, &error))?,
             queued: None,
             done: None,
         })

@@ -125,6 +125,17 @@ pub fn examine_through(root: &SysRoot, door: &Door, requests: &[Request]) -> Vec
     examinations
 }
 
+/// Who each target is, and who uses it. Nothing is claimed, and no content is looked at.
+pub(super) fn identify(root: &SysRoot, requests: &[Request]) -> Vec<Examination> {
+    let tables = Tables::read(root, None);
+    let door = Door::looking();
+    let identify = |request: &Request| {
+        let begin = || begin_one(&tables, &door, request);
+        waiting::on(&request.path, begin).examination
+    };
+    requests.iter().map(identify).collect()
+}
+
 /// Whether its samples take time. One that cannot be looked at is none.
 fn is_large(request: &Request) -> bool {
     let is_long = |facts: fs::Metadata| {

@@ -6,9 +6,11 @@ use std::fs;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::Path;
 
-use plan::{FoundKind, TargetId};
+use plan::{Access, FoundKind, TargetId, TargetKind};
 
-use super::{Examination, Overwrite};
+use super::examine::identify;
+use super::{Examination, Overwrite, Request};
+use crate::root::SysRoot;
 
 /// What the words stand for: names of targets, paths, and what stands at these paths.
 #[derive(Debug, Default)]
@@ -68,6 +70,29 @@ pub fn unused_words(examinations: &[Examination], overwrite: &Overwrite) -> Vec<
             && place_of_word(word).is_none_or(|place| !all.places.contains(&place))
     };
     overwrite.words.iter().filter(is_unused).cloned().collect()
+}
+
+/// Whether each path leads to what the words name for being written over. This permits nothing: [`super::judge`] does.
+#[must_use]
+pub fn are_named(root: &SysRoot, paths: &[&Path], overwrite: &Overwrite) -> Vec<bool> {
+    if overwrite.words.is_empty() {
+        return vec![false; paths.len()];
+    }
+    let request = |(number, path): (usize, &&Path)| Request {
+        target: TargetId::at(number),
+        path: path.to_path_buf(),
+        kind: TargetKind::Device,
+        // As a reader, nobody is asked who it is.
+        access: Access::Write,
+        extent: (0, 0),
+        takes: (0, 0),
+        bears_full: false,
+        is_ours: false,
+    };
+    let requests: Vec<Request> = paths.iter().enumerate().map(request).collect();
+    let named = Named::by(overwrite);
+    let all = identify(root, &requests);
+    all.iter().map(|one| named.has(one)).collect()
 }
 
 fn place_of(examination: &Examination) -> Option<Place> {

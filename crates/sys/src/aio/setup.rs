@@ -81,7 +81,12 @@ impl QueueRefused {
             (Step::Config, ..) => format!(
                 "1 to {SLOTS_MAX} slots are possible, a batch from 1, and buffers above 0 bytes"
             ),
-            (Step::Buffers, ..) => "no memory for the buffers".to_owned(),
+            (Step::Buffers, ..) => {
+                format!(
+                    "no memory for the buffers: {}",
+                    crate::refused::limit_text()
+                )
+            }
             (_, libc::EAGAIN, Some((max, used))) => format!(
                 "{} requests are more than `fs.aio-max-nr` = {max} leaves, of which {used} are in use; \
                  raise it with `sysctl fs.aio-max-nr=N`",

@@ -175,7 +175,9 @@ impl RingRefused {
             (Step::Config, _) => {
                 format!("1 to {SLOTS_MAX} slots and a batch of 1 to {QUEUE_SLOTS_MAX} are possible, and buffers above 0 bytes")
             }
-            (Step::Buffers, _) => "no memory for the buffers".to_owned(),
+            (Step::Buffers, _) => {
+                format!("no memory for the buffers: {}", crate::refused::limit_text())
+            }
             (Step::Files, _) => "a file could not be looked at".to_owned(),
             (Step::Features, _) => "this kernel is too old, 5.11 is the first that can wait with a time limit".to_owned(),
             (Step::Ring, libc::EPERM | libc::EACCES) => match self.disabled_sysctl {

@@ -102,7 +102,51 @@ fn a_message_shows_its_line_and_no_more() {
     let told = lab.fathom(&["check", "job"]).expect(2);
     assert!(told.err.contains("--> job:3:1"), "{}", told.err);
     assert!(told.err.contains("3 | zz1=1"), "{}", told.err);
-    assert!(told.err.contains("more problems are not shown"));
+    let lines = told.err.lines().filter(|line| line.starts_with("error["));
+    let shown = lines.count();
+    assert!(told.err.lines().count() < 70, "{}", told.err);
+    let rest = format!("… and {} more of this kind (error vdb-", 1000 - shown);
+    assert!(told.err.contains(&rest), "{shown} {}", told.err);
+}
+
+/// What a file full of one mistake says must not hide another one behind it.
+#[test]
+fn each_kind_of_message_is_cut_off_by_itself() {
+    let lab = Lab::new();
+    let mut text = String::new();
+    text.extend((0..100).map(|n| format!("sd=sd{n},lun=/no/folder/{n}\n")));
+    text.push_str("wd=wd1,sd=sd*\nrd=rd1,wd=wd1,iorate=max,elapsed=2,interval=1\n");
+    lab.write("job", &text);
+    let told = lab.fathom(&["check", "job"]).expect(0);
+    let lines = told.err.lines().filter(|line| line.contains("[bind-0003]"));
+    let shown = lines.count();
+    assert!((1..60).contains(&shown), "{}", told.err);
+    let rest = format!(
+        "… and {} more of this kind (warning bind-0003)",
+        100 - shown
+    );
+    assert!(told.err.contains(&rest), "{}", told.err);
+    // All of them for a program.
+    let json = lab.fathom(&["check", "--json", "job"]).expect(0);
+    let lines = json.out.lines();
+    assert_eq!(lines.filter(|line| line.contains("bind-0003")).count(), 100);
+    // A mistake among them is still told, and 200 refused targets take no more room.
+    lab.write("job", text.replacen("iorate=max", "iorate=lots", 1));
+    lab.fathom(&["check", "job"]).expect(2).says(&["lots"]);
+    let mut text = String::new();
+    for n in 0..40 {
+        lab.write(&format!("disk{n}"), "not ours\n".repeat(1000));
+        text.push_str(&format!("sd=sd{n},lun=disk{n}\n"));
+    }
+    text.push_str(
+        "wd=wd1,sd=sd*,rdpct=0,xfersize=4k\nrd=rd1,wd=wd1,iorate=max,elapsed=2,interval=1\n",
+    );
+    lab.write("job", &text);
+    let told = lab.fathom(&["run", "job", "--lint", "all=off"]).expect(3);
+    let shown = told.err.matches("to overwrite it all the same").count();
+    assert!(shown < 30, "{}", told.err);
+    let rest = format!("… and {} more of this kind (refused targets", 40 - shown);
+    assert!(told.err.contains(&rest), "{}", told.err);
 }
 
 /// Two executions that begin at the same time do not refuse each other.

@@ -1,6 +1,6 @@
 //! Where text goes that nobody can read: a closed, full or broken stream ends no run and no verb
 //! with a panic. And what names of others may do on a terminal: nothing.
-use crate::lab::{Ended, FATHOM, Lab, ended, interval_label, job};
+use crate::lab::{Ended, FATHOM, Lab, ended, interval_label, job, must};
 use measure::Event;
 use std::io::{BufRead, BufReader, Write};
 use std::time::{Duration, Instant};
@@ -217,4 +217,80 @@ fn a_console_that_nobody_reads_delays_no_interval() {
         last.starts_with(&["2".to_owned(), "3".to_owned()]),
         "{labels:?}"
     );
+}
+
+/// A verb on a pipe that is full before it starts and that nobody ever reads.
+fn unread(lab: &Lab, words: &str, name: &str) -> std::process::Child {
+    let script = format!(
+        "mkfifo {name}; exec 3<>{name}; head -c 65536 /dev/zero >&3; exec {FATHOM} {words} >&3 2>&3"
+    );
+    let mut command = lab.command("bash");
+    command.args(["-c", &script]).spawn().unwrap()
+}
+
+/// The code of what ends by itself soon.
+#[track_caller]
+fn code_of(mut child: std::process::Child) -> Option<i32> {
+    let begun = Instant::now();
+    while begun.elapsed() < Duration::from_secs(60) {
+        if let Some(status) = child.try_wait().unwrap() {
+            return status.code();
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    child.kill().unwrap();
+    panic!("it waits for its reader");
+}
+
+#[test]
+fn a_reader_that_reads_nothing_delays_no_run_and_no_end() {
+    let lab = lab_with_disk();
+    std::thread::scope(|scope| {
+        for (door, words) in DOORS {
+            let lab = &lab;
+            scope.spawn(move || {
+                let out = format!("{door}-unread");
+                let child = unread(lab, &words.replace("OUT", &out), &format!("{door}-pipe"));
+                assert_eq!(code_of(child), Some(0), "{door}");
+                let report = lab.fathom(&["report", &out, "-o", &format!("{out}-again")]);
+                assert!(!report.expect(0).err.contains("its end"), "{door}");
+            });
+        }
+    });
+}
+
+#[test]
+fn signals_end_a_run_whose_text_nobody_reads() {
+    let lab = lab_with_disk();
+    let long = lab.text("job").replace("elapsed=2", "elapsed=600");
+    lab.write("long", long);
+    let signals: [(&str, &[&str]); 4] = [
+        ("once", &["-INT"]),
+        ("twice", &["-INT", "-INT"]),
+        ("term", &["-TERM"]),
+        ("hup", &["-HUP"]),
+    ];
+    std::thread::scope(|scope| {
+        for (name, signals) in signals {
+            let lab = &lab;
+            scope.spawn(move || {
+                let words = format!("run long -o {name} --lint all=off");
+                let child = unread(lab, &words, &format!("{name}-pipe"));
+                let result = lab.path(&format!("{name}/result.fathom"));
+                while !result.exists() {
+                    std::thread::sleep(Duration::from_millis(20));
+                }
+                std::thread::sleep(Duration::from_secs(3));
+                for signal in signals {
+                    must("kill", &[signal, &child.id().to_string()]);
+                    std::thread::sleep(Duration::from_millis(200));
+                }
+                assert_eq!(code_of(child), Some(4), "{name}");
+                let again = format!("{name}-again");
+                lab.fathom(&["report", name, "-o", &again]).expect(0);
+                let rows = lab.text(&format!("{again}/summary.csv"));
+                assert!(rows.lines().count() > 1, "{name}: {rows}");
+            });
+        }
+    });
 }

@@ -202,6 +202,47 @@ fn reports_go_where_they_are_sent() {
     assert_eq!(again["jobs"][1]["write"]["total_ios"], 200);
 }
 
+/// What a job says of its failures is not among what programs read, with and without a file.
+#[test]
+fn the_report_of_a_job_that_fails_is_one_from_its_first_byte() {
+    let lab = Lab::new();
+    // Reads one that was written with other sums.
+    let failing = "[j]\nioengine=psync\nfilename=disk\nsize=16k\nbs=4k\nrw=read\nverify=crc32c\n";
+    let with_line = format!("{failing}continue_on_error=verify\n");
+    for (job, format) in [
+        (failing, "json"),
+        (failing, "json+"),
+        (failing, "terse"),
+        (&with_line, "json"),
+        (&with_line, "terse"),
+    ] {
+        let is_right = |text: &str| match format {
+            "terse" => text.starts_with("3;fio-") && text.lines().all(|line| line.contains(';')),
+            _ => serde_json::from_str::<serde_json::Value>(text).is_ok(),
+        };
+        lab.write("disk", vec![7; 16 << 10]);
+        lab.write("job.fio", job);
+        let words = format!("--output-format={format}");
+        for program in [FATHOM, "fio"] {
+            if program == "fio" && !has("fio") {
+                continue;
+            }
+            let mut command = lab.fio_command(program);
+            let ended = ended(command.args(["--output=report", &words, "job.fio"]));
+            // A failure that is borne is none.
+            let is_borne = job.contains("continue_on_error");
+            assert_eq!(ended.code == Some(0), is_borne, "{program} {job}");
+            assert!(ended.err.contains("verify: "), "{program} {}", ended.err);
+            assert_eq!(ended.out, "", "{program}");
+            let report = lab.text("report");
+            assert!(is_right(&report), "{program} {format}: {report}");
+        }
+        let console = ended(lab.fio_command(FATHOM).args([&*words, "job.fio"]));
+        assert!(console.err.contains("verify: "), "{}", console.err);
+        assert!(is_right(&console.out), "{format}: {}", console.out);
+    }
+}
+
 /// A job on a file that writes every kind of log, by two programs' worth of parsers.
 #[test]
 fn programs_made_for_logs_read_ours() {

@@ -27,7 +27,7 @@ pub fn loop_device(lab: &Lab, name: &str) -> Result<String, &'static str> {
     }
 }
 
-fn write(lab: &Lab, device: &str, more: &[&str]) -> Ended {
+pub fn write(lab: &Lab, device: &str, more: &[&str]) -> Ended {
     let text = format!(
         "sd=sd1,lun={device},threads=2,openflags=o_direct\nwd=wd1,sd=sd1,xfersize=4k,rdpct=50\n\
          rd=rd1,wd=wd1,iorate=50,elapsed=2,interval=1\n"

@@ -5,6 +5,7 @@ mod hang;
 mod kept;
 mod late;
 mod many;
+mod memory;
 mod paces;
 mod prefill;
 mod prepare;

@@ -1,5 +1,5 @@
 //! `fathom prefill`: whole, synced, guarded, and going on where it was interrupted.
-use crate::guard::held::loop_device;
+use crate::guard::held::{loop_device, write};
 use crate::lab::{Going, Lab, must, skip};
 use crate::running::stop::OnDrop;
 use std::fs::File;
@@ -176,6 +176,83 @@ fn a_device_is_filled_behind_its_first_block() {
     // A file system on it is somebody's.
     must("mkfs.ext4", &["-q", "-F", &device]);
     lab.fathom(&[&fill[..], &["--restart"]].concat()).expect(3);
+}
+
+/// Fills a named device, on which it makes something first, and runs on it without the name.
+fn assert_named_device_is_ours_afterwards(bytes: u64, make: impl Fn(&str)) {
+    let lab = Lab::new();
+    let device = match loop_device(&lab, "image") {
+        Ok(device) => device,
+        Err(reason) => return skip(reason),
+    };
+    let _detach = OnDrop(|| drop(must("losetup", &["-d", &device])));
+    let image = File::options().write(true).open(lab.path("image")).unwrap();
+    image.set_len(bytes).unwrap();
+    must("losetup", &["-c", &device]);
+    make(&device);
+    let before = lab.bytes("image");
+    let fill = ["prefill", &device, "--sync-every", "4m", "-o", "filled"];
+    lab.fathom(&fill).expect(3);
+    assert!(lab.bytes("image") == before, "a refusal writes nothing");
+    lab.fathom(&[&fill[..], &["--overwrite", &device]].concat())
+        .expect(0)
+        .says(&[&format!("filled: `{}`", device.trim_start_matches("/dev/"))]);
+    assert_marked(&lab.bytes("image"), 0);
+    write(&lab, &device, &[]).expect(0);
+}
+
+#[test]
+fn a_named_device_is_filled_from_its_first_byte() {
+    assert_named_device_is_ours_afterwards(16 << 20, |device| {
+        must("mkfs.ext4", &["-q", "-F", device]);
+    });
+}
+
+#[test]
+fn a_named_device_with_partitions_is_filled_to_its_last_sector() {
+    // A table of partitions at both ends, the second one in the last 512 bytes.
+    assert_named_device_is_ours_afterwards((16 << 20) + 512, |device| {
+        let file = File::options().write(true).open(device).unwrap();
+        for at in [512, 16 << 20] {
+            file.write_all_at(b"EFI PART\0\0\x01\0\x5c\0\0\0", at)
+                .unwrap();
+        }
+        file.write_all_at(&[0x55, 0xaa], 510).unwrap();
+        file.sync_all().unwrap();
+    });
+}
+
+/// Naming one device of a job says nothing of the others.
+#[test]
+fn the_first_block_of_a_device_that_is_not_named_is_spared() {
+    let lab = Lab::new();
+    let (one, two) = match (loop_device(&lab, "one"), loop_device(&lab, "two")) {
+        (Ok(one), Ok(two)) => (one, two),
+        (Err(reason), _) | (_, Err(reason)) => return skip(reason),
+    };
+    let _detach = OnDrop(|| {
+        must("losetup", &["-d", &one]);
+        must("losetup", &["-d", &two]);
+    });
+    must("mkfs.ext4", &["-q", "-F", &one]);
+    lab.write(
+        "job",
+        format!(
+            "sd=default,openflags=o_direct\nsd=sd1,lun={one}\nsd=sd2,lun={two}\nwd=wd1,sd=sd*\n\
+             rd=r,wd=wd1,iorate=max\n"
+        ),
+    );
+    // By another path to it.
+    std::os::unix::fs::symlink(&one, lab.path("link")).unwrap();
+    let link = lab.path("link").display().to_string();
+    let fill = ["prefill", "job", "--lint", "all=off", "--overwrite"];
+    lab.fathom(&[&fill[..], &[&two]].concat()).expect(3);
+    assert!(lab.bytes("two").iter().all(|byte| *byte == 0));
+    lab.fathom(&[&fill[..], &[&link]].concat()).expect(0);
+    assert_marked(&lab.bytes("one"), 0);
+    let two = lab.bytes("two");
+    assert!(two[..4096].iter().all(|byte| *byte == 0));
+    assert_marked(&two, 4096);
 }
 
 /// A write run to the end of its storage was meant to fill it.
