@@ -47,13 +47,22 @@ fn all(root: &Path, steps: &mut Steps) -> Result<String, String> {
         &program,
     ];
     println!("compare-fio: seed {seed}");
-    steps.take("compare-fio", || {
-        fio_jobs::run(root, &compared.map(str::to_owned))
-    })?;
-    steps.take("fio-suite", || fio_suite::run(root, &[]))?;
-    steps.take("tests", || {
+    // One that fails keeps none of the others from being run.
+    let outcomes = [
+        steps.take("compare-fio", || {
+            fio_jobs::run(root, &compared.map(str::to_owned))
+        }),
+        steps.take("fio-suite", || fio_suite::run(root, &[])),
+    ];
+    let tests = steps.take("tests", || {
         test_run::run(root, TESTS, &[("FATHOM_LONG", "1")])
-    })
+    });
+    let failed = outcomes.into_iter().filter_map(Result::err);
+    let failed: Vec<String> = failed.chain(tests.as_ref().err().cloned()).collect();
+    match failed.is_empty() {
+        true => tests,
+        false => Err(failed.join("\n")),
+    }
 }
 
 /// Another one each time: what is compared again and again is right already.

@@ -70,6 +70,11 @@ impl Lane {
         true
     }
 
+    /// Whether anything of it was ever taken.
+    pub fn was_read(&self) -> bool {
+        self.lock().taken > 0
+    }
+
     /// Waits until all was written, or the reader has taken nothing for so long.
     pub fn drain(&self, patience: Duration) {
         self.wait(self.lock(), patience);

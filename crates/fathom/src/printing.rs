@@ -14,7 +14,7 @@ use std::fmt;
 use std::io::{self, IsTerminal, Write};
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 /// Where text goes.
@@ -129,17 +129,31 @@ pub fn begin_execution() {
 const LAST_PATIENCE: Duration = Duration::from_secs(5);
 const LAST_PATIENCE_STOPPED: Duration = Duration::from_millis(300);
 
+const ANY_PATIENCE: Duration = Duration::from_secs(u32::MAX as u64);
+
+/// Set once nothing but text is left.
+static ENDING: OnceLock<Exit> = OnceLock::new();
+
 /// Says last what an exit code means, where the reason stands further up.
 pub fn end(exit: Exit) {
     tell_meaning(exit);
-    let patience = match exit {
-        Exit::Stopped => LAST_PATIENCE_STOPPED,
-        _ if EXECUTES.load(Relaxed) => LAST_PATIENCE,
+    let _ = ENDING.set(exit);
+    let (out, err) = (Channel::Out.lane(), Channel::Err.lane());
+    let (of_out, of_err) = match exit {
+        Exit::Stopped => (LAST_PATIENCE_STOPPED, LAST_PATIENCE_STOPPED),
         // Nothing was carried out: the text is all there is.
-        _ => Duration::from_secs(u32::MAX.into()),
+        _ if !EXECUTES.load(Relaxed) => (ANY_PATIENCE, ANY_PATIENCE),
+        // A pager that shows a document page by page.
+        _ if out.was_read() && !Channel::Out.is_terminal() => (ANY_PATIENCE, LAST_PATIENCE),
+        _ => (LAST_PATIENCE, LAST_PATIENCE),
     };
-    Channel::Out.lane().drain(patience);
-    Channel::Err.lane().drain(patience);
+    err.drain(of_err);
+    out.drain(of_out);
+}
+
+/// How the program ends, where it only waits for who reads its last text: a signal ends it at once.
+pub fn ending() -> Option<Exit> {
+    ENDING.get().copied()
 }
 
 fn tell_meaning(exit: Exit) {

@@ -49,6 +49,9 @@ pub fn leave(exit: Exit) -> ! {
 }
 
 fn on_signal() {
+    if let Some(exit) = printing::ending() {
+        std::process::exit(exit.code().into());
+    }
     let Some(control) = CONTROL.get() else {
         errln!(
             "error: stopped by the user before the first run{}",

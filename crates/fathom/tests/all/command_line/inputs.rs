@@ -107,7 +107,7 @@ fn memory_stays_below_a_limit_whatever_is_read() {
     for (path, says) in [
         ("job", "larger than"),
         ("line", ""),
-        ("lines", "problems are not shown"),
+        ("lines", "more of this kind"),
         ("packed.gz", "expands to more than 4 MiB"),
         ("/dev/zero", "a character device"),
     ] {

@@ -294,3 +294,14 @@ fn signals_end_a_run_whose_text_nobody_reads() {
         }
     });
 }
+
+/// A pager shows a page and reads on much later: nothing of a document is lost.
+#[test]
+fn a_slow_reader_of_a_document_has_all_of_it() {
+    let lab = Lab::new();
+    let job = "fio --name=a --ioengine=null --rw=read --size=64k --numjobs=60 --output-format=json";
+    let read = "{ head -c 1; sleep 6; cat; }";
+    let document = shell(&lab, &format!("{FATHOM} {job} | {read}")).expect(0);
+    assert!(document.out.len() > 1 << 17);
+    assert_eq!(document.json()["jobs"].as_array().unwrap().len(), 60);
+}
