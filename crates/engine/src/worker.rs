@@ -173,11 +173,13 @@ impl<B: Backend, T: Time, S: Deref<Target = SharedRun> + Clone> Worker<B, T, S> 
         let mut stop_ns = shared.stop_ns.load(Relaxed);
         let start_ns = shared.start_ns.load(Relaxed);
         if may_issue && now_ns >= start_ns {
-            self.first = (self.first + 1) % self.pools.len();
-            for pool in (self.first..self.pools.len()).chain(0..self.first) {
+            self.first = self.behind(self.first);
+            let mut pool = self.first;
+            for _ in 0..self.pools.len() {
                 if now_ns < stop_ns && self.due_ns[pool] <= now_ns {
                     (now_ns, stop_ns) = self.fill(shared, pool, now_ns, stop_ns);
                 }
+                pool = self.behind(pool);
             }
         }
         if !self.queued.is_empty() {
@@ -185,6 +187,16 @@ impl<B: Backend, T: Time, S: Deref<Target = SharedRun> + Clone> Worker<B, T, S> 
         }
         self.settle(shared, now_ns.min(stop_ns));
         self.next_wake(now_ns, start_ns, stop_ns)
+    }
+
+    /// The pool whose turn comes behind that of another; without a division, as this is done in each step.
+    #[inline]
+    fn behind(&self, pool: usize) -> usize {
+        if pool + 1 < self.pools.len() {
+            pool + 1
+        } else {
+            0
+        }
     }
 
     /// Queues what is due in one pool of the run, for a driver that orders pools over all workers;
