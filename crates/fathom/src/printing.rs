@@ -15,7 +15,7 @@ use std::io::{self, IsTerminal, Write};
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Where text goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -147,8 +147,11 @@ pub fn end(exit: Exit) {
         _ if out.was_read() && !Channel::Out.is_terminal() => (ANY_PATIENCE, LAST_PATIENCE),
         _ => (LAST_PATIENCE, LAST_PATIENCE),
     };
+    let since = Instant::now();
     err.drain(of_err);
-    out.drain(of_out);
+    // Both may be one pipe, and who does not read the one does not read the other.
+    let least = of_out.min(LAST_PATIENCE_STOPPED);
+    out.drain(of_out.saturating_sub(since.elapsed()).max(least));
 }
 
 /// How the program ends, where it only waits for who reads its last text: a signal ends it at once.

@@ -127,3 +127,12 @@ fn seal(header: &mut [u8]) {
     });
     header[36..40].copy_from_slice(&sum.to_le_bytes());
 }
+
+/// A program that another test starts has all that is open for the moment until it executes.
+pub(super) fn until_let_go(is_free: impl Fn() -> bool) {
+    let since = std::time::Instant::now();
+    while !is_free() {
+        assert!(since.elapsed().as_secs() < 10, "it stays claimed");
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+}
