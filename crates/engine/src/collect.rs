@@ -226,7 +226,7 @@ impl Collector {
             for cell in 0..state.cells() {
                 let figure = self.figure(stream, cell, number, slabs);
                 service_of_pool[state.pool] += figure.service.sum_ns;
-                if !figure.is_empty() {
+                if !has_nothing(&figure) {
                     collected.figures.push(figure);
                 }
             }
@@ -359,10 +359,11 @@ impl Collector {
             operation,
         };
         let mut figure = Figure::empty(key);
+        let mut responses = 0;
         for (recorder, readers) in state.recorders.iter().zip(&mut self.streams[stream].cells) {
             for slab in slabs {
                 let source = &recorder.slabs[*slab].cells[cell];
-                readers[*slab][cell].read(
+                responses += readers[*slab][cell].read(
                     source,
                     number,
                     &mut figure,
@@ -371,7 +372,7 @@ impl Collector {
                 );
             }
         }
-        if figure.operations > 0 {
+        if figure.operations > 0 || responses > 0 {
             figure.service.histogram = self.service.drain();
             figure.response.histogram = self.response.drain();
             bound_max(&mut figure.service);
@@ -682,8 +683,13 @@ fn bound_max(figures: &mut LatencyFigures) {
     figures.max_ns = figures.max_ns.max(highest);
 }
 
+/// Whether nothing came; a response may come an interval behind its operation.
+fn has_nothing(figure: &Figure) -> bool {
+    figure.is_empty() && figure.response.histogram.is_empty()
+}
+
 fn add_figure(figures: &mut Vec<Figure>, more: &Figure) {
-    if more.is_empty() {
+    if has_nothing(more) {
         return;
     }
     match figures.iter_mut().find(|figure| figure.key == more.key) {

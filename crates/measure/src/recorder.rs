@@ -224,7 +224,8 @@ impl FigureCell {
 
 impl FigureReader {
     /// Adds what came since the last reading to `figure`, whose histograms are left alone: their
-    /// new counts go to the builders.
+    /// new counts go to the builders. Returns how many response times came: one that is recorded during the look may be
+    /// seen a look later than its service time.
     pub fn read(
         &mut self,
         cell: &FigureCell,
@@ -232,17 +233,18 @@ impl FigureReader {
         figure: &mut Figure,
         service: &mut HistogramBuilder,
         response: &mut HistogramBuilder,
-    ) {
+    ) -> u64 {
         let (sum, count) = self.service.read(&cell.service, service);
         figure.operations += count;
         figure.service.sum_ns += sum;
-        let (sum, _) = self.response.read(&cell.response, response);
+        let (sum, responses) = self.response.read(&cell.response, response);
         figure.response.sum_ns += sum;
         figure.service.max_ns = figure.service.max_ns.max(cell.service.max_of(interval));
         figure.response.max_ns = figure.response.max_ns.max(cell.response.max_of(interval));
         figure.bytes += difference(&cell.bytes, &mut self.bytes);
         figure.errors += difference(&cell.errors, &mut self.errors);
         figure.short_transfers += difference(&cell.short_transfers, &mut self.short_transfers);
+        responses
     }
 }
 
@@ -312,6 +314,24 @@ mod tests {
             "the maximum belongs to its interval"
         );
         assert_eq!(second.service.histogram.count(), 1);
+    }
+
+    #[test]
+    fn a_response_that_a_look_did_not_see_is_seen_by_the_next() {
+        let cell = CellMemory::default().figure();
+        let mut reader = FigureReader::default();
+        let mut look = || {
+            let (mut service, mut response) =
+                (HistogramBuilder::default(), HistogramBuilder::default());
+            let mut figure = Figure::empty(key());
+            let responses = reader.read(&cell, 0, &mut figure, &mut service, &mut response);
+            (figure.operations, responses, response.drain().count())
+        };
+        // The look falls between the two.
+        cell.service.record(1_000, 0, Sharing::OneWriter);
+        assert_eq!(look(), (1, 0, 0));
+        cell.response.record(5_000, 0, Sharing::OneWriter);
+        assert_eq!(look(), (0, 1, 1));
     }
 
     #[test]
