@@ -11,13 +11,11 @@ use goals::Goals;
 use hearing::{AGAIN_NS, Asked, Hearing};
 use measure::{
     DataWritten, Drained, Ended, Event, ExecutionFinished, FinishReason, LogWaits, PoolInfo,
-    Remark, RunFinished, RunFold, RunStarted, RunTotals, StreamInfo, StreamSpan,
+    Remark, RunFinished, RunFold, RunStarted, RunTotals, StreamInfo,
 };
 use plan::{
-    BoundPlan, BoundRun, DataLimit, Nanos, RunId, RunKind, Severity, StartAlign, Stream, StreamId,
-    Window,
+    BoundPlan, BoundRun, DataLimit, Nanos, RunId, RunKind, Severity, StartAlign, StreamId, Window,
 };
-use std::collections::BTreeSet;
 use std::fmt;
 
 /// A run that ends with a size is looked at this often.
@@ -274,24 +272,20 @@ impl Conductor<'_> {
         self.remark(Some(number), Severity::Warning, "not-registered", text)
     }
 
-    /// Streams whose figures are those of their warm-up, since they never were warm.
-    fn tell_cold(
+    /// Streams whose figures are those of their warm-up.
+    fn tell_never_warm(
         &mut self,
         going: &Going<'_>,
-        spans: &[Option<StreamSpan>],
+        streams: &[StreamId],
     ) -> Result<(), SinkError> {
-        let is_cold = |(stream, span): &(&Stream, &Option<StreamSpan>)| {
-            let own = stream.lifetime.as_ref().filter(|own| own.after.is_empty());
-            let warm_ns = own.map(|own| (stream.start_delay.0).saturating_add(own.warmup.0));
-            span.zip(warm_ns)
-                .is_some_and(|(span, warm_ns)| span.from_ns < warm_ns)
-        };
-        let streams = going.run.run.streams.iter().zip(spans).filter(is_cold);
-        let names: BTreeSet<&str> = streams.map(|(stream, _)| stream.name.as_str()).collect();
+        let all = &going.run.run.streams;
+        let names = streams.iter().filter_map(|id| all.get(id.index()));
+        let mut names: Vec<&str> = names.map(|stream| stream.name.as_str()).collect();
+        names.sort_unstable();
+        names.dedup();
         if names.is_empty() {
             return Ok(());
         }
-        let names: Vec<&str> = names.into_iter().collect();
         let text = format!(
             "{} ended within the warm-up, so the figures are those of the warm-up",
             names.join(", ")
@@ -522,13 +516,6 @@ impl Conductor<'_> {
             Err(error) => return self.end_unheard(going, &last, &error),
         };
         let told = std::mem::take(&mut ended.last);
-        let spans: Vec<_> = told
-            .collected
-            .engine
-            .streams
-            .iter()
-            .map(|one| one.span)
-            .collect();
         let interval = self.interval(going, &last, told)?;
         self.tell(Event::Interval(interval))?;
         let reason = match reason {
@@ -547,7 +534,7 @@ impl Conductor<'_> {
             },
             None => reason,
         };
-        self.tell_cold(going, &spans)?;
+        self.tell_never_warm(going, &ended.never_warm)?;
         self.tell_openings(going, ended.openings)?;
         self.tell_log_waits(going, ended.log_waits)?;
         self.tell_held_back(going, ended.held_back_by)?;

@@ -325,6 +325,7 @@ impl Host for LocalHost {
         let collected = session.collector().collect_last(number, end_ns);
         let (scheduled, submitted) = session.collector().totals();
         let held_back_by = session.collector().held_back_by();
+        let never_warm = session.collector().never_warm(end_ns);
         let log_waits = self.end_logging();
         let openings = self.open.as_ref().map_or(0, OpenTargets::openings);
         match drained.has_given_up() {
@@ -342,6 +343,7 @@ impl Host for LocalHost {
             openings,
             log_waits,
             held_back_by,
+            never_warm,
         })
     }
 

@@ -149,6 +149,7 @@ impl Host for SimulatedHost {
         let outstanding = simulation.collector().outstanding(now_ns);
         let late = simulation.collector().late();
         let held_back_by = simulation.collector().held_back_by();
+        let never_warm = simulation.collector().never_warm(end_ns);
         if outstanding.is_empty() {
             simulation.close();
         }
@@ -163,6 +164,7 @@ impl Host for SimulatedHost {
             scheduled,
             submitted,
             held_back_by,
+            never_warm,
             ..Ended::default()
         })
     }

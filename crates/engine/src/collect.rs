@@ -2,7 +2,9 @@
 use crate::arrivals::Arrivals;
 use crate::handover::HandoverReader;
 use crate::op::Op;
-use crate::state::{AFTER_STOP, Lifetime, SEARCH, SLABS, SharedPool, SharedRun, WARMUP};
+use crate::state::{
+    AFTER_STOP, Lifetime, SEARCH, SLABS, SharedPool, SharedRun, SharedStream, WARMUP,
+};
 use measure::{
     CellReader, Collected, Figure, FigureKey, FigureReader, Handover, HistogramBuilder,
     HostEvidence, LatencyFigures, Outstanding, PoolSample, StreamSample, StreamSpan,
@@ -164,6 +166,17 @@ impl Collector {
     pub fn held_back_by(&self) -> Option<StreamId> {
         let by = self.shared.proportion.as_ref()?.held_back_by()?;
         Some(StreamId::at(by))
+    }
+
+    /// Streams that had begun, and were over by the end of the run before they were warm.
+    pub fn never_warm(&self, end_ns: u64) -> Vec<StreamId> {
+        let is_cold = |stream: &SharedStream| {
+            let own = stream.lifetime.as_ref();
+            own.is_some_and(|own| own.is_over_cold(end_ns) && own.measured(end_ns).0.is_some())
+        };
+        let streams = self.shared.streams.iter().enumerate();
+        let cold = streams.filter(|(_, stream)| is_cold(stream));
+        cold.map(|(number, _)| StreamId::at(number)).collect()
     }
 
     /// What is in flight now, oldest first.
@@ -683,7 +696,7 @@ fn bound_max(figures: &mut LatencyFigures) {
     figures.max_ns = figures.max_ns.max(highest);
 }
 
-/// Whether nothing came; a response may come an interval behind its operation.
+/// Whether nothing came; a response may come an interval after its operation.
 fn has_nothing(figure: &Figure) -> bool {
     figure.is_empty() && figure.response.histogram.is_empty()
 }

@@ -97,7 +97,7 @@ fn apart(
 /// I/O both kinds of queue of the kernel carry transfers out within the submitting call, or wait in it.
 fn keeps_worker(plan: &Plan, kind: BackendKind, stream: &Stream) -> bool {
     let has_queue = matches!(kind, BackendKind::Aio | BackendKind::Uring);
-    let is_direct = |target: &TargetId| stream.open.unwrap_or(plan.target(*target).open).direct;
+    let is_direct = |target: &TargetId| stream.open_mode(plan.target(*target)).direct;
     stream.flow.syncs.file_systems_at_end || (has_queue && !stream.targets.iter().all(is_direct))
 }
 

@@ -85,6 +85,6 @@ fn is_buffered(plan: &BoundPlan) -> bool {
     let mut streams = runs.flat_map(|id| plan.run(id).run.streams);
     streams.any(|stream| {
         let mut real = stream.targets.iter().map(|id| plan.plan.target(*id));
-        real.any(|target| target.is_real() && !stream.open.unwrap_or(target.open).direct)
+        real.any(|target| target.is_real() && !stream.open_mode(target).direct)
     })
 }

@@ -173,13 +173,13 @@ impl<B: Backend, T: Time, S: Deref<Target = SharedRun> + Clone> Worker<B, T, S> 
         let mut stop_ns = shared.stop_ns.load(Relaxed);
         let start_ns = shared.start_ns.load(Relaxed);
         if may_issue && now_ns >= start_ns {
-            self.first = self.behind(self.first);
+            self.first = self.next_pool(self.first);
             let mut pool = self.first;
             for _ in 0..self.pools.len() {
                 if now_ns < stop_ns && self.due_ns[pool] <= now_ns {
                     (now_ns, stop_ns) = self.fill(shared, pool, now_ns, stop_ns);
                 }
-                pool = self.behind(pool);
+                pool = self.next_pool(pool);
             }
         }
         if !self.queued.is_empty() {
@@ -189,9 +189,9 @@ impl<B: Backend, T: Time, S: Deref<Target = SharedRun> + Clone> Worker<B, T, S> 
         self.next_wake(now_ns, start_ns, stop_ns)
     }
 
-    /// The pool whose turn comes behind that of another; without a division, as this is done in each step.
+    /// The pool whose turn comes next; without a division, as each step asks.
     #[inline]
-    fn behind(&self, pool: usize) -> usize {
+    fn next_pool(&self, pool: usize) -> usize {
         if pool + 1 < self.pools.len() {
             pool + 1
         } else {

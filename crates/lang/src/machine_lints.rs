@@ -321,7 +321,7 @@ fn cached(plan: &Plan, facts: &MachineFacts, words: &Words) -> Option<Diagnostic
             .streams
             .iter()
             .flat_map(|stream| stream.targets.iter().map(move |id| (stream, *id)))
-            .filter(|(stream, id)| !stream.open.unwrap_or(plan.target(*id).open).direct)
+            .filter(|(stream, id)| !stream.open_mode(plan.target(*id)).direct)
             .map(|(_, id)| id)
             .collect();
         used.sort_unstable();

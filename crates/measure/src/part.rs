@@ -52,6 +52,9 @@ pub struct Ended {
     /// The stream that could not keep up with its arrivals, so that those of the others waited to stay in proportion.
     #[serde(default)]
     pub held_back_by: Option<StreamId>,
+    /// Streams that were over before they were warm, in order.
+    #[serde(default)]
+    pub never_warm: Vec<StreamId>,
 }
 
 /// How often workers waited for a log of single operations, and how long in all.
@@ -138,6 +141,9 @@ impl Ended {
         self.log_waits.sum_ns += other.log_waits.sum_ns;
         let held_back_by = [self.held_back_by, other.held_back_by];
         self.held_back_by = held_back_by.into_iter().flatten().min();
+        self.never_warm.extend(&other.never_warm);
+        self.never_warm.sort_unstable();
+        self.never_warm.dedup();
     }
 }
 

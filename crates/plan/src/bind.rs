@@ -535,7 +535,7 @@ impl BoundPlan {
                     origin: target.origin.clone(),
                 });
             }
-            let is_direct = stream.open.unwrap_or(target.open).direct;
+            let is_direct = stream.open_mode(target).direct;
             let alignment = bound.facts.alignment.offset.max(1);
             if is_direct && !replay.grain_bytes.is_multiple_of(alignment) {
                 return Err(BindError::Misaligned {
@@ -618,7 +618,7 @@ impl BoundPlan {
                 origin: target.origin.clone(),
             });
         }
-        let open = stream.open.unwrap_or(target.open);
+        let open = stream.open_mode(target);
         let alignment = bound.facts.alignment.offset.max(1);
         if !open.direct || !target.is_real() {
             return Ok(());

@@ -7,7 +7,7 @@ use crate::data::DataSpec;
 use crate::flow::Flow;
 use crate::ids::{PoolId, TargetId};
 use crate::operation::{Direction, OperationMix, PerDirection};
-use crate::target::OpenMode;
+use crate::target::{OpenMode, Target};
 use crate::units::Nanos;
 use serde::{Deserialize, Serialize};
 
@@ -42,6 +42,13 @@ pub struct Stream {
     pub lifetime: Option<Lifetime>,
     /// How reports group it, in the words of the language it came from.
     pub labels: Vec<Label>,
+}
+
+impl Stream {
+    /// How it opens a target: its own way goes before that of the target.
+    pub fn open_mode(&self, target: &Target) -> OpenMode {
+        self.open.unwrap_or(target.open)
+    }
 }
 
 /// The time of a stream within its run.

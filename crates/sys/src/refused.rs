@@ -26,7 +26,7 @@ pub fn limit_text() -> String {
     text.as_str().to_owned()
 }
 
-/// An error about so many bytes that says so.
+/// The error, with the number of bytes that were asked for, and the limit.
 #[must_use]
 pub fn told(bytes: usize, error: &std::io::Error) -> std::io::Error {
     let text = format!("{bytes} bytes: {error}; {}", limit_text());

@@ -167,7 +167,7 @@ impl Opening<'_> {
                 files.push(0);
                 continue;
             }
-            let mode = stream.open.unwrap_or(target.open);
+            let mode = stream.open_mode(target);
             // One descriptor serves readers and writers of a target in the same mode.
             let purpose = self.purposes.get(&(*id, owner)).copied();
             let purpose = purpose.unwrap_or(Purpose::Read);
@@ -214,7 +214,7 @@ pub fn files_of_run(plan: &BoundPlan, run: &BoundRun) -> usize {
         for id in &stream.targets {
             let target = plan.plan.target(*id);
             if target.is_real() {
-                let mode = stream.open.unwrap_or(target.open);
+                let mode = stream.open_mode(target);
                 known.insert((*id, way(&mut ways, (mode, stream.flow.placement.owner))));
             }
         }

@@ -168,7 +168,7 @@ impl<C: Calls<File = model::File>> Targets<C> {
                 },
                 refusal => OpenError::Door(refusal),
             })?;
-            let mode = stream.open.unwrap_or(target.open);
+            let mode = stream.open_mode(target);
             let bytes = plan.targets[id.index()].bytes;
             let is_reserved = purpose != Purpose::Read && run.run.kind == RunKind::Measure;
             if let Some(Reservation::Space | Reservation::Length) =

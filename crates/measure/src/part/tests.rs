@@ -174,6 +174,10 @@ impl Draw {
                 sum_ns: self.below(1000),
             },
             held_back_by: (self.below(2) == 0).then(|| StreamId(self.below(3) as u32)),
+            never_warm: (0..3)
+                .filter(|_| self.below(2) == 0)
+                .map(StreamId)
+                .collect(),
         }
     }
 

@@ -442,8 +442,11 @@ fn figures_begin_behind_an_amount() {
     let both = ["--numjobs=2", "--group_reporting", "--ramp_size=512k"];
     let counted = count(&run(&both), "write");
     assert!((380..=384).contains(&counted), "{counted}");
-    // Over before: all of it is told.
-    assert_eq!(count(&run(&["--ramp_size=2m"]), "write"), 256);
+    // Over before: all of it is told, and a note says so.
+    let small = ["--rw=write", "--size=1m", "--bs=4k", "--ramp_size=2m"];
+    let ended = lab.fio(words(&small)).expect(0);
+    ended.tells(&["job ended within the warm-up"]);
+    assert_eq!(count(&ended.json(), "write"), 256);
 }
 
 #[test]
