@@ -24,8 +24,8 @@ const OWN_LATENESS_SHARE: f64 = 0.5;
 
 /// The same of processor time that a hypervisor took, and of the window in which a control group was
 /// throttled.
-const STEAL_SHARE: f64 = 0.01;
-const THROTTLED_SHARE: f64 = 0.001;
+pub(crate) const STOLEN_SHARE: f64 = 0.01;
+pub(crate) const THROTTLED_SHARE: f64 = 0.001;
 
 /// A percentile of fewer values is a guess: p99 of 100 values is the largest but one.
 const SAMPLES_FOR_P99: u64 = 100;
@@ -64,6 +64,8 @@ pub struct CurvePoint {
     /// What was measured is this machine: submissions came late while slots were free, or its
     /// processors were taken away.
     pub is_generator_bound: bool,
+    /// The first of these two.
+    pub is_sent_late: bool,
     /// A stall was found in its intervals; totals alone do not tell, so [`point`] says no.
     pub is_stalled: bool,
     /// `None` where the host does not tell, or nothing succeeded.
@@ -143,6 +145,7 @@ pub fn point(totals: &RunTotals) -> CurvePoint {
     let schedule = schedule_check(scheduled);
     let exhausted = exhausted(scheduled, schedule);
     let response_ns_p99 = scheduled.response(None).percentile_ns(99.0);
+    let is_sent_late = !exhausted.is_exhausted && is_own_lateness(scheduled, response_ns_p99);
     let response = Percentiles::of(&totals.response(None));
     CurvePoint {
         run: started.run,
@@ -162,8 +165,8 @@ pub fn point(totals: &RunTotals) -> CurvePoint {
         exhausted,
         schedule,
         late: late(scheduled, scheduled.completed_service_ns_mean()),
-        is_generator_bound: is_machine_taken(totals)
-            || (!exhausted.is_exhausted && is_own_lateness(scheduled, response_ns_p99)),
+        is_generator_bound: is_machine_taken(totals) || is_sent_late,
+        is_sent_late,
         is_stalled: false,
         host_cpu_ns_per_operation: totals.host_cpu_ns_per_operation(),
         fathom_cpu_ns_per_operation: totals.fathom_cpu_ns_per_operation(),
@@ -303,12 +306,9 @@ fn schedule_check(totals: &RunTotals) -> Option<ScheduleCheck> {
 }
 
 fn is_machine_taken(totals: &RunTotals) -> bool {
-    let stolen = totals
-        .host
-        .cpu
-        .is_some_and(|cpu| cpu.steal_ns as f64 > cpu.total_ns() as f64 * STEAL_SHARE);
-    let throttled_ns = totals.host.throttled_ns.unwrap_or(0);
-    stolen || throttled_ns as f64 > totals.length_ns as f64 * THROTTLED_SHARE
+    let is_beyond = |share: Option<f64>, limit: f64| share.is_some_and(|share| share > limit);
+    is_beyond(totals.stolen_share(), STOLEN_SHARE)
+        || is_beyond(totals.throttled_share(), THROTTLED_SHARE)
 }
 
 fn is_own_lateness(totals: &RunTotals, response_ns_p99: u64) -> bool {

@@ -13,6 +13,7 @@
 //! 4. A thread without a CPU sees no completion, so that what is done at once looks long and keeps its slot. Unless the
 //!    slots were in use for more than twice as long as threads may have been without a CPU, the cause is not settled.
 use crate::scheduled;
+use crate::words::bounded;
 use measure::{ExecutionTarget, LatencyFigures, RunStarted, RunTotals};
 use plan::{ArrivalLaw, Load, StreamId};
 
@@ -204,14 +205,12 @@ fn cause(totals: &RunTotals, gap_ns: u64, lateness: &LatencyFigures) -> GapCause
 /// The share of the run, at most, in which a thread that submits was without a CPU: ready and waiting for one, or while
 /// a hypervisor or a limit had taken them.
 fn off_cpu_share(totals: &RunTotals) -> f64 {
-    let (workers, host) = (&totals.workers, &totals.host);
+    let workers = &totals.workers;
     let length_ns = totals.length_ns.max(1) as f64;
     let waited_ns = workers.usage.cpu_wait_ns.unwrap_or(0) as f64;
     let waited = waited_ns / f64::from(workers.workers.max(1)) / length_ns;
-    let cpu = host.cpu.filter(|cpu| cpu.total_ns() > 0);
-    let stolen = cpu.map_or(0.0, |cpu| cpu.steal_ns as f64 / cpu.total_ns() as f64);
-    let throttled = host.throttled_ns.unwrap_or(0) as f64 / length_ns;
-    (waited + stolen + throttled).min(1.0)
+    let taken = [totals.stolen_share(), totals.throttled_share()];
+    (waited + taken.into_iter().flatten().sum::<f64>()).min(1.0)
 }
 
 /// Whether more arrivals waited that long than can have found no free slot. Arrivals in clumps meet them
@@ -306,6 +305,15 @@ impl Gap {
     pub fn ratio(&self) -> Option<f64> {
         let service_ns_p99 = self.service_ns_p99.filter(|service_ns| *service_ns > 0)?;
         Some(self.response_ns_p99 as f64 / service_ns_p99 as f64)
+    }
+
+    /// Response and service p99: what is an age is a lower bound, what is not known is no zero.
+    pub fn texts(&self, latency: impl Fn(u64) -> String) -> [String; 2] {
+        let text = |is_bound, ns: u64| bounded(is_bound, latency(ns));
+        let service = self.service_ns_p99.map_or("-".to_owned(), |service_ns| {
+            text(self.is_service_bound, service_ns)
+        });
+        [text(self.is_response_bound, self.response_ns_p99), service]
     }
 }
 

@@ -5,6 +5,7 @@
 mod curve;
 mod decision;
 mod gap;
+mod lost;
 mod scheduled;
 mod series;
 mod settled;
@@ -13,6 +14,9 @@ mod spread;
 mod steady;
 #[cfg(test)]
 mod testing;
+mod verdict;
+mod watch;
+pub mod words;
 
 pub use curve::{
     CurvePoint, EXHAUSTED_SHARE, Exhausted, Knee, LATE_NS_LEAST, LATE_SERVICE_SHARE, Late,
@@ -25,3 +29,5 @@ pub use settled::{SettleWatch, Settled};
 pub use shares::{Share, asked_shares, shares};
 pub use spread::Spread;
 pub use steady::{Drift, IntervalFacts, Stall, Steadiness, steadiness};
+pub use verdict::{Finding, Judged, Verdict, Word, judge};
+pub use watch::{EndedRun, Watch};

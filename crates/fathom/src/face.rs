@@ -13,9 +13,9 @@ use crate::outputs::Outputs;
 use crate::trace::Topics;
 use crate::trigger::Trigger;
 use conduct::{Outcome, SinkError};
-use measure::{Event, ExecutionStarted, RunTotals};
+use measure::{Event, ExecutionStarted};
 use plan::{BoundPlan, Plan};
-use report::summary::Row;
+use report::Conclusion;
 use std::path::Path;
 
 /// An execution that is about to begin.
@@ -33,8 +33,7 @@ pub struct Ended<'a> {
     pub exit: Exit,
     pub plan: &'a Plan,
     pub folder: Option<&'a Path>,
-    pub totals: &'a [RunTotals],
-    pub rows: &'a [Row],
+    pub conclusion: &'a Conclusion,
     pub seed: u64,
     /// What the runs were to fill, to be looked at; empty where that was not asked.
     pub fills: &'a [Fill],

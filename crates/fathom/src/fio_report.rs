@@ -68,8 +68,8 @@ impl Face for FioStyle {
     }
 
     fn conclude(&self, ended: &Ended<'_>) {
-        ending::tell_unreturned(ended.totals, ended.plan, Told::AtOnce);
-        ending::tell_late(ended.totals, ended.plan, true);
+        ending::tell_unreturned(&ended.conclusion.totals, ended.plan, Told::AtOnce);
+        ending::tell_late(&ended.conclusion.totals, ended.plan, true);
     }
 }
 

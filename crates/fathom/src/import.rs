@@ -71,16 +71,13 @@ fn import(options: &ImportOptions) -> Result<Exit, String> {
         }
         sinks.take(event).map_err(|error| error.to_string())?;
     }
-    let (_, rows) = sinks.finish(Some(folder));
+    let conclusion = sinks.finish(Some(folder));
     if let Some(reason) = outputs.failure() {
         return Err(format!("the result is not whole: {reason}"));
     }
     let absolute = std::fs::canonicalize(folder).unwrap_or_else(|_| folder.clone());
     let place = |name: &str| Path::new(&absolute).join(name).display().to_string();
-    out!(
-        "{}\n",
-        report::summary::table(&rows, crate::printing::columns())
-    );
+    crate::printing::table(&conclusion.rows);
     outln!("report:  {}", place("report.html"));
     outln!("result:  {}", place("result.fathom"));
     if is_damaged {

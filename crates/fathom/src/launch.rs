@@ -788,7 +788,7 @@ fn conclude(
     outputs: &Outputs,
 ) -> Exit {
     let folder = launch.folder.as_deref();
-    let (totals, rows) = sinks.finish(folder);
+    let conclusion = sinks.finish(folder);
     let exit = exit_of(outcome, is_planned, launch.face.as_ref());
     let failure = outputs.failure();
     launch.face.conclude(&Ended {
@@ -796,8 +796,7 @@ fn conclude(
         seed: launch.plan.seed,
         plan: &launch.plan,
         folder,
-        totals: &totals,
-        rows: &rows,
+        conclusion: &conclusion,
         fills,
         are_outputs_whole: failure.is_none(),
     });

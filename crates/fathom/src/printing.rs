@@ -9,7 +9,8 @@ use crate::exit::Exit;
 use crate::lane::Lane;
 use crate::reasons::Reasons;
 use indicatif::{ProgressDrawTarget, TermLike};
-use report::shown;
+use report::summary::Row;
+use report::{Conclusion, shown};
 use std::fmt;
 use std::io::{self, IsTerminal, Write};
 use std::os::fd::{AsFd, OwnedFd};
@@ -188,8 +189,22 @@ fn all(out: &mut dyn Write, text: &str) -> io::Result<()> {
     out.flush()
 }
 
+/// Prints the lines of the runs, and what repetitions say together.
+pub fn table(rows: &[Row]) {
+    out!("{}\n", report::summary::table(rows, columns()));
+    out!("{}", report::repetitions::text(rows));
+}
+
+/// Prints the verdict, set apart: the last that is said.
+pub fn verdict(conclusion: &Conclusion) {
+    if let Some(verdict) = conclusion.verdict() {
+        let text = report::summary::wrapped(&verdict.text(), columns());
+        out!("\n{text}");
+    }
+}
+
 /// Columns of the terminal that a table is shown on, also through a pipe to `tee`.
-pub fn columns() -> u16 {
+fn columns() -> u16 {
     let of = |fd: rustix::io::Result<rustix::termios::Winsize>| fd.ok().map(|size| size.ws_col);
     let asked = || {
         let words = std::env::var("COLUMNS").ok()?;

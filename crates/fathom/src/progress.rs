@@ -65,7 +65,7 @@ impl Progress {
 
     fn begin(&mut self, started: &RunStarted) {
         (self.moved_bytes, self.last_end_ns) = (0, 0);
-        let name = report::summary::run_name(started);
+        let name = started.full_name();
         let name = shown::name(&name);
         let prefix = format!("run {}/{} {name}", started.run + 1, started.runs);
         match &self.bar {

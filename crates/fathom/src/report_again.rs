@@ -4,13 +4,11 @@ use crate::ending::{self, Told};
 use crate::exit::Exit;
 use crate::outputs::{Outputs, check_folder};
 use crate::sinks::write_reports;
-use measure::{Event, RunFold, RunTotals};
+use measure::{Event, RunTotals};
 use plan::{BoundPlan, Plan};
 use report::fio::Formats;
-use report::html::Page;
-use report::shown;
-use report::summary::Row;
 use report::vdbench::{Face, FaceOptions};
+use report::{Conclusion, shown};
 use std::path::{Path, PathBuf};
 use store::{Loss, Salvage, StoreError};
 
@@ -42,7 +40,7 @@ fn write_all(options: &ReportOptions) -> Result<Exit, String> {
     let refused = |error| format!("folder `{}`: {error}", folder.display());
     std::fs::create_dir_all(&folder).map_err(refused)?;
     let mut face = vdbench_face(options, &folder)?;
-    let (mut page, mut rows_of) = (Page::default(), Totals::default());
+    let mut conclusion = Conclusion::with_page();
     let mut fio = options.fio.as_deref().map(fio_face).transpose()?;
     for event in first.into_iter().chain(&mut salvage) {
         let event = shown::event(&event);
@@ -50,13 +48,12 @@ fn write_all(options: &ReportOptions) -> Result<Exit, String> {
             // What it printed along the way is of no interest now.
             let _ = fio.on_event(&event);
         }
-        page.on_event(&event);
-        rows_of.add(&event);
+        conclusion.on_event(&event);
         if let Some(face) = &mut face {
             face.on_event(&event).map_err(|error| error.to_string())?;
         }
     }
-    let totals = rows_of.ended();
+    conclusion.end();
     let damage = salvage.loss().text();
     if let Some(damage) = &damage {
         fio.iter_mut().for_each(|fio| fio.set_damage(damage));
@@ -65,32 +62,30 @@ fn write_all(options: &ReportOptions) -> Result<Exit, String> {
     if let Some(face) = face {
         face.finish().map_err(|error| error.to_string())?;
     }
-    let mut rows = report::summary::rows(&totals);
     if let Some(damage) = &damage {
         errln!(
             "warning: result file `{}` is damaged: {damage}",
             name_of(&path)
         );
-        page.set_damage(damage.clone());
-        mark_rows(&mut rows, &totals, salvage.loss());
+        conclusion.set_damage(damage);
+        mark_rows(&mut conclusion, salvage.loss());
     } else if !salvage.is_complete().map_err(|error| error.to_string())? {
         errln!(
             "note: the execution did not come to its end; everything until its last interval is here"
         );
     }
-    write_reports(&outputs, &mut page, &rows, &folder)?;
+    write_reports(&outputs, &conclusion, &folder)?;
     if let Some(fio) = &mut fio {
         fio.break_off();
         out!("{}", fio.report());
     } else {
-        out!(
-            "{}\n",
-            report::summary::table(&rows, crate::printing::columns())
-        );
-        out!("{}", report::repetitions::text(&rows));
+        crate::printing::table(&conclusion.rows);
         outln!("report:  {}", folder.join("report.html").display());
     }
-    tell_out(&totals, plan.as_ref(), options);
+    tell_out(&conclusion.totals, plan.as_ref(), options);
+    if fio.is_none() {
+        crate::printing::verdict(&conclusion);
+    }
     Ok(exit_of(damage.is_some(), &path))
 }
 
@@ -173,35 +168,10 @@ fn until_first_run(salvage: &mut Salvage) -> Result<Vec<Event>, String> {
     }
 }
 
-/// The totals of each run, also of one that was cut off before its end.
-#[derive(Default)]
-struct Totals {
-    fold: RunFold,
-    ended: Vec<RunTotals>,
-    run_is_open: bool,
-}
-
-impl Totals {
-    fn add(&mut self, event: &Event) {
-        self.ended.extend(self.fold.fold(event));
-        match event {
-            Event::RunStarted(_) => self.run_is_open = true,
-            Event::RunFinished(_) => self.run_is_open = false,
-            _ => {}
-        }
-    }
-
-    fn ended(mut self) -> Vec<RunTotals> {
-        if self.run_is_open {
-            self.ended.extend(self.fold.totals(None));
-        }
-        self.ended
-    }
-}
-
 /// Marks the runs that are not whole. A run without an end lost it, where the file is damaged.
-fn mark_rows(rows: &mut [Row], totals: &[RunTotals], loss: &Loss) {
-    for (row, totals) in rows.iter_mut().zip(totals) {
+fn mark_rows(conclusion: &mut Conclusion, loss: &Loss) {
+    let rows = conclusion.rows.iter_mut();
+    for (row, totals) in rows.zip(&conclusion.totals) {
         let lost = loss.intervals.get(&totals.started.run).copied();
         if lost.is_some() || totals.finished.is_none() {
             row.mark_damaged(lost.unwrap_or(0));

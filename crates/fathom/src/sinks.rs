@@ -4,11 +4,8 @@ use crate::job_files::{BlockDumps, JobFiles, LogFiles};
 use crate::outputs::{Outputs, Own};
 use crate::status;
 use conduct::{Sink, SinkError, Tempo};
-use measure::{Event, RunFold, RunTotals};
-use plan::Label;
-use report::html::Page;
-use report::shown;
-use report::summary::Row;
+use measure::Event;
+use report::{Conclusion, shown};
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use store::Writer;
@@ -16,25 +13,15 @@ use store::Writer;
 /// All receivers of one execution.
 pub struct Sinks {
     all: conduct::Sinks,
-    folded: Arc<Mutex<Folded>>,
+    conclusion: Arc<Mutex<Conclusion>>,
     outputs: Outputs,
-}
-
-/// What the reports are made from when all is over.
-#[derive(Default)]
-struct Folded {
-    page: Page,
-    /// Without a result file there is no page.
-    has_page: bool,
-    fold: RunFold,
-    totals: Vec<RunTotals>,
 }
 
 /// The result file.
 struct Kept(Writer);
 
 /// Folds events for the reports.
-struct Reports(Arc<Mutex<Folded>>);
+struct Reports(Arc<Mutex<Conclusion>>);
 
 /// Whatever people see while it goes on.
 struct Console {
@@ -54,10 +41,9 @@ impl Sinks {
         files: Option<JobFiles>,
         outputs: &Outputs,
     ) -> Result<Self, String> {
-        let folded = Arc::new(Mutex::new(Folded {
-            has_page: writer.is_some(),
-            ..Folded::default()
-        }));
+        // Without a result file there is no page.
+        let conclusion = writer.as_ref().map(|_| Conclusion::with_page());
+        let conclusion = Arc::new(Mutex::new(conclusion.unwrap_or_default()));
         let mut all = conduct::Sinks::new(tempo);
         if let Some(writer) = writer {
             all = all.kept_by(Box::new(Kept(writer)));
@@ -68,13 +54,13 @@ impl Sinks {
         if let Some(logs) = logs {
             all.add(Box::new(logs)).map_err(told)?;
         }
-        all.add(Box::new(Reports(Arc::clone(&folded))))
+        all.add(Box::new(Reports(Arc::clone(&conclusion))))
             .map_err(told)?;
         all.add(Box::new(Console { listeners, dumps }))
             .map_err(told)?;
         Ok(Self {
             all,
-            folded,
+            conclusion,
             outputs: outputs.clone(),
         })
     }
@@ -111,20 +97,19 @@ impl Sinks {
         self.all.settle()
     }
 
-    /// Closes the result file and writes the report and the tables, where they are kept. Returns the totals of the
-    /// runs. What could not be written is told.
-    pub fn finish(self, folder: Option<&Path>) -> (Vec<RunTotals>, Vec<Row>) {
+    /// Closes the result file and writes the report and the tables, where they are kept. Returns what the runs came to.
+    /// What could not be written is told.
+    pub fn finish(self, folder: Option<&Path>) -> Conclusion {
         let problems = self.all.finish();
-        let mut folded = lock(&self.folded);
-        let totals = std::mem::take(&mut folded.totals);
-        let rows = report::summary::rows(&totals);
+        let mut conclusion = std::mem::take(&mut *lock(&self.conclusion));
+        conclusion.end();
         let reported = folder.map_or(Ok(()), |folder| {
-            write_reports(&self.outputs, &mut folded.page, &rows, folder)
+            write_reports(&self.outputs, &conclusion, folder)
         });
         if let Some(reason) = problems.into_iter().chain(reported.err()).next() {
             self.outputs.tell(&reason);
         }
-        (totals, rows)
+        conclusion
     }
 }
 
@@ -161,18 +146,7 @@ impl Sink for Reports {
 
     fn take(&mut self, event: &Arc<Event>, _is_news: bool) -> Result<(), SinkError> {
         let event = &*shown::event(event);
-        let folded = &mut *lock(&self.0);
-        if folded.has_page {
-            folded.page.on_event(event);
-        }
-        if let Some(mut totals) = folded.fold.fold(event) {
-            // The summary needs no plan text; many runs would keep many copies.
-            totals
-                .started
-                .labels
-                .retain(|label| label.key == "loops" || label.key == Label::REPETITION);
-            folded.totals.push(totals);
-        }
+        lock(&self.0).on_event(event);
         Ok(())
     }
 }
@@ -207,8 +181,8 @@ impl Sink for Console {
     }
 }
 
-fn lock(folded: &Mutex<Folded>) -> MutexGuard<'_, Folded> {
-    folded.lock().unwrap_or_else(PoisonError::into_inner)
+fn lock(conclusion: &Mutex<Conclusion>) -> MutexGuard<'_, Conclusion> {
+    conclusion.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Writes `report.html` and `summary.csv`, each as far as the other allows.
@@ -217,13 +191,12 @@ fn lock(folded: &Mutex<Folded>) -> MutexGuard<'_, Folded> {
 /// What could not be written, in words.
 pub fn write_reports(
     outputs: &Outputs,
-    page: &mut Page,
-    rows: &[Row],
+    conclusion: &Conclusion,
     folder: &Path,
 ) -> Result<(), String> {
     let html = folder.join("report.html");
-    let paged = outputs.replace_own(&html, Own::Page, |out| page.write(out));
-    let csv = report::summary::csv(rows);
+    let paged = outputs.replace_own(&html, Own::Page, |out| conclusion.write_page(out));
+    let csv = report::summary::csv(&conclusion.rows);
     let table = folder.join("summary.csv");
     let tabled = outputs.replace_own(&table, Own::Table, |out| out.write_all(csv.as_bytes()));
     paged.and(tabled)

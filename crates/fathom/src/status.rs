@@ -63,7 +63,7 @@ pub fn takes_question() -> bool {
 pub fn on_event(event: &Event) {
     match event {
         Event::RunStarted(started) => {
-            let name = report::summary::run_name(started);
+            let name = started.full_name();
             let name = shown::name(&name);
             let run = format!("run {}/{} {name}", started.run + 1, started.runs);
             let mut status = status();

@@ -108,6 +108,21 @@ pub struct RunStarted {
     pub swept: Vec<Swept>,
 }
 
+impl RunStarted {
+    /// The values of the loops that made the run.
+    pub fn loops(&self) -> Option<&str> {
+        Label::find(&self.labels, "loops").filter(|loops| *loops != "None")
+    }
+
+    /// Its name and, where loops made it, their values: several runs have one name.
+    pub fn full_name(&self) -> String {
+        match self.loops() {
+            Some(loops) => format!("{} ({loops})", self.name),
+            None => self.name.clone(),
+        }
+    }
+}
+
 /// A value that a sweep gives to a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Swept {

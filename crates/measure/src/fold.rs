@@ -293,6 +293,18 @@ impl LostTotals {
 }
 
 impl RunTotals {
+    /// Of the CPU time of the host, what a hypervisor took, 0 to 1; `None` where the host does not tell.
+    pub fn stolen_share(&self) -> Option<f64> {
+        let cpu = self.host.cpu.filter(|cpu| cpu.total_ns() > 0)?;
+        Some(cpu.steal_ns as f64 / cpu.total_ns() as f64)
+    }
+
+    /// Of the measured time, that in which our control group was throttled; `None` where the host does not tell.
+    pub fn throttled_share(&self) -> Option<f64> {
+        let throttled_ns = self.host.throttled_ns.filter(|_| self.length_ns > 0)?;
+        Some(throttled_ns as f64 / self.length_ns as f64)
+    }
+
     /// Successful operations; syncs are apart.
     pub fn operations(&self) -> u64 {
         let counted = |figure: &&Figure| !figure.key.operation.is_sync();

@@ -173,7 +173,7 @@
     lines.push(`achieved ${number(run.rate)} I/O/s, ${mega(run.bytes)} MB/s`);
     lines.push(PERCENTILES.map(([key, label]) => `${label} ${told(run.response, key)}`).join(", "));
     lines.push(`slots busy ${number(run.busy)} of ${run.slots}`);
-    run.doubts.forEach((doubt) => lines.push(`<b>${esc(doubt.word)}</b>: ${esc(short(doubt.text, 90))}`));
+    run.findings.forEach((told) => lines.push(`<b>${esc(told.word)}</b>: ${esc(short(told.text, 90))}`));
     return lines.join("<br>");
   };
   const symbol = (run) => (run.missed ? "x" : "circle") + (run.is_exhausted ? "-open" : "");
@@ -257,7 +257,7 @@
       ].map((one) => {
         const run = runs[one.run];
         return [serie.name, run.name, plan.cell(one, run), number(run.asked), number(run.rate),
-          ...PERCENTILES.map(([key]) => told(run.response, key)), run.doubts.map((doubt) => doubt.word).join(", ")];
+          ...PERCENTILES.map(([key]) => told(run.response, key)), run.findings.map((told) => told.word).join(", ")];
       })),
     });
     return draw(name, traces, layout(rateAxis("Achieved rate (I/O per second)"),
@@ -281,7 +281,7 @@
       marker: { symbol, size: 10, color: l.soft, line: { width: 2, color: l.soft } },
     });
     const found = [];
-    if (all.some((run) => run.is_exhausted)) found.push(key("circle-open", "slots exhausted"));
+    if (all.some((run) => run.is_exhausted)) found.push(key("circle-open", "no free slot"));
     if (all.some((run) => run.missed)) found.push(key("x", "rate missed"));
     if (series.some((serie) => serie.base !== undefined && serie.base !== null)) found.push(key("square-open", "flat out (closed loop)"));
     return found;
@@ -616,7 +616,7 @@
       `response p50 ${told(run.response, "p50")}, p99 ${told(run.response, "p99")}, max ${told(run.response, "max")};`,
       `${number(run.operations)} I/Os in ${number(run.length_s)} s over ${number(run.intervals)} measured intervals.`,
       run.lateness_p99 === null ? "" : `Lateness of submission p99 ${latency(run.lateness_p99)}, ${number(run.late)} % late.`,
-      run.doubts.map((doubt) => `${doubt.word}: ${doubt.text}.`).join(" ") + resolution,
+      run.findings.map((told) => `${told.word}: ${told.text}.`).join(" ") + resolution,
     ].join(" ");
     document.querySelectorAll("#table-runs tr[data-run]").forEach((row) => row.classList.toggle("chosen", Number(row.dataset.run) === state.run));
     byId("run-select").value = String(state.run);

@@ -9,7 +9,7 @@
 #[path = "../tests/synthetic/mod.rs"]
 mod synthetic;
 
-use report::html::Page;
+use report::Conclusion;
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::time::{Duration, Instant};
@@ -41,16 +41,17 @@ fn main() -> io::Result<()> {
         execution.runs[3].errors = 2;
     }
     let started = Instant::now();
-    let mut page = Page::default();
+    let mut conclusion = Conclusion::with_page();
     let mut folded = Duration::ZERO;
     execution.events(|event| {
         let before = Instant::now();
-        page.on_event(&event);
+        conclusion.on_event(&event);
         folded += before.elapsed();
     });
     let made_up = started.elapsed();
     let mut file = BufWriter::new(File::create(&path)?);
-    page.write(&mut file)?;
+    conclusion.end();
+    conclusion.write_page(&mut file)?;
     file.flush()?;
     let bytes = std::fs::metadata(&path)?.len();
     println!(

@@ -12,16 +12,11 @@ mod script;
 mod tables;
 mod text;
 
-pub(crate) use text::percent;
-
 use crate::fio::holds_back;
-use analysis::Reach;
+use analysis::{EndedRun, Verdict};
 use columns::Columns;
 use curves::Curves;
-use measure::{
-    Event, ExecutionFinished, ExecutionStarted, IoFailure, Outstanding, Remark, RunFinished,
-    RunFold, RunTotals,
-};
+use measure::{Event, ExecutionFinished, ExecutionStarted, IoFailure, Outstanding, Remark};
 use plan::{BoundPlan, Flow, Operation, TargetId};
 use record::RunRecord;
 use serde::Serialize;
@@ -54,9 +49,9 @@ const MAX_PAUSING: u64 = 20_000;
 /// Folds events into the page.
 ///
 /// ```
-/// let mut page = report::html::Page::default();
+/// let page = report::html::Page::default();
 /// let mut html = Vec::new();
-/// page.write(&mut html).unwrap();
+/// page.write(None, &mut html).unwrap();
 /// assert!(html.starts_with(b"<!DOCTYPE html>"));
 /// ```
 #[derive(Debug, Default)]
@@ -67,7 +62,6 @@ pub struct Page {
     /// The same of all runs that were imported.
     are_all_pausing: bool,
     finished: Option<ExecutionFinished>,
-    fold: RunFold,
     /// The series of the run that is going.
     columns: Option<Columns>,
     runs: Vec<RunRecord>,
@@ -129,25 +123,18 @@ impl Page {
                 });
             }
             Event::RunStarted(started) => {
-                self.end_run(None);
-                self.fold.fold(event);
-                self.curves.start();
-                let name = crate::summary::run_name(started);
+                let name = started.full_name();
                 self.run_names.insert(started.run, name);
                 let share = MAX_COLUMNS_OF_PAGE / started.runs.max(1) as usize;
                 let capacity = share.clamp(MIN_COLUMNS, MAX_COLUMNS);
                 self.columns = Some(Columns::new(capacity, &started.load));
             }
             Event::Interval(interval) => {
-                self.fold.fold(event);
                 if let Some(columns) = &mut self.columns {
                     columns.add(interval);
-                    self.curves.add_interval(interval);
                 }
             }
-            Event::DataWritten(_) => {
-                self.fold.fold(event);
-            }
+            Event::DataWritten(_) => {}
             Event::RunFinished(finished) => {
                 let room = MAX_UNRETURNED - self.unreturned.len();
                 let left = finished.outstanding.iter().take(room).cloned();
@@ -158,7 +145,6 @@ impl Page {
                 self.late.extend(late.map(|one| (finished.run, one)));
                 let came_late = finished.came_late().count();
                 self.late_left_out += came_late.saturating_sub(room) as u64;
-                self.end_run(Some(finished));
             }
             Event::IoFailure(failure) => self.add_failure(failure),
             Event::Remark(remark) if self.remarks.len() < MAX_REMARKS => {
@@ -169,10 +155,8 @@ impl Page {
         }
     }
 
-    /// Writes the page. A run whose end has not been seen is closed and shown as unfinished, so this
-    /// comes after the last event. Errors are those of `out`.
-    pub fn write(&mut self, out: &mut dyn Write) -> io::Result<()> {
-        self.end_run(None);
+    /// Writes the page, after the last event. Errors are those of `out`.
+    pub fn write(&self, verdict: Option<&Verdict>, out: &mut dyn Write) -> io::Result<()> {
         let (curves, sweeps) = self.curves.pictures();
         let data = PageData {
             runs: &self.runs,
@@ -183,7 +167,7 @@ impl Page {
         let json = json_for_script(&data).map_err(io::Error::other)?;
         self.write_head(out)?;
         out.write_all(b"<body>\n<main>\n")?;
-        headline::write(self, &data, out)?;
+        headline::write(self, &data, verdict, out)?;
         self.write_charts(&data, out)?;
         tables::write(self, out)?;
         out.write_all(b"</main>\n<script type=\"application/json\" id=\"data\">")?;
@@ -200,21 +184,12 @@ impl Page {
         self.damage = Some(text);
     }
 
-    fn end_run(&mut self, finished: Option<&RunFinished>) {
-        let Some(columns) = self.columns.take() else {
-            return;
-        };
-        let Some(totals) = self.fold.totals(finished.cloned()) else {
-            return;
-        };
-        self.add_run(&totals, &columns);
-    }
-
-    fn add_run(&mut self, totals: &RunTotals, columns: &Columns) {
-        let backend = self.execution.as_ref().map_or("", |one| &one.backend);
-        let reach = Reach::of(backend, self.targets(), &totals.started);
-        let judged = self.curves.add(totals, reach);
-        let mut record = RunRecord::new(totals, &judged, columns.series());
+    /// Takes a run that is over, before the event after which it is so.
+    pub fn add_run(&mut self, run: &EndedRun) {
+        let series = self.columns.take().map(|columns| columns.series());
+        let (totals, series) = (&run.totals, series.unwrap_or_default());
+        self.curves.add(run);
+        let mut record = RunRecord::new(run, series);
         let is_pausing = self.is_pausing.get(totals.started.run as usize);
         record.is_throttled |= is_pausing.copied().unwrap_or(self.are_all_pausing);
         self.target_rows += record.parts.targets.len();

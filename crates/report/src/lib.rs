@@ -2,16 +2,16 @@
 //! summary for the terminal. Never sees the engine; computes nothing that the events do not hold.
 #![forbid(unsafe_code)]
 
+mod conclusion;
 pub mod fio;
 pub mod html;
-mod lost;
 mod opener;
 pub mod repetitions;
 pub mod shown;
 pub mod summary;
 pub mod vdbench;
-pub mod waits;
 
+pub use conclusion::Conclusion;
 pub use opener::{Opener, Opening, Plain, SharedOpener};
 
 #[cfg(test)]

@@ -5,12 +5,12 @@ mod parts;
 mod table;
 
 pub(crate) use table::is_asked;
-pub use table::{WIDTH, table};
+pub use table::{WIDTH, table, wrapped};
 
 use crate::repetitions;
-use analysis::{Late, Percentiles, point};
-use measure::{DataFigures, FinishReason, Interval, LatencyFigures, RunStarted, RunTotals};
-use plan::{Label, Nanos};
+use analysis::{EndedRun, Judged, Late, Percentiles, Word, judge};
+use measure::{DataFigures, FinishReason, Interval, LatencyFigures, RunTotals};
+use plan::Nanos;
 
 /// The figures of one run over its measured intervals. Times are in nanoseconds. What was not measured
 /// is `None`, or percentiles of no samples, and never zero.
@@ -50,59 +50,43 @@ pub struct Row {
     pub unreturned: u64,
     /// What was sent, of each kind of data.
     pub data: Vec<DataFigures>,
-    /// Words on what is to be known before the figures are used.
+    /// The words of its verdict, the one that leads first.
     pub marks: Vec<String>,
+    /// How many of these, from the first on, make its figures doubtful.
+    pub doubts: usize,
     /// Of jobs that went on side by side: each by itself, over the same time. Their `run` is the name of the job.
     pub parts: Vec<Row>,
 }
 
 impl Row {
-    pub fn new(totals: &RunTotals) -> Self {
-        let parts = parts::of_jobs(totals);
+    pub fn new(run: &EndedRun) -> Self {
+        let parts = parts::of_jobs(&run.totals);
+        let of_part = |part: RunTotals| Self::of_part(&part, &judge(&part, None, run.reach));
         Self {
-            parts: parts.map(|part| Self::of_part(&part)).collect(),
-            ..Self::of_whole(totals)
+            parts: parts.map(of_part).collect(),
+            ..Self::of_whole(&run.totals, &run.judged)
         }
     }
 
     /// The time of CPUs belongs to no part.
-    fn of_part(totals: &RunTotals) -> Self {
+    fn of_part(totals: &RunTotals, judged: &Judged) -> Self {
         Self {
             host_cpu_ns: None,
             own_cpu_ns: None,
             repetition: None,
-            ..Self::of_whole(totals)
+            ..Self::of_whole(totals, judged)
         }
     }
 
-    fn of_whole(totals: &RunTotals) -> Self {
-        let point = point(totals);
-        let labels = &totals.started.labels;
-        let loops = loops_of(labels);
-        let is_missed = point.schedule.is_some_and(|check| check.is_missed);
-        let ended = match &totals.finished {
-            Some(finished) => ending(&finished.reason),
-            None => Some(UNFINISHED),
-        };
-        let marks = [
-            is_missed.then_some("rate missed"),
-            point.exhausted.is_sign.then_some("slots exhausted"),
-            ended,
-        ];
-        let marks = marks.into_iter().flatten().map(String::from);
-        let unreturned = totals.unreturned.len() as u64;
-        let aged = (unreturned > 0).then(|| format!("{unreturned} not returned"));
-        let late = match totals.late.len() {
-            0 => None,
-            count => Some(format!("{count} came late")),
-        };
-        let lost = crate::lost::texts(&totals.lost, totals.intervals);
+    fn of_whole(totals: &RunTotals, judged: &Judged) -> Self {
+        let point = judged.point.clone();
+        let words = judged.findings.iter().map(|finding| finding.word);
         let is_measured = totals.length_ns > 0;
         let measured = |value: f64| is_measured.then_some(value);
         Self {
             run: point.name,
-            loops: loops.unwrap_or_default().to_string(),
-            repetition: repetitions::number(labels),
+            loops: totals.started.loops().unwrap_or_default().to_owned(),
+            repetition: repetitions::number(&totals.started.labels),
             is_whole: is_whole(totals),
             asked_rate: point.asked_per_s,
             rate: measured(point.achieved_per_s),
@@ -121,24 +105,33 @@ impl Row {
             unserved: totals.unserved(),
             data: totals.data.clone(),
             parts: Vec::new(),
-            unreturned,
-            marks: marks.chain(aged).chain(late).chain(lost).collect(),
+            unreturned: totals.unreturned.len() as u64,
+            marks: words.clone().map(|word| word.name().to_owned()).collect(),
+            doubts: words.filter(|word| word.is_doubt()).count(),
         }
     }
 
     /// Marks a run of which the damaged result file has lost something.
     pub fn mark_damaged(&mut self, lost_intervals: u64) {
         self.is_whole = false;
-        let is_open = |mark: &String| mark == UNFINISHED;
-        if self.marks.iter().any(is_open) {
-            self.marks.retain(|mark| !is_open(mark));
-            self.marks.push("end lost".to_owned());
+        let mut lost = Vec::new();
+        if self
+            .marks
+            .iter()
+            .any(|mark| mark == Word::Unfinished.name())
+        {
+            self.marks.retain(|mark| mark != Word::Unfinished.name());
+            self.doubts -= 1;
+            lost.push("end lost".to_owned());
         }
-        match lost_intervals {
-            0 => {}
-            1 => self.marks.push("1 interval lost".to_owned()),
-            count => self.marks.push(format!("{count} intervals lost")),
+        if lost_intervals > 0 {
+            lost.push(format!(
+                "{} lost",
+                plan::counted(lost_intervals, "interval")
+            ));
         }
+        self.doubts += lost.len();
+        self.marks.splice(0..0, lost);
     }
 
     /// Whether anything was measured, or told without that; where not, a zero would be no count.
@@ -173,24 +166,6 @@ impl Row {
         let service = self.service_bound_ns.map(|_| SERVICE_FIELD);
         bounds.chain(service).collect()
     }
-}
-
-/// The values of the loops that made a run.
-fn loops_of(labels: &[Label]) -> Option<&str> {
-    Label::find(labels, "loops").filter(|loops| *loops != "None")
-}
-
-/// The name of a run and, where loops made it, their values: several runs have one name.
-pub fn run_name(started: &RunStarted) -> String {
-    match loops_of(&started.labels) {
-        Some(loops) => format!("{} ({loops})", started.name),
-        None => started.name.clone(),
-    }
-}
-
-/// A row per run, in order.
-pub fn rows<'a>(totals: impl IntoIterator<Item = &'a RunTotals>) -> Vec<Row> {
-    totals.into_iter().map(Row::new).collect()
 }
 
 /// The same as CSV, one line per run, and after it one for each of its jobs where several went on side by side; an empty
@@ -358,23 +333,13 @@ fn of_kinds(row: &Row, of: impl Fn(&DataFigures) -> Option<f64>) -> String {
 
 /// Whether a run ended as planned.
 pub(crate) fn is_whole(totals: &RunTotals) -> bool {
-    let ended = totals.finished.as_ref();
-    ended.is_some_and(|finished| ending(&finished.reason).is_none())
-}
-
-/// The mark of a run whose end nobody wrote down.
-const UNFINISHED: &str = "killed or running";
-
-/// What of the end of a run has to be known.
-fn ending(reason: &FinishReason) -> Option<&'static str> {
-    match reason {
-        FinishReason::Complete | FinishReason::ReachedTotal | FinishReason::SearchEnded { .. } => {
-            None
-        }
-        FinishReason::TooManyErrors => Some("too many errors"),
-        FinishReason::StoppedByUser => Some("stopped by the user"),
-        FinishReason::Failed { .. } => Some("failed"),
-    }
+    let ended = totals.finished.as_ref().map(|finished| &finished.reason);
+    matches!(
+        ended,
+        Some(
+            FinishReason::Complete | FinishReason::ReachedTotal | FinishReason::SearchEnded { .. }
+        )
+    )
 }
 
 /// Whole numbers from 1000 on, one decimal below.
@@ -384,11 +349,6 @@ fn rate_text(rate: f64) -> String {
     } else {
         format!("{rate:.1}")
     }
-}
-
-/// A latency that may be larger than what is shown.
-pub(crate) fn bounded(is_bound: bool, text: String) -> String {
-    if is_bound { format!("≥{text}") } else { text }
 }
 
 #[cfg(test)]

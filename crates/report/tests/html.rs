@@ -3,7 +3,7 @@
 mod synthetic;
 
 use plan::Load;
-use report::html::Page;
+use report::Conclusion;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -23,14 +23,15 @@ const ALL_CHARTS: [&str; 10] = [
 ];
 
 fn page_of(execution: Synthetic) -> String {
-    let mut page = Page::default();
-    execution.events(|event| page.on_event(&event));
-    text_of(&mut page)
+    let mut conclusion = Conclusion::with_page();
+    execution.events(|event| conclusion.on_event(&event));
+    text_of(conclusion)
 }
 
-fn text_of(page: &mut Page) -> String {
+fn text_of(mut conclusion: Conclusion) -> String {
+    conclusion.end();
     let mut html = Vec::new();
-    page.write(&mut html).unwrap();
+    conclusion.write_page(&mut html).unwrap();
     String::from_utf8(html).unwrap()
 }
 
@@ -274,7 +275,7 @@ fn an_execution_cut_short_is_shown_and_said_to_be() {
 
 #[test]
 fn an_empty_result_is_a_page_without_charts() {
-    let html = text_of(&mut Page::default());
+    let html = text_of(Conclusion::with_page());
     assert!(!html.contains("id=\"chart-"));
     assert!(html.contains("<b>Unfinished result</b>") && !html.contains("No warning sign"));
     let Some(opened) = open(&html) else {
@@ -356,7 +357,7 @@ fn doubts_stand_at_the_top_in_words() {
     let top = html.split("</header>").next().unwrap();
     for words in [
         "<b>Rate missed</b>: run 1, sd_slow: 900 of 1\u{202f}000 I/Os per second reached (90 %)",
-        "<b>Slots exhausted</b>: run 1, sd_slow: no slot was free for 90 % of the time",
+        "<b>Depth-bound</b>: run 1, sd_slow: no slot was free for 90 % of the time",
         "<b>Response above service</b>: run 1, sd_slow: response p99 is ",
         "<b>Errors</b>: run 2, sd_fine: 4 I/Os failed",
         "<b>Failed I/Os</b>: 2 failures recorded",
@@ -392,7 +393,7 @@ fn silence_is_praise_only_where_figures_are() {
     });
     let html = page_of(execution);
     assert!(html.contains("No warning sign recorded"));
-    assert!(html.contains("<b>Drift not judged</b>: 1 run had fewer than ten"));
+    assert!(html.contains("<b>Course not judged</b>: 1 run had fewer than ten"));
     let mut execution = Synthetic::new(1, 60, "sd");
     execution.runs.push(RunSpec {
         seconds: 0,

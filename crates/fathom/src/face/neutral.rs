@@ -22,12 +22,7 @@ impl Face for Neutral {
         let folder = ended
             .folder
             .map(|folder| std::fs::canonicalize(folder).unwrap_or_else(|_| folder.to_owned()));
-        out!(
-            "{}\n",
-            report::summary::table(ended.rows, printing::columns())
-        );
-        out!("{}", report::repetitions::text(ended.rows));
-        out!("{}", report::waits::text(ended.totals));
+        printing::table(&ended.conclusion.rows);
         if let Some(folder) = folder {
             if ended.are_outputs_whole {
                 outln!("report:  {}", folder.join("report.html").display());
@@ -35,11 +30,12 @@ impl Face for Neutral {
             outln!("result:  {}", folder.join("result.fathom").display());
         }
         outln!("seed:    {} (`--seed` repeats the addresses)", ended.seed);
-        ending::tell_unreturned(ended.totals, ended.plan, Told::AtOnce);
-        ending::tell_late(ended.totals, ended.plan, false);
+        ending::tell_unreturned(&ended.conclusion.totals, ended.plan, Told::AtOnce);
+        ending::tell_late(&ended.conclusion.totals, ended.plan, false);
         if ended.exit == Exit::Fine {
             fill::tell(ended.fills);
         }
+        printing::verdict(ended.conclusion);
     }
 }
 

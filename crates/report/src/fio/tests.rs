@@ -787,11 +787,11 @@ fn an_imported_job_with_a_rate_has_no_highest_rate() {
     let is_highest = |option: &str| {
         let events = events(|labels| labels.push(Label::new(option, "1000")));
         let printed = printed(&events, "json+", TerseVersion::V3);
-        let mut page = crate::html::Page::default();
+        let mut conclusion = crate::Conclusion::with_page();
         let imported = import("result.json", &printed).unwrap();
-        imported.iter().for_each(|event| page.on_event(event));
+        imported.iter().for_each(|event| conclusion.on_event(event));
         let mut html = Vec::new();
-        page.write(&mut html).unwrap();
+        conclusion.write_page(&mut html).unwrap();
         String::from_utf8(html).unwrap().contains("Highest rate")
     };
     assert!(is_highest("option.size"));

@@ -1,8 +1,10 @@
 //! The top of the page: what was tested and on what, the main figures, and in words whatever
 //! makes them doubtful.
-use super::record::RunRecord;
-use super::text::{Escaped, counted, latency, megabytes, moment, rate, size, span};
+use super::record::{RunRecord, Told};
+use super::text::{Escaped, moment};
 use super::{Page, PageData};
+use analysis::Verdict;
+use analysis::words::{counted, latency, megabytes, rate, size, span};
 use measure::{ExecutionStarted, FinishReason};
 use plan::Severity;
 use std::io::{self, Write};
@@ -17,7 +19,12 @@ struct Sign {
     text: String,
 }
 
-pub(super) fn write(page: &Page, data: &PageData<'_>, out: &mut dyn Write) -> io::Result<()> {
+pub(super) fn write(
+    page: &Page,
+    data: &PageData<'_>,
+    verdict: Option<&Verdict>,
+    out: &mut dyn Write,
+) -> io::Result<()> {
     writeln!(
         out,
         "<header>\n<p class=\"brand\">Fathom report</p>\n<h1>{}</h1>",
@@ -35,6 +42,13 @@ pub(super) fn write(page: &Page, data: &PageData<'_>, out: &mut dyn Write) -> io
         "<p class=\"lead\">{}</p><noscript><p>The charts need scripts; the tables do not.</p></noscript>",
         Escaped(subject(page))
     )?;
+    if let Some(verdict) = verdict {
+        writeln!(
+            out,
+            "<p class=\"lead\" id=\"verdict\">{}</p>",
+            Escaped(verdict.text())
+        )?;
+    }
     write_labels(page, out)?;
     write_cards(page, data, out)?;
     write_signs(page, out)?;
@@ -240,12 +254,15 @@ fn write_signs(page: &Page, out: &mut dyn Write) -> io::Result<()> {
         .runs
         .iter()
         .any(|run| run.measures && run.operations > 0);
-    if signs.is_empty() && has_figures {
-        signs.push(Sign {
-            class: "calm",
-            word: "No warning sign recorded".into(),
-            text: looked_for(page),
-        });
+    if signs.iter().all(|sign| sign.class == "note") && has_figures {
+        signs.insert(
+            0,
+            Sign {
+                class: "calm",
+                word: "No warning sign recorded".into(),
+                text: looked_for(page),
+            },
+        );
     }
     signs.extend(limits_of_evidence(page));
     writeln!(
@@ -269,15 +286,14 @@ fn looked_for(page: &Page) -> String {
     let mut runs = page.runs.iter().filter(|run| run.measures);
     let all = |is: fn(&RunRecord) -> bool| runs.clone().all(is);
     let signs = [
-        (all(|run| run.open), "missed rate"),
-        (all(|run| run.open && !run.is_exhausted), "exhausted slots"),
-        (all(|run| run.late.is_some()), "late submission"),
-        (all(|run| run.open), "response above service"),
         (true, "failed or short I/O"),
-        (all(|run| run.is_drift_known), "drift"),
-        (all(|run| run.is_drift_known), "stall"),
+        (all(|run| run.late.is_some()), "late submission"),
         (all(|run| run.is_steal_known), "stolen CPU"),
-        (runs.all(|run| run.is_throttling_known), "throttled CPU"),
+        (all(|run| run.is_throttling_known), "throttled CPU"),
+        (all(|run| run.is_drift_known), "stall"),
+        (all(|run| run.open), "lack of slots"),
+        (all(|run| run.open), "missed rate"),
+        (runs.all(|run| run.is_drift_known), "change"),
     ];
     let known = signs.into_iter().filter(|(is_known, _)| *is_known);
     let known: Vec<&str> = known.map(|(_, sign)| sign).collect();
@@ -334,43 +350,34 @@ fn execution_signs(page: &Page) -> Vec<Sign> {
     signs
 }
 
-/// One sign per reason, naming the runs that have it.
+/// One sign per word, naming the runs that have it.
 fn run_signs(page: &Page) -> Vec<Sign> {
-    let mut words: Vec<(&'static str, Vec<(String, &str)>)> = Vec::new();
+    let mut words: Vec<(&Told, Vec<String>)> = Vec::new();
     for (index, run) in page.runs.iter().enumerate() {
-        // Names repeat in loops; the number is the one of the table.
-        let name = format!("run {}, {}", index + 1, run.name);
-        for doubt in &run.doubts {
-            match words.iter_mut().find(|(word, _)| *word == doubt.word) {
-                Some((_, runs)) => runs.push((name.clone(), &doubt.text)),
-                None => words.push((doubt.word, vec![(name.clone(), &doubt.text)])),
+        for told in &run.findings {
+            // Names repeat in loops; the number is the one of the table.
+            let text = format!("run {}, {}: {}", index + 1, run.name, told.text);
+            match words.iter_mut().find(|(first, _)| first.word == told.word) {
+                Some((_, runs)) => runs.push(text),
+                None => words.push((told, vec![text])),
             }
         }
     }
-    let sign = |(word, runs): (&'static str, Vec<(String, &str)>)| {
-        let named: Vec<String> = runs
-            .iter()
-            .take(NAMED_RUNS)
-            .map(|(name, text)| format!("{name}: {text}"))
-            .collect();
-        let more = match runs.len() {
-            count if count > NAMED_RUNS => {
-                format!("; and {} more", counted((count - NAMED_RUNS) as u64, "run"))
-            }
-            _ => String::new(),
+    words.sort_by_key(|(told, _)| !told.is_doubt);
+    let sign = |(told, runs): (&Told, Vec<String>)| {
+        let more = match runs.len().saturating_sub(NAMED_RUNS) {
+            0 => String::new(),
+            count => format!("; and {} more", counted(count as u64, "run")),
         };
-        let mut word = word.to_owned();
-        if let Some(first) = word.get_mut(..1) {
-            first.make_ascii_uppercase();
-        }
+        let (first, rest) = told.word.split_at(1);
         Sign {
-            class: if matches!(word.as_str(), "Errors" | "Failed" | "Outstanding") {
-                "bad"
-            } else {
-                "warn"
+            class: match told.word {
+                "errors" | "failed" | "not returned" => "bad",
+                _ if told.is_doubt => "warn",
+                _ => "note",
             },
-            word,
-            text: named.join("; ") + &more,
+            word: first.to_ascii_uppercase() + rest,
+            text: runs[..runs.len().min(NAMED_RUNS)].join("; ") + &more,
         }
     };
     words.into_iter().map(sign).collect()
@@ -387,24 +394,10 @@ fn limits_of_evidence(page: &Page) -> Vec<Sign> {
         });
     };
     let measured: Vec<&RunRecord> = page.runs.iter().filter(|run| run.measures).collect();
-    let closed: Vec<&&RunRecord> = measured.iter().filter(|run| !run.open).collect();
-    if !closed.is_empty() {
-        let count = counted(closed.len() as u64, "run");
-        let are_full = closed.iter().all(|run| run.uses_all_slots());
-        let is_slots = if are_full {
-            "is slots ÷ rate and "
-        } else {
-            ""
-        };
-        let text = format!(
-            "{count} sent the next I/O only after an answer, so their latency {is_slots}hides waiting before the I/O"
-        );
-        sign("Closed loop", text);
-    }
     let unjudged = measured.iter().filter(|run| !run.is_drift_known).count() as u64;
     if unjudged > 0 {
         sign(
-            "Drift not judged",
+            "Course not judged",
             format!(
                 "{} had fewer than ten measured intervals outside stalls, too many of them, rates that were to change, or no completion",
                 counted(unjudged, "run")

@@ -1,29 +1,15 @@
-//! What the page keeps of a run once it is over: its figures, its series and what makes them
-//! doubtful. Everything comes from [`RunTotals`]; nothing is measured here.
+//! What the page keeps of a run once it is over: its figures, its series and the words of its verdict. Everything comes
+//! from [`EndedRun`]; nothing is measured or judged here.
 use super::columns::{Distribution, TimeSeries};
-use super::curves::Judged;
-use super::text::{Short, counted, latency, percent, rate, span};
+use super::text::Short;
 use crate::fio::holds_back;
-use crate::{lost, summary};
-use analysis::{Exhausted, GapCause, ScheduleCheck};
-use measure::{
-    DataFigures, Figure, FinishReason, LatencyFigures, RunStarted, RunTotals, StreamInfo,
-};
+use crate::summary;
+use analysis::words::{bounded, latency};
+use analysis::{EndedRun, Finding};
+use measure::{DataFigures, Figure, LatencyFigures, RunStarted, RunTotals, StreamInfo};
 use plan::{Label, Load, Operation, RunKind};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
-
-/// Late submissions below this share do not move a p99.
-const LATE_SHARE: f64 = 0.01;
-
-/// Steal and throttling below this share of the time are noise of the counters.
-const STOLEN_SHARE: f64 = 0.005;
-
-/// From this share on slots count as nearly all in use, on average over the whole window.
-const ALL_SLOTS_SHARE: f64 = 0.95;
-
-/// A part beyond this many times the whole shows that the whole was not seen; less is noise of the counters.
-const UNDERCOUNTED: f64 = 1.05;
 
 /// Percentiles in microseconds.
 #[derive(Clone, Debug, Default, Serialize)]
@@ -95,8 +81,8 @@ pub(super) struct RunRecord {
     pub missed: bool,
     /// A pool had no free slot while arrivals waited.
     pub is_exhausted: bool,
-    /// What makes the figures doubtful, in words; the first words are short enough for a table.
-    pub doubts: Vec<Doubt>,
+    /// The words of its verdict, the one that leads first.
+    pub findings: Vec<Told>,
     pub parts: Parts,
     pub series: TimeSeries,
     pub distribution: Distribution,
@@ -123,11 +109,23 @@ pub(super) struct RunRecord {
     pub data: Vec<(String, DataFigures)>,
 }
 
-/// A reason to look twice at a run.
+/// A word on a run, as it is shown.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub(super) struct Doubt {
+pub(super) struct Told {
     pub word: &'static str,
     pub text: String,
+    /// Whether it makes the figures doubtful.
+    pub is_doubt: bool,
+}
+
+impl Told {
+    fn of(finding: &Finding) -> Self {
+        Self {
+            word: finding.word.name(),
+            text: finding.text.clone(),
+            is_doubt: finding.word.is_doubt(),
+        }
+    }
 }
 
 /// What a block device did during a run, beside what was asked of the run.
@@ -200,22 +198,22 @@ impl Percentiles {
             _ => self.max,
         };
         match value.0.is_finite() {
-            true => summary::bounded(self.at_least.contains(&name), latency(value.0 * 1e3)),
+            true => bounded(self.at_least.contains(&name), latency(value.0 * 1e3)),
             false => "–".into(),
         }
     }
 }
 
 impl RunRecord {
-    /// From the totals of a run; `unfinished` when its end was never recorded.
-    pub fn new(totals: &RunTotals, judged: &Judged, series: TimeSeries) -> Self {
-        let started = &totals.started;
+    pub fn new(run: &EndedRun, series: TimeSeries) -> Self {
+        let EndedRun { totals, judged, .. } = run;
+        let (started, point) = (&totals.started, &judged.point);
         let response = totals.response(None);
         let service = totals.service(None);
         let lateness = totals.lateness();
         let operations = totals.operations();
-        let mut record = Self {
-            name: summary::run_name(started),
+        Self {
+            name: started.full_name(),
             measures: started.kind == RunKind::Measure,
             load: load_words(&started.load),
             labels: pairs(&started.labels),
@@ -231,7 +229,7 @@ impl RunRecord {
             service: Percentiles::of(&service).bounded_from(totals.service_bound_ns()),
             lateness_p99: (started.is_open_loop && lateness.histogram.count() > 0)
                 .then(|| Short(lateness.percentile_ns(99.0) as f64 / 1e3)),
-            late: judged.late.map(|(share, _)| Short(share * 100.0)),
+            late: point.late.map(|late| Short(late.share * 100.0)),
             slots: totals.slots(),
             busy: Short(totals.slots_busy().unwrap_or(f64::NAN)),
             exhausted: Short(
@@ -243,9 +241,9 @@ impl RunRecord {
             cpu: totals.host_cpu_ns_per_operation().map(Short),
             own_cpu: totals.fathom_cpu_ns_per_operation().map(Short),
             submit: totals.submit_ns_per_operation().map(Short),
-            missed: judged.missed,
-            is_exhausted: judged.exhausted.is_some_and(|one| one.is_exhausted),
-            doubts: Vec::new(),
+            missed: point.is_missed(),
+            is_exhausted: point.exhausted.is_exhausted,
+            findings: judged.findings.iter().map(Told::of).collect(),
             parts: parts(totals),
             series,
             distribution: Distribution::from(&response.histogram),
@@ -255,20 +253,13 @@ impl RunRecord {
                 Distribution::default()
             },
             is_steal_known: totals.host.cpu.is_some_and(|cpu| cpu.total_ns() > 0),
-            is_drift_known: judged.is_drift_known,
+            is_drift_known: judged.is_course_known,
             is_throttled: is_throttled(started),
             is_throttling_known: totals.host.throttled_ns.is_some(),
             is_whole: summary::is_whole(totals),
             data: data(totals),
             devices: device_rows(totals),
-        };
-        record.doubts = doubts(totals, judged, &record);
-        record
-    }
-
-    /// Whether nearly all slots were in use nearly all the time.
-    pub fn uses_all_slots(&self) -> bool {
-        are_all(self.busy.0, self.slots)
+        }
     }
 }
 
@@ -281,153 +272,6 @@ fn over_time(totals: &RunTotals, value: f64) -> f64 {
     }
 }
 
-fn doubts(totals: &RunTotals, judged: &Judged, record: &RunRecord) -> Vec<Doubt> {
-    let mut doubts = ending(totals);
-    let mut doubt = |word: &'static str, text: String| doubts.push(Doubt { word, text });
-    if totals.intervals == 0 && record.measures {
-        doubt("no measured interval", "it has no figures".into());
-    }
-    let lost = lost::texts(&totals.lost, totals.intervals);
-    if !lost.is_empty() {
-        let text = format!("{}; these figures are of the others", lost.join(", "));
-        doubt("lost figures", text);
-    }
-    if record.errors > 0 {
-        let share = record.errors as f64 / (record.errors + record.operations) as f64;
-        let count = counted(record.errors, "I/O");
-        doubt("errors", format!("{count} failed ({})", percent(share)));
-    }
-    let short: u64 = totals.figures.iter().map(|f| f.short_transfers).sum();
-    if short > 0 {
-        let count = counted(short, "I/O");
-        doubt(
-            "short transfers",
-            format!("{count} moved fewer bytes than asked"),
-        );
-    }
-    if let Some(check) = judged.schedule.filter(|check| check.is_missed) {
-        doubt("rate missed", missed_words(&check, totals));
-    }
-    if let Some(exhausted) = judged.exhausted.filter(|one| one.is_sign) {
-        doubt(
-            "slots exhausted",
-            exhausted_words(&exhausted, judged.has_device),
-        );
-    }
-    if let Some(cause) = judged.gap {
-        doubt("response above service", gap_words(cause, record));
-    }
-    let unserved = totals.unserved();
-    // What is in flight when a window ends is no sign of anything.
-    if unserved as f64 > judged.schedule.map_or(0.0, |check| check.allowance) {
-        let count = counted(unserved, "arrival");
-        doubt(
-            "unserved arrivals",
-            format!(
-                "{count} had not been sent at the end and entered the response times with their age"
-            ),
-        );
-    }
-    doubts.extend(course_doubts(judged));
-    doubts.extend(host_doubts(totals));
-    doubts
-}
-
-/// Doubts from how the run went on.
-fn course_doubts(judged: &Judged) -> Vec<Doubt> {
-    let mut doubts = Vec::new();
-    let mut doubt = |word: &'static str, text: String| doubts.push(Doubt { word, text });
-    if let Some((share, limit_ns)) = judged.late.filter(|(share, _)| *share > LATE_SHARE) {
-        doubt(
-            "late submissions",
-            format!(
-                "{} of the I/Os were sent more than {} after their time",
-                percent(share),
-                latency(limit_ns as f64)
-            ),
-        );
-    }
-    if let Some(change) = judged.drift {
-        let direction = if change < 0.0 { "fell" } else { "rose" };
-        doubt(
-            "drift",
-            if change.is_finite() {
-                let share = percent(change.abs());
-                format!("the rate {direction} by {share} from the first third to the last")
-            } else {
-                "the rate rose from nothing in the first third".into()
-            },
-        );
-    }
-    if let Some((first, length_ns)) = judged.stall {
-        doubt(
-            "stall",
-            format!(
-                "no I/O succeeded for at least {} from interval {first} on",
-                span(length_ns)
-            ),
-        );
-    }
-    doubts
-}
-
-fn missed_words(check: &ScheduleCheck, totals: &RunTotals) -> String {
-    let per_second = |count: u64| rate(count as f64 * 1e9 / totals.length_ns as f64);
-    format!(
-        "{} of {} I/Os per second reached ({})",
-        per_second(check.completed),
-        per_second(check.scheduled),
-        percent(check.completed as f64 / check.scheduled as f64)
-    )
-}
-
-/// Only where the slots were in use throughout may they have set the rate, and whether the storage
-/// would have set it anyway, another depth tells.
-fn exhausted_words(exhausted: &Exhausted, has_device: bool) -> String {
-    let share = percent(exhausted.share);
-    let used = format!(
-        "no slot was free for {share} of the time, and {:.1} of {} were in use on average",
-        exhausted.busy, exhausted.slots
-    );
-    match has_device && are_all(exhausted.busy, exhausted.slots) {
-        true => used + ": depth or storage set the rate, and a run at another depth tells which",
-        false => used,
-    }
-}
-
-/// Whether nearly all slots were in use nearly all the time.
-fn are_all(busy: f64, slots: u32) -> bool {
-    busy >= ALL_SLOTS_SHARE * f64::from(slots)
-}
-
-fn gap_words(cause: GapCause, record: &RunRecord) -> String {
-    let unsettled;
-    let why = match cause {
-        GapCause::Slots { .. } => "I/Os waited for a slot",
-        GapCause::Device { .. } => "the device held I/Os up",
-        GapCause::Lateness { .. } => "Fathom sent I/Os late while slots were free",
-        GapCause::Unsettled {
-            exhausted_share,
-            off_cpu_share,
-        } => {
-            unsettled = format!(
-                "the cause is not settled: no slot was free for {} of the time, and Fathom was without a CPU for up to {}",
-                percent(exhausted_share),
-                percent(off_cpu_share)
-            );
-            &unsettled
-        }
-        GapCause::Overhead => {
-            "Fathom itself took that time, as nothing that stores data was reached"
-        }
-    };
-    format!(
-        "response p99 is {}, service p99 {}: {why}",
-        record.response.words("p99"),
-        record.service.words("p99")
-    )
-}
-
 fn is_throttled(started: &RunStarted) -> bool {
     let is_unbounded = matches!(
         started.load,
@@ -438,83 +282,6 @@ fn is_throttled(started: &RunStarted) -> bool {
         || started.is_open_loop
         || started.asked_rate.is_some()
         || streams.any(|stream| stream.asked_rate.is_some() || stream.labels.iter().any(holds_back))
-}
-
-fn ending(totals: &RunTotals) -> Vec<Doubt> {
-    let mut doubts = Vec::new();
-    let mut doubt = |word: &'static str, text: String| doubts.push(Doubt { word, text });
-    let Some(finished) = &totals.finished else {
-        let seen = span(totals.length_ns);
-        doubt(
-            "unfinished",
-            format!(
-                "its end was not recorded, as it was killed or is still running; the figures cover the {seen} that were"
-            ),
-        );
-        return doubts;
-    };
-    match &finished.reason {
-        FinishReason::Complete | FinishReason::ReachedTotal | FinishReason::SearchEnded { .. } => {}
-        FinishReason::TooManyErrors => doubt("too many errors", "it ended early".into()),
-        FinishReason::StoppedByUser => doubt("stopped", "it was stopped by the user".into()),
-        FinishReason::Failed { message } => doubt("failed", message.clone()),
-    }
-    if let Some(oldest) = finished.outstanding.iter().map(|one| one.age_ns).max() {
-        let count = counted(finished.outstanding.len() as u64, "I/O");
-        doubt(
-            "outstanding",
-            format!(
-                "{count} never came back, the oldest {} old; they entered the latencies with their age, a lower bound (≥)",
-                span(oldest)
-            ),
-        );
-    }
-    if let Some(oldest) = finished.came_late().map(|one| one.age_ns).max() {
-        let count = counted(finished.came_late().count() as u64, "I/O");
-        doubt(
-            "late",
-            format!(
-                "{count} came back well after the end, the longest after {}; they entered the latencies with their true times and do not count as completions",
-                span(oldest)
-            ),
-        );
-    }
-    doubts
-}
-
-fn host_doubts(totals: &RunTotals) -> Vec<Doubt> {
-    let mut doubts = Vec::new();
-    if let Some(cpu) = totals.host.cpu.filter(|cpu| cpu.total_ns() > 0) {
-        let stolen = cpu.steal_ns as f64 / cpu.total_ns() as f64;
-        if stolen > STOLEN_SHARE {
-            doubts.push(Doubt {
-                word: "CPU stolen",
-                text: format!("the hypervisor took {} of the CPU time", percent(stolen)),
-            });
-        }
-    }
-    let throttled_ns = totals.host.throttled_ns.unwrap_or(0);
-    if throttled_ns as f64 > totals.length_ns as f64 * STOLEN_SHARE {
-        doubts.push(Doubt {
-            word: "CPU throttled",
-            text: format!("the control group was throttled for {}", span(throttled_ns)),
-        });
-    }
-    let own = totals.fathom_cpu_ns_per_operation().unwrap_or(0.0);
-    if let Some(host) = totals.host_cpu_ns_per_operation()
-        && totals.started.kind == RunKind::Measure
-        && own > host * UNDERCOUNTED
-    {
-        doubts.push(Doubt {
-            word: "CPU undercounted",
-            text: format!(
-                "Fathom alone took {} per I/O, the host counted {} for everything, most likely by ticks",
-                latency(own),
-                latency(host)
-            ),
-        });
-    }
-    doubts
 }
 
 fn load_words(load: &Load) -> String {

@@ -1,9 +1,10 @@
 //! The tables of the page: runs, targets, host, plan, remarks and failures.
 use super::Page;
 use super::record::RunRecord;
-use super::text::{Escaped, latency, megabytes, moment, percent, rate, size};
+use super::text::{Escaped, moment};
 use crate::repetitions;
 use analysis::Spread;
+use analysis::words::{counted, latency, megabytes, percent, rate, size};
 use measure::{ExecutionStarted, ExecutionTarget, Outstanding};
 use plan::{Label, Severity, TargetId};
 use std::io::{self, Write};
@@ -109,16 +110,14 @@ fn write_run(index: usize, run: &RunRecord, out: &mut dyn Write) -> io::Result<(
         run.cpu.map_or("–".into(), |host| latency(host.0.max(own)))
     )?;
     write!(out, "<td class=\"text\">")?;
-    for doubt in &run.doubts {
+    for told in &run.findings {
         write!(
             out,
-            "<span class=\"mark\" title=\"{}\">{}</span> ",
-            Escaped(&doubt.text),
-            doubt.word
+            "<span class=\"mark{}\" title=\"{}\">{}</span> ",
+            if told.is_doubt { "" } else { " quiet" },
+            Escaped(&told.text),
+            told.word
         )?;
-    }
-    if run.measures && !run.open {
-        write!(out, "<span class=\"mark quiet\">closed loop</span>")?;
     }
     writeln!(out, "</td></tr>")
 }
@@ -320,7 +319,7 @@ fn write_targets(execution: &ExecutionStarted, out: &mut dyn Write) -> io::Resul
     writeln!(
         out,
         "<section id=\"targets\"><h2>Targets</h2><details{open}><summary>{} with identity and settings</summary><div class=\"scroll\"><table><thead><tr><th scope=\"col\" class=\"text\">Name</th><th scope=\"col\" class=\"text\">Path</th><th scope=\"col\" class=\"text\">Kind</th><th scope=\"col\">Size used</th><th scope=\"col\">Written</th><th scope=\"col\" class=\"text\">Device</th><th scope=\"col\" class=\"text\">Identity</th><th scope=\"col\" class=\"text\">Settings</th></tr></thead><tbody>",
-        super::text::counted(targets.len() as u64, "target")
+        counted(targets.len() as u64, "target")
     )?;
     for target in targets.iter().take(MAX_TARGETS) {
         let identity = &target.identity;

@@ -174,16 +174,10 @@ mod tests {
     fn no_page_holds_what_a_name_smuggles_in() {
         let folder = tempfile::tempdir().unwrap();
         let mut face = Face::create(folder.path(), FaceOptions::default()).unwrap();
-        let mut page = crate::html::Page::default();
-        let mut fold = measure::RunFold::default();
-        let mut rows = Vec::new();
+        let mut conclusion = crate::Conclusion::with_page();
         for raw in events() {
             let event = event(&raw);
-            page.on_event(&event);
-            rows.extend(
-                fold.fold(&event)
-                    .map(|totals| crate::summary::Row::new(&totals)),
-            );
+            conclusion.on_event(&event);
             for line in face.on_event(&event).unwrap() {
                 assert!(is_harmless(&line), "{line:?}");
             }
@@ -194,7 +188,7 @@ mod tests {
             assert!(is_harmless(&text) && !text.contains("<script"), "{text}");
         }
         let mut html = Vec::new();
-        page.write(&mut html).unwrap();
+        conclusion.write_page(&mut html).unwrap();
         let html = String::from_utf8(html).unwrap();
         // The script that is inlined has control characters of its own.
         let ours = html.split("<script>").next().unwrap();
@@ -202,8 +196,8 @@ mod tests {
         assert!(!html.contains("<script>alert") && !html.contains("\u{202e}<script"));
         assert!(ours.contains(r"x\x1b]0;owned\x07\ny\u202e&lt;script&gt;"));
         for text in [
-            crate::summary::table(&rows, 120),
-            crate::summary::csv(&rows),
+            crate::summary::table(&conclusion.rows, 120),
+            crate::summary::csv(&conclusion.rows),
         ] {
             assert!(is_harmless(&text), "{text:?}");
             assert!(text.contains(r"\x1b]0;"), "{text}");

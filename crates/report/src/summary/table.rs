@@ -1,6 +1,7 @@
 //! The table of a summary, as wide as a terminal is. What does not fit is left out column by column, the least telling
 //! first, and a line says which; the CSV has all of them.
-use super::{Row, bounded, rate_text};
+use super::{Row, rate_text};
+use analysis::words::bounded;
 use comfy_table::{
     CellAlignment, ColumnConstraint, ContentArrangement, LineStyle, Table, Width, presets,
 };
@@ -82,13 +83,13 @@ pub fn table(rows: &[Row], width: u16) -> String {
             column.set_cell_alignment(CellAlignment::Right);
         }
     }
-    let mut text = with_marks(&table.trim_fmt(), &marks);
+    let mut text = with_marks(&table.trim_fmt(), &marks, width);
     text += &left_out(&shown, width);
     text += &data_lines(rows);
     text
 }
 
-/// Names and cells, jobs that went on side by side below their run. What is marked goes to `marks`.
+/// Names and cells, jobs that went on side by side below their run. The marks of those that are doubtful go to `marks`.
 fn lines(rows: &[Row], marks: &mut Vec<String>) -> Vec<(String, [String; COLUMNS.len()])> {
     let mut lines = Vec::new();
     for row in rows {
@@ -108,25 +109,27 @@ fn lines(rows: &[Row], marks: &mut Vec<String>) -> Vec<(String, [String; COLUMNS
 /// Stands before the number of a mark until the table is made. No name holds it.
 const PLACE_OF_MARK: char = '\u{E000}';
 
-/// The name with a place for each mark: the cells beside it are empty, so a mark may be wider than names are.
+/// The name with a place for its marks: the cells beside it are empty, so marks may be wider than names are.
 fn marked(mut name: String, row: &Row, marks: &mut Vec<String>) -> String {
-    for mark in &row.marks {
+    if row.doubts > 0 {
         name.push_str(&format!("\n{PLACE_OF_MARK}{}", marks.len()));
-        marks.push(format!("! {mark}"));
+        marks.push(format!("! {}", row.marks[..row.doubts].join(", ")));
     }
     name
 }
 
-/// The table with each mark in its place.
-fn with_marks(table: &str, marks: &[String]) -> String {
-    let mark_of = |line: &str| {
+/// The table with the marks in their places.
+fn with_marks(table: &str, marks: &[String], width: u16) -> String {
+    let marks_of = |line: &str| {
         let number = line.trim().strip_prefix(PLACE_OF_MARK)?.parse().ok()?;
         marks.get::<usize>(number)
     };
-    table
-        .lines()
-        .map(|line| mark_of(line).map_or(line, String::as_str).to_owned() + "\n")
-        .collect()
+    let lines = table.lines();
+    let shown = |line| match marks_of(line) {
+        Some(marks) => wrapped(marks, width),
+        None => format!("{line}\n"),
+    };
+    lines.map(shown).collect()
 }
 
 /// The columns that fit beside the names. Failures are shown before anything else, once there are any.
@@ -160,15 +163,18 @@ fn left_out(shown: &[usize], width: u16) -> String {
     if names.is_empty() {
         return String::new();
     }
-    let mut lines = vec!["left out for width:".to_owned()];
-    let ends = names.len() - 1;
-    for (at, name) in names.into_iter().enumerate() {
-        let end = if at == ends { ";" } else { "," };
-        add_word(&mut lines, &format!("{name}{end}"), width);
-    }
-    for word in "summary.csv has all".split(' ') {
-        add_word(&mut lines, word, width);
-    }
+    let named = format!(
+        "left out for width: {}; summary.csv has all",
+        names.join(", ")
+    );
+    wrapped(&named, width)
+}
+
+/// The text in lines that are no longer than that where its words are not; further lines are set in.
+pub fn wrapped(text: &str, width: u16) -> String {
+    let mut lines = Vec::new();
+    text.split(' ')
+        .for_each(|word| add_word(&mut lines, word, width));
     lines.join("\n") + "\n"
 }
 
@@ -178,7 +184,8 @@ fn add_word(lines: &mut Vec<String>, word: &str, width: u16) {
             line.push(' ');
             line.push_str(word);
         }
-        _ => lines.push(format!("  {word}")),
+        Some(_) => lines.push(format!("  {word}")),
+        None => lines.push(word.to_owned()),
     }
 }
 

@@ -1,7 +1,7 @@
 //! Lines that are no table: titles of runs, failed I/O, the end. Texts that scripts look for are
 //! the original's; all others are our own.
-use crate::{html, summary};
 use analysis::GapCause;
+use analysis::words::{bounded, percent};
 use measure::{FinishReason, IoFailure, Outstanding};
 use plan::Nanos;
 
@@ -31,14 +31,14 @@ pub fn cause(cause: &GapCause) -> String {
         GapCause::Slots { exhausted_share } => format!(
             "cause: no thread was free for {} of the time; a run with more threads, or at a lower \
              rate, tells whether the device has room",
-            html::percent(exhausted_share)
+            percent(exhausted_share)
         ),
         GapCause::Device {
             longest_ns,
             is_bound,
         } => format!(
             "cause: the device, whose longest I/O took {}",
-            summary::bounded(is_bound, Nanos(longest_ns).to_string())
+            bounded(is_bound, Nanos(longest_ns).to_string())
         ),
         GapCause::Lateness { lateness_ns_p99 } => format!(
             "cause: Fathom itself sent I/Os late, p99 {}, with threads free",
@@ -49,8 +49,8 @@ pub fn cause(cause: &GapCause) -> String {
             off_cpu_share,
         } => format!(
             "cause not settled: no thread was free for {} of the time, and Fathom was without a CPU for up to {}",
-            html::percent(exhausted_share),
-            html::percent(off_cpu_share)
+            percent(exhausted_share),
+            percent(off_cpu_share)
         ),
         GapCause::Overhead => {
             "cause: Fathom itself, as nothing that stores data was reached".to_owned()

@@ -7,13 +7,12 @@ use super::pages::PageId;
 use super::skew::{self, Layout, Part};
 use super::tally::{CpuShares, Tally, Values};
 use super::{Execution, Face, RespColumns, buckets, messages};
-use crate::waits;
 use analysis::Reach;
 use measure::{
     CpuTimes, ExecutionTarget, FinishReason, Interval, IntervalPhase, RunFinished, RunFold,
     RunStarted,
 };
-use plan::{DataLimit, Load, RunStop, StreamId};
+use plan::{DataLimit, Load, Nanos, RunStop, StreamId};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
@@ -239,7 +238,7 @@ impl Run {
         let totals = self.fold.totals(Some(finished.clone()))?;
         let reach = Reach::of(&execution.backend, &execution.targets, &totals.started);
         let gap = analysis::response_gap_beside(&in_columns, &totals, reach)?;
-        let [response, service] = waits::gap_words(&gap);
+        let [response, service] = gap.texts(|ns| Nanos(ns).to_string());
         let unsent = match gap.unsent {
             0 => String::new(),
             1 => "; 1 arrival was never served".to_owned(),

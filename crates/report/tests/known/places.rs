@@ -1,8 +1,7 @@
 //! Where a report speaks, as plain text.
 use crate::scenes::Story;
-use report::html::Page;
 use report::vdbench::{Face, FaceOptions};
-use report::{repetitions, summary, waits};
+use report::{Conclusion, repetitions, summary};
 
 /// A part of what the reports show.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -13,7 +12,7 @@ pub enum Place {
     Whole,
     /// The table of the terminal.
     Table,
-    /// The lines below that table.
+    /// The lines below that table, the verdict last.
     Console,
     /// The line of progress, of every interval.
     Live,
@@ -35,9 +34,11 @@ impl Place {
         match self {
             Place::Top => plain(page(story).split("</header>").next().unwrap()),
             Place::Whole => plain(page(story).split("<script").next().unwrap()),
-            Place::Table => summary::table(&summary::rows(&story.totals), u16::MAX),
+            Place::Table => summary::table(&conclusion(story).rows, u16::MAX),
             Place::Console => {
-                repetitions::text(&summary::rows(&story.totals)) + &waits::text(&story.totals)
+                let conclusion = conclusion(story);
+                let verdict = conclusion.verdict().map(|verdict| verdict.text());
+                repetitions::text(&conclusion.rows) + &verdict.unwrap_or_default()
             }
             Place::Live => live(story),
             Place::Vdbench => vdbench(story),
@@ -45,11 +46,17 @@ impl Place {
     }
 }
 
+fn conclusion(story: &Story) -> Conclusion {
+    let mut conclusion = Conclusion::with_page();
+    let events = story.events.iter();
+    events.for_each(|event| conclusion.on_event(event));
+    conclusion.end();
+    conclusion
+}
+
 fn page(story: &Story) -> String {
-    let mut page = Page::default();
-    story.events.iter().for_each(|event| page.on_event(event));
     let mut html = Vec::new();
-    page.write(&mut html).unwrap();
+    conclusion(story).write_page(&mut html).unwrap();
     let html = String::from_utf8(html).unwrap();
     let (_, body) = html.split_once("<body>").unwrap();
     body.to_owned()

@@ -2,8 +2,7 @@
 use conduct::{Control, SimulatedHost, execute};
 use engine::sim::Script;
 use measure::{
-    CpuTimes, Event, ExecutionStarted, ExecutionTarget, FinishReason, HostSample, RunFold,
-    RunTotals, TargetIdentity,
+    CpuTimes, Event, ExecutionStarted, ExecutionTarget, FinishReason, HostSample, TargetIdentity,
 };
 use plan::*;
 use std::path::Path;
@@ -38,7 +37,6 @@ pub struct Scene {
 /// What it left.
 pub struct Story {
     pub events: Vec<Event>,
-    pub totals: Vec<RunTotals>,
 }
 
 /// A name, and what it stands for.
@@ -592,20 +590,12 @@ impl Scene {
         let plan = self.plan();
         let facts = Facts::of_unreal(&plan);
         let bound = bind(plan, &facts).unwrap();
-        let mut story = Story {
-            events: Vec::new(),
-            totals: Vec::new(),
-        };
-        story.take(
-            started(&bound, self.backend),
-            self.tell,
-            &mut RunFold::default(),
-        );
+        let mut story = Story { events: Vec::new() };
+        story.take(started(&bound, self.backend), self.tell);
         let control = Control::default();
         let mut host = SimulatedHost::new(self.script.clone(), 1);
-        let mut fold = RunFold::default();
         let outcome = execute(&bound, &mut host, &control, &mut |event| {
-            story.take(event.clone(), self.tell, &mut fold);
+            story.take(event.clone(), self.tell);
             match event {
                 Event::Interval(interval) if self.stopped_after == Some(interval.number) => {
                     control.hurry();
@@ -618,18 +608,13 @@ impl Scene {
             !matches!(outcome.reason, FinishReason::Failed { .. }),
             "{outcome:?}"
         );
-        // Of a run that was killed the reports know what was written until then.
-        story
-            .totals
-            .extend(fold.totals(None).filter(|_| story.totals.is_empty()));
         story
     }
 }
 
 impl Story {
-    fn take(&mut self, mut event: Event, tell: fn(&mut Event) -> bool, fold: &mut RunFold) {
+    fn take(&mut self, mut event: Event, tell: fn(&mut Event) -> bool) {
         if tell(&mut event) {
-            self.totals.extend(fold.fold(&event));
             self.events.push(event);
         }
     }

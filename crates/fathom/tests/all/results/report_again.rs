@@ -117,10 +117,10 @@ fn a_run_killed_in_its_first_interval_is_marked_and_has_no_figures() {
     let again = lab
         .fathom(&["report", "out", "-o", "pages", "--vdbench"])
         .expect(0);
-    assert!(again.out.contains("! killed or running"), "{}", again.out);
+    assert!(again.out.contains("! unfinished"), "{}", again.out);
     assert!(!again.out.contains("0/0"), "{}", again.out);
     let csv = lab.text("pages/summary.csv");
-    assert!(csv.contains(",,,killed or running,"), "{csv}");
+    assert!(csv.contains(",,,unfinished; "), "{csv}");
     let page = lab.text("pages/summary.html");
     assert!(page.contains("was killed or is still running"), "{page}");
 }

@@ -1,0 +1,546 @@
+//! What a run says of itself, in words with their figures, and what an execution comes to. Each word is explained in
+//! docs/concepts/verdict.md.
+use crate::curve::{CurvePoint, Late, STOLEN_SHARE, THROTTLED_SHARE, point};
+use crate::gap::{Gap, GapCause, Reach, response_gap};
+use crate::lost;
+use crate::steady::Steadiness;
+use crate::words::{bounded, counted, latency, percent, rate, span};
+use measure::{FinishReason, RunTotals};
+use plan::RunKind;
+
+/// Late submissions below this share do not move a p99.
+const LATE_SHARE: f64 = 0.01;
+
+/// From this share on slots count as nearly all in use, on average over the whole window.
+const ALL_SLOTS_SHARE: f64 = 0.95;
+
+/// A part beyond this many times the whole shows that the whole was not seen; less is noise of the counters.
+const UNDERCOUNTED: f64 = 1.05;
+
+/// A word on a run, in the order in which they lead: what came of the run before what was measured, causes before
+/// symptoms.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Word {
+    Failed,
+    TooManyErrors,
+    Stopped,
+    Unfinished,
+    NothingMeasured,
+    LostFigures,
+    Errors,
+    NotReturned,
+    CameLate,
+    ShortTransfers,
+    GeneratorBound,
+    Stalled,
+    DepthBound,
+    RateMissed,
+    Unserved,
+    Changed,
+    Undercounted,
+    Waited,
+    ClosedLoop,
+    Clean,
+}
+
+/// A word that holds, with its figures in one sentence.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Finding {
+    pub word: Word,
+    pub text: String,
+}
+
+/// What the analysis makes of a run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Judged {
+    pub point: CurvePoint,
+    /// Whether there were enough intervals, and not too many, to tell changes and stalls.
+    pub is_course_known: bool,
+    /// The words that hold, the first of which leads.
+    pub findings: Vec<Finding>,
+}
+
+impl Word {
+    pub fn name(self) -> &'static str {
+        match self {
+            Word::Failed => "failed",
+            Word::TooManyErrors => "too many errors",
+            Word::Stopped => "stopped",
+            Word::Unfinished => "unfinished",
+            Word::NothingMeasured => "no measured interval",
+            Word::LostFigures => "lost figures",
+            Word::Errors => "errors",
+            Word::NotReturned => "not returned",
+            Word::CameLate => "came late",
+            Word::ShortTransfers => "short transfers",
+            Word::GeneratorBound => "generator-bound",
+            Word::Stalled => "stalled",
+            Word::DepthBound => "depth-bound",
+            Word::RateMissed => "rate missed",
+            Word::Unserved => "unserved arrivals",
+            Word::Changed => "changed",
+            Word::Waited => "response above service",
+            Word::Undercounted => "CPU undercounted",
+            Word::ClosedLoop => "closed loop",
+            Word::Clean => "clean",
+        }
+    }
+
+    /// Whether it makes the figures of its run doubtful; the others only say how they are to be read.
+    pub fn is_doubt(self) -> bool {
+        self <= Word::Changed
+    }
+}
+
+impl Judged {
+    /// The word that leads.
+    pub fn headline(&self) -> Word {
+        self.findings.first().map_or(Word::Clean, |one| one.word)
+    }
+
+    /// Whether nothing makes its figures doubtful.
+    pub fn is_believed(&self) -> bool {
+        !self.headline().is_doubt()
+    }
+}
+
+/// A run that is over, as the verdict on an execution needs it.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Heard {
+    /// With its loop values.
+    pub name: String,
+    pub measures: bool,
+    pub judged: Judged,
+}
+
+/// What an execution comes to: how fast, whether that can be believed, and what to do next.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Verdict {
+    pub word: Word,
+    /// The rate and the latency that lead, and where they were reached.
+    pub speed: String,
+    /// Whether that can be believed, with the figures that say so.
+    pub belief: String,
+    pub next: &'static str,
+}
+
+impl Verdict {
+    /// All of it on one line.
+    pub fn text(&self) -> String {
+        let Self {
+            speed,
+            belief,
+            next,
+            ..
+        } = self;
+        format!("{}: {speed}. {belief}. Next: {next}.", self.word.name())
+    }
+}
+
+/// The verdict on runs; `None` where none of them measures. The fastest run that can be believed leads, on a curve the
+/// fastest of its points; and of the words that make others doubtful the first.
+pub(crate) fn verdict(runs: &[Heard]) -> Option<Verdict> {
+    let measured: Vec<&Heard> = runs.iter().filter(|run| run.measures).collect();
+    let points = measured.iter().filter(|run| run.asked().is_some()).count();
+    let fastest = |is_such: &dyn Fn(&Heard) -> bool| {
+        let such = measured.iter().copied().filter(|run| is_such(run));
+        such.max_by(|one, other| one.rate().total_cmp(&other.rate()))
+    };
+    let is_believed = |run: &Heard| run.judged.is_believed();
+    let lead = fastest(&|run| is_believed(run) && (points < 2 || run.asked().is_some()))
+        .or_else(|| fastest(&is_believed))
+        .or_else(|| fastest(&|_| true))?;
+    // That more was asked than can be had is what the end of a curve is for.
+    let is_doubt = |run: &&&Heard| !is_believed(run) && !run.is_end_of_curve(lead);
+    let doubts: Vec<&Heard> = measured.iter().filter(is_doubt).copied().collect();
+    let worst = doubts
+        .iter()
+        .copied()
+        .min_by_key(|run| run.judged.headline());
+    let worst = worst.unwrap_or(lead);
+    let word = worst.judged.headline();
+    let like = doubts.iter().filter(|run| run.judged.headline() == word);
+    Some(Verdict {
+        word,
+        speed: lead.speed(),
+        belief: belief(lead, worst, (like.count(), measured.len())),
+        next: next(word),
+    })
+}
+
+fn belief(lead: &Heard, worst: &Heard, (like, all): (usize, usize)) -> String {
+    let found = worst.judged.findings.first();
+    let text = found.map_or("nothing speaks against it", |found| &found.text);
+    let also = match like {
+        0 | 1 => String::new(),
+        _ => format!(" (the same word holds for {like} of {all} runs)"),
+    };
+    match (lead.judged.is_believed(), worst.judged.is_believed()) {
+        (true, true) => format!("It can be believed: {text}"),
+        (true, false) => format!("It can be believed, `{}` cannot: {text}{also}", worst.name),
+        (false, _) => format!("It cannot be believed as it stands: {text}{also}"),
+    }
+}
+
+/// What is to be done about a word.
+fn next(word: Word) -> &'static str {
+    match word {
+        Word::Failed => "mend what the message names, and run it again",
+        Word::TooManyErrors | Word::Errors => {
+            "see in report.html which I/Os failed, mend that, and run it again"
+        }
+        Word::Stopped | Word::Unfinished => "`--resume` does the runs that are missing",
+        Word::NothingMeasured => "ask for more time than the warm-up takes",
+        Word::LostFigures => "run it again if the lost part matters",
+        Word::NotReturned | Word::CameLate => {
+            "look for the device in the log of the system at the time of the run"
+        }
+        Word::ShortTransfers => "make sure that the target is as large as the job says",
+        Word::GeneratorBound => "run it again while other programs leave CPUs free",
+        Word::Stalled => "look at that time in report.html, and in the log of the system",
+        Word::DepthBound => "run it again with twice as many slots",
+        Word::RateMissed | Word::Unserved => {
+            "ask for a lower rate, or let `fathom curve` find where latency rises"
+        }
+        Word::Changed => "run it for longer, behind a warm-up, until it stays the same",
+        Word::Undercounted | Word::Waited | Word::ClosedLoop | Word::Clean => {
+            "`fathom curve` shows the latency at every rate up to the highest"
+        }
+    }
+}
+
+impl Heard {
+    fn rate(&self) -> f64 {
+        self.judged.point.achieved_per_s
+    }
+
+    fn asked(&self) -> Option<f64> {
+        self.judged.point.asked_per_s
+    }
+
+    /// Whether it only asked for more than another run, which held its rate, has shown to be there.
+    fn is_end_of_curve(&self, held: &Heard) -> bool {
+        let is_beyond = self
+            .asked()
+            .zip(held.asked())
+            .is_some_and(|(own, held)| own > held);
+        let limits = [Word::DepthBound, Word::RateMissed, Word::Unserved];
+        is_beyond && held.judged.is_believed() && limits.contains(&self.judged.headline())
+    }
+
+    fn speed(&self) -> String {
+        let point = &self.judged.point;
+        if point.operations == 0 {
+            return format!("no I/O succeeded in `{}`", self.name);
+        }
+        let p99_ns = point.response.p99;
+        let is_bound = point.response_bound_ns.is_some_and(|at| p99_ns >= at);
+        format!(
+            "{} I/O/s with a response p99 of {} in `{}`",
+            rate(point.achieved_per_s),
+            bounded(is_bound, latency(p99_ns as f64)),
+            self.name
+        )
+    }
+}
+
+/// Whether nearly all slots were in use nearly all the time.
+fn are_nearly_all(busy: f64, slots: u32) -> bool {
+    busy >= ALL_SLOTS_SHARE * f64::from(slots)
+}
+
+/// Judges a run by its totals and, where its intervals were followed, by its course.
+pub fn judge(totals: &RunTotals, steady: Option<&Steadiness>, reach: Reach) -> Judged {
+    let mut point = point(totals);
+    point.is_stalled = steady.is_some_and(|steady| steady.stall.is_some());
+    let is_course_known = steady.is_some_and(|steady| steady.drift.is_some());
+    let gap = totals
+        .started
+        .is_open_loop
+        .then(|| response_gap(totals, reach));
+    let scene = Scene {
+        totals,
+        steady,
+        reach,
+        point: &point,
+        gap: gap.flatten(),
+    };
+    let mut findings: Vec<Finding> = scene.findings();
+    findings.sort_by_key(|finding| finding.word);
+    Judged {
+        point,
+        is_course_known,
+        findings,
+    }
+}
+
+/// What words are found in.
+struct Scene<'a> {
+    totals: &'a RunTotals,
+    steady: Option<&'a Steadiness>,
+    reach: Reach,
+    point: &'a CurvePoint,
+    gap: Option<Gap>,
+}
+
+impl Scene<'_> {
+    fn findings(&self) -> Vec<Finding> {
+        let mut findings = ending(self.totals);
+        let told = [
+            (Word::NothingMeasured, self.nothing_measured()),
+            (Word::LostFigures, self.lost_figures()),
+            (Word::Errors, self.errors()),
+            (Word::ShortTransfers, self.short_transfers()),
+            (Word::GeneratorBound, self.generator_bound()),
+            (Word::Stalled, self.stalled()),
+            (Word::DepthBound, self.depth_bound()),
+            (Word::RateMissed, self.rate_missed()),
+            (Word::Unserved, self.unserved()),
+            (Word::Changed, self.changed()),
+            (Word::Waited, self.waited()),
+            (Word::Undercounted, self.undercounted()),
+            (Word::ClosedLoop, self.closed_loop()),
+        ];
+        let told = told.into_iter();
+        findings.extend(told.filter_map(|(word, text)| text.map(|text| Finding { word, text })));
+        findings
+    }
+
+    fn measures(&self) -> bool {
+        self.totals.started.kind == RunKind::Measure
+    }
+
+    fn nothing_measured(&self) -> Option<String> {
+        let has_nothing = self.totals.intervals == 0 && self.measures();
+        has_nothing.then(|| "it has no figures".into())
+    }
+
+    fn lost_figures(&self) -> Option<String> {
+        let lost = lost::texts(&self.totals.lost, self.totals.intervals);
+        let told = || format!("{}; these figures are of the others", lost.join(", "));
+        (!lost.is_empty()).then(told)
+    }
+
+    fn errors(&self) -> Option<String> {
+        let errors = self.totals.errors();
+        let share = errors as f64 / (errors + self.totals.operations()) as f64;
+        let told = || format!("{} failed ({})", counted(errors, "I/O"), percent(share));
+        (errors > 0).then(told)
+    }
+
+    fn short_transfers(&self) -> Option<String> {
+        let figures = self.totals.figures.iter();
+        let short: u64 = figures.map(|figure| figure.short_transfers).sum();
+        let told = || format!("{} moved fewer bytes than asked", counted(short, "I/O"));
+        (short > 0).then(told)
+    }
+
+    /// What was measured is this machine: its CPUs were taken away, or I/Os were sent late while slots were free.
+    fn generator_bound(&self) -> Option<String> {
+        let signs = [
+            self.stolen(),
+            self.throttled(),
+            self.late(),
+            self.overhead(),
+        ];
+        let signs: Vec<String> = signs.into_iter().flatten().collect();
+        (!signs.is_empty()).then(|| signs.join("; "))
+    }
+
+    fn stolen(&self) -> Option<String> {
+        let share = self
+            .totals
+            .stolen_share()
+            .filter(|share| *share > STOLEN_SHARE)?;
+        let share = percent(share);
+        Some(format!("the hypervisor took {share} of the CPU time"))
+    }
+
+    fn throttled(&self) -> Option<String> {
+        self.totals
+            .throttled_share()
+            .filter(|share| *share > THROTTLED_SHARE)?;
+        let length = span(self.totals.host.throttled_ns?);
+        Some(format!("the control group was throttled for {length}"))
+    }
+
+    fn late(&self) -> Option<String> {
+        let is_cause = matches!(self.cause(), Some(GapCause::Lateness { .. }));
+        let Late { share, limit_ns } = self.point.late?;
+        let is_late = share > LATE_SHARE && !self.point.exhausted.is_exhausted;
+        (is_late || is_cause || self.point.is_sent_late).then(|| {
+            format!(
+                "{} of the I/Os were sent more than {} after their time",
+                percent(share),
+                latency(limit_ns as f64)
+            )
+        })
+    }
+
+    fn overhead(&self) -> Option<String> {
+        let told = "Fathom itself took the time, as nothing that stores data was reached";
+        matches!(self.cause(), Some(GapCause::Overhead)).then(|| told.into())
+    }
+
+    fn cause(&self) -> Option<GapCause> {
+        self.gap.map(|gap| gap.cause)
+    }
+
+    fn stalled(&self) -> Option<String> {
+        let stall = self.steady?.stall?;
+        Some(format!(
+            "no I/O succeeded for at least {} from interval {} on",
+            span(stall.length_ns),
+            stall.first
+        ))
+    }
+
+    /// Only where the slots were in use throughout may they have set the rate, and whether the storage
+    /// would have set it anyway, another depth tells.
+    fn depth_bound(&self) -> Option<String> {
+        let exhausted = &self.point.exhausted;
+        let is_of_slots = match self.cause() {
+            Some(GapCause::Slots { .. }) => true,
+            // Slots fill while nothing answers, and while nobody looks.
+            Some(_) => false,
+            None => !self.point.is_stalled,
+        };
+        if !exhausted.is_exhausted || !is_of_slots {
+            return None;
+        }
+        let used = format!(
+            "no slot was free for {} of the time, and {:.1} of {} were in use on average",
+            percent(exhausted.share),
+            exhausted.busy,
+            exhausted.slots
+        );
+        let has_set =
+            self.reach == Reach::Device && are_nearly_all(exhausted.busy, exhausted.slots);
+        Some(match has_set {
+            true => {
+                used + ": depth or storage set the rate, and a run at another depth tells which"
+            }
+            false => used + ": with more slots the same rate may have lower latency",
+        })
+    }
+
+    fn rate_missed(&self) -> Option<String> {
+        let check = self.point.schedule.filter(|check| check.is_missed)?;
+        let seconds = self.totals.length_ns as f64 / 1e9;
+        Some(format!(
+            "{} of {} I/Os per second reached ({})",
+            rate(check.completed as f64 / seconds),
+            rate(check.scheduled as f64 / seconds),
+            percent(check.completed as f64 / check.scheduled as f64)
+        ))
+    }
+
+    /// What is in flight when a window ends is no sign of anything.
+    fn unserved(&self) -> Option<String> {
+        let unserved = self.totals.unserved();
+        let allowance = self.point.schedule.map_or(0.0, |check| check.allowance);
+        (unserved as f64 > allowance).then(|| {
+            format!(
+                "{} had not been sent at the end and entered the response times with their age",
+                counted(unserved, "arrival")
+            )
+        })
+    }
+
+    fn changed(&self) -> Option<String> {
+        let drift = self.steady?.drift.filter(|drift| drift.is_drifting)?;
+        let change = drift.change_share;
+        if !change.is_finite() {
+            return Some("the rate rose from nothing in the first third".into());
+        }
+        let direction = if change < 0.0 { "fell" } else { "rose" };
+        let share = percent(change.abs());
+        Some(format!(
+            "the rate {direction} by {share} from the first third to the last"
+        ))
+    }
+
+    fn waited(&self) -> Option<String> {
+        let gap = self.gap?;
+        let why = match gap.cause {
+            GapCause::Slots { .. } => "I/Os waited for a slot".into(),
+            GapCause::Device { .. } => "the device held I/Os up".into(),
+            GapCause::Lateness { .. } => "Fathom sent I/Os late while slots were free".into(),
+            GapCause::Unsettled {
+                exhausted_share,
+                off_cpu_share,
+            } => format!(
+                "the cause is not settled: no slot was free for {} of the time, and Fathom was without a CPU for up to {}",
+                percent(exhausted_share),
+                percent(off_cpu_share)
+            ),
+            GapCause::Overhead => {
+                "Fathom itself took that time, as nothing that stores data was reached".into()
+            }
+        };
+        let [response, service] = gap.texts(|ns| latency(ns as f64));
+        Some(format!(
+            "response p99 is {response}, service p99 {service}: {why}"
+        ))
+    }
+
+    fn undercounted(&self) -> Option<String> {
+        let own = self.totals.fathom_cpu_ns_per_operation()?;
+        let host = self.totals.host_cpu_ns_per_operation()?;
+        (self.measures() && own > host * UNDERCOUNTED).then(|| {
+            format!(
+                "Fathom alone took {} per I/O, the host counted {} for everything, most likely by ticks",
+                latency(own),
+                latency(host)
+            )
+        })
+    }
+
+    fn closed_loop(&self) -> Option<String> {
+        let is_closed = self.measures() && !self.totals.started.is_open_loop;
+        let are_full = || are_nearly_all(self.point.slots_busy.unwrap_or(0.0), self.point.slots);
+        is_closed.then(|| {
+            let is_slots = if are_full() { "is slots ÷ rate and " } else { "" };
+            format!(
+                "the next I/O was sent only after an answer, so that latency {is_slots}hides waiting before the I/O"
+            )
+        })
+    }
+}
+
+/// What came of the run itself.
+fn ending(totals: &RunTotals) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    let mut find = |word, text| findings.push(Finding { word, text });
+    let Some(finished) = &totals.finished else {
+        let text = format!(
+            "its end was not recorded, as it was killed or is still running; the figures cover the {} that were",
+            span(totals.length_ns)
+        );
+        find(Word::Unfinished, text);
+        return findings;
+    };
+    match &finished.reason {
+        FinishReason::Complete | FinishReason::ReachedTotal | FinishReason::SearchEnded { .. } => {}
+        FinishReason::TooManyErrors => find(Word::TooManyErrors, "it ended early".into()),
+        FinishReason::StoppedByUser => find(Word::Stopped, "it was stopped by the user".into()),
+        FinishReason::Failed { message } => find(Word::Failed, message.clone()),
+    }
+    if let Some(oldest) = finished.outstanding.iter().map(|one| one.age_ns).max() {
+        let text = format!(
+            "{} never came back, the oldest {} old; they entered the latencies with their age, a lower bound (≥)",
+            counted(finished.outstanding.len() as u64, "I/O"),
+            span(oldest)
+        );
+        find(Word::NotReturned, text);
+    }
+    if let Some(oldest) = finished.came_late().map(|one| one.age_ns).max() {
+        let text = format!(
+            "{} came back well after the end, the longest after {}; they entered the latencies with their true times and do not count as completions",
+            counted(finished.came_late().count() as u64, "I/O"),
+            span(oldest)
+        );
+        find(Word::CameLate, text);
+    }
+    findings
+}

@@ -1,0 +1,107 @@
+//! Follows the events of an execution and judges each run at its end: the one fold that every report speaks from.
+use crate::gap::Reach;
+use crate::steady::{IntervalFacts, Steadiness, steadiness};
+use crate::verdict::{Heard, Judged, Verdict, judge, verdict};
+use measure::{Event, ExecutionTarget, Interval, IntervalPhase, RunFinished, RunFold, RunTotals};
+use plan::{Load, RunKind};
+
+/// Longer runs are not looked at for changes and stalls, so that memory stays bounded: a week in
+/// intervals of five seconds.
+const MAX_INTERVALS: usize = 120_000;
+
+/// A run that is over, with what it says.
+#[derive(Clone, Debug, PartialEq)]
+pub struct EndedRun {
+    pub totals: RunTotals,
+    pub judged: Judged,
+    /// What its operations come to, for whoever judges a part of it.
+    pub reach: Reach,
+}
+
+/// Takes events in their order; gives each run when it is over.
+#[derive(Debug, Default)]
+pub struct Watch {
+    backend: String,
+    targets: Vec<ExecutionTarget>,
+    fold: RunFold,
+    /// Of the run that is going.
+    intervals: Vec<IntervalFacts>,
+    is_too_long: bool,
+    is_going: bool,
+    heard: Vec<Heard>,
+}
+
+impl Watch {
+    /// Takes the next event. Gives a run that it ends: that of its end, or one whose end is missing when the next begins.
+    pub fn on_event(&mut self, event: &Event) -> Option<EndedRun> {
+        match event {
+            Event::ExecutionStarted(started) => {
+                self.backend.clone_from(&started.backend);
+                self.targets.clone_from(&started.targets);
+            }
+            Event::RunStarted(_) => {
+                let unfinished = self.end();
+                self.fold.fold(event);
+                self.is_going = true;
+                return unfinished;
+            }
+            Event::Interval(interval) => {
+                self.fold.fold(event);
+                self.add_interval(interval);
+            }
+            Event::RunFinished(finished) => return self.ended(Some(finished.clone())),
+            _ => {
+                self.fold.fold(event);
+            }
+        }
+        None
+    }
+
+    /// The run whose end has not been seen, after the last event.
+    pub fn end(&mut self) -> Option<EndedRun> {
+        self.ended(None)
+    }
+
+    /// What the runs that are over come to; `None` where none of them measures.
+    pub fn verdict(&self) -> Option<Verdict> {
+        verdict(&self.heard)
+    }
+
+    fn add_interval(&mut self, interval: &Interval) {
+        if interval.phase != IntervalPhase::Measured {
+            return;
+        }
+        let room = MAX_INTERVALS.saturating_sub(self.intervals.len());
+        let facts = IntervalFacts::all_of(interval);
+        self.is_too_long |= facts.len() > room;
+        self.intervals.extend(facts.into_iter().take(room));
+    }
+
+    fn ended(&mut self, finished: Option<RunFinished>) -> Option<EndedRun> {
+        if !std::mem::take(&mut self.is_going) {
+            return None;
+        }
+        let totals = self.fold.totals(finished)?;
+        let steady = self.steadiness(&totals);
+        self.intervals.clear();
+        self.is_too_long = false;
+        let reach = Reach::of(&self.backend, &self.targets, &totals.started);
+        let judged = judge(&totals, steady.as_ref(), reach);
+        self.heard.push(Heard {
+            name: totals.started.full_name(),
+            measures: totals.started.kind == RunKind::Measure,
+            judged: judged.clone(),
+        });
+        Some(EndedRun {
+            totals,
+            judged,
+            reach,
+        })
+    }
+
+    /// Where the rate is asked to change, neither its change nor a pause says anything.
+    fn steadiness(&self, totals: &RunTotals) -> Option<Steadiness> {
+        let is_one_rate = !matches!(totals.started.load, Load::Steps { .. });
+        (!self.is_too_long && is_one_rate).then(|| steadiness(&self.intervals))
+    }
+}

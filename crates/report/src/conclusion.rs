@@ -1,0 +1,83 @@
+//! What an execution came to, for everything that is shown when it is over: one fold over its events feeds the page, the
+//! table and the last line.
+use crate::html::Page;
+use crate::summary::Row;
+use analysis::{EndedRun, Verdict, Watch};
+use measure::{Event, RunTotals};
+use plan::Label;
+use std::io::{self, Write};
+
+/// Folds the events of an execution.
+#[derive(Debug, Default)]
+pub struct Conclusion {
+    watch: Watch,
+    /// Where one is wanted.
+    page: Option<Page>,
+    /// Of the runs that are over, in order.
+    pub totals: Vec<RunTotals>,
+    /// The same as lines of the summary.
+    pub rows: Vec<Row>,
+}
+
+impl Conclusion {
+    /// With a page.
+    pub fn with_page() -> Self {
+        Self {
+            page: Some(Page::default()),
+            ..Self::default()
+        }
+    }
+
+    /// Takes the next event.
+    pub fn on_event(&mut self, event: &Event) {
+        let ended = self.watch.on_event(event);
+        // A run that lacks its end is over before the event that tells so.
+        self.add(ended);
+        if let Some(page) = &mut self.page {
+            page.on_event(event);
+        }
+    }
+
+    /// A run whose end has not been seen is over: after the last event.
+    pub fn end(&mut self) {
+        let ended = self.watch.end();
+        self.add(ended);
+    }
+
+    /// The verdict on the runs that are over; `None` where none of them measures.
+    pub fn verdict(&self) -> Option<Verdict> {
+        self.watch.verdict()
+    }
+
+    /// Says first on the page what of its result is lost.
+    pub fn set_damage(&mut self, text: &str) {
+        let page = self.page.iter_mut();
+        page.for_each(|page| page.set_damage(text.to_owned()));
+    }
+
+    /// Writes the page, where one is wanted.
+    ///
+    /// # Errors
+    /// Those of `out`.
+    pub fn write_page(&self, out: &mut dyn Write) -> io::Result<()> {
+        let verdict = self.verdict();
+        match &self.page {
+            Some(page) => page.write(verdict.as_ref(), out),
+            None => Ok(()),
+        }
+    }
+
+    fn add(&mut self, ended: Option<EndedRun>) {
+        let Some(mut run) = ended else {
+            return;
+        };
+        self.rows.push(Row::new(&run));
+        if let Some(page) = &mut self.page {
+            page.add_run(&run);
+        }
+        // No plan text is needed further on; many runs would keep many copies.
+        let is_needed = |label: &Label| label.key == "loops" || label.key == Label::REPETITION;
+        run.totals.started.labels.retain(is_needed);
+        self.totals.push(run.totals);
+    }
+}
