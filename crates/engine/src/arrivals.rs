@@ -5,7 +5,7 @@
 //! what is late is a cursor on the schedule, never a list.
 use crate::pace::{Pace, Part, Rates};
 use crate::random::{Draws, Purpose};
-use crate::source::sizes::Sizes;
+use crate::source::Source;
 use plan::{ArrivalLaw, Nanos, Operation, RecordedOperations, Replay};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -27,6 +27,9 @@ pub struct Arrivals {
     kinds: Vec<Kind>,
     /// In place of kinds: times that were recorded.
     recorded: Option<RecordedOperations>,
+    /// Draws what the stream will, where gaps follow what operations move: what one moves may depend on the places of
+    /// those before it.
+    rehearsal: Option<Box<Source>>,
     taken: u64,
 }
 
@@ -66,10 +69,8 @@ struct Sequence {
 }
 
 /// What arrivals move, each as much as its transfer will.
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
 struct Moved {
-    sizes: Sizes,
-    draws: Draws,
     mean_bytes: f64,
     bytes: u64,
 }
@@ -127,10 +128,8 @@ impl Arrivals {
     pub fn new(pace: &Pace, phase: f64, seed: (u64, u64, u64)) -> Self {
         assert!(pace.has_arrivals(), "a schedule has a rate");
         let kinds = pace.parts().enumerate().map(|(place, part)| {
-            let moved = part.sizes.as_ref().map(|sizes| Moved {
-                sizes: Sizes::new(sizes),
-                draws: Draws::new(seed.0, seed.1, seed.2, Purpose::Size),
-                mean_bytes: sizes.mean(),
+            let moved = part.mean_bytes.map(|mean_bytes| Moved {
+                mean_bytes,
                 bytes: 0,
             });
             // Streams are numbered far below this.
@@ -147,6 +146,7 @@ impl Arrivals {
         Self {
             kinds: kinds.collect(),
             recorded: None,
+            rehearsal: None,
             taken: 0,
         }
     }
@@ -156,8 +156,15 @@ impl Arrivals {
         replay.follows_times.then(|| Self {
             kinds: Vec::new(),
             recorded: Some(replay.operations.clone()),
+            rehearsal: None,
             taken: 0,
         })
+    }
+
+    /// With gaps that follow what operations out of this source move, which nobody else draws from.
+    pub(crate) fn rehearsing(mut self, source: Source) -> Self {
+        self.rehearsal = Some(Box::new(source));
+        self
     }
 
     /// How many arrivals were taken so far.
@@ -190,7 +197,10 @@ impl Arrivals {
             operation: kind.operation,
         };
         if let Some(moved) = &mut kind.sequence.moved {
-            moved.bytes += u64::from(moved.sizes.draw(moved.draws, self.taken));
+            let rehearsal = self.rehearsal.as_ref();
+            let drawn = rehearsal.and_then(|source| source.next(self.taken, kind.operation));
+            // Behind the end of the stream its schedule goes on, and nobody follows it.
+            moved.bytes += drawn.map_or(moved.mean_bytes as u64, |drawn| drawn.length.into());
         }
         kind.next_ns = kind.sequence.next_ns();
         self.taken += 1;
@@ -586,32 +596,65 @@ mod tests {
         assert_eq!(counts, [6_000, 500]);
     }
 
-    /// `--bssplit=4k/90:1m/10 --rate=10m`, and the same read and written: the bytes of each kind before an arrival are
-    /// those that its rate allows, whatever sizes were drawn.
+    /// Reads and writes of a share of small and a share of large blocks, each block once: the bytes of each kind before
+    /// an arrival are those that its rate allows, whatever sizes were drawn and however the places cut them.
     #[test]
     fn gaps_may_follow_the_bytes_of_each_arrival() {
         use Operation::{Read, Write};
-        let share = |bytes, pct| plan::SizeShare { bytes, pct };
-        let sizes = plan::TransferSizes::Mix(vec![share(4096, 90.0), share(1 << 20, 10.0)]);
-        let (of_reads, of_writes) = (10 << 20, 1 << 20);
-        let arrivals = |bytes: u64| bytes as f64 / sizes.mean();
-        let rates = [(Read, arrivals(of_reads)), (Write, arrivals(of_writes))];
-        let pace = Pace::by_operation(rates, ArrivalLaw::Deterministic);
-        let pace = pace.in_bytes(|_| Some(sizes.clone()));
-        let mut schedule = Arrivals::new(&pace, 0.0, (1, 2, 3));
-        let drawn = Sizes::new(&sizes);
-        let draws = Draws::new(1, 2, 3, Purpose::Size);
+        let source = once_per_block();
+        let mean_bytes = 108_544.0;
+        let rates = [(Read, 10.0 * 1e6), (Write, 1e6)];
+        let arrivals = rates.map(|(kind, bytes)| (kind, bytes / mean_bytes));
+        let pace = Pace::by_operation(arrivals, ArrivalLaw::Deterministic);
+        let pace = pace.in_bytes(|_| mean_bytes);
+        let mut schedule = Arrivals::new(&pace, 0.0, (1, 2, 3)).rehearsing(source.clone());
         let (mut moved, mut phases) = ([0_u64; 2], [None; 2]);
         for index in 0..5_000 {
             let next = schedule.take();
             let kind = usize::from(next.operation == Some(Write));
-            let rate = [of_reads, of_writes][kind] as f64;
-            let phase = next.at_ns as f64 - moved[kind] as f64 / rate * SECOND;
+            let phase = next.at_ns as f64 - moved[kind] as f64 / rates[kind].1 * SECOND;
             let first: f64 = *phases[kind].get_or_insert(phase);
             assert!((phase - first).abs() < 100.0, "{index}: {phase} {first}");
-            moved[kind] += u64::from(drawn.draw(draws, index));
+            let drawn = source.next(index, next.operation).unwrap();
+            moved[kind] += u64::from(drawn.length);
         }
         assert!(moved[1] > 0 && moved[0] > 8 * moved[1], "{moved:?}");
+        // The places cut most of what was drawn.
+        let mean_moved = (moved[0] + moved[1]) as f64 / 5_000.0;
+        assert!(mean_moved < mean_bytes / 2.0, "{mean_moved}");
+        // A copy goes on as the schedule itself does.
+        let mut copy = schedule.clone();
+        assert!((0..1_000).all(|_| copy.take() == schedule.take()));
+    }
+
+    fn once_per_block() -> Source {
+        use plan::{AddressOrder, AlignRule, PerDirection, RandomLaw, SequentialEnd};
+        let share = |bytes, pct| plan::SizeShare { bytes, pct };
+        let sizes = vec![share(4096, 90.0), share(1 << 20, 10.0)];
+        let region = plan::Region::whole(4096, plan::FirstBlock::Used);
+        let laws = plan::Generator {
+            operations: plan::OperationMix::reads(50.0),
+            transfer: PerDirection::all(plan::TransferSizes::Mix(sizes)),
+            order: AddressOrder::Random(RandomLaw::OncePerBlock(SequentialEnd::Wrap)),
+            region,
+            align: AlignRule::Bytes(4096),
+            sequences: plan::Sequences::Shared,
+            hits: None,
+        };
+        let region = plan::BoundRegion {
+            target: plan::TargetId(0),
+            low: 0,
+            width: 20 << 20,
+            wrap_at: None,
+            wrap_to: 0,
+            start: 0,
+        };
+        let ground = crate::source::Ground {
+            targets: &[plan::TargetId(0)],
+            order: plan::TargetOrder::RoundRobin,
+            regions: &[region],
+        };
+        Source::of_laws(&laws, &ground, plan::LocalStop::default(), (1, 2, 3))
     }
 
     #[test]

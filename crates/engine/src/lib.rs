@@ -34,6 +34,7 @@ mod op;
 mod operation_log;
 mod operations;
 mod overlaps;
+mod own;
 mod pace;
 mod passes;
 mod placement;

@@ -2,7 +2,7 @@
 //! operations in these words alone; nothing of them may depend on which worker, source or backend has it.
 //!
 //! Read [`Op`] first.
-use plan::{Operation, RangeSync, TargetId};
+use plan::{Direction, Operation, RangeSync, TargetId};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use sys::ring::RequestKind;
@@ -122,6 +122,16 @@ const PLACES: [u8; KINDS.len()] = {
 #[inline]
 pub(crate) fn place_counted(kind: Operation) -> usize {
     usize::from(PLACES[kind as usize])
+}
+
+/// What transfers of this kind are drawn by.
+#[inline]
+pub(crate) fn direction_of(kind: Operation) -> Direction {
+    match kind {
+        Operation::Read => Direction::Read,
+        Operation::Write => Direction::Write,
+        _ => Direction::Trim,
+    }
 }
 
 /// The first place of each target among those of a stream.

@@ -1,7 +1,8 @@
 //! What each stream of a run is asked: rates over time and the law of arrivals. The load of a run
 //! and the paces of its streams become one value per stream here, before anything is drawn.
+use crate::op::direction_of;
 use plan::{
-    ArrivalLaw, BoundRun, Direction, Load, Nanos, Operation, Pacing, Stream, TransferSizes,
+    ArrivalLaw, BoundRun, Direction, Generator, Load, Nanos, Operation, Pacing, Stream,
     mean_of_steps,
 };
 
@@ -18,8 +19,8 @@ pub(crate) struct Part {
     /// What each asks for; `None` where that is drawn.
     pub operation: Option<Operation>,
     pub rates: Rates,
-    /// What each moves, where gaps follow it.
-    pub sizes: Option<TransferSizes>,
+    /// The mean of what each moves, where gaps follow that.
+    pub mean_bytes: Option<f64>,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -56,7 +57,7 @@ impl Pace {
         let part = |(operation, per_second)| Part {
             operation: Some(operation),
             rates: Rates::Constant(per_second),
-            sizes: None,
+            mean_bytes: None,
         };
         Self {
             parts: rates.into_iter().map(part).collect(),
@@ -64,19 +65,25 @@ impl Pace {
         }
     }
 
-    /// With gaps that follow the sizes of each operation.
-    pub(crate) fn in_bytes(mut self, sizes: impl Fn(Operation) -> Option<TransferSizes>) -> Self {
+    /// With gaps that follow what each operation moves: as many bytes per second as so many operations of their mean
+    /// would.
+    pub(crate) fn in_bytes(mut self, mean_bytes: impl Fn(Operation) -> f64) -> Self {
         for part in &mut self.parts {
-            part.sizes = part.operation.and_then(&sizes);
+            part.mean_bytes = part.operation.map(&mean_bytes);
         }
         self
+    }
+
+    /// Whether gaps follow what operations move.
+    pub(crate) fn is_in_bytes(&self) -> bool {
+        self.parts.iter().any(|part| part.mean_bytes.is_some())
     }
 
     fn of_any(rates: Rates, law: ArrivalLaw) -> Self {
         let part = Part {
             operation: None,
             rates,
-            sizes: None,
+            mean_bytes: None,
         };
         Self {
             parts: vec![part],
@@ -161,9 +168,11 @@ fn stream_pace(
             });
             let rates: Vec<(Operation, f64)> = rates.collect();
             let pace = || Pace::by_operation(rates.iter().copied(), *law);
-            (!rates.is_empty()).then(|| match in_bytes {
-                true => pace().in_bytes(|operation| drawn_sizes(stream, operation)),
-                false => pace(),
+            let laws = stream.source.laws();
+            let laws = laws.filter(|laws| *in_bytes && moves_differ(laws));
+            (!rates.is_empty()).then(|| match laws {
+                Some(laws) => pace().in_bytes(|operation| laws.mean_of(direction_of(operation))),
+                None => pace(),
             })
         }
         Pacing::FromRun => {
@@ -179,12 +188,10 @@ fn stream_pace(
     }
 }
 
-/// The sizes of an operation, where they differ.
-fn drawn_sizes(stream: &Stream, operation: Operation) -> Option<TransferSizes> {
-    let laws = stream.source.laws()?;
-    let (direction, _) = used_directions(stream).find(|(_, used)| *used == operation)?;
-    let sizes = laws.transfer.of(direction);
-    (sizes.smallest() < sizes.largest()).then(|| sizes.clone())
+/// Whether some operations may move more than others: one that is longer than what places are multiples of may be cut.
+fn moves_differ(laws: &Generator) -> bool {
+    let units = laws.align.bytes().into_iter();
+    units.fold(laws.smallest_transfer(), u64::min) < laws.largest_transfer()
 }
 
 /// What a stream takes out of the rate of its run.

@@ -5,6 +5,7 @@
 //! there where its first part is marked as one and the others are of the same write.
 //!
 //! While writes overlap in flight nobody knows which of them lands last, and the record says so.
+use crate::own::Own;
 use plan::{CheckMethod, PatternId};
 use std::ops::Range;
 use std::sync::atomic::{
@@ -83,16 +84,16 @@ pub(crate) enum Known {
 pub(crate) type Parts = Vec<(u32, std::sync::Arc<Record>, Range<u64>)>;
 
 /// Goes through what records know of several targets, once.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Walk {
     parts: Vec<Part>,
     /// In parts of blocks, over all targets.
-    cursor: AtomicU64,
+    cursor: Own<AtomicU64>,
     /// No transfer is longer.
     bytes_max: u64,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Part {
     place: u32,
     record: std::sync::Arc<Record>,
@@ -290,7 +291,7 @@ impl Walk {
         };
         Self {
             parts: parts.into_iter().map(part).collect(),
-            cursor: AtomicU64::new(0),
+            cursor: Own::<AtomicU64>::new(0),
             bytes_max,
         }
     }

@@ -414,8 +414,8 @@ pub enum Pacing {
     Rate {
         per_second: PerDirection<Option<f64>>,
         law: ArrivalLaw,
-        /// Even gaps follow the drawn size of each transfer, so that bytes per second are held, and arrivals per second
-        /// at the mean size.
+        /// Even gaps follow what each transfer moves, so that bytes per second are held: those of so many arrivals of
+        /// the mean size.
         #[serde(default)]
         in_bytes: bool,
     },
@@ -640,14 +640,19 @@ impl Generator {
     /// The mean transfer over the directions of the mix, in bytes.
     pub fn mean_transfer(&self) -> f64 {
         let mix = &self.operations;
-        let mean = |direction, sizes: &TransferSizes| match self.order.seeks() {
+        let bytes = mix.read_pct * self.mean_of(Direction::Read)
+            + mix.write_pct * self.mean_of(Direction::Write)
+            + mix.trim_pct * self.mean_of(Direction::Trim);
+        bytes / (mix.read_pct + mix.write_pct + mix.trim_pct).max(f64::MIN_POSITIVE)
+    }
+
+    /// The mean transfer of a direction as drawn, in bytes.
+    pub fn mean_of(&self, direction: Direction) -> f64 {
+        let sizes = self.transfer.of(direction);
+        match self.order.seeks() {
             Some((random_pct, following)) => following.mean(sizes, *random_pct.of(direction)),
             None => sizes.mean(),
-        };
-        let bytes = mix.read_pct * mean(Direction::Read, &self.transfer.read)
-            + mix.write_pct * mean(Direction::Write, &self.transfer.write)
-            + mix.trim_pct * mean(Direction::Trim, &self.transfer.trim);
-        bytes / (mix.read_pct + mix.write_pct + mix.trim_pct).max(f64::MIN_POSITIVE)
+        }
     }
 
     fn used_sizes(&self) -> impl Iterator<Item = &TransferSizes> {

@@ -297,6 +297,142 @@ fn a_direction_without_a_rate_takes_the_slots_that_the_other_leaves() {
     assert_eq!(unserved_at_end(&story), 0);
 }
 
+/// A stream of random places, each once, that reads and writes so many bytes per second, by so many drawn sizes.
+fn in_bytes(sizes: TransferSizes, written_pct: f64, read: f64, written: f64) -> Stream {
+    let mut paced = stream(0, 0, |generator| {
+        generator.operations = OperationMix::reads(100.0 - written_pct);
+        generator.transfer = PerDirection::all(sizes);
+        generator.order = AddressOrder::Random(RandomLaw::OncePerBlock(SequentialEnd::Wrap));
+        generator.align = AlignRule::Bytes(4 * KIB);
+    });
+    follow_bytes(&mut paced, read, written);
+    paced
+}
+
+fn follow_bytes(stream: &mut Stream, read: f64, written: f64) {
+    let laws = stream.source.laws().unwrap();
+    let of = |direction, bytes: f64| (bytes > 0.0).then(|| bytes / laws.mean_of(direction));
+    let per_second = PerDirection {
+        read: of(Direction::Read, read),
+        write: of(Direction::Write, written),
+        trim: None,
+    };
+    stream.pacing = Pacing::Rate {
+        per_second,
+        law: ArrivalLaw::Deterministic,
+        in_bytes: true,
+    };
+}
+
+fn small_and_large() -> TransferSizes {
+    let share = |bytes, pct| SizeShare { bytes, pct };
+    TransferSizes::Mix(vec![share(4 * KIB, 90.0), share(MIB, 10.0)])
+}
+
+fn any_size() -> TransferSizes {
+    TransferSizes::Uniform {
+        min: 4 * KIB,
+        max: MIB,
+        step: 4 * KIB,
+    }
+}
+
+const BYTES_PER_SECOND: f64 = (10 * MIB) as f64;
+
+fn story_in_bytes(stream: Stream, bytes: u64, slots: u32, workers: u32) -> Story {
+    let law = ArrivalLaw::Deterministic;
+    let runs = vec![run(Load::PerStream, law, 20 * SECOND, SECOND)];
+    let plan = bind_unreal(plan(vec![simulated(bytes)], &[slots], vec![stream], runs));
+    let story = simulate(&plan, &Script::default(), workers);
+    story.check_accounts();
+    story
+}
+
+#[test]
+fn a_rate_in_bytes_is_held_however_places_cut_the_sizes() {
+    let once = |sizes, written_pct, read, written| {
+        in_bytes(
+            sizes,
+            written_pct,
+            read * BYTES_PER_SECOND,
+            written * BYTES_PER_SECOND,
+        )
+    };
+    // Seeks are small, and what follows them is large.
+    let mut behind = once(TransferSizes::Fixed(4 * KIB), 0.0, 1.0, 0.0);
+    let OpSource::Generator(laws) = &mut behind.source else {
+        unreachable!("drawn by laws");
+    };
+    laws.order = AddressOrder::Mixed {
+        random_pct: PerDirection::all(50.0),
+        law: RandomLaw::Uniform,
+        following: Following {
+            every: 1,
+            repeats: false,
+            sizes: Some(TransferSizes::Fixed(64 * KIB)),
+        },
+    };
+    follow_bytes(&mut behind, BYTES_PER_SECOND, 0.0);
+    for (stream, bytes, rates) in [
+        (
+            once(small_and_large(), 0.0, 1.0, 0.0),
+            100 * MIB,
+            [1.0, 0.0],
+        ),
+        (once(any_size(), 100.0, 0.0, 1.0), 40 * MIB, [0.0, 1.0]),
+        (once(any_size(), 50.0, 1.0, 0.1), 40 * MIB, [1.0, 0.1]),
+        (
+            once(TransferSizes::Fixed(64 * KIB), 0.0, 1.0, 0.0),
+            40 * MIB,
+            [1.0, 0.0],
+        ),
+        (behind, 40 * MIB, [1.0, 0.0]),
+    ] {
+        let workers = |workers| story_in_bytes(stream.clone(), bytes, 8, workers);
+        for story in [workers(1), workers(2)] {
+            let totals = &story.totals[0];
+            let of = |operation: Operation| {
+                let figures = totals.figures.iter();
+                let mine = figures.filter(|figure| figure.key.operation == operation);
+                mine.map(|figure| figure.bytes).sum::<u64>() as f64
+            };
+            for (operation, rate) in [Operation::Read, Operation::Write].into_iter().zip(rates) {
+                // The next one goes out once so many bytes are allowed, and the last few are in flight.
+                let far = of(operation) - rate * BYTES_PER_SECOND * 20.0;
+                assert!(
+                    far.abs() <= MIB as f64,
+                    "{operation:?}: {far} of {stream:?}"
+                );
+            }
+            let finished = story.finished(0);
+            assert_eq!(
+                (finished.scheduled, finished.unsent),
+                (finished.submitted, 0)
+            );
+        }
+    }
+}
+
+#[test]
+fn a_schedule_in_bytes_depends_on_nothing_that_happens() {
+    // Eight slots keep up also where only small ones come, and a single one does not.
+    let reads = || in_bytes(small_and_large(), 0.0, 20.0 * BYTES_PER_SECOND, 0.0);
+    let (quick, slow) = (
+        story_in_bytes(reads(), 100 * MIB, 8, 1),
+        story_in_bytes(reads(), 100 * MIB, 1, 1),
+    );
+    for number in 0..20 {
+        assert_eq!(
+            scheduled(&quick, 0, 0)[number],
+            scheduled(&slow, 0, 0)[number]
+        );
+    }
+    let (quick, slow) = (quick.finished(0), slow.finished(0));
+    assert_eq!(quick.unsent, 0);
+    assert!(slow.unsent > 0, "{slow:?}");
+    assert_eq!(slow.scheduled, slow.submitted + slow.unsent);
+}
+
 fn unserved_at_end(story: &Story) -> u64 {
     let streams = &story.totals[0].streams;
     streams

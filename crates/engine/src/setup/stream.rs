@@ -49,15 +49,12 @@ pub(super) fn shared_stream(
     };
     let phase = number as f64 / setup.run.run.streams.len() as f64;
     let has_arrivals = pace.as_ref().is_none_or(Pace::has_arrivals);
-    let arrivals = pace
-        .filter(|_| has_arrivals)
-        .map(|pace| Arrivals::new(&pace, phase, seed))
-        .or_else(|| Arrivals::of_record(stream.source.replay()?));
     let files = match kind {
         BackendKind::Sim => stream.targets.iter().map(|target| target.0).collect(),
         _ => setup.files[number].clone(),
     };
     let source = source(setup, number, generator, seed);
+    let arrivals = arrivals(stream, pace, &source, (phase, seed));
     let sharing = pool_sharing(workers, pool);
     let (kinds, flow) = flow_of(setup, number, sharing, locks);
     let is_free_running =
@@ -97,6 +94,23 @@ pub(super) fn shared_stream(
         counted: counted(setup, stream),
         targets: stream.targets.clone(),
     }
+}
+
+/// The schedule of a stream, where it has one. It may need a copy of the source, which nobody has drawn from yet.
+fn arrivals(
+    stream: &Stream,
+    pace: Option<Pace>,
+    source: &Source,
+    (phase, seed): (f64, (u64, u64, u64)),
+) -> Option<Arrivals> {
+    let Some(pace) = pace.filter(Pace::has_arrivals) else {
+        return Arrivals::of_record(stream.source.replay()?);
+    };
+    let arrivals = Arrivals::new(&pace, phase, seed);
+    Some(match pace.is_in_bytes() {
+        true => arrivals.rehearsing(source.clone()),
+        false => arrivals,
+    })
 }
 
 fn passes(setup: &Setup<'_>, number: usize) -> Option<Box<Passes>> {

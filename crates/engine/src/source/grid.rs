@@ -8,14 +8,14 @@ use plan::{RandomLaw, SequentialEnd};
 const TRIES: u32 = 64;
 
 /// A law over the blocks of a space.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Grid {
     pub unit: u64,
     blocks: u64,
     shape: Shape,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 enum Shape {
     Zipf {
         ranks: Zipf,
@@ -39,14 +39,14 @@ enum Shape {
 }
 
 /// Where the block of a rank lies.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 enum Spread {
     Scattered { permutation: Permutation, key: u64 },
     From(u64),
 }
 
 /// Blocks with their upper limit of 64 random bits, ascending.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Zone {
     limit: u64,
     first: u64,
@@ -247,7 +247,7 @@ impl Spread {
 
 /// Ranks in proportion to rank^−theta by rejection and inversion (Hörmann and Derflinger 1996): exact
 /// for any number of ranks, without a table.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Zipf {
     theta: f64,
     ranks: u64,

@@ -9,7 +9,8 @@ use super::steps::{Stepping, Wanted};
 use super::visits::Visits;
 use super::zones::Zones;
 use super::{Ground, hot_band};
-use crate::op::{Drawn, places};
+use crate::op::{Drawn, direction_of, places};
+use crate::own::Own;
 use crate::random::{Draws, Purpose, share_limit};
 use plan::{
     AddressOrder, AlignRule, BoundRegion, Direction, Generator, Operation, PerDirection, RandomLaw,
@@ -21,7 +22,7 @@ use std::sync::atomic::{
 };
 
 /// The laws of one stream, compiled, with the positions that its operations share.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Laws {
     mix: Mix,
     sizes: PerDirection<Sizes>,
@@ -89,7 +90,7 @@ enum Law {
 }
 
 /// Which of several targets is next.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 enum Turn {
     RoundRobin,
     Random,
@@ -101,7 +102,7 @@ enum Turn {
     /// A block of the grid is a target.
     ByLaw(Grid),
     /// By cursors: the one that is read or written now.
-    Passes(AtomicUsize),
+    Passes(Own<AtomicUsize>),
     /// By the number of the operation: how many operations a round has up to the end of each.
     Counts(Vec<u64>),
 }
@@ -119,11 +120,7 @@ struct Asked {
 impl Asked {
     #[inline]
     fn direction(&self) -> Direction {
-        match self.operation {
-            Operation::Read => Direction::Read,
-            Operation::Write => Direction::Write,
-            _ => Direction::Trim,
-        }
+        direction_of(self.operation)
     }
 }
 
@@ -725,7 +722,7 @@ impl Turn {
                     _ => false,
                 };
                 if has_passes {
-                    return Turn::Passes(AtomicUsize::new(0));
+                    return Turn::Passes(Own::<AtomicUsize>::new(0));
                 }
                 let mean = generator.mean_transfer().max(1.0);
                 let operations = |space: &Space, region: Option<&BoundRegion>| match (

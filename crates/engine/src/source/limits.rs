@@ -1,18 +1,19 @@
 //! After how many operations or bytes a stream ends.
+use crate::own::Own;
 use plan::LocalStop;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Limits {
     stop: LocalStop,
-    bytes_left: AtomicU64,
+    bytes_left: Own<AtomicU64>,
 }
 
 impl Limits {
     pub(super) fn new(stop: LocalStop) -> Self {
         Self {
             stop,
-            bytes_left: AtomicU64::new(stop.bytes.unwrap_or(u64::MAX)),
+            bytes_left: Own::<AtomicU64>::new(stop.bytes.unwrap_or(u64::MAX)),
         }
     }
 

@@ -37,8 +37,8 @@ pub(crate) struct Ground<'a> {
     pub regions: &'a [BoundRegion],
 }
 
-/// What a stream does, operation by operation.
-#[derive(Debug)]
+/// What a stream does, operation by operation. A copy draws on for itself what this one would.
+#[derive(Clone, Debug)]
 pub(crate) struct Source {
     limits: Limits,
     /// Whether it has a last operation, whatever its limits are.
@@ -46,7 +46,7 @@ pub(crate) struct Source {
     form: Form,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 enum Form {
     /// The everyday case of laws.
     Plain(Plain),

@@ -1,4 +1,5 @@
 //! Two operations with one place: whichever of them comes first looks for it, and the other takes it.
+use crate::own::Own;
 use std::sync::atomic::{
     AtomicU32, AtomicU64,
     Ordering::{Acquire, Relaxed, Release},
@@ -8,17 +9,17 @@ use std::sync::atomic::{
 const SLOTS: u64 = 4096;
 
 /// The places of the latest pairs of one space.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Pairs {
     slots: Box<[Slot]>,
 }
 
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 struct Slot {
     /// Twice the number of the pair, from 1; one more once its place is known.
-    state: AtomicU64,
-    at: AtomicU64,
-    length: AtomicU32,
+    state: Own<AtomicU64>,
+    at: Own<AtomicU64>,
+    length: Own<AtomicU32>,
 }
 
 impl Pairs {

@@ -4,12 +4,13 @@ use super::pairs::Pairs;
 use super::track::Track;
 use super::visits::Visits;
 use super::zones::Zones;
+use crate::own::Own;
 use plan::{BoundRegion, PerDirection, TargetId};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// One address space: a region of a target, or the regions of several end to end.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Space {
     pub width: u64,
     /// What is before this is the hit area, which sequences and misses leave out.
@@ -19,9 +20,9 @@ pub(super) struct Space {
     /// Of all directions the first, or of each direction its own.
     tracks: [Track; 3],
     /// Visits so far, where a law has to know.
-    visits: AtomicU64,
+    visits: Own<AtomicU64>,
     /// Operations so far, where their number is not that of the stream.
-    steps: AtomicU64,
+    steps: Own<AtomicU64>,
     pub grid: Option<Grid>,
     /// In place of the grid where directions have blocks of different sizes.
     pub grids: Option<Box<PerDirection<Grid>>>,
@@ -75,8 +76,8 @@ impl Space {
             tracks: std::array::from_fn(|_| {
                 Track::from(regions.first().map_or(0, |region| region.start))
             }),
-            visits: AtomicU64::new(0),
-            steps: AtomicU64::new(0),
+            visits: Own::<AtomicU64>::new(0),
+            steps: Own::<AtomicU64>::new(0),
             grid: None,
             grids: None,
             map: None,

@@ -8,7 +8,7 @@ use crate::random::{Draws, Purpose};
 use plan::{AlignRule, Direction, Generator, Operation, Sequences, StepPattern, Steps};
 
 /// The steps of one stream over spaces of any width.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Stepping {
     pattern: StepPattern,
     trims_first: bool,

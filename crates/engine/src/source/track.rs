@@ -1,19 +1,20 @@
 //! How far a sequence has come that operations share.
+use crate::own::Own;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// A sequence: that of all directions, or that of one of them.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Track {
-    pub cursor: AtomicU64,
+    pub cursor: Own<AtomicU64>,
     /// Of the last transfer, where others may repeat its place.
-    pub last: AtomicU64,
+    pub last: Own<AtomicU64>,
 }
 
 impl Track {
     pub(super) fn from(start: u64) -> Self {
         Self {
-            cursor: AtomicU64::new(start),
-            last: AtomicU64::new(0),
+            cursor: Own::<AtomicU64>::new(start),
+            last: Own::<AtomicU64>::new(0),
         }
     }
 

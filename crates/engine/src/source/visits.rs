@@ -3,6 +3,7 @@
 //!
 //! A bit for each block, and above them bits of full words in levels, so that the next block that is
 //! free is found in a few steps wherever it lies. All memory is taken before the run.
+use crate::own::Own;
 use std::sync::atomic::{
     AtomicBool, AtomicU64,
     Ordering::{AcqRel, Acquire, Relaxed, Release},
@@ -11,7 +12,7 @@ use std::sync::atomic::{
 const WORD_BITS: u64 = 64;
 
 /// The visited blocks of one space.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Visits {
     /// Bytes of a block.
     pub unit: u64,
@@ -21,13 +22,13 @@ pub(super) struct Visits {
     /// Of blocks, of words of blocks, and so on up to a single word. A bit above is set only when
     /// the word below is full; a full word may lack its bit for a moment.
     levels: Vec<Level>,
-    is_clearing: AtomicBool,
+    is_clearing: Own<AtomicBool>,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Level {
     bits: u64,
-    words: Box<[AtomicU64]>,
+    words: Box<[Own<AtomicU64>]>,
 }
 
 impl Visits {
@@ -43,7 +44,7 @@ impl Visits {
             blocks: blocks.max(1),
             stops,
             levels,
-            is_clearing: AtomicBool::new(false),
+            is_clearing: Own::<AtomicBool>::new(false),
         }
     }
 
@@ -174,7 +175,7 @@ impl Level {
         let words = bits.div_ceil(WORD_BITS);
         let level = Self {
             bits,
-            words: (0..words).map(|_| AtomicU64::new(0)).collect(),
+            words: (0..words).map(|_| Own::<AtomicU64>::new(0)).collect(),
         };
         level.clear();
         level

@@ -4,6 +4,7 @@ use super::grid::Grid;
 use super::permutation::Permutation;
 use super::track::Track;
 use super::visits::Visits;
+use crate::own::Own;
 use crate::random::{Draws, Purpose, share_limit};
 use plan::{
     AlignRule, Direction, Generator, PerDirection, Seeks, StepPattern, ZoneOrder, ZoneSpan,
@@ -17,7 +18,7 @@ use std::sync::atomic::{
 const MAPS: u64 = 3;
 
 /// The zones of one space.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Zones {
     width: u64,
     used: u64,
@@ -36,11 +37,11 @@ pub(super) struct Zones {
     keys: Draws,
     /// How many zones were visited, and how many bytes of this one, as one number; where transfers
     /// are alike it stays at zero.
-    progress: AtomicU64,
+    progress: Own<AtomicU64>,
     maps: Vec<Visits>,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 enum Order {
     Sequential,
     Random,
@@ -50,7 +51,7 @@ enum Order {
 }
 
 /// Which operations at random places take a new one.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct SeekRule {
     limits: PerDirection<u64>,
     every: u64,
@@ -113,7 +114,7 @@ impl Zones {
             seeks: seeks.as_ref().map(|seeks| SeekRule::new(seeks, &draws)),
             draws: draws(Purpose::Address),
             keys: draws(Purpose::Pass),
-            progress: AtomicU64::new(0),
+            progress: Own::<AtomicU64>::new(0),
             maps: Vec::new(),
         };
         zones.order = zones.compiled(order, &draws)?;

@@ -598,8 +598,7 @@ fn pacing(spec: &Spec<'_>) -> Pacing {
         _ => Pacing::Rate {
             per_second: pace.per_second,
             law: pace.law,
-            // Which of two sizes an I/O takes may depend on its place, which no schedule knows.
-            in_bytes: pace.in_bytes && spec.following.sizes.is_none(),
+            in_bytes: pace.in_bytes,
         },
     }
 }
