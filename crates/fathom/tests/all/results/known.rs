@@ -113,7 +113,11 @@ fn jobs_side_by_side_are_not_judged_by_each_other() {
         .filter(|line| line.starts_with('!'))
         .collect();
     // One slot of 100 µs carries half of it: the whole has both marks, and the job that missed its rate.
-    assert_eq!(marks, ["! depth-bound, rate missed"; 2], "{}", ended.out);
+    assert_eq!(
+        marks, ["! depth-bound, rate missed, unserved arrivals"; 2],
+        "{}",
+        ended.out
+    );
 }
 
 /// Whatever arrivals wait for, it is no device.
@@ -263,7 +267,7 @@ fn a_device_that_never_answers_has_ages_and_no_zeros() {
             &["response_p99_ms", "response_max_ms", "service_mean_ms"],
         );
         let page = top(&lab, "out");
-        has_all(&page, &["<b>Stalled</b>", "<b>Outstanding</b>"]);
+        has_all(&page, &["<b>Stalled</b>", "<b>Not returned</b>"]);
         has_none(&page, &["Highest", "Rate reached", "p99 0"]);
     }
     drop(hung);

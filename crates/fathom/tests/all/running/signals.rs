@@ -163,7 +163,7 @@ fn what_never_came_back_is_listed_and_bounds_the_latencies() {
         ended.err
     );
     assert!(
-        ended.out.contains('≥') && ended.out.contains("! not returned"),
+        ended.out.contains('≥') && ended.out.contains("! not returned, stopped, stalled"),
         "{}",
         ended.out
     );
