@@ -121,6 +121,8 @@ pub struct Late {
     pub limit_ns: u64,
     /// Share of submissions, 0 to 1.
     pub share: f64,
+    /// The same of those that found a free slot, as a share of all; `None` where nobody told.
+    pub free_share: Option<f64>,
 }
 
 /// Where latency begins to rise faster than the rate.
@@ -325,8 +327,11 @@ fn late(totals: &RunTotals, service_ns_mean: f64) -> Option<Late> {
     }
     let limit_ns = LATE_NS_LEAST.max((service_ns_mean * LATE_SERVICE_SHARE) as u64);
     let in_time = lateness.histogram.count_below(limit_ns + 1);
+    let free = totals.free_lateness().histogram;
+    let free_late = free.count() - free.count_below(limit_ns + 1);
     Some(Late {
         limit_ns,
+        free_share: (free.count() > 0).then(|| free_late as f64 / count as f64),
         share: (count - in_time) as f64 / count as f64,
     })
 }

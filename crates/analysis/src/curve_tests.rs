@@ -179,7 +179,8 @@ fn lateness_counts_against_service_or_timer() {
         late_share(&totals),
         Late {
             limit_ns: 100_000,
-            share: 0.5
+            share: 0.5,
+            free_share: None,
         }
     );
     totals.figures[0].service = latency(&[2_000_000; 4]);
@@ -187,9 +188,13 @@ fn lateness_counts_against_service_or_timer() {
         late_share(&totals),
         Late {
             limit_ns: 200_000,
-            share: 0.25
+            share: 0.25,
+            free_share: None,
         }
     );
+    // One of the late ones found no slot.
+    totals.streams[0].free_lateness = latency(&[50_000, 90_000, 300_000]);
+    assert_eq!(late_share(&totals).free_share, Some(0.25));
 }
 
 #[test]

@@ -28,6 +28,6 @@ pub use series::{RunOutline, Series, SeriesKind, StreamOutline, series};
 pub use settled::{SettleWatch, Settled};
 pub use shares::{Share, asked_shares, shares};
 pub use spread::Spread;
-pub use steady::{Drift, IntervalFacts, Stall, Steadiness, steadiness};
-pub use verdict::{Finding, Judged, Verdict, Word, judge};
+pub use steady::{Drift, IntervalFacts, Stall, Steadiness, Variation, steadiness};
+pub use verdict::{Finding, Ground, Judged, Verdict, Word, judge};
 pub use watch::{EndedRun, Watch};

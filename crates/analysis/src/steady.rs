@@ -10,6 +10,10 @@ const DRIFT_INTERVALS_LEAST: usize = 10;
 const DRIFT_NORMAL_QUANTILE: f64 = 3.48;
 const DRIFT_SHARE_LEAST: f64 = 0.05;
 
+/// A standard deviation of so many times that of counts by chance (√n of n), and of this share of the mean, is no chance.
+const VARIATION_CHANCES: f64 = 3.0;
+const VARIATION_SHARE_LEAST: f64 = 0.1;
+
 /// Shorter spans without a success are no stall.
 const STALL_NS_LEAST: f64 = 1e8;
 
@@ -26,6 +30,8 @@ pub struct IntervalFacts {
     /// Something was in flight or due at the end: an interval without completions is a stall, not
     /// a pause.
     pub is_waiting: bool,
+    /// Arrivals that were due and not sent at the end.
+    pub backlog: u64,
 }
 
 /// What was found.
@@ -34,6 +40,19 @@ pub struct Steadiness {
     /// `None` for fewer than ten intervals outside stalls, or when nothing completed.
     pub drift: Option<Drift>,
     pub stall: Option<Stall>,
+    /// Arrivals that waited at the end of each third; `None` for fewer than three intervals.
+    pub backlogs: Option<[u64; 3]>,
+    /// As for the drift.
+    pub variation: Option<Variation>,
+}
+
+/// How much the rates of the intervals vary, apart from those of stalls.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Variation {
+    /// Standard deviation over mean.
+    pub share: f64,
+    /// It is larger than that of counts by chance, by far, and large.
+    pub is_beyond_chance: bool,
 }
 
 /// How the rates of the intervals changed, apart from those of stalls.
@@ -69,6 +88,7 @@ impl IntervalFacts {
             length_ns: brief.length_ns(),
             operations: brief.operations,
             is_waiting: brief.in_flight > 0 || brief.backlog > 0,
+            backlog: brief.backlog,
         }
     }
 }
@@ -80,9 +100,13 @@ pub fn steadiness(intervals: &[IntervalFacts]) -> Steadiness {
         |span: &[IntervalFacts]| is_waiting_in_vain(&span[0]) && length_ns(span) as f64 > least_ns;
     let spans = || intervals.chunk_by(|a, b| is_waiting_in_vain(a) == is_waiting_in_vain(b));
     let stalls = spans().filter(|span| is_span_stalled(span));
-    let between = spans().filter(|span| !is_span_stalled(span));
+    let between = spans().filter(|span| !is_span_stalled(span)).flatten();
+    let thirds = [1, 2, 3].map(|third| (intervals.len() * third / 3).checked_sub(1));
+    let backlogs = thirds.map(|last| last.map_or(0, |last| intervals[last].backlog));
     Steadiness {
-        drift: drift(between.flatten()),
+        drift: drift(between.clone()),
+        variation: variation(between),
+        backlogs: (intervals.len() >= 3).then_some(backlogs),
         stall: stalls
             .map(|span| Stall {
                 first: span[0].number,
@@ -109,6 +133,29 @@ fn least_stall_ns(intervals: &[IntervalFacts]) -> f64 {
 
 fn length_ns(span: &[IntervalFacts]) -> u64 {
     span.iter().map(|facts| facts.length_ns).sum()
+}
+
+fn variation<'a>(intervals: impl Iterator<Item = &'a IntervalFacts>) -> Option<Variation> {
+    let (counts, rates): (Vec<f64>, Vec<f64>) = intervals
+        .filter(|facts| facts.length_ns > 0)
+        .map(|facts| {
+            (
+                facts.operations as f64,
+                facts.operations as f64 * 1e9 / facts.length_ns as f64,
+            )
+        })
+        .unzip();
+    let (count, rate) = (mean(&counts), mean(&rates));
+    if rates.len() < DRIFT_INTERVALS_LEAST || rate <= 0.0 {
+        return None;
+    }
+    let squares: f64 = rates.iter().map(|one| (one - rate) * (one - rate)).sum();
+    let share = (squares / (rates.len() - 1) as f64).sqrt() / rate;
+    let by_chance = VARIATION_CHANCES / count.sqrt();
+    Some(Variation {
+        share,
+        is_beyond_chance: share > by_chance.max(VARIATION_SHARE_LEAST),
+    })
 }
 
 fn drift<'a>(intervals: impl Iterator<Item = &'a IntervalFacts>) -> Option<Drift> {
@@ -188,6 +235,7 @@ mod tests {
             length_ns: SECOND,
             operations: *operations,
             is_waiting: true,
+            backlog: 0,
         };
         operations.iter().zip(1..).map(facts).collect()
     }
@@ -305,15 +353,16 @@ mod tests {
                 within: Vec::new(),
             }))
         };
-        let expected = |is_waiting: bool| IntervalFacts {
+        let expected = |is_waiting: bool, backlog| IntervalFacts {
             number: 3,
             length_ns: SECOND,
             operations: 5,
             is_waiting,
+            backlog,
         };
-        assert_eq!(facts(0, 0), expected(false));
-        assert_eq!(facts(1, 0), expected(true));
-        assert_eq!(facts(0, 1), expected(true));
+        assert_eq!(facts(0, 0), expected(false, 0));
+        assert_eq!(facts(1, 0), expected(true, 0));
+        assert_eq!(facts(0, 1), expected(true, 1));
     }
 
     #[test]

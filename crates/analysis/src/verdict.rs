@@ -1,15 +1,39 @@
 //! What a run says of itself, in words with their figures, and what an execution comes to. Each word is explained in
 //! docs/concepts/verdict.md.
-use crate::curve::{CurvePoint, Late, STOLEN_SHARE, THROTTLED_SHARE, point};
+use crate::curve::{CurvePoint, MISSED_SHARE, STOLEN_SHARE, ScheduleCheck, THROTTLED_SHARE, point};
 use crate::gap::{Gap, GapCause, Reach, response_gap};
 use crate::lost;
+use crate::series::{RunOutline, SeriesKind, series};
 use crate::steady::Steadiness;
 use crate::words::{bounded, counted, latency, percent, rate, span};
-use measure::{FinishReason, RunTotals};
-use plan::RunKind;
+use measure::{ExecutionTarget, FinishReason, RunTotals};
+use plan::{Operation, RunKind, TargetId};
+use std::collections::BTreeSet;
 
 /// Late submissions below this share do not move a p99.
 const LATE_SHARE: f64 = 0.01;
+
+/// Ten of them are beyond a p99.
+const SAMPLES_FOR_P99: u64 = 1000;
+
+/// Devices read no less than this share of what was asked of them, but for what was on its way at either end.
+const MOVED_SHARE: f64 = 0.95;
+
+/// From this share on, room that holds nothing answers for a target.
+const SPARSE_SHARE: f64 = 0.01;
+const ZERO_SHARE: f64 = 0.5;
+
+/// Targets that a sentence names at most.
+const NAMED: usize = 3;
+
+/// File systems whose devices move fewer bytes than programs do, as they may compress.
+const COMPRESSING: [&str; 4] = ["btrfs", "zfs", "bcachefs", "f2fs"];
+
+/// Of twice the slots: less is no gain.
+const FLAT_GAIN: f64 = 0.03;
+
+/// What is said where no other word leads.
+const CLEAN: &str = "nothing that was looked for speaks against it; caches inside the storage cannot be seen from here";
 
 /// From this share on slots count as nearly all in use, on average over the whole window.
 const ALL_SLOTS_SHARE: f64 = 0.95;
@@ -29,18 +53,25 @@ pub enum Word {
     NothingMeasured,
     LostFigures,
     Errors,
-    CameLate,
     ShortTransfers,
+    CacheSuspect,
+    Sparse,
     GeneratorBound,
     Stalled,
     DepthBound,
+    Unstable,
     RateMissed,
     Unserved,
     Changed,
-    Undercounted,
-    Waited,
+    Unsteady,
+    CameLate,
+    TooFewSamples,
+    NotChecked,
+    StorageBound,
     ClosedLoop,
     Clean,
+    Waited,
+    Undercounted,
 }
 
 /// A word that holds, with its figures in one sentence.
@@ -61,6 +92,36 @@ pub struct Judged {
 }
 
 impl Word {
+    pub const ALL: [Word; 27] = [
+        Word::Failed,
+        Word::TooManyErrors,
+        Word::NotReturned,
+        Word::Stopped,
+        Word::Unfinished,
+        Word::NothingMeasured,
+        Word::LostFigures,
+        Word::Errors,
+        Word::ShortTransfers,
+        Word::CacheSuspect,
+        Word::Sparse,
+        Word::GeneratorBound,
+        Word::Stalled,
+        Word::DepthBound,
+        Word::Unstable,
+        Word::RateMissed,
+        Word::Unserved,
+        Word::Changed,
+        Word::Unsteady,
+        Word::CameLate,
+        Word::TooFewSamples,
+        Word::NotChecked,
+        Word::StorageBound,
+        Word::ClosedLoop,
+        Word::Clean,
+        Word::Waited,
+        Word::Undercounted,
+    ];
+
     pub fn name(self) -> &'static str {
         match self {
             Word::Failed => "failed",
@@ -73,14 +134,21 @@ impl Word {
             Word::NotReturned => "not returned",
             Word::CameLate => "came late",
             Word::ShortTransfers => "short transfers",
+            Word::CacheSuspect => "cache-suspect",
+            Word::Sparse => "sparse",
             Word::GeneratorBound => "generator-bound",
             Word::Stalled => "stalled",
             Word::DepthBound => "depth-bound",
+            Word::Unstable => "unstable",
             Word::RateMissed => "rate missed",
             Word::Unserved => "unserved arrivals",
             Word::Changed => "changed",
             Word::Waited => "response above service",
+            Word::Unsteady => "unsteady",
+            Word::TooFewSamples => "too few samples",
+            Word::NotChecked => "not checked",
             Word::Undercounted => "CPU undercounted",
+            Word::StorageBound => "storage-bound",
             Word::ClosedLoop => "closed loop",
             Word::Clean => "clean",
         }
@@ -88,14 +156,19 @@ impl Word {
 
     /// Whether it makes the figures of its run doubtful; the others only say how they are to be read.
     pub fn is_doubt(self) -> bool {
-        self <= Word::Changed
+        self <= Word::NotChecked
     }
 }
 
 impl Judged {
     /// The word that leads.
     pub fn headline(&self) -> Word {
-        self.findings.first().map_or(Word::Clean, |one| one.word)
+        self.leading().map_or(Word::Clean, |one| one.word)
+    }
+
+    /// Nothing where the run is clean, whatever is to be noted beside.
+    fn leading(&self) -> Option<&Finding> {
+        self.findings.first().filter(|one| one.word < Word::Clean)
     }
 
     /// Whether nothing makes its figures doubtful.
@@ -111,6 +184,7 @@ pub(crate) struct Heard {
     pub name: String,
     pub measures: bool,
     pub judged: Judged,
+    pub outline: RunOutline,
 }
 
 /// What an execution comes to: how fast, whether that can be believed, and what to do next.
@@ -158,14 +232,22 @@ pub(crate) fn verdict(runs: &[Heard]) -> Option<Verdict> {
         .copied()
         .min_by_key(|run| run.judged.headline());
     let worst = worst.unwrap_or(lead);
-    let word = worst.judged.headline();
+    let mut word = worst.judged.headline();
+    let mut text = worst
+        .judged
+        .leading()
+        .map_or(CLEAN, |one| &one.text)
+        .to_owned();
+    if let Some(flat) = storage_bound(&measured, lead).filter(|_| word == Word::ClosedLoop) {
+        (word, text) = (Word::StorageBound, flat);
+    }
     let like = doubts.iter().filter(|run| run.judged.headline() == word);
     Some(Verdict {
         word,
         speed: lead.speed(),
-        belief: belief(lead, worst, (like.count(), measured.len())),
+        belief: belief(lead, worst, &text, (like.count(), measured.len())),
         next: match word {
-            Word::Undercounted | Word::Waited | Word::ClosedLoop | Word::Clean if points > 1 => {
+            Word::ClosedLoop | Word::Clean if points > 1 => {
                 "the same again on another day shows how far it can be repeated"
             }
             _ => next(word),
@@ -173,9 +255,36 @@ pub(crate) fn verdict(runs: &[Heard]) -> Option<Verdict> {
     })
 }
 
-fn belief(lead: &Heard, worst: &Heard, (like, all): (usize, usize)) -> String {
-    let found = worst.judged.findings.first();
-    let text = found.map_or("nothing speaks against it", |found| &found.text);
+/// Twice the slots or more bring next to nothing: in words, where that is so for the run.
+fn storage_bound(runs: &[&Heard], lead: &Heard) -> Option<String> {
+    let outlines: Vec<RunOutline> = runs.iter().map(|run| run.outline.clone()).collect();
+    let sweeps = series(&outlines)
+        .into_iter()
+        .filter(|one| one.kind == SeriesKind::SlotSweep);
+    let place = runs.iter().position(|run| std::ptr::eq(*run, lead))?;
+    let sweep = sweeps
+        .map(|one| one.runs)
+        .find(|of_sweep| of_sweep.contains(&place))?;
+    let slots = |place: usize| runs[place].judged.point.slots;
+    let most = sweep.iter().copied().max_by_key(|place| slots(*place))?;
+    let fewer = sweep
+        .iter()
+        .copied()
+        .filter(|place| slots(*place) * 2 <= slots(most));
+    let fewer = fewer.max_by_key(|place| slots(*place))?;
+    let gain = runs[most].rate() / runs[fewer].rate() - 1.0;
+    (gain < FLAT_GAIN).then(|| {
+        format!(
+            "{} instead of {} slots changed the rate by {}{}, so the storage or a limit in front of it sets the rate",
+            slots(most),
+            slots(fewer),
+            if gain < 0.0 { "-" } else { "" },
+            percent(gain.abs())
+        )
+    })
+}
+
+fn belief(lead: &Heard, worst: &Heard, text: &str, (like, all): (usize, usize)) -> String {
     let also = match like {
         0 | 1 => String::new(),
         _ => format!(" (the same word holds for {like} of {all} runs)"),
@@ -201,13 +310,20 @@ fn next(word: Word) -> &'static str {
             "look for the device in the log of the system at the time of the run"
         }
         Word::ShortTransfers => "make sure that the target is as large as the job says",
+        Word::CacheSuspect => "use more data than memory holds, or direct I/O",
+        Word::Sparse => "fill it with `fathom prefill`, and run it again",
         Word::GeneratorBound => "run it again while other programs leave CPUs free",
         Word::Stalled => "look at that time in report.html, and in the log of the system",
         Word::DepthBound => "run it again with twice as many slots",
-        Word::RateMissed | Word::Unserved => {
+        Word::Unstable | Word::RateMissed | Word::Unserved => {
             "ask for a lower rate, or let `fathom curve` find where latency rises"
         }
-        Word::Changed => "run it for longer, behind a warm-up, until it stays the same",
+        Word::Changed | Word::Unsteady => {
+            "run it for longer, behind a warm-up, until it stays the same"
+        }
+        Word::TooFewSamples => "run it for longer",
+        Word::NotChecked => "see in docs/concepts/verdict.md what such a target can tell",
+        Word::StorageBound => "`fathom curve` shows at which rate latency begins to rise",
         Word::Undercounted | Word::Waited | Word::ClosedLoop | Word::Clean => {
             "`fathom curve` shows the latency at every rate up to the highest"
         }
@@ -229,7 +345,12 @@ impl Heard {
             .asked()
             .zip(held.asked())
             .is_some_and(|(own, held)| own > held);
-        let limits = [Word::DepthBound, Word::RateMissed, Word::Unserved];
+        let limits = [
+            Word::DepthBound,
+            Word::Unstable,
+            Word::RateMissed,
+            Word::Unserved,
+        ];
         is_beyond && held.judged.is_believed() && limits.contains(&self.judged.headline())
     }
 
@@ -255,7 +376,12 @@ fn are_nearly_all(busy: f64, slots: u32) -> bool {
 }
 
 /// Judges a run by its totals and, where its intervals were followed, by its course.
-pub fn judge(totals: &RunTotals, steady: Option<&Steadiness>, reach: Reach) -> Judged {
+pub fn judge(
+    totals: &RunTotals,
+    steady: Option<&Steadiness>,
+    reach: Reach,
+    targets: &[Ground<'_>],
+) -> Judged {
     let mut point = point(totals);
     point.is_stalled = steady.is_some_and(|steady| steady.stall.is_some());
     let is_course_known = steady.is_some_and(|steady| steady.drift.is_some());
@@ -269,6 +395,7 @@ pub fn judge(totals: &RunTotals, steady: Option<&Steadiness>, reach: Reach) -> J
         reach,
         point: &point,
         gap: gap.flatten(),
+        targets,
     };
     let mut findings: Vec<Finding> = scene.findings();
     findings.sort_by_key(|finding| finding.word);
@@ -279,6 +406,15 @@ pub fn judge(totals: &RunTotals, steady: Option<&Steadiness>, reach: Reach) -> J
     }
 }
 
+/// A target that data are read from or written to, as far as anything is known of what lies below it.
+#[derive(Clone, Copy, Debug)]
+pub struct Ground<'a> {
+    pub id: TargetId,
+    pub target: &'a ExecutionTarget,
+    /// Whether a run has written to it since the execution began.
+    pub is_written: bool,
+}
+
 /// What words are found in.
 struct Scene<'a> {
     totals: &'a RunTotals,
@@ -286,6 +422,7 @@ struct Scene<'a> {
     reach: Reach,
     point: &'a CurvePoint,
     gap: Option<Gap>,
+    targets: &'a [Ground<'a>],
 }
 
 impl Scene<'_> {
@@ -296,12 +433,18 @@ impl Scene<'_> {
             (Word::LostFigures, self.lost_figures()),
             (Word::Errors, self.errors()),
             (Word::ShortTransfers, self.short_transfers()),
+            (Word::CacheSuspect, self.cache_suspect()),
+            (Word::Sparse, self.sparse()),
             (Word::GeneratorBound, self.generator_bound()),
             (Word::Stalled, self.stalled()),
             (Word::DepthBound, self.depth_bound()),
+            (Word::Unstable, self.unstable()),
             (Word::RateMissed, self.rate_missed()),
             (Word::Unserved, self.unserved()),
             (Word::Changed, self.changed()),
+            (Word::Unsteady, self.unsteady()),
+            (Word::TooFewSamples, self.too_few_samples()),
+            (Word::NotChecked, self.not_checked()),
             (Word::Waited, self.waited()),
             (Word::Undercounted, self.undercounted()),
             (Word::ClosedLoop, self.closed_loop()),
@@ -340,6 +483,115 @@ impl Scene<'_> {
         (short > 0).then(told)
     }
 
+    /// Bytes that were read of these targets.
+    fn read_bytes(&self, is_such: impl Fn(TargetId) -> bool) -> u64 {
+        let reads =
+            self.totals.figures.iter().filter(|figure| {
+                figure.key.operation == Operation::Read && is_such(figure.key.target)
+            });
+        reads.map(|figure| figure.bytes).sum()
+    }
+
+    /// The targets that were read, with what is known of them.
+    fn grounds_read(&self) -> impl Iterator<Item = &Ground<'_>> {
+        let grounds = self.targets.iter();
+        grounds.filter(|ground| self.read_bytes(|id| id == ground.id) > 0)
+    }
+
+    fn cache_suspect(&self) -> Option<String> {
+        if let Some(ground) = self
+            .grounds_read()
+            .find(|one| one.target.identity.ram_backed)
+        {
+            return Some(format!("`{}` never leaves memory", ground.target.name));
+        }
+        let (asked, moved) = self.moved()?;
+        (moved < MOVED_SHARE * asked).then(|| {
+            format!(
+                "the devices moved {} of the bytes that were read; memory or unwritten room answered for the rest",
+                percent(moved / asked)
+            )
+        })
+    }
+
+    /// Bytes that were read, and those that came from devices or servers for it; `None` where not all of them tell.
+    fn moved(&self) -> Option<(f64, f64)> {
+        let (mut devices, mut points) = (BTreeSet::new(), BTreeSet::new());
+        for ground in self.grounds_read() {
+            let identity = &ground.target.identity;
+            match &identity.mount {
+                Some(mount) if COMPRESSING.contains(&mount.kind.as_str()) => return None,
+                Some(mount) if mount.kind.starts_with("nfs") => {
+                    points.insert(mount.point.as_str());
+                }
+                _ if identity.counted_devices.is_empty() => return None,
+                _ => devices.extend(identity.counted_devices.iter().map(String::as_str)),
+            }
+        }
+        let asked = self.read_bytes(|id| self.targets.iter().any(|ground| ground.id == id));
+        let host = &self.totals.host;
+        if asked == 0 || self.totals.lost.devices.intervals > 0 {
+            return None;
+        }
+        let counted = host
+            .devices
+            .iter()
+            .filter(|one| devices.contains(&*one.device));
+        let counted: Vec<u64> = counted.map(|one| one.counters.read_bytes).collect();
+        let served = host
+            .mounts
+            .iter()
+            .filter(|one| points.contains(&*one.point));
+        let served: Vec<u64> = served.filter_map(|one| one.server_read_bytes).collect();
+        let is_told = counted.len() == devices.len() && served.len() == points.len();
+        let moved = counted.iter().chain(&served).sum::<u64>() as f64;
+        is_told.then_some((asked as f64, moved))
+    }
+
+    /// What was never written holds no data that a device has to fetch.
+    fn sparse(&self) -> Option<String> {
+        let unwritten = self.grounds_read().filter(|ground| !ground.is_written);
+        let texts = unwritten.filter_map(|ground| {
+            let target = ground.target;
+            let share = |part: Option<u64>, of: u64| part.unwrap_or(0) as f64 / of.max(1) as f64;
+            let holes = share(target.hole_bytes, target.bytes);
+            let zeros = share(target.zero_blocks, target.sampled_blocks.unwrap_or(0));
+            match (holes > SPARSE_SHARE, zeros >= ZERO_SHARE) {
+                (true, _) => Some(format!("{} of `{}` is holes", percent(holes), target.name)),
+                (_, true) => {
+                    let zeros = percent(zeros);
+                    Some(format!(
+                        "{zeros} of a sample of `{}` holds only zeros",
+                        target.name
+                    ))
+                }
+                _ => None,
+            }
+        });
+        let mut texts = texts.take(NAMED + 1).collect::<Vec<_>>();
+        if texts.len() > NAMED {
+            texts[NAMED] = "and more".to_owned();
+        }
+        (!texts.is_empty()).then(|| texts.join(", "))
+    }
+
+    /// Evidence that such targets can give and did not.
+    fn not_checked(&self) -> Option<String> {
+        let is_device = |ground: &&Ground<'_>| ground.target.identity.kind == "block device";
+        let unknown = self.grounds_read().filter(is_device);
+        let names: Vec<&str> = unknown
+            .map(|ground| &*ground.target.name)
+            .take(NAMED)
+            .collect();
+        let is_missing = !names.is_empty() && self.moved().is_none();
+        is_missing.then(|| {
+            format!(
+                "what the devices of `{}` moved is not known",
+                names.join("`, `")
+            )
+        })
+    }
+
     /// What was measured is this machine: its CPUs were taken away, or I/Os were sent late while slots were free.
     fn generator_bound(&self) -> Option<String> {
         let signs = [
@@ -371,8 +623,11 @@ impl Scene<'_> {
 
     fn late(&self) -> Option<String> {
         let is_cause = matches!(self.cause(), Some(GapCause::Lateness { .. }));
-        let Late { share, limit_ns } = self.point.late?;
-        let is_late = share > LATE_SHARE && !self.point.exhausted.is_exhausted;
+        let late = self.point.late?;
+        let (share, limit_ns) = (late.free_share.unwrap_or(late.share), late.limit_ns);
+        // Where nobody told which of them found a free slot, slots explain it.
+        let is_explained = late.free_share.is_none() && self.point.exhausted.is_exhausted;
+        let is_late = share > LATE_SHARE && !is_explained;
         (is_late || is_cause || self.point.is_sent_late).then(|| {
             format!(
                 "{} of the I/Os were sent more than {} after their time",
@@ -430,21 +685,28 @@ impl Scene<'_> {
     }
 
     fn rate_missed(&self) -> Option<String> {
-        let check = self.point.schedule.filter(|check| check.is_missed)?;
+        let is_backlog = self.unstable().is_some();
+        let check = self.point.schedule;
+        let check = check.filter(|check| check.is_missed && !is_backlog)?;
+        Some(self.reached(&check))
+    }
+
+    fn reached(&self, check: &ScheduleCheck) -> String {
         let seconds = self.totals.length_ns as f64 / 1e9;
-        Some(format!(
+        format!(
             "{} of {} I/Os per second reached ({})",
             rate(check.completed as f64 / seconds),
             rate(check.scheduled as f64 / seconds),
             percent(check.completed as f64 / check.scheduled as f64)
-        ))
+        )
     }
 
     /// What is in flight when a window ends is no sign of anything.
     fn unserved(&self) -> Option<String> {
         let unserved = self.totals.unserved();
         let allowance = self.point.schedule.map_or(0.0, |check| check.allowance);
-        (unserved as f64 > allowance).then(|| {
+        let is_told = self.unstable().is_some();
+        (!is_told && unserved as f64 > allowance).then(|| {
             format!(
                 "{} had not been sent at the end and entered the response times with their age",
                 counted(unserved, "arrival")
@@ -463,6 +725,44 @@ impl Scene<'_> {
         Some(format!(
             "the rate {direction} by {share} from the first third to the last"
         ))
+    }
+
+    /// Arrivals pile up without end: each third of the run leaves more of them than the one before.
+    fn unstable(&self) -> Option<String> {
+        // What a stall holds up is no more than the stall.
+        let check = self.point.schedule.filter(|_| !self.point.is_stalled)?;
+        let backlogs = self.steady?.backlogs?;
+        let least = (MISSED_SHARE * check.scheduled as f64 / 3.0).max(f64::from(self.point.slots));
+        let grows = backlogs
+            .windows(2)
+            .all(|pair| pair[1] as f64 > pair[0] as f64 + least);
+        grows.then(|| {
+            let waiting = counted(backlogs[2], "arrival");
+            format!(
+                "{}; {waiting} waited at the end, more from third to third of the run",
+                self.reached(&check)
+            )
+        })
+    }
+
+    fn unsteady(&self) -> Option<String> {
+        let steady = self.steady.filter(|_| self.changed().is_none())?;
+        let variation = steady.variation.filter(|one| one.is_beyond_chance)?;
+        Some(format!(
+            "the rate of single intervals varies by {} around its mean",
+            percent(variation.share)
+        ))
+    }
+
+    fn too_few_samples(&self) -> Option<String> {
+        let samples = self.point.response.samples;
+        let is_few = self.measures() && samples > 0 && samples < SAMPLES_FOR_P99;
+        is_few.then(|| {
+            format!(
+                "p99 rests on {}; it takes {SAMPLES_FOR_P99} for ten beyond it",
+                counted(samples, "I/O")
+            )
+        })
     }
 
     fn waited(&self) -> Option<String> {

@@ -1,13 +1,18 @@
 //! Follows the events of an execution and judges each run at its end: the one fold that every report speaks from.
 use crate::gap::Reach;
+use crate::series::RunOutline;
 use crate::steady::{IntervalFacts, Steadiness, steadiness};
-use crate::verdict::{Heard, Judged, Verdict, judge, verdict};
+use crate::verdict::{Ground, Heard, Judged, Verdict, judge, verdict};
 use measure::{Event, ExecutionTarget, Interval, IntervalPhase, RunFinished, RunFold, RunTotals};
-use plan::{Load, RunKind};
+use plan::{Load, Operation, RunKind, TargetId};
+use std::collections::BTreeSet;
 
 /// Longer runs are not looked at for changes and stalls, so that memory stays bounded: a week in
 /// intervals of five seconds.
 const MAX_INTERVALS: usize = 120_000;
+
+/// Backends that reach no target, by their names in the record.
+const UNREAL: [&str; 2] = ["sim", "null"];
 
 /// A run that is over, with what it says.
 #[derive(Clone, Debug, PartialEq)]
@@ -29,6 +34,8 @@ pub struct Watch {
     is_too_long: bool,
     is_going: bool,
     heard: Vec<Heard>,
+    /// Targets that some run has written to.
+    written: BTreeSet<TargetId>,
 }
 
 impl Watch {
@@ -67,6 +74,25 @@ impl Watch {
         verdict(&self.heard)
     }
 
+    /// The targets of a run, where it reached any.
+    fn grounds(&self, totals: &RunTotals) -> Vec<Ground<'_>> {
+        if UNREAL.contains(&&*self.backend) {
+            return Vec::new();
+        }
+        let ids = totals.figures.iter().map(|figure| figure.key.target);
+        let ids = ids.collect::<BTreeSet<_>>().into_iter();
+        let grounds = ids.filter_map(|id| {
+            Some(Ground {
+                id,
+                target: self.targets.get(id.index())?,
+                is_written: self.written.contains(&id),
+            })
+        });
+        grounds
+            .filter(|ground| !ground.target.identity.kind.is_empty())
+            .collect()
+    }
+
     fn add_interval(&mut self, interval: &Interval) {
         if interval.phase != IntervalPhase::Measured {
             return;
@@ -86,11 +112,17 @@ impl Watch {
         self.intervals.clear();
         self.is_too_long = false;
         let reach = Reach::of(&self.backend, &self.targets, &totals.started);
-        let judged = judge(&totals, steady.as_ref(), reach);
+        let judged = judge(&totals, steady.as_ref(), reach, &self.grounds(&totals));
+        let writes = totals
+            .figures
+            .iter()
+            .filter(|figure| figure.key.operation == Operation::Write && figure.operations > 0);
+        self.written.extend(writes.map(|figure| figure.key.target));
         self.heard.push(Heard {
             name: totals.started.full_name(),
             measures: totals.started.kind == RunKind::Measure,
             judged: judged.clone(),
+            outline: RunOutline::of(&totals),
         });
         Some(EndedRun {
             totals,

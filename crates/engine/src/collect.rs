@@ -37,6 +37,7 @@ struct StreamReader {
     /// By recorder and slab.
     cells: Vec<[Vec<FigureReader>; SLABS]>,
     lateness: Vec<[CellReader; SLABS]>,
+    free_lateness: Vec<[CellReader; SLABS]>,
     handover: Vec<[HandoverReader; SLABS]>,
     submitted: Vec<[u64; SLABS]>,
     unscheduled: Vec<[u64; SLABS]>,
@@ -113,6 +114,7 @@ impl Collector {
                     .map(|_| std::array::from_fn(|_| readers()))
                     .collect(),
                 lateness: (0..count).map(|_| Default::default()).collect(),
+                free_lateness: (0..count).map(|_| Default::default()).collect(),
                 handover: (0..count).map(|_| Default::default()).collect(),
                 submitted: vec![[0; SLABS]; count],
                 unscheduled: vec![[0; SLABS]; count],
@@ -435,6 +437,7 @@ impl Collector {
         let state = &self.shared.streams[stream];
         let reader = &mut self.streams[stream];
         let (mut added, mut unscheduled) = (0, 0);
+        let free = sample.free_lateness.get_or_insert_default();
         for (place, recorder) in state.recorders.iter().enumerate() {
             for slab in slabs {
                 let source = &recorder.slabs[*slab];
@@ -443,13 +446,30 @@ impl Collector {
                 reader.submitted[place][*slab] = now;
                 unscheduled +=
                     difference(&source.unscheduled, &mut reader.unscheduled[place][*slab]);
-                let lateness = &mut reader.lateness[place][*slab];
-                sample.lateness.sum_ns += lateness.read(&source.lateness, &mut self.service).0;
-                sample.lateness.max_ns = sample.lateness.max_ns.max(source.lateness.max_of(number));
+                let figures = [
+                    (
+                        &source.lateness,
+                        &mut reader.lateness,
+                        &mut self.service,
+                        &mut sample.lateness,
+                    ),
+                    (
+                        &source.free_lateness,
+                        &mut reader.free_lateness,
+                        &mut self.response,
+                        free,
+                    ),
+                ];
+                for (cell, readers, builder, figures) in figures {
+                    figures.sum_ns += readers[place][*slab].read(cell, builder).0;
+                    figures.max_ns = figures.max_ns.max(cell.max_of(number));
+                }
             }
         }
         sample.lateness.histogram.merge(&self.service.drain());
         bound_max(&mut sample.lateness);
+        free.histogram.merge(&self.response.drain());
+        bound_max(free);
         sample.submitted += added;
         reader.submitted_total += added - unscheduled;
     }
@@ -716,6 +736,9 @@ fn add_sample(sample: &mut StreamSample, more: &StreamSample) {
     sample.scheduled += more.scheduled;
     sample.submitted += more.submitted;
     sample.lateness.merge(&more.lateness);
+    if let Some(free) = &more.free_lateness {
+        sample.free_lateness.get_or_insert_default().merge(free);
+    }
 }
 
 fn difference(counter: &AtomicU64, seen: &mut u64) -> u64 {

@@ -16,7 +16,7 @@ use crate::priorities::Priorities;
 use crate::sleep::{Sleep, SleepPlan, time_to};
 use crate::state::{AFTER_STOP, SharedRun, SharedStream, WARMUP};
 use crate::time::Time;
-use measure::{Misfit, Sharing};
+use measure::{LatencyCell, Misfit, Sharing};
 use plan::{Operation, RangeSync};
 use std::ops::Deref;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -755,11 +755,13 @@ impl<B: Backend, T: Time, S: Deref<Target = SharedRun> + Clone> Worker<B, T, S> 
             match view.arrival_ns.load(Relaxed) {
                 0 => view.arrival_ns.store(now_ns, Relaxed),
                 arrival_ns => {
-                    slab.lateness.record(
-                        now_ns.saturating_sub(arrival_ns),
-                        self.interval,
-                        self.sharing,
-                    );
+                    let late_ns = now_ns.saturating_sub(arrival_ns);
+                    let record =
+                        |cell: &LatencyCell| cell.record(late_ns, self.interval, self.sharing);
+                    record(&slab.lateness);
+                    if self.shared.pools[own.pool].was_free_at(arrival_ns) {
+                        record(&slab.free_lateness);
+                    }
                 }
             }
             view.started_ns.store(now_ns, Relaxed);

@@ -1,9 +1,12 @@
 //! The command line of the neutral verbs.
+use crate::exit::Exit;
 use crate::spans::{seconds, some_seconds, some_span, span};
+use analysis::Word;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use engine::BackendKind;
 use lang::{CommandLine, LintSelection};
 use plan::{Nanos, Plan, Readiness, Repeat};
+use report::Conclusion;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -206,6 +209,38 @@ pub struct LintOptions {
     pub words: Vec<String>,
 }
 
+/// Whether a number that cannot be believed is a failure.
+#[derive(Args, Clone, Debug, Default)]
+pub struct StrictOptions {
+    /// End with code 5 where the verdict leads with a word that makes figures doubtful. Words that are named pass; `fathom
+    /// explain WORD` explains one.
+    #[arg(long, value_name = "WORD,…", num_args = 0..=1, require_equals = true, value_delimiter = ',', value_parser = word)]
+    pub strict: Option<Vec<Word>>,
+}
+
+impl StrictOptions {
+    /// The code that takes the place of one where all is fine otherwise.
+    pub fn exit(&self, exit: Exit, conclusion: &Conclusion) -> Exit {
+        let word = conclusion.verdict().map(|verdict| verdict.word);
+        let is_doubtful = |passed: &Vec<Word>| {
+            word.is_some_and(|word| word.is_doubt() && !passed.contains(&word))
+        };
+        match self.strict.as_ref().is_some_and(is_doubtful) {
+            true if exit == Exit::Fine => Exit::Doubtful,
+            _ => exit,
+        }
+    }
+}
+
+fn word(name: &str) -> Result<Word, String> {
+    let mut words = Word::ALL.into_iter();
+    words.find(|word| word.name() == name).ok_or_else(|| {
+        let names = Word::ALL.into_iter().filter(|word| word.is_doubt());
+        let names: Vec<&str> = names.map(Word::name).collect();
+        format!("there are: {}", names.join(", "))
+    })
+}
+
 #[derive(Args, Debug)]
 pub struct RunOptions {
     /// Job files, read as one; `-` is standard input. `name=value` sets a variable of the file.
@@ -218,6 +253,9 @@ pub struct RunOptions {
 
     #[command(flatten)]
     pub repetition: RepeatOptions,
+
+    #[command(flatten)]
+    pub strict: StrictOptions,
 
     #[command(flatten)]
     pub common: Common,
@@ -261,6 +299,9 @@ pub struct CurveOptions {
     /// Through the page cache. The default is past it, where the file system can.
     #[arg(long)]
     pub buffered: bool,
+
+    #[command(flatten)]
+    pub strict: StrictOptions,
 
     #[command(flatten)]
     pub common: Common,
@@ -344,6 +385,9 @@ pub struct ReportOptions {
     /// Print what fio prints instead of the table: normal, terse, json or json+, or several of them.
     #[arg(long, value_name = "FORMAT[,FORMAT…]")]
     pub fio: Option<String>,
+
+    #[command(flatten)]
+    pub strict: StrictOptions,
 }
 
 #[derive(Args, Debug)]

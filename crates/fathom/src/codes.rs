@@ -1,6 +1,7 @@
 //! What the codes of diagnostics mean, from the pages of the reference, which are built in.
 
 const LINTS: &str = include_str!("../../../docs/reference/lints.md");
+const VERDICT: &str = include_str!("../../../docs/concepts/verdict.md");
 const DIAGNOSTICS: &str = include_str!("../../../docs/reference/diagnostics.md");
 
 /// What the reference says of a code, or of the name of a lint.
@@ -13,6 +14,9 @@ pub fn explanation(word: &str) -> Option<String> {
         return Some(format!(
             "{heading}: {finds}\n\n{text}\n\n`--lint {name}=off` says nothing of it, `--lint {name}=error` refuses the job."
         ));
+    }
+    if let Some(text) = section(VERDICT, &format!("### {word}")) {
+        return Some(format!("{word}\n\n{text}"));
     }
     is_code(word)
         .then(|| section(DIAGNOSTICS, &format!("### {word}")))?
@@ -51,6 +55,14 @@ mod tests {
             for code in lint.codes {
                 assert_eq!(explanation(code).as_ref(), Some(&text));
             }
+        }
+    }
+
+    #[test]
+    fn every_word_of_a_verdict_is_explained() {
+        for word in analysis::Word::ALL {
+            let text = explanation(word.name()).unwrap_or_else(|| panic!("{word:?}"));
+            assert!(text.len() > 60, "{text}");
         }
     }
 

@@ -48,7 +48,7 @@ pub fn main(options: &CurveOptions, arguments: &[String]) -> Exit {
         arguments: arguments.to_vec(),
         folder: Some(options.common.output.clone()),
         common: options.common.clone(),
-        face: Box::new(Neutral),
+        face: Box::new(Neutral(options.strict.clone())),
         // A curve of a file is a quick look, and most folders are on the disk that the file is on.
         findings: Findings {
             printed: Vec::new(),

@@ -15,6 +15,8 @@ pub enum Exit {
     Guard,
     /// The user stopped it.
     Stopped,
+    /// All was carried out, and the number cannot be believed.
+    Doubtful,
 }
 
 impl Exit {
@@ -26,6 +28,7 @@ impl Exit {
             Exit::Usage => 2,
             Exit::Guard => 3,
             Exit::Stopped => 4,
+            Exit::Doubtful => 5,
         }
     }
 
@@ -37,6 +40,7 @@ impl Exit {
             Exit::Usage => Some("the command line or a file is refused"),
             Exit::Guard => Some("a target is refused"),
             Exit::Stopped => Some("stopped by the user"),
+            Exit::Doubtful => Some("--strict: the figures cannot be believed, as the verdict says"),
         }
     }
 }

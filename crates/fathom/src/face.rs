@@ -101,6 +101,11 @@ pub trait Face {
         Exit::Usage
     }
 
+    /// The code where figures that cannot be believed count as a failure.
+    fn judged(&self, exit: Exit, _: &Conclusion) -> Exit {
+        exit
+    }
+
     /// The last words, but for the reason of an exit code.
     fn conclude(&self, ended: &Ended<'_>);
 }

@@ -13,7 +13,7 @@ use crate::sinks::Sinks;
 use crate::standing::{self, Passed};
 use crate::trigger::Watched;
 use crate::written_states::WrittenStates;
-use crate::{ending, lints, machine, printing, removal, render, stop, stop_file};
+use crate::{ending, lints, machine, printing, removal, render, room, stop, stop_file};
 use conduct::machine::Approach;
 use conduct::{
     CommandSettings, Control, Host, LocalHost, Outcome, SimulatedHost, SinkError, Tempo, go_on,
@@ -620,19 +620,24 @@ fn execution_started(
         }
         identity
     };
-    let target = |(number, target): (usize, &plan::Target)| ExecutionTarget {
-        name: target.name.clone(),
-        path: target.path.display().to_string(),
-        bytes: plan
-            .expected_bytes(TargetId::at(number))
-            .unwrap_or(plan.targets[number].facts.bytes),
-        is_written: plan.targets[number].is_written(),
-        identity: if target.is_real() {
-            identity_of(target)
-        } else {
-            Default::default()
-        },
-        ..ExecutionTarget::default()
+    let targets = &plan.plan.targets;
+    let target = |(number, target): (usize, &plan::Target)| {
+        let mut found = ExecutionTarget {
+            name: target.name.clone(),
+            path: target.path.display().to_string(),
+            bytes: plan
+                .expected_bytes(TargetId::at(number))
+                .unwrap_or(plan.targets[number].facts.bytes),
+            is_written: plan.targets[number].is_written(),
+            ..ExecutionTarget::default()
+        };
+        if target.is_real() {
+            found.identity = identity_of(target);
+        }
+        if target.is_real() && !launch.common.reaches_no_storage() {
+            room::add(&mut found, &target.path, targets.len());
+        }
+        found
     };
     let rule = machine::worker_rule(launch.common.workers);
     let (backend, backend_reason) = machine::backends_used(plan, &settled.choice);
@@ -650,7 +655,7 @@ fn execution_started(
             .collect(),
         plan_json: serde_json::to_string(plan).expect("a plan is plain data"),
         seed: plan.plan.seed,
-        targets: plan.plan.targets.iter().enumerate().map(target).collect(),
+        targets: targets.iter().enumerate().map(target).collect(),
         backend,
         backend_reason,
         workers: machine::workers_max(plan, settled.choice.backends(), rule, facts.cpus),
@@ -790,6 +795,7 @@ fn conclude(
     let folder = launch.folder.as_deref();
     let conclusion = sinks.finish(folder);
     let exit = exit_of(outcome, is_planned, launch.face.as_ref());
+    let exit = launch.face.judged(exit, &conclusion);
     let failure = outputs.failure();
     launch.face.conclude(&Ended {
         exit,

@@ -38,6 +38,7 @@ mod removal;
 mod render;
 mod report_again;
 mod resume;
+mod room;
 mod run;
 mod seed;
 mod self_tests;

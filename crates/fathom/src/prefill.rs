@@ -90,7 +90,7 @@ pub fn main(options: &PrefillOptions, arguments: &[String]) -> Exit {
         arguments: arguments.to_vec(),
         folder: Some(common.output.clone()),
         common,
-        face: Box::new(Neutral),
+        face: Box::new(Neutral::default()),
         findings: Findings::default(),
     });
     match exit {

@@ -86,7 +86,8 @@ fn write_all(options: &ReportOptions) -> Result<Exit, String> {
     if fio.is_none() {
         crate::printing::verdict(&conclusion);
     }
-    Ok(exit_of(damage.is_some(), &path))
+    let exit = exit_of(damage.is_some(), &path);
+    Ok(options.strict.exit(exit, &conclusion))
 }
 
 fn tell_out(totals: &[RunTotals], plan: Option<&Plan>, options: &ReportOptions) {

@@ -60,7 +60,7 @@ pub fn main(options: &RunOptions, arguments: &[String]) -> Exit {
         arguments: arguments.to_vec(),
         folder: Some(options.common.output.clone()),
         common: options.common.clone(),
-        face: Box::new(Neutral),
+        face: Box::new(Neutral(options.strict.clone())),
         findings: Findings {
             language,
             printed: reading.diagnostics,
@@ -88,7 +88,7 @@ fn go_on(result: &Path, options: &RunOptions, arguments: &[String]) -> Exit {
             arguments: arguments.to_vec(),
             folder: Some(options.common.output.clone()),
             common: options.common.clone(),
-            face: Box::new(Neutral),
+            face: Box::new(Neutral(options.strict.clone())),
             findings: Findings {
                 language,
                 ..Findings::default()

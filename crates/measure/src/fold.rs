@@ -97,6 +97,7 @@ struct SummedStream {
     submitted: u64,
     backlog: u64,
     lateness: Latencies,
+    free_lateness: Latencies,
     unserved: Latencies,
 }
 
@@ -161,6 +162,7 @@ impl RunFold {
             submitted: collected.submitted,
             backlog: collected.backlog,
             lateness: collected.lateness.figures(),
+            free_lateness: collected.free_lateness.figures(),
             unserved: collected.unserved.figures(),
             in_flight: LatencyFigures::default(),
         };
@@ -254,6 +256,9 @@ impl RunFold {
             collected.submitted += sample.submitted;
             collected.backlog = sample.backlog;
             collected.lateness.add(&sample.lateness);
+            if let Some(free) = &sample.free_lateness {
+                collected.free_lateness.add(free);
+            }
             collected.unserved.add(&sample.unserved);
         }
         self.pools.resize(
@@ -380,6 +385,15 @@ impl RunTotals {
         let waiting = self.streams.iter().filter_map(youngest);
         let aged = self.unreturned.iter().map(|one| one.response_ns).min()?;
         waiting.chain([aged]).min()
+    }
+
+    /// Submissions after their intended time, of arrivals that found a free slot: what Fathom and its host owe. Empty
+    /// where nobody told.
+    pub fn free_lateness(&self) -> LatencyFigures {
+        let mut lateness = LatencyFigures::default();
+        let streams = self.streams.iter();
+        streams.for_each(|stream| lateness.merge(&stream.free_lateness));
+        lateness
     }
 
     /// Lateness of submission over all streams.

@@ -9,6 +9,8 @@ pub struct StreamTotals {
     /// At the end of the last interval.
     pub backlog: u64,
     pub lateness: LatencyFigures,
+    /// Of arrivals that found a free slot; empty where nobody told.
+    pub free_lateness: LatencyFigures,
     pub unserved: LatencyFigures,
     /// Of those, the operations that never came back or came late, whose latencies are in the figures.
     pub in_flight: LatencyFigures,

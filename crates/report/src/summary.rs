@@ -61,7 +61,7 @@ pub struct Row {
 impl Row {
     pub fn new(run: &EndedRun) -> Self {
         let parts = parts::of_jobs(&run.totals);
-        let of_part = |part: RunTotals| Self::of_part(&part, &judge(&part, None, run.reach));
+        let of_part = |part: RunTotals| Self::of_part(&part, &judge(&part, None, run.reach, &[]));
         Self {
             parts: parts.map(of_part).collect(),
             ..Self::of_whole(&run.totals, &run.judged)

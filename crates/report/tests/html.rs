@@ -356,7 +356,7 @@ fn doubts_stand_at_the_top_in_words() {
     let html = page_of(execution);
     let top = html.split("</header>").next().unwrap();
     for words in [
-        "<b>Rate missed</b>: run 1, sd_slow: 900 of 1\u{202f}000 I/Os per second reached (90 %)",
+        "<b>Unstable</b>: run 1, sd_slow: 900 of 1\u{202f}000 I/Os per second reached (90 %)",
         "<b>Depth-bound</b>: run 1, sd_slow: no slot was free for 90 % of the time",
         "<b>Response above service</b>: run 1, sd_slow: response p99 is ",
         "<b>Errors</b>: run 2, sd_fine: 4 I/Os failed",

@@ -97,6 +97,7 @@ impl SharedRun {
                 in_use: AtomicU32::new(0),
                 exhausted_since_ns: AtomicU64::new(0),
                 exhausted_ns: AtomicU64::new(0),
+                relieved_ns: AtomicU64::new(0),
                 failed_ns: <[AtomicU64; SLABS]>::default(),
             });
         let pools = pools.collect();

@@ -261,6 +261,7 @@ impl Recorder {
             Slab {
                 cells: (0..cells).map(|_| memory.figure()).collect(),
                 lateness: memory.latency(),
+                free_lateness: memory.latency(),
                 submitted: AtomicU64::new(0),
                 unscheduled: AtomicU64::new(0),
                 handover: if is_used { handover(memory) } else { None },

@@ -16,6 +16,8 @@ pub(crate) struct SharedPool {
     /// Since when no slot is free; zero while one is.
     pub exhausted_since_ns: AtomicU64,
     pub exhausted_ns: AtomicU64,
+    /// When a slot was given back last while none was free.
+    pub relieved_ns: AtomicU64,
     /// How long operations that failed were in flight, by slab; latencies are of those that succeeded.
     pub failed_ns: [AtomicU64; SLABS],
 }
@@ -49,11 +51,18 @@ impl SharedPool {
         };
         if before == self.slots {
             let since = self.exhausted_since_ns.swap(0, Relaxed);
+            self.relieved_ns.store(now_ns, Relaxed);
             if since > 0 {
                 self.exhausted_ns
                     .fetch_add(now_ns.saturating_sub(since), Relaxed);
             }
         }
+    }
+
+    /// Whether an arrival of that time, which has a slot by now, had one free from the first.
+    #[inline]
+    pub(crate) fn was_free_at(&self, arrival_ns: u64) -> bool {
+        self.relieved_ns.load(Relaxed) <= arrival_ns
     }
 
     /// Time without a free slot up to `at_ns`.

@@ -31,6 +31,8 @@ pub(crate) struct Slab {
     /// By place of the target and operation, as many as the stream has kinds.
     pub cells: Vec<FigureCell>,
     pub lateness: LatencyCell,
+    /// Of arrivals that found a free slot.
+    pub free_lateness: LatencyCell,
     pub submitted: AtomicU64,
     /// Of those, what follows no schedule in a stream that has one.
     pub unscheduled: AtomicU64,

@@ -1,5 +1,6 @@
 //! The verbs of Fathom: progress while it runs, a table at the end.
 use super::{Ended, Face, Job, Listener};
+use crate::arguments::StrictOptions;
 use crate::ending::{self, Told};
 use crate::exit::Exit;
 use crate::progress::Progress;
@@ -7,15 +8,21 @@ use crate::{fill, launch, printing};
 use conduct::{SinkError, expected_bytes, planned_ns};
 use measure::Event;
 use plan::{BoundPlan, RunId};
+use report::Conclusion;
 
-/// Progress on standard error, a table at the end.
-pub struct Neutral;
+/// Progress on standard error, a table and the verdict at the end.
+#[derive(Default)]
+pub struct Neutral(pub StrictOptions);
 
 struct Shown(Progress);
 
 impl Face for Neutral {
     fn listeners(&self, job: &Job<'_>) -> Result<Vec<Box<dyn Listener>>, String> {
         Ok(vec![Box::new(Shown(progress(job.plan, job.runs_done)))])
+    }
+
+    fn judged(&self, exit: Exit, conclusion: &Conclusion) -> Exit {
+        self.0.exit(exit, conclusion)
     }
 
     fn conclude(&self, ended: &Ended<'_>) {

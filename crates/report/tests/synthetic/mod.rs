@@ -147,7 +147,7 @@ impl Synthetic {
             identity: TargetIdentity {
                 path: format!("/dev/nvme{number}n1"),
                 real_path: format!("/dev/nvme{number}n1"),
-                kind: "block device".into(),
+                kind: "file".into(),
                 bytes: 50 << 30,
                 device: format!("nvme{number}n1"),
                 model: "Made-up Disk 9000".into(),

@@ -114,7 +114,11 @@ fn jobs_side_by_side_are_not_judged_by_each_other() {
         .collect();
     // One slot of 100 µs carries half of it: the whole has both marks, and the job that missed its rate.
     assert_eq!(
-        marks, ["! depth-bound, rate missed, unserved arrivals"; 2],
+        marks,
+        [
+            "! depth-bound, unstable",
+            "! depth-bound, rate missed, unserved arrivals"
+        ],
         "{}",
         ended.out
     );
@@ -178,12 +182,9 @@ fn threads_that_are_too_few_are_the_cause() {
         &["*** response time", "cause: no thread was free for "],
     );
     let marks = field(&lab, "out", "marks");
-    has_all(&marks, &["rate missed", "depth-bound"]);
+    has_all(&marks, &["unstable", "depth-bound"]);
     let page = top(&lab, "out");
-    has_all(
-        &page,
-        &["depth or storage set the rate", "<b>Rate missed</b>"],
-    );
+    has_all(&page, &["depth or storage set the rate", "<b>Unstable</b>"]);
     has_none(&page, &["limited the rate", "Highest", "No warning sign"]);
     drop(slow);
 }
