@@ -505,10 +505,11 @@ impl Scene<'_> {
         {
             return Some(format!("`{}` never leaves memory", ground.target.name));
         }
-        let (asked, moved) = self.moved()?;
+        // Room that was never written is a cause of its own.
+        let (asked, moved) = self.moved().filter(|_| self.sparse().is_none())?;
         (moved < MOVED_SHARE * asked).then(|| {
             format!(
-                "the devices moved {} of the bytes that were read; memory or unwritten room answered for the rest",
+                "the devices moved {} of the bytes that were read; memory answered for the rest",
                 percent(moved / asked)
             )
         })

@@ -621,24 +621,25 @@ fn execution_started(
         identity
     };
     let targets = &plan.plan.targets;
-    let target = |(number, target): (usize, &plan::Target)| {
-        let mut found = ExecutionTarget {
-            name: target.name.clone(),
-            path: target.path.display().to_string(),
-            bytes: plan
-                .expected_bytes(TargetId::at(number))
-                .unwrap_or(plan.targets[number].facts.bytes),
-            is_written: plan.targets[number].is_written(),
-            ..ExecutionTarget::default()
-        };
-        if target.is_real() {
-            found.identity = identity_of(target);
-        }
-        if target.is_real() && !launch.common.reaches_no_storage() {
-            room::add(&mut found, &target.path, targets.len());
-        }
-        found
+    let target = |(number, target): (usize, &plan::Target)| ExecutionTarget {
+        name: target.name.clone(),
+        path: target.path.display().to_string(),
+        bytes: plan
+            .expected_bytes(TargetId::at(number))
+            .unwrap_or(plan.targets[number].facts.bytes),
+        is_written: plan.targets[number].is_written(),
+        identity: if target.is_real() {
+            identity_of(target)
+        } else {
+            Default::default()
+        },
+        ..ExecutionTarget::default()
     };
+    let mut found: Vec<ExecutionTarget> = targets.iter().enumerate().map(target).collect();
+    if !launch.common.reaches_no_storage() {
+        let asked = rooms_asked(plan, &found);
+        room::add(&mut found, asked);
+    }
     let rule = machine::worker_rule(launch.common.workers);
     let (backend, backend_reason) = machine::backends_used(plan, &settled.choice);
     ExecutionStarted {
@@ -655,7 +656,7 @@ fn execution_started(
             .collect(),
         plan_json: serde_json::to_string(plan).expect("a plan is plain data"),
         seed: plan.plan.seed,
-        targets: targets.iter().enumerate().map(target).collect(),
+        targets: found,
         backend,
         backend_reason,
         workers: machine::workers_max(plan, settled.choice.backends(), rule, facts.cpus),
@@ -664,6 +665,22 @@ fn execution_started(
         reporting: plan.plan.reporting.labels.clone(),
         host: facts,
     }
+}
+
+/// The targets whose room matters: those that runs read as they were.
+fn rooms_asked(plan: &BoundPlan, found: &[ExecutionTarget]) -> Vec<room::Asked> {
+    let targets = plan.plan.targets.iter().zip(&plan.targets).zip(found);
+    let asked = targets
+        .enumerate()
+        .filter_map(|(place, ((target, bound), found))| {
+            let is_asked = target.is_real() && bound.is_read && !bound.is_prepared;
+            is_asked.then(|| room::Asked {
+                place,
+                path: target.path.clone(),
+                bytes: found.bytes,
+            })
+        });
+    asked.collect()
 }
 
 /// Refuses, before anything is made, what the files of this execution would replace.

@@ -78,6 +78,9 @@ pub struct BoundTarget {
     /// The first byte that runs may change and the byte behind the last; `None` when it is only
     /// read.
     pub write_extent: Option<(u64, u64)>,
+    /// Whether runs that measure read it.
+    #[serde(default)]
+    pub is_read: bool,
 }
 
 /// A run with the regions of its streams in bytes.
@@ -206,6 +209,7 @@ pub fn bind(plan: Plan, facts: &Facts) -> Result<BoundPlan, Vec<BindError>> {
                     bytes,
                     is_prepared: false,
                     write_extent: None,
+                    is_read: false,
                 });
             }
         }
@@ -376,10 +380,22 @@ impl BoundPlan {
             match self.bound_run(id) {
                 Ok(run) => {
                     self.check_harm(&run.run, errors);
+                    self.note_reads(&run);
                     self.note_writes(&run);
                 }
                 Err(error) if errors.contains(&error) => {}
                 Err(error) => errors.push(error),
+            }
+        }
+    }
+
+    fn note_reads(&mut self, run: &BoundRun) {
+        let streams = run.run.streams.iter();
+        for stream in
+            streams.filter(|stream| run.run.kind == RunKind::Measure && stream.source.reads())
+        {
+            for target in &stream.targets {
+                self.targets[target.index()].is_read = true;
             }
         }
     }
@@ -700,6 +716,7 @@ fn bind_target(
         bytes,
         is_prepared,
         write_extent: None,
+        is_read: false,
     };
     if !target.is_real() {
         let (SizeRule::Bytes(bytes) | SizeRule::BeyondFound(bytes)) = target.size else {

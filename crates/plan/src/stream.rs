@@ -745,6 +745,15 @@ impl OpSource {
             OpSource::Verify => false,
         }
     }
+
+    /// Whether it may read what a target holds.
+    pub fn reads(&self) -> bool {
+        match self {
+            OpSource::Generator(generator) => generator.operations.read_pct > 0.0,
+            OpSource::Replay(_) | OpSource::Verify => true,
+            OpSource::Tree { .. } => false,
+        }
+    }
 }
 
 impl Region {

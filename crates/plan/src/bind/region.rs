@@ -182,6 +182,7 @@ mod tests {
             bytes,
             is_prepared: false,
             write_extent: None,
+            is_read: false,
         }
     }
 

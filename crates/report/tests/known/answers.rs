@@ -91,6 +91,18 @@ const TICKS: &str = "a host that counts by ticks";
 const THROTTLED: &str = "a control group that is throttled";
 const MEMORY: &str = "a disk in memory";
 
+const CACHED: &str = "reads that memory answers";
+const FETCHED: &str = "reads that a disk answers";
+const BLIND: &str = "a raw device that tells no counters";
+const HOLES: &str = "a file with holes";
+const THIN: &str = "a thin volume that was never written";
+const HEAD: &str = "1 to 16 threads on one head";
+const ARRAY: &str = "1 to 16 threads on an array";
+const CHANNELS: &str = "512 slots flat out on a storage of 486 channels";
+const JUMPS: &str = "a device that jumps from second to second";
+const SATURATED: &str = "a rate that a hundred percent of the time is too much";
+const REBUILD: &str = "a rebuild beneath a rate";
+
 /// Statements, in the order in which the page has them.
 pub const ANSWERS: &[Answer] = &[
     // Cards.
@@ -638,6 +650,56 @@ pub const ANSWERS: &[Answer] = &[
         Console,
         "(the same word holds for 2 of 2 runs)",
     ),
+    says("cache-suspect", CACHED, Console, "cache-suspect: "),
+    says("cache-suspect", CACHED, Table, "! cache-suspect\n"),
+    says(
+        "cache-suspect",
+        CACHED,
+        Top,
+        "the devices moved 0 % of the bytes that were read",
+    ),
+    says("cache-suspect", MEMORY, Console, "cache-suspect: "),
+    never("cache-suspect", FETCHED, Whole, "ache-suspect"),
+    never("cache-suspect", HELD, Whole, "ache-suspect"),
+    never("cache-suspect", HOLES, Whole, "ache-suspect"),
+    says("sparse", HOLES, Console, "sparse: "),
+    says("sparse", HOLES, Console, "50 % of `sd1` is holes"),
+    says(
+        "sparse",
+        THIN,
+        Console,
+        "94 % of a sample of `sd1` holds only zeros",
+    ),
+    never("sparse", CACHED, Whole, "parse:"),
+    never("sparse", FETCHED, Whole, "parse:"),
+    says("not checked", BLIND, Console, "not checked: "),
+    never("not checked", FETCHED, Whole, "ot checked"),
+    never("not checked", HELD, Whole, "ot checked"),
+    says("clean", FETCHED, Console, "clean: "),
+    never("clean", CACHED, Console, "clean: "),
+    says("storage-bound", HEAD, Console, "storage-bound: "),
+    says(
+        "storage-bound",
+        HEAD,
+        Console,
+        "16 instead of 8 slots changed the rate by ",
+    ),
+    never("storage-bound", ARRAY, Console, "storage-bound"),
+    never("storage-bound", FLAT, Console, "storage-bound"),
+    says("closed loop", ARRAY, Console, "closed loop: "),
+    says("closed loop", CHANNELS, Console, "closed loop: "),
+    never("depth-bound", CHANNELS, Whole, "epth-bound:"),
+    says("unstable", SATURATED, Table, ", unstable"),
+    never("unstable", BUSY, Whole, "nstable"),
+    never("unstable", HELD, Whole, "nstable"),
+    says("unsteady", JUMPS, Console, "unsteady: "),
+    never("unsteady", BUSY, Whole, "nsteady"),
+    never("unsteady", HELD, Whole, "nsteady"),
+    never("unsteady", SLOWER, Whole, "nsteady"),
+    // A rate that is held hides a rebuild but for its latency.
+    never("unsteady", REBUILD, Whole, "nsteady"),
+    says("too few samples", FEW, Console, "too few samples: "),
+    never("too few samples", HELD, Whole, "oo few samples"),
     // The end of a curve is no fault of its points.
     says("verdict", BEYOND, Console, "It can be believed: "),
     never("verdict", BEYOND, Console, "` cannot"),

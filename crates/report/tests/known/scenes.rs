@@ -2,7 +2,8 @@
 use conduct::{Control, SimulatedHost, execute};
 use engine::sim::Script;
 use measure::{
-    CpuTimes, Event, ExecutionStarted, ExecutionTarget, FinishReason, HostSample, TargetIdentity,
+    CpuTimes, DeviceCounters, DeviceSample, Event, ExecutionStarted, ExecutionTarget, FinishReason,
+    HostSample, TargetIdentity,
 };
 use plan::*;
 use std::path::Path;
@@ -19,6 +20,8 @@ pub struct Scene {
     pub seconds: u64,
     pub warmup_seconds: u64,
     pub slots: u32,
+    /// Of each run, where they differ.
+    pub slots_of_runs: &'static [u32],
     pub law: ArrivalLaw,
     pub flow: Flow,
     pub script: Script,
@@ -294,13 +297,94 @@ pub const SCENES: &[Named] = &[
         tell: |event| with_host(event, |host| host.throttled_ns = Some(50 * MS)),
         ..scene("throttled", rate(1_000.0))
     }),
+    ("reads that memory answers", || Scene {
+        tell: |event| on_disk(event, |_| {}, Some(0)),
+        backend: "psync",
+        ..scene("cached", rate(1_000.0))
+    }),
+    ("reads that a disk answers", || Scene {
+        tell: |event| on_disk(event, |_| {}, Some(1 << 30)),
+        backend: "psync",
+        ..scene("fetched", rate(1_000.0))
+    }),
+    ("a raw device that tells no counters", || Scene {
+        tell: |event| {
+            on_disk(
+                event,
+                |target| target.identity.kind = "block device".into(),
+                None,
+            )
+        },
+        backend: "uring",
+        ..scene("blind", rate(1_000.0))
+    }),
+    ("a file with holes", || Scene {
+        tell: |event| {
+            on_disk(
+                event,
+                |target| target.hole_bytes = Some(TARGET_BYTES / 2),
+                Some(0),
+            )
+        },
+        backend: "uring",
+        ..scene("holes", rate(1_000.0))
+    }),
+    ("a thin volume that was never written", || Scene {
+        tell: |event| {
+            let never_written = |target: &mut ExecutionTarget| {
+                target.identity.kind = "block device".into();
+                (target.sampled_blocks, target.zero_blocks) = (Some(64), Some(60));
+            };
+            on_disk(event, never_written, Some(1 << 30))
+        },
+        backend: "uring",
+        ..scene("thin", rate(1_000.0))
+    }),
+    ("1 to 16 threads on one head", || {
+        sweep(served_by(1, 310_000))
+    }),
+    ("1 to 16 threads on an array", || {
+        sweep(served_by(64, 500_000))
+    }),
+    ("512 slots flat out on a storage of 486 channels", || {
+        Scene {
+            slots: 512,
+            seconds: 5,
+            script: served_by(486, 5 * MS),
+            ..scene("array", Load::FlatOut)
+        }
+    }),
+    ("a device that jumps from second to second", || {
+        changing(|second| (2 + second % 2 * 4) * MS)
+    }),
+    (
+        "a rate that a hundred percent of the time is too much",
+        || Scene {
+            law: ArrivalLaw::Deterministic,
+            slots: 256,
+            seconds: 60,
+            script: served_by(1, 12 * MS),
+            ..scene("saturated", rate(100.0))
+        },
+    ),
+    ("a rebuild beneath a rate", || Scene {
+        seconds: 30,
+        slots: 256,
+        script: Script {
+            service_changes_ns: vec![(0, 2 * MS), (15 * SECOND, 9 * MS)],
+            ..served_by(1, 0)
+        },
+        ..scene("rebuild", rate(80.0))
+    }),
     ("a disk in memory", || Scene {
         tell: |event| {
             if let Event::ExecutionStarted(started) = event {
                 started.targets[0].identity.ram_backed = true;
+                started.targets[0].identity.kind = "file".into();
             }
             true
         },
+        backend: "psync",
         ..scene("memory", rate(1_000.0))
     }),
 ];
@@ -316,6 +400,7 @@ fn scene(name: &'static str, load: Load) -> Scene {
         seconds: 20,
         warmup_seconds: 0,
         slots: 32,
+        slots_of_runs: &[],
         law: ArrivalLaw::Exponential,
         flow: Flow::default(),
         script: served_by(8, 2 * MS),
@@ -474,6 +559,43 @@ fn with_preparation(event: &mut Event) -> bool {
     true
 }
 
+/// Flat out with 1 to 16 slots.
+fn sweep(script: Script) -> Scene {
+    let names = ["1 slot", "2 slots", "4 slots", "8 slots", "16 slots"];
+    Scene {
+        runs: names.map(|name| (name, Load::FlatOut)).into(),
+        slots_of_runs: &[1, 2, 4, 8, 16],
+        seconds: 10,
+        script,
+        ..scene("", Load::FlatOut)
+    }
+}
+
+/// A file on a disk that reads so many bytes in each second, or does not tell.
+fn on_disk(event: &mut Event, change: fn(&mut ExecutionTarget), read_bytes: Option<u64>) -> bool {
+    match event {
+        Event::ExecutionStarted(started) => {
+            let target = &mut started.targets[0];
+            target.identity.kind = "file".into();
+            target.identity.counted_devices = vec!["sda".into()];
+            change(target);
+        }
+        Event::Interval(interval) => {
+            let device = read_bytes.map(|read_bytes| DeviceSample {
+                device: "sda".into(),
+                counters: DeviceCounters {
+                    read_bytes,
+                    ..DeviceCounters::default()
+                },
+                ..DeviceSample::default()
+            });
+            interval.host.devices.extend(device);
+        }
+        _ => {}
+    }
+    true
+}
+
 fn with_host(event: &mut Event, change: fn(&mut HostSample)) -> bool {
     if let Event::Interval(interval) = event {
         change(&mut interval.host);
@@ -507,7 +629,7 @@ impl Scene {
         let mut plan = Plan {
             targets: vec![target()],
             templates: vec![self.template()],
-            runs: self.runs.iter().map(|run| self.spec(run)).collect(),
+            runs: (0..self.runs.len()).map(|place| self.spec(place)).collect(),
             searches: vec![search],
             seed: 7,
             ..Plan::default()
@@ -559,12 +681,14 @@ impl Scene {
         }
     }
 
-    fn spec(&self, (name, load): &(&str, Load)) -> RunSpec {
+    fn spec(&self, place: usize) -> RunSpec {
+        let (name, load) = &self.runs[place];
+        let slots = self.slots_of_runs.get(place).copied();
         RunSpec {
             name: (*name).into(),
             kind: RunKind::Measure,
             template: TemplateId(0),
-            overrides: Vec::new(),
+            overrides: slots.map(Override::Slots).into_iter().collect(),
             coupling: None,
             load: load.clone(),
             law: self.law,
