@@ -64,12 +64,12 @@ pub enum Word {
     Unserved,
     Changed,
     Unsteady,
-    CameLate,
     TooFewSamples,
     NotChecked,
     StorageBound,
     ClosedLoop,
     Clean,
+    CameLate,
     Waited,
     Undercounted,
 }
@@ -112,12 +112,12 @@ impl Word {
         Word::Unserved,
         Word::Changed,
         Word::Unsteady,
-        Word::CameLate,
         Word::TooFewSamples,
         Word::NotChecked,
         Word::StorageBound,
         Word::ClosedLoop,
         Word::Clean,
+        Word::CameLate,
         Word::Waited,
         Word::Undercounted,
     ];
@@ -306,9 +306,7 @@ fn next(word: Word) -> &'static str {
         Word::Stopped | Word::Unfinished => "`--resume` does the runs that are missing",
         Word::NothingMeasured => "ask for more time than the warm-up takes",
         Word::LostFigures => "run it again if the lost part matters",
-        Word::NotReturned | Word::CameLate => {
-            "look for the device in the log of the system at the time of the run"
-        }
+        Word::NotReturned => "look for the device in the log of the system at the time of the run",
         Word::ShortTransfers => "make sure that the target is as large as the job says",
         Word::CacheSuspect => "use more data than memory holds, or direct I/O",
         Word::Sparse => "fill it with `fathom prefill`, and run it again",
@@ -324,7 +322,7 @@ fn next(word: Word) -> &'static str {
         Word::TooFewSamples => "run it for longer",
         Word::NotChecked => "see in docs/concepts/verdict.md what such a target can tell",
         Word::StorageBound => "`fathom curve` shows at which rate latency begins to rise",
-        Word::Undercounted | Word::Waited | Word::ClosedLoop | Word::Clean => {
+        Word::CameLate | Word::Undercounted | Word::Waited | Word::ClosedLoop | Word::Clean => {
             "`fathom curve` shows the latency at every rate up to the highest"
         }
     }

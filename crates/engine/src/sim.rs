@@ -32,6 +32,8 @@ use std::sync::mpsc::{Receiver, sync_channel};
 pub struct Script {
     /// Time that one operation takes in a server.
     pub service_ns: u64,
+    /// Whether that is the mean of an exponential law, drawn over target, offset and time.
+    pub is_exponential: bool,
     /// Added to it, uniformly from zero up to this, by a draw over target, offset and time.
     pub jitter_ns: u64,
     /// Times (since the start of the run) from which on it is another (second), in order.
@@ -116,6 +118,7 @@ impl Default for Script {
     fn default() -> Self {
         Self {
             service_ns: 100_000,
+            is_exponential: false,
             jitter_ns: 0,
             service_changes_ns: Vec::new(),
             wakes_late_ns: 0,
@@ -385,9 +388,10 @@ impl World {
 
     fn submit(&mut self, worker: usize, slot: u32, request: Request, now_ns: u64) {
         let script = &self.script;
+        let drawn = || mix(request.offset ^ now_ns ^ (u64::from(request.file) << 56));
         let jitter_ns = match script.jitter_ns {
             0 => 0,
-            jitter => mix(request.offset ^ now_ns ^ (u64::from(request.file) << 56)) % (jitter + 1),
+            jitter => drawn() % (jitter + 1),
         };
         let servers = &mut self.servers[request.file as usize];
         let free = servers.iter_mut().min().expect("at least one server");
@@ -396,6 +400,14 @@ impl World {
         let mut changes = script.service_changes_ns.iter().rev();
         let change = changes.find(|(from_ns, _)| since_ns >= *from_ns);
         let service_ns = change.map_or(script.service_ns, |(_, service_ns)| *service_ns);
+        let service_ns = match script.is_exponential {
+            // Between 0 and 1, and neither of them.
+            true => {
+                (-(((drawn() >> 11) as f64 + 0.5) / (1_u64 << 53) as f64).ln() * service_ns as f64)
+                    as u64
+            }
+            false => service_ns,
+        };
         // Time has to pass, or a closed loop would never come to its end.
         let mut end_ns = begin_ns + (service_ns + jitter_ns).max(1);
         for (from, to) in &script.stalls {

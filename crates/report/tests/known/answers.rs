@@ -513,7 +513,7 @@ pub const ANSWERS: &[Answer] = &[
         Top,
         "came back well after the end, the longest after ",
     ),
-    says("late", OUTLIVES, Table, "came late"),
+    says("late", OUTLIVES, Whole, "Came late: run 1, late: "),
     never("late", GONE, Top, "came back well after the end"),
     never("late", HELD, Table, "came late"),
     // What is not known is no zero, and what is an age is a lower bound.

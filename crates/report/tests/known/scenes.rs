@@ -35,6 +35,7 @@ pub struct Scene {
     pub backend: &'static str,
     /// Changes what happened into what a machine would have told beside it; false leaves an event out.
     pub tell: fn(&mut Event) -> bool,
+    pub seed: u64,
 }
 
 /// What it left.
@@ -409,7 +410,25 @@ fn scene(name: &'static str, load: Load) -> Scene {
         stopped_after: None,
         backend: "sim",
         tell: |_| true,
+        seed: 7,
     }
+}
+
+/// Nothing is wrong with these: a minute at 100 a second with slots for all, on a storage that is idle as a rule, and on one
+/// server of exponential times that is busy for nine tenths of the time.
+pub fn clean(seed: u64) -> [Scene; 2] {
+    let of = |script| Scene {
+        seed,
+        seconds: 60,
+        slots: 256,
+        script,
+        ..scene("clean", rate(100.0))
+    };
+    let busy = Script {
+        is_exponential: true,
+        ..served_by(1, 9 * MS)
+    };
+    [of(served_by(8, MS)), of(busy)]
 }
 
 fn served_by(servers: u32, service_ns: u64) -> Script {
@@ -631,7 +650,7 @@ impl Scene {
             templates: vec![self.template()],
             runs: (0..self.runs.len()).map(|place| self.spec(place)).collect(),
             searches: vec![search],
-            seed: 7,
+            seed: self.seed,
             ..Plan::default()
         };
         plan.steering.repeat = Repeat::Times(self.times);
