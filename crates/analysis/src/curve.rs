@@ -30,7 +30,7 @@ pub(crate) const THROTTLED_SHARE: f64 = 0.001;
 /// A percentile of fewer values is a guess: p99 of 100 values is the largest but one.
 const SAMPLES_FOR_P99: u64 = 100;
 
-const KNEE_POINTS_LEAST: usize = 4;
+pub(crate) const KNEE_POINTS_LEAST: usize = 4;
 
 /// How far the curve must bend for a knee, where 1 is a right angle.
 const KNEE_BEND_LEAST: f64 = 0.1;

@@ -1,6 +1,9 @@
 //! What a run says of itself, in words with their figures, and what an execution comes to. Each word is explained in
 //! docs/concepts/verdict.md.
-use crate::curve::{CurvePoint, MISSED_SHARE, STOLEN_SHARE, ScheduleCheck, THROTTLED_SHARE, point};
+use crate::curve::{
+    CurvePoint, KNEE_POINTS_LEAST, MISSED_SHARE, STOLEN_SHARE, ScheduleCheck, THROTTLED_SHARE,
+    knee, point,
+};
 use crate::gap::{Gap, GapCause, Reach, response_gap};
 use crate::lost;
 use crate::series::{RunOutline, SeriesKind, series};
@@ -242,9 +245,10 @@ pub(crate) fn verdict(runs: &[Heard]) -> Option<Verdict> {
         (word, text) = (Word::StorageBound, flat);
     }
     let like = doubts.iter().filter(|run| run.judged.headline() == word);
+    let curve = curve_text(&measured).map_or(String::new(), |text| format!("; {text}"));
     Some(Verdict {
         word,
-        speed: lead.speed(),
+        speed: lead.speed() + &curve,
         belief: belief(lead, worst, &text, (like.count(), measured.len())),
         next: match word {
             Word::ClosedLoop | Word::Clean if points > 1 => {
@@ -252,6 +256,38 @@ pub(crate) fn verdict(runs: &[Heard]) -> Option<Verdict> {
             }
             _ => next(word),
         },
+    })
+}
+
+/// Where latency begins to rise on a curve, or why that is not known; nothing of less than two rates.
+fn curve_text(measured: &[&Heard]) -> Option<String> {
+    let points = measured.iter().filter(|run| run.asked().is_some());
+    let points: Vec<CurvePoint> = points.map(|run| run.judged.point.clone()).collect();
+    if points.len() < 2 {
+        return None;
+    }
+    if let Some(knee) = knee(&points) {
+        let point = &points[knee.point];
+        return Some(format!(
+            "the knee is at {} I/O/s, `{}`",
+            rate(point.achieved_per_s),
+            point.name
+        ));
+    }
+    let (all, missed) = (
+        points.len(),
+        points.iter().filter(|point| point.is_missed()).count(),
+    );
+    let held = points
+        .iter()
+        .filter(|point| point.shows_the_storage())
+        .count();
+    Some(match (held >= KNEE_POINTS_LEAST, missed) {
+        (true, _) => "no knee: latency rises evenly up to the highest rate".into(),
+        (false, 0) => format!(
+            "no knee: it takes {KNEE_POINTS_LEAST} points that show the storage, and {held} of {all} do"
+        ),
+        (false, _) => format!("no knee: {missed} of {all} points missed their rate"),
     })
 }
 
@@ -600,7 +636,18 @@ impl Scene<'_> {
             self.overhead(),
         ];
         let signs: Vec<String> = signs.into_iter().flatten().collect();
-        (!signs.is_empty()).then(|| signs.join("; "))
+        let signs = (!signs.is_empty()).then(|| signs.join("; "))?;
+        Some(self.others().unwrap_or_default() + &signs)
+    }
+
+    /// What other programs took of the CPUs, where that is more than our own part.
+    fn others(&self) -> Option<String> {
+        let host = &self.totals.host;
+        let cpu = host.cpu.filter(|cpu| cpu.total_ns() > 0)?;
+        let own_ns = host.fathom_user_ns + host.fathom_system_ns;
+        let others_ns = cpu.busy_ns().saturating_sub(own_ns);
+        let share = percent(others_ns as f64 / cpu.total_ns() as f64);
+        (others_ns > own_ns).then(|| format!("other programs used {share} of the CPUs; "))
     }
 
     fn stolen(&self) -> Option<String> {

@@ -620,26 +620,30 @@ fn execution_started(
         }
         identity
     };
-    let targets = &plan.plan.targets;
-    let target = |(number, target): (usize, &plan::Target)| ExecutionTarget {
-        name: target.name.clone(),
-        path: target.path.display().to_string(),
-        bytes: plan
-            .expected_bytes(TargetId::at(number))
-            .unwrap_or(plan.targets[number].facts.bytes),
-        is_written: plan.targets[number].is_written(),
-        identity: if target.is_real() {
-            identity_of(target)
-        } else {
-            Default::default()
-        },
-        ..ExecutionTarget::default()
+    let reaches_storage = !launch.common.reaches_no_storage();
+    let target = |(number, target): (usize, &plan::Target)| {
+        let bound = &plan.targets[number];
+        let bytes = plan.expected_bytes(TargetId::at(number));
+        let bytes = bytes.unwrap_or(bound.facts.bytes);
+        // Room matters of what runs read as it was.
+        let is_read = bound.is_read && !bound.is_prepared;
+        let is_looked_at = target.is_real() && is_read && reaches_storage;
+        ExecutionTarget {
+            name: target.name.clone(),
+            path: target.path.display().to_string(),
+            bytes,
+            is_written: bound.is_written(),
+            identity: if target.is_real() {
+                identity_of(target)
+            } else {
+                Default::default()
+            },
+            hole_bytes: is_looked_at
+                .then(|| room::hole_bytes(&target.path, bytes))
+                .flatten(),
+            ..ExecutionTarget::default()
+        }
     };
-    let mut found: Vec<ExecutionTarget> = targets.iter().enumerate().map(target).collect();
-    if !launch.common.reaches_no_storage() {
-        let asked = rooms_asked(plan, &found);
-        room::add(&mut found, asked);
-    }
     let rule = machine::worker_rule(launch.common.workers);
     let (backend, backend_reason) = machine::backends_used(plan, &settled.choice);
     ExecutionStarted {
@@ -656,7 +660,7 @@ fn execution_started(
             .collect(),
         plan_json: serde_json::to_string(plan).expect("a plan is plain data"),
         seed: plan.plan.seed,
-        targets: found,
+        targets: plan.plan.targets.iter().enumerate().map(target).collect(),
         backend,
         backend_reason,
         workers: machine::workers_max(plan, settled.choice.backends(), rule, facts.cpus),
@@ -665,22 +669,6 @@ fn execution_started(
         reporting: plan.plan.reporting.labels.clone(),
         host: facts,
     }
-}
-
-/// The targets whose room matters: those that runs read as they were.
-fn rooms_asked(plan: &BoundPlan, found: &[ExecutionTarget]) -> Vec<room::Asked> {
-    let targets = plan.plan.targets.iter().zip(&plan.targets).zip(found);
-    let asked = targets
-        .enumerate()
-        .filter_map(|(place, ((target, bound), found))| {
-            let is_asked = target.is_real() && bound.is_read && !bound.is_prepared;
-            is_asked.then(|| room::Asked {
-                place,
-                path: target.path.clone(),
-                bytes: found.bytes,
-            })
-        });
-    asked.collect()
 }
 
 /// Refuses, before anything is made, what the files of this execution would replace.

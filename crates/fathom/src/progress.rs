@@ -1,13 +1,16 @@
 //! Progress on a terminal: which run, how far, what it reaches, time left. Elsewhere a line a run.
 use crate::printing;
 use indicatif::{ProgressBar, ProgressStyle};
-use measure::{Event, Interval, RunStarted};
+use measure::{Event, ExecutionStarted, Interval, RunStarted};
+use plan::Bytes;
 use report::shown;
 use std::time::Duration;
 
 /// The progress of an execution.
 pub struct Progress {
     bar: Option<ProgressBar>,
+    /// The targets in words, until the first run begins.
+    targets: Option<String>,
     started: Option<RunStarted>,
     moved_bytes: u64,
     /// Seconds of all runs that end by time with their pauses; and of those that are over.
@@ -18,6 +21,37 @@ pub struct Progress {
     over_bytes: u64,
     over_sized_ns: u64,
     last_end_ns: u64,
+}
+
+/// Targets that are named at most.
+const NAMED: usize = 3;
+
+fn targets_text(started: &ExecutionStarted) -> String {
+    let targets = &started.targets;
+    let bytes: u64 = targets.iter().map(|target| target.bytes).sum();
+    let named = targets.iter().take(NAMED);
+    let named: Vec<String> = named
+        .map(|one| format!("`{}`", shown::name(&one.name)))
+        .collect();
+    let size = Bytes(bytes);
+    match targets.len() {
+        0 => "no target".to_owned(),
+        1 => format!("{} ({size})", named[0]),
+        count if count <= NAMED => format!("{} ({size} in all)", named.join(", ")),
+        count => format!("{count} targets ({size} in all)"),
+    }
+}
+
+/// How long a run is, behind its name; nothing where nobody knows.
+fn length_text(started: &RunStarted) -> String {
+    match (started.window_ns, started.expected_bytes) {
+        (Some(window_ns), _) => {
+            let seconds = (window_ns + started.warmup_ns).div_ceil(1_000_000_000);
+            format!(", {}", duration(seconds))
+        }
+        (None, Some(bytes)) => format!(", {}", Bytes(bytes)),
+        (None, None) => String::new(),
+    }
 }
 
 impl Progress {
@@ -35,6 +69,7 @@ impl Progress {
         });
         Self {
             bar,
+            targets: None,
             started: None,
             moved_bytes: 0,
             planned_s,
@@ -48,6 +83,7 @@ impl Progress {
 
     pub fn on_event(&mut self, event: &Event) {
         match event {
+            Event::ExecutionStarted(started) => self.targets = Some(targets_text(started)),
             Event::RunStarted(started) => self.begin(started),
             Event::Interval(interval) => self.advance(interval),
             Event::RunFinished(_) => self.end(),
@@ -64,6 +100,9 @@ impl Progress {
     }
 
     fn begin(&mut self, started: &RunStarted) {
+        if let Some(targets) = self.targets.take() {
+            self.line(&self.outset(started.runs, &targets));
+        }
         (self.moved_bytes, self.last_end_ns) = (0, 0);
         let name = started.full_name();
         let name = shown::name(&name);
@@ -75,9 +114,24 @@ impl Progress {
                 bar.set_position(0);
                 bar.set_prefix(prefix);
             }
-            None => errln!("{prefix}"),
+            None => errln!("{prefix}{}", length_text(started)),
         }
         self.started = Some(started.clone());
+    }
+
+    /// What begins, on what, and for how long.
+    fn outset(&self, runs: u32, targets: &str) -> String {
+        let sized = match self.planned_bytes {
+            0 => None,
+            bytes => Some(format!("until {} are moved", Bytes(bytes))),
+        };
+        let timed = (self.planned_s > 0).then(|| format!("about {}", duration(self.planned_s)));
+        let lengths: Vec<String> = timed.into_iter().chain(sized).collect();
+        let runs = plan::counted(u64::from(runs), "run");
+        match lengths.is_empty() {
+            true => format!("{runs} on {targets}"),
+            false => format!("{runs} on {targets}, {}", lengths.join(" and ")),
+        }
     }
 
     fn advance(&mut self, interval: &Interval) {

@@ -118,18 +118,28 @@ fn marked(mut name: String, row: &Row, marks: &mut Vec<String>) -> String {
     name
 }
 
-/// The table with the marks in their places.
+/// The table with the marks at the end of their rows, or below where they do not fit there.
 fn with_marks(table: &str, marks: &[String], width: u16) -> String {
     let marks_of = |line: &str| {
         let number = line.trim().strip_prefix(PLACE_OF_MARK)?.parse().ok()?;
         marks.get::<usize>(number)
     };
-    let lines = table.lines();
-    let shown = |line| match marks_of(line) {
-        Some(marks) => wrapped(marks, width),
-        None => format!("{line}\n"),
-    };
-    lines.map(shown).collect()
+    let mut text = String::new();
+    for line in table.lines() {
+        let Some(marks) = marks_of(line) else {
+            text += &format!("{line}\n");
+            continue;
+        };
+        let row = text.trim_end_matches('\n');
+        let row = row.rsplit('\n').next().unwrap_or_default().chars().count();
+        if row + 1 + marks.chars().count() <= usize::from(width) {
+            text.pop();
+            text += &format!(" {marks}\n");
+        } else {
+            text += &wrapped(marks, width);
+        }
+    }
+    text
 }
 
 /// The columns that fit beside the names. Failures are shown before anything else, once there are any.

@@ -544,7 +544,7 @@ pub const ANSWERS: &[Answer] = &[
         "CPU stolen",
         STOLEN,
         Top,
-        "Generator-bound: run 1, stolen: the hypervisor took 2.0 % of the CPU time",
+        "Generator-bound: run 1, stolen: other programs used 73 % of the CPUs; the hypervisor took 2.0 % of the CPU time",
     ),
     never("CPU stolen", NEIGHBOURS, Top, "Generator-bound"),
     says(
@@ -650,6 +650,33 @@ pub const ANSWERS: &[Answer] = &[
         Console,
         "(the same word holds for 2 of 2 runs)",
     ),
+    says(
+        "knee",
+        CURVE,
+        Console,
+        "; the knee is at 701 I/O/s, `70 %`. It can be believed",
+    ),
+    says(
+        "knee",
+        FEW_HELD,
+        Console,
+        "; no knee: 3 of 6 points missed their rate",
+    ),
+    says(
+        "knee",
+        RATES,
+        Console,
+        "; no knee: it takes 4 points that show the storage, and 2 of 2 do",
+    ),
+    never("knee", HELD, Console, "knee"),
+    says(
+        "other programs",
+        STOLEN,
+        Console,
+        "cannot be believed as it stands: other programs used 7",
+    ),
+    never("other programs", OWN, Console, "other programs"),
+    never("other programs", NEIGHBOURS, Console, "other programs"),
     says("cache-suspect", CACHED, Console, "cache-suspect: "),
     says("cache-suspect", CACHED, Table, "! cache-suspect\n"),
     says(

@@ -84,7 +84,7 @@ fn hang_in(mut going: Going, server: &Stoppable, words: &[&str]) -> Going {
     if words[0] == "vdbench" {
         going.read_until(|line| interval_label(line) == Some("2"));
     } else {
-        going.hear_until(|line| line == "run 1/1 rd1");
+        going.hear_until(|line| line.starts_with("run 1/1 rd1, "));
         std::thread::sleep(Duration::from_secs(2));
     }
     server.signal("STOP");
@@ -194,7 +194,7 @@ fn a_run_over_a_hang_ends_by_itself_with_its_list() {
     lab.write("job", VDBENCH.replace("elapsed=600", "elapsed=5") + further);
     let words = ["run", "job", "-o", "out", "--backend", "uring"];
     let mut going = lab.start(&words);
-    going.hear_until(|line| line == "run 1/2 rd1");
+    going.hear_until(|line| line.starts_with("run 1/2 rd1, "));
     std::thread::sleep(Duration::from_secs(2));
     server.signal("STOP");
     let ended = going.end().expect(1);

@@ -41,7 +41,7 @@ fn an_interrupted_run_prints_its_table() {
     let lab = Lab::new();
     lab.write("job", job("lun=disk,size=1m", LONG));
     let mut going = lab.start(&["run", "job", "-o", "out"]);
-    going.hear_until(|line| line == "run 2/2 rd1");
+    going.hear_until(|line| line.starts_with("run 2/2 rd1, "));
     going.signal("TERM");
     let ended = going.end().expect(4);
     assert!(ended.out.contains("stopped"), "{}", ended.out);
@@ -85,7 +85,7 @@ fn a_full_disk_ends_the_run_and_loses_nothing() {
             going.read_until(|line| line.contains("Starting RD=rd1"));
             going.read_until(|line| interval_label(line) == Some("2"));
         } else {
-            going.hear_until(|line| line == "run 2/2 rd1");
+            going.hear_until(|line| line.starts_with("run 2/2 rd1, "));
             std::thread::sleep(std::time::Duration::from_millis(2500));
         }
         fill(&lab);
