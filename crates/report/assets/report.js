@@ -212,18 +212,23 @@
     series.forEach((serie, at) => PERCENTILES.forEach(([key, label], percentile) => {
       if (!chart.shown.has(key)) return;
       const style = lineStyle(at, series.length, percentile);
-      const points = serie.points.map((one) => runs[one.run]);
       const title = series.length === 1 ? label : chart.shown.size === 1 ? serie.name : `${serie.name}, ${label}`;
       const last = percentile === 3 || !PERCENTILES.slice(percentile + 1).some(([later]) => chart.shown.has(later));
-      const texts = serie.points.map((one) => plan.text(one, runs[one.run], last));
-      traces.push({
-        type: "scatter", mode: texts.some((text) => text) ? "lines+markers+text" : "lines+markers",
-        name: esc(short(title, 48)), legendgroup: title,
-        x: points.map((run) => run.rate), y: points.map((run) => run.response[key] === null ? null : run.response[key] / 1e6),
-        line: { color: style.color, dash: style.dash, width: 2 },
-        marker: { symbol: points.map(symbol), size: 10, color: style.color, line: { width: 2, color: style.color } },
-        text: texts, textposition: plan.position, textfont: { size: 11, color: style.color }, cliponaxis: false,
-        customdata: serie.points.map((one) => one.run), hovertext: points.map(words), hoverinfo: "text",
+      // The latency of a point that missed its rate grows for as long as the run lasts: no line leads there.
+      [false, true].forEach((missed) => {
+        const places = serie.points.filter((one) => runs[one.run].missed === missed);
+        if (missed && !places.length) return;
+        const points = places.map((one) => runs[one.run]);
+        const texts = places.map((one) => plan.text(one, runs[one.run], last));
+        traces.push({
+          type: "scatter", mode: (missed ? "markers" : "lines+markers") + (texts.some((text) => text) ? "+text" : ""),
+          name: esc(short(title, 48)), legendgroup: title, showlegend: !missed,
+          x: points.map((run) => run.rate), y: points.map((run) => run.response[key] === null ? null : run.response[key] / 1e6),
+          line: { color: style.color, dash: style.dash, width: 2 },
+          marker: { symbol: points.map(symbol), size: 10, color: style.color, line: { width: 2, color: style.color } },
+          text: texts, textposition: plan.position, textfont: { size: 11, color: style.color }, cliponaxis: false,
+          customdata: places.map((one) => one.run), hovertext: points.map(words), hoverinfo: "text",
+        });
       });
       if (serie.base !== undefined && serie.base !== null && runs[serie.base].response[key] !== null) {
         const base = runs[serie.base];

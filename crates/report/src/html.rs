@@ -225,14 +225,30 @@ impl Page {
         self.execution.as_ref().map_or(0, |one| one.utc_offset_s)
     }
 
-    /// What the page is called: the first text that was read, or the command.
+    /// What the page is called: the target, and the first text that was read or the command.
     fn title(&self) -> String {
-        let input = self
-            .execution
-            .as_ref()
-            .and_then(|one| one.inputs.first())
-            .map(|(name, _)| name.rsplit('/').next().unwrap_or(name).to_owned());
-        input.unwrap_or_else(|| "Storage measurement".into())
+        let execution = self.execution.as_ref();
+        let last = |name: &str| name.rsplit('/').next().unwrap_or(name).to_owned();
+        let command = execution.and_then(|one| match one.inputs.first() {
+            Some((name, _)) => Some(last(name)),
+            None => one.arguments.get(1).cloned(),
+        });
+        let target = match self.targets() {
+            [] => None,
+            [one] => Some(last(&one.path)),
+            [first, others @ ..] => {
+                Some(format!("{} and {} more", last(&first.path), others.len()))
+            }
+        };
+        let parts: Vec<String> = target
+            .into_iter()
+            .chain(command)
+            .filter(|one| !one.is_empty())
+            .collect();
+        match parts.is_empty() {
+            true => "Storage measurement".into(),
+            false => parts.join(", "),
+        }
     }
 
     fn write_head(&self, out: &mut dyn Write) -> io::Result<()> {

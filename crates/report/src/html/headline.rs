@@ -135,15 +135,23 @@ fn write_cards(page: &Page, data: &PageData<'_>, out: &mut dyn Write) -> io::Res
         .iter()
         .filter(|run| run.measures && run.operations > 0)
         .collect();
+    let believed: Vec<&RunRecord> = measured
+        .iter()
+        .copied()
+        .filter(|run| run.is_believed())
+        .collect();
+    // Nothing is praised that cannot be believed.
+    let is_believed = !believed.is_empty();
+    let measured = if is_believed { believed } else { measured };
     let flat_out: Vec<&RunRecord> = measured
         .iter()
         .copied()
         .filter(|run| !run.is_throttled)
         .collect();
     // What is asked to do no more has no highest rate.
-    let (titles, runs) = match flat_out.is_empty() {
-        true => (["Rate reached", "Throughput reached"], &measured),
-        false => (
+    let (titles, runs) = match is_believed && !flat_out.is_empty() {
+        false => (["Rate reached", "Throughput reached"], &measured),
+        true => (
             ["Highest rate, flat out", "Highest throughput, flat out"],
             &flat_out,
         ),
@@ -164,7 +172,11 @@ fn write_cards(page: &Page, data: &PageData<'_>, out: &mut dyn Write) -> io::Res
         quickest.response.words("p99")
     );
     let (value, unit) = value_and_unit(&quickest.response.words("p50"));
-    card(out, "Lowest median response", &value, &unit, &quick)?;
+    let title = match is_believed {
+        true => "Lowest median response",
+        false => "Median response",
+    };
+    card(out, title, &value, &unit, &quick)?;
     let knees = data.curves.iter().filter_map(|curve| curve.knee);
     let knees = knees.filter_map(|knee| page.runs.get(knee));
     if let Some(knee) = knees.max_by(|one, other| one.rate.total_cmp(&other.rate)) {

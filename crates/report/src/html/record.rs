@@ -263,6 +263,13 @@ impl RunRecord {
     }
 }
 
+impl RunRecord {
+    /// Whether no word makes its figures doubtful.
+    pub fn is_believed(&self) -> bool {
+        !self.findings.iter().any(|told| told.is_doubt)
+    }
+}
+
 /// What is counted per time has no value where no time was measured.
 fn over_time(totals: &RunTotals, value: f64) -> f64 {
     if totals.length_ns == 0 {
