@@ -92,6 +92,8 @@ pub struct Judged {
     pub is_course_known: bool,
     /// The words that hold, the first of which leads.
     pub findings: Vec<Finding>,
+    /// What took the CPUs, where that was not Fathom.
+    others: Option<String>,
 }
 
 impl Word {
@@ -194,6 +196,8 @@ pub(crate) struct Heard {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Verdict {
     pub word: Word,
+    /// What took the CPUs, where the generator was bound by that.
+    pub others: Option<String>,
     /// The rate and the latency that lead, and where they were reached.
     pub speed: String,
     /// Whether that can be believed, with the figures that say so.
@@ -204,13 +208,16 @@ pub struct Verdict {
 impl Verdict {
     /// All of it on one line.
     pub fn text(&self) -> String {
+        let others = self.others.as_ref();
+        let others = others.map_or(String::new(), |others| format!("{others}. "));
         let Self {
             speed,
             belief,
             next,
             ..
         } = self;
-        format!("{}: {speed}. {belief}. Next: {next}.", self.word.name())
+        let word = self.word.name();
+        format!("{word}: {others}{speed}. {belief}. Next: {next}.")
     }
 }
 
@@ -246,8 +253,10 @@ pub(crate) fn verdict(runs: &[Heard]) -> Option<Verdict> {
     }
     let like = doubts.iter().filter(|run| run.judged.headline() == word);
     let curve = curve_text(&measured).map_or(String::new(), |text| format!("; {text}"));
+    let others = worst.judged.others.clone();
     Some(Verdict {
         word,
+        others: others.filter(|_| word == Word::GeneratorBound),
         speed: lead.speed() + &curve,
         belief: belief(lead, worst, &text, (like.count(), measured.len())),
         next: match word {
@@ -431,12 +440,14 @@ pub fn judge(
         gap: gap.flatten(),
         targets,
     };
+    let others = scene.others();
     let mut findings: Vec<Finding> = scene.findings();
     findings.sort_by_key(|finding| finding.word);
     Judged {
         point,
         is_course_known,
         findings,
+        others,
     }
 }
 
@@ -637,7 +648,7 @@ impl Scene<'_> {
         ];
         let signs: Vec<String> = signs.into_iter().flatten().collect();
         let signs = (!signs.is_empty()).then(|| signs.join("; "))?;
-        Some(self.others().unwrap_or_default() + &signs)
+        Some(signs)
     }
 
     /// What other programs took of the CPUs, where that is more than our own part.
@@ -647,7 +658,7 @@ impl Scene<'_> {
         let own_ns = host.fathom_user_ns + host.fathom_system_ns;
         let others_ns = cpu.busy_ns().saturating_sub(own_ns);
         let share = percent(others_ns as f64 / cpu.total_ns() as f64);
-        (others_ns > own_ns).then(|| format!("other programs used {share} of the CPUs; "))
+        (others_ns > own_ns).then(|| format!("other programs used {share} of the CPUs"))
     }
 
     fn stolen(&self) -> Option<String> {

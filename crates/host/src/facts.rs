@@ -173,20 +173,19 @@ fn container(root: &SysRoot) -> Option<String> {
 }
 
 fn details(root: &SysRoot, kernel_version: &str) -> Vec<(String, String)> {
-    let mut all = vec![("kernel version".to_owned(), kernel_version.to_owned())];
+    let mut all = vec![("Kernel version".to_owned(), kernel_version.to_owned())];
     let mut keep = |name: &str, value: Option<String>| {
         if let Some(value) = value {
             all.push((name.to_owned(), value));
         }
     };
-    keep("kernel command line", read_text(&root.proc.join("cmdline")));
     let cpu = root.sys.join("devices/system/cpu");
-    keep("cpus online", read_text(&cpu.join("online")));
+    keep("CPUs online", read_text(&cpu.join("online")));
     keep(
-        "cpu governor",
+        "CPU governor",
         read_text(&cpu.join("cpu0/cpufreq/scaling_governor")),
     );
-    keep("smt", read_text(&cpu.join("smt/control")));
+    keep("SMT", read_text(&cpu.join("smt/control")));
     let nodes = names_in(&root.sys.join("devices/system/node"))
         .iter()
         .filter(|name| {
@@ -194,21 +193,21 @@ fn details(root: &SysRoot, kernel_version: &str) -> Vec<(String, String)> {
                 .is_some_and(|rest| rest.bytes().all(|b| b.is_ascii_digit()))
         })
         .count();
-    keep("numa nodes", (nodes > 0).then(|| nodes.to_string()));
+    keep("NUMA nodes", (nodes > 0).then(|| nodes.to_string()));
     keep(
-        "io_uring disabled",
+        "io_uring disabled (kernel.io_uring_disabled)",
         read_text(&root.proc.join("sys/kernel/io_uring_disabled")),
     );
     keep(
-        "aio requests at most",
+        "AIO requests at most",
         read_text(&root.proc.join("sys/fs/aio-max-nr")),
     );
     keep(
-        "lockable memory",
-        sys::memory::memlock_limit().map(|bytes| format!("{bytes} B")),
+        "Lockable memory",
+        sys::memory::memlock_limit().map(|bytes| plan::Bytes(bytes).to_string()),
     );
     keep(
-        "nvme multipath",
+        "NVMe multipath",
         attribute_option(root, "module/nvme_core/parameters/multipath"),
     );
     all
@@ -282,7 +281,7 @@ mod tests {
         assert!(
             facts
                 .details
-                .contains(&("numa nodes".to_owned(), "2".to_owned()))
+                .contains(&("NUMA nodes".to_owned(), "2".to_owned()))
         );
     }
 

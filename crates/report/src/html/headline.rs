@@ -3,8 +3,8 @@
 use super::record::{RunRecord, Told};
 use super::text::{Escaped, moment};
 use super::{Page, PageData};
-use analysis::Verdict;
 use analysis::words::{counted, latency, megabytes, rate, size, span};
+use analysis::{Verdict, Word};
 use measure::{ExecutionStarted, FinishReason};
 use plan::Severity;
 use std::io::{self, Write};
@@ -43,16 +43,37 @@ pub(super) fn write(
         Escaped(subject(page))
     )?;
     if let Some(verdict) = verdict {
-        writeln!(
-            out,
-            "<p class=\"lead\" id=\"verdict\">{}</p>",
-            Escaped(verdict.text())
-        )?;
+        write_verdict(verdict, out)?;
     }
     write_labels(page, out)?;
     write_cards(page, data, out)?;
-    write_signs(page, out)?;
+    write_signs(page, verdict, out)?;
     writeln!(out, "</header>")
+}
+
+/// The sentence, with what the user has named in bold.
+fn write_verdict(verdict: &Verdict, out: &mut dyn Write) -> io::Result<()> {
+    let class = class(verdict.word);
+    let (word, text) = (verdict.word.name(), verdict.text());
+    write!(out, "<p class=\"{class}\" id=\"verdict\"><b>{word}</b>")?;
+    let text = text.strip_prefix(word).unwrap_or(&text);
+    for (place, part) in text.split('`').enumerate() {
+        match place % 2 {
+            0 => write!(out, "{}", Escaped(part))?,
+            _ => write!(out, "<b>{}</b>", Escaped(part))?,
+        }
+    }
+    writeln!(out, "</p>")
+}
+
+/// How loud a word is shown.
+fn class(word: Word) -> &'static str {
+    match word {
+        Word::Errors | Word::Failed | Word::NotReturned | Word::TooManyErrors => "bad",
+        Word::Clean | Word::StorageBound | Word::ClosedLoop => "calm",
+        _ if word.is_doubt() => "warn",
+        _ => "note",
+    }
 }
 
 fn subject(page: &Page) -> String {
@@ -259,7 +280,7 @@ fn card(out: &mut dyn Write, title: &str, value: &str, unit: &str, note: &str) -
     )
 }
 
-fn write_signs(page: &Page, out: &mut dyn Write) -> io::Result<()> {
+fn write_signs(page: &Page, verdict: Option<&Verdict>, out: &mut dyn Write) -> io::Result<()> {
     let mut signs = execution_signs(page);
     signs.extend(run_signs(page));
     let has_figures = page
@@ -277,9 +298,14 @@ fn write_signs(page: &Page, out: &mut dyn Write) -> io::Result<()> {
         );
     }
     signs.extend(limits_of_evidence(page));
+    // Where no sentence leads, this does.
+    let open = if verdict.is_none() { " open" } else { "" };
+    let loud = signs.iter().filter(|sign| sign.class != "note");
+    let loud: Vec<String> = loud.map(|sign| sign.word.to_lowercase()).collect();
     writeln!(
         out,
-        "<section class=\"signs\" aria-label=\"Can these figures be believed\"><h2>Can these figures be believed?</h2><ul>"
+        "<details class=\"signs\"{open}><summary>What the sentence rests on: {}</summary><ul>",
+        Escaped(loud.join(", "))
     )?;
     for sign in signs {
         writeln!(
@@ -290,7 +316,7 @@ fn write_signs(page: &Page, out: &mut dyn Write) -> io::Result<()> {
             Escaped(sign.text)
         )?;
     }
-    writeln!(out, "</ul></section>")
+    writeln!(out, "</ul></details>")
 }
 
 /// The signs that were looked for in every run, and were in none.
@@ -383,10 +409,9 @@ fn run_signs(page: &Page) -> Vec<Sign> {
         };
         let (first, rest) = told.word.split_at(1);
         Sign {
-            class: match told.word {
-                "errors" | "failed" | "not returned" => "bad",
-                _ if told.is_doubt => "warn",
-                _ => "note",
+            class: match class(told.finding) {
+                "calm" => "note",
+                class => class,
             },
             word: first.to_ascii_uppercase() + rest,
             text: runs[..runs.len().min(NAMED_RUNS)].join("; ") + &more,

@@ -5,7 +5,7 @@ use super::text::Short;
 use crate::fio::holds_back;
 use crate::summary;
 use analysis::words::{bounded, latency};
-use analysis::{EndedRun, Finding};
+use analysis::{EndedRun, Finding, Word};
 use measure::{DataFigures, Figure, LatencyFigures, RunStarted, RunTotals, StreamInfo};
 use plan::{Label, Load, Operation, RunKind};
 use serde::Serialize;
@@ -113,6 +113,8 @@ pub(super) struct RunRecord {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub(super) struct Told {
     pub word: &'static str,
+    #[serde(skip)]
+    pub finding: Word,
     pub text: String,
     /// Whether it makes the figures doubtful.
     pub is_doubt: bool,
@@ -122,6 +124,7 @@ impl Told {
     fn of(finding: &Finding) -> Self {
         Self {
             word: finding.word.name(),
+            finding: finding.word,
             text: finding.text.clone(),
             is_doubt: finding.word.is_doubt(),
         }

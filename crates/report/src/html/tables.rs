@@ -325,12 +325,14 @@ fn write_targets(execution: &ExecutionStarted, out: &mut dyn Write) -> io::Resul
         let identity = &target.identity;
         let kind = if identity.ram_backed {
             format!("{}, memory-backed", identity.kind)
+        } else if identity.kind == "missing" {
+            "file, made by this job".to_owned()
         } else {
             identity.kind.clone()
         };
         writeln!(
             out,
-            "<tr><th scope=\"row\">{}</th><td class=\"text\">{}</td><td class=\"text\">{}</td><td>{}</td><td>{}</td><td class=\"text\">{}</td><td class=\"text long\">{}</td><td class=\"text long\">{}</td></tr>",
+            "<tr><th scope=\"row\">{}</th><td class=\"text\">{}</td><td class=\"text\">{}</td><td>{}</td><td>{}</td><td class=\"text\">{}</td><td class=\"text long\">{}</td><td class=\"text long\"><details><summary>settings</summary>{}</details></td></tr>",
             Escaped(&target.name),
             Escaped(&target.path),
             Escaped(kind),

@@ -544,7 +544,7 @@ pub const ANSWERS: &[Answer] = &[
         "CPU stolen",
         STOLEN,
         Top,
-        "Generator-bound: run 1, stolen: other programs used 73 % of the CPUs; the hypervisor took 2.0 % of the CPU time",
+        "Generator-bound: run 1, stolen: the hypervisor took 2.0 % of the CPU time",
     ),
     never("CPU stolen", NEIGHBOURS, Top, "Generator-bound"),
     says(
@@ -673,7 +673,7 @@ pub const ANSWERS: &[Answer] = &[
         "other programs",
         STOLEN,
         Console,
-        "cannot be believed as it stands: other programs used 7",
+        "generator-bound: other programs used 73 % of the CPUs. 996 I/O/s",
     ),
     never("other programs", OWN, Console, "other programs"),
     never("other programs", NEIGHBOURS, Console, "other programs"),
