@@ -24,13 +24,19 @@ fn main() -> io::Result<()> {
         "sweep" => Synthetic::new(8, 400, "sd"),
         "wide" => Synthetic::new(2, 20, "sd"),
         "hostile" => Synthetic::new(3, 400, synthetic::HOSTILE),
-        other => panic!("unknown shape {other}: hour, sweep, wide or hostile"),
+        "many" => Synthetic::new(1, 20, "sd"),
+        other => panic!("unknown shape {other}: hour, sweep, wide, hostile or many"),
     };
     if shape == "hour" {
         let load = plan::Load::Rate {
             per_second: 300_000.0,
         };
         execution.push("hour", load, Some(300_000.0), 300_000.0, 2_048, 3_600);
+    } else if shape == "many" {
+        for slots in 0..10_000 {
+            let load = plan::Load::FlatOut;
+            execution.push("one", load, None, 2_000.0, 1 + slots, 1);
+        }
     } else if shape == "wide" {
         for search in 0..5 {
             execution.curve(8 << search, 1_800, search);
@@ -49,11 +55,19 @@ fn main() -> io::Result<()> {
         folded += before.elapsed();
     });
     let made_up = started.elapsed();
+    let before = Instant::now();
+    let verdict = conclusion.verdict();
+    let judged = before.elapsed();
     let mut file = BufWriter::new(File::create(&path)?);
     conclusion.end();
     conclusion.write_page(&mut file)?;
     file.flush()?;
     let bytes = std::fs::metadata(&path)?.len();
+    println!(
+        "verdict in {:.3} s: {}",
+        judged.as_secs_f64(),
+        verdict.map_or("none".to_owned(), |verdict| verdict.text())
+    );
     println!(
         "{path}: {:.2} MB; folding took {:.1} s, writing {:.2} s",
         bytes as f64 / 1e6,
