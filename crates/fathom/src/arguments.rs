@@ -21,6 +21,14 @@ pub fn command_timeout() -> Duration {
 /// Where results go when nothing is said.
 pub const DEFAULT_OUTPUT: &str = "fathom-output";
 
+/// Of the help of a verb: what few calls need, below what most of them need.
+const FURTHER: &str = "Further options";
+
+const CURVE_EXAMPLE: &str = "\
+Examples:
+  fathom curve /dev/sdX --elapsed 10s    read a device, at most 32 operations in flight
+  fathom curve disk --size 1g --read 70  make a file of 1 GiB, with 30 % writes";
+
 /// Storage I/O benchmark: runs Vdbench parameter files and fio job files, draws the latency curve,
 /// and says what limited each number.
 #[derive(Debug, Parser)]
@@ -35,6 +43,7 @@ pub enum Verb {
     /// Run a job file and leave a report.
     Run(RunOptions),
     /// Measure a latency curve of a device or file, without a job file.
+    #[command(after_help = CURVE_EXAMPLE)]
     Curve(CurveOptions),
     /// Write every byte of a target, or of all targets of a job, and check that it is there.
     Prefill(PrefillOptions),
@@ -73,38 +82,38 @@ pub struct Common {
 
     /// How I/O is done: uring, aio, sync, null or sim. Chosen by the kind of the targets when left
     /// out.
-    #[arg(long)]
+    #[arg(long, help_heading = FURTHER)]
     pub backend: Option<String>,
 
     /// Worker threads; by default one per 16 slots and at most one per CPU. The sync backend has
     /// one per slot.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, help_heading = FURTHER, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub workers: Option<u32>,
 
     /// Name a series in reports, such as transport=nvme-tcp. Repeatable.
-    #[arg(long, value_name = "KEY=VALUE")]
+    #[arg(long, help_heading = FURTHER, value_name = "KEY=VALUE")]
     pub label: Vec<String>,
 
     /// A target that may be overwritten although it holds something: by serial number, WWN or path;
     /// @FILE reads one per line. Repeatable.
-    #[arg(long, value_name = "TARGET|@FILE")]
+    #[arg(long, help_heading = FURTHER, value_name = "TARGET|@FILE")]
     pub overwrite: Vec<String>,
 
     /// Seed of all random draws, which repeats those of an earlier execution. Without it each execution of `run` and
     /// `curve` draws other addresses and arrivals; the seed is printed and stored.
-    #[arg(long, value_name = "N")]
+    #[arg(long, help_heading = FURTHER, value_name = "N")]
     pub seed: Option<u64>,
 
     /// How long a command of the job may take before it is ended and the job fails.
-    #[arg(long, value_name = "TIME", default_value = COMMAND_TIMEOUT, value_parser = some_span)]
+    #[arg(long, help_heading = FURTHER, value_name = "TIME", default_value = COMMAND_TIMEOUT, value_parser = some_span)]
     pub command_timeout: Duration,
 
     /// Go on with an interrupted result at its first run that is not finished, in its own folder.
     /// The job has to be the same.
-    #[arg(long, value_name = "RESULT")]
+    #[arg(long, help_heading = FURTHER, value_name = "RESULT")]
     pub resume: Option<PathBuf>,
 
-    #[command(flatten)]
+    #[command(flatten, next_help_heading = FURTHER)]
     pub lints: LintOptions,
 }
 
@@ -266,6 +275,10 @@ pub struct CurveOptions {
     /// A device or a file. A missing file is made only with --size.
     pub target: PathBuf,
 
+    /// Size of a file to make, or the part of the target to use.
+    #[arg(long, value_name = "BYTES")]
+    pub size: Option<String>,
+
     /// Transfer size.
     #[arg(long, value_name = "BYTES", default_value = "4k")]
     pub bs: String,
@@ -284,20 +297,16 @@ pub struct CurveOptions {
     #[arg(long, value_name = "PERCENT,…", default_value = "10,30,50,70,80,90")]
     pub points: String,
 
-    /// Size of a file to make, or the part of the target to use.
-    #[arg(long, value_name = "BYTES")]
-    pub size: Option<String>,
+    /// Length of each measurement.
+    #[arg(long, value_name = "TIME", default_value = "10s", value_parser = some_span)]
+    pub elapsed: Duration,
 
     /// Before each measurement.
     #[arg(long, value_name = "TIME", default_value = "2s", value_parser = span)]
     pub warmup: Duration,
 
-    /// Length of each measurement.
-    #[arg(long, value_name = "TIME", default_value = "10s", value_parser = some_span)]
-    pub elapsed: Duration,
-
     /// Through the page cache. The default is past it, where the file system can.
-    #[arg(long)]
+    #[arg(long, help_heading = FURTHER)]
     pub buffered: bool,
 
     #[command(flatten)]

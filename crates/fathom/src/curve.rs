@@ -68,7 +68,7 @@ fn missing(target: &Path, asked: &Asked) -> Option<String> {
     let is_missing = !exists && !machine::is_device(target);
     (is_missing && asked.size_bytes.is_none()).then(|| {
         format!(
-            "`{0}` does not exist\n  help: `--size 1g` makes a file of 1 GiB there; a mistyped device is below `/dev`",
+            "`{}` does not exist; check the name, or add `--size 1g` to make a file of 1 GiB",
             target.display()
         )
     })
@@ -155,9 +155,7 @@ fn plan(options: &CurveOptions, asked: &Asked) -> Plan {
     let is_device = machine::is_device(path);
     let size = asked.size_bytes.map_or(SizeRule::AsFound, SizeRule::Bytes);
     let target = Target {
-        name: path.file_name().map_or("target".to_owned(), |name| {
-            name.to_string_lossy().into_owned()
-        }),
+        name: path.display().to_string(),
         host: "localhost".to_owned(),
         path: path.clone(),
         kind: if is_device {
@@ -192,7 +190,7 @@ fn plan(options: &CurveOptions, asked: &Asked) -> Plan {
     }
     Plan {
         targets: vec![target],
-        templates: vec![fill_template(), measure_template(asked, path)],
+        templates: vec![fill_template(path), measure_template(asked, path)],
         runs,
         searches: vec![Search {
             points_pct: asked.points_pct.clone(),
@@ -249,7 +247,7 @@ fn template(name: &str, slots: u32, generator: Generator) -> RunTemplate {
     }
 }
 
-fn fill_template() -> RunTemplate {
+fn fill_template(path: &Path) -> RunTemplate {
     let start = SequentialStart::PresentEnd {
         rounded_to: FILL_BYTES,
     };
@@ -260,7 +258,7 @@ fn fill_template() -> RunTemplate {
     let mut fill = generator(OperationMix::reads(0.0), FILL_BYTES, order);
     // A size that is no multiple of a whole write still has to be filled to its end.
     fill.region.granule_bytes = 512;
-    template("fill", 4, fill)
+    template(&path.display().to_string(), 4, fill)
 }
 
 fn measure_template(asked: &Asked, path: &Path) -> RunTemplate {

@@ -50,8 +50,7 @@ pub fn tell_late(all: &[RunTotals], plan: &Plan, is_brief: bool) {
 fn tell_operation(one: &Outstanding, plan: &Plan, what: &str) {
     let target = plan.targets.get(one.target.index());
     let target = target.map_or(format!("target {}", one.target.0), |target| {
-        let path = target.path.display().to_string();
-        format!("`{}` ({})", shown::name(&target.name), shown::name(&path))
+        shown::name(&plan::target_text(&target.name, &target.path)).into_owned()
     });
     let what = if what.is_empty() {
         String::new()

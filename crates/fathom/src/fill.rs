@@ -154,12 +154,12 @@ pub fn tell(fills: &[Fill]) -> bool {
     let mut are_whole = true;
     for fill in fills {
         let found = look(fill);
-        let (name, path) = (&fill.name, fill.path.display());
+        let name = plan::target_text(&fill.name, &fill.path);
         if found.is_whole() {
             let bytes = Bytes(fill.extent.1 - fill.extent.0);
-            errln!("filled: `{name}` ({path}): {bytes}, synced; {found}");
+            errln!("filled: {name}: {bytes}, synced; {found}");
         } else {
-            errln!("warning: `{name}` ({path}) is not filled: {found}");
+            errln!("warning: {name} is not filled: {found}");
             are_whole = false;
         }
     }

@@ -7,7 +7,7 @@ use crate::outputs::{self, Outputs};
 use crate::printing::Channel;
 use crate::seed::{self, Seeds};
 use crate::trace::Topics;
-use crate::{background, files, render, self_tests, spans};
+use crate::{background, files, mistakes, render, self_tests, spans};
 use host::Storage;
 use host::text_file::read_whole;
 use lang::fio::{
@@ -229,7 +229,7 @@ pub fn main(all: &[String], words: &[String]) -> Exit {
     let options = match parse(words) {
         Ok(options) => options,
         Err(message) => {
-            errln!("error: {message}\n  help: `fathom help fio` lists the options");
+            mistakes::tell_word(&message, "`fathom help fio` lists the options");
             return Exit::Usage;
         }
     };
@@ -246,7 +246,7 @@ pub fn main(all: &[String], words: &[String]) -> Exit {
         return print_packed(path);
     }
     if options.inputs.is_empty() {
-        err!("error: no job is defined\n{USAGE}\n");
+        err!("{USAGE}\nerror: no job is defined\n");
         return Exit::Usage;
     }
     let aux = options.style.beside.auxiliary.as_ref();

@@ -535,16 +535,17 @@ pub fn print_refusal(refused: &Refused, plan: &BoundPlan) {
 }
 
 fn refusal_text(refusal: &Refusal, plan: &BoundPlan) -> String {
-    let name = &plan.plan.target(refusal.target).name;
+    let name = plan::target_text(&plan.plan.target(refusal.target).name, &refusal.path);
     let verdict = if is_unusable(refusal) {
         "cannot be used"
     } else {
         "may not be overwritten"
     };
-    let path = refusal.path.display().to_string();
-    let mut lines = vec![format!("error: `{name}` ({path}) {verdict}:")];
-    let findings = refusal.findings.iter();
-    lines.extend(findings.map(|finding| format!("  - {finding}")));
+    let mut lines = vec![format!("error: {name} {verdict}:")];
+    match refusal.findings.as_slice() {
+        [only] if is_unusable(refusal) => lines[0] += &format!(" {only}"),
+        all => lines.extend(all.iter().map(|finding| format!("  - {finding}"))),
+    }
     match &refusal.word {
         Some(word) => lines.push(format!(
             "  to overwrite it all the same: --overwrite {}",

@@ -28,6 +28,7 @@ mod launch;
 mod lints;
 mod machine;
 mod manual;
+mod mistakes;
 mod outputs;
 mod plan_file;
 mod prefill;
@@ -37,6 +38,7 @@ mod records;
 mod removal;
 mod render;
 mod report_again;
+mod results;
 mod resume;
 mod room;
 mod run;
@@ -141,28 +143,10 @@ fn arguments() -> Option<Vec<String>> {
     Some(words)
 }
 
-/// What the reader of the command line says: help and the version, or a mistake.
-fn print_parsed(error: &clap::Error) {
-    let text = error.render();
-    match error.use_stderr() {
-        true => err!("{text}"),
-        false => out!("{text}"),
-    }
-}
-
 fn neutral(arguments: &[String]) -> Exit {
     let parsed = match Arguments::try_parse_from(arguments) {
         Ok(parsed) => parsed,
-        Err(error) => {
-            // Help and version come this way too, and are no mistakes.
-            let code = if error.use_stderr() {
-                Exit::Usage
-            } else {
-                Exit::Fine
-            };
-            print_parsed(&error);
-            return code;
-        }
+        Err(error) => return mistakes::tell(&error),
     };
     match parsed.verb {
         Verb::Run(options) => run::main(&options, arguments),

@@ -144,15 +144,14 @@ fn job(options: &PrefillOptions) -> Result<Job, Exit> {
             };
             let reading =
                 plan_file::read(inputs, Seeds::fixed(&options.common), line).map_err(usage)?;
+            let is_usable = reading.plan.is_some() && reading.run_blockers.is_empty();
+            if !is_usable {
+                errln!("note: nothing was written; to fill a file, give its `--size`");
+            }
             render::print_briefly(&reading.diagnostics, &reading.sources);
             render::print(&reading.run_blockers, &reading.sources);
-            match reading.plan.filter(|_| reading.run_blockers.is_empty()) {
-                Some(plan) => Ok(Job::of_plan(plan, reading.sources)),
-                None => {
-                    errln!("nothing was written; to write a file give its `--size`");
-                    Err(Exit::Usage)
-                }
-            }
+            let plan = reading.plan.filter(|_| is_usable).ok_or(Exit::Usage)?;
+            Ok(Job::of_plan(plan, reading.sources))
         }
     }
 }
@@ -173,11 +172,8 @@ impl Job {
         options: &PrefillOptions,
         is_device: bool,
     ) -> Self {
-        let name = Path::new(path).file_name();
         let target = Target {
-            name: name.map_or("target".to_owned(), |name| {
-                name.to_string_lossy().into_owned()
-            }),
+            name: path.to_owned(),
             host: "localhost".to_owned(),
             path: path.into(),
             kind: if is_device {
@@ -293,9 +289,8 @@ fn areas(
         };
         if end <= low {
             return Err(format!(
-                "`{}` ({}) has no size, or too small a one, to be filled",
-                target.name,
-                target.path.display()
+                "{} has no size, or too small a one, to be filled",
+                plan::target_text(&target.name, &target.path)
             ));
         }
         // What is smaller than one transfer is written with one of its own size.
@@ -470,10 +465,8 @@ fn earlier(output: &Path, plan: &Plan, fills: &[Fill]) -> Found {
     for one in &written {
         let found = fill::look(one);
         if !found.is_whole() {
-            let (name, path) = (&one.name, one.path.display());
-            errln!(
-                "note: an earlier fill is not used: of what it wrote to `{name}` ({path}), {found}"
-            );
+            let name = plan::target_text(&one.name, &one.path);
+            errln!("note: an earlier fill is not used: of what it wrote to {name}, {found}");
             return Found::Nothing;
         }
     }

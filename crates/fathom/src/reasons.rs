@@ -1,11 +1,16 @@
-//! The errors that were printed: the first of them is the reason that is said again at the end, where
-//! other lines stand below it. Knows nothing of streams; read [`Reasons::note`] first.
+//! The errors that were printed: the first of several is the reason that is said again at the end, where other lines stand
+//! below it. Of a single diagnostic the end names place and code: its text is still in sight. Knows nothing of streams; read
+//! [`Reasons::note`] first.
 
 /// What was printed of errors so far.
 #[derive(Debug, Default)]
 pub struct Reasons {
     /// In one line, with its first detail.
     first: Option<String>,
+    /// Of the first, where it is a diagnostic.
+    code: Option<String>,
+    /// Of the first, where it is in a file: `job:2:36`.
+    place: Option<String>,
     count: usize,
     /// The line after the next error may say where or what.
     wants_detail: bool,
@@ -19,6 +24,8 @@ impl Reasons {
     pub const fn new() -> Self {
         Self {
             first: None,
+            code: None,
+            place: None,
             count: 0,
             wants_detail: false,
             last_line: String::new(),
@@ -35,7 +42,10 @@ impl Reasons {
             if let Some(message) = message_of(&line) {
                 self.count += 1;
                 self.wants_detail = self.first.is_none();
-                self.first.get_or_insert_with(|| message.to_owned());
+                if self.first.is_none() {
+                    self.first = Some(message.to_owned());
+                    self.code = code_of(&line).map(str::to_owned);
+                }
             } else if std::mem::take(&mut self.wants_detail) {
                 self.add_detail(line.trim());
             }
@@ -48,6 +58,7 @@ impl Reasons {
             return;
         };
         if let Some(place) = line.strip_prefix("--> ") {
+            self.place = Some(place.to_owned());
             *first += &format!(" ({place})");
         } else if let Some(finding) = line.strip_prefix("- ")
             && first.ends_with(':')
@@ -62,6 +73,11 @@ impl Reasons {
             return None;
         }
         let first = self.first.as_ref()?;
+        if let (1, Some(code)) = (self.count, &self.code) {
+            let place = self.place.as_ref().map(|place| format!(" at {place}"));
+            let place = place.unwrap_or_default();
+            return Some(format!("refused{place}; `fathom explain {code}` says more"));
+        }
         let mut said: String = first.chars().take(SAID_AGAIN_MAX).collect();
         if said.len() < first.len() {
             said.push('…');
@@ -82,6 +98,11 @@ impl Reasons {
     pub fn ends_with_any(&self) -> bool {
         message_of(&self.last_line).is_some()
     }
+}
+
+/// What stands in `error[code]: `.
+fn code_of(line: &str) -> Option<&str> {
+    Some(line.strip_prefix("error[")?.split_once(']')?.0)
 }
 
 /// What follows `error: ` or `error[code]: `.
@@ -122,10 +143,18 @@ mod tests {
     }
 
     #[test]
-    fn the_first_error_is_said_again_with_its_place_or_finding() {
+    fn an_error_that_stands_further_up_is_named_with_its_place_or_finding() {
         let coloured = "\x1b[1m\x1b[91merror[vdb-0107]\x1b[0m: \x1b[1munknown `x`\x1b[0m\n";
         let reasons = after(&[coloured, " \x1b[94m--> \x1b[0mjob:2:36\n", "  |\n"]);
-        assert_eq!(reasons.to_say().unwrap(), "unknown `x` (job:2:36)");
+        assert_eq!(
+            reasons.to_say().unwrap(),
+            "refused at job:2:36; `fathom explain vdb-0107` says more"
+        );
+        let reasons = after(&[coloured, "--> job:2:36\n", coloured, "  |\n"]);
+        assert_eq!(
+            reasons.to_say().unwrap(),
+            "unknown `x` (job:2:36) (1 more error above)"
+        );
         let refusal = [
             "error: `sd1` may not be overwritten:\n",
             "  - ext4 at byte 1080\n",

@@ -3,13 +3,14 @@ use crate::arguments::ReportOptions;
 use crate::ending::{self, Told};
 use crate::exit::Exit;
 use crate::outputs::{Outputs, check_folder};
+use crate::results::result_file;
 use crate::sinks::write_reports;
 use measure::{Event, RunTotals};
 use plan::{BoundPlan, Plan};
 use report::fio::Formats;
 use report::vdbench::{Face, FaceOptions};
 use report::{Conclusion, shown};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use store::{Loss, Salvage, StoreError};
 
 /// The page merges the intervals of a run that has more.
@@ -26,7 +27,7 @@ pub fn main(options: &ReportOptions) -> Exit {
 }
 
 fn write_all(options: &ReportOptions) -> Result<Exit, String> {
-    let path = result_file(&options.result);
+    let path = result_file(&options.result)?;
     let folder = options
         .output
         .clone()
@@ -194,12 +195,4 @@ fn fio_face(formats: &str) -> Result<report::fio::Face, String> {
         formats,
         ..Default::default()
     }))
-}
-
-fn result_file(path: &Path) -> PathBuf {
-    if path.is_dir() {
-        path.join("result.fathom")
-    } else {
-        path.to_owned()
-    }
 }

@@ -1,6 +1,7 @@
 //! `--resume`: an execution that was interrupted goes on at its first run that is not finished, in
 //! its own result file. Read [`Earlier`] first.
 use crate::launch::Settled;
+use crate::results::result_file;
 use crate::sinks::Sinks;
 use conduct::Done;
 use measure::{Event, ExecutionStarted, FinishReason, Remark, RunFold, RunTotals};
@@ -31,10 +32,7 @@ impl Earlier {
     /// # Errors
     /// In words, when there is none, or none that can go on.
     pub fn read(given: &Path) -> Result<Self, String> {
-        let path = match given.is_dir() {
-            true => given.join("result.fathom"),
-            false => given.to_owned(),
-        };
+        let path = result_file(given)?;
         if path.file_name().is_none_or(|name| name != "result.fathom") {
             return Err(format!(
                 "`{}`: only a file named result.fathom goes on; copy it under this name to a folder of its own",
@@ -185,7 +183,8 @@ impl Earlier {
         let labels = [&self.started, now].map(|started| format!("{:?}", started.labels));
         differ("the list of labels (`--label`)", &labels[0], &labels[1]);
         for (then, now) in self.started.targets.iter().zip(&now.targets) {
-            let what = |what: &str| format!("{what} of `{}` ({})", now.name, now.path);
+            let name = plan::target_text(&now.name, Path::new(&now.path));
+            let what = |what: &str| format!("{what} of {name}");
             differ(
                 &what("the size"),
                 &then.bytes.to_string(),
@@ -261,9 +260,8 @@ fn lost_files(plan: &BoundPlan, done: usize) -> Vec<String> {
         };
         (bound.facts.bytes < made).then(|| {
             format!(
-                "`{}` ({}) was made with {made} bytes, and has {}",
-                target.name,
-                target.path.display(),
+                "{} was made with {made} bytes, and has {}",
+                plan::target_text(&target.name, &target.path),
                 bound.facts.bytes
             )
         })

@@ -41,10 +41,11 @@ pub fn main(options: &RunOptions, arguments: &[String]) -> Exit {
             .iter()
             .filter(|d| d.severity == Severity::Error)
             .count();
-        errln!(
-            "nothing was run: {} to resolve first",
-            count(errors + reading.run_blockers.len())
-        );
+        let problems = errors + reading.run_blockers.len();
+        // A single one is the last that is said.
+        if problems > 1 {
+            errln!("nothing was run: {problems} problems to resolve first");
+        }
         return Exit::Usage;
     };
     if let Err(message) = options.repetition.apply(&mut plan) {
@@ -118,12 +119,4 @@ fn repeated_addresses(jobs: &[&str]) -> Option<String> {
         "note: {} {repeat} addresses in every execution (`randrepeat` or `randseed`): {reason}",
         shown::text(&named)
     ))
-}
-
-fn count(problems: usize) -> String {
-    if problems == 1 {
-        "one problem".to_owned()
-    } else {
-        format!("{problems} problems")
-    }
 }

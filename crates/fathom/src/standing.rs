@@ -74,14 +74,15 @@ pub fn let_pass(
     let named = |place: &usize| {
         let one = &examinations[*place];
         let name = &plan.target(one.request.target).name;
-        let path = one.request.path.display().to_string();
+        let path = &one.request.path;
         let found = one.findings.first().map(ToString::to_string);
         let found = found.unwrap_or_default();
-        let text = format!(
-            "`{}` ({}: {found})",
-            name.escape_debug(),
-            path.escape_debug()
-        );
+        let shown = path.display().to_string();
+        let (name, shown) = (name.escape_debug(), shown.escape_debug());
+        let text = match path.ends_with(name.to_string()) {
+            true => format!("`{shown}` ({found})"),
+            false => format!("`{name}` ({shown}: {found})"),
+        };
         (one.request.target, text)
     };
     let lines = standing.let_pass(examinations, overwrite).into_iter();

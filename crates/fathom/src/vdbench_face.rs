@@ -7,7 +7,7 @@ use crate::face::Vdbench;
 use crate::launch::{Findings, Launch, launch};
 use crate::resume::Earlier;
 use crate::seed::Seeds;
-use crate::{files, lints, render, spans};
+use crate::{files, lints, mistakes, render, spans};
 use lang::vdbench::{InputFile, Preparations, Reading};
 use lang::{CommandLine, FormatOverride, LintSelection, Variable};
 use plan::{Plan, SourceMap};
@@ -79,6 +79,7 @@ pub fn help() -> Exit {
 pub fn main(all: &[String], words: &[String]) -> Exit {
     if words.is_empty() {
         err!("{USAGE}\n");
+        errln!("error: no parameter file is named; give it with `-f FILE`");
         return Exit::Usage;
     }
     if words
@@ -93,7 +94,7 @@ pub fn main(all: &[String], words: &[String]) -> Exit {
     let options = match parse(words) {
         Ok(options) => options,
         Err(message) => {
-            errln!("error: {message}\n  help: `fathom help vdbench` lists the options");
+            mistakes::tell_word(&message, "`fathom help vdbench` lists the options");
             return Exit::Usage;
         }
     };

@@ -163,7 +163,7 @@ impl LintSelection {
         let found = LINTS.iter().find(|lint| lint.is_called(name));
         let Some(lint) = found else {
             let names = LINTS.iter().map(|lint| lint.name);
-            let near = crate::nearest::nearest(name, names);
+            let near = crate::nearest::nearest_word(name, names);
             return Err(LintError::UnknownName(name.to_owned(), near));
         };
         // A code stands for its lint, whatever the language.

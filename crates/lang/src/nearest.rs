@@ -23,6 +23,38 @@ pub(crate) fn nearest<'a>(
         .map(|(_, candidate)| candidate)
 }
 
+/// The word of a list that is meant by `word`: the closest one, and before one that differs in more than a letter the first
+/// that it shortens, as `rnd` shortens `random`.
+pub(crate) fn nearest_word<'a>(
+    word: &str,
+    candidates: impl IntoIterator<Item = &'a str, IntoIter: Clone>,
+) -> Option<&'a str> {
+    let candidates = candidates.into_iter();
+    let lower = word.to_lowercase();
+    let close = nearest(word, candidates.clone());
+    let is_slip = |near: &&str| distance(&lower, &near.to_lowercase()) <= 1;
+    close
+        .filter(is_slip)
+        .or_else(|| candidates.clone().find(|long| shortens(&lower, long)))
+        .or(close)
+}
+
+/// Letters that are all left out of a longer word tell nothing.
+const SHORT_LETTERS_MIN: usize = 3;
+const LONGER_TIMES_MAX: usize = 3;
+
+/// Whether all letters of `short` stand in `long` in their order, from the first on.
+fn shortens(short: &str, long: &str) -> bool {
+    let long = long.to_lowercase();
+    let count = short.chars().count();
+    if count < SHORT_LETTERS_MIN || long.chars().count() > LONGER_TIMES_MAX * count {
+        return false;
+    }
+    let mut letters = long.chars();
+    short.chars().next() == long.chars().next()
+        && short.chars().all(|one| letters.any(|other| other == one))
+}
+
 /// Insertions, deletions, replacements and swaps of neighbours that lead from `a` to `b`.
 fn distance(a: &str, b: &str) -> usize {
     let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
@@ -65,5 +97,18 @@ mod tests {
         assert_eq!(nearest("xfersise", words), Some("xfersize"));
         assert_eq!(nearest("rdptc", words), Some("rdpct"));
         assert_eq!(nearest("banana", words), None);
+    }
+
+    #[test]
+    fn a_short_form_finds_the_first_word_that_it_shortens() {
+        let seeks = ["random", "sequential", "seqnz", "eof", "poisson"];
+        assert_eq!(nearest_word("rnd", seeks), Some("random"));
+        assert_eq!(nearest_word("RAND", seeks), Some("random"));
+        assert_eq!(nearest_word("seqn", seeks), Some("seqnz"));
+        assert_eq!(nearest_word("ponies", seeks), None);
+        assert_eq!(nearest_word("rn", seeks), None);
+        let kinds = ["read", "write", "randread", "randrw"];
+        assert_eq!(nearest_word("rnd", kinds), Some("randread"));
+        assert_eq!(nearest_word("raed", kinds), Some("read"));
     }
 }

@@ -13,7 +13,7 @@ use crate::stream::{
     AddressOrder, FirstBlock, Generator, LocalStop, OpSource, Replay, SequentialStart, Stream,
     TargetOrder,
 };
-use crate::target::{Preparation, SizeRule, Target, TargetKind};
+use crate::target::{Preparation, SizeRule, Target, TargetKind, target_text};
 use crate::units::Bytes;
 pub use names::Harm;
 use names::not_ours;
@@ -21,6 +21,7 @@ pub use rounds::ZoneSpan;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
+use std::path::Path;
 
 /// What was found of one target.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -809,13 +810,21 @@ impl BindError {
     }
 }
 
+/// A name after `before`, or `same` where it was just said.
+fn unless_same(said: &str, name: &str, same: &str, before: &str) -> String {
+    match said == name {
+        true => same.to_owned(),
+        false => format!("{before}`{name}`"),
+    }
+}
+
 impl fmt::Display for BindError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            BindError::DeviceMissing { target, path, .. } => write!(
-                f,
-                "`{path}` of `{target}` does not exist, or may not be read"
-            ),
+            BindError::DeviceMissing { target, path, .. } => {
+                let name = target_text(target, Path::new(path));
+                write!(f, "{name} does not exist, or may not be read")
+            }
             BindError::DeviceTooSmall {
                 target,
                 asked,
@@ -825,20 +834,19 @@ impl fmt::Display for BindError {
                 let (asked, found) = (Bytes(*asked), Bytes(*found));
                 write!(f, "`{target}` asks for {asked}, and there are {found}")
             }
-            BindError::SizeUnknown { target, path, .. } => {
-                write!(
-                    f,
-                    "size of `{target}` is unknown: `{path}` does not exist or is empty, and no size is given"
-                )
-            }
+            BindError::SizeUnknown { target, path, .. } => write!(
+                f,
+                "size of `{target}` is unknown: {} does not exist or is empty, and no size is given",
+                unless_same(target, path, "it", "")
+            ),
             BindError::NotUsable {
                 target,
                 path,
                 found,
                 ..
             } => {
-                let what = found.unusable_text();
-                write!(f, "`{path}` of `{target}` is {what}")
+                let (name, what) = (target_text(target, Path::new(path)), found.unusable_text());
+                write!(f, "{name} is {what}")
             }
             BindError::RegionTooSmall {
                 target,
@@ -848,9 +856,10 @@ impl fmt::Display for BindError {
                 ..
             } => {
                 let (width, transfer) = (Bytes(*width), Bytes(*transfer));
+                let place = unless_same(stream, target, "", " on ");
                 write!(
                     f,
-                    "`{stream}` has {width} to use on `{target}`, too little for transfers of {transfer}"
+                    "`{stream}` has {width} to use{place}, too little for transfers of {transfer}"
                 )
             }
             BindError::OutsideTarget {

@@ -66,7 +66,7 @@ pub use stream::{
 };
 pub use target::{
     AccessAdvice, Ledger, OpenMode, Preparation, Reservation, SizeRule, SyncMode, Target,
-    TargetKind,
+    TargetKind, target_text,
 };
 pub use tolerance::Tolerance;
 pub use units::{Bytes, Nanos, counted, noun};

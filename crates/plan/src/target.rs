@@ -1,7 +1,7 @@
 //! What is tested: a device, a file, a set of files or a tree.
 use crate::origin::Origin;
 use serde::{Deserialize, Serialize};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// A place that I/O goes to.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -168,5 +168,22 @@ impl Target {
     /// Whether I/O to it reaches storage at all.
     pub fn is_real(&self) -> bool {
         !matches!(self.kind, TargetKind::Nothing | TargetKind::Simulated)
+    }
+}
+
+/// A target for the user: its path, after the name that it has in the job. A name that is only made of the path would be
+/// one that the user never wrote.
+///
+/// ```
+/// use std::path::Path;
+/// assert_eq!(plan::target_text("sd1", Path::new("/dev/sdb")), "`sd1` (/dev/sdb)");
+/// assert_eq!(plan::target_text("sdb", Path::new("/dev/sdb")), "`/dev/sdb`");
+/// ```
+#[must_use]
+pub fn target_text(name: &str, path: &Path) -> String {
+    let shown = path.display();
+    match path.ends_with(name) {
+        true => format!("`{shown}`"),
+        false => format!("`{name}` ({shown})"),
     }
 }

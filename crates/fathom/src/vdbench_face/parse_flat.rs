@@ -37,7 +37,8 @@ pub fn main(words: &[String]) -> Exit {
     let options = match options(words) {
         Ok(options) => options,
         Err(message) => {
-            errln!("error: {message}\n  help: {USAGE}");
+            errln!("{USAGE}");
+            errln!("error: {message}");
             return Exit::Usage;
         }
     };

@@ -5,7 +5,7 @@ use super::declare::{Kind, Parameter};
 use super::number::{self, Base, Number, NumberError};
 use super::text::Words;
 use crate::Environment;
-use crate::nearest::nearest;
+use crate::nearest::nearest_word;
 use crate::parameter::TimeUnit;
 use crate::sink::Sink;
 use plan::{Diagnostic, Span};
@@ -266,7 +266,7 @@ impl Reader<'_, '_> {
     }
 
     fn unknown_word(&mut self, word: &str, words: &[&str]) {
-        let help = match nearest(word, words.iter().copied()) {
+        let help = match nearest_word(word, words.iter().copied()) {
             Some(near) => format!("did you mean `{near}`?"),
             None => format!("there are `{}`", words.join("`, `")),
         };

@@ -71,7 +71,7 @@ fn numbers(field: &Field, sink: &mut Sink) -> Option<Vec<Number>> {
     };
     let first = field.words[0].text.to_ascii_lowercase();
     let is_word = field.words.len() == 1;
-    match crate::nearest::nearest(&first, ["max", "curve"]).filter(|_| is_word) {
+    match crate::nearest::nearest_word(&first, ["max", "curve"]).filter(|_| is_word) {
         Some(near) => sink.error(
             codes::UNKNOWN_WORD,
             field.words[0].span,

@@ -7,7 +7,7 @@ use super::resolve::{conflict, open_mode};
 use super::sink::Sink;
 use super::trees::{Tree, TreeRun, Values};
 use super::value::{self, Unit};
-use crate::nearest::nearest;
+use crate::nearest::nearest_word;
 use crate::parameter::Setting;
 use plan::{Bytes, Diagnostic};
 
@@ -209,7 +209,7 @@ fn check_selection(fields: &Fields, sink: &mut Sink) {
             || lower.starts_with("midpoint=")
             || value::number(&lower, Unit::Plain).is_some();
         if !is_known {
-            let help = nearest(&lower, known).map_or_else(
+            let help = nearest_word(&lower, known).map_or_else(
                 || format!("known: {}", known.join(", ")),
                 |near| format!("did you mean `{near}`?"),
             );
@@ -228,7 +228,7 @@ fn check_operations(field: &Field, sink: &mut Sink) {
     for word in &field.words {
         let lower = word.text.to_ascii_lowercase();
         if !OPERATIONS.contains(&lower.as_str()) {
-            let help = nearest(&lower, OPERATIONS).map_or_else(
+            let help = nearest_word(&lower, OPERATIONS).map_or_else(
                 || format!("known: {}", OPERATIONS.join(", ")),
                 |near| format!("did you mean `{near}`?"),
             );

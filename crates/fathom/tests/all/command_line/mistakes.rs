@@ -76,7 +76,6 @@ fn inputs_that_are_no_jobs() {
 #[test]
 fn command_lines_that_cannot_be_meant() {
     let cases: &[Case<'_>] = &[
-        (&[], "Usage"),
         (&["nonsense"], "nonsense"),
         (&["run"], "FILE"),
         (&["run", "job", "--nonsense"], "--nonsense"),

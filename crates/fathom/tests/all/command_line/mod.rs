@@ -11,3 +11,4 @@ mod terminal;
 mod times;
 mod user;
 mod version;
+mod wording;

@@ -149,7 +149,6 @@ fn the_last_line_of_what_is_refused_is_an_error() {
     lab.write("theirs", "a letter that somebody else wrote\n".repeat(1000));
     for (words, code) in [
         (&["run", "--nope"][..], 2),
-        (&[], 2),
         (&["check", "bad.parm"], 2),
         (&["run", "bad.parm"], 2),
         (&["vdbench", "-f", "bad.parm"], 2),

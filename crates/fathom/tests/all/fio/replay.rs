@@ -188,7 +188,7 @@ fn files_that_a_record_names_are_protected_like_any_other() {
     let replay = ["--name=r", "--ioengine=psync", "--read_iolog=r.log"];
     lab.fio(replay.iter().chain(&["--replay_skip=trim"]))
         .expect(3)
-        .says(&["`a` (a) may not be overwritten"]);
+        .says(&["`a` may not be overwritten"]);
     assert!(!lab.path("b").exists());
     assert_eq!(lab.bytes("a"), precious);
 }

@@ -112,7 +112,7 @@ fn a_file_that_must_exist_is_neither_made_nor_extended() {
         all.extend(words);
         lab.fathom(&all)
     };
-    job("64k").expect(2).says(&["`f` of `f` does not exist"]);
+    job("64k").expect(2).says(&["`f` does not exist"]);
     assert!(!lab.path("f").exists());
     lab.write("f", vec![7; 65536]);
     job("128k")

@@ -453,8 +453,8 @@ fn what_is_no_result_has_a_reason() {
             "past",
             "has layout version 9, this program reads versions from 10 on",
         ),
-        ("folder", "No such file"),
-        ("missing", "No such file"),
+        ("folder", "holds no result"),
+        ("missing", "does not exist"),
     ] {
         let ended = bounded(&lab, &["report", name, "-o", "again"]);
         ended.expect(2).says(&["error: ", says]);

@@ -196,7 +196,7 @@ fn assert_named_device_is_ours_afterwards(bytes: u64, make: impl Fn(&str)) {
     assert!(lab.bytes("image") == before, "a refusal writes nothing");
     lab.fathom(&[&fill[..], &["--overwrite", &device]].concat())
         .expect(0)
-        .says(&[&format!("filled: `{}`", device.trim_start_matches("/dev/"))]);
+        .says(&[&format!("filled: `{device}`")]);
     assert_marked(&lab.bytes("image"), 0);
     write(&lab, &device, &[]).expect(0);
 }

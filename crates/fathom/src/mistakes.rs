@@ -1,0 +1,105 @@
+//! What the reader of the command line says: help, the version, or a mistake of the user. A mistake ends with one line that
+//! says what is wrong and what to do, so that the last line is the reason. Read [`tell`] first.
+use crate::exit::Exit;
+use clap::error::ErrorKind;
+
+pub fn tell(error: &clap::Error) -> Exit {
+    let text = error.render().to_string();
+    let is_help = error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand;
+    if is_help || !error.use_stderr() {
+        out!("{text}");
+        return Exit::Fine;
+    }
+    let Mistake { usage, line } = Mistake::of(&text);
+    if let Some(usage) = usage {
+        errln!("usage: {usage}");
+    }
+    errln!("error: {line}");
+    Exit::Usage
+}
+
+/// Of a face whose words clap does not read.
+pub fn tell_word(message: &str, help: &str) {
+    errln!("error: {}", joined(&[message.to_owned(), help.to_owned()]));
+}
+
+#[derive(Debug, PartialEq, Eq)]
+struct Mistake {
+    usage: Option<String>,
+    line: String,
+}
+
+impl Mistake {
+    /// Of the text that clap lays out in paragraphs: what is wrong, tips, how the verb is called, where help is.
+    fn of(text: &str) -> Self {
+        let mut usage = None;
+        let mut parts = Vec::new();
+        for paragraph in text.trim().split("\n\n") {
+            let lines: Vec<&str> = paragraph.lines().map(str::trim).collect();
+            if let Some(rest) = paragraph.strip_prefix("Usage: ") {
+                let verb = rest.split_whitespace().take_while(|word| is_verb(word));
+                let verb: Vec<&str> = verb.collect();
+                parts.push(format!("see `{} --help`", verb.join(" ")));
+                usage = Some(lines.join(" ").replacen("Usage: ", "", 1));
+            } else if !paragraph.starts_with("For more information") {
+                parts.extend(said(&lines));
+            }
+        }
+        Self {
+            usage,
+            line: joined(&parts),
+        }
+    }
+}
+
+/// What is wrong with the details below it as one part, and each tip as another. How to pass an option as a file name
+/// helps nobody who mistyped it.
+fn said(lines: &[&str]) -> Vec<String> {
+    let (tips, wrong): (Vec<&str>, Vec<&str>) =
+        lines.iter().partition(|line| line.starts_with("tip: "));
+    let wrong = wrong.join(" ");
+    let wrong = wrong.strip_prefix("error: ").unwrap_or(&wrong);
+    let tips = tips.into_iter().filter(|tip| !tip.contains("-- --"));
+    let tips = tips.map(|tip| tip.replacen("tip: ", "", 1));
+    let wrong = (!wrong.is_empty()).then(|| wrong.to_owned());
+    wrong.into_iter().chain(tips).collect()
+}
+
+/// A part that asks the user something ends by itself.
+fn joined(parts: &[String]) -> String {
+    parts.join("; ").replace("`?; ", "`? ")
+}
+
+fn is_verb(word: &str) -> bool {
+    !word.starts_with(['[', '<', '-'])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Mistake;
+
+    #[test]
+    fn a_mistake_is_one_line_below_the_usage() {
+        let text = "error: unexpected argument '--sise' found\n\n  tip: a similar argument exists: '--size'\n\n\
+            Usage: fathom curve --size <BYTES> <TARGET>\n\nFor more information, try '--help'.\n";
+        let mistake = Mistake::of(text);
+        assert_eq!(
+            mistake.usage.as_deref(),
+            Some("fathom curve --size <BYTES> <TARGET>")
+        );
+        assert_eq!(
+            mistake.line,
+            "unexpected argument '--sise' found; a similar argument exists: '--size'; see `fathom curve --help`"
+        );
+    }
+
+    #[test]
+    fn what_is_missing_stands_in_the_line() {
+        let text = "error: the following required arguments were not provided:\n  <FILE>\n\n\
+            Usage: fathom run <FILE>\n\nFor more information, try '--help'.\n";
+        assert_eq!(
+            Mistake::of(text).line,
+            "the following required arguments were not provided: <FILE>; see `fathom run --help`"
+        );
+    }
+}
