@@ -64,7 +64,7 @@ pub struct CurvePoint {
     /// What was measured is this machine: submissions came late while slots were free, or its
     /// processors were taken away.
     pub is_generator_bound: bool,
-    /// The first of these two.
+    /// Of these, that submissions came late.
     pub is_sent_late: bool,
     /// A stall was found in its intervals; totals alone do not tell, so [`point`] says no.
     pub is_stalled: bool,

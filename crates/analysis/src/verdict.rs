@@ -187,7 +187,6 @@ impl Judged {
 pub(crate) struct Heard {
     /// With its loop values.
     pub name: String,
-    pub measures: bool,
     pub judged: Judged,
     pub outline: RunOutline,
 }
@@ -224,7 +223,8 @@ impl Verdict {
 /// The verdict on runs; `None` where none of them measures. The fastest run that can be believed leads, on a curve the
 /// fastest of its points; and of the words that make others doubtful the first.
 pub(crate) fn verdict(runs: &[Heard]) -> Option<Verdict> {
-    let measured: Vec<&Heard> = runs.iter().filter(|run| run.measures).collect();
+    let measures = |run: &&Heard| run.outline.kind == RunKind::Measure;
+    let measured: Vec<&Heard> = runs.iter().filter(measures).collect();
     let points = measured.iter().filter(|run| run.asked().is_some()).count();
     let fastest = |is_such: &dyn Fn(&Heard) -> bool| {
         let such = measured.iter().copied().filter(|run| is_such(run));
@@ -248,7 +248,9 @@ pub(crate) fn verdict(runs: &[Heard]) -> Option<Verdict> {
         .leading()
         .map_or(CLEAN, |one| &one.text)
         .to_owned();
-    if let Some(flat) = storage_bound(&measured, lead).filter(|_| word == Word::ClosedLoop) {
+    if word == Word::ClosedLoop
+        && let Some(flat) = storage_bound(&measured, lead)
+    {
         (word, text) = (Word::StorageBound, flat);
     }
     let like = doubts.iter().filter(|run| run.judged.headline() == word);
@@ -259,12 +261,7 @@ pub(crate) fn verdict(runs: &[Heard]) -> Option<Verdict> {
         others: others.filter(|_| word == Word::GeneratorBound),
         speed: lead.speed() + &curve,
         belief: belief(lead, worst, &text, (like.count(), measured.len())),
-        next: match word {
-            Word::ClosedLoop | Word::Clean if points > 1 => {
-                "the same again on another day shows how far it can be repeated"
-            }
-            _ => next(word),
-        },
+        next: next(word, points),
     })
 }
 
@@ -341,8 +338,8 @@ fn belief(lead: &Heard, worst: &Heard, text: &str, (like, all): (usize, usize)) 
     }
 }
 
-/// What is to be done about a word.
-fn next(word: Word) -> &'static str {
+/// What is to be done about a word, where so many rates were asked.
+fn next(word: Word, points: usize) -> &'static str {
     match word {
         Word::Failed => "mend what the message names, and run it again",
         Word::TooManyErrors | Word::Errors => {
@@ -366,6 +363,9 @@ fn next(word: Word) -> &'static str {
         }
         Word::TooFewSamples => "run it for longer",
         Word::NotChecked => "see in docs/concepts/verdict.md what such a target can tell",
+        Word::ClosedLoop | Word::Clean if points > 1 => {
+            "the same again on another day shows how far it can be repeated"
+        }
         Word::StorageBound => "`fathom curve` shows at which rate latency begins to rise",
         Word::CameLate | Word::Undercounted | Word::Waited | Word::ClosedLoop | Word::Clean => {
             "`fathom curve` shows the latency at every rate up to the highest"
@@ -647,8 +647,7 @@ impl Scene<'_> {
             self.overhead(),
         ];
         let signs: Vec<String> = signs.into_iter().flatten().collect();
-        let signs = (!signs.is_empty()).then(|| signs.join("; "))?;
-        Some(signs)
+        (!signs.is_empty()).then(|| signs.join("; "))
     }
 
     /// What other programs took of the CPUs, where that is more than our own part.

@@ -4,7 +4,7 @@ use crate::series::RunOutline;
 use crate::steady::{IntervalFacts, Steadiness, steadiness};
 use crate::verdict::{Ground, Heard, Judged, Verdict, judge, verdict};
 use measure::{Event, ExecutionTarget, Interval, IntervalPhase, RunFinished, RunFold, RunTotals};
-use plan::{Load, Operation, RunKind, TargetId};
+use plan::{Load, Operation, TargetId};
 use std::collections::BTreeSet;
 
 /// Longer runs are not looked at for changes and stalls, so that memory stays bounded: a week in
@@ -120,7 +120,6 @@ impl Watch {
         self.written.extend(writes.map(|figure| figure.key.target));
         self.heard.push(Heard {
             name: totals.started.full_name(),
-            measures: totals.started.kind == RunKind::Measure,
             judged: judged.clone(),
             outline: RunOutline::of(&totals),
         });

@@ -293,14 +293,10 @@ fn has_device(lab: &Lab) -> bool {
     .exists()
 }
 
-/// In the long suite, where nothing else goes on, the word also leads.
+/// Among the words of the first run; which one leads depends on what else the machine does.
 #[track_caller]
 fn has_word(ended: &Ended, marks: &str, word: &str) {
-    let verdict = verdict(ended);
-    assert!(marks.contains(word), "{word}: {marks}\n{verdict}");
-    if crate::lab::is_long() {
-        assert!(verdict.starts_with(word), "{word}: {verdict}");
-    }
+    assert!(marks.contains(word), "{word}: {marks}\n{}", verdict(ended));
 }
 
 const FLAT: [&str; 8] = [
