@@ -14,6 +14,17 @@ const DRIFT_SHARE_LEAST: f64 = 0.05;
 const VARIATION_CHANCES: f64 = 3.0;
 const VARIATION_SHARE_LEAST: f64 = 0.1;
 
+/// So many medians that are all above so many others come about by chance once in 900 runs, where they do not follow one
+/// another; and a change of latency is one of this factor.
+const CHANGE_INTERVALS_LEAST: usize = 6;
+const CHANGE_FACTOR_LEAST: f64 = 1.5;
+
+/// Of so many medians at least this share lies on either side of a gap of this factor: medians behind a queue scatter
+/// without such a gap.
+const JUMP_INTERVALS_LEAST: usize = 30;
+const JUMP_SHARE_LEAST: f64 = 0.2;
+const JUMP_FACTOR_LEAST: f64 = 2.0;
+
 /// Shorter spans without a success are no stall.
 const STALL_NS_LEAST: f64 = 1e8;
 
@@ -32,6 +43,7 @@ pub struct IntervalFacts {
     pub is_waiting: bool,
     /// Arrivals that were due and not sent at the end.
     pub backlog: u64,
+    pub service_ns_p50: Option<u64>,
 }
 
 /// What was found.
@@ -44,6 +56,21 @@ pub struct Steadiness {
     pub backlogs: Option<[u64; 3]>,
     /// As for the drift.
     pub variation: Option<Variation>,
+    /// What the median latency did.
+    pub latency: Option<LatencyCourse>,
+}
+
+/// How the median service times of the intervals differ, where no chance and no queue makes them differ so.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum LatencyCourse {
+    /// Each of the last third lies above, or below, each of the first: the medians of the two.
+    Changed { first_ns: u64, last_ns: u64 },
+    /// They lie at two levels with nothing in between: the medians of the two, and the share of the upper.
+    Jumps {
+        low_ns: u64,
+        high_ns: u64,
+        high_share: f64,
+    },
 }
 
 /// How much the rates of the intervals vary, apart from those of stalls.
@@ -89,6 +116,7 @@ impl IntervalFacts {
             operations: brief.operations,
             is_waiting: brief.in_flight > 0 || brief.backlog > 0,
             backlog: brief.backlog,
+            service_ns_p50: brief.service_ns_p50,
         }
     }
 }
@@ -105,7 +133,8 @@ pub fn steadiness(intervals: &[IntervalFacts]) -> Steadiness {
     let backlogs = thirds.map(|last| last.map_or(0, |last| intervals[last].backlog));
     Steadiness {
         drift: drift(between.clone()),
-        variation: variation(between),
+        variation: variation(between.clone()),
+        latency: latency_course(between),
         backlogs: (intervals.len() >= 3).then_some(backlogs),
         stall: stalls
             .map(|span| Stall {
@@ -184,6 +213,46 @@ fn drift<'a>(intervals: impl Iterator<Item = &'a IntervalFacts>) -> Option<Drift
     })
 }
 
+/// Looks at how the medians are ordered, not at how much they scatter: behind a queue they scatter by far more than counts
+/// tell, and follow one another.
+fn latency_course<'a>(intervals: impl Iterator<Item = &'a IntervalFacts>) -> Option<LatencyCourse> {
+    let medians: Vec<u64> = intervals.filter_map(|facts| facts.service_ns_p50).collect();
+    changed(&medians).or_else(|| jumps(medians))
+}
+
+fn changed(medians: &[u64]) -> Option<LatencyCourse> {
+    let third = medians.len() / 3;
+    if third < CHANGE_INTERVALS_LEAST {
+        return None;
+    }
+    let [first, last] = [&medians[..third], &medians[medians.len() - third..]].map(|part| {
+        let mut part = part.to_vec();
+        part.sort_unstable();
+        part
+    });
+    let is_apart = first[third - 1] < last[0] || last[third - 1] < first[0];
+    let (first_ns, last_ns) = (first[third / 2], last[third / 2]);
+    let factor = first_ns.max(last_ns) as f64 / first_ns.min(last_ns).max(1) as f64;
+    (is_apart && factor >= CHANGE_FACTOR_LEAST)
+        .then_some(LatencyCourse::Changed { first_ns, last_ns })
+}
+
+fn jumps(mut medians: Vec<u64>) -> Option<LatencyCourse> {
+    let count = medians.len();
+    if count < JUMP_INTERVALS_LEAST {
+        return None;
+    }
+    medians.sort_unstable();
+    let least = (JUMP_SHARE_LEAST * count as f64).ceil() as usize;
+    let factor = |place: &usize| medians[*place] as f64 / medians[place - 1].max(1) as f64;
+    let place = (least..=count - least).find(|place| factor(place) >= JUMP_FACTOR_LEAST)?;
+    Some(LatencyCourse::Jumps {
+        low_ns: medians[place / 2],
+        high_ns: medians[(place + count) / 2],
+        high_share: (count - place) as f64 / count as f64,
+    })
+}
+
 fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len() as f64
 }
@@ -236,6 +305,7 @@ mod tests {
             operations: *operations,
             is_waiting: true,
             backlog: 0,
+            service_ns_p50: None,
         };
         operations.iter().zip(1..).map(facts).collect()
     }
@@ -359,6 +429,7 @@ mod tests {
             operations: 5,
             is_waiting,
             backlog,
+            service_ns_p50: None,
         };
         assert_eq!(facts(0, 0), expected(false, 0));
         assert_eq!(facts(1, 0), expected(true, 0));
@@ -410,6 +481,45 @@ mod tests {
             steadiness(&intervals(&hung)).stall.unwrap().length_ns,
             40 * SECOND
         );
+    }
+
+    fn medians(medians: impl Iterator<Item = u64>) -> Option<LatencyCourse> {
+        let one = intervals(&[100])[0];
+        let facts = medians.map(|median| IntervalFacts {
+            service_ns_p50: Some(median),
+            ..one
+        });
+        steadiness(&facts.collect::<Vec<_>>()).latency
+    }
+
+    #[test]
+    fn latency_that_steps_changes() {
+        let (first_ns, last_ns) = (1_000, 5_000);
+        let changed = Some(LatencyCourse::Changed { first_ns, last_ns });
+        let step = |count: u64| move |n: u64| if n < count / 2 { first_ns } else { last_ns };
+        assert_eq!(medians((0..18).map(step(18))), changed);
+        assert_eq!(medians((0..17).map(step(17))), None);
+        let slight = |n: u64| if n < 30 { 1_000 } else { 1_400 };
+        assert_eq!(medians((0..60).map(slight)), None);
+        // One interval of the last third is as fast as the first ones.
+        let once = |n: u64| if n == 50 { 900 } else { 1_000 + n * 100 };
+        assert_eq!(medians((0..60).map(once)), None);
+    }
+
+    #[test]
+    fn latency_at_two_levels_jumps_and_one_that_scatters_does_not() {
+        let jumps = LatencyCourse::Jumps {
+            low_ns: 1_000,
+            high_ns: 5_000,
+            high_share: 0.25,
+        };
+        let often = |n: u64| if n % 4 == 1 { 5_000 } else { 1_000 };
+        assert_eq!(medians((0..40).map(often)), Some(jumps));
+        assert_eq!(medians((0..28).map(often)), None);
+        let seldom = |n: u64| if n % 10 == 1 { 5_000 } else { 1_000 };
+        assert_eq!(medians((0..40).map(seldom)), None);
+        let scattered = |n: u64| 1_000 + n * 7_919 % 10_000;
+        assert_eq!(medians((0..60).map(scattered)), None);
     }
 
     proptest! {

@@ -19,6 +19,7 @@ pub(crate) fn latency(values: &[u64]) -> LatencyFigures {
 pub(crate) fn closed(run: u32, service_ns: &[u64]) -> RunTotals {
     RunTotals {
         lost: measure::LostTotals::default(),
+        sampled: std::collections::BTreeMap::new(),
         started: RunStarted {
             run,
             runs: 1,

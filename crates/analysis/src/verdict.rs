@@ -7,7 +7,7 @@ use crate::curve::{
 use crate::gap::{Gap, GapCause, Reach, response_gap};
 use crate::lost;
 use crate::series::{RunOutline, SeriesKind, series};
-use crate::steady::Steadiness;
+use crate::steady::{LatencyCourse, Steadiness};
 use crate::words::{bounded, counted, latency, percent, rate, span};
 use measure::{ExecutionTarget, FinishReason, RunTotals};
 use plan::{Operation, RunKind, TargetId};
@@ -25,6 +25,8 @@ const MOVED_SHARE: f64 = 0.95;
 /// From this share on, room that holds nothing answers for a target.
 const SPARSE_SHARE: f64 = 0.01;
 const ZERO_SHARE: f64 = 0.5;
+/// Fewer reads say nothing of a target.
+const ZERO_READS_LEAST: u64 = 16;
 
 /// Targets that a sentence names at most.
 const NAMED: usize = 3;
@@ -596,21 +598,26 @@ impl Scene<'_> {
 
     /// What was never written holds no data that a device has to fetch.
     fn sparse(&self) -> Option<String> {
-        let unwritten = self.grounds_read().filter(|ground| !ground.is_written);
-        let texts = unwritten.filter_map(|ground| {
+        let texts = self.grounds_read().filter_map(|ground| {
             let target = ground.target;
-            let share = |part: Option<u64>, of: u64| part.unwrap_or(0) as f64 / of.max(1) as f64;
-            let holes = share(target.hole_bytes, target.bytes);
-            let zeros = share(target.zero_blocks, target.sampled_blocks.unwrap_or(0));
-            match (holes > SPARSE_SHARE, zeros >= ZERO_SHARE) {
+            let hole_bytes = target.hole_bytes.filter(|_| !ground.is_written);
+            let holes = hole_bytes.unwrap_or(0) as f64 / target.bytes.max(1) as f64;
+            let sampled = self
+                .totals
+                .sampled
+                .get(&ground.id)
+                .copied()
+                .unwrap_or_default();
+            let zeros = sampled.zeros as f64 / sampled.reads.max(1) as f64;
+            let is_zeros = sampled.reads >= ZERO_READS_LEAST && zeros >= ZERO_SHARE;
+            match (holes > SPARSE_SHARE, is_zeros) {
                 (true, _) => Some(format!("{} of `{}` is holes", percent(holes), target.name)),
-                (_, true) => {
-                    let zeros = percent(zeros);
-                    Some(format!(
-                        "{zeros} of a sample of `{}` holds only zeros",
-                        target.name
-                    ))
-                }
+                (_, true) => Some(format!(
+                    "{} of a sample of {} of `{}` brought only zeros",
+                    percent(zeros),
+                    counted(sampled.reads, "read"),
+                    target.name
+                )),
                 _ => None,
             }
         });
@@ -771,7 +778,10 @@ impl Scene<'_> {
     }
 
     fn changed(&self) -> Option<String> {
-        let drift = self.steady?.drift.filter(|drift| drift.is_drifting)?;
+        let steady = self.steady?;
+        let Some(drift) = steady.drift.filter(|drift| drift.is_drifting) else {
+            return latency_changed(steady.latency?);
+        };
         let change = drift.change_share;
         if !change.is_finite() {
             return Some("the rate rose from nothing in the first third".into());
@@ -803,7 +813,9 @@ impl Scene<'_> {
 
     fn unsteady(&self) -> Option<String> {
         let steady = self.steady.filter(|_| self.changed().is_none())?;
-        let variation = steady.variation.filter(|one| one.is_beyond_chance)?;
+        let Some(variation) = steady.variation.filter(|one| one.is_beyond_chance) else {
+            return latency_jumps(steady.latency?);
+        };
         Some(format!(
             "the rate of single intervals varies by {} around its mean",
             percent(variation.share)
@@ -867,6 +879,32 @@ impl Scene<'_> {
             )
         })
     }
+}
+
+fn latency_changed(course: LatencyCourse) -> Option<String> {
+    let LatencyCourse::Changed { first_ns, last_ns } = course else {
+        return None;
+    };
+    let [first, last] = [first_ns, last_ns].map(|ns| latency(ns as f64));
+    Some(format!(
+        "the median latency went from {first} in the first third to {last} in the last"
+    ))
+}
+
+fn latency_jumps(course: LatencyCourse) -> Option<String> {
+    let LatencyCourse::Jumps {
+        low_ns,
+        high_ns,
+        high_share,
+    } = course
+    else {
+        return None;
+    };
+    let [low, high] = [low_ns, high_ns].map(|ns| latency(ns as f64));
+    let share = percent(high_share);
+    Some(format!(
+        "the median latency jumps between {low} and {high}, where it is for {share} of the intervals"
+    ))
 }
 
 /// What came of the run itself.

@@ -46,6 +46,10 @@ pub(crate) trait Backend {
     fn waits_in_submission(&self) -> bool {
         false
     }
+    /// Whether the buffer of a read that is back holds what was read.
+    fn brings_data(&self) -> bool {
+        true
+    }
     /// Gives up on what is in flight without freeing what the kernel may still write.
     fn abandon(self);
 }
@@ -176,6 +180,10 @@ impl Backend for NullBackend {
     #[inline]
     fn queued(&self) -> u32 {
         self.queued.len() as u32
+    }
+
+    fn brings_data(&self) -> bool {
+        false
     }
 
     fn abandon(self) {}

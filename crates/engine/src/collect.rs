@@ -7,7 +7,7 @@ use crate::state::{
 };
 use measure::{
     CellReader, Collected, Figure, FigureKey, FigureReader, Handover, HistogramBuilder,
-    HostEvidence, LatencyFigures, Outstanding, PoolSample, StreamSample, StreamSpan,
+    HostEvidence, LatencyFigures, Outstanding, PoolSample, SampledReads, StreamSample, StreamSpan,
     TargetEvidence, ThreadUsage, WorkerEvidence, WorkerSample,
 };
 use plan::{StreamId, TargetId};
@@ -627,7 +627,7 @@ impl Collector {
         self.pools.iter_mut().enumerate().map(sample).collect()
     }
 
-    /// What each target has in flight; of very many only those that have something.
+    /// What each target has in flight and a sample of its reads; of very many only those that have something.
     fn targets(&self, looked: &Capture) -> Vec<TargetEvidence> {
         let streams = self.shared.streams.iter();
         let all = streams.flat_map(|stream| &stream.targets[..stream.counted]);
@@ -641,8 +641,17 @@ impl Collector {
             target,
             in_flight: Some(count),
             oldest_ns: Some(oldest_ns),
+            sampled: SampledReads::default(),
         };
-        found.into_iter().map(told).collect()
+        let mut told: Vec<TargetEvidence> = found.into_iter().map(told).collect();
+        for stream in &self.shared.streams {
+            for (sample, target) in stream.samples.iter().zip(&stream.targets) {
+                if let Ok(place) = told.binary_search_by_key(target, |one| one.target) {
+                    told[place].sampled.add(sample.take());
+                }
+            }
+        }
+        told
     }
 
     fn worker_sample(&mut self, number: u64) -> (WorkerSample, Vec<WorkerEvidence>) {

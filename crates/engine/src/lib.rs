@@ -52,6 +52,7 @@ mod source;
 mod state;
 mod time;
 mod worker;
+mod zeros;
 
 pub use check::sum_of_block;
 pub use collect::Collector;

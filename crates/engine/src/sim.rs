@@ -555,5 +555,9 @@ impl Backend for SimBackend {
         !self.queued.is_empty() && self.world.borrow().script.works_in_call
     }
 
+    fn brings_data(&self) -> bool {
+        self.world.borrow().files.is_some()
+    }
+
     fn abandon(self) {}
 }

@@ -16,6 +16,7 @@ use crate::priorities::Priorities;
 use crate::sleep::{Sleep, SleepPlan, time_to};
 use crate::state::{AFTER_STOP, SharedRun, SharedStream, WARMUP};
 use crate::time::Time;
+use crate::zeros;
 use measure::{LatencyCell, Misfit, Sharing};
 use plan::{Operation, RangeSync};
 use std::ops::Deref;
@@ -80,6 +81,8 @@ pub(crate) struct Worker<B, T, S> {
     repeats_refused: bool,
     /// Only where single transfers have priorities.
     priorities: Option<Box<Priorities>>,
+    /// Whether buffers hold what was read.
+    brings_data: bool,
     /// What happened in the last step, for drivers that step until nothing moves.
     pub(crate) moved: bool,
 }
@@ -137,6 +140,7 @@ impl<B: Backend, T: Time, S: Deref<Target = SharedRun> + Clone> Worker<B, T, S> 
             grouping: Grouping::new(&shared, &streams, slots, group_max),
             sleep: SleepPlan::new(streams),
             shared,
+            brings_data: backend.brings_data(),
             backend,
             time,
             number,
@@ -510,6 +514,10 @@ impl<B: Backend, T: Time, S: Deref<Target = SharedRun> + Clone> Worker<B, T, S> 
             }
             if moved < op.length {
                 cell.was_short();
+            }
+            if self.brings_data && op.kind == Operation::Read && zeros::is_sampled(&op) {
+                let data = &self.backend.buffer_mut(slot)[..moved as usize];
+                shared.streams[stream].sample_of(&op).look(data);
             }
             if own_slab == WARMUP && op.is_drawn() {
                 shared.count_warm(stream, u64::from(moved), now_ns);

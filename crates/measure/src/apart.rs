@@ -34,6 +34,7 @@ impl RunTotals {
             host: self.host.clone(),
             lost: self.lost,
             data: own.data(&self.data),
+            sampled: self.sampled.clone(),
             unreturned: own.unreturned(&self.unreturned),
             late: own.unreturned(&self.late),
         }

@@ -67,11 +67,6 @@ pub struct ExecutionTarget {
     /// Bytes without room on the storage when the execution began.
     #[serde(default)]
     pub hole_bytes: Option<u64>,
-    /// Blocks that were read as a sample when the execution began, and those of them that held only zeros.
-    #[serde(default)]
-    pub sampled_blocks: Option<u64>,
-    #[serde(default)]
-    pub zero_blocks: Option<u64>,
 }
 
 /// The beginning of a run.

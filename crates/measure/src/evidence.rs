@@ -11,6 +11,7 @@ pub type HostId = u32;
 pub struct HostEvidence {
     pub host: HostId,
     pub workers: Vec<WorkerEvidence>,
+    /// In the order of their places.
     pub targets: Vec<TargetEvidence>,
     /// Times of [`GAP_NS`] and more without a success, of targets that had something in flight or due.
     pub gaps: Vec<Gap>,
@@ -44,6 +45,54 @@ pub struct TargetEvidence {
     pub in_flight: Option<u32>,
     /// Age of the oldest operation in flight; zero where none is.
     pub oldest_ns: Option<u64>,
+    /// What a sample of its reads brought.
+    #[serde(default)]
+    pub sampled: SampledReads,
+}
+
+/// Reads whose data were looked at, and those of them that brought only zeros.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SampledReads {
+    pub reads: u64,
+    pub zeros: u64,
+}
+
+impl SampledReads {
+    pub fn add(&mut self, other: Self) {
+        self.reads += other.reads;
+        self.zeros += other.zeros;
+    }
+}
+
+impl HostEvidence {
+    /// What adds up over intervals.
+    #[must_use]
+    pub fn for_span(&self) -> Self {
+        let sampled = self.targets.iter().filter(|one| one.sampled.reads > 0);
+        let alone = |one: &TargetEvidence| TargetEvidence {
+            in_flight: None,
+            oldest_ns: None,
+            ..*one
+        };
+        Self {
+            host: self.host,
+            targets: sampled.map(alone).collect(),
+            ..Self::default()
+        }
+    }
+
+    /// Adds what a later interval tells and adds up.
+    pub fn append(&mut self, later: &Self) {
+        for theirs in later.for_span().targets {
+            let place = self
+                .targets
+                .binary_search_by_key(&theirs.target, |one| one.target);
+            match place {
+                Ok(place) => self.targets[place].sampled.add(theirs.sampled),
+                Err(place) => self.targets.insert(place, theirs),
+            }
+        }
+    }
 }
 
 /// A time without a success on a target. One that goes on in the next interval ends with its own and begins again there.
@@ -78,6 +127,8 @@ pub struct IntervalBrief {
     /// Of all CPUs of the host; `None` where it does not tell.
     pub cpu_busy_ns: Option<u64>,
     pub cpu_total_ns: Option<u64>,
+    /// Of successful ones but syncs; `None` without any.
+    pub service_ns_p50: Option<u64>,
 }
 
 impl IntervalBrief {

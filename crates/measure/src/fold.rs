@@ -3,12 +3,13 @@ use crate::event::{
     DataFigures, Event, Figure, FigureKey, Interval, IntervalPhase, PoolSample, RunFinished,
     RunStarted, StreamSample, WorkerSample,
 };
+use crate::evidence::SampledReads;
 use crate::facts::HostSample;
 use crate::histogram::{HistogramBuilder, bucket_bounds};
 use crate::latencies::LatencyFigures;
 use crate::stream_totals::StreamTotals;
 use crate::unreturned::{self, Unreturned};
-use plan::{Operation, StreamId};
+use plan::{Operation, StreamId, TargetId};
 use std::collections::BTreeMap;
 
 /// Collects the measured intervals of one run after another.
@@ -27,6 +28,7 @@ pub struct RunFold {
     host: HostSample,
     lost: LostTotals,
     data: Vec<DataFigures>,
+    sampled: BTreeMap<TargetId, SampledReads>,
 }
 
 /// The measured intervals whose parts are lost: of a part, the totals are of the other intervals.
@@ -68,6 +70,8 @@ pub struct RunTotals {
     pub lost: LostTotals,
     /// What was sent, of all intervals.
     pub data: Vec<DataFigures>,
+    /// What a sample of the reads of targets brought.
+    pub sampled: BTreeMap<TargetId, SampledReads>,
     /// What never came back; it is in the latencies of the figures, and nowhere else.
     pub unreturned: Vec<Unreturned>,
     /// What came back well after the end of the window; the same.
@@ -186,6 +190,7 @@ impl RunFold {
             host: self.host.clone(),
             lost: self.lost,
             data: self.data.clone(),
+            sampled: self.sampled.clone(),
             unreturned,
             late,
         })
@@ -242,6 +247,7 @@ impl RunFold {
         (self.length_ns, self.intervals) = (0, 0);
         (self.pools, self.workers) = (Vec::new(), WorkerSample::default());
         (self.host, self.lost) = (HostSample::default(), LostTotals::default());
+        self.sampled.clear();
         Some(restart_ns)
     }
 
@@ -269,6 +275,11 @@ impl RunFold {
             collected.slots = sample.slots;
             collected.busy_ns += sample.busy_ns;
             collected.exhausted_ns += sample.exhausted_ns;
+        }
+        for one in engine.hosts.iter().flat_map(|host| &host.targets) {
+            if one.sampled.reads > 0 {
+                self.sampled.entry(one.target).or_default().add(one.sampled);
+            }
         }
         self.workers.add(&engine.workers);
         self.oldest_in_flight_ns = engine.oldest_in_flight_ns;
@@ -491,14 +502,11 @@ impl RunTotals {
         operation: Option<Operation>,
         of: impl Fn(&Figure) -> &LatencyFigures,
     ) -> LatencyFigures {
-        let mut all = Latencies::default();
-        for figure in &self.figures {
+        let is_meant = |figure: &&Figure| {
             let own = figure.key.operation;
-            if operation.map_or(!own.is_sync(), |operation| operation == own) {
-                all.add(of(figure));
-            }
-        }
-        all.figures()
+            operation.map_or(!own.is_sync(), |operation| operation == own)
+        };
+        LatencyFigures::sum(self.figures.iter().filter(is_meant).map(of))
     }
 }
 

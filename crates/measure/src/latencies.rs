@@ -1,5 +1,5 @@
 //! Values of one latency: their sum, the largest, and a histogram of them.
-use crate::histogram::Histogram;
+use crate::histogram::{Histogram, HistogramBuilder};
 use serde::{Deserialize, Serialize};
 
 /// Values of one latency.
@@ -22,6 +22,19 @@ impl LatencyFigures {
             max_ns: values_ns.iter().copied().max().unwrap_or(0),
             histogram: values_ns.iter().copied().collect(),
         }
+    }
+
+    /// All of these together.
+    pub fn sum<'a>(parts: impl Iterator<Item = &'a LatencyFigures>) -> Self {
+        let mut histogram = HistogramBuilder::default();
+        let mut all = Self::default();
+        for part in parts {
+            all.sum_ns = all.sum_ns.saturating_add(part.sum_ns);
+            all.max_ns = all.max_ns.max(part.max_ns);
+            histogram.add(&part.histogram);
+        }
+        all.histogram = histogram.build();
+        all
     }
 
     /// Adds other values.

@@ -25,8 +25,8 @@ pub use event::{
     StreamSpan, Swept, ThreadUsage, WorkerSample, batch_class, depth_class,
 };
 pub use evidence::{
-    GAP_NS, Gap, HostEvidence, HostId, IntervalBrief, SLOW_NS, SlowResponse, TargetEvidence,
-    WorkerEvidence,
+    GAP_NS, Gap, HostEvidence, HostId, IntervalBrief, SLOW_NS, SampledReads, SlowResponse,
+    TargetEvidence, WorkerEvidence,
 };
 pub use facts::{
     CpuTimes, DeviceCounters, DeviceFacts, DeviceSample, HostFacts, HostSample, MountFacts,

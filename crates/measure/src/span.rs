@@ -1,6 +1,9 @@
 //! How the intervals of a longer span add up. Read [`SpanFold`] first.
-use crate::event::{EngineSample, Event, Interval, IntervalPhase, PoolSample, StreamSample};
-use crate::evidence::IntervalBrief;
+use crate::event::{
+    EngineSample, Event, Figure, Interval, IntervalPhase, PoolSample, StreamSample,
+};
+use crate::evidence::{HostEvidence, IntervalBrief};
+use crate::latencies::LatencyFigures;
 use serde::{Deserialize, Serialize};
 
 impl IntervalBrief {
@@ -9,6 +12,7 @@ impl IntervalBrief {
         let counted = |figure: &&crate::Figure| !figure.key.operation.is_sync();
         let figures = interval.figures.iter().filter(counted);
         let cpu = interval.host.cpu.as_ref();
+        let service = interval.service();
         let busy_ns: u64 = engine.pools.iter().map(|pool| pool.busy_ns).sum();
         Self {
             number: interval.number,
@@ -20,6 +24,7 @@ impl IntervalBrief {
             busy_ns: (!interval.lost.slots).then_some(busy_ns),
             cpu_busy_ns: cpu.map(crate::CpuTimes::busy_ns),
             cpu_total_ns: cpu.map(crate::CpuTimes::total_ns),
+            service_ns_p50: service.kept_percentiles_ns().map(|kept| kept[0]),
         }
     }
 }
@@ -38,6 +43,22 @@ impl Interval {
         }
     }
 
+    /// Service times of all operations but syncs.
+    pub fn service(&self) -> LatencyFigures {
+        self.latencies(|figure| &figure.service)
+    }
+
+    /// Response times of the same.
+    pub fn response(&self) -> LatencyFigures {
+        self.latencies(|figure| &figure.response)
+    }
+
+    fn latencies(&self, of: impl Fn(&Figure) -> &LatencyFigures) -> LatencyFigures {
+        let counted = |figure: &&Figure| !figure.key.operation.is_sync();
+        let figures = self.figures.iter().filter(counted);
+        LatencyFigures::sum(figures.map(of))
+    }
+
     /// Whether it can be added up with others: streams that are measured anew forget what was before.
     pub fn is_additive(&self) -> bool {
         let streams = &self.engine.streams;
@@ -45,7 +66,7 @@ impl Interval {
     }
 
     /// Adds a later interval of the same run and phase. Counts, times and histograms add up; what is told of a moment is
-    /// that of the later end. What single workers, targets and operations tell, and how they were handed over, stays
+    /// that of the later end. What single workers and operations tell, and how they were handed over, stays
     /// with the single intervals.
     pub fn append(&mut self, later: &Interval) {
         let mut within = self.briefs();
@@ -67,7 +88,8 @@ impl Interval {
             within: self.briefs(),
             ..self.clone()
         };
-        alone.engine.hosts = Vec::new();
+        let hosts = self.engine.hosts.iter().map(HostEvidence::for_span);
+        alone.engine.hosts = hosts.filter(|one| !one.targets.is_empty()).collect();
         for stream in &mut alone.engine.streams {
             stream.handover = None;
         }
@@ -110,6 +132,12 @@ impl EngineSample {
             mine.slots = theirs.slots;
             mine.busy_ns += theirs.busy_ns;
             mine.exhausted_ns += theirs.exhausted_ns;
+        }
+        for theirs in &later.hosts {
+            match self.hosts.iter_mut().find(|one| one.host == theirs.host) {
+                Some(mine) => mine.append(theirs),
+                None => self.hosts.push(theirs.for_span()),
+            }
         }
         self.workers.add(&later.workers);
         self.oldest_in_flight_ns = later.oldest_in_flight_ns;

@@ -4,8 +4,8 @@ use measure::{
     CpuTimes, DeviceCounters, DeviceSample, EngineSample, Event, ExecutionFinished,
     ExecutionStarted, ExecutionTarget, Figure, FigureKey, FinishReason, Gap, HostEvidence,
     HostSample, Interval, IntervalPhase, LatencyFigures, LostParts, PoolInfo, PoolSample,
-    RunFinished, RunStarted, StreamInfo, StreamSample, TargetEvidence, WorkerEvidence,
-    WorkerSample,
+    RunFinished, RunStarted, SampledReads, StreamInfo, StreamSample, TargetEvidence,
+    WorkerEvidence, WorkerSample,
 };
 use plan::{ArrivalLaw, Load, Operation, RunKind, StreamId, TargetId};
 use std::path::Path;
@@ -223,6 +223,10 @@ fn evidence(random: &mut Random, targets: u32) -> HostEvidence {
         target: TargetId(number),
         in_flight: Some(number % 3),
         oldest_ns: Some(100_000 + random.below(200_000)),
+        sampled: SampledReads {
+            reads: 60 + random.below(9),
+            zeros: 0,
+        },
     };
     HostEvidence {
         host: 0,

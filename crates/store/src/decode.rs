@@ -253,7 +253,7 @@ impl Details<'_> {
     /// The single intervals of a span, which stand in front of it.
     fn briefs(&self, span: &Interval, first: u32, most: u64) -> Outcome<Vec<IntervalBrief>> {
         let sql = "SELECT event, interval, start_ns, end_ns, operations, in_flight, backlog, busy_ns, cpu_busy_ns,
-            cpu_total_ns FROM intervals WHERE event < ? AND run = ? AND interval >= ? ORDER BY event DESC LIMIT ?";
+            cpu_total_ns, service_ns_p50 FROM intervals WHERE event < ? AND run = ? AND interval >= ? ORDER BY event DESC LIMIT ?";
         let mut statement = self.connection.prepare_cached(sql)?;
         let most = most.min(self.rows_max).cast_signed();
         let mut rows = statement.query(params![self.event, span.run, first, most])?;
@@ -397,8 +397,6 @@ fn execution_started(rows: &Details) -> Outcome<Event> {
             host: fields.get()?,
             open_mode: fields.get()?,
             hole_bytes: fields.whole_or_null()?,
-            sampled_blocks: fields.whole_or_null()?,
-            zero_blocks: fields.whole_or_null()?,
         })
     })?;
     Ok(Event::ExecutionStarted(started))
@@ -534,6 +532,7 @@ fn brief(fields: &mut Fields) -> Outcome<IntervalBrief> {
         busy_ns: fields.amount_or_null()?,
         cpu_busy_ns: fields.amount_or_null()?,
         cpu_total_ns: fields.amount_or_null()?,
+        service_ns_p50: fields.whole_or_null()?,
     })
 }
 

@@ -7,9 +7,8 @@ use crate::schema::{self, Table, operation_number};
 use crate::words;
 use measure::{
     CpuTimes, DataFigures, DataWritten, EngineSample, Event, ExecutionFinished, ExecutionStarted,
-    ExecutionTarget, Figure, Handover, HistogramBuilder, Interval, IoFailure, LatencyFigures,
-    PoolInfo, Remark, RunFinished, RunStarted, ServiceParts, SpanLevel, StreamInfo, ThreadUsage,
-    WorkerSample,
+    ExecutionTarget, Figure, Handover, Interval, IoFailure, LatencyFigures, PoolInfo, Remark,
+    RunFinished, RunStarted, ServiceParts, SpanLevel, StreamInfo, ThreadUsage, WorkerSample,
 };
 use rusqlite::types::Value;
 use rusqlite::{Connection, ToSql, params, params_from_iter};
@@ -206,8 +205,6 @@ fn target(rows: &Rows, index: usize, target: &ExecutionTarget) -> Outcome<()> {
         host,
         open_mode,
         hole_bytes,
-        sampled_blocks,
-        zero_blocks,
     } = target;
     rows.add(
         &schema::TARGETS,
@@ -222,8 +219,8 @@ fn target(rows: &Rows, index: usize, target: &ExecutionTarget) -> Outcome<()> {
             host,
             open_mode,
             whole_or_null(*hole_bytes),
-            whole_or_null(*sampled_blocks),
-            whole_or_null(*zero_blocks),
+            rusqlite::types::Null,
+            rusqlite::types::Null,
         ],
     )
 }
@@ -402,7 +399,7 @@ fn interval_row(interval: &Interval) -> impl Iterator<Item = Value> {
     for of in [CpuTimes::busy_ns, CpuTimes::total_ns] {
         row.push(Value::from(cpu.map(|cpu| whole(of(cpu)))));
     }
-    row.extend(latencies_of_all(figures));
+    row.extend(latencies_of_all(interval));
     row.into_iter()
 }
 
@@ -486,24 +483,10 @@ fn sums(interval: &Interval) -> Vec<Value> {
 }
 
 /// Sums, maxima and percentiles of service and response over all figures but syncs.
-fn latencies_of_all(figures: &[Figure]) -> Vec<Value> {
+fn latencies_of_all(interval: &Interval) -> Vec<Value> {
     let mut row = Vec::new();
-    let of_service: fn(&Figure) -> &LatencyFigures = |figure| &figure.service;
-    let of_response: fn(&Figure) -> &LatencyFigures = |figure| &figure.response;
-    for of in [of_service, of_response] {
-        let (mut sum_ns, mut max_ns) = (0_u64, 0);
-        let mut builder = HistogramBuilder::default();
-        for figure in figures.iter().filter(|one| !one.key.operation.is_sync()) {
-            sum_ns = sum_ns.saturating_add(of(figure).sum_ns);
-            max_ns = of(figure).max_ns.max(max_ns);
-            builder.add(&of(figure).histogram);
-        }
-        let all = LatencyFigures {
-            sum_ns,
-            max_ns,
-            histogram: builder.build(),
-        };
-        row.extend([sum_ns, max_ns].map(|ns| Value::from(whole(ns))));
+    for all in [interval.service(), interval.response()] {
+        row.extend([all.sum_ns, all.max_ns].map(|ns| Value::from(whole(ns))));
         row.extend(percentiles(&all));
     }
     row

@@ -5,8 +5,8 @@ use crate::error::{Outcome, Problem};
 use crate::latency;
 use measure::{
     CpuTimes, DeviceCounters, DeviceSample, Gap, Histogram, HostEvidence, HostSample, Interval,
-    LatencyFigures, LostParts, MountSample, NetworkSample, PoolSample, Pressure, SlowResponse,
-    StreamSample, StreamSpan, TargetEvidence, WorkerEvidence,
+    LatencyFigures, LostParts, MountSample, NetworkSample, PoolSample, Pressure, SampledReads,
+    SlowResponse, StreamSample, StreamSpan, TargetEvidence, WorkerEvidence,
 };
 use plan::{StreamId, TargetId};
 use rusqlite::types::Value;
@@ -375,24 +375,32 @@ fn read_workers(rows: &[Row<7>], histograms: &[OneHistogram]) -> Outcome<Vec<Wor
     rows.iter().zip(histograms).map(worker).collect()
 }
 
-fn target_row(one: &TargetEvidence) -> Row<3> {
+fn target_row(one: &TargetEvidence) -> Row<5> {
     let TargetEvidence {
         target,
         in_flight,
         oldest_ns,
+        sampled,
     } = one;
+    let is_sampled = sampled.reads > 0;
     [
         Some(u64::from(target.0)),
         in_flight.map(u64::from),
         *oldest_ns,
+        is_sampled.then_some(sampled.reads),
+        is_sampled.then_some(sampled.zeros),
     ]
 }
 
-fn read_target([target, in_flight, oldest_ns]: Row<3>) -> Outcome<TargetEvidence> {
+fn read_target([target, in_flight, oldest_ns, reads, zeros]: Row<5>) -> Outcome<TargetEvidence> {
     Ok(TargetEvidence {
         target: TargetId(small(target)?),
         in_flight: small_or_none(in_flight)?,
         oldest_ns,
+        sampled: SampledReads {
+            reads: reads.unwrap_or(0),
+            zeros: zeros.unwrap_or(0),
+        },
     })
 }
 

@@ -44,6 +44,8 @@ impl Asking {
 }
 
 impl Call for PlainCalls {
+    const BRINGS_DATA: bool = true;
+
     #[inline]
     fn carry_out(&mut self, request: &Request, buffer: &mut [u8]) -> io::Result<usize> {
         let file = &self.files[request.file as usize];

@@ -89,6 +89,8 @@ impl CallPlaces for MappedFiles {
 }
 
 impl Call for MappedFiles {
+    const BRINGS_DATA: bool = true;
+
     #[inline]
     fn carry_out(&mut self, request: &Request, buffer: &mut [u8]) -> io::Result<usize> {
         let place = request.file as usize;

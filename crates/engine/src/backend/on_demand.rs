@@ -141,6 +141,10 @@ impl<B: Places> Backend for FilesOnDemand<B> {
         self.inner.waits_in_submission()
     }
 
+    fn brings_data(&self) -> bool {
+        self.inner.brings_data()
+    }
+
     fn abandon(self) {
         self.inner.abandon();
     }

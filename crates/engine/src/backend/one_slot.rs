@@ -6,6 +6,9 @@ use sys::refused::told;
 
 /// What the only operation in flight is carried out by.
 pub(crate) trait Call {
+    /// Whether reads put what they read into the buffer.
+    const BRINGS_DATA: bool = false;
+
     /// A request will be carried out next, and its time is not taken yet.
     #[inline]
     fn begin(&mut self, _request: &Request) {}
@@ -85,6 +88,10 @@ impl<C: Call> Backend for OneSlot<C> {
     #[inline]
     fn queued(&self) -> u32 {
         u32::from(self.queued.is_some())
+    }
+
+    fn brings_data(&self) -> bool {
+        C::BRINGS_DATA
     }
 
     fn abandon(self) {}

@@ -14,6 +14,7 @@ use crate::passes::{CachedPart, Passes};
 use crate::priorities::words_of;
 use crate::source::{Ground, Source};
 use crate::state::{Lifetime, Recorder, SEARCH, SharedStream, Slab, WARMUP, WorkerView};
+use crate::zeros::ReadSample;
 use measure::{CellMemory, Sharing};
 use plan::{
     AddressOrder, BoundRegion, Coupling, Generator, IoMethod, LocalStop, OpSource, Operation,
@@ -91,6 +92,9 @@ pub(super) fn shared_stream(
         tolerance: stream.flow.tolerance.clone().map(Box::new),
         lifetime: Lifetime::of(setup.run, number),
         recorders: recorders(setup, stream, (shard_count, kinds.len()), memory),
+        samples: (0..counted(setup, stream))
+            .map(|_| ReadSample::default())
+            .collect(),
         counted: counted(setup, stream),
         targets: stream.targets.clone(),
     }

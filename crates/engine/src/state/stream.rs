@@ -8,6 +8,7 @@ use crate::flow::SharedFlow;
 use crate::op::{Cause, Op, place_counted};
 use crate::passes::Passes;
 use crate::source::Source;
+use crate::zeros::ReadSample;
 use measure::Sharing;
 use plan::{Operation, TargetId};
 use std::sync::atomic::{
@@ -66,6 +67,8 @@ pub(crate) struct SharedStream {
     /// Only for streams whose time is not that of the run.
     pub lifetime: Option<Box<Lifetime>>,
     pub recorders: Vec<Recorder>,
+    /// Of its targets that have counts of their own.
+    pub samples: Vec<ReadSample>,
 }
 
 impl SharedStream {
@@ -92,6 +95,13 @@ impl SharedStream {
         let place = op.object.place as usize;
         let counted = if place < self.counted { place } else { 0 };
         counted * self.kinds.len() + place_counted(op.kind)
+    }
+
+    /// Where reads that are looked at count.
+    #[inline]
+    pub(crate) fn sample_of(&self, op: &Op) -> &ReadSample {
+        let place = op.object.place as usize;
+        &self.samples[if place < self.counted { place } else { 0 }]
     }
 
     /// The target under which operations on the one at a place are counted.

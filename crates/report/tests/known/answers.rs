@@ -99,6 +99,9 @@ const THIN: &str = "a thin volume that was never written";
 const HEAD: &str = "1 to 16 threads on one head";
 const ARRAY: &str = "1 to 16 threads on an array";
 const CHANNELS: &str = "512 slots flat out on a storage of 486 channels";
+const EIGHTY: &str = "80 jobs with 32 I/Os each";
+const LATENCY_JUMPS: &str = "a rate whose latency jumps from second to second";
+const LATENCY_STEPS: &str = "a rate whose latency steps up";
 const JUMPS: &str = "a device that jumps from second to second";
 const SATURATED: &str = "a rate that a hundred percent of the time is too much";
 const REBUILD: &str = "a rebuild beneath a rate";
@@ -695,7 +698,7 @@ pub const ANSWERS: &[Answer] = &[
         "sparse",
         THIN,
         Console,
-        "94 % of a sample of `sd1` holds only zeros",
+        " reads of `sd1` brought only zeros",
     ),
     never("sparse", CACHED, Whole, "parse:"),
     never("sparse", FETCHED, Whole, "parse:"),
@@ -723,8 +726,28 @@ pub const ANSWERS: &[Answer] = &[
     never("unsteady", BUSY, Whole, "nsteady"),
     never("unsteady", HELD, Whole, "nsteady"),
     never("unsteady", SLOWER, Whole, "nsteady"),
+    says(
+        "unsteady",
+        LATENCY_JUMPS,
+        Console,
+        "unsteady: 498 I/O/s with a response p99 of 5.01 ms in `changing`. It cannot be believed as it stands: the median latency jumps between 1 ms and 5 ms, where it is for 50 % of the intervals",
+    ),
+    says(
+        "changed",
+        LATENCY_STEPS,
+        Console,
+        "the median latency went from 1 ms in the first third to 5.01 ms in the last",
+    ),
     // A rate that is held hides a rebuild but for its latency.
     never("unsteady", REBUILD, Whole, "nsteady"),
+    says("changed", REBUILD, Console, "changed: "),
+    says(
+        "closed loop",
+        EIGHTY,
+        Console,
+        "response p99 of 40 ms in `array`. It can be believed: the next I/O was sent only after an answer, so that latency is slots ÷ rate",
+    ),
+    never("storage-bound", EIGHTY, Whole, "torage-bound"),
     says("too few samples", FEW, Console, "too few samples: "),
     never("too few samples", HELD, Whole, "oo few samples"),
     // The end of a curve is no fault of its points.

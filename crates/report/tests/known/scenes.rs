@@ -332,11 +332,14 @@ pub const SCENES: &[Named] = &[
     }),
     ("a thin volume that was never written", || Scene {
         tell: |event| {
-            let never_written = |target: &mut ExecutionTarget| {
+            if let Event::Interval(interval) = event {
+                let sample = &mut interval.engine.hosts[0].targets[0].sampled;
+                (sample.reads, sample.zeros) = (100, 94);
+            }
+            let is_device = |target: &mut ExecutionTarget| {
                 target.identity.kind = "block device".into();
-                (target.sampled_blocks, target.zero_blocks) = (Some(64), Some(60));
             };
-            on_disk(event, never_written, Some(1 << 30))
+            on_disk(event, is_device, Some(1 << 30))
         },
         backend: "uring",
         ..scene("thin", rate(1_000.0))
@@ -354,6 +357,18 @@ pub const SCENES: &[Named] = &[
             script: served_by(486, 5 * MS),
             ..scene("array", Load::FlatOut)
         }
+    }),
+    ("80 jobs with 32 I/Os each", || Scene {
+        slots: 80 * 32,
+        seconds: 12,
+        script: served_by(64, MS),
+        ..scene("array", Load::FlatOut)
+    }),
+    ("a rate whose latency jumps from second to second", || {
+        changing_beneath(rate(500.0), |second| (1 + second % 2 * 4) * MS)
+    }),
+    ("a rate whose latency steps up", || {
+        changing_beneath(rate(500.0), |second| (1 + second / 20 * 4) * MS)
     }),
     ("a device that jumps from second to second", || {
         changing(|second| (2 + second % 2 * 4) * MS)
@@ -501,13 +516,23 @@ fn waiting_for_cpus(event: &mut Event, wait_ns: u64) -> bool {
 
 /// Flat out, with another service time in each second.
 fn changing(service_ns: fn(u64) -> u64) -> Scene {
+    Scene {
+        slots: 8,
+        seconds: 20,
+        runs: vec![("flat", Load::FlatOut)],
+        ..changing_beneath(Load::FlatOut, service_ns)
+    }
+}
+
+fn changing_beneath(load: Load, service_ns: fn(u64) -> u64) -> Scene {
     let change = |second: u64| (second * SECOND, service_ns(second));
     Scene {
+        seconds: 40,
         script: Script {
-            service_changes_ns: (0..20).map(change).collect(),
+            service_changes_ns: (0..40).map(change).collect(),
             ..served_by(8, 0)
         },
-        ..flat_out()
+        ..scene("changing", load)
     }
 }
 

@@ -170,15 +170,24 @@ fn a_cut_file_keeps_the_figures_in_front_of_the_cut() {
     assert!(kept[18] > 60, "{kept:?}");
 }
 
+/// First byte of a page that holds the end of an index.
+const INDEX_LEAF: u8 = 10;
+
 #[test]
 fn pages_in_each_others_place_add_nothing() {
     let case = Case::new();
     let (pages, mut draw) = (case.whole.len() / PAGE, Draw(5));
-    for number in 0..100 {
+    for number in 0..200 {
         let (from, to) = (
             draw.below(pages as u64) as usize,
             draw.below(pages as u64) as usize,
         );
+        // Rows have no checksums: a page of one index in another leads to rows of other events, and a page that goes on
+        // with a row does not say of which.
+        let kind = |page: usize| case.whole[page * PAGE];
+        if kind(from) == kind(to) && [0, INDEX_LEAF].contains(&kind(to)) {
+            continue;
+        }
         let mut bytes = case.whole.clone();
         bytes.copy_within(from * PAGE..(from + 1) * PAGE, to * PAGE);
         case.check(

@@ -233,8 +233,6 @@ impl Draw {
                 host: draw.number(),
                 open_mode: draw.maybe(Self::text),
                 hole_bytes: draw.maybe(Self::whole),
-                sampled_blocks: draw.maybe(Self::whole),
-                zero_blocks: draw.maybe(Self::whole),
             }),
             backend: self.text(),
             backend_reason: self.text(),
@@ -419,6 +417,10 @@ impl Draw {
                 target: TargetId(draw.number()),
                 in_flight: draw.maybe(Self::number),
                 oldest_ns: draw.maybe(Self::whole),
+                sampled: SampledReads {
+                    reads: 1 + draw.below(1000),
+                    zeros: draw.below(1000),
+                },
             }),
             gaps: vec![Gap {
                 target: TargetId(self.number()),
