@@ -81,7 +81,7 @@
     for (let power = Math.floor(Math.log10(low)) - 1; power <= Math.ceil(Math.log10(high)) + 1; power++) {
       steps.forEach((step) => tickvals.push(step * 10 ** power));
     }
-    return { tickvals, ticktext: tickvals.map((value) => latency(value * 1e6)) };
+    return { tickvals, ticktext: tickvals.map((value) => latency(value * 1e6).replace(/(\.\d)0 /, "$1 ")) };
   }
   // How far labels of an axis turn where they have no room side by side.
   const SLANTS = [0, 35, 90];
@@ -134,10 +134,13 @@
 
   // A label that would lie over something or be cut off moves aside, to the nearest place that is free. Where there is
   // none it is left out: tooltips and tables hold what it says.
+  const MAX_LABELS = 200;
   function untangle(plot) {
     const sheet = plot.getBoundingClientRect();
     if (!sheet.width) return;
     const all = (selector) => [...plot.querySelectorAll(selector)];
+    const labels = all(".annotation-text, .textpoint > text");
+    if (labels.length > MAX_LABELS) { labels.forEach((text) => { text.style.visibility = "hidden"; }); return; }
     const box = (element) => element.getBoundingClientRect();
     const moved = ({ left, right, top, bottom }, [x, y]) => ({ left: left + x, right: right + x, top: top + y, bottom: bottom + y });
     const isOver = (one, other) => one.left < other.right - 1 && other.left < one.right - 1 && one.top < other.bottom - 1 && other.top < one.bottom - 1;
@@ -153,9 +156,11 @@
     };
     // Labels of an axis stay or go; slanted ones are wider than what they cover.
     all("[class$=tick] > text").filter((text) => !/rotate\((?!0[,)])/.test(text.getAttribute("transform"))).forEach((text) => put(text, () => [[0, 0]]));
-    const aside = ({ width }) => [0, 1, -1, 2, -2].flatMap((x) => [0, -14, 14, -28, 28].map((y) => [x * (width / 2 + 11), y]))
+    // What stands to the right of its point may stand to its left, and not farther away.
+    const sides = (text) => (text.matches(".textpoint > text") && text.getAttribute("text-anchor") === "start" ? [0, -1, -2] : [0, 1, -1, 2, -2]);
+    const aside = (text, { width }) => sides(text).flatMap((x) => [0, -14, 14, -24, 24].map((y) => [x * (width / 2 + 11), y]))
       .sort((one, other) => Math.hypot(...one) - Math.hypot(...other));
-    all(".annotation-text, .textpoint > text").forEach((text) => put(text, aside));
+    labels.forEach((text) => put(text, (own) => aside(text, own)));
   }
 
   function fillTable(figure) {
@@ -350,9 +355,11 @@
   const barGap = () => (measured.length < 4 ? 0.75 : 0.25);
   const numbered = (run) => `${run.number} ${run.name}`;
   function runAxis() {
-    const few = measured.length <= 14;
+    const names = measured.map((run) => esc(short(run.name, 18)));
+    // Names that are the same up to where they are cut tell nothing apart.
+    const few = names.length <= 14 && new Set(names).size === names.length;
     return few
-      ? { tickvals: measured.map((run) => run.number), ticktext: measured.map((run) => esc(short(run.name, 16))), autotickangles: SLANTS, title: "Run" }
+      ? { tickvals: measured.map((run) => run.number), ticktext: names, autotickangles: SLANTS, title: "Run" }
       : { title: "Run (number)", tickformat: "d" };
   }
 
@@ -608,7 +615,7 @@
     ];
     const few = parts.length <= 12;
     const axis = few
-      ? { tickvals: x, ticktext: parts.map((part) => esc(short(part.name, 14))), autotickangles: SLANTS, title: "Target" }
+      ? { tickvals: x, ticktext: parts.map((part) => esc(short(part.name.split("/").pop() || part.name, 14))), autotickangles: SLANTS, title: "Target" }
       : { title: "Target (number)", tickformat: "d" };
     const plan = layout(axis, Object.assign(rateAxis("I/O per second"), { domain: [0, 0.34], nticks: 4 }));
     plan.yaxis2 = plan.axis(Object.assign(latencyAxis(true, "Response time", ...traces.slice(2).map((trace) => trace.y)), { domain: [0.44, 1] }));
