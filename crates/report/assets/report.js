@@ -81,14 +81,16 @@
     for (let power = Math.floor(Math.log10(low)) - 1; power <= Math.ceil(Math.log10(high)) + 1; power++) {
       steps.forEach((step) => tickvals.push(step * 10 ** power));
     }
-    return { tickvals, ticktext: tickvals.map((value) => latency(value * 1e6)) };
+    return { tickvals, ticktext: tickvals.map((value) => latency(value * 1e6).replace(/(\.\d)0 /, "$1 ")) };
   }
+  // How far labels of an axis turn where they have no room side by side.
+  const SLANTS = [0, 35, 90];
   const rateAxis = (title) => ({ title, tickformat: "~s", rangemode: "tozero" });
 
   // ---- frames -----------------------------------------------------------------------------
 
   const CONFIG = {
-    displaylogo: false, responsive: true, showTips: false, showSendToCloud: false, showLink: false,
+    displaylogo: false, responsive: false, showTips: false, showSendToCloud: false, showLink: false,
     modeBarButtonsToRemove: ["select2d", "lasso2d", "autoScale2d"], displayModeBar: "hover",
     toImageButtonOptions: { format: "svg", filename: "fathom" },
   };
@@ -104,23 +106,61 @@
     if (details.open) fillTable(figure);
     plot.setAttribute("role", "img");
     plot.setAttribute("aria-label", `${figure.querySelector("h3").textContent}. The table below holds the values.`);
-    if (!traces.length) {
-      if (window.Plotly && plot.data) Plotly.purge(plot);
-      plot.textContent = "";
-      const nothing = document.createElement("p");
-      nothing.className = "nothing";
-      nothing.textContent = plan.nothing || "Nothing was recorded for this chart.";
-      plot.append(nothing);
+    figure.hidden = !traces.length;
+    if (figure.hidden) {
+      if (plot.data) Plotly.purge(plot);
       figure.dataset.drawn = "empty";
       return Promise.resolve(plot);
     }
-    if (!plot.data) plot.textContent = "";
-    // Plotly's own resizing waits a moment, and a print does not.
+    // A print does not wait for the size to be seen.
     if (state.printing) plan.width = plot.clientWidth;
     return Plotly.react(plot, traces, plan, CONFIG).then(() => {
+      listen(plot, "plotly_afterplot", () => untangle(plot));
+      untangle(plot);
+      sizes.observe(plot);
       figure.dataset.drawn = "true";
       return plot;
     });
+  }
+
+  function listen(plot, event, handle) {
+    plot.removeAllListeners(event);
+    plot.on(event, handle);
+  }
+
+  // A chart is as wide as its place, whether the window changes or a neighbour comes and goes.
+  const fit = (plot) => plot.data && plot.clientWidth && plot.clientWidth !== plot._fullLayout.width ? Plotly.Plots.resize(plot) : null;
+  const sizes = new ResizeObserver((seen) => seen.forEach(({ target }) => fit(target)));
+
+  // A label that would lie over something or be cut off moves aside, to the nearest place that is free. Where there is
+  // none it is left out: tooltips and tables hold what it says.
+  const MAX_LABELS = 200;
+  function untangle(plot) {
+    const sheet = plot.getBoundingClientRect();
+    if (!sheet.width) return;
+    const all = (selector) => [...plot.querySelectorAll(selector)];
+    const labels = all(".annotation-text, .textpoint > text");
+    if (labels.length > MAX_LABELS) { labels.forEach((text) => { text.style.visibility = "hidden"; }); return; }
+    const box = (element) => element.getBoundingClientRect();
+    const moved = ({ left, right, top, bottom }, [x, y]) => ({ left: left + x, right: right + x, top: top + y, bottom: bottom + y });
+    const isOver = (one, other) => one.left < other.right - 1 && other.left < one.right - 1 && one.top < other.bottom - 1 && other.top < one.bottom - 1;
+    const isWhole = (one) => one.left >= sheet.left && one.right <= sheet.right && one.top >= sheet.top && one.bottom <= sheet.bottom;
+    const taken = all(".legendtext, .scatterlayer .point, [class$=title] > text").map(box);
+    const put = (text, steps) => {
+      text.style.translate = text.style.visibility = "";
+      const own = box(text);
+      const step = steps(own).find((one) => isWhole(moved(own, one)) && !taken.some((other) => isOver(moved(own, one), other)));
+      if (!step) { text.style.visibility = "hidden"; return; }
+      text.style.translate = `${step[0]}px ${step[1]}px`;
+      taken.push(moved(own, step));
+    };
+    // Labels of an axis stay or go; slanted ones are wider than what they cover.
+    all("[class$=tick] > text").filter((text) => !/rotate\((?!0[,)])/.test(text.getAttribute("transform"))).forEach((text) => put(text, () => [[0, 0]]));
+    // What stands to the right of its point may stand to its left, and not farther away.
+    const sides = (text) => (text.matches(".textpoint > text") && text.getAttribute("text-anchor") === "start" ? [0, -1, -2] : [0, 1, -1, 2, -2]);
+    const aside = (text, { width }) => sides(text).flatMap((x) => [0, -14, 14, -24, 24].map((y) => [x * (width / 2 + 11), y]))
+      .sort((one, other) => Math.hypot(...one) - Math.hypot(...other));
+    labels.forEach((text) => put(text, (own) => aside(text, own)));
   }
 
   function fillTable(figure) {
@@ -267,14 +307,10 @@
     });
     return draw(name, traces, layout(rateAxis("Achieved rate (I/O per second)"),
       latencyAxis(chart.log, "Response time", ...traces.map((trace) => trace.y)), { shapes, annotations, margin: { l: 60, r: 30, t: 40, b: 48 } }), table)
-      .then((plot) => {
-        if (plot.clickable) return;
-        plot.clickable = true;
-        plot.on("plotly_click", (event) => {
-          const run = event.points[0].customdata;
-          if (run !== undefined) { choose(run); byId("run").scrollIntoView({ behavior: "smooth" }); }
-        });
-      });
+      .then((plot) => listen(plot, "plotly_click", (event) => {
+        const run = event.points[0].customdata;
+        if (run !== undefined) { choose(run); byId("run").scrollIntoView({ behavior: "smooth" }); }
+      }));
   }
 
   // The symbols that occur, explained in the legend.
@@ -313,60 +349,66 @@
   // ---- all runs beside each other ---------------------------------------------------------
 
   const runNumber = (at) => at + 1;
-  const barGap = () => (runs.length < 4 ? 0.75 : 0.25);
+  // What prepares targets measures nothing, and a single bar says no more than its row of the table.
+  const measured = runs.map((run, at) => Object.assign({ number: runNumber(at) }, run)).filter((run) => run.measures);
+  const isCompared = measured.length > 1;
+  const barGap = () => (measured.length < 4 ? 0.75 : 0.25);
+  const numbered = (run) => `${run.number} ${run.name}`;
   function runAxis() {
-    const few = runs.length <= 14;
+    const names = measured.map((run) => esc(short(run.name, 18)));
+    // Names that are the same up to where they are cut tell nothing apart.
+    const few = names.length <= 14 && new Set(names).size === names.length;
     return few
-      ? { tickvals: runs.map((_, at) => runNumber(at)), ticktext: runs.map((run) => esc(short(run.name, 16))), tickangle: runs.length > 4 ? -35 : 0, title: "Run" }
+      ? { tickvals: measured.map((run) => run.number), ticktext: names, autotickangles: SLANTS, title: "Run" }
       : { title: "Run (number)", tickformat: "d" };
   }
 
   function drawDepth() {
     const l = look();
-    const x = runs.map((_, at) => runNumber(at));
-    const names = runs.map((run, at) => `${runNumber(at)} ${esc(short(run.name, 60))}`);
+    const x = measured.map((run) => run.number);
+    const names = measured.map((run) => `${run.number} ${esc(short(run.name, 60))}`);
     const traces = [
       {
-        type: "bar", name: "slots busy", x, y: runs.map((run) => run.busy), hovertext: runs.map((run, at) =>
+        type: "bar", name: "slots busy", x, y: measured.map((run) => run.busy), hovertext: measured.map((run, at) =>
           `${names[at]}<br>${number(run.busy)} of ${run.slots} slots busy<br>none free ${number(run.exhausted)} % of the time`), hoverinfo: "text",
         marker: {
-          color: runs.map((run) => fade(l.accent, run.is_exhausted ? 0.2 : 0.85)), line: { color: l.accent, width: runs.map((run) => (run.is_exhausted ? 2 : 0)) },
+          color: measured.map((run) => fade(l.accent, run.is_exhausted ? 0.2 : 0.85)), line: { color: l.accent, width: measured.map((run) => (run.is_exhausted ? 2 : 0)) },
         },
       },
       {
-        type: "scatter", mode: runs.length > 14 ? "lines" : "markers", name: "slots", x, y: runs.map((run) => run.slots),
+        type: "scatter", mode: measured.length > 14 ? "lines" : "markers", name: "slots", x, y: measured.map((run) => run.slots),
         line: { shape: "hvh", color: l.ink, width: 1.5 }, marker: { symbol: "line-ew-open", size: 26, color: l.ink, line: { width: 2 } },
         hovertemplate: "%{y} slots<extra></extra>",
       },
     ];
-    if (runs.some((run) => run.backlog > 0)) {
+    if (measured.some((run) => run.backlog > 0)) {
       traces.push({
-        type: "scatter", mode: "markers", name: "waiting at the end (right axis)", x, y: runs.map((run) => run.backlog || null), yaxis: "y2",
-        marker: { symbol: "triangle-up", size: 9, color: l.bad }, hovertext: runs.map((run, at) => `${names[at]}<br>${number(run.backlog)} arrivals waiting`), hoverinfo: "text",
+        type: "scatter", mode: "markers", name: "waiting at the end (right axis)", x, y: measured.map((run) => run.backlog || null), yaxis: "y2",
+        marker: { symbol: "triangle-up", size: 9, color: l.bad }, hovertext: measured.map((run, at) => `${names[at]}<br>${number(run.backlog)} arrivals waiting`), hoverinfo: "text",
       });
     }
     const plan = layout(runAxis(), { title: "Slots", rangemode: "tozero" }, { bargap: barGap() });
     if (traces.length > 2) plan.yaxis2 = plan.axis({ title: "Arrivals waiting", overlaying: "y", side: "right", rangemode: "tozero", showgrid: false, tickformat: "~s" });
-    return draw("depth", traces, plan, () => ({
+    return draw("depth", isCompared ? traces : [], plan, () => ({
       head: ["Run", "Slots busy", "Slots", "None free (% of the time)", "Arrivals waiting at the end"],
-      rows: runs.map((run, at) => [`${runNumber(at)} ${run.name}`, number(run.busy), number(run.slots), number(run.exhausted), number(run.backlog)]),
+      rows: measured.map((run) => [numbered(run), number(run.busy), number(run.slots), number(run.exhausted), number(run.backlog)]),
     }));
   }
 
   function drawCpu() {
     const l = look();
-    const x = runs.map((_, at) => runNumber(at));
+    const x = measured.map((run) => run.number);
     const table = () => ({
       head: ["Run", "Host CPU per I/O", "Fathom CPU per I/O", "In submitting calls per I/O"],
-      rows: runs.map((run, at) => [`${runNumber(at)} ${run.name}`, ...[run.cpu, run.own_cpu, run.submit].map((ns) => (ns === null ? "–" : latency(ns / 1e3)))]),
+      rows: measured.map((run) => [numbered(run), ...[run.cpu, run.own_cpu, run.submit].map((ns) => (ns === null ? "–" : latency(ns / 1e3)))]),
     });
-    if (!runs.some((run) => run.cpu !== null || run.own_cpu)) return draw("cpu", [], { nothing: "CPU times were not readable on this host." }, table);
+    const isKnown = measured.some((run) => run.cpu !== null || run.own_cpu);
     const bar = (name, key, color) => ({
-      type: "bar", name, x, y: runs.map((run) => (run[key] === null ? null : run[key] / 1e9)), marker: { color },
-      hovertext: runs.map((run, at) => `${runNumber(at)} ${esc(short(run.name, 60))}<br>${name}: ${latency((run[key] || 0) / 1e3)} per I/O`), hoverinfo: "text",
+      type: "bar", name, x, y: measured.map((run) => (run[key] === null ? null : run[key] / 1e9)), marker: { color },
+      hovertext: measured.map((run) => `${run.number} ${esc(short(run.name, 60))}<br>${name}: ${latency((run[key] || 0) / 1e3)} per I/O`), hoverinfo: "text",
     });
     const traces = [bar("whole host", "cpu", fade(l.accent, 0.45)), bar("Fathom", "own_cpu", l.percentile[2])];
-    return draw("cpu", traces, layout(runAxis(), { title: "CPU time per I/O", tickformat: "~s", ticksuffix: "s", rangemode: "tozero" },
+    return draw("cpu", isCompared && isKnown ? traces : [], layout(runAxis(), { title: "CPU time per I/O", tickformat: "~s", ticksuffix: "s", rangemode: "tozero" },
       { barmode: "group", bargap: barGap() }), table);
   }
 
@@ -404,7 +446,7 @@
     { type: "scatter", mode: x.length === 1 ? "lines+markers" : "lines", x, y, name, line: Object.assign({ color, width: 1.8 }, more), hovertemplate: template + "<extra></extra>" });
 
   function timeLayout(frame, y, more) {
-    return layout(frame.axis, y, Object.assign({ shapes: thin(frame.shapes), annotations: frame.annotations, hovermode: "x unified" }, more));
+    return layout(frame.axis, y, Object.assign({ shapes: thin(frame.shapes), annotations: frame.annotations, hovermode: "x unified", margin: { l: 84, r: 16, t: 30, b: 44 } }, more));
   }
 
   function drawRunRate(run, frame) {
@@ -553,7 +595,7 @@
       head: ["Target", "I/O/s", "MB/s", "p50", "p90", "p99", "max", "Failed"],
       rows: parts.map((part) => [part.name, number(part.rate), mega(part.bytes), ...["p50", "p90", "p99", "max"].map((key) => told(part.response, key)), number(part.errors)]),
     });
-    if (!parts.length) return draw("run-targets", [], { nothing: "One target, or too many runs and targets to keep them apart here." }, table);
+    if (!parts.length) return draw("run-targets", [], {}, table);
     const x = parts.map((_, at) => at + 1);
     const hover = parts.map((part) => `<b>${esc(short(part.name, 60))}</b><br>${number(part.rate)} I/O/s<br>p50 ${told(part.response, "p50")}, p99 ${told(part.response, "p99")}, max ${told(part.response, "max")}`);
     const span = { x: [], y: [] };
@@ -573,7 +615,7 @@
     ];
     const few = parts.length <= 12;
     const axis = few
-      ? { tickvals: x, ticktext: parts.map((part) => esc(short(part.name, 14))), tickangle: parts.length > 5 ? -35 : 0, title: "Target" }
+      ? { tickvals: x, ticktext: parts.map((part) => esc(short(part.name.split("/").pop() || part.name, 14))), autotickangles: SLANTS, title: "Target" }
       : { title: "Target (number)", tickformat: "d" };
     const plan = layout(axis, Object.assign(rateAxis("I/O per second"), { domain: [0, 0.34], nticks: 4 }));
     plan.yaxis2 = plan.axis(Object.assign(latencyAxis(true, "Response time", ...traces.slice(2).map((trace) => trace.y)), { domain: [0.44, 1] }));
@@ -598,9 +640,8 @@
   let linking = false;
   function link(plots) {
     plots.forEach((plot) => {
-      if (!plot || !plot.on || plot.linked) return;
-      plot.linked = true;
-      plot.on("plotly_relayout", (change) => {
+      if (!plot.data) return;
+      listen(plot, "plotly_relayout", (change) => {
         if (linking) return;
         const range = change["xaxis.range[0]"] !== undefined ? [change["xaxis.range[0]"], change["xaxis.range[1]"]] : change["xaxis.range"];
         if (!range && !change["xaxis.autorange"]) return;
@@ -615,9 +656,10 @@
   function drawRun() {
     const run = runs[state.run];
     const frame = timeFrame(run);
-    const resolution = run.series.group > 1 ? ` A point of the series stands for ${run.series.group} intervals.` : "";
+    const resolution = !run.series.start.length ? " No interval of this run was recorded."
+      : run.series.group > 1 ? ` A point of the series stands for ${run.series.group} intervals.` : "";
     byId("run-words").textContent = [
-      `${run.load}${run.asked === null ? "" : `, ${number(run.asked)} I/O/s asked`}: ${number(run.rate)} I/O/s, ${mega(run.bytes)} MB/s,`,
+      `${run.measures ? run.load : "prepares targets"}${run.asked === null ? "" : `, ${number(run.asked)} I/O/s asked`}: ${number(run.rate)} I/O/s, ${mega(run.bytes)} MB/s,`,
       `response p50 ${told(run.response, "p50")}, p99 ${told(run.response, "p99")}, max ${told(run.response, "max")};`,
       `${number(run.operations)} I/Os in ${number(run.length_s)} s over ${number(run.intervals)} measured intervals.`,
       run.lateness_p99 === null ? "" : `Lateness of submission p99 ${latency(run.lateness_p99)}, ${number(run.late)} % late.`,
@@ -630,7 +672,7 @@
     fillParts(run);
     const time = run.series.start.length
       ? [drawRunRate, drawRunLatency, drawRunDepth, drawRunCpu].map((one) => one(run, frame))
-      : TIME_CHARTS.map((name) => draw(name, [], { nothing: "No interval of this run was recorded." }, () => ({ head: [], rows: [] })));
+      : TIME_CHARTS.map((name) => draw(name, [], {}, () => ({ head: [], rows: [] })));
     return Promise.all([Promise.all(time).then(link), drawDistribution(run), drawTargets(run)]);
   }
 
@@ -667,8 +709,8 @@
   function redrawFor(paper) {
     state.printing = paper;
     document.body.style.width = paper ? PAPER_WIDTH : "";
-    drawAll();
-    if (!paper) document.querySelectorAll(".plot").forEach((plot) => { if (plot.data) Plotly.Plots.resize(plot); });
+    const drawn = drawAll();
+    if (!paper) drawn.then(() => document.querySelectorAll(".plot").forEach(fit));
   }
   addEventListener("beforeprint", () => redrawFor(true));
   addEventListener("afterprint", () => redrawFor(false));

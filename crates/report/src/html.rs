@@ -167,7 +167,7 @@ impl Page {
         let json = json_for_script(&data).map_err(io::Error::other)?;
         self.write_head(out)?;
         out.write_all(b"<body>\n<main>\n")?;
-        headline::write(self, &data, verdict, out)?;
+        headline::write(self, verdict, out)?;
         self.write_charts(&data, out)?;
         tables::write(self, out)?;
         out.write_all(b"</main>\n<script type=\"application/json\" id=\"data\">")?;
@@ -271,16 +271,31 @@ impl Page {
         )
     }
 
+    /// First the picture that the verdict is about, a curve or else a run over time, then the tiles.
     fn write_charts(&self, data: &PageData<'_>, out: &mut dyn Write) -> io::Result<()> {
+        let has_runs = !data.runs.is_empty();
+        let mut pictures = Vec::new();
         if !data.curves.is_empty() {
-            out.write_all(CURVE_SECTION.as_bytes())?;
+            pictures.push(CURVE_SECTION);
         }
         if !data.sweeps.is_empty() {
-            out.write_all(SWEEP_SECTION.as_bytes())?;
+            pictures.push(SWEEP_SECTION);
         }
-        if !data.runs.is_empty() {
+        let is_run_first = pictures.is_empty() && has_runs;
+        if is_run_first {
+            pictures.push(RUN_SECTION);
+        }
+        for (place, picture) in pictures.into_iter().enumerate() {
+            out.write_all(picture.as_bytes())?;
+            if place == 0 {
+                headline::write_cards(self, data, out)?;
+            }
+        }
+        if has_runs {
             out.write_all(RUNS_SECTION.as_bytes())?;
             tables::write_runs(self, out)?;
+        }
+        if has_runs && !is_run_first {
             out.write_all(RUN_SECTION.as_bytes())?;
         }
         Ok(())

@@ -57,6 +57,7 @@ fn one_run() -> RunSpec {
         warmup_seconds: 0,
         errors: 0,
         is_finished: true,
+        is_preparing: false,
     }
 }
 
@@ -67,6 +68,10 @@ struct Opened {
 
 /// Opens a page without any way to a network; `None` where there is no browser.
 fn open(html: &str) -> Option<Opened> {
+    open_as("report.html", html)
+}
+
+fn open_as(name: &str, html: &str) -> Option<Opened> {
     let browser = std::env::var_os("PATH").and_then(|path| {
         let files = std::env::split_paths(&path).map(|folder| folder.join("chromium"));
         files.into_iter().find(|file: &PathBuf| file.is_file())
@@ -76,8 +81,9 @@ fn open(html: &str) -> Option<Opened> {
         return None;
     };
     let folder = tempfile::tempdir().unwrap();
-    let file = folder.path().join("report.html");
-    std::fs::write(&file, html).unwrap();
+    std::fs::write(folder.path().join("report.html"), html).unwrap();
+    let file = folder.path().join(name);
+    std::fs::write(folder.path().join("framed.html"), FRAMED).unwrap();
     let output = Command::new(browser)
         .args([
             "--headless",
@@ -90,6 +96,7 @@ fn open(html: &str) -> Option<Opened> {
             "--disable-background-networking",
             "--disable-component-update",
             "--disable-sync",
+            "--allow-file-access-from-files",
         ])
         .args([
             "--host-resolver-rules=MAP * ~NOTFOUND",
@@ -128,6 +135,13 @@ impl Opened {
         let tag = &self.dom[tag_start..][..self.dom[tag_start..].find('>')?];
         let value = tag.split("data-drawn=\"").nth(1)?;
         value.split('"').next()
+    }
+
+    /// A mark that a script has left.
+    fn mark(&self, name: &str) -> &str {
+        let value = self.root().split(&format!("data-{name}=\"")).nth(1);
+        let value = value.unwrap_or_else(|| panic!("no {name}: {}{}", self.root(), self.log));
+        value.split('"').next().unwrap()
     }
 
     /// The first tag, where the script leaves its marks.
@@ -212,12 +226,136 @@ fn every_control_works_without_an_error() {
     ] {
         assert!(root.contains(expected), "{expected}: {root}");
     }
-    let width = |name: &str| -> u32 {
-        let value = root.split(&format!("data-{name}=\"")).nth(1).unwrap();
-        value.split('"').next().unwrap().parse().unwrap()
-    };
+    let width = |name: &str| -> u32 { opened.mark(name).parse().unwrap() };
     assert!(width("paper-width") < 960, "{root}");
     assert!(width("screen-width") > 1_000, "{root}");
+}
+
+/// The page in a frame that becomes narrower, and what is wrong there at each width.
+const FRAMED: &str = r##"<!DOCTYPE html><html><head></head>
+<body style="margin: 0"><iframe src="report.html" style="border: 0; width: 1300px; height: 1000px"></iframe>
+<script>
+const settle = (ms) => new Promise((done) => setTimeout(done, ms));
+const box = (one) => one.getBoundingClientRect();
+const isOver = (one, other) => one.left < other.right - 1 && other.left < one.right - 1 && one.top < other.bottom - 1 && other.top < one.bottom - 1;
+const LABELS = ".legendtext, .xtick > text, .ytick > text, .y2tick > text, .xtitle, .ytitle, .y2title, .annotation-text, .textpoint > text";
+const isSlanted = (text) => text.matches(".xtick > text") && /rotate\((?!0[,)])/.test(text.getAttribute("transform"));
+
+function faultsOf(plot) {
+  const drawn = plot.querySelector(".main-svg");
+  if (!drawn) return ["nothing drawn"];
+  const faults = [];
+  const sheet = box(plot);
+  if (Math.abs(box(drawn).width - sheet.width) > 1) faults.push(`${box(drawn).width} of ${sheet.width} wide`);
+  const labels = [...plot.querySelectorAll(LABELS)].filter((one) => getComputedStyle(one).visibility !== "hidden" && box(one).width);
+  labels.forEach((one, at) => {
+    const own = box(one);
+    if (own.left < sheet.left - 1 || own.right > sheet.right + 1 || own.top < sheet.top - 1) faults.push(`cut off: ${one.textContent}`);
+    if (isSlanted(one)) return;
+    labels.slice(at + 1).filter((other) => !isSlanted(other) && isOver(own, box(other)))
+      .forEach((other) => faults.push(`${one.textContent} over ${other.textContent}`));
+  });
+  return faults;
+}
+
+function look(page) {
+  const all = (selector) => [...page.querySelectorAll(selector)].filter((one) => box(one).width > 0);
+  const figures = all("figure.chart");
+  const faults = figures.flatMap((one) => faultsOf(one.querySelector(".plot")).map((fault) => `${one.id}: ${fault}`));
+  const rows = all(".pair > .chart").map((one) => [one, box(one).top, box(one.querySelector(".plot"))]);
+  rows.forEach(([one, top, plot]) => rows.filter((other) => other[1] === top && (other[2].top !== plot.top || other[2].height !== plot.height))
+    .forEach((other) => faults.push(`${one.id} is not in line with ${other[0].id}`)));
+  all("html, header, section, .card").filter((one) => one.scrollWidth > one.clientWidth).forEach((one) => faults.push(`${one.id || one.className || one.tagName} is cut off`));
+  const scrolled = all(".scroll, pre").filter((one) => one.scrollWidth > one.clientWidth);
+  if (scrolled.some((one) => !getComputedStyle(one).backgroundAttachment.includes("local"))) faults.push("a table hides that it scrolls");
+  return { faults, scrolled: scrolled.length, figures: figures.length };
+}
+
+addEventListener("load", async () => {
+  const frame = document.querySelector("iframe");
+  const page = frame.contentDocument;
+  while (!page.documentElement.dataset.ready) await settle(50);
+  const root = document.documentElement.dataset;
+  const faults = [];
+  root.first = page.querySelector(".chart").id;
+  const picture = box(page.querySelector(".chart .plot"));
+  root.firstScreen = String((picture.top + picture.bottom) / 2 < frame.clientHeight);
+  const depth = page.querySelector("#chart-depth .plot").data;
+  root.runs = depth ? depth[0].x.join() : "none";
+  for (const width of [1300, 760, 400]) {
+    frame.style.width = `${width}px`;
+    const isWide = (plot) => !plot.data || Math.abs(box(plot.querySelector(".main-svg")).width - box(plot).width) <= 1;
+    for (let wait = 0; wait < 40 && ![...page.querySelectorAll(".plot")].every(isWide); wait++) {
+      await new Promise(requestAnimationFrame);
+      await settle(50);
+    }
+    await settle(300);
+    const found = look(page);
+    faults.push(...found.faults.map((fault) => `at ${width}: ${fault}`));
+    [root.scrolled, root.figures] = [found.scrolled, found.figures];
+  }
+  root.faults = faults.join("; ");
+});
+</script></body></html>"##;
+
+/// Rates that are missed together, so that their labels stand on one place.
+fn crowded() -> Synthetic {
+    let mut execution = full();
+    for asked in [400_000.0, 404_000.0, 408_000.0, 412_000.0] {
+        let search = plan::SearchId(0);
+        let pct = asked / 3_200.0;
+        execution.push(
+            &format!("point_({pct}%)"),
+            Load::SearchPoint { search, pct },
+            Some(asked),
+            320_000.0,
+            64,
+            20,
+        );
+    }
+    execution
+}
+
+#[test]
+fn at_any_width_nothing_is_cut_off_or_lies_over_something_else() {
+    for execution in [full(), crowded()] {
+        let Some(opened) = open_as("framed.html", &page_of(execution)) else {
+            return;
+        };
+        assert_eq!(opened.mark("faults"), "");
+        assert_eq!(opened.mark("figures"), ALL_CHARTS.len().to_string());
+        assert_ne!(opened.mark("scrolled"), "0", "tables are wider than 400 px");
+        let first = (opened.mark("first"), opened.mark("first-screen"));
+        assert_eq!(first, ("chart-curve", "true"));
+    }
+}
+
+#[test]
+fn the_first_screen_of_one_run_is_its_course_and_what_prepares_is_no_bar() {
+    let mut execution = Synthetic::new(1, 60, "sd");
+    execution.runs.push(RunSpec {
+        name: "fill".into(),
+        is_preparing: true,
+        ..one_run()
+    });
+    execution.runs.push(one_run());
+    let mut two = Synthetic::new(1, 60, "sd");
+    two.runs.clone_from(&execution.runs);
+    two.runs.push(one_run());
+    for (execution, runs) in [(execution, "none"), (two, "2,3")] {
+        let html = page_of(execution);
+        let [verdict, course, tiles] =
+            ["id=\"verdict\"", "id=\"chart-run-rate\"", "class=\"cards\""]
+                .map(|part| html.find(part).unwrap());
+        assert!(verdict < course && course < tiles);
+        let Some(opened) = open_as("framed.html", &html) else {
+            return;
+        };
+        assert_eq!(opened.mark("faults"), "");
+        assert_eq!(opened.mark("runs"), runs);
+        let first = (opened.mark("first"), opened.mark("first-screen"));
+        assert_eq!(first, ("chart-run-rate", "true"));
+    }
 }
 
 /// The script takes its data by the name of an element.
@@ -375,7 +513,7 @@ fn a_host_that_saw_less_than_this_program_took_is_not_believed() {
     let html = page_of(execution);
     let top = html.split("</header>").next().unwrap();
     assert!(
-        top.contains("<b>CPU undercounted</b>") && top.contains("of Fathom itself in only"),
+        top.contains("<b>CPU undercounted</b>") && html.contains("of Fathom itself in only"),
         "{top}"
     );
     let mut execution = Synthetic::new(1, 60, "sd");

@@ -1,5 +1,5 @@
-//! The top of the page: what was tested and on what, the main figures, and in words whatever
-//! makes them doubtful.
+//! The top of the page: what was tested and on what, and in words whatever makes its figures
+//! doubtful; and the tiles with the main figures.
 use super::record::{RunRecord, Told};
 use super::text::{Escaped, moment};
 use super::{Page, PageData};
@@ -19,12 +19,7 @@ struct Sign {
     text: String,
 }
 
-pub(super) fn write(
-    page: &Page,
-    data: &PageData<'_>,
-    verdict: Option<&Verdict>,
-    out: &mut dyn Write,
-) -> io::Result<()> {
+pub(super) fn write(page: &Page, verdict: Option<&Verdict>, out: &mut dyn Write) -> io::Result<()> {
     writeln!(
         out,
         "<header>\n<p class=\"brand\">Fathom report</p>\n<h1>{}</h1>",
@@ -37,17 +32,16 @@ pub(super) fn write(
             Escaped(damage)
         )?;
     }
+    if let Some(verdict) = verdict {
+        write_verdict(verdict, out)?;
+    }
+    write_signs(page, verdict, out)?;
     writeln!(
         out,
         "<p class=\"lead\">{}</p><noscript><p>The charts need scripts; the tables do not.</p></noscript>",
         Escaped(subject(page))
     )?;
-    if let Some(verdict) = verdict {
-        write_verdict(verdict, out)?;
-    }
     write_labels(page, out)?;
-    write_cards(page, data, out)?;
-    write_signs(page, verdict, out)?;
     writeln!(out, "</header>")
 }
 
@@ -150,7 +144,8 @@ fn write_labels(page: &Page, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "</p>")
 }
 
-fn write_cards(page: &Page, data: &PageData<'_>, out: &mut dyn Write) -> io::Result<()> {
+/// The main figures, as tiles.
+pub(super) fn write_cards(page: &Page, data: &PageData<'_>, out: &mut dyn Write) -> io::Result<()> {
     let measured: Vec<&RunRecord> = page
         .runs
         .iter()
@@ -200,6 +195,7 @@ fn write_cards(page: &Page, data: &PageData<'_>, out: &mut dyn Write) -> io::Res
     card(out, title, &value, &unit, &quick)?;
     let knees = data.curves.iter().filter_map(|curve| curve.knee);
     let knees = knees.filter_map(|knee| page.runs.get(knee));
+    let knees = knees.filter(|run| run.is_believed());
     if let Some(knee) = knees.max_by(|one, other| one.rate.total_cmp(&other.rate)) {
         let title = match data.curves.len() {
             1 => "Knee of the curve",

@@ -1,7 +1,7 @@
 //! The tables of the page: runs, targets, host, plan, remarks and failures.
-use super::Page;
 use super::record::RunRecord;
 use super::text::{Escaped, moment};
+use super::{MAX_TARGET_ROWS, Page};
 use crate::repetitions;
 use analysis::Spread;
 use analysis::words::{counted, latency, megabytes, percent, rate, size};
@@ -38,7 +38,7 @@ pub(super) fn write_runs(page: &Page, out: &mut dyn Write) -> io::Result<()> {
     ];
     writeln!(
         out,
-        "<div class=\"scroll\"><table class=\"runs\" id=\"table-runs\"><caption>All runs. Figures cover the measured intervals; response counts from the intended arrival, service from just before the submitting call.</caption><thead><tr><th>#</th>"
+        "<div class=\"scroll\"><table class=\"runs\" id=\"table-runs\"><thead><tr><th>#</th>"
     )?;
     for (name, unit) in HEAD {
         let class = if matches!(*name, "Run" | "Load" | "Marks") {
@@ -56,7 +56,17 @@ pub(super) fn write_runs(page: &Page, out: &mut dyn Write) -> io::Result<()> {
     for (index, run) in page.runs.iter().enumerate() {
         write_run(index, run, out)?;
     }
-    writeln!(out, "</tbody></table></div></section>")
+    writeln!(
+        out,
+        "</tbody></table></div><p>Figures cover the measured intervals; response counts from the intended arrival, service from just before the submitting call.</p>"
+    )?;
+    if page.target_rows > MAX_TARGET_ROWS {
+        writeln!(
+            out,
+            "<p>Targets beside each other are kept for the first runs; the result file has those of all.</p>"
+        )?;
+    }
+    writeln!(out, "</section>")
 }
 
 /// What tells a run from others of its name. What a language keeps of a run for pages of its own says

@@ -6,7 +6,7 @@ use report::{Conclusion, repetitions, summary};
 /// A part of what the reports show.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Place {
-    /// Cards and signs at the top of the HTML report.
+    /// Sentence, signs and tiles of the HTML report.
     Top,
     /// All of it but the scripts.
     Whole,
@@ -32,7 +32,7 @@ impl Place {
 
     pub fn text(self, story: &Story) -> String {
         match self {
-            Place::Top => plain(page(story).split("</header>").next().unwrap()),
+            Place::Top => plain(&top(&page(story))),
             Place::Whole => plain(page(story).split("<script").next().unwrap()),
             Place::Table => summary::table(&conclusion(story).rows, u16::MAX),
             Place::Console => {
@@ -60,6 +60,13 @@ fn page(story: &Story) -> String {
     let html = String::from_utf8(html).unwrap();
     let (_, body) = html.split_once("<body>").unwrap();
     body.to_owned()
+}
+
+fn top(page: &str) -> String {
+    let header = page.split("</header>").next().unwrap();
+    let tiles = page.split("<div class=\"cards\">").nth(1);
+    let tiles = tiles.and_then(|rest| rest.split("<section").next());
+    format!("{header}<div>{}", tiles.unwrap_or_default())
 }
 
 /// Text without markup, with one blank for any white space.

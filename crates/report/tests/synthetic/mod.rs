@@ -31,6 +31,8 @@ pub struct RunSpec {
     /// Failed I/Os in every tenth interval.
     pub errors: u64,
     pub is_finished: bool,
+    /// Makes targets and measures nothing.
+    pub is_preparing: bool,
 }
 
 /// Makes up executions and hands out their events.
@@ -118,6 +120,7 @@ impl Synthetic {
             warmup_seconds: seconds / 10,
             errors: 0,
             is_finished: true,
+            is_preparing: false,
         });
     }
 
@@ -210,7 +213,10 @@ impl Synthetic {
             run: number,
             runs: self.runs.len() as u32,
             name: run.name.clone(),
-            kind: RunKind::Measure,
+            kind: match run.is_preparing {
+                true => RunKind::Prepare,
+                false => RunKind::Measure,
+            },
             unix_ns,
             interval_ns: SECOND,
             warmup_ns: u64::from(run.warmup_seconds) * SECOND,

@@ -12,10 +12,13 @@ const SERVED: &str = "sd=sd1,lun=served/disk,threads=2,openflags=o_direct
 wd=wd1,sd=sd1,xfersize=4k,rdpct=100
 rd=rd1,wd=wd1,interval=1,";
 
-/// The top of the HTML report.
+/// The top of the HTML report, and its tiles.
 fn top(lab: &Lab, folder: &str) -> String {
     let html = lab.text(&format!("{folder}/report.html"));
-    html.split("</header>").next().unwrap().to_owned()
+    let header = html.split("</header>").next().unwrap();
+    let tiles = html.split("<div class=\"cards\">").nth(1);
+    let tiles = tiles.and_then(|rest| rest.split("<section").next());
+    format!("{header}{}", tiles.unwrap_or_default())
 }
 
 /// A field of the first run in the summary.
