@@ -10,6 +10,7 @@ mod comments;
 mod dependencies;
 mod door;
 mod edges;
+mod leaving;
 mod length;
 mod table;
 mod words;
@@ -71,7 +72,9 @@ fn check(root: &Path) -> Result<Vec<Finding>, String> {
     let files = workspace::files(root)?;
     let sources = workspace::sources(root, &packages, &files)?;
     let mut findings = Vec::new();
+    let mut uses = leaving::Uses::new();
     for source in &sources {
+        leaving::count_source(source, &mut uses);
         words::check(source, &mut findings);
         code::check(source, &mut findings);
         door::check(source, &mut findings);
@@ -94,15 +97,24 @@ fn check(root: &Path) -> Result<Vec<Finding>, String> {
 
     let ratchet = read(root, length::RATCHET, &mut findings);
     length::check(&sources, &ratchet, &mut findings);
-    length::check_shrinks(&length::history(root, &ratchet), &mut findings);
+    length::check_shrinks(
+        length::RATCHET,
+        &length::history(root, length::RATCHET, &ratchet),
+        &mut findings,
+    );
     if let Ok(reference) = std::fs::read_to_string(root.join(codes::REFERENCE)) {
         codes::check(&sources, &reference, &mut findings);
     }
     for name in &files {
         if let Ok(text) = std::fs::read_to_string(root.join(name)) {
             addresses::check(name, &text, &root.display().to_string(), &mut findings);
+            leaving::count_page(name, &text, &mut uses);
         }
     }
+    let list = read(root, leaving::LIST, &mut findings);
+    leaving::check(&uses, &list, &mut findings);
+    let versions = length::history(root, leaving::LIST, &list);
+    length::check_shrinks(leaving::LIST, &versions, &mut findings);
     Ok(findings)
 }
 

@@ -19,7 +19,7 @@ const VARIATION_SHARE_LEAST: f64 = 0.1;
 const CHANGE_INTERVALS_LEAST: usize = 6;
 const CHANGE_FACTOR_LEAST: f64 = 1.5;
 
-/// Of so many medians at least this share lies on either side of a gap of this factor: medians behind a queue scatter
+/// Of so many medians at least this share lies on either side of a gap of this factor: medians of what has queued scatter
 /// without such a gap.
 const JUMP_INTERVALS_LEAST: usize = 30;
 const JUMP_SHARE_LEAST: f64 = 0.2;
@@ -213,7 +213,7 @@ fn drift<'a>(intervals: impl Iterator<Item = &'a IntervalFacts>) -> Option<Drift
     })
 }
 
-/// Looks at how the medians are ordered, not at how much they scatter: behind a queue they scatter by far more than counts
+/// Looks at how the medians are ordered, not at how much they scatter: where I/Os queue they scatter by far more than counts
 /// tell, and follow one another.
 fn latency_course<'a>(intervals: impl Iterator<Item = &'a IntervalFacts>) -> Option<LatencyCourse> {
     let medians: Vec<u64> = intervals.filter_map(|facts| facts.service_ns_p50).collect();

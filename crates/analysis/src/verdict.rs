@@ -38,7 +38,7 @@ const COMPRESSING: [&str; 4] = ["btrfs", "zfs", "bcachefs", "f2fs"];
 const FLAT_GAIN: f64 = 0.03;
 
 /// What is said where no other word leads.
-const CLEAN: &str = "nothing that was looked for speaks against it; caches inside the storage cannot be seen from here";
+const CLEAN: &str = "all checks passed; caches inside the storage cannot be seen from the host";
 
 /// From this share on slots count as nearly all in use, on average over the whole window.
 const ALL_SLOTS_SHARE: f64 = 0.95;
@@ -293,7 +293,7 @@ fn curve_text(measured: &[&Heard]) -> Option<String> {
     Some(match (held >= KNEE_POINTS_LEAST, missed) {
         (true, _) => "no knee: latency rises evenly up to the highest rate".into(),
         (false, 0) => format!(
-            "no knee: it takes {KNEE_POINTS_LEAST} points that show the storage, and {held} of {all} do"
+            "no knee: it needs {KNEE_POINTS_LEAST} points that show the storage, and this curve has {held}"
         ),
         (false, _) => format!("no knee: {missed} of {all} points missed their rate"),
     })
@@ -331,46 +331,46 @@ fn storage_bound(runs: &[&Heard], lead: &Heard) -> Option<String> {
 fn belief(lead: &Heard, worst: &Heard, text: &str, (like, all): (usize, usize)) -> String {
     let also = match like {
         0 | 1 => String::new(),
-        _ => format!(" (the same word holds for {like} of {all} runs)"),
+        _ => format!(" ({like} of {all} runs are affected)"),
     };
     match (lead.judged.is_believed(), worst.judged.is_believed()) {
         (true, true) => format!("It can be believed: {text}"),
-        (true, false) => format!("It can be believed, `{}` cannot: {text}{also}", worst.name),
-        (false, _) => format!("It cannot be believed as it stands: {text}{also}"),
+        (true, false) => format!("It can be believed; `{}` cannot: {text}{also}", worst.name),
+        (false, _) => format!("It cannot be believed: {text}{also}"),
     }
 }
 
 /// What is to be done about a word, where so many rates were asked.
 fn next(word: Word, points: usize) -> &'static str {
     match word {
-        Word::Failed => "mend what the message names, and run it again",
+        Word::Failed => "fix what the message names, and run it again",
         Word::TooManyErrors | Word::Errors => {
-            "see in report.html which I/Os failed, mend that, and run it again"
+            "see in report.html which I/Os failed, fix the cause, and run it again"
         }
-        Word::Stopped | Word::Unfinished => "`--resume` does the runs that are missing",
+        Word::Stopped | Word::Unfinished => "use `--resume` to do the missing runs",
         Word::NothingMeasured => "ask for more time than the warm-up takes",
         Word::LostFigures => "run it again if the lost part matters",
-        Word::NotReturned => "look for the device in the log of the system at the time of the run",
+        Word::NotReturned => "look for the device in the system log at the time of the run",
         Word::ShortTransfers => "make sure that the target is as large as the job says",
         Word::CacheSuspect => "use more data than memory holds, or direct I/O",
         Word::Sparse => "fill it with `fathom prefill`, and run it again",
-        Word::GeneratorBound => "run it again while other programs leave CPUs free",
-        Word::Stalled => "look at that time in report.html, and in the log of the system",
+        Word::GeneratorBound => "stop other programs that use the CPUs, and run it again",
+        Word::Stalled => "look at that time in report.html and in the system log",
         Word::DepthBound => "run it again with twice as many slots",
         Word::Unstable | Word::RateMissed | Word::Unserved => {
             "ask for a lower rate, or let `fathom curve` find where latency rises"
         }
         Word::Changed | Word::Unsteady => {
-            "run it for longer, behind a warm-up, until it stays the same"
+            "warm up and measure for longer, until the rate is steady"
         }
         Word::TooFewSamples => "run it for longer",
-        Word::NotChecked => "see in docs/concepts/verdict.md what such a target can tell",
+        Word::NotChecked => "read in docs/concepts/verdict.md what such a target can show",
         Word::ClosedLoop | Word::Clean if points > 1 => {
-            "the same again on another day shows how far it can be repeated"
+            "repeat it on another day to see how far the figures vary"
         }
-        Word::StorageBound => "`fathom curve` shows at which rate latency begins to rise",
+        Word::StorageBound => "run `fathom curve` to see at which rate latency begins to rise",
         Word::CameLate | Word::Undercounted | Word::Waited | Word::ClosedLoop | Word::Clean => {
-            "`fathom curve` shows the latency at every rate up to the highest"
+            "run `fathom curve` to see the latency at every rate up to the maximum"
         }
     }
 }
@@ -693,7 +693,7 @@ impl Scene<'_> {
         let is_late = share > LATE_SHARE && !is_explained;
         (is_late || is_cause || self.point.is_sent_late).then(|| {
             format!(
-                "{} of the I/Os were sent more than {} after their time",
+                "{} of the I/Os were sent more than {} late",
                 percent(share),
                 latency(limit_ns as f64)
             )

@@ -76,6 +76,9 @@ impl Backends {
 }
 
 impl BackendKind {
+    /// The names that a user may give.
+    pub const NAMES: [&str; 5] = ["uring", "aio", "sync", "null", "sim"];
+
     /// What carries out a method.
     pub fn of_method(method: IoMethod) -> Self {
         match method {
@@ -123,9 +126,7 @@ impl std::str::FromStr for BackendKind {
             "sync" => Ok(BackendKind::Sync),
             "null" => Ok(BackendKind::Null),
             "sim" => Ok(BackendKind::Sim),
-            _ => Err(format!(
-                "`{name}` is no backend; there are `uring`, `aio`, `sync`, `null` and `sim`"
-            )),
+            _ => Err(format!("`{name}` is not a backend")),
         }
     }
 }

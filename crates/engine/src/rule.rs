@@ -67,7 +67,7 @@ pub fn choose_backend(
     let Some(no_ring) = ring_refusal() else {
         return choice(BackendKind::Uring, "the default for storage");
     };
-    let no_ring = format!("io_uring is not to be had: {no_ring}");
+    let no_ring = format!("io_uring is unavailable: {no_ring}");
     match aio_refusal() {
         None => choice(BackendKind::Aio, &no_ring),
         Some(no_aio) => choice(

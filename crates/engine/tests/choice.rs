@@ -45,7 +45,7 @@ fn rings_go_before_native_aio_and_that_before_plain_calls() {
     assert_eq!(chosen(&plan, "", "").0, BackendKind::Uring);
     let (kind, reason) = chosen(&plan, "EPERM", "");
     assert_eq!(kind, BackendKind::Aio);
-    assert_eq!(reason, "io_uring is not to be had: EPERM");
+    assert_eq!(reason, "io_uring is unavailable: EPERM");
     let (kind, reason) = chosen(&plan, "EPERM", "ENOSYS");
     assert_eq!(kind, BackendKind::Sync);
     assert!(

@@ -26,8 +26,9 @@ const FURTHER: &str = "Further options";
 
 const CURVE_EXAMPLE: &str = "\
 Examples:
-  fathom curve /dev/sdX --elapsed 10s    read a device, at most 32 operations in flight
-  fathom curve disk --size 1g --read 70  make a file of 1 GiB, with 30 % writes";
+  fathom curve disk --size 1g            create a file of 1 GiB and read from it
+  fathom curve disk --size 1g --read 70  the same with 30 % writes
+  fathom curve /dev/sdX --elapsed 30s    read from a device, 30 s for each point";
 
 /// Storage I/O benchmark: runs Vdbench parameter files and fio job files, draws the latency curve,
 /// and says what limited each number.
@@ -40,36 +41,36 @@ pub struct Arguments {
 
 #[derive(Debug, Subcommand)]
 pub enum Verb {
-    /// Run a job file and leave a report.
+    /// Run a job file and write a report.
     Run(RunOptions),
     /// Measure a latency curve of a device or file, without a job file.
     #[command(after_help = CURVE_EXAMPLE)]
     Curve(CurveOptions),
-    /// Write every byte of a target, or of all targets of a job, and check that it is there.
+    /// Fill a target, or all targets of a job, and verify that the data arrived.
     Prefill(PrefillOptions),
-    /// Find every problem of a job file at once, and list what would run.
+    /// Report every problem in a job file and list what would run, without any I/O.
     Check(CheckOptions),
-    /// Write every report again from a result file.
+    /// Write all reports again from a result file.
     Report(ReportOptions),
-    /// Turn JSON that fio printed, of any version, into a result file and its reports.
+    /// Convert JSON output of any fio version into a result file and reports.
     Import(ImportOptions),
-    /// Show each value that a job uses and where it comes from, or what a code means.
+    /// Show every value that a job uses and where it comes from, or explain a code or word.
     Explain(ExplainOptions),
-    /// Take the options of Vdbench, print what it prints, write the files that it writes.
+    /// Accept the options of Vdbench, and write its output and files.
     #[command(disable_help_flag = true)]
     Vdbench {
         /// As `fathom help vdbench` lists them.
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         words: Vec<String>,
     },
-    /// Take the options of fio and its job files.
+    /// Accept the options and job files of fio, and write its output.
     #[command(disable_help_flag = true)]
     Fio {
         /// As `fathom help fio` lists them.
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         words: Vec<String>,
     },
-    /// Print the manual page, shell completions or a generated reference.
+    /// Print the manual page, shell completions or a reference.
     Manual(ManualOptions),
 }
 
@@ -80,36 +81,35 @@ pub struct Common {
     #[arg(short, long, value_name = "FOLDER", default_value = DEFAULT_OUTPUT)]
     pub output: PathBuf,
 
-    /// How I/O is done: uring, aio, sync, null or sim. Chosen by the kind of the targets when left
-    /// out.
+    /// I/O interface: uring, aio, sync, null or sim. By default the targets decide.
     #[arg(long, help_heading = FURTHER)]
     pub backend: Option<String>,
 
-    /// Worker threads; by default one per 16 slots and at most one per CPU. The sync backend has
-    /// one per slot.
+    /// Number of worker threads. The default is one per 16 I/Os in flight, at most one per CPU; the
+    /// sync backend uses one per I/O in flight.
     #[arg(long, help_heading = FURTHER, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub workers: Option<u32>,
 
-    /// Name a series in reports, such as transport=nvme-tcp. Repeatable.
+    /// Name this result in reports, such as transport=nvme-tcp. Repeatable.
     #[arg(long, help_heading = FURTHER, value_name = "KEY=VALUE")]
     pub label: Vec<String>,
 
-    /// A target that may be overwritten although it holds something: by serial number, WWN or path;
-    /// @FILE reads one per line. Repeatable.
+    /// Allow Fathom to overwrite this target although it holds data. Name it by serial number, WWN or
+    /// path; @FILE reads one name per line. Repeatable.
     #[arg(long, help_heading = FURTHER, value_name = "TARGET|@FILE")]
     pub overwrite: Vec<String>,
 
-    /// Seed of all random draws, which repeats those of an earlier execution. Without it each execution of `run` and
-    /// `curve` draws other addresses and arrivals; the seed is printed and stored.
+    /// Repeat the random addresses and arrival times of an earlier run. By default every run draws new ones, and prints
+    /// and stores its seed.
     #[arg(long, help_heading = FURTHER, value_name = "N")]
     pub seed: Option<u64>,
 
-    /// How long a command of the job may take before it is ended and the job fails.
+    /// Kill a command of the job, and fail the job, after this time.
     #[arg(long, help_heading = FURTHER, value_name = "TIME", default_value = COMMAND_TIMEOUT, value_parser = some_span)]
     pub command_timeout: Duration,
 
-    /// Go on with an interrupted result at its first run that is not finished, in its own folder.
-    /// The job has to be the same.
+    /// Resume an interrupted result at its first unfinished run, in its own folder. The job must be
+    /// unchanged.
     #[arg(long, help_heading = FURTHER, value_name = "RESULT")]
     pub resume: Option<PathBuf>,
 
@@ -128,16 +128,15 @@ impl Common {
 /// How often the runs of a job are carried out, and what each waits for.
 #[derive(Args, Clone, Debug, Default)]
 pub struct RepeatOptions {
-    /// Carry all runs out so many times, and say the median and the spread of each figure.
+    /// Repeat all runs N times and report the median and spread.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub repeat: Option<u32>,
 
-    /// Before each run, wait until this command line succeeds (ends with code 0); it is tried again
-    /// each second.
+    /// Before each run, retry COMMAND every second until it exits with 0.
     #[arg(long, value_name = "COMMAND")]
     pub wait_until: Option<String>,
 
-    /// How long --wait-until waits before each run; then the execution fails.
+    /// Fail if COMMAND has not succeeded within this time [default: 10m].
     #[arg(long, value_name = "TIME", requires = "wait_until", value_parser = some_span)]
     pub wait_limit: Option<Duration>,
 }
@@ -182,16 +181,16 @@ pub fn nanos(span: Duration) -> Nanos {
 /// Times in place of those that the job gives to its runs.
 #[derive(Args, Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TimeOptions {
-    /// Length of each measurement, in place of that of the job: `elapsed` of Vdbench, `runtime` with
-    /// `time_based` of fio. These three are whole seconds: a number with s, m, h or d, or without.
+    /// Measure each run for TIME, whatever the job says (`elapsed` in Vdbench, `runtime` with `time_based` in fio). Whole
+    /// seconds, such as 90, 90s or 5m.
     #[arg(short, long, value_name = "TIME", value_parser = some_seconds)]
     pub elapsed: Option<u64>,
 
-    /// Length of an interval.
+    /// Report figures for every TIME (whole seconds).
     #[arg(short, long, value_name = "TIME", value_parser = some_seconds)]
     pub interval: Option<u64>,
 
-    /// Before each measurement, and not measured: `warmup` of Vdbench, `ramp_time` of fio.
+    /// Run for TIME before each measurement (`warmup` in Vdbench, `ramp_time` in fio; whole seconds).
     #[arg(short, long, value_name = "TIME", value_parser = seconds)]
     pub warmup: Option<u64>,
 }
@@ -212,8 +211,8 @@ impl TimeOptions {
 /// What becomes of warnings about a job that probably does not do what was meant.
 #[derive(Args, Clone, Debug, Default)]
 pub struct LintOptions {
-    /// What becomes of a lint, by its name or code: `off`, `on` (warn) or `error` (refuse); `all`
-    /// stands for every other. Repeatable. `fathom explain NAME` tells what one finds.
+    /// Set the level of a lint, by name or code: `off`, `on` (warn) or `error` (refuse). The name `all` sets all others.
+    /// Repeatable. `fathom explain NAME` explains a lint.
     #[arg(long = "lint", value_name = "NAME=LEVEL")]
     pub words: Vec<String>,
 }
@@ -221,8 +220,8 @@ pub struct LintOptions {
 /// Whether a number that cannot be believed is a failure.
 #[derive(Args, Clone, Debug, Default)]
 pub struct StrictOptions {
-    /// End with code 5 where the verdict leads with a word that makes figures doubtful. Words that are named pass; `fathom
-    /// explain WORD` explains one.
+    /// Exit with 5 if the verdict says that the figures cannot be believed. The listed words pass. `fathom explain WORD`
+    /// explains a word.
     #[arg(long, value_name = "WORD,…", num_args = 0..=1, require_equals = true, value_delimiter = ',', value_parser = word)]
     pub strict: Option<Vec<Word>>,
 }
@@ -245,15 +244,14 @@ fn word(name: &str) -> Result<Word, String> {
     let mut words = Word::ALL.into_iter();
     words.find(|word| word.name() == name).ok_or_else(|| {
         let names = Word::ALL.into_iter().filter(|word| word.is_doubt());
-        let names: Vec<&str> = names.map(Word::name).collect();
-        format!("there are: {}", names.join(", "))
+        lang::instead_of(name, names.map(Word::name))
     })
 }
 
 #[derive(Args, Debug)]
 pub struct RunOptions {
-    /// Job files, read as one; `-` is standard input. `name=value` sets a variable of the file.
-    /// With --resume they can be left out.
+    /// Job files, read as one; `-` reads standard input. `NAME=VALUE` sets a variable of the file.
+    /// Not needed with --resume.
     #[arg(required_unless_present = "resume", value_name = "FILE|NAME=VALUE")]
     pub inputs: Vec<String>,
 
@@ -272,10 +270,10 @@ pub struct RunOptions {
 
 #[derive(Args, Debug)]
 pub struct CurveOptions {
-    /// A device or a file. A missing file is made only with --size.
+    /// Device or file. Fathom creates a missing file if --size is given.
     pub target: PathBuf,
 
-    /// Size of a file to make, or the part of the target to use.
+    /// Size of the file to create, or how much of the target to use.
     #[arg(long, value_name = "BYTES")]
     pub size: Option<String>,
 
@@ -283,29 +281,29 @@ pub struct CurveOptions {
     #[arg(long, value_name = "BYTES", default_value = "4k")]
     pub bs: String,
 
-    /// Share of reads in percent. Below 100 the target is written to, and the overwrite guard looks
-    /// at it first.
+    /// Percentage of reads. Below 100 Fathom writes to the target, and refuses one that holds data
+    /// until you allow it with --overwrite.
     #[arg(long, value_name = "PERCENT", default_value_t = 100.0)]
     pub read: f64,
 
-    /// Operations in flight at most; a list such as 1,2,4,8 makes a sweep of flat-out runs instead
-    /// of a curve.
+    /// I/Os in flight at most. A list such as 1,2,4,8 measures the maximum rate at each instead of a
+    /// curve.
     #[arg(long, value_name = "N[,N…]", default_value = "32")]
     pub threads: String,
 
-    /// Points of the curve, in percent of the maximum.
+    /// Rates to measure, in percent of the maximum.
     #[arg(long, value_name = "PERCENT,…", default_value = "10,30,50,70,80,90")]
     pub points: String,
 
-    /// Length of each measurement.
+    /// Measure each point for TIME.
     #[arg(long, value_name = "TIME", default_value = "10s", value_parser = some_span)]
     pub elapsed: Duration,
 
-    /// Before each measurement.
+    /// Run for TIME before each measurement.
     #[arg(long, value_name = "TIME", default_value = "2s", value_parser = span)]
     pub warmup: Duration,
 
-    /// Through the page cache. The default is past it, where the file system can.
+    /// Use the page cache. The default is direct I/O if the file system supports it.
     #[arg(long, help_heading = FURTHER)]
     pub buffered: bool,
 
@@ -318,13 +316,13 @@ pub struct CurveOptions {
 
 #[derive(Args, Debug)]
 pub struct PrefillOptions {
-    /// Job files, whose targets are all filled with the data that the job writes (`name=value` sets a
-    /// variable of the file); or one device, or one file with its --size. An interrupted fill goes on
-    /// when the same command is given again.
+    /// Job files, to fill all their targets with the data that the job writes (`NAME=VALUE` sets a
+    /// variable of the file); or one device; or one file, with --size. Repeat the command to resume an
+    /// interrupted fill.
     #[arg(required = true, value_name = "FILE|NAME=VALUE|TARGET")]
     pub inputs: Vec<String>,
 
-    /// Size of a file to make or to write, or the part of a device.
+    /// Size of the file to create or fill, or how much of the device to fill.
     #[arg(long, value_name = "BYTES")]
     pub size: Option<String>,
 
@@ -332,20 +330,20 @@ pub struct PrefillOptions {
     #[arg(long, value_name = "BYTES", default_value = "1m")]
     pub bs: String,
 
-    /// Writes in flight for each target; by default 8, or fewer where there are many targets.
+    /// Writes in flight per target. The default is 8, or fewer if there are many targets.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=65536))]
     pub threads: Option<u32>,
 
-    /// Flush each target behind so many bytes of it and record them as done; by default a 64th, and
-    /// 1 GiB at least.
+    /// Flush each target, and record the progress, every BYTES. The default is 1/64 of the target, at
+    /// least 1 GiB.
     #[arg(long, value_name = "BYTES")]
     pub sync_every: Option<String>,
 
-    /// Through the page cache, for one target. Jobs say so themselves, and refuse this.
+    /// Use the page cache. Only for a single target; a job file says so itself.
     #[arg(long)]
     pub buffered: bool,
 
-    /// Begin anew, whatever an earlier fill has left.
+    /// Start again from the beginning, even if an earlier fill was interrupted.
     #[arg(long)]
     pub restart: bool,
 
@@ -355,22 +353,22 @@ pub struct PrefillOptions {
 
 #[derive(Args, Debug)]
 pub struct CheckOptions {
-    /// Job files, read as one; `-` is standard input. `name=value` sets a variable of the file.
+    /// Job files, read as one; `-` reads standard input. `NAME=VALUE` sets a variable of the file.
     #[arg(required = true, value_name = "FILE|NAME=VALUE")]
     pub inputs: Vec<String>,
 
-    /// As JSON, for programs; the schema is in docs/reference/check-json.md.
+    /// Print JSON (schema: docs/reference/check-json.md).
     #[arg(long)]
     pub json: bool,
 
     #[command(flatten)]
     pub times: TimeOptions,
 
-    /// Write the words for targets that would be refused to this file, for --overwrite @FILE.
+    /// Write the names of targets that hold data to FILE, for --overwrite @FILE.
     #[arg(long, value_name = "FILE")]
     pub write_overwrite: Option<PathBuf>,
 
-    /// The folder that a run would write its results to.
+    /// Folder where `fathom run` would write its results.
     #[arg(short, long, value_name = "FOLDER", default_value = DEFAULT_OUTPUT)]
     pub output: PathBuf,
 
@@ -380,18 +378,18 @@ pub struct CheckOptions {
 
 #[derive(Args, Debug)]
 pub struct ReportOptions {
-    /// A result file, or the folder that holds one.
+    /// Result file, or the folder that holds it.
     pub result: PathBuf,
 
-    /// Folder for the reports; by default beside the result.
+    /// Folder for the reports. The default is the folder of the result.
     #[arg(short, long, value_name = "FOLDER")]
     pub output: Option<PathBuf>,
 
-    /// Also write the Vdbench output files there.
+    /// Write the Vdbench output files, too.
     #[arg(long)]
     pub vdbench: bool,
 
-    /// Print what fio prints instead of the table: normal, terse, json or json+, or several of them.
+    /// Print fio output instead of the table: normal, terse, json, json+, or several of them.
     #[arg(long, value_name = "FORMAT[,FORMAT…]")]
     pub fio: Option<String>,
 
@@ -401,7 +399,7 @@ pub struct ReportOptions {
 
 #[derive(Args, Debug)]
 pub struct ImportOptions {
-    /// JSON of fio; text around the document is skipped, of several documents the last one counts.
+    /// JSON output of fio. Fathom skips other text and reads the last document.
     pub file: PathBuf,
 
     /// Folder for the result, the report and the table.
@@ -411,8 +409,8 @@ pub struct ImportOptions {
 
 #[derive(Args, Debug)]
 pub struct ExplainOptions {
-    /// Job files, read as one; `name=value` sets a variable of the file. Or one code of a
-    /// diagnostic, such as vdb-0013, or the name of a lint.
+    /// Job files, read as one; `NAME=VALUE` sets a variable of the file. Or a diagnostic code such as
+    /// vdb-0013, the name of a lint, or a word of a verdict.
     #[arg(required = true, value_name = "FILE|NAME=VALUE|CODE")]
     pub inputs: Vec<String>,
 }

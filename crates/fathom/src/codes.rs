@@ -23,6 +23,15 @@ pub fn explanation(word: &str) -> Option<String> {
         .map(|text| format!("{word}\n\n{text}"))
 }
 
+/// The lint or word of a verdict that is meant.
+pub fn near(word: &str) -> Option<&'static str> {
+    let lints = lang::lints().iter().map(|lint| lint.name);
+    lang::nearest(
+        word,
+        lints.chain(analysis::Word::ALL.map(analysis::Word::name)),
+    )
+}
+
 /// Whether a word has the form of a code: letters, a hyphen, four digits.
 pub fn is_code(word: &str) -> bool {
     word.split_once('-').is_some_and(|(reader, number)| {

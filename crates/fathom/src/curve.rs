@@ -77,11 +77,14 @@ fn missing(target: &Path, asked: &Asked) -> Option<String> {
 fn asked(options: &CurveOptions) -> Result<Asked, String> {
     let transfer_bytes = bytes("--bs", &options.bs)?;
     if transfer_bytes == 0 || !transfer_bytes.is_multiple_of(512) {
-        return Err(format!("`--bs {}` is no multiple of 512 bytes", options.bs));
+        return Err(format!(
+            "`--bs {}` is not a multiple of 512 bytes",
+            options.bs
+        ));
     }
     if !(0.0..=100.0).contains(&options.read) {
         return Err(format!(
-            "`--read {}` is no percentage from 0 to 100",
+            "`--read {}` is not a percentage from 0 to 100",
             options.read
         ));
     }
@@ -94,7 +97,7 @@ fn asked(options: &CurveOptions) -> Result<Asked, String> {
         };
         let parts: Option<Vec<f64>> = text.split(',').map(number).collect();
         parts.ok_or_else(|| {
-            format!("`{name} {text}` is no list of numbers above zero, such as 10,50,90")
+            format!("`{name} {text}` is not a list of numbers above zero, such as 10,50,90")
         })
     };
     let threads = list("--threads", &options.threads)?;
@@ -103,7 +106,7 @@ fn asked(options: &CurveOptions) -> Result<Asked, String> {
         .any(|threads| threads.fract() != 0.0 || *threads > 65_536.0)
     {
         return Err(format!(
-            "`--threads {}` is no list of whole numbers up to 65536",
+            "`--threads {}` is not a list of whole numbers up to 65536",
             options.threads
         ));
     }
@@ -145,9 +148,9 @@ pub fn bytes(name: &str, text: &str) -> Result<u64, String> {
     let value = value
         .map(|value| value * (1_u64 << shift) as f64)
         .filter(|value| *value < (1_u64 << 62) as f64);
-    value
-        .map(|value| value as u64)
-        .ok_or_else(|| format!("`{name} {text}` is no size; give it as 4096, 4k or 1.5g"))
+    value.map(|value| value as u64).ok_or_else(|| {
+        format!("`{name} {text}` is not a size; use a number such as 4096, 4k or 1.5g")
+    })
 }
 
 fn plan(options: &CurveOptions, asked: &Asked) -> Plan {

@@ -22,6 +22,10 @@ pub fn main(options: &ExplainOptions) -> Exit {
             errln!("error: no diagnostic has the code `{word}`");
             return Exit::Usage;
         }
+        if let Some(near) = codes::near(word) {
+            errln!("error: `{word}` is neither a file nor a known word; did you mean `{near}`?");
+            return Exit::Usage;
+        }
     }
     let reading = match plan_file::read(
         &options.inputs,

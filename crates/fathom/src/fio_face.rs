@@ -42,7 +42,7 @@ usage: fio [options] [job options] FILE…
   --debug=LIST           lines about what happens; --debug=? lists the subjects
   --output=FILE          where reports go
   --output-format=LIST   normal, terse, json, json+, separated by commas; --minimal is terse
-  --append-terse         terse behind the others
+  --append-terse         terse after the others
   --terse-version=N      layout of terse lines
   --eta=always|never|auto --eta-interval=TIME
                          the status line, by default on a terminal, each second
@@ -326,7 +326,10 @@ fn print_packed(path: &Path) -> Exit {
     match report::fio::inflate_log(&*bytes, |line| out!("{line}")) {
         Ok(()) => Exit::Fine,
         Err(error) => {
-            errln!("error: `{}` is no compressed log: {error}", path.display());
+            errln!(
+                "error: `{}` is not a compressed log: {error}",
+                path.display()
+            );
             Exit::Usage
         }
     }
@@ -579,7 +582,7 @@ fn general_option(name: &str, value: Option<&str>, options: &mut Options) -> Res
     let number = || {
         text()
             .parse::<u64>()
-            .map_err(|_| format!("`--{name} {}` is no number", text()))
+            .map_err(|_| format!("`--{name} {}` is not a number", text()))
     };
     let common = &mut options.common;
     match name {
@@ -666,7 +669,8 @@ fn report_option(name: &str, value: Option<&str>, options: &mut Options) -> Resu
         "output" => options.style.output = Some(PathBuf::from(text())),
         "output-format" => {
             let formats = Formats::parse(&text()).map_err(|word| {
-                format!("`--output-format` does not know `{word}`; there are `normal`, `terse`, `json` and `json+`")
+                let help = lang::instead_of(&word, Formats::NAMES);
+                format!("`--output-format` does not know `{word}`; {help}")
             });
             options.formats = Some(formats?);
         }
@@ -698,9 +702,8 @@ fn report_option(name: &str, value: Option<&str>, options: &mut Options) -> Resu
                 "never" => Eta::Never,
                 "auto" => Eta::OnTerminals,
                 other => {
-                    return Err(format!(
-                        "`--eta {other}`: there are `always`, `never` and `auto`"
-                    ));
+                    let help = lang::instead_of(other, ["always", "never", "auto"]);
+                    return Err(format!("`--eta` does not know `{other}`; {help}"));
                 }
             };
         }
@@ -720,7 +723,7 @@ const ETA_LEAST_NS: u64 = 250_000_000;
 fn time(name: &str, text: &str) -> Result<u64, String> {
     lang::fio::time_nanos(text)
         .filter(|nanos| *nanos > 0)
-        .ok_or_else(|| format!("`--{name} {text}` is no time, such as `5` or `500ms`"))
+        .ok_or_else(|| format!("`--{name} {text}` is not a time such as `5` or `500ms`"))
 }
 
 fn option_help(name: Option<&str>) -> Result<String, String> {
@@ -739,7 +742,14 @@ fn engine_help(name: Option<&str>) -> Result<String, String> {
     };
     let is_named = |line: &&str| line.split_whitespace().next() == Some(engine);
     let line = all.lines().find(is_named);
-    let line = line.ok_or_else(|| format!("no engine is named `{engine}`"))?;
+    let line = line.ok_or_else(|| {
+        let names = all
+            .lines()
+            .filter_map(|line| line.split_whitespace().next());
+        let help = lang::meant(engine, names);
+        let help = help.unwrap_or_else(|| "`--enghelp` lists all".to_owned());
+        format!("no engine is named `{engine}`; {help}")
+    })?;
     let own = lang::fio::options_of_engine(engine);
     let Some(option) = option else {
         return Ok(format!("{line}\n{own}"));

@@ -71,7 +71,7 @@ fn tell_unheld(launch: &Launch, door: &Door) {
     let unheld = door.unheld();
     if unheld > 0 && launch.face.tells_findings() {
         errln!(
-            "note: {unheld} files that will be written are not kept locked against other executions: this process cannot keep more files open"
+            "note: {unheld} files are not locked against other Fathom processes: too many open files"
         );
     }
 }
@@ -236,7 +236,7 @@ fn leave(launch: &Launch, settled: &Settled, root: &SysRoot, outcome: &Outcome) 
             count => format!(" and {} more", count - 1),
         };
         errln!(
-            "note: the next run asks about `{}`{more}: what was written cannot be recorded: {error}",
+            "note: cannot record what was written to `{}`{more}: {error}; the next run will ask before it overwrites that",
             path.display()
         );
     }
@@ -263,7 +263,7 @@ fn tell_unfinished(launch: &Launch, settled: &Settled) {
     let skipped: Vec<_> = skipped.map(|(_, what)| what).collect();
     if !skipped.is_empty() && launch.face.tells_findings() {
         errln!(
-            "note: the storage does not answer, so the targets are left as they are: {}",
+            "note: the storage does not answer, so Fathom no longer touches the targets: {}",
             skipped.join("; ")
         );
     }
@@ -320,7 +320,7 @@ fn earlier(launch: &mut Launch) -> Result<Option<Earlier>, Exit> {
     let earlier = Earlier::read(result).map_err(|message| fail(Exit::Usage, &message))?;
     if earlier.is_over() {
         errln!(
-            "note: every run of `{}` is finished; there is nothing to go on with",
+            "note: every run of `{}` is finished; there is nothing to resume",
             result.display()
         );
         return Err(Exit::Fine);
@@ -335,7 +335,7 @@ fn earlier(launch: &mut Launch) -> Result<Option<Earlier>, Exit> {
         && !is_same_folder(output, &folder)
     {
         let message = format!(
-            "the result goes on in its own folder `{}`, not in `{}`; leave out -o",
+            "a result is resumed in its own folder `{}`, not in `{}`; leave out -o",
             folder.display(),
             output.display()
         );
@@ -541,19 +541,21 @@ fn refusal_text(refusal: &Refusal, plan: &BoundPlan) -> String {
     } else {
         "may not be overwritten"
     };
-    let mut lines = vec![format!("error: {name} {verdict}:")];
-    match refusal.findings.as_slice() {
-        [only] if is_unusable(refusal) => lines[0] += &format!(" {only}"),
-        all => lines.extend(all.iter().map(|finding| format!("  - {finding}"))),
-    }
-    match &refusal.word {
-        Some(word) => lines.push(format!(
-            "  to overwrite it all the same: --overwrite {}",
-            quoted(word)
-        )),
-        None if is_unusable(refusal) => {}
-        None => lines.push("  nothing overrides this".to_owned()),
-    }
+    let way_out = match &refusal.word {
+        Some(word) => format!("; to overwrite it anyway, add --overwrite {}", quoted(word)),
+        None if is_unusable(refusal) => String::new(),
+        None => "; nothing overrides this".to_owned(),
+    };
+    // The error ends the message, so that the last line says what to do.
+    let lines = match refusal.findings.as_slice() {
+        [only] => vec![format!("error: {name} {verdict}: {only}{way_out}")],
+        all => {
+            let found = all.iter().map(|finding| format!("  - {finding}"));
+            let first = std::iter::once(format!("found on {name}:"));
+            let last = format!("error: {name} {verdict}{way_out}");
+            first.chain(found).chain([last]).collect()
+        }
+    };
     let shown = lines.iter().map(|line| report::shown::message(line) + "\n");
     shown.collect()
 }

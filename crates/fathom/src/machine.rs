@@ -64,7 +64,12 @@ pub fn not_built(plan: &BoundPlan) -> Vec<Diagnostic> {
 /// Chooses the backend, trying what the kernel gives only where it would be used. What the user
 /// names goes before what a job asks for, and nothing else does.
 pub fn backend(plan: &BoundPlan, asked: Option<&str>) -> Result<BackendChoice, String> {
-    let named = asked.map(str::parse::<BackendKind>).transpose()?;
+    let parse = |name: &str| {
+        let help = || lang::instead_of(name, BackendKind::NAMES);
+        name.parse::<BackendKind>()
+            .map_err(|error| format!("{error}; {}", help()))
+    };
+    let named = asked.map(parse).transpose()?;
     let of_job = plan.plan.method.map(BackendKind::of_method);
     let choice = engine::choose_backend(plan, named.or(of_job), ring_refusal, aio_refusal);
     Ok(BackendChoice {

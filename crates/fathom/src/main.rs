@@ -135,7 +135,7 @@ fn arguments() -> Option<Vec<String>> {
         match word.into_string() {
             Ok(word) => words.push(word),
             Err(word) => {
-                errln!("error: the argument `{}` is no UTF-8 text", word.display());
+                errln!("error: the argument `{}` is not UTF-8 text", word.display());
                 return None;
             }
         }
@@ -146,7 +146,7 @@ fn arguments() -> Option<Vec<String>> {
 fn neutral(arguments: &[String]) -> Exit {
     let parsed = match Arguments::try_parse_from(arguments) {
         Ok(parsed) => parsed,
-        Err(error) => return mistakes::tell(&error),
+        Err(error) => return mistakes::tell(error),
     };
     match parsed.verb {
         Verb::Run(options) => run::main(&options, arguments),

@@ -1,9 +1,12 @@
 //! What the reader of the command line says: help, the version, or a mistake of the user. A mistake ends with one line that
 //! says what is wrong and what to do, so that the last line is the reason. Read [`tell`] first.
+use crate::arguments::Arguments;
 use crate::exit::Exit;
-use clap::error::ErrorKind;
+use clap::CommandFactory;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 
-pub fn tell(error: &clap::Error) -> Exit {
+pub fn tell(mut error: clap::Error) -> Exit {
+    offer_verb(&mut error);
     let text = error.render().to_string();
     let is_help = error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand;
     if is_help || !error.use_stderr() {
@@ -16,6 +19,19 @@ pub fn tell(error: &clap::Error) -> Exit {
     }
     errln!("error: {line}");
     Exit::Usage
+}
+
+/// clap offers no verb for one of two letters.
+fn offer_verb(error: &mut clap::Error) {
+    let verbs = Arguments::command();
+    let verbs = verbs.get_subcommands().map(clap::Command::get_name);
+    if error.get(ContextKind::SuggestedSubcommand).is_none()
+        && let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidSubcommand)
+        && let Some(near) = lang::nearest(word, verbs)
+    {
+        let near = ContextValue::Strings(vec![near.to_owned()]);
+        error.insert(ContextKind::SuggestedSubcommand, near);
+    }
 }
 
 /// Of a face whose words clap does not read.

@@ -39,7 +39,7 @@ pub fn read(
     };
     if has_sections && let Some(at) = inputs.iter().enumerate().find_map(is_other) {
         return Err(format!(
-            "`{}` is no fio job file, and others are: run them one by one",
+            "`{}` is not a fio job file, but others are: run them one by one",
             names[at]
         ));
     }

@@ -134,7 +134,7 @@ fn job(options: &PrefillOptions) -> Result<Job, Exit> {
             "`--buffered` is for one target; a job says so itself",
         )),
         ([path], None) if is_data(path) => Err(refuse(&format!(
-            "`{path}` is no job file; to write over it give its `--size`"
+            "`{path}` is not a job file; to overwrite it, add its `--size`"
         ))),
         (inputs, None) => {
             let lints = lints::selection(&options.common.lints.words).map_err(usage)?;
@@ -271,7 +271,7 @@ fn areas(
     let asked = curve::bytes("--bs", &options.bs)?;
     if asked == 0 || !asked.is_multiple_of(GRANULE) {
         return Err(format!(
-            "`--bs {}` is no multiple of {GRANULE} bytes",
+            "`--bs {}` is not a multiple of {GRANULE} bytes",
             options.bs
         ));
     }

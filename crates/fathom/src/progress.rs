@@ -42,7 +42,7 @@ fn targets_text(started: &ExecutionStarted) -> String {
     }
 }
 
-/// How long a run is, behind its name; nothing where nobody knows.
+/// How long a run is, after its name; nothing where nobody knows.
 fn length_text(started: &RunStarted) -> String {
     match (started.window_ns, started.expected_bytes) {
         (Some(window_ns), _) => {
@@ -123,14 +123,14 @@ impl Progress {
     fn outset(&self, runs: u32, targets: &str) -> String {
         let sized = match self.planned_bytes {
             0 => None,
-            bytes => Some(format!("until {} are moved", Bytes(bytes))),
+            bytes => Some(format!("{} of I/O", Bytes(bytes))),
         };
         let timed = (self.planned_s > 0).then(|| format!("about {}", duration(self.planned_s)));
         let lengths: Vec<String> = timed.into_iter().chain(sized).collect();
         let runs = plan::counted(u64::from(runs), "run");
         match lengths.is_empty() {
             true => format!("{runs} on {targets}"),
-            false => format!("{runs} on {targets}, {}", lengths.join(" and ")),
+            false => format!("{runs} on {targets}: {}", lengths.join(" plus ")),
         }
     }
 
@@ -173,7 +173,7 @@ impl Progress {
             ),
             None => {
                 let expected = started.expected_bytes?;
-                // A pace over all runs of this kind so far; what comes behind them is planned.
+                // A pace over all runs of this kind so far; what comes after them is planned.
                 let moved = self.over_bytes + self.moved_bytes;
                 let spent_s = (self.over_sized_ns + interval.end_ns) as f64 / 1e9;
                 let all = self.planned_bytes.max(self.over_bytes + expected);

@@ -189,7 +189,8 @@ fn vdbench_face(options: &ReportOptions, folder: &Path) -> Result<Option<Face>, 
 
 fn fio_face(formats: &str) -> Result<report::fio::Face, String> {
     let formats = Formats::parse(formats).map_err(|word| {
-        format!("`--fio {word}`: there are `normal`, `terse`, `json` and `json+`")
+        let help = lang::instead_of(&word, Formats::NAMES);
+        format!("`--fio` does not know `{word}`; {help}")
     })?;
     Ok(report::fio::Face::new(report::fio::FaceOptions {
         formats,

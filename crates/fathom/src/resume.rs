@@ -45,7 +45,7 @@ impl Earlier {
         let Some(Event::ExecutionStarted(started)) = first else {
             let path = path.display();
             return Err(format!(
-                "`{path}` has no beginning: there is nothing to go on with"
+                "`{path}` has no beginning: there is nothing to resume"
             ));
         };
         let bound: BoundPlan = serde_json::from_str(&started.plan_json).map_err(|error| {

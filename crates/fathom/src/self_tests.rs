@@ -86,11 +86,8 @@ fn method(name: &str) -> Result<CheckMethod, String> {
     if let Some((_, reason)) = NO_SUMS.iter().find(|(known, _)| *known == name) {
         return Err(format!("`--crctest={name}`: {reason}"));
     }
-    let names: Vec<&str> = SUMS.iter().map(|(name, _)| *name).collect();
-    Err(format!(
-        "no sum is named `{name}`; there are {}",
-        names.join(", ")
-    ))
+    let help = lang::instead_of(name, SUMS.iter().map(|(known, _)| *known));
+    Err(format!("no sum is named `{name}`; {help}"))
 }
 
 /// Bytes per second.

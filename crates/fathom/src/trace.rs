@@ -124,7 +124,9 @@ impl Topics {
             }
             let subject = SUBJECTS.iter().find(|subject| subject.name == word);
             let subject = subject.ok_or_else(|| {
-                format!("`--debug={word}` is not known; `--debug=?` lists what there is")
+                let help = lang::meant(word, SUBJECTS.iter().map(|subject| subject.name));
+                let help = help.unwrap_or_else(|| "`--debug=?` lists all".to_owned());
+                format!("`--debug` does not know `{word}`; {help}")
             })?;
             if !subject.is_told {
                 return Err(format!("`--debug={word}` is refused: {}", subject.doc));

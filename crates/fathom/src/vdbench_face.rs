@@ -239,14 +239,14 @@ fn value_option<'a>(
     options: &mut Options,
 ) -> Result<(), String> {
     if !word.is_char_boundary(2) {
-        return Err(format!("`{word}` is no option"));
+        return Err(format!("`{word}` is not an option"));
     }
     let (name, attached) = word.split_at(2);
     if !matches!(
         name,
         "-f" | "-o" | "-e" | "-i" | "-w" | "-m" | "-r" | "-p" | "-d"
     ) {
-        return Err(format!("`{word}` is no option"));
+        return Err(format!("`{word}` is not an option"));
     }
     let value = match attached {
         "" => rest
@@ -285,7 +285,7 @@ fn debug(text: &str, options: &mut Options) -> Result<(), String> {
                     "note: `-d {number}` is a switch of the original's own code and changes nothing"
                 );
             }
-            other => return Err(format!("`-d {other}` is no number")),
+            other => return Err(format!("`-d {other}` is not a number")),
         }
     }
     Ok(())
@@ -296,7 +296,7 @@ fn count(name: &str, text: &str) -> Result<u32, String> {
     text.parse()
         .ok()
         .filter(|count| *count > 0)
-        .ok_or_else(|| format!("`{name} {text}` is no whole number above zero"))
+        .ok_or_else(|| format!("`{name} {text}` is not a whole number above zero"))
 }
 
 fn long_option<'a>(
@@ -315,7 +315,7 @@ fn long_option<'a>(
     };
     let number = |text: &str| {
         text.parse::<u64>()
-            .map_err(|_| format!("`--{name} {text}` is no number"))
+            .map_err(|_| format!("`--{name} {text}` is not a number"))
     };
     match name {
         "overwrite" => options.common.overwrite.push(value()?.to_owned()),
@@ -333,19 +333,19 @@ fn long_option<'a>(
         "resume" => options.common.resume = Some(value()?.into()),
         "layout" => {
             let name = value()?;
-            options.release = Release::of(name)
-                .ok_or_else(|| format!("`--layout {name}`: there are `5.04.06` and `5.04.07`"))?;
+            options.release = Release::of(name).ok_or_else(|| {
+                format!("`--layout` does not know `{name}`; use `5.04.06` or `5.04.07`")
+            })?;
         }
         "resp" => match value()? {
             "arrival" => options.arrival_columns = true,
             "service" => {}
             other => {
-                return Err(format!(
-                    "`--resp {other}`: there are `service` and `arrival`"
-                ));
+                let help = lang::instead_of(other, ["service", "arrival"]);
+                return Err(format!("`--resp` does not know `{other}`; {help}"));
             }
         },
-        _ => return Err(format!("`--{name}` is no option")),
+        _ => return Err(format!("`--{name}` is not an option")),
     }
     Ok(())
 }

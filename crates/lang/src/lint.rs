@@ -218,7 +218,8 @@ impl fmt::Display for LintError {
             }
             LintError::UnknownName(name, None) => write!(f, "no lint is named `{name}`"),
             LintError::UnknownLevel(level) => {
-                write!(f, "`{level}` is no level of a lint: `off`, `on` or `error`")
+                let help = crate::nearest::instead_of(level, ["off", "on", "error"]);
+                write!(f, "`{level}` is not a level of a lint; {help}")
             }
         }
     }
@@ -257,7 +258,7 @@ mod tests {
             ),
             (
                 "lost-text=never",
-                "`never` is no level of a lint: `off`, `on` or `error`",
+                "`never` is not a level of a lint; use `off`, `on` or `error`",
             ),
         ] {
             assert_eq!(selection.set(text).unwrap_err().to_string(), message);

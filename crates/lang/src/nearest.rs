@@ -1,10 +1,7 @@
 //! "Did you mean": the closest of some words, by edit distance.
 
 /// The candidate closest to `word`, if it is close enough to be a slip of the fingers.
-pub(crate) fn nearest<'a>(
-    word: &str,
-    candidates: impl IntoIterator<Item = &'a str>,
-) -> Option<&'a str> {
+pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let length = word.chars().count();
     let limit = match length {
         0..3 => 1,
@@ -37,6 +34,31 @@ pub(crate) fn nearest_word<'a>(
         .filter(is_slip)
         .or_else(|| candidates.clone().find(|long| shortens(&lower, long)))
         .or(close)
+}
+
+/// Asks whether the word of a list was meant that is nearest to `word`.
+pub fn meant<'a>(
+    word: &str,
+    known: impl IntoIterator<Item = &'a str, IntoIter: Clone>,
+) -> Option<String> {
+    nearest_word(word, known).map(|near| format!("did you mean `{near}`?"))
+}
+
+/// What to write in place of a word that a list lacks: the nearest of them, or any of them where none is near.
+pub fn instead_of<'a>(
+    word: &str,
+    known: impl IntoIterator<Item = &'a str, IntoIter: Clone>,
+) -> String {
+    let known = known.into_iter();
+    meant(word, known.clone()).unwrap_or_else(|| {
+        let known: Vec<String> = known.map(|one| format!("`{one}`")).collect();
+        match known.as_slice() {
+            [others @ .., last] if !others.is_empty() => {
+                format!("use {} or {last}", others.join(", "))
+            }
+            all => format!("use {}", all.concat()),
+        }
+    })
 }
 
 /// Letters that are all left out of a longer word tell nothing.

@@ -50,7 +50,7 @@ impl fmt::Display for StoreError {
                 "no room left for result file `{path}` after {recorded_bytes} bytes; what was \
                  recorded until then is kept; free some space or choose another output folder"
             ),
-            Self::NotAResult { reason, .. } => write!(f, "`{path}` is no result file: {reason}"),
+            Self::NotAResult { reason, .. } => write!(f, "`{path}` is not a result file: {reason}"),
             Self::UnknownVersion { version, .. } if *version < crate::OLDEST_VERSION => write!(
                 f,
                 "`{path}` has layout version {version}, this program reads versions from {} on; \

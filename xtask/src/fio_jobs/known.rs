@@ -107,7 +107,7 @@ pub const ALL: &[Known] = &[
         },
     },
     Known {
-        row: "`rw=read:N` that leads behind the end of a file, with `file_service_type=sequential` or `openfiles=1`",
+        row: "`rw=read:N` that leads beyond the end of a file, with `file_service_type=sequential` or `openfiles=1`",
         is_it: |job, _, _| {
             let service = job.value("file_service_type");
             let is_in_turn = service.is_some_and(|service| service.starts_with("sequential"))

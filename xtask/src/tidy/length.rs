@@ -56,8 +56,8 @@ pub fn check(files: &[SourceFile], ratchet: &str, findings: &mut Vec<Finding>) {
     }
 }
 
-/// Compares each version of the list with the one before it, newest first.
-pub fn check_shrinks(versions: &[String], findings: &mut Vec<Finding>) {
+/// Compares each version of a list with the one before it, newest first.
+pub fn check_shrinks(list: &str, versions: &[String], findings: &mut Vec<Finding>) {
     for pair in versions.windows(2) {
         let (Ok(newer), Ok(older)) = (entries(&pair[0]), entries(&pair[1])) else {
             continue;
@@ -65,33 +65,33 @@ pub fn check_shrinks(versions: &[String], findings: &mut Vec<Finding>) {
         let total = |listed: &Entries| listed.values().map(|(_, lines)| lines).sum::<usize>();
         if newer.len() > older.len() || total(&newer) > total(&older) {
             let message = format!(
-                "the list may only shrink: {} functions of {} lines in all, {} of {} before",
+                "the list may only shrink: {} entries with {} in all, {} with {} before",
                 newer.len(),
                 total(&newer),
                 older.len(),
                 total(&older)
             );
-            findings.push(Finding::new(RATCHET, 1, message));
+            findings.push(Finding::new(list, 1, message));
         }
     }
 }
 
-/// The list as it stands and as its last two commits left it, as far as git can tell.
-pub fn history(root: &Path, current: &str) -> Vec<String> {
+/// A list as it stands and as its last two commits left it, as far as git can tell.
+pub fn history(root: &Path, list: &str, current: &str) -> Vec<String> {
     let mut versions = vec![current.to_owned()];
-    let commits = command::output(root, "git", &["log", "-2", "--format=%H", "--", RATCHET])
-        .unwrap_or_default();
+    let commits =
+        command::output(root, "git", &["log", "-2", "--format=%H", "--", list]).unwrap_or_default();
     for commit in commits.lines() {
-        let version = command::output(root, "git", &["show", &format!("{commit}:{RATCHET}")]);
+        let version = command::output(root, "git", &["show", &format!("{commit}:{list}")]);
         versions.extend(version.ok());
     }
     versions
 }
 
-/// By path and name: the line in the list, and the lines that the function may have.
-type Entries = BTreeMap<(String, String), (usize, usize)>;
+/// By path and name: the line in the list, and the number that may only go down.
+pub(super) type Entries = BTreeMap<(String, String), (usize, usize)>;
 
-fn entries(ratchet: &str) -> Result<Entries, (usize, String)> {
+pub(super) fn entries(ratchet: &str) -> Result<Entries, (usize, String)> {
     let mut listed = BTreeMap::new();
     for (index, line) in ratchet.lines().enumerate() {
         if line.trim().is_empty() || line.starts_with('#') {
@@ -101,7 +101,7 @@ fn entries(ratchet: &str) -> Result<Entries, (usize, String)> {
         let [path, name, lines] = words[..] else {
             return Err((
                 index + 1,
-                "a line is a path, a function and its lines".to_owned(),
+                "a line is a path, a name and a number".to_owned(),
             ));
         };
         let lines = lines
@@ -197,7 +197,7 @@ mod tests {
         assert_eq!(messages(60, listed), [gone]);
         assert_eq!(
             messages(60, "a b\n"),
-            ["xtask/ratchet.txt:1: a line is a path, a function and its lines"]
+            ["xtask/ratchet.txt:1: a line is a path, a name and a number"]
         );
     }
 
@@ -211,7 +211,7 @@ mod tests {
         };
         let count = |texts: &[&str]| {
             let mut findings = Vec::new();
-            check_shrinks(&versions(texts), &mut findings);
+            check_shrinks(RATCHET, &versions(texts), &mut findings);
             findings.len()
         };
         assert_eq!(count(&["a f 80", "a f 80", "a f 80\nb g 90"]), 0);

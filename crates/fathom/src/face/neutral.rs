@@ -36,7 +36,10 @@ impl Face for Neutral {
             }
             outln!("result:  {}", folder.join("result.fathom").display());
         }
-        outln!("seed:    {} (`--seed` repeats the addresses)", ended.seed);
+        outln!(
+            "seed:    {} (`--seed` repeats these addresses and arrival times)",
+            ended.seed
+        );
         ending::tell_unreturned(&ended.conclusion.totals, ended.plan, Told::AtOnce);
         ending::tell_late(&ended.conclusion.totals, ended.plan, false);
         if ended.exit == Exit::Fine {

@@ -131,7 +131,10 @@ fn chosen(text: &str, options: &Options) -> Result<Chosen, String> {
         let found = names
             .iter()
             .position(|known| known.eq_ignore_ascii_case(name));
-        found.ok_or_else(|| format!("no column `{name}`; there are: {}", names.join(" ")))
+        found.ok_or_else(|| {
+            let help = lang::instead_of(name, names.iter().copied());
+            format!("no column is named `{name}`; {help}")
+        })
     };
     let places = |names: &mut dyn Iterator<Item = &String>| -> Result<Vec<usize>, String> {
         names.map(|name| place(name)).collect()

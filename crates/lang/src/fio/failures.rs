@@ -1,6 +1,7 @@
 //! What failed I/Os of a job lead to: which of them it goes on after, by their numbers.
 use super::codes;
 use super::jobs::{Given, Job};
+use crate::nearest::instead_of;
 use crate::sink::Sink;
 use plan::Tolerance;
 
@@ -145,13 +146,10 @@ fn kinds(text: &str) -> [bool; LISTS] {
 /// fio looks at the first word alone.
 fn check_kinds(given: &Given, sink: &mut Sink) {
     let first = given.text().split(',').next().unwrap_or("").trim();
-    let is_known = matches!(
-        first,
-        "none" | "read" | "write" | "io" | "verify" | "all" | "0" | "1"
-    );
-    if !is_known {
+    let known = ["none", "read", "write", "io", "verify", "all", "0", "1"];
+    if !known.contains(&first) {
         let message = format!("`continue_on_error` cannot be `{first}`");
-        let help = "it takes: `none`, `read`, `write`, `io`, `verify`, `all`";
+        let help = instead_of(first, known);
         sink.error(codes::FORM, given.span(), message, "not understood", help);
     }
 }

@@ -7,6 +7,7 @@ use super::resolve::Times;
 use super::setting::Setting;
 use super::support::push_once;
 use super::value::Value;
+use crate::nearest::meant;
 use crate::parameter::TimeUnit;
 use crate::sink::Sink;
 use plan::{
@@ -278,8 +279,9 @@ fn range(job: &Job, sink: &mut Sink) -> (RangeSync, Option<u64>) {
             "write" => range.writes = true,
             "wait_after" => range.waits_after = true,
             _ => {
-                let message = format!("`{word}` is no part of `sync_file_range`");
-                let help = "write `wait_before`, `write` or `wait_after`, several with commas, such as `write:8`";
+                let message = format!("`{word}` is not a part of `sync_file_range`");
+                let known = ["wait_before", "write", "wait_after"];
+                let help = meant(word, known).unwrap_or_else(|| "use `wait_before`, `write` or `wait_after`, several with commas, such as `write:8`".to_owned());
                 sink.error(codes::FORM, given.span(), message, "in this list", help);
                 return (range, None);
             }

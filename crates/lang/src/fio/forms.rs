@@ -4,6 +4,7 @@ use super::jobs::Given;
 use super::number::{Base, quantity};
 use super::value::lost_unit;
 use crate::environment::Files;
+use crate::nearest::meant;
 use crate::sink::Sink;
 use plan::{Diagnostic, RandomLaw, SizeShare, TargetLaw, TransferSizes, WritePattern};
 
@@ -202,8 +203,17 @@ pub(crate) fn law_of_files(given: &Given, base: Base, sink: &mut Sink) -> Option
         }
         Some(_) => None,
         None => {
-            let message = format!("`{}` is no order of files", text.trim());
-            let help = "write `roundrobin`, `random`, `sequential`, `zipf`, `pareto`, `normal` or `gauss`, the first three with a number of I/Os such as `random:8`";
+            let message = format!("`{}` is not an order of files", text.trim());
+            let known = [
+                "roundrobin",
+                "random",
+                "sequential",
+                "zipf",
+                "pareto",
+                "normal",
+                "gauss",
+            ];
+            let help = meant(name, known).unwrap_or_else(|| "use `roundrobin`, `random`, `sequential`, `zipf`, `pareto`, `normal` or `gauss`, the first three with a number of I/Os such as `random:8`".to_owned());
             sink.error(codes::FORM, given.span(), message, "not understood", help);
             None
         }
@@ -271,10 +281,24 @@ pub(crate) fn distribution(
     if let Some(law) = law.filter(is_inside) {
         return Some(Distribution::Law(law));
     }
-    let message = format!("`{first}` is no law of places");
-    let help = "such as `zipf:1.2` (above 0, not 1), `pareto:0.2` (0 to 1), `normal:20` (0 to 100), `zoned:60/10:30/20:10/70`; a centre is 0 to 1";
-    sink.error(codes::FORM, given.span(), message, "not understood", help);
+    not_a_distribution(given, first, name, sink);
     None
+}
+
+fn not_a_distribution(given: &Given, text: &str, name: &str, sink: &mut Sink) {
+    let known = [
+        "random",
+        "zipf",
+        "pareto",
+        "normal",
+        "gauss",
+        "zoned",
+        "zoned_abs",
+    ];
+    let near = meant(name, known).filter(|_| !known.contains(&name));
+    let help = near.unwrap_or_else(|| "such as `zipf:1.2` (above 0, not 1), `pareto:0.2` (0 to 1), `normal:20` (0 to 100), `zoned:60/10:30/20:10/70`; a centre is 0 to 1".to_owned());
+    let message = format!("`{text}` is not a distribution");
+    sink.error(codes::FORM, given.span(), message, "not understood", help);
 }
 
 fn zones(given: &Given, text: &str, sink: &mut Sink) -> Option<RandomLaw> {

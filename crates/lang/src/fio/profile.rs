@@ -1,6 +1,8 @@
 //! Built-in sets of jobs (`--profile`) and the options that belong to them, as words of a command line
 //! that are read like any others. Must not know what an option of a job does.
 
+use crate::nearest::instead_of;
+
 /// A set of jobs.
 #[derive(Debug)]
 pub struct Profile {
@@ -98,11 +100,8 @@ pub fn expand_profile(words: &[String]) -> Result<Expanded, String> {
     };
     let profile = PROFILES.iter().find(|profile| profile.name == name);
     let Some(profile) = profile else {
-        let names: Vec<&str> = PROFILES.iter().map(|profile| profile.name).collect();
-        return Err(format!(
-            "no profile is named `{name}`; there are {}",
-            names.join(", ")
-        ));
+        let help = instead_of(name, PROFILES.iter().map(|profile| profile.name));
+        return Err(format!("no profile is named `{name}`; {help}"));
     };
     let (given, mut rest) = Given::take(words, profile)?;
     if rest
@@ -377,7 +376,7 @@ mod tests {
     #[test]
     fn what_cannot_be_is_said() {
         for (line, expected) in [
-            ("--profile=nothing", "tiobench, act"),
+            ("--profile=nothing", "use `tiobench` or `act`"),
             ("--profile", "needs a value"),
             ("--profile=act", "--device-names"),
             ("--profile=tiobench --block=many", "above zero"),

@@ -4,7 +4,7 @@ use super::codes;
 use super::jobs::{EngineChoice, Given, Job};
 use super::value::Value;
 use crate::Status;
-use crate::nearest::nearest_word;
+use crate::nearest::meant;
 use crate::sink::Sink;
 use plan::{Diagnostic, IoMethod, Span};
 
@@ -117,10 +117,8 @@ fn engine(job: &Job, blockers: &mut Vec<Diagnostic>, sink: &mut Sink) {
                     "use io_uring or libaio on a block device or file".to_owned(),
                 )
             } else {
-                let help = nearest_word(name, names).map_or_else(
-                    || "`fathom fio --enghelp` lists the engines".to_owned(),
-                    |near| format!("did you mean `{near}`?"),
-                );
+                let help = meant(name, names)
+                    .unwrap_or_else(|| "`fathom fio --enghelp` lists the engines".to_owned());
                 (format!("unknown engine `{name}`"), help)
             };
             refuse(message, help, sink);

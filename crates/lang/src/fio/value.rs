@@ -5,7 +5,7 @@ use super::declare::{Kind, Parameter};
 use super::number::{self, Base, Number, NumberError};
 use super::text::Words;
 use crate::Environment;
-use crate::nearest::nearest_word;
+use crate::nearest::instead_of;
 use crate::parameter::TimeUnit;
 use crate::sink::Sink;
 use plan::{Diagnostic, Span};
@@ -266,10 +266,7 @@ impl Reader<'_, '_> {
     }
 
     fn unknown_word(&mut self, word: &str, words: &[&str]) {
-        let help = match nearest_word(word, words.iter().copied()) {
-            Some(near) => format!("did you mean `{near}`?"),
-            None => format!("there are `{}`", words.join("`, `")),
-        };
+        let help = instead_of(word, words.iter().copied());
         let message = format!("`{}` does not know `{word}`", self.name);
         self.sink
             .error(codes::UNKNOWN_WORD, self.span, message, "unknown", help);

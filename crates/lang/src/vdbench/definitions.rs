@@ -5,7 +5,7 @@ use super::declare::{Kind, Parameter, Section, unit};
 use super::sink::Sink;
 use super::token::{Pair, Word};
 use super::value::{self, NotNumbers, Number, SECONDS_MAX};
-use crate::nearest::{nearest, nearest_word};
+use crate::nearest::{instead_of, nearest};
 use plan::{Diagnostic, Span};
 
 /// A definition with its parameters in the order of the text.
@@ -586,10 +586,7 @@ fn check_words(field: &mut Field, known: &'static [&'static str], sink: &mut Sin
         // Numbers belong to `distribution=variable` and the like, which look at them themselves.
         field.is_valid = false;
         let name = field.parameter.name();
-        let help = nearest_word(&lower, known.iter().copied()).map_or_else(
-            || format!("known: {}", known.join(", ")),
-            |near| format!("did you mean `{near}`?"),
-        );
+        let help = instead_of(&lower, known.iter().copied());
         sink.error(
             codes::UNKNOWN_WORD,
             word.span,

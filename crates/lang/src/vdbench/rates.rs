@@ -71,13 +71,13 @@ fn numbers(field: &Field, sink: &mut Sink) -> Option<Vec<Number>> {
     };
     let first = field.words[0].text.to_ascii_lowercase();
     let is_word = field.words.len() == 1;
-    match crate::nearest::nearest_word(&first, ["max", "curve"]).filter(|_| is_word) {
-        Some(near) => sink.error(
+    match crate::nearest::meant(&first, ["max", "curve"]).filter(|_| is_word) {
+        Some(help) => sink.error(
             codes::UNKNOWN_WORD,
             field.words[0].span,
-            format!("`{}` is no rate", field.words[0].text),
+            format!("`{}` is not a rate", field.words[0].text),
             "not known",
-            format!("did you mean `{near}`?"),
+            help,
         ),
         None => report_not_numbers(field, problem, sink),
     }

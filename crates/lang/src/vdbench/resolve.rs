@@ -10,7 +10,7 @@ use super::steering;
 use super::token::Word;
 use super::value;
 use crate::Environment;
-use crate::nearest::{nearest, nearest_word};
+use crate::nearest::{meant, nearest};
 use plan::{Diagnostic, Label, OpenMode, SyncMode};
 
 /// Reports names that are defined twice in a section.
@@ -271,10 +271,8 @@ fn unknown_flag(word: &Word, sink: &mut Sink) {
     let known = [
         "o_direct", "directio", "o_sync", "o_dsync", "o_rsync", "fsync",
     ];
-    let help = nearest_word(&word.text, known).map_or_else(
-        || format!("known on Linux: {}, or bits as 0x…", known.join(", ")),
-        |near| format!("did you mean `{near}`?"),
-    );
+    let help = meant(&word.text, known)
+        .unwrap_or_else(|| format!("known on Linux: {}, or bits as 0x…", known.join(", ")));
     sink.error(
         codes::UNKNOWN_WORD,
         word.span,

@@ -7,7 +7,7 @@ use super::resolve::{conflict, open_mode};
 use super::sink::Sink;
 use super::trees::{Tree, TreeRun, Values};
 use super::value::{self, Unit};
-use crate::nearest::nearest_word;
+use crate::nearest::instead_of;
 use crate::parameter::Setting;
 use plan::{Bytes, Diagnostic};
 
@@ -209,10 +209,7 @@ fn check_selection(fields: &Fields, sink: &mut Sink) {
             || lower.starts_with("midpoint=")
             || value::number(&lower, Unit::Plain).is_some();
         if !is_known {
-            let help = nearest_word(&lower, known).map_or_else(
-                || format!("known: {}", known.join(", ")),
-                |near| format!("did you mean `{near}`?"),
-            );
+            let help = instead_of(&lower, known);
             sink.error(
                 codes::UNKNOWN_WORD,
                 word.span,
@@ -228,10 +225,7 @@ fn check_operations(field: &Field, sink: &mut Sink) {
     for word in &field.words {
         let lower = word.text.to_ascii_lowercase();
         if !OPERATIONS.contains(&lower.as_str()) {
-            let help = nearest_word(&lower, OPERATIONS).map_or_else(
-                || format!("known: {}", OPERATIONS.join(", ")),
-                |near| format!("did you mean `{near}`?"),
-            );
+            let help = instead_of(&lower, OPERATIONS);
             sink.error(
                 codes::UNKNOWN_WORD,
                 word.span,

@@ -9,7 +9,7 @@ use super::runs::Raw;
 use super::sink::Sink;
 use super::storage::{check_pair, range};
 use super::value::{self, Unit};
-use crate::nearest::nearest_word;
+use crate::nearest::meant;
 use plan::{SizeShare, TransferSizes};
 
 /// All workload definitions in order.
@@ -353,10 +353,9 @@ pub(crate) fn seek(field: &Field, sink: &mut Sink) -> Option<Seek> {
         }
     } else {
         let known = ["random", "sequential", "seqnz", "eof", "poisson"];
-        let help = nearest_word(&lower, known).map_or_else(
-            || "a percentage, `random`, `seq`, `seqnz`, `eof` or `poisson`".to_owned(),
-            |near| format!("did you mean `{near}`?"),
-        );
+        let help = meant(&lower, known).unwrap_or_else(|| {
+            "use a percentage, `random`, `seq`, `seqnz`, `eof` or `poisson`".to_owned()
+        });
         sink.error(
             codes::UNKNOWN_WORD,
             first.span,

@@ -52,6 +52,11 @@ pub struct Formats {
     pub json_bins: bool,
 }
 
+impl Formats {
+    /// The words for them.
+    pub const NAMES: [&str; 4] = ["normal", "terse", "json", "json+"];
+}
+
 /// How to print.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct FaceOptions {

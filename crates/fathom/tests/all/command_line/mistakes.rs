@@ -82,7 +82,7 @@ fn command_lines_that_cannot_be_meant() {
         (&["run", "job", "--workers", "0"], "--workers"),
         (&["run", "job", "--workers", "many"], "many"),
         (&["run", "job", "--seed", "-1"], "-1"),
-        (&["run", "job", "--backend", "floppy"], "there are `uring`"),
+        (&["run", "job", "--backend", "floppy"], "use `uring`, `aio`"),
         (&["run", "job", "--label", "transport"], "key=value"),
         (&["run", "job", "--overwrite", "@missing"], "`missing`"),
         (
@@ -96,8 +96,8 @@ fn command_lines_that_cannot_be_meant() {
         (&["report", "folder"], "result.fathom"),
         (&["vdbench"], "usage"),
         (&["vdbench", "-f"], "`-f` needs a value"),
-        (&["vdbench", "-z", "-f", "job"], "`-z` is no option"),
-        (&["vdbench", "-é", "-f", "job"], "is no option"),
+        (&["vdbench", "-z", "-f", "job"], "`-z` is not an option"),
+        (&["vdbench", "-é", "-f", "job"], "is not an option"),
         (
             &["vdbench", "-f", "job", "-e", "soon"],
             "`-e soon`: give whole seconds, as",
@@ -115,7 +115,7 @@ fn command_lines_that_cannot_be_meant() {
         (&["vdbench", "-tf"], "not built yet"),
         (
             &["vdbench", "-f", "job", "--resp", "mean"],
-            "`service` and `arrival`",
+            "`service` or `arrival`",
         ),
         (&["vdbench", "-f", "job", "other=1"], "`other`"),
     ];
@@ -171,5 +171,5 @@ fn an_argument_that_is_no_text() {
     let lab = lab();
     let word = std::ffi::OsStr::from_bytes(b"caf\xe9");
     let ended = crate::lab::ended(lab.command(crate::lab::FATHOM).arg("curve").arg(word));
-    ended.expect(2).says(&["is no UTF-8 text"]);
+    ended.expect(2).says(&["is not UTF-8 text"]);
 }

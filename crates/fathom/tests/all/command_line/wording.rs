@@ -78,6 +78,34 @@ fn a_single_error_in_a_file_ends_with_its_place_and_code() {
 }
 
 #[test]
+fn a_refusal_of_the_guard_is_said_once_with_the_way_out_last() {
+    let lab = Lab::new();
+    lab.write("theirs", "a letter that somebody else wrote\n".repeat(1000));
+    let mut table = vec![0; 1 << 20];
+    table[446..462].copy_from_slice(&[0, 0, 2, 0, 0x83, 0, 9, 0, 1, 0, 0, 0, 0, 4, 0, 0]);
+    table[510..512].copy_from_slice(&[0x55, 0xaa]);
+    lab.write("table", table);
+    let both = "sd=sd1,lun=theirs\nsd=sd2,lun=table\nwd=wd1,sd=*,rdpct=0\nrd=rd1,wd=wd1,iorate=50,elapsed=2,interval=1\n";
+    lab.write("both", both);
+    for (words, named) in [
+        (&["curve", "theirs", "--read", "0"][..], "theirs"),
+        (&["curve", "table", "--read", "0"], "table"),
+        (&["prefill", "table", "--size", "1m"], "table"),
+        (&["run", "both", "--lint", "all=off"], "table"),
+        (&["vdbench", "-f", "both"], "table"),
+        (
+            &["fio", "--name=j", "--filename=table", "--rw=write"],
+            "table",
+        ),
+    ] {
+        let ended = lab.fathom(words).expect(3);
+        says_nothing_twice(words, &ended);
+        let way_out = format!("to overwrite it anyway, add --overwrite {named}\n");
+        assert!(ended.err.ends_with(&way_out), "{words:?}: {}", ended.err);
+    }
+}
+
+#[test]
 fn a_bare_call_prints_help_and_nothing_red() {
     let ended = Lab::new().fathom(&[]).expect(0);
     assert!(ended.out.contains("Usage: fathom <COMMAND>"));
@@ -154,11 +182,38 @@ fn an_unknown_word_of_a_list_offers_the_nearest() {
         (fio("rw=rnd"), "randread"),
         (fio("rw=randred"), "randread"),
         (fio("rw=read\nioengine=io_urin"), "io_uring"),
+        (fio("rw=randread\nrandom_distribution=ziph"), "zipf"),
+        (fio("rw=read\nfile_service_type=rndom"), "random"),
+        (fio("rw=read\ncontinue_on_error=al"), "all"),
+        (fio("rw=write\nsync_file_range=wirte:8"), "write"),
     ] {
         lab.write("job", &text);
         let says = format!("did you mean `{word}`?");
         lab.fathom(&["check", "job"]).expect(2).says(&[&says]);
     }
+    lab.write("job", job("lun=disk,size=1m", USERS_JOB));
+    for (words, word) in [
+        (&["run", "job", "--backend", "urin"][..], "uring"),
+        (&["fio", "--name=j", "--eta", "nevr"], "never"),
+        (&["fio", "--name=j", "--output-format=jsn"], "json"),
+        (&["fio", "--name=j", "--debug=fil"], "file"),
+        (&["fio", "--enghelp=libaoi"], "libaio"),
+        (&["fio", "--crctest=md4"], "md5"),
+        (&["fio", "--profile=tiobenc"], "tiobench"),
+        (&["vdbench", "-f", "job", "--resp", "arrivl"], "arrival"),
+        (&["run", "job", "--lint", "all=of"], "off"),
+        (
+            &["run", "job", "--strict=gnerator-bound"],
+            "generator-bound",
+        ),
+        (&["explain", "generator-bond"], "generator-bound"),
+    ] {
+        let says = format!("did you mean `{word}`?");
+        lab.fathom(words).expect(2).says(&[&says]);
+    }
+    lab.fathom(&["rn"])
+        .expect(2)
+        .says(&["a similar subcommand exists: 'run'"]);
 }
 
 #[test]
@@ -179,5 +234,5 @@ fn the_help_of_a_curve_begins_with_what_most_curves_need() {
     assert!(places.iter().all(Option::is_some), "{help}");
     assert!(places.is_sorted(), "{help}");
     assert!(further.contains("--backend") && further.contains("--lint"));
-    assert!(further.contains("\n  fathom curve /dev/sdX --elapsed 10s"));
+    assert!(further.contains("\n  fathom curve disk --size 1g"));
 }

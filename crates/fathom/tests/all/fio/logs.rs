@@ -79,7 +79,7 @@ fn compressed_logs_print_as_text() {
     assert!(offsets.into_iter().eq((0..16).map(|at| at * 4096)));
     assert_eq!(print("l_slat.1.log.fz").expect(0).out, "");
     lab.write("text", "no log");
-    print("text").expect(2).says(&["is no compressed log"]);
+    print("text").expect(2).says(&["is not a compressed log"]);
     if let Some(original) = lab.reference_fio(["--inflate-log=l_clat.1.log.fz"]) {
         assert_eq!(original.out, told);
     }

@@ -107,7 +107,7 @@ fn a_profile_stands_for_all_jobs() {
     let lab = Lab::new();
     lab.write("job.fio", "[a]\nsize=4k\n");
     for (words, hint) in [
-        (&["fio", "--profile=nothing"][..], "there are tiobench, act"),
+        (&["fio", "--profile=nothing"][..], "use `tiobench` or `act`"),
         (&["fio", "--profile=act"], "--device-names"),
         (
             &["fio", "--profile=tiobench", "job.fio"],
@@ -210,7 +210,7 @@ fn subjects_that_cannot_be_told_are_refused_by_name() {
     let lab = Lab::new();
     for (list, hint) in [
         ("mutex", "workers wait for no lock"),
-        ("nix", "--debug=?"),
+        ("nothing", "--debug=?"),
         ("job:0", "numbered from 1"),
     ] {
         let refused = lab

@@ -63,10 +63,10 @@ fn foreign_files_are_guarded_and_sizes_are_demanded() {
         .says(&["--overwrite"]);
     lab.fathom(&["prefill", "data"])
         .expect(2)
-        .says(&["`data` is no job file", "give its `--size`"]);
+        .says(&["`data` is not a job file", "add its `--size`"]);
     lab.fathom(&["prefill", "other", "--size", "lots"])
         .expect(2)
-        .says(&["`--size lots` is no size"]);
+        .says(&["`--size lots` is not a size"]);
     lab.fathom(&["prefill", "a", "b", "--size", "1m"])
         .expect(2)
         .says(&["`--size` is for one target"]);

@@ -61,7 +61,7 @@ fn a_killed_sweep_goes_on_and_its_reports_are_whole() {
         // As it was when it was interrupted.
         assert!(lab.names("out").contains(&"result.1.fathom".to_owned()));
         let ended = lab.fathom(&["run", "--resume", "out"]).expect(0);
-        assert!(ended.err.contains("nothing to go on with"), "{}", ended.err);
+        assert!(ended.err.contains("nothing to resume"), "{}", ended.err);
     }
 }
 

@@ -137,7 +137,7 @@ fn a_repetition_that_was_killed_goes_on() {
     assert_eq!(lab.text("out/summary.csv").lines().count(), 5);
     lab.fathom(&["vdbench", "--resume", "out"])
         .expect(0)
-        .says(&["nothing to go on with"]);
+        .says(&["nothing to resume"]);
 }
 
 #[test]
@@ -217,7 +217,7 @@ fn options_are_taken_noted_or_refused() {
         (&["-tf"], "file system"),
         (&["-d1"], "pretends to write"),
         (&["-d", "x"], "`-d x`"),
-        (&["-z"], "`-z` is no option"),
+        (&["-z"], "`-z` is not an option"),
         (&["-r", "rd9"], "did you mean `rd1`"),
     ] {
         simulated(options).expect(2).says(&[reason]);

@@ -341,7 +341,7 @@ fn parseflat_writes_columns_of_flat_files() {
         let all = [&["vdbench", "parse"], words].concat();
         lab.fathom(&all).expect(2).says(&[says]);
     };
-    refused(&["-i", "flat", "-c", "resp"], "no column `resp`");
+    refused(&["-i", "flat", "-c", "resp"], "no column is named `resp`");
     refused(&["-i", "flat"], "no column is chosen");
     refused(&["-c", "rate"], "no flat file is named");
     std::fs::hard_link(lab.path("flat"), lab.path("same")).unwrap();
@@ -448,7 +448,7 @@ fn the_layout_of_the_newer_release_is_written_and_parsed() {
     assert_eq!(lab.fathom(&words).expect(0).out.lines().count(), 3);
     lab.fathom(&["vdbench", "-f", "job", "--layout", "5.05"])
         .expect(2)
-        .says(&["there are `5.04.06`"]);
+        .says(&["use `5.04.06`"]);
 }
 
 #[test]
