@@ -48,6 +48,8 @@ pub enum Own {
     Page,
     /// `summary.csv`
     Table,
+    /// `summary.json`
+    Json,
     /// `result.fathom`, which the store looks into.
     Result,
     /// A list of addresses (`showlba`).
@@ -200,6 +202,7 @@ pub fn check_folder(outputs: &Outputs, folder: &Path) -> Result<(), String> {
     let own = [
         ("report.html", Own::Page),
         ("summary.csv", Own::Table),
+        ("summary.json", Own::Json),
         ("result.fathom", Own::Result),
     ];
     outputs.check_place(folder)?;
@@ -234,6 +237,7 @@ impl Own {
         match self {
             Self::Page => report::html::is_page(head),
             Self::Table => report::summary::is_csv(head),
+            Self::Json => report::summary::is_json(head),
             Self::Result => true,
             Self::Addresses => is_address_list(head),
             Self::State => is_state(head),

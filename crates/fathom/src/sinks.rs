@@ -185,7 +185,7 @@ fn lock(conclusion: &Mutex<Conclusion>) -> MutexGuard<'_, Conclusion> {
     conclusion.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Writes `report.html` and `summary.csv`, each as far as the other allows.
+/// Writes `report.html`, `summary.csv` and `summary.json`, each as far as the others allow.
 ///
 /// # Errors
 /// What could not be written, in words.
@@ -199,7 +199,11 @@ pub fn write_reports(
     let csv = report::summary::csv(&conclusion.rows);
     let table = folder.join("summary.csv");
     let tabled = outputs.replace_own(&table, Own::Table, |out| out.write_all(csv.as_bytes()));
-    paged.and(tabled)
+    let verdict = conclusion.verdict();
+    let json = report::summary::json(&conclusion.rows, verdict.as_ref());
+    let document = folder.join("summary.json");
+    let told = outputs.replace_own(&document, Own::Json, |out| out.write_all(json.as_bytes()));
+    paged.and(tabled).and(told)
 }
 
 fn print_lines(lines: &[String]) {

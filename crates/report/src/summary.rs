@@ -1,9 +1,11 @@
 //! The summary of an execution: a line per run, as a table for the terminal and as CSV from the
 //! same [`Row`]s. Leads with response; knows nothing of any job language but the labels that name
 //! a run and its loop values.
+mod json;
 mod parts;
 mod table;
 
+pub use json::{is_json, json};
 pub(crate) use table::is_asked;
 pub use table::{WIDTH, table, wrapped};
 
@@ -178,16 +180,21 @@ pub fn csv(rows: &[Row]) -> String {
             .expect("a record of as many fields as the first, into memory");
     };
     write(&CSV_HEADER.map(String::from));
-    for row in rows {
-        write(&record(row, ""));
-        for part in &row.parts {
-            let mut of_run = part.clone();
-            let job = std::mem::replace(&mut of_run.run, row.run.clone());
-            write(&record(&of_run, &job));
-        }
-    }
+    records(rows).for_each(|(_, record)| write(&record));
     let bytes = writer.into_inner().expect("memory takes every byte");
     String::from_utf8(bytes).expect("every field is a string")
+}
+
+/// What is told of each run, and after it of each of its jobs.
+fn records(rows: &[Row]) -> impl Iterator<Item = (&Row, [String; CSV_HEADER.len()])> {
+    rows.iter().flat_map(|row| {
+        let parts = row.parts.iter().map(|part| {
+            let mut of_run = part.clone();
+            let job = std::mem::replace(&mut of_run.run, row.run.clone());
+            (part, record(&of_run, &job))
+        });
+        std::iter::once((row, record(row, ""))).chain(parts)
+    })
 }
 
 /// Whether a file with this start is such a table, of any version.

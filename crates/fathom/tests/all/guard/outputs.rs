@@ -52,7 +52,12 @@ fn names_of_ours_replace_nothing_of_others() {
         "folder",
         "pipe",
     ];
-    for name in ["report.html", "summary.csv", "result.fathom"] {
+    for name in [
+        "report.html",
+        "summary.csv",
+        "summary.json",
+        "result.fathom",
+    ] {
         for kind in kinds {
             let lab = lab();
             plant(&lab, kind, name);
@@ -271,7 +276,12 @@ fn no_target_is_an_output() {
         .expect(2)
         .says(&["it is a target of the job"]);
     assert!(!lab.path("new").exists());
-    for name in ["report.html", "summary.csv", "result.fathom"] {
+    for name in [
+        "report.html",
+        "summary.csv",
+        "summary.json",
+        "result.fathom",
+    ] {
         let path = format!("--filename=out/{name}");
         lab.fathom(&[
             "fio",

@@ -354,6 +354,34 @@ fn a_file_with_holes_is_sparse() {
     has_word(&ended.expect(0), &field(&lab, "out", "marks"), "sparse");
 }
 
+/// What is there and was never filled with data, as a thin volume or a trimmed device is.
+#[test]
+fn a_file_of_zeros_is_sparse() {
+    let lab = Lab::new();
+    lab.write("zeros", vec![0; 4 << 20]);
+    for backend in ["sync", "uring", "aio"] {
+        let words = ["--backend", backend, "--points", "50"];
+        let ended = lab.fathom(&[&["curve", "zeros"], &FLAT[..], &words].concat());
+        let ended = match backend {
+            "sync" => ended.expect(0),
+            _ if ended.code == Some(0) => ended,
+            _ => continue,
+        };
+        has_word(&ended, &field(&lab, "out", "marks"), "sparse");
+        let json: serde_json::Value = serde_json::from_str(&lab.text("out/summary.json")).unwrap();
+        let told = json["verdict"]["text"].as_str().unwrap();
+        let told = told.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert_eq!(told, verdict(&ended), "{backend}");
+        has_all(
+            &lab.text("out/summary.json"),
+            &["read", "`zeros` brought only zeros"],
+        );
+        has_all(&lab.text("out/report.html"), &["brought only zeros"]);
+        assert_eq!(json["runs"][0]["is_believed"], false);
+        assert!(json["runs"][0]["achieved_rate_per_s"].is_number());
+    }
+}
+
 #[test]
 fn a_device_that_is_throttled_piles_arrivals_up() {
     let lab = Lab::new();

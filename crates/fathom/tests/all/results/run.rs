@@ -34,7 +34,12 @@ fn a_run_leaves_table_summary_report_and_result() {
         .expect(0);
     assert_eq!(
         lab.names("out"),
-        ["report.html", "result.fathom", "summary.csv"]
+        [
+            "report.html",
+            "result.fathom",
+            "summary.csv",
+            "summary.json"
+        ]
     );
     for text in ["SD_format", "iorate=100", "iorate=200", "resp.", "p99.9"] {
         assert!(ended.out.contains(text), "no `{text}` in\n{}", ended.out);

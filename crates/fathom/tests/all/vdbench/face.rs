@@ -3,7 +3,7 @@ use crate::lab::{FATHOM, Lab, ended, interval_label, job};
 use std::io::Write;
 use std::process::Stdio;
 
-const FILES: [&str; 18] = [
+const FILES: [&str; 19] = [
     "errorlog.html",
     "flatfile.html",
     "histogram.html",
@@ -21,6 +21,7 @@ const FILES: [&str; 18] = [
     "status.html",
     "summary.csv",
     "summary.html",
+    "summary.json",
     "totals.html",
 ];
 

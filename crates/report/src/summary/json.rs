@@ -1,0 +1,83 @@
+//! The summary for programs: what an execution comes to, and its runs.
+use super::{CSV_HEADER, Row, records};
+use analysis::Verdict;
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+/// The form of the document. Members may be added to one; anything else is a new form.
+const FORM: u32 = 1;
+
+/// How the document begins.
+const MARK: &str = "{\"fathom_summary\":";
+
+/// Fields that are words, whatever they look like.
+const WORDS: [&str; 3] = ["run", "loops", "job"];
+
+/// Fields of several words.
+const LISTS: [&str; 2] = ["marks", "lower_bounds"];
+
+#[derive(Serialize)]
+struct Document {
+    fathom_summary: u32,
+    verdict: Option<Told>,
+    runs: Vec<Map<String, Value>>,
+}
+
+#[derive(Serialize)]
+struct Told {
+    word: &'static str,
+    is_believed: bool,
+    text: String,
+    speed: String,
+    belief: String,
+    next: &'static str,
+}
+
+/// The same as [`super::csv`], with the verdict in front.
+pub fn json(rows: &[Row], verdict: Option<&Verdict>) -> String {
+    let told = |verdict: &'_ Verdict| Told {
+        word: verdict.word.name(),
+        is_believed: !verdict.word.is_doubt(),
+        text: verdict.text(),
+        speed: verdict.speed.clone(),
+        belief: verdict.belief.clone(),
+        next: verdict.next,
+    };
+    let document = Document {
+        fathom_summary: FORM,
+        verdict: verdict.map(told),
+        runs: records(rows)
+            .map(|(row, record)| run(row, record))
+            .collect(),
+    };
+    let text = serde_json::to_string(&document).expect("names are texts");
+    text + "\n"
+}
+
+/// Whether a file with this start is such a document.
+pub fn is_json(head: &[u8]) -> bool {
+    head.starts_with(MARK.as_bytes())
+}
+
+fn run(row: &Row, record: [String; CSV_HEADER.len()]) -> Map<String, Value> {
+    let fields = CSV_HEADER.into_iter().zip(record);
+    let mut members: Map<String, Value> = fields
+        .map(|(name, field)| (name.to_owned(), value(name, field)))
+        .collect();
+    members.insert("is_believed".into(), (row.doubts == 0).into());
+    members
+}
+
+fn value(name: &str, field: String) -> Value {
+    if LISTS.contains(&name) {
+        let words = field.split("; ").filter(|word| !word.is_empty());
+        return words.collect();
+    }
+    if field.is_empty() {
+        return Value::Null;
+    }
+    match field.parse::<serde_json::Number>() {
+        Ok(number) if !WORDS.contains(&name) => number.into(),
+        _ => field.into(),
+    }
+}
