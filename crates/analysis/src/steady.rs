@@ -14,13 +14,13 @@ const DRIFT_SHARE_LEAST: f64 = 0.05;
 const VARIATION_CHANCES: f64 = 3.0;
 const VARIATION_SHARE_LEAST: f64 = 0.1;
 
-/// So many medians that are all above so many others come about by chance once in 900 runs, where they do not follow one
-/// another; and a change of latency is one of this factor.
+/// A third of the intervals has at least six. Where medians are independent, six are all above (or below) six others by
+/// chance in 2 of 924 runs. A smaller factor is not called a change.
 const CHANGE_INTERVALS_LEAST: usize = 6;
 const CHANGE_FACTOR_LEAST: f64 = 1.5;
 
-/// Of so many medians at least this share lies on either side of a gap of this factor: medians of what has queued scatter
-/// without such a gap.
+/// Two levels need 30 medians or more, a fifth of them at each level, and a gap of a factor of two between the levels.
+/// Queues make medians scatter, but leave no such gap.
 const JUMP_INTERVALS_LEAST: usize = 30;
 const JUMP_SHARE_LEAST: f64 = 0.2;
 const JUMP_FACTOR_LEAST: f64 = 2.0;

@@ -361,7 +361,7 @@ fn next(word: Word, points: usize) -> &'static str {
             "ask for a lower rate, or let `fathom curve` find where latency rises"
         }
         Word::Changed | Word::Unsteady => {
-            "warm up and measure for longer, until the rate is steady"
+            "warm up and measure for longer, until rate and latency are steady"
         }
         Word::TooFewSamples => "run it for longer",
         Word::NotChecked => "read in docs/concepts/verdict.md what such a target can show",

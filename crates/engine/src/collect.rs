@@ -646,7 +646,9 @@ impl Collector {
         let mut told: Vec<TargetEvidence> = found.into_iter().map(told).collect();
         for stream in &self.shared.streams {
             for (sample, target) in stream.samples.iter().zip(&stream.targets) {
-                if let Ok(place) = told.binary_search_by_key(target, |one| one.target) {
+                if !sample.is_empty()
+                    && let Ok(place) = told.binary_search_by_key(target, |one| one.target)
+                {
                     told[place].sampled.add(sample.take());
                 }
             }

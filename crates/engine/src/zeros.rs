@@ -2,39 +2,35 @@
 //! fetch it.
 use crate::op::Op;
 use measure::SampledReads;
-use std::sync::atomic::{
-    AtomicU64,
-    Ordering::{AcqRel, Relaxed, Release},
-};
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// One in so many places of a target is looked at.
+/// Of so many places of a target, one is looked at.
 const ONE_IN: u32 = 16;
 
-/// Of one target.
+/// Of one target: reads in the lower half, those of them that brought only zeros in the upper, so that neither is ever
+/// told without the other.
 #[derive(Debug, Default)]
-pub(crate) struct ReadSample {
-    reads: AtomicU64,
-    zeros: AtomicU64,
-}
+pub(crate) struct ReadSample(AtomicU64);
 
 impl ReadSample {
     /// What came since the last time.
     pub(crate) fn take(&self) -> SampledReads {
-        // In this order, so that no read is missing whose zeros are told.
-        let zeros = self.zeros.swap(0, AcqRel);
+        let both = self.0.swap(0, Relaxed);
         SampledReads {
-            zeros,
-            reads: self.reads.swap(0, AcqRel),
+            reads: both & u64::from(u32::MAX),
+            zeros: both >> 32,
         }
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.load(Relaxed) == 0
     }
 
     /// Counts a read that brought `data`.
     #[inline(never)]
     pub(crate) fn look(&self, data: &[u8]) {
-        self.reads.fetch_add(1, Relaxed);
-        if is_zero(data) {
-            self.zeros.fetch_add(1, Release);
-        }
+        let zeros = u64::from(is_zero(data)) << 32;
+        self.0.fetch_add(zeros | 1, Relaxed);
     }
 }
 
@@ -53,6 +49,17 @@ fn is_zero(data: &[u8]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn reads_and_zeros_are_taken_together() {
+        let sample = ReadSample::default();
+        [[0; 8], [1; 8], [0; 8]]
+            .iter()
+            .for_each(|data| sample.look(data));
+        assert!(!sample.is_empty());
+        assert_eq!(sample.take(), SampledReads { reads: 3, zeros: 2 });
+        assert!(sample.is_empty());
+    }
 
     #[test]
     fn a_single_bit_is_seen_wherever_it_stands() {

@@ -5,8 +5,8 @@ use crate::event::{
 };
 use crate::evidence::SampledReads;
 use crate::facts::HostSample;
-use crate::histogram::{HistogramBuilder, bucket_bounds};
-use crate::latencies::LatencyFigures;
+use crate::histogram::bucket_bounds;
+use crate::latencies::{Latencies, LatencyFigures};
 use crate::stream_totals::StreamTotals;
 use crate::unreturned::{self, Unreturned};
 use plan::{Operation, StreamId, TargetId};
@@ -79,13 +79,6 @@ pub struct RunTotals {
 }
 
 #[derive(Debug, Default)]
-struct Latencies {
-    sum_ns: u64,
-    max_ns: u64,
-    histogram: HistogramBuilder,
-}
-
-#[derive(Debug, Default)]
 struct Summed {
     operations: u64,
     bytes: u64,
@@ -103,22 +96,6 @@ struct SummedStream {
     lateness: Latencies,
     free_lateness: Latencies,
     unserved: Latencies,
-}
-
-impl Latencies {
-    fn add(&mut self, figures: &LatencyFigures) {
-        self.sum_ns = self.sum_ns.saturating_add(figures.sum_ns);
-        self.max_ns = self.max_ns.max(figures.max_ns);
-        self.histogram.add(&figures.histogram);
-    }
-
-    fn figures(&self) -> LatencyFigures {
-        LatencyFigures {
-            sum_ns: self.sum_ns,
-            max_ns: self.max_ns,
-            histogram: self.histogram.build(),
-        }
-    }
 }
 
 impl RunFold {

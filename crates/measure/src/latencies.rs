@@ -12,6 +12,30 @@ pub struct LatencyFigures {
     pub histogram: Histogram,
 }
 
+/// Adds many of them up.
+#[derive(Debug, Default)]
+pub(crate) struct Latencies {
+    sum_ns: u64,
+    max_ns: u64,
+    pub(crate) histogram: HistogramBuilder,
+}
+
+impl Latencies {
+    pub(crate) fn add(&mut self, figures: &LatencyFigures) {
+        self.sum_ns = self.sum_ns.saturating_add(figures.sum_ns);
+        self.max_ns = self.max_ns.max(figures.max_ns);
+        self.histogram.add(&figures.histogram);
+    }
+
+    pub(crate) fn figures(&self) -> LatencyFigures {
+        LatencyFigures {
+            sum_ns: self.sum_ns,
+            max_ns: self.max_ns,
+            histogram: self.histogram.build(),
+        }
+    }
+}
+
 impl LatencyFigures {
     /// Of these values.
     pub fn of(values_ns: &[u64]) -> Self {
@@ -26,15 +50,9 @@ impl LatencyFigures {
 
     /// All of these together.
     pub fn sum<'a>(parts: impl Iterator<Item = &'a LatencyFigures>) -> Self {
-        let mut histogram = HistogramBuilder::default();
-        let mut all = Self::default();
-        for part in parts {
-            all.sum_ns = all.sum_ns.saturating_add(part.sum_ns);
-            all.max_ns = all.max_ns.max(part.max_ns);
-            histogram.add(&part.histogram);
-        }
-        all.histogram = histogram.build();
-        all
+        let mut all = Latencies::default();
+        parts.for_each(|part| all.add(part));
+        all.figures()
     }
 
     /// Adds other values.

@@ -66,8 +66,8 @@ impl Interval {
     }
 
     /// Adds a later interval of the same run and phase. Counts, times and histograms add up; what is told of a moment is
-    /// that of the later end. What single workers and operations tell, and how they were handed over, stays
-    /// with the single intervals.
+    /// that of the later end. What single workers and operations tell, and how they were handed over, stays with the single
+    /// intervals.
     pub fn append(&mut self, later: &Interval) {
         let mut within = self.briefs();
         within.extend(later.briefs());

@@ -1,7 +1,7 @@
 //! Words that texts for people use less and less: in comments, strings and pages. The list says how often each place may
 //! still use them, and may only shrink.
 //!
-//! *Behind* is for places: a disk is behind a controller. For time it is *after* (what comes later) or *beyond* (an end).
+//! Use *behind* for places (a disk behind a controller), *after* for time, and *beyond* for what is past an end.
 use super::Finding;
 use super::length::entries;
 use crate::lexer::Kind;

@@ -35,7 +35,7 @@ struct Told {
 
 /// The same as [`super::csv`], with the verdict in front.
 pub fn json(rows: &[Row], verdict: Option<&Verdict>) -> String {
-    let told = |verdict: &'_ Verdict| Told {
+    let told = |verdict: &Verdict| Told {
         word: verdict.word.name(),
         is_believed: !verdict.word.is_doubt(),
         text: verdict.text(),
