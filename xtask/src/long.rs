@@ -15,8 +15,12 @@ const TESTS: &[&str] = &[
     "fio::exits::",
     "fio::usage::",
     "stall::",
+    "running::hosts::",
     "--include-ignored",
 ];
+
+/// Verdicts on real targets, whose leading words are asked where nothing else runs.
+const VERDICTS: &[&str] = &["results::known::", "--test-threads=1"];
 
 const COMPARED_JOBS: &str = "2000";
 
@@ -57,7 +61,11 @@ fn all(root: &Path, steps: &mut Steps) -> Result<String, String> {
     let tests = steps.take("tests", || {
         test_run::run(root, TESTS, &[("FATHOM_LONG", "1")])
     });
-    let failed = outcomes.into_iter().filter_map(Result::err);
+    let verdicts = steps.take("verdicts", || {
+        test_run::run(root, VERDICTS, &[("FATHOM_ALONE", "1")]).map(|_| ())
+    });
+    let failed = outcomes.into_iter().chain([verdicts]);
+    let failed = failed.filter_map(Result::err);
     let failed: Vec<String> = failed.chain(tests.as_ref().err().cloned()).collect();
     match failed.is_empty() {
         true => tests,

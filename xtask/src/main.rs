@@ -1,4 +1,4 @@
-//! The chores of the workspace: `cargo xtask tidy`, `ci`, `long`, `docs`, `clean-lab`, `compare-peers`,
+//! The chores of the workspace: `cargo xtask tidy`, `ci`, `long`, `docs`, `static`, `clean-lab`, `compare-peers`,
 //! `compare-fio`, `fio-suite` and `bench`.
 //!
 //! Holds no code of the product and needs none of its crates, so that it builds in seconds and runs while the product
@@ -14,6 +14,7 @@ mod lexer;
 mod long;
 mod peers;
 mod source;
+mod standalone;
 mod steps;
 mod test_run;
 mod tidy;
@@ -26,6 +27,8 @@ cargo xtask tidy                  check the rules of the house that the compiler
 cargo xtask ci                    everything that a change must pass; `.ci/run` does the same on a bare machine
 cargo xtask clean-lab             list and remove what killed tests left: stopped programs, mounts, loop devices, folders
 cargo xtask docs                  write the generated documents again
+cargo xtask static                a release build with the C library in it, for jobs on hosts with an older one; prints
+                                  where it is
 cargo xtask long                  what is too long for every change: whole matrices, ten minutes of changed inputs, 2 000
                                   compared jobs, the whole suite of fio, programs that read its output
 cargo xtask compare-peers [--quick] [--figure N] ...
@@ -51,6 +54,7 @@ fn main() -> ExitCode {
         Some("clean-lab") if arguments.len() == 1 => clean_lab::run(),
         Some("long") if arguments.len() == 1 => long::run(&workspace::root()),
         Some("docs") if arguments.len() == 1 => ci::write_documents(&workspace::root()),
+        Some("static") if arguments.len() == 1 => standalone::run(&workspace::root()),
         Some("fio-suite") => fio_suite::run(&workspace::root(), &arguments[1..]),
         Some("bench") => bench::run(&workspace::root(), &arguments[1..]),
         Some("compare-fio") => fio_jobs::run(&workspace::root(), &arguments[1..]),

@@ -27,8 +27,19 @@ const OWN_LATENESS_SHARE: f64 = 0.5;
 pub(crate) const STOLEN_SHARE: f64 = 0.01;
 pub(crate) const THROTTLED_SHARE: f64 = 0.001;
 
+/// And of the time of workers, that in which they were ready and had no CPU: more than a fifth of it was seen on an idle
+/// virtual machine of two CPUs with 32 threads, whose wake-ups take that long.
+const WAITED_SHARE: f64 = 0.25;
+
+/// The same where the CPUs of the host were in use for nearly all of the time, so that it was no wake-up.
+const WAITED_BUSY_SHARE: f64 = 0.1;
+const BUSY_SHARE: f64 = 0.9;
+
+/// A wake-up takes some of it on an idle machine too: so much of each time that a worker gets a CPU says nothing.
+const WAKE_UP_NS: u64 = 20_000;
+
 /// A percentile of fewer values is a guess: p99 of 100 values is the largest but one.
-const SAMPLES_FOR_P99: u64 = 100;
+pub(crate) const SAMPLES_FOR_KNEE: u64 = 100;
 
 pub(crate) const KNEE_POINTS_LEAST: usize = 4;
 
@@ -61,8 +72,8 @@ pub struct CurvePoint {
     pub schedule: Option<ScheduleCheck>,
     /// `None` in a closed loop, and when nothing was submitted.
     pub late: Option<Late>,
-    /// What was measured is this machine: submissions came late while slots were free, or its
-    /// processors were taken away.
+    /// What was measured is this machine: submissions came late while slots were free, its
+    /// processors were taken away, or, which [`point`] cannot tell, nothing that stores data was reached.
     pub is_generator_bound: bool,
     /// Of these, that submissions came late.
     pub is_sent_late: bool,
@@ -183,7 +194,9 @@ pub fn knee(points: &[CurvePoint]) -> Option<Knee> {
     let mut by_rate: Vec<(usize, f64, f64)> = points
         .iter()
         .enumerate()
-        .filter(|(_, point)| point.response.samples >= SAMPLES_FOR_P99 && point.shows_the_storage())
+        .filter(|(_, point)| {
+            point.response.samples >= SAMPLES_FOR_KNEE && point.shows_the_storage()
+        })
         .map(|(place, point)| (place, point.achieved_per_s, point.response.p99 as f64))
         .collect();
     if by_rate.len() < KNEE_POINTS_LEAST {
@@ -212,7 +225,7 @@ pub fn highest_rate_under(points: &[CurvePoint], limit_ns: u64) -> Option<usize>
     points
         .iter()
         .enumerate()
-        .filter(|(_, point)| point.response.samples >= SAMPLES_FOR_P99)
+        .filter(|(_, point)| point.response.samples >= SAMPLES_FOR_KNEE)
         .filter(|(_, point)| !point.is_missed())
         .filter(|(_, point)| point.response.p99 <= limit_ns)
         .max_by(|a, b| a.1.achieved_per_s.total_cmp(&b.1.achieved_per_s))
@@ -311,6 +324,30 @@ fn is_machine_taken(totals: &RunTotals) -> bool {
     let is_beyond = |share: Option<f64>, limit: f64| share.is_some_and(|share| share > limit);
     is_beyond(totals.stolen_share(), STOLEN_SHARE)
         || is_beyond(totals.throttled_share(), THROTTLED_SHARE)
+        || is_without_cpu(totals)
+}
+
+/// Whether workers waited for a CPU for too much of their time.
+pub(crate) fn is_without_cpu(totals: &RunTotals) -> bool {
+    let cpu = totals.host.cpu.filter(|cpu| cpu.total_ns() > 0);
+    let is_busy = cpu.is_some_and(|cpu| cpu.busy_ns() as f64 > BUSY_SHARE * cpu.total_ns() as f64);
+    let limit = if is_busy {
+        WAITED_BUSY_SHARE
+    } else {
+        WAITED_SHARE
+    };
+    waited_share(totals).is_some_and(|share| share > limit)
+}
+
+/// Of the time of all workers, that in which they were ready and had no CPU, beyond what wake-ups take; `None` where the
+/// kernel does not tell.
+pub(crate) fn waited_share(totals: &RunTotals) -> Option<f64> {
+    let workers = &totals.workers;
+    let wake_ups_ns = workers.usage.context_switches.saturating_mul(WAKE_UP_NS);
+    let waited_ns = workers.usage.cpu_wait_ns?.saturating_sub(wake_ups_ns);
+    // Of a damaged result both may be anything.
+    let time_ns = f64::from(workers.workers.max(1)) * totals.length_ns.max(1) as f64;
+    Some((waited_ns as f64 / time_ns).min(1.0))
 }
 
 fn is_own_lateness(totals: &RunTotals, response_ns_p99: u64) -> bool {

@@ -294,6 +294,33 @@ fn a_machine_that_is_late_or_taken_away_is_what_was_measured() {
 }
 
 #[test]
+fn workers_that_wait_for_cpus_are_what_was_measured_in_a_closed_loop_too() {
+    let waiting = |wait_ns: Option<u64>, busy_ns: u64, switches: u64| {
+        let mut totals = closed(0, &[MS; 100]);
+        totals.workers.workers = 2;
+        totals.workers.usage.cpu_wait_ns = wait_ns;
+        totals.workers.usage.context_switches = switches;
+        totals.host.cpu = (busy_ns > 0).then(|| CpuTimes {
+            user_ns: busy_ns,
+            idle_ns: SECOND - busy_ns,
+            ..CpuTimes::default()
+        });
+        point(&totals).is_generator_bound
+    };
+    assert!(!waiting(None, SECOND, 0));
+    // Two workers have two seconds.
+    assert!(!waiting(Some(SECOND / 2), 0, 0));
+    assert!(waiting(Some(SECOND / 2 + 1), 0, 0));
+    let (all, nearly) = (SECOND * 9 / 10 + 1, SECOND * 9 / 10);
+    assert!(!waiting(Some(SECOND / 5 + 1), nearly, 0));
+    assert!(waiting(Some(SECOND / 5 + 1), all, 0));
+    assert!(!waiting(Some(SECOND / 5), all, 0));
+    // A thousand wake-ups take twenty milliseconds.
+    assert!(!waiting(Some(SECOND / 5 + 20 * MS), all, 1_000));
+    assert!(waiting(Some(SECOND / 5 + 20 * MS + 1), all, 1_000));
+}
+
+#[test]
 fn the_highest_rate_under_a_limit_needs_evidence() {
     let mut points = vec![at(10.0, 100), at(50.0, 200), at(80.0, 900), at(90.0, 150)];
     assert_eq!(highest_rate_under(&points, 200), Some(3));

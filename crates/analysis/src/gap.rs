@@ -88,7 +88,7 @@ pub struct Gap {
 }
 
 impl Reach {
-    /// Of the streams of a run that follow a schedule.
+    /// Of the streams of a run that follow a schedule, or of all where none does.
     pub fn of(backend: &str, targets: &[ExecutionTarget], started: &RunStarted) -> Self {
         if backend == NOTHING {
             return Self::Nothing;
@@ -100,11 +100,11 @@ impl Reach {
             target.is_some_and(|target| target.identity.path.is_empty())
         };
         let are_nothing = |stream: &measure::StreamInfo| stream.targets.iter().all(is_nothing);
-        let mut paced = started
-            .streams
-            .iter()
-            .filter(|one| one.asked_rate.is_some());
-        match has_nothing && paced.all(are_nothing) {
+        let is_paced = |one: &&measure::StreamInfo| one.asked_rate.is_some();
+        let has_paced = started.streams.iter().any(|one| is_paced(&one));
+        let streams = started.streams.iter();
+        let mut such = streams.filter(|one| !has_paced || is_paced(one));
+        match has_nothing && such.all(are_nothing) {
             true => Self::Nothing,
             false => Self::Device,
         }
@@ -550,6 +550,11 @@ mod tests {
         assert_eq!(reach(&totals), Reach::Nothing);
         totals.started.streams[0].targets = vec![plan::TargetId(1)];
         assert_eq!(reach(&totals), Reach::Device);
+        // Flat out no stream follows a schedule.
+        let mut flat = closed(0, &[MS; 10]);
+        assert_eq!(reach(&flat), Reach::Nothing);
+        flat.started.streams[0].targets = vec![plan::TargetId(1)];
+        assert_eq!(reach(&flat), Reach::Device);
     }
 
     #[test]

@@ -2,9 +2,13 @@
 //! clock, a file or a device. Read [`next`] for what a run is asked, [`point`] for what it says.
 #![forbid(unsafe_code)]
 
+mod advice;
 mod curve;
 mod decision;
+mod execution;
 mod gap;
+mod hints;
+mod hosts;
 mod lost;
 mod scheduled;
 mod series;
@@ -23,11 +27,13 @@ pub use curve::{
     MISSED_SHARE, Percentiles, ScheduleCheck, curve, highest_rate_under, knee, point,
 };
 pub use decision::{Decision, History, Next, next, point_rate};
+pub use execution::Verdict;
 pub use gap::{GAP_SHARE, Gap, GapCause, Reach, response_gap, response_gap_beside};
+pub use hosts::{HostPoint, SLOWER_RATE, SLOWER_RESPONSE, SlowerBy, Slowest, host_points, slowest};
 pub use series::{RunOutline, Series, SeriesKind, StreamOutline, series};
 pub use settled::{SettleWatch, Settled};
 pub use shares::{Share, asked_shares, shares};
 pub use spread::Spread;
 pub use steady::{Drift, IntervalFacts, Stall, Steadiness, Variation, steadiness};
-pub use verdict::{Finding, Ground, Judged, Verdict, Word, judge};
+pub use verdict::{Finding, Ground, Judged, Word, judge};
 pub use watch::{EndedRun, Watch};

@@ -1,4 +1,5 @@
-//! What a damaged result file has lost of intervals that are kept otherwise, in words. Knows no file.
+//! What intervals lack that are kept otherwise, in words: what a damaged result file has lost, and hosts that were lost.
+//! Knows no file.
 use measure::{LostTime, LostTotals};
 use plan::counted;
 
@@ -13,6 +14,7 @@ pub(crate) fn texts(lost: &LostTotals, intervals: u32) -> Vec<String> {
         }
     };
     [
+        ("a host", lost.hosts),
         ("arrivals and lateness", lost.arrivals),
         ("busy slots", lost.slots),
         ("CPU", lost.cpu),

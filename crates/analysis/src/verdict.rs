@@ -1,14 +1,13 @@
-//! What a run says of itself, in words with their figures, and what an execution comes to. Each word is explained in
-//! docs/concepts/verdict.md.
+//! What a run says of itself, in words with their figures. Each word is explained in docs/concepts/verdict.md.
 use crate::curve::{
-    CurvePoint, KNEE_POINTS_LEAST, MISSED_SHARE, STOLEN_SHARE, ScheduleCheck, THROTTLED_SHARE,
-    knee, point,
+    CurvePoint, MISSED_SHARE, STOLEN_SHARE, ScheduleCheck, THROTTLED_SHARE, is_without_cpu, point,
+    waited_share,
 };
 use crate::gap::{Gap, GapCause, Reach, response_gap};
+use crate::hints::{Hints, OwnLimit, argument, with_size};
 use crate::lost;
-use crate::series::{RunOutline, SeriesKind, series};
 use crate::steady::{LatencyCourse, Steadiness};
-use crate::words::{bounded, counted, latency, percent, rate, span};
+use crate::words::{counted, latency, percent, rate, span};
 use measure::{ExecutionTarget, FinishReason, RunTotals};
 use plan::{Operation, RunKind, TargetId};
 use std::collections::BTreeSet;
@@ -33,12 +32,6 @@ const NAMED: usize = 3;
 
 /// File systems whose devices move fewer bytes than programs do, as they may compress.
 const COMPRESSING: [&str; 4] = ["btrfs", "zfs", "bcachefs", "f2fs"];
-
-/// Of twice the slots: less is no gain.
-const FLAT_GAIN: f64 = 0.03;
-
-/// What is said where no other word leads.
-const CLEAN: &str = "all checks passed; caches inside the storage cannot be seen from the host";
 
 /// From this share on slots count as nearly all in use, on average over the whole window.
 const ALL_SLOTS_SHARE: f64 = 0.95;
@@ -94,8 +87,9 @@ pub struct Judged {
     pub is_course_known: bool,
     /// The words that hold, the first of which leads.
     pub findings: Vec<Finding>,
-    /// What took the CPUs, where that was not Fathom.
-    others: Option<String>,
+    /// How much of the run the leading word takes, to compare runs with the same word.
+    pub(crate) severity: f64,
+    pub(crate) hints: Hints,
 }
 
 impl Word {
@@ -174,244 +168,13 @@ impl Judged {
     }
 
     /// Nothing where the run is clean, whatever is to be noted beside.
-    fn leading(&self) -> Option<&Finding> {
+    pub(crate) fn leading(&self) -> Option<&Finding> {
         self.findings.first().filter(|one| one.word < Word::Clean)
     }
 
     /// Whether nothing makes its figures doubtful.
     pub fn is_believed(&self) -> bool {
         !self.headline().is_doubt()
-    }
-}
-
-/// A run that is over, as the verdict on an execution needs it.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Heard {
-    /// With its loop values.
-    pub name: String,
-    pub judged: Judged,
-    pub outline: RunOutline,
-}
-
-/// What an execution comes to: how fast, whether that can be believed, and what to do next.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Verdict {
-    pub word: Word,
-    /// What took the CPUs, where the generator was bound by that.
-    pub others: Option<String>,
-    /// The rate and the latency that lead, and where they were reached.
-    pub speed: String,
-    /// Whether that can be believed, with the figures that say so.
-    pub belief: String,
-    pub next: &'static str,
-}
-
-impl Verdict {
-    /// All of it on one line.
-    pub fn text(&self) -> String {
-        let others = self.others.as_ref();
-        let others = others.map_or(String::new(), |others| format!("{others}. "));
-        let Self {
-            speed,
-            belief,
-            next,
-            ..
-        } = self;
-        let word = self.word.name();
-        format!("{word}: {others}{speed}. {belief}. Next: {next}.")
-    }
-}
-
-/// The verdict on runs; `None` where none of them measures. The fastest run that can be believed leads, on a curve the
-/// fastest of its points; and of the words that make others doubtful the first.
-pub(crate) fn verdict(runs: &[Heard]) -> Option<Verdict> {
-    let measures = |run: &&Heard| run.outline.kind == RunKind::Measure;
-    let measured: Vec<&Heard> = runs.iter().filter(measures).collect();
-    let points = measured.iter().filter(|run| run.asked().is_some()).count();
-    let fastest = |is_such: &dyn Fn(&Heard) -> bool| {
-        let such = measured.iter().copied().filter(|run| is_such(run));
-        such.max_by(|one, other| one.rate().total_cmp(&other.rate()))
-    };
-    let is_believed = |run: &Heard| run.judged.is_believed();
-    let lead = fastest(&|run| is_believed(run) && (points < 2 || run.asked().is_some()))
-        .or_else(|| fastest(&is_believed))
-        .or_else(|| fastest(&|_| true))?;
-    // That more was asked than can be had is what the end of a curve is for.
-    let is_doubt = |run: &&&Heard| !is_believed(run) && !run.is_end_of_curve(lead);
-    let doubts: Vec<&Heard> = measured.iter().filter(is_doubt).copied().collect();
-    let worst = doubts
-        .iter()
-        .copied()
-        .min_by_key(|run| run.judged.headline());
-    let worst = worst.unwrap_or(lead);
-    let mut word = worst.judged.headline();
-    let mut text = worst
-        .judged
-        .leading()
-        .map_or(CLEAN, |one| &one.text)
-        .to_owned();
-    if word == Word::ClosedLoop
-        && let Some(flat) = storage_bound(&measured, lead)
-    {
-        (word, text) = (Word::StorageBound, flat);
-    }
-    let like = doubts.iter().filter(|run| run.judged.headline() == word);
-    let curve = curve_text(&measured).map_or(String::new(), |text| format!("; {text}"));
-    let others = worst.judged.others.clone();
-    Some(Verdict {
-        word,
-        others: others.filter(|_| word == Word::GeneratorBound),
-        speed: lead.speed() + &curve,
-        belief: belief(lead, worst, &text, (like.count(), measured.len())),
-        next: next(word, points),
-    })
-}
-
-/// Where latency begins to rise on a curve, or why that is not known; nothing of less than two rates.
-fn curve_text(measured: &[&Heard]) -> Option<String> {
-    let points = measured.iter().filter(|run| run.asked().is_some());
-    let points: Vec<CurvePoint> = points.map(|run| run.judged.point.clone()).collect();
-    if points.len() < 2 {
-        return None;
-    }
-    if let Some(knee) = knee(&points) {
-        let point = &points[knee.point];
-        return Some(format!(
-            "the knee is at {} I/O/s, `{}`",
-            rate(point.achieved_per_s),
-            point.name
-        ));
-    }
-    let (all, missed) = (
-        points.len(),
-        points.iter().filter(|point| point.is_missed()).count(),
-    );
-    let held = points
-        .iter()
-        .filter(|point| point.shows_the_storage())
-        .count();
-    Some(match (held >= KNEE_POINTS_LEAST, missed) {
-        (true, _) => "no knee: latency rises evenly up to the highest rate".into(),
-        (false, 0) => format!(
-            "no knee: it needs {KNEE_POINTS_LEAST} points that show the storage, and this curve has {held}"
-        ),
-        (false, _) => format!("no knee: {missed} of {all} points missed their rate"),
-    })
-}
-
-/// Twice the slots or more bring next to nothing: in words, where that is so for the run.
-fn storage_bound(runs: &[&Heard], lead: &Heard) -> Option<String> {
-    let outlines: Vec<RunOutline> = runs.iter().map(|run| run.outline.clone()).collect();
-    let sweeps = series(&outlines)
-        .into_iter()
-        .filter(|one| one.kind == SeriesKind::SlotSweep);
-    let place = runs.iter().position(|run| std::ptr::eq(*run, lead))?;
-    let sweep = sweeps
-        .map(|one| one.runs)
-        .find(|of_sweep| of_sweep.contains(&place))?;
-    let slots = |place: usize| runs[place].judged.point.slots;
-    let most = sweep.iter().copied().max_by_key(|place| slots(*place))?;
-    let fewer = sweep
-        .iter()
-        .copied()
-        .filter(|place| slots(*place) * 2 <= slots(most));
-    let fewer = fewer.max_by_key(|place| slots(*place))?;
-    let gain = runs[most].rate() / runs[fewer].rate() - 1.0;
-    (gain < FLAT_GAIN).then(|| {
-        format!(
-            "{} instead of {} slots changed the rate by {}{}, so the storage or a limit in front of it sets the rate",
-            slots(most),
-            slots(fewer),
-            if gain < 0.0 { "-" } else { "" },
-            percent(gain.abs())
-        )
-    })
-}
-
-fn belief(lead: &Heard, worst: &Heard, text: &str, (like, all): (usize, usize)) -> String {
-    let also = match like {
-        0 | 1 => String::new(),
-        _ => format!(" ({like} of {all} runs are affected)"),
-    };
-    match (lead.judged.is_believed(), worst.judged.is_believed()) {
-        (true, true) => format!("It can be believed: {text}"),
-        (true, false) => format!("It can be believed; `{}` cannot: {text}{also}", worst.name),
-        (false, _) => format!("It cannot be believed: {text}{also}"),
-    }
-}
-
-/// What is to be done about a word, where so many rates were asked.
-fn next(word: Word, points: usize) -> &'static str {
-    match word {
-        Word::Failed => "fix what the message names, and run it again",
-        Word::TooManyErrors | Word::Errors => {
-            "see in report.html which I/Os failed, fix the cause, and run it again"
-        }
-        Word::Stopped | Word::Unfinished => "use `--resume` to do the missing runs",
-        Word::NothingMeasured => "ask for more time than the warm-up takes",
-        Word::LostFigures => "run it again if the lost part matters",
-        Word::NotReturned => "look for the device in the system log at the time of the run",
-        Word::ShortTransfers => "make sure that the target is as large as the job says",
-        Word::CacheSuspect => "use more data than memory holds, or direct I/O",
-        Word::Sparse => "fill it with `fathom prefill`, and run it again",
-        Word::GeneratorBound => "stop other programs that use the CPUs, and run it again",
-        Word::Stalled => "look at that time in report.html and in the system log",
-        Word::DepthBound => "run it again with twice as many slots",
-        Word::Unstable | Word::RateMissed | Word::Unserved => {
-            "ask for a lower rate, or let `fathom curve` find where latency rises"
-        }
-        Word::Changed | Word::Unsteady => {
-            "warm up and measure for longer, until rate and latency are steady"
-        }
-        Word::TooFewSamples => "run it for longer",
-        Word::NotChecked => "read in docs/concepts/verdict.md what such a target can show",
-        Word::ClosedLoop | Word::Clean if points > 1 => {
-            "repeat it on another day to see how far the figures vary"
-        }
-        Word::StorageBound => "run `fathom curve` to see at which rate latency begins to rise",
-        Word::CameLate | Word::Undercounted | Word::Waited | Word::ClosedLoop | Word::Clean => {
-            "run `fathom curve` to see the latency at every rate up to the maximum"
-        }
-    }
-}
-
-impl Heard {
-    fn rate(&self) -> f64 {
-        self.judged.point.achieved_per_s
-    }
-
-    fn asked(&self) -> Option<f64> {
-        self.judged.point.asked_per_s
-    }
-
-    /// Whether it only asked for more than another run, which held its rate, has shown to be there.
-    fn is_end_of_curve(&self, held: &Heard) -> bool {
-        let is_beyond = self
-            .asked()
-            .zip(held.asked())
-            .is_some_and(|(own, held)| own > held);
-        let limits = [
-            Word::DepthBound,
-            Word::Unstable,
-            Word::RateMissed,
-            Word::Unserved,
-        ];
-        is_beyond && held.judged.is_believed() && limits.contains(&self.judged.headline())
-    }
-
-    fn speed(&self) -> String {
-        let point = &self.judged.point;
-        if point.operations == 0 {
-            return format!("no I/O succeeded in `{}`", self.name);
-        }
-        let p99_ns = point.response.p99;
-        let is_bound = point.response_bound_ns.is_some_and(|at| p99_ns >= at);
-        format!(
-            "{} I/O/s with a response p99 of {} in `{}`",
-            rate(point.achieved_per_s),
-            bounded(is_bound, latency(p99_ns as f64)),
-            self.name
-        )
     }
 }
 
@@ -429,6 +192,7 @@ pub fn judge(
 ) -> Judged {
     let mut point = point(totals);
     point.is_stalled = steady.is_some_and(|steady| steady.stall.is_some());
+    point.is_generator_bound |= reach == Reach::Nothing;
     let is_course_known = steady.is_some_and(|steady| steady.drift.is_some());
     let gap = totals
         .started
@@ -442,14 +206,15 @@ pub fn judge(
         gap: gap.flatten(),
         targets,
     };
-    let others = scene.others();
     let mut findings: Vec<Finding> = scene.findings();
     findings.sort_by_key(|finding| finding.word);
+    let (hints, leading) = (scene.hints(), findings.first());
     Judged {
+        severity: leading.map_or(0.0, |one| scene.severity(one.word)),
+        hints,
         point,
         is_course_known,
         findings,
-        others,
     }
 }
 
@@ -460,6 +225,13 @@ pub struct Ground<'a> {
     pub target: &'a ExecutionTarget,
     /// Whether a run has written to it since the execution began.
     pub is_written: bool,
+}
+
+/// A target that holds nothing where it was read.
+struct Unwritten<'a> {
+    ground: &'a Ground<'a>,
+    share: f64,
+    text: String,
 }
 
 /// What words are found in.
@@ -598,34 +370,49 @@ impl Scene<'_> {
 
     /// What was never written holds no data that a device has to fetch.
     fn sparse(&self) -> Option<String> {
-        let texts = self.grounds_read().filter_map(|ground| {
-            let target = ground.target;
-            let hole_bytes = target.hole_bytes.filter(|_| !ground.is_written);
-            let holes = hole_bytes.unwrap_or(0) as f64 / target.bytes.max(1) as f64;
-            let sampled = self
-                .totals
-                .sampled
-                .get(&ground.id)
-                .copied()
-                .unwrap_or_default();
-            let zeros = sampled.zeros as f64 / sampled.reads.max(1) as f64;
-            let is_zeros = sampled.reads >= ZERO_READS_LEAST && zeros >= ZERO_SHARE;
-            match (holes > SPARSE_SHARE, is_zeros) {
-                (true, _) => Some(format!("{} of `{}` is holes", percent(holes), target.name)),
-                (_, true) => Some(format!(
-                    "{} of a sample of {} of `{}` brought only zeros",
-                    percent(zeros),
-                    counted(sampled.reads, "read"),
-                    target.name
-                )),
-                _ => None,
-            }
-        });
-        let mut texts = texts.take(NAMED + 1).collect::<Vec<_>>();
+        let texts = self.unwritten();
+        let mut texts = texts
+            .take(NAMED + 1)
+            .map(|one| one.text)
+            .collect::<Vec<_>>();
         if texts.len() > NAMED {
             texts[NAMED] = "and more".to_owned();
         }
         (!texts.is_empty()).then(|| texts.join(", "))
+    }
+
+    /// The targets whose reads found nothing.
+    fn unwritten(&self) -> impl Iterator<Item = Unwritten<'_>> {
+        self.grounds_read().filter_map(|ground| {
+            let target = ground.target;
+            let hole_bytes = target.hole_bytes.filter(|_| !ground.is_written);
+            let holes = hole_bytes.unwrap_or(0) as f64 / target.bytes.max(1) as f64;
+            let sampled = self.totals.sampled.get(&ground.id);
+            let sampled = sampled.copied().unwrap_or_default();
+            let zeros = sampled.zeros as f64 / sampled.reads.max(1) as f64;
+            let is_zeros = sampled.reads >= ZERO_READS_LEAST && zeros >= ZERO_SHARE;
+            let (share, text) = match (holes > SPARSE_SHARE, is_zeros) {
+                (true, _) => (
+                    holes,
+                    format!("{} of `{}` is holes", percent(holes), target.name),
+                ),
+                (_, true) => (
+                    zeros,
+                    format!(
+                        "{} of a sample of {} of `{}` brought only zeros",
+                        percent(zeros),
+                        counted(sampled.reads, "read"),
+                        target.name
+                    ),
+                ),
+                _ => return None,
+            };
+            Some(Unwritten {
+                ground,
+                share,
+                text,
+            })
+        })
     }
 
     /// Evidence that such targets can give and did not.
@@ -647,14 +434,98 @@ impl Scene<'_> {
 
     /// What was measured is this machine: its CPUs were taken away, or I/Os were sent late while slots were free.
     fn generator_bound(&self) -> Option<String> {
-        let signs = [
-            self.stolen(),
-            self.throttled(),
-            self.late(),
-            self.overhead(),
+        let taken = || {
+            let signs = [
+                self.stolen(),
+                self.throttled(),
+                self.without_cpu(),
+                self.late(),
+            ];
+            let signs: Vec<String> = signs.into_iter().flatten().collect();
+            (!signs.is_empty()).then(|| signs.join("; "))
+        };
+        // Whatever else took time, without storage there was nothing to measure.
+        self.no_storage().or_else(taken)
+    }
+
+    /// The first of them.
+    fn own_limit(&self) -> Option<OwnLimit> {
+        let limits = [
+            (OwnLimit::NoStorage, self.no_storage()),
+            (OwnLimit::Stolen, self.stolen()),
+            (OwnLimit::Throttled, self.throttled()),
+            (OwnLimit::Cpu, self.without_cpu().or_else(|| self.late())),
         ];
-        let signs: Vec<String> = signs.into_iter().flatten().collect();
-        (!signs.is_empty()).then(|| signs.join("; "))
+        let mut limits = limits.into_iter().filter(|(_, text)| text.is_some());
+        limits.next().map(|(limit, _)| limit)
+    }
+
+    fn hints(&self) -> Hints {
+        let mut arguments = self.targets.iter().map(|ground| argument(ground.target));
+        let target = arguments.next().flatten();
+        let mut unwritten = self.unwritten();
+        let fill = unwritten
+            .next()
+            .and_then(|one| with_size(one.ground.target));
+        Hints {
+            others: self.others(),
+            target: target.filter(|_| arguments.next().is_none()),
+            fill: fill.map(|fill| (fill, 1 + unwritten.count())),
+            limit: self.own_limit(),
+        }
+    }
+
+    /// How much of the run a word takes; comparable for one word alone.
+    fn severity(&self, word: Word) -> f64 {
+        let totals = self.totals;
+        let shares = match word {
+            Word::Errors => vec![totals.errors() as f64 / totals.operations().max(1) as f64],
+            Word::CacheSuspect => {
+                vec![
+                    self.moved()
+                        .map_or(1.0, |(asked, moved)| 1.0 - moved / asked),
+                ]
+            }
+            Word::Sparse => self.unwritten().map(|one| one.share).collect(),
+            // Of all of it.
+            Word::GeneratorBound if self.no_storage().is_some() => vec![1.0],
+            Word::GeneratorBound => {
+                let late = self.point.late;
+                let late = late.map(|late| late.free_share.unwrap_or(late.share));
+                let (stolen, throttled) = (totals.stolen_share(), totals.throttled_share());
+                let shares = [late, stolen, throttled, waited_share(totals)];
+                shares.into_iter().flatten().collect()
+            }
+            Word::Stalled => {
+                let stall = self.steady.and_then(|steady| steady.stall);
+                vec![stall.map_or(0.0, |stall| stall.length_ns as f64)]
+            }
+            Word::DepthBound => vec![self.point.exhausted.share],
+            Word::Unstable | Word::RateMissed => {
+                let check = self.point.schedule;
+                vec![check.map_or(0.0, |one| 1.0 - one.completed as f64 / one.scheduled as f64)]
+            }
+            Word::Unserved => vec![totals.unserved() as f64],
+            Word::Changed => {
+                let drift = self.steady.and_then(|steady| steady.drift);
+                vec![drift.map_or(0.0, |drift| drift.change_share.abs())]
+            }
+            Word::Unsteady => {
+                let variation = self.steady.and_then(|steady| steady.variation);
+                vec![variation.map_or(0.0, |variation| variation.share)]
+            }
+            Word::TooFewSamples => vec![-(self.point.response.samples as f64)],
+            _ => Vec::new(),
+        };
+        shares.into_iter().max_by(f64::total_cmp).unwrap_or(0.0)
+    }
+
+    /// Workers that wait for a CPU neither send nor see what is back.
+    fn without_cpu(&self) -> Option<String> {
+        let share = percent(waited_share(self.totals).filter(|_| is_without_cpu(self.totals))?);
+        Some(format!(
+            "threads that send I/Os were ready and without a CPU for {share} of the time"
+        ))
     }
 
     /// What other programs took of the CPUs, where that is more than our own part.
@@ -700,9 +571,9 @@ impl Scene<'_> {
         })
     }
 
-    fn overhead(&self) -> Option<String> {
+    fn no_storage(&self) -> Option<String> {
         let told = "Fathom itself took the time, as nothing that stores data was reached";
-        matches!(self.cause(), Some(GapCause::Overhead)).then(|| told.into())
+        (self.measures() && self.reach == Reach::Nothing).then(|| told.into())
     }
 
     fn cause(&self) -> Option<GapCause> {
@@ -871,12 +742,13 @@ impl Scene<'_> {
 
     fn closed_loop(&self) -> Option<String> {
         let is_closed = self.measures() && !self.totals.started.is_open_loop;
-        let are_full = || are_nearly_all(self.point.slots_busy.unwrap_or(0.0), self.point.slots);
-        is_closed.then(|| {
-            let is_slots = if are_full() { "is slots ÷ rate and " } else { "" };
-            format!(
-                "the next I/O was sent only after an answer, so that latency {is_slots}hides waiting before the I/O"
-            )
+        let are_full = are_nearly_all(self.point.slots_busy.unwrap_or(0.0), self.point.slots);
+        is_closed.then(|| match are_full {
+            true => format!(
+                "{} or the storage limited it, and twice as many tell which; the next I/O was sent only after an answer, so that latency is slots ÷ rate and hides waiting before the I/O",
+                counted(self.point.slots.into(), "slot")
+            ),
+            false => "the next I/O was sent only after an answer, so that latency hides waiting before the I/O".into(),
         })
     }
 }

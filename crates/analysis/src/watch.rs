@@ -1,8 +1,9 @@
 //! Follows the events of an execution and judges each run at its end: the one fold that every report speaks from.
+use crate::execution::{Heard, Verdict, verdict};
 use crate::gap::Reach;
 use crate::series::RunOutline;
 use crate::steady::{IntervalFacts, Steadiness, steadiness};
-use crate::verdict::{Ground, Heard, Judged, Verdict, judge, verdict};
+use crate::verdict::{Ground, Judged, judge};
 use measure::{Event, ExecutionTarget, Interval, IntervalPhase, RunFinished, RunFold, RunTotals};
 use plan::{Load, Operation, TargetId};
 use std::collections::BTreeSet;
@@ -33,6 +34,8 @@ pub struct Watch {
     intervals: Vec<IntervalFacts>,
     is_too_long: bool,
     is_going: bool,
+    /// Whether the run lost a host, without which the others went on.
+    lacks_host: bool,
     heard: Vec<Heard>,
     /// Targets that some run has written to.
     written: BTreeSet<TargetId>,
@@ -49,13 +52,14 @@ impl Watch {
             Event::RunStarted(_) => {
                 let unfinished = self.end();
                 self.fold.fold(event);
-                self.is_going = true;
+                (self.is_going, self.lacks_host) = (true, false);
                 return unfinished;
             }
             Event::Interval(interval) => {
                 self.fold.fold(event);
                 self.add_interval(interval);
             }
+            Event::Remark(remark) if remark.code == "host-lost" => self.lacks_host = true,
             Event::RunFinished(finished) => return self.ended(Some(finished.clone())),
             _ => {
                 self.fold.fold(event);
@@ -107,7 +111,10 @@ impl Watch {
         if !std::mem::take(&mut self.is_going) {
             return None;
         }
-        let totals = self.fold.totals(finished)?;
+        let mut totals = self.fold.totals(finished)?;
+        if self.lacks_host {
+            totals.lost.hosts.intervals = totals.intervals;
+        }
         let steady = self.steadiness(&totals);
         self.intervals.clear();
         self.is_too_long = false;

@@ -4,14 +4,14 @@ mod goals;
 mod hearing;
 
 use crate::tick::{Ticks, expected_bytes, measured_span, unmeasured_intervals};
-use crate::{Answer, Control, Host, HostError, SetPoint};
+use crate::{Answer, Control, Crew, HostError, Prepared, SetPoint};
 use analysis::{Decision, History};
 use failures::Failed;
 use goals::Goals;
 use hearing::{AGAIN_NS, Asked, Hearing};
 use measure::{
-    DataWritten, Drained, Ended, Event, ExecutionFinished, FinishReason, LogWaits, PoolInfo,
-    Remark, RunFinished, RunFold, RunStarted, RunTotals, StreamInfo,
+    ContentSample, DataWritten, Drained, Ended, Event, ExecutionFinished, FinishReason, LogWaits,
+    PoolInfo, Remark, RunFinished, RunFold, RunStarted, RunTotals, StreamInfo,
 };
 use plan::{
     BoundPlan, BoundRun, DataLimit, Nanos, RunId, RunKind, Severity, StartAlign, StreamId, Window,
@@ -97,7 +97,7 @@ impl Done {
 /// `ExecutionStarted` is the caller's to send before, as it knows what was read and from where.
 pub fn execute(
     plan: &BoundPlan,
-    host: &mut dyn Host,
+    host: &mut dyn Crew,
     control: &Control,
     sink: &mut dyn FnMut(&Event) -> Result<(), SinkError>,
 ) -> Outcome {
@@ -109,7 +109,7 @@ pub fn execute(
 pub fn go_on(
     plan: &BoundPlan,
     done: Done,
-    host: &mut dyn Host,
+    host: &mut dyn Crew,
     control: &Control,
     sink: &mut dyn FnMut(&Event) -> Result<(), SinkError>,
 ) -> Outcome {
@@ -155,7 +155,7 @@ pub fn go_on(
 
 pub(crate) struct Conductor<'a> {
     pub(crate) plan: &'a BoundPlan,
-    pub(crate) host: &'a mut dyn Host,
+    pub(crate) host: &'a mut dyn Crew,
     pub(crate) control: &'a Control,
     sink: &'a mut dyn FnMut(&Event) -> Result<(), SinkError>,
     fold: RunFold,
@@ -235,6 +235,13 @@ impl Conductor<'_> {
         Ok(())
     }
 
+    /// A user who waits for nobody has ended the run before one was lost; that it is missing is said.
+    fn fatal(&mut self) -> Option<HostError> {
+        let is_over = self.control.is_urgent();
+        let counts = |error: &HostError| !is_over || !matches!(error, HostError::Lost(_));
+        self.host.fatal().filter(counts)
+    }
+
     /// The set-point of the next run, or why there is none.
     pub(crate) fn decide(
         &mut self,
@@ -270,6 +277,26 @@ impl Conductor<'_> {
         self.shortfall_is_told = true;
         let text = format!("{text}; this costs CPU with every I/O");
         self.remark(Some(number), Severity::Warning, "not-registered", text)
+    }
+
+    /// Hosts start by their own clocks, which were compared before the run.
+    fn tell_start_bound(&mut self, number: u32, bound_ns: u64) -> Result<(), SinkError> {
+        if bound_ns == 0 {
+            return Ok(());
+        }
+        let text = format!("hosts start together to ± {} µs", bound_ns.div_ceil(1000));
+        self.remark(Some(number), Severity::Note, "start-bound", text)
+    }
+
+    fn tell_spread(&mut self, finished: &RunFinished) -> Result<(), SinkError> {
+        let Some((spread_ns, bound_ns)) = measure::spread_of_starts_ns(&finished.starts) else {
+            return Ok(());
+        };
+        let [spread_us, bound_us] = [spread_ns, bound_ns].map(|ns| ns.div_ceil(1000));
+        let text = format!(
+            "hosts started within {spread_us} µs of each other; their clocks are known to ± {bound_us} µs"
+        );
+        self.remark(Some(finished.run), Severity::Note, "start-spread", text)
     }
 
     /// Streams whose figures are those of their warm-up.
@@ -361,7 +388,7 @@ impl Conductor<'_> {
             }
             Err(error) => return Ok(Err(error)),
         };
-        let start_ns = self.start_time(run, prepared.workers);
+        let start_ns = self.start_time(run, &prepared);
         let ticks = Ticks::of(&run.run.timing);
         if let Some(planned_ns) = ticks.planned_ns {
             self.host.stop_at(start_ns + planned_ns);
@@ -371,6 +398,7 @@ impl Conductor<'_> {
         let started = self.run_started(number, run, point, start_ns);
         self.tell(Event::RunStarted(started))?;
         self.tell_shortfall(number, prepared.shortfall)?;
+        self.tell_start_bound(number, prepared.start_bound_ns)?;
         let mut going = Going {
             run,
             number,
@@ -386,7 +414,7 @@ impl Conductor<'_> {
             ends_after: None,
         };
         let reason = self.intervals(&mut going)?;
-        if let Some(error) = self.host.fatal() {
+        if let Some(error) = self.fatal() {
             return Ok(Err(error));
         }
         let reason = self.judge_errors(&going, reason);
@@ -394,9 +422,11 @@ impl Conductor<'_> {
     }
 
     /// Runs of a language that starts on whole seconds of the wall clock do so.
-    fn start_time(&self, run: &BoundRun, workers: u32) -> u64 {
-        let many = u64::from(workers).saturating_sub(FEW_WORKERS);
-        let soon_ns = self.host.now_ns() + LEAD_NS + many * LEAD_OF_WORKER_NS;
+    fn start_time(&self, run: &BoundRun, prepared: &Prepared) -> u64 {
+        let many = u64::from(prepared.workers).saturating_sub(FEW_WORKERS);
+        // The word to start has to be there before: half a round trip bounds what clocks are known to.
+        let way_ns = 4 * prepared.start_bound_ns;
+        let soon_ns = self.host.now_ns() + LEAD_NS + many * LEAD_OF_WORKER_NS + way_ns;
         match run.run.timing.start {
             StartAlign::AtOnce => soon_ns,
             StartAlign::WholeSecond => {
@@ -449,15 +479,22 @@ impl Conductor<'_> {
                 false => self.host.now_ns() + look_after_ns,
             };
             self.host.wait_until(until_ns.min(look_ns), self.control);
-            let has_ended = match self.host.is_done() {
+            let done = self.host.is_done();
+            let now_ns = self.host.now_ns();
+            let has_ended = match done {
                 Answer::Told(has_ended) => has_ended,
                 Answer::NotYet => false,
+                // Who stood still hears first what was told of intervals that have ended, up to one that nobody has told.
+                Answer::Never(_)
+                    if now_ns >= until_ns + AGAIN_NS && !going.hearing.lacks_interval() =>
+                {
+                    return Ok(Waited::Whole);
+                }
                 Answer::Never(error) => {
                     let message = error.to_string();
                     return Ok(Waited::Failed(FinishReason::Failed { message }));
                 }
             };
-            let now_ns = self.host.now_ns();
             // Workers that stop at their time are done then as well: however late this looks, each interval is read.
             let is_done = has_ended && now_ns < going.stops_ns();
             if self.control.is_stopping() || is_done {
@@ -474,6 +511,9 @@ impl Conductor<'_> {
             }
             if going.hearing.is_waiting() {
                 self.hear(going)?;
+                if let Some(number) = going.hearing.last_told().checked_sub(1) {
+                    self.check_total(going, number.into())?;
+                }
             }
             // In the middle of a long interval; at its end they are looked at anyway.
             if now_ns - failures_seen_ns >= FAILURE_LOOK_NS {
@@ -508,7 +548,7 @@ impl Conductor<'_> {
     ) -> Result<FinishReason, SinkError> {
         self.host.stop_at(going.start_ns + end_ns);
         let last = going.next_interval(number, end_ns);
-        let finish = |host: &mut dyn Host, control: &Control| host.finish(number, end_ns, control);
+        let finish = |host: &mut dyn Crew, control: &Control| host.finish(number, end_ns, control);
         let ended = self.ask(Control::is_urgent, finish);
         self.hear_rest(going)?;
         let mut ended = match ended {
@@ -528,7 +568,7 @@ impl Conductor<'_> {
             }
         };
         // A run whose data could not be flushed, or whose worker died, did not complete.
-        let reason = match self.host.fatal() {
+        let reason = match self.fatal() {
             Some(error) => FinishReason::Failed {
                 message: error.to_string(),
             },
@@ -556,6 +596,12 @@ impl Conductor<'_> {
         if let Some(reason) = self.check_goals(going)? {
             return Ok(Some(reason));
         }
+        self.check_total(going, number)?;
+        Ok(None)
+    }
+
+    /// The run ends one interval after the one in which a total of data was reached; `number` is the last that was told.
+    fn check_total(&mut self, going: &mut Going<'_>, number: u64) -> Result<(), SinkError> {
         let stop = &going.run.run.stop;
         let moved = going.moved;
         let is_reached = |limit: Option<DataLimit>, bytes: u64| {
@@ -575,7 +621,7 @@ impl Conductor<'_> {
                 "the total of data was reached; the run ends with the next interval".to_owned();
             self.remark(Some(going.number), Severity::Note, "total-reached", text)?;
         }
-        Ok(None)
+        Ok(())
     }
 
     /// `last` is the last interval, from one.
@@ -592,14 +638,19 @@ impl Conductor<'_> {
             unix_ns: self.unix_now(),
             reason,
             first_measured: going.unmeasured + 1,
-            last_measured: last,
+            last_measured: going.hearing.last_measured(last),
             scheduled: ended.scheduled,
             submitted: ended.submitted,
             unsent: ended.scheduled.saturating_sub(ended.submitted),
             drain_ns: ended.drained.drain_ns,
             outstanding: ended.drained.outstanding,
             late: ended.drained.late,
+            starts: match self.plan.plan.hosts.is_empty() {
+                true => Vec::new(),
+                false => ended.starts,
+            },
         };
+        self.tell_spread(&finished)?;
         self.tell_data(going)?;
         self.tell(Event::RunFinished(finished))
     }
@@ -608,7 +659,11 @@ impl Conductor<'_> {
         let run = going.number;
         match self.ask(Control::is_urgent, |host, _| host.data_written()) {
             Ok(kinds) if kinds.is_empty() => Ok(()),
-            Ok(kinds) => self.tell(Event::DataWritten(DataWritten { run, kinds })),
+            Ok(mut kinds) => {
+                let samples = kinds.iter_mut().map(|kind| &mut kind.sample);
+                samples.for_each(|sample| *sample = ContentSample::default());
+                self.tell(Event::DataWritten(DataWritten { run, kinds }))
+            }
             Err(error) => {
                 let text = format!("what the written data were like is not known: {error}");
                 self.remark(Some(run), Severity::Warning, "data-missing", text)
@@ -643,6 +698,7 @@ impl Conductor<'_> {
                 share_pct: stream.share_pct,
                 labels: stream.labels.clone(),
                 law: pace.as_ref().map(|pace| pace.law),
+                host: self.plan.plan.host_of(stream).unwrap_or(0) as u32,
             });
         let timing = &run.run.timing;
         RunStarted {

@@ -2,7 +2,7 @@
 //! run, set-points, and asking `analysis` what is next. Every happening leaves as one
 //! [`measure::Event`]. No async, no output formats, no job languages.
 //!
-//! Read [`execute`] first; [`Host`] is what it needs of a machine, [`LocalHost`] is this one,
+//! Read [`execute`] first; [`Crew`] is what it needs: a [`Clock`], [`Commands`] and a [`Host`]. [`LocalHost`] is this machine,
 //! [`SimulatedHost`] one in simulated time.
 #![forbid(unsafe_code)]
 
@@ -11,6 +11,7 @@ mod execution;
 mod judge;
 mod local;
 pub mod machine;
+mod part;
 mod readiness;
 mod simulated;
 mod sinks;
@@ -19,26 +20,50 @@ mod tick;
 
 pub use control::{Control, Haste};
 pub use execution::{Done, Outcome, SinkError, execute, go_on};
-pub use local::{CommandSettings, LocalHost, OperationSink};
+pub use local::{CommandSettings, LocalHost, LocalLead, OperationSink};
+pub use part::{Part, has_part};
 pub use simulated::SimulatedHost;
 pub use sinks::{Sink, Sinks, Tempo};
-pub use tick::{expected_bytes, planned_ns, unmeasured_intervals};
+pub use tick::{Ticks, expected_bytes, planned_ns, unmeasured_intervals};
 
 use measure::{DataFigures, Ended, Failures, HostInterval, Outstanding};
 use plan::{BoundPlan, BoundRun};
 use serde::{Deserialize, Serialize};
 
-/// A machine that can carry out a run, here or elsewhere. Times are nanoseconds of the clock of the execution.
-///
-/// What is asked of a machine may be answered later, or never: see [`Answer`]. Who asks goes on asking until it is told,
-/// or does without and says so. A machine that is out of reach answers everything with [`HostError::Lost`], after
-/// whatever time it takes to be sure.
-pub trait Host {
+/// The clock of whoever leads an execution. Its times are nanoseconds since a moment of its own.
+pub trait Clock {
     fn now_ns(&self) -> u64;
 
     /// Nanoseconds since 1970 at a moment of its clock.
     fn unix_ns(&self, at_ns: u64) -> u64;
 
+    /// Lets time pass until `until_ns`; returns early when `control` asks for an end.
+    fn wait_until(&mut self, until_ns: u64, control: &Control);
+}
+
+/// Whoever runs the commands of a job, on the machine that leads.
+pub trait Commands {
+    /// Runs a command line to its end; `said` takes each line that it prints. Ends it when `control`
+    /// asks for an end.
+    fn command(
+        &mut self,
+        call: &CommandCall<'_>,
+        control: &Control,
+        said: &mut dyn FnMut(&str),
+    ) -> CommandEnd;
+}
+
+/// All that an execution needs: who leads, and the machine or machines that do the work.
+pub trait Crew: Clock + Commands + Host {}
+
+impl<T: Clock + Commands + Host> Crew for T {}
+
+/// A machine that can carry out a run, here or elsewhere. Times are nanoseconds of the [`Clock`] of the execution.
+///
+/// What is asked of a machine may be answered later, or never: see [`Answer`]. Who asks goes on asking until it is told,
+/// or does without and says so. A machine that is out of reach answers everything with [`HostError::Lost`], after
+/// whatever time it takes to be sure.
+pub trait Host {
     /// Begins to set up a run, so that it can start at once.
     fn prepare(&mut self, plan: &BoundPlan, run: &BoundRun, point: &SetPoint);
 
@@ -47,9 +72,6 @@ pub trait Host {
 
     /// Starts the prepared run at `start_ns`, which lies ahead.
     fn start(&mut self, start_ns: u64);
-
-    /// Lets time pass until `until_ns`; returns early when `control` asks for an end.
-    fn wait_until(&mut self, until_ns: u64, control: &Control);
 
     /// No operation is issued at or after `stop_ns`.
     fn stop_at(&mut self, stop_ns: u64);
@@ -63,6 +85,11 @@ pub trait Host {
     /// The counts of interval `number` (from zero) that ended `end_ns` after the start. Several intervals may be asked
     /// for before the first of them is answered.
     fn collect(&mut self, number: u64, end_ns: u64) -> Answer<HostInterval>;
+
+    /// How long after its end the counts of an interval are waited for.
+    fn patience_ns(&self) -> u64 {
+        10_000_000_000
+    }
 
     /// Waits for what is in flight at the end of the window, and tells the last interval and how the run ended.
     fn finish(&mut self, number: u64, end_ns: u64, control: &Control) -> Answer<Ended>;
@@ -78,15 +105,6 @@ pub trait Host {
 
     /// From now on these streams of the run issue nothing; with failed ones end those that end with them.
     fn retire(&mut self, streams: &[usize], have_failed: bool);
-
-    /// Runs a command line to its end; `said` takes each line that it prints. Ends it when `control`
-    /// asks for an end.
-    fn command(
-        &mut self,
-        call: &CommandCall<'_>,
-        control: &Control,
-        said: &mut dyn FnMut(&str),
-    ) -> CommandEnd;
 }
 
 /// What a machine says to a question.
@@ -105,6 +123,9 @@ pub struct Prepared {
     pub workers: u32,
     /// What it had to do without, in words; it costs CPU and changes no result.
     pub shortfall: Option<String>,
+    /// How far its start may be off, as its clock is another one; zero for the clock of the execution.
+    #[serde(default)]
+    pub start_bound_ns: u64,
 }
 
 /// A command line with the variables that its shell knows.

@@ -1,10 +1,14 @@
 //! This machine as a [`Host`].
-use crate::{Answer, CommandCall, CommandEnd, Control, Host, HostError, Prepared, SetPoint};
+use crate::{
+    Answer, Clock, CommandCall, CommandEnd, Commands, Control, Host, HostError, Prepared, SetPoint,
+};
 use door::Grants;
 use engine::{
     BackendKind, EngineConfig, EngineError, Generations, OpenTargets, Session, open_targets,
 };
-use measure::{DataFigures, Ended, Failures, HostInterval, LogWaits, OperationRecord, Outstanding};
+use measure::{
+    DataFigures, Ended, Failures, HostInterval, HostStart, LogWaits, OperationRecord, Outstanding,
+};
 use plan::{BoundPlan, BoundRun, RunId};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::mpsc::{RecvTimeoutError, channel};
@@ -51,7 +55,7 @@ pub struct LocalHost {
     close_error: Option<std::io::Error>,
     /// Of the data that runs have written.
     generations: Generations,
-    commands: CommandSettings,
+    lead: LocalLead,
     operations: Option<Arc<Mutex<Box<dyn OperationSink>>>>,
     logging: Option<Logging>,
 }
@@ -79,6 +83,65 @@ impl Default for CommandSettings {
     }
 }
 
+/// The clock and the commands of this machine, for an execution that it leads.
+#[derive(Clone, Debug)]
+pub struct LocalLead {
+    config: EngineConfig,
+    commands: CommandSettings,
+}
+
+impl LocalLead {
+    /// With the clock of the engine.
+    pub fn new(config: EngineConfig, commands: CommandSettings) -> Self {
+        Self { config, commands }
+    }
+}
+
+impl Clock for LocalLead {
+    fn now_ns(&self) -> u64 {
+        self.config.clock.now_ns()
+    }
+
+    fn unix_ns(&self, at_ns: u64) -> u64 {
+        self.config.clock.unix_ns(at_ns)
+    }
+
+    fn wait_until(&mut self, until_ns: u64, control: &Control) {
+        loop {
+            let now_ns = self.now_ns();
+            if now_ns >= until_ns || control.is_stopping() {
+                return;
+            }
+            self.config
+                .clock
+                .sleep_until(until_ns.min(now_ns + LOOK_NS));
+        }
+    }
+}
+
+impl Commands for LocalLead {
+    fn command(
+        &mut self,
+        call: &CommandCall<'_>,
+        control: &Control,
+        said: &mut dyn FnMut(&str),
+    ) -> CommandEnd {
+        let mut variables = self.commands.variables.clone();
+        variables.extend(call.variables.iter().cloned());
+        let limit = call
+            .at_most_ns
+            .map_or(self.commands.limit, std::time::Duration::from_nanos);
+        let stop = || control.is_stopping();
+        match host::command::run(call.text, &variables, limit, &stop, said) {
+            Ok(host::command::Ended::Exited(code)) => CommandEnd::Exited(code),
+            Ok(host::command::Ended::Signalled(signal)) => CommandEnd::Signalled(signal),
+            Ok(host::command::Ended::TimedOut) => CommandEnd::TimedOut(limit.as_secs()),
+            Ok(host::command::Ended::Stopped) => CommandEnd::Stopped,
+            Err(error) => CommandEnd::Refused(error.to_string()),
+        }
+    }
+}
+
 impl LocalHost {
     pub fn new(config: EngineConfig, grants: Arc<Grants>, sampler: host::Sampler) -> Self {
         Self {
@@ -92,7 +155,7 @@ impl LocalHost {
             drain_ns: DRAIN_NS,
             close_error: None,
             generations: Generations::default(),
-            commands: CommandSettings::default(),
+            lead: LocalLead::new(config, CommandSettings::default()),
             operations: None,
             logging: None,
         }
@@ -177,7 +240,7 @@ impl LocalHost {
     /// The same with other settings for commands.
     #[must_use]
     pub fn with_commands(mut self, commands: CommandSettings) -> Self {
-        self.commands = commands;
+        self.lead.commands = commands;
         self
     }
 
@@ -255,15 +318,32 @@ fn leave_open(open: Option<OpenTargets>) {
     std::mem::forget(open);
 }
 
-impl Host for LocalHost {
+impl Clock for LocalHost {
     fn now_ns(&self) -> u64 {
-        self.config.clock.now_ns()
+        self.lead.now_ns()
     }
 
     fn unix_ns(&self, at_ns: u64) -> u64 {
-        self.config.clock.unix_ns(at_ns)
+        self.lead.unix_ns(at_ns)
     }
 
+    fn wait_until(&mut self, until_ns: u64, control: &Control) {
+        self.lead.wait_until(until_ns, control);
+    }
+}
+
+impl Commands for LocalHost {
+    fn command(
+        &mut self,
+        call: &CommandCall<'_>,
+        control: &Control,
+        said: &mut dyn FnMut(&str),
+    ) -> CommandEnd {
+        self.lead.command(call, control, said)
+    }
+}
+
+impl Host for LocalHost {
     fn prepare(&mut self, plan: &BoundPlan, run: &BoundRun, point: &SetPoint) {
         self.session = None;
         self.refusal = self.set_up(plan, run, point).err();
@@ -277,23 +357,12 @@ impl Host for LocalHost {
         Answer::Told(Prepared {
             workers: session.workers(),
             shortfall: session.shortfall().map(str::to_owned),
+            start_bound_ns: 0,
         })
     }
 
     fn start(&mut self, start_ns: u64) {
         self.session().start(start_ns);
-    }
-
-    fn wait_until(&mut self, until_ns: u64, control: &Control) {
-        loop {
-            let now_ns = self.now_ns();
-            if now_ns >= until_ns || control.is_stopping() {
-                return;
-            }
-            self.config
-                .clock
-                .sleep_until(until_ns.min(now_ns + LOOK_NS));
-        }
     }
 
     fn stop_at(&mut self, stop_ns: u64) {
@@ -315,6 +384,7 @@ impl Host for LocalHost {
         Answer::Told(HostInterval {
             collected: self.session().collector().collect(number, end_ns),
             sample: Some(self.sampler.sample()),
+            ..HostInterval::default()
         })
     }
 
@@ -326,6 +396,7 @@ impl Host for LocalHost {
         let (scheduled, submitted) = session.collector().totals();
         let held_back_by = session.collector().held_back_by();
         let never_warm = session.collector().never_warm(end_ns);
+        let begun_late_ns = session.begun_late_ns();
         let log_waits = self.end_logging();
         let openings = self.open.as_ref().map_or(0, OpenTargets::openings);
         match drained.has_given_up() {
@@ -336,6 +407,7 @@ impl Host for LocalHost {
             last: HostInterval {
                 collected,
                 sample: Some(self.sampler.sample()),
+                ..HostInterval::default()
             },
             drained,
             scheduled,
@@ -344,6 +416,10 @@ impl Host for LocalHost {
             log_waits,
             held_back_by,
             never_warm,
+            starts: vec![HostStart {
+                late_ns: begun_late_ns,
+                ..HostStart::default()
+            }],
         })
     }
 
@@ -363,27 +439,6 @@ impl Host for LocalHost {
 
     fn retire(&mut self, streams: &[usize], have_failed: bool) {
         self.session().retire(streams, have_failed);
-    }
-
-    fn command(
-        &mut self,
-        call: &CommandCall<'_>,
-        control: &Control,
-        said: &mut dyn FnMut(&str),
-    ) -> CommandEnd {
-        let mut variables = self.commands.variables.clone();
-        variables.extend(call.variables.iter().cloned());
-        let limit = call
-            .at_most_ns
-            .map_or(self.commands.limit, std::time::Duration::from_nanos);
-        let stop = || control.is_stopping();
-        match host::command::run(call.text, &variables, limit, &stop, said) {
-            Ok(host::command::Ended::Exited(code)) => CommandEnd::Exited(code),
-            Ok(host::command::Ended::Signalled(signal)) => CommandEnd::Signalled(signal),
-            Ok(host::command::Ended::TimedOut) => CommandEnd::TimedOut(limit.as_secs()),
-            Ok(host::command::Ended::Stopped) => CommandEnd::Stopped,
-            Err(error) => CommandEnd::Refused(error.to_string()),
-        }
     }
 }
 

@@ -8,8 +8,8 @@ use engine::BackendKind;
 use host::guard::{Examination, Overwrite, Refused, Request};
 use host::{Storage, SysRoot};
 use plan::{
-    Access, Alignment, BoundPlan, Facts, FoundKind, Owner, Plan, RunId, SizeRule, TargetFacts,
-    TargetId,
+    Access, Alignment, BoundPlan, Facts, FoundKind, Owner, Plan, RunId, SizeRule, Target,
+    TargetFacts, TargetId, TargetKind,
 };
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -95,7 +95,9 @@ pub fn examine_some(
     let request = |id: TargetId| {
         let (target, bound) = (plan.plan.target(id), &plan.targets[id.index()]);
         let access = match (bound.is_written(), bound.facts.found) {
+            (_, FoundKind::Missing) if is_made_elsewhere(plan, target) => Access::Share,
             (false, _) => Access::Read,
+            (true, _) if is_kept_elsewhere(plan, target) => Access::Share,
             (true, FoundKind::Missing) => Access::Create,
             (true, _) => Access::Write,
         };
@@ -114,6 +116,25 @@ pub fn examine_some(
     let real = ids.filter(|id| used[id.index()] && plan.plan.target(*id).is_real());
     let real = real.filter(|id| is_wanted(*id));
     host::guard::examine_through(root, door, &real.map(request).collect::<Vec<_>>())
+}
+
+fn is_made_elsewhere(plan: &BoundPlan, target: &Target) -> bool {
+    plan.plan.made_elsewhere(target).is_some()
+}
+
+/// Whether a claim of the first host that reaches a shared target would refuse one of this host: files are locked across
+/// hosts, and devices within one.
+fn is_kept_elsewhere(plan: &BoundPlan, target: &Target) -> bool {
+    let Some(first) = plan.plan.made_elsewhere(target) else {
+        return false;
+    };
+    let first = plan.plan.target(first);
+    let system = |host: &str| {
+        let mut hosts = plan.plan.hosts.iter();
+        let known = hosts.find(|one| one.name == host)?;
+        known.reach.as_ref().map(|reach| reach.system.as_str())
+    };
+    target.kind != TargetKind::Device || system(&target.host) == system(&first.host)
 }
 
 /// Looks whether the host gives what runs take of it beside their I/O.

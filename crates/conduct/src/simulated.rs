@@ -1,5 +1,7 @@
 //! A [`Host`] in simulated time: exact and repeatable.
-use crate::{Answer, CommandCall, CommandEnd, Control, Host, HostError, Prepared, SetPoint};
+use crate::{
+    Answer, Clock, CommandCall, CommandEnd, Commands, Control, Host, HostError, Prepared, SetPoint,
+};
 use engine::sim::{ModelFiles, Script, Simulation};
 use measure::{
     Collected, DataFigures, Drained, Ended, Failures, HostInterval, HostSample, Outstanding,
@@ -18,6 +20,7 @@ pub struct SimulatedHost {
     workers: u32,
     now_ns: u64,
     simulation: Option<Simulation>,
+    is_started: bool,
     /// Why there is none.
     refusal: Option<HostError>,
     files: Option<ModelFiles>,
@@ -30,6 +33,7 @@ impl SimulatedHost {
             workers,
             now_ns: EPOCH_NS,
             simulation: None,
+            is_started: false,
             refusal: None,
             files: None,
         }
@@ -53,16 +57,17 @@ impl SimulatedHost {
 
     fn pass_until(&mut self, until_ns: u64) {
         match &mut self.simulation {
-            Some(simulation) => {
+            Some(simulation) if self.is_started => {
                 simulation.run_until(until_ns);
                 self.now_ns = simulation.now_ns();
             }
-            None => self.now_ns = self.now_ns.max(until_ns),
+            // A run that is set up does nothing until it is started.
+            _ => self.now_ns = self.now_ns.max(until_ns),
         }
     }
 }
 
-impl Host for SimulatedHost {
+impl Clock for SimulatedHost {
     fn now_ns(&self) -> u64 {
         self.now_ns
     }
@@ -71,8 +76,30 @@ impl Host for SimulatedHost {
         at_ns
     }
 
+    fn wait_until(&mut self, until_ns: u64, control: &Control) {
+        if !control.is_stopping() {
+            self.pass_until(until_ns);
+        }
+    }
+}
+
+impl Commands for SimulatedHost {
+    /// A simulation changes nothing, and a command might.
+    fn command(
+        &mut self,
+        call: &CommandCall<'_>,
+        _control: &Control,
+        said: &mut dyn FnMut(&str),
+    ) -> CommandEnd {
+        said(&format!("simulated: {}", call.text));
+        CommandEnd::Exited(0)
+    }
+}
+
+impl Host for SimulatedHost {
     fn prepare(&mut self, plan: &BoundPlan, run: &BoundRun, point: &SetPoint) {
         self.simulation = None;
+        self.is_started = false;
         let files = self.files.as_ref().map(|files| files.open(plan, run));
         let files = match files.transpose() {
             Ok(files) => files,
@@ -105,18 +132,14 @@ impl Host for SimulatedHost {
             None => Answer::Told(Prepared {
                 workers: 1,
                 shortfall: None,
+                start_bound_ns: 0,
             }),
         }
     }
 
     fn start(&mut self, start_ns: u64) {
         self.simulation().start(start_ns);
-    }
-
-    fn wait_until(&mut self, until_ns: u64, control: &Control) {
-        if !control.is_stopping() {
-            self.pass_until(until_ns);
-        }
+        self.is_started = true;
     }
 
     fn stop_at(&mut self, stop_ns: u64) {
@@ -188,17 +211,6 @@ impl Host for SimulatedHost {
     fn retire(&mut self, streams: &[usize], have_failed: bool) {
         self.simulation().retire(streams, have_failed);
     }
-
-    /// A simulation changes nothing, and a command might.
-    fn command(
-        &mut self,
-        call: &CommandCall<'_>,
-        _control: &Control,
-        said: &mut dyn FnMut(&str),
-    ) -> CommandEnd {
-        said(&format!("simulated: {}", call.text));
-        CommandEnd::Exited(0)
-    }
 }
 
 /// How the engine was carried out does not belong to what a simulation says.
@@ -210,5 +222,6 @@ fn canonical(mut collected: Collected) -> HostInterval {
     HostInterval {
         collected,
         sample: Some(HostSample::default()),
+        ..HostInterval::default()
     }
 }

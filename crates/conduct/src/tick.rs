@@ -49,7 +49,7 @@ pub fn expected_bytes(run: &BoundRun) -> Option<u64> {
 
 /// The ends of intervals, from the start of the run.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Ticks {
+pub struct Ticks {
     pub interval_ns: u64,
     pub planned_ns: Option<u64>,
 }
@@ -57,7 +57,7 @@ pub(crate) struct Ticks {
 impl Ticks {
     /// # Panics
     /// With an interval of no length: a run would have more of them than memory holds.
-    pub(crate) fn of(timing: &Timing) -> Self {
+    pub fn of(timing: &Timing) -> Self {
         assert!(timing.interval.0 > 0, "an interval takes time");
         Self {
             interval_ns: timing.interval.0,
@@ -66,7 +66,7 @@ impl Ticks {
     }
 
     /// The end of interval `number` (from zero), and whether it is the last planned one.
-    pub(crate) fn end(&self, number: u64) -> (u64, bool) {
+    pub fn end(&self, number: u64) -> (u64, bool) {
         let end_ns = (number + 1) * self.interval_ns;
         match self.planned_ns {
             Some(planned_ns) if end_ns >= planned_ns => (planned_ns, true),

@@ -1,6 +1,6 @@
 //! The middle is neutral: a plan shaped like a job of two clones, a rate per direction and a
 //! barrier, written by hand, runs in simulated time and on a real file.
-use conduct::{Control, Host, LocalHost, SimulatedHost, execute};
+use conduct::{Control, Crew, LocalHost, SimulatedHost, execute};
 use door::{Door, Grants};
 use engine::sim::Script;
 use engine::{BackendKind, EngineConfig, WorkerRule};
@@ -15,6 +15,7 @@ fn target(path: &Path, kind: TargetKind) -> Target {
     Target {
         name: "data".into(),
         host: "localhost".into(),
+        shared_from: None,
         path: path.into(),
         kind,
         size: SizeRule::Bytes(16 * MIB),
@@ -130,7 +131,7 @@ fn plan(path: &Path, kind: TargetKind) -> Plan {
     }
 }
 
-fn carry_out(plan: &BoundPlan, host: &mut dyn Host) -> (Vec<Event>, Vec<RunTotals>) {
+fn carry_out(plan: &BoundPlan, host: &mut dyn Crew) -> (Vec<Event>, Vec<RunTotals>) {
     let (mut events, mut totals, mut fold) = (Vec::new(), Vec::new(), RunFold::default());
     let outcome = execute(plan, host, &Control::default(), &mut |event| {
         totals.extend(fold.fold(event));

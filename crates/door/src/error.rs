@@ -47,6 +47,10 @@ pub enum DoorError {
     Locked {
         path: PathBuf,
     },
+    /// Another host of the job was to make it.
+    NotShared {
+        path: PathBuf,
+    },
     Io {
         path: PathBuf,
         error: io::Error,
@@ -107,6 +111,11 @@ impl fmt::Display for DoorError {
             DoorError::Locked { path } => write!(
                 f,
                 "another execution of Fathom is writing to `{}`",
+                path.display()
+            ),
+            DoorError::NotShared { path } => write!(
+                f,
+                "`{}` is missing here, although another host of the job has made it: where hosts share no folder, each needs a storage definition of its own",
                 path.display()
             ),
             DoorError::Io { path, error } => {

@@ -13,6 +13,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use sys::file::OpenFlags;
+use sys::file::at::Kind;
 use sys::file::names::Look;
 
 /// Permission for one target: to the object that was examined. Only the overwrite guard of `host` issues one
@@ -133,7 +134,7 @@ impl<C: Calls> Grants<C> {
         let grant = |(target, path, access): (TargetId, &Path, Access)| {
             let intent = match access {
                 Access::Read => Intent::Look,
-                Access::Write | Access::Create => Intent::Write,
+                Access::Write | Access::Create | Access::Share => Intent::Write,
             };
             let approach = door.approach(path, intent).expect("it can be looked at");
             assert!(approach.unclaimed.is_none(), "{:?}", approach.unclaimed);
@@ -192,10 +193,11 @@ impl<C: Calls> Grants<C> {
         let calls = &self.door.calls;
         let may_make = writes && grant.access == Access::Create;
         let Some(thing) = object.thing() else {
-            if !may_make {
-                return Err(object.failed(io::ErrorKind::NotFound.into()));
-            }
-            return self.make_new(&object, &flags);
+            return match grant.access {
+                Access::Share => self.open_shared(&object, &flags),
+                _ if may_make => self.make_new(&object, &flags),
+                _ => Err(object.failed(io::ErrorKind::NotFound.into())),
+            };
         };
         let opened = match object.open_known(calls, &thing, &flags) {
             Err(DoorError::Io { error, .. })
@@ -214,6 +216,25 @@ impl<C: Calls> Grants<C> {
             *thing.untouched.lock().expect("nothing panics here") = None;
         }
         Ok(Arc::new(opened))
+    }
+
+    /// Opens what was missing and what another host has made since.
+    fn open_shared(
+        &self,
+        object: &Arc<Object<C>>,
+        flags: &OpenFlags,
+    ) -> Result<Arc<C::File>, DoorError> {
+        let calls = &self.door.calls;
+        let file = object
+            .open_any(calls, flags)
+            .map_err(|error| object.not_shared(error))?;
+        let identified = identify(calls, &file).map_err(|error| object.failed(error))?;
+        let (identity, facts) = identified.ok_or_else(|| object.replaced())?;
+        if facts.kind != Kind::File {
+            return Err(object.replaced());
+        }
+        *object.state() = State::There(self.door.thing(identity, false));
+        Ok(Arc::new(file))
     }
 
     fn make_new(
@@ -431,6 +452,7 @@ impl DoorError {
     pub fn into_io(self) -> io::Error {
         match self {
             DoorError::Io { error, .. } => error,
+            DoorError::NotShared { .. } => io::ErrorKind::NotFound.into(),
             DoorError::Came { .. } => io::Error::from_raw_os_error(EEXIST),
             DoorError::Locked { .. } => io::Error::from_raw_os_error(EBUSY),
             DoorError::NotGranted { .. } | DoorError::NotOurs { .. } => {

@@ -82,6 +82,17 @@ impl<C: Calls> Object<C> {
         }
     }
 
+    /// Opens what has the name now, unless that is a link.
+    pub fn open_any(&self, calls: &C, flags: &OpenFlags) -> Result<C::File, DoorError> {
+        let folder = self.folder.open(calls);
+        let folder = folder.map_err(|error| self.failed(error))?;
+        match calls.open(&folder, &self.name, flags) {
+            // A link stands where a file or device stood.
+            Err(error) if error.raw_os_error() == Some(ELOOP) => Err(self.replaced()),
+            opened => opened.map_err(|error| self.failed(error)),
+        }
+    }
+
     /// Opens what was examined or made, and nothing else.
     pub fn open_known(
         &self,
@@ -90,12 +101,7 @@ impl<C: Calls> Object<C> {
         flags: &OpenFlags,
     ) -> Result<C::File, DoorError> {
         let failed = |error| self.failed(error);
-        let folder = self.folder.open(calls).map_err(failed)?;
-        let file = match calls.open(&folder, &self.name, flags) {
-            // A link stands where a file or device stood.
-            Err(error) if error.raw_os_error() == Some(ELOOP) => return Err(self.replaced()),
-            opened => opened.map_err(failed)?,
-        };
+        let file = self.open_any(calls, flags)?;
         let Some((identity, facts)) = identify(calls, &file).map_err(failed)? else {
             return Err(self.replaced());
         };
@@ -134,6 +140,16 @@ impl<C: Calls> Object<C> {
     pub fn replaced(&self) -> DoorError {
         DoorError::Replaced {
             path: self.path.clone(),
+        }
+    }
+
+    /// Of what another host was to make.
+    pub fn not_shared(&self, error: DoorError) -> DoorError {
+        match error {
+            DoorError::Io { path, error } if error.kind() == io::ErrorKind::NotFound => {
+                DoorError::NotShared { path }
+            }
+            error => error,
         }
     }
 

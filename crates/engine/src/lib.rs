@@ -64,7 +64,7 @@ pub use files::{OpenError, OpenTargets, files_of_run, open_targets};
 pub use generations::Generations;
 pub use kind::{BackendKind, Backends};
 pub use operation_log::OperationReader;
-pub use pace::{Pace, paces};
+pub use pace::{Pace, own_rates, paces};
 pub use placement::as_owner;
 pub use rule::{BackendChoice, WorkerRule, choose_backend};
 pub use session::{EngineConfig, Session};

@@ -139,7 +139,7 @@ pub fn paces(
     shares_pct: Option<&[f64]>,
 ) -> Vec<Option<Pace>> {
     let streams = &run.run.streams;
-    let own: f64 = streams.iter().filter_map(own_rate).sum();
+    let own = own_rates(streams);
     let pace = |(number, stream): (usize, &Stream)| {
         let share_pct = shares_pct.map_or(stream.share_pct, |shares| shares[number]);
         let mine = |rate: f64| (rate - own).max(0.0) * share_pct / 100.0;
@@ -194,7 +194,11 @@ fn moves_differ(laws: &Generator) -> bool {
     units.fold(laws.smallest_transfer(), u64::min) < laws.largest_transfer()
 }
 
-/// What a stream takes out of the rate of its run.
+/// What streams take out of the rate of their run, as they have rates of their own.
+pub fn own_rates(streams: &[Stream]) -> f64 {
+    streams.iter().filter_map(own_rate).sum()
+}
+
 fn own_rate(stream: &Stream) -> Option<f64> {
     match &stream.pacing {
         Pacing::TotalRate { per_second, .. } => Some(*per_second),

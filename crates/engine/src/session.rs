@@ -250,6 +250,13 @@ impl Session {
         self.shared.data.figures()
     }
 
+    /// How long after the start of the run its first worker began, in nanoseconds; `None` where none has.
+    pub fn begun_late_ns(&self) -> Option<u64> {
+        let workers = self.shared.workers.iter();
+        let late = workers.map(|worker| worker.begun_late_ns.load(Relaxed));
+        late.min().filter(|late_ns| *late_ns < u64::MAX)
+    }
+
     /// How many workers the run has.
     pub fn workers(&self) -> u32 {
         self.shared.workers.len() as u32
@@ -694,6 +701,7 @@ impl Seat {
     ) -> io::Result<()> {
         let mut interval = 0;
         let mut sleeper = Sleeper::default();
+        self.wait_for_start(&mut sleeper, worker);
         loop {
             let Wake::Wait { want, until_ns } = worker.step(true) else {
                 return Ok(());
@@ -712,6 +720,27 @@ impl Seat {
         }
     }
 
+    /// So that the first look at the work is at the start, whenever the first arrival comes.
+    fn wait_for_start<B: Backend>(
+        &self,
+        sleeper: &mut Sleeper,
+        worker: &mut Worker<B, Clock, &SharedRun>,
+    ) {
+        let start_ns = self.shared.start_ns.load(Relaxed);
+        loop {
+            let now_ns = self.config.clock.now_ns();
+            if now_ns >= start_ns {
+                let view = &self.shared.workers[self.number];
+                return view.begun_late_ns.store(now_ns - start_ns, Relaxed);
+            }
+            let is_over = now_ns >= self.shared.stop_ns.load(Relaxed);
+            if is_over || self.shared.abandon.load(Relaxed) {
+                return;
+            }
+            sleeper.sleep(worker, start_ns);
+        }
+    }
+
     /// As [`Seat::drive`], for threads of a pool with a schedule, one of which has the turn.
     fn drive_in_turn<B: Backend>(
         &self,
@@ -723,9 +752,13 @@ impl Seat {
         let clock = self.config.clock;
         let mut interval = 0;
         let mut sleeper = Sleeper::default();
+        let mut has_begun = false;
         gate.enrol(me);
         loop {
             let has_turn = gate.wait_for_turn(me, || clock.now_ns());
+            if has_turn && !std::mem::replace(&mut has_begun, true) {
+                self.wait_for_start(&mut sleeper, worker);
+            }
             let Wake::Wait { want, until_ns } = worker.step(has_turn) else {
                 break;
             };

@@ -1,5 +1,6 @@
 //! The command line of the neutral verbs.
 use crate::exit::Exit;
+use crate::host_list::{self, HostList, Launcher};
 use crate::spans::{seconds, some_seconds, some_span, span};
 use analysis::Word;
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -12,6 +13,9 @@ use std::time::Duration;
 
 /// What a command of a job may take when nothing is said.
 pub const COMMAND_TIMEOUT: &str = "1h";
+
+/// How long a host may be silent when nothing is said.
+pub const HOST_TIMEOUT: &str = "60s";
 
 /// The same, for what is not read by clap.
 pub fn command_timeout() -> Duration {
@@ -70,8 +74,19 @@ pub enum Verb {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         words: Vec<String>,
     },
+    /// Do a part of a job that another host leads; started by it, over `ssh`.
+    #[command(hide = true)]
+    Agent(AgentOptions),
     /// Print the manual page, shell completions or a reference.
     Manual(ManualOptions),
+}
+
+/// What an agent takes.
+#[derive(Args, Clone, Debug, Default)]
+pub struct AgentOptions {
+    /// Remove this program as soon as it runs, where it is a copy.
+    #[arg(long)]
+    pub no_keep: bool,
 }
 
 /// What every verb that runs takes.
@@ -108,6 +123,13 @@ pub struct Common {
     #[arg(long, help_heading = FURTHER, value_name = "TIME", default_value = COMMAND_TIMEOUT, value_parser = some_span)]
     pub command_timeout: Duration,
 
+    #[command(flatten, next_help_heading = FURTHER)]
+    pub fleet: HostOptions,
+
+    /// What to do when a host is lost: end the run, or continue with the others, whose figures are marked from then on.
+    #[arg(long, help_heading = FURTHER, value_name = "WHAT", value_enum, default_value_t)]
+    pub on_loss: OnLoss,
+
     /// Resume an interrupted result at its first unfinished run, in its own folder. The job must be
     /// unchanged.
     #[arg(long, help_heading = FURTHER, value_name = "RESULT")]
@@ -122,6 +144,58 @@ impl Common {
     pub fn reaches_no_storage(&self) -> bool {
         let named = self.backend.as_deref().map(str::parse::<BackendKind>);
         matches!(named, Some(Ok(BackendKind::Null | BackendKind::Sim)))
+    }
+}
+
+/// The hosts of a job, and how they are reached.
+#[derive(Args, Clone, Debug)]
+pub struct HostOptions {
+    /// Do the same work on each of these hosts, on targets of its own. Ranges are taken as in node[01-16]; @FILE reads names
+    /// from its lines.
+    #[arg(long, value_name = "HOST,...|@FILE", value_parser = host_list::hosts)]
+    pub hosts: Option<HostList>,
+
+    /// Reach hosts with COMMAND instead of `ssh`, such as 'srun -N1 -w {host}' or 'kubectl exec -i {host} --'. {host} stands
+    /// for the name of the host; a shell is started with it, which has to take its input.
+    #[arg(long, value_name = "COMMAND", value_parser = host_list::launcher)]
+    pub launcher: Option<Launcher>,
+
+    /// End a run with a host that has been silent for this time. Until then, the host goes on and keeps its intervals.
+    #[arg(long, value_name = "TIME", default_value = HOST_TIMEOUT, value_parser = some_span)]
+    pub host_timeout: Duration,
+
+    /// Leave no copy of this program on the hosts of a job, in `~/.cache/fathom` there.
+    #[arg(long)]
+    pub no_keep: bool,
+}
+
+/// What becomes of a run that loses a host.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum OnLoss {
+    #[default]
+    End,
+    Continue,
+}
+
+impl OnLoss {
+    /// For what is not read by clap.
+    ///
+    /// # Errors
+    /// In words, where it is neither.
+    pub fn of(word: &str) -> Result<Self, String> {
+        Self::from_str(word, false)
+            .map_err(|_| format!("`--on-loss {word}` is neither `end` nor `continue`"))
+    }
+}
+
+impl Default for HostOptions {
+    fn default() -> Self {
+        Self {
+            hosts: None,
+            launcher: None,
+            host_timeout: some_span(HOST_TIMEOUT).expect("a time as a user would write it"),
+            no_keep: false,
+        }
     }
 }
 
@@ -363,6 +437,13 @@ pub struct CheckOptions {
 
     #[command(flatten)]
     pub times: TimeOptions,
+
+    /// Reach the hosts of the job, too, and tell what stands against it on any of them.
+    #[arg(long)]
+    pub connect: bool,
+
+    #[command(flatten)]
+    pub fleet: HostOptions,
 
     /// Write the names of targets that hold data to FILE, for --overwrite @FILE.
     #[arg(long, value_name = "FILE")]

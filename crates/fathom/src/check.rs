@@ -2,13 +2,13 @@
 mod text;
 
 use crate::arguments::{CheckOptions, Common};
-use crate::exit::Exit;
+use crate::exit::{Exit, fail};
 use crate::launch::planned_seconds;
 use crate::outputs::{self, Outputs};
 use crate::plan_file::Reading;
 use crate::seed::Seeds;
 use crate::standing::{self, Passed};
-use crate::{lints, machine, plan_file, render};
+use crate::{hosts, lints, machine, plan_file, render};
 use engine::WorkerRule;
 use host::Storage;
 use host::guard::{Finding, Overwrite, Refusal, Refused};
@@ -147,14 +147,7 @@ struct Around {
 }
 
 pub fn main(options: &CheckOptions) -> Exit {
-    let read = lints::selection(&options.lints.words).and_then(|lints| {
-        let reading = plan_file::read(
-            &options.inputs,
-            Seeds::fixed(&Common::default()),
-            options.times.command_line(lints.clone()),
-        )?;
-        Ok((reading, lints))
-    });
+    let read = read(options);
     let (mut reading, lints) = match read {
         Ok(read) => read,
         Err(message) => {
@@ -162,11 +155,32 @@ pub fn main(options: &CheckOptions) -> Exit {
             return Exit::Usage;
         }
     };
+    let joined = match (&reading.plan, options.connect) {
+        (Some(plan), true) if plan.is_spread() && reading.run_blockers.is_empty() => {
+            Some(connect(options, plan, &reading.sources))
+        }
+        _ => None,
+    };
     // Moved, not copied: a plan of a million files takes most of the memory.
     let plan = reading.plan.take();
     let around = plan.as_ref().map(Around::of).unwrap_or_default();
-    let looked = plan.map(|plan| look(plan, &options.output, (reading.language(), &lints)));
-    let looked = match looked.unwrap_or_else(|| Ok(Looked::default())) {
+    let is_spread = plan.as_ref().is_some_and(Plan::is_spread);
+    if is_spread && joined.is_none() && options.write_overwrite.is_some() {
+        errln!(
+            "note: other hosts have the targets of this job: with `--connect` they tell what is to be overwritten"
+        );
+    }
+    let (joined, told) = match joined {
+        None => (None, None),
+        Some(Ok(bound)) => (Some(Exit::Fine), Some(Looked::told(bound))),
+        Some(Err(refused)) => (Some(refused.exit), Some(Looked::refused(&refused))),
+    };
+    let looked = match (told, plan) {
+        (Some(told), _) => Ok(told),
+        (None, Some(plan)) => look(plan, &options.output, (reading.language(), &lints)),
+        (None, None) => Ok(Looked::default()),
+    };
+    let looked = match looked {
         Ok(looked) => looked,
         Err(message) => {
             errln!("error: {message}");
@@ -177,7 +191,7 @@ pub fn main(options: &CheckOptions) -> Exit {
     let has_errors = diagnostics
         .iter()
         .any(|diagnostic| diagnostic.severity == Severity::Error);
-    if let (Some(path), Some(refused)) = (&options.write_overwrite, &looked.refused)
+    if let (Some(path), Some(refused), None) = (&options.write_overwrite, &looked.refused, &joined)
         && let Err(reason) = write_words(path, refused, &reading, looked.plan.as_ref())
     {
         errln!("error: {reason}");
@@ -189,12 +203,87 @@ pub fn main(options: &CheckOptions) -> Exit {
             "{}\n",
             serde_json::to_string_pretty(&output).expect("plain data")
         );
-    } else {
+    } else if joined.is_none_or(|exit| exit == Exit::Fine) {
         text::print(&reading, &looked, &diagnostics, &around);
     }
     // The process ends: giving back a million paths one by one would take longer than telling of them.
     std::mem::forget((reading, looked));
-    if has_errors { Exit::Usage } else { Exit::Fine }
+    match (has_errors, joined) {
+        (_, Some(exit)) if exit != Exit::Fine => exit,
+        (true, _) => Exit::Usage,
+        (false, _) => Exit::Fine,
+    }
+}
+
+fn read(options: &CheckOptions) -> Result<(Reading, LintSelection), String> {
+    lints::selection(&options.lints.words).and_then(|lints| {
+        let mut reading = plan_file::read(
+            &options.inputs,
+            Seeds::fixed(&Common::default()),
+            options.times.command_line(lints.clone()),
+        )?;
+        if let Some(plan) = &reading.plan
+            && let Some(spread) = hosts::spread(plan, &options.fleet)?
+        {
+            reading.plan = Some(spread);
+        }
+        Ok((reading, lints))
+    })
+}
+
+impl Looked {
+    /// What hosts have told of their targets.
+    fn told(bound: BoundPlan) -> Self {
+        let hosts = plan::counted(bound.plan.hosts.len() as u64, "host");
+        errln!("{hosts} told, and nothing stands against the job there");
+        Self {
+            stand_ins: vec![StandIn::None; bound.targets.len()],
+            plan: Some(bound),
+            ..Self::default()
+        }
+    }
+
+    /// What was told already is for programs that read the rest.
+    fn refused(refused: &hosts::Refused) -> Self {
+        let lines = refused.lines.iter();
+        Self {
+            diagnostics: lines
+                .map(|line| Diagnostic::error("fathom-0001", line.clone()))
+                .collect(),
+            ..Self::default()
+        }
+    }
+}
+
+/// Asks all hosts what stands against the job there, without any I/O.
+fn connect(
+    options: &CheckOptions,
+    plan: &Plan,
+    sources: &SourceMap,
+) -> Result<BoundPlan, hosts::Refused> {
+    let common = Common {
+        fleet: options.fleet.clone(),
+        ..Common::default()
+    };
+    let refused = match hosts::settle(plan, &common, sources) {
+        Ok((bound, _)) => return Ok(bound),
+        Err(refused) => refused,
+    };
+    if let Some(path) = &options.write_overwrite {
+        let text: String = refused
+            .words
+            .iter()
+            .map(|word| format!("{word}\n"))
+            .collect();
+        let outputs = Outputs::beside(plan, outputs::inputs(sources, &[]));
+        let written = outputs.check(path, Opening::Replace).and_then(|()| {
+            let mut file = outputs.open_named(path, Opening::Replace)?;
+            let written = file.write_all(text.as_bytes());
+            written.map_err(|error| format!("`{}` cannot be written: {error}", path.display()))
+        });
+        written.map_err(|message| fail(Exit::Usage, &message))?;
+    }
+    Err(refused)
 }
 
 fn write_words(
@@ -230,7 +319,7 @@ fn all_diagnostics(reading: &Reading, looked: &Looked) -> Vec<Diagnostic> {
 
 fn look(plan: Plan, output: &Path, lints: (Language, &LintSelection)) -> Result<Looked, String> {
     let storage = Storage::real();
-    let found = conduct::machine::facts(&plan, &storage);
+    let found = facts_here(&plan, &storage);
     let (facts, stand_ins) = with_stand_ins(&plan, found);
     match machine::bind_to(plan, &facts) {
         Err(diagnostics) => Ok(Looked {
@@ -240,6 +329,21 @@ fn look(plan: Plan, output: &Path, lints: (Language, &LintSelection)) -> Result<
         }),
         Ok(bound) => look_at_bound(bound, stand_ins, output, (lints, &storage)),
     }
+}
+
+/// Facts of the targets that this host reaches; those of others are not here.
+fn facts_here(plan: &Plan, storage: &Storage) -> Facts {
+    if !plan.is_spread() {
+        return conduct::machine::facts(plan, storage);
+    }
+    let seen = plan.seen_from(None);
+    let mut facts = conduct::machine::facts(&seen, storage);
+    for (target, facts) in seen.targets.iter().zip(&mut facts.targets) {
+        if !target.is_real() {
+            (facts.found, facts.bytes) = (FoundKind::Missing, 0);
+        }
+    }
+    facts
 }
 
 /// Folders of paths, as they are written.
@@ -294,7 +398,12 @@ fn look_at_bound(
     match machine::backend(&bound, None) {
         Ok(choice) => {
             let rule = WorkerRule::Automatic;
-            let found = lints::judge(&bound, &choice, rule, Some(output), lints, storage);
+            let seen = bound.plan.is_spread().then(|| BoundPlan {
+                plan: bound.plan.seen_from(None),
+                ..bound.clone()
+            });
+            let seen = seen.as_ref().unwrap_or(&bound);
+            let found = lints::judge(seen, &choice, rule, Some(output), lints, storage);
             diagnostics.extend(found);
         }
         Err(message) => diagnostics.push(Diagnostic::note("fathom-0001", message)),
@@ -329,13 +438,14 @@ pub(crate) fn with_stand_ins(plan: &Plan, mut facts: Facts) -> (Facts, Vec<Stand
     let mut stand_ins = Vec::new();
     for (target, facts) in plan.targets.iter().zip(&mut facts.targets) {
         let missing = facts.found == FoundKind::Missing;
-        let is_device = target.kind == TargetKind::Device;
+        // Nobody knows what another host has there.
+        let is_device = target.kind == TargetKind::Device || plan.is_elsewhere(target);
         let sized = !matches!(target.size, SizeRule::AsFound | SizeRule::PercentOfFound(_));
         if !missing || (sized && !is_device) {
             stand_ins.push(StandIn::None);
             continue;
         }
-        facts.found = if is_device {
+        facts.found = if target.kind == TargetKind::Device {
             FoundKind::BlockDevice
         } else {
             FoundKind::File

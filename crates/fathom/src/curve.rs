@@ -38,7 +38,8 @@ pub fn main(options: &CurveOptions, arguments: &[String]) -> Exit {
             return Exit::Usage;
         }
     };
-    if let Some(message) = missing(&options.target, &asked) {
+    let is_here = options.common.fleet.hosts.is_none();
+    if let Some(message) = missing(&options.target, &asked).filter(|_| is_here) {
         errln!("error: {message}");
         return Exit::Usage;
     }
@@ -97,7 +98,11 @@ fn asked(options: &CurveOptions) -> Result<Asked, String> {
         };
         let parts: Option<Vec<f64>> = text.split(',').map(number).collect();
         parts.ok_or_else(|| {
-            format!("`{name} {text}` is not a list of numbers above zero, such as 10,50,90")
+            let example = match name {
+                "--threads" => "1,4,16",
+                _ => "10,50,90",
+            };
+            format!("`{name} {text}` is not a list of numbers above zero, such as {example}")
         })
     };
     let threads = list("--threads", &options.threads)?;
@@ -160,6 +165,7 @@ fn plan(options: &CurveOptions, asked: &Asked) -> Plan {
     let target = Target {
         name: path.display().to_string(),
         host: "localhost".to_owned(),
+        shared_from: None,
         path: path.clone(),
         kind: if is_device {
             TargetKind::Device

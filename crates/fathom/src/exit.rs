@@ -19,6 +19,12 @@ pub enum Exit {
     Doubtful,
 }
 
+/// Ends so, and says why.
+pub fn fail(exit: Exit, message: &str) -> Exit {
+    errln!("error: {message}");
+    exit
+}
+
 impl Exit {
     pub fn code(self) -> u8 {
         match self {

@@ -1,4 +1,5 @@
 //! Real files for the readers of job languages.
+use host::SysRoot;
 use host::text_file::{Unreadable, read_standard_input, read_whole};
 use lang::vdbench::InputFile;
 use lang::{CommandLine, Environment, Files, Variable};
@@ -99,6 +100,13 @@ pub fn fio_input(input: InputFile) -> lang::fio::Input {
     }
 }
 
+/// The name and the addresses of this machine.
+fn own_names(name: String) -> Vec<String> {
+    let mut names = host::own_addresses(&SysRoot::real());
+    names.push(name);
+    names
+}
+
 /// The environment that a text is read in.
 pub fn environment(command_line: CommandLine, seed: u64) -> Environment<'static> {
     let facts = host::facts();
@@ -111,7 +119,8 @@ pub fn environment(command_line: CommandLine, seed: u64) -> Environment<'static>
         process_variables: std::env::vars_os()
             .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
             .collect(),
-        host_names: vec![facts.name],
+        host_names: own_names(facts.name),
+        client_address: None,
         seed,
         fresh_seed: seed,
         command_line,

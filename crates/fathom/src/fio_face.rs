@@ -1,13 +1,14 @@
 //! Called as `fio`: that tool's options, jobs in files and on the command line.
-use crate::arguments::{Common, RepeatOptions, command_timeout};
+use crate::arguments::{Common, OnLoss, RepeatOptions, command_timeout};
 use crate::exit::Exit;
+use crate::fio_clients::{self, Client, Unread};
 use crate::fio_report::FioStyle;
 use crate::launch::{Findings, Launch, launch};
 use crate::outputs::{self, Outputs};
 use crate::printing::Channel;
 use crate::seed::{self, Seeds};
 use crate::trace::Topics;
-use crate::{background, files, mistakes, render, self_tests, spans};
+use crate::{background, files, host_list, mistakes, render, self_tests, spans};
 use host::Storage;
 use host::text_file::read_whole;
 use lang::fio::{
@@ -55,8 +56,12 @@ usage: fio [options] [job options] FILE…
   --trigger=COMMAND      what the shell is to run then
   --daemonize=FILE       run in the background, with the number of the process in FILE; use --output
   --inflate-log=FILE     print a log that log_store_compressed has written
-  --client --server --remote-config --trigger-remote
-                         refused: one host only
+  --client=[USER@]HOST FILE… --client=[USER@]HOST FILE…
+                         each host does the jobs of the files after it; --client=FILE with a host in each line gives all of
+                         them the same files. Hosts are reached by ssh, and no server runs there
+  --remote-config=PATH   after a --client: a job file that is there
+  --server --trigger-remote
+                         refused: no server is needed
   --idle-prof --merge-blktrace-only --latency-log
                          refused with what to use in their place
   --profile=tiobench     built-in jobs in place of files, with --size=MIB --block=N --numruns=N
@@ -75,6 +80,8 @@ of Fathom:
   --backend NAME --workers N --label KEY=VALUE --seed N
   --repeat N             all jobs N times, with median and spread of each figure at the end
   --command-timeout TIME  how long a command of the job may take (default 1h)
+  --launcher COMMAND --host-timeout TIME --on-loss end|continue --no-keep
+                         how hosts of --client are reached, as in `fathom run`
   --wait-until COMMAND --wait-limit TIME
                          before each run, wait until this command line succeeds (by default for 10
                          minutes at most)
@@ -146,16 +153,21 @@ const GENERAL: &[GeneralOption] = &[
     general("wait-until", None, Required),
     general("wait-limit", None, Required),
     general("command-timeout", None, Required),
+    general("launcher", None, Required),
+    general("host-timeout", None, Required),
+    general("on-loss", None, Required),
+    general("no-keep", None, Bare),
 ];
 
-const ONE_HOST: &str = "runs on several hosts are not built yet; run the command on each host, and compare by `--label`";
+const NO_SERVER: &str = "no server is needed: `fathom fio --client=HOST FILE` reaches HOST by `ssh` and starts what it needs there. A key gets there by `ssh-copy-id HOST`; where there is no `ssh`, `--launcher` takes another command, such as 'kubectl exec -i {host} --'";
 
 /// Options of the original that are known and not carried out, each with what to do.
 const REFUSED: &[(&str, &str)] = &[
-    ("client", ONE_HOST),
-    ("server", ONE_HOST),
-    ("remote-config", ONE_HOST),
-    ("trigger-remote", ONE_HOST),
+    ("server", NO_SERVER),
+    (
+        "trigger-remote",
+        "run the command on the hosts yourself, or here with `--trigger`",
+    ),
     (
         "idle-prof",
         "no thread burns CPU to measure what is idle; `report.html` shows how busy the host was",
@@ -174,6 +186,8 @@ const REFUSED: &[(&str, &str)] = &[
 #[derive(Debug, Default)]
 struct Options {
     inputs: Vec<Input>,
+    /// Whose hosts do the jobs; this one where there are none.
+    clients: Vec<Client>,
     sections: Vec<String>,
     parse_only: bool,
     show_command: bool,
@@ -245,23 +259,18 @@ pub fn main(all: &[String], words: &[String]) -> Exit {
     if let Some(path) = &options.packed_log {
         return print_packed(path);
     }
-    if options.inputs.is_empty() {
+    if options.inputs.is_empty() && options.clients.is_empty() {
         err!("{USAGE}\nerror: no job is defined\n");
         return Exit::Usage;
     }
-    let aux = options.style.beside.auxiliary.as_ref();
-    let command_line = CommandLine {
-        auxiliary: aux.map(|folder| folder.display().to_string()),
-        ..CommandLine::default()
+    let reading = match read(&options) {
+        Ok(reading) => reading,
+        Err(Unread::Told(exit)) => return exit,
+        Err(Unread::Message(message)) => {
+            errln!("error: {message}");
+            return Exit::Usage;
+        }
     };
-    let mut environment = files::environment(command_line, Seeds::fixed(&options.common).content);
-    if !options.has_seed {
-        environment.fresh_seed = seed::drawn();
-    }
-    let mut reading = lang::fio::read(&options.inputs, &options.sections, &environment);
-    if let Some(plan) = reading.plan.as_mut().filter(|_| reading.wants_fresh_seed) {
-        plan.seed = environment.fresh_seed;
-    }
     match goes_on_elsewhere(all, &options, &reading) {
         Ok(false) => {}
         Ok(true) => return Exit::Fine,
@@ -289,6 +298,27 @@ pub fn main(all: &[String], words: &[String]) -> Exit {
         return exit_of(&reading);
     }
     carry_out(all, options, reading)
+}
+
+fn read(options: &Options) -> Result<Reading, Unread> {
+    let aux = options.style.beside.auxiliary.as_ref();
+    let command_line = CommandLine {
+        auxiliary: aux.map(|folder| folder.display().to_string()),
+        ..CommandLine::default()
+    };
+    let mut environment = files::environment(command_line, Seeds::fixed(&options.common).content);
+    if !options.has_seed {
+        environment.fresh_seed = seed::drawn();
+    }
+    let sections = &options.sections;
+    let mut reading = match options.clients.as_slice() {
+        [] => lang::fio::read(&options.inputs, sections, &environment),
+        clients => fio_clients::read(clients, sections, &mut environment, &options.common)?,
+    };
+    if let Some(plan) = reading.plan.as_mut().filter(|_| reading.wants_fresh_seed) {
+        plan.seed = environment.fresh_seed;
+    }
+    Ok(reading)
 }
 
 /// Whether another process carries the jobs out, in the background. What is wrong with the jobs is told here.
@@ -540,7 +570,10 @@ fn parse(words: &[String]) -> Result<Options, String> {
     for word in split_words(&words, GENERAL).map_err(|error| word_error(&error))? {
         match word {
             CommandWord::Job(assignment) => jobs.push(assignment),
-            CommandWord::File(name) => names.push(name),
+            CommandWord::File(name) => match options.clients.last_mut() {
+                Some(client) => client.add_file(name),
+                None => names.push(name),
+            },
             CommandWord::General { name, value } => {
                 general_option(name, value.as_deref(), &mut options)?;
             }
@@ -550,6 +583,19 @@ fn parse(words: &[String]) -> Result<Options, String> {
         return Err(format!(
             "`--profile={profile}` stands for all jobs; leave job files out"
         ));
+    }
+    if !options.clients.is_empty() {
+        if let Some(job) = jobs.first() {
+            return Err(format!(
+                "`--{}` is an option of a job, and jobs of `--client` come from files; write it there",
+                job.name
+            ));
+        }
+        if let Some(name) = names.first() {
+            return Err(format!(
+                "`{name}` stands in front of the first `--client`; each file belongs to the `--client` in front of it"
+            ));
+        }
     }
     if !jobs.is_empty() {
         options.inputs.push(Input::Options(jobs));
@@ -590,6 +636,15 @@ fn general_option(name: &str, value: Option<&str>, options: &mut Options) -> Res
         "version" => {
             options.text = Some(format!("{RELEASE} (fathom {})", env!("CARGO_PKG_VERSION")));
         }
+        "client" => options.clients.push(Client::of(&text())?),
+        "remote-config" => match options.clients.last_mut() {
+            Some(client) => client.add_remote(text()),
+            None => {
+                return Err(
+                    "`--remote-config` is a file of the `--client` in front of it".to_owned(),
+                );
+            }
+        },
         "section" => options.sections.push(text()),
         "parse-only" => options.parse_only = true,
         "showcmd" => options.show_command = true,
@@ -615,6 +670,9 @@ fn general_option(name: &str, value: Option<&str>, options: &mut Options) -> Res
             common.command_timeout =
                 time.map_err(|reason| format!("`--{name} {text}`: {reason}"))?;
         }
+        "launcher" | "host-timeout" | "on-loss" | "no-keep" => {
+            return fleet_option(name, &text(), common);
+        }
         "result" => options.result = Some(text()),
         "backend" => common.backend = Some(text()),
         "label" => common.label.push(text()),
@@ -632,6 +690,20 @@ fn general_option(name: &str, value: Option<&str>, options: &mut Options) -> Res
         "debug" if matches!(&*text(), "?" | "help") => options.text = Some(Topics::help()),
         "debug" => return options.style.beside.topics.add(&text()),
         _ => return report_option(name, value, options),
+    }
+    Ok(())
+}
+
+/// How hosts are reached.
+fn fleet_option(name: &str, text: &str, options: &mut Common) -> Result<(), String> {
+    let failed = |reason: String| format!("`--{name} {text}`: {reason}");
+    match name {
+        "launcher" => {
+            options.fleet.launcher = Some(host_list::launcher(text).map_err(failed)?);
+        }
+        "on-loss" => options.on_loss = OnLoss::of(text)?,
+        "host-timeout" => options.fleet.host_timeout = spans::some_span(text).map_err(failed)?,
+        _ => options.fleet.no_keep = true,
     }
     Ok(())
 }
@@ -813,10 +885,13 @@ mod tests {
             "cmdhelp" => Some("rw"),
             "enghelp" => Some("libaio,userspace_reap"),
             "debug" => Some("io,process"),
+            "launcher" => Some("srun -w {host}"),
+            "on-loss" => Some("continue"),
             _ => Some("10"),
         };
         for option in GENERAL {
             let mut options = Options::default();
+            options.clients.push(Client::default());
             let carried_out = general_option(option.name, own(option.name), &mut options);
             let refused = REFUSED.iter().find(|(name, _)| *name == option.name);
             match refused {

@@ -84,5 +84,6 @@ fn import(options: &ImportOptions) -> Result<Exit, String> {
         errln!("error: `{name}` is not whole; the result holds what is left of it");
         return Ok(Exit::Failed);
     }
+    crate::printing::verdict(&conclusion);
     Ok(Exit::Fine)
 }

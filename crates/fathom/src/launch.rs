@@ -1,31 +1,33 @@
 //! Everything between a plan and its report: bind, guard, claim, record, conduct, write down.
-use crate::arguments::{Common, DEFAULT_OUTPUT};
+use crate::arguments::{Common, DEFAULT_OUTPUT, OnLoss};
 use crate::descriptors::{self, Descriptors};
-use crate::exit::Exit;
+use crate::exit::{Exit, fail};
 use crate::face::{Beside, Ended, Face, Job};
 use crate::fill::{self, Fill};
+use crate::hosts::{self, Fleet};
 use crate::job_files::{self, JobFiles};
 use crate::outputs::{self, Outputs};
 use crate::progress::duration;
 use crate::records::Records;
+use crate::refusals::{is_unusable, print_refusal, quoted};
 use crate::resume::Earlier;
 use crate::sinks::Sinks;
 use crate::standing::{self, Passed};
 use crate::trigger::Watched;
 use crate::written_states::WrittenStates;
-use crate::{ending, lints, machine, printing, removal, render, room, stop, stop_file};
+use crate::{ending, lints, machine, printing, removal, render, stop, stop_file};
 use conduct::machine::Approach;
 use conduct::{
-    CommandSettings, Control, Host, LocalHost, Outcome, SimulatedHost, SinkError, Tempo, go_on,
-    planned_ns,
+    CommandSettings, Control, Crew, LocalHost, LocalLead, Outcome, SimulatedHost, SinkError, Tempo,
+    go_on, planned_ns,
 };
 use door::{Door, Grants};
-use engine::{BackendChoice, BackendKind, EngineConfig};
-use host::guard::{Finding, Overwrite, Refusal, Refused};
+use engine::{BackendChoice, BackendKind};
+use host::guard::{Finding, Overwrite, Refused};
 use host::{Storage, SysRoot};
 use lang::Language;
-use measure::{Event, ExecutionStarted, ExecutionTarget, FinishReason, Remark};
-use plan::{BoundPlan, Diagnostic, Fills, Label, Plan, Severity, SourceMap, TargetId};
+use measure::{Event, ExecutionStarted, FinishReason, Remark};
+use plan::{BoundPlan, Diagnostic, Fills, Label, Plan, Severity, SourceMap};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -61,6 +63,8 @@ pub struct Settled {
     labels: Vec<Label>,
     records: Records,
     descriptors: Descriptors,
+    /// The hosts that do the work, where it is spread over several.
+    fleet: Option<Fleet>,
     /// What lints found on this machine.
     found: Vec<Diagnostic>,
     passed: Passed,
@@ -86,6 +90,11 @@ struct Begun {
 
 /// Runs a plan to its report.
 pub fn launch(mut launch: Launch) -> Exit {
+    match hosts::spread(&launch.plan, &launch.common.fleet) {
+        Ok(None) => {}
+        Ok(Some(spread)) => launch.plan = spread,
+        Err(message) => return fail(Exit::Usage, &message),
+    }
     launch.face.prepare(&mut launch.plan);
     if launch.plan.fills == Fills::Flushed {
         fill::sync_fills(&mut launch.plan);
@@ -368,6 +377,11 @@ fn count_all(
     settled: &Settled,
     launch: &Launch,
 ) {
+    if settled.fleet.is_some() {
+        // Each host has said so of the runs that are left.
+        started.workers = earlier.started.workers;
+        return;
+    }
     let rule = machine::worker_rule(launch.common.workers);
     let (backends, cpus) = (settled.choice.backends(), started.host.cpus);
     started.workers = machine::workers_max(&earlier.bound, backends, rule, cpus);
@@ -398,6 +412,9 @@ fn settle(launch: &Launch, storage: &Storage) -> Result<Settled, Exit> {
         render::print(diagnostics, &launch.sources);
         Exit::Usage
     };
+    if launch.plan.is_spread() {
+        return settle_spread(launch);
+    }
     let facts = conduct::machine::facts(&launch.plan, storage);
     let plan = machine::bind_to(launch.plan.clone(), &facts).map_err(|found| refuse(&found))?;
     let missing = machine::not_built(&plan);
@@ -450,8 +467,31 @@ fn settle(launch: &Launch, storage: &Storage) -> Result<Settled, Exit> {
         labels,
         records,
         descriptors: descriptors.unwrap_or(Descriptors::UNLIMITED),
+        fleet: None,
         found,
         passed,
+    })
+}
+
+/// The same where other hosts do the work: what is here is not touched.
+fn settle_spread(launch: &Launch) -> Result<Settled, Exit> {
+    let labels = labels(&launch.common.label).map_err(|message| fail(Exit::Usage, &message))?;
+    let (plan, fleet) = hosts::settle(&launch.plan, &launch.common, &launch.sources)
+        .map_err(|refused| refused.exit)?;
+    Ok(Settled {
+        plan,
+        grants: Arc::new(Grants::none()),
+        choice: BackendChoice {
+            kind: fleet.kind,
+            overrules: false,
+            reason: fleet.backend.1.clone(),
+        },
+        labels,
+        records: Records::default(),
+        descriptors: Descriptors::UNLIMITED,
+        fleet: Some(fleet),
+        found: Vec::new(),
+        passed: Passed::default(),
     })
 }
 
@@ -510,71 +550,6 @@ fn record<'a>(
     passed.record(unix_ns, sinks)
 }
 
-/// Says for each refused target what was found and what to do.
-pub fn print_refusal(refused: &Refused, plan: &BoundPlan) {
-    let mut kinds = render::Kinds::default();
-    for refusal in &refused.refusals {
-        let kind = match is_unusable(refusal) {
-            true => "targets that cannot be used",
-            false => {
-                "refused targets; `fathom check --write-overwrite FILE` writes the words for all"
-            }
-        };
-        let text = refusal_text(refusal, plan);
-        if kinds.shows(kind, &text) {
-            err!("{text}");
-        }
-    }
-    for no_space in &refused.no_space {
-        let text = format!("error: {no_space}");
-        if kinds.shows("file systems without room", &text) {
-            errln!("{text}");
-        }
-    }
-    kinds.tell_left_out();
-}
-
-fn refusal_text(refusal: &Refusal, plan: &BoundPlan) -> String {
-    let name = plan::target_text(&plan.plan.target(refusal.target).name, &refusal.path);
-    let verdict = if is_unusable(refusal) {
-        "cannot be used"
-    } else {
-        "may not be overwritten"
-    };
-    let way_out = match &refusal.word {
-        Some(word) => format!("; to overwrite it anyway, add --overwrite {}", quoted(word)),
-        None if is_unusable(refusal) => String::new(),
-        None => "; nothing overrides this".to_owned(),
-    };
-    // The error ends the message, so that the last line says what to do.
-    let lines = match refusal.findings.as_slice() {
-        [only] => vec![format!("error: {name} {verdict}: {only}{way_out}")],
-        all => {
-            let found = all.iter().map(|finding| format!("  - {finding}"));
-            let first = std::iter::once(format!("found on {name}:"));
-            let last = format!("error: {name} {verdict}{way_out}");
-            first.chain(found).chain([last]).collect()
-        }
-    };
-    let shown = lines.iter().map(|line| report::shown::message(line) + "\n");
-    shown.collect()
-}
-
-/// Whether the target is wrong, and not protected.
-fn is_unusable(refusal: &Refusal) -> bool {
-    let is_misfit = |finding: &Finding| {
-        matches!(
-            finding,
-            Finding::Missing
-                | Finding::FolderLacks { .. }
-                | Finding::NotUsable { .. }
-                | Finding::CannotExamine { .. }
-                | Finding::NotWritable { .. }
-        )
-    };
-    refusal.findings.iter().all(is_misfit)
-}
-
 fn refusal_exit(refused: &Refused, face: &dyn Face) -> Exit {
     let is_mistake = refused.no_space.is_empty() && refused.refusals.iter().all(is_unusable);
     let mut findings = refused.refusals.iter().flat_map(|one| &one.findings);
@@ -582,15 +557,6 @@ fn refusal_exit(refused: &Refused, face: &dyn Face) -> Exit {
         true if findings.all(Finding::is_lack_of_right) => face.exit_without_rights(),
         true => Exit::Usage,
         false => Exit::Guard,
-    }
-}
-
-fn quoted(word: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "/._-:@%+".contains(c);
-    if word.chars().all(plain) {
-        word.to_owned()
-    } else {
-        format!("'{}'", word.replace('\'', "'\\''"))
     }
 }
 
@@ -613,42 +579,16 @@ fn execution_started(
     let plan = &settled.plan;
     let now = jiff::Zoned::now();
     let facts = host::facts();
-    let mut told = BTreeSet::new();
-    let mut identity_of = |target: &plan::Target| {
-        let look = || host::target_identity(storage, &target.path);
-        let mut identity = door::waiting::on(&target.path, look);
-        // The settings of a device are told with its first target: there may be thousands.
-        if !identity.device.is_empty() && !told.insert(identity.device.clone()) {
-            identity.queue.clear();
-        }
-        identity
-    };
     let reaches_storage = !launch.common.reaches_no_storage();
-    let target = |(number, target): (usize, &plan::Target)| {
-        let bound = &plan.targets[number];
-        let bytes = plan.expected_bytes(TargetId::at(number));
-        let bytes = bytes.unwrap_or(bound.facts.bytes);
-        // Room matters of what runs read as it was.
-        let is_read = bound.is_read && !bound.is_prepared;
-        let is_looked_at = target.is_real() && is_read && reaches_storage;
-        ExecutionTarget {
-            name: target.name.clone(),
-            path: target.path.display().to_string(),
-            bytes,
-            is_written: bound.is_written(),
-            identity: if target.is_real() {
-                identity_of(target)
-            } else {
-                Default::default()
-            },
-            hole_bytes: is_looked_at
-                .then(|| room::hole_bytes(&target.path, bytes))
-                .flatten(),
-            ..ExecutionTarget::default()
-        }
+    let targets = match &settled.fleet {
+        Some(fleet) => fleet.targets.clone(),
+        None => machine::targets_told(plan, storage, reaches_storage),
     };
     let rule = machine::worker_rule(launch.common.workers);
-    let (backend, backend_reason) = machine::backends_used(plan, &settled.choice);
+    let (backend, backend_reason) = match &settled.fleet {
+        Some(fleet) => fleet.backend.clone(),
+        None => machine::backends_used(plan, &settled.choice),
+    };
     ExecutionStarted {
         unix_ns: clock.unix_ns(clock.now_ns()),
         utc_offset_s: now.offset().seconds(),
@@ -663,14 +603,21 @@ fn execution_started(
             .collect(),
         plan_json: serde_json::to_string(plan).expect("a plan is plain data"),
         seed: plan.plan.seed,
-        targets: plan.plan.targets.iter().enumerate().map(target).collect(),
+        targets,
         backend,
         backend_reason,
-        workers: machine::workers_max(plan, settled.choice.backends(), rule, facts.cpus),
+        workers: match &settled.fleet {
+            Some(fleet) => fleet.workers,
+            None => machine::workers_max(plan, settled.choice.backends(), rule, facts.cpus),
+        },
         clock: clock.source().to_string(),
         labels: settled.labels.clone(),
         reporting: plan.plan.reporting.labels.clone(),
         host: facts,
+        hosts: settled
+            .fleet
+            .as_ref()
+            .map_or_else(Vec::new, |fleet| fleet.facts.clone()),
     }
 }
 
@@ -752,7 +699,7 @@ fn host<'a>(
     started: &ExecutionStarted,
     clock: sys::clock::Clock,
     (job, beside): (&Job<'_>, &Beside),
-) -> (Box<dyn Host>, Option<WrittenStates<'a>>) {
+) -> (Box<dyn Crew>, Option<WrittenStates<'a>>) {
     let devices: BTreeSet<&String> = started
         .targets
         .iter()
@@ -764,21 +711,24 @@ fn host<'a>(
         let host = SimulatedHost::new(script, launch.common.workers.unwrap_or(1));
         return (Box::new(host), None);
     }
-    let config = EngineConfig {
-        backends: settled.choice.backends(),
-        workers: machine::worker_rule(launch.common.workers),
+    let config = machine::engine_config(
+        &settled.choice,
+        launch.common.workers,
         clock,
-        cpus: started.host.cpus,
         // Also of what goes on with a result: its data must not repeat.
-        nonce: started.unix_ns ^ u64::from(std::process::id()) << 40,
-        reap_group_max: 8,
-    };
+        started.unix_ns ^ u64::from(std::process::id()) << 40,
+    );
     let output = job.folder.unwrap_or(Path::new(""));
     let output = std::fs::canonicalize(output).unwrap_or_else(|_| output.to_owned());
     let commands = CommandSettings {
         variables: vec![("output", output.display().to_string())],
         limit: launch.common.command_timeout,
     };
+    if let Some(fleet) = &settled.fleet {
+        let lead = LocalLead::new(config, commands);
+        let goes_on = launch.common.on_loss == OnLoss::Continue;
+        return (Box::new(fleet.several(lead).going_on(goes_on)), None);
+    }
     let sampler = host::Sampler::new(&SysRoot::real(), &devices);
     let host = LocalHost::new(config, Arc::clone(&settled.grants), sampler)
         .with_commands(commands)
@@ -830,11 +780,6 @@ fn exit_of(outcome: &Outcome, is_planned: bool, face: &dyn Face) -> Exit {
         _ if face.has_failed(outcome) || outcome.left_outstanding => face.exit_of_failures(outcome),
         _ => Exit::Fine,
     }
-}
-
-fn fail(exit: Exit, message: &str) -> Exit {
-    errln!("error: {message}");
-    exit
 }
 
 /// For `check`: the planned time in words. `timed_s` is that of the runs whose end is a time.

@@ -1,7 +1,11 @@
 //! The plan meets the machine: what this build and this kernel do of it, in words of the user. What targets are and
 //! whether they may be written is [`conduct::machine`].
-use engine::{BackendChoice, BackendKind, Backends, WorkerRule};
-use plan::{BindError, BoundPlan, Diagnostic, Facts, Origin, Plan, RunId, RunKind, bind};
+use crate::room;
+use engine::{BackendChoice, BackendKind, Backends, EngineConfig, WorkerRule};
+use host::Storage;
+use measure::ExecutionTarget;
+use plan::{BindError, BoundPlan, Diagnostic, Facts, Origin, Plan, RunId, RunKind, TargetId, bind};
+use std::collections::BTreeSet;
 use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
 
@@ -158,4 +162,63 @@ pub fn workers_max(plan: &BoundPlan, backends: Backends, rule: WorkerRule, cpus:
 /// The rule for workers from the command line.
 pub fn worker_rule(workers: Option<u32>) -> WorkerRule {
     workers.map_or(WorkerRule::Automatic, WorkerRule::Exactly)
+}
+
+/// What the engine is set up with.
+pub fn engine_config(
+    choice: &BackendChoice,
+    workers: Option<u32>,
+    clock: sys::clock::Clock,
+    nonce: u64,
+) -> EngineConfig {
+    EngineConfig {
+        backends: choice.backends(),
+        workers: worker_rule(workers),
+        clock,
+        cpus: host::facts().cpus,
+        nonce,
+        reap_group_max: 8,
+    }
+}
+
+/// The targets of a plan, as an execution finds them.
+pub fn targets_told(
+    plan: &BoundPlan,
+    storage: &Storage,
+    reaches_storage: bool,
+) -> Vec<ExecutionTarget> {
+    let mut told = BTreeSet::new();
+    let mut identity_of = |target: &plan::Target| {
+        let look = || host::target_identity(storage, &target.path);
+        let mut identity = door::waiting::on(&target.path, look);
+        // The settings of a device are told with its first target: there may be thousands.
+        if !identity.device.is_empty() && !told.insert(identity.device.clone()) {
+            identity.queue.clear();
+        }
+        identity
+    };
+    let target = |(number, target): (usize, &plan::Target)| {
+        let bound = &plan.targets[number];
+        let bytes = plan.expected_bytes(TargetId::at(number));
+        let bytes = bytes.unwrap_or(bound.facts.bytes);
+        // Room matters of what runs read as it was.
+        let is_read = bound.is_read && !bound.is_prepared;
+        let is_looked_at = target.is_real() && is_read && reaches_storage;
+        ExecutionTarget {
+            name: target.name.clone(),
+            path: target.path.display().to_string(),
+            bytes,
+            is_written: bound.is_written(),
+            identity: if target.is_real() {
+                identity_of(target)
+            } else {
+                Default::default()
+            },
+            hole_bytes: is_looked_at
+                .then(|| room::hole_bytes(&target.path, bytes))
+                .flatten(),
+            ..ExecutionTarget::default()
+        }
+    };
+    plan.plan.targets.iter().enumerate().map(target).collect()
 }

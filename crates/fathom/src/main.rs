@@ -6,6 +6,7 @@
 mod printing;
 
 mod address_list;
+mod agent;
 mod arguments;
 mod background;
 mod check;
@@ -18,11 +19,15 @@ mod explain;
 mod face;
 mod files;
 mod fill;
+mod fio_clients;
 mod fio_face;
 mod fio_operations;
 mod fio_report;
+mod host_list;
+mod hosts;
 mod import;
 mod job_files;
+mod joining;
 mod lane;
 mod launch;
 mod lints;
@@ -35,6 +40,7 @@ mod prefill;
 mod progress;
 mod reasons;
 mod records;
+mod refusals;
 mod removal;
 mod render;
 mod report_again;
@@ -158,6 +164,7 @@ fn neutral(arguments: &[String]) -> Exit {
         Verb::Explain(options) => explain::main(&options),
         Verb::Vdbench { words } => vdbench_face::main(arguments, &words),
         Verb::Fio { words } => fio_face::main(arguments, &words),
+        Verb::Agent(options) => agent::main(&options),
         Verb::Manual(options) => manual::main(&options, &mut Arguments::command()),
     }
 }

@@ -53,6 +53,11 @@ struct Area {
 }
 
 pub fn main(options: &PrefillOptions, arguments: &[String]) -> Exit {
+    if options.common.fleet.hosts.is_some() {
+        // What was written is looked at again, which only the host that has it can do.
+        errln!("error: `prefill` fills targets of this host; start it on each of the others");
+        return Exit::Usage;
+    }
     let job = match job(options) {
         Ok(job) => job,
         Err(exit) => return exit,
@@ -175,6 +180,7 @@ impl Job {
         let target = Target {
             name: path.to_owned(),
             host: "localhost".to_owned(),
+            shared_from: None,
             path: path.into(),
             kind: if is_device {
                 TargetKind::Device

@@ -73,6 +73,11 @@ impl Reasons {
             return None;
         }
         let first = self.first.as_ref()?;
+        if self.count > 1 {
+            let place = self.place.as_ref();
+            let place = place.map_or(String::new(), |place| format!(", the first at {place}"));
+            return Some(format!("{} errors above{place}", self.count));
+        }
         if let (1, Some(code)) = (self.count, &self.code) {
             let place = self.place.as_ref().map(|place| format!(" at {place}"));
             let place = place.unwrap_or_default();
@@ -81,10 +86,6 @@ impl Reasons {
         let mut said: String = first.chars().take(SAID_AGAIN_MAX).collect();
         if said.len() < first.len() {
             said.push('…');
-        }
-        if self.count > 1 {
-            let more = plan::counted(self.count as u64 - 1, "more error");
-            said += &format!(" ({more} above)");
         }
         Some(said)
     }
@@ -153,7 +154,7 @@ mod tests {
         let reasons = after(&[coloured, "--> job:2:36\n", coloured, "  |\n"]);
         assert_eq!(
             reasons.to_say().unwrap(),
-            "unknown `x` (job:2:36) (1 more error above)"
+            "2 errors above, the first at job:2:36"
         );
         let refusal = [
             "error: `sd1` may not be overwritten:\n",
@@ -161,10 +162,7 @@ mod tests {
             "  - blkid finds ext4\n",
             "error: `sd2` may not be overwritten:\n",
         ];
-        assert_eq!(
-            after(&refusal).to_say().unwrap(),
-            "`sd1` may not be overwritten: ext4 at byte 1080 (1 more error above)"
-        );
+        assert_eq!(after(&refusal).to_say().unwrap(), "2 errors above");
     }
 
     #[test]

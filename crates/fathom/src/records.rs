@@ -125,6 +125,15 @@ impl Records {
     }
 }
 
+impl Records {
+    /// As after an execution of which nobody knows how it ended: what may have been written is kept.
+    pub fn keep_parts(&self, root: &SysRoot, grants: &Grants) {
+        for one in &self.targets {
+            let _ = waiting::on(&one.path, || one.keep(root, grants, false));
+        }
+    }
+}
+
 impl Recorded {
     fn written<'a>(&'a self, parts: &'a [Part]) -> Written<'a> {
         Written {

@@ -6,7 +6,6 @@ use crate::launch::{Findings, Launch, launch};
 use crate::resume::Earlier;
 use crate::seed::Seeds;
 use crate::{lints, plan_file, render};
-use plan::Severity;
 use report::shown;
 use std::path::Path;
 
@@ -36,16 +35,6 @@ pub fn main(options: &RunOptions, arguments: &[String]) -> Exit {
     let language = reading.language();
     let repeated = repeated_addresses(&reading.repeating_jobs());
     let Some(mut plan) = reading.plan.filter(|_| !blocked) else {
-        let errors = reading
-            .diagnostics
-            .iter()
-            .filter(|d| d.severity == Severity::Error)
-            .count();
-        let problems = errors + reading.run_blockers.len();
-        // A single one is the last that is said.
-        if problems > 1 {
-            errln!("nothing was run: {problems} problems to resolve first");
-        }
         return Exit::Usage;
     };
     if let Err(message) = options.repetition.apply(&mut plan) {

@@ -1,9 +1,10 @@
 //! Called as `vdbench`: that tool's options, console and output files.
 mod parse_flat;
 
-use crate::arguments::{Common, DEFAULT_OUTPUT, command_timeout};
+use crate::arguments::{Common, DEFAULT_OUTPUT, OnLoss, command_timeout};
 use crate::exit::Exit;
 use crate::face::Vdbench;
+use crate::host_list;
 use crate::launch::{Findings, Launch, launch};
 use crate::resume::Earlier;
 use crate::seed::Seeds;
@@ -41,6 +42,10 @@ of Fathom:
   --overwrite TARGET|@FILE   a target that may be overwritten although it holds something
   --backend NAME --workers N --label KEY=VALUE --seed N
   --command-timeout TIME  how long a command of the job may take (default 1h)
+  --host-timeout TIME     how long a host may be silent (default 60s)
+  --launcher COMMAND      reach hosts with COMMAND instead of `ssh`; {host} in it stands for the name of the host
+  --on-loss end|continue  what a run does that loses a host (default end)
+  --no-keep               leave no copy of this program on the hosts of a job
   --resume RESULT            go on with an interrupted result at its first run not finished;
                              -f can be left out
   --lint NAME=off|on|error   what becomes of a warning (docs/reference/lints.md)
@@ -329,6 +334,20 @@ fn long_option<'a>(
             let time = spans::some_span(text);
             options.common.command_timeout =
                 time.map_err(|reason| format!("`--{name} {text}`: {reason}"))?;
+        }
+        "host-timeout" => {
+            let text = value()?;
+            let time = spans::some_span(text);
+            options.common.fleet.host_timeout =
+                time.map_err(|reason| format!("`--{name} {text}`: {reason}"))?;
+        }
+        "no-keep" => options.common.fleet.no_keep = true,
+        "on-loss" => options.common.on_loss = OnLoss::of(value()?)?,
+        "launcher" => {
+            let text = value()?;
+            let launcher = host_list::launcher(text);
+            options.common.fleet.launcher =
+                Some(launcher.map_err(|reason| format!("`--{name} {text}`: {reason}"))?);
         }
         "resume" => options.common.resume = Some(value()?.into()),
         "layout" => {

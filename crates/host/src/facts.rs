@@ -217,6 +217,30 @@ fn attribute_option(root: &SysRoot, name: &str) -> Option<String> {
     read_text(&root.sys.join(name))
 }
 
+/// The addresses of this machine, as it sees itself.
+pub fn own_addresses(root: &SysRoot) -> Vec<String> {
+    let read =
+        |name: &str| std::fs::read_to_string(root.proc.join("net").join(name)).unwrap_or_default();
+    // An address stands on the line before the one that says whose it is.
+    let four = read("fib_trie");
+    let mut before = "";
+    let mut own = Vec::new();
+    for line in four.lines() {
+        if line.trim() == "/32 host LOCAL" && !own.iter().any(|known| known == before) {
+            own.push(before.to_owned());
+        }
+        before = line.trim().trim_start_matches("|-- ");
+    }
+    let six = read("if_inet6");
+    let addresses = six.lines().filter_map(|line| {
+        let digits = line.split_whitespace().next()?;
+        let number = u128::from_str_radix(digits, 16).ok()?;
+        Some(std::net::Ipv6Addr::from(number).to_string())
+    });
+    own.extend(addresses);
+    own
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -26,7 +26,7 @@ mod space;
 mod storage;
 pub mod text_file;
 
-pub use facts::{cpus_by_node, cpus_by_node_of, facts, facts_of};
+pub use facts::{cpus_by_node, cpus_by_node_of, facts, facts_of, own_addresses};
 pub use folder::files_below;
 pub use limits::{Limit, ProcessLimits, process_limits, raise_own_limits};
 pub use place::{StoragePlace, devices_of_folder, storage_place};

@@ -46,6 +46,9 @@ pub struct Environment<'a> {
     pub process_variables: BTreeMap<String, String>,
     /// The name of this host, and others that mean it.
     pub host_names: Vec<String>,
+    /// Of the host for which jobs are read here, where that is another: how names of its files begin that have to differ from
+    /// those of others.
+    pub client_address: Option<String>,
     /// All random draws of the execution follow from this.
     pub seed: u64,
     /// What a job wants drawn anew follows from this already while its plan is made.
@@ -136,6 +139,7 @@ impl<'a> Environment<'a> {
             page_bytes: 4096,
             process_variables: BTreeMap::new(),
             host_names: Vec::new(),
+            client_address: None,
             seed: 1,
             fresh_seed: 1,
             command_line: CommandLine::default(),

@@ -11,17 +11,28 @@ use std::rc::Rc;
 /// The language that a job is written in: codes and advice are in its words.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Language {
-    /// Also what is said to those who wrote no job, but named a target.
-    #[default]
     Vdbench,
     Fio,
+    /// Nobody wrote a job: a target was named on the command line.
+    #[default]
+    Options,
 }
+
+/// The codes are those of Vdbench, which has each of these findings.
+static OPTION_WORDS: Words = Words {
+    use_fewer: "use fewer `--threads`",
+    use_smaller: "use fewer `--threads`, or a smaller `--bs`",
+    open_direct: "leave out `--buffered`",
+    write_first: "or use a target that is full",
+    ..crate::vdbench::MACHINE_WORDS
+};
 
 impl Language {
     fn words(self) -> &'static Words {
         match self {
             Self::Vdbench => &crate::vdbench::MACHINE_WORDS,
             Self::Fio => &crate::fio::MACHINE_WORDS,
+            Self::Options => &OPTION_WORDS,
         }
     }
 }

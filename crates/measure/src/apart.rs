@@ -32,6 +32,7 @@ impl RunTotals {
             workers: self.workers,
             oldest_in_flight_ns: self.oldest_in_flight_ns,
             host: self.host.clone(),
+            hosts: self.hosts.clone(),
             lost: self.lost,
             data: own.data(&self.data),
             sampled: self.sampled.clone(),
@@ -117,6 +118,7 @@ impl<'a> Own<'a> {
             outstanding: self.outstanding(&whole.outstanding),
             late: self.outstanding(&whole.late),
             reason: whole.reason.clone(),
+            starts: whole.starts.clone(),
             ..*whole
         }
     }
@@ -172,6 +174,7 @@ mod tests {
             share_pct: 20.0,
             labels: Vec::new(),
             law: None,
+            host: 0,
         };
         let pool = |number: u32| PoolInfo {
             name: format!("pool{number}"),
@@ -270,6 +273,7 @@ mod tests {
             drain_ns: 0,
             outstanding: (0..STREAMS).map(outstanding).collect(),
             late: Vec::new(),
+            starts: Vec::new(),
         };
         let mut totals = fold.totals(Some(finished)).unwrap();
         let data = |streams: &[u32]| DataFigures {
@@ -280,6 +284,7 @@ mod tests {
             blocks: 1.0,
             contents: None,
             sampled_contents: 0,
+            sample: Default::default(),
             sampled_bytes: 0,
             compressed_bytes: 0,
         };

@@ -38,7 +38,11 @@ pub struct ExecutionStarted {
     /// The plan as JSON, for `explain` and for going on later.
     pub plan_json: String,
     pub seed: u64,
+    /// Of the machine that leads.
     pub host: HostFacts,
+    /// The hosts that do the work, by their places, where there are several.
+    #[serde(default)]
+    pub hosts: Vec<HostFacts>,
     pub targets: Vec<ExecutionTarget>,
     /// The backend that was chosen, and why.
     pub backend: String,
@@ -145,9 +149,12 @@ pub struct StreamInfo {
     /// The law of its arrivals; `None` without a schedule, and where an old record does not tell.
     #[serde(default)]
     pub law: Option<ArrivalLaw>,
+    /// Where it runs.
+    #[serde(default)]
+    pub host: HostId,
 }
 
-/// Whether an interval enters the averages.
+/// Whether an interval enters the averages: those of which all hosts told do, once the load has settled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum IntervalPhase {
@@ -169,6 +176,7 @@ pub struct Interval {
     /// Only what was busy: keys without any count are left out.
     pub figures: Vec<Figure>,
     pub engine: EngineSample,
+    /// Of several hosts together; the evidence has that of each.
     pub host: HostSample,
     /// What of it is lost or was never told.
     #[serde(default)]
@@ -236,9 +244,21 @@ pub struct EngineSample {
     /// The oldest operation in flight at the end of the interval.
     pub oldest_in_flight_ns: u64,
     pub in_flight: u32,
-    /// What single workers and targets tell, by host.
+    /// What single workers and targets tell, by host. Of several hosts, those that told have an entry, and no others.
     #[serde(default)]
     pub hosts: Vec<HostEvidence>,
+}
+
+impl EngineSample {
+    /// How many hosts told.
+    pub fn told_by(&self) -> usize {
+        self.hosts.len().max(1)
+    }
+
+    /// Whether it is of hosts that are several, or were beside others: what each did stands apart.
+    pub fn is_of_several(&self) -> bool {
+        self.hosts.len() > 1 || self.hosts.iter().any(|host| host.sample.is_some())
+    }
 }
 
 /// Arrivals of one stream.
@@ -410,9 +430,19 @@ pub struct DataFigures {
     /// `None` where the sample overflowed.
     pub contents: Option<f64>,
     pub sampled_contents: u64,
+    /// What the sample holds, while other machines may have sent the same.
+    #[serde(default)]
+    pub sample: ContentSample,
     /// Transfers that were compressed as a sample, before and after, by lz4 in chunks of 64 KiB.
     pub sampled_bytes: u64,
     pub compressed_bytes: u64,
+}
+
+/// Hashes of contents, each once: of all contents, those of one class of so many.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ContentSample {
+    pub hashes: Vec<u64>,
+    pub classes: u64,
 }
 
 impl DataFigures {
@@ -505,6 +535,24 @@ pub struct RunFinished {
     /// ([`LATE_NS`]), and all of it where the plan asks how operations come back.
     #[serde(default)]
     pub late: Vec<Outstanding>,
+    /// How each of several hosts started, in their order; empty where there is one.
+    #[serde(default)]
+    pub starts: Vec<HostStart>,
+}
+
+/// How a host of several started a run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HostStart {
+    pub host: HostId,
+    /// How long after the moment that all hosts were told, by its own clock, its first worker began; `None` where it does
+    /// not tell.
+    pub late_ns: Option<u64>,
+    /// What its clock showed more than that of the execution, before the run.
+    pub offset_ns: i64,
+    /// How long the question about its clock was on its way, there and back.
+    pub round_trip_ns: u64,
+    /// How far the offset may be off at the start.
+    pub bound_ns: u64,
 }
 
 /// What comes back this long after the end of the window, or later, came late. What is back within a
@@ -525,6 +573,20 @@ pub struct Outstanding {
     /// When it came back, since the end of the window; `None` for one that never did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub returned_after_ns: Option<u64>,
+}
+
+/// Between the first and the last of several hosts to start, and how far each of the two may be off; of those that tell,
+/// where there are two of them.
+#[must_use]
+pub fn spread_of_starts_ns(starts: &[HostStart]) -> Option<(u64, u64)> {
+    let told = || {
+        starts
+            .iter()
+            .filter_map(|one| Some((one.late_ns?, one.bound_ns)))
+    };
+    let spread_ns = told().map(|(late, _)| late).max()? - told().map(|(late, _)| late).min()?;
+    let bound_ns = told().map(|(_, bound)| bound).max()?;
+    (told().count() > 1).then_some((spread_ns, bound_ns))
 }
 
 impl RunFinished {

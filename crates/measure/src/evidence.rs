@@ -1,4 +1,5 @@
 //! What single hosts, workers and targets tell of an interval, and an interval in a few numbers.
+use crate::facts::HostSample;
 use crate::latencies::LatencyFigures;
 use plan::{StreamId, TargetId};
 use serde::{Deserialize, Serialize};
@@ -17,6 +18,10 @@ pub struct HostEvidence {
     pub gaps: Vec<Gap>,
     /// Responses above [`SLOW_NS`], by when they were due.
     pub slow: Vec<SlowResponse>,
+    /// What the host did meanwhile, where it is one of several; `None` where it does not tell. What a single host did is
+    /// that of the interval.
+    #[serde(default)]
+    pub sample: Option<HostSample>,
 }
 
 /// Shorter times without a success are not noted.
@@ -77,12 +82,32 @@ impl HostEvidence {
         Self {
             host: self.host,
             targets: sampled.map(alone).collect(),
+            sample: self.sample.clone(),
             ..Self::default()
         }
     }
 
+    /// What all of several hosts did in the same time, as if they were one with the CPUs of all; `None` where one of them
+    /// does not tell.
+    pub fn together(hosts: &[Self]) -> Option<HostSample> {
+        let mut samples = hosts.iter().map(|host| host.sample.as_ref());
+        let mut whole = samples.next().flatten()?.clone();
+        for sample in samples {
+            whole.add(sample?);
+        }
+        Some(whole)
+    }
+
     /// Adds what a later interval tells and adds up.
     pub fn append(&mut self, later: &Self) {
+        // A part of its time is not what it did.
+        self.sample = match (self.sample.take(), &later.sample) {
+            (Some(mut mine), Some(theirs)) => {
+                mine.add(theirs);
+                Some(mine)
+            }
+            _ => None,
+        };
         for theirs in later.for_span().targets {
             let place = self
                 .targets

@@ -266,7 +266,29 @@ impl DeviceCounters {
     }
 }
 
+impl TargetIdentity {
+    /// With the names that its devices have among those of several hosts, as in [`HostSample::of_host`].
+    #[must_use]
+    pub fn of_host(mut self, host: &str) -> Self {
+        self.counted_devices
+            .iter_mut()
+            .for_each(|device| qualify(host, device));
+        self
+    }
+}
+
 impl HostSample {
+    /// With names that are those of one host among several: each has a device `sda`.
+    #[must_use]
+    pub fn of_host(mut self, host: &str) -> Self {
+        let devices = self.devices.iter_mut().map(|one| &mut one.device);
+        let networks = self.networks.iter_mut().map(|one| &mut one.interface);
+        let mounts = self.mounts.iter_mut().map(|one| &mut one.point);
+        let names = devices.chain(networks).chain(mounts);
+        names.for_each(|name| qualify(host, name));
+        self
+    }
+
     /// Adds another interval: times and counts add up, memory is the larger one.
     pub fn add(&mut self, other: &HostSample) {
         if let Some(cpu) = &other.cpu {
@@ -352,6 +374,10 @@ impl Pressure {
         add_told(&mut self.memory_some_ns, other.memory_some_ns);
         add_told(&mut self.memory_full_ns, other.memory_full_ns);
     }
+}
+
+fn qualify(host: &str, name: &mut String) {
+    *name = format!("{host}:{name}");
 }
 
 /// What one side does not tell adds nothing.

@@ -3,7 +3,7 @@ use crate::event::{
     DataFigures, Event, Figure, FigureKey, Interval, IntervalPhase, PoolSample, RunFinished,
     RunStarted, StreamSample, WorkerSample,
 };
-use crate::evidence::SampledReads;
+use crate::evidence::{HostId, SampledReads};
 use crate::facts::HostSample;
 use crate::histogram::bucket_bounds;
 use crate::latencies::{Latencies, LatencyFigures};
@@ -26,6 +26,7 @@ pub struct RunFold {
     workers: WorkerSample,
     oldest_in_flight_ns: u64,
     host: HostSample,
+    hosts: BTreeMap<HostId, HostTotals>,
     lost: LostTotals,
     data: Vec<DataFigures>,
     sampled: BTreeMap<TargetId, SampledReads>,
@@ -39,6 +40,8 @@ pub struct LostTotals {
     pub cpu: LostTime,
     pub devices: LostTime,
     pub submission: LostTime,
+    /// Whole hosts, without which the others went on; whoever hears that says it.
+    pub hosts: LostTime,
 }
 
 /// Intervals of which a part is lost.
@@ -47,6 +50,14 @@ pub struct LostTime {
     pub intervals: u32,
     pub length_ns: u64,
     /// That succeeded in them.
+    pub operations: u64,
+}
+
+/// What one of several hosts did in the intervals of which it tells.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct HostTotals {
+    pub sample: HostSample,
+    /// That succeeded on it in them.
     pub operations: u64,
 }
 
@@ -66,6 +77,8 @@ pub struct RunTotals {
     /// For how long the oldest operation had been out at the end of the last interval; zero where none was.
     pub oldest_in_flight_ns: u64,
     pub host: HostSample,
+    /// By host, where there are several.
+    pub hosts: BTreeMap<HostId, HostTotals>,
     /// Which parts are not of all intervals.
     pub lost: LostTotals,
     /// What was sent, of all intervals.
@@ -164,7 +177,8 @@ impl RunFold {
             pools: self.pools.clone(),
             workers: self.workers,
             oldest_in_flight_ns: self.oldest_in_flight_ns,
-            host: self.host.clone(),
+            host: self.machine(),
+            hosts: self.hosts.clone(),
             lost: self.lost,
             data: self.data.clone(),
             sampled: self.sampled.clone(),
@@ -195,6 +209,7 @@ impl RunFold {
         }
         self.add_engine(interval);
         self.host.add(&interval.host);
+        self.add_hosts(interval);
     }
 
     /// Forgets what streams did that are measured anew; where that is all of them, the run so far,
@@ -224,8 +239,44 @@ impl RunFold {
         (self.length_ns, self.intervals) = (0, 0);
         (self.pools, self.workers) = (Vec::new(), WorkerSample::default());
         (self.host, self.lost) = (HostSample::default(), LostTotals::default());
+        self.hosts.clear();
         self.sampled.clear();
         Some(restart_ns)
+    }
+
+    /// What the machine did; of several hosts the sum in their order, so that it does not depend on who told first.
+    fn machine(&self) -> HostSample {
+        if self.hosts.is_empty() || self.lost.cpu.intervals > 0 {
+            return self.host.clone();
+        }
+        let mut whole = HostSample::default();
+        let hosts = self.hosts.values();
+        hosts.for_each(|host| whole.add(&host.sample));
+        whole
+    }
+
+    fn add_hosts(&mut self, interval: &Interval) {
+        let told = interval.engine.hosts.iter();
+        let told: Vec<_> = told
+            .filter_map(|one| Some((one.host, one.sample.as_ref()?)))
+            .collect();
+        if told.is_empty() {
+            return;
+        }
+        let mut operations: BTreeMap<HostId, u64> = BTreeMap::new();
+        let counted = |figure: &&Figure| !figure.key.operation.is_sync();
+        for figure in interval.figures.iter().filter(counted) {
+            let streams = self.started.as_ref().map(|started| &started.streams);
+            let stream = streams.and_then(|streams| streams.get(figure.key.stream.index()));
+            if let Some(stream) = stream {
+                *operations.entry(stream.host).or_default() += figure.operations;
+            }
+        }
+        for (host, sample) in told {
+            let collected = self.hosts.entry(host).or_default();
+            collected.sample.add(sample);
+            collected.operations += operations.get(&host).copied().unwrap_or(0);
+        }
     }
 
     fn add_engine(&mut self, interval: &Interval) {
@@ -286,6 +337,26 @@ impl LostTotals {
 }
 
 impl RunTotals {
+    /// Of the streams of one host alone, with what that host did; of a single host the whole. `None` for a host that has
+    /// no stream of the run.
+    pub fn on_host(&self, host: HostId) -> Option<RunTotals> {
+        let streams = self.started.streams.iter().enumerate();
+        let own = streams.filter(|(_, stream)| stream.host == host);
+        let own: Vec<StreamId> = own.map(|(place, _)| StreamId::at(place)).collect();
+        if own.is_empty() {
+            return None;
+        }
+        let mut totals = self.apart(&own);
+        if own.len() == self.started.streams.len() && self.hosts.is_empty() {
+            return Some(totals);
+        }
+        let told = self.hosts.get(&host).cloned().unwrap_or_default();
+        totals.lost.cpu.operations = totals.operations().saturating_sub(told.operations);
+        totals.host = told.sample;
+        totals.hosts.clear();
+        Some(totals)
+    }
+
     /// Of the CPU time of the host, what a hypervisor took, 0 to 1; `None` where the host does not tell.
     pub fn stolen_share(&self) -> Option<f64> {
         let cpu = self.host.cpu.filter(|cpu| cpu.total_ns() > 0)?;

@@ -18,11 +18,12 @@ mod stream_totals;
 mod unreturned;
 
 pub use event::{
-    BATCH_CLASSES, DEPTH_CLASSES, DataFigures, DataWritten, EngineSample, Event, ExecutionFinished,
-    ExecutionStarted, ExecutionTarget, Figure, FigureKey, FinishReason, Handover, Interval,
-    IntervalPhase, IoFailure, LATE_NS, LostParts, OperationRecord, Outstanding, PoolInfo,
-    PoolSample, Remark, RunFinished, RunStarted, ServiceParts, StreamInfo, StreamSample,
-    StreamSpan, Swept, ThreadUsage, WorkerSample, batch_class, depth_class,
+    BATCH_CLASSES, ContentSample, DEPTH_CLASSES, DataFigures, DataWritten, EngineSample, Event,
+    ExecutionFinished, ExecutionStarted, ExecutionTarget, Figure, FigureKey, FinishReason,
+    Handover, HostStart, Interval, IntervalPhase, IoFailure, LATE_NS, LostParts, OperationRecord,
+    Outstanding, PoolInfo, PoolSample, Remark, RunFinished, RunStarted, ServiceParts, StreamInfo,
+    StreamSample, StreamSpan, Swept, ThreadUsage, WorkerSample, batch_class, depth_class,
+    spread_of_starts_ns,
 };
 pub use evidence::{
     GAP_NS, Gap, HostEvidence, HostId, IntervalBrief, SLOW_NS, SampledReads, SlowResponse,
@@ -32,7 +33,7 @@ pub use facts::{
     CpuTimes, DeviceCounters, DeviceFacts, DeviceSample, HostFacts, HostSample, MountFacts,
     MountSample, NetworkSample, Pressure, TargetIdentity,
 };
-pub use fold::{LostTime, LostTotals, RunFold, RunTotals};
+pub use fold::{HostTotals, LostTime, LostTotals, RunFold, RunTotals};
 pub use histogram::{
     BUCKETS, Bucket, Histogram, HistogramBuilder, MAX_VALUE_NS, bucket_bounds, bucket_of,
 };

@@ -1,8 +1,10 @@
 //! What one machine tells of a run: the counts of an interval, how its part ended, and what failed on it. Parts of
 //! several machines merge into that of the whole run, in whatever order they come; a single one is the whole.
 use crate::event::{
-    EngineSample, Figure, Outstanding, PoolSample, StreamSample, StreamSpan, WorkerSample,
+    DataFigures, EngineSample, Figure, HostStart, Outstanding, PoolSample, StreamSample,
+    StreamSpan, WorkerSample,
 };
+use crate::evidence::HostId;
 use crate::facts::HostSample;
 use plan::{Operation, StreamId};
 use serde::{Deserialize, Serialize};
@@ -21,6 +23,16 @@ pub struct HostInterval {
     pub collected: Collected,
     /// `None` where the machine does not tell.
     pub sample: Option<HostSample>,
+    /// Hosts whose part is not in it.
+    #[serde(default)]
+    pub silent: Vec<HostId>,
+    /// Whether the others go on without them, so that what these did counts.
+    #[serde(default)]
+    pub goes_on: bool,
+    /// Hosts that stood still, and for how long after the end of the interval, in nanoseconds: what they did until they went
+    /// on is in it.
+    #[serde(default)]
+    pub stood_still: Vec<(HostId, u64)>,
 }
 
 /// How the drain ended.
@@ -55,6 +67,9 @@ pub struct Ended {
     /// Streams that were over before they were warm, in order.
     #[serde(default)]
     pub never_warm: Vec<StreamId>,
+    /// How it started, and where, in the order of hosts.
+    #[serde(default)]
+    pub starts: Vec<HostStart>,
 }
 
 /// How often workers waited for a log of single operations, and how long in all.
@@ -144,6 +159,40 @@ impl Ended {
         self.never_warm.extend(&other.never_warm);
         self.never_warm.sort_unstable();
         self.never_warm.dedup();
+        self.starts.extend(&other.starts);
+        self.starts.sort_unstable_by_key(|start| start.host);
+    }
+}
+
+impl DataFigures {
+    /// Whether the same was asked of both.
+    pub fn is_like(&self, other: &Self) -> bool {
+        let asked = |one: &Self| (one.asked_compression, one.asked_duplicates, one.block_bytes);
+        asked(self) == asked(other)
+    }
+
+    /// Adds what another machine has sent of the same kind. Duplicates are the same on all machines, and their samples tell
+    /// which; all else differs. Nothing is known of the contents where samples cannot be laid together.
+    pub fn merge(&mut self, other: &Self) {
+        self.streams.extend(&other.streams);
+        self.streams.sort_unstable();
+        self.blocks += other.blocks;
+        let both = Option::zip(self.contents, other.contents);
+        let (mine, theirs) = (&mut self.sample, &other.sample);
+        if self.asked_duplicates.is_none() {
+            self.contents = both.map(|(one, two)| one + two);
+            self.sampled_contents += other.sampled_contents;
+        } else {
+            mine.hashes.extend(&theirs.hashes);
+            mine.hashes.sort_unstable();
+            mine.hashes.dedup();
+            self.sampled_contents = mine.hashes.len() as u64;
+            let whole = (self.sampled_contents * mine.classes) as f64;
+            let is_known = both.is_some() && mine.classes == theirs.classes;
+            self.contents = is_known.then_some(whole.min(self.blocks));
+        }
+        self.sampled_bytes += other.sampled_bytes;
+        self.compressed_bytes += other.compressed_bytes;
     }
 }
 

@@ -4,6 +4,7 @@ use crate::event::{
 };
 use crate::evidence::{HostEvidence, IntervalBrief};
 use crate::latencies::LatencyFigures;
+use crate::part::HostInterval;
 use serde::{Deserialize, Serialize};
 
 impl IntervalBrief {
@@ -77,7 +78,10 @@ impl Interval {
         self.unix_ns = later.unix_ns;
         self.add_figures(later);
         self.engine.append(&later.engine);
-        self.host.add(&later.host);
+        match self.engine.is_of_several() {
+            true => self.host = HostEvidence::together(&self.engine.hosts).unwrap_or_default(),
+            false => self.host.add(&later.host),
+        }
         self.lost.add(later.lost);
     }
 
@@ -89,7 +93,9 @@ impl Interval {
             ..self.clone()
         };
         let hosts = self.engine.hosts.iter().map(HostEvidence::for_span);
-        alone.engine.hosts = hosts.filter(|one| !one.targets.is_empty()).collect();
+        let is_of_several = self.engine.is_of_several();
+        let is_kept = |one: &HostEvidence| is_of_several || !one.targets.is_empty();
+        alone.engine.hosts = hosts.filter(is_kept).collect();
         for stream in &mut alone.engine.streams {
             stream.handover = None;
         }
@@ -106,6 +112,23 @@ impl Interval {
                 Ok(place) => self.figures[place].merge(theirs),
                 Err(place) => self.figures.insert(place, theirs.clone()),
             }
+        }
+    }
+}
+
+impl HostInterval {
+    /// Adds what the same machine tells of the time that follows.
+    pub fn append(&mut self, later: &HostInterval) {
+        for theirs in &later.collected.figures {
+            let mine = &mut self.collected.figures;
+            match mine.iter_mut().find(|figure| figure.key == theirs.key) {
+                Some(figure) => figure.merge(theirs),
+                None => mine.push(theirs.clone()),
+            }
+        }
+        self.collected.engine.append(&later.collected.engine);
+        if let (Some(mine), Some(theirs)) = (&mut self.sample, &later.sample) {
+            mine.add(theirs);
         }
     }
 }
@@ -139,6 +162,7 @@ impl EngineSample {
                 None => self.hosts.push(theirs.for_span()),
             }
         }
+        self.hosts.sort_by_key(|host| host.host);
         self.workers.add(&later.workers);
         self.oldest_in_flight_ns = later.oldest_in_flight_ns;
         self.in_flight = later.in_flight;

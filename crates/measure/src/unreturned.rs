@@ -241,6 +241,7 @@ mod tests {
             drain_ns: 30 * SECOND,
             outstanding: outstanding.collect(),
             late,
+            starts: Vec::new(),
         });
         let mut fold = RunFold::default();
         fold.fold(&started(is_open_loop));

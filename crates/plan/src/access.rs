@@ -9,4 +9,6 @@ pub enum Access {
     Write,
     /// Write, and make the file where it is missing.
     Create,
+    /// Write what another host of the job keeps from others, and makes where it is missing.
+    Share,
 }

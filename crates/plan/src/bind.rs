@@ -99,8 +99,11 @@ pub struct BoundRun {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BoundStream {
     pub regions: Vec<BoundRegion>,
-    /// What its draws follow from.
+    /// What its draws follow from, together with its place.
     pub seed: u64,
+    /// Among the streams of the whole run, of which a host may have a part, and how many those are.
+    pub place: u32,
+    pub of: u32,
 }
 
 /// Addresses from `low` up to `low + width`; from `wrap_at` they go on at `wrap_to`.
@@ -200,7 +203,8 @@ pub fn bind(plan: Plan, facts: &Facts) -> Result<BoundPlan, Vec<BindError>> {
     let mut targets = Vec::with_capacity(plan.targets.len());
     for (target, found) in plan.targets.iter().zip(&facts.targets) {
         let in_use = used[targets.len()];
-        match bind_target(target, found, in_use) {
+        let is_made = plan.made_elsewhere(target).is_none();
+        match bind_target(target, found, in_use, is_made) {
             Ok(bound) => targets.push(bound),
             Err(error) => {
                 errors.push(error);
@@ -426,6 +430,7 @@ impl BoundPlan {
             self.keep_prepared(&mut run);
         }
         self.resolve_limits(&mut run);
+        let of = run.streams.len() as u32;
         let mut streams = Vec::with_capacity(run.streams.len());
         for stream in &mut run.streams {
             let regions = self.regions(stream)?;
@@ -438,6 +443,8 @@ impl BoundPlan {
             streams.push(BoundStream {
                 regions,
                 seed: stream.seed.unwrap_or(self.plan.seed),
+                place: streams.len() as u32,
+                of,
             });
         }
         for (stream, bound) in run.streams.iter_mut().zip(&streams) {
@@ -670,6 +677,11 @@ impl BoundTarget {
 }
 
 impl BoundStream {
+    /// Its place as a share of the whole run: arrivals of equal gaps begin apart from those of other streams.
+    pub fn phase(&self) -> f64 {
+        f64::from(self.place) / f64::from(self.of)
+    }
+
     /// Turns an end after so many passes into one after so many bytes.
     fn settle_passes(&self, stop: &mut LocalStop, grain: u64) {
         let Some(passes) = stop.passes.take() else {
@@ -708,6 +720,7 @@ fn bind_target(
     target: &Target,
     found: &TargetFacts,
     in_use: bool,
+    is_made: bool,
 ) -> Result<BoundTarget, BindError> {
     // Only what goes wrong is told, and there may be a million targets.
     let (name, origin) = (|| target.name.clone(), || target.origin.clone());
@@ -757,7 +770,7 @@ fn bind_target(
             origin: origin(),
         });
     }
-    let is_prepared = in_use && needs_preparation(target.preparation, found, asked);
+    let is_prepared = in_use && is_made && needs_preparation(target.preparation, found, asked);
     Ok(bound(asked, is_prepared))
 }
 
@@ -776,6 +789,21 @@ impl BindError {
             target: target.name.clone(),
             path: target.path.display().to_string(),
             origin: target.origin.clone(),
+        }
+    }
+
+    /// The name of the target that does not fit.
+    pub fn target(&self) -> Option<&str> {
+        match self {
+            BindError::DeviceMissing { target, .. }
+            | BindError::DeviceTooSmall { target, .. }
+            | BindError::SizeUnknown { target, .. }
+            | BindError::NotUsable { target, .. }
+            | BindError::RegionTooSmall { target, .. }
+            | BindError::OutsideTarget { target, .. }
+            | BindError::Misaligned { target, .. }
+            | BindError::TooManyHotSets { target, .. } => Some(target),
+            BindError::NotOurs { .. } => None,
         }
     }
 

@@ -18,6 +18,7 @@ mod requests;
 mod run;
 mod source;
 mod space;
+mod spread;
 mod steering;
 mod stream;
 mod target;
@@ -45,7 +46,9 @@ pub use ids::{
 pub use method::{IoMethod, NameCall};
 pub use operation::{Direction, Operation, OperationMix, PerDirection};
 pub use origin::{Origin, PlanValue};
-pub use plan::{Fills, Override, Plan, Reporting, RunSpec, RunTemplate, Search, StopSearch};
+pub use plan::{
+    Fills, Override, Plan, PlanHost, Reach, Reporting, RunSpec, RunTemplate, Search, StopSearch,
+};
 pub use requests::{PriorityShare, RequestMode, Submitter};
 pub use run::{
     Coupling, DataLimit, ErrorBudget, FirstInterval, Load, Pool, PoolAdmission, Run, RunKind,

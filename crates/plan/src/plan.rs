@@ -15,6 +15,7 @@ use crate::stream::{
     AddressOrder, ArrivalLaw, Bound, Generator, HitArea, Label, OpSource, SequentialEnd,
     SequentialStart, Stream, TransferSizes,
 };
+use crate::target::{SizeRule, TargetKind};
 use crate::units::Nanos;
 use serde::{Deserialize, Serialize};
 
@@ -46,8 +47,32 @@ pub struct Plan {
     pub method: Option<IoMethod>,
     #[serde(default)]
     pub fills: Fills,
+    /// The hosts that reach the targets; none where there is only this one.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub hosts: Vec<PlanHost>,
     /// For `explain`.
     pub values: Vec<PlanValue>,
+}
+
+/// What a target of another host counts as whose size only that host knows.
+const UNSEEN_BYTES: u64 = 1 << 40;
+
+/// A host that carries out a part of a plan.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PlanHost {
+    /// As [`Target::host`] and messages name it, unique in the plan.
+    pub name: String,
+    /// How it is reached; `None` for the host that leads.
+    pub reach: Option<Reach>,
+}
+
+/// How a host is reached.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Reach {
+    /// A name or an address.
+    pub system: String,
+    /// Whom it is to be reached as; `None` leaves that to whoever reaches it.
+    pub user: Option<String>,
 }
 
 pub use crate::target::Target;
@@ -170,6 +195,64 @@ pub struct Reporting {
 }
 
 impl Plan {
+    /// The place of the host that carries out a stream: that of its targets. The first where there is only one.
+    pub fn host_of(&self, stream: &Stream) -> Option<usize> {
+        let name = &self.target(*stream.targets.first()?).host;
+        match self.hosts.is_empty() {
+            true => Some(0),
+            false => self.hosts.iter().position(|host| host.name == *name),
+        }
+    }
+
+    /// The plan as one of its hosts sees it, the one that leads for `None`: targets of others are nothing to it.
+    #[must_use]
+    pub fn seen_from(&self, host: Option<usize>) -> Self {
+        let mut seen = self.clone();
+        let mine = match host {
+            Some(host) => self.hosts.get(host),
+            None => self.hosts.iter().find(|one| one.reach.is_none()),
+        };
+        if self.hosts.is_empty() {
+            return seen;
+        }
+        let is_mine = |target: &Target| mine.is_some_and(|mine| mine.name == target.host);
+        seen.hide(|target| !is_mine(target));
+        seen
+    }
+
+    /// Lets targets be nothing, which fits whatever is asked of them.
+    pub fn hide(&mut self, is_hidden: impl Fn(&Target) -> bool) {
+        for target in self.targets.iter_mut().filter(|target| is_hidden(target)) {
+            target.kind = TargetKind::Nothing;
+            if !matches!(target.size, SizeRule::Bytes(_)) {
+                target.size = SizeRule::Bytes(UNSEEN_BYTES);
+            }
+        }
+    }
+
+    /// Whether a target is on a host that has to be reached.
+    #[must_use]
+    pub fn is_elsewhere(&self, target: &Target) -> bool {
+        let mut hosts = self.hosts.iter();
+        hosts.any(|host| host.name == target.host && host.reach.is_some())
+    }
+
+    /// The target of the first host that has the same path, where several hosts share a target: it is made there alone.
+    /// Under paths of their own each host has what it makes.
+    #[must_use]
+    pub fn made_elsewhere(&self, target: &Target) -> Option<TargetId> {
+        let first = target.shared_from?;
+        let is_there = self.targets.get(first.index());
+        is_there
+            .is_some_and(|one| one.path == target.path)
+            .then_some(first)
+    }
+
+    /// Whether another host than the one that leads has a part.
+    pub fn is_spread(&self) -> bool {
+        self.hosts.iter().any(|host| host.reach.is_some())
+    }
+
     /// Of each target, whether any run uses it.
     pub fn used_targets(&self) -> Vec<bool> {
         let mut used = vec![false; self.targets.len()];

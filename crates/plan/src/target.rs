@@ -1,4 +1,5 @@
 //! What is tested: a device, a file, a set of files or a tree.
+use crate::ids::TargetId;
 use crate::origin::Origin;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
@@ -10,6 +11,10 @@ pub struct Target {
     pub name: String,
     /// The host that reaches it.
     pub host: String,
+    /// The target of the first host where several hosts reach one storage, and this is of a further one: the first host
+    /// makes it, and keeps others away from it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shared_from: Option<TargetId>,
     pub path: PathBuf,
     pub kind: TargetKind,
     pub size: SizeRule,

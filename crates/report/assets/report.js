@@ -29,6 +29,8 @@
 
   // Plotly reads a small mark-up in its texts; names from outside must not be read as such.
   const esc = (text) => String(text).replace(/&/g, "&amp;").replace(/</g, "&lt;").replace(/>/g, "&gt;");
+  // Names stand between backticks.
+  const plain = (text) => text.replace(/`/g, '"');
   const short = (text, length) => (text.length > length ? text.slice(0, length - 1) + "…" : text);
 
   const trim = (value) => {
@@ -213,7 +215,7 @@
     lines.push(`achieved ${number(run.rate)} I/O/s, ${mega(run.bytes)} MB/s`);
     lines.push(PERCENTILES.map(([key, label]) => `${label} ${told(run.response, key)}`).join(", "));
     lines.push(`slots busy ${number(run.busy)} of ${run.slots}`);
-    run.findings.forEach((told) => lines.push(`<b>${esc(told.word)}</b>: ${esc(short(told.text, 90))}`));
+    run.findings.forEach((told) => lines.push(`<b>${esc(told.word)}</b>: ${esc(short(plain(told.text), 90))}`));
     return lines.join("<br>");
   };
   const symbol = (run) => (run.missed ? "x" : "circle") + (run.is_exhausted ? "-open" : "");
@@ -438,10 +440,21 @@
   // Hundreds of failing columns are one picture, not hundreds of lines.
   const thin = (shapes) => (shapes.length <= 200 ? shapes : shapes.filter((_, at) => at % Math.ceil(shapes.length / 200) === 0));
 
-  const band = (x, low, high, name, color) => [
-    { type: "scatter", mode: "lines", x, y: low, line: { width: 0 }, hoverinfo: "skip", showlegend: false },
-    { type: "scatter", mode: "lines", x, y: high, line: { width: 0 }, fill: "tonexty", fillcolor: color, name, hoverinfo: "skip" },
-  ];
+  // One shape for each stretch with values: a fill between two lines would bridge the intervals without.
+  const band = (x, low, high, name, color) => {
+    const shape = { x: [], y: [] };
+    let from = 0;
+    x.forEach((_, at) => {
+      const is = (place) => low[place] !== null && high[place] !== null;
+      if (!is(at)) { from = at + 1; return; }
+      if (at + 1 < x.length && is(at + 1)) return;
+      const there = Array.from({ length: at + 1 - from }, (_, place) => from + place);
+      const back = there.slice().reverse();
+      shape.x.push(...there.map((place) => x[place]), ...back.map((place) => x[place]), null);
+      shape.y.push(...there.map((place) => high[place]), ...back.map((place) => low[place]), null);
+    });
+    return { type: "scatter", mode: "lines", ...shape, line: { width: 0 }, fill: "toself", fillcolor: color, name, hoverinfo: "skip" };
+  };
   const curveOf = (x, y, name, color, template, more) => Object.assign(
     { type: "scatter", mode: x.length === 1 ? "lines+markers" : "lines", x, y, name, line: Object.assign({ color, width: 1.8 }, more), hovertemplate: template + "<extra></extra>" });
 
@@ -452,7 +465,7 @@
   function drawRunRate(run, frame) {
     const l = look();
     const s = run.series;
-    const traces = s.rate_min ? band(frame.x, s.rate_min, s.rate_max, `slowest to fastest of ${s.group} intervals`, fade(l.accent, 0.22)) : [];
+    const traces = s.rate_min ? [band(frame.x, s.rate_min, s.rate_max, `slowest to fastest of ${s.group} intervals`, fade(l.accent, 0.22))] : [];
     traces.push(curveOf(frame.x, s.rate, "achieved", l.accent, "%{y:,.5~r} I/O/s"));
     if (s.asked) {
       traces.push(curveOf(frame.x, s.asked, "asked", l.soft, "asked %{y:,.5~r} I/O/s", { dash: "dash", width: 1.3, shape: "hvh" }));
@@ -477,15 +490,15 @@
     const s = run.series;
     const [p50, p90, p99, max, service] = ["p50", "p90", "p99", "max", "service"].map((key) => seconds(s[key]));
     const traces = [
-      ...band(frame.x, p50, p90, "p50 to p90", fade(l.percentile[0], 0.2)),
-      ...band(frame.x, p90, p99, "p90 to p99", fade(l.percentile[2], 0.15)),
+      band(frame.x, p50, p90, "p50 to p90", fade(l.percentile[0], 0.2)),
+      band(frame.x, p90, p99, "p90 to p99", fade(l.percentile[2], 0.15)),
       curveOf(frame.x, max, "max", l.max, "max %{y:.4~s}s", { width: 1 }),
       curveOf(frame.x, p99, "p99", l.percentile[2], "p99 %{y:.4~s}s"),
       curveOf(frame.x, p90, "p90", l.percentile[1], "p90 %{y:.4~s}s"),
       curveOf(frame.x, p50, "p50", l.percentile[0], "p50 %{y:.4~s}s"),
       curveOf(frame.x, service, "service, mean", l.ink, "service mean %{y:.4~s}s", { dash: "dash", width: 1.3 }),
     ];
-    traces[1].showlegend = traces[3].showlegend = false;
+    traces[0].showlegend = traces[1].showlegend = false;
     switches("run-latency", [scaleSwitch(state.logLatency, (log) => { state.logLatency = log; drawRunLatency(run, frame); })]);
     return draw("run-latency", traces, timeLayout(frame, latencyAxis(state.logLatency, "Response time", p50, max, service)), () => ({
       head: ["From (s)", "p50", "p90", "p99", "p99.9", "max", "mean", "service mean"],
@@ -663,7 +676,7 @@
       `response p50 ${told(run.response, "p50")}, p99 ${told(run.response, "p99")}, max ${told(run.response, "max")};`,
       `${number(run.operations)} I/Os in ${number(run.length_s)} s over ${number(run.intervals)} measured intervals.`,
       run.lateness_p99 === null ? "" : `Lateness of submission p99 ${latency(run.lateness_p99)}, ${number(run.late)} % late.`,
-      run.findings.map((told) => `${told.word}: ${told.text}.`).join(" ") + resolution,
+      run.findings.map((told) => `${told.word}: ${plain(told.text)}.`).join(" ") + resolution,
     ].join(" ");
     document.querySelectorAll("#table-runs tr[data-run]").forEach((row) => row.classList.toggle("chosen", Number(row.dataset.run) === state.run));
     byId("run-select").value = String(state.run);

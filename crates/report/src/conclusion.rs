@@ -11,6 +11,8 @@ use std::io::{self, Write};
 #[derive(Debug, Default)]
 pub struct Conclusion {
     watch: Watch,
+    /// Names of several hosts.
+    hosts: Vec<String>,
     /// Where one is wanted.
     page: Option<Page>,
     /// Of the runs that are over, in order.
@@ -30,6 +32,10 @@ impl Conclusion {
 
     /// Takes the next event.
     pub fn on_event(&mut self, event: &Event) {
+        if let Event::ExecutionStarted(started) = event {
+            let hosts = started.hosts.iter();
+            self.hosts = hosts.map(|host| host.name.clone()).collect();
+        }
         let ended = self.watch.on_event(event);
         // A run that lacks its end is over before the event that tells so.
         self.add(ended);
@@ -71,7 +77,9 @@ impl Conclusion {
         let Some(mut run) = ended else {
             return;
         };
-        self.rows.push(Row::new(&run));
+        let mut row = Row::new(&run);
+        row.name_hosts(&self.hosts);
+        self.rows.push(row);
         if let Some(page) = &mut self.page {
             page.add_run(&run);
         }

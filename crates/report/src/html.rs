@@ -7,6 +7,7 @@
 mod columns;
 mod curves;
 mod headline;
+mod hosts;
 mod record;
 mod script;
 mod tables;

@@ -10,7 +10,7 @@ pub(crate) use table::is_asked;
 pub use table::{WIDTH, table, wrapped};
 
 use crate::repetitions;
-use analysis::{EndedRun, Judged, Late, Percentiles, Word, judge};
+use analysis::{EndedRun, HostPoint, Judged, Late, Percentiles, Word, host_points, judge, slowest};
 use measure::{DataFigures, FinishReason, Interval, LatencyFigures, RunTotals};
 use plan::Nanos;
 
@@ -56,8 +56,32 @@ pub struct Row {
     pub marks: Vec<String>,
     /// How many of these, from the first on, make its figures doubtful.
     pub doubts: usize,
+    /// Of several hosts: each by itself, over the same time.
+    pub hosts: Vec<HostRow>,
     /// Of jobs that went on side by side: each by itself, over the same time. Their `run` is the name of the job.
     pub parts: Vec<Row>,
+}
+
+/// What one of several hosts did in a run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct HostRow {
+    pub name: String,
+    pub point: HostPoint,
+    /// Whether it is slower than the others.
+    pub is_slowest: bool,
+}
+
+impl HostRow {
+    fn all_of(totals: &RunTotals) -> Vec<Self> {
+        let points = host_points(totals);
+        let slowest = slowest(&points).map(|slowest| slowest.host);
+        let of = |point: HostPoint| Self {
+            name: format!("host {}", point.host + 1),
+            is_slowest: slowest == Some(point.host),
+            point,
+        };
+        points.into_iter().map(of).collect()
+    }
 }
 
 impl Row {
@@ -66,6 +90,7 @@ impl Row {
         let of_part = |part: RunTotals| Self::of_part(&part, &judge(&part, None, run.reach, &[]));
         Self {
             parts: parts.map(of_part).collect(),
+            hosts: HostRow::all_of(&run.totals),
             ..Self::of_whole(&run.totals, &run.judged)
         }
     }
@@ -107,9 +132,19 @@ impl Row {
             unserved: totals.unserved(),
             data: totals.data.clone(),
             parts: Vec::new(),
+            hosts: Vec::new(),
             unreturned: totals.unreturned.len() as u64,
             marks: words.clone().map(|word| word.name().to_owned()).collect(),
             doubts: words.filter(|word| word.is_doubt()).count(),
+        }
+    }
+
+    /// Gives its hosts their names, by their places.
+    pub fn name_hosts(&mut self, names: &[String]) {
+        for host in &mut self.hosts {
+            if let Some(name) = names.get(host.point.host as usize) {
+                host.name.clone_from(name);
+            }
         }
     }
 

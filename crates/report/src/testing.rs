@@ -49,6 +49,8 @@ pub struct StreamShape {
     pub share_pct: f64,
     /// Empty where there is only one.
     pub group: String,
+    /// Where it runs.
+    pub host: u32,
 }
 
 /// One second.
@@ -246,6 +248,7 @@ impl RunShape {
             share_pct: shape.share_pct,
             labels: shape.labels(),
             law: None,
+            host: shape.host,
         };
         RunStarted {
             run: place as u32,
@@ -363,6 +366,7 @@ impl RunShape {
             drain_ns: 0,
             outstanding: Vec::new(),
             late: Vec::new(),
+            starts: Vec::new(),
         }
     }
 }
@@ -371,6 +375,7 @@ fn plan_target((name, path, bytes): &(String, String, u64)) -> Target {
     Target {
         name: name.clone(),
         host: "localhost".into(),
+        shared_from: None,
         path: path.into(),
         kind: TargetKind::File,
         size: SizeRule::Bytes(*bytes),

@@ -65,6 +65,7 @@ fn write(path: &Path, seconds: u32, targets: u32) -> (f64, u64) {
         drain_ns: 0,
         outstanding: Vec::new(),
         late: Vec::new(),
+        starts: Vec::new(),
     }));
     send(Event::ExecutionFinished(ExecutionFinished {
         unix_ns: u64::from(seconds) * SECOND,
@@ -144,6 +145,7 @@ fn stream(number: u32, targets: u32) -> StreamInfo {
         share_pct: 100.0 / f64::from(targets),
         labels: Vec::new(),
         law: Some(ArrivalLaw::Exponential),
+        host: 0,
     }
 }
 
@@ -238,6 +240,7 @@ fn evidence(random: &mut Random, targets: u32) -> HostEvidence {
             to_ns: 5 * SECOND + 20_000_000,
         }],
         slow: Vec::new(),
+        sample: None,
     }
 }
 

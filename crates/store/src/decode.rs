@@ -14,6 +14,7 @@ use plan::{Operation, StreamId, TargetId};
 use rusqlite::types::{FromSql, ValueRef};
 use rusqlite::{Connection, Row, params};
 use serde::de::DeserializeOwned;
+use std::collections::BTreeMap;
 
 /// Reads the events of one file.
 #[derive(Debug)]
@@ -22,6 +23,8 @@ pub(crate) struct Decoder {
     operations: Vec<(u32, Operation)>,
     /// No event of a file of this size has more rows in one table.
     rows_max: u64,
+    /// Of the layout of this file.
+    version: u32,
 }
 
 /// The columns of a row, one after the other.
@@ -44,9 +47,11 @@ impl Decoder {
                 operations.push((row.get(0)?, operation));
             }
         }
+        let version = connection.query_row("PRAGMA user_version", [], |row| row.get(0))?;
         Ok(Self {
             operations,
             rows_max,
+            version,
         })
     }
 
@@ -56,6 +61,7 @@ impl Decoder {
             connection,
             event,
             rows_max: self.rows_max,
+            version: self.version,
         };
         match kind {
             "execution_started" => execution_started(&rows),
@@ -86,28 +92,30 @@ impl Decoder {
             connection,
             event,
             rows_max: self.rows_max,
+            version: self.version,
         };
-        let (first, mut span, figures) = rows.one(&schema::SPANS, |fields| {
+        let (first, mut span, parts) = rows.one(&schema::SPANS, |fields| {
             fields.skip(1);
             let first: u32 = fields.get()?;
-            let (span, figures) = whole_interval(fields)?;
-            Ok((first, span, figures))
+            let (span, parts) = whole_interval(fields)?;
+            Ok((first, span, parts))
         })?;
-        self.parts(&rows, &mut span, figures)?;
+        self.parts(&rows, &mut span, &parts)?;
         let most = u64::from(span.number).saturating_sub(first.into()) + 1;
         span.within = rows.briefs(&span, first, most)?;
         Ok(span)
     }
 
     fn interval(&self, rows: &Details) -> Outcome<Event> {
-        let (mut interval, figures) = rows.one(&schema::INTERVALS, whole_interval)?;
-        self.parts(rows, &mut interval, figures)?;
+        let (mut interval, parts) = rows.one(&schema::INTERVALS, whole_interval)?;
+        self.parts(rows, &mut interval, &parts)?;
         self.handovers(rows, &mut interval)?;
         Ok(Event::Interval(interval))
     }
 
     /// Figures and samples, of which there is a row for each host.
-    fn parts(&self, rows: &Details, interval: &mut Interval, figures: u64) -> Outcome<()> {
+    fn parts(&self, rows: &Details, interval: &mut Interval, counted: &Counted) -> Outcome<()> {
+        let figures = counted.figures;
         interval.figures = rows.all(&schema::COUNTS, |fields| self.count(fields))?;
         if interval.figures.len() as u64 != figures {
             let found = interval.figures.len();
@@ -115,10 +123,7 @@ impl Decoder {
             return Err(Problem::Damaged(message));
         }
         let machines = rows.all(&schema::MACHINE_SAMPLES, machine_sample)?;
-        match machines.into_iter().next() {
-            Some(sample) => interval.host = sample,
-            None => interval.lost.cpu = true,
-        }
+        let mut devices = BTreeMap::new();
         let samples = rows.all(&schema::SAMPLES, packed)?;
         if samples.is_empty() {
             sample::without_samples(&mut interval.lost);
@@ -128,8 +133,13 @@ impl Decoder {
             let is_own = |one: &OneHistogram| one.host == packed.host;
             let (own, others): (Vec<_>, Vec<_>) = histograms.into_iter().partition(is_own);
             histograms = others;
-            sample::unpack(packed, &own, interval)?;
+            let host = packed.host;
+            if let Some(told) = sample::unpack(packed, &own, interval)? {
+                devices.insert(host, told);
+            }
         }
+        let machines = machines.into_iter().collect();
+        sample::gather(interval, counted.told_by, machines, devices);
         Ok(())
     }
 
@@ -225,6 +235,7 @@ struct Details<'a> {
     connection: &'a Connection,
     event: i64,
     rows_max: u64,
+    version: u32,
 }
 
 impl Details<'_> {
@@ -233,7 +244,9 @@ impl Details<'_> {
         table: &Table,
         mut read: impl FnMut(&mut Fields) -> Outcome<T>,
     ) -> Outcome<Vec<T>> {
-        let mut statement = self.connection.prepare_cached(&table.select())?;
+        let mut statement = self
+            .connection
+            .prepare_cached(&table.select(self.version))?;
         let mut rows = statement.query([self.event])?;
         let mut found = Vec::new();
         while let Some(row) = rows.next()? {
@@ -330,7 +343,11 @@ impl Fields<'_> {
 
     fn json<T: DeserializeOwned>(&mut self) -> Outcome<T> {
         let text: String = self.get()?;
-        serde_json::from_str(&text)
+        self.parsed(&text)
+    }
+
+    fn parsed<T: DeserializeOwned>(&self, text: &str) -> Outcome<T> {
+        serde_json::from_str(text)
             .map_err(|error| Problem::Damaged(format!("JSON in table `{}`: {error}", self.table)))
     }
 
@@ -377,6 +394,7 @@ fn execution_started(rows: &Details) -> Outcome<Event> {
             plan_json: fields.get()?,
             seed: fields.whole()?,
             host: fields.json()?,
+            hosts: Vec::new(),
             targets: Vec::new(),
             backend: fields.get()?,
             backend_reason: fields.get()?,
@@ -386,6 +404,12 @@ fn execution_started(rows: &Details) -> Outcome<Event> {
             reporting: fields.json()?,
         })
     })?;
+    let hosts = rows.all(&schema::HOSTS, |fields| {
+        fields.skip(1);
+        fields.json()
+    })?;
+    // One that works alone is the one that leads.
+    started.hosts = if hosts.len() > 1 { hosts } else { Vec::new() };
     started.targets = rows.all(&schema::TARGETS, |fields| {
         fields.skip(1);
         Ok(ExecutionTarget {
@@ -453,6 +477,7 @@ fn stream_info(fields: &mut Fields) -> Outcome<StreamInfo> {
         share_pct: fields.get()?,
         labels: fields.json()?,
         law: fields.word_or_null(words::law_of)?,
+        host: fields.get::<Option<u32>>()?.unwrap_or(0),
     })
 }
 
@@ -469,6 +494,7 @@ fn run_finished(fields: &mut Fields) -> Outcome<Event> {
         drain_ns: fields.whole()?,
         outstanding: fields.json()?,
         late: Vec::new(),
+        starts: fields.json_or_null()?.unwrap_or_default(),
     };
     let all = std::mem::take(&mut finished.outstanding).into_iter();
     (finished.late, finished.outstanding) = all.partition(|one| one.returned_after_ns.is_some());
@@ -513,12 +539,23 @@ fn interval(fields: &mut Fields) -> Outcome<Interval> {
     })
 }
 
-/// An interval with what threads used, and how many figures it has.
-fn whole_interval(fields: &mut Fields) -> Outcome<(Interval, u64)> {
+/// What an interval has beside its row.
+struct Counted {
+    figures: u64,
+    /// Of several hosts, how many told.
+    told_by: Option<u32>,
+}
+
+/// An interval with what threads used, and what it has beside.
+fn whole_interval(fields: &mut Fields) -> Outcome<(Interval, Counted)> {
     let mut interval = interval(fields)?;
     interval.engine.workers.usage = thread_usage(fields)?;
     interval.engine.workers.usage.cpu_wait_ns = fields.amount_or_null()?;
-    Ok((interval, fields.amount()?))
+    let counted = Counted {
+        figures: fields.amount()?,
+        told_by: fields.get()?,
+    };
+    Ok((interval, counted))
 }
 
 fn brief(fields: &mut Fields) -> Outcome<IntervalBrief> {
@@ -563,8 +600,8 @@ fn one_histogram(fields: &mut Fields) -> Outcome<OneHistogram> {
     })
 }
 
-fn machine_sample(fields: &mut Fields) -> Outcome<HostSample> {
-    fields.skip(1);
+fn machine_sample(fields: &mut Fields) -> Outcome<(u32, HostSample)> {
+    let host = fields.get()?;
     let mut numbers = [None; 22];
     for number in &mut numbers[..19] {
         *number = fields.whole_or_null()?;
@@ -573,7 +610,7 @@ fn machine_sample(fields: &mut Fields) -> Outcome<HostSample> {
     for number in &mut numbers[19..] {
         *number = fields.whole_or_null()?;
     }
-    sample::machine(numbers, io_max)
+    Ok((host, sample::machine(numbers, io_max)?))
 }
 
 fn thread_usage(fields: &mut Fields) -> Outcome<ThreadUsage> {
@@ -612,6 +649,7 @@ fn data_written(rows: &Details) -> Outcome<Event> {
             blocks: fields.get()?,
             contents: fields.get()?,
             sampled_contents: fields.whole()?,
+            sample: measure::ContentSample::default(),
             sampled_bytes: fields.whole()?,
             compressed_bytes: fields.whole()?,
         };

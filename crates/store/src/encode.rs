@@ -147,6 +147,7 @@ fn execution_started(rows: &Rows, started: &ExecutionStarted) -> Outcome<()> {
         plan_json,
         seed,
         host,
+        hosts,
         targets,
         backend,
         backend_reason,
@@ -178,19 +179,26 @@ fn execution_started(rows: &Rows, started: &ExecutionStarted) -> Outcome<()> {
             None::<String>,
         ],
     )?;
+    // One that works alone is the one that leads.
+    let hosts = match hosts.as_slice() {
+        [] => std::slice::from_ref(host),
+        several => several,
+    };
     let nothing = None::<i64>;
-    rows.add(
-        &schema::HOSTS,
-        params![
-            rows.event,
-            0,
-            json(host)?,
-            nothing,
-            nothing,
-            nothing,
-            nothing
-        ],
-    )?;
+    for (index, facts) in hosts.iter().enumerate() {
+        rows.add(
+            &schema::HOSTS,
+            params![
+                rows.event,
+                place(index),
+                json(facts)?,
+                nothing,
+                nothing,
+                nothing,
+                nothing
+            ],
+        )?;
+    }
     let mut targets = targets.iter().enumerate();
     targets.try_for_each(|(index, one)| target(rows, index, one))
 }
@@ -298,6 +306,7 @@ fn stream_info(rows: &Rows, index: usize, stream: &StreamInfo) -> Outcome<()> {
         share_pct,
         labels,
         law,
+        host,
     } = stream;
     rows.add(
         &schema::STREAMS,
@@ -311,6 +320,7 @@ fn stream_info(rows: &Rows, index: usize, stream: &StreamInfo) -> Outcome<()> {
             finite(*share_pct)?,
             json(labels)?,
             law.map(words::law),
+            host,
         ],
     )
 }
@@ -328,6 +338,7 @@ fn run_finished(rows: &Rows, finished: &RunFinished) -> Outcome<()> {
         drain_ns,
         outstanding,
         late,
+        starts,
     } = finished;
     let (word, message) = words::reason(reason);
     rows.add(
@@ -345,6 +356,7 @@ fn run_finished(rows: &Rows, finished: &RunFinished) -> Outcome<()> {
             whole(*unsent),
             whole(*drain_ns),
             json(&outstanding.iter().chain(late).collect::<Vec<_>>())?,
+            (!starts.is_empty()).then(|| json(starts)).transpose()?,
         ],
     )
 }
@@ -394,6 +406,9 @@ fn interval_row(interval: &Interval) -> impl Iterator<Item = Value> {
     row.extend([Value::from(*in_flight), number_of(oldest_in_flight_ns)]);
     row.extend(worker_row(workers));
     row.push(Value::from(place(figures.len())));
+    let is_of_several = engine.is_of_several();
+    let told_by = is_of_several.then(|| place(engine.told_by()));
+    row.push(Value::from(told_by));
     row.extend(sums(interval));
     let cpu = host.cpu.as_ref().filter(|_| !lost.cpu);
     for of in [CpuTimes::busy_ns, CpuTimes::total_ns] {
@@ -511,9 +526,9 @@ fn parts(rows: &Rows, interval: &Interval) -> Outcome<()> {
             rows.add(&schema::SAMPLE_HISTOGRAMS, values)?;
         }
     }
-    if !interval.lost.cpu {
-        let place = [Value::from(rows.event), Value::from(0)];
-        let row = sample::machine_row(&interval.host);
+    for (host, sample) in sample::machines(interval) {
+        let place = [Value::from(rows.event), Value::from(host)];
+        let row = sample::machine_row(sample);
         rows.add_values(&schema::MACHINE_SAMPLES, place.into_iter().chain(row))?;
     }
     Ok(())
@@ -629,6 +644,8 @@ fn data_written(rows: &Rows, written: &DataWritten) -> Outcome<()> {
             blocks,
             contents,
             sampled_contents,
+            // Its figures are those above.
+            sample: _,
             sampled_bytes,
             compressed_bytes,
         } = kind;

@@ -330,6 +330,7 @@ impl Salvage {
             drain_ns: 0,
             outstanding: Vec::new(),
             late: Vec::new(),
+            starts: Vec::new(),
         }));
     }
 

@@ -10,6 +10,7 @@ use measure::{
 };
 use plan::{StreamId, TargetId};
 use rusqlite::types::Value;
+use std::collections::BTreeMap;
 
 /// What is added up over intervals: as much as no interval has would overflow the sums (64 PiB).
 pub(crate) const AMOUNT_MAX: u64 = 1 << 56;
@@ -24,6 +25,20 @@ pub(crate) fn hosts(interval: &Interval) -> Vec<u32> {
     hosts.sort_unstable();
     hosts.dedup();
     hosts
+}
+
+/// What each host did, by its place: of several each its own, of which that of all is the sum.
+pub(crate) fn machines(interval: &Interval) -> Vec<(u32, &HostSample)> {
+    let engine = &interval.engine;
+    match engine.is_of_several() {
+        true => {
+            let hosts = engine.hosts.iter();
+            let told = hosts.filter_map(|one| Some((one.host, one.sample.as_ref()?)));
+            told.collect()
+        }
+        false if interval.lost.cpu => Vec::new(),
+        false => vec![(FIRST, &interval.host)],
+    }
 }
 
 /// The row of one host after event and host, and its histograms.
@@ -49,9 +64,10 @@ pub(crate) fn pack(interval: &Interval, host: u32) -> Outcome<(Vec<Value>, Packi
         Value::from(columns::pack(&all(&evidence.gaps, gap_row))),
         Value::from(columns::pack(&all(&evidence.slow, slow_row))),
     ];
-    let sample = &interval.host;
-    let is_told = is_first && !interval.lost.devices;
-    row.extend(of_machine(sample, is_told)?);
+    row.extend(of_machine(match engine.is_of_several() {
+        true => evidence.sample.as_ref(),
+        false => Some(&interval.host).filter(|_| is_first && !interval.lost.devices),
+    })?);
     let histograms = histograms_of(streams, &evidence.workers)?;
     row.push(Value::from(histograms.len() as i64));
     Ok((row, histograms))
@@ -108,10 +124,10 @@ fn of_kind(found: &[OneHistogram], kind: usize, rows: usize) -> Outcome<Vec<Hist
     Ok(all)
 }
 
-fn of_machine(sample: &HostSample, is_told: bool) -> Outcome<Vec<Value>> {
-    if !is_told {
+fn of_machine(sample: Option<&HostSample>) -> Outcome<Vec<Value>> {
+    let Some(sample) = sample else {
         return Ok(vec![Value::Null; 7]);
-    }
+    };
     let (devices, networks, mounts) = (&sample.devices, &sample.networks, &sample.mounts);
     let states: Vec<&Option<String>> = devices.iter().map(|one| &one.state).collect();
     let states = states.iter().any(|state| state.is_some()).then_some(states);
@@ -147,12 +163,12 @@ pub(crate) struct Packed {
     pub(crate) histograms: u64,
 }
 
-/// Puts the row of a host into an interval.
+/// Puts the row of a host into an interval; gives what its devices, interfaces and mounts counted, where that is told.
 pub(crate) fn unpack(
     packed: Packed,
     histograms: &[OneHistogram],
     interval: &mut Interval,
-) -> Outcome<()> {
+) -> Outcome<Option<HostSample>> {
     let Packed {
         host,
         blobs,
@@ -180,27 +196,77 @@ pub(crate) fn unpack(
         let rows = columns::unpack(streams)?;
         engine.streams = read_streams(&rows, histograms)?;
         engine.pools = read_all(columns::unpack(pools)?, read_pool)?;
-        interval.lost.devices = device_names.is_none();
-        let sample = &mut interval.host;
-        sample.devices = read_devices(device_names, device_states, columns::unpack(devices)?)?;
-        sample.networks = read_networks(network_names, columns::unpack(networks)?)?;
-        sample.mounts = read_mounts(mount_names, columns::unpack(mounts)?)?;
     }
+    let is_told = device_names.is_some();
+    let sample = HostSample {
+        devices: read_devices(device_names, device_states, columns::unpack(devices)?)?,
+        networks: read_networks(network_names, columns::unpack(networks)?)?,
+        mounts: read_mounts(mount_names, columns::unpack(mounts)?)?,
+        ..HostSample::default()
+    };
     let evidence = HostEvidence {
         host,
         workers: read_workers(&columns::unpack(workers)?, histograms)?,
         targets: read_all(columns::unpack(targets)?, read_target)?,
         gaps: read_all(columns::unpack(gaps)?, read_gap)?,
         slow: read_all(columns::unpack(slow)?, read_slow)?,
+        sample: None,
     };
-    let nothing = HostEvidence {
+    engine.hosts.push(evidence);
+    Ok(is_told.then_some(sample))
+}
+
+/// Puts together what hosts did: what they are as a whole, and what their devices counted. `told_by` is how many of
+/// several told; the first has a row in any case.
+pub(crate) fn gather(
+    interval: &mut Interval,
+    told_by: Option<u32>,
+    mut machines: BTreeMap<u32, HostSample>,
+    mut devices: BTreeMap<u32, HostSample>,
+) {
+    let hosts = &mut interval.engine.hosts;
+    let Some(told_by) = told_by else {
+        hosts.retain(|one| *one != nothing_of(one.host));
+        let (whole, told) = (machines.remove(&FIRST), devices.remove(&FIRST));
+        interval.lost.cpu = whole.is_none();
+        interval.lost.devices = told.is_none();
+        interval.host = with_devices(whole.unwrap_or_default(), told);
+        return;
+    };
+    let is_first_silent = hosts.len() > told_by as usize;
+    hosts.retain(|one| one.host != FIRST || !is_first_silent);
+    let rowless = |host: &&u32| hosts.iter().all(|one| one.host != **host);
+    let rowless: Vec<u32> = machines.keys().filter(rowless).copied().collect();
+    hosts.extend(rowless.into_iter().map(nothing_of));
+    hosts.sort_by_key(|one| one.host);
+    let is_whole = hosts.len() == told_by as usize;
+    interval.lost.devices |= !is_whole;
+    for one in hosts.iter_mut() {
+        let own = devices.remove(&one.host);
+        interval.lost.devices |= own.is_none();
+        let whole = machines.remove(&one.host);
+        one.sample = whole.map(|whole| with_devices(whole, own));
+    }
+    let whole = HostEvidence::together(hosts).filter(|_| is_whole);
+    interval.lost.cpu = whole.is_none();
+    interval.host = whole.unwrap_or_default();
+}
+
+fn nothing_of(host: u32) -> HostEvidence {
+    HostEvidence {
         host,
         ..HostEvidence::default()
-    };
-    if evidence != nothing {
-        engine.hosts.push(evidence);
     }
-    Ok(())
+}
+
+fn with_devices(whole: HostSample, own: Option<HostSample>) -> HostSample {
+    let own = own.unwrap_or_default();
+    HostSample {
+        devices: own.devices,
+        networks: own.networks,
+        mounts: own.mounts,
+        ..whole
+    }
 }
 
 /// What is absent where a host has no row.

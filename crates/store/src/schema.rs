@@ -14,7 +14,16 @@ pub const APPLICATION_ID: u32 = 0x4654_484d;
 pub const OLDEST_VERSION: u32 = 10;
 
 /// The layout that is written.
-pub const SCHEMA_VERSION: u32 = 10;
+pub const SCHEMA_VERSION: u32 = 12;
+
+/// Columns that came after the oldest layout, by table, with their type and the layout that brought them. They read as NULL
+/// of older files.
+const LATER: [(&str, &str, &str, u32); 4] = [
+    ("streams", "host", INTEGER_OR_NULL, 11),
+    ("intervals", "told_by", INTEGER_OR_NULL, 11),
+    ("spans", "told_by", INTEGER_OR_NULL, 11),
+    ("run_ends", "starts_json", TEXT_OR_NULL, 12),
+];
 
 /// One table.
 #[derive(Clone, Copy, Debug)]
@@ -153,6 +162,7 @@ pub(crate) const STREAMS: Table = Table {
         ("share_pct", REAL),
         ("labels_json", TEXT),
         ("law", TEXT_OR_NULL),
+        ("host", INTEGER_OR_NULL),
     ],
     key: Key::EventAndPlace,
 };
@@ -172,6 +182,7 @@ pub(crate) const RUN_ENDS: Table = Table {
         ("unsent", INTEGER),
         ("drain_ns", INTEGER),
         ("outstanding_json", TEXT),
+        ("starts_json", TEXT_OR_NULL),
     ],
     key: Key::Event,
 };
@@ -205,6 +216,7 @@ macro_rules! with_interval_columns {
             ("major_faults", INTEGER_OR_NULL),
             ("cpu_wait_ns", INTEGER_OR_NULL),
             ("figures", INTEGER_OR_NULL),
+            ("told_by", INTEGER_OR_NULL),
             ("operations", INTEGER_OR_NULL),
             ("bytes", INTEGER_OR_NULL),
             ("errors", INTEGER_OR_NULL),
@@ -319,7 +331,7 @@ pub(crate) const SAMPLE_HISTOGRAMS: Table = Table {
     key: Key::EventIndexed,
 };
 
-/// Per interval or span what a host as a whole did; no row where it did not tell.
+/// Per interval or span what each host as a whole did; no row where it did not tell.
 pub(crate) const MACHINE_SAMPLES: Table = Table {
     name: "machine_samples",
     columns: &[
@@ -591,12 +603,24 @@ impl Table {
     /// A statement that takes all columns in order.
     pub(crate) fn insert(&self) -> String {
         let places = vec!["?"; self.columns.len()].join(", ");
-        format!("INSERT INTO {} VALUES ({places})", self.name)
+        let names: Vec<&str> = self.columns.iter().map(|(name, _)| *name).collect();
+        let names = names.join(", ");
+        format!("INSERT INTO {} ({names}) VALUES ({places})", self.name)
     }
 
-    /// A statement that yields all columns in order for the rows of one event.
-    pub(crate) fn select(&self) -> String {
-        let names: Vec<&str> = self.columns.iter().map(|(name, _)| *name).collect();
+    /// A statement that yields all columns in order for the rows of one event in a file of this layout.
+    pub(crate) fn select(&self, version: u32) -> String {
+        let is_later = |column: &str| {
+            let later = |(table, name, _, since): &(&str, &str, &str, u32)| {
+                *table == self.name && *name == column && version < *since
+            };
+            LATER.iter().any(later)
+        };
+        let name = |(name, _): &(&'static str, &str)| match is_later(name) {
+            true => "NULL",
+            false => *name,
+        };
+        let names: Vec<&str> = self.columns.iter().map(name).collect();
         let order = match self.key {
             Key::Event => "event",
             Key::EventAndPlace => self.columns[1].0,
@@ -623,6 +647,15 @@ pub(crate) fn create(connection: &Connection) -> rusqlite::Result<()> {
     statements.push(format!("PRAGMA user_version = {SCHEMA_VERSION}"));
     statements.push("COMMIT".to_owned());
     connection.execute_batch(&statements.join(";\n"))
+}
+
+/// Gives a file of an earlier layout the columns that came later. The caller holds a transaction.
+pub(crate) fn raise(connection: &Connection) -> rusqlite::Result<()> {
+    let version: u32 = connection.query_row("PRAGMA user_version", [], |row| row.get(0))?;
+    for (table, column, kind, _) in LATER.iter().filter(|(.., since)| version < *since) {
+        connection.execute_batch(&format!("ALTER TABLE {table} ADD COLUMN {column} {kind}"))?;
+    }
+    connection.pragma_update(None, "user_version", SCHEMA_VERSION)
 }
 
 fn operations() -> Vec<String> {

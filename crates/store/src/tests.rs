@@ -163,6 +163,99 @@ fn a_number_that_is_none_ends_the_recording_with_an_error() {
     assert_eq!(read(&path).len(), 1);
 }
 
+/// What a file of the oldest layout has not.
+fn lower(path: &Path) {
+    let connection = rusqlite::Connection::open(path).unwrap();
+    let views = "DROP VIEW interval_rates; DROP VIEW figures; DROP VIEW span_figures";
+    connection.execute_batch(views).unwrap();
+    for (table, column) in [
+        ("streams", "host"),
+        ("intervals", "told_by"),
+        ("spans", "told_by"),
+        ("run_ends", "starts_json"),
+    ] {
+        let sql = format!("ALTER TABLE {table} DROP COLUMN {column}");
+        connection.execute_batch(&sql).unwrap();
+    }
+    let set = connection.pragma_update(None, "user_version", OLDEST_VERSION);
+    set.unwrap();
+}
+
+#[test]
+fn a_file_of_the_oldest_layout_is_read_and_gone_on_with() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("result.fathom");
+    let mut events = some_events(9, 60);
+    for event in &mut events {
+        match event {
+            Event::RunStarted(started) => started.streams.iter_mut().for_each(|one| one.host = 0),
+            Event::Interval(interval) => interval.engine.hosts.clear(),
+            Event::RunFinished(finished) => finished.starts.clear(),
+            _ => {}
+        }
+    }
+    write(&path, &events).unwrap();
+    lower(&path);
+    assert_eq!(read(&path), events);
+    let writer = Writer::go_on(&path, 60).unwrap();
+    let more = some_events(10, 60);
+    more.iter().for_each(|event| writer.append(event).unwrap());
+    writer.finish().unwrap();
+    events.extend(more);
+    assert_eq!(read(&path), events, "with several hosts in what follows");
+}
+
+#[test]
+fn each_host_of_several_keeps_its_sample() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("result.fathom");
+    let sample = |host: &str, busy_ns: u64| {
+        let sample = measure::HostSample {
+            cpu: Some(measure::CpuTimes {
+                user_ns: busy_ns,
+                ..measure::CpuTimes::default()
+            }),
+            devices: vec![measure::DeviceSample {
+                device: "sdb".into(),
+                ..measure::DeviceSample::default()
+            }],
+            ..measure::HostSample::default()
+        };
+        sample.of_host(host)
+    };
+    let evidence = |host: u32, sample: Option<measure::HostSample>| measure::HostEvidence {
+        host,
+        sample,
+        ..measure::HostEvidence::default()
+    };
+    let (a, c) = (sample("a", 1_000), sample("c", 5_000));
+    let mut interval = Draw(1).interval();
+    // Host 1 is silent in the first of these, and host 0 in the second; the third host tells nothing in the last.
+    let hosts = [
+        vec![evidence(0, Some(a.clone())), evidence(2, Some(c.clone()))],
+        vec![evidence(2, Some(c))],
+        vec![evidence(0, Some(a)), evidence(2, None)],
+    ];
+    let events = hosts.map(|hosts| {
+        let whole = measure::HostEvidence::together(&hosts);
+        interval.engine.hosts = hosts;
+        interval.lost.cpu = whole.is_none();
+        interval.lost.devices = whole.is_none();
+        interval.host = whole.unwrap_or_default();
+        Event::Interval(interval.clone())
+    });
+    write(&path, &events).unwrap();
+    let read = read(&path);
+    assert_eq!(read, events);
+    let Event::Interval(first) = &read[0] else {
+        panic!("an interval");
+    };
+    assert_eq!(first.engine.told_by(), 2);
+    assert_eq!(first.host.cpu.unwrap().user_ns, 6_000);
+    let devices: Vec<&str> = first.host.devices.iter().map(|one| &*one.device).collect();
+    assert_eq!(devices, ["a:sdb", "c:sdb"]);
+}
+
 #[test]
 fn a_file_of_another_layout_is_refused() {
     let folder = tempfile::tempdir().unwrap();

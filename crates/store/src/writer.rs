@@ -225,6 +225,7 @@ fn shorten(path: &Path, kept: u64) -> Result<Connection, Problem> {
         let sql = format!("DELETE FROM {} WHERE event > ?", table.name);
         connection.execute(&sql, [last])?;
     }
+    schema::raise(&connection)?;
     connection.execute_batch("COMMIT")?;
     Ok(connection)
 }

@@ -6,7 +6,7 @@
 use std::fmt;
 use std::fs;
 
-use rustix::time::{ClockId, Timespec, clock_gettime};
+use rustix::time::{ClockId, Timespec};
 
 /// Fraction bits of the counter-to-nanoseconds factor: 2^-40 is an error of 1 ns in 18 minutes.
 const FRACTION_BITS: u32 = 40;
@@ -252,7 +252,21 @@ fn tsc_is_steady(cpuinfo: &str, clocksource: &str) -> bool {
 
 #[inline]
 fn monotonic_ns() -> u64 {
-    nanoseconds(clock_gettime(ClockId::Monotonic))
+    kernel_ns(libc::CLOCK_MONOTONIC)
+}
+
+/// A clock of the kernel. The C library finds the vDSO in a static program, too, where `rustix` makes a system call of each
+/// reading.
+#[inline]
+fn kernel_ns(clock: libc::clockid_t) -> u64 {
+    let mut time = libc::timespec {
+        tv_sec: 0,
+        tv_nsec: 0,
+    };
+    // SAFETY: the call writes to `time` alone, which outlives it.
+    let outcome = unsafe { libc::clock_gettime(clock, &raw mut time) };
+    debug_assert_eq!(outcome, 0, "the kernel has this clock");
+    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }
 
 /// Wall clock less monotonic clock, from the tightest of several readings.
@@ -261,7 +275,7 @@ fn unix_offset_ns() -> u64 {
     let mut offset_ns = 0;
     for _ in 0..ANCHOR_READS {
         let before = monotonic_ns();
-        let unix = nanoseconds(clock_gettime(ClockId::Realtime));
+        let unix = kernel_ns(libc::CLOCK_REALTIME);
         let width = monotonic_ns() - before;
         if width < width_best {
             width_best = width;

@@ -9,6 +9,10 @@ const BEYOND: &[&str] = &["door", "sys"];
 /// Places that reach files which are no targets, and what they are.
 pub const OWN_FILES: &[(&str, &str)] = &[
     (
+        "crates/fathom/src/joining.rs",
+        "this program, which is read to be copied to a host, and its copy there",
+    ),
+    (
         "crates/fathom/src/outputs.rs",
         "reports, logs and lists: compared with the targets before they are opened",
     ),

@@ -23,13 +23,14 @@ pub const EDGES: &[(&str, &[&str])] = &[
         "conduct",
         &["plan", "measure", "analysis", "engine", "host", "door"],
     ),
+    ("fleet", &["plan", "measure", "conduct"]),
     ("store", &["plan", "measure"]),
     ("report", &["plan", "lang", "measure", "analysis"]),
     (
         "fathom",
         &[
             "plan", "lang", "sys", "door", "measure", "host", "engine", "analysis", "conduct",
-            "store", "report",
+            "fleet", "store", "report",
         ],
     ),
 ];
@@ -170,7 +171,7 @@ mod tests {
         packages[1].dependencies.clear();
         packages[2].dependencies.push(edge("plan", false));
         packages[5].dependencies.push(edge("tokio", true));
-        packages.last_mut().unwrap().name = "fleet".to_owned();
+        packages.last_mut().unwrap().name = "stranger".to_owned();
         assert_eq!(
             messages(&packages),
             [

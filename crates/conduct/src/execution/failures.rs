@@ -230,7 +230,7 @@ impl Conductor<'_> {
             errno: failure.errno,
             message: std::io::Error::from_raw_os_error(failure.errno).to_string(),
             misfit: failure.misfit.clone(),
-            host: 0,
+            host: self.plan.plan.host_of(stream).unwrap_or(0) as u32,
             worker: failure.worker,
         }
     }

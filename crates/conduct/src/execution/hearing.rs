@@ -2,19 +2,20 @@
 //! its counts are there; what does not come is said to be missing, and nothing stands in its place. Read
 //! [`Conductor::hear`] first.
 use super::{Conductor, Going, SinkError};
-use crate::{Answer, Control, Host, HostError};
-use measure::{Ended, Event, FinishReason, HostInterval, Interval, IntervalPhase};
+use crate::{Answer, Control, Crew, HostError};
+use measure::{Ended, Event, FinishReason, HostId, HostInterval, Interval, IntervalPhase};
 use plan::{Operation, Severity};
 use std::collections::VecDeque;
-
-/// How long after its end the counts of an interval are waited for.
-const PATIENCE_NS: u64 = 10_000_000_000;
 
 /// Who waits for an answer asks again after this time.
 pub(crate) const AGAIN_NS: u64 = 20_000_000;
 
 /// Who does not want to wait any more waits this long for an answer.
 const LAST_WORDS_NS: u64 = 2_000_000_000;
+
+/// So long an interval is still asked for after it was found to be overdue: who stood still finds that of all, whatever
+/// came meanwhile.
+const LAST_LOOK_NS: u64 = 200_000_000;
 
 /// What is known of the answers to a run.
 #[derive(Debug, Default)]
@@ -28,6 +29,11 @@ pub(crate) struct Hearing {
     submitted: u64,
     has_seen_in_flight: bool,
     lacks_sample: bool,
+    lacks_interval: bool,
+    /// Hosts that were said to be missing.
+    silent: Vec<HostId>,
+    /// The last interval of which all hosts told, where some are missing.
+    last_whole: Option<u32>,
 }
 
 /// An interval that has ended.
@@ -38,6 +44,8 @@ pub(crate) struct Asked {
     pub start_ns: u64,
     pub end_ns: u64,
     answer: Option<Result<HostInterval, HostError>>,
+    /// When it was found to be overdue.
+    overdue_ns: Option<u64>,
 }
 
 impl Asked {
@@ -47,18 +55,42 @@ impl Asked {
             start_ns,
             end_ns,
             answer: None,
+            overdue_ns: None,
         }
     }
 }
 
+impl Asked {
+    /// Whether it is not waited for any more, now that it should have been there at a time.
+    fn is_given_up(&mut self, now_ns: u64, limit_ns: u64) -> bool {
+        let is_overdue = now_ns >= limit_ns;
+        is_overdue && now_ns - *self.overdue_ns.get_or_insert(now_ns) >= LAST_LOOK_NS
+    }
+}
+
 impl Hearing {
+    /// The last interval that enters the averages of a run whose last interval is `last`.
+    pub(crate) fn last_measured(&self, last: u32) -> u32 {
+        self.last_whole.map_or(last, |whole| whole.min(last))
+    }
+
     pub(crate) fn is_waiting(&self) -> bool {
         !self.asked.is_empty()
+    }
+
+    /// The last interval that was told, from one.
+    pub(crate) fn last_told(&self) -> u32 {
+        self.last_told
     }
 
     /// Asks for nothing more than to be kept: [`Conductor::hear`] asks the machine.
     pub(crate) fn keep(&mut self, asked: Asked) {
         self.asked.push_back(asked);
+    }
+
+    /// Whether an interval was said to be missing.
+    pub(crate) fn lacks_interval(&self) -> bool {
+        self.lacks_interval
     }
 
     /// What is in flight was looked at.
@@ -72,7 +104,7 @@ impl Conductor<'_> {
     pub(crate) fn ask<T>(
         &mut self,
         is_over: fn(&Control) -> bool,
-        mut question: impl FnMut(&mut dyn Host, &Control) -> Answer<T>,
+        mut question: impl FnMut(&mut dyn Crew, &Control) -> Answer<T>,
     ) -> Result<T, HostError> {
         let mut over_ns = None;
         loop {
@@ -105,7 +137,7 @@ impl Conductor<'_> {
             };
         }
         while let Some(mut asked) = going.hearing.asked.pop_front() {
-            let limit_ns = going.start_ns + asked.end_ns + PATIENCE_NS;
+            let limit_ns = going.start_ns + asked.end_ns + self.host.patience_ns();
             match asked.answer.take() {
                 Some(Ok(told)) => {
                     let interval = self.interval(going, &asked, told)?;
@@ -113,8 +145,8 @@ impl Conductor<'_> {
                     self.tell(Event::Interval(interval))?;
                 }
                 Some(Err(error)) => self.tell_missing(going, &asked, &error.to_string())?,
-                None if self.host.now_ns() >= limit_ns => {
-                    let seconds = PATIENCE_NS / 1_000_000_000;
+                None if asked.is_given_up(self.host.now_ns(), limit_ns) => {
+                    let seconds = self.host.patience_ns() / 1_000_000_000;
                     let reason = format!("no counts came within {seconds} s of its end");
                     self.tell_missing(going, &asked, &reason)?;
                 }
@@ -171,13 +203,16 @@ impl Conductor<'_> {
             );
             self.remark(Some(going.number), Severity::Warning, "no-sample", text)?;
         }
+        self.tell_silent(going, number, &told)?;
+        self.tell_still(going, number, &told.stood_still)?;
+        let is_whole = told.silent.is_empty() || told.goes_on;
         Ok(Interval {
             run: going.number,
             number,
             start_ns: asked.start_ns,
             end_ns: asked.end_ns,
             unix_ns: self.host.unix_ns(going.start_ns + asked.end_ns),
-            phase: if measured {
+            phase: if measured && is_whole {
                 IntervalPhase::Measured
             } else {
                 IntervalPhase::Warmup
@@ -194,12 +229,65 @@ impl Conductor<'_> {
         })
     }
 
-    fn tell_missing(
+    /// Once for each host: what it did from then on is in no figure.
+    fn tell_silent(
+        &mut self,
+        going: &mut Going<'_>,
+        number: u32,
+        told: &HostInterval,
+    ) -> Result<(), SinkError> {
+        let silent = &told.silent;
+        if !silent.is_empty() && !told.goes_on {
+            going.hearing.last_whole.get_or_insert(number - 1);
+        }
+        for host in silent {
+            if going.hearing.silent.contains(host) {
+                continue;
+            }
+            going.hearing.silent.push(*host);
+            let name = self.plan.plan.hosts.get(*host as usize);
+            let name = name.map_or("", |host| &host.name);
+            let (code, rest) = match told.goes_on {
+                true => ("host-lost", "the others go on without it"),
+                false => ("host-missing", "what the others did since is in no average"),
+            };
+            let text = format!("from interval {number} on, host `{name}` is missing: {rest}");
+            self.remark(Some(going.number), Severity::Error, code, text)?;
+        }
+        Ok(())
+    }
+
+    /// The counts of such an interval are right, and its rate is not.
+    fn tell_still(
         &mut self,
         going: &Going<'_>,
+        number: u32,
+        still: &[(HostId, u64)],
+    ) -> Result<(), SinkError> {
+        for (host, late_ns) in still {
+            let name = self.plan.plan.hosts.get(*host as usize);
+            let name = name.map_or("", |host| &host.name);
+            let seconds = *late_ns as f64 / 1e9;
+            let text = format!(
+                "host `{name}` stood still, up to {seconds:.1} s after interval {number}: what it did until it went on counts there"
+            );
+            self.remark(
+                Some(going.number),
+                Severity::Warning,
+                "host-stood-still",
+                text,
+            )?;
+        }
+        Ok(())
+    }
+
+    fn tell_missing(
+        &mut self,
+        going: &mut Going<'_>,
         asked: &Asked,
         reason: &str,
     ) -> Result<(), SinkError> {
+        going.hearing.lacks_interval = true;
         let text = format!("interval {} is missing: {reason}", asked.number + 1);
         self.remark(
             Some(going.number),
@@ -230,7 +318,10 @@ impl Conductor<'_> {
             submitted: going.hearing.submitted,
             ..Ended::default()
         };
-        let reason = FinishReason::Failed { message: reason };
+        let reason = match self.control.is_urgent() {
+            true => FinishReason::StoppedByUser,
+            false => FinishReason::Failed { message: reason },
+        };
         let last_told = going.hearing.last_told;
         self.finish_run(going, last_told, reason.clone(), ended)?;
         Ok(reason)

@@ -2,7 +2,8 @@
 use crate::plans::*;
 use crate::story::{Story, carry_out, simulate};
 use conduct::{
-    Answer, CommandCall, CommandEnd, Control, Host, HostError, Prepared, SetPoint, SimulatedHost,
+    Answer, Clock, CommandCall, CommandEnd, Commands, Control, Host, HostError, Prepared, SetPoint,
+    SimulatedHost,
 };
 use engine::sim::Script;
 use measure::{DataFigures, Ended, Event, Failures, FinishReason, HostInterval, Outstanding};
@@ -71,7 +72,7 @@ fn told<T>(answer: Answer<T>) -> T {
     }
 }
 
-impl Host for Distant {
+impl Clock for Distant {
     fn now_ns(&self) -> u64 {
         self.machine.now_ns()
     }
@@ -80,6 +81,23 @@ impl Host for Distant {
         self.machine.unix_ns(at_ns)
     }
 
+    fn wait_until(&mut self, until_ns: u64, control: &Control) {
+        self.machine.wait_until(until_ns, control);
+    }
+}
+
+impl Commands for Distant {
+    fn command(
+        &mut self,
+        call: &CommandCall<'_>,
+        control: &Control,
+        said: &mut dyn FnMut(&str),
+    ) -> CommandEnd {
+        self.machine.command(call, control, said)
+    }
+}
+
+impl Host for Distant {
     fn prepare(&mut self, plan: &BoundPlan, run: &BoundRun, point: &SetPoint) {
         self.asked = Some((plan.clone(), run.clone(), point.clone()));
         (self.start_ns, self.end) = (u64::MAX, None);
@@ -103,10 +121,6 @@ impl Host for Distant {
     fn start(&mut self, start_ns: u64) {
         self.start_ns = start_ns;
         self.machine.start(start_ns);
-    }
-
-    fn wait_until(&mut self, until_ns: u64, control: &Control) {
-        self.machine.wait_until(until_ns, control);
     }
 
     fn stop_at(&mut self, stop_ns: u64) {
@@ -179,15 +193,6 @@ impl Host for Distant {
 
     fn retire(&mut self, streams: &[usize], have_failed: bool) {
         self.machine.retire(streams, have_failed);
-    }
-
-    fn command(
-        &mut self,
-        call: &CommandCall<'_>,
-        control: &Control,
-        said: &mut dyn FnMut(&str),
-    ) -> CommandEnd {
-        self.machine.command(call, control, said)
     }
 }
 

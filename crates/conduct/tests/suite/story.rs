@@ -1,5 +1,5 @@
 //! What an execution told, and what must hold of the accounts of any.
-use conduct::{Control, Host, Outcome, SimulatedHost, execute};
+use conduct::{Control, Crew, Outcome, SimulatedHost, execute};
 use engine::sim::Script;
 use measure::{Event, Interval, IoFailure, RunFinished, RunFold, RunTotals, StreamSample};
 use plan::BoundPlan;
@@ -10,14 +10,14 @@ pub struct Story {
     pub outcome: Outcome,
 }
 
-pub fn carry_out(plan: &BoundPlan, host: &mut dyn Host, control: &Control) -> Story {
+pub fn carry_out(plan: &BoundPlan, host: &mut dyn Crew, control: &Control) -> Story {
     carry_out_watched(plan, host, control, |_| {})
 }
 
 /// The same, while `watch` sees each event first, and holds up the execution for as long as it looks.
 pub fn carry_out_watched(
     plan: &BoundPlan,
-    host: &mut dyn Host,
+    host: &mut dyn Crew,
     control: &Control,
     watch: impl Fn(&Event),
 ) -> Story {

@@ -16,7 +16,7 @@ fn door() -> Arc<Door<Kernel>> {
 
 fn granted(door: &Arc<Door<Kernel>>, path: &Path, access: Access) -> Grants<Kernel> {
     let intent = match access {
-        Access::Read => Intent::Look,
+        Access::Read | Access::Share => Intent::Look,
         Access::Write | Access::Create => Intent::Write,
     };
     let approach = door.approach(path, intent).unwrap();
@@ -73,6 +73,41 @@ fn what_has_come_in_between_is_refused() {
         assert_eq!(fs::read(&theirs).unwrap(), b"kept");
         assert!(!folder.path().join("nowhere").exists());
     }
+}
+
+#[test]
+fn what_another_host_makes_is_opened_and_neither_made_nor_cut() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("data");
+    let (first, second) = (door(), door());
+    let makes = granted(&first, &path, Access::Create);
+    let shares = granted(&second, &path, Access::Share);
+    assert!(matches!(
+        open(&shares, Purpose::Write),
+        Err(DoorError::NotShared { .. })
+    ));
+    symlink(folder.path().join("nowhere"), &path).unwrap();
+    assert!(matches!(
+        open(&shares, Purpose::Write),
+        Err(DoorError::Replaced { .. })
+    ));
+    fs::remove_file(&path).unwrap();
+    let made = open(&makes, Purpose::Write).unwrap();
+    // The lock of the first keeps other executions away, and not a host that shares the file.
+    sys::file::pwrite(&open(&shares, Purpose::Write).unwrap(), b"second", 0).unwrap();
+    sys::file::pwrite(&made, b"f", 0).unwrap();
+    assert_eq!(fs::read(&path).unwrap(), b"fecond");
+    assert!(matches!(
+        open(&shares, Purpose::Cut),
+        Err(DoorError::NotOurs { .. })
+    ));
+    fs::rename(&path, folder.path().join("other")).unwrap();
+    fs::write(&path, "kept").unwrap();
+    assert!(matches!(
+        open(&shares, Purpose::Write),
+        Err(DoorError::Replaced { .. })
+    ));
+    assert_eq!(fs::read(&path).unwrap(), b"kept");
 }
 
 #[test]

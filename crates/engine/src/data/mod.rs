@@ -96,6 +96,11 @@ pub(crate) fn buffer_bytes(run: &BoundRun) -> usize {
     largest.max().unwrap_or(0).max(4096) as usize
 }
 
+/// The place of a stream in the whole run.
+fn place(writing: &Writing<'_>, number: usize) -> u64 {
+    u64::from(writing.run.streams[number].place)
+}
+
 impl WriteData {
     /// Everything that the streams of a run write; its generations remember over the runs of an
     /// execution.
@@ -106,7 +111,7 @@ impl WriteData {
         let streams = writing.run.run.streams.iter().enumerate();
         let streams = streams.map(|(number, stream)| {
             let data = &stream.data;
-            let key = fold(fold(mix(data.seed), run), number as u64);
+            let key = fold(fold(mix(data.seed), run), place(writing, number));
             StreamData {
                 form: Form::new(data),
                 content: content(writing, number, data, run),
@@ -281,7 +286,7 @@ fn content(writing: &Writing<'_>, number: usize, data: &DataSpec, run: u64) -> C
         None if data.refresh == Refresh::Stamps && data.check.is_none() => Content::Stamped,
         None => Content::Unique,
         Some(Duplicates::ByWrite { pct, of }) => {
-            let place = (u64::from(writing.run.id.0), number as u64);
+            let place = (u64::from(writing.run.id.0), place(writing, number));
             Content::ByChance(ChanceLaw::new(pct, of, data.seed, place))
         }
         Some(Duplicates::ByAddress(pool)) => {

@@ -6,7 +6,7 @@
 //! of transfers, made after the run. Memory is bounded and taken before the run.
 use crate::generations::Writing;
 use crate::random::{GOLDEN, mix};
-use measure::DataFigures;
+use measure::{ContentSample, DataFigures};
 use plan::{DataSpec, Duplicates, StreamId};
 use std::collections::BTreeSet;
 use std::sync::Mutex;
@@ -281,6 +281,13 @@ impl Group {
             contents: (self.lost.load(Relaxed) == 0)
                 .then_some((distinct.len() as f64 * classes).min(blocks)),
             sampled_contents: distinct.len() as u64,
+            sample: match self.asked.1 {
+                None => ContentSample::default(),
+                Some(_) => ContentSample {
+                    hashes: distinct.into_iter().collect(),
+                    classes: self.class_mask + 1,
+                },
+            },
             sampled_bytes: sample.bytes.len() as u64,
             compressed_bytes: compressed as u64,
         }

@@ -74,7 +74,10 @@ impl SharedRun {
         let workers = worker_views(&dealt, setup, &mut memory);
         let plan = &setup.plan.plan;
         let number = plan.draw_number(run.id);
-        let seed = |stream: usize| (run.streams[stream].seed, number, stream as u64);
+        let seed = |stream: usize| {
+            let bound = &run.streams[stream];
+            (bound.seed, number, u64::from(bound.place))
+        };
         let paces = pace::paces(run, setup.run_rate, setup.shares_pct);
         let proportion = Proportion::of(run, setup.shares_pct, &paces);
         let streams: Vec<SharedStream> = (paces.into_iter().zip(Locks::of_run(run)))

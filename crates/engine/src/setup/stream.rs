@@ -48,7 +48,7 @@ pub(super) fn shared_stream(
         kind if kind.has_thread_per_slot() => shards(setup, pool) as usize,
         kind => workers.iter().filter(|worker| worker.kind == kind).count(),
     };
-    let phase = number as f64 / setup.run.run.streams.len() as f64;
+    let phase = setup.run.streams[number].phase();
     let has_arrivals = pace.as_ref().is_none_or(Pace::has_arrivals);
     let files = match kind {
         BackendKind::Sim => stream.targets.iter().map(|target| target.0).collect(),

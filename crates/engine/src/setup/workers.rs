@@ -56,6 +56,7 @@ pub(super) fn worker_views(
             reap_gaps: memory.latency(),
             wakeups: AtomicU64::new(0),
             clamped: AtomicU64::new(0),
+            begun_late_ns: AtomicU64::new(u64::MAX),
         }
     });
     views.collect()

@@ -59,10 +59,14 @@ impl SharedPool {
         }
     }
 
-    /// Whether an arrival of that time, which has a slot by now, had one free from the first.
+    /// Whether an arrival of that time, which has a slot by now, had one free from the first. A slot that goes out again
+    /// as it comes back relieves nobody: the pool is without a free one all the while. Whoever takes the last one as it is
+    /// due had it free.
     #[inline]
     pub(crate) fn was_free_at(&self, arrival_ns: u64) -> bool {
-        self.relieved_ns.load(Relaxed) <= arrival_ns
+        let since_ns = self.exhausted_since_ns.load(Relaxed);
+        let is_exhausted = since_ns != 0 && since_ns < arrival_ns;
+        !is_exhausted && self.relieved_ns.load(Relaxed) <= arrival_ns
     }
 
     /// Time without a free slot up to `at_ns`.
@@ -72,5 +76,39 @@ impl SharedPool {
             since_ns => at_ns.saturating_sub(since_ns),
         };
         self.exhausted_ns.load(Relaxed) + running_ns
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pool(slots: u32) -> SharedPool {
+        SharedPool {
+            slots,
+            admission: PoolAdmission::FirstCome,
+            sharing: Sharing::OneWriter,
+            turn: AtomicUsize::new(0),
+            in_use: AtomicU32::new(0),
+            exhausted_since_ns: AtomicU64::new(0),
+            exhausted_ns: AtomicU64::new(0),
+            relieved_ns: AtomicU64::new(0),
+            failed_ns: Default::default(),
+        }
+    }
+
+    #[test]
+    fn an_arrival_that_waited_for_a_slot_had_none_free() {
+        let pool = pool(2);
+        pool.take(10);
+        assert!(pool.was_free_at(5));
+        pool.take(20);
+        // The slots go out again as they come back, and the pool is told of none.
+        assert!(pool.was_free_at(15), "it was due while one was free");
+        assert!(pool.was_free_at(20) && !pool.was_free_at(25));
+        pool.give_back(1, 30);
+        assert!(!pool.was_free_at(25));
+        assert!(pool.was_free_at(35));
+        assert_eq!(pool.exhausted_until(40), 10);
     }
 }

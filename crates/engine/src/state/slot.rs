@@ -32,6 +32,8 @@ pub(crate) struct WorkerView {
     pub reap_gaps: LatencyCell,
     pub wakeups: AtomicU64,
     pub clamped: AtomicU64,
+    /// How long after the start of the run the worker began; all bits where it has not.
+    pub begun_late_ns: AtomicU64,
 }
 
 /// What a worker's thread has used since the start of the run.

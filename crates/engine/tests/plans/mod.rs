@@ -13,6 +13,7 @@ pub fn target(path: &Path, kind: TargetKind, bytes: u64) -> Target {
     Target {
         name: path.display().to_string(),
         host: "localhost".into(),
+        shared_from: None,
         path: path.into(),
         kind,
         size: SizeRule::Bytes(bytes),

@@ -1,7 +1,8 @@
 //! What `fathom check` says to people. A job of a million files is told in a few lines.
 use super::{Around, Looked, TARGETS_MAX, TargetOutput, Traits, listed, targets, total_seconds};
-use crate::launch::{planned_text, print_refusal, timed_seconds};
+use crate::launch::{planned_text, timed_seconds};
 use crate::plan_file::Reading;
+use crate::refusals::print_refusal;
 use crate::render;
 use host::guard::Refused;
 use plan::{Bytes, Diagnostic, Plan, Repeat, When};

@@ -8,4 +8,4 @@ mod running;
 mod support;
 mod vdbench;
 
-use support::{keeper, lab, named, schema, served};
+use support::{hosts, keeper, lab, named, schema, served};

@@ -172,7 +172,7 @@ fn look_inside_all(all: &[Mutex<Begun>], side_by_side: usize, budget: &Budget) {
 
 fn begin_one(tables: &Tables, door: &Door, request: &Request) -> Begun {
     let intent = match request.access {
-        Access::Read => Intent::Look,
+        Access::Read | Access::Share => Intent::Look,
         Access::Write | Access::Create => Intent::Write,
     };
     let approach = match door.approach(&request.path, intent) {
@@ -321,6 +321,9 @@ fn blank(request: &Request, real_path: PathBuf, found: FoundKind) -> Examination
 }
 
 fn examine_missing(tables: &Tables, request: &Request, examination: &mut Examination) {
+    if request.access == Access::Share && request.kind != TargetKind::Device {
+        return;
+    }
     if request.access != Access::Create || request.kind == TargetKind::Device {
         examination.findings.push(Finding::Missing);
         return;

@@ -2,6 +2,7 @@
 use super::codes;
 use super::jobs::{ADDED, Given, Job, at_job};
 use super::support::{push_once, refused};
+use crate::Environment;
 use crate::environment::Files;
 use crate::sink::Sink;
 use plan::{Diagnostic, Reservation, Span};
@@ -22,6 +23,10 @@ enum Rule {
     Made {
         format: String,
         job: String,
+        /// Of the host whose files they are; empty for this one.
+        address: String,
+        /// Of each name.
+        prefix: String,
         files: u64,
     },
 }
@@ -40,10 +45,11 @@ impl Naming {
     pub(crate) fn of(
         job: &Job,
         smallest: u64,
-        files: &dyn Files,
+        environment: &Environment<'_>,
         blockers: &mut Vec<Diagnostic>,
         sink: &mut Sink,
     ) -> Option<Self> {
+        let (address, prefix) = of_client(job, environment);
         let directories: Vec<String> = job
             .text("directory")
             .map(|text| split_names(text, false))
@@ -52,8 +58,8 @@ impl Naming {
             let mut names = Vec::new();
             for given in job.all() {
                 names.extend(match given.parameter.name() {
-                    "filename" => listed(given, directories.first(), sink)?,
-                    "opendir" => found(job, given, smallest, files, blockers)?,
+                    "filename" => listed(given, directories.first(), &prefix, sink)?,
+                    "opendir" => found(job, given, smallest, environment.files, blockers)?,
                     _ => continue,
                 });
             }
@@ -87,10 +93,7 @@ impl Naming {
             return None;
         }
         if files > FILES_MAX {
-            let what = format!("more than {FILES_MAX} files of one clone");
-            let help = "use fewer files, or several calls with some of the files each";
-            let refusal = refused(&what, TOO_MANY, help, job.place_of("nrfiles"));
-            push_once(blockers, refusal);
+            refuse_too_many(job, blockers);
         }
         let place = match (job.given("filename_format"), job.given("directory")) {
             (Some(given), _) | (None, Some(given)) => given.span(),
@@ -100,6 +103,8 @@ impl Naming {
             rule: Rule::Made {
                 format: job.text_of(text!("filename_format")).to_owned(),
                 job: section.clone(),
+                address,
+                prefix,
                 // Of a job that is refused, nothing is made and listed.
                 files: if files > FILES_MAX { 1 } else { files },
             },
@@ -137,12 +142,18 @@ impl Naming {
 
     /// The paths of a clone, which is counted from zero.
     pub(crate) fn paths(&self, clone: u32) -> Vec<String> {
-        let (format, job, files) = match &self.rule {
+        let (format, job, address, prefix, files) = match &self.rule {
             Rule::Listed(names) => return names.clone(),
-            Rule::Made { format, job, files } => (format, job, *files),
+            Rule::Made {
+                format,
+                job,
+                address,
+                prefix,
+                files,
+            } => (format, job, address, prefix, *files),
         };
-        let mut format = parts(format, job, clone);
-        format.insert(0, Part::Text(self.directory(clone)));
+        let mut format = parts(format, (job, address), clone);
+        format.insert(0, Part::Text(self.directory(clone) + prefix));
         let longest = filled(&format, files.saturating_sub(1), NAME_BYTES).len();
         (0..files)
             .map(|file| filled(&format, file, longest))
@@ -155,8 +166,34 @@ pub(crate) fn is_device(path: &str) -> bool {
     path.starts_with("/dev/") && !path.starts_with("/dev/shm/")
 }
 
+/// The address of the host whose files they are, empty for this one, and what names begin with that have to differ there.
+fn of_client(job: &Job, environment: &Environment<'_>) -> (String, String) {
+    let address = environment.client_address.clone().unwrap_or_default();
+    let is_apart = !address.is_empty()
+        && job.given("directory").is_some()
+        && job.is_on(on!("unique_filename"));
+    let prefix = match is_apart {
+        true => format!("{address}."),
+        false => String::new(),
+    };
+    (address, prefix)
+}
+
+/// Reports that a job has more files than one may have.
+fn refuse_too_many(job: &Job, blockers: &mut Vec<Diagnostic>) {
+    let what = format!("more than {FILES_MAX} files of one clone");
+    let help = "use fewer files, or several calls with some of the files each";
+    let refusal = refused(&what, TOO_MANY, help, job.place_of("nrfiles"));
+    push_once(blockers, refusal);
+}
+
 /// The files that a job lists, below its folder if it has one.
-fn listed(given: &Given, directory: Option<&String>, sink: &mut Sink) -> Option<Vec<String>> {
+fn listed(
+    given: &Given,
+    directory: Option<&String>,
+    prefix: &str,
+    sink: &mut Sink,
+) -> Option<Vec<String>> {
     let names = split_names(given.text(), true);
     if names.is_empty() || names.iter().any(|name| name == "-") {
         let message = "standard input and output are no targets";
@@ -165,7 +202,7 @@ fn listed(given: &Given, directory: Option<&String>, sink: &mut Sink) -> Option<
         return None;
     }
     let names = names.into_iter().map(|name| match directory {
-        Some(directory) => format!("{directory}/{name}"),
+        Some(directory) => format!("{directory}/{prefix}{name}"),
         None => name,
     });
     Some(names.collect())
@@ -238,12 +275,12 @@ enum Part {
 }
 
 /// The format with its words replaced, whatever their case, but for the number of the file.
-fn parts(format: &str, job: &str, clone: u32) -> Vec<Part> {
+fn parts(format: &str, (job, address): (&str, &str), clone: u32) -> Vec<Part> {
     let words = [
         ("$jobname", Some(job.to_owned())),
         ("$jobnum", Some(clone.to_string())),
         ("$filenum", None),
-        ("$clientuid", Some(String::new())),
+        ("$clientuid", Some(address.to_owned())),
     ];
     let mut out = Vec::new();
     let mut text = String::new();
@@ -306,7 +343,7 @@ mod tests {
 
     #[test]
     fn words_are_replaced_whatever_their_case_and_quotes_stay() {
-        let name = |format, clone, file| filled(&parts(format, "j", clone), file, 0);
+        let name = |format, clone, file| filled(&parts(format, ("j", ""), clone), file, 0);
         assert_eq!(name("__testfile'$jobnum'", 3, 0), "__testfile'3'");
         assert_eq!(name("$JobName.$jobnum.$FILENUM", 1, 2), "j.1.2");
         assert_eq!(name("a$b$clientuid$", 1, 2), "a$b$");

@@ -84,7 +84,10 @@ pub(crate) fn read(
                 base.clone_from(&inherited);
             }
             inherited.clone_from(&base);
-            opens_file = !out.jobs.is_empty() && matches!(section.place, Place::File(n) if n > 0);
+            // Files for another host go there as one.
+            opens_file = environment.client_address.is_none()
+                && !out.jobs.is_empty()
+                && matches!(section.place, Place::File(n) if n > 0);
             place = section.place;
         }
         let mut typed = Typing {

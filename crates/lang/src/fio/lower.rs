@@ -429,6 +429,7 @@ impl Lowering<'_, '_> {
             self.plan.targets.push(Target {
                 name: path.clone(),
                 host: "localhost".to_owned(),
+                shared_from: None,
                 path: path.into(),
                 kind,
                 size,
@@ -772,6 +773,7 @@ mod tests {
         Target {
             name: path.to_owned(),
             host: String::new(),
+            shared_from: None,
             path: path.into(),
             kind,
             size: SizeRule::AsFound,

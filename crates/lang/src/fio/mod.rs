@@ -105,8 +105,17 @@ pub struct Reading {
 
 /// Reads jobs; `sections` names those that are to run, all where it is empty.
 pub fn read(inputs: &[Input], sections: &[String], environment: &Environment<'_>) -> Reading {
+    read_beside(inputs, sections, environment, SourceMap::default())
+}
+
+/// The same beside texts that were read before.
+pub fn read_beside(
+    inputs: &[Input],
+    sections: &[String],
+    environment: &Environment<'_>,
+    mut sources: SourceMap,
+) -> Reading {
     let mut sink = Sink::new(&environment.command_line.lints);
-    let mut sources = SourceMap::default();
     let found = text::sections(inputs, environment, &mut sources, &mut sink);
     let commands = command_line::commands(&found);
     let jobs = jobs::read(&found, sections, environment, &mut sink);

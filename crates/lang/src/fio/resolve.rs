@@ -316,8 +316,13 @@ impl<'a> Resolving<'a, '_> {
     }
 
     fn naming(&mut self, smallest: u64) -> Option<Naming> {
-        let files = self.environment.files;
-        Naming::of(self.job, smallest, files, self.blockers, self.sink)
+        Naming::of(
+            self.job,
+            smallest,
+            self.environment,
+            self.blockers,
+            self.sink,
+        )
     }
 
     fn is_stored(&self) -> bool {

@@ -4,8 +4,9 @@ use super::codes;
 use super::declare::{Section, Status};
 use super::definitions::{Definition, Field};
 use super::lower::Job;
-use super::model::Host;
+use super::model::Storage;
 use super::sink::Sink;
+use super::token::Word;
 use crate::Environment;
 use plan::{Diagnostic, Span};
 use std::collections::HashSet;
@@ -14,7 +15,6 @@ use std::collections::HashSet;
 /// back. One finding per parameter, at its first place.
 pub(crate) fn find(
     definitions: &[Definition],
-    hosts: &[Host],
     environment: &Environment<'_>,
     sink: &mut Sink,
 ) -> Vec<Diagnostic> {
@@ -66,7 +66,6 @@ pub(crate) fn find(
             }
         }
     }
-    blockers.extend(of_hosts(hosts));
     blockers
 }
 
@@ -111,27 +110,6 @@ fn note_command_line(environment: &Environment<'_>, has_trees: bool, sink: &mut 
         let message = "`-cy`, `-cn` and `-co`: there is no tree of files to format";
         sink.push(Diagnostic::note(codes::TRANSLATED, message));
     }
-}
-
-fn of_hosts(hosts: &[Host]) -> Vec<Diagnostic> {
-    let remote: Vec<&Host> = hosts.iter().filter(|host| !host.is_local).collect();
-    if let Some(first) = remote.first()
-        && let Some(span) = first.span
-    {
-        let message = match remote.len() {
-            1 => format!("remote host `{}` is not built yet", first.label),
-            count => format!(
-                "{count} remote hosts are not built yet, the first is `{}`",
-                first.label
-            ),
-        };
-        return vec![
-            Diagnostic::error(codes::NOT_BUILT, message)
-                .at(span, "not this host")
-                .with_help("runs use this host only so far: `hd=localhost`, or no `hd=` at all"),
-        ];
-    }
-    Vec::new()
 }
 
 /// Up to here an amount of data is a multiple of the storage.
@@ -180,12 +158,8 @@ fn of_storages(job: &Job<'_>) -> Vec<Diagnostic> {
     let mut out = Vec::new();
     for storage in job.storages {
         let path = &storage.lun;
-        let own = storage.fields.own().iter();
-        let mut paths = own.filter(|field| field.parameter.name() == "lun" && field.is_valid);
-        let first = paths.next();
-        let differs = |field: &&Field| first.is_some_and(|first| !same_path(first, field));
-        if let Some(another) = paths.find(differs) {
-            let what = format!("a `lun` per host, as in `{}`,", storage.name);
+        if let Some((_, another)) = two_paths(job, storage) {
+            let what = format!("several paths of `{}` on one host", storage.name);
             out.push(not_built(&what, another.span));
         }
         if path.text.contains('\\') {
@@ -219,6 +193,11 @@ fn of_storages(job: &Job<'_>) -> Vec<Diagnostic> {
     out
 }
 
-fn same_path(one: &Field, other: &Field) -> bool {
-    one.words[0].text == other.words[0].text
+/// A second path of a storage for hosts that are in one place.
+fn two_paths<'s>(job: &Job<'_>, storage: &'s Storage) -> Option<&'s (String, Word)> {
+    let mut luns = storage.luns.iter();
+    luns.find(|(label, lun)| {
+        let place = job.groups.place_named(label);
+        place.is_some_and(|place| job.groups.path_at(place, storage).text != lun.text)
+    })
 }

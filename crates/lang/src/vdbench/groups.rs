@@ -1,4 +1,4 @@
-//! Reporting groups: each process that the original would start on a host of the text. One process
+//! Reporting groups: each process that the original would start on a host of the text. One process on each host
 //! does all the work here, so a group is a label on streams, and a share of the slots of a storage.
 //! Where work belongs follows reference 5.6: slots of a storage are dealt to hosts in turn, within
 //! a host to the group with the fewest slots; sequential work stays in one group.
@@ -6,14 +6,21 @@ use super::codes;
 use super::expand::RawRun;
 use super::lower::{Job, swept_seek, swept_threads};
 use super::model::{Host, RunDefinition, Seek, Storage, Workload};
-use plan::{Diagnostic, Label};
+use super::token::Word;
+use plan::{Diagnostic, Label, PlanHost, Reach};
 use std::collections::HashSet;
+
+/// The name of the host that reads the text.
+const LOCAL: &str = "localhost";
 
 /// All groups, in the order of their hosts.
 #[derive(Clone, Debug)]
 pub(crate) struct Groups<'a> {
     hosts: &'a [Host],
     all: Vec<Group>,
+    /// Where the hosts of the text are, each place once; and by host, which of them is its own.
+    places: Vec<PlanHost>,
+    place_of: Vec<usize>,
 }
 
 #[derive(Clone, Debug)]
@@ -50,10 +57,72 @@ impl<'a> Groups<'a> {
                 label: format!("{}-{number}", host.label),
             })
         });
+        let mut places: Vec<PlanHost> = Vec::new();
+        let place_of = hosts.iter().map(|host| {
+            let known = places.iter().position(|place| place.reach == host.reach);
+            known.unwrap_or_else(|| {
+                places.push(PlanHost {
+                    name: match host.reach {
+                        Some(_) => host.label.clone(),
+                        None => LOCAL.to_owned(),
+                    },
+                    reach: host.reach.clone(),
+                });
+                places.len() - 1
+            })
+        });
         Self {
             all: groups.collect(),
+            place_of: place_of.collect(),
+            places,
             hosts,
         }
+    }
+
+    /// The hosts of the plan; none where the one that reads the text is the only one.
+    pub(crate) fn plan_hosts(&self) -> Vec<PlanHost> {
+        match self.places.iter().any(|place| place.reach.is_some()) {
+            true => self.places.clone(),
+            false => Vec::new(),
+        }
+    }
+
+    pub(crate) fn plan_host(&self, place: usize) -> &PlanHost {
+        &self.places[place]
+    }
+
+    /// Where a group is.
+    pub(crate) fn place_of(&self, group: usize) -> usize {
+        self.place_of[self.all[group].host]
+    }
+
+    /// Where a host of the text is.
+    pub(crate) fn place_named(&self, label: &str) -> Option<usize> {
+        let host = self.hosts.iter().position(|host| host.label == label)?;
+        Some(self.place_of[host])
+    }
+
+    /// The path of a storage as it is known at a place.
+    pub(crate) fn path_at<'s>(&self, place: usize, storage: &'s Storage) -> &'s Word {
+        let is_there = |label: &String| {
+            let mut hosts = self.hosts.iter().zip(&self.place_of);
+            hosts.any(|(host, at)| host.label == *label && *at == place)
+        };
+        let mut luns = storage.luns.iter();
+        let own = luns.find(|(label, _)| is_there(label));
+        own.map_or(&storage.lun, |(_, lun)| lun)
+    }
+
+    /// Where a storage is used, each place once; where no host is, the first.
+    pub(crate) fn places_of(&self, storage: &Storage) -> Vec<usize> {
+        let hosts = self.hosts_of(storage, None);
+        let mut places: Vec<usize> = hosts.iter().map(|host| self.place_of[*host]).collect();
+        places.sort_unstable();
+        places.dedup();
+        if places.is_empty() {
+            places.push(0);
+        }
+        places
     }
 
     pub(crate) fn are_several(&self) -> bool {
@@ -68,12 +137,17 @@ impl<'a> Groups<'a> {
 
     /// Hosts, each followed by its groups; nothing for the one host that reports assume.
     pub(crate) fn reporting(&self) -> Vec<Label> {
-        if !self.are_several() && self.hosts.iter().all(|host| host.label == "localhost") {
+        if !self.are_several() && self.hosts.iter().all(|host| host.label == LOCAL) {
             return Vec::new();
         }
         let mut labels = Vec::new();
         for (place, host) in self.hosts.iter().enumerate() {
             labels.push(Label::new("host", host.label.clone()));
+            labels.extend(
+                host.reach
+                    .as_ref()
+                    .map(|reach| Label::new("reach", told(reach))),
+            );
             let of_host = self.all.iter().filter(|group| group.host == place);
             labels.extend(of_host.map(|group| Label::new("group", group.label.clone())));
         }
@@ -218,6 +292,14 @@ impl<'a> Groups<'a> {
 
     fn least(&self, hosts: &[usize], load: &[u64]) -> Option<usize> {
         self.groups_of(hosts).min_by_key(|group| load[*group])
+    }
+}
+
+/// How a host is reached, as the console of the original says it.
+fn told(reach: &Reach) -> String {
+    match &reach.user {
+        Some(user) => format!("ssh {} -l {user}", reach.system),
+        None => format!("ssh {}", reach.system),
     }
 }
 

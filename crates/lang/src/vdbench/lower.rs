@@ -6,7 +6,8 @@
 //! it prints them: `flat.xfersize`, `flat.threads`, `flat.rdpct`, `flat.rhpct`, `flat.whpct`,
 //! `flat.seekpct`, `flat.lunsize`, `flat.compratio`, `flat.reqrate` (left out for points).
 //! Labels of streams: `sd`, `wd`, and `group` where there are several of them (see
-//! [`super::groups`]). Labels of the reporting: `host`, each followed by its `group`s.
+//! [`super::groups`]). Labels of the reporting: `host`, each followed by
+//! how it is reached where it is another (`reach`), and by its `group`s.
 use super::content;
 use super::expand::{RawRate, RawRun};
 use super::groups::Groups;
@@ -51,13 +52,25 @@ const SECTOR: u64 = 512;
 /// The plan of a raw job.
 pub(crate) fn lower(job: &Job<'_>) -> Plan {
     let largest = largest_transfers(job);
-    let (duplicate_pools, pool_of) = content::pools(job.storages, job.definitions);
+    let (mut duplicate_pools, pool_of) = content::pools(job.storages, job.definitions);
     let patterns = patterns(job, &largest);
+    let (targets, target_of) = targets(job);
+    // What several hosts reach has one content on all of them.
+    let mut further: Vec<_> = target_of.iter().map(|((at, _), id)| (*id, *at)).collect();
+    further.retain(|(id, at)| id.index() != *at);
+    further.sort_unstable();
+    for (id, at) in further {
+        let pool = pool_of[at].map(|pool| &mut duplicate_pools[pool]);
+        pool.into_iter()
+            .for_each(|pool: &mut plan::DuplicatePool| pool.targets.push(id));
+    }
     let mut lowering = Lowering {
         job,
         largest,
+        target_of,
         plan: Plan {
-            targets: targets(job),
+            targets,
+            hosts: job.groups.plan_hosts(),
             seed: job.seed,
             reporting: plan::Reporting {
                 labels: [job.groups.reporting(), job.general.details.clone()].concat(),
@@ -164,25 +177,48 @@ fn patterns(job: &Job<'_>, largest: &[u64]) -> Vec<WritePattern> {
     pattern.collect()
 }
 
-fn targets(job: &Job<'_>) -> Vec<Target> {
-    job.storages
+/// A target for each storage definition, at its place; then one more for each further host that uses it.
+fn targets(job: &Job<'_>) -> (Vec<Target>, HashMap<(usize, usize), TargetId>) {
+    let places: Vec<Vec<usize>> = job
+        .storages
         .iter()
-        .map(|storage| Target {
-            name: storage.name.clone(),
-            host: "localhost".to_owned(),
-            path: storage.lun.text.clone().into(),
-            kind: if storage.is_device() {
-                TargetKind::Device
-            } else {
-                TargetKind::File
-            },
-            size: storage.bytes.map_or(SizeRule::AsFound, SizeRule::Bytes),
-            open: storage.open.unwrap_or_default(),
-            preparation: preparation(storage, job.general.format_storage),
-            ledger: Ledger::None,
-            origin: Origin::Written(storage.lun.span),
-        })
-        .collect()
+        .map(|storage| job.groups.places_of(storage))
+        .collect();
+    let firsts = places.iter().enumerate().map(|(at, of)| (at, of[0]));
+    let others = places.iter().enumerate();
+    let others = others.flat_map(|(at, of)| of[1..].iter().map(move |place| (at, *place)));
+    let (mut targets, mut ids) = (Vec::new(), HashMap::new());
+    for (at, place) in firsts.chain(others) {
+        ids.insert((at, place), TargetId::at(targets.len()));
+        let mut target = target(job, &job.storages[at], place, places[at].len() > 1);
+        target.shared_from = (places[at][0] != place).then(|| TargetId::at(at));
+        targets.push(target);
+    }
+    (targets, ids)
+}
+
+fn target(job: &Job<'_>, storage: &Storage, place: usize, is_shared: bool) -> Target {
+    let host = &job.groups.plan_host(place).name;
+    let lun = job.groups.path_at(place, storage);
+    Target {
+        name: match is_shared {
+            true => format!("{}@{host}", storage.name),
+            false => storage.name.clone(),
+        },
+        host: host.clone(),
+        shared_from: None,
+        path: lun.text.clone().into(),
+        kind: if storage.is_device() {
+            TargetKind::Device
+        } else {
+            TargetKind::File
+        },
+        size: storage.bytes.map_or(SizeRule::AsFound, SizeRule::Bytes),
+        open: storage.open.unwrap_or_default(),
+        preparation: preparation(storage, job.general.format_storage),
+        ledger: Ledger::None,
+        origin: Origin::Written(lun.span),
+    }
 }
 
 fn preparation(storage: &Storage, rule: FormatStorage) -> Preparation {
@@ -218,6 +254,8 @@ pub(crate) fn prepared(job: &Job<'_>) -> Vec<usize> {
 struct Lowering<'a> {
     job: &'a Job<'a>,
     largest: Vec<u64>,
+    /// By storage definition and host of the plan.
+    target_of: HashMap<(usize, usize), TargetId>,
     /// The pool of duplicates of each storage definition.
     pool_of: Vec<Option<usize>>,
     plan: Plan,
@@ -519,9 +557,11 @@ impl Lowering<'_> {
             plan::Label::new("wd", workload),
         ];
         labels.extend(self.job.groups.stream_label(lane.group));
+        let place = self.job.groups.place_of(lane.group);
+        let target = |storage: &usize| self.target_of[&(*storage, place)];
         Stream {
             name: sliced(&format!("{workload}.{name}"), lane.slice),
-            targets: lane.storages.iter().copied().map(TargetId::at).collect(),
+            targets: lane.storages.iter().map(target).collect(),
             target_order,
             pool,
             source: OpSource::Generator(generator),

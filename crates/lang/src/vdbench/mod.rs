@@ -117,7 +117,7 @@ pub fn read(files: &[InputFile], environment: &Environment<'_>) -> Reading {
     let general = resolve::general(&general_fields, environment, &mut sink);
     report_no_run(&definitions, &mut sink);
     runs::check_arguments(&environment.command_line, &mut sink);
-    let blockers = blockers::find(&definitions, &hosts, environment, &mut sink);
+    let blockers = blockers::find(&definitions, environment, &mut sink);
     let mut reading = Reading {
         plan: None,
         diagnostics: Vec::new(),

@@ -3,7 +3,7 @@ use super::content::{Duplicates, Pattern};
 use super::fields::Fields;
 use super::token::Word;
 use plan::{
-    ArrivalLaw, DuplicatePool, ErrorBudget, Label, OpenMode, Span, Steering, TransferSizes,
+    ArrivalLaw, DuplicatePool, ErrorBudget, Label, OpenMode, Reach, Span, Steering, TransferSizes,
 };
 
 /// A host, or one of the several that `clients=` makes of it.
@@ -11,7 +11,8 @@ use plan::{
 pub(crate) struct Host {
     pub label: String,
     pub span: Option<Span>,
-    pub is_local: bool,
+    /// How it is reached; `None` for the host that reads the text.
+    pub reach: Option<Reach>,
     /// How many processes of the original would work there.
     pub processes: u32,
 }
@@ -50,6 +51,8 @@ pub(crate) struct Storage {
     pub fields: Fields,
     pub name: String,
     pub lun: Word,
+    /// The path on each host, by label, where it is not the same on all.
+    pub luns: Vec<(String, Word)>,
     /// Labels; empty means all.
     pub hosts: Vec<String>,
     pub bytes: Option<u64>,

@@ -155,6 +155,10 @@ pub(crate) fn hosts(
             .map_or(label.as_str(), |word| word.text.as_str());
         let is_local = label == "localhost" || is_this_host(shown, environment);
         check_host(fields, system.as_ref(), is_local, sink);
+        let reach = (!is_local).then(|| plan::Reach {
+            system: shown.to_owned(),
+            user: fields.text("user").map(|user| user.text.clone()),
+        });
         let clients = fields.number_of(decimal!(HOST, "clients")) as u32;
         let asked = environment.command_line.processes;
         let processes = asked.unwrap_or_else(|| fields.number_of(decimal!(HOST, "jvms")) as u32);
@@ -163,7 +167,7 @@ pub(crate) fn hosts(
             out.push(Host {
                 label,
                 span: Some(fields.name.span),
-                is_local,
+                reach,
                 processes,
             });
             continue;
@@ -171,7 +175,7 @@ pub(crate) fn hosts(
         out.extend((0..clients).map(|index| Host {
             label: format!("{label}_cl{index}"),
             span: Some(fields.name.span),
-            is_local,
+            reach: reach.clone(),
             processes,
         }));
     }
@@ -179,7 +183,7 @@ pub(crate) fn hosts(
         out.push(Host {
             label: "localhost".to_owned(),
             span: None,
-            is_local: true,
+            reach: None,
             processes: (environment.command_line.processes)
                 .unwrap_or(decimal!(HOST, "jvms").default as u32)
                 .max(1),

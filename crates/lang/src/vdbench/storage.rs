@@ -67,7 +67,7 @@ fn storage(fields: Fields, hosts: &[Host], general: &General, sink: &mut Sink) -
             "choose another name",
         );
     }
-    let (lun, labels) = paths(&fields, hosts, sink);
+    let (lun, labels, luns) = paths(&fields, hosts, sink);
     let range = range(&fields, "range", sink);
     let divided = |name: &str| {
         let numbers = &fields.get(name)?.numbers;
@@ -102,6 +102,7 @@ fn storage(fields: Fields, hosts: &[Host], general: &General, sink: &mut Sink) -
     Storage {
         name,
         lun,
+        luns,
         hosts: labels,
         // Nothing smaller than a sector is ever transferred.
         bytes: divided("size")
@@ -154,9 +155,12 @@ pub(crate) fn concatenation_conflict(fields: &Fields, parameter: &str, sink: &mu
     );
 }
 
-/// The path, and the hosts that use it. A path per host is read and left to the list of what is
-/// not built yet.
-fn paths(fields: &Fields, hosts: &[Host], sink: &mut Sink) -> (Word, Vec<String>) {
+/// The path, the hosts that use it, and the path on each host where there are several.
+fn paths(
+    fields: &Fields,
+    hosts: &[Host],
+    sink: &mut Sink,
+) -> (Word, Vec<String>, Vec<(String, Word)>) {
     let own = |name: &str| {
         fields
             .own()
@@ -165,14 +169,19 @@ fn paths(fields: &Fields, hosts: &[Host], sink: &mut Sink) -> (Word, Vec<String>
             .collect::<Vec<_>>()
     };
     let (luns, own_hosts) = (own("lun"), own("host"));
-    let mut labels = Vec::new();
+    let (mut labels, mut paired) = (Vec::new(), Vec::new());
     if own_hosts.is_empty()
         && let Some(field) = fields.get("host")
     {
         labels = host_labels(field, hosts, sink);
     }
-    for field in &own_hosts {
-        labels.extend(host_labels(field, hosts, sink));
+    for (place, field) in own_hosts.iter().enumerate() {
+        let of_field = host_labels(field, hosts, sink);
+        if let (Some(lun), true) = (luns.get(place), luns.len() > 1) {
+            let pair = |label: &String| (label.clone(), lun.words[0].clone());
+            paired.extend(of_field.iter().map(pair));
+        }
+        labels.extend(of_field);
     }
     let Some(first) = luns.first() else {
         sink.error(
@@ -183,7 +192,7 @@ fn paths(fields: &Fields, hosts: &[Host], sink: &mut Sink) -> (Word, Vec<String>
             "add `lun=DEVICE-OR-FILE`",
         );
         // A place to stand, so that references to it are no mistakes.
-        return (fields.name.clone(), labels);
+        return (fields.name.clone(), labels, paired);
     };
     if luns.len() > 1 && luns.len() != own_hosts.len() {
         sink.push(
@@ -201,7 +210,7 @@ fn paths(fields: &Fields, hosts: &[Host], sink: &mut Sink) -> (Word, Vec<String>
                 .with_help("write the hosts as a list, `host=(A,B)`, or give each a `lun`"),
         );
     }
-    (first.words[0].clone(), labels)
+    (first.words[0].clone(), labels, paired)
 }
 
 /// `range=(low,high)`, checked.
@@ -236,6 +245,9 @@ fn copies(storage: Storage, sink: &mut Sink, out: &mut Vec<Storage>) {
         let mut copy = storage.clone();
         copy.name = format!("{}{number}", storage.name);
         copy.lun.text = numbered_path(&storage.lun.text, number);
+        for (_, lun) in &mut copy.luns {
+            lun.text = numbered_path(&lun.text, number);
+        }
         out.push(copy);
     }
 }

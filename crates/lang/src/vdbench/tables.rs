@@ -67,7 +67,7 @@ const fn p(
 }
 
 const MESSAGES: Status = Translated("kernel messages are not copied into the report");
-const LOCAL_ONLY: Status = Translated("only remote hosts need it; the local host does not");
+const BY_SSH: Status = Translated("hosts are reached by `ssh`, and need no installation");
 const SUN: Status = Refused("a facility of Solaris");
 const SHELL: Kind = Kind::Words(&["rsh", "ssh", "vdbench"]);
 const COMMAND: Kind = Kind::Form("(\"command\",…) with `cons`, `sum`, `log`, `master`, `slave`");
@@ -176,23 +176,23 @@ pub(crate) static HOST: &[Parameter] = &[
         Kind::Text,
         Computed("the label"),
         Honoured,
-        "name or address; hosts other than this one are check only",
+        "name or address, as `ssh` knows it",
     ),
     p(
         &["vdbench"],
         Kind::Text,
         Nothing,
-        LOCAL_ONLY,
+        BY_SSH,
         "where the program is installed there",
     ),
     p(
         &["shell"],
         SHELL,
         Word("rsh"),
-        LOCAL_ONLY,
+        BY_SSH,
         "how the host is reached",
     ),
-    p(&["user"], Kind::Text, Nothing, LOCAL_ONLY, "login there"),
+    p(&["user"], Kind::Text, Nothing, Honoured, "login there"),
     p(
         &["jvms"],
         number(1.0, 1000.0),
@@ -218,7 +218,7 @@ pub(crate) static HOST: &[Parameter] = &[
         &["master"],
         Kind::Text,
         Nothing,
-        LOCAL_ONLY,
+        BY_SSH,
         "address at which the master is reached (5.04.07)",
     ),
 ];
@@ -248,7 +248,7 @@ pub(crate) static STORAGE: &[Parameter] = &[
         Kind::Texts,
         Computed("all hosts"),
         Honoured,
-        "hosts that use it; a `lun` for each host is check only",
+        "hosts that use it, each with a `lun` of its own where there are several",
     ),
     p(&["lun"], Kind::Text, Nothing, Honoured, "device or file"),
     p(

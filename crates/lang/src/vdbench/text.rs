@@ -101,7 +101,7 @@ impl Scanner<'_, '_> {
         match bytes {
             Ok(bytes) => self.text(&name, &bytes, false),
             Err(reason) => {
-                let message = format!("cannot read parameter file `{name}`: {reason}");
+                let message = format!("cannot read `{name}`: {reason}");
                 self.sink.push(Diagnostic::error(codes::FILE, message));
             }
         }

@@ -106,8 +106,9 @@ const SECTIONS: [Section; 5] = [
 
 /// Honoured, and rightly without any effect on a job of one host: they choose the host that is used
 /// anyway.
-const CHOOSE_THE_ONLY_HOST: [(Section, &str); 3] = [
+const CHOOSE_THE_ONLY_HOST: [(Section, &str); 4] = [
     (Section::Host, "system"),
+    (Section::Host, "user"),
     (Section::Storage, "host"),
     (Section::Workload, "host"),
 ];
@@ -296,6 +297,66 @@ fn values_that_are_check_only_block_a_run() {
     }
 }
 
+/// Each storage definition is a target of the host that it is bound to, and one of each where it is bound to none.
+#[test]
+fn targets_are_those_of_their_hosts() {
+    let reading = read(
+        "hd=a,system=10.0.0.1,user=root\nhd=b,system=10.0.0.2\nhd=c,system=10.0.0.2\nhd=d,system=localhost\n\
+         sd=sd1,hd=a,lun=/data/b,size=1g\nsd=sd2,lun=/data/c,size=1g,threads=4\n\
+         wd=wd1,sd=sd*,xfersize=4k\nrd=r,wd=wd1,iorate=max\n",
+    );
+    assert!(reading.run_blockers.is_empty() && !reading.has_errors());
+    let plan = reading.plan.expect("the job is right");
+    let hosts: Vec<_> = plan
+        .hosts
+        .iter()
+        .map(|one| (&*one.name, &one.reach))
+        .collect();
+    let reach = |system: &str, user: Option<&str>| {
+        let user = user.map(str::to_owned);
+        let system = system.to_owned();
+        Some(plan::Reach { system, user })
+    };
+    let (a, b) = (reach("10.0.0.1", Some("root")), reach("10.0.0.2", None));
+    assert_eq!(hosts, [("a", &a), ("b", &b), ("localhost", &None)]);
+    let targets: Vec<_> = plan
+        .targets
+        .iter()
+        .map(|one| (&*one.name, &*one.host))
+        .collect();
+    let expected = [
+        ("sd1", "a"),
+        ("sd2@a", "a"),
+        ("sd2@b", "b"),
+        ("sd2@localhost", "localhost"),
+    ];
+    assert_eq!(targets, expected);
+    let each = read(
+        "hd=a,system=10.0.0.1\nhd=b,system=10.0.0.2\nsd=sd1,host=a,lun=/data/a,host=b,lun=/data/b,size=1g\n\
+         wd=wd1,sd=sd1\nrd=r,wd=wd1,iorate=max\n",
+    );
+    assert!(each.run_blockers.is_empty() && !each.has_errors());
+    let paths: Vec<_> = each
+        .plan
+        .unwrap()
+        .targets
+        .into_iter()
+        .map(|one| one.path)
+        .collect();
+    assert_eq!(
+        paths,
+        [
+            std::path::Path::new("/data/a"),
+            std::path::Path::new("/data/b")
+        ]
+    );
+    // A slot on each of the four hosts of the text, two of which are in one place.
+    let streams = &plan.templates[1].streams;
+    let shared = streams.iter().filter(|one| one.name == "wd1.sd2");
+    let places: Vec<_> = shared.map(|one| plan.host_of(one)).collect();
+    assert_eq!(places, [Some(0), Some(1), Some(1), Some(2)]);
+}
+
 #[test]
 fn amounts_that_the_releases_read_differently_are_noted() {
     use plan::DataLimit::{Bytes, TimesTargets};
@@ -337,17 +398,13 @@ fn gaps_beside_a_spike_are_noted() {
     }
 }
 
-/// A run refuses what belongs to file systems, replay and other hosts, whatever the parameter.
+/// A run refuses what belongs to file systems and replay, whatever the parameter.
 #[test]
 fn whole_sections_that_are_not_built_block_a_run() {
-    for text in [
-        "fsd=fsd1,anchor=/data/t,depth=1,width=1,files=10\nfwd=fwd1,fsd=fsd1\nrd=r,fwd=fwd1,fwdrate=max\n",
-        "hd=other,system=10.0.0.1\nsd=sd1,lun=/data/a,size=1g\nwd=wd1,sd=sd1\nrd=r,wd=wd1,iorate=max\n",
-    ] {
-        let reading = read(text);
-        assert!(!reading.has_errors(), "{:?}", reading.diagnostics);
-        assert!(!reading.listing.is_empty() && !reading.run_blockers.is_empty());
-    }
+    let trees = "fsd=fsd1,anchor=/data/t,depth=1,width=1,files=10\nfwd=fwd1,fsd=fsd1\nrd=r,fwd=fwd1,fwdrate=max\n";
+    let reading = read(trees);
+    assert!(!reading.has_errors(), "{:?}", reading.diagnostics);
+    assert!(!reading.listing.is_empty() && !reading.run_blockers.is_empty());
     for section in [
         Section::FileSystem,
         Section::FileWorkload,

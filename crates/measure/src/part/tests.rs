@@ -1,5 +1,6 @@
 //! Parts of a run merge in any order, lose nothing, and survive being written down.
 use super::*;
+use crate::ContentSample;
 use crate::event::{FigureKey, Handover, ServiceParts, ThreadUsage};
 use crate::latencies::LatencyFigures;
 use plan::{StreamId, TargetId};
@@ -164,6 +165,7 @@ impl Draw {
             last: HostInterval {
                 collected: self.collected(),
                 sample: None,
+                ..HostInterval::default()
             },
             drained,
             scheduled: self.below(1000),
@@ -178,6 +180,7 @@ impl Draw {
                 .filter(|_| self.below(2) == 0)
                 .map(StreamId)
                 .collect(),
+            starts: Vec::new(),
         }
     }
 
@@ -275,4 +278,63 @@ fn a_stream_on_two_machines_is_measured_while_both_are() {
     assert_eq!(both.span, Some(expected));
     both.merge(&span(4, None));
     assert_eq!(both.span.and_then(|span| span.to_ns), None);
+}
+
+fn sent(hashes: &[u64], asked_duplicates: Option<f64>) -> DataFigures {
+    DataFigures {
+        streams: Vec::new(),
+        asked_compression: None,
+        asked_duplicates,
+        block_bytes: 4096,
+        blocks: 100.0,
+        contents: Some(hashes.len() as f64 * 4.0),
+        sampled_contents: hashes.len() as u64,
+        sample: ContentSample {
+            hashes: hashes.to_vec(),
+            classes: 4,
+        },
+        sampled_bytes: 0,
+        compressed_bytes: 0,
+    }
+}
+
+#[test]
+fn duplicates_of_two_machines_are_the_same_contents() {
+    let mut both = sent(&[1, 2, 3], Some(2.0));
+    both.merge(&sent(&[2, 3, 4], Some(2.0)));
+    assert_eq!(
+        (both.blocks, both.contents, both.sampled_contents),
+        (200.0, Some(16.0), 4)
+    );
+    let mut apart = sent(&[1, 2, 3], None);
+    apart.merge(&sent(&[2, 3, 4], None));
+    assert_eq!((apart.contents, apart.sampled_contents), (Some(24.0), 6));
+    let mut other = sent(&[5], Some(2.0));
+    other.sample.classes = 8;
+    both.merge(&other);
+    assert_eq!(both.contents, None);
+}
+
+#[test]
+fn the_spread_of_starts_is_that_of_the_hosts_that_tell() {
+    let start = |host, late_ns, bound_ns| Ended {
+        starts: vec![crate::HostStart {
+            host,
+            late_ns,
+            bound_ns,
+            ..Default::default()
+        }],
+        ..Ended::default()
+    };
+    let spread = |hosts: &[Ended]| {
+        let mut all = Ended::default();
+        hosts.iter().for_each(|host| all.merge(host));
+        crate::spread_of_starts_ns(&all.starts)
+    };
+    let [one, two] = [start(0, Some(20_000), 300), start(1, Some(90_000), 40_000)];
+    let silent = start(2, None, 500_000);
+    assert_eq!(spread(&[]), None);
+    assert_eq!(spread(std::slice::from_ref(&one)), None);
+    assert_eq!(spread(&[one.clone(), silent.clone()]), None);
+    assert_eq!(spread(&[two, silent, one]), Some((70_000, 40_000)));
 }

@@ -40,7 +40,7 @@ pub struct RecordedPlace {
 }
 
 /// One operation of a record.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RecordedOperation {
     /// Since the start of the stream.
     pub at: Nanos,

@@ -527,6 +527,7 @@ impl<'a> Import<'a> {
                 drain_ns: 0,
                 outstanding: Vec::new(),
                 late: Vec::new(),
+                starts: Vec::new(),
             }));
         }
         events.push(Event::ExecutionFinished(ExecutionFinished {
@@ -577,6 +578,7 @@ impl<'a> Import<'a> {
             share_pct: 100.0 / group.len() as f64,
             labels: job.labels.clone(),
             law: None,
+            host: 0,
         });
         let names: Vec<&str> = group.iter().map(|job| job.name.as_str()).collect();
         RunStarted {

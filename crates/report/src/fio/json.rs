@@ -1,4 +1,5 @@
 //! JSON in fio's layout: two blanks per level, `"key" : value`, six decimals, keys in their order.
+use super::clients::{self, Clients};
 use super::model::{Arrivals, Direction, Disk, Entry};
 use super::repeated;
 use super::settings::{Kind, Settings, Unified};
@@ -7,6 +8,7 @@ use super::text::{
     BATCHES, DEPTHS, LONG_CLASSES, SHORT_CLASSES, classes_of, cpu_pct, depth_shares, share_of,
     shares,
 };
+use super::together;
 use analysis::Settled;
 use measure::LatencyFigures;
 use plan::{Amount, SteadyCriterion};
@@ -43,6 +45,7 @@ pub(super) enum Bins {
 pub(super) fn report(
     entries: &[Entry],
     disks: &[Disk],
+    clients: &Clients,
     heading: Heading<'_>,
     bins: Bins,
 ) -> String {
@@ -55,17 +58,22 @@ pub(super) fn report(
     if !heading.globals.is_empty() {
         top.push(pair("global options", texts(heading.globals)));
     }
-    let jobs = entries
-        .iter()
-        .map(|one| job(one, entries, heading.elapsed_s, bins))
-        .collect();
-    top.push(pair("jobs", Json::List(jobs)));
     let shows_disks = entries.iter().all(|one| one.settings.shows_disks);
-    if shows_disks && !disks.is_empty() {
-        top.push(pair(
-            "disk_util",
-            Json::List(disks.iter().map(disk).collect()),
-        ));
+    let used = match clients.are_some() {
+        true => {
+            let (stats, disks) = of_clients(entries, disks, clients, heading.elapsed_s, bins);
+            top.push(pair("client_stats", stats));
+            disks
+        }
+        false => {
+            let jobs = entries.iter();
+            let jobs = jobs.map(|one| Json::Object(job(one, entries, heading.elapsed_s, bins)));
+            top.push(pair("jobs", Json::List(jobs.collect())));
+            disks.iter().map(|one| Json::Object(disk(one))).collect()
+        }
+    };
+    if shows_disks && !used.is_empty() {
+        top.push(pair("disk_util", Json::List(used)));
     }
     let scheduled: Vec<&Entry> = entries
         .iter()
@@ -170,7 +178,33 @@ fn named(names: &[&str], values: &[f64]) -> Json {
     Json::Object(names.iter().zip(values).map(one).collect())
 }
 
-fn job(entry: &Entry, all: &[Entry], elapsed_s: u64, bins: Bins) -> Json {
+/// What clients did and what all of them did, and their disks: each with its host.
+fn of_clients(
+    entries: &[Entry],
+    disks: &[Disk],
+    clients: &Clients,
+    elapsed_s: u64,
+    bins: Bins,
+) -> (Json, Vec<Json>) {
+    let of_host = |mut pairs: Vec<(String, Json)>, name: &str| {
+        pairs.push(pair("hostname", Json::Text(name.to_owned())));
+        pairs.push(pair("port", Json::Whole(clients::PORT)));
+        Json::Object(pairs)
+    };
+    let (mut stats, mut used) = (Vec::new(), Vec::new());
+    for (name, own, disks) in together::each(clients, entries, disks) {
+        let jobs = own.iter().map(|one| job(one, &own, elapsed_s, bins));
+        stats.extend(jobs.map(|pairs| of_host(pairs, name)));
+        used.extend(disks.iter().map(|one| of_host(disk(one), name)));
+    }
+    if let (Some(all), Some(last)) = (together::all(entries), clients.names.last()) {
+        let whole = [all];
+        stats.push(of_host(job(&whole[0], &whole, elapsed_s, bins), last));
+    }
+    (Json::List(stats), used)
+}
+
+fn job(entry: &Entry, all: &[Entry], elapsed_s: u64, bins: Bins) -> Vec<(String, Json)> {
     let settings = &entry.settings;
     let mut pairs = vec![
         pair("jobname", Json::Text(entry.name.clone())),
@@ -210,7 +244,7 @@ fn job(entry: &Entry, all: &[Entry], elapsed_s: u64, bins: Bins) -> Json {
         pairs.extend(mixed());
     }
     tail(&mut pairs, entry);
-    Json::Object(pairs)
+    pairs
 }
 
 fn sync(entry: &Entry, bins: Bins) -> (String, Json) {
@@ -420,9 +454,9 @@ fn steady(settled: &Settled) -> Json {
     ])
 }
 
-fn disk(disk: &Disk) -> Json {
+fn disk(disk: &Disk) -> Vec<(String, Json)> {
     let (counters, ms) = (&disk.counters, |ns: u64| Json::Whole(ns / 1_000_000));
-    Json::Object(vec![
+    vec![
         pair("name", Json::Text(disk.name.clone())),
         pair("read_ios", Json::Whole(counters.reads)),
         pair("write_ios", Json::Whole(counters.writes)),
@@ -432,7 +466,7 @@ fn disk(disk: &Disk) -> Json {
         pair("write_ticks", ms(counters.write_ns)),
         pair("in_queue", ms(counters.weighted_ns)),
         pair("util", Json::Real(disk.busy_pct)),
-    ])
+    ]
 }
 
 fn arrivals(entry: &Entry) -> Json {

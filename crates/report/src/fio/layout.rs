@@ -9,8 +9,8 @@ use plan::{
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-/// The lines of all clones, in the order of the plan.
-pub(super) fn lines(bound: &BoundPlan) -> String {
+/// The lines of all clones of a host, in the order of the plan.
+pub(super) fn lines(bound: &BoundPlan, host: usize) -> String {
     let mut out = String::new();
     // It may come from a file that is damaged.
     let is_whole = bound.targets.len() == bound.plan.targets.len();
@@ -27,7 +27,11 @@ pub(super) fn lines(bound: &BoundPlan) -> String {
         let Some(run) = bound.try_run(*id) else {
             continue;
         };
-        for place in 0..run.run.streams.len() {
+        let is_of_host = |place: &usize| {
+            let stream = &run.run.streams[*place];
+            bound.plan.host_of(stream).is_none_or(|own| own == host)
+        };
+        for place in (0..run.run.streams.len()).filter(is_of_host) {
             line(bound, &run, place, &mut present, &mut out);
         }
     }

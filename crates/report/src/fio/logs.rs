@@ -66,6 +66,8 @@ pub(super) struct Wants {
     pub(super) logs: LogOptions,
     /// From one, over the whole execution.
     number: usize,
+    /// The host whose logs they are, where it is another.
+    client: Option<String>,
 }
 
 /// Sums of the present window of one direction.
@@ -131,9 +133,13 @@ struct JobOperations {
 impl Wants {
     /// From the labels of a stream and of the plan. `number` counts all clones, from one.
     fn of(own: &[Label], global: &[Label], number: usize) -> Self {
+        let own_number = Label::find(own, "log_number");
         Self {
             logs: LogOptions::of(own, global),
-            number,
+            number: own_number
+                .and_then(|text| text.parse().ok())
+                .unwrap_or(number),
+            client: Label::find(own, "client").map(str::to_owned),
         }
     }
 
@@ -175,9 +181,13 @@ impl Wants {
 
     fn file_name(&self, base: &str, kind: &str) -> String {
         let packed = if self.logs.is_packed { ".fz" } else { "" };
-        match self.logs.appends {
+        let name = match self.logs.appends {
             true => format!("{base}_{kind}.log{packed}"),
             false => format!("{base}_{kind}.{}.log{packed}", self.number),
+        };
+        match &self.client {
+            Some(client) => format!("{name}.{client}"),
+            None => name,
         }
     }
 }

@@ -2,6 +2,7 @@
 //! with [`Face`]; the figures are put together in `model`, and `docs/reference/fio-output.md` says
 //! which field is made of what.
 mod act;
+mod clients;
 mod document;
 mod doubts;
 mod dumps;
@@ -22,6 +23,7 @@ mod stat;
 mod status;
 mod terse;
 mod text;
+mod together;
 mod windows;
 
 pub use document::ImportError;
@@ -36,7 +38,7 @@ use jiff::Timestamp;
 use jiff::tz::Offset;
 use json::{Bins, Heading};
 use measure::Event;
-use model::Model;
+use model::{Disk, Entry, Model};
 use opening::Cast;
 
 /// The layouts are those of this version; programs that read them ask for it.
@@ -158,7 +160,7 @@ impl Face {
                 (self.reported_unix_ns, self.status_unix_ns) = (started.unix_ns, started.unix_ns);
                 self.cast = Cast::of(started);
                 if self.options.formats.normal {
-                    printed.report = self.cast.opening();
+                    printed.report = self.cast.opening(&self.model.clients);
                 }
             }
             Event::RunStarted(run) => self.cast.begin(run),
@@ -217,7 +219,7 @@ impl Face {
         let mut out = String::new();
         if formats.terse {
             let version = self.options.terse_version;
-            out.push_str(&terse::report(&entries, &disks, version, LAYOUT_VERSION));
+            out.push_str(&self.terse(&entries, &disks, version));
         }
         if formats.json {
             let globals: Vec<(String, String)> = self
@@ -241,15 +243,53 @@ impl Face {
                 true => Bins::Shown,
                 false => Bins::Hidden,
             };
-            out.push_str(&json::report(&entries, &disks, heading, bins));
+            out.push_str(&json::report(
+                &entries,
+                &disks,
+                &self.model.clients,
+                heading,
+                bins,
+            ));
         }
         if formats.normal {
             let around = text::Surroundings {
                 pid: self.options.pid,
                 time: &time,
             };
-            out.push_str(&text::report(&entries, &disks, around));
+            out.push_str(&self.text(&entries, &disks, around));
             out.push_str(&self.verdict.text());
+        }
+        out
+    }
+
+    fn text(&self, entries: &[Entry], disks: &[Disk], around: text::Surroundings<'_>) -> String {
+        let clients = &self.model.clients;
+        if !clients.are_some() {
+            return text::report(entries, disks, around);
+        }
+        let each = together::each(clients, entries, disks);
+        let mut out: String = each
+            .map(|(_, entries, disks)| text::report(&entries, &disks, around))
+            .collect();
+        if let Some(all) = together::all(entries) {
+            out.push_str(&text::all(&all, around));
+        }
+        out
+    }
+
+    fn terse(&self, entries: &[Entry], disks: &[Disk], version: TerseVersion) -> String {
+        let clients = &self.model.clients;
+        if !clients.are_some() {
+            return terse::report(entries, disks, version, LAYOUT_VERSION);
+        }
+        let each = together::each(clients, entries, disks).map(|(_, entries, disks)| {
+            let lines = terse::report(&entries, &[], version, LAYOUT_VERSION);
+            format!("\n{lines}{}", terse::disks(&disks))
+        });
+        let mut out: String = each.collect();
+        if let Some(all) = together::all(entries) {
+            let all = [all];
+            out.push_str(&terse::report(&all, &[], version, LAYOUT_VERSION));
         }
         out
     }

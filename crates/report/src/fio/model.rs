@@ -1,5 +1,6 @@
 //! From events to what fio reports: jobs in their order, each direction with its figures. Layouts
 //! are elsewhere; what each field is made of is in `docs/reference/fio-output.md`.
+use super::clients::Clients;
 use super::faults::{Fault, Faults, Tolerances};
 use super::settings::{Settings, Unified};
 use super::stat::Samples;
@@ -8,10 +9,11 @@ use analysis::{SettleWatch, Settled};
 use lang::fio::ReportOptions;
 use measure::{
     BATCH_CLASSES, DEPTH_CLASSES, DeviceCounters, Event, ExecutionStarted, Figure, FinishReason,
-    Interval, IntervalPhase, IoFailure, LatencyFigures, Outstanding, RunFinished, RunStarted,
-    StreamInfo, StreamSpan, ThreadUsage,
+    HostId, Interval, IntervalPhase, IoFailure, LatencyFigures, Outstanding, RunFinished,
+    RunStarted, StreamInfo, StreamSpan, ThreadUsage,
 };
 use plan::{BoundPlan, IoPriority, Label, Operation, RunKind, Steady};
+use std::collections::BTreeMap;
 
 const NS_PER_MS: u64 = 1_000_000;
 const NS_PER_S: f64 = 1e9;
@@ -21,6 +23,7 @@ const NS_PER_S: f64 = 1e9;
 pub(super) struct Model {
     pub started: Option<ExecutionStarted>,
     pub globals: Vec<Label>,
+    pub clients: Clients,
     /// Rules of steady states, by stream.
     steady_rules: Vec<(String, Steady)>,
     tolerances: Tolerances,
@@ -133,6 +136,8 @@ struct RunUse {
     is_check: bool,
     operations: u64,
     usage: ThreadUsage,
+    /// Of each host where there are several: operations, and CPU time of its workers in nanoseconds.
+    by_host: BTreeMap<HostId, (u64, u64)>,
     /// When the first of its jobs began to be measured, where all of them say so.
     measured_from_ns: Option<u64>,
     /// From 1, where all runs are repeated.
@@ -161,10 +166,39 @@ impl RunUse {
     }
 }
 
+impl RunUse {
+    /// What the hosts did.
+    fn add_hosts(&mut self, interval: &Interval) {
+        for host in interval
+            .engine
+            .hosts
+            .iter()
+            .filter(|host| host.sample.is_some())
+        {
+            let cpu_ns = host.workers.iter().filter_map(|worker| worker.cpu_ns);
+            self.by_host.entry(host.host).or_default().1 += cpu_ns.sum::<u64>();
+        }
+    }
+
+    /// The part of the usage of all workers that some operations of a host took.
+    fn share(&self, host: HostId, operations: u64) -> f64 {
+        let of_all = |operations, all: u64| operations as f64 / all.max(1) as f64;
+        let all_ns: u64 = self.by_host.values().map(|(_, cpu_ns)| *cpu_ns).sum();
+        match self.by_host.get(&host) {
+            Some((of_host, cpu_ns)) if *of_host > 0 && all_ns > 0 => {
+                of_all(operations, *of_host) * *cpu_ns as f64 / all_ns as f64
+            }
+            _ => of_all(operations, self.operations),
+        }
+    }
+}
+
 /// One line of a report: a job, or a group of jobs.
 #[derive(Clone, Debug)]
 pub(super) struct Entry {
     pub name: String,
+    /// The place of its host among the clients.
+    pub client: u32,
     pub group: u32,
     pub members: u32,
     pub settings: Settings,
@@ -216,6 +250,7 @@ impl Model {
                 let streams = plan.templates.iter().flat_map(|template| &template.streams);
                 let rules = streams.filter_map(|one| Some((one.name.clone(), one.flow.steady?)));
                 self.steady_rules = rules.collect();
+                self.clients = Clients::of(started, &plan);
                 self.globals = plan.labels;
                 self.now_unix_ns = started.unix_ns;
                 self.started = Some(started.clone());
@@ -275,8 +310,9 @@ impl Model {
     fn begin_check(&mut self, info: &StreamInfo, run: usize) -> usize {
         let is_same = |job: &Job| {
             let keys = ["job", "clone", "group"];
-            keys.iter()
-                .all(|key| Label::find(&job.info.labels, key) == Label::find(&info.labels, key))
+            let is_same =
+                |key| Label::find(&job.info.labels, key) == Label::find(&info.labels, key);
+            job.info.host == info.host && keys.into_iter().all(is_same)
         };
         let found = self.jobs.iter().rposition(is_same);
         let place = found.unwrap_or(self.jobs.len());
@@ -338,6 +374,7 @@ impl Model {
         }
         let run = self.runs.last_mut().expect("it was just there");
         run.add_usage(interval);
+        run.add_hosts(interval);
         run.end_ns = interval.end_ns;
         let is_whole = interval.length_ns() >= run.interval_ns / 100 * 99;
         for (place, job) in run.jobs.iter().enumerate() {
@@ -352,6 +389,7 @@ impl Model {
             let mine = |figure: &&Figure| figure.key.stream.index() == place;
             for figure in interval.figures.iter().filter(mine) {
                 run.operations += figure.operations;
+                run.by_host.entry(job.info.host).or_default().0 += figure.operations;
                 job.add(figure, interval.end_ns);
                 if let Some(check) = job.check.as_mut().filter(|_| run.is_check) {
                     check.operations += figure.operations;
@@ -457,12 +495,22 @@ impl Model {
             .map(Job::group)
             .max()
             .map_or(0, |last| last + 1);
-        for job in self.jobs.iter().filter(|job| self.is_reported(job)) {
+        let mut jobs: Vec<&Job> = self
+            .jobs
+            .iter()
+            .filter(|job| self.is_reported(job))
+            .collect();
+        jobs.sort_by_key(|job| job.info.host);
+        for job in jobs {
             let mut entry = self.entry(job);
             // Repetitions are reported as if the jobs had been given again behind a barrier.
             entry.group += groups * entry.repetition.map_or(0, |number| number - 1);
             match entries.last_mut() {
-                Some(last) if last.is_group && entry.is_group && last.group == entry.group => {
+                Some(last)
+                    if last.is_group
+                        && entry.is_group
+                        && (last.client, last.group) == (entry.client, entry.group) =>
+                {
                     last.join(entry);
                 }
                 _ => entries.push(entry),
@@ -505,16 +553,17 @@ impl Model {
         let operations = job.operations();
         let check = job.check.unwrap_or_default();
         let check_run = job.check.map(|check| &self.runs[check.run]);
-        let share = (operations - check.operations) as f64 / run.operations.max(1) as f64;
+        let share = run.share(job.info.host, operations - check.operations);
         let part = |of: fn(&ThreadUsage) -> u64| {
             let of_check = check_run.map_or(0.0, |run| {
-                of(&run.usage) as f64 * check.operations as f64 / run.operations.max(1) as f64
+                of(&run.usage) as f64 * run.share(job.info.host, check.operations)
             });
             of(&run.usage) as f64 * share + of_check
         };
         let (directions, runtime_ms) = timed(job, run);
         let mut entry = Entry {
             name: label("job").unwrap_or(&job.info.name).to_owned(),
+            client: job.info.host,
             group: job.group(),
             members: 1,
             settings: Settings::of(&options, job.slots),
@@ -754,7 +803,7 @@ impl Entry {
         self.first_counted.as_ref().map_or(0, |fault| fault.errno)
     }
 
-    fn join(&mut self, other: Entry) {
+    pub(super) fn join(&mut self, other: Entry) {
         self.members += other.members;
         // Of jobs that are told of together, the last one's stand for all.
         self.own_options = other.own_options;
@@ -897,7 +946,7 @@ pub(super) fn per_second(amount: u64, runtime_ms: u64) -> u64 {
     }
 }
 
-fn mixed(directions: &[Direction; 3]) -> Direction {
+pub(super) fn mixed(directions: &[Direction; 3]) -> Direction {
     let mut sum = Direction::default();
     for direction in directions {
         sum.join(direction);

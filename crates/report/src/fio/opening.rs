@@ -1,5 +1,6 @@
 //! Who takes part: the jobs of a plan in their order, the lines before the report, and where in the
 //! plan the execution is.
+use super::clients::Clients;
 use super::layout;
 use super::messages;
 use super::model::is_check;
@@ -28,14 +29,16 @@ pub(super) struct Cast {
     untold: BTreeMap<String, Tolerance>,
     /// The streams of the run that is going.
     names: Vec<String>,
-    /// What is said of files that are made before.
-    layout: String,
+    /// What is said of files that are made before, by host.
+    layouts: Vec<String>,
 }
 
 /// One clone.
 #[derive(Clone, Debug)]
 pub(super) struct Part {
     pub run: usize,
+    /// The place of its host.
+    client: usize,
     /// The run that reads back what it has written.
     pub check_run: Option<usize>,
     pub files: usize,
@@ -71,7 +74,8 @@ impl Cast {
             return cast;
         };
         cast.globals = bound.plan.labels.clone();
-        cast.layout = layout::lines(&bound);
+        let hosts = 0..bound.plan.hosts.len().max(1);
+        cast.layouts = hosts.map(|host| layout::lines(&bound, host)).collect();
         if let Repeat::Times(times) = bound.plan.steering.repeat {
             cast.repetitions_left = times.saturating_sub(1);
         }
@@ -87,7 +91,9 @@ impl Cast {
                 let written = number.checked_sub(1);
                 let parts = cast.parts.iter_mut();
                 for part in parts.filter(|part| Some(part.run) == written) {
-                    let is_mine = |stream: &&Stream| part.is_of(stream);
+                    let is_mine = |stream: &&Stream| {
+                        part.is_of(stream) && bound.plan.host_of(stream).unwrap_or(0) == part.client
+                    };
                     part.check_run = run.streams.iter().find(is_mine).map(|_| number);
                 }
                 continue;
@@ -98,26 +104,41 @@ impl Cast {
                     .pools
                     .get(stream.pool.index())
                     .map_or(1, |pool| pool.slots);
-                cast.parts
-                    .push(Part::of(stream, number, slots, &cast.globals));
+                let mut part = Part::of(stream, number, slots, &cast.globals);
+                part.client = bound.plan.host_of(stream).unwrap_or(0);
+                cast.parts.push(part);
             }
         }
         cast
     }
 
     /// A line per section, the version, how many take part, and which files are made before.
-    pub(super) fn opening(&self) -> String {
+    pub(super) fn opening(&self, clients: &Clients) -> String {
+        if !clients.are_some() {
+            return self.opening_of(0, &format!("{}\n", super::LAYOUT_VERSION));
+        }
+        let all = 0..clients.names.len();
+        let said = all.map(|client| clients.said(client, &self.opening_of(client, "")));
+        clients.probes() + &said.collect::<String>()
+    }
+
+    fn opening_of(&self, client: usize, version: &str) -> String {
         let mut out = String::new();
-        for (place, part) in self.parts.iter().enumerate() {
-            let before = place.checked_sub(1).map(|place| &self.parts[place]);
+        let parts: Vec<&Part> = self
+            .parts
+            .iter()
+            .filter(|part| part.client == client)
+            .collect();
+        for (place, part) in parts.iter().enumerate() {
+            let before = place.checked_sub(1).map(|place| parts[place]);
             if before.is_none_or(|before| !part.is_clone_of(before)) {
                 part.print(&mut out);
             } else if part.clone == 2 {
                 out.push_str("...\n");
             }
         }
-        let threads = self.parts.iter().filter(|part| part.is_thread).count();
-        let processes = self.parts.len() - threads;
+        let threads = parts.iter().filter(|part| part.is_thread).count();
+        let processes = parts.len() - threads;
         let plural = |count: usize, one: &str, many: &str| match count {
             1 => format!("1 {one}"),
             count => format!("{count} {many}"),
@@ -125,13 +146,8 @@ impl Cast {
         let threads = (threads > 0).then(|| plural(threads, "thread", "threads"));
         let processes = (processes > 0).then(|| plural(processes, "process", "processes"));
         let takers: Vec<String> = threads.into_iter().chain(processes).collect();
-        let _ = writeln!(
-            out,
-            "{}\nStarting {}",
-            super::LAYOUT_VERSION,
-            takers.join(" and ")
-        );
-        out + &self.layout
+        let _ = writeln!(out, "{version}Starting {}", takers.join(" and "));
+        out + self.layouts.get(client).map_or("", String::as_str)
     }
 
     fn note_untold(&mut self, stream: &Stream) {
@@ -197,6 +213,7 @@ impl Part {
         let number = |key: &str| label(key).and_then(|text| text.parse().ok());
         Self {
             run,
+            client: 0,
             check_run: None,
             files: stream.targets.len(),
             name: label("job").unwrap_or(&stream.name).to_owned(),
@@ -211,6 +228,7 @@ impl Part {
         }
     }
 
+    /// Whether a stream of the same host has the same job.
     fn is_of(&self, stream: &Stream) -> bool {
         let label = |key: &str| Label::find(&stream.labels, key);
         let number = |key: &str| label(key).and_then(|text| text.parse().ok());

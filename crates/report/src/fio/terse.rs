@@ -81,6 +81,16 @@ pub(super) fn report(
     out
 }
 
+/// The line of the disks of a client, where it has some.
+pub(super) fn disks(disks: &[Disk]) -> String {
+    let mut out = String::new();
+    disks.iter().for_each(|disk| disk_fields(&mut out, disk));
+    match disks.is_empty() {
+        true => out,
+        false => out + "\n",
+    }
+}
+
 fn directions(out: &mut String, all: &[Entry], entry: &Entry, version: TerseVersion) {
     let count = if version == TerseVersion::V3 { 2 } else { 3 };
     for place in 0..count {

@@ -60,6 +60,28 @@ macro_rules! put {
     };
 }
 
+/// The block of all clients: fio writes its bandwidth without the unit.
+pub(super) fn all(entry: &Entry, around: Surroundings<'_>) -> String {
+    let mut out = String::new();
+    let around = Surroundings { pid: 0, ..around };
+    self::entry(&mut out, entry, std::slice::from_ref(entry), around);
+    let mut told = String::new();
+    for line in out
+        .lines()
+        .filter(|line| !line.trim_start().starts_with("latency   :"))
+    {
+        match line.split_once(", BW=") {
+            Some((front, rate)) => {
+                put!(told, "{front}, BW={}", rate.replacen("B/s", "", 2));
+            }
+            None => {
+                put!(told, "{line}");
+            }
+        }
+    }
+    told
+}
+
 fn entry(out: &mut String, entry: &Entry, all: &[Entry], around: Surroundings<'_>) {
     head(out, entry, around);
     if entry.is_cut {

@@ -1,7 +1,7 @@
 //! The top of the page: what was tested and on what, and in words whatever makes its figures
 //! doubtful; and the tiles with the main figures.
 use super::record::{RunRecord, Told};
-use super::text::{Escaped, moment};
+use super::text::{Escaped, Sentence, moment};
 use super::{Page, PageData};
 use analysis::words::{counted, latency, megabytes, rate, size, span};
 use analysis::{Verdict, Word};
@@ -45,18 +45,13 @@ pub(super) fn write(page: &Page, verdict: Option<&Verdict>, out: &mut dyn Write)
     writeln!(out, "</header>")
 }
 
-/// The sentence, with what the user has named in bold.
+/// The sentence, with what the user has named as code.
 fn write_verdict(verdict: &Verdict, out: &mut dyn Write) -> io::Result<()> {
     let class = class(verdict.word);
     let (word, text) = (verdict.word.name(), verdict.text());
     write!(out, "<p class=\"{class}\" id=\"verdict\"><b>{word}</b>")?;
     let text = text.strip_prefix(word).unwrap_or(&text);
-    for (place, part) in text.split('`').enumerate() {
-        match place % 2 {
-            0 => write!(out, "{}", Escaped(part))?,
-            _ => write!(out, "<b>{}</b>", Escaped(part))?,
-        }
-    }
+    write!(out, "{}", Sentence(text))?;
     writeln!(out, "</p>")
 }
 
@@ -75,7 +70,11 @@ fn subject(page: &Page) -> String {
         return "The result holds no start of an execution: what ran and where is not known."
             .into();
     };
-    let runs = page.runs.iter().filter(|run| run.measures).count() as u64;
+    let measured = page.runs.iter().filter(|run| run.measures).count();
+    let preparing = match page.runs.len() - measured {
+        0 => String::new(),
+        _ => format!(" ({measured} of them measured)"),
+    };
     let total_ns: u64 = page
         .runs
         .iter()
@@ -83,15 +82,23 @@ fn subject(page: &Page) -> String {
         .map(|run| (run.length_s.0 * 1e9) as u64)
         .sum();
     format!(
-        "{} on {}: {}, {} measured, with {}, started {} {}.",
+        "{} on {}: {}{preparing}, {} measured, with {}, started {} {}.",
         targets_words(execution),
-        or_unknown(&execution.host.name, "an unnamed host"),
-        counted(runs, "run"),
+        hosts_words(execution),
+        counted(page.runs.len() as u64, "run"),
         span(total_ns),
         or_unknown(&execution.backend, "an unnamed backend"),
         moment(execution.unix_ns, execution.utc_offset_s),
         execution.time_zone,
     )
+}
+
+/// The host, or how many there are.
+fn hosts_words(execution: &ExecutionStarted) -> String {
+    match execution.hosts.len() {
+        0 | 1 => or_unknown(&execution.host.name, "an unnamed host").to_owned(),
+        several => counted(several as u64, "host"),
+    }
 }
 
 fn targets_words(execution: &ExecutionStarted) -> String {
@@ -309,7 +316,7 @@ fn write_signs(page: &Page, verdict: Option<&Verdict>, out: &mut dyn Write) -> i
             "<li class=\"{}\"><b>{}</b>: {}</li>",
             sign.class,
             Escaped(sign.word),
-            Escaped(sign.text)
+            Sentence(&sign.text)
         )?;
     }
     writeln!(out, "</ul></details>")

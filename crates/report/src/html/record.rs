@@ -5,8 +5,8 @@ use super::text::Short;
 use crate::fio::holds_back;
 use crate::summary;
 use analysis::words::{bounded, latency};
-use analysis::{EndedRun, Finding, Word};
-use measure::{DataFigures, Figure, LatencyFigures, RunStarted, RunTotals, StreamInfo};
+use analysis::{EndedRun, Finding, HostPoint, Slowest, Word, host_points, slowest};
+use measure::{DataFigures, Figure, HostId, LatencyFigures, RunStarted, RunTotals, StreamInfo};
 use plan::{Label, Load, Operation, RunKind};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
@@ -103,6 +103,11 @@ pub(super) struct RunRecord {
     pub is_whole: bool,
     #[serde(skip)]
     pub devices: Vec<DeviceRow>,
+    /// Where there are several.
+    #[serde(skip)]
+    pub hosts: Vec<HostRow>,
+    #[serde(skip)]
+    pub slowest: Option<Slowest>,
     /// What was sent where compression or duplicates were asked, of each kind of data, behind the names of
     /// the streams that sent it.
     #[serde(skip)]
@@ -127,6 +132,30 @@ impl Told {
             finding: finding.word,
             text: finding.text.clone(),
             is_doubt: finding.word.is_doubt(),
+        }
+    }
+}
+
+/// What one of several hosts did during a run.
+#[derive(Clone, Debug)]
+pub(super) struct HostRow {
+    pub host: HostId,
+    pub rate: f64,
+    pub bytes: f64,
+    pub response: Percentiles,
+    pub cpu_busy: Option<f64>,
+    pub cpu: Option<f64>,
+}
+
+impl HostRow {
+    fn of(point: &HostPoint) -> Self {
+        Self {
+            host: point.host,
+            rate: point.rate,
+            bytes: point.bytes_per_s,
+            response: Percentiles::of(&point.response).bounded_from(point.response_bound_ns),
+            cpu_busy: point.cpu_busy,
+            cpu: point.cpu_ns_per_operation,
         }
     }
 }
@@ -215,6 +244,7 @@ impl RunRecord {
         let service = totals.service(None);
         let lateness = totals.lateness();
         let operations = totals.operations();
+        let hosts = host_points(totals);
         Self {
             name: started.full_name(),
             measures: started.kind == RunKind::Measure,
@@ -262,6 +292,8 @@ impl RunRecord {
             is_whole: summary::is_whole(totals),
             data: data(totals),
             devices: device_rows(totals),
+            hosts: hosts.iter().map(HostRow::of).collect(),
+            slowest: slowest(&hosts),
         }
     }
 }

@@ -1,6 +1,7 @@
 //! The tables of the page: runs, targets, host, plan, remarks and failures.
+use super::hosts;
 use super::record::RunRecord;
-use super::text::{Escaped, moment};
+use super::text::{Escaped, Sentence, moment};
 use super::{MAX_TARGET_ROWS, Page};
 use crate::repetitions;
 use analysis::Spread;
@@ -125,7 +126,7 @@ fn write_run(index: usize, run: &RunRecord, out: &mut dyn Write) -> io::Result<(
             out,
             "<span class=\"mark{}\" title=\"{}\">{}</span> ",
             if told.is_doubt { "" } else { " quiet" },
-            Escaped(&told.text),
+            Escaped(told.text.replace('`', "\"")),
             told.word
         )?;
     }
@@ -136,6 +137,7 @@ fn write_run(index: usize, run: &RunRecord, out: &mut dyn Write) -> io::Result<(
 pub(super) fn write(page: &Page, out: &mut dyn Write) -> io::Result<()> {
     write_repetitions(page, out)?;
     write_data(page, out)?;
+    hosts::write(page, out)?;
     write_devices(page, out)?;
     if let Some(execution) = &page.execution {
         write_conditions(execution, out)?;
@@ -280,6 +282,11 @@ fn write_conditions(execution: &ExecutionStarted, out: &mut dyn Write) -> io::Re
         execution.seed.to_string(),
     );
     let command = execution.arguments.join(" ");
+    let names: Vec<&str> = execution.hosts.iter().map(|host| &*host.name).collect();
+    let (names, of_machine) = match names.len() {
+        0 | 1 => (String::new(), "Host"),
+        _ => (names.join(", "), "Machine that leads"),
+    };
     let mut rows: Vec<(&str, &str)> = vec![
         ("Started", &started),
         ("Command", &command),
@@ -289,7 +296,8 @@ fn write_conditions(execution: &ExecutionStarted, out: &mut dyn Write) -> io::Re
         ("Workers", &workers),
         ("Clock of the measurement", &execution.clock),
         ("Seed", &seed),
-        ("Host", &host.name),
+        ("Hosts", &names),
+        (of_machine, &host.name),
         ("Distribution", &host.distribution),
         ("Kernel", &host.kernel),
         ("CPU", &host.cpu_model),
@@ -434,7 +442,7 @@ fn write_remarks(page: &Page, out: &mut dyn Write) -> io::Result<()> {
             "<tr class=\"{class}\"><td>{}</td><td class=\"text\">{}</td><td class=\"text\">{weight}</td><td class=\"text long\">{} <small>{}</small></td></tr>",
             moment(remark.unix_ns, page.utc_offset_s()),
             Escaped(run_name(page, remark.run)),
-            Escaped(&remark.message),
+            Sentence(&remark.message),
             Escaped(&remark.code)
         )?;
     }

@@ -6,6 +6,9 @@ use std::fmt::{self, Display, Write};
 /// Text from outside, safe inside elements and quoted attributes.
 pub(super) struct Escaped<T>(pub T);
 
+/// A sentence with the names in it, which stand between backticks, as names.
+pub(super) struct Sentence<T>(pub T);
+
 /// A JSON number with at most four significant digits: charts need no more, and the page holds
 /// some hundred thousand of them. Not a number, or infinite, becomes `null`.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -52,6 +55,21 @@ impl<T: Display> Display for Escaped<T> {
             }
         }
         write!(Escape(formatter), "{}", self.0)
+    }
+}
+
+impl<T: AsRef<str>> Display for Sentence<T> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut rest = self.0.as_ref();
+        // A backtick alone is one.
+        while let Some((text, (name, after))) = rest
+            .split_once('`')
+            .and_then(|(text, after)| Some((text, after.split_once('`')?)))
+        {
+            write!(formatter, "{}<code>{}</code>", Escaped(text), Escaped(name))?;
+            rest = after;
+        }
+        write!(formatter, "{}", Escaped(rest))
     }
 }
 
@@ -114,6 +132,19 @@ mod tests {
         assert_eq!(json(100.0), "100");
         assert_eq!(json(f64::NAN), "null");
         assert_eq!(json(-0.0), "0");
+    }
+
+    #[test]
+    fn names_in_sentences_are_code() {
+        let text = |text: &str| Sentence(text).to_string();
+        assert_eq!(
+            text("`a<b` is holes, `c` too"),
+            "<code>a&lt;b</code> is holes, <code>c</code> too"
+        );
+        assert_eq!(
+            text("no name, `and a `lone tick`"),
+            "no name, <code>and a </code>lone tick`"
+        );
     }
 
     #[test]

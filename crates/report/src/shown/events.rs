@@ -1,7 +1,7 @@
 //! Events as reports show them: the texts of others in them are harmless. What is stored stays as it
 //! came.
 use super::{name, text};
-use measure::{Event, ExecutionStarted, FinishReason, RunStarted};
+use measure::{Event, ExecutionStarted, FinishReason, HostFacts, RunStarted};
 use plan::Label;
 use std::borrow::Cow;
 
@@ -56,6 +56,22 @@ fn changed(event: &Event, mut change: impl FnMut(Kind, &mut String)) -> Cow<'_, 
     Cow::Owned(event)
 }
 
+fn of_host(host: &mut HostFacts, change: &mut impl FnMut(Kind, &mut String)) {
+    for (fact, value) in &mut host.details {
+        change(Kind::Name, fact);
+        change(Kind::Text, value);
+    }
+    let facts = [
+        &mut host.name,
+        &mut host.kernel,
+        &mut host.distribution,
+        &mut host.cpu_model,
+        &mut host.clock_source,
+        &mut host.virtualization,
+    ];
+    facts.into_iter().for_each(|fact| change(Kind::Name, fact));
+}
+
 fn of_execution(started: &mut ExecutionStarted, change: &mut impl FnMut(Kind, &mut String)) {
     for (file, content) in &mut started.inputs {
         change(Kind::Name, file);
@@ -65,23 +81,18 @@ fn of_execution(started: &mut ExecutionStarted, change: &mut impl FnMut(Kind, &m
         change(Kind::Name, &mut label.key);
         change(Kind::Text, &mut label.value);
     }
-    let host = &mut started.host;
-    for (fact, value) in &mut host.details {
-        change(Kind::Name, fact);
-        change(Kind::Text, value);
+    for host in std::iter::once(&mut started.host).chain(&mut started.hosts) {
+        of_host(host, change);
     }
-    let facts = [&mut host.name, &mut host.kernel, &mut host.distribution];
-    let facts = facts.into_iter().chain([
-        &mut host.cpu_model,
-        &mut host.clock_source,
-        &mut host.virtualization,
+    let facts = [
         &mut started.backend,
         &mut started.backend_reason,
         &mut started.fathom_version,
         &mut started.clock,
         &mut started.time_zone,
-    ]);
+    ];
     facts
+        .into_iter()
         .chain(&mut started.arguments)
         .for_each(|fact| change(Kind::Name, fact));
     for target in &mut started.targets {

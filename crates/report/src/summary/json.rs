@@ -1,5 +1,5 @@
 //! The summary for programs: what an execution comes to, and its runs.
-use super::{CSV_HEADER, Row, records};
+use super::{CSV_HEADER, HostRow, Row, records};
 use analysis::Verdict;
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -30,7 +30,7 @@ struct Told {
     text: String,
     speed: String,
     belief: String,
-    next: &'static str,
+    next: String,
 }
 
 /// The same as [`super::csv`], with the verdict in front.
@@ -41,7 +41,7 @@ pub fn json(rows: &[Row], verdict: Option<&Verdict>) -> String {
         text: verdict.text(),
         speed: verdict.speed.clone(),
         belief: verdict.belief.clone(),
-        next: verdict.next,
+        next: verdict.next.clone(),
     };
     let document = Document {
         fathom_summary: FORM,
@@ -65,7 +65,28 @@ fn run(row: &Row, record: [String; CSV_HEADER.len()]) -> Map<String, Value> {
         .map(|(name, field)| (name.to_owned(), value(name, field)))
         .collect();
     members.insert("is_believed".into(), (row.doubts == 0).into());
+    if !row.hosts.is_empty() {
+        members.insert("hosts".into(), row.hosts.iter().map(host).collect());
+    }
     members
+}
+
+fn host(row: &HostRow) -> Value {
+    let point = &row.point;
+    let ms = |percentile: f64| {
+        let is_known = !point.response.histogram.is_empty();
+        is_known.then(|| point.response.percentile_ns(percentile) as f64 / 1e6)
+    };
+    serde_json::json!({
+        "host": row.name,
+        "achieved_rate_per_s": point.rate,
+        "throughput_mb_per_s": point.bytes_per_s / 1e6,
+        "response_p50_ms": ms(50.0),
+        "response_p99_ms": ms(99.0),
+        "cpu_busy_pct": point.cpu_busy.map(|share| share * 100.0),
+        "host_cpu_per_io_us": point.cpu_ns_per_operation.map(|ns| ns / 1e3),
+        "is_slowest": row.is_slowest,
+    })
 }
 
 fn value(name: &str, field: String) -> Value {

@@ -56,7 +56,11 @@ pub fn table(rows: &[Row], width: u16) -> String {
     let named = lines.iter().flat_map(|(name, _)| name.lines());
     let named = named.map(|line| line.chars().count()).max().unwrap_or(0);
     let name_width = (named as u16).clamp(6, name_max);
-    let shown = fitting(&lines, width.saturating_sub(name_width));
+    let beside = width.saturating_sub(name_width);
+    let shown = fitting(
+        &lines,
+        beside.saturating_sub(room_for(&lines, &marks, width)),
+    );
     let mut table = Table::new();
     table
         .load_style(presets::NOTHING.header_separator(LineStyle::none().fill('-').junction('-')))
@@ -140,6 +144,18 @@ fn with_marks(table: &str, marks: &[String], width: u16) -> String {
         }
     }
     text
+}
+
+/// What marks take of a row of one line: all of them where that is no more than a third. A further line has room.
+fn room_for(lines: &[(String, [String; COLUMNS.len()])], marks: &[String], width: u16) -> u16 {
+    let number = |(name, _): &(String, _)| {
+        let (first, mark) = name.split_once(PLACE_OF_MARK)?;
+        let has_room = first.trim_end().contains('\n');
+        mark.parse::<usize>().ok().filter(|_| !has_room)
+    };
+    let alone = lines.iter().filter_map(number);
+    let longest = alone.map(|number| marks[number].chars().count() as u16 + 1);
+    longest.filter(|long| *long <= width / 3).max().unwrap_or(0)
 }
 
 /// The columns that fit beside the names. Failures are shown before anything else, once there are any.

@@ -1,5 +1,6 @@
 //! What runs and workloads an execution will have, read from its stored plan: the pages open with
 //! links to runs that are still to come.
+use super::storages;
 use crate::shown;
 use measure::ExecutionTarget;
 use plan::{BoundPlan, Label, Plan, Preparation, RunId, RunKind, RunStop, TargetId};
@@ -26,6 +27,7 @@ pub struct Captions {
     workloads: Vec<String>,
     /// Which reporting group uses what; without a name where there is only one.
     uses: BTreeSet<(String, TargetId)>,
+    shared: Vec<(TargetId, String)>,
     values: Vec<String>,
     links: Vec<String>,
     anchors_given: HashMap<RunCaption, u32>,
@@ -86,6 +88,11 @@ impl Captions {
             .map(|(group, target)| (group.as_str(), *target))
     }
 
+    /// Which targets are the same on several hosts.
+    pub fn shared(&self) -> &[(TargetId, String)] {
+        &self.shared
+    }
+
     /// Each value of the plan in the words of its file.
     pub fn values(&self) -> &[String] {
         &self.values
@@ -121,6 +128,7 @@ impl Captions {
         };
         let mut captions = Self {
             values: plan.values.iter().map(value).collect(),
+            shared: storages::shared(plan),
             ..Self::default()
         };
         let mut captions_of = Vec::with_capacity(runs.len());

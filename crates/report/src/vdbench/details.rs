@@ -3,7 +3,7 @@
 use super::captions::Captions;
 use super::pages::PageId;
 use super::places::Places;
-use measure::ExecutionTarget;
+use super::storages::Storages;
 use plan::Label;
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
@@ -47,14 +47,14 @@ impl Asked {
 }
 
 impl Details {
-    /// What the streams of a plan use of `devices` devices.
-    pub fn new(asked: Asked, captions: &Captions, places: &Places, devices: usize) -> Self {
+    /// What the streams of a plan use.
+    pub fn new(asked: Asked, captions: &Captions, places: &Places, storages: &Storages) -> Self {
         let mut all = BTreeSet::new();
         for (group, target) in captions.uses() {
-            let (slave, device) = (places.slave_named(Some(group)), target.index());
-            if device >= devices {
+            let slave = places.slave_named(Some(group));
+            let Some(device) = storages.place(target) else {
                 continue;
-            }
+            };
             if asked.of_hosts {
                 all.insert((Part::Host(places.slaves[slave].host), device));
             }
@@ -72,21 +72,24 @@ impl Details {
     }
 
     /// Names of all pages, or of those of one host or slave, without the extension.
-    pub fn names(
-        &self,
-        of: Option<Part>,
-        places: &Places,
-        targets: &[ExecutionTarget],
-    ) -> Vec<String> {
+    pub fn names(&self, of: Option<Part>, places: &Places, storages: &Storages) -> Vec<String> {
         let is_its = |one: &&(Part, usize)| of.is_none_or(|part| one.0 == part);
         let name = |(part, device): &(Part, usize)| {
             let place = match *part {
                 Part::Host(host) => &places.hosts[host],
                 Part::Slave(slave) => &places.slaves[slave].name,
             };
-            format!("{place}.{}", targets[*device].name)
+            format!("{place}.{}", storages.all[*device].name)
         };
         self.all.iter().filter(is_its).map(name).collect()
+    }
+
+    /// The place of the host that a page is of.
+    pub fn host_of(&self, page: usize, places: &Places) -> usize {
+        match self.all[page].0 {
+            Part::Host(host) => host,
+            Part::Slave(slave) => places.slaves[slave].host,
+        }
     }
 
     /// Where each is found in the list.

@@ -219,6 +219,7 @@ fn run_shape(original: &Original, start: &str) -> RunShape {
     let stream = |(workload, target, share_pct): (&str, u32, f64)| {
         let slaves = original.slaves().into_iter();
         let of = move |group| StreamShape {
+            host: 0,
             workload: workload.to_string(),
             target,
             share_pct: share_pct / f64::from(original.slaves),

@@ -14,8 +14,10 @@ mod messages;
 mod opening;
 mod pages;
 mod places;
+mod processors;
 mod run;
 mod skew;
+mod storages;
 mod tally;
 
 pub use columns::{Megabyte, Release};
@@ -35,6 +37,7 @@ use plan::{Severity, TargetId};
 use run::Run;
 use std::io;
 use std::path::Path;
+use storages::Storages;
 
 /// Which latency the `resp` columns show.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -83,6 +86,7 @@ struct Execution {
     details: Details,
     /// By [`TargetId`].
     targets: Vec<ExecutionTarget>,
+    storages: Storages,
     backend: String,
     workloads: Vec<String>,
     folder: Folder,
@@ -351,8 +355,14 @@ impl Face {
         if ending.is_by_user {
             self.status(it, at, "Ctrl-C found", None);
         }
-        self.status(it, at, "Shutting down slaves", None);
-        self.status(it, at, "Vdbench complete", None);
+        // What watches the status must not take a failure for an end.
+        if !matches!(
+            finished.reason,
+            FinishReason::Failed { .. } | FinishReason::TooManyErrors
+        ) {
+            self.status(it, at, "Shutting down slaves", None);
+            self.status(it, at, "Vdbench complete", None);
+        }
         it.is_over = true;
     }
 

@@ -5,6 +5,7 @@ use super::columns::grouped;
 use super::details::{Asked, Details, Part};
 use super::pages::PageId;
 use super::places::{Places, Slave};
+use super::storages::Storages;
 use super::{Execution, Face, Folder, RespColumns, flatfile, skew};
 use measure::ExecutionStarted;
 use std::io;
@@ -24,9 +25,11 @@ impl Face {
         }
         let places = Places::of(&started.reporting);
         let asked = Asked::of(&started.reporting);
-        let mut details = Details::new(asked, &captions, &places, started.targets.len());
-        let folder = self.open_folder(&workloads, &captions, &places, &details, started)?;
-        for name in details.names(None, &places, &started.targets) {
+        let storages = Storages::of(&started.targets, captions.shared());
+        let mut details = Details::new(asked, &captions, &places, &storages);
+        let parts = (&places, &details, &storages);
+        let folder = self.open_folder(&workloads, &captions, parts, started)?;
+        for name in details.names(None, &places, &storages) {
             let head = [format!("SD report for sd={name}"), String::new()];
             let page = self.open_page(&format!("{name}.html"), &head, &captions)?;
             details.pages.push(page);
@@ -38,6 +41,7 @@ impl Face {
             places,
             details,
             targets: started.targets.clone(),
+            storages,
             backend: started.backend.clone(),
             workloads,
             folder,
@@ -58,14 +62,13 @@ impl Face {
         &mut self,
         workloads: &[String],
         captions: &Captions,
-        places: &Places,
-        details: &Details,
+        (places, details, storages): (&Places, &Details, &Storages),
         started: &ExecutionStarted,
     ) -> io::Result<Folder> {
         let has_devices = !Asked::of(&started.reporting).no_devices;
-        let names = started.targets.iter().filter(|_| has_devices);
+        let names = storages.all.iter().filter(|_| has_devices);
         let names = names.map(|target| &target.name);
-        let of = |part| details.names(Some(part), places, &started.targets);
+        let of = |part| details.names(Some(part), places, storages);
         let devices = names.map(|name| self.open_part("SD", "SD report for sd", name, captions));
         let devices = devices.collect::<io::Result<_>>()?;
         let title = "Workload Report for wd";
@@ -183,7 +186,7 @@ impl Face {
             format!("stdout/stderr for slave={slave}"),
             String::new(),
             format!(
-                "{slave} is part of this process and prints nothing of its own: see logfile.html."
+                "{slave} is part of the process on its host and prints nothing of its own: see logfile.html."
             ),
         ];
         self.open_page(&format!("{slave}.stdout.html"), &head, captions)
@@ -289,7 +292,7 @@ impl Face {
             labelled("Link to workload skew report:", "skew.html", "skew"),
         ]);
         if !it.folder.devices.is_empty() {
-            let devices = it.targets.iter().map(|target| target.name.clone());
+            let devices = it.storages.all.iter().map(|one| one.name.clone());
             lines.extend(device_links(&devices.collect::<Vec<_>>()));
         }
         if !it.workloads.is_empty() {
@@ -327,8 +330,10 @@ impl Face {
         self.tell(it, at, &scanned);
         let facts = facts(started);
         self.stamped(it.folder.log, &it.zone, at, &facts);
-        let starting =
-            |slave: &Slave| format!("Starting slave: {}, a part of this process", slave.name);
+        let starting = |slave: &Slave| match &slave.reach {
+            Some(reach) => format!("Starting slave: {reach} fathom agent, {}", slave.name),
+            None => format!("Starting slave: {}, a part of this process", slave.name),
+        };
         let mut slaves: Vec<String> = it.places.slaves.iter().map(starting).collect();
         slaves.push("All slaves are now connected".to_string());
         self.tell(it, at, &slaves);
@@ -342,7 +347,7 @@ impl Face {
                 "The resp columns show response time from the intended arrival (--resp arrival).";
             self.tell(it, at, &[note.to_string()]);
         }
-        let sizes: Vec<String> = started.targets.iter().map(size_line).collect();
+        let sizes: Vec<String> = it.storages.all.iter().map(size_line).collect();
         self.stamped(it.folder.log, &it.zone, at, &sizes);
         self.pages.lines(it.folder.log, it.captions.links());
     }

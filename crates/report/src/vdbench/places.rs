@@ -1,5 +1,5 @@
 //! Hosts and their slaves, as pages and tables name them: what the language left in the labels of
-//! the reporting (`host`, each followed by its `group`s) and of streams (`group`).
+//! the reporting (`host`, each followed by how it is reached, `reach`, and its `group`s) and of streams (`group`).
 use plan::Label;
 
 /// What stands for this process where the text names no host.
@@ -17,6 +17,8 @@ pub struct Places {
 pub struct Slave {
     pub name: String,
     pub host: usize,
+    /// How its host is reached; `None` where it works in the process that leads.
+    pub reach: Option<String>,
 }
 
 impl Default for Places {
@@ -26,6 +28,7 @@ impl Default for Places {
             slaves: vec![Slave {
                 name: format!("{HOST}-0"),
                 host: 0,
+                reach: None,
             }],
         }
     }
@@ -34,12 +37,18 @@ impl Default for Places {
 impl Places {
     pub fn of(reporting: &[Label]) -> Self {
         let (mut hosts, mut slaves) = (Vec::new(), Vec::new());
+        let mut reach = None;
         for label in reporting {
             match label.key.as_str() {
-                "host" => hosts.push(label.value.clone()),
+                "host" => {
+                    hosts.push(label.value.clone());
+                    reach = None;
+                }
+                "reach" => reach = Some(label.value.clone()),
                 "group" if !hosts.is_empty() => slaves.push(Slave {
                     name: label.value.clone(),
                     host: hosts.len() - 1,
+                    reach: reach.clone(),
                 }),
                 _ => {}
             }

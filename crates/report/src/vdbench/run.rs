@@ -4,16 +4,17 @@ use super::columns::{self, has_header};
 use super::details::Part as Place;
 use super::flatfile::RunColumns;
 use super::pages::PageId;
+use super::processors::{CpuColumns, Processors};
 use super::skew::{self, Layout, Part};
-use super::tally::{CpuShares, Tally, Values};
+use super::tally::{Tally, Values};
 use super::{Execution, Face, RespColumns, buckets, messages};
 use analysis::Reach;
 use measure::{
     CpuTimes, ExecutionTarget, FinishReason, Interval, IntervalPhase, RunFinished, RunFold,
     RunStarted,
 };
-use plan::{DataLimit, Load, Nanos, RunStop, StreamId};
-use std::collections::{BTreeMap, HashMap};
+use plan::{DataLimit, Load, Nanos, RunKind, RunStop, StreamId, TargetId};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 /// Above this share of the host's processors, a run is warned about.
@@ -38,7 +39,11 @@ pub struct Run {
     slaves: Vec<Counts>,
     /// The host of each slave.
     host_of: Vec<usize>,
+    /// Hosts that have a part in the run and did not tell of the last interval.
+    silent: BTreeSet<usize>,
     devices: Vec<Counts>,
+    /// The device of each target.
+    device_of: Arc<[usize]>,
     workloads: Vec<Counts>,
     /// Devices as hosts and slaves use them, where the job asks for that, and where each is.
     details: Vec<Counts>,
@@ -50,6 +55,7 @@ pub struct Run {
     /// Of Fathom and of other machines (steal), while intervals were measured: what other programs on this
     /// machine use is theirs.
     own_cpu_ns: u64,
+    processors: Processors,
     ends_by_itself: bool,
     /// The last interval, where it ended early: only the end of the run tells why.
     cut: Option<Row>,
@@ -83,7 +89,7 @@ struct Lengths {
 struct Row {
     number: u32,
     unix_ns: u64,
-    cpu: Option<CpuShares>,
+    cpu: CpuColumns,
     asked: Option<f64>,
     is_measured: bool,
     length_s: f64,
@@ -101,11 +107,11 @@ struct Counts {
 
 impl Run {
     pub fn new(started: &RunStarted, caption: RunCaption, execution: &Execution) -> Self {
-        let (targets, workloads) = (&execution.targets, &execution.workloads);
-        let places = &execution.places;
+        let (workloads, places) = (&execution.workloads, &execution.places);
+        let storages = &execution.storages;
         let several = |count: usize| unused(if count > 1 { count } else { 0 });
         let (mut hosts, mut slaves) = (several(places.hosts.len()), several(places.slaves.len()));
-        let mut devices = unused(targets.len());
+        let mut devices = unused(storages.all.len());
         let mut counts = unused(workloads.len());
         let mut streams = Vec::with_capacity(started.streams.len());
         for stream in &started.streams {
@@ -114,11 +120,9 @@ impl Run {
             if let Some(counts) = place.and_then(|place| counts.get_mut(place)) {
                 counts.is_active = true;
             }
-            for target in &stream.targets {
-                if let Some(device) = devices.get_mut(target.index()) {
-                    device.is_active = true;
-                }
-            }
+            let used = stream.targets.iter();
+            used.filter_map(|target| storages.place(*target))
+                .for_each(|device| devices[device].is_active = true);
             let slave = places.slave_of(&stream.labels);
             let host = hosts.get_mut(places.slaves[slave].host);
             for counts in host.into_iter().chain(slaves.get_mut(slave)) {
@@ -129,12 +133,12 @@ impl Run {
             streams.push(StreamPlace {
                 workload: place,
                 slave,
-                device: device.map(|target| target.index()),
+                device: device.and_then(|target| storages.place(*target)),
                 asked_rate: stream.asked_rate,
                 share_pct: stream.share_pct,
             });
         }
-        let bytes = active_bytes(&devices, targets);
+        let bytes = active_bytes(&devices, &storages.all);
         let rate = rate_text(started);
         Self {
             flat: RunColumns::new(&caption.name, &rate, started, bytes),
@@ -153,6 +157,7 @@ impl Run {
             slaves,
             host_of: places.slaves.iter().map(|slave| slave.host).collect(),
             devices,
+            device_of: storages.lookup(),
             workloads: counts,
             details: unused(execution.details.pages.len()),
             place_of: execution.details.lookup(),
@@ -161,10 +166,12 @@ impl Run {
             cpu: None,
             cpu_whole: None,
             own_cpu_ns: 0,
+            processors: Processors::of(started, places),
             ends_by_itself: started.window_ns.is_none(),
             cut: None,
             started: started.clone(),
             fold: RunFold::of(started),
+            silent: BTreeSet::new(),
             errors: 0,
             failures: 0,
         }
@@ -273,17 +280,20 @@ impl Run {
         self.each().for_each(|counts| counts.now = Tally::default());
         for figure in &interval.figures {
             self.total.now.add_figure(figure, columns);
-            if let Some(device) = self.devices.get_mut(figure.key.target.index()) {
-                device.now.add_figure(figure, columns);
+            let device = self.device_of.get(figure.key.target.index()).copied();
+            if let Some(device) = device {
+                self.devices[device].now.add_figure(figure, columns);
             }
             for counts in self.parts_of(figure.key.stream) {
                 counts.now.add_figure(figure, columns);
             }
-            for place in self.details_of(figure.key.stream, figure.key.target.index()) {
+            let places = device.map(|device| self.details_of(figure.key.stream, device));
+            for place in places.into_iter().flatten() {
                 self.details[place].now.add_figure(figure, columns);
             }
             self.errors += figure.errors;
         }
+        self.note_silent(interval);
         self.fold.add(interval);
         self.add_in_flight(interval);
         self.add_unserved(interval, columns);
@@ -296,6 +306,7 @@ impl Run {
                 self.own_cpu_ns += fathom_ns + cpu.steal_ns;
             }
         }
+        self.processors.add(interval);
         self.each().for_each(|counts| {
             counts.whole.merge(&counts.now);
             if is_measured {
@@ -304,18 +315,33 @@ impl Run {
         });
     }
 
+    fn note_silent(&mut self, interval: &Interval) {
+        self.silent.clear();
+        let told = &interval.engine.hosts;
+        if !interval.engine.is_of_several() {
+            return;
+        }
+        for (stream, info) in self.streams.iter().zip(&self.started.streams) {
+            if !told.iter().any(|one| one.host == info.host) {
+                self.silent.insert(self.host_of[stream.slave]);
+            }
+        }
+    }
+
     /// Shares out the time that slots of each pool were in use over its streams and their devices, by
     /// their service times; evenly, where nothing came back.
     fn add_in_flight(&mut self, interval: &Interval) {
         let streams = &self.started.streams;
         let mut parts: BTreeMap<(StreamId, usize), f64> = BTreeMap::new();
+        let places = Arc::clone(&self.device_of);
+        let device_of = |target: TargetId| places.get(target.index()).copied();
         for (stream, info) in streams.iter().enumerate() {
-            let targets = info.targets.iter().map(|target| target.index());
-            parts.extend(targets.map(|target| ((StreamId::at(stream), target), 0.0)));
+            let devices = info.targets.iter().filter_map(|target| device_of(*target));
+            parts.extend(devices.map(|device| ((StreamId::at(stream), device), 0.0)));
         }
         for figure in &interval.figures {
-            let key = (figure.key.stream, figure.key.target.index());
-            if let Some(service_ns) = parts.get_mut(&key) {
+            let key = device_of(figure.key.target).map(|device| (figure.key.stream, device));
+            if let Some(service_ns) = key.and_then(|key| parts.get_mut(&key)) {
                 *service_ns += figure.service.sum_ns as f64;
             }
         }
@@ -336,15 +362,13 @@ impl Run {
                 Some(sample) => sample.busy_ns as f64 / counts[pool],
             };
         }
-        for ((stream, target), ns) in parts {
+        for ((stream, device), ns) in parts {
             self.total.now.add_in_flight(ns);
-            if let Some(device) = self.devices.get_mut(target) {
-                device.now.add_in_flight(ns);
-            }
+            self.devices[device].now.add_in_flight(ns);
             for counts in self.parts_of(stream) {
                 counts.now.add_in_flight(ns);
             }
-            let places: Vec<usize> = self.details_of(stream, target).collect();
+            let places: Vec<usize> = self.details_of(stream, device).collect();
             for place in places {
                 self.details[place].now.add_in_flight(ns);
             }
@@ -407,22 +431,33 @@ impl Run {
     }
 
     /// Everything but the total that has a page, with the page.
-    fn with_pages<'a>(
-        &'a self,
-        it: &'a Execution,
-    ) -> impl Iterator<Item = (&'a Counts, PageId, Option<PageId>)> {
+    /// Hosts, slaves and workloads without a part in what prepares files get no table of it.
+    fn with_pages<'a>(&'a self, it: &'a Execution) -> impl Iterator<Item = PageOf<'a>> {
         let folder = &it.folder;
         let of = |counts: &'a [Counts], place: usize| counts.get(place).unwrap_or(&self.total);
         let hosts = folder.hosts.iter().enumerate();
-        let hosts = hosts.map(move |(at, page)| (of(&self.hosts, at), page.0, page.1));
+        let hosts = hosts.map(move |(at, page)| (of(&self.hosts, at), page.0, page.1, Some(at)));
         let slaves = folder.slaves.iter().enumerate();
-        let slaves = slaves.map(move |(at, page)| (of(&self.slaves, at), page.0, page.1));
+        let host_of = |slave: usize| self.host_of.get(slave).copied();
+        let slaves =
+            slaves.map(move |(at, page)| (of(&self.slaves, at), page.0, page.1, host_of(at)));
+        let is_measured = self.started.kind == RunKind::Measure;
+        let takes_part = move |counts: &Counts| is_measured || counts.is_active;
+        let workloads = self.workloads.iter().zip(&folder.workloads);
+        let workloads = workloads.filter(move |(counts, _)| takes_part(counts));
         let devices = self.devices.iter().zip(&folder.devices);
-        let parts = devices.chain(self.workloads.iter().zip(&folder.workloads));
-        let parts = parts.map(|(counts, page)| (counts, page[0], Some(page[1])));
-        let details = self.details.iter().zip(&it.details.pages);
-        let details = details.map(|(counts, page)| (counts, *page, None));
-        hosts.chain(slaves).chain(parts).chain(details)
+        let parts = devices.chain(workloads);
+        let parts = parts.map(|(counts, page)| (counts, page[0], Some(page[1]), None));
+        let details = self.details.iter().zip(&it.details.pages).enumerate();
+        let details = details.map(|(at, (counts, page))| {
+            let host = it.details.host_of(at, &it.places);
+            (counts, *page, None, Some(host))
+        });
+        let is_its = move |part: &PageOf<'_>| {
+            takes_part(part.0) || std::ptr::eq(part.0, &raw const self.total)
+        };
+        let places = hosts.chain(slaves).filter(is_its);
+        places.chain(parts).chain(details)
     }
 
     /// What is asked in an interval, where that changes in the course of the run.
@@ -438,7 +473,7 @@ impl Run {
         Row {
             number: interval.number,
             unix_ns: interval.unix_ns,
-            cpu: CpuShares::of(interval.host.cpu.as_ref()),
+            cpu: self.processors.now(interval.host.cpu.as_ref()),
             asked: self.asked_in(interval),
             is_measured: interval.phase == IntervalPhase::Measured,
             length_s: interval.end_ns.saturating_sub(interval.start_ns) as f64 / 1e9,
@@ -461,6 +496,7 @@ impl Run {
             return;
         }
         (self.lengths.measured_s, self.cpu) = (self.lengths.whole_s, self.cpu_whole);
+        self.processors.measure_all();
         self.each()
             .for_each(|counts| counts.measured = counts.whole.clone());
     }
@@ -507,7 +543,7 @@ impl Face {
         }
         run.flat.asked_now = row.asked;
         let now = |counts: &Counts| counts.now.values(seconds);
-        self.write_rows(it, run, row.unix_ns, &row.number.to_string(), row.cpu, now);
+        self.write_rows(it, run, row.unix_ns, &row.number.to_string(), &row.cpu, now);
         run.flat.asked_now = None;
         if row.number == run.unmeasured {
             self.status(it, row.unix_ns, "Warmup done", Some(run));
@@ -549,10 +585,10 @@ impl Face {
 
     pub(super) fn write_averages(&mut self, it: &Execution, run: &Run, finished: &RunFinished) {
         let label = format!("avg_{}-{}", finished.first_measured, finished.last_measured);
-        let cpu = CpuShares::of(run.cpu.as_ref());
+        let cpu = run.processors.measured(run.cpu.as_ref());
         let seconds = run.lengths.measured_s;
         let measured = |counts: &Counts| counts.measured.values(seconds);
-        let row = self.write_rows(it, run, finished.unix_ns, &label, cpu, measured);
+        let row = self.write_rows(it, run, finished.unix_ns, &label, &cpu, measured);
         self.pages.line(it.folder.totals, &row);
     }
 
@@ -563,22 +599,27 @@ impl Face {
         run: &Run,
         at: u64,
         label: &str,
-        cpu: Option<CpuShares>,
+        cpu: &CpuColumns,
         values: impl Fn(&Counts) -> Values,
     ) -> String {
+        let is_average = label.starts_with("avg");
         let (time, look) = (it.zone.time(at), self.options.look());
         let total = values(&run.total);
         let flat = run
             .flat
-            .line([&time, &it.zone.stamp(at)], label, &total, cpu, look);
+            .line([&time, &it.zone.stamp(at)], label, &total, cpu.all, look);
         self.pages.line(it.folder.flat, &flat);
-        let row = columns::row(&time, label, &total, cpu, look);
+        let row = columns::row(&time, label, &total, cpu.all, look);
         self.console.push(row.clone());
         for page in [it.folder.summary, it.folder.log] {
             self.pages.line(page, &row);
         }
-        for (counts, page, _) in run.with_pages(it) {
-            let row = columns::row(&time, label, &values(counts), cpu, look);
+        for (counts, page, _, host) in run.with_pages(it) {
+            // One that does not tell is absent, and not at zero.
+            if !is_average && host.is_some_and(|host| run.silent.contains(&host)) {
+                continue;
+            }
+            let row = columns::row(&time, label, &values(counts), cpu.of(host), look);
             self.pages.line(page, &row);
         }
         row
@@ -587,7 +628,7 @@ impl Face {
     fn write_header(&mut self, it: &Execution, run: &Run, at: u64) {
         let header = columns::header(&it.zone.date(at), self.options.look());
         self.console.extend(header.clone());
-        let parts = run.with_pages(it).map(|(_, page, _)| page);
+        let parts = run.with_pages(it).map(|(_, page, _, _)| page);
         for page in [it.folder.summary, it.folder.log].into_iter().chain(parts) {
             self.pages.lines(page, &header);
         }
@@ -596,7 +637,7 @@ impl Face {
     pub(super) fn write_histograms(&mut self, it: &Execution, run: &Run) {
         self.pages
             .lines(it.folder.histogram, &buckets::lines(&run.total.whole));
-        for (counts, _, page) in run.with_pages(it) {
+        for (counts, _, page, _) in run.with_pages(it) {
             if let Some(page) = page {
                 self.pages.lines(page, &buckets::lines(&counts.whole));
             }
@@ -606,9 +647,10 @@ impl Face {
     /// Writes the tables; returns the warning about a skew that was not kept.
     pub(super) fn write_skew(&mut self, it: &mut Execution, run: &Run, at: u64) -> Vec<String> {
         let names = it
-            .targets
+            .storages
+            .all
             .iter()
-            .map(|target| &target.name)
+            .map(|storage| &storage.name)
             .chain(&it.workloads)
             .chain(it.places.slaves.iter().map(|slave| &slave.name));
         let layout = Layout {
@@ -620,7 +662,7 @@ impl Face {
         let slaves: Vec<Part<'_>> = parts(&run.slaves, names, |_| 0.0).collect();
         let names = it.places.hosts.iter().map(String::as_str);
         let hosts: Vec<Part<'_>> = parts(&run.hosts, names, |_| 0.0).collect();
-        let names = it.targets.iter().map(|target| target.name.as_str());
+        let names = it.storages.all.iter().map(|storage| storage.name.as_str());
         let devices: Vec<Part<'_>> = parts(&run.devices, names, |_| 0.0).collect();
         let names = it.workloads.iter().map(String::as_str);
         let workloads: Vec<Part<'_>> =
@@ -631,9 +673,12 @@ impl Face {
             lines.extend(skew::plain("Slave:", &slaves, layout));
         }
         if hosts.len() > 1 {
-            let cpu = CpuShares::of(run.cpu.as_ref());
+            let cpu = run.processors.measured(run.cpu.as_ref());
+            let places = run.hosts.iter().enumerate();
+            let active = places.filter(|(_, counts)| counts.is_active);
+            let own: Vec<_> = active.map(|(place, _)| cpu.of(Some(place))).collect();
             lines.push(String::new());
-            lines.extend(skew::hosts(&hosts, cpu, layout));
+            lines.extend(skew::hosts(&hosts, (&own, cpu.all), layout));
         }
         if devices.len() > 1 {
             lines.push(String::new());
@@ -658,6 +703,9 @@ impl Face {
         warning
     }
 }
+
+/// Counts with their page, that of their histogram, and the place of the host whose processors they have.
+type PageOf<'a> = (&'a Counts, PageId, Option<PageId>, Option<usize>);
 
 fn unused(count: usize) -> Vec<Counts> {
     (0..count).map(|_| Counts::default()).collect()

@@ -41,22 +41,25 @@ pub fn plain(kind: &str, parts: &[Part<'_>], layout: Layout) -> Vec<String> {
     lines
 }
 
-/// The table of hosts. They are one machine, so each has the same processors.
-pub fn hosts(parts: &[Part<'_>], cpu: Option<CpuShares>, layout: Layout) -> Vec<String> {
+/// The table of hosts, with the processors of each and of all.
+pub fn hosts(
+    parts: &[Part<'_>],
+    (own, all): (&[Option<CpuShares>], Option<CpuShares>),
+    layout: Layout,
+) -> Vec<String> {
     let [first, second] = columns::table_header("Host:", layout.width, layout.look);
     let mut lines = vec![
         format!("{first} cpu%  cpu%"),
         format!("{second}sys+u   sys"),
     ];
-    let used = cpu.map_or(f64::NAN, |cpu| cpu.used());
-    let system = cpu.map_or(f64::NAN, |cpu| cpu.system);
-    let with_cpu = |row: String| format!("{row}{used:>5.1} {system:>5.1}");
-    lines.extend(
-        parts
-            .iter()
-            .map(|part| with_cpu(row(part.name, part.tally, layout))),
-    );
-    lines.push(with_cpu(row("Total", &total(parts), layout)));
+    let with_cpu = |row: String, cpu: Option<CpuShares>| {
+        let used = cpu.map_or(f64::NAN, |cpu| cpu.used());
+        let system = cpu.map_or(f64::NAN, |cpu| cpu.system);
+        format!("{row}{used:>5.1} {system:>5.1}")
+    };
+    let each = parts.iter().zip(own);
+    lines.extend(each.map(|(part, cpu)| with_cpu(row(part.name, part.tally, layout), *cpu)));
+    lines.push(with_cpu(row("Total", &total(parts), layout), all));
     lines
 }
 

@@ -627,3 +627,60 @@ fn golden(name: &str, contents: &Contents) {
         assert_eq!(text, &stored, "{name}/{file}");
     }
 }
+
+#[test]
+fn a_host_has_its_own_processors_and_the_whole_those_of_all() {
+    let mut scenario = spread();
+    for run in &mut scenario.runs {
+        for stream in &mut run.streams {
+            stream.host = u32::from(stream.group.starts_with("two"));
+        }
+    }
+    let mut events = scenario.events();
+    for event in &mut events {
+        let Event::Interval(interval) = event else {
+            continue;
+        };
+        let sample = |busy_ns: u64| measure::HostSample {
+            cpu: Some(measure::CpuTimes {
+                user_ns: busy_ns,
+                idle_ns: 1_000_000_000 - busy_ns,
+                ..measure::CpuTimes::default()
+            }),
+            ..measure::HostSample::default()
+        };
+        let host = |(host, busy_ns): (u32, u64)| measure::HostEvidence {
+            host,
+            sample: Some(sample(busy_ns)),
+            ..measure::HostEvidence::default()
+        };
+        interval.engine.hosts = [(0, 200_000_000), (1, 600_000_000)].map(host).to_vec();
+        let whole = measure::HostEvidence::together(&interval.engine.hosts);
+        interval.host = whole.unwrap();
+    }
+    let contents = written(&events, FaceOptions::default());
+    let used = |page: &str| -> Vec<String> {
+        let rows = contents[page].lines().filter(|line| line.contains(" avg_"));
+        let cpu = |row: &str| row.split_whitespace().rev().nth(1).unwrap().to_owned();
+        rows.map(cpu).collect()
+    };
+    let all = |page: &str, share: &str| {
+        let used = used(page);
+        assert!(!used.is_empty(), "{page}");
+        // A host that has no stream of a run tells nothing of it.
+        let is_it = |one: &String| one == share || one == "NaN";
+        assert!(used.iter().all(is_it), "{page}: {used:?}");
+        assert!(used.iter().any(|one| one == share), "{page}: {used:?}");
+    };
+    all("summary.html", "40.0");
+    all("one.html", "20.0");
+    all("two.html", "60.0");
+    all("one-1.html", "20.0");
+    all("two-0.html", "60.0");
+    let skew = &contents["skew.html"];
+    let row = |name: &str, share: &str| {
+        let mut rows = skew.lines();
+        rows.any(|line| line.contains(name) && line.contains(share))
+    };
+    assert!(row("two ", " 60.0"), "{skew}");
+}

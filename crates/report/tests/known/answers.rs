@@ -46,6 +46,8 @@ const SLOW: &str = "an I/O at a time that takes three seconds";
 const FLAT: &str = "flat out";
 const PAUSES: &str = "pauses between closed loops";
 const SLOTS: &str = "more than the slots can carry";
+const SPREAD: &str = "three hosts of which one is slow";
+const EVEN: &str = "three hosts that are alike";
 const BEFORE: &str = "more than the slots can carry, from before the window";
 const DEVICE: &str = "more than the device can carry";
 const LITTLE: &str = "a little more than the device can carry";
@@ -89,6 +91,17 @@ const OWN: &str = "a host that is busy with Fathom";
 const SHARED: &str = "a host that is busy with Fathom and other machines";
 const TICKS: &str = "a host that counts by ticks";
 const THROTTLED: &str = "a control group that is throttled";
+const TAKEN_FLAT: &str = "flat out while other programs have the processors";
+const TAKEN_HALF: &str = "flat out, and other programs begin half-way";
+const TAKEN_CURVE: &str = "a curve while other programs have the processors";
+const BUSY_FLAT: &str = "flat out on processors that Fathom keeps busy";
+const WAKE_UPS: &str = "flat out by threads that wake up often";
+const NULL_FLAT: &str = "flat out without a device";
+const NULL_CURVE: &str = "a curve without a device";
+const HOLES_CURVE: &str = "a curve of a file with holes";
+const LATE_ONE: &str = "two rates, of which one is sent late";
+const LATE_FAST: &str = "two rates that are sent late, one of them always";
+const LATE_SLOW: &str = "two rates that are sent late, the slower one always";
 const MEMORY: &str = "a disk in memory";
 
 const CACHED: &str = "reads that memory answers";
@@ -416,12 +429,17 @@ pub const ANSWERS: &[Answer] = &[
         "closed loop",
         FLAT_FILLED,
         Whole,
-        "Closed loop: run 2, flat: the next I/O was sent only after",
+        "Closed loop: run 2, flat: 8 slots or the storage limited it, and twice as many tell which; the next",
     ),
     says("closed loop", FLAT_FILLED, Whole, "8.0 / 8 – 2 flat"),
     never("closed loop", FLAT_FILLED, Whole, "closed loop 2 flat"),
-    says("run count", PREPARED, Whole, ": 2 runs, 40 s measured"),
-    never("run count", PREPARED, Whole, ": 3 runs"),
+    says(
+        "run count",
+        PREPARED,
+        Whole,
+        ": 3 runs (2 of them measured), 40 s measured",
+    ),
+    never("run count", RATES, Whole, "of them measured"),
     says(
         "unserved arrivals",
         GONE,
@@ -577,6 +595,7 @@ pub const ANSWERS: &[Answer] = &[
         "so that latency hides waiting before the I/O",
     ),
     never("closed loop", HELD, Top, "Closed loop"),
+    never("closed loop", PAUSES, Top, "limited it"),
     says("CPU not known", HELD, Top, "CPU not known"),
     never("CPU not known", NEIGHBOURS, Top, "CPU not known"),
     says(
@@ -594,12 +613,7 @@ pub const ANSWERS: &[Answer] = &[
     ),
     never("few samples", HELD, Top, "Few samples"),
     // Remarks of the conductor.
-    says(
-        "settled",
-        SETTLES,
-        Whole,
-        "the rate of `stream` has settled",
-    ),
+    says("settled", SETTLES, Whole, "the rate of stream has settled"),
     never("settled", RESTLESS, Whole, "has settled"),
     says(
         "search ended",
@@ -647,7 +661,12 @@ pub const ANSWERS: &[Answer] = &[
     ),
     says("verdict", BAD, Console, "errors: "),
     says("verdict", SLOWER, Console, "changed: "),
-    says("verdict", PREPARED, Console, "(2 of 2 runs are affected)"),
+    says(
+        "verdict",
+        PREPARED,
+        Console,
+        "(2 of 2 measured runs are affected)",
+    ),
     says(
         "knee",
         CURVE,
@@ -662,6 +681,20 @@ pub const ANSWERS: &[Answer] = &[
     ),
     says(
         "knee",
+        TAKEN_CURVE,
+        Console,
+        "; no knee: 6 of 6 points are generator-bound",
+    ),
+    says(
+        "knee",
+        HOLES_CURVE,
+        Console,
+        "; no knee: 6 of 6 points are sparse",
+    ),
+    never("knee", HOLES_CURVE, Console, "missed their rate"),
+    never("knee", TAKEN_CURVE, Console, "missed their rate"),
+    says(
+        "knee",
         RATES,
         Console,
         "; no knee: it needs 4 points that show the storage, and this curve has 2",
@@ -673,6 +706,89 @@ pub const ANSWERS: &[Answer] = &[
         Console,
         "generator-bound: other programs used 73 % of the CPUs. 996 I/O/s",
     ),
+    says(
+        "other programs",
+        TAKEN_FLAT,
+        Console,
+        "generator-bound: other programs used 85 % of the CPUs. 4\u{202f}000 I/O/s",
+    ),
+    says(
+        "other programs",
+        TAKEN_FLAT,
+        Console,
+        "It cannot be believed: threads that send I/Os were ready and without a CPU for 80 % of the time. Next: stop other programs that use the CPUs",
+    ),
+    says("without a CPU", TAKEN_FLAT, Table, "! generator-bound"),
+    says("without a CPU", TAKEN_HALF, Console, "generator-bound: "),
+    says("without a CPU", TAKEN_HALF, Table, "changed"),
+    says(
+        "without a CPU",
+        TAKEN_CURVE,
+        Console,
+        "generator-bound: other programs used 85 % of the CPUs. ",
+    ),
+    says("without a CPU", WAKE_UPS, Console, "closed loop: "),
+    never("without a CPU", BUSY_FLAT, Whole, "without a CPU"),
+    never("without a CPU", FLAT, Whole, "without a CPU"),
+    never("without a CPU", NEIGHBOURS, Whole, "without a CPU"),
+    never("without a CPU", STALL_BUSY, Whole, "ready and without"),
+    says(
+        "no storage",
+        NULL_FLAT,
+        Console,
+        "generator-bound: 4\u{202f}000 I/O/s",
+    ),
+    says(
+        "no storage",
+        NULL_FLAT,
+        Console,
+        "It cannot be believed: Fathom itself took the time, as nothing that stores data was reached. Next: name a target that stores data",
+    ),
+    says(
+        "no storage",
+        NULL_CURVE,
+        Console,
+        "(7 of 7 measured runs are affected)",
+    ),
+    says("no storage", NULL_SLOTS, Console, "Next: name a target"),
+    never("no storage", NULL_LATE, Console, "stop other programs"),
+    never("no storage", FLAT, Whole, "nothing that stores data"),
+    never("no storage", HELD, Whole, "nothing that stores data"),
+    says(
+        "which run",
+        LATE_ONE,
+        Console,
+        "Not all of it can be believed: in `fast`, 20 % of the I/Os were sent",
+    ),
+    says(
+        "which run",
+        LATE_FAST,
+        Console,
+        "It cannot be believed: 91 % of",
+    ),
+    says(
+        "which run",
+        LATE_SLOW,
+        Console,
+        "It cannot be believed: in `slow`, 90 % of",
+    ),
+    never("which run", LATE_FAST, Console, "in `slow`"),
+    says(
+        "next",
+        HOLES,
+        Console,
+        "Next: fill it with `fathom prefill nowhere --size 16m`",
+    ),
+    says(
+        "next",
+        FETCHED,
+        Console,
+        "Next: run `fathom curve nowhere` to see",
+    ),
+    never("next", CURVE, Console, "fathom curve"),
+    never("next", HEAD, Console, "fathom curve"),
+    never("next", HELD, Console, "fathom curve"),
+    never("other programs", NULL_FLAT, Console, "other programs"),
     never("other programs", OWN, Console, "other programs"),
     never("other programs", NEIGHBOURS, Console, "other programs"),
     says("cache-suspect", CACHED, Console, "cache-suspect: "),
@@ -740,14 +856,14 @@ pub const ANSWERS: &[Answer] = &[
         "closed loop",
         EIGHTY,
         Console,
-        "response p99 of 40 ms in `array`. It can be believed: the next I/O was sent only after an answer, so that latency is slots ÷ rate",
+        "response p99 of 40 ms in `array`. It can be believed: 2\u{202f}560 slots or the storage limited it, and twice as many tell which; the next I/O was sent only after an answer, so that latency is slots ÷ rate",
     ),
     never("storage-bound", EIGHTY, Whole, "torage-bound"),
     says("too few samples", FEW, Console, "too few samples: "),
     never("too few samples", HELD, Whole, "oo few samples"),
     // The end of a curve is no fault of its points.
     says("verdict", BEYOND, Console, "It can be believed: "),
-    never("verdict", BEYOND, Console, "` cannot"),
+    never("verdict", BEYOND, Console, "Not all of it"),
     never("verdict", HELD, Console, "cannot be b"),
     never("verdict", LITTLE_LATE, Console, "cannot be b"),
     never("verdict", BUSY, Console, "cannot be b"),
@@ -877,4 +993,10 @@ pub const ANSWERS: &[Answer] = &[
         Vdbench,
         "average processor utilization",
     ),
+    // Several hosts: the one that is slower, and in what they differ.
+    says("slowest host", SPREAD, Whole, "is the slowest host"),
+    never("slowest host", EVEN, Whole, "is the slowest host"),
+    says("hosts alike", EVEN, Whole, "All hosts are alike"),
+    never("hosts alike", SPREAD, Whole, "All hosts are alike"),
+    never("slowest host", HELD, Whole, "slowest host"),
 ];

@@ -3,7 +3,7 @@ use conduct::{Control, SimulatedHost, execute};
 use engine::sim::Script;
 use measure::{
     CpuTimes, DeviceCounters, DeviceSample, Event, ExecutionStarted, ExecutionTarget, FinishReason,
-    HostSample, TargetIdentity,
+    HostEvidence, HostFacts, HostSample, LatencyFigures, StreamInfo, TargetIdentity,
 };
 use plan::*;
 use std::path::Path;
@@ -66,6 +66,14 @@ pub const SCENES: &[Named] = &[
         ..scene("slow", Load::FlatOut)
     }),
     ("flat out", flat_out),
+    ("three hosts of which one is slow", || Scene {
+        tell: |event| on_hosts(event, 4),
+        ..scene("spread", rate(1_000.0))
+    }),
+    ("three hosts that are alike", || Scene {
+        tell: |event| on_hosts(event, 1),
+        ..scene("spread", rate(1_000.0))
+    }),
     ("pauses between closed loops", || Scene {
         flow: Flow {
             think: Some(Think {
@@ -392,6 +400,76 @@ pub const SCENES: &[Named] = &[
         },
         ..scene("rebuild", rate(80.0))
     }),
+    ("flat out while other programs have the processors", || {
+        Scene {
+            tell: |event| with_cpu(event, 100 * MS, 0) && waiting_for_cpus(event, 800 * MS),
+            ..flat_out()
+        }
+    }),
+    ("flat out, and other programs begin half-way", || Scene {
+        tell: |event| match event {
+            Event::Interval(interval) if interval.number > 10 => {
+                with_cpu(event, 100 * MS, 0) && waiting_for_cpus(event, 800 * MS)
+            }
+            _ => with_host(event, |host| host.fathom_user_ns = 500 * MS),
+        },
+        ..changing(|second| if second < 10 { 2 * MS } else { 30 * MS })
+    }),
+    ("flat out on processors that Fathom keeps busy", || Scene {
+        tell: |event| with_cpu(event, 1_700 * MS, 0) && waiting_for_cpus(event, 80 * MS),
+        ..flat_out()
+    }),
+    ("flat out by threads that wake up often", || Scene {
+        tell: |event| {
+            if let Event::Interval(interval) = event {
+                interval.engine.workers.usage.context_switches = 40_000;
+            }
+            waiting_for_cpus(event, 400 * MS)
+        },
+        ..flat_out()
+    }),
+    ("a curve while other programs have the processors", || {
+        Scene {
+            tell: |event| with_cpu(event, 100 * MS, 0) && waiting_for_cpus(event, 800 * MS),
+            ..curve(&[10.0, 30.0, 50.0, 70.0, 80.0, 90.0])
+        }
+    }),
+    ("flat out without a device", || Scene {
+        backend: "null",
+        ..flat_out()
+    }),
+    ("a curve without a device", || Scene {
+        backend: "null",
+        ..curve(&[10.0, 30.0, 50.0, 70.0, 80.0, 90.0])
+    }),
+    ("a curve of a file with holes", || Scene {
+        tell: |event| {
+            let sparse = |target: &mut ExecutionTarget| target.hole_bytes = Some(TARGET_BYTES);
+            on_disk(event, sparse, Some(0))
+        },
+        backend: "uring",
+        ..curve(&[10.0, 30.0, 50.0, 70.0, 80.0, 90.0])
+    }),
+    ("two rates, of which one is sent late", || Scene {
+        runs: vec![("slow", rate(500.0)), ("fast", rate(1_000.0))],
+        tell: |event| late_in(event, &[(1, 200)]),
+        ..scene("", Load::FlatOut)
+    }),
+    ("two rates that are sent late, one of them always", || {
+        Scene {
+            runs: vec![("slow", rate(500.0)), ("fast", rate(1_000.0))],
+            tell: |event| late_in(event, &[(0, 20), (1, 900)]),
+            ..scene("", Load::FlatOut)
+        }
+    }),
+    (
+        "two rates that are sent late, the slower one always",
+        || Scene {
+            runs: vec![("slow", rate(500.0)), ("fast", rate(1_000.0))],
+            tell: |event| late_in(event, &[(0, 450), (1, 20)]),
+            ..scene("", Load::FlatOut)
+        },
+    ),
     ("a disk in memory", || Scene {
         tell: |event| {
             if let Event::ExecutionStarted(started) = event {
@@ -510,6 +588,20 @@ fn standing_still() -> Scene {
 fn waiting_for_cpus(event: &mut Event, wait_ns: u64) -> bool {
     if let Event::Interval(interval) = event {
         interval.engine.workers.usage.cpu_wait_ns = Some(wait_ns);
+    }
+    true
+}
+
+/// In each second of these runs so many I/Os that found a free slot were sent a millisecond late.
+fn late_in(event: &mut Event, runs: &[(u32, u64)]) -> bool {
+    if let Event::Interval(interval) = event
+        && let Some((_, count)) = runs.iter().find(|(run, _)| *run == interval.run)
+    {
+        for stream in &mut interval.engine.streams {
+            let late_ns = |place| if place < *count { MS } else { 1_000 };
+            stream.lateness.histogram = (0..stream.submitted).map(late_ns).collect();
+            stream.free_lateness = Some(stream.lateness.clone());
+        }
     }
     true
 }
@@ -634,6 +726,66 @@ fn on_disk(event: &mut Event, change: fn(&mut ExecutionTarget), read_bytes: Opti
                 ..DeviceSample::default()
             });
             interval.host.devices.extend(device);
+        }
+        _ => {}
+    }
+    true
+}
+
+/// The same on three hosts, the last of which takes so many times as long, and has other memory then.
+fn on_hosts(event: &mut Event, slower: u64) -> bool {
+    let longer = |figures: &LatencyFigures| {
+        let buckets = figures.histogram.buckets().iter().map(|bucket| {
+            let (least, _) = measure::bucket_bounds(bucket.index as usize);
+            measure::Bucket {
+                index: measure::bucket_of(least * slower) as u32,
+                count: bucket.count,
+            }
+        });
+        LatencyFigures {
+            sum_ns: figures.sum_ns * slower,
+            max_ns: figures.max_ns * slower,
+            histogram: measure::Histogram::from_buckets(buckets),
+        }
+    };
+    match event {
+        Event::ExecutionStarted(started) => {
+            let facts = |(place, name): (u64, &str)| HostFacts {
+                name: name.into(),
+                memory_bytes: if place == 2 { 1 << 30 } else { slower << 30 },
+                ..HostFacts::default()
+            };
+            started.hosts = (0..).zip(["east", "west", "north"]).map(facts).collect();
+        }
+        Event::RunStarted(started) => {
+            let one = started.streams[0].clone();
+            let on = |host| StreamInfo {
+                host,
+                ..one.clone()
+            };
+            started.streams = (0..3).map(on).collect();
+        }
+        Event::Interval(interval) => {
+            let all = std::mem::take(&mut interval.figures);
+            for host in 0..3 {
+                interval.figures.extend(all.iter().map(|figure| {
+                    let mut figure = figure.clone();
+                    figure.key.stream = StreamId(host);
+                    if host == 2 {
+                        figure.service = longer(&figure.service);
+                        figure.response = longer(&figure.response);
+                    }
+                    figure
+                }));
+            }
+            let one = interval.engine.streams[0].clone();
+            interval.engine.streams = vec![one; 3];
+            let evidence = |host| HostEvidence {
+                host,
+                sample: Some(HostSample::default()),
+                ..HostEvidence::default()
+            };
+            interval.engine.hosts = (0..3).map(evidence).collect();
         }
         _ => {}
     }
@@ -792,6 +944,7 @@ fn target() -> Target {
     Target {
         name: "sd1".into(),
         host: "localhost".into(),
+        shared_from: None,
         path: Path::new("nowhere").into(),
         kind: TargetKind::Simulated,
         size: SizeRule::Bytes(TARGET_BYTES),

@@ -238,6 +238,7 @@ impl Synthetic {
                 share_pct: 100.0,
                 labels: Vec::new(),
                 law: None,
+                host: 0,
             }],
             expected_bytes: None,
             labels: vec![Label::new("threads", run.slots.to_string())],
@@ -272,6 +273,7 @@ impl Synthetic {
                 drain_ns: 2_000_000,
                 outstanding: Vec::new(),
                 late: Vec::new(),
+                starts: Vec::new(),
             }));
         }
     }
@@ -457,6 +459,7 @@ fn data_written(run: u32) -> Event {
         blocks: 1_000.0,
         contents: Some(500.0),
         sampled_contents: 500,
+        sample: Default::default(),
         sampled_bytes: 2_900,
         compressed_bytes: 1_000,
     };

@@ -131,6 +131,7 @@ impl Draw {
             blocks: self.fraction(),
             contents: self.maybe(Self::fraction),
             sampled_contents: self.whole(),
+            sample: Default::default(),
             sampled_bytes: self.whole(),
             compressed_bytes: self.whole(),
         }
@@ -206,23 +207,10 @@ impl Draw {
             inputs: self.several(2, |draw| (draw.text(), draw.text())),
             plan_json: self.text(),
             seed: self.bits(),
-            host: HostFacts {
-                name: self.text(),
-                kernel: self.text(),
-                distribution: self.text(),
-                cpu_model: self.text(),
-                cpus: self.number(),
-                memory_bytes: self.whole(),
-                clock_source: self.text(),
-                virtualization: self.text(),
-                fathom_version: self.text(),
-                details: self.several(2, |draw| (draw.text(), draw.text())),
-                devices: self.several(2, |draw| measure::DeviceFacts {
-                    name: draw.text(),
-                    layer: draw.text(),
-                    members: draw.several(2, Self::text),
-                    limits: draw.several(2, |draw| (draw.text(), draw.text())),
-                }),
+            host: self.host_facts(),
+            hosts: match self.flag() {
+                true => vec![self.host_facts(), self.host_facts()],
+                false => Vec::new(),
             },
             targets: self.several(3, |draw| ExecutionTarget {
                 name: draw.text(),
@@ -240,6 +228,27 @@ impl Draw {
             clock: self.text(),
             labels: self.labels(),
             reporting: self.labels(),
+        }
+    }
+
+    fn host_facts(&mut self) -> HostFacts {
+        HostFacts {
+            name: self.text(),
+            kernel: self.text(),
+            distribution: self.text(),
+            cpu_model: self.text(),
+            cpus: self.number(),
+            memory_bytes: self.whole(),
+            clock_source: self.text(),
+            virtualization: self.text(),
+            fathom_version: self.text(),
+            details: self.several(2, |draw| (draw.text(), draw.text())),
+            devices: self.several(2, |draw| measure::DeviceFacts {
+                name: draw.text(),
+                layer: draw.text(),
+                members: draw.several(2, Self::text),
+                limits: draw.several(2, |draw| (draw.text(), draw.text())),
+            }),
         }
     }
 
@@ -300,6 +309,7 @@ impl Draw {
                 share_pct: draw.fraction(),
                 labels: draw.labels(),
                 law: draw.flag().then_some(ArrivalLaw::Uniform),
+                host: draw.number(),
             }),
             expected_bytes: self.maybe(Self::whole),
             labels: self.labels(),
@@ -325,6 +335,13 @@ impl Draw {
             late: self.several(2, |draw| {
                 let after_ns = draw.whole();
                 draw.outstanding(Some(after_ns))
+            }),
+            starts: self.several(2, |draw| measure::HostStart {
+                host: draw.number(),
+                late_ns: Some(draw.whole()),
+                offset_ns: draw.whole() as i64 - (1 << 40),
+                round_trip_ns: draw.whole(),
+                bound_ns: draw.whole(),
             }),
         }
     }
@@ -362,7 +379,21 @@ impl Draw {
         }
     }
 
+    /// Of one host or of several, whose samples it is the sum of.
     pub(super) fn interval(&mut self) -> Interval {
+        let mut interval = self.interval_of_one();
+        interval.engine.hosts = self.evidence();
+        if interval.engine.is_of_several() {
+            let hosts = &interval.engine.hosts;
+            let whole = HostEvidence::together(hosts);
+            interval.lost.cpu = whole.is_none();
+            interval.lost.devices = hosts.iter().any(|one| one.sample.is_none());
+            interval.host = whole.unwrap_or_default();
+        }
+        interval
+    }
+
+    fn interval_of_one(&mut self) -> Interval {
         Interval {
             run: self.number(),
             number: self.number(),
@@ -394,7 +425,7 @@ impl Draw {
                 workers: self.workers(),
                 oldest_in_flight_ns: self.amount(),
                 in_flight: self.number(),
-                hosts: self.evidence(),
+                hosts: Vec::new(),
             },
             host: self.host_sample(),
             lost: measure::LostParts::default(),
@@ -403,9 +434,15 @@ impl Draw {
     }
 
     fn evidence(&mut self) -> Vec<HostEvidence> {
-        let count = self.below(3) as u32;
-        let hosts = (0..count).map(|host| HostEvidence {
+        let count = self.below(4) as u32;
+        // The first of several may be silent.
+        let silent = u32::from(count > 1 && self.flag());
+        let hosts = (silent..count).map(|host| HostEvidence {
             host,
+            sample: match count > 1 && (count - silent == 1 || self.below(4) > 0) {
+                true => Some(self.host_sample()),
+                false => None,
+            },
             workers: self.several(2, |draw| WorkerEvidence {
                 worker: draw.number(),
                 cpu_ns: draw.maybe(Self::amount),

@@ -3,8 +3,8 @@ use super::draw::Draw;
 use super::write;
 use crate::Salvage;
 use measure::{
-    CpuTimes, DeviceCounters, DeviceSample, Event, Figure, HostSample, Interval, NetworkSample,
-    RunFinished, RunFold, RunStarted, RunTotals, WorkerSample,
+    CpuTimes, DeviceCounters, DeviceSample, Event, Figure, HostEvidence, HostSample, Interval,
+    NetworkSample, RunFinished, RunFold, RunStarted, RunTotals, WorkerSample,
 };
 use proptest::prelude::*;
 use std::path::Path;
@@ -19,7 +19,11 @@ fn run(draw: &mut Draw, count: u32, interval_ns: u64, warmup: u32) -> Vec<Event>
         Event::RunFinished(finished) => Some(finished),
         _ => None,
     });
-    let mut events = vec![Event::RunStarted(started.unwrap())];
+    let mut started = started.unwrap();
+    let streams = started.streams.iter_mut().enumerate();
+    streams.for_each(|(place, stream)| stream.host = place as u32 % 2);
+    let is_of_several = draw.below(2) == 0;
+    let mut events = vec![Event::RunStarted(started)];
     for number in 1..=count {
         let mut interval = draw.typical(number, 2, 20);
         interval.start_ns = u64::from(number - 1) * interval_ns;
@@ -34,6 +38,15 @@ fn run(draw: &mut Draw, count: u32, interval_ns: u64, warmup: u32) -> Vec<Event>
             ..WorkerSample::default()
         };
         interval.host = host(draw);
+        if is_of_several {
+            interval.engine.hosts = evidence(draw);
+            let whole = HostEvidence::together(&interval.engine.hosts);
+            interval.host = whole.expect("all tell");
+            let told = |host: u32| interval.engine.hosts.iter().any(|one| one.host == host);
+            let hosts = [told(0), told(1)];
+            let is_told = |figure: &Figure| hosts[figure.key.stream.index() % 2];
+            interval.figures.retain(is_told);
+        }
         // A target that nothing was asked of for a while.
         if draw.below(3) == 0 {
             interval.figures.retain(|figure| figure.key.target.0 == 0);
@@ -46,9 +59,24 @@ fn run(draw: &mut Draw, count: u32, interval_ns: u64, warmup: u32) -> Vec<Event>
         last_measured: count,
         outstanding: Vec::new(),
         late: Vec::new(),
+        starts: Vec::new(),
         ..finished.unwrap()
     }));
     events
+}
+
+/// Of two hosts, of which one may be silent.
+fn evidence(draw: &mut Draw) -> Vec<HostEvidence> {
+    let one = |number: u32, draw: &mut Draw| HostEvidence {
+        host: number,
+        sample: Some(host(draw).of_host(&number.to_string())),
+        ..HostEvidence::default()
+    };
+    match draw.below(4) {
+        0 => vec![one(0, draw)],
+        1 => vec![one(1, draw)],
+        _ => vec![one(0, draw), one(1, draw)],
+    }
 }
 
 fn host(draw: &mut Draw) -> HostSample {

@@ -143,7 +143,7 @@ fn each_kind_of_message_is_cut_off_by_itself() {
     );
     lab.write("job", &text);
     let told = lab.fathom(&["run", "job", "--lint", "all=off"]).expect(3);
-    let is_shown = |line: &&str| line.starts_with("error: ") && !line.ends_with(" above)");
+    let is_shown = |line: &&str| line.starts_with("error: ") && !line.ends_with(" above");
     let shown = told.err.lines().filter(is_shown).count();
     assert!(shown < 60, "{}", told.err);
     let rest = format!("… and {} more of this kind (refused targets", 80 - shown);

@@ -1,5 +1,6 @@
 //! Jobs of fio, beside the installed fio where there is one.
 mod addresses;
+mod clients;
 mod engines;
 mod exits;
 mod files;

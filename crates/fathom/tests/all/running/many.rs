@@ -104,7 +104,11 @@ fn hundreds_of_files_are_laid_out_and_told_of_as_one_job() {
     let writing = lab.text("job.fio").replace("rw=read", "rw=write");
     lab.write("job.fio", writing);
     let refused = lab.fathom(&["run", "job.fio"]).expect(3);
-    assert_eq!(refused.err.matches("may not be overwritten").count(), 1);
+    assert_eq!(
+        refused.err.matches("may not be overwritten").count(),
+        1,
+        "{refused}"
+    );
     assert_eq!(lab.bytes("j.0.1"), kept);
     lab.fathom(&["run", "job.fio", "--overwrite", "j.0.1"])
         .expect(0);

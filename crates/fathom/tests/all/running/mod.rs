@@ -2,10 +2,13 @@
 mod failing;
 mod few_tags;
 mod hang;
+mod hosts;
 mod kept;
 mod late;
+mod losses;
 mod many;
 mod memory;
+mod named_hosts;
 mod paces;
 mod prefill;
 mod prepare;

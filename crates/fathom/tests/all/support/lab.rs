@@ -222,9 +222,15 @@ impl Lab {
     pub fn start(&self, arguments: &[&str]) -> Going {
         let mut command = self.command(FATHOM);
         command.args(arguments);
+        Going::of(command)
+    }
+}
+
+impl Going {
+    pub fn of(mut command: Command) -> Self {
         command.stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().unwrap();
-        Going {
+        Self {
             line: line(&command),
             out: BufReader::new(child.stdout.take().unwrap()),
             err: BufReader::new(child.stderr.take().unwrap()),

@@ -1,5 +1,6 @@
 //! What tests share: a folder for each, programs in it, disks that answer as a test decides, and JSON against its schema.
 pub mod fio;
+pub mod hosts;
 #[path = "../../../../sys/tests/lab/keeper.rs"]
 pub mod keeper;
 pub mod lab;

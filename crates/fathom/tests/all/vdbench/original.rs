@@ -1,7 +1,8 @@
 //! Shares and mixes beside what the original showed for the same parameter files: reads, sizes, and
 //! how the load was spread. The stored folders lie beside the workspace; rates and times of another
 //! machine are not compared.
-use crate::lab::{Lab, skip};
+use crate::hosts::Hosts;
+use crate::lab::{Lab, ended, skip};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
@@ -258,4 +259,171 @@ fn started(line: &str) -> Option<(String, Run)> {
         ..Run::default()
     };
     Some((format!("{name} {}", loops.trim()), run))
+}
+
+/// Files of the original that belong to its own processes, or to what was around it.
+const NOT_OURS: [&str; 5] = [
+    "console.txt",
+    "input.parm",
+    "swat_mon.txt",
+    "swat_mon_total.txt",
+    "config.html",
+];
+
+/// Two hosts over ssh, two slaves on each: the same files, and the same lines in those of the whole, of hosts, slaves and
+/// storage, but for times and figures.
+#[test]
+fn pages_of_two_hosts_are_those_of_the_original() {
+    let pages = [
+        "summary", "totals", "vm01", "vm02", "vm01-0", "vm02-1", "vol1", "vol4",
+    ];
+    let pages = pages.map(|page| (page, page));
+    pages_are_those_of_the_original("hosts2-ssh", &pages);
+}
+
+/// One storage definition that both hosts reach, and a workload of one of them. The first host makes it here; there it is
+/// the second.
+#[test]
+fn pages_of_a_shared_target_are_those_of_the_original() {
+    let same = ["summary", "totals", "vol1", "w1", "w2"].map(|page| (page, page));
+    let others = [("vm01", "vm02"), ("vm01-0", "vm02-0")];
+    let mut pages = same.to_vec();
+    pages.extend(
+        others
+            .iter()
+            .flat_map(|(one, other)| [(*one, *other), (*other, *one)]),
+    );
+    pages_are_those_of_the_original("hosts2-shared", &pages);
+}
+
+/// A host that is lost: what was told before is on its pages.
+#[test]
+fn pages_before_the_loss_of_a_host_are_those_of_the_original() {
+    let Some((root, lab, hosts)) = stored_job("hosts2-lost") else {
+        return;
+    };
+    // An earlier run had made them.
+    for name in ["a1", "b1"] {
+        lab.write(&format!("data/{name}"), vec![0; 16 << 20]);
+    }
+    let going = hosts.start(&lab, &WORDS);
+    let page = lab.path("out/vol3.html");
+    let has_row = || {
+        let text = std::fs::read_to_string(&page).unwrap_or_default();
+        text.lines()
+            .any(|line| line.split_whitespace().nth(1) == Some("3"))
+    };
+    let since = std::time::Instant::now();
+    while !has_row() {
+        assert!(since.elapsed().as_secs() < 60, "no rows");
+        std::thread::sleep(std::time::Duration::from_millis(100));
+    }
+    let agent = hosts.agent(1).expect("an agent is there").to_string();
+    let mut kill = std::process::Command::new("kill");
+    ended(kill.args(["-KILL", &agent])).expect(0);
+    going.end().expect(1).tells(&["host `vm02`"]);
+    for page in [
+        "summary", "vm01", "vm02", "vm01-0", "vm02-0", "vol1", "vol3",
+    ] {
+        let theirs = std::fs::read_to_string(root.join(format!("{page}.html"))).unwrap();
+        let ours = masked(&lab.text(&format!("out/{page}.html")));
+        assert!(ours.starts_with(&masked(&theirs)), "{page}: {ours:#?}");
+    }
+}
+
+const WORDS: [&str; 7] = [
+    "vdbench", "-f", "job.parm", "-o", "out", "--layout", "5.04.07",
+];
+
+/// What the original did with a job of two hosts, and the job for hosts that are here.
+fn stored_job(case: &str) -> Option<(PathBuf, Lab, Hosts)> {
+    let root = PathBuf::from(concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../../../shared/oracle/output"
+    ));
+    let root = root.join(case);
+    let Ok(job) = std::fs::read_to_string(root.join("input.parm")) else {
+        skip("no stored output of the original beside the workspace");
+        return None;
+    };
+    let lab = Lab::new();
+    let hosts = Hosts::new(&lab, 2).map_err(|reason| skip(&reason)).ok()?;
+    let folder = lab.path("data");
+    std::fs::create_dir(&folder).unwrap();
+    let job = job
+        .replace("10.78.0.1", hosts.address(0))
+        .replace("10.78.0.2", hosts.address(1))
+        .replace("/bench/mh/data", &folder.display().to_string());
+    lab.write("job.parm", job);
+    Some((root, lab, hosts))
+}
+
+fn pages_are_those_of_the_original(case: &str, pages: &[(&str, &str)]) {
+    let Some((root, lab, hosts)) = stored_job(case) else {
+        return;
+    };
+    hosts.fathom(&lab, &WORDS).expect(0);
+    let ours = lab.names("out");
+    for entry in std::fs::read_dir(&root).unwrap() {
+        let name = entry.unwrap().file_name().into_string().unwrap();
+        if NOT_OURS.contains(&name.as_str()) || name.ends_with("var_adm_msgs.html") {
+            continue;
+        }
+        assert!(ours.contains(&name), "no {name} among {ours:?}");
+    }
+    for (name, own_name) in pages {
+        let theirs = std::fs::read_to_string(root.join(format!("{name}.html"))).unwrap();
+        let ours = masked(&lab.text(&format!("out/{own_name}.html")));
+        let theirs = masked(&theirs);
+        let differs = (0..theirs.len().max(ours.len())).find(|at| theirs.get(*at) != ours.get(*at));
+        if let Some(at) = differs {
+            panic!(
+                "{name}, line {at}: {:?} is {:?}",
+                theirs.get(at),
+                ours.get(at)
+            );
+        }
+    }
+}
+
+/// The lines of a page without times and figures, equal ones in a row once.
+fn masked(page: &str) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for line in page.lines().skip(1) {
+        let line = line.replace("NaN", "0.0").replace("</b></i>", "");
+        let mut masked = String::new();
+        for c in line
+            .split_whitespace()
+            .collect::<Vec<_>>()
+            .join(" ")
+            .chars()
+        {
+            let c = if c.is_ascii_digit() || c == '-' && masked.ends_with(['"', '#']) {
+                '0'
+            } else {
+                c
+            };
+            if !(c == '0' && masked.ends_with('0')) {
+                masked.push(c);
+            }
+        }
+        // That release has a histogram of the whole and of storage alone; ours has one of each host and slave, too.
+        let is_own = [
+            "Copyright",
+            "created",
+            "config output",
+            "messages",
+            "Dedup",
+            "time histogram",
+            "in the layout of",
+            "workload report",
+            // What either says of a skew that was not kept, and ours of response times, is in words of its own.
+            "0:0:0.0 *",
+        ];
+        let is_own = is_own.iter().any(|word| masked.contains(word));
+        if !masked.is_empty() && !is_own && lines.last() != Some(&masked) {
+            lines.push(masked);
+        }
+    }
+    lines
 }

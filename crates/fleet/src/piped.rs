@@ -1,0 +1,541 @@
+//! A machine as it is seen from the near end of a line.
+use crate::line::{LAST_LOOK, Line, LineError, PipeLine};
+use crate::words::{Ask, Order, Ready, Refusal, Tell, of_order};
+use conduct::{Answer, Control, Host, HostError, Prepared, SetPoint};
+use measure::{DataFigures, Ended, Failures, HostId, HostInterval, Outstanding};
+use plan::{BoundPlan, BoundRun, Facts, Plan};
+use std::collections::BTreeMap;
+use std::io::{self, Read, Write};
+use std::time::{Duration, Instant};
+
+/// A [`Host`] at the other end of a line. What it has told is here; what it has not is not there yet.
+pub struct Piped<L: Line> {
+    /// As messages name it.
+    name: String,
+    line: L,
+    end: Option<LineError>,
+    /// The clock of the execution.
+    clock: Box<dyn Fn() -> u64 + Send>,
+    /// `None` until the clock over there has told its time for this run.
+    offset: Option<Offset>,
+    heard: Moment,
+    silence: Duration,
+    /// Ends what carries the line.
+    cut: Option<Box<dyn FnOnce() + Send>>,
+    /// Whether a silence was found that may be none.
+    is_doubted: bool,
+    has_left: bool,
+    /// Before the first run.
+    facts: Option<Facts>,
+    examined: Option<Result<Vec<String>, Refusal>>,
+    granted: Option<Result<Box<Ready>, Refusal>>,
+    question: u64,
+    /// What its clock showed, and when that was heard here.
+    time: Option<(u64, u64)>,
+    left: bool,
+    told: ToldOfRun,
+}
+
+/// On the clock of the execution once there is one, and on that of the machine before.
+#[derive(Clone, Copy, Debug)]
+struct Moment {
+    at: Instant,
+    at_ns: u64,
+}
+
+impl Default for Moment {
+    fn default() -> Self {
+        Self {
+            at: Instant::now(),
+            at_ns: 0,
+        }
+    }
+}
+
+/// How the clock of a host stands to that of the execution.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Offset {
+    /// What is to be added to a time of the execution to have that of the host.
+    offset_ns: i64,
+    /// How far off that may be.
+    bound_ns: u64,
+}
+
+impl Offset {
+    /// From a question, its answer and when both were here: the answer was given at any moment in between.
+    fn of(asked_ns: u64, told_ns: u64, theirs_ns: u64) -> Self {
+        let middle_ns = asked_ns + (told_ns - asked_ns) / 2;
+        Self {
+            offset_ns: theirs_ns as i64 - middle_ns as i64,
+            bound_ns: (told_ns - asked_ns).div_ceil(2),
+        }
+    }
+
+    /// How far a start may be off. A line that takes no time leads to the same clock.
+    fn start_bound_ns(self) -> u64 {
+        match self.bound_ns {
+            0 => 0,
+            bound_ns => bound_ns + DRIFT_NS,
+        }
+    }
+}
+
+/// How often the clock of a host is asked before a run; the answer that came back soonest counts.
+const CLOCK_QUESTIONS: u32 = 8;
+
+/// How long an answer about the clock is waited for.
+const CLOCK_PATIENCE: Duration = Duration::from_millis(500);
+
+/// What clocks may drift apart from the comparison to the start, which comes within two seconds: 100 parts in a million.
+const DRIFT_NS: u64 = 200_000;
+
+/// How long what was written may take to be recorded over there, at the end.
+const LEAVE_PATIENCE: Duration = Duration::from_secs(10);
+
+/// How long a host has for its last words once the user does not want to wait.
+const HURRY_PATIENCE: Duration = Duration::from_millis(1500);
+
+/// A host that does not answer a question for so long does not answer any more.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+/// What the other end has told of the run.
+#[derive(Default)]
+struct ToldOfRun {
+    prepared: Option<Result<Prepared, HostError>>,
+    intervals: BTreeMap<u64, HostInterval>,
+    failures: Failures,
+    fatal: Option<HostError>,
+    is_done: bool,
+    outstanding: Option<Vec<Outstanding>>,
+    ended: Option<Result<Box<Ended>, HostError>>,
+    data_written: Option<Result<Vec<DataFigures>, HostError>>,
+    /// What was asked already.
+    asked: Asked,
+}
+
+#[derive(Default)]
+struct Asked {
+    for_end: bool,
+    in_hurry: Option<Moment>,
+    for_data: bool,
+    for_outstanding: bool,
+}
+
+/// The near end of a line over two pipes. It keeps itself alive, also while the one that leads waits for something else.
+///
+/// # Errors
+/// When no thread can be had.
+pub fn lead(
+    reader: impl Read + Send + 'static,
+    writer: impl Write + Send + 'static,
+) -> io::Result<PipeLine> {
+    let alive = serde_json::to_vec(&Ask::Alive).expect("names are texts");
+    PipeLine::new(reader, writer, |_| None, Some(alive))
+}
+
+impl<L: Line> Piped<L> {
+    /// A line that is silent for longer than `silence` has ended.
+    pub fn new(name: String, line: L, silence: Duration) -> Self {
+        Self {
+            name,
+            line,
+            end: None,
+            clock: Box::new(|| 0),
+            offset: None,
+            heard: Moment::default(),
+            silence,
+            cut: None,
+            is_doubted: false,
+            has_left: false,
+            question: 0,
+            time: None,
+            left: false,
+            facts: None,
+            examined: None,
+            granted: None,
+            told: ToldOfRun::default(),
+        }
+    }
+
+    fn ask(&mut self, ask: &Ask) {
+        let content = serde_json::to_vec(ask).expect("names are texts");
+        self.line.send(content);
+    }
+
+    /// Times are those of this clock from now on.
+    #[must_use]
+    pub fn with_clock(mut self, clock: impl Fn() -> u64 + Send + 'static) -> Self {
+        self.clock = Box::new(clock);
+        self.heard = self.now();
+        self
+    }
+
+    /// A line at whose other end nobody has said farewell is cut in the end: what carries it could wait for long.
+    #[must_use]
+    pub fn with_cut(mut self, cut: impl FnOnce() + Send + 'static) -> Self {
+        self.cut = Some(Box::new(cut));
+        self
+    }
+
+    fn now(&self) -> Moment {
+        Moment {
+            at: Instant::now(),
+            at_ns: (self.clock)(),
+        }
+    }
+
+    fn since(&self, moment: Moment) -> Duration {
+        match (self.clock)() {
+            0 => moment.at.elapsed(),
+            now_ns => Duration::from_nanos(now_ns.saturating_sub(moment.at_ns)),
+        }
+    }
+
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// What its targets are.
+    ///
+    /// # Errors
+    /// When it does not answer.
+    pub fn facts(&mut self, plan: &Plan, host: HostId) -> Result<Facts, LineError> {
+        let plan = Box::new(plan.clone());
+        self.ask(&Ask::Facts { plan, host });
+        self.await_answer(PATIENCE, |told| told.facts.take())
+    }
+
+    /// Has it look at its part of an order; gives the words that name no target of it.
+    ///
+    /// # Errors
+    /// When it does not answer.
+    pub fn examine(&mut self, order: &Order) -> Result<Result<Vec<String>, Refusal>, LineError> {
+        of_order(order).for_each(|ask| self.ask(&ask));
+        self.await_answer(PATIENCE, |told| told.examined.take())
+    }
+
+    /// Has it grant what it has examined, with these words.
+    ///
+    /// # Errors
+    /// When it does not answer.
+    pub fn grant(&mut self, words: Vec<String>) -> Result<Result<Box<Ready>, Refusal>, LineError> {
+        self.ask(&Ask::Grant { overwrite: words });
+        self.await_answer(PATIENCE, |told| told.granted.take())
+    }
+
+    fn await_answer<T>(
+        &mut self,
+        patience: Duration,
+        take: impl Fn(&mut Self) -> Option<T>,
+    ) -> Result<T, LineError> {
+        let since = self.now();
+        loop {
+            self.hear();
+            if let Some(answer) = take(self) {
+                return Ok(answer);
+            }
+            if let Some(end) = &self.end {
+                return Err(end.clone());
+            }
+            if self.since(since) >= patience {
+                let seconds = patience.as_secs_f64();
+                return Err(LineError(format!("no answer within {seconds} s")));
+            }
+            self.line.wait(Duration::from_millis(20));
+        }
+    }
+
+    /// Asks the clock over there how it stands to the one here. Without an answer nothing is known of it: what was true
+    /// before an earlier run bounds nothing now.
+    fn compare_clocks(&mut self) {
+        let mut best: Option<Offset> = None;
+        for _ in 0..CLOCK_QUESTIONS {
+            self.time = None;
+            self.question += 1;
+            let question = self.question;
+            let asked_ns = (self.clock)();
+            self.ask(&Ask::Time { question });
+            let Ok((theirs_ns, told_ns)) = self.await_answer(CLOCK_PATIENCE, |told| told.time)
+            else {
+                break;
+            };
+            let offset = Offset::of(asked_ns, told_ns, theirs_ns);
+            if best.is_none_or(|best| offset.bound_ns < best.bound_ns) {
+                best = Some(offset);
+            }
+        }
+        self.offset = best;
+    }
+
+    /// Says that nothing more will be asked, and waits until what was written is recorded.
+    fn leave(&mut self) {
+        if !std::mem::replace(&mut self.has_left, true) && self.end.is_none() {
+            self.ask(&Ask::Leave);
+            // Who does not answer records it later, or never.
+            let _ = self.await_answer(LEAVE_PATIENCE, |told| told.left.then_some(()));
+        }
+    }
+
+    /// Whether more may have come meanwhile.
+    fn note_silence(&mut self) -> bool {
+        if self.since(self.heard) < self.silence {
+            return false;
+        }
+        if !std::mem::replace(&mut self.is_doubted, true) {
+            self.line.wait(LAST_LOOK);
+            return true;
+        }
+        let seconds = self.silence.as_secs_f64();
+        self.end = Some(LineError(format!("silent for {seconds} s")));
+        false
+    }
+
+    /// Who does not answer somebody in a hurry does not hold up what is left to do either.
+    fn note_hurry(&mut self) {
+        let asked = self.told.asked.in_hurry;
+        if self.end.is_none()
+            && self.told.ended.is_none()
+            && asked.is_some_and(|asked| self.since(asked) >= HURRY_PATIENCE)
+        {
+            let text = "no answer came before the user ended the execution";
+            self.end = Some(LineError(text.to_owned()));
+        }
+    }
+
+    /// Takes in what has come.
+    fn hear(&mut self) {
+        while self.end.is_none() {
+            let heard = match self.line.receive() {
+                Ok(None) if self.note_silence() => continue,
+                Ok(None) => return,
+                Ok(Some(content)) => serde_json::from_slice(&content)
+                    .map_err(|error| LineError(format!("nobody of this build tells so: {error}"))),
+                Err(end) => Err(end),
+            };
+            match heard {
+                Ok(tell) => {
+                    self.heard = self.now();
+                    self.is_doubted = false;
+                    self.take(tell);
+                }
+                Err(end) => self.end = Some(end),
+            }
+        }
+    }
+
+    fn take(&mut self, tell: Tell) {
+        let offset_ns = self.offset_ns();
+        let told = &mut self.told;
+        match tell {
+            // An answer that comes too late is none to the question after it.
+            Tell::Time { question, now_ns } if question == self.question => {
+                self.time = Some((now_ns, (self.clock)()));
+            }
+            Tell::Time { .. } | Tell::Alive => {}
+            Tell::Left => self.left = true,
+            Tell::Facts(facts) => self.facts = Some(facts),
+            Tell::Examined(examined) => self.examined = Some(examined),
+            Tell::Granted(granted) => self.granted = Some(granted),
+            Tell::Prepared(prepared) => {
+                told.prepared = Some(prepared.map_err(|error| named(&self.name, error)));
+            }
+            Tell::Interval { number, told: one } => {
+                told.intervals.insert(number, *one);
+            }
+            Tell::Failures(mut failures) => {
+                for one in &mut failures.listed {
+                    one.at_ns = one.at_ns.saturating_add_signed(-offset_ns);
+                }
+                told.failures.merge(failures);
+            }
+            Tell::Fatal(error) => told.fatal = Some(named(&self.name, error)),
+            Tell::Done => told.is_done = true,
+            Tell::Outstanding(outstanding) => told.outstanding = Some(outstanding),
+            Tell::Ended(ended) => {
+                told.ended = Some(ended.map_err(|error| named(&self.name, error)));
+            }
+            Tell::DataWritten(written) => told.data_written = Some(written),
+        }
+    }
+
+    /// Waits no longer for what a line that has ended cannot bring.
+    fn or_lost<T>(&self) -> Answer<T> {
+        match &self.end {
+            None => Answer::NotYet,
+            Some(end) => Answer::Never(HostError::Lost(format!("host `{}`: {end}", self.name))),
+        }
+    }
+
+    fn theirs(&self, at_ns: u64) -> u64 {
+        at_ns.saturating_add_signed(self.offset_ns())
+    }
+
+    /// Nothing that has a time is asked or told before the offset is known.
+    fn offset_ns(&self) -> i64 {
+        self.offset.map_or(0, |offset| offset.offset_ns)
+    }
+
+    /// Intervals after the last one belong to it: the stop came late over there.
+    fn whole(&mut self, number: u64, mut ended: Ended) -> Ended {
+        for start in &mut ended.starts {
+            start.offset_ns = self.offset_ns();
+            start.round_trip_ns = self.offset.map_or(0, |offset| 2 * offset.bound_ns);
+            start.bound_ns = self.offset.map_or(0, Offset::start_bound_ns);
+        }
+        let mut parts = self.told.intervals.split_off(&number).into_values();
+        if let Some(mut first) = parts.next() {
+            parts.for_each(|later| first.append(&later));
+            first.append(&ended.last);
+            ended.last = first;
+        }
+        ended
+    }
+}
+
+fn named(host: &str, error: HostError) -> HostError {
+    let text = format!("host `{host}`: {error}");
+    match error {
+        HostError::Lost(_) => HostError::Lost(text),
+        _ => HostError::Refused(text),
+    }
+}
+
+fn answered<T>(told: Result<T, HostError>) -> Answer<T> {
+    match told {
+        Ok(told) => Answer::Told(told),
+        Err(error) => Answer::Never(error),
+    }
+}
+
+impl<L: Line> Drop for Piped<L> {
+    fn drop(&mut self) {
+        self.leave();
+        if let Some(cut) = self.cut.take().filter(|_| !self.left) {
+            cut();
+        }
+    }
+}
+
+impl<L: Line> Host for Piped<L> {
+    fn prepare(&mut self, _plan: &BoundPlan, run: &BoundRun, point: &SetPoint) {
+        self.told = ToldOfRun::default();
+        self.compare_clocks();
+        self.ask(&Ask::Prepare {
+            run: run.id,
+            point: point.clone(),
+        });
+    }
+
+    fn prepared(&mut self) -> Answer<Prepared> {
+        self.hear();
+        // A start would be off by as much as the clocks are.
+        if let Some(Ok(_)) = self.told.prepared
+            && self.offset.is_none()
+        {
+            self.compare_clocks();
+            if self.offset.is_none() {
+                return self.or_lost();
+            }
+        }
+        match self.told.prepared.take() {
+            Some(prepared) => answered(prepared.map(|prepared| Prepared {
+                start_bound_ns: self.offset.map_or(0, Offset::start_bound_ns),
+                ..prepared
+            })),
+            None => self.or_lost(),
+        }
+    }
+
+    fn start(&mut self, start_ns: u64) {
+        let at_ns = self.theirs(start_ns);
+        self.ask(&Ask::Start { at_ns });
+    }
+
+    fn stop_at(&mut self, stop_ns: u64) {
+        let at_ns = self.theirs(stop_ns);
+        self.ask(&Ask::StopAt { at_ns });
+    }
+
+    fn is_done(&mut self) -> Answer<bool> {
+        self.hear();
+        match self.or_lost() {
+            Answer::NotYet => Answer::Told(self.told.is_done),
+            lost => lost,
+        }
+    }
+
+    fn fatal(&mut self) -> Option<HostError> {
+        self.hear();
+        self.told.fatal.take()
+    }
+
+    fn collect(&mut self, number: u64, _end_ns: u64) -> Answer<HostInterval> {
+        self.hear();
+        match self.told.intervals.remove(&number) {
+            Some(told) => Answer::Told(told),
+            None => self.or_lost(),
+        }
+    }
+
+    fn patience_ns(&self) -> u64 {
+        self.silence.as_nanos() as u64
+    }
+
+    fn finish(&mut self, number: u64, end_ns: u64, control: &Control) -> Answer<Ended> {
+        if !std::mem::replace(&mut self.told.asked.for_end, true) {
+            self.ask(&Ask::Finish { number, end_ns });
+        }
+        if control.is_urgent() && self.told.asked.in_hurry.is_none() {
+            self.told.asked.in_hurry = Some(self.now());
+            self.ask(&Ask::Hurry);
+        }
+        self.hear();
+        self.note_hurry();
+        match self.told.ended.take() {
+            Some(Ok(ended)) => Answer::Told(self.whole(number, *ended)),
+            Some(Err(error)) => Answer::Never(error),
+            None => self.or_lost(),
+        }
+    }
+
+    fn failures(&mut self) -> Failures {
+        self.hear();
+        std::mem::take(&mut self.told.failures)
+    }
+
+    /// What was told last time it was asked, and asks again.
+    fn outstanding(&mut self) -> Answer<Vec<Outstanding>> {
+        if !std::mem::replace(&mut self.told.asked.for_outstanding, true) {
+            self.ask(&Ask::Outstanding);
+        }
+        self.hear();
+        match self.told.outstanding.take() {
+            Some(outstanding) => {
+                self.told.asked.for_outstanding = false;
+                Answer::Told(outstanding)
+            }
+            None => self.or_lost(),
+        }
+    }
+
+    fn data_written(&mut self) -> Answer<Vec<DataFigures>> {
+        if !std::mem::replace(&mut self.told.asked.for_data, true) {
+            self.ask(&Ask::DataWritten);
+        }
+        self.hear();
+        match self.told.data_written.take() {
+            Some(written) => answered(written),
+            None => self.or_lost(),
+        }
+    }
+
+    fn retire(&mut self, streams: &[usize], have_failed: bool) {
+        self.ask(&Ask::Retire {
+            streams: streams.to_vec(),
+            have_failed,
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests;

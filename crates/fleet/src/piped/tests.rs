@@ -1,0 +1,125 @@
+use super::*;
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+/// A line to a clock that is off and drifts; each way takes a time of its own.
+struct Wire {
+    now: Arc<AtomicU64>,
+    offset_ns: i64,
+    drift_ppm: i64,
+    most_ns: u64,
+    random: u64,
+    /// The machine over there is too busy to answer before.
+    busy_until_ns: u64,
+    /// Answers by when they are here.
+    coming: VecDeque<(u64, Vec<u8>)>,
+}
+
+impl Wire {
+    fn draw(&mut self, below: u64) -> u64 {
+        self.random = self
+            .random
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1);
+        (self.random >> 33) % below.max(1)
+    }
+
+    /// What the clock over there shows.
+    fn theirs(&self, at_ns: u64) -> u64 {
+        let drifted = at_ns as i64 * self.drift_ppm / 1_000_000;
+        (at_ns as i64 + drifted + self.offset_ns) as u64
+    }
+}
+
+impl Line for Wire {
+    fn send(&mut self, content: Vec<u8>) {
+        let Ok(Ask::Time { question }) = serde_json::from_slice(&content) else {
+            return;
+        };
+        let there_ns = self.now.load(Relaxed) + self.draw(self.most_ns);
+        let there_ns = there_ns.max(self.busy_until_ns);
+        let back_ns = there_ns + self.draw(self.most_ns);
+        let tell = Tell::Time {
+            question,
+            now_ns: self.theirs(there_ns),
+        };
+        self.coming
+            .push_back((back_ns, serde_json::to_vec(&tell).unwrap()));
+    }
+
+    fn receive(&mut self) -> Result<Option<Vec<u8>>, LineError> {
+        let now_ns = self.now.load(Relaxed);
+        let is_here = self
+            .coming
+            .front()
+            .is_some_and(|(at_ns, _)| *at_ns <= now_ns);
+        Ok(is_here
+            .then(|| self.coming.pop_front())
+            .flatten()
+            .map(|(_, content)| content))
+    }
+
+    fn wait(&mut self, at_most: Duration) {
+        let now_ns = self.now.load(Relaxed);
+        let latest_ns = now_ns + at_most.as_nanos() as u64;
+        let next_ns = self.coming.front().map_or(latest_ns, |(at_ns, _)| *at_ns);
+        self.now.store(next_ns.clamp(now_ns, latest_ns), Relaxed);
+    }
+}
+
+/// A machine whose clock is off by up to ten seconds, and the clock of the execution.
+fn far(seed: u64) -> (Arc<AtomicU64>, Piped<Wire>) {
+    let now = Arc::new(AtomicU64::new(60_000_000_000));
+    let mut wire = Wire {
+        now: Arc::clone(&now),
+        offset_ns: 0,
+        drift_ppm: 0,
+        most_ns: 0,
+        random: seed,
+        busy_until_ns: 0,
+        coming: VecDeque::new(),
+    };
+    wire.offset_ns = wire.draw(20_000_000_000) as i64 - 10_000_000_000;
+    wire.drift_ppm = wire.draw(201) as i64 - 100;
+    wire.most_ns = 50_000 + wire.draw(25_000_000);
+    let shown = Arc::clone(&now);
+    let piped = Piped::new("far".into(), wire, Duration::from_secs(60));
+    (now, piped.with_clock(move || shown.load(Relaxed)))
+}
+
+#[test]
+fn a_start_is_never_further_off_than_is_said() {
+    for seed in 0..2_000_u64 {
+        let (now, mut piped) = far(seed);
+        piped.compare_clocks();
+        // Within the second after the lead time.
+        let start_ns = now.load(Relaxed) + piped.line.draw(1_020_000_000);
+        let off_ns = piped.theirs(start_ns).abs_diff(piped.line.theirs(start_ns));
+        let bound_ns = piped.offset.unwrap().start_bound_ns();
+        assert!(off_ns <= bound_ns, "seed {seed}: {off_ns} of {bound_ns}");
+        assert!(bound_ns <= piped.line.most_ns + 1 + DRIFT_NS);
+    }
+}
+
+#[test]
+fn no_run_starts_by_a_clock_that_has_not_answered() {
+    let (now, mut piped) = far(7);
+    piped.line.busy_until_ns = now.load(Relaxed) + 3_000_000_000;
+    piped.compare_clocks();
+    piped.told.prepared = Some(Ok(Prepared::default()));
+    assert!(matches!(piped.prepared(), Answer::NotYet));
+    let mut asked = 0;
+    let prepared = loop {
+        asked += 1;
+        assert!(asked < 1_000);
+        match piped.prepared() {
+            Answer::Told(prepared) => break prepared,
+            Answer::NotYet => piped.line.wait(Duration::from_millis(20)),
+            Answer::Never(error) => panic!("{error}"),
+        }
+    };
+    let start_ns = now.load(Relaxed) + 1_000_000_000;
+    let off_ns = piped.theirs(start_ns).abs_diff(piped.line.theirs(start_ns));
+    assert!(prepared.start_bound_ns > 0 && off_ns <= prepared.start_bound_ns);
+}

@@ -1,0 +1,165 @@
+//! What goes over a line. Both ends are one build, so there are no versions of it.
+use conduct::{HostError, Prepared, SetPoint};
+use measure::{
+    DataFigures, Ended, ExecutionTarget, Failures, HostFacts, HostId, HostInterval, Outstanding,
+};
+use plan::{BoundPlan, Facts, OpSource, Plan, RecordedOperation, RunId, TargetId};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// What a host is to do of a plan.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Order {
+    pub plan: BoundPlan,
+    /// Its place in the plan.
+    pub host: HostId,
+    /// What the user asked for, as on the command line.
+    pub backend: Option<String>,
+    pub workers: Option<u32>,
+    /// How long the line may be silent, in nanoseconds: then no I/O goes on.
+    pub silence_ns: u64,
+    /// Of the execution: what is written differs from what any other writes.
+    pub nonce: u64,
+    /// Words of the user that may name a target here.
+    pub overwrite: Vec<String>,
+}
+
+/// A host that is ready for the first run.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Ready {
+    pub facts: HostFacts,
+    /// The targets that it reaches.
+    pub targets: Vec<(TargetId, ExecutionTarget)>,
+    pub backend: String,
+    pub backend_reason: String,
+    /// Of the run that has most.
+    pub workers: u32,
+    /// What the user should know before the first run, in words.
+    pub notes: Vec<String>,
+}
+
+/// What stands against a job on a host.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Refusal {
+    /// Lines for the user.
+    pub lines: Vec<String>,
+    /// Whether the guard protects a target; otherwise the job does not fit the host.
+    pub is_guard: bool,
+    /// Words of `--overwrite` that would let it pass, with the name of the host.
+    pub words: Vec<String>,
+}
+
+/// From the one that leads. Times are those of the clock of the agent.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) enum Ask {
+    /// More of what the next plan replays: operations of a stream of one of its templates, by their places.
+    Records {
+        template: usize,
+        stream: usize,
+        more: Vec<RecordedOperation>,
+    },
+    /// What the targets of a host are.
+    Facts {
+        plan: Box<Plan>,
+        host: HostId,
+    },
+    /// Whether the host can do its part, and which words name no target of it.
+    Examine(Box<Order>),
+    /// With these words.
+    Grant {
+        overwrite: Vec<String>,
+    },
+    /// What the clock over there shows.
+    Time {
+        question: u64,
+    },
+    /// Nothing; the line is there.
+    Alive,
+    /// Nothing more is asked: what was written is recorded over there.
+    Leave,
+    Prepare {
+        run: RunId,
+        point: SetPoint,
+    },
+    Start {
+        at_ns: u64,
+    },
+    StopAt {
+        at_ns: u64,
+    },
+    Retire {
+        streams: Vec<usize>,
+        have_failed: bool,
+    },
+    Outstanding,
+    Finish {
+        number: u64,
+        end_ns: u64,
+    },
+    /// Whoever waits for the end does not want to wait any more.
+    Hurry,
+    DataWritten,
+}
+
+/// From the agent.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) enum Tell {
+    Facts(Facts),
+    Examined(Result<Vec<String>, Refusal>),
+    Granted(Result<Box<Ready>, Refusal>),
+    Time {
+        question: u64,
+        now_ns: u64,
+    },
+    /// Nothing; the line is there.
+    Alive,
+    Left,
+    Prepared(Result<Prepared, HostError>),
+    Interval {
+        number: u64,
+        told: Box<HostInterval>,
+    },
+    Failures(Failures),
+    Fatal(HostError),
+    /// All streams that end by themselves have ended.
+    Done,
+    Outstanding(Vec<Outstanding>),
+    Ended(Result<Box<Ended>, HostError>),
+    DataWritten(Result<Vec<DataFigures>, HostError>),
+}
+
+/// Operations of a record that go over in one frame.
+const RECORDS_MAX: usize = 100_000;
+
+/// An order with the records that its plan replays, which are no part of what is written down of a plan.
+pub(crate) fn of_order(order: &Order) -> impl Iterator<Item = Ask> {
+    let templates = order.plan.plan.templates.iter().enumerate();
+    let streams = templates.flat_map(|(template, one)| {
+        let streams = one.streams.iter().enumerate();
+        streams
+            .filter_map(move |(number, stream)| Some((template, number, stream.source.replay()?)))
+    });
+    let records = streams.flat_map(|(template, stream, replay)| {
+        let parts = replay.operations.chunks(RECORDS_MAX);
+        parts.map(move |more| Ask::Records {
+            template,
+            stream,
+            more: more.to_vec(),
+        })
+    });
+    records.chain([Ask::Examine(Box::new(order.clone()))])
+}
+
+/// Records that have come, by template and stream.
+pub(crate) type Records = BTreeMap<(usize, usize), Vec<RecordedOperation>>;
+
+/// Puts records back into the plan that replays them.
+pub(crate) fn put_back(records: Records, plan: &mut BoundPlan) {
+    for ((template, stream), operations) in records {
+        let template = plan.plan.templates.get_mut(template);
+        let stream = template.and_then(|template| template.streams.get_mut(stream));
+        if let Some(OpSource::Replay(replay)) = stream.map(|stream| &mut stream.source) {
+            replay.operations = operations.into();
+        }
+    }
+}
