@@ -23,7 +23,8 @@ fn named_hosts_do_the_same_on_targets_of_their_own() {
     let [first, second] = [hosts.address(0), hosts.address(1)];
     let list = format!("{first},root@{second}");
     let words = ["run", "job", "-o", "out", "--hosts", &list];
-    hosts.fathom(&lab, &words).expect(0);
+    let ended = hosts.fathom(&lab, &words).expect(0);
+    let told = ended.says(&["hosts started within "]);
     for host in [first, second] {
         assert_eq!(lab.bytes(&format!("own-{host}/file")).len(), 2 << 20);
     }
@@ -34,7 +35,7 @@ fn named_hosts_do_the_same_on_targets_of_their_own() {
         .iter()
         .position(|name| *name == "achieved_rate_per_s");
     let rate: f64 = rows.last().unwrap()[place.unwrap()].parse().unwrap();
-    assert!((200.0..400.0).contains(&rate), "{rate}");
+    assert!((200.0..400.0).contains(&rate), "{rate}\n{csv}\n{told}");
     let page = lab.text("out/report.html");
     for host in [first, second] {
         assert!(page.contains(&format!("sd1@{host}")), "{host}");
