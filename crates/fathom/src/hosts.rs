@@ -8,8 +8,8 @@ use engine::BackendKind;
 use fleet::{Order, PipeLine, Piped, Ready, Refusal, Several};
 use measure::{ExecutionTarget, HostFacts, HostId};
 use plan::{
-    Alignment, BoundPlan, Bytes, Diagnostic, Facts, FoundKind, Origin, Plan, PlanHost, SourceMap,
-    TargetFacts, TargetId, TargetKind,
+    Alignment, BoundPlan, Bytes, Diagnostic, Facts, FoundKind, Origin, Plan, PlanHost, Preparation,
+    SourceMap, TargetFacts, TargetId, TargetKind,
 };
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -191,7 +191,13 @@ fn shared_targets(plan: &Plan) -> BTreeMap<usize, Vec<usize>> {
 fn shared(plan: &Plan, facts: &Facts) -> Vec<Diagnostic> {
     let mut found = Vec::new();
     for mut targets in shared_targets(plan).into_values() {
-        targets.retain(|number| plan.targets[*number].is_real());
+        targets.retain(|number| {
+            let target = &plan.targets[*number];
+            let is_made_there = target.shared_from.is_some()
+                && plan.made_elsewhere(target).is_none()
+                && target.preparation != Preparation::AsFound;
+            target.is_real() && !is_made_there
+        });
         if targets.is_empty() {
             continue;
         }

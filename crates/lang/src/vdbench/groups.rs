@@ -154,16 +154,29 @@ impl<'a> Groups<'a> {
         labels
     }
 
-    /// One group per storage, each the one with the fewest so far.
-    pub(crate) fn one_each(&self, storages: &[Storage], list: &[usize]) -> Vec<usize> {
+    /// One group per storage, each the one with the fewest so far; and one on each further place where the storage has a
+    /// path of its own.
+    pub(crate) fn one_each(&self, storages: &[Storage], list: &[usize]) -> Vec<(usize, usize)> {
         let mut load = vec![0; self.all.len()];
-        let mut one = |index: &usize| {
-            let hosts = self.hosts_of(&storages[*index], None);
-            let group = self.least(&hosts, &load)?;
-            load[group] += 1;
-            Some(group)
-        };
-        list.iter().map(|index| one(index).unwrap_or(0)).collect()
+        let mut all = Vec::with_capacity(list.len());
+        for index in list {
+            let storage = &storages[*index];
+            let hosts = self.hosts_of(storage, None);
+            let places = self.places_of(storage);
+            let path = |place: usize| &self.path_at(place, storage).text;
+            let (own, shared): (Vec<usize>, Vec<usize>) = places
+                .iter()
+                .partition(|place| path(**place) != path(places[0]));
+            let shared = std::iter::once(shared);
+            for places in shared.chain(own.into_iter().map(|place| vec![place])) {
+                let is_there = |host: &&usize| places.contains(&self.place_of[**host]);
+                let hosts: Vec<usize> = hosts.iter().filter(is_there).copied().collect();
+                let group = self.least(&hosts, &load).unwrap_or(0);
+                load[group] += 1;
+                all.push((*index, group));
+            }
+        }
+        all
     }
 
     /// Deals the slots of the storages of a run, given in the order of first use.

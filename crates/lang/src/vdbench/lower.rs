@@ -284,7 +284,6 @@ impl Lowering<'_> {
         if prepared.is_empty() {
             return;
         }
-        let share_pct = 100.0 / prepared.len() as f64;
         let rewrites = self.job.general.format_storage == FormatStorage::Always;
         let mut template = RunTemplate {
             pools: Vec::new(),
@@ -292,7 +291,8 @@ impl Lowering<'_> {
             coupling: Coupling::Independent,
         };
         let groups = self.job.groups.one_each(self.job.storages, &prepared);
-        for (index, group) in prepared.into_iter().zip(groups) {
+        let share_pct = 100.0 / groups.len() as f64;
+        for (index, group) in groups {
             let storage = &self.job.storages[index];
             let transfer = preparation_transfer(storage, self.job.general);
             let start = if rewrites {

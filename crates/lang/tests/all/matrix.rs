@@ -336,13 +336,12 @@ fn targets_are_those_of_their_hosts() {
          wd=wd1,sd=sd1\nrd=r,wd=wd1,iorate=max\n",
     );
     assert!(each.run_blockers.is_empty() && !each.has_errors());
-    let paths: Vec<_> = each
-        .plan
-        .unwrap()
-        .targets
-        .into_iter()
-        .map(|one| one.path)
-        .collect();
+    let each = each.plan.unwrap();
+    // What is missing is made under each path.
+    let made = each.templates[0].streams.iter();
+    let made: Vec<_> = made.map(|stream| stream.targets.clone()).collect();
+    assert_eq!(made, [[plan::TargetId(0)], [plan::TargetId(1)]]);
+    let paths: Vec<_> = each.targets.into_iter().map(|one| one.path).collect();
     assert_eq!(
         paths,
         [

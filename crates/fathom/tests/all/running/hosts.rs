@@ -60,6 +60,29 @@ fn two_hosts_share_a_rate_and_have_pages() {
     hosts.fathom(&lab, &["run", "job", "-o", "again"]).expect(0);
 }
 
+#[test]
+fn each_host_makes_what_it_knows_under_a_path_of_its_own() {
+    let lab = Lab::new();
+    let hosts = match Hosts::new(&lab, 2) {
+        Ok(hosts) => hosts,
+        Err(reason) => return skip(&reason),
+    };
+    let heads = [0, 1].map(|place| format!("hd=h{place},system={}\n", hosts.address(place)));
+    let more = "sd=sd1,host=h0,lun=a,host=h1,lun=b,size=4m,threads=2\n\
+        wd=wd1,sd=sd1,xfersize=4k,rdpct=100\nrd=rd1,wd=wd1,iorate=400,elapsed=3,interval=1\n";
+    lab.write("job", in_lab(&lab, &(heads.concat() + more)));
+    // The second has what the first has not.
+    lab.write("b", vec![7; 1 << 20]);
+    let second = lab.path("b").display().to_string();
+    let words = ["run", "job", "-o", "out", "--overwrite", &second];
+    hosts.fathom(&lab, &words).expect(0);
+    for file in ["a", "b"] {
+        assert_eq!(lab.bytes(file).len(), 4 << 20, "{file}");
+    }
+    assert!(lab.bytes("b").starts_with(&[7; 1 << 20]));
+    assert_eq!(fields(&lab, "out", "errors").last().unwrap(), "0");
+}
+
 /// Eight hosts with eight files each, as a comparison of transports has them: filled, then measured in every combination,
 /// of which there are 96 in the long suite.
 #[test]
