@@ -3,6 +3,7 @@
 #![forbid(unsafe_code)]
 
 mod advice;
+mod comparison;
 mod curve;
 mod decision;
 mod execution;
@@ -22,6 +23,10 @@ mod verdict;
 mod watch;
 pub mod words;
 
+pub use comparison::{
+    Answer, Bar, Beyond, Cell, ComparedFigure, ComparedRun, Comparing, Comparison, FigureKind,
+    Interval, Loaded, Side, Unfit, change, compare,
+};
 pub use curve::{
     CurvePoint, EXHAUSTED_SHARE, Exhausted, Knee, LATE_NS_LEAST, LATE_SERVICE_SHARE, Late,
     MISSED_SHARE, Percentiles, ScheduleCheck, curve, highest_rate_under, knee, point,

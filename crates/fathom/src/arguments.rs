@@ -2,7 +2,7 @@
 use crate::exit::Exit;
 use crate::host_list::{self, HostList, Launcher};
 use crate::spans::{seconds, some_seconds, some_span, span};
-use analysis::Word;
+use analysis::{Bar, Word};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use engine::BackendKind;
 use lang::{CommandLine, LintSelection};
@@ -34,6 +34,12 @@ Examples:
   fathom curve disk --size 1g --read 70  the same with 30 % writes
   fathom curve /dev/sdX --elapsed 30s    read from a device, 30 s for each point";
 
+const COMPARE_EXAMPLE: &str = "\
+Examples:
+  fathom compare old new                     two results, run by run
+  fathom compare old new -o both             the same, with a table and JSON in a folder
+  fathom compare old new --fail-if 'p99>+10%'  exit with 6 if the p99 has risen by more";
+
 /// Storage I/O benchmark: runs Vdbench parameter files and fio job files, draws the latency curve,
 /// and says what limited each number.
 #[derive(Debug, Parser)]
@@ -56,6 +62,9 @@ pub enum Verb {
     Check(CheckOptions),
     /// Write all reports again from a result file.
     Report(ReportOptions),
+    /// Compare results: what is better, what is worse, and whether that can be told.
+    #[command(after_help = COMPARE_EXAMPLE)]
+    Compare(CompareOptions),
     /// Convert JSON output of any fio version into a result file and reports.
     Import(ImportOptions),
     /// Show every value that a job uses and where it comes from, or explain a code or word.
@@ -476,6 +485,48 @@ pub struct ReportOptions {
 
     #[command(flatten)]
     pub strict: StrictOptions,
+}
+
+#[derive(Args, Debug)]
+pub struct CompareOptions {
+    /// Results: their folders or files, or JSON output of fio. The first is the base of the others. The results in the
+    /// folders of one are repeats.
+    #[arg(required = true, num_args = 2.., value_names = ["BASE", "OTHER"])]
+    pub results: Vec<PathBuf>,
+
+    /// Write comparison.csv and comparison.json to this folder.
+    #[arg(short, long, value_name = "FOLDER")]
+    pub output: Option<PathBuf>,
+
+    /// Exit with 6 if a figure has changed by more, such as 'p99>+10%' or 'rate<-5%'. Figures: rate, throughput, p50, p90,
+    /// p99, p99.9, mean, cpu, and service-p50 and so on. Repeatable.
+    #[arg(long, value_name = "BAR", value_parser = bar)]
+    pub fail_if: Vec<(String, Bar)>,
+
+    /// Exit with 7 if it cannot be told whether a figure has changed by more.
+    #[arg(long, requires = "fail_if")]
+    pub fail_if_unsure: bool,
+
+    /// Call two values the same within this many percent. The default is 5 for rates and CPU time, 10 for latencies, and 20
+    /// from p99 on.
+    #[arg(long, value_name = "PERCENT", value_parser = margin)]
+    pub margin: Option<f64>,
+
+    /// Compare runs of one name whatever their load is.
+    #[arg(long)]
+    pub force: bool,
+}
+
+fn bar(text: &str) -> Result<(String, Bar), String> {
+    Ok((text.to_owned(), Bar::parse(text)?))
+}
+
+/// As a share.
+fn margin(text: &str) -> Result<f64, String> {
+    let number: Option<f64> = text.trim_end_matches('%').trim().parse().ok();
+    let share = number.map(|percent| percent / 100.0);
+    let share = share.filter(|share| *share > 0.0 && *share <= 1.0);
+    share.ok_or_else(|| "give a number of percent above 0, at most 100".to_owned())
 }
 
 #[derive(Args, Debug)]

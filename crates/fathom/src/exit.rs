@@ -17,6 +17,10 @@ pub enum Exit {
     Stopped,
     /// All was carried out, and the number cannot be believed.
     Doubtful,
+    /// A comparison is beyond a bar.
+    Beyond,
+    /// Whether it is cannot be told.
+    Unsure,
 }
 
 /// Ends so, and says why.
@@ -35,6 +39,8 @@ impl Exit {
             Exit::Guard => 3,
             Exit::Stopped => 4,
             Exit::Doubtful => 5,
+            Exit::Beyond => 6,
+            Exit::Unsure => 7,
         }
     }
 
@@ -47,6 +53,8 @@ impl Exit {
             Exit::Guard => Some("a target is refused"),
             Exit::Stopped => Some("stopped by the user"),
             Exit::Doubtful => Some("--strict: the figures cannot be believed, as the verdict says"),
+            Exit::Beyond => Some("--fail-if: the change is too much"),
+            Exit::Unsure => Some("--fail-if-unsure: whether the change is too much cannot be told"),
         }
     }
 }

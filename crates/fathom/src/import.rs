@@ -45,13 +45,20 @@ fn text_of(mut bytes: Vec<u8>) -> String {
     characters.collect()
 }
 
+/// What fio printed, as the events of an execution.
+///
+/// # Errors
+/// In words without the path, where there is no whole job of fio.
+pub fn events_of_fio(path: &Path) -> Result<Vec<Event>, String> {
+    let bytes = read_whole(path, REPORT_BYTES_MAX).map_err(|error| error.to_string())?;
+    let name = path.display().to_string();
+    report::fio::import(&name, &text_of(bytes)).map_err(|error| error.to_string())
+}
+
 fn import(options: &ImportOptions) -> Result<Exit, String> {
     let (path, folder) = (&options.file, &options.output);
-    let bytes = read_whole(path, REPORT_BYTES_MAX)
-        .map_err(|error| format!("`{}`: {error}", path.display()))?;
     let name = path.display().to_string();
-    let events = report::fio::import(&name, &text_of(bytes))
-        .map_err(|error| format!("`{name}`: {error}"))?;
+    let events = events_of_fio(path).map_err(|reason| format!("`{name}`: {reason}"))?;
     let outputs = Outputs::default();
     check_folder(&outputs, folder)?;
     std::fs::create_dir_all(folder)

@@ -11,6 +11,7 @@ mod arguments;
 mod background;
 mod check;
 mod codes;
+mod compare;
 mod curve;
 mod descriptors;
 mod ending;
@@ -160,6 +161,7 @@ fn neutral(arguments: &[String]) -> Exit {
         Verb::Prefill(options) => prefill::main(&options, arguments),
         Verb::Check(options) => check::main(&options),
         Verb::Report(options) => report_again::main(&options),
+        Verb::Compare(options) => compare::main(&options),
         Verb::Import(options) => import::main(&options),
         Verb::Explain(options) => explain::main(&options),
         Verb::Vdbench { words } => vdbench_face::main(arguments, &words),

@@ -50,6 +50,10 @@ pub enum Own {
     Table,
     /// `summary.json`
     Json,
+    /// `comparison.csv`
+    ComparisonTable,
+    /// `comparison.json`
+    ComparisonJson,
     /// `result.fathom`, which the store looks into.
     Result,
     /// A list of addresses (`showlba`).
@@ -188,17 +192,25 @@ impl Opener for Outputs {
     }
 }
 
-/// Refuses what the reports of an execution would replace in their folder.
+/// Refuses what is no place for a folder.
 ///
 /// # Errors
 /// The reason, in words with the path and the way out.
-pub fn check_folder(outputs: &Outputs, folder: &Path) -> Result<(), String> {
+pub fn check_place(folder: &Path) -> Result<(), String> {
     place::check_folder(folder).map_err(|reason| {
         format!(
             "`{}` cannot be the output folder: {reason}; choose another (-o)",
             folder.display()
         )
-    })?;
+    })
+}
+
+/// Refuses what the reports of an execution would replace in their folder.
+///
+/// # Errors
+/// The reason, in words with the path and the way out.
+pub fn check_folder(outputs: &Outputs, folder: &Path) -> Result<(), String> {
+    check_place(folder)?;
     let own = [
         ("report.html", Own::Page),
         ("summary.csv", Own::Table),
@@ -238,6 +250,8 @@ impl Own {
             Self::Page => report::html::is_page(head),
             Self::Table => report::summary::is_csv(head),
             Self::Json => report::summary::is_json(head),
+            Self::ComparisonTable => report::comparison::is_csv(head),
+            Self::ComparisonJson => report::comparison::is_json(head),
             Self::Result => true,
             Self::Addresses => is_address_list(head),
             Self::State => is_state(head),

@@ -204,7 +204,7 @@ pub fn verdict(conclusion: &Conclusion) {
 }
 
 /// Columns of the terminal that a table is shown on, also through a pipe to `tee`.
-fn columns() -> u16 {
+pub fn columns() -> u16 {
     let of = |fd: rustix::io::Result<rustix::termios::Winsize>| fd.ok().map(|size| size.ws_col);
     let asked = || {
         let words = std::env::var("COLUMNS").ok()?;

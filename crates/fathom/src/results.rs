@@ -2,7 +2,7 @@
 use crate::arguments::DEFAULT_OUTPUT;
 use std::path::{Path, PathBuf};
 
-const NAME: &str = "result.fathom";
+pub const NAME: &str = "result.fathom";
 
 /// A result file, or the one in a folder.
 ///

@@ -2,6 +2,7 @@
 //! summary for the terminal. Never sees the engine; computes nothing that the events do not hold.
 #![forbid(unsafe_code)]
 
+pub mod comparison;
 mod conclusion;
 pub mod fio;
 pub mod html;

@@ -1,4 +1,5 @@
 //! Results, what is imported as one, and what reports say of them.
+mod compare;
 mod curve;
 mod damaged;
 mod imports;

@@ -1,0 +1,183 @@
+//! What a comparison comes to, in words.
+use super::{Answer, Cell, ComparedFigure, Comparison, FigureKind};
+use crate::words::{counted, latency};
+use std::fmt::Write;
+
+/// The figures that a sentence tells; the others are in tables.
+const TOLD: [FigureKind; 4] = [
+    FigureKind::Rate,
+    FigureKind::ResponseP50,
+    FigureKind::ResponseP99,
+    FigureKind::CpuPerOperation,
+];
+
+impl Comparison {
+    /// All of it in a few words: how the other side stands to the base.
+    pub fn sentence(&self) -> String {
+        let (base, other) = (&self.base, &self.other);
+        if self.cells.is_empty() {
+            return format!("`{other}` and `{base}` have no run in common.");
+        }
+        let runs = counted(self.cells.len() as u64, "load");
+        let told: Vec<String> = TOLD.iter().filter_map(|kind| self.told(*kind)).collect();
+        let mut text = format!("`{other}` against `{base}`, {runs}: ");
+        text += &match (told.is_empty(), self.closed_loop()) {
+            (_, Some(closed)) => closed,
+            (true, _) => "nothing that can be compared".to_owned(),
+            (false, _) => told.join("; "),
+        };
+        if self.is_single() {
+            text += "; of one or two runs a side no interval can be given";
+        }
+        text + "."
+    }
+
+    /// Whether no load has runs enough for an interval.
+    fn is_single(&self) -> bool {
+        let figures = self.cells.iter().flat_map(|cell| &cell.figures);
+        figures.into_iter().all(|figure| figure.interval.is_none())
+    }
+
+    /// One load flat out on few slots: what changed is the latency.
+    fn closed_loop(&self) -> Option<String> {
+        let [cell] = &*self.cells else { return None };
+        let is_such = cell.is_closed_loop && cell.asked_per_s.is_none();
+        let mean = cell.figure(FigureKind::ResponseMean).filter(|_| is_such)?;
+        Some(format!(
+            "closed loop: latency {}, from {} to {} on average; the rate followed",
+            change(mean.ratio),
+            latency(mean.base),
+            latency(mean.other)
+        ))
+    }
+
+    fn told(&self, kind: FigureKind) -> Option<String> {
+        let figures = self.cells.iter().filter_map(|cell| cell.figure(kind));
+        let figures: Vec<&ComparedFigure> =
+            figures.filter(|figure| figure.unfit.is_none()).collect();
+        let name = kind.title();
+        match &*figures {
+            [] => None,
+            [one] => Some(format!("{name} {}", one.words())),
+            several => Some(format!("{name} {}", counts(several))),
+        }
+    }
+}
+
+/// How many of several cells have which answer.
+fn counts(figures: &[&ComparedFigure]) -> String {
+    let margin = figures[0].margin;
+    let with = |is_it: &dyn Fn(Answer) -> bool| -> Vec<f64> {
+        let such = figures.iter().filter(|figure| is_it(figure.answer));
+        such.map(|figure| figure.ratio).collect()
+    };
+    let mut parts = Vec::new();
+    for (answer, word) in [(Answer::Better, "better"), (Answer::Worse, "worse")] {
+        let ratios = with(&|one| one == answer);
+        if !ratios.is_empty() {
+            parts.push(format!("{} {word} ({})", ratios.len(), range(&ratios)));
+        }
+    }
+    for (answer, word) in [
+        (Answer::Same, "the same within"),
+        (Answer::DiffersLess, "different by less than"),
+    ] {
+        let count = with(&|one| one == answer).len();
+        if count > 0 {
+            parts.push(format!("{count} {word} {:.0} %", margin * 100.0));
+        }
+    }
+    let unsure = with(&|one| matches!(one, Answer::CannotTell { .. })).len();
+    if unsure > 0 {
+        let repeats = figures.iter().filter_map(|figure| match figure.answer {
+            Answer::CannotTell { repeats } => Some(repeats),
+            _ => None,
+        });
+        let most = repeats.max().unwrap_or(0);
+        parts.push(format!(
+            "{unsure} cannot be told ({most} runs a side would tell)"
+        ));
+    }
+    let single = with(&|one| one == Answer::TooFew);
+    if !single.is_empty() {
+        parts.push(range(&single));
+    }
+    parts.join(", ")
+}
+
+fn range(ratios: &[f64]) -> String {
+    let (mut sorted, mut text) = (ratios.to_vec(), String::new());
+    sorted.sort_by(f64::total_cmp);
+    let (least, most) = (change(sorted[0]), change(sorted[sorted.len() - 1]));
+    text += &least;
+    if least != most {
+        let _ = write!(text, " to {most}");
+    }
+    text
+}
+
+/// A ratio as a change: `+9.1 %`.
+pub fn change(ratio: f64) -> String {
+    let pct = (ratio - 1.0) * 100.0;
+    match pct.abs() {
+        large if large >= 1000.0 => format!("×{ratio:.1}"),
+        large if large >= 99.95 => format!("{pct:+.0} %"),
+        small if small < 0.05 => "±0.0 %".to_owned(),
+        _ => format!("{pct:+.1} %"),
+    }
+}
+
+impl ComparedFigure {
+    /// The change with its interval and what can be said of it.
+    pub fn words(&self) -> String {
+        let mut text = change(self.ratio);
+        if let Some(interval) = self.interval {
+            let _ = write!(
+                text,
+                " ({} to {})",
+                change(interval.from),
+                change(interval.to)
+            );
+        }
+        let margin = format!("{:.0} %", self.margin * 100.0);
+        match self.answer {
+            Answer::Better => text + ", better",
+            Answer::Worse => text + ", worse",
+            Answer::Same => format!("{text}, the same within {margin}"),
+            Answer::DiffersLess => format!("{text}, different by less than {margin}"),
+            Answer::CannotTell { repeats } => {
+                format!("{text}, cannot be told ({repeats} runs a side would tell)")
+            }
+            Answer::TooFew => text,
+        }
+    }
+}
+
+impl FigureKind {
+    /// As text has it.
+    pub fn title(self) -> &'static str {
+        match self {
+            Self::Rate => "I/O/s",
+            Self::Throughput => "MB/s",
+            Self::ResponseP50 => "response p50",
+            Self::ResponseP90 => "response p90",
+            Self::ResponseP99 => "response p99",
+            Self::ResponseP999 => "response p99.9",
+            Self::ResponseMean => "response mean",
+            Self::ServiceP50 => "service p50",
+            Self::ServiceP90 => "service p90",
+            Self::ServiceP99 => "service p99",
+            Self::ServiceP999 => "service p99.9",
+            Self::ServiceMean => "service mean",
+            Self::CpuPerOperation => "CPU per I/O",
+        }
+    }
+}
+
+impl Cell {
+    /// The words that make a side doubtful, as text has them.
+    pub fn doubts_of(&self, side: usize) -> String {
+        let names: Vec<&str> = self.doubts[side].iter().map(|word| word.name()).collect();
+        names.join(", ")
+    }
+}

@@ -1,0 +1,226 @@
+//! Known answers of comparisons.
+use super::*;
+
+fn run(name: &str, load: Loaded, values: &[(FigureKind, f64)]) -> ComparedRun {
+    let mut all = [None; FigureKind::ALL.len()];
+    for (kind, value) in values {
+        all[kind.place()] = Some(*value);
+    }
+    ComparedRun {
+        name: name.to_owned(),
+        loops: String::new(),
+        load,
+        values: all,
+        samples: 1_000_000,
+        doubts: Vec::new(),
+        is_closed_loop: false,
+    }
+}
+
+fn load(asked_per_s: Option<f64>) -> Loaded {
+    Loaded {
+        asked_per_s,
+        operation_bytes: 4096.0,
+        read_share: 0.7,
+        slots: 32,
+        ..Loaded::default()
+    }
+}
+
+fn side(name: &str, runs: Vec<ComparedRun>) -> Side {
+    let name = name.to_owned();
+    Side { name, runs }
+}
+
+fn rates(name: &str, rates: &[f64]) -> Side {
+    let of = |rate: &f64| run("r", load(None), &[(FigureKind::Rate, *rate)]);
+    side(name, rates.iter().map(of).collect())
+}
+
+fn answer_of(base: &[f64], other: &[f64]) -> ComparedFigure {
+    let compared = compare(&rates("a", base), &rates("b", other), &Comparing::default());
+    compared.cells[0].figures[0].clone()
+}
+
+#[test]
+fn one_run_a_side_gives_a_ratio_and_no_interval() {
+    let figure = answer_of(&[1000.0], &[1100.0]);
+    assert!((figure.ratio - 1.1).abs() < 1e-12);
+    assert_eq!((figure.interval, figure.answer), (None, Answer::TooFew));
+}
+
+#[test]
+fn repeats_give_an_interval_as_a_table_of_t_has_it() {
+    // Logs -d, 0, d on both sides: variance d², standard error d √(2/3), 4 degrees of freedom, t 2.776445.
+    let d: f64 = 0.01;
+    let around = |middle: f64| [-d, 0.0, d].map(|off| middle * off.exp());
+    let figure = answer_of(&around(1000.0), &around(1100.0));
+    let half_width = 2.776_445 * d * (2.0_f64 / 3.0).sqrt();
+    let interval = figure.interval.unwrap();
+    assert!((interval.from.ln() - (1.1_f64.ln() - half_width)).abs() < 1e-6);
+    assert!((interval.to.ln() - (1.1_f64.ln() + half_width)).abs() < 1e-6);
+    assert_eq!(figure.answer, Answer::Better);
+    let worse = answer_of(&around(1100.0), &around(1000.0));
+    assert_eq!(worse.answer, Answer::Worse);
+    assert_eq!(
+        answer_of(&around(1000.0), &around(1000.0)).answer,
+        Answer::Same
+    );
+    // One per cent is seen where runs scatter by a thousandth, and is within the margin.
+    let near = |middle: f64| [-1e-3, 0.0, 1e-3].map(|off: f64| middle * off.exp());
+    assert_eq!(
+        answer_of(&near(1000.0), &near(1010.0)).answer,
+        Answer::DiffersLess
+    );
+    // Half-width 0.2267 against ln 1.05: 3 × (0.2267 ÷ 0.04879)² = 64.8.
+    let far = |middle: f64| [-0.1, 0.0, 0.1].map(|off: f64| middle * off.exp());
+    assert_eq!(
+        answer_of(&far(1000.0), &far(1010.0)).answer,
+        Answer::CannotTell { repeats: 65 }
+    );
+}
+
+#[test]
+fn runs_are_matched_by_load_and_never_by_place() {
+    let named = |name: &str, asked: f64| {
+        let values = [(FigureKind::ResponseP99, asked)];
+        run(name, load(Some(asked)), &values)
+    };
+    let base = side(
+        "a",
+        vec![named("r1", 100.0), named("r2", 200.0), named("x", 50.0)],
+    );
+    // The second has other names, another order, and one rate that nobody else has.
+    let other = side(
+        "b",
+        vec![named("q2", 201.0), named("q1", 100.0), named("q3", 300.0)],
+    );
+    let compared = compare(&base, &other, &Comparing::default());
+    let names: Vec<&str> = compared.cells.iter().map(|cell| &*cell.name).collect();
+    assert_eq!(names, ["r1 / q1", "r2 / q2"]);
+    assert_eq!(compared.only_base, ["x"]);
+    assert_eq!(compared.only_other, ["q3"]);
+    // With the same names and other loads only a user who insists has them compared.
+    let other = side("b", vec![named("r1", 300.0)]);
+    let strict = compare(&base, &other, &Comparing::default());
+    assert!(strict.cells.is_empty());
+    let forced = Comparing {
+        ignores_load: true,
+        ..Comparing::default()
+    };
+    assert_eq!(compare(&base, &other, &forced).cells.len(), 1);
+}
+
+#[test]
+fn two_runs_with_one_load_and_other_names_are_not_mixed_up() {
+    let named = |name: &str, rate: f64| run(name, load(None), &[(FigureKind::Rate, rate)]);
+    let base = side(
+        "a",
+        vec![named("random", 100.0), named("sequential", 900.0)],
+    );
+    let other = side("b", vec![named("sequential", 990.0), named("other", 1.0)]);
+    let compared = compare(&base, &other, &Comparing::default());
+    assert_eq!(compared.cells[0].name, "random / other");
+    assert_eq!(compared.cells[1].name, "sequential");
+    assert!((compared.cells[1].figures[0].ratio - 1.1).abs() < 1e-12);
+}
+
+#[test]
+fn what_the_load_fixes_is_shown_and_not_compared() {
+    let all = |rate: f64, asked: Option<f64>| {
+        let values = [
+            (FigureKind::Rate, rate),
+            (FigureKind::ResponseP99, 1e6),
+            (FigureKind::CpuPerOperation, 5e3),
+        ];
+        side("a", vec![run("r", load(asked), &values)])
+    };
+    let unfit = |base: &Side, other: &Side| {
+        let compared = compare(base, other, &Comparing::default());
+        let figures = compared.cells[0].figures.iter();
+        figures.map(|figure| figure.unfit).collect::<Vec<_>>()
+    };
+    let fixed = all(100.0, Some(100.0));
+    assert_eq!(unfit(&fixed, &fixed), [Some(Unfit::RateAsked), None, None]);
+    let [slow, fast] = [all(100.0, None), all(120.0, None)];
+    let flat_out = Some(Unfit::FlatOut);
+    assert_eq!(unfit(&slow, &slow), [None, flat_out, None]);
+    assert_eq!(
+        unfit(&slow, &fast),
+        [None, flat_out, Some(Unfit::OtherRates)]
+    );
+    let mut few = all(100.0, Some(100.0));
+    few.runs[0].samples = 900;
+    assert_eq!(unfit(&fixed, &few)[1], Some(Unfit::FewSamples));
+}
+
+fn bar(text: &str, base: &Side, other: &Side) -> (usize, usize) {
+    let compared = compare(base, other, &Comparing::default());
+    let beyond = compared.beyond(Bar::parse(text).unwrap());
+    (beyond.cells.len(), beyond.unsure.len())
+}
+
+#[test]
+fn a_bar_is_passed_where_that_is_sure() {
+    // A run a side says what it says.
+    let [base, other] = [rates("a", &[1000.0]), rates("b", &[940.0])];
+    assert_eq!(bar("rate<-5%", &base, &other), (1, 0));
+    assert_eq!(bar("rate<-7%", &base, &other), (0, 0));
+    assert_eq!(bar("rate>+5%", &base, &other), (0, 0));
+    assert_eq!(bar("rate>0%", &other, &base), (1, 0));
+    assert_eq!(bar("rate<0%", &other, &base), (0, 0));
+    // Of several the bound counts: 6 % less, where each side scatters by a thousandth, and where by a tenth.
+    let near = |middle: f64| [-1e-3, 0.0, 1e-3].map(|off: f64| middle * off.exp());
+    let far = |middle: f64| [-0.1, 0.0, 0.1].map(|off: f64| middle * off.exp());
+    let [base, other] = [rates("a", &near(1000.0)), rates("b", &near(940.0))];
+    assert_eq!(bar("rate<-5%", &base, &other), (1, 0));
+    assert_eq!(bar("rate<-7%", &base, &other), (0, 0));
+    let [base, other] = [rates("a", &far(1000.0)), rates("b", &far(940.0))];
+    assert_eq!(bar("rate<-5%", &base, &other), (0, 1));
+    for wrong in [
+        "p99",
+        "p98>1%",
+        "rate>5",
+        "rate>-5%",
+        "rate<5%",
+        "rate<-100%",
+        "rate>x%",
+    ] {
+        assert!(Bar::parse(wrong).is_err(), "{wrong}");
+    }
+    assert!(Bar::parse("p98>1%").unwrap_err().contains("p99.9"));
+}
+
+#[test]
+fn a_sentence_says_what_changed() {
+    let [base, other] = [rates("a", &[1000.0]), rates("b", &[1100.0])];
+    let sentence =
+        |base: &Side, other: &Side| compare(base, other, &Comparing::default()).sentence();
+    assert_eq!(
+        sentence(&base, &other),
+        "`b` against `a`, 1 load: I/O/s +10.0 %; of one or two runs a side no interval can be given."
+    );
+    // The averages of a healthy array and of one that rebuilds, measured with two threads.
+    let threads = |name: &str, rate: f64, latency_ms: f64| {
+        let values = [
+            (FigureKind::Rate, rate),
+            (FigureKind::ResponseMean, latency_ms * 1e6),
+        ];
+        let mut run = run("r", load(None), &values);
+        run.is_closed_loop = true;
+        side(name, vec![run])
+    };
+    let [healthy, rebuild] = [threads("a", 4367.64, 0.454), threads("b", 2946.38, 0.673)];
+    let text = sentence(&healthy, &rebuild);
+    assert!(text.contains("closed loop: latency +48.2 %"), "{text}");
+    assert!(
+        text.contains("the rate followed") && !text.contains("I/O/s"),
+        "{text}"
+    );
+    let near = |middle: f64| [-1e-3, 0.0, 1e-3].map(|off: f64| middle * off.exp());
+    let text = sentence(&rates("a", &near(1000.0)), &rates("b", &near(1100.0)));
+    assert!(
+        text.contains("I/O/s +10.0 % (+9.8 % to +10.2 %), better."),
+        "{text}"
+    );
+}

@@ -1,0 +1,192 @@
+//! `fathom compare`: results beside each other, with an answer.
+use crate::arguments::CompareOptions;
+use crate::exit::Exit;
+use crate::import::events_of_fio;
+use crate::outputs::{Outputs, Own, check_place};
+use crate::results::{NAME, result_file};
+use analysis::{ComparedRun, Comparing, Comparison, Side, Watch, compare};
+use host::text_file::read_head;
+use measure::Event;
+use report::{comparison, shown};
+use std::path::{Path, PathBuf};
+use store::Salvage;
+
+/// How a file of SQLite begins.
+const SQLITE: &[u8] = b"SQLite format 3\0";
+
+pub fn main(options: &CompareOptions) -> Exit {
+    match compare_all(options) {
+        Ok(exit) => exit,
+        Err(message) => {
+            errln!("error: {message}");
+            Exit::Usage
+        }
+    }
+}
+
+fn compare_all(options: &CompareOptions) -> Result<Exit, String> {
+    let read = |path: &PathBuf| read_side(path);
+    let mut sides: Vec<Side> = options.results.iter().map(read).collect::<Result<_, _>>()?;
+    name_apart(&mut sides);
+    let rules = Comparing {
+        margin: options.margin,
+        is_paired: false,
+        ignores_load: options.force,
+    };
+    let base = sides.remove(0);
+    let comparisons: Vec<Comparison> = sides
+        .iter()
+        .map(|other| compare(&base, other, &rules))
+        .collect();
+    if let Some(folder) = &options.output {
+        write_files(folder, &comparisons)?;
+    }
+    for comparison in &comparisons {
+        out!(
+            "{}\n",
+            comparison::text(comparison, crate::printing::columns())
+        );
+    }
+    if let Some(folder) = &options.output {
+        outln!("table:   {}", folder.join(TABLE).display());
+    }
+    let nothing = comparisons.iter().find(|one| one.cells.is_empty());
+    if let Some(nothing) = nothing {
+        return Err(nothing_in_common(nothing));
+    }
+    Ok(judge_bars(options, &comparisons))
+}
+
+fn nothing_in_common(comparison: &Comparison) -> String {
+    let list = |runs: &[String]| match runs {
+        [] => "no run that measures".to_owned(),
+        runs => runs.join(", "),
+    };
+    format!(
+        "`{}` ({}) and `{}` ({}) have no load in common: rate asked, transfer size, mix of reads and writes, and slots have to be alike; `--force` compares runs of one name whatever their load",
+        comparison.base,
+        list(&comparison.only_base),
+        comparison.other,
+        list(&comparison.only_other),
+    )
+}
+
+fn judge_bars(options: &CompareOptions, comparisons: &[Comparison]) -> Exit {
+    let mut exit = Exit::Fine;
+    for (text, bar) in &options.fail_if {
+        for comparison in comparisons {
+            let beyond = comparison.beyond(*bar);
+            let names = |cells: &[&analysis::Cell]| {
+                let names: Vec<&str> = cells.iter().map(|cell| &*cell.name).collect();
+                names.join(", ")
+            };
+            let other = &comparison.other;
+            if beyond.judged == 0 {
+                errln!("warning: no load can be judged by `{text}`: see the brackets of the table");
+            }
+            if !beyond.cells.is_empty() {
+                errln!(
+                    "error: `{other}` is beyond `{text}`: {}",
+                    names(&beyond.cells)
+                );
+                exit = Exit::Beyond;
+            } else if !beyond.unsure.is_empty() || beyond.judged == 0 {
+                errln!(
+                    "note: whether `{other}` is beyond `{text}` cannot be told: {}",
+                    names(&beyond.unsure)
+                );
+                if options.fail_if_unsure && exit == Exit::Fine {
+                    exit = Exit::Unsure;
+                }
+            }
+        }
+    }
+    exit
+}
+
+const TABLE: &str = "comparison.csv";
+const DOCUMENT: &str = "comparison.json";
+
+fn write_files(folder: &Path, comparisons: &[Comparison]) -> Result<(), String> {
+    let outputs = Outputs::default();
+    check_place(folder)?;
+    std::fs::create_dir_all(folder)
+        .map_err(|error| format!("folder `{}` cannot be made: {error}", folder.display()))?;
+    let files = [
+        (TABLE, Own::ComparisonTable, comparison::csv(comparisons)),
+        (DOCUMENT, Own::ComparisonJson, comparison::json(comparisons)),
+    ];
+    files.into_iter().try_for_each(|(name, own, text)| {
+        outputs.replace_own(&folder.join(name), own, |out| {
+            out.write_all(text.as_bytes())
+        })
+    })
+}
+
+/// The runs of a result, or of all results in a folder.
+fn read_side(path: &Path) -> Result<Side, String> {
+    let mut runs = Vec::new();
+    for file in files_of(path)? {
+        let read = runs_of(&file).map_err(|reason| format!("`{}`: {reason}", file.display()))?;
+        runs.extend(read);
+    }
+    Ok(Side {
+        name: path.display().to_string(),
+        runs,
+    })
+}
+
+/// A file, the result in a folder, or those in the folders of one.
+fn files_of(path: &Path) -> Result<Vec<PathBuf>, String> {
+    if !path.is_dir() || path.join(NAME).exists() {
+        return Ok(vec![result_file(path)?]);
+    }
+    let entries =
+        std::fs::read_dir(path).map_err(|error| format!("`{}`: {error}", path.display()))?;
+    let results = entries.filter_map(|entry| Some(entry.ok()?.path().join(NAME)));
+    let mut results: Vec<PathBuf> = results.filter(|result| result.exists()).collect();
+    results.sort();
+    match results.is_empty() {
+        true => Ok(vec![result_file(path)?]),
+        false => Ok(results),
+    }
+}
+
+fn runs_of(file: &Path) -> Result<Vec<ComparedRun>, String> {
+    let mut watch = Watch::default();
+    let mut runs = Vec::new();
+    let mut take = |event: &Event| {
+        let ended = watch.on_event(&shown::event(event));
+        runs.extend(ended.as_ref().and_then(ComparedRun::of));
+    };
+    if is_result(file)? {
+        let mut salvage = Salvage::open(file).map_err(|error| error.to_string())?;
+        (&mut salvage).for_each(|event| take(&event));
+        if let Some(damage) = salvage.loss().text() {
+            return Err(format!("it is damaged: {damage}"));
+        }
+    } else {
+        events_of_fio(file)?.iter().for_each(take);
+    }
+    match runs.is_empty() {
+        true => Err("it holds no run that has measured anything".to_owned()),
+        false => Ok(runs),
+    }
+}
+
+fn is_result(file: &Path) -> Result<bool, String> {
+    let head = read_head(file, SQLITE.len()).map_err(|error| error.to_string())?;
+    Ok(head == SQLITE)
+}
+
+/// Sides that are named alike are told apart by their places.
+fn name_apart(sides: &mut [Side]) {
+    for place in 1..sides.len() {
+        if sides[..place]
+            .iter()
+            .any(|side| side.name == sides[place].name)
+        {
+            sides[place].name += &format!(" ({})", place + 1);
+        }
+    }
+}

@@ -1,0 +1,131 @@
+//! `fathom compare`: results beside each other, with an answer and an exit code.
+use crate::lab::{Ended, Lab};
+
+/// In simulated time, at a rate and flat out.
+fn simulate(lab: &Lab, folder: &str, threads: u32, seed: u32) {
+    lab.write(
+        "job",
+        format!(
+            "sd=sd1,lun={},size=64m,threads={threads}\nwd=wd1,sd=sd1,xfersize=4k,rdpct=70\n\
+             rd=held,wd=wd1,iorate=500,elapsed=20,interval=1\nrd=most,wd=wd1,iorate=max,elapsed=5,interval=1\n",
+            lab.path("file").display()
+        ),
+    );
+    let seed = seed.to_string();
+    let words = [
+        "run",
+        "job",
+        "-o",
+        folder,
+        "--backend",
+        "sim",
+        "--seed",
+        &seed,
+    ];
+    lab.fathom(&words).expect(0);
+}
+
+fn compare(lab: &Lab, words: &[&str]) -> Ended {
+    lab.fathom(&[&["compare"], words].concat())
+}
+
+#[test]
+fn two_results_are_compared_run_by_run() {
+    let lab = Lab::new();
+    simulate(&lab, "old", 8, 1);
+    simulate(&lab, "new", 8, 2);
+    let ended = compare(&lab, &["old", "new", "-o", "both"]).expect(0);
+    ended.prints(&[
+        "held",
+        "most",
+        "`new` against `old`, 2 loads: ",
+        "no interval can be given",
+    ]);
+    let csv = lab.text("both/comparison.csv");
+    let rates: Vec<&str> = csv.lines().filter(|line| line.contains(",rate,")).collect();
+    assert_eq!(rates.len(), 2, "{csv}");
+    assert!(rates[0].contains("the rate was asked for"), "{csv}");
+    let json: serde_json::Value = serde_json::from_str(&lab.text("both/comparison.json")).unwrap();
+    let loads = json["comparisons"][0]["loads"].as_array().unwrap();
+    assert_eq!(loads[0]["asked_rate_per_s"], 500.0);
+    // Nobody's file is replaced by ours.
+    lab.write("both/comparison.csv", "mine\n");
+    compare(&lab, &["old", "new", "-o", "both"]).expect(2);
+    assert_eq!(lab.text("both/comparison.csv"), "mine\n");
+}
+
+#[test]
+fn a_bar_that_is_passed_ends_with_a_code_of_its_own() {
+    let lab = Lab::new();
+    simulate(&lab, "wide", 8, 1);
+    simulate(&lab, "narrow", 2, 1);
+    // Slots are part of a load.
+    let ended = compare(&lab, &["wide", "narrow"]).expect(2);
+    ended.says(&["have no load in common", "--force"]);
+    let forced = |bar: &str| compare(&lab, &["wide", "narrow", "--force", "--fail-if", bar]);
+    forced("rate<-50%")
+        .expect(6)
+        .says(&["`narrow` is beyond `rate<-50%`: most"]);
+    forced("rate<-90%").expect(0);
+    forced("rate>+10%").expect(0);
+    forced("rate>10").expect(2).says(&["`rate>10` is no bar"]);
+    forced("speed>+10%")
+        .expect(2)
+        .says(&["`speed` is no figure", "p99.9"]);
+    // Two runs a side tell no interval, and a held rate is no figure.
+    let unsure = ["wide", "wide", "--fail-if", "mean>+10%", "--fail-if-unsure"];
+    compare(&lab, &unsure).expect(0);
+}
+
+#[test]
+fn results_in_the_folders_of_one_are_repeats() {
+    let lab = Lab::new();
+    for seed in 1..=3 {
+        simulate(&lab, &format!("old/{seed}"), 8, seed);
+        simulate(&lab, &format!("new/{seed}"), 8, 10 + seed);
+    }
+    let ended = compare(&lab, &["old", "new"]).expect(0);
+    ended.prints(&["3/3", "the same within 10 %"]);
+    assert!(!ended.out.contains("no interval"), "{}", ended.out);
+}
+
+#[test]
+fn what_cannot_be_compared_has_a_reason() {
+    let lab = Lab::new();
+    simulate(&lab, "old", 8, 1);
+    compare(&lab, &["old"]).expect(2);
+    compare(&lab, &["old", "nothing"])
+        .expect(2)
+        .says(&["`nothing` does not exist"]);
+    std::fs::create_dir(lab.path("empty")).unwrap();
+    compare(&lab, &["old", "empty"])
+        .expect(2)
+        .says(&["`empty` holds no result"]);
+    lab.write("text", "no report of anything\n");
+    compare(&lab, &["old", "text"])
+        .expect(2)
+        .says(&["`text`: "]);
+    let whole = lab.bytes("old/result.fathom");
+    lab.write("cut", &whole[..whole.len() / 2]);
+    compare(&lab, &["old", "cut"]).expect(2).says(&["`cut`: "]);
+}
+
+#[test]
+fn what_fio_printed_is_compared_too() {
+    let lab = Lab::new();
+    let job = "[j]\nfilename=file\nsize=1m\nrw=randread\nbs=4k\nnumber_ios=200\nioengine=sync\nruntime=20\n";
+    lab.write("job.fio", job);
+    for name in ["one.json", "two.json"] {
+        let words = [
+            "fio",
+            "--output-format=json",
+            &format!("--output={name}"),
+            "job.fio",
+        ];
+        lab.fathom(&words).expect(0);
+    }
+    let text = format!("a line before it\n{}", lab.text("two.json"));
+    lab.write("two.json", text);
+    let ended = compare(&lab, &["one.json", "two.json"]).expect(0);
+    ended.prints(&["`two.json` against `one.json`, 1 load: "]);
+}

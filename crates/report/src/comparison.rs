@@ -1,0 +1,312 @@
+//! Two results beside each other: the table for the terminal, the same with all figures as CSV and JSON.
+use crate::summary::wrapped;
+use analysis::{Answer, Cell, ComparedFigure, Comparison, FigureKind, Unfit, change};
+use comfy_table::{
+    CellAlignment, ColumnConstraint, ContentArrangement, LineStyle, Table, Width, presets,
+};
+use serde_json::{Value, json};
+
+/// The form of the document. Members may be added to one; anything else is a new form.
+const FORM: u32 = 1;
+
+/// How the document begins.
+const MARK: &str = "{\"fathom_comparison\":";
+
+/// What the names of runs may take of the width.
+const NAME_WIDTH: u16 = 19;
+
+const HEADS: [&str; 9] = [
+    "I/O/s\nbase",
+    "\nother",
+    "\nchange",
+    "p50 ms\nchange",
+    "p99 ms\nbase",
+    "\nother",
+    "\nchange",
+    "CPU\nper I/O",
+    "runs",
+];
+
+/// The table of a comparison and, below it, what it comes to.
+pub fn text(comparison: &Comparison, width: u16) -> String {
+    let mut table = Table::new();
+    table
+        .load_style(presets::NOTHING.header_separator(LineStyle::none().fill('-').junction('-')))
+        .set_content_arrangement(ContentArrangement::Dynamic)
+        .set_width(width);
+    table.set_header(std::iter::once("load").chain(HEADS));
+    for cell in &comparison.cells {
+        table.add_row(std::iter::once(cell.name.clone()).chain(cells(cell)));
+    }
+    for (place, column) in table.column_iter_mut().enumerate() {
+        column.set_padding((0, 0));
+        if place == 0 {
+            column.set_constraint(ColumnConstraint::UpperBoundary(Width::Fixed(NAME_WIDTH)));
+        } else {
+            column.set_constraint(ColumnConstraint::ContentWidth);
+            column.set_cell_alignment(CellAlignment::Right);
+        }
+    }
+    let mut text = String::new();
+    if !comparison.cells.is_empty() {
+        text += &(table.trim_fmt() + "\n");
+        text += &legend(comparison, width);
+    }
+    for (name, runs) in [
+        (&comparison.base, &comparison.only_base),
+        (&comparison.other, &comparison.only_other),
+    ] {
+        if !runs.is_empty() {
+            text += &wrapped(&format!("only in `{name}`: {}", runs.join(", ")), width);
+        }
+    }
+    text + "\n" + &wrapped(&comparison.sentence(), width)
+}
+
+/// What marks in the table mean, and which sides are doubtful.
+fn legend(comparison: &Comparison, width: u16) -> String {
+    let mut text = String::new();
+    let figures = || comparison.cells.iter().flat_map(|cell| &cell.figures);
+    let shown = |figure: &&ComparedFigure| SHOWN.contains(&figure.kind) && figure.unfit.is_some();
+    if figures().any(|figure| shown(&figure)) {
+        let line =
+            "in brackets: shown, and not compared, as the load decides it or too few values do";
+        text += &wrapped(line, width);
+    }
+    for cell in &comparison.cells {
+        for (side, name) in [&comparison.base, &comparison.other]
+            .into_iter()
+            .enumerate()
+        {
+            let doubts = cell.doubts_of(side);
+            if !doubts.is_empty() {
+                text += &wrapped(&format!("! {} in `{name}`: {doubts}", cell.name), width);
+            }
+        }
+    }
+    text
+}
+
+const SHOWN: [FigureKind; 4] = [
+    FigureKind::Rate,
+    FigureKind::ResponseP50,
+    FigureKind::ResponseP99,
+    FigureKind::CpuPerOperation,
+];
+
+fn cells(cell: &Cell) -> [String; HEADS.len()] {
+    let of = |kind: FigureKind, text: &dyn Fn(&ComparedFigure) -> String| {
+        cell.figure(kind).map_or("-".to_owned(), text)
+    };
+    let base = |figure: &ComparedFigure| value_text(figure.kind, figure.base);
+    let other = |figure: &ComparedFigure| value_text(figure.kind, figure.other);
+    let changed = |figure: &ComparedFigure| {
+        let mark = match figure.answer {
+            Answer::Better => " +",
+            Answer::Worse => " !",
+            Answer::CannotTell { .. } => " ?",
+            Answer::Same | Answer::DiffersLess => " =",
+            Answer::TooFew => "",
+        };
+        match figure.unfit {
+            Some(_) => format!("({})", change(figure.ratio)),
+            None => format!("{}{mark}", change(figure.ratio)),
+        }
+    };
+    let [one, two] = cell.runs;
+    [
+        of(FigureKind::Rate, &base),
+        of(FigureKind::Rate, &other),
+        of(FigureKind::Rate, &changed),
+        of(FigureKind::ResponseP50, &changed),
+        of(FigureKind::ResponseP99, &base),
+        of(FigureKind::ResponseP99, &other),
+        of(FigureKind::ResponseP99, &changed),
+        of(FigureKind::CpuPerOperation, &changed),
+        format!("{one}/{two}"),
+    ]
+}
+
+/// In the unit that tables have.
+fn value_text(kind: FigureKind, value: f64) -> String {
+    let value = in_unit(kind, value);
+    match kind.is_latency() {
+        true => format!("{value:.3}"),
+        false if value >= 1000.0 => format!("{value:.0}"),
+        false => format!("{value:.1}"),
+    }
+}
+
+/// Rates per second, MB/s, milliseconds, and microseconds of CPU time.
+fn in_unit(kind: FigureKind, value: f64) -> f64 {
+    match kind {
+        FigureKind::Rate => value,
+        FigureKind::Throughput => value / 1e6,
+        FigureKind::CpuPerOperation => value / 1e3,
+        _ => value / 1e6,
+    }
+}
+
+fn unit(kind: FigureKind) -> &'static str {
+    match kind {
+        FigureKind::Rate => "per_s",
+        FigureKind::Throughput => "mb_per_s",
+        FigureKind::CpuPerOperation => "us",
+        _ => "ms",
+    }
+}
+
+const CSV_HEADER: [&str; 17] = [
+    "base",
+    "other",
+    "load",
+    "asked_rate_per_s",
+    "figure",
+    "unit",
+    "base_runs",
+    "other_runs",
+    "base_value",
+    "other_value",
+    "ratio",
+    "ratio_from",
+    "ratio_to",
+    "answer",
+    "not_compared",
+    "base_marks",
+    "other_marks",
+];
+
+/// A line for each figure of each load; an empty field is a value that there is not.
+pub fn csv(comparisons: &[Comparison]) -> String {
+    let mut writer = csv::Writer::from_writer(Vec::new());
+    let mut write = |record: &[String]| {
+        let written = writer.write_record(record);
+        written.expect("a record of as many fields as the first, into memory");
+    };
+    write(&CSV_HEADER.map(String::from));
+    for comparison in comparisons {
+        for cell in &comparison.cells {
+            for figure in &cell.figures {
+                write(&record(comparison, cell, figure));
+            }
+        }
+    }
+    let bytes = writer.into_inner().expect("memory takes every byte");
+    String::from_utf8(bytes).expect("every field is a string")
+}
+
+fn record(
+    comparison: &Comparison,
+    cell: &Cell,
+    figure: &ComparedFigure,
+) -> [String; CSV_HEADER.len()] {
+    let six = |value: f64| format!("{value:.6}");
+    let or_empty = |value: Option<f64>| value.map_or(String::new(), six);
+    let in_unit = |value: f64| six(in_unit(figure.kind, value));
+    [
+        comparison.base.clone(),
+        comparison.other.clone(),
+        cell.name.clone(),
+        or_empty(cell.asked_per_s),
+        figure.kind.name().to_owned(),
+        unit(figure.kind).to_owned(),
+        cell.runs[0].to_string(),
+        cell.runs[1].to_string(),
+        in_unit(figure.base),
+        in_unit(figure.other),
+        six(figure.ratio),
+        or_empty(figure.interval.map(|interval| interval.from)),
+        or_empty(figure.interval.map(|interval| interval.to)),
+        answer_name(figure.answer).to_owned(),
+        figure
+            .unfit
+            .map_or(String::new(), |one| unfit_name(one).to_owned()),
+        cell.doubts_of(0),
+        cell.doubts_of(1),
+    ]
+}
+
+fn answer_name(answer: Answer) -> &'static str {
+    match answer {
+        Answer::Better => "better",
+        Answer::Worse => "worse",
+        Answer::Same => "same",
+        Answer::DiffersLess => "differs by less",
+        Answer::CannotTell { .. } => "cannot tell",
+        Answer::TooFew => "too few runs",
+    }
+}
+
+fn unfit_name(unfit: Unfit) -> &'static str {
+    match unfit {
+        Unfit::RateAsked => "the rate was asked for",
+        Unfit::FlatOut => "flat out",
+        Unfit::FewSamples => "too few values",
+        Unfit::OtherRates => "other rates",
+    }
+}
+
+/// The same for programs.
+pub fn json(comparisons: &[Comparison]) -> String {
+    let all: Vec<Value> = comparisons.iter().map(document).collect();
+    let mut text = format!("{MARK}{FORM},\"comparisons\":");
+    text += &serde_json::to_string(&all).expect("names are texts");
+    text + "}\n"
+}
+
+fn document(comparison: &Comparison) -> Value {
+    let loads: Vec<Value> = comparison.cells.iter().map(load).collect();
+    json!({
+        "base": comparison.base,
+        "other": comparison.other,
+        "text": comparison.sentence(),
+        "loads": loads,
+        "only_base": comparison.only_base,
+        "only_other": comparison.only_other,
+    })
+}
+
+fn load(cell: &Cell) -> Value {
+    let figure = |figure: &ComparedFigure| {
+        let repeats = match figure.answer {
+            Answer::CannotTell { repeats } => Some(repeats),
+            _ => None,
+        };
+        json!({
+            "figure": figure.kind.name(),
+            "unit": unit(figure.kind),
+            "base": in_unit(figure.kind, figure.base),
+            "other": in_unit(figure.kind, figure.other),
+            "ratio": figure.ratio,
+            "ratio_from": figure.interval.map(|interval| interval.from),
+            "ratio_to": figure.interval.map(|interval| interval.to),
+            "answer": answer_name(figure.answer),
+            "repeats_that_would_tell": repeats,
+            "not_compared": figure.unfit.map(unfit_name),
+        })
+    };
+    let marks = |side: usize| -> Vec<&str> {
+        let words = cell.doubts[side].iter();
+        words.map(|word| word.name()).collect()
+    };
+    let figures: Vec<Value> = cell.figures.iter().map(figure).collect();
+    json!({
+        "load": cell.name,
+        "asked_rate_per_s": cell.asked_per_s,
+        "base_runs": cell.runs[0],
+        "other_runs": cell.runs[1],
+        "base_marks": marks(0),
+        "other_marks": marks(1),
+        "figures": figures,
+    })
+}
+
+/// Whether a file with this start is such a table.
+pub fn is_csv(head: &[u8]) -> bool {
+    head.starts_with(CSV_HEADER[..4].join(",").as_bytes())
+}
+
+/// Whether a file with this start is such a document.
+pub fn is_json(head: &[u8]) -> bool {
+    head.starts_with(MARK.as_bytes())
+}
