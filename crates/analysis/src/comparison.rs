@@ -449,4 +449,6 @@ fn median(mut values: Vec<f64>) -> f64 {
 }
 
 #[cfg(test)]
+mod chance_tests;
+#[cfg(test)]
 mod tests;

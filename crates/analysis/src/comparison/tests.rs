@@ -1,7 +1,7 @@
 //! Known answers of comparisons.
 use super::*;
 
-fn run(name: &str, load: Loaded, values: &[(FigureKind, f64)]) -> ComparedRun {
+pub(super) fn run(name: &str, load: Loaded, values: &[(FigureKind, f64)]) -> ComparedRun {
     let mut all = [None; FigureKind::ALL.len()];
     for (kind, value) in values {
         all[kind.place()] = Some(*value);
@@ -17,7 +17,7 @@ fn run(name: &str, load: Loaded, values: &[(FigureKind, f64)]) -> ComparedRun {
     }
 }
 
-fn load(asked_per_s: Option<f64>) -> Loaded {
+pub(super) fn load(asked_per_s: Option<f64>) -> Loaded {
     Loaded {
         asked_per_s,
         operation_bytes: 4096.0,
@@ -27,7 +27,7 @@ fn load(asked_per_s: Option<f64>) -> Loaded {
     }
 }
 
-fn side(name: &str, runs: Vec<ComparedRun>) -> Side {
+pub(super) fn side(name: &str, runs: Vec<ComparedRun>) -> Side {
     let name = name.to_owned();
     Side { name, runs }
 }
