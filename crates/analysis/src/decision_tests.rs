@@ -29,6 +29,7 @@ fn plan_of(loads: &[Load], coupling: Coupling) -> Plan {
         },
         stop: RunStop::default(),
         labels: Vec::new(),
+        swept: Vec::new(),
         origin: Origin::Default("test".into()),
     };
     Plan {

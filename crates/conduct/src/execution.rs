@@ -730,7 +730,7 @@ impl Conductor<'_> {
             streams: streams.collect(),
             expected_bytes: expected_bytes(run),
             labels: run.run.labels.clone(),
-            swept: Vec::new(),
+            swept: run.run.swept.clone(),
         }
     }
 

@@ -77,6 +77,7 @@ fn spec(name: &str, template: u32, window: Window) -> RunSpec {
             ..RunStop::default()
         },
         labels: vec![],
+        swept: Vec::new(),
         origin: Origin::Default("test".into()),
     }
 }

@@ -10,8 +10,8 @@ use plan::{
     FirstInterval, Generator, Label, Ledger, Load, LocalStop, Nanos, OpSource, OpenMode,
     OperationMix, Origin, Override, Pacing, PerDirection, Plan, Pool, PoolAdmission, PoolId,
     Preparation, RandomLaw, Region, RunKind, RunSpec, RunStop, RunTemplate, Search, SearchId,
-    SequentialEnd, SequentialStart, SizeRule, SourceMap, StartAlign, Stream, Target, TargetId,
-    TargetKind, TargetOrder, TemplateId, Timing, TransferSizes, Window,
+    SequentialEnd, SequentialStart, SizeRule, SourceMap, StartAlign, Stream, Swept, Target,
+    TargetId, TargetKind, TargetOrder, TemplateId, Timing, TransferSizes, Window,
 };
 use std::path::Path;
 use std::time::Duration;
@@ -295,6 +295,7 @@ fn spec(name: String, kind: RunKind, template: u32, load: Load, timing: Timing) 
             ..RunStop::default()
         },
         labels: Vec::new(),
+        swept: Vec::new(),
         origin: Origin::Default("fathom curve".to_owned()),
     }
 }
@@ -360,6 +361,7 @@ fn sweep_run(options: &CurveOptions, threads: u32) -> RunSpec {
     run.overrides.push(Override::Slots(threads));
     run.labels
         .push(Label::new("loops", format!("threads={threads}")));
+    run.swept.push(Swept::new("threads", f64::from(threads)));
     run
 }
 

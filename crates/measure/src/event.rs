@@ -7,7 +7,7 @@
 use crate::evidence::{HostEvidence, HostId, IntervalBrief};
 use crate::facts::{HostFacts, HostSample, TargetIdentity};
 use crate::latencies::LatencyFigures;
-use plan::{ArrivalLaw, Label, Load, Operation, RunKind, Severity, StreamId, TargetId};
+use plan::{ArrivalLaw, Label, Load, Operation, RunKind, Severity, StreamId, Swept, TargetId};
 use serde::{Deserialize, Serialize};
 
 /// Something that happened.
@@ -120,14 +120,6 @@ impl RunStarted {
             None => self.name.clone(),
         }
     }
-}
-
-/// A value that a sweep gives to a run.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Swept {
-    /// What it is, as the job names it.
-    pub name: String,
-    pub value: f64,
 }
 
 /// A pool of a run.

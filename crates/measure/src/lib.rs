@@ -22,7 +22,7 @@ pub use event::{
     ExecutionFinished, ExecutionStarted, ExecutionTarget, Figure, FigureKey, FinishReason,
     Handover, HostStart, Interval, IntervalPhase, IoFailure, LATE_NS, LostParts, OperationRecord,
     Outstanding, PoolInfo, PoolSample, Remark, RunFinished, RunStarted, ServiceParts, StreamInfo,
-    StreamSample, StreamSpan, Swept, ThreadUsage, WorkerSample, batch_class, depth_class,
+    StreamSample, StreamSpan, ThreadUsage, WorkerSample, batch_class, depth_class,
     spread_of_starts_ns,
 };
 pub use evidence::{

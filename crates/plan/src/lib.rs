@@ -52,7 +52,7 @@ pub use plan::{
 pub use requests::{PriorityShare, RequestMode, Submitter};
 pub use run::{
     Coupling, DataLimit, ErrorBudget, FirstInterval, Load, Pool, PoolAdmission, Run, RunKind,
-    RunStop, StartAlign, Timing, Window, mean_of_steps,
+    RunStop, StartAlign, Swept, Timing, Window, mean_of_steps,
 };
 pub use source::{Position, SourceFile, SourceId, SourceMap, Span};
 pub use space::SpaceCall;

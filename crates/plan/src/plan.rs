@@ -7,8 +7,8 @@ use crate::method::IoMethod;
 use crate::operation::{OperationMix, PerDirection};
 use crate::origin::{Origin, PlanValue};
 use crate::run::{
-    Coupling, ErrorBudget, FirstInterval, Load, Pool, Run, RunKind, RunStop, StartAlign, Timing,
-    Window,
+    Coupling, ErrorBudget, FirstInterval, Load, Pool, Run, RunKind, RunStop, StartAlign, Swept,
+    Timing, Window,
 };
 use crate::steering::Steering;
 use crate::stream::{
@@ -99,6 +99,9 @@ pub struct RunSpec {
     pub timing: Timing,
     pub stop: RunStop,
     pub labels: Vec<Label>,
+    /// What a sweep varies from run to run, with the values of this one.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub swept: Vec<Swept>,
     pub origin: Origin,
 }
 
@@ -128,6 +131,7 @@ impl RunSpec {
                 ..RunStop::default()
             },
             labels: Vec::new(),
+            swept: Vec::new(),
             origin,
         }
     }
@@ -326,6 +330,7 @@ impl Plan {
             timing: spec.timing,
             stop: spec.stop.clone(),
             labels: spec.labels.clone(),
+            swept: spec.swept.clone(),
         };
         for change in &spec.overrides {
             apply(change, &mut run);

@@ -19,6 +19,24 @@ pub struct Run {
     pub timing: Timing,
     pub stop: RunStop,
     pub labels: Vec<Label>,
+    pub swept: Vec<Swept>,
+}
+
+/// A value that a sweep gives to a run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Swept {
+    /// What it is, in full words with the unit last: `transfer_size_bytes`, `read_pct`, `threads`.
+    pub name: String,
+    pub value: f64,
+}
+
+impl Swept {
+    pub fn new(name: &str, value: f64) -> Self {
+        Self {
+            name: name.to_owned(),
+            value,
+        }
+    }
 }
 
 /// What a run is for.

@@ -13,6 +13,8 @@ pub struct Conclusion {
     watch: Watch,
     /// Names of several hosts.
     hosts: Vec<String>,
+    /// What the user called the result.
+    labels: Vec<Label>,
     /// Where one is wanted.
     page: Option<Page>,
     /// Of the runs that are over, in order.
@@ -35,6 +37,7 @@ impl Conclusion {
         if let Event::ExecutionStarted(started) = event {
             let hosts = started.hosts.iter();
             self.hosts = hosts.map(|host| host.name.clone()).collect();
+            self.labels.clone_from(&started.labels);
         }
         let ended = self.watch.on_event(event);
         // A run that lacks its end is over before the event that tells so.
@@ -79,6 +82,7 @@ impl Conclusion {
         };
         let mut row = Row::new(&run);
         row.name_hosts(&self.hosts);
+        row.add_labels(&self.labels);
         self.rows.push(row);
         if let Some(page) = &mut self.page {
             page.add_run(&run);

@@ -12,7 +12,7 @@ pub use table::{WIDTH, table, wrapped};
 use crate::repetitions;
 use analysis::{EndedRun, HostPoint, Judged, Late, Percentiles, Word, host_points, judge, slowest};
 use measure::{DataFigures, FinishReason, Interval, LatencyFigures, RunTotals};
-use plan::Nanos;
+use plan::{Label, Nanos};
 
 /// The figures of one run over its measured intervals. Times are in nanoseconds. What was not measured
 /// is `None`, or percentiles of no samples, and never zero.
@@ -21,6 +21,8 @@ pub struct Row {
     pub run: String,
     /// Loop values of the run, such as `threads=4`; empty without loops.
     pub loops: String,
+    /// What a sweep gave it and what the user called its result, by name.
+    pub named: Vec<(String, String)>,
     /// Which repetition it is, from 1, where all runs are repeated.
     pub repetition: Option<u32>,
     /// Whether it ended as planned.
@@ -113,6 +115,7 @@ impl Row {
         Self {
             run: point.name,
             loops: totals.started.loops().unwrap_or_default().to_owned(),
+            named: swept(totals),
             repetition: repetitions::number(&totals.started.labels),
             is_whole: is_whole(totals),
             asked_rate: point.asked_per_s,
@@ -145,6 +148,16 @@ impl Row {
             if let Some(name) = names.get(host.point.host as usize) {
                 host.name.clone_from(name);
             }
+        }
+    }
+
+    /// Adds what the user called its result.
+    pub fn add_labels(&mut self, labels: &[Label]) {
+        let parts = self.parts.iter_mut().map(|part| &mut part.named);
+        for named in std::iter::once(&mut self.named).chain(parts) {
+            let labels = labels.iter();
+            let of = |label: &Label| (format!("{LABEL}{}", label.key), label.value.clone());
+            named.extend(labels.map(of));
         }
     }
 
@@ -214,10 +227,41 @@ pub fn csv(rows: &[Row]) -> String {
             .write_record(record)
             .expect("a record of as many fields as the first, into memory");
     };
-    write(&CSV_HEADER.map(String::from));
-    records(rows).for_each(|(_, record)| write(&record));
+    let names = names(rows);
+    let header = CSV_HEADER.into_iter().map(String::from);
+    let header: Vec<String> = header.chain(names.iter().cloned()).collect();
+    write(&header);
+    for (row, record) in records(rows) {
+        let value = |name: &String| {
+            let known = row.named.iter().find(|(known, _)| known == name);
+            known.map_or(String::new(), |(_, value)| value.clone())
+        };
+        let named = names.iter().map(value);
+        write(&record.into_iter().chain(named).collect::<Vec<_>>());
+    }
     let bytes = writer.into_inner().expect("memory takes every byte");
     String::from_utf8(bytes).expect("every field is a string")
+}
+
+/// How the names of columns begin that hold what the user called a result.
+const LABEL: &str = "label.";
+
+/// Of what rows are called or were given by a sweep, each once: their columns follow those that all tables have.
+fn names(rows: &[Row]) -> Vec<String> {
+    let mut names: Vec<String> = Vec::new();
+    for (name, _) in rows.iter().flat_map(|row| &row.named) {
+        if !names.contains(name) {
+            names.push(name.clone());
+        }
+    }
+    names
+}
+
+fn swept(totals: &RunTotals) -> Vec<(String, String)> {
+    let swept = totals.started.swept.iter();
+    swept
+        .map(|one| (one.name.clone(), one.value.to_string()))
+        .collect()
 }
 
 /// What is told of each run, and after it of each of its jobs.

@@ -202,6 +202,7 @@ impl RunShape {
             },
             stop: RunStop::default(),
             labels: self.labels(),
+            swept: Vec::new(),
             origin: Origin::Default("test".into()),
         }
     }

@@ -9,6 +9,9 @@ const RATE_SHARE: f64 = 0.01;
 const SIZE_SHARE: f64 = 0.05;
 const READ_SHARE: f64 = 0.05;
 
+/// Numbers of a sweep are those that were written.
+const SAME_SHARE: f64 = 1e-9;
+
 /// The load of a run.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Loaded {
@@ -52,12 +55,21 @@ impl Loaded {
         };
         is_rate
             && self.slots == other.slots
-            && self.swept == other.swept
+            && self.is_swept_like(other)
             && (self.read_share - other.read_share).abs() <= READ_SHARE
             && is_near(self.operation_bytes, other.operation_bytes, SIZE_SHARE)
+    }
+
+    /// What only one of them names may have been written out in the other.
+    fn is_swept_like(&self, other: &Self) -> bool {
+        let same = |(name, value): &(String, f64)| {
+            let mut others = other.swept.iter().filter(|(known, _)| known == name);
+            others.all(|(_, other)| is_near(*value, *other, SAME_SHARE))
+        };
+        self.swept.iter().all(same)
     }
 }
 
 fn is_near(one: f64, other: f64, share: f64) -> bool {
-    (one - other).abs() <= one.max(other) * share
+    (one - other).abs() <= one.abs().max(other.abs()) * share
 }

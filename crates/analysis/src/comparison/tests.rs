@@ -112,6 +112,21 @@ fn runs_are_matched_by_load_and_never_by_place() {
 }
 
 #[test]
+fn what_a_sweep_varied_tells_loads_apart() {
+    let swept = |values: &[(&str, f64)]| Loaded {
+        swept: values
+            .iter()
+            .map(|(name, value)| ((*name).to_owned(), *value))
+            .collect(),
+        ..load(None)
+    };
+    let eight = swept(&[("threads", 8.0), ("hit_area_bytes", 1e6)]);
+    assert!(eight.is_like(&swept(&[("threads", 8.0)])));
+    assert!(eight.is_like(&load(None)));
+    assert!(!eight.is_like(&swept(&[("hit_area_bytes", 2e6)])));
+}
+
+#[test]
 fn two_runs_with_one_load_and_other_names_are_not_mixed_up() {
     let named = |name: &str, rate: f64| run(name, load(None), &[(FigureKind::Rate, rate)]);
     let base = side(

@@ -116,6 +116,7 @@ pub fn run(load: Load, law: ArrivalLaw, window_ns: u64, interval_ns: u64) -> Run
             ..RunStop::default()
         },
         labels: vec![],
+        swept: Vec::new(),
         origin: Origin::Default("test".into()),
     }
 }

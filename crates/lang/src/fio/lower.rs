@@ -231,6 +231,7 @@ impl Lowering<'_, '_> {
                 ..RunStop::default()
             },
             labels: Vec::new(),
+            swept: Vec::new(),
             origin: Origin::Written(first.job.section.span),
         }
     }

@@ -345,6 +345,7 @@ pub(crate) fn check_run(written: &RunSpec, template: TemplateId) -> RunSpec {
             ..RunStop::default()
         },
         labels: vec![Label::new(CHECK_LABEL.0, CHECK_LABEL.1)],
+        swept: Vec::new(),
         origin: Origin::Derived("what was written is read back and checked".to_owned()),
     }
 }

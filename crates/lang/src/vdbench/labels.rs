@@ -3,7 +3,7 @@ use super::expand::{RawRate, RawRun};
 use super::lanes::threads_of_workload;
 use super::lower::{Job, PREPARATION, PREPARATION_SLOTS};
 use super::model::{LoopKind, LoopValue, RunDefinition, Seek, Workload};
-use plan::{Label, TransferSizes};
+use plan::{Label, Swept, TransferSizes};
 
 /// What flat files print where workloads differ.
 const NOT_AVAILABLE: &str = "n/a";
@@ -32,6 +32,40 @@ pub(crate) fn run_labels(job: &Job<'_>, run: &RawRun, definition: &RunDefinition
     labels.extend(requested.map(|rate| Label::new("flat.reqrate", format!("{rate:.4}"))));
     labels.extend(flat_labels(job, run, definition));
     labels
+}
+
+/// The values of the loops that made a run, where they are numbers.
+pub(crate) fn swept(run: &RawRun) -> Vec<Swept> {
+    let of = |(kind, value): &(LoopKind, LoopValue)| {
+        let number = match value {
+            LoopValue::Number(number) | LoopValue::Ratio(number, _) => *number,
+            LoopValue::Seek(seek) => seek_number(*seek),
+            LoopValue::Word(_) => return None,
+        };
+        Some(Swept::new(swept_name(*kind), number))
+    };
+    run.values.iter().filter_map(of).collect()
+}
+
+fn swept_name(kind: LoopKind) -> &'static str {
+    match kind {
+        LoopKind::TransferSize => "transfer_size_bytes",
+        LoopKind::Threads => "threads",
+        LoopKind::ReadPct => "read_pct",
+        LoopKind::ReadHitPct => "read_hit_pct",
+        LoopKind::WriteHitPct => "write_hit_pct",
+        LoopKind::SeekPct => "seek_pct",
+        LoopKind::HitArea => "hit_area_bytes",
+        LoopKind::CompressionRatio => "compression_ratio",
+        LoopKind::Depth => "tree_depth",
+        LoopKind::Width => "tree_width",
+        LoopKind::Files => "files",
+        LoopKind::Sizes => "file_size_bytes",
+        LoopKind::TotalSize => "total_size_bytes",
+        LoopKind::WorkingSet => "working_set_bytes",
+        LoopKind::Operation => "operation",
+        LoopKind::FileRate => "file_rate_per_s",
+    }
 }
 
 /// The labels of the run that makes files.

@@ -11,7 +11,7 @@
 use super::content;
 use super::expand::{RawRate, RawRun};
 use super::groups::Groups;
-use super::labels::run_labels;
+use super::labels::{run_labels, swept};
 use super::lanes::{Lane, lanes, parts, pool, sliced, slots_each};
 use super::model::{
     FormatStorage, General, LoopKind, LoopValue, RunDefinition, Seek, Storage, StorageChoice,
@@ -335,6 +335,7 @@ impl Lowering<'_> {
                 ..RunStop::default()
             },
             labels: super::labels::preparation_labels(),
+            swept: Vec::new(),
             origin: Origin::Derived(
                 "files that are missing or short are made before the first run".to_owned(),
             ),
@@ -360,6 +361,7 @@ impl Lowering<'_> {
             timing: timing(definition, until_end),
             stop: self.stop(definition),
             labels: run_labels(self.job, run, definition),
+            swept: swept(run),
             origin: Origin::Written(definition.fields.name.span),
         };
         self.plan.runs.push(spec);

@@ -65,6 +65,18 @@ fn run(row: &Row, record: [String; CSV_HEADER.len()]) -> Map<String, Value> {
         .map(|(name, field)| (name.to_owned(), value(name, field)))
         .collect();
     members.insert("is_believed".into(), (row.doubts == 0).into());
+    if !row.named.is_empty() {
+        let named = row.named.iter();
+        let value = |(name, field): &(String, String)| {
+            let value = match name.starts_with(super::LABEL) {
+                true => field.clone().into(),
+                false => value(name, field.clone()),
+            };
+            (name.clone(), value)
+        };
+        let named = named.map(value);
+        members.insert("named".into(), Value::Object(named.collect()));
+    }
     if !row.hosts.is_empty() {
         members.insert("hosts".into(), row.hosts.iter().map(host).collect());
     }

@@ -25,6 +25,34 @@ fn table_and_csv_of_the_same_rows() {
 }
 
 #[test]
+fn what_a_sweep_varies_is_a_column() {
+    let mut rows = rows();
+    rows[0].named = vec![("threads".into(), "4".into())];
+    rows[1].named = vec![
+        ("read_pct".into(), "70".into()),
+        ("threads".into(), "8".into()),
+    ];
+    rows[1].add_labels(&[Label::new("transport", "12")]);
+    let table = csv(&rows);
+    let ends: Vec<String> = table
+        .lines()
+        .map(|line| {
+            line.split(',')
+                .skip(CSV_HEADER.len())
+                .collect::<Vec<_>>()
+                .join(",")
+        })
+        .collect();
+    assert_eq!(ends, ["threads,read_pct,label.transport", "4,,", "8,70,12"]);
+    let told: serde_json::Value = serde_json::from_str(&json(&rows, None)).unwrap();
+    let named = &told["runs"][1]["named"];
+    assert_eq!(
+        *named,
+        serde_json::json!({"read_pct": 70, "threads": 8, "label.transport": "12"})
+    );
+}
+
+#[test]
 fn rows_say_what_the_totals_say() {
     let totals = totals();
     let row = row_of(&totals[0]);

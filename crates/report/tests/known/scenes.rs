@@ -901,6 +901,7 @@ impl Scene {
                 ..RunStop::default()
             },
             labels: Vec::new(),
+            swept: Vec::new(),
             origin: Origin::Default("test".into()),
         }
     }

@@ -313,7 +313,7 @@ impl Draw {
             }),
             expected_bytes: self.maybe(Self::whole),
             labels: self.labels(),
-            swept: self.several(2, |draw| measure::Swept {
+            swept: self.several(2, |draw| plan::Swept {
                 name: draw.text(),
                 value: draw.fraction(),
             }),

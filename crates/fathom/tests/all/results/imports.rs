@@ -57,7 +57,7 @@ fn a_text_of_another_encoding_or_with_messages_around_it_is_whole() {
     import(&lab, "plain").expect(0);
     let table = lab.text("in/summary.csv");
     assert!(
-        table.contains(",first\n") && table.contains(",second\n"),
+        table.contains(",first,") && table.contains(",second,"),
         "{table}"
     );
     let wide = |unit: fn(u16) -> [u8; 2]| {
@@ -260,7 +260,7 @@ fn many_jobs_side_by_side_take_the_memory_of_their_text() {
     let table = lab.text("in/summary.csv");
     assert_eq!(table.lines().count(), 2002);
     assert!(
-        table.lines().last().unwrap().ends_with(",job1999"),
+        table.lines().last().unwrap().contains(",job1999,"),
         "{table}"
     );
 }
