@@ -1,6 +1,7 @@
 //! Jobs of fio, beside the installed fio where there is one.
 mod addresses;
 mod clients;
+mod cluster;
 mod engines;
 mod exits;
 mod files;
