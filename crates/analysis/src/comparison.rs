@@ -1,11 +1,13 @@
 //! Two results beside each other: runs of the same load are matched, and each figure is compared. Begin with [`compare`].
 mod answer;
 mod bar;
+mod conditions;
 mod load;
 mod sentence;
 
 pub use answer::{Answer, Interval};
 pub use bar::{Bar, Beyond};
+pub use conditions::{Conditions, Difference};
 pub use load::Loaded;
 pub use sentence::change;
 
@@ -61,6 +63,7 @@ pub struct ComparedRun {
 pub struct Side {
     pub name: String,
     pub runs: Vec<ComparedRun>,
+    pub conditions: Conditions,
 }
 
 /// How two sides are compared.
@@ -79,6 +82,8 @@ pub struct Comparing {
 pub struct Comparison {
     pub base: String,
     pub other: String,
+    /// In what else the sides differ.
+    pub differences: Vec<Difference>,
     pub cells: Vec<Cell>,
     /// Runs without a partner.
     pub only_base: Vec<String>,
@@ -290,6 +295,7 @@ pub fn compare(base: &Side, other: &Side, rules: &Comparing) -> Comparison {
     let mut out = Comparison {
         base: base.name.clone(),
         other: other.name.clone(),
+        differences: base.conditions.differences(&other.conditions),
         ..Comparison::default()
     };
     let (base, mut rest) = (groups(base, rules), groups(other, rules));

@@ -24,8 +24,8 @@ mod watch;
 pub mod words;
 
 pub use comparison::{
-    Answer, Bar, Beyond, Cell, ComparedFigure, ComparedRun, Comparing, Comparison, FigureKind,
-    Interval, Loaded, Side, Unfit, change, compare,
+    Answer, Bar, Beyond, Cell, ComparedFigure, ComparedRun, Comparing, Comparison, Conditions,
+    Difference, FigureKind, Interval, Loaded, Side, Unfit, change, compare,
 };
 pub use curve::{
     CurvePoint, EXHAUSTED_SHARE, Exhausted, Knee, LATE_NS_LEAST, LATE_SERVICE_SHARE, Late,

@@ -105,3 +105,26 @@ pub(crate) fn figure(
         })
     }
 }
+
+/// An execution on a machine of which nothing is known.
+pub(crate) fn started() -> measure::ExecutionStarted {
+    measure::ExecutionStarted {
+        unix_ns: 0,
+        utc_offset_s: 0,
+        time_zone: String::new(),
+        fathom_version: String::new(),
+        arguments: Vec::new(),
+        inputs: Vec::new(),
+        plan_json: String::new(),
+        seed: 1,
+        host: measure::HostFacts::default(),
+        hosts: Vec::new(),
+        targets: Vec::new(),
+        backend: String::new(),
+        backend_reason: String::new(),
+        workers: 1,
+        clock: String::new(),
+        labels: Vec::new(),
+        reporting: Vec::new(),
+    }
+}

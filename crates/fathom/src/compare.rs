@@ -125,15 +125,14 @@ fn write_files(folder: &Path, comparisons: &[Comparison]) -> Result<(), String> 
 
 /// The runs of a result, or of all results in a folder.
 fn read_side(path: &Path) -> Result<Side, String> {
-    let mut runs = Vec::new();
-    for file in files_of(path)? {
-        let read = runs_of(&file).map_err(|reason| format!("`{}`: {reason}", file.display()))?;
-        runs.extend(read);
-    }
-    Ok(Side {
+    let mut side = Side {
         name: path.display().to_string(),
-        runs,
-    })
+        ..Side::default()
+    };
+    for file in files_of(path)? {
+        add_runs(&mut side, &file).map_err(|reason| format!("`{}`: {reason}", file.display()))?;
+    }
+    Ok(side)
 }
 
 /// A file, the result in a folder, or those in the folders of one.
@@ -152,12 +151,20 @@ fn files_of(path: &Path) -> Result<Vec<PathBuf>, String> {
     }
 }
 
-fn runs_of(file: &Path) -> Result<Vec<ComparedRun>, String> {
+fn add_runs(side: &mut Side, file: &Path) -> Result<(), String> {
     let mut watch = Watch::default();
-    let mut runs = Vec::new();
+    let before = side.runs.len();
     let mut take = |event: &Event| {
-        let ended = watch.on_event(&shown::event(event));
-        runs.extend(ended.as_ref().and_then(ComparedRun::of));
+        let event = shown::event(event);
+        if let Event::ExecutionStarted(started) = &*event {
+            side.conditions.add(started);
+        }
+        let ended = watch.on_event(&event);
+        let compared = ended.as_ref().and_then(ComparedRun::of);
+        if let (Some(ended), Some(_)) = (&ended, &compared) {
+            side.conditions.add_run(ended);
+        }
+        side.runs.extend(compared);
     };
     if is_result(file)? {
         let mut salvage = Salvage::open(file).map_err(|error| error.to_string())?;
@@ -168,9 +175,9 @@ fn runs_of(file: &Path) -> Result<Vec<ComparedRun>, String> {
     } else {
         events_of_fio(file)?.iter().for_each(take);
     }
-    match runs.is_empty() {
+    match side.runs.len() == before {
         true => Err("it holds no run that has measured anything".to_owned()),
-        false => Ok(runs),
+        false => Ok(()),
     }
 }
 

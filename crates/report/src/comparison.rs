@@ -47,7 +47,7 @@ pub fn text(comparison: &Comparison, width: u16) -> String {
             column.set_cell_alignment(CellAlignment::Right);
         }
     }
-    let mut text = String::new();
+    let mut text = conditions(comparison, width);
     if !comparison.cells.is_empty() {
         text += &(table.trim_fmt() + "\n");
         text += &legend(comparison, width);
@@ -61,6 +61,22 @@ pub fn text(comparison: &Comparison, width: u16) -> String {
         }
     }
     text + "\n" + &wrapped(&comparison.sentence(), width)
+}
+
+/// What else differs, which comes first: it may be why figures do.
+fn conditions(comparison: &Comparison, width: u16) -> String {
+    let differences = comparison.differences.iter();
+    let lines = differences.map(|one| {
+        wrapped(
+            &format!("differs: {}: {} / {}", one.name, one.base, one.other),
+            width,
+        )
+    });
+    let text: String = lines.collect();
+    match text.is_empty() {
+        true => text,
+        false => text + "\n",
+    }
 }
 
 /// What marks in the table mean, and which sides are doubtful.
@@ -256,10 +272,15 @@ pub fn json(comparisons: &[Comparison]) -> String {
 
 fn document(comparison: &Comparison) -> Value {
     let loads: Vec<Value> = comparison.cells.iter().map(load).collect();
+    let differences = comparison.differences.iter();
+    let differences: Vec<Value> = differences
+        .map(|one| json!({"condition": one.name, "base": one.base, "other": one.other}))
+        .collect();
     json!({
         "base": comparison.base,
         "other": comparison.other,
         "text": comparison.sentence(),
+        "differences": differences,
         "loads": loads,
         "only_base": comparison.only_base,
         "only_other": comparison.only_other,

@@ -29,7 +29,11 @@ pub(super) fn load(asked_per_s: Option<f64>) -> Loaded {
 
 pub(super) fn side(name: &str, runs: Vec<ComparedRun>) -> Side {
     let name = name.to_owned();
-    Side { name, runs }
+    Side {
+        name,
+        runs,
+        ..Side::default()
+    }
 }
 
 fn rates(name: &str, rates: &[f64]) -> Side {
@@ -237,5 +241,42 @@ fn a_sentence_says_what_changed() {
     assert!(
         text.contains("I/O/s +10.0 % (+9.8 % to +10.2 %), better."),
         "{text}"
+    );
+}
+
+#[test]
+fn conditions_that_differ_are_told_and_what_nobody_knows_is_not() {
+    let of = |kernel: &str, firmware: &str, scheduler: &str, memory: u64| {
+        let mut started = crate::testing::started();
+        started.host.kernel = kernel.to_owned();
+        started.host.memory_bytes = memory;
+        let mut target = measure::ExecutionTarget::default();
+        target.identity.firmware = firmware.to_owned();
+        target.identity.scheduler = scheduler.to_owned();
+        started.targets = vec![target];
+        started
+    };
+    let conditions = |all: &[measure::ExecutionStarted]| {
+        let mut conditions = Conditions::default();
+        all.iter().for_each(|started| conditions.add(started));
+        conditions
+    };
+    let old = conditions(&[of("6.1", "A", "none", 1 << 30)]);
+    assert_eq!(old.differences(&old), []);
+    let new = conditions(&[
+        of("6.1", "", "mq-deadline", 1 << 30),
+        of("6.8", "", "none", 1 << 30),
+    ]);
+    let told: Vec<(&str, String, String)> = old
+        .differences(&new)
+        .into_iter()
+        .map(|one| (one.name, one.base, one.other))
+        .collect();
+    assert_eq!(
+        told,
+        [
+            ("kernel", "as there".to_owned(), "6.8".to_owned()),
+            ("scheduler", "as there".to_owned(), "mq-deadline".to_owned()),
+        ]
     );
 }

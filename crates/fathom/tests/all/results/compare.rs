@@ -41,6 +41,7 @@ fn two_results_are_compared_run_by_run() {
         "`new` against `old`, 2 loads: ",
         "no interval can be given",
     ]);
+    ended.prints(&["differs: seed: 1 / 2"]);
     let csv = lab.text("both/comparison.csv");
     let rates: Vec<&str> = csv.lines().filter(|line| line.contains(",rate,")).collect();
     assert_eq!(rates.len(), 2, "{csv}");
