@@ -1,5 +1,6 @@
-//! `cargo xtask bench plan|report|guard`: each measures the release build in rounds and prints the least, the median and
+//! `cargo xtask bench plan|report|guard|fleet`: each measures the release build in rounds and prints the least, the median and
 //! the worst beside the bar. What is shared stands here; what a bench makes and measures is in its own file.
+mod fleet;
 mod guard;
 mod plan;
 mod report;
@@ -21,7 +22,8 @@ pub fn run(root: &Path, arguments: &[String]) -> Result<(), String> {
         Some((&"plan", rest)) => plan::run(root, rest),
         Some((&"report", rest)) => report::run(root, rest),
         Some((&"guard", rest)) => guard::run(root, rest),
-        _ => Err("the benches are `plan`, `report` and `guard`".to_owned()),
+        Some((&"fleet", rest)) => fleet::run(root, rest),
+        _ => Err("the benches are `plan`, `report`, `guard` and `fleet`".to_owned()),
     }
 }
 
@@ -211,6 +213,9 @@ mod tests {
     #[test]
     fn an_unknown_bench_is_refused_with_the_list() {
         let message = run(Path::new("/"), &["other".to_owned()]).unwrap_err();
-        assert_eq!(message, "the benches are `plan`, `report` and `guard`");
+        assert_eq!(
+            message,
+            "the benches are `plan`, `report`, `guard` and `fleet`"
+        );
     }
 }

@@ -40,6 +40,7 @@ cargo xtask bench report [SECONDS]
                                   a day's result of 16 targets: its size, what recording and `fathom report` cost
 cargo xtask bench guard [PROGRAM [FOLDER]]
                                   what the overwrite guard adds to files and devices; as root for the devices
+cargo xtask bench fleet [PROGRAM] how soon eight hosts over ssh begin, and what a hundred agents take of the coordinator
 cargo xtask fio-suite [--quick] [PROGRAM]
                                   fio's own tests against our binary under its name; `--quick` takes what ends soon
 cargo xtask bare-timer, bare-ring the bare loops by themselves

@@ -79,7 +79,7 @@ impl Machine for Here {
 
     fn examine(&mut self, order: &Order) -> Result<Vec<String>, Refusal> {
         let root = SysRoot::real();
-        let mut plan = order.plan.clone();
+        let mut plan = BoundPlan::clone(&order.plan);
         plan.plan = plan.plan.seen_from(Some(order.host as usize));
         let missing = machine::not_built(&plan);
         if !missing.is_empty() {

@@ -494,7 +494,7 @@ pub struct CompareOptions {
     #[arg(required = true, num_args = 2.., value_names = ["BASE", "OTHER"])]
     pub results: Vec<PathBuf>,
 
-    /// Write comparison.csv and comparison.json to this folder.
+    /// Write comparison.html, comparison.csv and comparison.json to this folder.
     #[arg(short, long, value_name = "FOLDER")]
     pub output: Option<PathBuf>,
 

@@ -48,7 +48,7 @@ fn compare_all(options: &CompareOptions) -> Result<Exit, String> {
         );
     }
     if let Some(folder) = &options.output {
-        outln!("table:   {}", folder.join(TABLE).display());
+        outln!("report:  {}", folder.join(PAGE).display());
     }
     let nothing = comparisons.iter().find(|one| one.cells.is_empty());
     if let Some(nothing) = nothing {
@@ -104,6 +104,7 @@ fn judge_bars(options: &CompareOptions, comparisons: &[Comparison]) -> Exit {
     exit
 }
 
+const PAGE: &str = "comparison.html";
 const TABLE: &str = "comparison.csv";
 const DOCUMENT: &str = "comparison.json";
 
@@ -116,6 +117,9 @@ fn write_files(folder: &Path, comparisons: &[Comparison]) -> Result<(), String> 
         (TABLE, Own::ComparisonTable, comparison::csv(comparisons)),
         (DOCUMENT, Own::ComparisonJson, comparison::json(comparisons)),
     ];
+    outputs.replace_own(&folder.join(PAGE), Own::Page, |out| {
+        comparison::page(comparisons, out)
+    })?;
     files.into_iter().try_for_each(|(name, own, text)| {
         outputs.replace_own(&folder.join(name), own, |out| {
             out.write_all(text.as_bytes())

@@ -13,6 +13,7 @@ use plan::{
 };
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 use std::time::Duration;
 
 /// Hosts that are ready.
@@ -393,9 +394,10 @@ fn examine(
         .duration_since(std::time::UNIX_EPOCH)
         .map_or(0, |since| since.as_nanos() as u64);
     let (backend, workers, silence) = (&common.backend, common.workers, common.fleet.host_timeout);
+    let shared = Arc::new(plan.clone());
     let unused = ask_all(machines, refusals, |host, piped| {
         let order = Order {
-            plan: plan.clone(),
+            plan: Arc::clone(&shared),
             host,
             backend: backend.clone(),
             workers,

@@ -1,10 +1,11 @@
 //! The machine at the far end of a line.
 use crate::line::{LAST_LOOK, Line, LineError, PipeLine};
-use crate::words::{Ask, Order, Ready, Records, Refusal, Tell, put_back};
+use crate::words::{Ask, Order, Ready, Records, Refusal, Tell, put_back, read, written};
 use conduct::{Answer, Clock, Control, Host, HostError, Part, Ticks};
 use measure::HostId;
 use plan::{Facts, Plan, RunId};
 use std::io::{self, Read, Write};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// News are looked for this often while a run is going.
@@ -108,7 +109,7 @@ impl<L: Line, M: Machine> Agent<L, M> {
         while let Some(content) = self.line.receive()? {
             self.heard = self.now();
             self.is_doubted = false;
-            let ask = serde_json::from_slice(&content)
+            let ask = read(&content)
                 .map_err(|error| LineError(format!("nobody of this build asks so: {error}")))?;
             // What happened before comes before the answer.
             self.tell_news();
@@ -149,7 +150,7 @@ impl<L: Line, M: Machine> Agent<L, M> {
     }
 
     fn tell(&mut self, tell: &Tell) {
-        let content = serde_json::to_vec(tell).expect("names are texts");
+        let content = written(tell);
         self.line.send(content);
     }
 
@@ -168,7 +169,8 @@ impl<L: Line, M: Machine> Agent<L, M> {
                 known.extend(more);
             }
             Ask::Examine(mut order) => {
-                put_back(std::mem::take(&mut self.records), &mut order.plan);
+                let records = std::mem::take(&mut self.records);
+                put_back(records, Arc::make_mut(&mut order.plan));
                 let examined = self.machine.examine(&order);
                 self.order = Some(order);
                 self.tell(&Tell::Examined(examined));
@@ -395,10 +397,10 @@ pub fn serve<M: Machine>(
 ) -> io::Result<LineError> {
     let control = Control::default();
     let hurried = control.clone();
-    let alive = serde_json::to_vec(&Tell::Alive).expect("names are texts");
+    let alive = written(&Tell::Alive);
     // The agent may be setting up a run, or waiting for its end.
     let seen = move |content: &[u8]| {
-        match serde_json::from_slice(content) {
+        match read(content) {
             Ok(Ask::Alive) => return Some(alive.clone()),
             Ok(Ask::Hurry) => {
                 hurried.hurry();

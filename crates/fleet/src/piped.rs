@@ -1,11 +1,12 @@
 //! A machine as it is seen from the near end of a line.
 use crate::line::{LAST_LOOK, Line, LineError, PipeLine};
-use crate::words::{Ask, Order, Ready, Refusal, Tell, of_order};
+use crate::words::{Ask, Order, Ready, Refusal, Tell, of_order, read, written};
 use conduct::{Answer, Control, Host, HostError, Prepared, SetPoint};
 use measure::{DataFigures, Ended, Failures, HostId, HostInterval, Outstanding};
 use plan::{BoundPlan, BoundRun, Facts, Plan};
 use std::collections::BTreeMap;
 use std::io::{self, Read, Write};
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 /// A [`Host`] at the other end of a line. What it has told is here; what it has not is not there yet.
@@ -80,6 +81,9 @@ impl Offset {
     }
 }
 
+/// A plan takes some times its memory while it is written down, so it is for one host after the other.
+static PLANS: Mutex<()> = Mutex::new(());
+
 /// How often the clock of a host is asked before a run; the answer that came back soonest counts.
 const CLOCK_QUESTIONS: u32 = 8;
 
@@ -129,7 +133,7 @@ pub fn lead(
     reader: impl Read + Send + 'static,
     writer: impl Write + Send + 'static,
 ) -> io::Result<PipeLine> {
-    let alive = serde_json::to_vec(&Ask::Alive).expect("names are texts");
+    let alive = written(&Ask::Alive);
     PipeLine::new(reader, writer, |_| None, Some(alive))
 }
 
@@ -158,7 +162,7 @@ impl<L: Line> Piped<L> {
     }
 
     fn ask(&mut self, ask: &Ask) {
-        let content = serde_json::to_vec(ask).expect("names are texts");
+        let content = written(ask);
         self.line.send(content);
     }
 
@@ -200,8 +204,11 @@ impl<L: Line> Piped<L> {
     /// # Errors
     /// When it does not answer.
     pub fn facts(&mut self, plan: &Plan, host: HostId) -> Result<Facts, LineError> {
-        let plan = Box::new(plan.clone());
-        self.ask(&Ask::Facts { plan, host });
+        {
+            let _turn = PLANS.lock().unwrap_or_else(PoisonError::into_inner);
+            let plan = Box::new(plan.clone());
+            self.ask(&Ask::Facts { plan, host });
+        }
         self.await_answer(PATIENCE, |told| told.facts.take())
     }
 
@@ -210,7 +217,10 @@ impl<L: Line> Piped<L> {
     /// # Errors
     /// When it does not answer.
     pub fn examine(&mut self, order: &Order) -> Result<Result<Vec<String>, Refusal>, LineError> {
-        of_order(order).for_each(|ask| self.ask(&ask));
+        {
+            let _turn = PLANS.lock().unwrap_or_else(PoisonError::into_inner);
+            of_order(order).for_each(|ask| self.ask(&ask));
+        }
         self.await_answer(PATIENCE, |told| told.examined.take())
     }
 
@@ -308,7 +318,7 @@ impl<L: Line> Piped<L> {
             let heard = match self.line.receive() {
                 Ok(None) if self.note_silence() => continue,
                 Ok(None) => return,
-                Ok(Some(content)) => serde_json::from_slice(&content)
+                Ok(Some(content)) => read(&content)
                     .map_err(|error| LineError(format!("nobody of this build tells so: {error}"))),
                 Err(end) => Err(end),
             };

@@ -1,16 +1,41 @@
 //! What goes over a line. Both ends are one build, so there are no versions of it.
+use crate::line::FRAME_BYTES_MAX;
 use conduct::{HostError, Prepared, SetPoint};
 use measure::{
     DataFigures, Ended, ExecutionTarget, Failures, HostFacts, HostId, HostInterval, Outstanding,
 };
 use plan::{BoundPlan, Facts, OpSource, Plan, RecordedOperation, RunId, TargetId};
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// A word as it goes over a line: JSON, packed, as plans and intervals of many streams repeat themselves.
+pub(crate) fn written(word: &impl Serialize) -> Vec<u8> {
+    let text = serde_json::to_vec(word).expect("names are texts");
+    lz4_flex::compress_prepend_size(&text)
+}
+
+/// What [`written`] has made.
+///
+/// # Errors
+/// In words, where it is something else.
+pub(crate) fn read<T: DeserializeOwned>(content: &[u8]) -> Result<T, String> {
+    let bytes = content
+        .first_chunk()
+        .map(|bytes| u32::from_le_bytes(*bytes));
+    if bytes.is_none_or(|bytes| bytes > FRAME_BYTES_MAX) {
+        return Err("a word of no length or too long".to_owned());
+    }
+    let text = lz4_flex::decompress_size_prepended(content);
+    let text = text.map_err(|error| error.to_string())?;
+    serde_json::from_slice(&text).map_err(|error| error.to_string())
+}
 
 /// What a host is to do of a plan.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Order {
-    pub plan: BoundPlan,
+    pub plan: Arc<BoundPlan>,
     /// Its place in the plan.
     pub host: HostId,
     /// What the user asked for, as on the command line.

@@ -230,7 +230,9 @@ pub struct Figure {
 /// How the engine itself fared in an interval.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct EngineSample {
+    #[serde(with = "crate::sparse")]
     pub streams: Vec<StreamSample>,
+    #[serde(with = "crate::sparse")]
     pub pools: Vec<PoolSample>,
     pub workers: WorkerSample,
     /// The oldest operation in flight at the end of the interval.

@@ -14,6 +14,7 @@ mod misfit;
 mod part;
 mod recorder;
 mod span;
+mod sparse;
 mod stream_totals;
 mod unreturned;
 

@@ -1,4 +1,8 @@
 //! Two results beside each other: the table for the terminal, the same with all figures as CSV and JSON.
+mod page;
+
+pub use page::page;
+
 use crate::summary::wrapped;
 use analysis::{Answer, Cell, ComparedFigure, Comparison, FigureKind, Unfit, change};
 use comfy_table::{

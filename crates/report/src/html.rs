@@ -8,10 +8,11 @@ mod columns;
 mod curves;
 mod headline;
 mod hosts;
+pub(crate) mod page;
 mod record;
 mod script;
 mod tables;
-mod text;
+pub(crate) mod text;
 
 use crate::fio::holds_back;
 use analysis::{EndedRun, Verdict};
@@ -23,7 +24,7 @@ use record::RunRecord;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::io::{self, Write};
-use text::{Escaped, json_for_script};
+use text::json_for_script;
 
 /// Columns of one time series.
 const MAX_COLUMNS: usize = 2_000;
@@ -166,18 +167,12 @@ impl Page {
             targets: self.targets().iter().map(|one| one.name.as_str()).collect(),
         };
         let json = json_for_script(&data).map_err(io::Error::other)?;
-        self.write_head(out)?;
+        page::write_head(&self.title(), out)?;
         out.write_all(b"<body>\n<main>\n")?;
         headline::write(self, verdict, out)?;
         self.write_charts(&data, out)?;
         tables::write(self, out)?;
-        out.write_all(b"</main>\n<script type=\"application/json\" id=\"data\">")?;
-        out.write_all(json.as_bytes())?;
-        out.write_all(b"</script>\n<script>")?;
-        out.write_all(script::PLOTLY.as_bytes())?;
-        out.write_all(b"</script>\n<script>")?;
-        out.write_all(script::DRAW.as_bytes())?;
-        out.write_all(b"</script>\n</body>\n</html>\n")
+        page::write_end(&json, script::DRAW, out)
     }
 
     /// Says first on the page what of its result is lost.
@@ -250,26 +245,6 @@ impl Page {
             true => "Storage measurement".into(),
             false => parts.join(", "),
         }
-    }
-
-    fn write_head(&self, out: &mut dyn Write) -> io::Result<()> {
-        // The policy is a second lock on the promise that nothing is fetched.
-        write!(
-            out,
-            concat!(
-                "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n",
-                "<meta name=\"generator\" content=\"Fathom\">\n",
-                "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; ",
-                "script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data: blob:; ",
-                "base-uri 'none'; form-action 'none'\">\n",
-                "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n",
-                "<meta name=\"color-scheme\" content=\"light dark\">\n",
-                "<link rel=\"icon\" href=\"data:,\">\n",
-                "<title>{title} – Fathom</title>\n<style>{style}</style>\n</head>\n"
-            ),
-            title = Escaped(self.title()),
-            style = script::STYLE,
-        )
     }
 
     /// First the picture that the verdict is about, a curve or else a run over time, then the tiles.

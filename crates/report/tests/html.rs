@@ -1,5 +1,6 @@
 //! The page in a real browser: everything drawn, no error, nothing fetched, no name taken for
 //! markup.
+mod comparison;
 mod synthetic;
 
 use plan::Load;

@@ -34,7 +34,7 @@ impl Wire {
 
 impl Line for Wire {
     fn send(&mut self, content: Vec<u8>) {
-        let Ok(Ask::Time { question }) = serde_json::from_slice(&content) else {
+        let Ok(Ask::Time { question }) = read(&content) else {
             return;
         };
         let there_ns = self.now.load(Relaxed) + self.draw(self.most_ns);
@@ -44,8 +44,7 @@ impl Line for Wire {
             question,
             now_ns: self.theirs(there_ns),
         };
-        self.coming
-            .push_back((back_ns, serde_json::to_vec(&tell).unwrap()));
+        self.coming.push_back((back_ns, written(&tell)));
     }
 
     fn receive(&mut self) -> Result<Option<Vec<u8>>, LineError> {

@@ -220,7 +220,7 @@ fn over(plan: &BoundPlan, faults: Faults, seed: u64) -> Option<Story> {
     let mut piped =
         Piped::new("far".to_owned(), near, silence).with_clock(move || now.load(Relaxed));
     let order = Order {
-        plan: plan.clone(),
+        plan: plan.clone().into(),
         host: 0,
         backend: None,
         workers: None,

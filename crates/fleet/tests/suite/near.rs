@@ -159,7 +159,7 @@ impl Far {
             return;
         }
         let order = Order {
-            plan: plan.clone(),
+            plan: plan.clone().into(),
             host: self.host,
             backend: None,
             workers: None,

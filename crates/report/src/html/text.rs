@@ -4,15 +4,15 @@ use serde::{Serialize, Serializer};
 use std::fmt::{self, Display, Write};
 
 /// Text from outside, safe inside elements and quoted attributes.
-pub(super) struct Escaped<T>(pub T);
+pub(crate) struct Escaped<T>(pub T);
 
 /// A sentence with the names in it, which stand between backticks, as names.
-pub(super) struct Sentence<T>(pub T);
+pub(crate) struct Sentence<T>(pub T);
 
 /// A JSON number with at most four significant digits: charts need no more, and the page holds
 /// some hundred thousand of them. Not a number, or infinite, becomes `null`.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(super) struct Short(pub f64);
+pub(crate) struct Short(pub f64);
 
 /// A date and time of day in the zone of the execution.
 pub(super) fn moment(unix_ns: u64, utc_offset_s: i32) -> String {
@@ -100,7 +100,7 @@ impl Serialize for Short {
 
 /// JSON that may stand inside a script element: no `<`, `>` or `&` is left, and no line separator
 /// that old script engines refuse.
-pub(super) fn json_for_script(value: &impl Serialize) -> Result<String, serde_json::Error> {
+pub(crate) fn json_for_script(value: &impl Serialize) -> Result<String, serde_json::Error> {
     let json = serde_json::to_string(value)?;
     let mut safe = String::with_capacity(json.len() + json.len() / 64);
     for character in json.chars() {

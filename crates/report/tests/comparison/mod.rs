@@ -1,0 +1,114 @@
+//! Transports compared as a paper has them: four of them, four mixes of reads and writes, three repeats each.
+use super::open;
+use analysis::{Answer, ComparedRun, Comparing, Comparison, FigureKind, Loaded, Side, compare};
+use report::comparison;
+
+const TRANSPORTS: [(&str, f64, f64); 4] = [
+    // Rate and CPU per I/O in percent of the first.
+    ("tcp", 100.0, 100.0),
+    ("iwarp", 125.0, 80.0),
+    ("roce", 150.0, 70.0),
+    // Within what chance makes of three runs.
+    ("tcp again <b>&amp;", 100.5, 99.8),
+];
+
+const MIXES: [f64; 4] = [0.0, 50.0, 70.0, 100.0];
+
+fn side(name: &str, rate_pct: f64, cpu_pct: f64) -> Side {
+    let mut runs = Vec::new();
+    for (mix, read_pct) in MIXES.into_iter().enumerate() {
+        // As far apart as runs of one day are, and not in the same order everywhere.
+        for noise in [0.99, 1.0, 1.01] {
+            let noise = if mix % 2 == 0 { noise } else { 2.0 - noise };
+            let mut values = [None; FigureKind::ALL.len()];
+            values[FigureKind::Rate as usize] =
+                Some(1000.0 * (mix + 1) as f64 * rate_pct / 100.0 * noise);
+            values[FigureKind::CpuPerOperation as usize] = Some(40_000.0 * cpu_pct / 100.0 * noise);
+            runs.push(ComparedRun {
+                name: "ran".to_owned(),
+                loops: format!("rdpct={read_pct}"),
+                load: Loaded {
+                    swept: vec![("read_pct".to_owned(), read_pct)],
+                    operation_bytes: 4096.0,
+                    read_share: read_pct / 100.0,
+                    slots: 32,
+                    ..Loaded::default()
+                },
+                values,
+                samples: 100_000,
+                doubts: Vec::new(),
+                is_closed_loop: false,
+            });
+        }
+    }
+    let name = name.to_owned();
+    Side {
+        name,
+        runs,
+        ..Side::default()
+    }
+}
+
+fn transports() -> Vec<Comparison> {
+    let sides = TRANSPORTS.map(|(name, rate_pct, cpu_pct)| side(name, rate_pct, cpu_pct));
+    let others = sides[1..].iter();
+    others
+        .map(|other| compare(&sides[0], other, &Comparing::default()))
+        .collect()
+}
+
+#[test]
+fn transports_come_out_as_bars_in_percent_of_the_first() {
+    let comparisons = transports();
+    for (comparison, (name, rate_pct, _)) in comparisons.iter().zip(&TRANSPORTS[1..]) {
+        assert_eq!(comparison.cells.len(), MIXES.len());
+        for cell in &comparison.cells {
+            assert_eq!(cell.runs, [3, 3], "{name}");
+            let rate = cell.figure(FigureKind::Rate).unwrap();
+            assert!((rate.ratio * 100.0 - rate_pct).abs() < 1e-6, "{name}");
+            let interval = rate.interval.unwrap();
+            assert!(interval.from < rate.ratio && rate.ratio < interval.to);
+            let expected = match *rate_pct > 110.0 {
+                true => Answer::Better,
+                false => Answer::Same,
+            };
+            assert_eq!(rate.answer, expected, "{name} {}", cell.name);
+        }
+    }
+    let text = comparison::text(&comparisons[0], 80);
+    assert!(
+        text.lines().all(|line| line.chars().count() <= 80),
+        "{text}"
+    );
+    assert!(
+        text.contains("`iwarp` against `tcp`, 4 loads: I/O/s 4 better (+25.0 %)"),
+        "{text}"
+    );
+    let csv = comparison::csv(&comparisons);
+    // CPU per I/O is compared where the rates are alike, and shown elsewhere.
+    let cpu = csv.lines().filter(|line| line.contains(",cpu,"));
+    let unfit = cpu.filter(|line| line.contains("other rates")).count();
+    assert_eq!(unfit, 2 * MIXES.len(), "{csv}");
+    let json: serde_json::Value = serde_json::from_str(&comparison::json(&comparisons)).unwrap();
+    let ratio = &json["comparisons"][1]["loads"][3]["figures"][0]["ratio"];
+    assert!((ratio.as_f64().unwrap() - 1.5).abs() < 1e-9);
+}
+
+#[test]
+fn the_page_draws_its_bars_and_takes_no_name_for_markup() {
+    let mut page = Vec::new();
+    comparison::page(&transports(), &mut page).unwrap();
+    let page = String::from_utf8(page).unwrap();
+    assert!(report::html::is_page(page.as_bytes()));
+    assert!(page.contains("tcp again &lt;b&gt;&amp;amp;") && !page.contains("again <b>"));
+    let Some(opened) = open(&page) else { return };
+    assert_eq!(opened.console(), [""; 0]);
+    // Rates of all transports, and the CPU time of those that are alike.
+    assert_eq!(
+        opened.dom.matches("data-drawn=\"true\"").count(),
+        2,
+        "{}",
+        opened.log
+    );
+    assert!(opened.dom.contains("iwarp") && opened.dom.contains("tcp (100 %)"));
+}
