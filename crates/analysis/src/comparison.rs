@@ -100,7 +100,6 @@ pub struct Cell {
     pub runs: [usize; 2],
     pub doubts: [Vec<Word>; 2],
     pub is_closed_loop: bool,
-    pub slots: u32,
     pub figures: Vec<ComparedFigure>,
 }
 
@@ -357,7 +356,6 @@ fn cell(base: &Group<'_>, other: &Group<'_>) -> Cell {
         runs: [base.len(), other.len()],
         doubts: [doubts(base), doubts(other)],
         is_closed_loop: all().all(|run| run.is_closed_loop),
-        slots: base[0].load.slots,
         figures: Vec::new(),
     }
 }

@@ -1,15 +1,19 @@
 //! `fathom compare`: results beside each other, with an answer.
 use crate::arguments::CompareOptions;
 use crate::exit::Exit;
-use crate::import::events_of_fio;
+use crate::import::{events_of_fio, text_of};
 use crate::outputs::{Outputs, Own, check_place};
 use crate::results::{NAME, result_file};
 use analysis::{ComparedRun, Comparing, Comparison, Side, Watch, compare};
 use host::text_file::read_head;
 use measure::Event;
+use report::vdbench::{is_flatfile, runs_of_flatfile};
 use report::{comparison, shown};
 use std::path::{Path, PathBuf};
 use store::Salvage;
+
+/// What Vdbench calls its columns of figures.
+const FLATFILE: &str = "flatfile.html";
 
 /// How a file of SQLite begins.
 const SQLITE: &[u8] = b"SQLite format 3\0";
@@ -41,7 +45,8 @@ fn compare_all(options: &CompareOptions) -> Result<Exit, String> {
     if let Some(folder) = &options.output {
         write_files(folder, &comparisons)?;
     }
-    for comparison in &comparisons {
+    let common = comparisons.iter().filter(|one| !one.cells.is_empty());
+    for comparison in common {
         out!(
             "{}\n",
             comparison::text(comparison, crate::printing::columns())
@@ -139,15 +144,22 @@ fn read_side(path: &Path) -> Result<Side, String> {
     Ok(side)
 }
 
-/// A file, the result in a folder, or those in the folders of one.
+/// A file, the result in a folder, what Vdbench left there, or those in the folders of one.
 fn files_of(path: &Path) -> Result<Vec<PathBuf>, String> {
-    if !path.is_dir() || path.join(NAME).exists() {
+    let result_in = |folder: &Path| {
+        let files = [NAME, FLATFILE].map(|name| folder.join(name));
+        files.into_iter().find(|file| file.exists())
+    };
+    if !path.is_dir() {
         return Ok(vec![result_file(path)?]);
+    }
+    if let Some(result) = result_in(path) {
+        return Ok(vec![result]);
     }
     let entries =
         std::fs::read_dir(path).map_err(|error| format!("`{}`: {error}", path.display()))?;
-    let results = entries.filter_map(|entry| Some(entry.ok()?.path().join(NAME)));
-    let mut results: Vec<PathBuf> = results.filter(|result| result.exists()).collect();
+    let results = entries.filter_map(|entry| result_in(&entry.ok()?.path()));
+    let mut results: Vec<PathBuf> = results.collect();
     results.sort();
     match results.is_empty() {
         true => Ok(vec![result_file(path)?]),
@@ -176,6 +188,8 @@ fn add_runs(side: &mut Side, file: &Path) -> Result<(), String> {
         if let Some(damage) = salvage.loss().text() {
             return Err(format!("it is damaged: {damage}"));
         }
+    } else if let Some(runs) = runs_of_vdbench(file)? {
+        side.runs.extend(runs);
     } else {
         events_of_fio(file)?.iter().for_each(take);
     }
@@ -183,6 +197,13 @@ fn add_runs(side: &mut Side, file: &Path) -> Result<(), String> {
         true => Err("it holds no run that has measured anything".to_owned()),
         false => Ok(()),
     }
+}
+
+/// Of a flat file; `None` where it is something else.
+fn runs_of_vdbench(file: &Path) -> Result<Option<Vec<ComparedRun>>, String> {
+    let text = text_of(file)?;
+    let runs = is_flatfile(&text).then(|| runs_of_flatfile(&text));
+    runs.transpose()
 }
 
 fn is_result(file: &Path) -> Result<bool, String> {

@@ -24,7 +24,7 @@ pub fn main(options: &ImportOptions) -> Exit {
 
 /// Some shells redirect as UTF-16. Bytes that are no text become question marks, one each: what is longer could take
 /// three times the memory of the file.
-fn text_of(mut bytes: Vec<u8>) -> String {
+fn decoded(mut bytes: Vec<u8>) -> String {
     let unit: fn([u8; 2]) -> u16 = match bytes.as_slice() {
         [0xff, 0xfe, ..] => u16::from_le_bytes,
         [0xfe, 0xff, ..] => u16::from_be_bytes,
@@ -45,14 +45,22 @@ fn text_of(mut bytes: Vec<u8>) -> String {
     characters.collect()
 }
 
+/// What a tool printed.
+///
+/// # Errors
+/// In words without the path, where it cannot be read.
+pub fn text_of(path: &Path) -> Result<String, String> {
+    let bytes = read_whole(path, REPORT_BYTES_MAX).map_err(|error| error.to_string())?;
+    Ok(decoded(bytes))
+}
+
 /// What fio printed, as the events of an execution.
 ///
 /// # Errors
 /// In words without the path, where there is no whole job of fio.
 pub fn events_of_fio(path: &Path) -> Result<Vec<Event>, String> {
-    let bytes = read_whole(path, REPORT_BYTES_MAX).map_err(|error| error.to_string())?;
     let name = path.display().to_string();
-    report::fio::import(&name, &text_of(bytes)).map_err(|error| error.to_string())
+    report::fio::import(&name, &text_of(path)?).map_err(|error| error.to_string())
 }
 
 fn import(options: &ImportOptions) -> Result<Exit, String> {

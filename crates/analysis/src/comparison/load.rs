@@ -23,8 +23,8 @@ pub struct Loaded {
     pub operation_bytes: f64,
     /// Of the operations that move data, those that read; 0 to 1.
     pub read_share: f64,
-    /// How many may be in flight.
-    pub slots: u32,
+    /// How many may be in flight; `None` where nobody tells.
+    pub slots: Option<u32>,
 }
 
 impl Loaded {
@@ -42,7 +42,7 @@ impl Loaded {
             swept: swept.map(|one| (one.name.clone(), one.value)).collect(),
             operation_bytes: each(bytes),
             read_share: each(reads),
-            slots: totals.slots(),
+            slots: Some(totals.slots()),
         }
     }
 
@@ -54,7 +54,7 @@ impl Loaded {
             _ => false,
         };
         is_rate
-            && self.slots == other.slots
+            && Option::zip(self.slots, other.slots).is_none_or(|(one, other)| one == other)
             && self.is_swept_like(other)
             && (self.read_share - other.read_share).abs() <= READ_SHARE
             && is_near(self.operation_bytes, other.operation_bytes, SIZE_SHARE)

@@ -42,7 +42,9 @@ impl Comparison {
     fn closed_loop(&self) -> Option<String> {
         let [cell] = &*self.cells else { return None };
         let is_such = cell.is_closed_loop && cell.asked_per_s.is_none();
-        let mean = cell.figure(FigureKind::ResponseMean).filter(|_| is_such)?;
+        let kinds = [FigureKind::ResponseMean, FigureKind::ServiceMean];
+        let mut means = kinds.iter().filter_map(|kind| cell.figure(*kind));
+        let mean = means.next().filter(|_| is_such)?;
         Some(format!(
             "closed loop: latency {}, from {} to {} on average; the rate followed",
             change(mean.ratio),

@@ -22,7 +22,7 @@ pub(super) fn load(asked_per_s: Option<f64>) -> Loaded {
         asked_per_s,
         operation_bytes: 4096.0,
         read_share: 0.7,
-        slots: 32,
+        slots: Some(32),
         ..Loaded::default()
     }
 }

@@ -9,6 +9,7 @@ mod captions;
 mod clock;
 mod columns;
 mod details;
+mod flat_reading;
 mod flatfile;
 mod messages;
 mod opening;
@@ -21,6 +22,7 @@ mod storages;
 mod tally;
 
 pub use columns::{Megabyte, Release};
+pub use flat_reading::{is_flatfile, runs_of_flatfile};
 
 use crate::shown;
 use captions::{Captions, RunCaption};

@@ -31,7 +31,7 @@ fn side(name: &str, rate_pct: f64, cpu_pct: f64) -> Side {
                     swept: vec![("read_pct".to_owned(), read_pct)],
                     operation_bytes: 4096.0,
                     read_share: read_pct / 100.0,
-                    slots: 32,
+                    slots: Some(32),
                     ..Loaded::default()
                 },
                 values,

@@ -130,3 +130,17 @@ fn what_fio_printed_is_compared_too() {
     let ended = compare(&lab, &["one.json", "two.json"]).expect(0);
     ended.prints(&["`two.json` against `one.json`, 1 load: "]);
 }
+
+#[test]
+fn columns_of_vdbench_are_compared_with_a_result() {
+    let lab = Lab::new();
+    simulate(&lab, "ours", 8, 1);
+    let job = ["vdbench", "-f", "job", "-o", "theirs", "--backend", "sim"];
+    lab.fathom(&job).expect(0);
+    // What the original leaves there.
+    std::fs::remove_file(lab.path("theirs/result.fathom")).unwrap();
+    let ended = compare(&lab, &["ours", "theirs"]).expect(0);
+    ended.prints(&["`theirs` against `ours`, 2 loads: "]);
+    let ended = compare(&lab, &["theirs", "theirs/flatfile.html"]).expect(0);
+    ended.prints(&["2 loads: "]);
+}
