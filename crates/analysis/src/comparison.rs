@@ -82,6 +82,8 @@ pub struct Comparing {
 pub struct Comparison {
     pub base: String,
     pub other: String,
+    /// Whether both sides were run in turn.
+    pub is_in_turn: bool,
     /// In what else the sides differ.
     pub differences: Vec<Difference>,
     pub cells: Vec<Cell>,
@@ -294,6 +296,7 @@ pub fn compare(base: &Side, other: &Side, rules: &Comparing) -> Comparison {
     let mut out = Comparison {
         base: base.name.clone(),
         other: other.name.clone(),
+        is_in_turn: rules.is_paired,
         differences: base.conditions.differences(&other.conditions),
         ..Comparison::default()
     };

@@ -38,7 +38,8 @@ const COMPARE_EXAMPLE: &str = "\
 Examples:
   fathom compare old new                     two results, run by run
   fathom compare old new -o both             the same, with a table and JSON in a folder
-  fathom compare old new --fail-if 'p99>+10%'  exit with 6 if the p99 has risen by more";
+  fathom compare old new --fail-if 'p99>+10%'  exit with 6 if the p99 has risen by more
+  fathom compare --run a.parm b.parm -o both  run two jobs in turn, five times each, and compare them";
 
 /// Storage I/O benchmark: runs Vdbench parameter files and fio job files, draws the latency curve,
 /// and says what limited each number.
@@ -491,10 +492,23 @@ pub struct ReportOptions {
 pub struct CompareOptions {
     /// Results: their folders or files, or JSON output of fio. The first is the base of the others. The results in the
     /// folders of one are repeats.
-    #[arg(required = true, num_args = 2.., value_names = ["BASE", "OTHER"])]
+    #[arg(required_unless_present = "run", num_args = 2.., value_names = ["BASE", "OTHER"])]
     pub results: Vec<PathBuf>,
 
-    /// Write comparison.html, comparison.csv and comparison.json to this folder.
+    /// Run these job files in turn, each --repeat times, and compare them. NAME=VALUE sets a variable of the file before it.
+    /// Options of `run` may follow after `--`.
+    #[arg(long, value_name = "FILE|NAME=VALUE", num_args = 1.., conflicts_with = "results", requires = "output")]
+    pub run: Vec<String>,
+
+    /// With --run: how many blocks are run, each of which has all jobs once, in random order.
+    #[arg(long, value_name = "N", default_value_t = 5, requires = "run", value_parser = clap::value_parser!(u32).range(1..))]
+    pub repeat: u32,
+
+    /// Options for each run.
+    #[arg(last = true, requires = "run", value_name = "OPTION")]
+    pub further: Vec<String>,
+
+    /// Write comparison.html, comparison.csv and comparison.json to this folder; with --run the results, too.
     #[arg(short, long, value_name = "FOLDER")]
     pub output: Option<PathBuf>,
 

@@ -2,6 +2,7 @@
 use crate::arguments::CompareOptions;
 use crate::exit::Exit;
 use crate::import::{events_of_fio, text_of};
+use crate::in_turn::{self, Job};
 use crate::outputs::{Outputs, Own, check_place};
 use crate::results::{NAME, result_file};
 use analysis::{ComparedRun, Comparing, Comparison, Side, Watch, compare};
@@ -19,7 +20,9 @@ const FLATFILE: &str = "flatfile.html";
 const SQLITE: &[u8] = b"SQLite format 3\0";
 
 pub fn main(options: &CompareOptions) -> Exit {
-    match compare_all(options) {
+    let compared =
+        sides(options).map(|(sides, is_in_turn)| compare_all(sides, is_in_turn, options));
+    match compared.unwrap_or_else(Ok) {
         Ok(exit) => exit,
         Err(message) => {
             errln!("error: {message}");
@@ -28,13 +31,43 @@ pub fn main(options: &CompareOptions) -> Exit {
     }
 }
 
-fn compare_all(options: &CompareOptions) -> Result<Exit, String> {
-    let read = |path: &PathBuf| read_side(path);
-    let mut sides: Vec<Side> = options.results.iter().map(read).collect::<Result<_, _>>()?;
+/// What is compared, and whether it was run in turn.
+///
+/// # Errors
+/// How the program is to end, which has said why.
+fn sides(options: &CompareOptions) -> Result<(Vec<Side>, bool), Exit> {
+    let refused = |message: String| crate::exit::fail(Exit::Usage, &message);
+    let (paths, names) = match (&options.output, options.run.is_empty()) {
+        (Some(output), false) => {
+            let jobs = Job::all_of(&options.run).map_err(refused)?;
+            in_turn::run(&jobs, output, options)?;
+            let paths = (0..jobs.len()).map(|place| Job::folder(output, place));
+            (
+                paths.collect(),
+                jobs.into_iter().map(|job| job.name).collect(),
+            )
+        }
+        _ => {
+            let shown = |path: &PathBuf| path.display().to_string();
+            let names: Vec<String> = options.results.iter().map(shown).collect();
+            (options.results.clone(), names)
+        }
+    };
+    let read = |(path, name): (&PathBuf, String)| read_side(path, name);
+    let sides: Result<Vec<Side>, String> = paths.iter().zip(names).map(read).collect();
+    let mut sides = sides.map_err(refused)?;
     name_apart(&mut sides);
+    Ok((sides, !options.run.is_empty()))
+}
+
+fn compare_all(
+    mut sides: Vec<Side>,
+    is_in_turn: bool,
+    options: &CompareOptions,
+) -> Result<Exit, String> {
     let rules = Comparing {
         margin: options.margin,
-        is_paired: false,
+        is_paired: is_in_turn,
         ignores_load: options.force,
     };
     let base = sides.remove(0);
@@ -133,9 +166,9 @@ fn write_files(folder: &Path, comparisons: &[Comparison]) -> Result<(), String> 
 }
 
 /// The runs of a result, or of all results in a folder.
-fn read_side(path: &Path) -> Result<Side, String> {
+fn read_side(path: &Path, name: String) -> Result<Side, String> {
     let mut side = Side {
-        name: path.display().to_string(),
+        name,
         ..Side::default()
     };
     for file in files_of(path)? {

@@ -27,6 +27,7 @@ mod fio_report;
 mod host_list;
 mod hosts;
 mod import;
+mod in_turn;
 mod job_files;
 mod joining;
 mod lane;

@@ -45,8 +45,11 @@ impl Comparison {
         let kinds = [FigureKind::ResponseMean, FigureKind::ServiceMean];
         let mut means = kinds.iter().filter_map(|kind| cell.figure(*kind));
         let mean = means.next().filter(|_| is_such)?;
+        let rate = cell.figure(FigureKind::Rate);
+        let rate = rate.filter(|rate| rate.interval.is_some());
+        let answer = rate.map_or(String::new(), |rate| format!(": I/O/s {}", rate.words()));
         Some(format!(
-            "closed loop: latency {}, from {} to {} on average; the rate followed",
+            "closed loop: latency {}, from {} to {} on average; the rate followed{answer}",
             change(mean.ratio),
             latency(mean.base),
             latency(mean.other)

@@ -11,6 +11,8 @@ use std::io::{self, Write};
 const NOT_IN_TURN: &str = "The sides were not run in turn: what changed with the day and what you changed cannot be told apart. \
     Run the base once more; how far its two results lie apart is the least that any claim needs.";
 
+const IN_TURN: &str = "The sides were run in turn, in random order within each block: what the day brought fell on all of them.";
+
 #[derive(Serialize)]
 struct Data<'a> {
     base: &'a str,
@@ -73,9 +75,13 @@ pub fn page(comparisons: &[Comparison], out: &mut dyn Write) -> io::Result<()> {
         let sentence = comparison.sentence();
         writeln!(out, "<p id=\"verdict\">{}</p>", Sentence(&sentence))?;
     }
+    let lead = match comparisons.iter().all(|one| one.is_in_turn) {
+        true => IN_TURN,
+        false => NOT_IN_TURN,
+    };
     writeln!(
         out,
-        "<p class=\"lead\">{NOT_IN_TURN}</p><noscript><p>The charts need scripts; the tables do not.</p></noscript>\n</header>"
+        "<p class=\"lead\">{lead}</p><noscript><p>The charts need scripts; the tables do not.</p></noscript>\n</header>"
     )?;
     write_differences(comparisons, out)?;
     write_charts(&data, out)?;

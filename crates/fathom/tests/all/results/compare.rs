@@ -144,3 +144,68 @@ fn columns_of_vdbench_are_compared_with_a_result() {
     let ended = compare(&lab, &["theirs", "theirs/flatfile.html"]).expect(0);
     ended.prints(&["2 loads: "]);
 }
+
+#[test]
+fn jobs_are_run_in_turn_and_compared() {
+    let lab = Lab::new();
+    let file = lab.path("file").display().to_string();
+    lab.write(
+        "job",
+        format!(
+            "sd=sd1,lun={file},size=64m,threads=$threads\nwd=wd1,sd=sd1,xfersize=4k,rdpct=70\n\
+             rd=rd1,wd=wd1,iorate=500,elapsed=10,interval=1\n"
+        ),
+    );
+    let jobs = [
+        "--run",
+        "job",
+        "threads=8",
+        "--run",
+        "job",
+        "threads=08",
+        "--repeat",
+        "3",
+    ];
+    let further = ["-o", "turn", "--", "--backend", "sim"];
+    let ended = compare(&lab, &[&jobs[..], &further].concat()).expect(0);
+    let ended = ended.says(&[
+        "block 1 of 3: job threads=8",
+        "block 3 of 3: job threads=08",
+    ]);
+    ended.prints(&[
+        "`job threads=08` against `job threads=8`, 1 load: ",
+        "the same within",
+    ]);
+    assert!(
+        lab.text("turn/comparison.html")
+            .contains("in random order within each block")
+    );
+    for side in ["side-1", "side-2"] {
+        assert_eq!(lab.names(&format!("turn/{side}")), ["1", "2", "3"]);
+    }
+    // What was run can be compared again, and not run into.
+    compare(&lab, &["turn/side-1", "turn/side-2"]).expect(0);
+    compare(&lab, &[&jobs[..], &further].concat())
+        .expect(2)
+        .says(&["is there already"]);
+    // A run that cannot be carried out ends it, with its own reason and code.
+    let wrong = [
+        "--run",
+        "job",
+        "threads=8",
+        "job",
+        "threads=x",
+        "-o",
+        "wrong",
+        "--",
+        "--backend",
+        "sim",
+    ];
+    compare(&lab, &wrong).expect(2).says(&[
+        "`x` is not a number",
+        "the run of `job threads=x` ended with",
+    ]);
+    compare(&lab, &["--run", "job", "threads=8", "-o", "one"])
+        .expect(2)
+        .says(&["two jobs at least"]);
+}
