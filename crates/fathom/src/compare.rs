@@ -216,7 +216,9 @@ fn add_runs(side: &mut Side, file: &Path) -> Result<(), String> {
         side.runs.extend(compared);
     };
     if is_result(file)? {
-        let mut salvage = Salvage::open(file).map_err(|error| error.to_string())?;
+        let salvage = Salvage::open(file).map_err(|error| error.to_string())?;
+        // Sums have all that runs are compared by.
+        let mut salvage = salvage.summed_beyond(1);
         (&mut salvage).for_each(|event| take(&event));
         if let Some(damage) = salvage.loss().text() {
             return Err(format!("it is damaged: {damage}"));

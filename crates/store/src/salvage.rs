@@ -94,8 +94,8 @@ impl Salvage {
         })
     }
 
-    /// The same, where runs with more intervals than `most` come as sums: of minutes, or of quarters of an hour where
-    /// minutes are more than that, too. What no span holds comes in single intervals, as does all of a damaged file.
+    /// The same, where runs with more intervals than `most` come as sums: of minutes, of quarters of an hour where
+    /// minutes are more than that, too, or of the whole run. What no span holds comes in single intervals, as does all of a damaged file.
     #[must_use]
     pub fn summed_beyond(mut self, most: u64) -> Self {
         self.summed.beyond = self.loss.reason.is_none().then_some(most);
@@ -273,7 +273,7 @@ impl Salvage {
         let Some(most) = beyond else { return };
         let chosen = self.reader.intervals_of(run).and_then(|count| {
             let mut chosen = Vec::new();
-            for level in [SpanLevel::Minute, SpanLevel::Quarter] {
+            for level in [SpanLevel::Minute, SpanLevel::Quarter, SpanLevel::Run] {
                 if count > most && (chosen.is_empty() || chosen.len() as u64 > most) {
                     chosen = self.reader.spans_of(run, level)?;
                 }
