@@ -53,8 +53,17 @@ fn sides(options: &CompareOptions) -> Result<(Vec<Side>, bool), Exit> {
             (options.results.clone(), names)
         }
     };
-    let read = |(path, name): (&PathBuf, String)| read_side(path, name);
-    let sides: Result<Vec<Side>, String> = paths.iter().zip(names).map(read).collect();
+    let sides: Result<Vec<Side>, String> = std::thread::scope(|scope| {
+        let read = |(path, name): (&'_ PathBuf, String)| {
+            let path = path.clone();
+            scope.spawn(move || read_side(&path, name))
+        };
+        let threads: Vec<_> = paths.iter().zip(names).map(read).collect();
+        let threads = threads.into_iter();
+        threads
+            .map(|thread| thread.join().expect("reading a result panics nowhere"))
+            .collect()
+    });
     let mut sides = sides.map_err(refused)?;
     name_apart(&mut sides);
     Ok((sides, !options.run.is_empty()))

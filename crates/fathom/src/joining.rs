@@ -6,6 +6,7 @@ use plan::{PlanHost, Reach};
 use sha2::{Digest, Sha256};
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Write};
+use std::net::{TcpStream, ToSocketAddrs};
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command, Stdio};
@@ -358,10 +359,27 @@ impl End {
             said if said.contains("Host key verification failed") => {
                 format!("; look at its key once with `ssh {whom}`")
             }
+            _ if has_fio_server(&reach.system) => format!(
+                "; a `fio --server` listens there, and none is needed: let `ssh` in, put a key there with `ssh-copy-id {whom}`, \
+                 or name another command with `--launcher`, such as 'kubectl exec -i {{host}} --'"
+            ),
             _ => String::new(),
         };
         format!("`ssh {whom}` failed: {said}{way_out}")
     }
+}
+
+/// Where the server of fio listens.
+const FIO_PORT: u16 = 8765;
+
+/// How long it may take to take a connection.
+const FIO_PATIENCE: Duration = Duration::from_millis(500);
+
+/// Whether a server of fio seems to be there; it is told nothing.
+fn has_fio_server(system: &str) -> bool {
+    let addresses = (system, FIO_PORT).to_socket_addrs();
+    let mut addresses = addresses.into_iter().flatten();
+    addresses.any(|address| TcpStream::connect_timeout(&address, FIO_PATIENCE).is_ok())
 }
 
 /// Whether a machine runs what is built for this one.

@@ -156,6 +156,20 @@ fn what_no_client_can_do_is_refused() {
         &["`--client=a` has no job file"],
     );
     refused(&["--server"], &["no server is needed", "ssh-copy-id"]);
+    // The near end of the cable has no sshd.
+    let address = hosts.address(0);
+    let near = format!("{}.254", &address[..address.rfind('.').unwrap()]);
+    let to_near = format!("--client={near}");
+    let server = std::net::TcpListener::bind((near.as_str(), 8765)).unwrap();
+    let way_out = [
+        "a `fio --server` listens there",
+        "ssh-copy-id",
+        "--launcher",
+    ];
+    refused(&[&to_near, "job.fio"], &way_out);
+    drop(server);
+    let ended = hosts.fathom(&lab, &["fio", &to_near, "job.fio"]).expect(2);
+    assert!(!ended.err.contains("listens there"), "{}", ended.err);
     refused(
         &[&client, "--name=x", "--rw=read"],
         &["jobs of `--client` come from files"],
