@@ -24,7 +24,7 @@
       gridcolor: l.grid, linecolor: l.grid, zerolinecolor: l.grid, tickcolor: l.grid, automargin: true,
     }, own);
     return {
-      paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)", barmode: "group", bargap: 0.25,
+      paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)", barmode: "group", bargap: 0.3,
       font: { family: "system-ui, -apple-system, Segoe UI, Roboto, Noto Sans, DejaVu Sans, sans-serif", size: 12, color: l.ink },
       margin: { l: 56, r: 16, t: 30, b: 44 }, hovermode: "closest", showlegend: true,
       hoverlabel: { bgcolor: l.paper, bordercolor: l.grid, font: { color: l.ink, size: 12 }, align: "left" },
@@ -38,7 +38,7 @@
     const places = figure.loads.map((_, place) => place);
     const base = {
       type: "scatter", mode: "lines", name: esc(short(`${data.base} (100 %)`, 40)), line: { color: l.series[0], width: 2, dash: "dash" },
-      x: [-0.5, places.length - 0.5], y: [100, 100], hoverinfo: "skip",
+      x: [-1, places.length], y: [100, 100], hoverinfo: "skip",
     };
     const of = (side, number) => ({
       type: "bar", name: esc(short(side.name, 40)), marker: { color: l.series[(number + 1) % l.series.length] },
@@ -47,9 +47,10 @@
         ? { type: "data", symmetric: false, array: side.high, arrayminus: side.low, color: l.ink, thickness: 1.2 } : undefined,
       customdata: side.text.map(esc), hovertemplate: "%{customdata}<extra></extra>",
     });
+    const wide = places.length < 3 ? 0.8 : 0.5;
     const x = {
       tickmode: "array", tickvals: places, ticktext: figure.loads.map((name) => esc(short(name, 28))),
-      range: [-0.5, places.length - 0.5], showgrid: false,
+      range: [-wide, places.length - 1 + wide], showgrid: false,
     };
     return [[...figure.sides.map(of), base], layout(x, { title: { text: `${figure.title}, % of base` }, rangemode: "tozero" })];
   }

@@ -93,18 +93,46 @@ fn legend(comparison: &Comparison, width: u16) -> String {
             "in brackets: shown, and not compared, as the load decides it or too few values do";
         text += &wrapped(line, width);
     }
+    text + &doubtful(comparison, width)
+}
+
+/// Loads that are named with the words that make them doubtful; further ones are counted.
+const NAMED: usize = 3;
+
+/// The words that make sides doubtful, each once, with the loads that have them.
+fn doubtful(comparison: &Comparison, width: u16) -> String {
+    let mut loads: Vec<(String, Vec<String>)> = Vec::new();
     for cell in &comparison.cells {
-        for (side, name) in [&comparison.base, &comparison.other]
-            .into_iter()
-            .enumerate()
-        {
-            let doubts = cell.doubts_of(side);
-            if !doubts.is_empty() {
-                text += &wrapped(&format!("! {} in `{name}`: {doubts}", cell.name), width);
+        let [base, other] = [0, 1].map(|side| cell.doubts_of(side));
+        let sides = match base == other {
+            true => vec![(base, String::new())],
+            false => vec![
+                (base, format!(" of `{}`", comparison.base)),
+                (other, format!(" of `{}`", comparison.other)),
+            ],
+        };
+        for (doubts, of_side) in sides.into_iter().filter(|(doubts, _)| !doubts.is_empty()) {
+            let name = format!("{}{of_side}", cell.name);
+            match loads.iter_mut().find(|(known, _)| *known == doubts) {
+                Some((_, names)) => names.push(name),
+                None => loads.push((doubts, vec![name])),
             }
         }
     }
-    text
+    let line = |(doubts, names): (String, Vec<String>)| {
+        let more = match names.len().saturating_sub(NAMED) {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
+        let named = names
+            .iter()
+            .take(NAMED)
+            .cloned()
+            .collect::<Vec<_>>()
+            .join(", ");
+        wrapped(&format!("! {doubts}: {named}{more}"), width)
+    };
+    loads.into_iter().map(line).collect()
 }
 
 const SHOWN: [FigureKind; 4] = [

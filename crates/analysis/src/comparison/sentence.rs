@@ -99,15 +99,23 @@ fn counts(figures: &[&ComparedFigure]) -> String {
             _ => None,
         });
         let most = repeats.max().unwrap_or(0);
-        parts.push(format!(
-            "{unsure} cannot be told ({most} runs a side would tell)"
-        ));
+        parts.push(format!("{unsure} cannot be told ({})", would_tell(most)));
     }
     let single = with(&|one| one == Answer::TooFew);
     if !single.is_empty() {
         parts.push(range(&single));
     }
     parts.join(", ")
+}
+
+/// More than anybody runs.
+const REPEATS_MAX: u32 = 1000;
+
+fn would_tell(repeats: u32) -> String {
+    match repeats > REPEATS_MAX {
+        true => format!("not even {REPEATS_MAX} runs a side would tell"),
+        false => format!("{repeats} runs a side would tell"),
+    }
 }
 
 fn range(ratios: &[f64]) -> String {
@@ -151,7 +159,7 @@ impl ComparedFigure {
             Answer::Same => format!("{text}, the same within {margin}"),
             Answer::DiffersLess => format!("{text}, different by less than {margin}"),
             Answer::CannotTell { repeats } => {
-                format!("{text}, cannot be told ({repeats} runs a side would tell)")
+                format!("{text}, cannot be told ({})", would_tell(repeats))
             }
             Answer::TooFew => text,
         }
