@@ -27,6 +27,9 @@ const FAILURE_LOOK_NS: u64 = 1_000_000_000;
 /// Time between the decision to start and the start, for threads to be in their places.
 const LEAD_NS: u64 = 20_000_000;
 
+/// More of it where the word to start goes over a line: programs hand it on that a busy machine lets wait.
+const LEAD_OF_LINE_NS: u64 = 300_000_000;
+
 /// Beyond a few, each worker adds so much: the last of thousands would miss the first second.
 const FEW_WORKERS: u64 = 64;
 const LEAD_OF_WORKER_NS: u64 = 50_000;
@@ -425,7 +428,10 @@ impl Conductor<'_> {
     fn start_time(&self, run: &BoundRun, prepared: &Prepared) -> u64 {
         let many = u64::from(prepared.workers).saturating_sub(FEW_WORKERS);
         // The word to start has to be there before: half a round trip bounds what clocks are known to.
-        let way_ns = 4 * prepared.start_bound_ns;
+        let way_ns = match prepared.start_bound_ns {
+            0 => 0,
+            bound_ns => LEAD_OF_LINE_NS + 4 * bound_ns,
+        };
         let soon_ns = self.host.now_ns() + LEAD_NS + many * LEAD_OF_WORKER_NS + way_ns;
         match run.run.timing.start {
             StartAlign::AtOnce => soon_ns,

@@ -145,7 +145,9 @@ impl<L: Line, M: Machine> Agent<L, M> {
         let (Some(run), Some(host)) = (&self.run, &self.host) else {
             return LOOK_NS;
         };
-        let due_ns = run.due_ns(run.next).unwrap_or(u64::MAX);
+        // What is left of a run that is done is told with its end.
+        let due_ns = run.due_ns(run.next).filter(|_| !run.is_done);
+        let due_ns = due_ns.unwrap_or(u64::MAX);
         due_ns.saturating_sub(host.now_ns()).min(LOOK_NS)
     }
 

@@ -376,6 +376,14 @@ impl<L: Line> Piped<L> {
         }
     }
 
+    /// The same of a run that goes on: who cannot go on with it tells nothing more of it.
+    fn or_fatal<T>(&self) -> Answer<T> {
+        match (self.or_lost(), &self.told.fatal) {
+            (Answer::NotYet, Some(error)) => Answer::Never(error.clone()),
+            (answer, _) => answer,
+        }
+    }
+
     fn theirs(&self, at_ns: u64) -> u64 {
         at_ns.saturating_add_signed(self.offset_ns())
     }
@@ -468,7 +476,7 @@ impl<L: Line> Host for Piped<L> {
 
     fn is_done(&mut self) -> Answer<bool> {
         self.hear();
-        match self.or_lost() {
+        match self.or_fatal() {
             Answer::NotYet => Answer::Told(self.told.is_done),
             lost => lost,
         }
@@ -483,7 +491,7 @@ impl<L: Line> Host for Piped<L> {
         self.hear();
         match self.told.intervals.remove(&number) {
             Some(told) => Answer::Told(told),
-            None => self.or_lost(),
+            None => self.or_fatal(),
         }
     }
 

@@ -93,7 +93,7 @@ fn a_start_is_never_further_off_than_is_said() {
         let (now, mut piped) = far(seed);
         piped.compare_clocks();
         // Within the second after the lead time.
-        let start_ns = now.load(Relaxed) + piped.line.draw(1_020_000_000);
+        let start_ns = now.load(Relaxed) + piped.line.draw(1_320_000_000);
         let off_ns = piped.theirs(start_ns).abs_diff(piped.line.theirs(start_ns));
         let bound_ns = piped.offset.unwrap().start_bound_ns();
         assert!(off_ns <= bound_ns, "seed {seed}: {off_ns} of {bound_ns}");
@@ -121,4 +121,15 @@ fn no_run_starts_by_a_clock_that_has_not_answered() {
     let start_ns = now.load(Relaxed) + 1_000_000_000;
     let off_ns = piped.theirs(start_ns).abs_diff(piped.line.theirs(start_ns));
     assert!(prepared.start_bound_ns > 0 && off_ns <= prepared.start_bound_ns);
+}
+
+#[test]
+fn a_run_that_a_host_cannot_go_on_with_is_not_waited_for() {
+    let (_, mut piped) = far(7);
+    assert!(matches!(piped.is_done(), Answer::Told(false)));
+    let late = HostError::Refused("the word to start came 25 ms late".to_owned());
+    piped.take(Tell::Fatal(late));
+    assert!(matches!(piped.is_done(), Answer::Never(_)));
+    assert!(matches!(piped.collect(0, 0), Answer::Never(_)));
+    assert!(piped.fatal().is_some());
 }
