@@ -126,8 +126,8 @@ fn the_profiles_of_a_cluster_run_as_their_guide_says() {
     let files = lab.names("data");
     assert_eq!(files.len(), 4 * NODES, "{files:?}");
     // One of each kind where all take too long.
-    let tried = |name: &&str| is_long() || ["randrw", "seqread"].contains(name);
-    for name in TESTS.iter().filter(tried) {
+    let is_tried = |name: &&str| is_long() || ["randrw", "seqread"].contains(name);
+    for name in TESTS.into_iter().filter(is_tried) {
         let (profile, out) = (format!("{name}.fio"), format!("--output={name}.out"));
         let mut words = vec!["fio", "--output-format=json+,normal", &out];
         for client in &clients {
