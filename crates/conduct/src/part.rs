@@ -29,6 +29,13 @@ pub fn has_part(plan: &BoundPlan, run: &BoundRun, host: HostId) -> bool {
     streams.any(|stream| is_of(plan, stream, host))
 }
 
+/// Places in the whole run that the streams of a host have, in their order on the host.
+pub fn places_of_streams(plan: &BoundPlan, run: &BoundRun, host: HostId) -> Vec<usize> {
+    let all = run.run.streams.iter().enumerate();
+    let mine = all.filter(|(_, stream)| is_of(plan, stream, host));
+    mine.map(|(place, _)| place).collect()
+}
+
 fn is_of(plan: &BoundPlan, stream: &Stream, host: HostId) -> bool {
     plan.plan.host_of(stream) == Some(host as usize)
 }
@@ -49,9 +56,7 @@ impl<H> Part<H> {
 
 impl Places {
     fn of(plan: &BoundPlan, run: &BoundRun, host: HostId) -> Self {
-        let all = run.run.streams.iter().enumerate();
-        let mine = all.filter(|(_, stream)| is_of(plan, stream, host));
-        let streams: Vec<usize> = mine.map(|(place, _)| place).collect();
+        let streams = places_of_streams(plan, run, host);
         let pool = |place: &usize| run.run.streams[*place].pool.index();
         let mut pools: Vec<usize> = streams.iter().map(pool).collect();
         pools.sort_unstable();

@@ -7,8 +7,8 @@ use crate::records::Records;
 use crate::refusals::{is_unusable, refusal_text};
 use crate::standing;
 use crate::{joining, machine};
-use conduct::LocalHost;
 use conduct::machine::Approach;
+use conduct::{LocalHost, OperationSink};
 use door::Grants;
 use engine::{BackendChoice, BackendKind};
 use fleet::{Machine, Order, Ready, Refusal};
@@ -116,6 +116,7 @@ impl Machine for Here {
         &mut self,
         order: &Order,
         overwrite: &[String],
+        operations: Option<Box<dyn OperationSink>>,
     ) -> Result<(Ready, LocalHost), Refusal> {
         let examined = self.examined.take();
         let examined = examined.ok_or_else(|| misfit("nothing was examined".to_owned()))?;
@@ -127,6 +128,10 @@ impl Machine for Here {
         let grants = Arc::new(grants);
         let (ready, host) = ready(order, &examined, &grants, notes);
         self.kept = Some((records, grants));
+        let host = match operations {
+            Some(sink) => host.with_operations(sink),
+            None => host,
+        };
         Ok((ready, host))
     }
 

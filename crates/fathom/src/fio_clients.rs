@@ -209,22 +209,9 @@ fn give_names(plan: &mut Plan, host: &str) {
 }
 
 /// What is not carried out over there.
-fn refused(parts: &[Plan]) -> Vec<Diagnostic> {
+fn refused(parts: &[Plan]) -> Option<Diagnostic> {
     // Whoever may do I/O on a host by ssh could run any command there; but a job file may come from others.
     let commands = parts.iter().any(|part| !part.steering.around.is_empty());
-    let operations = parts.iter().any(|part| part.reporting.operations);
-    let found = [
-        (
-            commands,
-            "`exec_prerun` and `exec_postrun` are refused with `--client`: run the commands on the hosts yourself",
-        ),
-        (
-            operations,
-            "logs of single I/Os do not come back from hosts of `--client`: write logs of averages with `log_avg_msec`",
-        ),
-    ];
-    let found = found.into_iter().filter(|(is_there, _)| *is_there);
-    found
-        .map(|(_, text)| Diagnostic::error("fathom-0001", text))
-        .collect()
+    let text = "`exec_prerun` and `exec_postrun` are refused with `--client`: run the commands on the hosts yourself";
+    commands.then(|| Diagnostic::error("fathom-0001", text))
 }

@@ -3,9 +3,9 @@ use crate::arguments::{Common, HostOptions};
 use crate::exit::{Exit, fail};
 use crate::joining::{self, Joined};
 use crate::{machine, render};
-use conduct::{Clock, Host, LocalLead};
+use conduct::{Clock, Host, LocalLead, OperationSink};
 use engine::BackendKind;
-use fleet::{Order, PipeLine, Piped, Ready, Refusal, Several};
+use fleet::{Gathering, Order, PipeLine, Piped, Ready, Refusal, Several};
 use measure::{ExecutionTarget, HostFacts, HostId};
 use plan::{
     Alignment, BoundPlan, Bytes, Diagnostic, Facts, FoundKind, Origin, Plan, PlanHost, Preparation,
@@ -30,11 +30,17 @@ pub struct Fleet {
 }
 
 impl Fleet {
-    /// The hosts as one, which takes them.
-    pub fn several(&self, lead: LocalLead) -> Several<LocalLead> {
+    /// The hosts as one, which takes them. Single operations of all of them come to `operations`.
+    pub fn several(
+        &self,
+        lead: LocalLead,
+        operations: Option<Box<dyn OperationSink>>,
+    ) -> Several<LocalLead> {
+        let operations = operations.map(Gathering::new);
         let boxed = |(host, piped): (HostId, Piped<PipeLine>)| {
             let clock = lead.clone();
             let piped = piped.with_clock(move || clock.now_ns());
+            let piped = piped.with_operations(operations.clone());
             (host, Box::new(piped) as Box<dyn Host>)
         };
         let machines: Vec<_> = self.machines.take().into_iter().map(boxed).collect();

@@ -727,7 +727,8 @@ fn host<'a>(
     if let Some(fleet) = &settled.fleet {
         let lead = LocalLead::new(config, commands);
         let goes_on = launch.common.on_loss == OnLoss::Continue;
-        return (Box::new(fleet.several(lead).going_on(goes_on)), None);
+        let several = fleet.several(lead, job_files::operation_sink(job, beside));
+        return (Box::new(several.going_on(goes_on)), None);
     }
     let sampler = host::Sampler::new(&SysRoot::real(), &devices);
     let host = LocalHost::new(config, Arc::clone(&settled.grants), sampler)

@@ -1,7 +1,8 @@
 //! The machine at the far end of a line.
-use crate::line::{LAST_LOOK, Line, LineError, PipeLine};
+use crate::line::{LAST_LOOK, Line, LineError, Outlet, PipeLine};
+use crate::operations::OverLine;
 use crate::words::{Ask, Order, Ready, Records, Refusal, Tell, put_back, read, written};
-use conduct::{Answer, Clock, Control, Host, HostError, Part, Ticks};
+use conduct::{Answer, Clock, Control, Host, HostError, OperationSink, Part, Ticks};
 use measure::HostId;
 use plan::{Facts, Plan, RunId};
 use std::io::{self, Read, Write};
@@ -28,7 +29,7 @@ pub trait Machine {
     /// All that stands against it.
     fn examine(&mut self, order: &Order) -> Result<Vec<String>, Refusal>;
 
-    /// Grants what was examined, where these words allow it.
+    /// Grants what was examined, where these words allow it. The host tells `operations` of single ones.
     ///
     /// # Errors
     /// All that stands against it.
@@ -36,6 +37,7 @@ pub trait Machine {
         &mut self,
         order: &Order,
         overwrite: &[String],
+        operations: Option<Box<dyn OperationSink>>,
     ) -> Result<(Ready, Self::Host), Refusal>;
 
     /// The first run is about to be set up.
@@ -49,6 +51,8 @@ pub trait Machine {
 pub struct Agent<L, M: Machine> {
     line: L,
     machine: M,
+    /// For single operations, which come on a thread of their own.
+    outlet: Option<Outlet>,
     /// Of an order that is on its way.
     records: Records,
     order: Option<Box<Order>>,
@@ -89,6 +93,7 @@ impl<L: Line, M: Machine> Agent<L, M> {
         Self {
             line,
             machine,
+            outlet: None,
             records: Records::default(),
             order: None,
             host: None,
@@ -247,7 +252,11 @@ impl<L: Line, M: Machine> Agent<L, M> {
             };
             return self.tell(&Tell::Granted(Err(refusal)));
         };
-        let granted = self.machine.grant(order, overwrite).map(|(ready, host)| {
+        let outlet = self.outlet.as_ref();
+        let outlet = outlet.filter(|_| order.plan.plan.reporting.operations);
+        let operations = outlet.map(|outlet| OverLine::sink(outlet.clone(), order));
+        let granted = self.machine.grant(order, overwrite, operations);
+        let granted = granted.map(|(ready, host)| {
             self.host = Some(Part::new(host, order.host));
             Box::new(ready)
         });
@@ -413,7 +422,9 @@ pub fn serve<M: Machine>(
         None
     };
     let line = PipeLine::new(reader, writer, seen, None)?;
+    let outlet = line.outlet();
     let mut agent = Agent::new(line, machine, control);
+    agent.outlet = Some(outlet);
     loop {
         if let Err(end) = agent.poll() {
             agent.leave();

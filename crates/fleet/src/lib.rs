@@ -8,12 +8,14 @@
 
 mod agent;
 mod line;
+mod operations;
 mod piped;
 mod several;
 mod words;
 
 pub use agent::{Agent, Machine, serve};
 pub use line::{FRAME_BYTES_MAX, Line, LineError, MARK, PipeLine, frame, skip_to, unframe};
+pub use operations::Gathering;
 pub use piped::{Piped, lead};
 pub use several::Several;
 pub use words::{Order, Ready, Refusal};

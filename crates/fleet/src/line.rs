@@ -1,6 +1,8 @@
 //! Frames over a pair of pipes: a length in four bytes, the lowest first, then so many bytes, and the end of a text line:
 //! what starts programs on other machines may hand on whole text lines only, as `srun` does.
 use std::io::{self, Read, Write};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, TryRecvError, channel};
 use std::time::Duration;
 
@@ -124,7 +126,7 @@ pub fn unframe(from: &mut impl Read) -> io::Result<Option<Vec<u8>>> {
 /// A line over two pipes. A thread reads one, and one writes the other, so that an end that is slow holds up nobody: what
 /// it does not take is kept.
 pub struct PipeLine {
-    to: Sender<Vec<u8>>,
+    to: Outlet,
     from: Receiver<io::Result<Vec<u8>>>,
     /// What [`PipeLine::wait`] has seen.
     next: Option<Vec<u8>>,
@@ -145,7 +147,11 @@ impl PipeLine {
     ) -> io::Result<Self> {
         let (to, sent) = channel::<Vec<u8>>();
         let (came, from) = channel();
-        let at_once = to.clone();
+        let to = Outlet {
+            to,
+            waiting: Arc::default(),
+        };
+        let (at_once, waiting) = (to.clone(), Arc::clone(&to.waiting));
         let named = |name: &str| std::thread::Builder::new().name(name.to_owned());
         named("line in").spawn(move || {
             loop {
@@ -154,7 +160,7 @@ impl PipeLine {
                 if let Some(Ok(content)) = &read
                     && let Some(answer) = seen(content)
                 {
-                    let _ = at_once.send(answer);
+                    at_once.send(answer);
                 }
                 if read.is_some_and(|read| came.send(read).is_err()) || is_over {
                     return;
@@ -162,18 +168,8 @@ impl PipeLine {
             }
         })?;
         named("line out").spawn(move || {
-            loop {
-                let content = match (sent.recv_timeout(IDLE), &idle) {
-                    (Ok(content), _) => content,
-                    (Err(RecvTimeoutError::Timeout), Some(idle)) => idle.clone(),
-                    (Err(RecvTimeoutError::Timeout), None) => continue,
-                    (Err(RecvTimeoutError::Disconnected), _) => return,
-                };
-                // The reader learns that the line has ended.
-                if frame(&mut writer, &content).is_err() {
-                    return;
-                }
-            }
+            write_frames(&mut writer, &sent, idle.as_deref(), &waiting.bytes);
+            waiting.is_over.store(true, Relaxed);
         })?;
         Ok(Self {
             to,
@@ -183,11 +179,77 @@ impl PipeLine {
         })
     }
 
+    /// A way onto this line for other threads.
+    pub(crate) fn outlet(&self) -> Outlet {
+        self.to.clone()
+    }
+
     fn take(&mut self, read: io::Result<Vec<u8>>) {
         match read {
             Ok(content) => self.next = Some(content),
             Err(error) => self.end = Some(LineError(format!("the line broke: {error}"))),
         }
+    }
+}
+
+/// Until nobody sends any more, or the line has ended, which its reader learns.
+fn write_frames(
+    writer: &mut impl Write,
+    sent: &Receiver<Vec<u8>>,
+    idle: Option<&[u8]>,
+    waiting_bytes: &AtomicUsize,
+) {
+    loop {
+        let written = match (sent.recv_timeout(IDLE), idle) {
+            (Ok(content), _) => {
+                let written = frame(writer, &content);
+                waiting_bytes.fetch_sub(content.len(), Relaxed);
+                written
+            }
+            (Err(RecvTimeoutError::Timeout), Some(idle)) => frame(writer, idle),
+            (Err(RecvTimeoutError::Timeout), None) => continue,
+            (Err(RecvTimeoutError::Disconnected), _) => return,
+        };
+        if written.is_err() {
+            return;
+        }
+    }
+}
+
+/// Frames that wait on a line, at most, before more of a kind that may be held up.
+const WAITING_BYTES_MAX: usize = 16 << 20;
+
+/// How often a sender that is held up looks again.
+const HELD_UP: Duration = Duration::from_millis(2);
+
+/// The near end of the way out of a line.
+#[derive(Clone)]
+pub(crate) struct Outlet {
+    to: Sender<Vec<u8>>,
+    waiting: Arc<Waiting>,
+}
+
+/// What a line has still to write.
+#[derive(Default)]
+struct Waiting {
+    bytes: AtomicUsize,
+    is_over: AtomicBool,
+}
+
+impl Outlet {
+    fn send(&self, content: Vec<u8>) {
+        self.waiting.bytes.fetch_add(content.len(), Relaxed);
+        let _ = self.to.send(content);
+    }
+
+    /// Sends the content of a frame once the line has little left to write: what comes faster than a line bears holds up
+    /// who sends it, and fills no memory.
+    pub(crate) fn send_in_turn(&self, content: Vec<u8>) {
+        let waiting = &self.waiting;
+        while waiting.bytes.load(Relaxed) > WAITING_BYTES_MAX && !waiting.is_over.load(Relaxed) {
+            std::thread::sleep(HELD_UP);
+        }
+        self.send(content);
     }
 }
 
@@ -208,7 +270,7 @@ impl Line for PipeLine {
     }
 
     fn send(&mut self, content: Vec<u8>) {
-        let _ = self.to.send(content);
+        self.to.send(content);
     }
 
     fn receive(&mut self) -> Result<Option<Vec<u8>>, LineError> {

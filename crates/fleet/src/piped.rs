@@ -1,5 +1,6 @@
 //! A machine as it is seen from the near end of a line.
 use crate::line::{LAST_LOOK, Line, LineError, PipeLine};
+use crate::operations::Gathering;
 use crate::words::{Ask, Order, Ready, Refusal, Tell, of_order, read, written};
 use conduct::{Answer, Control, Host, HostError, Prepared, SetPoint};
 use measure::{DataFigures, Ended, Failures, HostId, HostInterval, Outstanding};
@@ -26,6 +27,7 @@ pub struct Piped<L: Line> {
     /// Whether a silence was found that may be none.
     is_doubted: bool,
     has_left: bool,
+    operations: Option<Gathering>,
     /// Before the first run.
     facts: Option<Facts>,
     examined: Option<Result<Vec<String>, Refusal>>,
@@ -151,6 +153,7 @@ impl<L: Line> Piped<L> {
             cut: None,
             is_doubted: false,
             has_left: false,
+            operations: None,
             question: 0,
             time: None,
             left: false,
@@ -178,6 +181,13 @@ impl<L: Line> Piped<L> {
     #[must_use]
     pub fn with_cut(mut self, cut: impl FnOnce() + Send + 'static) -> Self {
         self.cut = Some(Box::new(cut));
+        self
+    }
+
+    /// Single operations come to `operations`.
+    #[must_use]
+    pub fn with_operations(mut self, operations: Option<Gathering>) -> Self {
+        self.operations = operations;
         self
     }
 
@@ -365,6 +375,22 @@ impl<L: Line> Piped<L> {
                 told.ended = Some(ended.map_err(|error| named(&self.name, error)));
             }
             Tell::DataWritten(written) => told.data_written = Some(written),
+            Tell::Operations { .. } | Tell::Logged { .. } => self.gather(tell),
+        }
+    }
+
+    fn gather(&self, tell: Tell) {
+        match (&self.operations, tell) {
+            (
+                Some(gathering),
+                Tell::Operations {
+                    run,
+                    start_unix_ns,
+                    operations,
+                },
+            ) => gathering.take(run, start_unix_ns, &operations),
+            (Some(gathering), Tell::Logged { run, lost }) => gathering.end(run, lost),
+            _ => {}
         }
     }
 
@@ -437,6 +463,9 @@ impl<L: Line> Drop for Piped<L> {
 impl<L: Line> Host for Piped<L> {
     fn prepare(&mut self, _plan: &BoundPlan, run: &BoundRun, point: &SetPoint) {
         self.told = ToldOfRun::default();
+        if let Some(gathering) = &self.operations {
+            gathering.begin(run.id);
+        }
         self.compare_clocks();
         self.ask(&Ask::Prepare {
             run: run.id,

@@ -2,7 +2,8 @@
 use crate::line::FRAME_BYTES_MAX;
 use conduct::{HostError, Prepared, SetPoint};
 use measure::{
-    DataFigures, Ended, ExecutionTarget, Failures, HostFacts, HostId, HostInterval, Outstanding,
+    DataFigures, Ended, ExecutionTarget, Failures, HostFacts, HostId, HostInterval,
+    OperationRecord, Outstanding,
 };
 use plan::{BoundPlan, Facts, OpSource, Plan, RecordedOperation, RunId, TargetId};
 use serde::de::DeserializeOwned;
@@ -146,6 +147,17 @@ pub(crate) enum Tell {
     },
     Failures(Failures),
     Fatal(HostError),
+    /// Single operations, with the places that their streams have in the whole run.
+    Operations {
+        run: RunId,
+        start_unix_ns: u64,
+        operations: Vec<OperationRecord>,
+    },
+    /// No more of them come of the run, which has lost so many.
+    Logged {
+        run: RunId,
+        lost: u64,
+    },
     /// All streams that end by themselves have ended.
     Done,
     Outstanding(Vec<Outstanding>),

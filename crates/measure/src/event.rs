@@ -336,7 +336,7 @@ pub struct ServiceParts {
 }
 
 /// One operation that succeeded, for logs of single operations. No part of the stream of events.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OperationRecord {
     pub stream: StreamId,
     pub target: TargetId,

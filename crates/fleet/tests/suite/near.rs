@@ -1,7 +1,7 @@
 //! A simulated machine whose line takes no time: the near end hears what the far end has told by now.
 use conduct::{
-    Answer, Clock, CommandCall, CommandEnd, Commands, Control, Host, HostError, Prepared, SetPoint,
-    SimulatedHost,
+    Answer, Clock, CommandCall, CommandEnd, Commands, Control, Host, HostError, OperationSink,
+    Prepared, SetPoint, SimulatedHost,
 };
 use fleet::{Agent, Line, LineError, Machine, Order, Piped, Ready, Refusal, frame, unframe};
 use measure::{DataFigures, Ended, Failures, HostInterval, Outstanding};
@@ -56,7 +56,12 @@ impl Machine for Place {
         Ok(Vec::new())
     }
 
-    fn grant(&mut self, _order: &Order, _words: &[String]) -> Result<(Ready, Shared), Refusal> {
+    fn grant(
+        &mut self,
+        _order: &Order,
+        _words: &[String],
+        _operations: Option<Box<dyn OperationSink>>,
+    ) -> Result<(Ready, Shared), Refusal> {
         Ok((Ready::default(), self.0.clone()))
     }
 
