@@ -2,12 +2,14 @@
 mod answer;
 mod bar;
 mod conditions;
+mod curves;
 mod load;
 mod sentence;
 
 pub use answer::{Answer, Interval};
 pub use bar::{Bar, Beyond};
 pub use conditions::{Conditions, Difference};
+pub use curves::{ComparedResult, OnCurve};
 pub use load::Loaded;
 pub use sentence::change;
 
@@ -27,6 +29,8 @@ const SAMPLES_BEYOND: f64 = 10.0;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum FigureKind {
     Rate,
+    /// The rate at the knee of a curve.
+    Knee,
     Throughput,
     ResponseP50,
     ResponseP90,
@@ -56,6 +60,7 @@ pub struct ComparedRun {
     /// The words that make it doubtful.
     pub doubts: Vec<Word>,
     pub is_closed_loop: bool,
+    pub curve: Option<OnCurve>,
 }
 
 /// The runs of one or more results that are compared as one.
@@ -63,6 +68,8 @@ pub struct ComparedRun {
 pub struct Side {
     pub name: String,
     pub runs: Vec<ComparedRun>,
+    /// How many results they are of.
+    pub results: usize,
     pub conditions: Conditions,
 }
 
@@ -87,6 +94,9 @@ pub struct Comparison {
     /// In what else the sides differ.
     pub differences: Vec<Difference>,
     pub cells: Vec<Cell>,
+    /// Figures that several cells have, over all of them: each repeat is one value, the mean of its logs. Nothing is said
+    /// of these but how far they lie apart.
+    pub overall: Vec<ComparedFigure>,
     /// Runs without a partner.
     pub only_base: Vec<String>,
     pub only_other: Vec<String>,
@@ -121,7 +131,18 @@ pub struct ComparedFigure {
     pub answer: Answer,
     /// Within what share two values count as the same.
     pub margin: f64,
+    /// The same without runs that lie far off the others of their side, where there are such.
+    pub without: Option<Without>,
     estimate: Option<Estimate>,
+}
+
+/// What a figure says without runs that lie far off.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Without {
+    pub runs: usize,
+    pub ratio: f64,
+    pub interval: Option<Interval>,
+    pub answer: Answer,
 }
 
 /// Why a figure is shown and not compared.
@@ -138,8 +159,9 @@ pub enum Unfit {
 }
 
 impl FigureKind {
-    pub const ALL: [Self; 13] = [
+    pub const ALL: [Self; 14] = [
         Self::Rate,
+        Self::Knee,
         Self::Throughput,
         Self::ResponseP50,
         Self::ResponseP90,
@@ -158,6 +180,7 @@ impl FigureKind {
     pub fn name(self) -> &'static str {
         match self {
             Self::Rate => "rate",
+            Self::Knee => "knee",
             Self::Throughput => "throughput",
             Self::ResponseP50 => "p50",
             Self::ResponseP90 => "p90",
@@ -187,7 +210,7 @@ impl FigureKind {
     }
 
     pub fn is_more_better(self) -> bool {
-        matches!(self, Self::Rate | Self::Throughput)
+        matches!(self, Self::Rate | Self::Knee | Self::Throughput)
     }
 
     pub fn is_latency(self) -> bool {
@@ -231,6 +254,7 @@ impl ComparedRun {
         let value = |kind: FigureKind| {
             let value = match (kind, kind.is_service()) {
                 (FigureKind::Rate, _) => totals.rate(),
+                (FigureKind::Knee, _) => return None,
                 (FigureKind::Throughput, _) => totals.bytes_per_second(),
                 (FigureKind::CpuPerOperation, _) => totals.host_cpu_ns_per_operation()?,
                 (_, true) => latency(&service, kind.percentile())?,
@@ -247,6 +271,7 @@ impl ComparedRun {
             samples: response.histogram.count(),
             doubts: findings.clone().filter(|word| word.is_doubt()).collect(),
             is_closed_loop: findings.clone().any(|word| word == Word::ClosedLoop),
+            curve: None,
         })
     }
 
@@ -293,6 +318,13 @@ fn groups<'a>(side: &'a Side, rules: &Comparing) -> Vec<Group<'a>> {
 ///
 /// Runs are matched by load, and by name where several have the same. Of what has no partner the names are told.
 pub fn compare(base: &Side, other: &Side, rules: &Comparing) -> Comparison {
+    match curves::at_common_rates(base, other).filter(|_| !rules.ignores_load) {
+        Some([base, other]) => compare_runs(&base, &other, rules),
+        None => compare_runs(base, other, rules),
+    }
+}
+
+fn compare_runs(base: &Side, other: &Side, rules: &Comparing) -> Comparison {
     let mut out = Comparison {
         base: base.name.clone(),
         other: other.name.clone(),
@@ -300,8 +332,56 @@ pub fn compare(base: &Side, other: &Side, rules: &Comparing) -> Comparison {
         differences: base.conditions.differences(&other.conditions),
         ..Comparison::default()
     };
-    let (base, mut rest) = (groups(base, rules), groups(other, rules));
-    let mut pairs: Vec<Option<Group<'_>>> = vec![None; base.len()];
+    let (base, rest) = (groups(base, rules), groups(other, rules));
+    let (pairs, rest) = matched(&base, rest, rules);
+    let mut logs = Vec::new();
+    for (group, pair) in base.iter().zip(pairs) {
+        match pair {
+            Some(pair) => {
+                out.cells.push(cell(group, &pair));
+                logs.push((group.clone(), pair));
+            }
+            None => out.only_base.push(group[0].full_name()),
+        }
+    }
+    out.only_other = rest.iter().map(|group| group[0].full_name()).collect();
+    for kind in FigureKind::ALL {
+        judge(&mut out, &logs, kind, rules);
+    }
+    out.leave_out_empty(&logs);
+    out
+}
+
+impl Comparison {
+    /// A load of which the sides have no figure in common is none.
+    fn leave_out_empty(&mut self, groups: &[(Group<'_>, Group<'_>)]) {
+        let cells = std::mem::take(&mut self.cells);
+        for (cell, (base, other)) in cells.into_iter().zip(groups) {
+            if !cell.figures.is_empty() {
+                self.cells.push(cell);
+                continue;
+            }
+            let sides = [(base, &mut self.only_base), (other, &mut self.only_other)];
+            for (group, only) in sides {
+                let has_value = |run: &&ComparedRun| run.values.iter().any(Option::is_some);
+                only.extend(
+                    group
+                        .iter()
+                        .find(|run| has_value(run))
+                        .map(|run| run.full_name()),
+                );
+            }
+        }
+    }
+}
+
+/// For each group of the base its partner, and what is left of the others.
+fn matched<'a>(
+    base: &[Group<'_>],
+    mut rest: Vec<Group<'a>>,
+    rules: &Comparing,
+) -> (Vec<Option<Group<'a>>>, Vec<Group<'a>>) {
+    let mut pairs: Vec<Option<Group<'a>>> = vec![None; base.len()];
     // The same name first; then what only one run on each side can be.
     for (place, group) in base.iter().enumerate() {
         let is_it = |other: &Group<'_>| {
@@ -324,21 +404,7 @@ pub fn compare(base: &Side, other: &Side, rules: &Comparing) -> Comparison {
             pairs[place] = Some(rest.remove(at));
         }
     }
-    let mut logs = Vec::new();
-    for (group, pair) in base.iter().zip(pairs) {
-        match pair {
-            Some(pair) => {
-                out.cells.push(cell(group, &pair));
-                logs.push((group.clone(), pair));
-            }
-            None => out.only_base.push(group[0].full_name()),
-        }
-    }
-    out.only_other = rest.iter().map(|group| group[0].full_name()).collect();
-    for kind in FigureKind::ALL {
-        judge(&mut out.cells, &logs, kind, rules);
-    }
-    out
+    (pairs, rest)
 }
 
 fn cell(base: &Group<'_>, other: &Group<'_>) -> Cell {
@@ -366,7 +432,7 @@ fn cell(base: &Group<'_>, other: &Group<'_>) -> Cell {
 /// Adds one figure to all cells. What is called a difference depends on how many cells there are, and a cell scatters by no
 /// less than half of them do.
 fn judge(
-    cells: &mut [Cell],
+    out: &mut Comparison,
     groups: &[(Group<'_>, Group<'_>)],
     kind: FigureKind,
     rules: &Comparing,
@@ -376,47 +442,95 @@ fn judge(
         is_more_better: kind.is_more_better(),
         is_paired: rules.is_paired,
     };
-    let values = |group: &Group<'_>| -> Vec<f64> {
-        group.iter().filter_map(|run| run.value(kind)).collect()
+    let values = |group: &Group<'_>| -> Vec<Option<f64>> {
+        group.iter().map(|run| run.value(kind)).collect()
     };
-    let judged: Vec<Option<(Logs, Option<Unfit>)>> = cells
+    let read = out.cells.iter().zip(groups).map(|(cell, (base, other))| {
+        let logs = Logs::of(&values(base), &values(other))?;
+        Some((logs, unfit(cell, base, other, kind)))
+    });
+    let read: Vec<Option<(Logs, Option<Unfit>)>> = read.collect();
+    let fit: Vec<Logs> = read
         .iter()
-        .zip(groups)
-        .map(|(cell, (base, other))| {
-            let logs = Logs::of(&values(base), &values(other))?;
-            Some((logs, unfit(cell, base, other, kind)))
-        })
+        .flatten()
+        .filter(|(_, unfit)| unfit.is_none())
+        .map(|(logs, _)| logs.clone())
         .collect();
-    let fit = || {
-        let fit = judged.iter().flatten().filter(|(_, unfit)| unfit.is_none());
-        fit.map(|(logs, _)| logs)
-    };
-    let floor = match fit().count() {
+    let floor = match &*fit {
         // A cell alone knows nothing of others.
-        0 | 1 => 0.0,
-        _ => median(fit().filter_map(Logs::deviation).collect()),
+        [_] => 0.0,
+        all => median(all.iter().filter_map(Logs::deviation).collect()),
     };
-    let estimates = fit().filter_map(|logs| logs.estimate(&rule, floor));
-    let chances: Vec<f64> = estimates.map(|estimate| estimate.chance()).collect();
-    let mut differ = answer::differences(&chances).into_iter();
-    for (cell, judged) in cells.iter_mut().zip(judged) {
-        let Some((logs, unfit)) = judged else {
+    if let [_, _, ..] = &*fit {
+        let logs = Logs::over_all(&fit);
+        out.overall.push(figure(kind, &logs, &rule, 0.0));
+    }
+    let (mut answers, mut without) = (
+        answers(&fit, &rule, floor).into_iter(),
+        without(&fit, &rule, floor).into_iter(),
+    );
+    for (cell, read) in out.cells.iter_mut().zip(read) {
+        let Some((logs, unfit)) = read else {
             continue;
         };
-        let estimate = logs.estimate(&rule, floor);
-        let differs = unfit.is_none() && estimate.is_some() && differ.next() == Some(true);
-        cell.figures.push(ComparedFigure {
-            kind,
-            base: logs.base_mean(),
-            other: logs.base_mean() * logs.ratio(),
+        let mut figure = figure(kind, &logs, &rule, floor);
+        figure.unfit = unfit;
+        if unfit.is_none() {
+            figure.answer = answers.next().expect("there is one for each that fits");
+            figure.without = without.next().flatten();
+        }
+        cell.figures.push(figure);
+    }
+}
+
+/// Without an answer.
+fn figure(kind: FigureKind, logs: &Logs, rule: &Rule, floor: f64) -> ComparedFigure {
+    let estimate = logs.estimate(rule, floor);
+    ComparedFigure {
+        kind,
+        base: logs.base_mean(),
+        other: logs.base_mean() * logs.ratio(),
+        ratio: logs.ratio(),
+        interval: estimate.map(|estimate| estimate.interval()),
+        unfit: None,
+        answer: Answer::TooFew,
+        margin: rule.margin,
+        without: None,
+        estimate,
+    }
+}
+
+fn answers(all: &[Logs], rule: &Rule, floor: f64) -> Vec<Answer> {
+    let estimates = all.iter().map(|logs| logs.estimate(rule, floor));
+    let estimates: Vec<Option<Estimate>> = estimates.collect();
+    let chances = estimates.iter().flatten();
+    let chances: Vec<f64> = chances.map(Estimate::chance).collect();
+    let mut differ = answer::differences(&chances).into_iter();
+    let answer = |estimate: Option<Estimate>| match estimate {
+        Some(estimate) => estimate.answer(rule, differ.next() == Some(true)),
+        None => Answer::TooFew,
+    };
+    estimates.into_iter().map(answer).collect()
+}
+
+/// For each that has runs that lie far off, what is said without them.
+fn without(all: &[Logs], rule: &Rule, floor: f64) -> Vec<Option<Without>> {
+    let rest = all.iter().map(|logs| logs.without_far_off(rule.is_paired));
+    let rest: Vec<Option<(usize, Logs)>> = rest.collect();
+    let both = all.iter().zip(&rest);
+    let logs = both.map(|(whole, rest)| rest.as_ref().map_or(whole, |(_, logs)| logs).clone());
+    let answers = answers(&logs.collect::<Vec<_>>(), rule, floor);
+    let without = |(rest, answer): (Option<(usize, Logs)>, Answer)| {
+        let (runs, logs) = rest?;
+        let estimate = logs.estimate(rule, floor);
+        Some(Without {
+            runs,
             ratio: logs.ratio(),
             interval: estimate.map(|estimate| estimate.interval()),
-            unfit,
-            answer: estimate.map_or(Answer::TooFew, |one| one.answer(&rule, differs)),
-            margin: rule.margin,
-            estimate,
-        });
-    }
+            answer,
+        })
+    };
+    rest.into_iter().zip(answers).map(without).collect()
 }
 
 fn unfit(cell: &Cell, base: &Group<'_>, other: &Group<'_>, kind: FigureKind) -> Option<Unfit> {

@@ -24,8 +24,9 @@ mod watch;
 pub mod words;
 
 pub use comparison::{
-    Answer, Bar, Beyond, Cell, ComparedFigure, ComparedRun, Comparing, Comparison, Conditions,
-    Difference, FigureKind, Interval, Loaded, Side, Unfit, change, compare,
+    Answer, Bar, Beyond, Cell, ComparedFigure, ComparedResult, ComparedRun, Comparing, Comparison,
+    Conditions, Difference, FigureKind, Interval, Loaded, OnCurve, Side, Unfit, Without, change,
+    compare,
 };
 pub use curve::{
     CurvePoint, EXHAUSTED_SHARE, Exhausted, Knee, LATE_NS_LEAST, LATE_SERVICE_SHARE, Late,

@@ -491,7 +491,7 @@ pub struct ReportOptions {
 #[derive(Args, Debug)]
 pub struct CompareOptions {
     /// Results: their folders or files, or JSON output of fio. The first is the base of the others. The results in the
-    /// folders of one are repeats.
+    /// folders of one are repeats; RESULTS@NAME=VALUE takes those with that label.
     #[arg(required_unless_present = "run", num_args = 2.., value_names = ["BASE", "OTHER"])]
     pub results: Vec<PathBuf>,
 

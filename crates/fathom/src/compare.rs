@@ -5,11 +5,13 @@ use crate::import::{events_of_fio, text_of};
 use crate::in_turn::{self, Job};
 use crate::outputs::{Outputs, Own, check_place};
 use crate::results::{NAME, result_file};
-use analysis::{ComparedRun, Comparing, Comparison, Side, Watch, compare};
+use analysis::{ComparedResult, ComparedRun, Comparing, Comparison, Side, Watch, compare};
 use host::text_file::read_head;
 use measure::Event;
+use plan::Label;
 use report::vdbench::{is_flatfile, runs_of_flatfile};
 use report::{comparison, shown};
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use store::Salvage;
 
@@ -54,11 +56,10 @@ fn sides(options: &CompareOptions) -> Result<(Vec<Side>, bool), Exit> {
         }
     };
     let sides: Result<Vec<Side>, String> = std::thread::scope(|scope| {
-        let read = |(path, name): (&'_ PathBuf, String)| {
-            let path = path.clone();
-            scope.spawn(move || read_side(&path, name))
+        let read = |(path, name): (PathBuf, String)| {
+            scope.spawn(move || read_side(&Chosen::of(path), name))
         };
-        let threads: Vec<_> = paths.iter().zip(names).map(read).collect();
+        let threads: Vec<_> = paths.into_iter().zip(names).map(read).collect();
         let threads = threads.into_iter();
         threads
             .map(|thread| thread.join().expect("reading a result panics nowhere"))
@@ -174,16 +175,58 @@ fn write_files(folder: &Path, comparisons: &[Comparison]) -> Result<(), String> 
     })
 }
 
+/// What a side is made of: all results at a place, or `PLACE@NAME=VALUE`, those of them with a label.
+struct Chosen {
+    path: PathBuf,
+    label: Option<Label>,
+}
+
+impl Chosen {
+    fn of(path: PathBuf) -> Self {
+        let text = path.to_string_lossy();
+        let parts = text.rsplit_once('@').filter(|_| !path.exists());
+        let label = parts.and_then(|(place, label)| Some((place, label.split_once('=')?)));
+        match label {
+            Some((place, (name, value))) => Self {
+                path: place.into(),
+                label: Some(Label::new(name, value)),
+            },
+            None => Self { path, label: None },
+        }
+    }
+
+    fn has(&self, labels: &[Label]) -> bool {
+        self.label
+            .as_ref()
+            .is_none_or(|label| labels.contains(label))
+    }
+}
+
 /// The runs of a result, or of all results in a folder.
-fn read_side(path: &Path, name: String) -> Result<Side, String> {
+fn read_side(chosen: &Chosen, name: String) -> Result<Side, String> {
     let mut side = Side {
         name,
         ..Side::default()
     };
-    for file in files_of(path)? {
-        add_runs(&mut side, &file).map_err(|reason| format!("`{}`: {reason}", file.display()))?;
+    let mut labels = BTreeSet::new();
+    for file in files_of(&chosen.path)? {
+        let added = add_runs(&mut side, &file, chosen);
+        labels.extend(added.map_err(|reason| format!("`{}`: {reason}", file.display()))?);
     }
-    Ok(side)
+    match &chosen.label {
+        Some(Label { key, value }) if side.runs.is_empty() => {
+            let there: Vec<String> = labels.into_iter().collect();
+            let there = match &*there {
+                [] => "none has a label; `fathom run --label NAME=VALUE` gives one".to_owned(),
+                there => format!("there are {}", there.join(", ")),
+            };
+            let place = chosen.path.display();
+            Err(format!(
+                "no result of `{place}` has the label `{key}={value}`: {there}"
+            ))
+        }
+        _ => Ok(side),
+    }
 }
 
 /// A file, the result in a folder, what Vdbench left there, or those in the folders of one.
@@ -209,20 +252,27 @@ fn files_of(path: &Path) -> Result<Vec<PathBuf>, String> {
     }
 }
 
-fn add_runs(side: &mut Side, file: &Path) -> Result<(), String> {
+/// Adds what is chosen of a file. Gives the labels that it has.
+fn add_runs(side: &mut Side, file: &Path, chosen: &Chosen) -> Result<Vec<String>, String> {
+    let (mut labels, mut is_chosen) = (Vec::new(), chosen.has(&[]));
     let mut watch = Watch::default();
-    let before = side.runs.len();
+    let mut result = ComparedResult::default();
     let mut take = |event: &Event| {
         let event = shown::event(event);
         if let Event::ExecutionStarted(started) = &*event {
-            side.conditions.add(started);
+            let all = started.labels.iter();
+            labels.extend(all.map(|label| format!("{}={}", label.key, label.value)));
+            is_chosen = chosen.has(&started.labels);
+            if is_chosen {
+                side.conditions.add(started);
+            }
         }
-        let ended = watch.on_event(&event);
-        let compared = ended.as_ref().and_then(ComparedRun::of);
-        if let (Some(ended), Some(_)) = (&ended, &compared) {
-            side.conditions.add_run(ended);
+        if let Some(ended) = watch.on_event(&event)
+            && is_chosen
+            && result.add(&ended)
+        {
+            side.conditions.add_run(&ended);
         }
-        side.runs.extend(compared);
     };
     if is_result(file)? {
         let salvage = Salvage::open(file).map_err(|error| error.to_string())?;
@@ -233,14 +283,15 @@ fn add_runs(side: &mut Side, file: &Path) -> Result<(), String> {
             return Err(format!("it is damaged: {damage}"));
         }
     } else if let Some(runs) = runs_of_vdbench(file)? {
-        side.runs.extend(runs);
+        result.runs = if is_chosen { runs } else { Vec::new() };
     } else {
         events_of_fio(file)?.iter().for_each(take);
     }
-    match side.runs.len() == before {
-        true => Err("it holds no run that has measured anything".to_owned()),
-        false => Ok(()),
+    if is_chosen && result.runs.is_empty() {
+        return Err("it holds no run that has measured anything".to_owned());
     }
+    side.add(result);
+    Ok(labels)
 }
 
 /// Of a flat file; `None` where it is something else.

@@ -146,6 +146,10 @@ fn cells(cell: &Cell) -> [String; HEADS.len()] {
     let of = |kind: FigureKind, text: &dyn Fn(&ComparedFigure) -> String| {
         cell.figure(kind).map_or("-".to_owned(), text)
     };
+    let rate = match cell.figure(FigureKind::Knee) {
+        Some(_) => FigureKind::Knee,
+        None => FigureKind::Rate,
+    };
     let base = |figure: &ComparedFigure| value_text(figure.kind, figure.base);
     let other = |figure: &ComparedFigure| value_text(figure.kind, figure.other);
     let changed = |figure: &ComparedFigure| {
@@ -163,9 +167,9 @@ fn cells(cell: &Cell) -> [String; HEADS.len()] {
     };
     let [one, two] = cell.runs;
     [
-        of(FigureKind::Rate, &base),
-        of(FigureKind::Rate, &other),
-        of(FigureKind::Rate, &changed),
+        of(rate, &base),
+        of(rate, &other),
+        of(rate, &changed),
         of(FigureKind::ResponseP50, &changed),
         of(FigureKind::ResponseP99, &base),
         of(FigureKind::ResponseP99, &other),
@@ -188,7 +192,7 @@ fn value_text(kind: FigureKind, value: f64) -> String {
 /// Rates per second, MB/s, milliseconds, and microseconds of CPU time.
 fn in_unit(kind: FigureKind, value: f64) -> f64 {
     match kind {
-        FigureKind::Rate => value,
+        FigureKind::Rate | FigureKind::Knee => value,
         FigureKind::Throughput => value / 1e6,
         FigureKind::CpuPerOperation => value / 1e3,
         _ => value / 1e6,
@@ -197,14 +201,14 @@ fn in_unit(kind: FigureKind, value: f64) -> f64 {
 
 fn unit(kind: FigureKind) -> &'static str {
     match kind {
-        FigureKind::Rate => "per_s",
+        FigureKind::Rate | FigureKind::Knee => "per_s",
         FigureKind::Throughput => "mb_per_s",
         FigureKind::CpuPerOperation => "us",
         _ => "ms",
     }
 }
 
-const CSV_HEADER: [&str; 17] = [
+const CSV_HEADER: [&str; 19] = [
     "base",
     "other",
     "load",
@@ -220,6 +224,8 @@ const CSV_HEADER: [&str; 17] = [
     "ratio_to",
     "answer",
     "not_compared",
+    "runs_far_off",
+    "ratio_without_them",
     "base_marks",
     "other_marks",
 ];
@@ -269,6 +275,10 @@ fn record(
         figure
             .unfit
             .map_or(String::new(), |one| unfit_name(one).to_owned()),
+        figure
+            .without
+            .map_or(String::new(), |without| without.runs.to_string()),
+        or_empty(figure.without.map(|without| without.ratio)),
         cell.doubts_of(0),
         cell.doubts_of(1),
     ]
@@ -313,9 +323,19 @@ fn document(comparison: &Comparison) -> Value {
         "other": comparison.other,
         "text": comparison.sentence(),
         "differences": differences,
+        "all_loads": comparison.overall.iter().map(overall).collect::<Vec<_>>(),
         "loads": loads,
         "only_base": comparison.only_base,
         "only_other": comparison.only_other,
+    })
+}
+
+fn overall(figure: &ComparedFigure) -> Value {
+    json!({
+        "figure": figure.kind.name(),
+        "ratio": figure.ratio,
+        "ratio_from": figure.interval.map(|interval| interval.from),
+        "ratio_to": figure.interval.map(|interval| interval.to),
     })
 }
 
@@ -336,6 +356,8 @@ fn load(cell: &Cell) -> Value {
             "answer": answer_name(figure.answer),
             "repeats_that_would_tell": repeats,
             "not_compared": figure.unfit.map(unfit_name),
+            "runs_far_off": figure.without.map(|without| without.runs),
+            "ratio_without_them": figure.without.map(|without| without.ratio),
         })
     };
     let marks = |side: usize| -> Vec<&str> {

@@ -1,4 +1,5 @@
 //! What repeated runs of two sides say about one figure. One value per run, and logs of it, so that an effect is a ratio.
+use super::median;
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
 /// How sure an interval is, two-sided, and how often chance alone may be called a difference.
@@ -49,6 +50,8 @@ pub(super) struct Rule {
 pub(super) struct Logs {
     base: Vec<f64>,
     other: Vec<f64>,
+    /// Whether no run is without a value, so that those of one place are of one block.
+    are_whole: bool,
 }
 
 /// What they say.
@@ -63,17 +66,65 @@ pub(super) struct Estimate {
 }
 
 impl Logs {
-    /// `None` without a value, and where one is not above zero.
-    pub fn of(base: &[f64], other: &[f64]) -> Option<Self> {
-        let logs = |side: &[f64]| -> Option<Vec<f64>> {
+    /// Of the runs of both sides. `None` without a value, and where one is not above zero.
+    pub fn of(base: &[Option<f64>], other: &[Option<f64>]) -> Option<Self> {
+        let logs = |side: &[Option<f64>]| -> Option<Vec<f64>> {
             let log = |value: &f64| (*value > 0.0 && value.is_finite()).then(|| value.ln());
-            let logs: Option<Vec<f64>> = side.iter().map(log).collect();
+            let logs: Option<Vec<f64>> = side.iter().flatten().map(log).collect();
             logs.filter(|logs| !logs.is_empty())
         };
         Some(Self {
             base: logs(base)?,
             other: logs(other)?,
+            are_whole: base.iter().chain(other).all(Option::is_some),
         })
+    }
+
+    /// Of all loads together: each repeat is one value. Where loads have different numbers of repeats, there is one value.
+    pub fn over_all(all: &[Self]) -> Self {
+        let side = |of: &dyn Fn(&Self) -> &[f64]| -> Vec<f64> {
+            let repeats = of(&all[0]).len();
+            let is_even = all
+                .iter()
+                .all(|logs| logs.are_whole && of(logs).len() == repeats);
+            let at =
+                |place: usize| mean(&all.iter().map(|logs| of(logs)[place]).collect::<Vec<_>>());
+            match is_even {
+                true => (0..repeats).map(at).collect(),
+                false => vec![mean(
+                    &all.iter().map(|logs| mean(of(logs))).collect::<Vec<_>>(),
+                )],
+            }
+        };
+        Self {
+            base: side(&|logs| &logs.base),
+            other: side(&|logs| &logs.other),
+            are_whole: all.iter().all(|logs| logs.are_whole),
+        }
+    }
+
+    /// How many lie far off the others of their side, and the rest; `None` where none does. Of a pair both go.
+    pub fn without_far_off(&self, is_paired: bool) -> Option<(usize, Self)> {
+        let (base, other) = (far_off(&self.base), far_off(&self.other));
+        let count = base.iter().chain(&other).filter(|is_far| **is_far).count();
+        let in_pairs = is_paired && self.are_in_pairs();
+        let rest = |values: &[f64], own: &[bool], of_pair: &[bool]| -> Vec<f64> {
+            let stays = |place: &usize| !(own[*place] || in_pairs && of_pair[*place]);
+            let places = (0..values.len()).filter(stays);
+            places.map(|place| values[place]).collect()
+        };
+        (count > 0).then(|| {
+            let rest = Self {
+                base: rest(&self.base, &base, &other),
+                other: rest(&self.other, &other, &base),
+                are_whole: self.are_whole && (in_pairs || !is_paired),
+            };
+            (count, rest)
+        })
+    }
+
+    fn are_in_pairs(&self) -> bool {
+        self.are_whole && self.base.len() == self.other.len()
     }
 
     /// The geometric mean of the base.
@@ -100,7 +151,7 @@ impl Logs {
         }
         let difference = mean(&self.other) - mean(&self.base);
         let least = deviation_least.max(DEVIATION_LEAST).powi(2);
-        if rule.is_paired && self.base.len() == self.other.len() {
+        if rule.is_paired && self.are_in_pairs() {
             let pairs = self.base.iter().zip(&self.other);
             let differences: Vec<f64> = pairs.map(|(base, other)| other - base).collect();
             let spread = variance(&differences)?.max(2.0 * least);
@@ -184,6 +235,28 @@ pub(super) fn differences(chances: &[f64]) -> Vec<bool> {
     let last = (0..sorted.len()).rfind(|place| sorted[*place] <= bar(*place));
     let most = last.map_or(f64::NEG_INFINITY, |place| sorted[place]);
     chances.iter().map(|chance| *chance <= most).collect()
+}
+
+/// From so many runs a side on, it can be told which lie far off.
+const REPEATS_FOR_FAR_OFF: usize = 5;
+
+/// What is farther off than this many robust standard deviations is (Iglewicz and Hoaglin, 1993).
+const FAR_OFF: f64 = 3.5;
+
+/// Median distances from the median in a standard deviation of a normal distribution.
+const DISTANCES_PER_DEVIATION: f64 = 0.6745;
+
+/// Which values lie far off the others.
+fn far_off(values: &[f64]) -> Vec<bool> {
+    let middle = median(values.to_vec());
+    let distance = |value: &f64| (value - middle).abs();
+    let usual = median(values.iter().map(distance).collect());
+    let is_far = |value: &f64| {
+        values.len() >= REPEATS_FOR_FAR_OFF
+            && usual > DEVIATION_LEAST
+            && DISTANCES_PER_DEVIATION * distance(value) / usual > FAR_OFF
+    };
+    values.iter().map(is_far).collect()
 }
 
 fn mean(values: &[f64]) -> f64 {

@@ -25,6 +25,8 @@ pub struct Loaded {
     pub read_share: f64,
     /// How many may be in flight; `None` where nobody tells.
     pub slots: Option<u32>,
+    /// Whether this is no run but the knee of several.
+    pub is_knee: bool,
 }
 
 impl Loaded {
@@ -43,6 +45,7 @@ impl Loaded {
             operation_bytes: each(bytes),
             read_share: each(reads),
             slots: Some(totals.slots()),
+            is_knee: false,
         }
     }
 
@@ -54,6 +57,7 @@ impl Loaded {
             _ => false,
         };
         is_rate
+            && self.is_knee == other.is_knee
             && Option::zip(self.slots, other.slots).is_none_or(|(one, other)| one == other)
             && self.is_swept_like(other)
             && (self.read_share - other.read_share).abs() <= READ_SHARE

@@ -1,11 +1,12 @@
 //! What a comparison comes to, in words.
-use super::{Answer, Cell, ComparedFigure, Comparison, FigureKind};
+use super::{Answer, Cell, ComparedFigure, Comparison, FigureKind, Interval};
 use crate::words::{counted, latency};
 use std::fmt::Write;
 
 /// The figures that a sentence tells; the others are in tables.
-const TOLD: [FigureKind; 4] = [
+const TOLD: [FigureKind; 5] = [
     FigureKind::Rate,
+    FigureKind::Knee,
     FigureKind::ResponseP50,
     FigureKind::ResponseP99,
     FigureKind::CpuPerOperation,
@@ -64,7 +65,13 @@ impl Comparison {
         match &*figures {
             [] => None,
             [one] => Some(format!("{name} {}", one.words())),
-            several => Some(format!("{name} {}", counts(several))),
+            several => {
+                let overall = self.overall.iter().find(|figure| figure.kind == kind);
+                let overall = overall.map_or(String::new(), |figure| {
+                    format!("{} over all, ", figure.changed())
+                });
+                Some(format!("{name} {overall}{}", counts(several)))
+            }
         }
     }
 }
@@ -105,6 +112,12 @@ fn counts(figures: &[&ComparedFigure]) -> String {
     if !single.is_empty() {
         parts.push(range(&single));
     }
+    let far_off = figures.iter().filter(|figure| figure.is_other_without());
+    if let far_off @ 1.. = far_off.count() {
+        parts.push(format!(
+            "{far_off} of them because of runs far off the others"
+        ));
+    }
     parts.join(", ")
 }
 
@@ -141,19 +154,33 @@ pub fn change(ratio: f64) -> String {
 }
 
 impl ComparedFigure {
-    /// The change with its interval and what can be said of it.
+    /// The change with its interval.
+    fn changed(&self) -> String {
+        changed(self.ratio, self.interval)
+    }
+
+    /// Whether runs that lie far off decide the answer.
+    fn is_other_without(&self) -> bool {
+        let kind = |answer: &Answer| std::mem::discriminant(answer);
+        self.without
+            .as_ref()
+            .is_some_and(|without| kind(&without.answer) != kind(&self.answer))
+    }
+
+    /// The change with its interval and what can be said of it, with runs that lie far off and without them.
     pub fn words(&self) -> String {
-        let mut text = change(self.ratio);
-        if let Some(interval) = self.interval {
-            let _ = write!(
-                text,
-                " ({} to {})",
-                change(interval.from),
-                change(interval.to)
-            );
-        }
+        let words = self.said(self.changed(), self.answer);
+        let Some(without) = &self.without else {
+            return words;
+        };
+        let rest = self.said(changed(without.ratio, without.interval), without.answer);
+        let runs = counted(without.runs as u64, "run");
+        format!("{words}; without {runs} far off the others {rest}")
+    }
+
+    fn said(&self, text: String, answer: Answer) -> String {
         let margin = format!("{:.0} %", self.margin * 100.0);
-        match self.answer {
+        match answer {
             Answer::Better => text + ", better",
             Answer::Worse => text + ", worse",
             Answer::Same => format!("{text}, the same within {margin}"),
@@ -166,11 +193,21 @@ impl ComparedFigure {
     }
 }
 
+fn changed(ratio: f64, interval: Option<Interval>) -> String {
+    let mut text = change(ratio);
+    if let Some(interval) = interval {
+        let (from, to) = (change(interval.from), change(interval.to));
+        let _ = write!(text, " ({from} to {to})");
+    }
+    text
+}
+
 impl FigureKind {
     /// As text has it.
     pub fn title(self) -> &'static str {
         match self {
             Self::Rate => "I/O/s",
+            Self::Knee => "I/O/s at the knee",
             Self::Throughput => "MB/s",
             Self::ResponseP50 => "response p50",
             Self::ResponseP90 => "response p90",

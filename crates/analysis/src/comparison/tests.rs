@@ -14,6 +14,7 @@ pub(super) fn run(name: &str, load: Loaded, values: &[(FigureKind, f64)]) -> Com
         samples: 1_000_000,
         doubts: Vec::new(),
         is_closed_loop: false,
+        curve: None,
     }
 }
 
@@ -81,6 +82,57 @@ fn repeats_give_an_interval_as_a_table_of_t_has_it() {
     assert_eq!(
         answer_of(&far(1000.0), &far(1010.0)).answer,
         Answer::CannotTell { repeats: 65 }
+    );
+}
+
+#[test]
+fn runs_far_off_are_told_and_left_out_beside() {
+    let near = |middle: f64| [-2e-3, -1e-3, 0.0, 1e-3, 2e-3].map(|off: f64| middle * off.exp());
+    let mut slow = near(1100.0).to_vec();
+    assert_eq!(answer_of(&near(1000.0), &slow).without, None);
+    slow.push(300.0);
+    let figure = answer_of(&near(1000.0), &slow);
+    assert!(matches!(figure.answer, Answer::CannotTell { .. }));
+    let without = figure.without.unwrap();
+    assert_eq!((without.runs, without.answer), (1, Answer::Better));
+    assert!((without.ratio - 1.1).abs() < 1e-9);
+    let words = figure.words();
+    assert!(
+        words.contains("; without 1 run far off the others +10.0 %"),
+        "{words}"
+    );
+    // Of four nobody can say which one is.
+    assert_eq!(answer_of(&near(1000.0), &slow[2..]).without, None);
+}
+
+#[test]
+fn loads_are_summed_up_with_repeats_as_units() {
+    // A day that falls on all loads of a repeat: logs -d, 0, d of each.
+    let d: f64 = 0.01;
+    let side = |name: &str, factor: f64| {
+        let mut runs = Vec::new();
+        for (asked, p50) in [(100.0, 1e6), (200.0, 3e6)] {
+            for off in [-d, 0.0, d] {
+                let values = [(FigureKind::ResponseP50, p50 * factor * off.exp())];
+                runs.push(run(&format!("r{asked}"), load(Some(asked)), &values));
+            }
+        }
+        super::tests::side(name, runs)
+    };
+    let compared = compare(&side("a", 1.0), &side("b", 1.1), &Comparing::default());
+    let [figure] = &*compared.overall else {
+        panic!("{:?}", compared.overall)
+    };
+    let half_width = 2.776_445 * d * (2.0_f64 / 3.0).sqrt();
+    assert!((figure.ratio - 1.1).abs() < 1e-9);
+    let interval = figure.interval.unwrap();
+    assert!((interval.from.ln() - (1.1_f64.ln() - half_width)).abs() < 1e-6);
+    assert!(
+        compared
+            .sentence()
+            .contains("response p50 +10.0 % (+7.5 % to +12.5 %) over all, 2 worse"),
+        "{}",
+        compared.sentence()
     );
 }
 

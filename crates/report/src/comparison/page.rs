@@ -1,6 +1,6 @@
 //! Comparisons on one page, in one file, that fetches nothing: the sentences, bars in percent of the base, curves over one
 //! another, and all figures.
-use super::{SHOWN, unfit_name, unit, value_text};
+use super::{unfit_name, unit, value_text};
 use crate::html::page;
 use crate::html::text::{Escaped, Sentence, Short, json_for_script};
 use analysis::{Cell, ComparedFigure, Comparison, FigureKind, change};
@@ -12,6 +12,15 @@ const NOT_IN_TURN: &str = "The sides were not run in turn: what changed with the
     Run the base once more; how far its two results lie apart is the least that any claim needs.";
 
 const IN_TURN: &str = "The sides were run in turn, in random order within each block: what the day brought fell on all of them.";
+
+/// The figures that have bars.
+const CHARTS: [FigureKind; 5] = [
+    FigureKind::Rate,
+    FigureKind::Knee,
+    FigureKind::ResponseP50,
+    FigureKind::ResponseP99,
+    FigureKind::CpuPerOperation,
+];
 
 #[derive(Serialize)]
 struct Data<'a> {
@@ -56,7 +65,7 @@ struct Curve<'a> {
 /// Where there are none.
 pub fn page(comparisons: &[Comparison], out: &mut dyn Write) -> io::Result<()> {
     let base = &comparisons[0].base;
-    let figures = SHOWN.iter().filter_map(|kind| bars(comparisons, *kind));
+    let figures = CHARTS.iter().filter_map(|kind| bars(comparisons, *kind));
     let data = Data {
         base,
         figures: figures.collect(),

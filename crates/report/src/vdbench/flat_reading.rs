@@ -105,11 +105,13 @@ impl Row<'_> {
                 operation_bytes: self.number("bytes/io").unwrap_or(each),
                 read_share: self.number("read%").unwrap_or(0.0) / 100.0,
                 slots: None,
+                is_knee: false,
             },
             values,
             samples: 0,
             doubts: Vec::new(),
             is_closed_loop: asked.is_none(),
+            curve: None,
         })
     }
 }

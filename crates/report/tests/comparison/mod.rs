@@ -38,6 +38,7 @@ fn side(name: &str, rate_pct: f64, cpu_pct: f64) -> Side {
                 samples: 100_000,
                 doubts: Vec::new(),
                 is_closed_loop: false,
+                curve: None,
             });
         }
     }
@@ -81,7 +82,9 @@ fn transports_come_out_as_bars_in_percent_of_the_first() {
         "{text}"
     );
     assert!(
-        text.contains("`iwarp` against `tcp`, 4 loads: I/O/s 4 better (+25.0 %)"),
+        text.contains(
+            "`iwarp` against `tcp`, 4 loads: I/O/s +25.0 % (+25.0 % to +25.0 %) over all, 4"
+        ),
         "{text}"
     );
     let csv = comparison::csv(&comparisons);

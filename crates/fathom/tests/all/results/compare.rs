@@ -209,3 +209,40 @@ fn jobs_are_run_in_turn_and_compared() {
         .expect(2)
         .says(&["two jobs at least"]);
 }
+
+#[test]
+fn results_in_one_folder_are_told_apart_by_label() {
+    let lab = Lab::new();
+    for (place, label) in [(1, "fabric=tcp"), (2, "fabric=roce")] {
+        let folder = format!("all/{place}");
+        let file = lab.path("file").display().to_string();
+        let words = [
+            "curve",
+            &file,
+            "--size",
+            "64m",
+            "--backend",
+            "sim",
+            "--elapsed",
+            "1",
+            "--warmup",
+            "0",
+            "--label",
+            label,
+            "-o",
+            &folder,
+        ];
+        lab.fathom(&words).expect(0);
+    }
+    let ended = compare(&lab, &["all@fabric=tcp", "all@fabric=roce"]).expect(0);
+    ended.prints(&[
+        "`all@fabric=roce` against `all@fabric=tcp`",
+        "interpolated",
+        "1/1",
+    ]);
+    let ended = compare(&lab, &["all@fabric=tcp", "all@fabric=rdma"]).expect(2);
+    ended.says(&[
+        "no result of `all` has the label `fabric=rdma`",
+        "fabric=roce, fabric=tcp",
+    ]);
+}
