@@ -1,9 +1,10 @@
-//! `cargo xtask bench plan|report|guard|fleet`: each measures the release build in rounds and prints the least, the median and
+//! `cargo xtask bench plan|report|runs|guard|fleet`: each measures the release build in rounds and prints the least, the median and
 //! the worst beside the bar. What is shared stands here; what a bench makes and measures is in its own file.
 mod fleet;
 mod guard;
 mod plan;
 mod report;
+mod runs;
 
 use crate::command;
 use std::fs::File;
@@ -21,9 +22,10 @@ pub fn run(root: &Path, arguments: &[String]) -> Result<(), String> {
     match words.split_first() {
         Some((&"plan", rest)) => plan::run(root, rest),
         Some((&"report", rest)) => report::run(root, rest),
+        Some((&"runs", rest)) => runs::run(root, rest),
         Some((&"guard", rest)) => guard::run(root, rest),
         Some((&"fleet", rest)) => fleet::run(root, rest),
-        _ => Err("the benches are `plan`, `report`, `guard` and `fleet`".to_owned()),
+        _ => Err("the benches are `plan`, `report`, `runs`, `guard` and `fleet`".to_owned()),
     }
 }
 
@@ -50,6 +52,16 @@ fn build(root: &Path, what: &[&str]) -> Result<(), String> {
 /// Where cargo puts release builds.
 fn release(root: &Path) -> PathBuf {
     crate::workspace::target(root).join("release")
+}
+
+/// The value of a line `name value`.
+fn number(told: &str, name: &str) -> Result<f64, String> {
+    let values = told.lines().filter_map(|line| line.split_once(' '));
+    let found = values.filter(|(known, _)| *known == name);
+    found
+        .filter_map(|(_, value)| value.parse().ok())
+        .next()
+        .ok_or_else(|| format!("the writer tells no {name}"))
 }
 
 /// A folder that goes away.

@@ -38,6 +38,7 @@ cargo xtask compare-fio [--jobs N] [--seed N]
 cargo xtask bench plan [PROGRAM]  time and memory of a plan of 1 000 storage definitions and 10 000 runs
 cargo xtask bench report [SECONDS]
                                   a day's result of 16 targets: its size, what recording and `fathom report` cost
+cargo xtask bench runs [PROGRAM]  10 000 runs judged, and 20 results of 96 runs compared
 cargo xtask bench guard [PROGRAM [FOLDER]]
                                   what the overwrite guard adds to files and devices; as root for the devices
 cargo xtask bench fleet [PROGRAM] how soon eight hosts over ssh begin, and what a hundred agents take of the coordinator

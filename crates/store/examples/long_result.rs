@@ -20,14 +20,18 @@ const DIFFERENT: u32 = 64;
 
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let [path, seconds, targets] = &arguments[..] else {
-        eprintln!("long_result PATH SECONDS TARGETS");
+    let [path, numbers @ ..] = &arguments[..] else {
+        eprintln!("long_result PATH SECONDS TARGETS [RUNS]");
         std::process::exit(2);
     };
-    let count = |text: &String| text.parse::<u32>().expect("a number");
-    let (seconds, targets) = (count(seconds), count(targets));
+    let numbers = numbers.iter().map(|text| text.parse().expect("a number"));
+    let (seconds, targets, runs) = match numbers.collect::<Vec<u32>>()[..] {
+        [seconds, targets] => (seconds, targets, 1),
+        [seconds, targets, runs] => (seconds, targets, runs),
+        _ => panic!("seconds, targets, and at most a number of runs"),
+    };
     let path = Path::new(path);
-    let (wall_s, cpu_ns) = write(path, seconds, targets);
+    let (wall_s, cpu_ns) = write(path, seconds, targets, runs);
     println!("wall_s {wall_s:.1}");
     let share = cpu_ns as f64 / (f64::from(seconds) * SECOND as f64);
     println!("cpu_pct_of_run {:.4}", share * 100.0);
@@ -35,7 +39,7 @@ fn main() {
 }
 
 /// Gives the time of the clock in seconds, and CPU time in nanoseconds.
-fn write(path: &Path, seconds: u32, targets: u32) -> (f64, u64) {
+fn write(path: &Path, seconds: u32, targets: u32, runs: u32) -> (f64, u64) {
     let mut random = Random(7);
     let different: Vec<Interval> = (0..DIFFERENT)
         .map(|_| interval(&mut random, targets))
@@ -43,18 +47,36 @@ fn write(path: &Path, seconds: u32, targets: u32) -> (f64, u64) {
     let writer = Writer::create(path).expect("a new file");
     let send = |event: Event| writer.append(&event).expect("the file takes it");
     send(execution(targets));
-    send(Event::RunStarted(started(seconds, targets)));
     let begun = (Instant::now(), own_cpu_ns());
-    for number in 1..=seconds {
-        let mut interval = different[(number % DIFFERENT) as usize].clone();
-        interval.number = number;
-        interval.start_ns = u64::from(number - 1) * SECOND;
-        interval.end_ns = u64::from(number) * SECOND;
-        interval.unix_ns += interval.end_ns;
-        send(Event::Interval(interval));
+    for run in 0..runs {
+        send(Event::RunStarted(RunStarted {
+            run,
+            runs,
+            name: format!("rd{}", run + 1),
+            ..started(seconds, targets)
+        }));
+        for number in 1..=seconds {
+            let mut interval = different[((run + number) % DIFFERENT) as usize].clone();
+            (interval.run, interval.number) = (run, number);
+            interval.start_ns = u64::from(number - 1) * SECOND;
+            interval.end_ns = u64::from(number) * SECOND;
+            interval.unix_ns += interval.end_ns;
+            send(Event::Interval(interval));
+        }
+        send(Event::RunFinished(finished(run, seconds)));
     }
-    send(Event::RunFinished(RunFinished {
-        run: 0,
+    send(Event::ExecutionFinished(ExecutionFinished {
+        unix_ns: u64::from(seconds) * SECOND,
+        reason: FinishReason::Complete,
+    }));
+    writer.finish().expect("the file is whole");
+    let cpu_ns = own_cpu_ns() - begun.1;
+    (begun.0.elapsed().as_secs_f64(), cpu_ns)
+}
+
+fn finished(run: u32, seconds: u32) -> RunFinished {
+    RunFinished {
+        run,
         unix_ns: u64::from(seconds) * SECOND,
         reason: FinishReason::Complete,
         first_measured: 1,
@@ -66,14 +88,7 @@ fn write(path: &Path, seconds: u32, targets: u32) -> (f64, u64) {
         outstanding: Vec::new(),
         late: Vec::new(),
         starts: Vec::new(),
-    }));
-    send(Event::ExecutionFinished(ExecutionFinished {
-        unix_ns: u64::from(seconds) * SECOND,
-        reason: FinishReason::Complete,
-    }));
-    writer.finish().expect("the file is whole");
-    let cpu_ns = own_cpu_ns() - begun.1;
-    (begun.0.elapsed().as_secs_f64(), cpu_ns)
+    }
 }
 
 /// proc_pid_schedstat: time on CPUs, of all threads that there were.

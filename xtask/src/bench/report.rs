@@ -55,7 +55,7 @@ pub fn run(root: &Path, arguments: &[&str]) -> Result<(), String> {
     let told = super::timed(&mut write, &folder.0)?.stdout;
     let mut table = Table::begin();
     for (what, name, bar) in WRITING {
-        table.row(what, [number(&told, name)?], bar);
+        table.row(what, [super::number(&told, name)?], bar);
     }
     let reports = super::rounds(ROUNDS, |round| {
         let mut report = Command::new(&program);
@@ -68,14 +68,4 @@ pub fn run(root: &Path, arguments: &[&str]) -> Result<(), String> {
     let what = "report, MB of memory at its peak";
     table.row(what, peak_mb, Some(REPORT_MB_MAX));
     table.end()
-}
-
-/// The value of a line `name value`.
-fn number(told: &str, name: &str) -> Result<f64, String> {
-    let values = told.lines().filter_map(|line| line.split_once(' '));
-    let found = values.filter(|(known, _)| *known == name);
-    found
-        .filter_map(|(_, value)| value.parse().ok())
-        .next()
-        .ok_or_else(|| format!("`long_result` tells no {name}"))
 }
