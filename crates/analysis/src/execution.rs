@@ -3,6 +3,7 @@ use crate::advice::{Compared, next};
 use crate::curve::{CurvePoint, KNEE_POINTS_LEAST, SAMPLES_FOR_KNEE, knee};
 use crate::hints::OwnLimit;
 use crate::series::{RunOutline, SeriesKind, series};
+use crate::standstill::Mark;
 use crate::verdict::{Judged, Word};
 use crate::words::{bounded, latency, percent, rate};
 use plan::RunKind;
@@ -54,7 +55,7 @@ impl Verdict {
 
 /// The verdict on runs; `None` where none of them measures. The fastest run that can be believed leads, on a curve the
 /// fastest of its points; and of the words that make others doubtful the first.
-pub(crate) fn verdict(runs: &[Heard]) -> Option<Verdict> {
+pub(crate) fn verdict(runs: &[Heard], marks: &[Mark]) -> Option<Verdict> {
     let measures = |run: &&Heard| run.outline.kind == RunKind::Measure;
     let measured: Vec<&Heard> = runs.iter().filter(measures).collect();
     let points = measured.iter().filter(|run| run.asked().is_some()).count();
@@ -85,6 +86,11 @@ pub(crate) fn verdict(runs: &[Heard]) -> Option<Verdict> {
         (_, Some(_)) => Compared::Slots,
         _ => Compared::Nothing,
     };
+    // Where that is what leads, it is told there.
+    let still = match word {
+        Word::Stalled => String::new(),
+        _ => marked(&measured, marks),
+    };
     let like = doubts.iter().filter(|run| run.judged.headline() == word);
     let curve = curve_text(&measured).map_or(String::new(), |text| format!("; {text}"));
     let hints = &worst.judged.hints;
@@ -93,7 +99,7 @@ pub(crate) fn verdict(runs: &[Heard]) -> Option<Verdict> {
     Some(Verdict {
         word,
         others: others.filter(|_| is_of_others),
-        speed: lead.speed() + &curve,
+        speed: lead.speed() + &curve + &still,
         belief: belief(lead, worst, &text, (like.count(), measured.len())),
         next: next(word, hints, compared),
     })
@@ -108,6 +114,20 @@ fn worst<'a>(doubts: &[&'a Heard], lead: &Heard) -> Option<&'a Heard> {
         let words = one.headline().cmp(&other.headline());
         words.then_with(|| other.severity.total_cmp(&one.severity))
     })
+}
+
+/// What a user who marked a moment wants to know: how long nothing came back.
+fn marked(measured: &[&Heard], marks: &[Mark]) -> String {
+    if marks.is_empty() {
+        return String::new();
+    }
+    let still = measured
+        .iter()
+        .filter_map(|run| run.judged.standstill.as_ref());
+    match still.max_by_key(|still| still.length_ns()) {
+        Some(still) => format!("; {}", still.words()),
+        None => "; nothing stood still for 10 ms or more".to_owned(),
+    }
 }
 
 /// Where latency begins to rise on a curve, or why that is not known; nothing of less than two rates.

@@ -16,6 +16,7 @@ mod series;
 mod settled;
 mod shares;
 mod spread;
+mod standstill;
 mod steady;
 #[cfg(test)]
 mod testing;
@@ -40,6 +41,7 @@ pub use series::{RunOutline, Series, SeriesKind, StreamOutline, series};
 pub use settled::{SettleWatch, Settled};
 pub use shares::{Share, asked_shares, shares};
 pub use spread::Spread;
+pub use standstill::{Mark, Standstill};
 pub use steady::{Drift, IntervalFacts, Stall, Steadiness, Variation, steadiness};
 pub use verdict::{Finding, Ground, Judged, Word, judge};
 pub use watch::{EndedRun, Watch};

@@ -6,6 +6,7 @@ use crate::curve::{
 use crate::gap::{Gap, GapCause, Reach, response_gap};
 use crate::hints::{Hints, OwnLimit, argument, with_size};
 use crate::lost;
+use crate::standstill::Standstill;
 use crate::steady::{LatencyCourse, Steadiness};
 use crate::words::{counted, latency, percent, rate, span};
 use measure::{ExecutionTarget, FinishReason, RunTotals};
@@ -85,6 +86,8 @@ pub struct Judged {
     pub point: CurvePoint,
     /// Whether there were enough intervals, and not too many, to tell changes and stalls.
     pub is_course_known: bool,
+    /// The longest time without a success; `None` where all targets answered all the time, and where nobody told.
+    pub standstill: Option<Standstill>,
     /// The words that hold, the first of which leads.
     pub findings: Vec<Finding>,
     /// How much of the run the leading word takes, to compare runs with the same word.
@@ -186,12 +189,13 @@ fn are_nearly_all(busy: f64, slots: u32) -> bool {
 /// Judges a run by its totals and, where its intervals were followed, by its course.
 pub fn judge(
     totals: &RunTotals,
-    steady: Option<&Steadiness>,
+    (steady, standstill): (Option<&Steadiness>, Option<Standstill>),
     reach: Reach,
     targets: &[Ground<'_>],
 ) -> Judged {
     let mut point = point(totals);
-    point.is_stalled = steady.is_some_and(|steady| steady.stall.is_some());
+    let is_still = standstill.as_ref().is_some_and(|still| still.is_stall);
+    point.is_stalled = is_still || steady.is_some_and(|steady| steady.stall.is_some());
     point.is_generator_bound |= reach == Reach::Nothing;
     let is_course_known = steady.is_some_and(|steady| steady.drift.is_some());
     let gap = totals
@@ -201,6 +205,7 @@ pub fn judge(
     let scene = Scene {
         totals,
         steady,
+        standstill: standstill.as_ref(),
         reach,
         point: &point,
         gap: gap.flatten(),
@@ -215,6 +220,7 @@ pub fn judge(
         point,
         is_course_known,
         findings,
+        standstill,
     }
 }
 
@@ -238,6 +244,7 @@ struct Unwritten<'a> {
 struct Scene<'a> {
     totals: &'a RunTotals,
     steady: Option<&'a Steadiness>,
+    standstill: Option<&'a Standstill>,
     reach: Reach,
     point: &'a CurvePoint,
     gap: Option<Gap>,
@@ -498,7 +505,9 @@ impl Scene<'_> {
             }
             Word::Stalled => {
                 let stall = self.steady.and_then(|steady| steady.stall);
-                vec![stall.map_or(0.0, |stall| stall.length_ns as f64)]
+                let still = self.standstill.map(Standstill::length_ns);
+                let length_ns = still.or(stall.map(|stall| stall.length_ns));
+                vec![length_ns.unwrap_or(0) as f64]
             }
             Word::DepthBound => vec![self.point.exhausted.share],
             Word::Unstable | Word::RateMissed => {
@@ -581,6 +590,10 @@ impl Scene<'_> {
     }
 
     fn stalled(&self) -> Option<String> {
+        if let Some(still) = self.standstill.filter(|still| still.is_stall) {
+            return Some(still.words());
+        }
+        // Of an older record.
         let stall = self.steady?.stall?;
         Some(format!(
             "no I/O succeeded for at least {} from interval {} on",

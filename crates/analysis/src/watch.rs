@@ -2,6 +2,7 @@
 use crate::execution::{Heard, Verdict, verdict};
 use crate::gap::Reach;
 use crate::series::RunOutline;
+use crate::standstill::{Mark, Standstills};
 use crate::steady::{IntervalFacts, Steadiness, steadiness};
 use crate::verdict::{Ground, Judged, judge};
 use measure::{Event, ExecutionTarget, Interval, IntervalPhase, RunFinished, RunFold, RunTotals};
@@ -36,6 +37,10 @@ pub struct Watch {
     is_going: bool,
     /// Whether the run lost a host, without which the others went on.
     lacks_host: bool,
+    /// Of the run that is going.
+    standstills: Standstills,
+    /// Moments that somebody marked, in order.
+    marks: Vec<Mark>,
     heard: Vec<Heard>,
     /// Targets that some run has written to.
     written: BTreeSet<TargetId>,
@@ -60,6 +65,10 @@ impl Watch {
                 self.add_interval(interval);
             }
             Event::Remark(remark) if remark.code == "host-lost" => self.lacks_host = true,
+            Event::Remark(remark) if remark.is_mark() => self.marks.push(Mark {
+                unix_ns: remark.unix_ns,
+                text: remark.message.clone(),
+            }),
             Event::RunFinished(finished) => return self.ended(Some(finished.clone())),
             _ => {
                 self.fold.fold(event);
@@ -75,7 +84,7 @@ impl Watch {
 
     /// What the runs that are over come to; `None` where none of them measures.
     pub fn verdict(&self) -> Option<Verdict> {
-        verdict(&self.heard)
+        verdict(&self.heard, &self.marks)
     }
 
     /// The targets of a run, where it reached any.
@@ -101,6 +110,7 @@ impl Watch {
         if interval.phase != IntervalPhase::Measured {
             return;
         }
+        self.standstills.add(interval);
         let room = MAX_INTERVALS.saturating_sub(self.intervals.len());
         let facts = IntervalFacts::all_of(interval);
         self.is_too_long |= facts.len() > room;
@@ -116,10 +126,19 @@ impl Watch {
             totals.lost.hosts.intervals = totals.intervals;
         }
         let steady = self.steadiness(&totals);
+        let standstill = self
+            .standstills
+            .longest(&totals, &self.targets, &self.marks);
         self.intervals.clear();
+        self.standstills.clear();
         self.is_too_long = false;
         let reach = Reach::of(&self.backend, &self.targets, &totals.started);
-        let judged = judge(&totals, steady.as_ref(), reach, &self.grounds(&totals));
+        let judged = judge(
+            &totals,
+            (steady.as_ref(), standstill),
+            reach,
+            &self.grounds(&totals),
+        );
         let writes = totals
             .figures
             .iter()

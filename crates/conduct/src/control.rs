@@ -1,6 +1,7 @@
-//! The stop flag of an execution, set by signals and read by the conductor.
-use std::sync::Arc;
+//! What is said to an execution from outside, and read by the conductor: that it is to end, and what happens beside it.
+use plan::Severity;
 use std::sync::atomic::{AtomicU8, Ordering::SeqCst};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// How soon the execution is to end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -13,12 +14,23 @@ pub enum Haste {
     AtOnce,
 }
 
-/// A shared stop flag.
+/// What happened beside the I/O, for the record of the execution.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct News {
+    pub unix_ns: u64,
+    pub severity: Severity,
+    /// As [`measure::Remark::code`].
+    pub code: &'static str,
+    pub message: String,
+}
+
+/// A shared stop flag, and an inbox.
 #[derive(Clone, Debug, Default)]
 pub struct Control {
     haste: Arc<AtomicU8>,
     /// One: the run is to end with its interval. Two: the execution is.
     ending: Arc<AtomicU8>,
+    news: Arc<Mutex<Vec<News>>>,
 }
 
 impl Control {
@@ -58,6 +70,17 @@ impl Control {
     /// Takes what was asked for the run that has ended; whether the execution is to end.
     pub(crate) fn takes_end_of_all(&self) -> bool {
         self.ending.swap(0, SeqCst) == 2
+    }
+
+    /// Puts something on record: with the run that is going when it is read, a few milliseconds later.
+    pub fn tell(&self, news: News) {
+        let mut all = self.news.lock().unwrap_or_else(PoisonError::into_inner);
+        all.push(news);
+    }
+
+    pub(crate) fn take_news(&self) -> Vec<News> {
+        let mut all = self.news.lock().unwrap_or_else(PoisonError::into_inner);
+        std::mem::take(&mut *all)
     }
 
     pub fn is_urgent(&self) -> bool {

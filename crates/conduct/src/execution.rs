@@ -136,6 +136,8 @@ pub fn go_on(
         Ok(reason) => reason,
         Err(SinkError(message)) => FinishReason::Failed { message },
     };
+    // What comes now has lost nothing but its place.
+    let _ = conductor.tell_news(None);
     let unix_ns = conductor.unix_now();
     let finished = Event::ExecutionFinished(ExecutionFinished {
         unix_ns,
@@ -485,6 +487,7 @@ impl Conductor<'_> {
                 false => self.host.now_ns() + look_after_ns,
             };
             self.host.wait_until(until_ns.min(look_ns), self.control);
+            self.tell_news(Some(going.number))?;
             let done = self.host.is_done();
             let now_ns = self.host.now_ns();
             let has_ended = match done {
@@ -657,6 +660,7 @@ impl Conductor<'_> {
             },
         };
         self.tell_spread(&finished)?;
+        self.tell_news(Some(going.number))?;
         self.tell_data(going)?;
         self.tell(Event::RunFinished(finished))
     }
@@ -769,6 +773,20 @@ impl Conductor<'_> {
             code: code.to_owned(),
             message,
         }))
+    }
+
+    /// What was said from outside meanwhile, at the time at which it happened.
+    fn tell_news(&mut self, run: Option<u32>) -> Result<(), SinkError> {
+        for news in self.control.take_news() {
+            self.tell(Event::Remark(Remark {
+                run,
+                unix_ns: news.unix_ns,
+                severity: news.severity,
+                code: news.code.to_owned(),
+                message: news.message,
+            }))?;
+        }
+        Ok(())
     }
 
     fn unix_now(&self) -> u64 {

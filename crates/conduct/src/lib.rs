@@ -18,7 +18,7 @@ mod sinks;
 mod steer;
 mod tick;
 
-pub use control::{Control, Haste};
+pub use control::{Control, Haste, News};
 pub use execution::{Done, Outcome, SinkError, execute, go_on};
 pub use local::{CommandSettings, LocalHost, LocalLead, OperationSink};
 pub use part::{Part, has_part, places_of_streams};

@@ -283,6 +283,7 @@ impl Collector {
         collected.engine.hosts = vec![HostEvidence {
             workers: by_worker,
             targets: self.targets(&looked),
+            gaps: shared.take_gaps(shared.start_ns.load(Relaxed) + end_ns),
             ..HostEvidence::default()
         }];
         collected
@@ -630,7 +631,7 @@ impl Collector {
     /// What each target has in flight and a sample of its reads; of very many only those that have something.
     fn targets(&self, looked: &Capture) -> Vec<TargetEvidence> {
         let streams = self.shared.streams.iter();
-        let all = streams.flat_map(|stream| &stream.targets[..stream.counted]);
+        let all = streams.flat_map(|stream| stream.targets_counted());
         let idle = all.take(TARGETS_TOLD + 1).map(|target| (*target, (0, 0)));
         let mut found: BTreeMap<TargetId, (u32, u64)> = idle.collect();
         if found.len() > TARGETS_TOLD {

@@ -509,23 +509,23 @@ impl<B: Backend, T: Time, S: Deref<Target = SharedRun> + Clone> Worker<B, T, S> 
         } else {
             has_failed = false;
             cell.succeeded(u64::from(moved), service_ns, response_ns, tag, self.sharing);
-            if own_slab == AFTER_STOP {
-                shared.note_late((self.number, slot), now_ns, seen_ns);
+            match own_slab {
+                AFTER_STOP => shared.note_late((self.number, slot), now_ns, seen_ns),
+                _ => shared.note_success(cell, &op, now_ns),
             }
             if moved < op.length {
                 cell.was_short();
             }
-            if self.brings_data && op.kind == Operation::Read && zeros::is_sampled(&op) {
-                let data = &self.backend.buffer_mut(slot)[..moved as usize];
-                shared.streams[stream].sample_of(&op).look(data);
-            }
+            self.sample(shared, slot, &op, moved);
             if own_slab == WARMUP && op.is_drawn() {
                 shared.count_warm(stream, u64::from(moved), now_ns);
             }
         }
+        if has_failed || own_slab == AFTER_STOP {
+            shared.note_no_success(&op, response_ns.max(service_ns), seen_ns);
+        }
         if has_failed {
-            let pool = &shared.pools[shared.streams[stream].pool];
-            pool.failed_ns[own_slab].fetch_add(service_ns, Relaxed);
+            shared.pool_of(&op).failed_ns[own_slab].fetch_add(service_ns, Relaxed);
         }
         view.started_ns.store(0, Relaxed);
         shared.settle_account(Back {
@@ -536,6 +536,16 @@ impl<B: Backend, T: Time, S: Deref<Target = SharedRun> + Clone> Worker<B, T, S> 
             worker: self.number as u32,
         });
         self.give_back(slot);
+    }
+
+    /// Looks at what some reads have brought.
+    #[inline]
+    fn sample(&mut self, shared: &SharedRun, slot: u32, op: &Op, moved: u32) {
+        if self.brings_data && op.kind == Operation::Read && zeros::is_sampled(op) {
+            let data = &self.backend.buffer_mut(slot)[..moved as usize];
+            let stream = &shared.streams[op.object.stream as usize];
+            stream.sample_of(op).look(data);
+        }
     }
 
     /// The slot is free for the next operation of its pool.

@@ -1,4 +1,5 @@
 //! The command line of the neutral verbs.
+use crate::at::{self, At};
 use crate::exit::Exit;
 use crate::host_list::{self, HostList, Launcher};
 use crate::spans::{seconds, some_seconds, some_span, span};
@@ -129,6 +130,11 @@ pub struct Common {
     #[arg(long, help_heading = FURTHER, value_name = "N")]
     pub seed: Option<u64>,
 
+    /// Run COMMAND so long after the I/O of the first measured run has begun, and mark that moment in tables and charts, as in
+    /// --at '30s=pull-cable 7'. Repeatable.
+    #[arg(long, help_heading = FURTHER, value_name = "TIME=COMMAND", value_parser = at::parse)]
+    pub at: Vec<At>,
+
     /// Kill a command of the job, and fail the job, after this time.
     #[arg(long, help_heading = FURTHER, value_name = "TIME", default_value = COMMAND_TIMEOUT, value_parser = some_span)]
     pub command_timeout: Duration,
@@ -150,6 +156,11 @@ pub struct Common {
 }
 
 impl Common {
+    /// What is to be run at its time, and how long it may take.
+    pub fn timed(&self) -> (&[At], Duration) {
+        (&self.at, self.command_timeout)
+    }
+
     /// Whether a backend is named that reaches no storage.
     pub fn reaches_no_storage(&self) -> bool {
         let named = self.backend.as_deref().map(str::parse::<BackendKind>);

@@ -1,5 +1,6 @@
 //! Everything between a plan and its report: bind, guard, claim, record, conduct, write down.
 use crate::arguments::{Common, DEFAULT_OUTPUT, OnLoss};
+use crate::at::Timetable;
 use crate::descriptors::{self, Descriptors};
 use crate::exit::{Exit, fail};
 use crate::face::{Beside, Ended, Face, Job};
@@ -159,10 +160,8 @@ fn carry_out(launch: &Launch, begun: Begun, storage: &Storage) -> Exit {
         Ok(watched) => watched,
         Err(exit) => return exit,
     };
-    let opening = match &earlier {
-        Some(earlier) => earlier.remark(&started),
-        None => Event::ExecutionStarted(started.clone()),
-    };
+    let opening = earlier.as_ref().map(|earlier| earlier.remark(&started));
+    let opening = opening.unwrap_or_else(|| Event::ExecutionStarted(started.clone()));
     let done = earlier.map(|earlier| earlier.done).unwrap_or_default();
     let findings = launch.findings.printed.iter().chain(&settled.found);
     let opened = sinks
@@ -173,8 +172,10 @@ fn carry_out(launch: &Launch, begun: Begun, storage: &Storage) -> Exit {
         Ok(()) => {
             settled.records.announce(storage.root(), &settled.grants);
             let (mut host, states) = host(launch, &settled, &started, clock, (&job, &beside));
+            let mut timetable = Timetable::new(launch.common.timed(), &control);
             go_on(&settled.plan, done, host.as_mut(), &control, &mut |event| {
                 sinks.take(event)?;
+                timetable.on_event(event);
                 end_run(event, states.as_ref(), &trigger, &mut sinks)
             })
         }

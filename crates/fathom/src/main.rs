@@ -8,6 +8,7 @@ mod printing;
 mod address_list;
 mod agent;
 mod arguments;
+mod at;
 mod background;
 mod check;
 mod codes;

@@ -487,6 +487,15 @@ pub struct Remark {
     pub message: String,
 }
 
+impl Remark {
+    /// The code of one that marks a moment for those who look at a run over time.
+    pub const MARK: &str = "mark";
+
+    pub fn is_mark(&self) -> bool {
+        self.code == Self::MARK
+    }
+}
+
 /// Why a run or an execution ended.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

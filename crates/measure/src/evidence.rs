@@ -120,7 +120,8 @@ impl HostEvidence {
     }
 }
 
-/// A time without a success on a target. One that goes on in the next interval ends with its own and begins again there.
+/// A time without a success on a target, in nanoseconds since the start of the run. Of one that goes on at the end of an
+/// interval there is what has been of it, and the next interval tells it again, from its beginning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Gap {
     pub target: TargetId,

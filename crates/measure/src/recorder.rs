@@ -5,6 +5,7 @@
 //! the interval that its stamp falls into, and the reader reads a slab while the workers write the
 //! other. A worker that is blocked at the end of an interval holds up nobody.
 use crate::event::{Figure, FigureKey};
+use crate::evidence::GAP_NS;
 use crate::histogram::{BUCKETS, HistogramBuilder, bucket_of};
 use crate::latencies::LatencyFigures;
 use bytemuck::zeroed_slice_box;
@@ -60,6 +61,8 @@ pub struct FigureCell {
     bytes: AtomicU64,
     errors: AtomicU64,
     short_transfers: AtomicU64,
+    /// When the last success was seen; zero before the first.
+    pub last_success_ns: AtomicU64,
 }
 
 /// What a reader remembers of a latency cell to form differences.
@@ -117,6 +120,7 @@ impl CellMemory {
             bytes: AtomicU64::new(0),
             errors: AtomicU64::new(0),
             short_transfers: AtomicU64::new(0),
+            last_success_ns: AtomicU64::new(0),
         }
     }
 }
@@ -196,6 +200,12 @@ fn difference(counter: &AtomicU64, seen: &mut u64) -> u64 {
 }
 
 impl FigureCell {
+    /// Whether it has had no success for [`GAP_NS`], or none at all.
+    #[inline]
+    pub fn was_still(&self, now_ns: u64) -> bool {
+        now_ns.wrapping_sub(self.last_success_ns.load(Relaxed)) >= GAP_NS
+    }
+
     /// Counts a success.
     #[inline]
     pub fn succeeded(

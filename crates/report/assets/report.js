@@ -433,8 +433,16 @@
     (series.errors || []).forEach((count, at) => {
       if (count > 0) shapes.push({ type: "line", xref: "x", yref: "paper", x0: x[at], x1: x[at], y0: 0, y1: 1, line: { color: fade(l.bad, 0.55), width: 1.5 } });
     });
+    const place = runs.indexOf(run);
+    const marks = data.marks.filter((mark) => mark.run === place);
+    const marked = [];
+    marks.forEach((mark) => {
+      const at = mark.at / per;
+      marked.push({ type: "line", xref: "x", yref: "paper", x0: at, x1: at, y0: 0, y1: 1, line: { color: l.ink, width: 1.5, dash: "dot" } });
+      annotations.push({ xref: "x", yref: "paper", x: at, y: 1, xanchor: "left", yanchor: "top", showarrow: false, text: esc(short(mark.text, 40)), font: { size: 11, color: l.ink } });
+    });
     const axis = { title: `Time since the start of the run (${unit})`, range: [0, end / per] };
-    return { x, axis, shapes, annotations, per, unit, end: end / per };
+    return { x, axis, shapes, marked, annotations, per, unit, end: end / per };
   }
 
   // Hundreds of failing columns are one picture, not hundreds of lines.
@@ -459,7 +467,7 @@
     { type: "scatter", mode: x.length === 1 ? "lines+markers" : "lines", x, y, name, line: Object.assign({ color, width: 1.8 }, more), hovertemplate: template + "<extra></extra>" });
 
   function timeLayout(frame, y, more) {
-    return layout(frame.axis, y, Object.assign({ shapes: thin(frame.shapes), annotations: frame.annotations, hovermode: "x unified", margin: { l: 84, r: 16, t: 30, b: 44 } }, more));
+    return layout(frame.axis, y, Object.assign({ shapes: thin(frame.shapes).concat(frame.marked), annotations: frame.annotations, hovermode: "x unified", margin: { l: 84, r: 16, t: 30, b: 44 } }, more));
   }
 
   function drawRunRate(run, frame) {

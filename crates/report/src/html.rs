@@ -14,6 +14,7 @@ mod script;
 mod tables;
 pub(crate) mod text;
 
+use self::text::Short;
 use crate::fio::holds_back;
 use analysis::{EndedRun, Verdict};
 use columns::Columns;
@@ -69,6 +70,8 @@ pub struct Page {
     runs: Vec<RunRecord>,
     /// Names by the number that events give a run.
     run_names: BTreeMap<u32, String>,
+    /// When each began, by the same number.
+    begun_unix_ns: BTreeMap<u32, u64>,
     curves: Curves,
     target_rows: usize,
     remarks: Vec<Remark>,
@@ -106,7 +109,18 @@ struct PageData<'a> {
     runs: &'a [RunRecord],
     curves: &'a [curves::Curve],
     sweeps: &'a [curves::Sweep],
+    marks: Vec<MarkRecord<'a>>,
     targets: Vec<&'a str>,
+}
+
+/// A moment that somebody marked.
+#[derive(Serialize)]
+struct MarkRecord<'a> {
+    /// Place of its run.
+    run: usize,
+    /// Seconds since that began.
+    at: Short,
+    text: &'a str,
 }
 
 impl Page {
@@ -127,6 +141,7 @@ impl Page {
             Event::RunStarted(started) => {
                 let name = started.full_name();
                 self.run_names.insert(started.run, name);
+                self.begun_unix_ns.insert(started.run, started.unix_ns);
                 let share = MAX_COLUMNS_OF_PAGE / started.runs.max(1) as usize;
                 let capacity = share.clamp(MIN_COLUMNS, MAX_COLUMNS);
                 self.columns = Some(Columns::new(capacity, &started.load));
@@ -164,6 +179,7 @@ impl Page {
             runs: &self.runs,
             curves: &curves,
             sweeps: &sweeps,
+            marks: self.marks(),
             targets: self.targets().iter().map(|one| one.name.as_str()).collect(),
         };
         let json = json_for_script(&data).map_err(io::Error::other)?;
@@ -173,6 +189,20 @@ impl Page {
         self.write_charts(&data, out)?;
         tables::write(self, out)?;
         page::write_end(&json, script::DRAW, out)
+    }
+
+    /// Those that fall into runs.
+    fn marks(&self) -> Vec<MarkRecord<'_>> {
+        let marks = self.remarks.iter().filter(|remark| remark.is_mark());
+        let all = marks.filter_map(|remark| {
+            let begun_ns = *self.begun_unix_ns.get(&remark.run?)?;
+            Some(MarkRecord {
+                run: self.begun_unix_ns.range(..remark.run?).count(),
+                at: Short(remark.unix_ns.saturating_sub(begun_ns) as f64 / 1e9),
+                text: &remark.message,
+            })
+        });
+        all.collect()
     }
 
     /// Says first on the page what of its result is lost.

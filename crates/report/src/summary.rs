@@ -89,7 +89,8 @@ impl HostRow {
 impl Row {
     pub fn new(run: &EndedRun) -> Self {
         let parts = parts::of_jobs(&run.totals);
-        let of_part = |part: RunTotals| Self::of_part(&part, &judge(&part, None, run.reach, &[]));
+        let of_part =
+            |part: RunTotals| Self::of_part(&part, &judge(&part, (None, None), run.reach, &[]));
         Self {
             parts: parts.map(of_part).collect(),
             hosts: HostRow::all_of(&run.totals),

@@ -14,6 +14,7 @@ mod faults;
 mod few_tags;
 mod file_systems;
 mod flow;
+mod gaps;
 mod go_on;
 mod handover;
 #[path = "../../../sys/tests/lab/keeper.rs"]

@@ -18,6 +18,7 @@ use crate::locks::Locks;
 use crate::op::DueSync;
 use crate::pace;
 use crate::rule::WorkerRule;
+use crate::state::Gaps;
 use crate::state::{Proportion, SLABS, SharedPool, SharedRun, SharedStream};
 use measure::{CellMemory, Failure};
 use plan::{BoundPlan, BoundRun};
@@ -106,6 +107,7 @@ impl SharedRun {
         let pools = pools.collect();
         let writing = setup.writing();
         let checks = Checks::new(&writing);
+        let gaps = Gaps::of(streams.iter().map(SharedStream::targets_counted));
         Self {
             start_ns: AtomicU64::new(0),
             interval_ns: run.run.timing.interval.0.max(1),
@@ -117,6 +119,7 @@ impl SharedRun {
             workers,
             data: WriteData::new(&writing),
             checks,
+            gaps,
             failures,
             failures_lost: AtomicU64::new(0),
             failures_beyond: Mutex::default(),

@@ -2,6 +2,7 @@
 //! what was settled before the start. How it is set up stands in [`crate::setup`], which nothing of this knows.
 //!
 //! Read [`SharedRun`] first.
+mod gaps;
 mod lifetime;
 mod pool;
 mod proportion;
@@ -10,6 +11,7 @@ mod slot;
 mod stream;
 mod times;
 
+pub(crate) use gaps::Gaps;
 pub(crate) use lifetime::Lifetime;
 pub(crate) use pool::SharedPool;
 pub(crate) use proportion::Proportion;
@@ -19,6 +21,7 @@ pub(crate) use stream::SharedStream;
 
 use crate::check::Checks;
 use crate::data::WriteData;
+use crate::op::Op;
 use measure::Failure;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
@@ -40,6 +43,7 @@ pub(crate) struct SharedRun {
     pub data: WriteData,
     /// Only for runs that check data.
     pub checks: Option<Checks>,
+    pub gaps: Gaps,
     pub failures: SyncSender<Failure>,
     pub failures_lost: AtomicU64,
     /// Failures that ended their stream and found no room.
@@ -58,6 +62,11 @@ impl SharedRun {
     pub(crate) fn is_done(&self) -> bool {
         let mut ending = self.streams.iter().filter(|stream| stream.ends).peekable();
         ending.peek().is_some() && ending.all(SharedStream::is_done)
+    }
+
+    #[inline]
+    pub(crate) fn pool_of(&self, op: &Op) -> &SharedPool {
+        &self.pools[self.streams[op.object.stream as usize].pool]
     }
 
     pub(crate) fn in_flight(&self) -> u32 {

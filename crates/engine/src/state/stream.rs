@@ -104,6 +104,11 @@ impl SharedStream {
         &self.samples[if place < self.counted { place } else { 0 }]
     }
 
+    /// Those of its targets that are counted, by their places.
+    pub(crate) fn targets_counted(&self) -> &[TargetId] {
+        &self.targets[..self.counted]
+    }
+
     /// The target under which operations on the one at a place are counted.
     pub(crate) fn target_counted(&self, place: usize) -> TargetId {
         self.targets[if place < self.counted { place } else { 0 }]

@@ -238,7 +238,7 @@ fn the_table_is_as_wide_as_it_may_be() {
 fn row_of(totals: &RunTotals) -> Row {
     Row::new(&EndedRun {
         totals: totals.clone(),
-        judged: judge(totals, None, Reach::Device, &[]),
+        judged: judge(totals, (None, None), Reach::Device, &[]),
         reach: Reach::Device,
     })
 }

@@ -223,7 +223,7 @@ fn a_device_that_stalls_is_the_cause() {
         &page,
         &[
             "<b>Stalled</b>",
-            "no I/O succeeded for at least ",
+            "stood still for ",
             "the device held I/Os up",
         ],
     );

@@ -1,0 +1,166 @@
+//! How long nothing succeeded on a target that something was asked of.
+use crate::words::span;
+use measure::{ExecutionTarget, Gap, Interval, RunTotals};
+use plan::TargetId;
+use std::collections::BTreeMap;
+
+/// A time that begins so shortly before a mark belongs to it.
+const MARK_SLACK_NS: u64 = 50_000_000;
+
+/// Of a run, that many are kept, which is hours of a slow disk.
+const GAPS_MAX: usize = 500_000;
+
+/// So many that follow each other are a pace.
+const PACE_GAPS: usize = 8;
+
+/// Shorter ones are no stall, whatever the rate.
+const STALL_NS_LEAST: f64 = 1e8;
+
+/// As many times longer than the longest gap that the rate explains a stall is at least.
+const STALL_GAPS: f64 = 10.0;
+
+/// A moment that somebody marked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Mark {
+    pub unix_ns: u64,
+    pub text: String,
+}
+
+/// The longest time without a success in a run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Standstill {
+    /// Of the target that had the longest; empty where that is not known.
+    pub name: String,
+    pub gap: Gap,
+    /// When it began, in words: since the start of the run, or since what was marked before it.
+    since: String,
+    /// Targets that stood still at that time, and how many there are.
+    pub hit: usize,
+    pub targets: usize,
+    /// Whether it is longer than the rate explains.
+    pub is_stall: bool,
+}
+
+impl Standstill {
+    pub fn length_ns(&self) -> u64 {
+        length_ns(&self.gap)
+    }
+
+    /// Where, how long and since when nothing succeeded.
+    pub(crate) fn words(&self) -> String {
+        let name = match &*self.name {
+            "" => String::new(),
+            name => format!(" to `{name}`"),
+        };
+        let of = match (self.targets, self.hit) {
+            (0 | 1, _) => String::new(),
+            (all, 1) => format!(" (1 of {all} targets)"),
+            (all, hit) => format!(" (the longest of {hit} of {all} targets)"),
+        };
+        let length = span(self.length_ns());
+        format!("I/O{name}{of} stood still for {length} {}", self.since)
+    }
+}
+
+/// When a gap began, as seen from the last mark before it.
+fn since(gap: &Gap, start_unix_ns: u64, marks: &[Mark]) -> String {
+    let begun_ns = start_unix_ns + gap.from_ns;
+    // What the mark tells of takes a moment itself, and clocks are read one after the other.
+    let is_before = |mark: &&Mark| mark.unix_ns <= begun_ns + MARK_SLACK_NS;
+    match marks.iter().rev().find(is_before) {
+        Some(mark) => {
+            let after_ns = begun_ns.saturating_sub(mark.unix_ns);
+            format!("from {} after `{}` on", span(after_ns), mark.text)
+        }
+        None => format!("from {} on", span(gap.from_ns)),
+    }
+}
+
+/// Joins what intervals tell.
+#[derive(Debug, Default)]
+pub(crate) struct Standstills {
+    /// By target, in their order.
+    targets: BTreeMap<TargetId, Vec<Gap>>,
+    count: usize,
+}
+
+impl Standstills {
+    pub(crate) fn clear(&mut self) {
+        *self = Self::default();
+    }
+
+    pub(crate) fn add(&mut self, interval: &Interval) {
+        for gap in interval.engine.hosts.iter().flat_map(|host| &host.gaps) {
+            let known = self.targets.entry(gap.target).or_default();
+            match known.last_mut() {
+                // One that goes on is told again, from its beginning.
+                Some(last) if gap.from_ns < last.to_ns => {
+                    last.from_ns = last.from_ns.min(gap.from_ns);
+                    last.to_ns = last.to_ns.max(gap.to_ns);
+                }
+                _ if self.count < GAPS_MAX => {
+                    self.count += 1;
+                    known.push(*gap);
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// Of what was added; `None` where every target has answered all the time.
+    pub(crate) fn longest(
+        &self,
+        totals: &RunTotals,
+        known: &[ExecutionTarget],
+        marks: &[Mark],
+    ) -> Option<Standstill> {
+        let of_target = |gaps: &Vec<Gap>| gaps.iter().max_by_key(|gap| length_ns(gap)).copied();
+        let all: Vec<Gap> = self.targets.values().filter_map(of_target).collect();
+        let worst = all.iter().max_by_key(|gap| length_ns(gap))?;
+        let is_beside = |gap: &&Gap| gap.from_ns < worst.to_ns && worst.from_ns < gap.to_ns;
+        let hit = self.targets.values();
+        let hit = hit.filter(|gaps| gaps.iter().any(|gap| is_beside(&gap)));
+        let mut targets: Vec<TargetId> = totals.figures.iter().map(|one| one.key.target).collect();
+        targets.extend(self.targets.keys());
+        targets.sort_unstable();
+        targets.dedup();
+        let is_long = length_ns(worst) as f64 > least_ns(totals, worst.target);
+        Some(Standstill {
+            name: known
+                .get(worst.target.index())
+                .map_or(String::new(), |target| target.name.clone()),
+            gap: *worst,
+            since: since(worst, totals.started.unix_ns, marks),
+            hit: hit.count(),
+            targets: targets.len(),
+            is_stall: is_long && !is_pace(&self.targets[&worst.target], length_ns(worst)),
+        })
+    }
+}
+
+/// Whether a target takes that long all the time, and not now and then: those that are about as long take most of the time
+/// from the first to the last of them.
+fn is_pace(gaps: &[Gap], longest_ns: u64) -> bool {
+    let alike = || gaps.iter().filter(|gap| 2 * length_ns(gap) >= longest_ns);
+    let (Some(first), Some(last)) = (alike().next(), alike().next_back()) else {
+        return false;
+    };
+    let sum_ns: u64 = alike().map(length_ns).sum();
+    alike().count() >= PACE_GAPS && 2 * sum_ns >= last.to_ns - first.from_ns
+}
+
+fn length_ns(gap: &Gap) -> u64 {
+    gap.to_ns.saturating_sub(gap.from_ns)
+}
+
+/// What a time without a success has to last to be a stall. At a rate of `r` the longest of `n` gaps is about ln n ÷ r.
+fn least_ns(totals: &RunTotals, target: TargetId) -> f64 {
+    let of_target = totals.figures.iter().filter(|one| one.key.target == target);
+    let operations: u64 = of_target.map(|one| one.operations).sum();
+    let operations = operations as f64;
+    let explained_ns = match operations > 1.0 {
+        true => operations.ln() * totals.length_ns as f64 / operations,
+        false => 0.0,
+    };
+    STALL_NS_LEAST.max(STALL_GAPS * explained_ns)
+}

@@ -1,0 +1,119 @@
+//! Times without a success, in simulated time: what storage did not do, to the millisecond.
+use crate::plans::*;
+use crate::story::{Story, simulate};
+use engine::sim::Script;
+use measure::{Event, Gap};
+use plan::*;
+
+/// What all intervals told of a target, as it is joined: of one that begins at the same time the longest.
+fn gaps(story: &Story, target: u32) -> Vec<(u64, u64)> {
+    let mut all: Vec<Gap> = Vec::new();
+    for event in &story.events {
+        let Event::Interval(interval) = event else {
+            continue;
+        };
+        let told = interval.engine.hosts.iter().flat_map(|host| &host.gaps);
+        for gap in told.filter(|gap| gap.target == TargetId(target)) {
+            match all.iter_mut().find(|one| one.from_ns == gap.from_ns) {
+                Some(one) => one.to_ns = one.to_ns.max(gap.to_ns),
+                None => all.push(*gap),
+            }
+        }
+    }
+    all.iter().map(|gap| (gap.from_ns, gap.to_ns)).collect()
+}
+
+fn assert_near(found: (u64, u64), from_ns: u64, to_ns: u64) {
+    let is_near = |one: u64, other: u64| one.abs_diff(other) <= MS;
+    assert!(
+        is_near(found.0, from_ns) && is_near(found.1, to_ns),
+        "{found:?} instead of {from_ns} to {to_ns}"
+    );
+}
+
+#[test]
+fn a_stall_is_a_gap_as_long_as_it_was() {
+    let script = Script {
+        stalls: vec![(730 * MS, 1_450 * MS)],
+        ..Script::default()
+    };
+    let specs = [
+        at_rate(2_000.0, ArrivalLaw::Exponential, 2 * SECOND, 200 * MS),
+        flat_out(2 * SECOND, 200 * MS),
+    ];
+    for spec in specs {
+        for workers in [1, 3] {
+            let targets = vec![simulated(MIB), simulated(MIB)];
+            let streams = vec![
+                stream(0, 0, |_| {}),
+                stream(1, 1, |_| {}),
+                stream(0, 1, operations(50.0)),
+            ];
+            let plan = bind_unreal(plan(targets, &[8, 8], streams, vec![spec.clone()]));
+            let story = simulate(&plan, &script, workers);
+            for target in [0, 1] {
+                let found = gaps(&story, target);
+                assert_eq!(found.len(), 1, "{found:?}");
+                assert_near(found[0], 730 * MS, 1_450 * MS);
+            }
+        }
+    }
+}
+
+#[test]
+fn what_nobody_asked_for_is_no_gap() {
+    // One in 50 ms, each done in 100 µs.
+    let spec = at_rate(20.0, ArrivalLaw::Deterministic, 2 * SECOND, 100 * MS);
+    let one = vec![stream(0, 0, |_| {})];
+    let seldom = bind_unreal(plan(
+        vec![simulated(MIB)],
+        &[8],
+        one.clone(),
+        vec![spec.clone()],
+    ));
+    assert_eq!(gaps(&simulate(&seldom, &Script::default(), 1), 0), []);
+    // And each in 30 ms: its time is one.
+    let slow = Script {
+        service_ns: 30 * MS,
+        ..Script::default()
+    };
+    let found = gaps(&simulate(&seldom, &slow, 1), 0);
+    assert!(found.len() >= 38, "{found:?}");
+    assert!(
+        found
+            .iter()
+            .all(|(from, to)| (to - from).abs_diff(30 * MS) <= MS),
+        "{found:?}"
+    );
+}
+
+#[test]
+fn what_fails_is_no_success() {
+    // Everything fails from the start.
+    let script = Script {
+        bad: vec![(0, MIB, 5)],
+        ..Script::default()
+    };
+    let spec = at_rate(1_000.0, ArrivalLaw::Deterministic, SECOND, 100 * MS);
+    let streams = vec![stream(0, 0, |_| {})];
+    let plan = bind_unreal(plan(vec![simulated(MIB)], &[8], streams, vec![spec]));
+    let story = simulate(&plan, &script, 1);
+    assert!(!story.failures().is_empty());
+    let found = gaps(&story, 0);
+    assert_eq!(found.len(), 1, "{found:?}");
+    assert_near(found[0], 0, SECOND);
+}
+
+#[test]
+fn a_device_that_vanishes_leaves_a_gap_until_the_end() {
+    let script = Script {
+        vanishes_at_ns: Some(600 * MS),
+        ..Script::default()
+    };
+    let spec = at_rate(1_000.0, ArrivalLaw::Deterministic, SECOND, 100 * MS);
+    let streams = vec![stream(0, 0, |_| {})];
+    let plan = bind_unreal(plan(vec![simulated(MIB)], &[8], streams, vec![spec]));
+    let found = gaps(&simulate(&plan, &script, 1), 0);
+    assert_eq!(found.len(), 1, "{found:?}");
+    assert_near(found[0], 600 * MS, SECOND);
+}

@@ -1,0 +1,213 @@
+//! `--at 30s=COMMAND`: what is done to the storage while a job runs, with a mark of the moment in its record.
+use conduct::{Control, News};
+use host::command::{Ended, run};
+use measure::{Event, Remark};
+use plan::{RunKind, Severity};
+use std::cell::OnceCell;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+/// A command and when it is run, since the I/O of the first run that measures began.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct At {
+    pub after: Duration,
+    pub command: String,
+}
+
+/// How often who waits for a time looks whether the job has ended.
+const LOOK: Duration = Duration::from_millis(20);
+
+/// A command that still runs when the job has ended is waited for so long.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// Lines of a command that are kept.
+const LINES_MAX: usize = 100;
+
+/// # Errors
+/// In words, where it has another form.
+pub fn parse(text: &str) -> Result<At, String> {
+    let form = "write a time and a command, as in `--at 30s='pull-cable 7'`";
+    let (time, command) = text
+        .split_once('=')
+        .ok_or_else(|| format!("there is no `=`; {form}"))?;
+    if command.trim().is_empty() {
+        return Err(format!("there is no command; {form}"));
+    }
+    let after = crate::spans::span(time).map_err(|error| format!("{error}; {form}"))?;
+    Ok(At {
+        after,
+        command: command.to_owned(),
+    })
+}
+
+/// Carries out what is to be done at its time.
+pub struct Timetable {
+    /// Until the first run that measures.
+    waiting: Vec<At>,
+    desk: Desk,
+    threads: Vec<JoinHandle<()>>,
+    /// How many runs there are.
+    runs: u32,
+}
+
+/// What a thread needs that carries out a command.
+#[derive(Clone)]
+struct Desk {
+    control: Control,
+    /// How long a command may take.
+    limit: Duration,
+    is_over: Arc<AtomicBool>,
+}
+
+impl Timetable {
+    /// With how long a command may take.
+    pub fn new((all, limit): (&[At], Duration), control: &Control) -> Self {
+        let desk = Desk {
+            control: control.clone(),
+            limit,
+            is_over: Arc::default(),
+        };
+        Self {
+            waiting: all.to_vec(),
+            desk,
+            threads: Vec::new(),
+            runs: 0,
+        }
+    }
+
+    pub fn on_event(&mut self, event: &Event) {
+        match event {
+            Event::RunStarted(started) => {
+                self.runs = started.runs;
+                let begun = UNIX_EPOCH + Duration::from_nanos(started.unix_ns);
+                if started.kind == RunKind::Measure {
+                    self.begin(begun);
+                }
+            }
+            Event::RunFinished(finished)
+                if finished.run + 1 == self.runs || self.desk.control.is_stopping() =>
+            {
+                self.end();
+            }
+            _ => {}
+        }
+    }
+
+    fn begin(&mut self, begun: SystemTime) {
+        for at in std::mem::take(&mut self.waiting) {
+            let desk = self.desk.clone();
+            let command = at.command.clone();
+            let thread = std::thread::Builder::new().name("at".to_owned());
+            match thread.spawn(move || desk.carry_out(&at, begun + at.after)) {
+                Ok(thread) => self.threads.push(thread),
+                Err(error) => self.desk.fail(&command, &format!("cannot be run: {error}")),
+            }
+        }
+    }
+
+    /// Waits for commands that are running, for a while.
+    pub fn end(&mut self) {
+        self.desk.is_over.store(true, SeqCst);
+        for thread in self.threads.drain(..) {
+            // One that panicked has told so.
+            let _ = thread.join();
+        }
+        for at in std::mem::take(&mut self.waiting) {
+            self.desk
+                .fail(&at.command, "was not run: nothing was measured");
+        }
+    }
+}
+
+impl Desk {
+    fn carry_out(&self, at: &At, due: SystemTime) {
+        let command = &at.command;
+        while let Ok(left) = due.duration_since(SystemTime::now()) {
+            if self.is_over.load(SeqCst) {
+                return self.fail(command, "was not run: the job ended before its time");
+            }
+            std::thread::sleep(left.min(LOOK));
+        }
+        self.tell(Severity::Note, Remark::MARK, command.clone());
+        let (begun, mut lines) = (Instant::now(), 0);
+        let over_since = OnceCell::new();
+        let is_late = || {
+            let is_over = self.is_over.load(SeqCst);
+            is_over && over_since.get_or_init(Instant::now).elapsed() >= PATIENCE
+        };
+        let ended = run(command, &[], self.limit, &is_late, &mut |line| {
+            lines += 1;
+            if lines <= LINES_MAX {
+                self.tell(Severity::Note, "at-output", format!("{command}: {line}"));
+            }
+        });
+        let seconds = analysis::words::span(begun.elapsed().as_nanos() as u64);
+        match ended {
+            Ok(Ended::Exited(0)) => {
+                let text = format!("`{command}` ended after {seconds}");
+                self.tell(Severity::Note, "at-ended", text);
+            }
+            Ok(Ended::Exited(code)) => {
+                self.fail(
+                    command,
+                    &format!("ended with exit status {code} after {seconds}"),
+                );
+            }
+            Ok(Ended::Signalled(signal)) => {
+                self.fail(
+                    command,
+                    &format!("was ended by signal {signal} after {seconds}"),
+                );
+            }
+            Ok(Ended::TimedOut) => {
+                self.fail(
+                    command,
+                    &format!("did not end within {seconds}, and was killed"),
+                );
+            }
+            Ok(Ended::Stopped) => {
+                self.fail(
+                    command,
+                    &format!("still ran after {seconds}, when the job had ended, and was killed"),
+                );
+            }
+            Err(error) => self.fail(command, &format!("cannot be started: {error}")),
+        }
+    }
+
+    fn fail(&self, command: &str, how: &str) {
+        self.tell(Severity::Warning, "at-failed", format!("`{command}` {how}"));
+    }
+
+    fn tell(&self, severity: Severity, code: &'static str, message: String) {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH);
+        self.control.tell(News {
+            unix_ns: now.unwrap_or_default().as_nanos() as u64,
+            severity,
+            code,
+            message,
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_time_and_a_command_are_read() {
+        let at = parse("1m30s=echo a=b").unwrap();
+        assert_eq!(at.after, Duration::from_secs(90));
+        assert_eq!(at.command, "echo a=b");
+        for (wrong, reason) in [
+            ("30s", "no `=`"),
+            ("30s= ", "no command"),
+            ("soon=x", "write a time and a command"),
+        ] {
+            let told = parse(wrong).unwrap_err();
+            assert!(told.contains(reason), "{told}");
+        }
+    }
+}
