@@ -139,10 +139,12 @@ fn judge_bars(options: &CompareOptions, comparisons: &[Comparison]) -> Exit {
                 );
                 exit = Exit::Beyond;
             } else if !beyond.unsure.is_empty() || beyond.judged == 0 {
-                errln!(
-                    "note: whether `{other}` is beyond `{text}` cannot be told: {}",
-                    names(&beyond.unsure)
-                );
+                if !beyond.unsure.is_empty() {
+                    errln!(
+                        "note: whether `{other}` is beyond `{text}` cannot be told: {}",
+                        names(&beyond.unsure)
+                    );
+                }
                 if options.fail_if_unsure && exit == Exit::Fine {
                     exit = Exit::Unsure;
                 }

@@ -75,5 +75,9 @@
   }
 
   draw();
+  // A scroll bar that comes with the charts takes some of their width.
+  const fit = (plot) => plot.data && plot.clientWidth && plot.clientWidth !== plot._fullLayout.width ? Plotly.Plots.resize(plot) : null;
+  const sizes = new ResizeObserver((seen) => seen.forEach(({ target }) => fit(target)));
+  document.querySelectorAll("figure.chart .plot").forEach((plot) => sizes.observe(plot));
   dark.addEventListener("change", draw);
 })();
