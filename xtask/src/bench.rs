@@ -227,7 +227,7 @@ mod tests {
         let message = run(Path::new("/"), &["other".to_owned()]).unwrap_err();
         assert_eq!(
             message,
-            "the benches are `plan`, `report`, `guard` and `fleet`"
+            "the benches are `plan`, `report`, `runs`, `guard` and `fleet`"
         );
     }
 }

@@ -30,6 +30,8 @@ pub struct Verdict {
     pub word: Word,
     /// What took the CPUs, where the generator was bound by that.
     pub others: Option<String>,
+    /// How long I/O stood still and when it was normal again, where somebody marked what happened.
+    pub failure: Option<String>,
     /// The rate and the latency that lead, and where they were reached.
     pub speed: String,
     /// Whether that can be believed, with the figures that say so.
@@ -40,6 +42,13 @@ pub struct Verdict {
 impl Verdict {
     /// All of it on one line.
     pub fn text(&self) -> String {
+        let failure = self.failure.as_ref();
+        let failure = failure.map_or(String::new(), |failure| format!("{failure}. "));
+        failure + &self.text_of_word()
+    }
+
+    /// Without what leads where something was marked.
+    pub fn text_of_word(&self) -> String {
         let others = self.others.as_ref();
         let others = others.map_or(String::new(), |others| format!("{others}. "));
         let Self {
@@ -86,11 +95,10 @@ pub(crate) fn verdict(runs: &[Heard], marks: &[Mark]) -> Option<Verdict> {
         (_, Some(_)) => Compared::Slots,
         _ => Compared::Nothing,
     };
-    // Where that is what leads, it is told there.
-    let still = match word {
-        Word::Stalled => String::new(),
-        _ => marked(&measured, marks),
-    };
+    let failure = failure(&measured, marks);
+    if failure.is_some() && word == Word::Stalled {
+        text = "its averages hold that time".to_owned();
+    }
     let like = doubts.iter().filter(|run| run.judged.headline() == word);
     let curve = curve_text(&measured).map_or(String::new(), |text| format!("; {text}"));
     let hints = &worst.judged.hints;
@@ -99,7 +107,8 @@ pub(crate) fn verdict(runs: &[Heard], marks: &[Mark]) -> Option<Verdict> {
     Some(Verdict {
         word,
         others: others.filter(|_| is_of_others),
-        speed: lead.speed() + &curve + &still,
+        failure,
+        speed: lead.speed() + &curve,
         belief: belief(lead, worst, &text, (like.count(), measured.len())),
         next: next(word, hints, compared),
     })
@@ -117,17 +126,27 @@ fn worst<'a>(doubts: &[&'a Heard], lead: &Heard) -> Option<&'a Heard> {
 }
 
 /// What a user who marked a moment wants to know: how long nothing came back.
-fn marked(measured: &[&Heard], marks: &[Mark]) -> String {
+fn failure(measured: &[&Heard], marks: &[Mark]) -> Option<String> {
     if marks.is_empty() {
-        return String::new();
+        return None;
     }
     let still = measured
         .iter()
         .filter_map(|run| run.judged.standstill.as_ref());
-    match still.max_by_key(|still| still.length_ns()) {
-        Some(still) => format!("; {}", still.words()),
-        None => "; nothing stood still for 10 ms or more".to_owned(),
-    }
+    let still = match still.max_by_key(|still| still.length_ns()) {
+        Some(still) => still.words(),
+        None => "I/O never stood still for 10 ms or more".to_owned(),
+    };
+    let marked = |run: &&&Heard| {
+        run.judged
+            .recovery
+            .as_ref()
+            .is_some_and(|one| one.is_from_mark)
+    };
+    let then = measured.iter().find(marked);
+    let then = then.and_then(|run| run.judged.recovery.as_ref());
+    let then = then.map_or(String::new(), |one| format!("; {}", one.words()));
+    Some(still + &then)
 }
 
 /// Where latency begins to rise on a curve, or why that is not known; nothing of less than two rates.

@@ -6,7 +6,8 @@ use crate::curve::{
 use crate::gap::{Gap, GapCause, Reach, response_gap};
 use crate::hints::{Hints, OwnLimit, argument, with_size};
 use crate::lost;
-use crate::standstill::Standstill;
+use crate::recovery::Recovery;
+use crate::standstill::{Mark, Standstill};
 use crate::steady::{LatencyCourse, Steadiness};
 use crate::words::{counted, latency, percent, rate, span};
 use measure::{ExecutionTarget, FinishReason, RunTotals};
@@ -88,6 +89,10 @@ pub struct Judged {
     pub is_course_known: bool,
     /// The longest time without a success; `None` where all targets answered all the time, and where nobody told.
     pub standstill: Option<Standstill>,
+    /// What came after a mark or a stall; `None` without one.
+    pub recovery: Option<Recovery>,
+    /// What was marked while it was going.
+    pub marks: Vec<Mark>,
     /// The words that hold, the first of which leads.
     pub findings: Vec<Finding>,
     /// How much of the run the leading word takes, to compare runs with the same word.
@@ -189,7 +194,7 @@ fn are_nearly_all(busy: f64, slots: u32) -> bool {
 /// Judges a run by its totals and, where its intervals were followed, by its course.
 pub fn judge(
     totals: &RunTotals,
-    (steady, standstill): (Option<&Steadiness>, Option<Standstill>),
+    (steady, standstill, recovery): (Option<&Steadiness>, Option<Standstill>, Option<Recovery>),
     reach: Reach,
     targets: &[Ground<'_>],
 ) -> Judged {
@@ -206,6 +211,7 @@ pub fn judge(
         totals,
         steady,
         standstill: standstill.as_ref(),
+        recovery: recovery.as_ref(),
         reach,
         point: &point,
         gap: gap.flatten(),
@@ -221,6 +227,8 @@ pub fn judge(
         is_course_known,
         findings,
         standstill,
+        recovery,
+        marks: Vec::new(),
     }
 }
 
@@ -245,6 +253,7 @@ struct Scene<'a> {
     totals: &'a RunTotals,
     steady: Option<&'a Steadiness>,
     standstill: Option<&'a Standstill>,
+    recovery: Option<&'a Recovery>,
     reach: Reach,
     point: &'a CurvePoint,
     gap: Option<Gap>,
@@ -591,7 +600,10 @@ impl Scene<'_> {
 
     fn stalled(&self) -> Option<String> {
         if let Some(still) = self.standstill.filter(|still| still.is_stall) {
-            return Some(still.words());
+            let then = self
+                .recovery
+                .map(|recovery| format!("; {}", recovery.words()));
+            return Some(still.words() + &then.unwrap_or_default());
         }
         // Of an older record.
         let stall = self.steady?.stall?;

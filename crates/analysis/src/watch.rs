@@ -1,6 +1,7 @@
 //! Follows the events of an execution and judges each run at its end: the one fold that every report speaks from.
 use crate::execution::{Heard, Verdict, verdict};
 use crate::gap::Reach;
+use crate::recovery::{Moment, recovery};
 use crate::series::RunOutline;
 use crate::standstill::{Mark, Standstills};
 use crate::steady::{IntervalFacts, Steadiness, steadiness};
@@ -39,7 +40,8 @@ pub struct Watch {
     lacks_host: bool,
     /// Of the run that is going.
     standstills: Standstills,
-    /// Moments that somebody marked, in order.
+    moments: Vec<Moment>,
+    /// Moments that somebody marked during a run, in order.
     marks: Vec<Mark>,
     heard: Vec<Heard>,
     /// Targets that some run has written to.
@@ -65,7 +67,7 @@ impl Watch {
                 self.add_interval(interval);
             }
             Event::Remark(remark) if remark.code == "host-lost" => self.lacks_host = true,
-            Event::Remark(remark) if remark.is_mark() => self.marks.push(Mark {
+            Event::Remark(remark) if remark.is_mark() && self.is_going => self.marks.push(Mark {
                 unix_ns: remark.unix_ns,
                 text: remark.message.clone(),
             }),
@@ -111,6 +113,9 @@ impl Watch {
             return;
         }
         self.standstills.add(interval);
+        if self.moments.len() < MAX_INTERVALS {
+            self.moments.extend(Moment::of(interval));
+        }
         let room = MAX_INTERVALS.saturating_sub(self.intervals.len());
         let facts = IntervalFacts::all_of(interval);
         self.is_too_long |= facts.len() > room;
@@ -131,14 +136,21 @@ impl Watch {
             .longest(&totals, &self.targets, &self.marks);
         self.intervals.clear();
         self.standstills.clear();
+        let begun_ns = totals.started.unix_ns;
+        let marked = self.marks.iter().find(|mark| mark.unix_ns >= begun_ns);
+        let mark_ns = marked.map(|mark| mark.unix_ns - begun_ns);
+        let moments = std::mem::take(&mut self.moments);
+        let recovery = recovery(&moments, standstill.as_ref(), mark_ns);
         self.is_too_long = false;
         let reach = Reach::of(&self.backend, &self.targets, &totals.started);
-        let judged = judge(
+        let mut judged = judge(
             &totals,
-            (steady.as_ref(), standstill),
+            (steady.as_ref(), standstill, recovery),
             reach,
             &self.grounds(&totals),
         );
+        let marks = self.marks.iter().filter(|mark| mark.unix_ns >= begun_ns);
+        judged.marks = marks.cloned().collect();
         let writes = totals
             .figures
             .iter()

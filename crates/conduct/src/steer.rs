@@ -1,7 +1,7 @@
 //! The order of runs with what surrounds them: repetitions, pauses and commands.
 use crate::execution::{Conductor, SinkError};
 use crate::{CommandCall, CommandEnd};
-use measure::FinishReason;
+use measure::{FinishReason, Remark};
 use plan::{Command, CommandOutput, Label, Nanos, Repeat, RunId, RunKind, Severity};
 
 impl Conductor<'_> {
@@ -119,6 +119,10 @@ impl Conductor<'_> {
                 text: &command.text,
                 ..CommandCall::default()
             };
+            // Those around a run stand at its beginning and at its end.
+            if run.is_some() {
+                self.remark(run, Severity::Note, Remark::MARK, command.text.clone())?;
+            }
             self.remark(
                 run,
                 Severity::Note,

@@ -2,6 +2,7 @@
 use crate::at::{self, At};
 use crate::exit::Exit;
 use crate::host_list::{self, HostList, Launcher};
+use crate::limits::{self, Limit};
 use crate::spans::{seconds, some_seconds, some_span, span};
 use analysis::{Bar, Word};
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -35,6 +36,9 @@ Examples:
   fathom curve disk --size 1g --read 70  the same with 30 % writes
   fathom curve /dev/sdX --elapsed 30s    read from a device, 30 s for each point";
 
+const FAILOVER_EXAMPLE: &str = "Example:
+  fathom failover /dev/sdX --rate 2000 --for 5m --at '2m=ssh array pull-cable 7' --limit 'stall<30s'";
+
 const COMPARE_EXAMPLE: &str = "\
 Examples:
   fathom compare old new                     two results, run by run
@@ -58,6 +62,9 @@ pub enum Verb {
     /// Measure a latency curve of a device or file, without a job file.
     #[command(after_help = CURVE_EXAMPLE)]
     Curve(CurveOptions),
+    /// Measure how long a target stands still while its storage fails, and when it is normal again.
+    #[command(after_help = FAILOVER_EXAMPLE)]
+    Failover(FailoverOptions),
     /// Fill a target, or all targets of a job, and verify that the data arrived.
     Prefill(PrefillOptions),
     /// Report every problem in a job file and list what would run, without any I/O.
@@ -67,6 +74,8 @@ pub enum Verb {
     /// Compare results: what is better, what is worse, and whether that can be told.
     #[command(after_help = COMPARE_EXAMPLE)]
     Compare(CompareOptions),
+    /// Mark a moment of a run that is going, such as 'pulled cable 7', in its tables and charts.
+    Mark(MarkOptions),
     /// Convert JSON output of any fio version into a result file and reports.
     Import(ImportOptions),
     /// Show every value that a job uses and where it comes from, or explain a code or word.
@@ -363,8 +372,9 @@ pub struct RunOptions {
     pub common: Common,
 }
 
-#[derive(Args, Debug)]
-pub struct CurveOptions {
+/// One target and what is done to it.
+#[derive(Args, Clone, Debug)]
+pub struct TargetOptions {
     /// Device or file. Fathom creates a missing file if --size is given.
     pub target: PathBuf,
 
@@ -380,6 +390,49 @@ pub struct CurveOptions {
     /// until you allow it with --overwrite.
     #[arg(long, value_name = "PERCENT", default_value_t = 100.0)]
     pub read: f64,
+
+    /// Use the page cache. The default is direct I/O if the file system supports it.
+    #[arg(long, help_heading = FURTHER)]
+    pub buffered: bool,
+}
+
+#[derive(Args, Debug)]
+pub struct FailoverOptions {
+    #[command(flatten)]
+    pub on: TargetOptions,
+
+    /// I/Os per second. It is held whatever the storage does: what cannot be sent waits, with its age.
+    #[arg(long, value_name = "N")]
+    pub rate: f64,
+
+    /// How long to run. What comes after a failure is compared with 30 s and more before it, and has to be as before for 10 s.
+    #[arg(long = "for", value_name = "TIME", default_value = "10m", value_parser = some_span)]
+    pub length: Duration,
+
+    /// How many times to do what --at does, --every TIME.
+    #[arg(long, value_name = "N", requires = "every", value_parser = clap::value_parser!(u32).range(1..))]
+    pub cycles: Option<u32>,
+
+    /// From one cycle to the next.
+    #[arg(long, value_name = "TIME", requires = "cycles", value_parser = some_span)]
+    pub every: Option<Duration>,
+
+    /// The longest stall to have slots for: twice the arrivals of such a time, 4096 at most.
+    #[arg(long, value_name = "TIME", default_value = "30s", value_parser = some_span)]
+    pub stall: Duration,
+
+    /// Exit with 6 where the run is beyond it: `stall<30s`, `errors=0`, `normal<60s`. Repeatable.
+    #[arg(long, value_name = "LIMIT", value_parser = limits::parse)]
+    pub limit: Vec<Limit>,
+
+    #[command(flatten)]
+    pub common: Common,
+}
+
+#[derive(Args, Debug)]
+pub struct CurveOptions {
+    #[command(flatten)]
+    pub on: TargetOptions,
 
     /// I/Os in flight at most. A list such as 1,2,4,8 measures the maximum rate at each instead of a
     /// curve.
@@ -397,10 +450,6 @@ pub struct CurveOptions {
     /// Run for TIME before each measurement.
     #[arg(long, value_name = "TIME", default_value = "2s", value_parser = span)]
     pub warmup: Duration,
-
-    /// Use the page cache. The default is direct I/O if the file system supports it.
-    #[arg(long, help_heading = FURTHER)]
-    pub buffered: bool,
 
     #[command(flatten)]
     pub strict: StrictOptions,
@@ -497,6 +546,17 @@ pub struct ReportOptions {
 
     #[command(flatten)]
     pub strict: StrictOptions,
+}
+
+#[derive(Args, Debug)]
+pub struct MarkOptions {
+    /// What happens now, in one line.
+    #[arg(required = true, value_name = "TEXT")]
+    pub text: Vec<String>,
+
+    /// Output folder of the run.
+    #[arg(short, long, value_name = "FOLDER", default_value = DEFAULT_OUTPUT)]
+    pub output: PathBuf,
 }
 
 #[derive(Args, Debug)]

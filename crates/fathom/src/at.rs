@@ -198,7 +198,7 @@ mod tests {
 
     #[test]
     fn a_time_and_a_command_are_read() {
-        let at = parse("1m30s=echo a=b").unwrap();
+        let at = parse("90s=echo a=b").unwrap();
         assert_eq!(at.after, Duration::from_secs(90));
         assert_eq!(at.command, "echo a=b");
         for (wrong, reason) in [

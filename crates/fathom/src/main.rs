@@ -19,6 +19,7 @@ mod ending;
 mod exit;
 mod explain;
 mod face;
+mod failover;
 mod files;
 mod fill;
 mod fio_clients;
@@ -33,10 +34,13 @@ mod job_files;
 mod joining;
 mod lane;
 mod launch;
+mod limits;
 mod lints;
 mod machine;
 mod manual;
+mod marks;
 mod mistakes;
+mod one_target;
 mod outputs;
 mod plan_file;
 mod prefill;
@@ -160,10 +164,12 @@ fn neutral(arguments: &[String]) -> Exit {
     match parsed.verb {
         Verb::Run(options) => run::main(&options, arguments),
         Verb::Curve(options) => curve::main(&options, arguments),
+        Verb::Failover(options) => failover::main(&options, arguments),
         Verb::Prefill(options) => prefill::main(&options, arguments),
         Verb::Check(options) => check::main(&options),
         Verb::Report(options) => report_again::main(&options),
         Verb::Compare(options) => compare::main(&options),
+        Verb::Mark(options) => marks::main(&options),
         Verb::Import(options) => import::main(&options),
         Verb::Explain(options) => explain::main(&options),
         Verb::Vdbench { words } => vdbench_face::main(arguments, &words),

@@ -11,11 +11,14 @@ use host::text_file::read_head;
 use identity::{Identity, Targets};
 use plan::{Plan, SourceMap};
 use report::{Opener, Opening};
-use std::fs::File;
+use std::fs::{File, TryLockError};
 use std::io::{self, BufWriter, Write};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+/// The first line of [`Own::Marks`].
+pub const MARKS_HEAD: &str = "# marks of a run: nanoseconds since 1970, text\n";
 
 /// The files that a job and the words about it were read from.
 pub fn inputs<'a>(
@@ -60,6 +63,8 @@ pub enum Own {
     Addresses,
     /// What a job has written (`verify_state_save`).
     State,
+    /// `marks`
+    Marks,
 }
 
 impl Outputs {
@@ -205,6 +210,18 @@ pub fn check_place(folder: &Path) -> Result<(), String> {
     })
 }
 
+/// Shows others that a run writes to a folder, for as long as what is returned lives; `None` where the file system cannot.
+pub fn hold_folder(folder: &Path) -> Option<File> {
+    let opened = File::open(folder).ok()?;
+    opened.try_lock().is_ok().then_some(opened)
+}
+
+/// Whether somebody does.
+pub fn is_held(folder: &Path) -> bool {
+    let opened = File::open(folder);
+    opened.is_ok_and(|opened| matches!(opened.try_lock_shared(), Err(TryLockError::WouldBlock)))
+}
+
 /// Refuses what the reports of an execution would replace in their folder.
 ///
 /// # Errors
@@ -216,6 +233,7 @@ pub fn check_folder(outputs: &Outputs, folder: &Path) -> Result<(), String> {
         ("summary.csv", Own::Table),
         ("summary.json", Own::Json),
         ("result.fathom", Own::Result),
+        ("marks", Own::Marks),
     ];
     outputs.check_place(folder)?;
     own.into_iter()
@@ -255,6 +273,7 @@ impl Own {
             Self::Result => true,
             Self::Addresses => is_address_list(head),
             Self::State => is_state(head),
+            Self::Marks => head.starts_with(MARKS_HEAD.as_bytes()),
         }
     }
 }

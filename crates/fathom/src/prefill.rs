@@ -7,7 +7,7 @@ use crate::fill::{self, Fill};
 use crate::launch::{Findings, Launch, launch};
 use crate::resume::Earlier;
 use crate::seed::Seeds;
-use crate::{curve, lints, machine, plan_file, render};
+use crate::{lints, machine, one_target, plan_file, render};
 use host::Storage;
 use host::guard::Overwrite;
 use host::text_file::read_head;
@@ -128,7 +128,7 @@ fn job(options: &PrefillOptions) -> Result<Job, Exit> {
     let usage = |message: String| refuse(&message);
     let is_device = |path: &str| machine::is_device(Path::new(path));
     let size_bytes = options.size.as_deref();
-    let size_bytes = size_bytes.map(|size| curve::bytes("--size", size));
+    let size_bytes = size_bytes.map(|size| one_target::bytes("--size", size));
     let size_bytes = size_bytes.transpose().map_err(usage)?;
     match (options.inputs.as_slice(), size_bytes) {
         ([path], size_bytes) if size_bytes.is_some() || is_device(path) => {
@@ -274,7 +274,7 @@ fn areas(
     facts: &Facts,
     named: &[bool],
 ) -> Result<Vec<Area>, String> {
-    let asked = curve::bytes("--bs", &options.bs)?;
+    let asked = one_target::bytes("--bs", &options.bs)?;
     if asked == 0 || !asked.is_multiple_of(GRANULE) {
         return Err(format!(
             "`--bs {}` is not a multiple of {GRANULE} bytes",
@@ -318,7 +318,7 @@ fn part_bytes(options: &PrefillOptions, areas: &[Area]) -> Result<u64, String> {
     let transfer = areas.iter().map(|area| area.transfer).max().unwrap_or(1);
     let largest = areas.iter().map(|area| area.end).max().unwrap_or(0);
     let asked = match &options.sync_every {
-        Some(text) => curve::bytes("--sync-every", text)?,
+        Some(text) => one_target::bytes("--sync-every", text)?,
         None => (largest / PARTS).max(PART_BYTES_MIN),
     };
     let most = (STREAMS_MAX / areas.len() as u64).max(1);

@@ -50,7 +50,7 @@ pub fn main(options: &RunOptions, arguments: &[String]) -> Exit {
         arguments: arguments.to_vec(),
         folder: Some(options.common.output.clone()),
         common: options.common.clone(),
-        face: Box::new(Neutral(options.strict.clone())),
+        face: Box::new(Neutral::strict(&options.strict)),
         findings: Findings {
             language,
             printed: reading.diagnostics,
@@ -78,7 +78,7 @@ fn go_on(result: &Path, options: &RunOptions, arguments: &[String]) -> Exit {
             arguments: arguments.to_vec(),
             folder: Some(options.common.output.clone()),
             common: options.common.clone(),
-            face: Box::new(Neutral(options.strict.clone())),
+            face: Box::new(Neutral::strict(&options.strict)),
             findings: Findings {
                 language,
                 ..Findings::default()

@@ -10,7 +10,9 @@ pub(crate) use table::is_asked;
 pub use table::{WIDTH, table, wrapped};
 
 use crate::repetitions;
-use analysis::{EndedRun, HostPoint, Judged, Late, Percentiles, Word, host_points, judge, slowest};
+use analysis::{
+    Again, EndedRun, HostPoint, Judged, Late, Mark, Percentiles, Word, host_points, judge, slowest,
+};
 use measure::{DataFigures, FinishReason, Interval, LatencyFigures, RunTotals};
 use plan::{Label, Nanos};
 
@@ -58,6 +60,12 @@ pub struct Row {
     pub marks: Vec<String>,
     /// How many of these, from the first on, make its figures doubtful.
     pub doubts: usize,
+    /// The longest time without a success, in nanoseconds, and its target; `None` where there was none of 10 ms.
+    pub still: Option<(u64, String)>,
+    /// How long after what happened it was normal again, in nanoseconds.
+    pub normal_again_ns: Option<u64>,
+    /// What was marked, with the second of the run.
+    pub events: Vec<String>,
     /// Of several hosts: each by itself, over the same time.
     pub hosts: Vec<HostRow>,
     /// Of jobs that went on side by side: each by itself, over the same time. Their `run` is the name of the job.
@@ -89,8 +97,9 @@ impl HostRow {
 impl Row {
     pub fn new(run: &EndedRun) -> Self {
         let parts = parts::of_jobs(&run.totals);
-        let of_part =
-            |part: RunTotals| Self::of_part(&part, &judge(&part, (None, None), run.reach, &[]));
+        let of_part = |part: RunTotals| {
+            Self::of_part(&part, &judge(&part, (None, None, None), run.reach, &[]))
+        };
         Self {
             parts: parts.map(of_part).collect(),
             hosts: HostRow::all_of(&run.totals),
@@ -112,6 +121,17 @@ impl Row {
         let point = judged.point.clone();
         let words = judged.findings.iter().map(|finding| finding.word);
         let is_measured = totals.length_ns > 0;
+        let still = judged.standstill.as_ref();
+        let again = judged.recovery.as_ref().map(|recovery| recovery.again);
+        let begun_ns = totals.started.unix_ns;
+        let event = |mark: &Mark| {
+            let after_ns = mark.unix_ns.saturating_sub(begun_ns);
+            format!(
+                "{:.3} {}",
+                after_ns as f64 / 1e9,
+                mark.text.replace(';', ",")
+            )
+        };
         let measured = |value: f64| is_measured.then_some(value);
         Self {
             run: point.name,
@@ -135,12 +155,23 @@ impl Row {
             errors: totals.errors(),
             unserved: totals.unserved(),
             data: totals.data.clone(),
+            still: still.map(|still| (still.length_ns(), still.name.clone())),
+            normal_again_ns: again.and_then(|again| match again {
+                Again::Normal { after_ns } => Some(after_ns),
+                _ => None,
+            }),
+            events: judged.marks.iter().map(event).collect(),
             parts: Vec::new(),
             hosts: Vec::new(),
             unreturned: totals.unreturned.len() as u64,
             marks: words.clone().map(|word| word.name().to_owned()).collect(),
             doubts: words.filter(|word| word.is_doubt()).count(),
         }
+    }
+
+    /// Whether something was marked, or stood still.
+    pub fn has_event(&self) -> bool {
+        !self.events.is_empty() || self.still.is_some()
     }
 
     /// Gives its hosts their names, by their places.
@@ -336,7 +367,7 @@ const RESPONSE_FIELDS: [&str; 5] = [
 
 const SERVICE_FIELD: &str = "service_mean_ms";
 
-const CSV_HEADER: [&str; 28] = [
+const CSV_HEADER: [&str; 32] = [
     "run",
     "loops",
     "asked_rate_per_s",
@@ -364,11 +395,16 @@ const CSV_HEADER: [&str; 28] = [
     "duplicates_sent",
     "not_returned",
     "lower_bounds",
+    "longest_gap_s",
+    "longest_gap_target",
+    "normal_again_s",
+    "events",
     "job",
 ];
 
 fn record(row: &Row, job: &str) -> [String; CSV_HEADER.len()] {
     let ms = |ns: u64| format!("{:.6}", ns as f64 / 1e6);
+    let seconds = |ns: u64| format!("{:.3}", ns as f64 / 1e9);
     let us = |ns: Option<f64>| ns.map_or(String::new(), |ns| format!("{:.3}", ns / 1e3));
     let three = |value: Option<f64>| value.map_or(String::new(), |value| format!("{value:.3}"));
     let count = |count: u64| match row.has_sample() {
@@ -407,6 +443,14 @@ fn record(row: &Row, job: &str) -> [String; CSV_HEADER.len()] {
         of_kinds(row, DataFigures::duplicates),
         row.unreturned.to_string(),
         row.lower_bounds().join("; "),
+        row.still
+            .as_ref()
+            .map_or(String::new(), |(ns, _)| seconds(*ns)),
+        row.still
+            .as_ref()
+            .map_or(String::new(), |(_, name)| name.clone()),
+        row.normal_again_ns.map_or(String::new(), seconds),
+        row.events.join("; "),
         job.to_owned(),
     ]
 }

@@ -3,16 +3,37 @@ use super::{Ended, Face, Job, Listener};
 use crate::arguments::StrictOptions;
 use crate::ending::{self, Told};
 use crate::exit::Exit;
+use crate::limits::Limit;
 use crate::progress::Progress;
 use crate::{fill, launch, printing};
-use conduct::{SinkError, expected_bytes, planned_ns};
+use conduct::{Outcome, SinkError, expected_bytes, planned_ns};
 use measure::Event;
 use plan::{BoundPlan, RunId};
 use report::Conclusion;
 
 /// Progress on standard error, a table and the verdict at the end.
 #[derive(Default)]
-pub struct Neutral(pub StrictOptions);
+pub struct Neutral {
+    strict: StrictOptions,
+    /// Of a failover, in which failed operations are what is looked at.
+    limits: Option<Vec<Limit>>,
+}
+
+impl Neutral {
+    pub fn strict(strict: &StrictOptions) -> Self {
+        Self {
+            strict: strict.clone(),
+            limits: None,
+        }
+    }
+
+    pub fn of_failover(limits: Vec<Limit>) -> Self {
+        Self {
+            limits: Some(limits),
+            ..Self::default()
+        }
+    }
+}
 
 struct Shown(Progress);
 
@@ -22,7 +43,22 @@ impl Face for Neutral {
     }
 
     fn judged(&self, exit: Exit, conclusion: &Conclusion) -> Exit {
-        self.0.exit(exit, conclusion)
+        let exit = self.strict.exit(exit, conclusion);
+        let mut beyond = self.limits.iter().flatten().flat_map(|limit| {
+            let rows = conclusion.rows.iter();
+            rows.filter_map(move |row| Some((limit, limit.beyond(row)?)))
+        });
+        match beyond.next() {
+            Some((limit, how)) if exit == Exit::Fine => {
+                errln!("error: `--limit {}`: {how}", limit.text);
+                Exit::Beyond
+            }
+            _ => exit,
+        }
+    }
+
+    fn has_failed(&self, outcome: &Outcome) -> bool {
+        self.limits.is_none() && (outcome.errors > 0 || outcome.streams_failed > 0)
     }
 
     fn conclude(&self, ended: &Ended<'_>) {

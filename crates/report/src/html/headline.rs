@@ -48,8 +48,12 @@ pub(super) fn write(page: &Page, verdict: Option<&Verdict>, out: &mut dyn Write)
 /// The sentence, with what the user has named as code.
 fn write_verdict(verdict: &Verdict, out: &mut dyn Write) -> io::Result<()> {
     let class = class(verdict.word);
-    let (word, text) = (verdict.word.name(), verdict.text());
-    write!(out, "<p class=\"{class}\" id=\"verdict\"><b>{word}</b>")?;
+    let (word, text) = (verdict.word.name(), verdict.text_of_word());
+    write!(out, "<p class=\"{class}\" id=\"verdict\">")?;
+    if let Some(failure) = &verdict.failure {
+        write!(out, "{}. ", Sentence(failure))?;
+    }
+    write!(out, "<b>{word}</b>")?;
     let text = text.strip_prefix(word).unwrap_or(&text);
     write!(out, "{}", Sentence(text))?;
     writeln!(out, "</p>")

@@ -11,10 +11,10 @@ const FORM: u32 = 1;
 const MARK: &str = "{\"fathom_summary\":";
 
 /// Fields that are words, whatever they look like.
-const WORDS: [&str; 3] = ["run", "loops", "job"];
+const WORDS: [&str; 4] = ["run", "loops", "longest_gap_target", "job"];
 
 /// Fields of several words.
-const LISTS: [&str; 2] = ["marks", "lower_bounds"];
+const LISTS: [&str; 3] = ["marks", "lower_bounds", "events"];
 
 #[derive(Serialize)]
 struct Document {
@@ -28,6 +28,7 @@ struct Told {
     word: &'static str,
     is_believed: bool,
     text: String,
+    failure: Option<String>,
     speed: String,
     belief: String,
     next: String,
@@ -39,6 +40,7 @@ pub fn json(rows: &[Row], verdict: Option<&Verdict>) -> String {
         word: verdict.word.name(),
         is_believed: !verdict.word.is_doubt(),
         text: verdict.text(),
+        failure: verdict.failure.clone(),
         speed: verdict.speed.clone(),
         belief: verdict.belief.clone(),
         next: verdict.next.clone(),

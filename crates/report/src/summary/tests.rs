@@ -175,7 +175,7 @@ fn latencies_of_what_never_came_back_are_lower_bounds() {
         text.lines()
             .nth(2)
             .unwrap()
-            .ends_with(",3,response_max_ms; service_mean_ms,")
+            .contains(",3,response_max_ms; service_mean_ms,")
     );
     // With a schedule, the waiting arrivals of the same stall are lower bounds, too.
     let bounds = ["response_p99.9_ms", "response_max_ms", "service_mean_ms"];
@@ -238,7 +238,7 @@ fn the_table_is_as_wide_as_it_may_be() {
 fn row_of(totals: &RunTotals) -> Row {
     Row::new(&EndedRun {
         totals: totals.clone(),
-        judged: judge(totals, (None, None), Reach::Device, &[]),
+        judged: judge(totals, (None, None, None), Reach::Device, &[]),
         reach: Reach::Device,
     })
 }

@@ -117,6 +117,8 @@ const LATENCY_JUMPS: &str = "a rate whose latency jumps from second to second";
 const LATENCY_STEPS: &str = "a rate whose latency steps up";
 const JUMPS: &str = "a device that jumps from second to second";
 const SATURATED: &str = "a rate that a hundred percent of the time is too much";
+const FAILED: &str = "a failure after which all is as before";
+const FAILED_SLOWER: &str = "a failure after which latency stays higher";
 const REBUILD: &str = "a rebuild beneath a rate";
 
 /// Statements, in the order in which the page has them.
@@ -849,6 +851,20 @@ pub const ANSWERS: &[Answer] = &[
         Console,
         "the median latency went from 1 ms in the first third to 5.01 ms in the last",
     ),
+    says(
+        "normal again",
+        FAILED,
+        Top,
+        "I/O to sd1 stood still for 3 s from 40 s on; normal again 4 s after that began; ",
+    ),
+    never("normal again", FAILED_SLOWER, Top, "normal again"),
+    says(
+        "degraded",
+        FAILED_SLOWER,
+        Top,
+        "degraded at 1.35 × the median response until the end",
+    ),
+    never("degraded", FAILED, Top, "degraded"),
     // A rate that is held hides a rebuild but for its latency.
     never("unsteady", REBUILD, Whole, "nsteady"),
     says("changed", REBUILD, Console, "changed: "),

@@ -391,6 +391,12 @@ pub const SCENES: &[Named] = &[
             ..scene("saturated", rate(100.0))
         },
     ),
+    ("a failure after which all is as before", || {
+        failing(3 * SECOND, None)
+    }),
+    ("a failure after which latency stays higher", || {
+        failing(3 * SECOND, Some(1_350_000))
+    }),
     ("a rebuild beneath a rate", || Scene {
         seconds: 30,
         slots: 256,
@@ -536,6 +542,21 @@ fn stalled(from_ns: u64, to_ns: u64) -> Script {
     Script {
         stalls: vec![(from_ns, to_ns)],
         ..served_by(8, MS)
+    }
+}
+
+/// 500/s, of which nothing comes back for a while after 40 s; then each takes as long as before, or as is said.
+fn failing(length_ns: u64, then_ns: Option<u64>) -> Scene {
+    let (from_ns, to_ns) = (40 * SECOND, 40 * SECOND + length_ns);
+    let changes = then_ns.map(|service_ns| (to_ns, service_ns));
+    Scene {
+        seconds: 70,
+        slots: 4096,
+        script: Script {
+            service_changes_ns: changes.into_iter().collect(),
+            ..stalled(from_ns, to_ns)
+        },
+        ..scene("failing", rate(500.0))
     }
 }
 

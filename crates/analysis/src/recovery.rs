@@ -1,0 +1,296 @@
+//! What something that happened during a run did to it: how it was before, and when it was so again. Judged at the resolution
+//! of the intervals.
+use crate::standstill::Standstill;
+use crate::words::{counted, span};
+use measure::Interval;
+
+/// So much has to be seen before, that it is known how it was.
+const BEFORE_NS_LEAST: u64 = 30_000_000_000;
+
+/// As before for so long is normal again.
+const HELD_NS: u64 = 10_000_000_000;
+
+/// Rates and percentiles are those of windows of so much at least.
+const WINDOW_NS: u64 = 1_000_000_000;
+
+/// How far a window may lie from what was before: the rate by this share or so many standard deviations, the median by this
+/// share, and the p99 by this factor.
+const RATE_SHARE: f64 = 0.05;
+const RATE_DEVIATIONS: f64 = 3.0;
+const MEDIAN_SHARE: f64 = 0.2;
+const P99_FACTOR: f64 = 2.0;
+
+/// An I/O is late beyond one of these, the first that is ten times the p99.9 before, or the last.
+const LATE_NS: [u64; 5] = [
+    1_000_000_000,
+    5_000_000_000,
+    10_000_000_000,
+    30_000_000_000,
+    60_000_000_000,
+];
+const LATE_FACTOR: u64 = 10;
+
+/// An interval as recoveries see it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Moment {
+    start_ns: u64,
+    end_ns: u64,
+    operations: u64,
+    errors: u64,
+    backlog: u64,
+    /// Of responses; zero without any.
+    p50_ns: u64,
+    p99_ns: u64,
+    p999_ns: u64,
+    longest_ns: u64,
+    /// Responses above each of [`LATE_NS`].
+    above: [u64; LATE_NS.len()],
+}
+
+/// What came of it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Recovery {
+    /// What is counted from, since the start of the run: a mark, else the beginning of the longest standstill.
+    pub zero_ns: u64,
+    pub is_from_mark: bool,
+    /// The longest response after it.
+    pub longest_ns: u64,
+    /// Responses above [`Recovery::late_limit_ns`] after it, and failures.
+    pub late: u64,
+    pub late_limit_ns: u64,
+    pub failed: u64,
+    /// When no more arrivals waited than before, since zero; `None` where that is not seen.
+    pub caught_up_ns: Option<u64>,
+    pub again: Again,
+}
+
+/// Whether the run was as before in the end.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Again {
+    /// So long after zero.
+    Normal { after_ns: u64 },
+    /// Not until the end: its last seconds beside what was before, as factors.
+    Degraded { median: f64, rate: f64 },
+    /// Why it is not known.
+    Unknown(&'static str),
+}
+
+impl Moment {
+    /// `None` for the sum of several intervals, which tells no percentiles of each.
+    pub(crate) fn of(interval: &Interval) -> Option<Self> {
+        if interval.count() > 1 {
+            return None;
+        }
+        let counted = interval
+            .figures
+            .iter()
+            .filter(|one| !one.key.operation.is_sync());
+        let response = interval.response();
+        let percentile = |pct: f64| match response.histogram.is_empty() {
+            true => 0,
+            false => response.percentile_ns(pct),
+        };
+        let streams = interval.engine.streams.iter();
+        Some(Self {
+            start_ns: interval.start_ns,
+            end_ns: interval.end_ns,
+            operations: counted.clone().map(|one| one.operations).sum(),
+            errors: counted.map(|one| one.errors).sum(),
+            backlog: streams.map(|stream| stream.backlog).sum(),
+            p50_ns: percentile(50.0),
+            p99_ns: percentile(99.0),
+            p999_ns: percentile(99.9),
+            longest_ns: response.max_ns,
+            above: LATE_NS.map(|limit_ns| match response.max_ns > limit_ns {
+                true => response.histogram.count() - response.histogram.count_below(limit_ns),
+                false => 0,
+            }),
+        })
+    }
+
+    fn length_ns(&self) -> u64 {
+        self.end_ns.saturating_sub(self.start_ns)
+    }
+}
+
+/// Some intervals that follow each other.
+#[derive(Clone, Copy, Debug)]
+struct Window {
+    start_ns: u64,
+    end_ns: u64,
+    rate: f64,
+    median_ns: f64,
+    p99_ns: f64,
+}
+
+/// Beginning with each interval, the shortest that is long enough.
+fn windows(moments: &[Moment]) -> Vec<Window> {
+    let beginning = |from: usize| {
+        let mut length_ns = 0;
+        let after = moments[from..].iter().position(|moment| {
+            length_ns += moment.length_ns();
+            length_ns >= WINDOW_NS
+        })?;
+        let all = &moments[from..=from + after];
+        let operations: u64 = all.iter().map(|one| one.operations).sum();
+        let percentiles = |of: fn(&Moment) -> u64| {
+            let told = all.iter().filter(|one| one.operations > 0);
+            told.map(|one| of(one) as f64).collect::<Vec<f64>>()
+        };
+        Some(Window {
+            start_ns: all[0].start_ns,
+            end_ns: all[after].end_ns,
+            rate: operations as f64 * 1e9 / length_ns as f64,
+            median_ns: median(percentiles(|one| one.p50_ns)),
+            p99_ns: percentiles(|one| one.p99_ns)
+                .into_iter()
+                .fold(0.0, f64::max),
+        })
+    };
+    (0..moments.len()).map_while(beginning).collect()
+}
+
+/// Zero without values.
+fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    values.get(values.len() / 2).copied().unwrap_or(0.0)
+}
+
+/// How it was before.
+struct Usual {
+    rate: f64,
+    rate_off: f64,
+    median_ns: f64,
+    p99_ns: f64,
+}
+
+impl Usual {
+    fn of(windows: &[Window]) -> Self {
+        let of = |of: fn(&Window) -> f64| windows.iter().map(of).collect::<Vec<f64>>();
+        let rates = of(|one| one.rate);
+        let mean = rates.iter().sum::<f64>() / rates.len() as f64;
+        let squares: f64 = rates.iter().map(|rate| (rate - mean).powi(2)).sum();
+        let deviation = (squares / (rates.len() - 1).max(1) as f64).sqrt();
+        Self {
+            rate: mean,
+            rate_off: (RATE_SHARE * mean).max(RATE_DEVIATIONS * deviation),
+            median_ns: median(of(|one| one.median_ns)),
+            p99_ns: median(of(|one| one.p99_ns)),
+        }
+    }
+
+    fn is_like(&self, window: &Window) -> bool {
+        (window.rate - self.rate).abs() <= self.rate_off
+            && (window.median_ns - self.median_ns).abs() <= MEDIAN_SHARE * self.median_ns
+            && window.p99_ns <= P99_FACTOR * self.p99_ns
+    }
+}
+
+/// What came after a mark `mark_ns` into the run, or where there is none after the longest standstill; `None` where there is
+/// neither.
+pub(crate) fn recovery(
+    moments: &[Moment],
+    standstill: Option<&Standstill>,
+    mark_ns: Option<u64>,
+) -> Option<Recovery> {
+    let stall_ns = standstill
+        .filter(|still| still.is_stall)
+        .map(|still| still.gap.from_ns);
+    let zero_ns = mark_ns.or(stall_ns)?;
+    let place = moments.partition_point(|moment| moment.end_ns <= zero_ns);
+    let (before, after) = moments.split_at(place);
+    let worst_ns = before.iter().map(|one| one.p999_ns).max().unwrap_or(0);
+    let late = LATE_NS
+        .iter()
+        .position(|limit_ns| *limit_ns >= LATE_FACTOR * worst_ns);
+    let late = late.unwrap_or(LATE_NS.len() - 1);
+    let usual_backlog = before.iter().map(|one| one.backlog).max().unwrap_or(0);
+    let waits = |one: &Moment| one.backlog > usual_backlog;
+    let last_waiting = after.iter().rposition(waits);
+    let caught_up = last_waiting.map_or(Some(zero_ns), |last| {
+        after.get(last + 1).map(|_| after[last].end_ns)
+    });
+    Some(Recovery {
+        zero_ns,
+        is_from_mark: mark_ns.is_some(),
+        longest_ns: after.iter().map(|one| one.longest_ns).max().unwrap_or(0),
+        late: after.iter().map(|one| one.above[late]).sum(),
+        late_limit_ns: LATE_NS[late],
+        failed: after.iter().map(|one| one.errors).sum(),
+        caught_up_ns: caught_up.map(|at_ns| at_ns - zero_ns),
+        again: again(before, after, zero_ns),
+    })
+}
+
+fn again(before: &[Moment], after: &[Moment], zero_ns: u64) -> Again {
+    let length_ns = |all: &[Moment]| all.iter().map(Moment::length_ns).sum::<u64>();
+    let (usual, then) = (windows(before), windows(after));
+    if length_ns(before) < BEFORE_NS_LEAST || usual.is_empty() {
+        return Again::Unknown("less than 30 s were measured before");
+    }
+    let usual = Usual::of(&usual);
+    let is_held = |from: usize| {
+        let until_ns = then[from].start_ns + HELD_NS;
+        let held = then[from..]
+            .iter()
+            .take_while(|window| usual.is_like(window));
+        held.last().is_some_and(|last| last.end_ns >= until_ns)
+    };
+    // An interval that holds the moment itself is of both times.
+    let first = (0..then.len()).find(|from| then[*from].start_ns >= zero_ns && is_held(*from));
+    if let Some(from) = first {
+        let after_ns = then[from].start_ns - zero_ns;
+        return Again::Normal { after_ns };
+    }
+    if length_ns(after) < HELD_NS {
+        return Again::Unknown("less than 10 s were measured after it");
+    }
+    let end_ns = then.last().map_or(0, |last| last.end_ns);
+    let last: Vec<&Window> = then
+        .iter()
+        .filter(|window| window.start_ns + HELD_NS >= end_ns)
+        .collect();
+    let of = |of: fn(&Window) -> f64| median(last.iter().map(|window| of(window)).collect());
+    Again::Degraded {
+        median: of(|one| one.median_ns) / usual.median_ns.max(1.0),
+        rate: of(|one| one.rate) / usual.rate.max(f64::MIN_POSITIVE),
+    }
+}
+
+impl Recovery {
+    /// When it was as before, and what it cost.
+    pub(crate) fn words(&self) -> String {
+        let since = match self.is_from_mark {
+            true => "after it",
+            false => "after that began",
+        };
+        let again = match self.again {
+            Again::Normal { after_ns } => format!("normal again {} {since}", span(after_ns)),
+            Again::Degraded { median, rate } if (rate - 1.0).abs() > RATE_SHARE => format!(
+                "degraded until the end: the rate was {rate:.2} ×, the median response {median:.2} × what it had been"
+            ),
+            Again::Degraded { median, .. } => {
+                format!("degraded at {median:.2} × the median response until the end")
+            }
+            Again::Unknown(reason) => format!("whether it was normal again is not known: {reason}"),
+        };
+        let late = match self.late {
+            0 => "no I/O was late".to_owned(),
+            1 => format!("1 I/O took more than {}", span(self.late_limit_ns)),
+            late => format!(
+                "{} took more than {}",
+                counted(late, "I/O"),
+                span(self.late_limit_ns)
+            ),
+        };
+        let failed = match self.failed {
+            0 => "none failed".to_owned(),
+            failed => format!("{failed} failed"),
+        };
+        format!("{again}; {late}, {failed}")
+    }
+}
+
+#[cfg(test)]
+#[path = "recovery_tests.rs"]
+mod tests;

@@ -1,0 +1,106 @@
+//! Known answers of recoveries.
+use super::*;
+
+const SECOND: u64 = 1_000_000_000;
+const MS: u64 = 1_000_000;
+
+/// Intervals of `length_ns` with a rate and a median each, as functions of their number.
+fn moments(
+    count: u64,
+    length_ns: u64,
+    rate: impl Fn(u64) -> u64,
+    p50_ns: impl Fn(u64) -> u64,
+) -> Vec<Moment> {
+    let moment = |number: u64| Moment {
+        start_ns: number * length_ns,
+        end_ns: (number + 1) * length_ns,
+        operations: rate(number) * length_ns / SECOND,
+        p50_ns: p50_ns(number),
+        p99_ns: 3 * p50_ns(number),
+        p999_ns: 4 * p50_ns(number),
+        ..Moment::default()
+    };
+    (0..count).map(moment).collect()
+}
+
+fn again_of(moments: &[Moment], mark_s: u64) -> Again {
+    recovery(moments, None, Some(mark_s * SECOND))
+        .unwrap()
+        .again
+}
+
+#[test]
+fn what_is_as_before_is_normal_again() {
+    // Nothing for three seconds from 40 s on, then twice the rate for two seconds with long waits.
+    let rate = |number: u64| match number {
+        40..43 => 0,
+        43..45 => 250,
+        _ => 100,
+    };
+    let p50 = |number: u64| {
+        if (43..45).contains(&number) {
+            900 * MS
+        } else {
+            MS
+        }
+    };
+    let all = moments(70, SECOND, rate, p50);
+    let normal = Again::Normal {
+        after_ns: 5 * SECOND,
+    };
+    assert_eq!(again_of(&all, 40), normal);
+    // With finer intervals it is the same.
+    let fine = moments(
+        700,
+        SECOND / 10,
+        |number| rate(number / 10),
+        |number| p50(number / 10),
+    );
+    assert_eq!(again_of(&fine, 40), normal);
+    // Nothing that happens is normal at once.
+    let even = moments(70, SECOND, |_| 100, |_| MS);
+    assert_eq!(again_of(&even, 40), Again::Normal { after_ns: 0 });
+}
+
+#[test]
+fn what_is_never_as_before_is_degraded() {
+    let slower = moments(
+        80,
+        SECOND,
+        |_| 100,
+        |number| if number < 40 { MS } else { 1_350_000 },
+    );
+    let Again::Degraded { median, rate } = again_of(&slower, 40) else {
+        panic!("{:?}", again_of(&slower, 40))
+    };
+    assert!((median - 1.35).abs() < 1e-9 && (rate - 1.0).abs() < 1e-9);
+    let words = recovery(&slower, None, Some(40 * SECOND)).unwrap().words();
+    assert_eq!(
+        words,
+        "degraded at 1.35 × the median response until the end; no I/O was late, none failed"
+    );
+}
+
+#[test]
+fn too_little_before_or_after_tells_nothing() {
+    let even = moments(70, SECOND, |_| 100, |_| MS);
+    assert!(matches!(again_of(&even, 20), Again::Unknown(reason) if reason.contains("30 s")));
+    assert!(matches!(again_of(&even, 65), Again::Unknown(reason) if reason.contains("10 s")));
+    assert_eq!(recovery(&even, None, None), None, "nothing happened");
+}
+
+#[test]
+fn what_was_late_and_failed_is_counted_after_it() {
+    let mut all = moments(70, SECOND, |_| 100, |_| MS);
+    all[10].errors = 5;
+    all[41].errors = 2;
+    all[41].above = [7, 3, 0, 0, 0];
+    (all[41].backlog, all[42].backlog) = (50, 20);
+    let told = recovery(&all, None, Some(40 * SECOND)).unwrap();
+    assert_eq!((told.failed, told.late, told.late_limit_ns), (2, 7, SECOND));
+    assert_eq!(told.caught_up_ns, Some(3 * SECOND));
+    // Where a tenth of a second and more was usual, a second is not late.
+    all.iter_mut().for_each(|one| one.p999_ns = 300 * MS);
+    let told = recovery(&all, None, Some(40 * SECOND)).unwrap();
+    assert_eq!((told.late, told.late_limit_ns), (3, 5 * SECOND));
+}
