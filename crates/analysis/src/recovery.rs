@@ -2,7 +2,7 @@
 //! of the intervals.
 use crate::standstill::Standstill;
 use crate::words::{counted, span};
-use measure::Interval;
+use measure::{Interval, LatencyFigures};
 
 /// So much has to be seen before, that it is known how it was.
 const BEFORE_NS_LEAST: u64 = 30_000_000_000;
@@ -30,8 +30,12 @@ const LATE_NS: [u64; 5] = [
 ];
 const LATE_FACTOR: u64 = 10;
 
+/// A step holds so many windows at least, each above all others by this factor.
+const STEP_WINDOWS: usize = 10;
+const STEP_FACTOR: f64 = 1.2;
+
 /// An interval as recoveries see it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Moment {
     start_ns: u64,
     end_ns: u64,
@@ -42,7 +46,7 @@ pub(crate) struct Moment {
     p50_ns: u64,
     p99_ns: u64,
     p999_ns: u64,
-    longest_ns: u64,
+    response: LatencyFigures,
     /// Responses above each of [`LATE_NS`].
     above: [u64; LATE_NS.len()],
 }
@@ -53,6 +57,8 @@ pub struct Recovery {
     /// What is counted from, since the start of the run: a mark, else the beginning of the longest standstill.
     pub zero_ns: u64,
     pub is_from_mark: bool,
+    /// Where latency alone tells that something happened.
+    pub step: Option<Step>,
     /// The longest response after it.
     pub longest_ns: u64,
     /// Responses above [`Recovery::late_limit_ns`] after it, and failures.
@@ -62,6 +68,122 @@ pub struct Recovery {
     /// When no more arrivals waited than before, since zero; `None` where that is not seen.
     pub caught_up_ns: Option<u64>,
     pub again: Again,
+}
+
+/// A part of a run, by what happened in it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Phase {
+    pub name: &'static str,
+    /// Since the start of the run; to the borders of intervals.
+    pub from_ns: u64,
+    pub to_ns: u64,
+    /// Successes per second.
+    pub rate: f64,
+    /// From when I/Os were due.
+    pub response: LatencyFigures,
+    pub errors: u64,
+    /// Arrivals that waited to be sent at the end of an interval, at most.
+    pub backlog: u64,
+}
+
+/// The phases of a run in which something happened: before, without a success, until it was normal again, and after.
+pub(crate) fn phases(
+    moments: &[Moment],
+    recovery: &Recovery,
+    standstill: Option<&Standstill>,
+) -> Vec<Phase> {
+    let end_ns = moments.last().map_or(0, |last| last.end_ns);
+    let zero_ns = recovery.zero_ns;
+    let gap = standstill
+        .map(|still| still.gap)
+        .filter(|gap| gap.to_ns > zero_ns);
+    let (still_from, still_to) = gap.map_or((zero_ns, zero_ns), |gap| (gap.from_ns, gap.to_ns));
+    let normal_ns = match recovery.again {
+        Again::Normal { after_ns } => Some((zero_ns + after_ns).max(still_to)),
+        _ => None,
+    };
+    let spans = [
+        ("before", 0, zero_ns.min(still_from)),
+        ("stood still", still_from, still_to),
+        ("until normal", still_to, normal_ns.unwrap_or(still_to)),
+        ("after", normal_ns.unwrap_or(still_to), end_ns),
+    ];
+    let phase = |(name, from_ns, to_ns): (&'static str, u64, u64)| {
+        // What lies in both has most of it in one.
+        let is_in = |one: &&Moment| (from_ns..to_ns).contains(&(one.start_ns / 2 + one.end_ns / 2));
+        let all: Vec<&Moment> = moments.iter().filter(is_in).collect();
+        let (first, last) = (all.first()?, all.last()?);
+        let operations: u64 = all.iter().map(|one| one.operations).sum();
+        let length_ns: u64 = all.iter().map(|one| one.length_ns()).sum();
+        Some(Phase {
+            name,
+            from_ns: first.start_ns,
+            to_ns: last.end_ns,
+            rate: operations as f64 * 1e9 / length_ns as f64,
+            response: LatencyFigures::sum(all.iter().map(|one| &one.response)),
+            errors: all.iter().map(|one| one.errors).sum(),
+            backlog: all.iter().map(|one| one.backlog).max().unwrap_or(0),
+        })
+    };
+    spans.into_iter().filter_map(phase).collect()
+}
+
+/// A span in which the median response was higher than at any other time of the run.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Step {
+    pub from_ns: u64,
+    pub to_ns: u64,
+    /// Medians of the median responses, outside and inside.
+    pub usual_ns: f64,
+    pub median_ns: f64,
+    /// Mean rates, outside and inside.
+    pub usual_rate: f64,
+    pub rate: f64,
+}
+
+/// Windows one after the other, as opposed to one beginning with each interval.
+fn windows_apart(moments: &[Moment]) -> Vec<Window> {
+    let mut until_ns = 0;
+    let mut all = windows(moments);
+    all.retain(|window| {
+        let is_apart = window.start_ns >= until_ns;
+        if is_apart {
+            until_ns = window.end_ns;
+        }
+        is_apart
+    });
+    all
+}
+
+/// The windows of a step follow each other, and each lies above all others: in a queue that comes and goes, those at its
+/// borders lie between.
+fn step(moments: &[Moment]) -> Option<Step> {
+    let all = windows_apart(moments);
+    let mut sorted: Vec<f64> = all.iter().map(|one| one.median_ns).collect();
+    sorted.sort_by(f64::total_cmp);
+    let places = STEP_WINDOWS..(sorted.len() + 1).saturating_sub(STEP_WINDOWS);
+    let factor = |place: &usize| sorted[*place] / sorted[place - 1].max(1.0);
+    let place = places.max_by(|one, other| factor(one).total_cmp(&factor(other)))?;
+    if factor(&place) < STEP_FACTOR {
+        return None;
+    }
+    let is_high = |window: &&Window| window.median_ns >= sorted[place];
+    let first = all.iter().position(|window| is_high(&window))?;
+    let high = all[first..].iter().take_while(is_high).count();
+    let inside = &all[first..first + high];
+    let is_whole = high == sorted.len() - place && all[first].start_ns >= BEFORE_NS_LEAST;
+    is_whole.then(|| {
+        let outside = || all.iter().filter(|window| !is_high(window));
+        let mean = |rates: Vec<f64>| rates.iter().sum::<f64>() / rates.len() as f64;
+        Step {
+            from_ns: inside[0].start_ns,
+            to_ns: inside[high - 1].end_ns,
+            usual_ns: median(outside().map(|one| one.median_ns).collect()),
+            median_ns: median(inside.iter().map(|one| one.median_ns).collect()),
+            usual_rate: mean(outside().map(|one| one.rate).collect()),
+            rate: mean(inside.iter().map(|one| one.rate).collect()),
+        }
+    })
 }
 
 /// Whether the run was as before in the end.
@@ -100,11 +222,11 @@ impl Moment {
             p50_ns: percentile(50.0),
             p99_ns: percentile(99.0),
             p999_ns: percentile(99.9),
-            longest_ns: response.max_ns,
             above: LATE_NS.map(|limit_ns| match response.max_ns > limit_ns {
                 true => response.histogram.count() - response.histogram.count_below(limit_ns),
                 false => 0,
             }),
+            response,
         })
     }
 
@@ -186,8 +308,8 @@ impl Usual {
     }
 }
 
-/// What came after a mark `mark_ns` into the run, or where there is none after the longest standstill; `None` where there is
-/// neither.
+/// What came after a mark `mark_ns` into the run, or where there is none after the longest standstill, or after a step;
+/// `None` where nothing happened.
 pub(crate) fn recovery(
     moments: &[Moment],
     standstill: Option<&Standstill>,
@@ -196,7 +318,8 @@ pub(crate) fn recovery(
     let stall_ns = standstill
         .filter(|still| still.is_stall)
         .map(|still| still.gap.from_ns);
-    let zero_ns = mark_ns.or(stall_ns)?;
+    let step = step(moments);
+    let zero_ns = mark_ns.or(stall_ns).or(step.map(|step| step.from_ns))?;
     let place = moments.partition_point(|moment| moment.end_ns <= zero_ns);
     let (before, after) = moments.split_at(place);
     let worst_ns = before.iter().map(|one| one.p999_ns).max().unwrap_or(0);
@@ -213,7 +336,12 @@ pub(crate) fn recovery(
     Some(Recovery {
         zero_ns,
         is_from_mark: mark_ns.is_some(),
-        longest_ns: after.iter().map(|one| one.longest_ns).max().unwrap_or(0),
+        step,
+        longest_ns: after
+            .iter()
+            .map(|one| one.response.max_ns)
+            .max()
+            .unwrap_or(0),
         late: after.iter().map(|one| one.above[late]).sum(),
         late_limit_ns: LATE_NS[late],
         failed: after.iter().map(|one| one.errors).sum(),
@@ -265,6 +393,9 @@ impl Recovery {
             false => "after that began",
         };
         let again = match self.again {
+            Again::Normal { after_ns } if after_ns < WINDOW_NS && self.late == 0 => {
+                "rate and latency stayed as before".to_owned()
+            }
             Again::Normal { after_ns } => format!("normal again {} {since}", span(after_ns)),
             Again::Degraded { median, rate } if (rate - 1.0).abs() > RATE_SHARE => format!(
                 "degraded until the end: the rate was {rate:.2} ×, the median response {median:.2} × what it had been"

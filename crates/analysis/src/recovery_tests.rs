@@ -104,3 +104,29 @@ fn what_was_late_and_failed_is_counted_after_it() {
     let told = recovery(&all, None, Some(40 * SECOND)).unwrap();
     assert_eq!((told.late, told.late_limit_ns), (3, 5 * SECOND));
 }
+
+#[test]
+fn phases_are_those_of_what_happened() {
+    let rate = |number: u64| if (40..43).contains(&number) { 0 } else { 100 };
+    let all = moments(70, SECOND, rate, |_| MS);
+    let told = recovery(&all, None, Some(40 * SECOND)).unwrap();
+    assert_eq!(
+        told.again,
+        Again::Normal {
+            after_ns: 3 * SECOND
+        }
+    );
+    let found = phases(&all, &told, None);
+    let spans: Vec<(&str, u64, u64, f64)> = found
+        .iter()
+        .map(|one| (one.name, one.from_ns / SECOND, one.to_ns / SECOND, one.rate))
+        .collect();
+    assert_eq!(
+        spans,
+        [
+            ("before", 0, 40, 100.0),
+            ("until normal", 40, 43, 0.0),
+            ("after", 43, 70, 100.0)
+        ]
+    );
+}

@@ -4,6 +4,9 @@ use measure::{ExecutionTarget, Gap, Interval, RunTotals};
 use plan::TargetId;
 use std::collections::BTreeMap;
 
+/// Within so much nobody can tell the two apart.
+const RIGHT_AFTER_NS: u64 = 20_000_000;
+
 /// A time that begins so shortly before a mark belongs to it.
 const MARK_SLACK_NS: u64 = 50_000_000;
 
@@ -70,7 +73,10 @@ fn since(gap: &Gap, start_unix_ns: u64, marks: &[Mark]) -> String {
     match marks.iter().rev().find(is_before) {
         Some(mark) => {
             let after_ns = begun_ns.saturating_sub(mark.unix_ns);
-            format!("from {} after `{}` on", span(after_ns), mark.text)
+            match after_ns < RIGHT_AFTER_NS {
+                true => format!("right after `{}`", mark.text),
+                false => format!("from {} after `{}` on", span(after_ns), mark.text),
+            }
         }
         None => format!("from {} on", span(gap.from_ns)),
     }

@@ -6,7 +6,7 @@ use crate::curve::{
 use crate::gap::{Gap, GapCause, Reach, response_gap};
 use crate::hints::{Hints, OwnLimit, argument, with_size};
 use crate::lost;
-use crate::recovery::Recovery;
+use crate::recovery::{Phase, Recovery, Step};
 use crate::standstill::{Mark, Standstill};
 use crate::steady::{LatencyCourse, Steadiness};
 use crate::words::{counted, latency, percent, rate, span};
@@ -15,6 +15,9 @@ use plan::{Operation, RunKind, TargetId};
 use std::collections::BTreeSet;
 
 /// Late submissions below this share do not move a p99.
+/// A rate that falls by less is held.
+const STEP_RATE_SHARE: f64 = 0.05;
+
 const LATE_SHARE: f64 = 0.01;
 
 /// Ten of them are beyond a p99.
@@ -91,6 +94,8 @@ pub struct Judged {
     pub standstill: Option<Standstill>,
     /// What came after a mark or a stall; `None` without one.
     pub recovery: Option<Recovery>,
+    /// Of a run in which something happened, in order.
+    pub phases: Vec<Phase>,
     /// What was marked while it was going.
     pub marks: Vec<Mark>,
     /// The words that hold, the first of which leads.
@@ -228,6 +233,7 @@ pub fn judge(
         findings,
         standstill,
         recovery,
+        phases: Vec::new(),
         marks: Vec::new(),
     }
 }
@@ -674,6 +680,9 @@ impl Scene<'_> {
     }
 
     fn changed(&self) -> Option<String> {
+        if let Some(step) = self.recovery.and_then(|recovery| recovery.step) {
+            return Some(self.stepped(&step));
+        }
         let steady = self.steady?;
         let Some(drift) = steady.drift.filter(|drift| drift.is_drifting) else {
             return latency_changed(steady.latency?);
@@ -687,6 +696,25 @@ impl Scene<'_> {
         Some(format!(
             "the rate {direction} by {share} from the first third to the last"
         ))
+    }
+
+    /// Without a rate, latency sets the rate; a rate that is held shows latency alone.
+    fn stepped(&self, step: &Step) -> String {
+        let when = format!("from {} to {}", span(step.from_ns), span(step.to_ns));
+        let (usual, then) = (latency(step.usual_ns), latency(step.median_ns));
+        let fell = 1.0 - step.rate / step.usual_rate.max(f64::MIN_POSITIVE);
+        match (self.totals.started.is_open_loop, fell > STEP_RATE_SHARE) {
+            (false, true) => format!(
+                "closed loop: the rate fell by {} because latency rose by {}, capacity was not tested ({when})",
+                percent(fell),
+                percent(step.median_ns / step.usual_ns.max(1.0) - 1.0)
+            ),
+            (_, true) => format!(
+                "the rate fell by {} and response p50 rose from {usual} to {then} ({when})",
+                percent(fell)
+            ),
+            (_, false) => format!("it held its rate; response p50 from {usual} to {then} ({when})"),
+        }
     }
 
     /// Arrivals pile up without end: each third of the run leaves more of them than the one before.

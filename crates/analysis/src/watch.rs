@@ -1,7 +1,7 @@
 //! Follows the events of an execution and judges each run at its end: the one fold that every report speaks from.
 use crate::execution::{Heard, Verdict, verdict};
 use crate::gap::Reach;
-use crate::recovery::{Moment, recovery};
+use crate::recovery::{Moment, phases, recovery};
 use crate::series::RunOutline;
 use crate::standstill::{Mark, Standstills};
 use crate::steady::{IntervalFacts, Steadiness, steadiness};
@@ -13,6 +13,9 @@ use std::collections::BTreeSet;
 /// Longer runs are not looked at for changes and stalls, so that memory stays bounded: a week in
 /// intervals of five seconds.
 const MAX_INTERVALS: usize = 120_000;
+
+/// The same of those whose latencies are kept: an hour and a half of tenths of seconds.
+const MAX_MOMENTS: usize = 54_000;
 
 /// Backends that reach no target, by their names in the record.
 const UNREAL: [&str; 2] = ["sim", "null"];
@@ -113,7 +116,7 @@ impl Watch {
             return;
         }
         self.standstills.add(interval);
-        if self.moments.len() < MAX_INTERVALS {
+        if self.moments.len() < MAX_MOMENTS {
             self.moments.extend(Moment::of(interval));
         }
         let room = MAX_INTERVALS.saturating_sub(self.intervals.len());
@@ -141,6 +144,9 @@ impl Watch {
         let mark_ns = marked.map(|mark| mark.unix_ns - begun_ns);
         let moments = std::mem::take(&mut self.moments);
         let recovery = recovery(&moments, standstill.as_ref(), mark_ns);
+        let phases = recovery.as_ref().map_or_else(Vec::new, |recovery| {
+            phases(&moments, recovery, standstill.as_ref())
+        });
         self.is_too_long = false;
         let reach = Reach::of(&self.backend, &self.targets, &totals.started);
         let mut judged = judge(
@@ -150,7 +156,7 @@ impl Watch {
             &self.grounds(&totals),
         );
         let marks = self.marks.iter().filter(|mark| mark.unix_ns >= begun_ns);
-        judged.marks = marks.cloned().collect();
+        (judged.marks, judged.phases) = (marks.cloned().collect(), phases);
         let writes = totals
             .figures
             .iter()

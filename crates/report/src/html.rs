@@ -16,7 +16,7 @@ pub(crate) mod text;
 
 use self::text::Short;
 use crate::fio::holds_back;
-use analysis::{EndedRun, Verdict};
+use analysis::{EndedRun, Phase, Verdict};
 use columns::Columns;
 use curves::Curves;
 use measure::{Event, ExecutionFinished, ExecutionStarted, IoFailure, Outstanding, Remark};
@@ -70,6 +70,8 @@ pub struct Page {
     runs: Vec<RunRecord>,
     /// Names by the number that events give a run.
     run_names: BTreeMap<u32, String>,
+    /// Of runs in which something happened.
+    phases: Vec<(String, Vec<Phase>)>,
     /// When each began, by the same number.
     begun_unix_ns: BTreeMap<u32, u64>,
     curves: Curves,
@@ -215,6 +217,10 @@ impl Page {
         let series = self.columns.take().map(|columns| columns.series());
         let (totals, series) = (&run.totals, series.unwrap_or_default());
         self.curves.add(run);
+        if !run.judged.phases.is_empty() {
+            let phases = run.judged.phases.clone();
+            self.phases.push((totals.started.full_name(), phases));
+        }
         let mut record = RunRecord::new(run, series);
         let is_pausing = self.is_pausing.get(totals.started.run as usize);
         record.is_throttled |= is_pausing.copied().unwrap_or(self.are_all_pausing);

@@ -11,7 +11,8 @@ pub use table::{WIDTH, table, wrapped};
 
 use crate::repetitions;
 use analysis::{
-    Again, EndedRun, HostPoint, Judged, Late, Mark, Percentiles, Word, host_points, judge, slowest,
+    Again, EndedRun, HostPoint, Judged, Late, Mark, Percentiles, Phase, Word, host_points, judge,
+    slowest,
 };
 use measure::{DataFigures, FinishReason, Interval, LatencyFigures, RunTotals};
 use plan::{Label, Nanos};
@@ -64,6 +65,8 @@ pub struct Row {
     pub still: Option<(u64, String)>,
     /// How long after what happened it was normal again, in nanoseconds.
     pub normal_again_ns: Option<u64>,
+    /// How it was before something happened, meanwhile and after.
+    pub phases: Vec<Phase>,
     /// What was marked, with the second of the run.
     pub events: Vec<String>,
     /// Of several hosts: each by itself, over the same time.
@@ -160,6 +163,7 @@ impl Row {
                 Again::Normal { after_ns } => Some(after_ns),
                 _ => None,
             }),
+            phases: judged.phases.clone(),
             events: judged.marks.iter().map(event).collect(),
             parts: Vec::new(),
             hosts: Vec::new(),

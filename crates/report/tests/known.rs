@@ -66,8 +66,13 @@ fn clean_runs_have_no_unwarranted_headline() {
     let word = |scene: &scenes::Scene| {
         let mut watch = analysis::Watch::default();
         let events = scene.story().events;
-        events.iter().for_each(|event| drop(watch.on_event(event)));
-        watch.verdict().unwrap().word
+        let ended = events.iter().filter_map(|event| watch.on_event(event));
+        // No phase is told of what is steady.
+        let has_phase = ended.map(|run| !run.judged.phases.is_empty()).max();
+        match has_phase {
+            Some(true) => analysis::Word::Changed,
+            _ => watch.verdict().unwrap().word,
+        }
     };
     let wrong = |family: usize| -> Vec<(u64, analysis::Word)> {
         let words = (0..100).map(|seed| (seed, word(&scenes::clean(seed)[family])));

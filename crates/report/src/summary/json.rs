@@ -1,6 +1,6 @@
 //! The summary for programs: what an execution comes to, and its runs.
 use super::{CSV_HEADER, HostRow, Row, records};
-use analysis::Verdict;
+use analysis::{Phase, Verdict};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
@@ -79,10 +79,30 @@ fn run(row: &Row, record: [String; CSV_HEADER.len()]) -> Map<String, Value> {
         let named = named.map(value);
         members.insert("named".into(), Value::Object(named.collect()));
     }
+    if !row.phases.is_empty() {
+        members.insert("phases".into(), row.phases.iter().map(phase).collect());
+    }
     if !row.hosts.is_empty() {
         members.insert("hosts".into(), row.hosts.iter().map(host).collect());
     }
     members
+}
+
+fn phase(phase: &Phase) -> Value {
+    let ms = |percentile: f64| {
+        let is_known = !phase.response.histogram.is_empty();
+        is_known.then(|| phase.response.percentile_ns(percentile) as f64 / 1e6)
+    };
+    serde_json::json!({
+        "phase": phase.name,
+        "from_s": phase.from_ns as f64 / 1e9,
+        "to_s": phase.to_ns as f64 / 1e9,
+        "achieved_rate_per_s": phase.rate,
+        "response_p50_ms": ms(50.0),
+        "response_p99_ms": ms(99.0),
+        "errors": phase.errors,
+        "waiting": phase.backlog,
+    })
 }
 
 fn host(row: &HostRow) -> Value {

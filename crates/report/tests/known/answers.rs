@@ -119,6 +119,8 @@ const JUMPS: &str = "a device that jumps from second to second";
 const SATURATED: &str = "a rate that a hundred percent of the time is too much";
 const FAILED: &str = "a failure after which all is as before";
 const FAILED_SLOWER: &str = "a failure after which latency stays higher";
+const THREAD_BOUND: &str = "a rebuild for a while in a closed loop";
+const RATE_BOUND: &str = "a rebuild for a while beneath a rate";
 const REBUILD: &str = "a rebuild beneath a rate";
 
 /// Statements, in the order in which the page has them.
@@ -865,6 +867,19 @@ pub const ANSWERS: &[Answer] = &[
         "degraded at 1.35 × the median response until the end",
     ),
     never("degraded", FAILED, Top, "degraded"),
+    says(
+        "rebuild",
+        THREAD_BOUND,
+        Top,
+        "closed loop: the rate fell by 32 % because latency rose by 48 %, capacity was not tested",
+    ),
+    says(
+        "rebuild",
+        RATE_BOUND,
+        Top,
+        "it held its rate; response p50 from 5 ms to 7.41 ms (from 40 s to 70 s)",
+    ),
+    never("rebuild", FAILED, Top, "held its rate"),
     // A rate that is held hides a rebuild but for its latency.
     never("unsteady", REBUILD, Whole, "nsteady"),
     says("changed", REBUILD, Console, "changed: "),

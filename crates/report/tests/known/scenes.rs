@@ -397,6 +397,14 @@ pub const SCENES: &[Named] = &[
     ("a failure after which latency stays higher", || {
         failing(3 * SECOND, Some(1_350_000))
     }),
+    ("a rebuild for a while in a closed loop", || Scene {
+        slots: 16,
+        ..rebuilding("thread_bound", Load::FlatOut)
+    }),
+    ("a rebuild for a while beneath a rate", || Scene {
+        slots: 64,
+        ..rebuilding("rate_bound", rate(1_000.0))
+    }),
     ("a rebuild beneath a rate", || Scene {
         seconds: 30,
         slots: 256,
@@ -542,6 +550,18 @@ fn stalled(from_ns: u64, to_ns: u64) -> Script {
     Script {
         stalls: vec![(from_ns, to_ns)],
         ..served_by(8, MS)
+    }
+}
+
+/// Each I/O takes 1.48 times as long for half a minute.
+fn rebuilding(name: &'static str, load: Load) -> Scene {
+    Scene {
+        seconds: 100,
+        script: Script {
+            service_changes_ns: vec![(0, 5 * MS), (40 * SECOND, 7_400_000), (70 * SECOND, 5 * MS)],
+            ..served_by(16, 0)
+        },
+        ..scene(name, load)
     }
 }
 
