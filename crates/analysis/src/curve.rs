@@ -320,7 +320,7 @@ fn schedule_check(totals: &RunTotals) -> Option<ScheduleCheck> {
     })
 }
 
-fn is_machine_taken(totals: &RunTotals) -> bool {
+pub(crate) fn is_machine_taken(totals: &RunTotals) -> bool {
     let is_beyond = |share: Option<f64>, limit: f64| share.is_some_and(|share| share > limit);
     is_beyond(totals.stolen_share(), STOLEN_SHARE)
         || is_beyond(totals.throttled_share(), THROTTLED_SHARE)

@@ -192,7 +192,7 @@ pub enum Again {
     /// So long after zero.
     Normal { after_ns: u64 },
     /// Not until the end: its last seconds beside what was before, as factors.
-    Degraded { median: f64, rate: f64 },
+    Degraded { median: f64, rate: f64, p99: f64 },
     /// Why it is not known.
     Unknown(&'static str),
 }
@@ -382,6 +382,7 @@ fn again(before: &[Moment], after: &[Moment], zero_ns: u64) -> Again {
     Again::Degraded {
         median: of(|one| one.median_ns) / usual.median_ns.max(1.0),
         rate: of(|one| one.rate) / usual.rate.max(f64::MIN_POSITIVE),
+        p99: last.iter().map(|one| one.p99_ns).fold(0.0, f64::max) / usual.p99_ns.max(1.0),
     }
 }
 
@@ -397,12 +398,15 @@ impl Recovery {
                 "rate and latency stayed as before".to_owned()
             }
             Again::Normal { after_ns } => format!("normal again {} {since}", span(after_ns)),
-            Again::Degraded { median, rate } if (rate - 1.0).abs() > RATE_SHARE => format!(
+            Again::Degraded { median, rate, .. } if (rate - 1.0).abs() > RATE_SHARE => format!(
                 "degraded until the end: the rate was {rate:.2} ×, the median response {median:.2} × what it had been"
             ),
-            Again::Degraded { median, .. } => {
+            Again::Degraded { median, .. } if (median - 1.0).abs() > MEDIAN_SHARE => {
                 format!("degraded at {median:.2} × the median response until the end")
             }
+            Again::Degraded { p99, .. } => format!(
+                "not as before for 10 s in a row until the end, with a p99 of up to {p99:.1} × what it had been"
+            ),
             Again::Unknown(reason) => format!("whether it was normal again is not known: {reason}"),
         };
         let late = match self.late {

@@ -1,7 +1,7 @@
 //! What a run says of itself, in words with their figures. Each word is explained in docs/concepts/verdict.md.
 use crate::curve::{
-    CurvePoint, MISSED_SHARE, STOLEN_SHARE, ScheduleCheck, THROTTLED_SHARE, is_without_cpu, point,
-    waited_share,
+    CurvePoint, MISSED_SHARE, STOLEN_SHARE, ScheduleCheck, THROTTLED_SHARE, is_machine_taken,
+    is_without_cpu, point, waited_share,
 };
 use crate::gap::{Gap, GapCause, Reach, response_gap};
 use crate::hints::{Hints, OwnLimit, argument, with_size};
@@ -15,6 +15,12 @@ use plan::{Operation, RunKind, TargetId};
 use std::collections::BTreeSet;
 
 /// Late submissions below this share do not move a p99.
+/// What waited is sent in a burst after a stall, and a little of that is late, too.
+const STALL_LATE_FACTOR: f64 = 1.5;
+
+/// A generator that stands still by itself does so for less.
+const STALL_NS_OF_STORAGE: u64 = 1_000_000_000;
+
 /// A rate that falls by less is held.
 const STEP_RATE_SHARE: f64 = 0.05;
 
@@ -103,6 +109,15 @@ pub struct Judged {
     /// How much of the run the leading word takes, to compare runs with the same word.
     pub(crate) severity: f64,
     pub(crate) hints: Hints,
+}
+
+/// Whether no more I/Os were late than were due in a stall: a submitting call that waits for the storage sends late.
+fn explains(still: &Standstill, totals: &RunTotals, point: &CurvePoint) -> bool {
+    let share = still.length_ns() as f64 / totals.length_ns.max(1) as f64;
+    let late = point
+        .late
+        .map_or(0.0, |late| late.free_share.unwrap_or(late.share));
+    still.length_ns() >= STALL_NS_OF_STORAGE && still.is_stall && late <= STALL_LATE_FACTOR * share
 }
 
 impl Word {
@@ -205,6 +220,13 @@ pub fn judge(
 ) -> Judged {
     let mut point = point(totals);
     let is_still = standstill.as_ref().is_some_and(|still| still.is_stall);
+    if standstill
+        .as_ref()
+        .is_some_and(|still| explains(still, totals, &point))
+    {
+        point.is_sent_late = false;
+        point.is_generator_bound = is_machine_taken(totals);
+    }
     point.is_stalled = is_still || steady.is_some_and(|steady| steady.stall.is_some());
     point.is_generator_bound |= reach == Reach::Nothing;
     let is_course_known = steady.is_some_and(|steady| steady.drift.is_some());
@@ -582,6 +604,12 @@ impl Scene<'_> {
     fn late(&self) -> Option<String> {
         let is_cause = matches!(self.cause(), Some(GapCause::Lateness { .. }));
         let late = self.point.late?;
+        if self
+            .standstill
+            .is_some_and(|still| explains(still, self.totals, self.point))
+        {
+            return None;
+        }
         let (share, limit_ns) = (late.free_share.unwrap_or(late.share), late.limit_ns);
         // Where nobody told which of them found a free slot, slots explain it.
         let is_explained = late.free_share.is_none() && self.point.exhausted.is_exhausted;

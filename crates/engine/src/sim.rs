@@ -56,6 +56,10 @@ pub struct Script {
     /// Spans (from, to) of the run in which no operation completes; those that would have wait for
     /// the end of the span.
     pub stalls: Vec<(u64, u64)>,
+    /// The same of one target, by its number.
+    pub hangs: Vec<(u32, u64, u64)>,
+    /// Spans (from, to) in which every operation that is sent fails at once, with an error number.
+    pub fast_failures: Vec<(u64, u64, i32)>,
     /// Byte ranges that answer with an error number.
     pub bad: Vec<(u64, u64, i32)>,
     /// Byte ranges whose transfers are cut to half.
@@ -128,6 +132,8 @@ impl Default for Script {
             works_in_call: false,
             preemption: None,
             stalls: Vec::new(),
+            hangs: Vec::new(),
+            fast_failures: Vec::new(),
             bad: Vec::new(),
             short: Vec::new(),
             vanishes_at_ns: None,
@@ -410,7 +416,14 @@ impl World {
         };
         // Time has to pass, or a closed loop would never come to its end.
         let mut end_ns = begin_ns + (service_ns + jitter_ns).max(1);
-        for (from, to) in &script.stalls {
+        let hangs = script.hangs.iter().filter(|hang| hang.0 == request.file);
+        let hangs = hangs.map(|(_, from, to)| (from, to));
+        for (from, to) in script
+            .stalls
+            .iter()
+            .map(|(from, to)| (from, to))
+            .chain(hangs)
+        {
             if end_ns >= self.start_ns + from && end_ns < self.start_ns + to {
                 end_ns = self.start_ns + to;
             }
@@ -424,11 +437,10 @@ impl World {
         }
         let (low, high) = (request.offset, request.offset + u64::from(request.length));
         let hits = |from: u64, to: u64| low < to && high > from;
-        let error = script
-            .bad
-            .iter()
-            .find(|(from, to, _)| hits(*from, *to))
-            .map(|bad| -bad.2);
+        let fast = script.fast_failures.iter();
+        let mut fast = fast.filter(|(from, to, _)| (*from..*to).contains(&since_ns));
+        let bad = script.bad.iter().find(|(from, to, _)| hits(*from, *to));
+        let error = fast.next().or(bad).map(|bad| -bad.2);
         let cut = script.short.iter().any(|(from, to)| hits(*from, *to));
         let whole = if cut {
             request.length / 2

@@ -117,3 +117,62 @@ fn a_device_that_vanishes_leaves_a_gap_until_the_end() {
     assert_eq!(found.len(), 1, "{found:?}");
     assert_near(found[0], 600 * MS, SECOND);
 }
+
+#[test]
+fn one_target_of_many_that_hangs_is_the_only_one_with_a_gap() {
+    let script = Script {
+        hangs: vec![(7, 520 * MS, 1_310 * MS)],
+        ..Script::default()
+    };
+    let targets = (0..64).map(|_| simulated(MIB)).collect();
+    let streams = (0..64).map(|number| stream(number, number, |_| {}));
+    let spec = at_rate(16_000.0, ArrivalLaw::Exponential, 2 * SECOND, 250 * MS);
+    let plan = bind_unreal(plan(targets, &[16; 64], streams.collect(), vec![spec]));
+    let story = simulate(&plan, &script, 2);
+    for target in 0..64 {
+        // What stands in line before a rate of its own is due, too.
+        let long: Vec<(u64, u64)> = gaps(&story, target)
+            .into_iter()
+            .filter(|(from, to)| to - from > 50 * MS)
+            .collect();
+        match target {
+            7 => assert_near(long[0], 520 * MS, 1_310 * MS),
+            _ => assert_eq!(long, [], "{target}"),
+        }
+    }
+}
+
+#[test]
+fn fast_failures_are_a_time_without_a_success() {
+    let script = Script {
+        fast_failures: vec![(600 * MS, 1_100 * MS, 5)],
+        ..Script::default()
+    };
+    let spec = at_rate(1_000.0, ArrivalLaw::Deterministic, 2 * SECOND, 100 * MS);
+    let streams = vec![stream(0, 0, |_| {})];
+    let plan = bind_unreal(plan(vec![simulated(MIB)], &[8], streams, vec![spec]));
+    let story = simulate(&plan, &script, 1);
+    assert!(story.failures().len() > 400);
+    let found = gaps(&story, 0);
+    assert_eq!(found.len(), 1, "{found:?}");
+    assert_near(found[0], 600 * MS, 1_100 * MS);
+}
+
+#[test]
+fn two_failures_in_a_row_are_two_gaps() {
+    let script = Script {
+        stalls: vec![(400 * MS, 700 * MS), (720 * MS, 1_500 * MS)],
+        ..Script::default()
+    };
+    let spec = at_rate(2_000.0, ArrivalLaw::Exponential, 2 * SECOND, 100 * MS);
+    let streams = vec![stream(0, 0, |_| {})];
+    let plan = bind_unreal(plan(vec![simulated(MIB)], &[64], streams, vec![spec]));
+    let found = gaps(&simulate(&plan, &script, 1), 0);
+    let long: Vec<(u64, u64)> = found
+        .into_iter()
+        .filter(|(from, to)| to - from > 50 * MS)
+        .collect();
+    assert_eq!(long.len(), 2, "{long:?}");
+    assert_near(long[0], 400 * MS, 700 * MS);
+    assert_near(long[1], 720 * MS, 1_500 * MS);
+}
