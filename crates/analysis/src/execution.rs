@@ -132,19 +132,17 @@ fn failure(measured: &[&Heard], marks: &[Mark]) -> Option<String> {
     }
     let still = measured
         .iter()
-        .filter_map(|run| run.judged.standstill.as_ref());
+        .filter_map(|run| run.judged.happened.standstill.as_ref());
     let still = match still.max_by_key(|still| still.length_ns()) {
         Some(still) => still.words(),
         None => "I/O never stood still for 10 ms or more".to_owned(),
     };
     let marked = |run: &&&Heard| {
-        run.judged
-            .recovery
-            .as_ref()
-            .is_some_and(|one| one.is_from_mark)
+        let recovery = run.judged.happened.recovery.as_ref();
+        recovery.is_some_and(|one| one.is_from_mark)
     };
     let then = measured.iter().find(marked);
-    let then = then.and_then(|run| run.judged.recovery.as_ref());
+    let then = then.and_then(|run| run.judged.happened.recovery.as_ref());
     let then = then.map_or(String::new(), |one| format!("; {}", one.words()));
     Some(still + &then)
 }

@@ -38,7 +38,7 @@ pub use decision::{Decision, History, Next, next, point_rate};
 pub use execution::Verdict;
 pub use gap::{GAP_SHARE, Gap, GapCause, Reach, response_gap, response_gap_beside};
 pub use hosts::{HostPoint, SLOWER_RATE, SLOWER_RESPONSE, SlowerBy, Slowest, host_points, slowest};
-pub use recovery::{Again, Phase, Recovery, Step};
+pub use recovery::{Again, Cycle, Happened, Phase, Recovery, Step};
 pub use series::{RunOutline, Series, SeriesKind, StreamOutline, series};
 pub use settled::{SettleWatch, Settled};
 pub use shares::{Share, asked_shares, shares};

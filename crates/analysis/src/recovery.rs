@@ -1,6 +1,6 @@
 //! What something that happened during a run did to it: how it was before, and when it was so again. Judged at the resolution
 //! of the intervals.
-use crate::standstill::Standstill;
+use crate::standstill::{Mark, Standstill, Standstills};
 use crate::words::{counted, span};
 use measure::{Interval, LatencyFigures};
 
@@ -51,6 +51,47 @@ pub(crate) struct Moment {
     above: [u64; LATE_NS.len()],
 }
 
+/// What happened in a run beside its I/O, and what that did to it.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Happened {
+    /// What was marked while it was going.
+    pub marks: Vec<Mark>,
+    /// The longest time without a success; `None` where all targets answered all the time, and where nobody told.
+    pub standstill: Option<Standstill>,
+    /// What came after a mark, a stall or a step; `None` without one.
+    pub recovery: Option<Recovery>,
+    /// Of a run in which something happened, in order.
+    pub phases: Vec<Phase>,
+    /// Where it was marked several times.
+    pub cycles: Vec<Cycle>,
+}
+
+impl Happened {
+    /// Of a run that began then. Where the rate is asked to change, a step of latency says nothing.
+    pub(crate) fn of(
+        moments: &[Moment],
+        (standstill, standstills): (Option<Standstill>, &Standstills),
+        marks: Vec<Mark>,
+        begun_unix_ns: u64,
+        is_one_rate: bool,
+    ) -> Self {
+        let since_start = |mark: &Mark| (mark.unix_ns - begun_unix_ns, mark.text.clone());
+        let of_run: Vec<(u64, String)> = marks.iter().map(since_start).collect();
+        let mark_ns = of_run.first().map(|(at_ns, _)| *at_ns);
+        let recovery = recovery(moments, standstill.as_ref(), mark_ns, is_one_rate);
+        let phases = recovery.as_ref().map_or_else(Vec::new, |recovery| {
+            phases(moments, recovery, standstill.as_ref())
+        });
+        Self {
+            cycles: cycles(moments, standstills, &of_run),
+            marks,
+            standstill,
+            recovery,
+            phases,
+        }
+    }
+}
+
 /// What came of it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Recovery {
@@ -84,14 +125,51 @@ pub struct Phase {
     pub errors: u64,
     /// Arrivals that waited to be sent at the end of an interval, at most.
     pub backlog: u64,
+    /// Responses above 1, 5, 10, 30 and 60 s.
+    pub above: [u64; LATE_NS.len()],
+}
+
+/// What came of one mark, until the next.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Cycle {
+    pub text: String,
+    /// Since the start of the run.
+    pub at_ns: u64,
+    /// The longest time without a success; `None` where there was none of 10 ms.
+    pub still_ns: Option<u64>,
+    pub again: Again,
+    pub failed: u64,
+}
+
+/// Of each mark of a run, where there are several; what is before the first is what all are compared with.
+fn cycles(moments: &[Moment], standstills: &Standstills, marks: &[(u64, String)]) -> Vec<Cycle> {
+    let (Some((first_ns, _)), 2..) = (marks.first(), marks.len()) else {
+        return Vec::new();
+    };
+    let end_ns = moments.last().map_or(0, |last| last.end_ns);
+    let before = &moments[..moments.partition_point(|moment| moment.end_ns <= *first_ns)];
+    let ends = marks
+        .iter()
+        .skip(1)
+        .map(|(at_ns, _)| *at_ns)
+        .chain([end_ns]);
+    let cycle = |((at_ns, text), to_ns): (&(u64, String), u64)| {
+        let from = moments.partition_point(|moment| moment.end_ns <= *at_ns);
+        let to = moments.partition_point(|moment| moment.end_ns <= to_ns);
+        let after = &moments[from..to.max(from)];
+        Cycle {
+            text: text.clone(),
+            at_ns: *at_ns,
+            still_ns: standstills.longest_ns(*at_ns..to_ns),
+            again: again(before, after, *at_ns),
+            failed: after.iter().map(|one| one.errors).sum(),
+        }
+    };
+    marks.iter().zip(ends).map(cycle).collect()
 }
 
 /// The phases of a run in which something happened: before, without a success, until it was normal again, and after.
-pub(crate) fn phases(
-    moments: &[Moment],
-    recovery: &Recovery,
-    standstill: Option<&Standstill>,
-) -> Vec<Phase> {
+fn phases(moments: &[Moment], recovery: &Recovery, standstill: Option<&Standstill>) -> Vec<Phase> {
     let end_ns = moments.last().map_or(0, |last| last.end_ns);
     let zero_ns = recovery.zero_ns;
     let gap = standstill
@@ -123,6 +201,7 @@ pub(crate) fn phases(
             response: LatencyFigures::sum(all.iter().map(|one| &one.response)),
             errors: all.iter().map(|one| one.errors).sum(),
             backlog: all.iter().map(|one| one.backlog).max().unwrap_or(0),
+            above: std::array::from_fn(|limit| all.iter().map(|one| one.above[limit]).sum()),
         })
     };
     spans.into_iter().filter_map(phase).collect()
@@ -310,15 +389,16 @@ impl Usual {
 
 /// What came after a mark `mark_ns` into the run, or where there is none after the longest standstill, or after a step;
 /// `None` where nothing happened.
-pub(crate) fn recovery(
+fn recovery(
     moments: &[Moment],
     standstill: Option<&Standstill>,
     mark_ns: Option<u64>,
+    is_one_rate: bool,
 ) -> Option<Recovery> {
     let stall_ns = standstill
         .filter(|still| still.is_stall)
         .map(|still| still.gap.from_ns);
-    let step = step(moments);
+    let step = step(moments).filter(|_| is_one_rate);
     let zero_ns = mark_ns.or(stall_ns).or(step.map(|step| step.from_ns))?;
     let place = moments.partition_point(|moment| moment.end_ns <= zero_ns);
     let (before, after) = moments.split_at(place);

@@ -24,7 +24,7 @@ fn moments(
 }
 
 fn again_of(moments: &[Moment], mark_s: u64) -> Again {
-    recovery(moments, None, Some(mark_s * SECOND))
+    recovery(moments, None, Some(mark_s * SECOND), true)
         .unwrap()
         .again
 }
@@ -74,7 +74,9 @@ fn what_is_never_as_before_is_degraded() {
         panic!("{:?}", again_of(&slower, 40))
     };
     assert!((median - 1.35).abs() < 1e-9 && (rate - 1.0).abs() < 1e-9);
-    let words = recovery(&slower, None, Some(40 * SECOND)).unwrap().words();
+    let words = recovery(&slower, None, Some(40 * SECOND), true)
+        .unwrap()
+        .words();
     assert_eq!(
         words,
         "degraded at 1.35 × the median response until the end; no I/O was late, none failed"
@@ -86,7 +88,7 @@ fn too_little_before_or_after_tells_nothing() {
     let even = moments(70, SECOND, |_| 100, |_| MS);
     assert!(matches!(again_of(&even, 20), Again::Unknown(reason) if reason.contains("30 s")));
     assert!(matches!(again_of(&even, 65), Again::Unknown(reason) if reason.contains("10 s")));
-    assert_eq!(recovery(&even, None, None), None, "nothing happened");
+    assert_eq!(recovery(&even, None, None, true), None, "nothing happened");
 }
 
 #[test]
@@ -96,12 +98,12 @@ fn what_was_late_and_failed_is_counted_after_it() {
     all[41].errors = 2;
     all[41].above = [7, 3, 0, 0, 0];
     (all[41].backlog, all[42].backlog) = (50, 20);
-    let told = recovery(&all, None, Some(40 * SECOND)).unwrap();
+    let told = recovery(&all, None, Some(40 * SECOND), true).unwrap();
     assert_eq!((told.failed, told.late, told.late_limit_ns), (2, 7, SECOND));
     assert_eq!(told.caught_up_ns, Some(3 * SECOND));
     // Where a tenth of a second and more was usual, a second is not late.
     all.iter_mut().for_each(|one| one.p999_ns = 300 * MS);
-    let told = recovery(&all, None, Some(40 * SECOND)).unwrap();
+    let told = recovery(&all, None, Some(40 * SECOND), true).unwrap();
     assert_eq!((told.late, told.late_limit_ns), (3, 5 * SECOND));
 }
 
@@ -109,7 +111,7 @@ fn what_was_late_and_failed_is_counted_after_it() {
 fn phases_are_those_of_what_happened() {
     let rate = |number: u64| if (40..43).contains(&number) { 0 } else { 100 };
     let all = moments(70, SECOND, rate, |_| MS);
-    let told = recovery(&all, None, Some(40 * SECOND)).unwrap();
+    let told = recovery(&all, None, Some(40 * SECOND), true).unwrap();
     assert_eq!(
         told.again,
         Again::Normal {
@@ -129,4 +131,21 @@ fn phases_are_those_of_what_happened() {
             ("after", 43, 70, 100.0)
         ]
     );
+}
+
+#[test]
+fn each_mark_has_a_row() {
+    let rate = |number: u64| if (40..43).contains(&number) { 0 } else { 100 };
+    let p50 = |number: u64| if number < 70 { MS } else { 2 * MS };
+    let all = moments(100, SECOND, rate, p50);
+    let marks = [(40, "pull"), (55, "plug"), (70, "pull")];
+    let marks = marks.map(|(at_s, text)| (at_s * SECOND, text.to_owned()));
+    let found = cycles(&all, &Standstills::default(), &marks);
+    let after = |seconds: u64| Again::Normal {
+        after_ns: seconds * SECOND,
+    };
+    let seen: Vec<Again> = found.iter().map(|one| one.again).collect();
+    assert_eq!(seen[..2], [after(3), after(0)]);
+    assert!(matches!(seen[2], Again::Degraded { median, .. } if (median - 2.0).abs() < 1e-9));
+    assert_eq!(cycles(&all, &Standstills::default(), &marks[..1]), []);
 }

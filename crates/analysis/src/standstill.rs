@@ -13,6 +13,9 @@ const MARK_SLACK_NS: u64 = 50_000_000;
 /// Of a run, that many are kept, which is hours of a slow disk.
 const GAPS_MAX: usize = 500_000;
 
+/// Of more targets only the worst are told one by one.
+const TARGETS_TOLD: usize = 64;
+
 /// So many that follow each other are a pace.
 const PACE_GAPS: usize = 8;
 
@@ -42,6 +45,8 @@ pub struct Standstill {
     pub targets: usize,
     /// Whether it is longer than the rate explains.
     pub is_stall: bool,
+    /// The longest of each target, by name; the worst first, and no more than a page has room for.
+    pub by_target: Vec<(String, Gap)>,
 }
 
 impl Standstill {
@@ -91,10 +96,6 @@ pub(crate) struct Standstills {
 }
 
 impl Standstills {
-    pub(crate) fn clear(&mut self) {
-        *self = Self::default();
-    }
-
     pub(crate) fn add(&mut self, interval: &Interval) {
         for gap in interval.engine.hosts.iter().flat_map(|host| &host.gaps) {
             let known = self.targets.entry(gap.target).or_default();
@@ -113,6 +114,13 @@ impl Standstills {
         }
     }
 
+    /// The longest that began in a span, on any target.
+    pub(crate) fn longest_ns(&self, span: std::ops::Range<u64>) -> Option<u64> {
+        let all = self.targets.values().flatten();
+        let inside = all.filter(|gap| span.contains(&(gap.from_ns + MARK_SLACK_NS)));
+        inside.map(length_ns).max()
+    }
+
     /// Of what was added; `None` where every target has answered all the time.
     pub(crate) fn longest(
         &self,
@@ -123,6 +131,10 @@ impl Standstills {
         let of_target = |gaps: &Vec<Gap>| gaps.iter().max_by_key(|gap| length_ns(gap)).copied();
         let all: Vec<Gap> = self.targets.values().filter_map(of_target).collect();
         let worst = all.iter().max_by_key(|gap| length_ns(gap))?;
+        let name = |target: TargetId| -> String {
+            let known = known.get(target.index());
+            known.map_or(String::new(), |target| target.name.clone())
+        };
         let is_beside = |gap: &&Gap| gap.from_ns < worst.to_ns && worst.from_ns < gap.to_ns;
         let hit = self.targets.values();
         let hit = hit.filter(|gaps| gaps.iter().any(|gap| is_beside(&gap)));
@@ -132,16 +144,22 @@ impl Standstills {
         targets.dedup();
         let is_long = length_ns(worst) as f64 > least_ns(totals, worst.target);
         Some(Standstill {
-            name: known
-                .get(worst.target.index())
-                .map_or(String::new(), |target| target.name.clone()),
+            name: name(worst.target),
             gap: *worst,
             since: since(worst, totals.started.unix_ns, marks),
             hit: hit.count(),
             targets: targets.len(),
+            by_target: by_target(&all, name),
             is_stall: is_long && !is_pace(&self.targets[&worst.target], length_ns(worst)),
         })
     }
+}
+
+fn by_target(all: &[Gap], name: impl Fn(TargetId) -> String) -> Vec<(String, Gap)> {
+    let mut all = all.to_vec();
+    all.sort_by_key(|gap| std::cmp::Reverse(length_ns(gap)));
+    let told = all.iter().take(TARGETS_TOLD);
+    told.map(|gap| (name(gap.target), *gap)).collect()
 }
 
 /// Whether a target takes that long all the time, and not now and then: those that are about as long take most of the time

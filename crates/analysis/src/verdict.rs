@@ -6,8 +6,8 @@ use crate::curve::{
 use crate::gap::{Gap, GapCause, Reach, response_gap};
 use crate::hints::{Hints, OwnLimit, argument, with_size};
 use crate::lost;
-use crate::recovery::{Phase, Recovery, Step};
-use crate::standstill::{Mark, Standstill};
+use crate::recovery::{Happened, Step};
+use crate::standstill::Standstill;
 use crate::steady::{LatencyCourse, Steadiness};
 use crate::words::{counted, latency, percent, rate, span};
 use measure::{ExecutionTarget, FinishReason, RunTotals};
@@ -96,14 +96,8 @@ pub struct Judged {
     pub point: CurvePoint,
     /// Whether there were enough intervals, and not too many, to tell changes and stalls.
     pub is_course_known: bool,
-    /// The longest time without a success; `None` where all targets answered all the time, and where nobody told.
-    pub standstill: Option<Standstill>,
-    /// What came after a mark or a stall; `None` without one.
-    pub recovery: Option<Recovery>,
-    /// Of a run in which something happened, in order.
-    pub phases: Vec<Phase>,
-    /// What was marked while it was going.
-    pub marks: Vec<Mark>,
+    /// What happened beside the I/O, and what that did.
+    pub happened: Happened,
     /// The words that hold, the first of which leads.
     pub findings: Vec<Finding>,
     /// How much of the run the leading word takes, to compare runs with the same word.
@@ -214,16 +208,14 @@ fn are_nearly_all(busy: f64, slots: u32) -> bool {
 /// Judges a run by its totals and, where its intervals were followed, by its course.
 pub fn judge(
     totals: &RunTotals,
-    (steady, standstill, recovery): (Option<&Steadiness>, Option<Standstill>, Option<Recovery>),
+    (steady, happened): (Option<&Steadiness>, Happened),
     reach: Reach,
     targets: &[Ground<'_>],
 ) -> Judged {
     let mut point = point(totals);
-    let is_still = standstill.as_ref().is_some_and(|still| still.is_stall);
-    if standstill
-        .as_ref()
-        .is_some_and(|still| explains(still, totals, &point))
-    {
+    let standstill = happened.standstill.as_ref();
+    let is_still = standstill.is_some_and(|still| still.is_stall);
+    if standstill.is_some_and(|still| explains(still, totals, &point)) {
         point.is_sent_late = false;
         point.is_generator_bound = is_machine_taken(totals);
     }
@@ -237,8 +229,7 @@ pub fn judge(
     let scene = Scene {
         totals,
         steady,
-        standstill: standstill.as_ref(),
-        recovery: recovery.as_ref(),
+        happened: &happened,
         reach,
         point: &point,
         gap: gap.flatten(),
@@ -253,10 +244,7 @@ pub fn judge(
         point,
         is_course_known,
         findings,
-        standstill,
-        recovery,
-        phases: Vec::new(),
-        marks: Vec::new(),
+        happened,
     }
 }
 
@@ -280,8 +268,7 @@ struct Unwritten<'a> {
 struct Scene<'a> {
     totals: &'a RunTotals,
     steady: Option<&'a Steadiness>,
-    standstill: Option<&'a Standstill>,
-    recovery: Option<&'a Recovery>,
+    happened: &'a Happened,
     reach: Reach,
     point: &'a CurvePoint,
     gap: Option<Gap>,
@@ -542,7 +529,7 @@ impl Scene<'_> {
             }
             Word::Stalled => {
                 let stall = self.steady.and_then(|steady| steady.stall);
-                let still = self.standstill.map(Standstill::length_ns);
+                let still = self.happened.standstill.as_ref().map(Standstill::length_ns);
                 let length_ns = still.or(stall.map(|stall| stall.length_ns));
                 vec![length_ns.unwrap_or(0) as f64]
             }
@@ -604,10 +591,8 @@ impl Scene<'_> {
     fn late(&self) -> Option<String> {
         let is_cause = matches!(self.cause(), Some(GapCause::Lateness { .. }));
         let late = self.point.late?;
-        if self
-            .standstill
-            .is_some_and(|still| explains(still, self.totals, self.point))
-        {
+        let still = self.happened.standstill.as_ref();
+        if still.is_some_and(|still| explains(still, self.totals, self.point)) {
             return None;
         }
         let (share, limit_ns) = (late.free_share.unwrap_or(late.share), late.limit_ns);
@@ -633,10 +618,10 @@ impl Scene<'_> {
     }
 
     fn stalled(&self) -> Option<String> {
-        if let Some(still) = self.standstill.filter(|still| still.is_stall) {
-            let then = self
-                .recovery
-                .map(|recovery| format!("; {}", recovery.words()));
+        let still = self.happened.standstill.as_ref();
+        if let Some(still) = still.filter(|still| still.is_stall) {
+            let then = self.happened.recovery.as_ref();
+            let then = then.map(|recovery| format!("; {}", recovery.words()));
             return Some(still.words() + &then.unwrap_or_default());
         }
         // Of an older record.
@@ -708,7 +693,8 @@ impl Scene<'_> {
     }
 
     fn changed(&self) -> Option<String> {
-        if let Some(step) = self.recovery.and_then(|recovery| recovery.step) {
+        let recovery = self.happened.recovery.as_ref();
+        if let Some(step) = recovery.and_then(|recovery| recovery.step) {
             return Some(self.stepped(&step));
         }
         let steady = self.steady?;

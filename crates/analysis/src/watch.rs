@@ -1,14 +1,14 @@
 //! Follows the events of an execution and judges each run at its end: the one fold that every report speaks from.
 use crate::execution::{Heard, Verdict, verdict};
 use crate::gap::Reach;
-use crate::recovery::{Moment, phases, recovery};
+use crate::recovery::{Happened, Moment};
 use crate::series::RunOutline;
 use crate::standstill::{Mark, Standstills};
 use crate::steady::{IntervalFacts, Steadiness, steadiness};
 use crate::verdict::{Ground, Judged, judge};
 use measure::{Event, ExecutionTarget, Interval, IntervalPhase, RunFinished, RunFold, RunTotals};
 use plan::{Load, Operation, TargetId};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Longer runs are not looked at for changes and stalls, so that memory stays bounded: a week in
 /// intervals of five seconds.
@@ -44,8 +44,11 @@ pub struct Watch {
     /// Of the run that is going.
     standstills: Standstills,
     moments: Vec<Moment>,
-    /// Moments that somebody marked during a run, in order.
+    /// Moments that were marked during a run.
     marks: Vec<Mark>,
+    /// What drivers said last of each device.
+    states: BTreeMap<String, String>,
+    begun_unix_ns: u64,
     heard: Vec<Heard>,
     /// Targets that some run has written to.
     written: BTreeSet<TargetId>,
@@ -59,8 +62,10 @@ impl Watch {
                 self.backend.clone_from(&started.backend);
                 self.targets.clone_from(&started.targets);
             }
-            Event::RunStarted(_) => {
+            Event::RunStarted(started) => {
                 let unfinished = self.end();
+                self.begun_unix_ns = started.unix_ns;
+                self.states.clear();
                 self.fold.fold(event);
                 (self.is_going, self.lacks_host) = (true, false);
                 return unfinished;
@@ -111,7 +116,23 @@ impl Watch {
             .collect()
     }
 
+    /// A device whose state changes marks that by itself, at the beginning of the interval in which it did.
+    fn mark_states(&mut self, interval: &Interval) {
+        for device in &interval.host.devices {
+            let Some(state) = &device.state else { continue };
+            let name = device.device.to_string();
+            let before = self.states.insert(name.clone(), state.clone());
+            if let Some(before) = before.filter(|before| before != state) {
+                self.marks.push(Mark {
+                    unix_ns: self.begun_unix_ns + interval.start_ns,
+                    text: format!("{name}: {before} → {state}"),
+                });
+            }
+        }
+    }
+
     fn add_interval(&mut self, interval: &Interval) {
+        self.mark_states(interval);
         if interval.phase != IntervalPhase::Measured {
             return;
         }
@@ -134,29 +155,16 @@ impl Watch {
             totals.lost.hosts.intervals = totals.intervals;
         }
         let steady = self.steadiness(&totals);
-        let standstill = self
-            .standstills
-            .longest(&totals, &self.targets, &self.marks);
         self.intervals.clear();
-        self.standstills.clear();
-        let begun_ns = totals.started.unix_ns;
-        let marked = self.marks.iter().find(|mark| mark.unix_ns >= begun_ns);
-        let mark_ns = marked.map(|mark| mark.unix_ns - begun_ns);
-        let moments = std::mem::take(&mut self.moments);
-        let recovery = recovery(&moments, standstill.as_ref(), mark_ns);
-        let phases = recovery.as_ref().map_or_else(Vec::new, |recovery| {
-            phases(&moments, recovery, standstill.as_ref())
-        });
+        let happened = self.happened(&totals);
         self.is_too_long = false;
         let reach = Reach::of(&self.backend, &self.targets, &totals.started);
-        let mut judged = judge(
+        let judged = judge(
             &totals,
-            (steady.as_ref(), standstill, recovery),
+            (steady.as_ref(), happened),
             reach,
             &self.grounds(&totals),
         );
-        let marks = self.marks.iter().filter(|mark| mark.unix_ns >= begun_ns);
-        (judged.marks, judged.phases) = (marks.cloned().collect(), phases);
         let writes = totals
             .figures
             .iter()
@@ -172,6 +180,25 @@ impl Watch {
             judged,
             reach,
         })
+    }
+
+    /// What the run that is over says of marks, standstills and steps. Takes what was kept for that.
+    fn happened(&mut self, totals: &RunTotals) -> Happened {
+        let begun_ns = totals.started.unix_ns;
+        let standstills = std::mem::take(&mut self.standstills);
+        let moments = std::mem::take(&mut self.moments);
+        let marks = self.marks.iter().filter(|mark| mark.unix_ns >= begun_ns);
+        let mut marks: Vec<Mark> = marks.cloned().collect();
+        marks.sort_by_key(|mark| mark.unix_ns);
+        let standstill = standstills.longest(totals, &self.targets, &marks);
+        let is_one_rate = !matches!(totals.started.load, Load::Steps { .. });
+        Happened::of(
+            &moments,
+            (standstill, &standstills),
+            marks,
+            begun_ns,
+            is_one_rate,
+        )
     }
 
     /// Where the rate is asked to change, neither its change nor a pause says anything.

@@ -157,7 +157,7 @@ fn carry_out(launch: &Launch, begun: Begun, storage: &Storage) -> Exit {
         Ok(sinks) => sinks,
         Err(message) => return fail(Exit::Usage, &message),
     };
-    let (control, trigger, _marks) = match watch(&beside, &job) {
+    let (control, trigger) = match watch(&beside, &job) {
         Ok(watched) => watched,
         Err(exit) => return exit,
     };
@@ -281,16 +281,16 @@ fn tell_unfinished(launch: &Launch, settled: &Settled) {
 }
 
 /// Begins to wait for everything that may end runs from outside.
-fn watch(beside: &Beside, job: &Job<'_>) -> Result<(Control, Watched, Option<Inbox>), Exit> {
+fn watch(beside: &Beside, job: &Job<'_>) -> Result<(Control, Watched), Exit> {
     let (plan, outputs) = (&job.plan.plan, job.outputs);
     let control = Control::default();
     stop::steer(&control);
     let refused = |message: String| fail(Exit::Usage, &message);
-    stop_file::watch(plan, &control, outputs).map_err(refused)?;
-    let trigger = beside.trigger.watch(plan, &control).map_err(refused)?;
     let inbox = |folder| Inbox::open(folder, outputs, &control);
     let inbox = job.folder.map(inbox).transpose().map_err(refused)?;
-    Ok((control, trigger, inbox))
+    stop_file::watch(plan, &control, outputs, inbox).map_err(refused)?;
+    let trigger = beside.trigger.watch(plan, &control).map_err(refused)?;
+    Ok((control, trigger))
 }
 
 /// At the end of a run: keeps what it has written, before a trigger may take the machine away.

@@ -9,11 +9,9 @@ use measure::Remark;
 use plan::Severity;
 use report::Opening;
 use std::fs::File;
-use std::io::{self, Write};
+use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 /// In the output folder.
 const NAME: &str = "marks";
@@ -22,9 +20,6 @@ const TEXT_BYTES_MAX: usize = 64 << 10;
 
 /// Of all marks of a run.
 const BYTES_MAX: u64 = 64 << 20;
-
-/// How often the run looks for new ones.
-const LOOK: Duration = Duration::from_millis(100);
 
 pub fn main(options: &MarkOptions) -> Exit {
     match mark(&options.output, &options.text.join(" ")) {
@@ -65,9 +60,12 @@ fn mark(folder: &Path, text: &str) -> Result<(), String> {
     written.map_err(|error| format!("`{}` cannot be written: {error}", path.display()))
 }
 
-/// Reads marks for as long as it lives.
+/// The marks of a run, which looks for new ones while it goes.
 pub struct Inbox {
-    is_over: Arc<AtomicBool>,
+    path: PathBuf,
+    /// Bytes that were read.
+    taken: usize,
+    control: Control,
     /// Says that a run is going.
     _folder: Option<File>,
 }
@@ -76,7 +74,7 @@ impl Inbox {
     /// Of a run whose results go to `folder`. What an earlier run left there is gone.
     ///
     /// # Errors
-    /// In words, where something else stands in its place, or there is no thread.
+    /// In words, where something else stands in its place.
     pub fn open(folder: &Path, outputs: &Outputs, control: &Control) -> Result<Self, String> {
         let path = folder.join(NAME);
         if path.exists() {
@@ -84,43 +82,16 @@ impl Inbox {
                 out.write_all(MARKS_HEAD.as_bytes())
             })?;
         }
-        let is_over = Arc::new(AtomicBool::new(false));
-        let mut reader = Reader {
+        Ok(Self {
             path,
             taken: 0,
             control: control.clone(),
-        };
-        let over = Arc::clone(&is_over);
-        let thread = std::thread::Builder::new().name("marks".to_owned());
-        let started = thread.spawn(move || {
-            while !over.load(SeqCst) {
-                reader.take();
-                std::thread::sleep(LOOK);
-            }
-        });
-        started.map_err(|error: io::Error| format!("marks cannot be read: {error}"))?;
-        Ok(Self {
-            is_over,
             _folder: hold_folder(folder),
         })
     }
-}
 
-impl Drop for Inbox {
-    fn drop(&mut self) {
-        self.is_over.store(true, SeqCst);
-    }
-}
-
-struct Reader {
-    path: PathBuf,
-    /// Bytes that were read.
-    taken: usize,
-    control: Control,
-}
-
-impl Reader {
-    fn take(&mut self) {
+    /// Puts what is new on record.
+    pub fn take(&mut self) {
         let length = std::fs::metadata(&self.path).map_or(0, |facts| facts.len());
         if length as usize <= self.taken {
             return;

@@ -1,5 +1,6 @@
 //! Files that end a run or the execution from outside: the one that a job names, and the one that
 //! scripts for the original write into the folder for temporary files.
+use crate::marks::Inbox;
 use crate::outputs::Outputs;
 use conduct::Control;
 use host::text_file::read_whole;
@@ -9,17 +10,22 @@ use std::path::Path;
 use std::time::Duration;
 
 /// How often they are looked at.
-const LOOK: Duration = Duration::from_millis(200);
+const LOOK: Duration = Duration::from_millis(100);
 
 /// A file that holds more was not made for this.
 const BYTES_MAX: u64 = 4096;
 
 /// Watches the file of a plan, if it names one, and the one for this process, as long as the
-/// process lives. The file is made, or emptied of what an earlier use left.
+/// process lives, and looks for marks. The file is made, or emptied of what an earlier use left.
 ///
 /// # Errors
 /// In words, when the file holds something else or cannot be written.
-pub fn watch(plan: &Plan, control: &Control, outputs: &Outputs) -> Result<(), String> {
+pub fn watch(
+    plan: &Plan,
+    control: &Control,
+    outputs: &Outputs,
+    mut marks: Option<Inbox>,
+) -> Result<(), String> {
     let named = plan.steering.stop_file.clone();
     if let Some(path) = &named {
         empty(path, plan, outputs)?;
@@ -31,6 +37,9 @@ pub fn watch(plan: &Plan, control: &Control, outputs: &Outputs) -> Result<(), St
     let started = watching.spawn(move || {
         loop {
             std::thread::sleep(LOOK);
+            if let Some(marks) = &mut marks {
+                marks.take();
+            }
             if for_process.exists() {
                 control.end_all();
             }

@@ -27,6 +27,17 @@ pub(crate) struct DiskIdentity {
     pub transport: String,
 }
 
+/// The session of iSCSI by which a device of the class is reached, as a folder of its attributes.
+pub(crate) fn iscsi_session(device: &Path) -> Option<PathBuf> {
+    let real = std::fs::canonicalize(device).ok()?;
+    let session = real.ancestors().find(|part| {
+        let name = part.file_name().and_then(|name| name.to_str());
+        let number = name.and_then(|name| name.strip_prefix("session"));
+        number.is_some_and(|number| number.parse::<u32>().is_ok())
+    })?;
+    Some(session.join("iscsi_session").join(session.file_name()?))
+}
+
 impl BlockDevice {
     pub(crate) fn by_number(root: &SysRoot, number: DeviceNumber) -> Option<Self> {
         let link = root.sys.join("dev/block").join(number.to_string());

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use measure::{MountFacts, TargetIdentity};
 use plan::{Alignment, FoundKind, TargetFacts, TargetKind};
 
-use crate::block::BlockDevice;
+use crate::block::{BlockDevice, iscsi_session};
 use crate::root::{DeviceNumber, SysRoot, existing_directory, names_in, read_text, resolve};
 use crate::storage::Storage;
 
@@ -254,6 +254,7 @@ pub(crate) fn describe_device(root: &SysRoot, device: &BlockDevice, identity: &m
     identity.physical_block_bytes = number("queue/physical_block_size");
     identity.scheduler = active_scheduler(&disk.attribute("queue/scheduler").unwrap_or_default());
     identity.queue = queue_files(&disk.disk_directory.join("queue"));
+    identity.queue.extend(timeouts(&disk.disk_directory));
     identity.members = disk.slaves();
     if let Some(file) = disk.loop_backing_file() {
         identity.members.push(file.display().to_string());
@@ -267,6 +268,18 @@ fn active_scheduler(text: &str) -> String {
         .split_once('[')
         .and_then(|(_, rest)| rest.split_once(']'));
     inside.map_or(text, |(name, _)| name).trim().to_owned()
+}
+
+/// What decides how long a path that is gone is waited for, beside `io_timeout` of the queue.
+fn timeouts(disk: &Path) -> Vec<(String, String)> {
+    let of_device = ["timeout", "ctrl_loss_tmo"].map(|name| Some(disk.join("device").join(name)));
+    let of_session = iscsi_session(disk).map(|session| session.join("recovery_tmo"));
+    let files = of_device.into_iter().chain([of_session]).flatten();
+    let read = |path: PathBuf| {
+        let name = path.file_name()?.to_str()?.to_owned();
+        Some((name, read_text(&path)?.trim().to_owned()))
+    };
+    files.filter_map(read).collect()
 }
 
 fn queue_files(directory: &Path) -> Vec<(String, String)> {

@@ -6,6 +6,7 @@
 //! the series, and the `MAX_` constants for the rest.
 mod columns;
 mod curves;
+mod happened;
 mod headline;
 mod hosts;
 pub(crate) mod page;
@@ -16,7 +17,7 @@ pub(crate) mod text;
 
 use self::text::Short;
 use crate::fio::holds_back;
-use analysis::{EndedRun, Phase, Verdict};
+use analysis::{EndedRun, Happened, Mark, Verdict};
 use columns::Columns;
 use curves::Curves;
 use measure::{Event, ExecutionFinished, ExecutionStarted, IoFailure, Outstanding, Remark};
@@ -70,8 +71,10 @@ pub struct Page {
     runs: Vec<RunRecord>,
     /// Names by the number that events give a run.
     run_names: BTreeMap<u32, String>,
+    /// Places of runs, when they began, and what was marked in them that no remark tells.
+    runs_happened: Vec<(usize, u64, Vec<Mark>)>,
     /// Of runs in which something happened.
-    phases: Vec<(String, Vec<Phase>)>,
+    happened: Vec<(String, Happened)>,
     /// When each began, by the same number.
     begun_unix_ns: BTreeMap<u32, u64>,
     curves: Curves,
@@ -193,7 +196,7 @@ impl Page {
         page::write_end(&json, script::DRAW, out)
     }
 
-    /// Those that fall into runs.
+    /// Those of runs, and what devices said of themselves.
     fn marks(&self) -> Vec<MarkRecord<'_>> {
         let marks = self.remarks.iter().filter(|remark| remark.is_mark());
         let all = marks.filter_map(|remark| {
@@ -204,7 +207,17 @@ impl Page {
                 text: &remark.message,
             })
         });
-        all.collect()
+        let told = self
+            .runs_happened
+            .iter()
+            .flat_map(|(run, begun_ns, marks)| {
+                marks.iter().map(move |mark| MarkRecord {
+                    run: *run,
+                    at: Short(mark.unix_ns.saturating_sub(*begun_ns) as f64 / 1e9),
+                    text: &mark.text,
+                })
+            });
+        all.chain(told).collect()
     }
 
     /// Says first on the page what of its result is lost.
@@ -217,9 +230,22 @@ impl Page {
         let series = self.columns.take().map(|columns| columns.series());
         let (totals, series) = (&run.totals, series.unwrap_or_default());
         self.curves.add(run);
-        if !run.judged.phases.is_empty() {
-            let phases = run.judged.phases.clone();
-            self.phases.push((totals.started.full_name(), phases));
+        let happened = &run.judged.happened;
+        let is_remark = |mark: &Mark| {
+            let mut known = self.remarks.iter();
+            known.any(|one| one.unix_ns == mark.unix_ns && one.message == mark.text)
+        };
+        let untold: Vec<Mark> = happened
+            .marks
+            .iter()
+            .filter(|mark| !is_remark(mark))
+            .cloned()
+            .collect();
+        let begun_ns = totals.started.unix_ns;
+        self.runs_happened.push((self.runs.len(), begun_ns, untold));
+        if !happened.phases.is_empty() {
+            let name = totals.started.full_name();
+            self.happened.push((name, happened.clone()));
         }
         let mut record = RunRecord::new(run, series);
         let is_pausing = self.is_pausing.get(totals.started.run as usize);

@@ -11,8 +11,8 @@ pub use table::{WIDTH, table, wrapped};
 
 use crate::repetitions;
 use analysis::{
-    Again, EndedRun, HostPoint, Judged, Late, Mark, Percentiles, Phase, Word, host_points, judge,
-    slowest,
+    Again, EndedRun, Happened, HostPoint, Judged, Late, Mark, Percentiles, Phase, Word,
+    host_points, judge, slowest,
 };
 use measure::{DataFigures, FinishReason, Interval, LatencyFigures, RunTotals};
 use plan::{Label, Nanos};
@@ -101,7 +101,10 @@ impl Row {
     pub fn new(run: &EndedRun) -> Self {
         let parts = parts::of_jobs(&run.totals);
         let of_part = |part: RunTotals| {
-            Self::of_part(&part, &judge(&part, (None, None, None), run.reach, &[]))
+            Self::of_part(
+                &part,
+                &judge(&part, (None, Happened::default()), run.reach, &[]),
+            )
         };
         Self {
             parts: parts.map(of_part).collect(),
@@ -124,8 +127,12 @@ impl Row {
         let point = judged.point.clone();
         let words = judged.findings.iter().map(|finding| finding.word);
         let is_measured = totals.length_ns > 0;
-        let still = judged.standstill.as_ref();
-        let again = judged.recovery.as_ref().map(|recovery| recovery.again);
+        let still = judged.happened.standstill.as_ref();
+        let again = judged
+            .happened
+            .recovery
+            .as_ref()
+            .map(|recovery| recovery.again);
         let begun_ns = totals.started.unix_ns;
         let event = |mark: &Mark| {
             let after_ns = mark.unix_ns.saturating_sub(begun_ns);
@@ -163,8 +170,8 @@ impl Row {
                 Again::Normal { after_ns } => Some(after_ns),
                 _ => None,
             }),
-            phases: judged.phases.clone(),
-            events: judged.marks.iter().map(event).collect(),
+            phases: judged.happened.phases.clone(),
+            events: judged.happened.marks.iter().map(event).collect(),
             parts: Vec::new(),
             hosts: Vec::new(),
             unreturned: totals.unreturned.len() as u64,

@@ -68,7 +68,9 @@ fn clean_runs_have_no_unwarranted_headline() {
         let events = scene.story().events;
         let ended = events.iter().filter_map(|event| watch.on_event(event));
         // No phase is told of what is steady.
-        let has_phase = ended.map(|run| !run.judged.phases.is_empty()).max();
+        let has_phase = ended
+            .map(|run| !run.judged.happened.phases.is_empty())
+            .max();
         match has_phase {
             Some(true) => analysis::Word::Changed,
             _ => watch.verdict().unwrap().word,

@@ -148,10 +148,13 @@ fn what_a_dead_owner_left_goes_and_what_a_living_one_has_stays() {
     left.wait().unwrap();
     assert!(!dead.0.exists() && living.0.join("image").exists());
     assert!(!real.mount_points().any(|mounted| mounted == at));
-    let attached = |device: &str| works(&["losetup", device]).is_some();
-    let are_there = devices
-        .each_ref()
-        .map(|device| device.as_deref().map(attached));
+    // Another test may have the device by now, with a file of its own.
+    let attached = |(device, folder): (&Option<String>, &Path)| {
+        let folder = folder.display().to_string();
+        let told = works(&["losetup", device.as_ref()?]);
+        Some(told.is_some_and(|text| text.contains(&folder)))
+    };
+    let are_there = [(&devices[0], &*dead.0), (&devices[1], &*living.0)].map(attached);
     if let Some(device) = &devices[1] {
         works(&["losetup", "--detach", device]).unwrap();
     }

@@ -84,39 +84,26 @@ fn a_scsi_disk_over_iscsi() {
     let directory = directory.path();
     let place = "devices/platform/host3/session1/target3:0:0/3:0:0:1/block/sdb";
     let base = format!("sys/{place}");
-    write(directory, &format!("{base}/dev"), "8:16\n");
-    write(directory, &format!("{base}/size"), "2048\n");
-    write(directory, &format!("{base}/device/vendor"), "PURE    \n");
-    write(
-        directory,
-        &format!("{base}/device/model"),
-        "FlashArray      \n",
-    );
-    write(directory, &format!("{base}/device/rev"), "8888\n");
-    write(directory, &format!("{base}/device/wwid"), "naa.624a9370\n");
-    write(
-        directory,
-        &format!("{base}/device/vpd_pg80"),
-        "\0\u{80}\0\u{4}AB12",
-    );
-    write(
-        directory,
-        &format!("{base}/queue/scheduler"),
-        "none [mq-deadline] kyber\n",
-    );
-    write(directory, &format!("{base}/queue/rotational"), "0\n");
-    write(
-        directory,
-        &format!("{base}/queue/logical_block_size"),
-        "512\n",
-    );
-    write(
-        directory,
-        &format!("{base}/queue/physical_block_size"),
-        "4096\n",
-    );
-    write(directory, &format!("{base}/sdb1/dev"), "8:17\n");
-    write(directory, &format!("{base}/sdb1/partition"), "1\n");
+    for (name, text) in [
+        ("dev", "8:16\n"),
+        ("size", "2048\n"),
+        ("device/vendor", "PURE    \n"),
+        ("device/model", "FlashArray      \n"),
+        ("device/rev", "8888\n"),
+        ("device/wwid", "naa.624a9370\n"),
+        ("device/vpd_pg80", "\0\u{80}\0\u{4}AB12"),
+        ("device/timeout", "30\n"),
+        ("queue/scheduler", "none [mq-deadline] kyber\n"),
+        ("queue/rotational", "0\n"),
+        ("queue/logical_block_size", "512\n"),
+        ("queue/physical_block_size", "4096\n"),
+        ("sdb1/dev", "8:17\n"),
+        ("sdb1/partition", "1\n"),
+    ] {
+        write(directory, &format!("{base}/{name}"), text);
+    }
+    let session = "sys/devices/platform/host3/session1/iscsi_session/session1";
+    write(directory, &format!("{session}/recovery_tmo"), "120\n");
     link(directory, place, "sdb");
     link(directory, &format!("{place}/sdb1"), "sdb1");
     for name in ["sdb", "sdb1"] {
@@ -133,6 +120,12 @@ fn a_scsi_disk_over_iscsi() {
         );
         assert_eq!(identity.transport, "iscsi");
         assert_eq!(identity.scheduler, "mq-deadline");
+        let setting = |name: &str| {
+            let found = identity.queue.iter().find(|(known, _)| known == name);
+            found.map(|(_, value)| value.as_str())
+        };
+        assert_eq!(setting("timeout"), Some("30"));
+        assert_eq!(setting("recovery_tmo"), Some("120"));
         assert_eq!(identity.rotational, Some(false));
         assert_eq!(
             (identity.logical_block_bytes, identity.physical_block_bytes),

@@ -1,5 +1,6 @@
 //! What the host tells beside CPU time and device counters: pressure, softirq, networks, TCP, mounts of NFS, temperature.
 //! What a file does not tell is `None`.
+use crate::block::iscsi_session;
 use crate::root::{SysRoot, read_text};
 use measure::{HostSample, MountSample, NetworkSample, Pressure};
 use std::collections::BTreeMap;
@@ -227,15 +228,15 @@ pub(super) fn in_flight(root: &SysRoot, device: &str) -> Option<u64> {
     (counts.len() == 2).then(|| counts[0] + counts[1])
 }
 
-/// The word of the driver on a device.
+/// The word of the driver on a device, and that of the session by which it is reached, where there is one.
 pub(super) fn state(root: &SysRoot, device: &str) -> Option<String> {
-    let path = root
-        .sys
-        .join("class/block")
-        .join(device)
-        .join("device/state");
-    let word = read_text(&path)?.trim().to_owned();
-    (!word.is_empty()).then_some(word)
+    let place = root.sys.join("class/block").join(device);
+    let session = iscsi_session(&place).map(|session| session.join("state"));
+    let files = std::iter::once(place.join("device/state")).chain(session);
+    let words: Vec<String> = files.filter_map(|path| read_text(&path)).collect();
+    let words: Vec<&str> = words.iter().map(|word| word.trim()).collect();
+    let words = words.join(", ");
+    (!words.is_empty()).then_some(words)
 }
 
 #[cfg(test)]
@@ -344,6 +345,14 @@ mod tests {
         assert_eq!(in_flight(&root, "sda"), Some(7));
         assert_eq!(state(&root, "sda"), Some("running".to_owned()));
         assert_eq!(in_flight(&root, "sdb"), None);
+        let session = "sys/devices/platform/host3/session1";
+        let disk = format!("{session}/target3:0:0/3:0:0:1/block/sdc");
+        write(directory, &format!("{disk}/device/state"), "running\n");
+        let of_session = format!("{session}/iscsi_session/session1/state");
+        write(directory, &of_session, "FAILED\n");
+        let link = directory.join("sys/class/block/sdc");
+        std::os::unix::fs::symlink(directory.join(&disk), link).unwrap();
+        assert_eq!(state(&root, "sdc"), Some("running, FAILED".to_owned()));
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! The top of the page: what was tested and on what, and in words whatever makes its figures
 //! doubtful; and the tiles with the main figures.
+use super::happened;
 use super::record::{RunRecord, Told};
 use super::text::{Escaped, Sentence, moment};
 use super::{Page, PageData};
@@ -35,7 +36,7 @@ pub(super) fn write(page: &Page, verdict: Option<&Verdict>, out: &mut dyn Write)
     if let Some(verdict) = verdict {
         write_verdict(verdict, out)?;
     }
-    write_phases(page, out)?;
+    happened::write(page, out)?;
     write_signs(page, verdict, out)?;
     writeln!(
         out,
@@ -58,47 +59,6 @@ fn write_verdict(verdict: &Verdict, out: &mut dyn Write) -> io::Result<()> {
     let text = text.strip_prefix(word).unwrap_or(&text);
     write!(out, "{}", Sentence(text))?;
     writeln!(out, "</p>")
-}
-
-/// How it was before something happened, meanwhile and after.
-fn write_phases(page: &Page, out: &mut dyn Write) -> io::Result<()> {
-    let caption = |run: &String| match page.phases.len() {
-        1 => String::new(),
-        _ => format!("<caption>{}</caption>", Escaped(run)),
-    };
-    for (run, phases) in &page.phases {
-        writeln!(
-            out,
-            "<div class=\"scroll\"><table class=\"facts\" id=\"phases\">{}<thead><tr><th class=\"text\">Phase</th>\
-             <th>from, s</th><th>to, s</th><th>I/O/s</th><th>response p50</th><th>p99</th><th>max</th><th>failed</th>\
-             <th>waiting</th></tr></thead><tbody>",
-            caption(run)
-        )?;
-        for phase in phases {
-            let [p50, p99, max] = match phase.response.histogram.is_empty() {
-                true => ["-"; 3].map(String::from),
-                false => [
-                    phase.response.percentile_ns(50.0),
-                    phase.response.percentile_ns(99.0),
-                    phase.response.max_ns,
-                ]
-                .map(|ns| latency(ns as f64)),
-            };
-            writeln!(
-                out,
-                "<tr><th scope=\"row\">{}</th><td>{:.1}</td><td>{:.1}</td><td>{}</td><td>{p50}</td><td>{p99}</td><td>{max}</td>\
-                 <td>{}</td><td>{}</td></tr>",
-                phase.name,
-                phase.from_ns as f64 / 1e9,
-                phase.to_ns as f64 / 1e9,
-                rate(phase.rate),
-                phase.errors,
-                phase.backlog
-            )?;
-        }
-        writeln!(out, "</tbody></table></div>")?;
-    }
-    Ok(())
 }
 
 /// How loud a word is shown.

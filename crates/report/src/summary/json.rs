@@ -100,6 +100,7 @@ fn phase(phase: &Phase) -> Value {
         "achieved_rate_per_s": phase.rate,
         "response_p50_ms": ms(50.0),
         "response_p99_ms": ms(99.0),
+        "above_1_5_10_30_60_s": phase.above,
         "errors": phase.errors,
         "waiting": phase.backlog,
     })

@@ -238,7 +238,12 @@ fn the_table_is_as_wide_as_it_may_be() {
 fn row_of(totals: &RunTotals) -> Row {
     Row::new(&EndedRun {
         totals: totals.clone(),
-        judged: judge(totals, (None, None, None), Reach::Device, &[]),
+        judged: judge(
+            totals,
+            (None, analysis::Happened::default()),
+            Reach::Device,
+            &[],
+        ),
         reach: Reach::Device,
     })
 }

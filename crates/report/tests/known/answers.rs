@@ -119,6 +119,7 @@ const JUMPS: &str = "a device that jumps from second to second";
 const SATURATED: &str = "a rate that a hundred percent of the time is too much";
 const FAILED: &str = "a failure after which all is as before";
 const FAILED_SLOWER: &str = "a failure after which latency stays higher";
+const OFFLINE: &str = "a device that says that it is gone";
 const THREAD_BOUND: &str = "a rebuild for a while in a closed loop";
 const RATE_BOUND: &str = "a rebuild for a while beneath a rate";
 const REBUILD: &str = "a rebuild beneath a rate";
@@ -867,6 +868,13 @@ pub const ANSWERS: &[Answer] = &[
         "degraded at 1.35 × the median response until the end",
     ),
     never("degraded", FAILED, Top, "degraded"),
+    says(
+        "device gone",
+        OFFLINE,
+        Top,
+        "I/O to sd1 stood still for 3 s right after sda: running → offline ; normal again 4 s after it; ",
+    ),
+    never("device gone", FAILED, Top, "offline"),
     says(
         "rebuild",
         THREAD_BOUND,

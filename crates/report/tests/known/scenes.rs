@@ -397,6 +397,10 @@ pub const SCENES: &[Named] = &[
     ("a failure after which latency stays higher", || {
         failing(3 * SECOND, Some(1_350_000))
     }),
+    ("a device that says that it is gone", || Scene {
+        tell: goes_offline,
+        ..failing(3 * SECOND, None)
+    }),
     ("a rebuild for a while in a closed loop", || Scene {
         slots: 16,
         ..rebuilding("thread_bound", Load::FlatOut)
@@ -551,6 +555,22 @@ fn stalled(from_ns: u64, to_ns: u64) -> Script {
         stalls: vec![(from_ns, to_ns)],
         ..served_by(8, MS)
     }
+}
+
+/// From 40 to 43 s, by its driver.
+fn goes_offline(event: &mut Event) -> bool {
+    if let Event::Interval(interval) = event {
+        let state = match (41..=43).contains(&interval.number) {
+            true => "offline",
+            false => "running",
+        };
+        interval.host.devices = vec![DeviceSample {
+            device: "sda".into(),
+            state: Some(state.to_owned()),
+            ..DeviceSample::default()
+        }];
+    }
+    true
 }
 
 /// Each I/O takes 1.48 times as long for half a minute.

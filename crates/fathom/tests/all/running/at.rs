@@ -27,7 +27,7 @@ fn a_command_at_its_time_is_marked_and_what_stood_still_is_named() {
     let still = still.unwrap_or_else(|| panic!("{told}"));
     let seconds: f64 = still.split(' ').next().unwrap().parse().unwrap();
     assert!((1.4..4.0).contains(&seconds), "{told}");
-    assert!(still.contains(" s after `kill -STOP "), "{told}");
+    assert!(still.contains(" after `kill -STOP "), "{told}");
     for words in [": done", "ended with exit status 3"] {
         assert!(ended.err.contains(words), "{}", ended.err);
     }

@@ -1,0 +1,157 @@
+//! What happened in runs beside their I/O: phases, marks and targets that stood still, as tables.
+use super::Page;
+use super::text::Escaped;
+use analysis::words::{latency, rate, span};
+use analysis::{Again, Cycle, Happened, Phase};
+use std::io::{self, Write};
+
+/// After the sentence that leads, as it says more of the same.
+pub(super) fn write(page: &Page, out: &mut dyn Write) -> io::Result<()> {
+    for (run, happened) in &page.happened {
+        if page.happened.len() > 1 {
+            writeln!(out, "<p>{}</p>", Escaped(run))?;
+        }
+        write_phases(&happened.phases, out)?;
+        write_cycles(&happened.cycles, out)?;
+        write_targets(happened, out)?;
+    }
+    match page.happened.is_empty() {
+        true => Ok(()),
+        false => write_timeouts(page, out),
+    }
+}
+
+/// Settings that decide how long a path that is gone is waited for.
+const TIMEOUTS: [&str; 4] = ["io_timeout", "timeout", "ctrl_loss_tmo", "recovery_tmo"];
+
+fn write_timeouts(page: &Page, out: &mut dyn Write) -> io::Result<()> {
+    let of_target = |target: &measure::ExecutionTarget| {
+        let queue = target.identity.queue.iter();
+        let known = queue.filter(|(name, _)| TIMEOUTS.contains(&name.as_str()));
+        let known: Vec<String> = known
+            .map(|(name, value)| format!("{name} {}", value.trim()))
+            .collect();
+        known.join(", ")
+    };
+    let mut told: Vec<String> = page.targets().iter().map(of_target).collect();
+    told.retain(|text| !text.is_empty());
+    told.sort();
+    told.dedup();
+    for text in told {
+        writeln!(
+            out,
+            "<p class=\"lead\">Timeouts that decide: {}</p>",
+            Escaped(text)
+        )?;
+    }
+    Ok(())
+}
+
+fn begin(heads: &[&str], out: &mut dyn Write) -> io::Result<()> {
+    write!(
+        out,
+        "<div class=\"scroll\"><table class=\"facts happened\"><thead><tr>"
+    )?;
+    for (place, head) in heads.iter().enumerate() {
+        let class = if place == 0 { " class=\"text\"" } else { "" };
+        write!(out, "<th{class}>{}</th>", Escaped(head))?;
+    }
+    writeln!(out, "</tr></thead><tbody>")
+}
+
+fn row(name: &str, fields: &[String], out: &mut dyn Write) -> io::Result<()> {
+    write!(out, "<tr><th scope=\"row\">{}</th>", Escaped(name))?;
+    for field in fields {
+        write!(out, "<td>{}</td>", Escaped(field))?;
+    }
+    writeln!(out, "</tr>")
+}
+
+fn end(out: &mut dyn Write) -> io::Result<()> {
+    writeln!(out, "</tbody></table></div>")
+}
+
+const PHASES: [&str; 14] = [
+    "Phase",
+    "from, s",
+    "to, s",
+    "I/O/s",
+    "response p50",
+    "p99",
+    "max",
+    "> 1 s",
+    "> 5 s",
+    "> 10 s",
+    "> 30 s",
+    "> 60 s",
+    "failed",
+    "waiting",
+];
+
+fn write_phases(phases: &[Phase], out: &mut dyn Write) -> io::Result<()> {
+    begin(&PHASES, out)?;
+    for phase in phases {
+        let response = &phase.response;
+        let percentiles = [
+            response.percentile_ns(50.0),
+            response.percentile_ns(99.0),
+            response.max_ns,
+        ];
+        let percentiles = percentiles.map(|ns| match response.histogram.is_empty() {
+            true => "-".to_owned(),
+            false => latency(ns as f64),
+        });
+        let seconds = |ns: u64| format!("{:.1}", ns as f64 / 1e9);
+        let mut fields = vec![
+            seconds(phase.from_ns),
+            seconds(phase.to_ns),
+            rate(phase.rate),
+        ];
+        fields.extend(percentiles);
+        fields.extend(phase.above.iter().map(u64::to_string));
+        fields.extend([phase.errors, phase.backlog].map(|count| count.to_string()));
+        row(phase.name, &fields, out)?;
+    }
+    end(out)
+}
+
+fn write_cycles(cycles: &[Cycle], out: &mut dyn Write) -> io::Result<()> {
+    if cycles.is_empty() {
+        return Ok(());
+    }
+    let heads = ["Mark", "at, s", "stood still", "normal again", "failed"];
+    begin(&heads, out)?;
+    for cycle in cycles {
+        let again = match cycle.again {
+            Again::Normal { after_ns } => span(after_ns),
+            Again::Degraded { median, .. } => format!("never, median × {median:.2}"),
+            Again::Unknown(reason) => format!("- ({reason})"),
+        };
+        let fields = [
+            format!("{:.1}", cycle.at_ns as f64 / 1e9),
+            cycle.still_ns.map_or("-".to_owned(), span),
+            again,
+            cycle.failed.to_string(),
+        ];
+        row(&cycle.text, &fields, out)?;
+    }
+    end(out)
+}
+
+/// One alone stands in the sentence.
+fn write_targets(happened: &Happened, out: &mut dyn Write) -> io::Result<()> {
+    let targets = happened
+        .standstill
+        .as_ref()
+        .map_or(&[][..], |still| &still.by_target);
+    let [_, _, ..] = targets else { return Ok(()) };
+    begin(&["Target", "stood still", "from, s"], out)?;
+    for (name, gap) in targets {
+        let fields = [
+            span(gap.to_ns - gap.from_ns),
+            format!("{:.1}", gap.from_ns as f64 / 1e9),
+        ];
+        row(name, &fields, out)?;
+    }
+    end(out)
+}
