@@ -304,6 +304,7 @@ fn groups<'a>(side: &'a Side, rules: &Comparing) -> Vec<Group<'a>> {
         let is_same = |group: &&mut Group<'a>| {
             let first = group[0];
             (&first.name, &first.loops) == (&run.name, &run.loops)
+                && first.load.is_knee == run.load.is_knee
                 && (rules.ignores_load || first.load.is_like(&run.load))
         };
         match groups.iter_mut().find(is_same) {
@@ -318,9 +319,20 @@ fn groups<'a>(side: &'a Side, rules: &Comparing) -> Vec<Group<'a>> {
 ///
 /// Runs are matched by load, and by name where several have the same. Of what has no partner the names are told.
 pub fn compare(base: &Side, other: &Side, rules: &Comparing) -> Comparison {
-    match curves::at_common_rates(base, other).filter(|_| !rules.ignores_load) {
+    let compared = match curves::at_common_rates(base, other).filter(|_| !rules.ignores_load) {
         Some([base, other]) => compare_runs(&base, &other, rules),
         None => compare_runs(base, other, rules),
+    };
+    // Who runs two jobs in turn wants them compared, also where they differ in the load.
+    match compared.cells.is_empty() && rules.is_paired && !rules.ignores_load {
+        true => {
+            let rules = Comparing {
+                ignores_load: true,
+                ..*rules
+            };
+            compare_runs(base, other, &rules)
+        }
+        false => compared,
     }
 }
 
@@ -338,6 +350,7 @@ fn compare_runs(base: &Side, other: &Side, rules: &Comparing) -> Comparison {
     for (group, pair) in base.iter().zip(pairs) {
         match pair {
             Some(pair) => {
+                out.tell_load(&group[0].load, &pair[0].load);
                 out.cells.push(cell(group, &pair));
                 logs.push((group.clone(), pair));
             }
@@ -353,6 +366,16 @@ fn compare_runs(base: &Side, other: &Side, rules: &Comparing) -> Comparison {
 }
 
 impl Comparison {
+    /// In what loads differ that are compared all the same.
+    fn tell_load(&mut self, base: &Loaded, other: &Loaded) {
+        for (name, base, other) in base.differences(other) {
+            let told = Difference { name, base, other };
+            if !self.differences.contains(&told) {
+                self.differences.insert(0, told);
+            }
+        }
+    }
+
     /// A load of which the sides have no figure in common is none.
     fn leave_out_empty(&mut self, groups: &[(Group<'_>, Group<'_>)]) {
         let cells = std::mem::take(&mut self.cells);

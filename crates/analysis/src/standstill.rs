@@ -1,6 +1,6 @@
 //! How long nothing succeeded on a target that something was asked of.
 use crate::words::span;
-use measure::{ExecutionTarget, Gap, Interval, RunTotals};
+use measure::{Gap, Interval, RunTotals};
 use plan::TargetId;
 use std::collections::BTreeMap;
 
@@ -125,16 +125,12 @@ impl Standstills {
     pub(crate) fn longest(
         &self,
         totals: &RunTotals,
-        known: &[ExecutionTarget],
+        name: &dyn Fn(TargetId) -> String,
         marks: &[Mark],
     ) -> Option<Standstill> {
         let of_target = |gaps: &Vec<Gap>| gaps.iter().max_by_key(|gap| length_ns(gap)).copied();
         let all: Vec<Gap> = self.targets.values().filter_map(of_target).collect();
         let worst = all.iter().max_by_key(|gap| length_ns(gap))?;
-        let name = |target: TargetId| -> String {
-            let known = known.get(target.index());
-            known.map_or(String::new(), |target| target.name.clone())
-        };
         let is_beside = |gap: &&Gap| gap.from_ns < worst.to_ns && worst.from_ns < gap.to_ns;
         let hit = self.targets.values();
         let hit = hit.filter(|gaps| gaps.iter().any(|gap| is_beside(&gap)));

@@ -34,6 +34,8 @@ pub struct EndedRun {
 pub struct Watch {
     backend: String,
     targets: Vec<ExecutionTarget>,
+    /// Names by their places, where there are several.
+    hosts: Vec<String>,
     fold: RunFold,
     /// Of the run that is going.
     intervals: Vec<IntervalFacts>,
@@ -61,6 +63,7 @@ impl Watch {
             Event::ExecutionStarted(started) => {
                 self.backend.clone_from(&started.backend);
                 self.targets.clone_from(&started.targets);
+                self.hosts = started.hosts.iter().map(|host| host.name.clone()).collect();
             }
             Event::RunStarted(started) => {
                 let unfinished = self.end();
@@ -182,6 +185,17 @@ impl Watch {
         })
     }
 
+    /// As a user knows it: with its host, where there are several.
+    fn name_of(&self, target: TargetId) -> String {
+        let Some(target) = self.targets.get(target.index()) else {
+            return String::new();
+        };
+        match self.hosts.get(target.host as usize) {
+            Some(host) if self.hosts.len() > 1 => format!("{host}:{}", target.name),
+            _ => target.name.clone(),
+        }
+    }
+
     /// What the run that is over says of marks, standstills and steps. Takes what was kept for that.
     fn happened(&mut self, totals: &RunTotals) -> Happened {
         let begun_ns = totals.started.unix_ns;
@@ -190,7 +204,7 @@ impl Watch {
         let marks = self.marks.iter().filter(|mark| mark.unix_ns >= begun_ns);
         let mut marks: Vec<Mark> = marks.cloned().collect();
         marks.sort_by_key(|mark| mark.unix_ns);
-        let standstill = standstills.longest(totals, &self.targets, &marks);
+        let standstill = standstills.longest(totals, &|target| self.name_of(target), &marks);
         let is_one_rate = !matches!(totals.started.load, Load::Steps { .. });
         Happened::of(
             &moments,

@@ -7,8 +7,8 @@ use crate::state::{
 };
 use measure::{
     CellReader, Collected, Figure, FigureKey, FigureReader, Handover, HistogramBuilder,
-    HostEvidence, LatencyFigures, Outstanding, PoolSample, SampledReads, StreamSample, StreamSpan,
-    TargetEvidence, ThreadUsage, WorkerEvidence, WorkerSample,
+    HostEvidence, LatencyFigures, Outstanding, PoolSample, SampledReads, StillTimes, StreamSample,
+    StreamSpan, TargetEvidence, ThreadUsage, WorkerEvidence, WorkerSample,
 };
 use plan::{StreamId, TargetId};
 use std::cmp::Reverse;
@@ -280,10 +280,11 @@ impl Collector {
         collected.engine.pools = self.pools(&service_of_pool, &looked, end_ns);
         let (workers, by_worker) = self.worker_sample(number);
         collected.engine.workers = workers;
+        let (gaps, times) = shared.take_gaps(shared.start_ns.load(Relaxed) + end_ns);
         collected.engine.hosts = vec![HostEvidence {
             workers: by_worker,
-            targets: self.targets(&looked),
-            gaps: shared.take_gaps(shared.start_ns.load(Relaxed) + end_ns),
+            targets: self.targets(&looked, &times),
+            gaps,
             ..HostEvidence::default()
         }];
         collected
@@ -629,7 +630,7 @@ impl Collector {
     }
 
     /// What each target has in flight and a sample of its reads; of very many only those that have something.
-    fn targets(&self, looked: &Capture) -> Vec<TargetEvidence> {
+    fn targets(&self, looked: &Capture, times: &[(TargetId, StillTimes)]) -> Vec<TargetEvidence> {
         let streams = self.shared.streams.iter();
         let all = streams.flat_map(|stream| stream.targets_counted());
         let idle = all.take(TARGETS_TOLD + 1).map(|target| (*target, (0, 0)));
@@ -637,14 +638,21 @@ impl Collector {
         if found.len() > TARGETS_TOLD {
             found.clear();
         }
+        found.extend(times.iter().map(|(target, _)| (*target, (0, 0))));
         found.extend(&looked.targets);
         let told = |(target, (count, oldest_ns)): (TargetId, (u32, u64))| TargetEvidence {
             target,
             in_flight: Some(count),
             oldest_ns: Some(oldest_ns),
             sampled: SampledReads::default(),
+            still: StillTimes::default(),
         };
         let mut told: Vec<TargetEvidence> = found.into_iter().map(told).collect();
+        for (target, times) in times {
+            if let Ok(place) = told.binary_search_by_key(target, |one| one.target) {
+                told[place].still = *times;
+            }
+        }
         for stream in &self.shared.streams {
             for (sample, target) in stream.samples.iter().zip(&stream.targets) {
                 if !sample.is_empty()

@@ -67,7 +67,32 @@ fn sides(options: &CompareOptions) -> Result<(Vec<Side>, bool), Exit> {
     });
     let mut sides = sides.map_err(refused)?;
     name_apart(&mut sides);
-    Ok((sides, !options.run.is_empty()))
+    Ok((
+        sides,
+        !options.run.is_empty() || are_of_one_comparison(&options.results),
+    ))
+}
+
+/// Whether the sides are those that an earlier comparison has run in turn, each in a folder with the number of its side.
+fn are_of_one_comparison(results: &[PathBuf]) -> bool {
+    let is_side = |path: &PathBuf| {
+        let name = path.file_name().and_then(|name| name.to_str());
+        name.is_some_and(|name| name.starts_with(in_turn::SIDE))
+    };
+    let parent = |path: &PathBuf| {
+        std::fs::canonicalize(path)
+            .ok()?
+            .parent()
+            .map(Path::to_owned)
+    };
+    let first = results.first().and_then(parent);
+    let has_report = first
+        .as_ref()
+        .is_some_and(|folder| folder.join(DOCUMENT).exists());
+    has_report
+        && results
+            .iter()
+            .all(|path| is_side(path) && parent(path) == first)
 }
 
 fn compare_all(
@@ -245,8 +270,20 @@ fn files_of(path: &Path) -> Result<Vec<PathBuf>, String> {
     }
     let entries =
         std::fs::read_dir(path).map_err(|error| format!("`{}`: {error}", path.display()))?;
-    let results = entries.filter_map(|entry| result_in(&entry.ok()?.path()));
-    let mut results: Vec<PathBuf> = results.collect();
+    let entries: Vec<PathBuf> = entries
+        .filter_map(|entry| Some(entry.ok()?.path()))
+        .collect();
+    let mut results: Vec<PathBuf> = entries.iter().filter_map(|one| result_in(one)).collect();
+    // What fio printed, in the folder or in one below for each repeat.
+    let is_document = |path: &Path| path.extension().is_some_and(|end| end == "json");
+    if results.is_empty() {
+        let below = entries.iter().filter_map(|one| std::fs::read_dir(one).ok());
+        let below = below.flatten().filter_map(|entry| Some(entry.ok()?.path()));
+        let all = entries.iter().cloned().chain(below);
+        results = all
+            .filter(|path| is_document(path) && path.is_file())
+            .collect();
+    }
     results.sort();
     match results.is_empty() {
         true => Ok(vec![result_file(path)?]),

@@ -11,6 +11,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::{Arc, Mutex, PoisonError};
 
+/// How the folder of a side begins.
+pub const SIDE: &str = "side-";
+
 /// A job with the values of its variables.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Job {
@@ -58,7 +61,7 @@ impl Job {
 
     /// Where its results go, below the folder of the comparison.
     pub fn folder(output: &Path, place: usize) -> PathBuf {
-        output.join(format!("side-{}", place + 1))
+        output.join(format!("{SIDE}{}", place + 1))
     }
 }
 

@@ -53,6 +53,23 @@ pub struct TargetEvidence {
     /// What a sample of its reads brought.
     #[serde(default)]
     pub sampled: SampledReads,
+    /// Times of [`GAP_NS`] and more without a success that ended in the interval.
+    #[serde(default)]
+    pub still: StillTimes,
+}
+
+/// How many there were, also of those that are not told one by one, and how long in all.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StillTimes {
+    pub count: u64,
+    pub sum_ns: u64,
+}
+
+impl StillTimes {
+    pub fn add(&mut self, other: Self) {
+        self.count += other.count;
+        self.sum_ns += other.sum_ns;
+    }
 }
 
 /// Reads whose data were looked at, and those of them that brought only zeros.
@@ -73,7 +90,8 @@ impl HostEvidence {
     /// What adds up over intervals.
     #[must_use]
     pub fn for_span(&self) -> Self {
-        let sampled = self.targets.iter().filter(|one| one.sampled.reads > 0);
+        let adds_up = |one: &&TargetEvidence| one.sampled.reads > 0 || one.still.count > 0;
+        let sampled = self.targets.iter().filter(adds_up);
         let alone = |one: &TargetEvidence| TargetEvidence {
             in_flight: None,
             oldest_ns: None,
@@ -113,7 +131,10 @@ impl HostEvidence {
                 .targets
                 .binary_search_by_key(&theirs.target, |one| one.target);
             match place {
-                Ok(place) => self.targets[place].sampled.add(theirs.sampled),
+                Ok(place) => {
+                    self.targets[place].sampled.add(theirs.sampled);
+                    self.targets[place].still.add(theirs.still);
+                }
                 Err(place) => self.targets.insert(place, theirs),
             }
         }

@@ -28,7 +28,7 @@ pub use event::{
 };
 pub use evidence::{
     GAP_NS, Gap, HostEvidence, HostId, IntervalBrief, SLOW_NS, SampledReads, SlowResponse,
-    TargetEvidence, WorkerEvidence,
+    StillTimes, TargetEvidence, WorkerEvidence,
 };
 pub use facts::{
     CpuTimes, DeviceCounters, DeviceFacts, DeviceSample, HostFacts, HostSample, MountFacts,

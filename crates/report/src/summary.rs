@@ -65,6 +65,8 @@ pub struct Row {
     pub still: Option<(u64, String)>,
     /// How long after what happened it was normal again, in nanoseconds.
     pub normal_again_ns: Option<u64>,
+    /// How long after it no more arrivals waited than before, in nanoseconds.
+    pub caught_up_ns: Option<u64>,
     /// How it was before something happened, meanwhile and after.
     pub phases: Vec<Phase>,
     /// What was marked, with the second of the run.
@@ -128,11 +130,8 @@ impl Row {
         let words = judged.findings.iter().map(|finding| finding.word);
         let is_measured = totals.length_ns > 0;
         let still = judged.happened.standstill.as_ref();
-        let again = judged
-            .happened
-            .recovery
-            .as_ref()
-            .map(|recovery| recovery.again);
+        let recovery = judged.happened.recovery.as_ref();
+        let again = recovery.map(|recovery| recovery.again);
         let begun_ns = totals.started.unix_ns;
         let event = |mark: &Mark| {
             let after_ns = mark.unix_ns.saturating_sub(begun_ns);
@@ -170,6 +169,7 @@ impl Row {
                 Again::Normal { after_ns } => Some(after_ns),
                 _ => None,
             }),
+            caught_up_ns: recovery.and_then(|one| one.caught_up_ns),
             phases: judged.happened.phases.clone(),
             events: judged.happened.marks.iter().map(event).collect(),
             parts: Vec::new(),

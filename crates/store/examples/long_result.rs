@@ -4,7 +4,7 @@ use measure::{
     CpuTimes, DeviceCounters, DeviceSample, EngineSample, Event, ExecutionFinished,
     ExecutionStarted, ExecutionTarget, Figure, FigureKey, FinishReason, Gap, HostEvidence,
     HostSample, Interval, IntervalPhase, LatencyFigures, LostParts, PoolInfo, PoolSample,
-    RunFinished, RunStarted, SampledReads, StreamInfo, StreamSample, TargetEvidence,
+    RunFinished, RunStarted, SampledReads, StillTimes, StreamInfo, StreamSample, TargetEvidence,
     WorkerEvidence, WorkerSample,
 };
 use plan::{ArrivalLaw, Load, Operation, RunKind, StreamId, TargetId};
@@ -244,6 +244,7 @@ fn evidence(random: &mut Random, targets: u32) -> HostEvidence {
             reads: 60 + random.below(9),
             zeros: 0,
         },
+        still: StillTimes::default(),
     };
     HostEvidence {
         host: 0,

@@ -6,7 +6,7 @@ use crate::latency;
 use measure::{
     CpuTimes, DeviceCounters, DeviceSample, Gap, Histogram, HostEvidence, HostSample, Interval,
     LatencyFigures, LostParts, MountSample, NetworkSample, PoolSample, Pressure, SampledReads,
-    SlowResponse, StreamSample, StreamSpan, TargetEvidence, WorkerEvidence,
+    SlowResponse, StillTimes, StreamSample, StreamSpan, TargetEvidence, WorkerEvidence,
 };
 use plan::{StreamId, TargetId};
 use rusqlite::types::Value;
@@ -441,13 +441,15 @@ fn read_workers(rows: &[Row<7>], histograms: &[OneHistogram]) -> Outcome<Vec<Wor
     rows.iter().zip(histograms).map(worker).collect()
 }
 
-fn target_row(one: &TargetEvidence) -> Row<5> {
+fn target_row(one: &TargetEvidence) -> Row<7> {
     let TargetEvidence {
         target,
         in_flight,
         oldest_ns,
         sampled,
+        still,
     } = one;
+    let is_still = still.count > 0;
     let is_sampled = sampled.reads > 0;
     [
         Some(u64::from(target.0)),
@@ -455,10 +457,14 @@ fn target_row(one: &TargetEvidence) -> Row<5> {
         *oldest_ns,
         is_sampled.then_some(sampled.reads),
         is_sampled.then_some(sampled.zeros),
+        is_still.then_some(still.count),
+        is_still.then_some(still.sum_ns),
     ]
 }
 
-fn read_target([target, in_flight, oldest_ns, reads, zeros]: Row<5>) -> Outcome<TargetEvidence> {
+fn read_target(
+    [target, in_flight, oldest_ns, reads, zeros, count, sum_ns]: Row<7>,
+) -> Outcome<TargetEvidence> {
     Ok(TargetEvidence {
         target: TargetId(small(target)?),
         in_flight: small_or_none(in_flight)?,
@@ -466,6 +472,10 @@ fn read_target([target, in_flight, oldest_ns, reads, zeros]: Row<5>) -> Outcome<
         sampled: SampledReads {
             reads: reads.unwrap_or(0),
             zeros: zeros.unwrap_or(0),
+        },
+        still: StillTimes {
+            count: count.unwrap_or(0),
+            sum_ns: sum_ns.unwrap_or(0),
         },
     })
 }

@@ -81,18 +81,23 @@ impl Conditions {
         self.note(Condition::Fathom, &started.fathom_version);
         self.note(Condition::Backend, &started.backend);
         self.note(Condition::Hosts, &hosts.len().to_string());
-        self.note(Condition::Seed, &started.seed.to_string());
+        // What an import does not know is zero.
+        let known = |value: u64, text: String| if value > 0 { text } else { String::new() };
+        self.note(
+            Condition::Seed,
+            &known(started.seed, started.seed.to_string()),
+        );
         for host in hosts {
             self.note(Condition::Kernel, &host.kernel);
             self.note(Condition::Distribution, &host.distribution);
             let cpus = format!("{} × {}", host.cpus, host.cpu_model);
-            self.note(Condition::Cpus, &cpus);
+            self.note(Condition::Cpus, &known(u64::from(host.cpus), cpus));
             let memory = crate::words::size(host.memory_bytes);
-            self.note(Condition::Memory, &memory);
+            self.note(Condition::Memory, &known(host.memory_bytes, memory));
             self.note(Condition::Virtualization, &host.virtualization);
         }
         let bytes: u64 = started.targets.iter().map(|target| target.bytes).sum();
-        self.note(Condition::Bytes, &crate::words::size(bytes));
+        self.note(Condition::Bytes, &known(bytes, crate::words::size(bytes)));
         started
             .targets
             .iter()

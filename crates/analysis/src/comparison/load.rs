@@ -1,6 +1,6 @@
 //! What was asked of a run, as far as its record tells: two runs are compared where that is alike.
 use measure::RunTotals;
-use plan::Operation;
+use plan::{Label, Operation};
 
 /// Rates that were asked for are the same within this share.
 const RATE_SHARE: f64 = 0.01;
@@ -8,6 +8,9 @@ const RATE_SHARE: f64 = 0.01;
 /// Sizes of transfers are drawn where a job mixes them, and so is what is read.
 const SIZE_SHARE: f64 = 0.05;
 const READ_SHARE: f64 = 0.05;
+
+/// How far two shares that were drawn may lie apart, in standard deviations.
+const CHANCE_DEVIATIONS: f64 = 4.0;
 
 /// Numbers of a sweep are those that were written.
 const SAME_SHARE: f64 = 1e-9;
@@ -23,10 +26,19 @@ pub struct Loaded {
     pub operation_bytes: f64,
     /// Of the operations that move data, those that read; 0 to 1.
     pub read_share: f64,
+    /// How many that was seen of; zero where nobody tells.
+    pub operations: u64,
     /// How many may be in flight; `None` where nobody tells.
     pub slots: Option<u32>,
     /// Whether this is no run but the knee of several.
     pub is_knee: bool,
+}
+
+/// An import says in a label what was asked: it was no schedule of ours.
+fn asked_of(totals: &RunTotals) -> Option<f64> {
+    let label = Label::find(&totals.started.labels, Label::ASKED_RATE);
+    let imported = label.and_then(|text| text.parse().ok());
+    totals.started.asked_rate.or(imported)
 }
 
 impl Loaded {
@@ -40,10 +52,11 @@ impl Loaded {
         let each = |amount: u64| amount as f64 / operations.max(1) as f64;
         let swept = totals.started.swept.iter();
         Self {
-            asked_per_s: totals.started.asked_rate,
+            asked_per_s: asked_of(totals),
             swept: swept.map(|one| (one.name.clone(), one.value)).collect(),
             operation_bytes: each(bytes),
             read_share: each(reads),
+            operations,
             slots: Some(totals.slots()),
             is_knee: false,
         }
@@ -60,8 +73,55 @@ impl Loaded {
             && self.is_knee == other.is_knee
             && Option::zip(self.slots, other.slots).is_none_or(|(one, other)| one == other)
             && self.is_swept_like(other)
-            && (self.read_share - other.read_share).abs() <= READ_SHARE
+            && self.reads_like(other)
             && is_near(self.operation_bytes, other.operation_bytes, SIZE_SHARE)
+    }
+
+    /// Of few operations the share of reads is uncertain by itself.
+    fn reads_like(&self, other: &Self) -> bool {
+        let fewest = self.operations.min(other.operations).max(1) as f64;
+        let share = (self.read_share + other.read_share) / 2.0;
+        let chance = match self.operations.min(other.operations) {
+            0 => 0.0,
+            _ => CHANCE_DEVIATIONS * (2.0 * share * (1.0 - share) / fewest).sqrt(),
+        };
+        (self.read_share - other.read_share).abs() <= READ_SHARE + chance
+    }
+
+    /// In what two loads differ, by name, as text has them.
+    pub fn differences(&self, other: &Self) -> Vec<(&'static str, String, String)> {
+        let rate = |load: &Self| {
+            load.asked_per_s
+                .map_or("flat out".to_owned(), |rate| format!("{rate}/s"))
+        };
+        let slots = |load: &Self| load.slots.map_or("-".to_owned(), |slots| slots.to_string());
+        let share = |load: &Self| format!("{:.0} %", load.read_share * 100.0);
+        let bytes = |load: &Self| crate::words::size(load.operation_bytes.round() as u64);
+        let is_rate = Option::zip(self.asked_per_s, other.asked_per_s)
+            .map_or(self.asked_per_s == other.asked_per_s, |(one, other)| {
+                is_near(one, other, RATE_SHARE)
+            });
+        let is_size = is_near(self.operation_bytes, other.operation_bytes, SIZE_SHARE);
+        let all = [
+            ("rate asked", is_rate, rate(self), rate(other)),
+            (
+                "slots",
+                slots(self) == slots(other),
+                slots(self),
+                slots(other),
+            ),
+            (
+                "share of reads",
+                self.reads_like(other),
+                share(self),
+                share(other),
+            ),
+            ("transfer size", is_size, bytes(self), bytes(other)),
+        ];
+        let differ = all.into_iter().filter(|(_, is_same, ..)| !is_same);
+        differ
+            .map(|(name, _, one, other)| (name, one, other))
+            .collect()
     }
 
     /// What only one of them names may have been written out in the other.

@@ -20,7 +20,12 @@ impl Comparison {
             return format!("`{other}` and `{base}` have no run in common.");
         }
         let runs = counted(self.cells.len() as u64, "load");
-        let told: Vec<String> = TOLD.iter().filter_map(|kind| self.told(*kind)).collect();
+        let mut told: Vec<String> = TOLD.iter().filter_map(|kind| self.told(*kind)).collect();
+        // Where nobody tells percentiles.
+        if self.told(FigureKind::ResponseP50).is_none() {
+            let means = [FigureKind::ResponseMean, FigureKind::ServiceMean];
+            told.extend(means.iter().find_map(|kind| self.told(*kind)));
+        }
         let mut text = format!("`{other}` against `{base}`, {runs}: ");
         text += &match (told.is_empty(), self.closed_loop()) {
             (_, Some(closed)) => closed,
@@ -46,8 +51,13 @@ impl Comparison {
         let kinds = [FigureKind::ResponseMean, FigureKind::ServiceMean];
         let mut means = kinds.iter().filter_map(|kind| cell.figure(*kind));
         let mean = means.next().filter(|_| is_such)?;
-        let rate = cell.figure(FigureKind::Rate);
-        let rate = rate.filter(|rate| rate.interval.is_some());
+        let rate = cell.figure(FigureKind::Rate)?;
+        // Slots ÷ rate is the latency, so the one follows from the other; else something else changed.
+        let product = mean.ratio * rate.ratio;
+        if (product - 1.0).abs() > FOLLOWED_SHARE {
+            return None;
+        }
+        let rate = Some(rate).filter(|rate| rate.interval.is_some());
         let answer = rate.map_or(String::new(), |rate| format!(": I/O/s {}", rate.words()));
         Some(format!(
             "closed loop: latency {}, from {} to {} on average; the rate followed{answer}",
@@ -75,6 +85,9 @@ impl Comparison {
         }
     }
 }
+
+/// By so much the rate may miss what latency makes of it.
+const FOLLOWED_SHARE: f64 = 0.1;
 
 /// How many of several cells have which answer.
 fn counts(figures: &[&ComparedFigure]) -> String {

@@ -332,3 +332,55 @@ fn conditions_that_differ_are_told_and_what_nobody_knows_is_not() {
         ]
     );
 }
+
+#[test]
+fn what_did_not_follow_is_not_said_to() {
+    let of = |rate: f64, mean: f64| {
+        let values = [(FigureKind::Rate, rate), (FigureKind::ResponseMean, mean)];
+        let mut one = run("r", load(None), &values);
+        one.is_closed_loop = true;
+        side("s", vec![one])
+    };
+    let sentence =
+        |other: Side| compare(&of(1000.0, 1e6), &other, &Comparing::default()).sentence();
+    assert!(sentence(of(800.0, 1.25e6)).contains("the rate followed"));
+    // Twice the slots: more of both.
+    let both = sentence(of(1690.0, 1.19e6));
+    assert!(
+        !both.contains("the rate followed") && both.contains("I/O/s +69.0 %"),
+        "{both}"
+    );
+}
+
+#[test]
+fn sides_in_turn_are_compared_whatever_they_vary_and_it_is_told() {
+    let of = |name: &str, slots: u32| {
+        let load = Loaded {
+            slots: Some(slots),
+            ..load(None)
+        };
+        side(name, vec![run("r", load, &[(FigureKind::Rate, 100.0)])])
+    };
+    let (one, two) = (of("a", 8), of("b", 16));
+    assert!(compare(&one, &two, &Comparing::default()).cells.is_empty());
+    let rules = Comparing {
+        is_paired: true,
+        ..Comparing::default()
+    };
+    let compared = compare(&one, &two, &rules);
+    assert_eq!(compared.cells.len(), 1);
+    let told = &compared.differences[0];
+    assert_eq!((told.name, &*told.base, &*told.other), ("slots", "8", "16"));
+}
+
+#[test]
+fn few_operations_leave_the_share_of_reads_open() {
+    let of = |read_share: f64, operations: u64| Loaded {
+        read_share,
+        operations,
+        ..load(Some(50.0))
+    };
+    assert!(of(0.64, 100).is_like(&of(0.78, 100)));
+    assert!(!of(0.64, 100_000).is_like(&of(0.78, 100_000)));
+    assert!(!of(0.5, 100).is_like(&of(1.0, 100)));
+}

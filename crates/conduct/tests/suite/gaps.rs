@@ -77,8 +77,20 @@ fn what_nobody_asked_for_is_no_gap() {
         service_ns: 30 * MS,
         ..Script::default()
     };
-    let found = gaps(&simulate(&seldom, &slow, 1), 0);
+    let story = simulate(&seldom, &slow, 1);
+    let found = gaps(&story, 0);
     assert!(found.len() >= 38, "{found:?}");
+    let told = story.events.iter().filter_map(|event| match event {
+        Event::Interval(interval) => interval.engine.hosts[0].targets.first(),
+        _ => None,
+    });
+    let mut times = measure::StillTimes::default();
+    told.for_each(|target| times.add(target.still));
+    assert!(times.count.abs_diff(found.len() as u64) <= 1, "{times:?}");
+    assert!(
+        (times.sum_ns / times.count).abs_diff(30 * MS) <= MS,
+        "{times:?}"
+    );
     assert!(
         found
             .iter()

@@ -2,7 +2,7 @@
 //! own cell has seen; only where that is long ago, it is looked who else had one.
 use super::SharedRun;
 use crate::op::Op;
-use measure::{FigureCell, GAP_NS, Gap};
+use measure::{FigureCell, GAP_NS, Gap, StillTimes};
 use plan::TargetId;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -35,7 +35,15 @@ struct GapsOfTarget {
     /// When one was looked at.
     failed_seen_ns: AtomicU64,
     /// That have ended and were not taken yet.
-    ended: Mutex<Vec<Gap>>,
+    ended: Mutex<Ended>,
+}
+
+#[derive(Debug, Default)]
+struct Ended {
+    /// The longest.
+    told: Vec<Gap>,
+    /// Of all.
+    times: StillTimes,
 }
 
 impl Gaps {
@@ -87,9 +95,13 @@ impl GapsOfTarget {
             return;
         };
         let length = |gap: &Gap| gap.to_ns - gap.from_ns;
-        if ended.len() < TOLD {
-            ended.push(gap);
-        } else if let Some(shortest) = ended.iter_mut().min_by_key(|gap| length(gap))
+        ended.times.add(StillTimes {
+            count: 1,
+            sum_ns: length(&gap),
+        });
+        if ended.told.len() < TOLD {
+            ended.told.push(gap);
+        } else if let Some(shortest) = ended.told.iter_mut().min_by_key(|gap| length(gap))
             && length(shortest) < length(&gap)
         {
             *shortest = gap;
@@ -190,12 +202,16 @@ impl SharedRun {
         since.min()
     }
 
-    /// Those that have ended since the last time, and those that go on at `now_ns`, by target.
-    pub(crate) fn take_gaps(&self, now_ns: u64) -> Vec<Gap> {
-        let mut all = Vec::new();
+    /// Those that have ended since the last time, and those that go on at `now_ns`, by target; and of which targets there
+    /// were how many.
+    pub(crate) fn take_gaps(&self, now_ns: u64) -> (Vec<Gap>, Vec<(TargetId, StillTimes)>) {
+        let (mut all, mut times) = (Vec::new(), Vec::new());
         for own in &self.gaps.targets {
             if let Ok(mut ended) = own.ended.lock() {
-                all.append(&mut ended);
+                all.append(&mut ended.told);
+                if ended.times.count > 0 {
+                    times.push((own.target, std::mem::take(&mut ended.times)));
+                }
             }
             let last_ns = own.last_success_ns(self, now_ns);
             if last_ns + GAP_NS > now_ns {
@@ -204,6 +220,6 @@ impl SharedRun {
             all.extend(self.gap(own, last_ns, now_ns));
         }
         all.sort_unstable_by_key(|gap| (gap.target, gap.from_ns));
-        all
+        (all, times)
     }
 }

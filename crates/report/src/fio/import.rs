@@ -64,6 +64,8 @@ struct ImportedJob {
     labels: Vec<Label>,
     name: String,
     group: u64,
+    /// What it was held to; with all members of its group.
+    asked_per_s: Option<f64>,
     slots: u32,
     directions: Vec<ImportedDirection>,
     runtime_ms: u64,
@@ -139,6 +141,7 @@ impl ImportedJob {
             labels,
             name,
             group,
+            asked_per_s: None,
             slots: depth.filter(|depth| *depth > 0).unwrap_or(1),
             directions,
             runtime_ms,
@@ -432,6 +435,48 @@ fn option_labels(prefix: &str, options: Option<&Map<String, Value>>) -> Vec<Labe
     options.keys().map(label).collect()
 }
 
+/// What all jobs of a group together were held to; `None` where one was not.
+fn asked_rate(group: &[ImportedJob]) -> Option<Label> {
+    let rates: Option<Vec<f64>> = group.iter().map(|job| job.asked_per_s).collect();
+    let sum: f64 = rates.filter(|rates| !rates.is_empty())?.iter().sum();
+    Some(Label::new(Label::ASKED_RATE, sum.to_string()))
+}
+
+impl ImportedJob {
+    /// What the document says of all jobs: of a group that reports as one, slots and rates are those of its members.
+    fn add_members(&mut self, globals: Option<&Map<String, Value>>) {
+        let option = |name: &str| -> Option<String> {
+            let own = Label::find(&self.labels, &format!("option.{name}"));
+            let own = own.map(str::to_owned);
+            own.or_else(|| Some(text_of(globals?, name)).filter(|text| !text.is_empty()))
+        };
+        let has = |name: &str| {
+            let own = Label::find(&self.labels, &format!("option.{name}"));
+            own.is_some() || globals.is_some_and(|all| all.contains_key(name))
+        };
+        let members = match has("group_reporting") {
+            true => option("numjobs").and_then(|text| text.parse::<u32>().ok()),
+            false => None,
+        };
+        let members = members.unwrap_or(1).max(1);
+        // Of each direction, and after a comma of the other.
+        let first = option("rate_iops").and_then(|text| {
+            text.split(',')
+                .next()
+                .and_then(|one| one.trim().parse::<f64>().ok())
+        });
+        let directions = self
+            .directions
+            .iter()
+            .filter(|one| one.operations > 0)
+            .count();
+        self.asked_per_s = first
+            .filter(|rate| *rate > 0.0)
+            .map(|rate| rate * directions.max(1) as f64 * f64::from(members));
+        self.slots = self.slots.saturating_mul(members);
+    }
+}
+
 /// An execution in the making.
 struct Import<'a> {
     name: &'a str,
@@ -467,6 +512,11 @@ impl<'a> Import<'a> {
         let disks = document.get("disk_util").and_then(Value::as_array);
         let disks = disks.into_iter().flatten().filter_map(Value::as_object);
         let total_ns = groups.iter().map(|group| length_ns(group)).sum();
+        let of_document = document.get("global options").and_then(Value::as_object);
+        groups
+            .iter_mut()
+            .flatten()
+            .for_each(|job| job.add_members(of_document));
         let mut globals = vec![Label::new("face", "fio")];
         let options = document.get("global options").and_then(Value::as_object);
         globals.extend(option_labels("global", options));
@@ -602,7 +652,7 @@ impl<'a> Import<'a> {
             pools: pools.collect(),
             streams: streams.collect(),
             expected_bytes: None,
-            labels: Vec::new(),
+            labels: asked_rate(group).into_iter().collect(),
             swept: Vec::new(),
         }
     }

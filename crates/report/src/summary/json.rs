@@ -80,6 +80,8 @@ fn run(row: &Row, record: [String; CSV_HEADER.len()]) -> Map<String, Value> {
         members.insert("named".into(), Value::Object(named.collect()));
     }
     if !row.phases.is_empty() {
+        let caught_up_s = row.caught_up_ns.map(|ns| ns as f64 / 1e9);
+        members.insert("caught_up_s".into(), caught_up_s.into());
         members.insert("phases".into(), row.phases.iter().map(phase).collect());
     }
     if !row.hosts.is_empty() {

@@ -458,6 +458,10 @@ impl Draw {
                     reads: 1 + draw.below(1000),
                     zeros: draw.below(1000),
                 },
+                still: StillTimes {
+                    count: 1 + draw.below(1000),
+                    sum_ns: draw.amount(),
+                },
             }),
             gaps: vec![Gap {
                 target: TargetId(self.number()),
