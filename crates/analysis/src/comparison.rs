@@ -17,7 +17,7 @@ use crate::verdict::Word;
 use crate::watch::EndedRun;
 use answer::{Estimate, Logs, Rule};
 use measure::LatencyFigures;
-use plan::RunKind;
+use plan::{Label, RunKind};
 
 /// CPU per I/O is compared at rates that are no farther apart.
 const SAME_RATE_SHARE: f64 = 0.05;
@@ -245,7 +245,7 @@ impl FigureKind {
 
 impl ComparedRun {
     /// `None` for a run that only prepares.
-    pub fn of(run: &EndedRun) -> Option<Self> {
+    pub fn of(run: &EndedRun, globals: &[Label]) -> Option<Self> {
         let totals = &run.totals;
         if totals.started.kind != RunKind::Measure || totals.length_ns == 0 {
             return None;
@@ -266,7 +266,7 @@ impl ComparedRun {
         Some(Self {
             name: totals.started.name.clone(),
             loops: totals.started.loops().unwrap_or_default().to_owned(),
-            load: Loaded::of(totals),
+            load: Loaded::of(totals, globals),
             values: FigureKind::ALL.map(value),
             samples: response.histogram.count(),
             doubts: findings.clone().filter(|word| word.is_doubt()).collect(),
@@ -354,10 +354,12 @@ fn compare_runs(base: &Side, other: &Side, rules: &Comparing) -> Comparison {
                 out.cells.push(cell(group, &pair));
                 logs.push((group.clone(), pair));
             }
+            None if group[0].load.is_knee => {}
             None => out.only_base.push(group[0].full_name()),
         }
     }
-    out.only_other = rest.iter().map(|group| group[0].full_name()).collect();
+    let rest = rest.iter().filter(|group| !group[0].load.is_knee);
+    out.only_other = rest.map(|group| group[0].full_name()).collect();
     for kind in FigureKind::ALL {
         judge(&mut out, &logs, kind, rules);
     }

@@ -155,7 +155,7 @@ fn judge_bars(options: &CompareOptions, comparisons: &[Comparison]) -> Exit {
             };
             let other = &comparison.other;
             if beyond.judged == 0 {
-                errln!("warning: no load can be judged by `{text}`: see the brackets of the table");
+                errln!("warning: no load can be judged by `{text}`: the table has it in brackets");
             }
             if !beyond.cells.is_empty() {
                 errln!(
@@ -256,38 +256,41 @@ fn read_side(chosen: &Chosen, name: String) -> Result<Side, String> {
     }
 }
 
+/// How deep below a folder results are looked for.
+const LEVELS: usize = 2;
+
 /// A file, the result in a folder, what Vdbench left there, or those in the folders of one.
 fn files_of(path: &Path) -> Result<Vec<PathBuf>, String> {
-    let result_in = |folder: &Path| {
+    let result_in = |folder: &PathBuf| {
         let files = [NAME, FLATFILE].map(|name| folder.join(name));
         files.into_iter().find(|file| file.exists())
     };
     if !path.is_dir() {
         return Ok(vec![result_file(path)?]);
     }
-    if let Some(result) = result_in(path) {
-        return Ok(vec![result]);
+    let (mut level, mut documents) = (vec![path.to_owned()], Vec::new());
+    for _ in 0..=LEVELS {
+        let mut results: Vec<PathBuf> = level.iter().filter_map(result_in).collect();
+        if !results.is_empty() {
+            results.sort();
+            return Ok(results);
+        }
+        let mut below = Vec::new();
+        for folder in &level {
+            let entries = std::fs::read_dir(folder)
+                .map_err(|error| format!("`{}`: {error}", folder.display()))?;
+            below.extend(entries.filter_map(|entry| Some(entry.ok()?.path())));
+        }
+        let is_document = |path: &&PathBuf| path.extension().is_some_and(|end| end == "json");
+        documents.extend(below.iter().filter(is_document).cloned());
+        level = below.into_iter().filter(|path| path.is_dir()).collect();
     }
-    let entries =
-        std::fs::read_dir(path).map_err(|error| format!("`{}`: {error}", path.display()))?;
-    let entries: Vec<PathBuf> = entries
-        .filter_map(|entry| Some(entry.ok()?.path()))
-        .collect();
-    let mut results: Vec<PathBuf> = entries.iter().filter_map(|one| result_in(one)).collect();
     // What fio printed, in the folder or in one below for each repeat.
-    let is_document = |path: &Path| path.extension().is_some_and(|end| end == "json");
-    if results.is_empty() {
-        let below = entries.iter().filter_map(|one| std::fs::read_dir(one).ok());
-        let below = below.flatten().filter_map(|entry| Some(entry.ok()?.path()));
-        let all = entries.iter().cloned().chain(below);
-        results = all
-            .filter(|path| is_document(path) && path.is_file())
-            .collect();
-    }
-    results.sort();
-    match results.is_empty() {
+    documents.retain(|path| path.is_file());
+    documents.sort();
+    match documents.is_empty() {
         true => Ok(vec![result_file(path)?]),
-        false => Ok(results),
+        false => Ok(documents),
     }
 }
 
@@ -303,8 +306,15 @@ fn add_runs(side: &mut Side, file: &Path, chosen: &Chosen) -> Result<Vec<String>
             labels.extend(all.map(|label| format!("{}={}", label.key, label.value)));
             is_chosen = chosen.has(&started.labels);
             if is_chosen {
+                result.globals = labels_of_job(&started.plan_json);
                 side.conditions.add(started);
+                side.conditions.add_options(&result.globals);
             }
+        }
+        if let Event::Remark(remark) = &*event
+            && remark.code == report::fio::DAMAGED
+        {
+            errln!("warning: `{}`: {}", file.display(), remark.message);
         }
         if let Some(ended) = watch.on_event(&event)
             && is_chosen
@@ -331,6 +341,21 @@ fn add_runs(side: &mut Side, file: &Path, chosen: &Chosen) -> Result<Vec<String>
     }
     side.add(result);
     Ok(labels)
+}
+
+/// Those of the plan of a result; none where it has no plan that is known.
+fn labels_of_job(plan_json: &str) -> Vec<Label> {
+    #[derive(Default, serde::Deserialize)]
+    struct Labelled {
+        labels: Vec<Label>,
+    }
+    #[derive(serde::Deserialize)]
+    struct Bound {
+        #[serde(default)]
+        plan: Labelled,
+    }
+    let bound = serde_json::from_str::<Bound>(plan_json);
+    bound.map_or(Vec::new(), |bound| bound.plan.labels)
 }
 
 /// Of a flat file; `None` where it is something else.

@@ -87,7 +87,11 @@ pub fn run(jobs: &[Job], output: &Path, options: &CompareOptions) -> Result<(), 
     for block in 1..=options.repeat {
         for place in shuffled(jobs.len()) {
             let (job, repeats) = (&jobs[place], options.repeat);
-            errln!("block {block} of {repeats}: {}", job.name);
+            errln!(
+                "block {block} of {repeats}, {SIDE}{}: {}",
+                place + 1,
+                job.name
+            );
             let folder = Job::folder(output, place).join(block.to_string());
             let status = carry_out(job, &folder, &options.further, &current);
             let status =

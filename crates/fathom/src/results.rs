@@ -1,5 +1,6 @@
 //! Which result file the user means. Knows nothing of what is in one. Read [`result_file`] first.
 use crate::arguments::DEFAULT_OUTPUT;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 pub const NAME: &str = "result.fathom";
@@ -29,5 +30,8 @@ pub fn result_file(given: &Path) -> Result<PathBuf, String> {
 
 /// What is there and cannot be looked at is for the reader to refuse.
 fn is_missing(path: &Path) -> bool {
-    path.try_exists().is_ok_and(|exists| !exists)
+    match path.try_exists() {
+        Ok(exists) => !exists,
+        Err(error) => error.kind() == ErrorKind::NotADirectory,
+    }
 }

@@ -37,7 +37,7 @@
     const l = look();
     const places = figure.loads.map((_, place) => place);
     const base = {
-      type: "scatter", mode: "lines", name: esc(short(`${data.base} (100 %)`, 40)), line: { color: l.series[0], width: 2, dash: "dash" },
+      type: "scatter", mode: "lines", name: `${esc(short(data.base, 32))} (100 %)`, line: { color: l.series[0], width: 2, dash: "dash" },
       x: [-1, places.length], y: [100, 100], hoverinfo: "skip",
     };
     const of = (side, number) => ({
@@ -52,7 +52,11 @@
       tickmode: "array", tickvals: places, ticktext: figure.loads.map((name) => esc(short(name, 28))),
       range: [-wide, places.length - 1 + wide], showgrid: false,
     };
-    return [[...figure.sides.map(of), base], layout(x, { title: { text: `${figure.title}, % of base` }, rangemode: "tozero" })];
+    // An interval of few runs may reach a thousand times as far as its bar: the bars decide how far the axis goes.
+    const top = 2.5 * Math.max(100, ...figure.sides.flatMap((side) => side.pct));
+    const reach = Math.max(...figure.sides.flatMap((side) => side.pct.map((pct, place) => pct + (side.high[place] || 0))));
+    const y = { title: { text: `${figure.title}, % of base` }, rangemode: "tozero" };
+    return [[...figure.sides.map(of), base], layout(x, reach > top ? { ...y, range: [0, top] } : y)];
   }
 
   function curves() {

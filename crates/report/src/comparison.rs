@@ -89,8 +89,7 @@ fn legend(comparison: &Comparison, width: u16) -> String {
     let figures = || comparison.cells.iter().flat_map(|cell| &cell.figures);
     let shown = |figure: &&ComparedFigure| SHOWN.contains(&figure.kind) && figure.unfit.is_some();
     if figures().any(|figure| shown(&figure)) {
-        let line =
-            "in brackets: shown, and not compared, as the load decides it or too few values do";
+        let line = "(...): shown, but not compared, because the load fixes this figure or there are too few values";
         text += &wrapped(line, width);
     }
     text + &doubtful(comparison, width)

@@ -2,6 +2,7 @@
 use crate::curve::STOLEN_SHARE;
 use crate::watch::EndedRun;
 use measure::{ExecutionStarted, ExecutionTarget};
+use plan::Label;
 use std::collections::BTreeMap;
 
 /// More values of one condition than a line has room for.
@@ -33,8 +34,21 @@ enum Condition {
     QueueLimits,
     Mount,
     OpenMode,
+    Options,
     Seed,
 }
+
+/// Options of fio that name things, or say how much is told of them.
+const NAMES: [&str; 8] = [
+    "name",
+    "description",
+    "filename",
+    "filename_format",
+    "directory",
+    "group_reporting",
+    "per_job_logs",
+    "log_avg_msec",
+];
 
 /// A condition in which two sides differ.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -66,6 +80,7 @@ impl Condition {
             Self::QueueLimits => "queue limits",
             Self::Mount => "mount",
             Self::OpenMode => "opened",
+            Self::Options => "options of fio",
             Self::Seed => "seed",
         }
     }
@@ -113,6 +128,27 @@ impl Conditions {
             false => "less than 1 %",
         };
         self.note(Condition::Stolen, stolen.map_or("", text));
+        let streams = run.totals.started.streams.iter();
+        streams.for_each(|stream| self.add_options(&stream.labels));
+    }
+
+    /// Adds the options of jobs of fio among labels.
+    pub fn add_options(&mut self, labels: &[Label]) {
+        for label in labels {
+            let name = ["option.", "global."]
+                .iter()
+                .find_map(|front| label.key.strip_prefix(front));
+            let Some(name) =
+                name.filter(|name| !NAMES.contains(name) && !name.starts_with("write_"))
+            else {
+                continue;
+            };
+            let text = match label.value.is_empty() {
+                true => name.to_owned(),
+                false => format!("{name}={}", label.value),
+            };
+            self.note(Condition::Options, &text);
+        }
     }
 
     fn add_target(&mut self, target: &ExecutionTarget) {
@@ -178,7 +214,7 @@ impl Conditions {
 
 fn shown(values: &[String]) -> String {
     match values.len() {
-        0 => "as there".to_owned(),
+        0 => "-".to_owned(),
         count if count > VALUES_MAX => {
             let more = count - VALUES_MAX;
             format!("{} and {more} more", values[..VALUES_MAX].join(", "))

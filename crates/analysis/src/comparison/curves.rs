@@ -4,7 +4,7 @@ use crate::curve::{CurvePoint, knee};
 use crate::series::{RunOutline, SeriesKind, series};
 use crate::verdict::Word;
 use crate::watch::EndedRun;
-use plan::Load;
+use plan::{Label, Load};
 
 /// The curve that a run is a point of.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -20,6 +20,8 @@ pub struct OnCurve {
 #[derive(Debug, Default)]
 pub struct ComparedResult {
     pub runs: Vec<ComparedRun>,
+    /// Those of the whole job.
+    pub globals: Vec<Label>,
     points: Vec<CurvePoint>,
     outlines: Vec<RunOutline>,
 }
@@ -27,7 +29,7 @@ pub struct ComparedResult {
 impl ComparedResult {
     /// Adds a run, unless it only prepares; whether it was added.
     pub fn add(&mut self, run: &EndedRun) -> bool {
-        let Some(compared) = ComparedRun::of(run) else {
+        let Some(compared) = ComparedRun::of(run, &self.globals) else {
             return false;
         };
         self.runs.push(compared);

@@ -9,6 +9,9 @@ const RATE_SHARE: f64 = 0.01;
 const SIZE_SHARE: f64 = 0.05;
 const READ_SHARE: f64 = 0.05;
 
+/// Jobs side by side have shares that are rounded.
+const RANDOM_PCT: f64 = 1.0;
+
 /// How far two shares that were drawn may lie apart, in standard deviations.
 const CHANCE_DEVIATIONS: f64 = 4.0;
 
@@ -28,6 +31,8 @@ pub struct Loaded {
     pub read_share: f64,
     /// How many that was seen of; zero where nobody tells.
     pub operations: u64,
+    /// Of the operations, those at random places, in percent; `None` where nobody tells.
+    pub random_pct: Option<f64>,
     /// How many may be in flight; `None` where nobody tells.
     pub slots: Option<u32>,
     /// Whether this is no run but the knee of several.
@@ -41,8 +46,27 @@ fn asked_of(totals: &RunTotals) -> Option<f64> {
     totals.started.asked_rate.or(imported)
 }
 
+/// Jobs of Vdbench say it of a run, those of fio of each stream, or of all.
+fn random_pct_of(totals: &RunTotals, globals: &[Label]) -> Option<f64> {
+    if let Some(text) = Label::find(&totals.started.labels, "flat.seekpct") {
+        return text.parse().ok().map(|pct: f64| pct.max(0.0));
+    }
+    let global = Label::find(globals, "global.rw");
+    let streams = totals.started.streams.iter();
+    let shares = streams.map(|stream| {
+        let rw = Label::find(&stream.labels, "option.rw").or(global)?;
+        let pct = if rw.starts_with("rand") { 100.0 } else { 0.0 };
+        Some(pct * stream.share_pct / 100.0)
+    });
+    let shares: Option<Vec<f64>> = shares.collect();
+    shares
+        .filter(|shares| !shares.is_empty())
+        .map(|shares| shares.iter().sum())
+}
+
 impl Loaded {
-    pub fn of(totals: &RunTotals) -> Self {
+    /// With the labels of the whole job.
+    pub fn of(totals: &RunTotals, globals: &[Label]) -> Self {
         let moves = |operation: Operation| !operation.is_sync();
         let moving = || totals.figures.iter().filter(|one| moves(one.key.operation));
         let operations: u64 = moving().map(|one| one.operations).sum();
@@ -57,6 +81,7 @@ impl Loaded {
             operation_bytes: each(bytes),
             read_share: each(reads),
             operations,
+            random_pct: random_pct_of(totals, globals),
             slots: Some(totals.slots()),
             is_knee: false,
         }
@@ -73,8 +98,14 @@ impl Loaded {
             && self.is_knee == other.is_knee
             && Option::zip(self.slots, other.slots).is_none_or(|(one, other)| one == other)
             && self.is_swept_like(other)
+            && self.is_random_like(other)
             && self.reads_like(other)
             && is_near(self.operation_bytes, other.operation_bytes, SIZE_SHARE)
+    }
+
+    fn is_random_like(&self, other: &Self) -> bool {
+        let both = Option::zip(self.random_pct, other.random_pct);
+        both.is_none_or(|(one, other)| (one - other).abs() <= RANDOM_PCT)
     }
 
     /// Of few operations the share of reads is uncertain by itself.
@@ -96,6 +127,10 @@ impl Loaded {
         };
         let slots = |load: &Self| load.slots.map_or("-".to_owned(), |slots| slots.to_string());
         let share = |load: &Self| format!("{:.0} %", load.read_share * 100.0);
+        let random = |load: &Self| {
+            load.random_pct
+                .map_or("-".to_owned(), |pct| format!("{pct:.0} %"))
+        };
         let bytes = |load: &Self| crate::words::size(load.operation_bytes.round() as u64);
         let is_rate = Option::zip(self.asked_per_s, other.asked_per_s)
             .map_or(self.asked_per_s == other.asked_per_s, |(one, other)| {
@@ -115,6 +150,12 @@ impl Loaded {
                 self.reads_like(other),
                 share(self),
                 share(other),
+            ),
+            (
+                "random places",
+                self.is_random_like(other),
+                random(self),
+                random(other),
             ),
             ("transfer size", is_size, bytes(self), bytes(other)),
         ];

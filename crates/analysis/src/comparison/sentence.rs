@@ -19,7 +19,11 @@ impl Comparison {
         if self.cells.is_empty() {
             return format!("`{other}` and `{base}` have no run in common.");
         }
-        let runs = counted(self.cells.len() as u64, "load");
+        let is_load = |cell: &&Cell| cell.figure(FigureKind::Knee).is_none();
+        let runs = match self.cells.iter().filter(is_load).count() {
+            0 => "the knee".to_owned(),
+            count => counted(count as u64, "load"),
+        };
         let mut told: Vec<String> = TOLD.iter().filter_map(|kind| self.told(*kind)).collect();
         // Where nobody tells percentiles.
         if self.told(FigureKind::ResponseP50).is_none() {
@@ -80,7 +84,11 @@ impl Comparison {
                 let overall = overall.map_or(String::new(), |figure| {
                     format!("{} over all, ", figure.changed())
                 });
-                Some(format!("{name} {overall}{}", counts(several)))
+                let counts = counts(several);
+                // Loads that all changed alike need no word for each.
+                let is_said = overall.strip_suffix(" over all, ") == Some(&*counts);
+                let overall = if is_said { "" } else { &*overall };
+                Some(format!("{name} {overall}{counts}"))
             }
         }
     }
@@ -119,7 +127,7 @@ fn counts(figures: &[&ComparedFigure]) -> String {
             _ => None,
         });
         let most = repeats.max().unwrap_or(0);
-        parts.push(format!("{unsure} cannot be told ({})", would_tell(most)));
+        parts.push(format!("{unsure} undecided ({})", would_tell(most)));
     }
     let single = with(&|one| one == Answer::TooFew);
     if !single.is_empty() {
@@ -139,8 +147,8 @@ const REPEATS_MAX: u32 = 1000;
 
 fn would_tell(repeats: u32) -> String {
     match repeats > REPEATS_MAX {
-        true => format!("not even {REPEATS_MAX} runs a side would tell"),
-        false => format!("{repeats} runs a side would tell"),
+        true => format!("not even {REPEATS_MAX} runs a side would decide it"),
+        false => format!("{repeats} runs a side would decide it"),
     }
 }
 
@@ -199,7 +207,7 @@ impl ComparedFigure {
             Answer::Same => format!("{text}, the same within {margin}"),
             Answer::DiffersLess => format!("{text}, different by less than {margin}"),
             Answer::CannotTell { repeats } => {
-                format!("{text}, cannot be told ({})", would_tell(repeats))
+                format!("{text}, undecided ({})", would_tell(repeats))
             }
             Answer::TooFew => text,
         }

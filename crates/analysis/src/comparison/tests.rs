@@ -327,8 +327,8 @@ fn conditions_that_differ_are_told_and_what_nobody_knows_is_not() {
     assert_eq!(
         told,
         [
-            ("kernel", "as there".to_owned(), "6.8".to_owned()),
-            ("scheduler", "as there".to_owned(), "mq-deadline".to_owned()),
+            ("kernel", "-".to_owned(), "6.8".to_owned()),
+            ("scheduler", "-".to_owned(), "mq-deadline".to_owned()),
         ]
     );
 }

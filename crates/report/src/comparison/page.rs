@@ -9,7 +9,7 @@ use std::io::{self, Write};
 
 /// What nobody can tell of sides that were measured one after the other.
 const NOT_IN_TURN: &str = "The sides were not run in turn: what changed with the day and what you changed cannot be told apart. \
-    Run the base once more; how far its two results lie apart is the least that any claim needs.";
+    Run the base once more: a difference no larger than that between its own two results means nothing.";
 
 const IN_TURN: &str = "The sides were run in turn, in random order within each block: what the day brought fell on all of them.";
 
@@ -225,7 +225,7 @@ fn write_differences(comparisons: &[Comparison], out: &mut dyn Write) -> io::Res
         out,
         "<section><h2>What else differs</h2><p>Any of it may be the reason.</p><div class=\"scroll\"><table class=\"facts\">\
          <thead><tr><th class=\"text\">Condition</th><th class=\"text\">Base</th><th class=\"text\">Other</th>\
-         <th class=\"text\"></th></tr></thead><tbody>"
+         <th class=\"text\">Compared</th></tr></thead><tbody>"
     )?;
     for comparison in comparisons {
         for one in &comparison.differences {

@@ -113,10 +113,7 @@ impl ImportedJob {
             directions.push(ImportedDirection {
                 operation,
                 operations,
-                bytes: match found.get("io_bytes").and_then(Value::as_u64) {
-                    Some(bytes) => bytes.min(AMOUNT_MAX << 10),
-                    None => whole(found, "io_kbytes") * 1024,
-                },
+                bytes: bytes_of(found),
                 short: whole(found, "short_ios"),
                 total: latencies.total,
             });
@@ -149,6 +146,16 @@ impl ImportedJob {
             handover,
             was_rebuilt,
         })
+    }
+}
+
+/// Before fio 3, which tells latencies in nanoseconds and amounts in both units, `io_bytes` was a number of KiB.
+fn bytes_of(found: &Map<String, Value>) -> u64 {
+    let is_old = !found.contains_key("io_kbytes") && !found.keys().any(|key| key.ends_with("_ns"));
+    match found.get("io_bytes").and_then(Value::as_u64) {
+        Some(kib) if is_old => kib.min(AMOUNT_MAX) * 1024,
+        Some(bytes) => bytes.min(AMOUNT_MAX << 10),
+        None => whole(found, "io_kbytes") * 1024,
     }
 }
 

@@ -108,6 +108,7 @@ impl Row<'_> {
                 operation_bytes: self.number("bytes/io").unwrap_or(each),
                 read_share: self.number("read%").unwrap_or(0.0) / 100.0,
                 operations: 0,
+                random_pct: self.number("seekpct").filter(|pct| *pct >= 0.0),
                 slots: None,
                 is_knee: false,
             },

@@ -129,6 +129,54 @@ fn what_fio_printed_is_compared_too() {
     lab.write("two.json", text);
     let ended = compare(&lab, &["one.json", "two.json"]).expect(0);
     ended.prints(&["`two.json` against `one.json`, 1 load: "]);
+    // Other places are another load, and options that a load does not tell are conditions.
+    let print = |name: &str, job: String| {
+        lab.write("other.fio", job);
+        let output = format!("--output={name}");
+        let words = ["fio", "--output-format=json", &output, "other.fio"];
+        lab.fathom(&words).expect(0);
+    };
+    print("ahead.json", job.replace("randread", "read"));
+    let ended = compare(&lab, &["one.json", "ahead.json"]).expect(2);
+    ended.says(&["have no load in common"]);
+    let ended = compare(&lab, &["one.json", "ahead.json", "--force"]).expect(0);
+    ended.prints(&["differs: random places: 100 % / 0 %"]);
+    print("direct.json", format!("{job}fadvise_hint=0\n"));
+    let ended = compare(&lab, &["one.json", "direct.json"]).expect(0);
+    ended.prints(&["differs: options of fio: - / fadvise_hint=0"]);
+    // Of a document that is cut off, what comes before it is compared, and that is said.
+    let cut = format!("{}{}", lab.text("one.json"), &lab.text("one.json")[..2000]);
+    lab.write("cut.json", cut);
+    let ended = compare(&lab, &["one.json", "cut.json"]).expect(0);
+    ended.says(&["warning: `cut.json`: of a later document, it ends early"]);
+}
+
+#[test]
+fn amounts_of_fio_2_are_kibibytes() {
+    let lab = Lab::new();
+    let document = |version: &str, bytes: &str, latency: &str| {
+        format!(
+            "{{\"fio version\": \"{version}\", \"jobs\": [{{\"jobname\": \"j\", \"groupid\": 0, \"read\": \
+             {{\"total_ios\": 1000, {bytes}, \"runtime\": 1000, {latency}}}}}]}}"
+        )
+    };
+    let old = document(
+        "fio-2.16",
+        "\"io_bytes\": 4000",
+        "\"lat\": {\"min\": 90, \"max\": 110, \"mean\": 100.0}",
+    );
+    let new = document(
+        "fio-3.33",
+        "\"io_bytes\": 4096000, \"io_kbytes\": 4000",
+        "\"lat_ns\": {\"min\": 90000, \"max\": 110000, \"mean\": 100000.0, \"N\": 1000}",
+    );
+    lab.write("old.json", old);
+    lab.write("new.json", new);
+    let both = ["old.json", "new.json", "-o", "both"];
+    compare(&lab, &both).expect(0);
+    let csv = lab.text("both/comparison.csv");
+    let throughput = csv.lines().find(|line| line.contains(",throughput,"));
+    assert!(throughput.unwrap().contains(",4.096000,4.096000,"), "{csv}");
 }
 
 #[test]
@@ -169,8 +217,8 @@ fn jobs_are_run_in_turn_and_compared() {
     let further = ["-o", "turn", "--", "--backend", "sim"];
     let ended = compare(&lab, &[&jobs[..], &further].concat()).expect(0);
     let ended = ended.says(&[
-        "block 1 of 3: job threads=8",
-        "block 3 of 3: job threads=08",
+        "block 1 of 3, side-1: job threads=8",
+        "block 3 of 3, side-2: job threads=08",
     ]);
     ended.prints(&[
         "`job threads=08` against `job threads=8`, 1 load: ",
