@@ -19,8 +19,14 @@ const TESTS: &[&str] = &[
     "--include-ignored",
 ];
 
-/// Verdicts on real targets, whose leading words are asked where nothing else runs.
-const VERDICTS: &[&str] = &["results::known::", "--test-threads=1"];
+/// Verdicts and times on real targets, which are asked exactly where nothing else runs.
+const VERDICTS: &[&str] = &[
+    "results::known::",
+    "running::at::",
+    "running::rebuild::",
+    "--include-ignored",
+    "--test-threads=1",
+];
 
 const COMPARED_JOBS: &str = "2000";
 

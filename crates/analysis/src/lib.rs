@@ -43,7 +43,7 @@ pub use series::{RunOutline, Series, SeriesKind, StreamOutline, series};
 pub use settled::{SettleWatch, Settled};
 pub use shares::{Share, asked_shares, shares};
 pub use spread::Spread;
-pub use standstill::{Mark, Standstill};
+pub use standstill::{Mark, Standstill, StillTarget};
 pub use steady::{Drift, IntervalFacts, Stall, Steadiness, Variation, steadiness};
 pub use verdict::{Finding, Ground, Judged, Word, judge};
 pub use watch::{EndedRun, Watch};

@@ -2,7 +2,9 @@
 //! of the intervals.
 use crate::standstill::{Mark, Standstill, Standstills};
 use crate::words::{counted, span};
-use measure::{Interval, LatencyFigures};
+use measure::{Interval, LatencyFigures, RunTotals};
+use plan::Load;
+use std::fmt::Write;
 
 /// So much has to be seen before, that it is known how it was.
 const BEFORE_NS_LEAST: u64 = 30_000_000_000;
@@ -69,26 +71,55 @@ pub struct Happened {
 impl Happened {
     /// Of a run that began then. Where the rate is asked to change, a step of latency says nothing.
     pub(crate) fn of(
-        moments: &[Moment],
+        mut moments: Vec<Moment>,
         (standstill, standstills): (Option<Standstill>, &Standstills),
         marks: Vec<Mark>,
-        begun_unix_ns: u64,
-        is_one_rate: bool,
+        totals: &RunTotals,
     ) -> Self {
+        let begun_unix_ns = totals.started.unix_ns;
+        let is_one_rate = !matches!(totals.started.load, Load::Steps { .. });
         let since_start = |mark: &Mark| (mark.unix_ns - begun_unix_ns, mark.text.clone());
         let of_run: Vec<(u64, String)> = marks.iter().map(since_start).collect();
         let mark_ns = of_run.first().map(|(at_ns, _)| *at_ns);
-        let recovery = recovery(moments, standstill.as_ref(), mark_ns, is_one_rate);
+        if let Some(last) = moments.last_mut() {
+            // What was out at the end, with its age or when it came.
+            let out = totals.unreturned.iter().chain(&totals.late);
+            last.add(&out.map(|one| one.response_ns).collect::<Vec<u64>>());
+        }
+        let recovery = recovery(&moments, standstill.as_ref(), mark_ns, is_one_rate);
+        let recovery = recovery.map(|recovery| Recovery {
+            unanswered: totals.unreturned.len() as u64,
+            never_sent: totals
+                .finished
+                .as_ref()
+                .map_or(0, |finished| finished.unsent),
+            ..recovery
+        });
         let phases = recovery.as_ref().map_or_else(Vec::new, |recovery| {
-            phases(moments, recovery, standstill.as_ref())
+            phases(&moments, recovery, standstill.as_ref())
         });
         Self {
-            cycles: cycles(moments, standstills, &of_run),
+            cycles: cycles(&moments, standstills, &of_run),
             marks,
             standstill,
             recovery,
             phases,
         }
+    }
+}
+
+impl Happened {
+    /// Where the course of the run is not known in single intervals.
+    pub(crate) fn of_sums(mut self) -> Self {
+        let unknown = Again::Unknown("the run is too long to be followed in single intervals");
+        if let Some(recovery) = &mut self.recovery {
+            (recovery.again, recovery.caught_up_ns) = (unknown, None);
+        }
+        self.cycles
+            .iter_mut()
+            .for_each(|cycle| cycle.again = unknown);
+        self.phases.clear();
+        self
     }
 }
 
@@ -100,12 +131,15 @@ pub struct Recovery {
     pub is_from_mark: bool,
     /// Where latency alone tells that something happened.
     pub step: Option<Step>,
-    /// The longest response after it.
+    /// The longest response after it; of I/Os that never came back, their age.
     pub longest_ns: u64,
     /// Responses above [`Recovery::late_limit_ns`] after it, and failures.
     pub late: u64,
     pub late_limit_ns: u64,
     pub failed: u64,
+    /// Of the whole run: I/Os that never came back, and arrivals that were never sent.
+    pub unanswered: u64,
+    pub never_sent: u64,
     /// When no more arrivals waited than before, since zero; `None` where that is not seen.
     pub caught_up_ns: Option<u64>,
     pub again: Again,
@@ -301,17 +335,29 @@ impl Moment {
             p50_ns: percentile(50.0),
             p99_ns: percentile(99.0),
             p999_ns: percentile(99.9),
-            above: LATE_NS.map(|limit_ns| match response.max_ns > limit_ns {
-                true => response.histogram.count() - response.histogram.count_below(limit_ns),
-                false => 0,
-            }),
+            above: above(&response),
             response,
         })
+    }
+
+    fn add(&mut self, responses_ns: &[u64]) {
+        let out = LatencyFigures::of(responses_ns);
+        for (count, more) in self.above.iter_mut().zip(above(&out)) {
+            *count += more;
+        }
+        self.response.merge(&out);
     }
 
     fn length_ns(&self) -> u64 {
         self.end_ns.saturating_sub(self.start_ns)
     }
+}
+
+fn above(response: &LatencyFigures) -> [u64; LATE_NS.len()] {
+    LATE_NS.map(|limit_ns| match response.max_ns > limit_ns {
+        true => response.histogram.count() - response.histogram.count_below(limit_ns),
+        false => 0,
+    })
 }
 
 /// Some intervals that follow each other.
@@ -425,6 +471,8 @@ fn recovery(
         late: after.iter().map(|one| one.above[late]).sum(),
         late_limit_ns: LATE_NS[late],
         failed: after.iter().map(|one| one.errors).sum(),
+        unanswered: 0,
+        never_sent: 0,
         caught_up_ns: caught_up.map(|at_ns| at_ns - zero_ns),
         again: again(before, after, zero_ns),
     })
@@ -502,7 +550,19 @@ impl Recovery {
             0 => "none failed".to_owned(),
             failed => format!("{failed} failed"),
         };
-        format!("{again}; {late}, {failed}")
+        let mut text = format!("{again}; {late}, {failed}");
+        // What was due at the end of a run that is as before has nothing to do with it.
+        let is_over = matches!(self.again, Again::Normal { .. });
+        let never_sent = if is_over { 0 } else { self.never_sent };
+        for (count, what) in [
+            (self.unanswered, "never answered"),
+            (never_sent, "never sent"),
+        ] {
+            if count > 0 {
+                let _ = write!(text, ", {count} {what}");
+            }
+        }
+        text
     }
 }
 

@@ -149,3 +149,33 @@ fn each_mark_has_a_row() {
     assert!(matches!(seen[2], Again::Degraded { median, .. } if (median - 2.0).abs() < 1e-9));
     assert_eq!(cycles(&all, &Standstills::default(), &marks[..1]), []);
 }
+
+#[test]
+fn of_a_run_that_is_known_in_sums_nothing_is_said_to_be_normal_again() {
+    let all = moments(70, SECOND, |_| 100, |_| MS);
+    let recovery = recovery(&all, None, Some(40 * SECOND), true).unwrap();
+    let phases = phases(&all, &recovery, None);
+    assert_eq!(recovery.again, Again::Normal { after_ns: 0 });
+    let happened = Happened {
+        recovery: Some(recovery),
+        phases,
+        ..Happened::default()
+    };
+    let happened = happened.of_sums();
+    assert!(happened.phases.is_empty());
+    let recovery = happened.recovery.unwrap();
+    assert!(
+        recovery
+            .words()
+            .contains("is not known: the run is too long")
+    );
+    assert_eq!(recovery.caught_up_ns, None);
+}
+
+#[test]
+fn what_never_came_back_counts_with_its_age() {
+    let mut last = Moment::default();
+    last.add(&[MS, 7 * SECOND, 40 * SECOND]);
+    assert_eq!(last.above, [2, 2, 1, 1, 0]);
+    assert_eq!(last.response.max_ns, 40 * SECOND);
+}

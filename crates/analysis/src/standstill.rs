@@ -19,6 +19,9 @@ const TARGETS_TOLD: usize = 64;
 /// So many that follow each other are a pace.
 const PACE_GAPS: usize = 8;
 
+/// Shorter ones are not told, and so are none of several hosts together.
+const GAP_NS_LEAST: u64 = 10_000_000;
+
 /// Shorter ones are no stall, whatever the rate.
 const STALL_NS_LEAST: f64 = 1e8;
 
@@ -45,8 +48,20 @@ pub struct Standstill {
     pub targets: usize,
     /// Whether it is longer than the rate explains.
     pub is_stall: bool,
-    /// The longest of each target, by name; the worst first, and no more than a page has room for.
-    pub by_target: Vec<(String, Gap)>,
+    /// The worst first, and no more than a page has room for.
+    pub by_target: Vec<StillTarget>,
+}
+
+/// What a target did that stood still.
+#[derive(Clone, Debug, PartialEq)]
+pub struct StillTarget {
+    pub name: String,
+    /// The longest time without a success.
+    pub gap: Gap,
+    /// Of the whole run: its longest response, I/Os that failed, and those that never came back.
+    pub longest_ns: u64,
+    pub failed: u64,
+    pub unanswered: u64,
 }
 
 impl Standstill {
@@ -93,6 +108,29 @@ pub(crate) struct Standstills {
     /// By target, in their order.
     targets: BTreeMap<TargetId, Vec<Gap>>,
     count: usize,
+    /// What several hosts reach, by the first of them.
+    first_of: BTreeMap<TargetId, TargetId>,
+}
+
+/// Times that both have. Each is in order.
+fn common(one: &[Gap], other: &[Gap]) -> Vec<Gap> {
+    let (mut left, mut right, mut both) =
+        (one.iter().peekable(), other.iter().peekable(), Vec::new());
+    while let (Some(a), Some(b)) = (left.peek(), right.peek()) {
+        let gap = Gap {
+            target: a.target,
+            from_ns: a.from_ns.max(b.from_ns),
+            to_ns: a.to_ns.min(b.to_ns),
+        };
+        if gap.to_ns >= gap.from_ns + GAP_NS_LEAST {
+            both.push(gap);
+        }
+        match a.to_ns < b.to_ns {
+            true => left.next(),
+            false => right.next(),
+        };
+    }
+    both
 }
 
 impl Standstills {
@@ -112,6 +150,28 @@ impl Standstills {
                 _ => {}
             }
         }
+    }
+
+    /// What several hosts reach stands still where none of them has a success. Each list is of one such target.
+    pub(crate) fn join(&mut self, shared: &[Vec<TargetId>]) {
+        for members in shared {
+            let [first, rest @ ..] = &**members else {
+                continue;
+            };
+            let mut gaps = self.targets.remove(first).unwrap_or_default();
+            for member in rest {
+                let others = self.targets.remove(member).unwrap_or_default();
+                gaps = common(&gaps, &others);
+                self.first_of.insert(*member, *first);
+            }
+            if !gaps.is_empty() {
+                self.targets.insert(*first, gaps);
+            }
+        }
+    }
+
+    fn first_of(&self, target: TargetId) -> TargetId {
+        self.first_of.get(&target).copied().unwrap_or(target)
     }
 
     /// The longest that began in a span, on any target.
@@ -134,28 +194,59 @@ impl Standstills {
         let is_beside = |gap: &&Gap| gap.from_ns < worst.to_ns && worst.from_ns < gap.to_ns;
         let hit = self.targets.values();
         let hit = hit.filter(|gaps| gaps.iter().any(|gap| is_beside(&gap)));
-        let mut targets: Vec<TargetId> = totals.figures.iter().map(|one| one.key.target).collect();
+        let reached = totals.figures.iter();
+        let mut targets: Vec<TargetId> = reached.map(|one| self.first_of(one.key.target)).collect();
         targets.extend(self.targets.keys());
         targets.sort_unstable();
         targets.dedup();
-        let is_long = length_ns(worst) as f64 > least_ns(totals, worst.target);
+        let is_long = length_ns(worst) as f64 > self.least_ns(totals, worst.target);
         Some(Standstill {
             name: name(worst.target),
             gap: *worst,
             since: since(worst, totals.started.unix_ns, marks),
             hit: hit.count(),
             targets: targets.len(),
-            by_target: by_target(&all, name),
+            by_target: self.by_target(&all, totals, name),
             is_stall: is_long && !is_pace(&self.targets[&worst.target], length_ns(worst)),
         })
     }
-}
 
-fn by_target(all: &[Gap], name: impl Fn(TargetId) -> String) -> Vec<(String, Gap)> {
-    let mut all = all.to_vec();
-    all.sort_by_key(|gap| std::cmp::Reverse(length_ns(gap)));
-    let told = all.iter().take(TARGETS_TOLD);
-    told.map(|gap| (name(gap.target), *gap)).collect()
+    fn by_target(
+        &self,
+        all: &[Gap],
+        totals: &RunTotals,
+        name: impl Fn(TargetId) -> String,
+    ) -> Vec<StillTarget> {
+        let mut all = all.to_vec();
+        all.sort_by_key(|gap| std::cmp::Reverse(length_ns(gap)));
+        let told = all.iter().take(TARGETS_TOLD);
+        let target = |gap: &Gap| {
+            let is_it = |target: TargetId| self.first_of(target) == gap.target;
+            let figures = || totals.figures.iter().filter(|one| is_it(one.key.target));
+            let unanswered = totals.unreturned.iter();
+            StillTarget {
+                name: name(gap.target),
+                gap: *gap,
+                longest_ns: figures().map(|one| one.response.max_ns).max().unwrap_or(0),
+                failed: figures().map(|one| one.errors).sum(),
+                unanswered: unanswered.filter(|one| is_it(one.key.target)).count() as u64,
+            }
+        };
+        told.map(target).collect()
+    }
+
+    /// What a time without a success has to last to be a stall. At a rate of `r` the longest of `n` gaps is about ln n ÷ r.
+    fn least_ns(&self, totals: &RunTotals, target: TargetId) -> f64 {
+        let figures = totals.figures.iter();
+        let of_target = figures.filter(|one| self.first_of(one.key.target) == target);
+        let operations: u64 = of_target.map(|one| one.operations).sum();
+        let operations = operations as f64;
+        let explained_ns = match operations > 1.0 {
+            true => operations.ln() * totals.length_ns as f64 / operations,
+            false => 0.0,
+        };
+        STALL_NS_LEAST.max(STALL_GAPS * explained_ns)
+    }
 }
 
 /// Whether a target takes that long all the time, and not now and then: those that are about as long take most of the time
@@ -173,14 +264,50 @@ fn length_ns(gap: &Gap) -> u64 {
     gap.to_ns.saturating_sub(gap.from_ns)
 }
 
-/// What a time without a success has to last to be a stall. At a rate of `r` the longest of `n` gaps is about ln n ÷ r.
-fn least_ns(totals: &RunTotals, target: TargetId) -> f64 {
-    let of_target = totals.figures.iter().filter(|one| one.key.target == target);
-    let operations: u64 = of_target.map(|one| one.operations).sum();
-    let operations = operations as f64;
-    let explained_ns = match operations > 1.0 {
-        true => operations.ln() * totals.length_ns as f64 / operations,
-        false => 0.0,
-    };
-    STALL_NS_LEAST.max(STALL_GAPS * explained_ns)
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn gap(target: u32, from_ns: u64, to_ns: u64) -> Gap {
+        Gap {
+            target: TargetId(target),
+            from_ns,
+            to_ns,
+        }
+    }
+
+    #[test]
+    fn storage_of_several_hosts_stands_still_where_none_of_them_has_a_success() {
+        const MS: u64 = 1_000_000;
+        let lists = [
+            vec![
+                gap(0, 0, 50 * MS),
+                gap(0, 1_000 * MS, 4_000 * MS),
+                gap(0, 6_000 * MS, 6_020 * MS),
+            ],
+            vec![
+                gap(1, 900 * MS, 2_000 * MS),
+                gap(1, 2_500 * MS, 3_000 * MS),
+                gap(1, 6_015 * MS, 6_400 * MS),
+            ],
+            vec![gap(2, 0, 9_000 * MS)],
+        ];
+        let mut standstills = Standstills::default();
+        for list in lists {
+            standstills.targets.insert(list[0].target, list);
+        }
+        // Shorter than 10 ms is none.
+        let both = [
+            gap(0, 1_000 * MS, 2_000 * MS),
+            gap(0, 2_500 * MS, 3_000 * MS),
+        ];
+        standstills.join(&[vec![TargetId(0), TargetId(1)]]);
+        assert_eq!(standstills.targets[&TargetId(0)], both);
+        assert_eq!(standstills.targets.len(), 2);
+        assert_eq!(standstills.longest_ns(0..5_000 * MS), Some(9_000 * MS));
+        // One that always answered leaves nothing of the others.
+        standstills.join(&[vec![TargetId(2), TargetId(3)]]);
+        assert_eq!(standstills.targets.len(), 1);
+        assert_eq!(standstills.first_of(TargetId(1)), TargetId(0));
+    }
 }

@@ -36,6 +36,8 @@ pub struct Watch {
     targets: Vec<ExecutionTarget>,
     /// Names by their places, where there are several.
     hosts: Vec<String>,
+    /// Targets that are one on several hosts.
+    shared: Vec<Vec<TargetId>>,
     fold: RunFold,
     /// Of the run that is going.
     intervals: Vec<IntervalFacts>,
@@ -46,6 +48,8 @@ pub struct Watch {
     /// Of the run that is going.
     standstills: Standstills,
     moments: Vec<Moment>,
+    /// Whether some are missing: a record of a long run is read as sums of its intervals.
+    lacks_moments: bool,
     /// Moments that were marked during a run.
     marks: Vec<Mark>,
     /// What drivers said last of each device.
@@ -56,6 +60,23 @@ pub struct Watch {
     written: BTreeSet<TargetId>,
 }
 
+fn shared(targets: &[ExecutionTarget]) -> Vec<Vec<TargetId>> {
+    let mut by_name: BTreeMap<String, Vec<usize>> = BTreeMap::new();
+    for (place, target) in targets.iter().enumerate() {
+        if let Some(name) = target.identity.shared_name() {
+            by_name.entry(name).or_default().push(place);
+        }
+    }
+    by_name.retain(|_, places| {
+        let hosts: BTreeSet<_> = places.iter().map(|place| targets[*place].host).collect();
+        hosts.len() > 1
+    });
+    let members = by_name.into_values();
+    members
+        .map(|places| places.into_iter().map(TargetId::at).collect())
+        .collect()
+}
+
 impl Watch {
     /// Takes the next event. Gives a run that it ends: that of its end, or one whose end is missing when the next begins.
     pub fn on_event(&mut self, event: &Event) -> Option<EndedRun> {
@@ -63,6 +84,7 @@ impl Watch {
             Event::ExecutionStarted(started) => {
                 self.backend.clone_from(&started.backend);
                 self.targets.clone_from(&started.targets);
+                self.shared = shared(&started.targets);
                 self.hosts = started.hosts.iter().map(|host| host.name.clone()).collect();
             }
             Event::RunStarted(started) => {
@@ -140,9 +162,9 @@ impl Watch {
             return;
         }
         self.standstills.add(interval);
-        if self.moments.len() < MAX_MOMENTS {
-            self.moments.extend(Moment::of(interval));
-        }
+        let moment = Moment::of(interval).filter(|_| self.moments.len() < MAX_MOMENTS);
+        self.lacks_moments |= moment.is_none();
+        self.moments.extend(moment);
         let room = MAX_INTERVALS.saturating_sub(self.intervals.len());
         let facts = IntervalFacts::all_of(interval);
         self.is_too_long |= facts.len() > room;
@@ -185,13 +207,25 @@ impl Watch {
         })
     }
 
-    /// As a user knows it: with its host, where there are several.
+    /// Those of the shared targets that the run reached.
+    fn shared(&self, totals: &RunTotals) -> Vec<Vec<TargetId>> {
+        let used = totals.figures.iter().map(|figure| figure.key.target);
+        let used: BTreeSet<TargetId> = used.collect();
+        let of_run = |members: &Vec<TargetId>| {
+            let members = members.iter().copied();
+            members.filter(|id| used.contains(id)).collect()
+        };
+        self.shared.iter().map(of_run).collect()
+    }
+
+    /// As a user knows it: with its host, where there are several that do not share it.
     fn name_of(&self, target: TargetId) -> String {
+        let is_shared = self.shared.iter().any(|members| members.contains(&target));
         let Some(target) = self.targets.get(target.index()) else {
             return String::new();
         };
         match self.hosts.get(target.host as usize) {
-            Some(host) if self.hosts.len() > 1 => format!("{host}:{}", target.name),
+            Some(host) if self.hosts.len() > 1 && !is_shared => format!("{host}:{}", target.name),
             _ => target.name.clone(),
         }
     }
@@ -199,20 +233,18 @@ impl Watch {
     /// What the run that is over says of marks, standstills and steps. Takes what was kept for that.
     fn happened(&mut self, totals: &RunTotals) -> Happened {
         let begun_ns = totals.started.unix_ns;
-        let standstills = std::mem::take(&mut self.standstills);
+        let mut standstills = std::mem::take(&mut self.standstills);
+        standstills.join(&self.shared(totals));
         let moments = std::mem::take(&mut self.moments);
         let marks = self.marks.iter().filter(|mark| mark.unix_ns >= begun_ns);
         let mut marks: Vec<Mark> = marks.cloned().collect();
         marks.sort_by_key(|mark| mark.unix_ns);
         let standstill = standstills.longest(totals, &|target| self.name_of(target), &marks);
-        let is_one_rate = !matches!(totals.started.load, Load::Steps { .. });
-        Happened::of(
-            &moments,
-            (standstill, &standstills),
-            marks,
-            begun_ns,
-            is_one_rate,
-        )
+        let happened = Happened::of(moments, (standstill, &standstills), marks, totals);
+        match std::mem::take(&mut self.lacks_moments) {
+            true => happened.of_sums(),
+            false => happened,
+        }
     }
 
     /// Where the rate is asked to change, neither its change nor a pause says anything.

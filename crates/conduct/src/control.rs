@@ -1,7 +1,9 @@
 //! What is said to an execution from outside, and read by the conductor: that it is to end, and what happens beside it.
+use measure::Remark;
 use plan::Severity;
 use std::sync::atomic::{AtomicU8, Ordering::SeqCst};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 /// How soon the execution is to end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -22,6 +24,19 @@ pub struct News {
     /// As [`measure::Remark::code`].
     pub code: &'static str,
     pub message: String,
+}
+
+impl News {
+    /// A moment that is named now.
+    pub fn mark(message: String) -> Self {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH);
+        Self {
+            unix_ns: now.unwrap_or_default().as_nanos() as u64,
+            severity: Severity::Note,
+            code: Remark::MARK,
+            message,
+        }
+    }
 }
 
 /// A shared stop flag, and an inbox.

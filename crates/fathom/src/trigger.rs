@@ -1,6 +1,6 @@
 //! What ends jobs of fio from outside, as was planned before: a file that appears, or a time. What is
 //! then done: the states of what was written are saved, and a command is run.
-use conduct::Control;
+use conduct::{Control, News};
 use host::command::DETACHED_VARIABLE;
 use plan::{OpSource, Plan};
 use std::cell::Cell;
@@ -82,12 +82,21 @@ impl Trigger {
                     .map(|after| after.saturating_sub(begun.elapsed()));
                 std::thread::sleep(left.map_or(LOOK, |left| left.min(LOOK)));
             }
+            control.tell(News::mark(this.words()));
             has_fired.store(true, SeqCst);
             control.hurry();
         });
         started
             .map(|_| watched)
             .map_err(|error| format!("the trigger cannot be waited for: {error}"))
+    }
+
+    /// As the mark of the moment has it.
+    fn words(&self) -> String {
+        match &self.command {
+            Some(command) => format!("trigger: {command}"),
+            None => "trigger".to_owned(),
+        }
     }
 
     fn is_due(&self, elapsed: Duration) -> bool {

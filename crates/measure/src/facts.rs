@@ -67,6 +67,33 @@ pub struct TargetIdentity {
     pub ram_backed: bool,
 }
 
+/// File systems whose files several hosts see.
+const NETWORK_MOUNTS: [&str; 8] = [
+    "nfs",
+    "nfs4",
+    "cifs",
+    "smb3",
+    "ceph",
+    "lustre",
+    "gpfs",
+    "glusterfs",
+];
+
+impl TargetIdentity {
+    /// What it is called on every host that reaches it: a number of the device, or a file of a server. `None` where nothing
+    /// says that another host could.
+    pub fn shared_name(&self) -> Option<String> {
+        if let Some(mount) = self.mount.as_ref().filter(|_| self.kind != "block device") {
+            let is_shared = NETWORK_MOUNTS.iter().any(|kind| mount.kind.ends_with(kind));
+            let below = self.real_path.strip_prefix(&*mount.point)?;
+            return is_shared
+                .then(|| format!("{} {}", mount.source, below.trim_start_matches('/')));
+        }
+        let is_named = self.kind == "block device" && !self.wwn.is_empty();
+        is_named.then(|| format!("{} of {} bytes", self.wwn, self.bytes))
+    }
+}
+
 /// The mount that holds a file.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MountFacts {
@@ -384,5 +411,39 @@ fn qualify(host: &str, name: &mut String) {
 fn add_told(mine: &mut Option<u64>, theirs: Option<u64>) {
     if let Some(theirs) = theirs {
         *mine.get_or_insert(0) += theirs;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn storage_has_one_name_on_all_hosts_that_reach_it() {
+        let lun = |kind: &str, wwn: &str| TargetIdentity {
+            kind: kind.to_owned(),
+            wwn: wwn.to_owned(),
+            bytes: 1 << 30,
+            ..TargetIdentity::default()
+        };
+        let file = |kind: &str, point: &str| TargetIdentity {
+            kind: "file".to_owned(),
+            real_path: format!("{point}/a/file"),
+            wwn: "naa.5000".to_owned(),
+            mount: Some(MountFacts {
+                point: point.to_owned(),
+                source: "server:/export".to_owned(),
+                kind: kind.to_owned(),
+                options: String::new(),
+            }),
+            ..TargetIdentity::default()
+        };
+        assert!(lun("block device", "naa.5000").shared_name().is_some());
+        assert_eq!(lun("block device", "").shared_name(), None);
+        let (here, there) = (file("nfs4", "/mnt"), file("nfs4", "/srv/data"));
+        assert_eq!(here.shared_name().unwrap(), "server:/export a/file");
+        assert_eq!(here.shared_name(), there.shared_name());
+        // Each host has a disk of its own below it.
+        assert_eq!(file("ext4", "/mnt").shared_name(), None);
     }
 }

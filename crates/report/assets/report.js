@@ -506,11 +506,12 @@
       curveOf(frame.x, p50, "p50", l.percentile[0], "p50 %{y:.4~s}s"),
       curveOf(frame.x, service, "service, mean", l.ink, "service mean %{y:.4~s}s", { dash: "dash", width: 1.3 }),
     ];
+    if (s.oldest) traces.push(curveOf(frame.x, seconds(s.oldest).map((age) => age || null), "oldest in flight", l.bad, "oldest in flight %{y:.4~s}s", { dash: "dot", width: 1.3 }));
     traces[0].showlegend = traces[1].showlegend = false;
     switches("run-latency", [scaleSwitch(state.logLatency, (log) => { state.logLatency = log; drawRunLatency(run, frame); })]);
     return draw("run-latency", traces, timeLayout(frame, latencyAxis(state.logLatency, "Response time", p50, max, service)), () => ({
-      head: ["From (s)", "p50", "p90", "p99", "p99.9", "max", "mean", "service mean"],
-      rows: s.start.map((start, at) => [number(start), ...["p50", "p90", "p99", "p999", "max", "mean", "service"].map((key) => latency(s[key][at]))]),
+      head: ["From (s)", "p50", "p90", "p99", "p99.9", "max", "mean", "service mean", ...(s.oldest ? ["oldest in flight"] : [])],
+      rows: s.start.map((start, at) => [number(start), ...["p50", "p90", "p99", "p999", "max", "mean", "service", ...(s.oldest ? ["oldest"] : [])].map((key) => latency(s[key][at]))]),
     }));
   }
 

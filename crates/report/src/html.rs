@@ -243,7 +243,7 @@ impl Page {
             .collect();
         let begun_ns = totals.started.unix_ns;
         self.runs_happened.push((self.runs.len(), begun_ns, untold));
-        if !happened.phases.is_empty() {
+        if happened.recovery.is_some() {
             let name = totals.started.full_name();
             self.happened.push((name, happened.clone()));
         }

@@ -6,6 +6,9 @@ use measure::{Histogram, HistogramBuilder, Interval, IntervalPhase, LatencyFigur
 use plan::Load;
 use serde::Serialize;
 
+/// I/O that is out for less is in the latencies soon enough.
+const OLDEST_US_LEAST: f64 = 100_000.0;
+
 /// Collects the intervals of a run.
 #[derive(Debug)]
 pub(super) struct Columns {
@@ -51,6 +54,9 @@ pub(super) struct TimeSeries {
     /// Left out when no arrival ever waited.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub backlog: Vec<u64>,
+    /// Age of what has been out the longest at the end, in microseconds; left out when it was never long.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub oldest: Vec<Short>,
     /// Left out when nothing failed.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub errors: Vec<u64>,
@@ -87,6 +93,7 @@ struct Column {
     own_known_ns: u64,
     busy_max: f64,
     backlog: u64,
+    oldest_ns: u64,
     host_busy_ns: u64,
     host_total_ns: u64,
     host_steal_ns: u64,
@@ -153,6 +160,7 @@ impl Columns {
             intervals: interval.count(),
             slots_ns: known_ns(interval.lost.slots),
             own_known_ns: known_ns(interval.lost.cpu),
+            oldest_ns: interval.engine.oldest_in_flight_ns,
             own_ns: interval.host.fathom_user_ns + interval.host.fathom_system_ns,
             ..Column::default()
         };
@@ -246,6 +254,7 @@ impl Column {
         self.own_known_ns += next.own_known_ns;
         self.busy_max = self.busy_max.max(next.busy_max);
         self.backlog = self.backlog.max(next.backlog);
+        self.oldest_ns = self.oldest_ns.max(next.oldest_ns);
         self.host_busy_ns += next.host_busy_ns;
         self.host_total_ns += next.host_total_ns;
         self.host_steal_ns += next.host_steal_ns;
@@ -278,6 +287,7 @@ impl TimeSeries {
         self.busy.push(Short(column.busy()));
         self.busy_max.push(Short(column.busy_max));
         self.backlog.push(column.backlog);
+        self.oldest.push(Short(column.oldest_ns as f64 / 1e3));
         self.errors.push(column.errors);
         self.cpu
             .push(Short(share_pct(column.host_busy_ns, column.host_total_ns)));
@@ -294,6 +304,9 @@ impl TimeSeries {
             self.rate_max.clear();
             self.busy_max.clear();
             self.cpu_max.clear();
+        }
+        if self.oldest.iter().all(|us| us.0 < OLDEST_US_LEAST) {
+            self.oldest.clear();
         }
         for counts in [&mut self.backlog, &mut self.errors] {
             if counts.iter().all(|count| *count == 0) {

@@ -12,6 +12,7 @@ pub(super) fn write(page: &Page, out: &mut dyn Write) -> io::Result<()> {
             writeln!(out, "<p>{}</p>", Escaped(run))?;
         }
         write_phases(&happened.phases, out)?;
+        write_figures(happened, out)?;
         write_cycles(&happened.cycles, out)?;
         write_targets(happened, out)?;
     }
@@ -89,6 +90,9 @@ const PHASES: [&str; 14] = [
 ];
 
 fn write_phases(phases: &[Phase], out: &mut dyn Write) -> io::Result<()> {
+    if phases.is_empty() {
+        return Ok(());
+    }
     begin(&PHASES, out)?;
     for phase in phases {
         let response = &phase.response;
@@ -112,6 +116,45 @@ fn write_phases(phases: &[Phase], out: &mut dyn Write) -> io::Result<()> {
         fields.extend([phase.errors, phase.backlog].map(|count| count.to_string()));
         row(phase.name, &fields, out)?;
     }
+    end(out)
+}
+
+const FIGURES: [&str; 8] = [
+    "Figure",
+    "longest I/O",
+    "answered again after",
+    "caught up after",
+    "as before after",
+    "failed",
+    "never answered",
+    "never sent",
+];
+
+/// What the sentence tells, and what it has no room for; times since the mark, or since it began.
+fn write_figures(happened: &Happened, out: &mut dyn Write) -> io::Result<()> {
+    let Some(recovery) = &happened.recovery else {
+        return Ok(());
+    };
+    let or_none = |value: Option<u64>| value.map_or("-".to_owned(), span);
+    let still = happened.standstill.as_ref();
+    let answered = still.and_then(|still| still.gap.to_ns.checked_sub(recovery.zero_ns));
+    let normal = match recovery.again {
+        Again::Normal { after_ns } => Some(after_ns),
+        _ => None,
+    };
+    begin(&FIGURES, out)?;
+    let times = [
+        Some(recovery.longest_ns),
+        answered,
+        recovery.caught_up_ns,
+        normal,
+    ];
+    let counts = [recovery.failed, recovery.unanswered, recovery.never_sent];
+    let fields = times.map(or_none).into_iter();
+    let fields: Vec<String> = fields
+        .chain(counts.map(|count| count.to_string()))
+        .collect();
+    row("all targets", &fields, out)?;
     end(out)
 }
 
@@ -145,13 +188,25 @@ fn write_targets(happened: &Happened, out: &mut dyn Write) -> io::Result<()> {
         .as_ref()
         .map_or(&[][..], |still| &still.by_target);
     let [_, _, ..] = targets else { return Ok(()) };
-    begin(&["Target", "stood still", "from, s"], out)?;
-    for (name, gap) in targets {
+    let heads = [
+        "Target",
+        "stood still",
+        "from, s",
+        "longest I/O",
+        "failed",
+        "never answered",
+    ];
+    begin(&heads, out)?;
+    for target in targets {
+        let gap = target.gap;
         let fields = [
             span(gap.to_ns - gap.from_ns),
             format!("{:.1}", gap.from_ns as f64 / 1e9),
+            span(target.longest_ns),
+            target.failed.to_string(),
+            target.unanswered.to_string(),
         ];
-        row(name, &fields, out)?;
+        row(&target.name, &fields, out)?;
     }
     end(out)
 }

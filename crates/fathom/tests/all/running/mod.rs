@@ -13,6 +13,7 @@ mod named_hosts;
 mod paces;
 mod prefill;
 mod prepare;
+mod rebuild;
 mod repeat;
 mod resume;
 mod seeds;

@@ -81,6 +81,11 @@ impl Drop for Held {
     }
 }
 
+/// Whether nothing else runs on the machine, as whoever starts the tests says.
+pub fn is_alone() -> bool {
+    std::env::var_os("FATHOM_ALONE").is_some()
+}
+
 /// From here on no other test of this binary has a lab: for those that assert times.
 pub fn alone() {
     HELD.with(|held| {

@@ -53,6 +53,10 @@ impl Served {
 }
 
 impl Served {
+    pub fn path(&self) -> &str {
+        &self.path
+    }
+
     /// Of the process that answers.
     pub fn id(&self) -> u32 {
         self.server.id()
