@@ -262,8 +262,10 @@ fn a_time_ends_the_jobs_and_runs_the_command() {
     let lab = Lab::new();
     std::fs::create_dir(lab.path("aux")).unwrap();
     let how = ["--trigger-timeout=200ms", "--trigger=echo told > said"];
-    fine(&lab, &[&SLOW[..], &how].concat());
+    fine(&lab, &[&SLOW[..], &how, &["--result=out"]].concat());
     assert_eq!(lab.text("said"), "told\n");
+    let events = lab.text("out/summary.json");
+    assert!(events.contains(" trigger: echo told > said"), "{events}");
 }
 
 #[test]
