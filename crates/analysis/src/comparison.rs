@@ -31,6 +31,8 @@ pub enum FigureKind {
     Rate,
     /// The rate at the knee of a curve.
     Knee,
+    /// The rate of a sweep of slots where more of them stop to bring more.
+    Saturation,
     Throughput,
     ResponseP50,
     ResponseP90,
@@ -159,9 +161,10 @@ pub enum Unfit {
 }
 
 impl FigureKind {
-    pub const ALL: [Self; 14] = [
+    pub const ALL: [Self; 15] = [
         Self::Rate,
         Self::Knee,
+        Self::Saturation,
         Self::Throughput,
         Self::ResponseP50,
         Self::ResponseP90,
@@ -181,6 +184,7 @@ impl FigureKind {
         match self {
             Self::Rate => "rate",
             Self::Knee => "knee",
+            Self::Saturation => "saturation",
             Self::Throughput => "throughput",
             Self::ResponseP50 => "p50",
             Self::ResponseP90 => "p90",
@@ -210,7 +214,12 @@ impl FigureKind {
     }
 
     pub fn is_more_better(self) -> bool {
-        matches!(self, Self::Rate | Self::Knee | Self::Throughput)
+        self.is_of_curve() || matches!(self, Self::Rate | Self::Throughput)
+    }
+
+    /// Whether several runs together have it.
+    pub fn is_of_curve(self) -> bool {
+        matches!(self, Self::Knee | Self::Saturation)
     }
 
     pub fn is_latency(self) -> bool {
@@ -254,7 +263,7 @@ impl ComparedRun {
         let value = |kind: FigureKind| {
             let value = match (kind, kind.is_service()) {
                 (FigureKind::Rate, _) => totals.rate(),
-                (FigureKind::Knee, _) => return None,
+                (FigureKind::Knee | FigureKind::Saturation, _) => return None,
                 (FigureKind::Throughput, _) => totals.bytes_per_second(),
                 (FigureKind::CpuPerOperation, _) => totals.host_cpu_ns_per_operation()?,
                 (_, true) => latency(&service, kind.percentile())?,

@@ -2,6 +2,7 @@
 use crate::advice::{Compared, next};
 use crate::curve::{CurvePoint, KNEE_POINTS_LEAST, SAMPLES_FOR_KNEE, knee};
 use crate::hints::OwnLimit;
+use crate::saturation::saturation;
 use crate::series::{RunOutline, SeriesKind, series};
 use crate::standstill::Mark;
 use crate::verdict::{Judged, Word};
@@ -90,6 +91,14 @@ pub(crate) fn verdict(runs: &[Heard], marks: &[Mark]) -> Option<Verdict> {
     if let Some(flat) = flat.filter(|_| word == Word::ClosedLoop) {
         (word, text) = (Word::StorageBound, flat);
     }
+    let of_sweep = sweep.as_ref().map(|sweep| {
+        let points = sweep
+            .iter()
+            .map(|place| measured[*place].judged.point.clone());
+        points.collect::<Vec<CurvePoint>>()
+    });
+    let saturated = of_sweep.and_then(|points| saturation(&points));
+    let saturated = saturated.map(|one| one.words());
     let compared = match (points, sweep) {
         (2.., _) => Compared::Rates,
         (_, Some(_)) => Compared::Slots,
@@ -100,7 +109,8 @@ pub(crate) fn verdict(runs: &[Heard], marks: &[Mark]) -> Option<Verdict> {
         text = "its averages hold that time".to_owned();
     }
     let like = doubts.iter().filter(|run| run.judged.headline() == word);
-    let curve = curve_text(&measured).map_or(String::new(), |text| format!("; {text}"));
+    let curve = curve_text(&measured).or(saturated);
+    let curve = curve.map_or(String::new(), |text| format!("; {text}"));
     let hints = &worst.judged.hints;
     let others = hints.others.clone();
     let is_of_others = word == Word::GeneratorBound && hints.limit != Some(OwnLimit::NoStorage);

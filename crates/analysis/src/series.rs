@@ -3,8 +3,9 @@
 //!
 //! What a run was made of is known here only as far as its totals show it: streams, targets,
 //! shares, load, and the transfer size and read share that came out.
+use crate::grid::Axis;
 use measure::{RunTotals, StreamInfo};
-use plan::{Label, Load, Operation, RunKind, SearchId, TargetId};
+use plan::{Label, Load, Operation, RunKind, SearchId, Swept, TargetId};
 use std::collections::{BTreeSet, HashMap};
 
 /// What grouping needs of a run; small, so that it can be kept when the totals are gone.
@@ -20,6 +21,8 @@ pub struct RunOutline {
     /// Means over the successful operations; zero without any.
     pub bytes_per_operation: f64,
     pub read_share: f64,
+    /// What a sweep gave it.
+    pub swept: Vec<Swept>,
 }
 
 /// A stream, as far as it matters for grouping.
@@ -64,7 +67,30 @@ pub fn series(runs: &[RunOutline]) -> Vec<Series> {
             found.extend(sweep(runs, part));
         }
     }
+    tell_apart(runs, &mut found);
     found
+}
+
+/// Sweeps of one name are told apart by what else was varied.
+fn tell_apart(runs: &[RunOutline], found: &mut [Series]) {
+    let titles: Vec<String> = found.iter().map(|series| series.title.clone()).collect();
+    let is_shared = |title: &String| titles.iter().filter(|known| *known == title).count() > 1;
+    for series in found {
+        let [first, .., last] = &*series.runs else {
+            continue;
+        };
+        if series.kind != SeriesKind::SlotSweep || !is_shared(&series.title) {
+            continue;
+        }
+        let [first, last] = [first, last].map(|place| &runs[*place].swept);
+        for one in first.iter().filter(|one| last.contains(one)) {
+            let axis = Axis {
+                name: one.name.clone(),
+                values: Vec::new(),
+            };
+            series.title += &format!(", {} {}", axis.title(), axis.text(one.value));
+        }
+    }
 }
 
 impl RunOutline {
@@ -87,7 +113,13 @@ impl RunOutline {
             operations,
             bytes_per_operation: per_operation(totals.bytes()),
             read_share: per_operation(reads),
+            swept: started.swept.clone(),
         }
+    }
+
+    /// Whether a search has decided its load.
+    pub(crate) fn is_searched(&self) -> bool {
+        self.search().is_some()
     }
 
     fn search(&self) -> Option<SearchId> {

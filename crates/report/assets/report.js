@@ -8,7 +8,7 @@
   const byId = (id) => document.getElementById(id);
   const PERCENTILES = [["p50", "p50"], ["p90", "p90"], ["p99", "p99"], ["p999", "p99.9"]];
   const LINE = { curve: { log: true, shown: null }, sweep: { log: true, shown: null } };
-  const state = { run: 0, logLatency: true, tail: false, printing: false };
+  const state = { run: 0, logLatency: true, tail: false, printing: false, colour: "rate" };
 
   // ---- look -------------------------------------------------------------------------------
 
@@ -246,6 +246,9 @@
       : { color: l.series[serie % l.series.length], dash: DASHES[percentile] };
   }
 
+  // Names of more would leave no room for the drawing; tooltips and the table have them.
+  const MANY = 10;
+
   function rateLatency(name, series, plan) {
     const chart = LINE[name];
     if (!chart.shown) chart.shown = new Set(series.length > 1 ? ["p99"] : PERCENTILES.map(([key]) => key));
@@ -296,6 +299,15 @@
         text: series.length > 1 ? "knee" : `knee ${number(rate)} I/O/s`, font: { size: 12, color },
       });
     });
+    series.forEach((serie, at) => {
+      if (!serie.saturated) return;
+      const color = series.length > 1 ? lineStyle(at, series.length, 0).color : l.soft;
+      shapes.push({ type: "line", xref: "x", yref: "paper", x0: serie.saturated, x1: serie.saturated, y0: 0, y1: 1, line: { color, dash: "dot", width: 1.5 } });
+      annotations.push({
+        xref: "x", yref: "paper", x: serie.saturated, y: 0.6 - 0.06 * (at % 6), yanchor: "middle", xanchor: "right", showarrow: false,
+        text: series.length > 1 ? "saturation" : `before saturation ${number(serie.saturated)} I/O/s`, font: { size: 12, color },
+      });
+    });
     keys(series).forEach((key) => traces.push(key));
     const table = () => ({
       head: ["Series", "Run", plan.column, "Asked I/O/s", "Achieved I/O/s", ...PERCENTILES.map(([, label]) => label), "Marks"],
@@ -308,7 +320,7 @@
       })),
     });
     return draw(name, traces, layout(rateAxis("Achieved rate (I/O per second)"),
-      latencyAxis(chart.log, "Response time", ...traces.map((trace) => trace.y)), { shapes, annotations, margin: { l: 60, r: 30, t: 40, b: 48 } }), table)
+      latencyAxis(chart.log, "Response time", ...traces.map((trace) => trace.y)), { shapes, annotations, showlegend: series.length <= MANY, margin: { l: 60, r: 30, t: 40, b: 48 } }), table)
       .then((plot) => listen(plot, "plotly_click", (event) => {
         const run = event.points[0].customdata;
         if (run !== undefined) { choose(run); byId("run").scrollIntoView({ behavior: "smooth" }); }
@@ -341,11 +353,155 @@
 
   function drawSweep() {
     if (!data.sweeps.length) return Promise.resolve();
-    const series = data.sweeps.map((sweep) => ({ name: sweep.name, points: sweep.points.map(([run, slots]) => ({ run, slots })) }));
+    byId("sweep-words").replaceChildren(...data.sweeps.filter((sweep) => sweep.saturation).map((sweep) =>
+      element("li", { textContent: `${data.sweeps.length > 1 ? `${sweep.name}: ` : ""}${sweep.saturation}.` })));
+    byId("saturation").hidden = !data.sweeps.some((sweep) => sweep.saturation);
+    byId("saturation").open = data.sweeps.length <= 4;
+    const series = data.sweeps.map((sweep) => ({ name: sweep.name, saturated: sweep.saturated_at, points: sweep.points.map(([run, slots]) => ({ run, slots })) }));
     return rateLatency("sweep", series, {
       column: "Threads", cell: (one) => String(one.slots ?? ""), position: "top center",
       text: (one, run, last) => (last ? String(one.slots) : ""),
     });
+  }
+
+  // ---- what a sweep varied ----------------------------------------------------------------
+
+  // Viridis (Smith and van der Walt, 2015), at equal steps.
+  const VIRIDIS = ["#440154", "#482878", "#3e4989", "#31688e", "#26828e", "#1f9e89", "#35b779", "#6ece58", "#b5de2b", "#fde725"];
+  const parsed = (hex) => [1, 3, 5].map((at) => parseInt(hex.slice(at, at + 2), 16));
+  function shade(share) {
+    const place = Math.max(0, Math.min(1, share)) * (VIRIDIS.length - 1);
+    const [from, to] = [Math.floor(place), Math.ceil(place)].map((at) => parsed(VIRIDIS[at]));
+    const rgb = from.map((low, at) => Math.round(low + (place - Math.floor(place)) * (to[at] - low)));
+    const bright = 0.299 * rgb[0] + 0.587 * rgb[1] + 0.114 * rgb[2];
+    return { background: `rgb(${rgb.join(",")})`, color: bright > 125 ? "#000" : "#fff" };
+  }
+  const brief = (value) => {
+    const [unit, per] = value >= 1e6 ? ["M", 1e6] : value >= 1e4 ? ["k", 1e3] : ["", 1];
+    return trim(value / per) + unit;
+  };
+  const FIGURES = {
+    rate: { label: "rate", unit: "I/O/s", of: (run) => run.rate, text: brief },
+    p99: { label: "p99", unit: "response p99", log: true, of: (run) => run.response.p99, text: latency },
+    cpu: { label: "CPU per I/O", unit: "CPU time of the host per I/O", log: true, of: (run) => (run.cpu === null ? null : run.cpu / 1e3), text: latency },
+  };
+
+  // Values of all runs in one place, whose mean counts.
+  function meanOf(places, figure) {
+    const known = places.map((place) => figure.of(runs[place])).filter((value) => value !== null && Number.isFinite(value));
+    return known.length ? known.reduce((sum, value) => sum + value, 0) / known.length : null;
+  }
+
+  // The runs of a grid by their places on its axes.
+  function cellsOf(grid) {
+    const cells = new Map();
+    grid.cells.forEach(([run, at]) => {
+      const key = at.join();
+      if (!cells.has(key)) cells.set(key, { at, runs: [] });
+      cells.get(key).runs.push(run);
+    });
+    return cells;
+  }
+
+  const nameOf = (grid, at) => at.map((place, number) => `${grid.axes[number].name} ${grid.axes[number].texts[place]}`).join(", ");
+  const show = (run) => { choose(run); byId("run").scrollIntoView({ behavior: "smooth" }); };
+
+  function drawOver() {
+    const l = look();
+    const lines = data.grids.filter((grid) => grid.axes.length === 1);
+    const traces = [];
+    const rows = [];
+    const axis = lines.length ? lines[0].axes[0] : null;
+    const isWide = axis && axis.values[0] > 0 && axis.values[axis.values.length - 1] / axis.values[0] > 20;
+    lines.forEach((grid, place) => {
+      const cells = [...cellsOf(grid).values()].sort((one, other) => one.at[0] - other.at[0]);
+      const own = grid.axes[0];
+      const color = l.series[place % l.series.length];
+      const line = (label, figure, yaxis, dash) => traces.push({
+        type: "scatter", mode: "lines+markers", name: esc(lines.length > 1 ? `${short(grid.name, 30)}, ${label}` : label), yaxis,
+        x: cells.map((cell) => own.values[cell.at[0]]), y: cells.map((cell) => meanOf(cell.runs, figure)),
+        line: { color: lines.length > 1 ? color : l.percentile[dash === "solid" ? 1 : dash === "dash" ? 2 : 0], dash, width: 2 }, marker: { size: 9 },
+        customdata: cells.map((cell) => cell.runs[0]), hovertext: cells.map((cell) => words(runs[cell.runs[0]])), hoverinfo: "text",
+      });
+      line("rate", FIGURES.rate, "y", "solid");
+      [["p50", "dot"], ["p99", "dash"]].forEach(([key, dash]) =>
+        line(`response ${key}`, { of: (run) => (run.response[key] === null ? null : run.response[key] / 1e6) }, "y2", dash));
+      cells.forEach((cell) => rows.push([grid.name, own.texts[cell.at[0]], number(meanOf(cell.runs, FIGURES.rate)), ...["p50", "p99"].map((key) =>
+        latency(meanOf(cell.runs, { of: (run) => run.response[key] }))), String(cell.runs.length)]));
+    });
+    const x = axis ? { title: axis.name, tickvals: axis.values, ticktext: axis.texts.map(esc), type: isWide ? "log" : "linear", autotickangles: SLANTS } : {};
+    const plan = layout(x, Object.assign(rateAxis("I/O per second"), { domain: [0, 0.42] }));
+    plan.yaxis2 = plan.axis(Object.assign(latencyAxis(true, "Response time", ...traces.filter((one) => one.yaxis === "y2").map((one) => one.y)), { domain: [0.5, 1] }));
+    return draw("over", traces, plan, () => ({ head: ["Sweep", axis ? axis.name : "", "I/O/s", "p50", "p99", "Runs"], rows }))
+      .then((plot) => plot.data && listen(plot, "plotly_click", (event) => show(event.points[0].customdata)));
+  }
+
+  function drawSwept() {
+    if (!data.grids.length) return Promise.resolve();
+    drawGrid();
+    return drawOver();
+  }
+
+  function drawGrid() {
+    const all = data.grids.filter((grid) => grid.axes.length > 1);
+    const figure = byId("chart-grid");
+    figure.hidden = !all.length;
+    if (!all.length) return;
+    const known = Object.entries(FIGURES).filter(([, one]) => runs.some((run) => run.measures && one.of(run) !== null));
+    switches("grid", [{ legend: "Colour", options: known.map(([key, one]) => ({ label: one.label, on: state.colour === key, press: () => { state.colour = key; drawGrid(); } })) }]);
+    figure.querySelector(".grids").replaceChildren(...all.flatMap((grid) => panels(grid, FIGURES[state.colour])));
+    figure.dataset.drawn = "true";
+  }
+
+  const element = (tag, more, ...children) => {
+    const made = Object.assign(document.createElement(tag), more);
+    made.append(...children);
+    return made;
+  };
+
+  // One panel for each combination of what is on no axis of a panel; one scale for all of them.
+  function panels(grid, figure) {
+    const cells = cellsOf(grid);
+    const values = [...cells.values()].map((cell) => meanOf(cell.runs, figure)).filter((value) => value > 0);
+    const [low, high] = [Math.min(...values), Math.max(...values)];
+    const scale = figure.log ? Math.log : (value) => value;
+    const share = (value) => (high > low ? (scale(value) - scale(low)) / (scale(high) - scale(low)) : 1);
+    const rest = grid.axes.slice(2).reduce((some, axis, at) => some.flatMap((one) => axis.values.map((_, place) => [...one, place])), [[]]);
+    const legend = element("p", { className: "scale" }, `${figure.unit}: ${figure.text(low)} `,
+      element("span", { className: "ramp", ariaHidden: "true" }), ` ${figure.text(high)}${figure.log ? ", logarithmic" : ""}`);
+    legend.querySelector(".ramp").style.background = `linear-gradient(to right, ${VIRIDIS.join(",")})`;
+    const title = data.grids.length > 1 ? [element("h4", { textContent: grid.name })] : [];
+    const box = element("div", { className: "panels" }, ...rest.map((at) => panel(grid, cells, at, { figure, share })));
+    return [...title, legend, box];
+  }
+
+  function panel(grid, cells, rest, { figure, share }) {
+    const [across, down] = grid.axes;
+    const table = element("table", { className: "heat" });
+    const more = rest.map((place, number) => `${grid.axes[number + 2].name} ${grid.axes[number + 2].texts[place]}`).join(", ");
+    table.append(element("caption", { textContent: more || `${down.name} by ${across.name}` }));
+    const head = table.createTHead().insertRow();
+    head.append(element("th", { scope: "col", textContent: `${down.name} \\ ${across.name}` }),
+      ...across.texts.map((text) => element("th", { scope: "col", textContent: text })));
+    const body = table.createTBody();
+    down.texts.forEach((text, y) => {
+      const row = body.insertRow();
+      row.append(element("th", { scope: "row", textContent: text }));
+      across.texts.forEach((_, x) => {
+        const at = [x, y, ...rest];
+        const cell = cells.get(at.join());
+        const value = cell ? meanOf(cell.runs, figure) : null;
+        const field = row.insertCell();
+        if (!cell) { field.textContent = "–"; return; }
+        const doubtful = cell.runs.some((run) => runs[run].findings.some((told) => told.is_doubt));
+        const name = `${nameOf(grid, at)}: ${value === null ? "–" : figure.text(value)} ${figure.unit}${doubtful ? ", doubtful" : ""}`;
+        const button = element("button", { type: "button", title: name, ariaLabel: name, textContent: (value === null ? "–" : figure.text(value)) + (doubtful ? " !" : "") });
+        button.onclick = () => show(cell.runs[0]);
+        if (value > 0) Object.assign(button.style, shade(share(value)));
+        field.append(button);
+      });
+    });
+    return element("div", { className: "scroll" }, table);
   }
 
   // ---- all runs beside each other ---------------------------------------------------------
@@ -717,7 +873,7 @@
   }
 
   function drawAll() {
-    return runs.length ? Promise.all([drawCurve(), drawSweep(), drawDepth(), drawCpu(), drawRun()]) : Promise.resolve();
+    return runs.length ? Promise.all([drawCurve(), drawSweep(), drawSwept(), drawDepth(), drawCpu(), drawRun()]) : Promise.resolve();
   }
 
   if (runs.length) setUpChooser();

@@ -145,10 +145,9 @@ fn cells(cell: &Cell) -> [String; HEADS.len()] {
     let of = |kind: FigureKind, text: &dyn Fn(&ComparedFigure) -> String| {
         cell.figure(kind).map_or("-".to_owned(), text)
     };
-    let rate = match cell.figure(FigureKind::Knee) {
-        Some(_) => FigureKind::Knee,
-        None => FigureKind::Rate,
-    };
+    let mut kinds = cell.figures.iter().map(|figure| figure.kind);
+    let rate = kinds.find(|kind| kind.is_of_curve());
+    let rate = rate.unwrap_or(FigureKind::Rate);
     let base = |figure: &ComparedFigure| value_text(figure.kind, figure.base);
     let other = |figure: &ComparedFigure| value_text(figure.kind, figure.other);
     let changed = |figure: &ComparedFigure| {
@@ -191,7 +190,7 @@ fn value_text(kind: FigureKind, value: f64) -> String {
 /// Rates per second, MB/s, milliseconds, and microseconds of CPU time.
 fn in_unit(kind: FigureKind, value: f64) -> f64 {
     match kind {
-        FigureKind::Rate | FigureKind::Knee => value,
+        FigureKind::Rate | FigureKind::Knee | FigureKind::Saturation => value,
         FigureKind::Throughput => value / 1e6,
         FigureKind::CpuPerOperation => value / 1e3,
         _ => value / 1e6,
@@ -200,7 +199,7 @@ fn in_unit(kind: FigureKind, value: f64) -> f64 {
 
 fn unit(kind: FigureKind) -> &'static str {
     match kind {
-        FigureKind::Rate | FigureKind::Knee => "per_s",
+        FigureKind::Rate | FigureKind::Knee | FigureKind::Saturation => "per_s",
         FigureKind::Throughput => "mb_per_s",
         FigureKind::CpuPerOperation => "us",
         _ => "ms",

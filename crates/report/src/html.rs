@@ -32,7 +32,7 @@ use text::json_for_script;
 const MAX_COLUMNS: usize = 2_000;
 
 /// Columns of all runs together, some 100 bytes each: what keeps the page of a long sweep small.
-const MAX_COLUMNS_OF_PAGE: usize = 60_000;
+const MAX_COLUMNS_OF_PAGE: usize = 40_000;
 
 /// Below this a series shows nothing any more.
 const MIN_COLUMNS: usize = 24;
@@ -114,6 +114,7 @@ struct PageData<'a> {
     runs: &'a [RunRecord],
     curves: &'a [curves::Curve],
     sweeps: &'a [curves::Sweep],
+    grids: &'a [curves::Grid],
     marks: Vec<MarkRecord<'a>>,
     targets: Vec<&'a str>,
 }
@@ -179,11 +180,12 @@ impl Page {
 
     /// Writes the page, after the last event. Errors are those of `out`.
     pub fn write(&self, verdict: Option<&Verdict>, out: &mut dyn Write) -> io::Result<()> {
-        let (curves, sweeps) = self.curves.pictures();
+        let (curves, sweeps, grids) = self.curves.pictures();
         let data = PageData {
             runs: &self.runs,
             curves: &curves,
             sweeps: &sweeps,
+            grids: &grids,
             marks: self.marks(),
             targets: self.targets().iter().map(|one| one.name.as_str()).collect(),
         };
@@ -316,6 +318,9 @@ impl Page {
         if !data.curves.is_empty() {
             pictures.push(CURVE_SECTION);
         }
+        if !data.grids.is_empty() {
+            pictures.push(GRID_SECTION);
+        }
         if !data.sweeps.is_empty() {
             pictures.push(SWEEP_SECTION);
         }
@@ -363,5 +368,6 @@ pub fn is_page(head: &[u8]) -> bool {
 
 const CURVE_SECTION: &str = include_str!("../assets/curve.html");
 const SWEEP_SECTION: &str = include_str!("../assets/sweep.html");
+const GRID_SECTION: &str = include_str!("../assets/grid.html");
 const RUNS_SECTION: &str = include_str!("../assets/runs.html");
 const RUN_SECTION: &str = include_str!("../assets/run.html");

@@ -3,7 +3,7 @@
 mod comparison;
 mod synthetic;
 
-use plan::Load;
+use plan::{Load, Swept};
 use report::Conclusion;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -59,7 +59,91 @@ fn one_run() -> RunSpec {
         errors: 0,
         is_finished: true,
         is_preparing: false,
+        swept: Vec::new(),
     }
+}
+
+/// All values of some quantities together, flat out.
+fn swept(quantities: &[(&str, &[f64])]) -> Synthetic {
+    let mut all: Vec<Vec<Swept>> = vec![Vec::new()];
+    for (name, values) in quantities {
+        let with = |some: &Vec<Swept>| {
+            let one = |value: &f64| [&some[..], &[Swept::new(name, *value)]].concat();
+            values.iter().map(one).collect::<Vec<_>>()
+        };
+        all = all.iter().flat_map(with).collect();
+    }
+    let mut execution = Synthetic::new(1, 20, "swept");
+    for (place, swept) in all.into_iter().enumerate() {
+        execution.runs.push(RunSpec {
+            name: "rd".into(),
+            load: Load::FlatOut,
+            asked: None,
+            rate: 500.0 + 10.0 * place as f64,
+            seconds: 2,
+            swept,
+            ..one_run()
+        });
+    }
+    execution
+}
+
+/// Presses the last cell and the switch of the colour.
+const PRESS_CELL: &str = r##"<script>
+addEventListener("load", () => setTimeout(() => {
+  const root = document.documentElement.dataset;
+  const cells = () => [...document.querySelectorAll(".heat button")];
+  root.cells = cells().length;
+  root.named = cells()[cells().length - 1].title;
+  root.colours = new Set(cells().map((cell) => cell.style.background)).size;
+  cells()[cells().length - 1].click();
+  root.clicked = document.getElementById("run-select").value;
+  const before = cells()[0].textContent;
+  document.querySelectorAll("#chart-grid .controls button")[1].click();
+  root.changed = String(cells()[0].textContent !== before);
+}, 500));
+</script></body>"##;
+
+#[test]
+fn each_run_of_a_sweep_of_several_quantities_is_a_cell_that_leads_to_it() {
+    let execution = swept(&[
+        ("transfer_size_bytes", &[4096.0, 8192.0, 16384.0, 32768.0]),
+        ("read_pct", &[0.0, 50.0, 70.0, 100.0]),
+        ("threads", &[1.0, 2.0, 4.0, 8.0, 16.0, 32.0]),
+    ]);
+    let html = page_of(execution).replace("</body>", PRESS_CELL);
+    let Some(opened) = open(&html) else {
+        return;
+    };
+    assert_eq!(opened.console(), [""; 0]);
+    assert_eq!(opened.mark("cells"), "96");
+    let name = "threads 32, read 100 %, transfer size 32 KiB: 14";
+    assert!(
+        opened.mark("named").starts_with(name),
+        "{}",
+        opened.mark("named")
+    );
+    assert!(opened.mark("colours").parse::<u32>().unwrap() > 50);
+    assert_eq!(
+        (opened.mark("clicked"), opened.mark("changed")),
+        ("95", "true")
+    );
+    assert_eq!(opened.drawn("over"), Some("empty"));
+}
+
+#[test]
+fn a_sweep_of_one_quantity_is_rate_and_latency_over_it() {
+    let execution = swept(&[("working_set_bytes", &[1e6, 1e7, 1e8, 1e9])]);
+    let Some(opened) = open(&page_of(execution)) else {
+        return;
+    };
+    assert_eq!(opened.console(), [""; 0]);
+    assert_eq!(opened.drawn("over"), Some("true"));
+    assert!(opened.dom.contains("working set"));
+    // What varies with the rate alone is a curve.
+    let mut execution = Synthetic::new(1, 20, "rates");
+    execution.curve(8, 2, 0);
+    assert!(!page_of(execution).contains("id=\"grid\""));
 }
 
 struct Opened {

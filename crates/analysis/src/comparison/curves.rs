@@ -1,7 +1,8 @@
 //! What runs say as points of a curve: its knee, and latencies at rates that two curves have in common.
 use super::{ComparedRun, FigureKind, Side};
 use crate::curve::{CurvePoint, knee};
-use crate::series::{RunOutline, SeriesKind, series};
+use crate::saturation::saturation;
+use crate::series::{RunOutline, Series, SeriesKind, series};
 use crate::verdict::Word;
 use crate::watch::EndedRun;
 use plan::{Label, Load};
@@ -45,8 +46,27 @@ impl Side {
         let number = self.results;
         self.results += 1;
         let mut knees = Vec::new();
-        let mut all = series(&result.outlines);
-        all.retain(|series| series.kind != SeriesKind::SlotSweep);
+        let all = series(&result.outlines);
+        let (sweeps, all): (Vec<Series>, Vec<Series>) = all
+            .into_iter()
+            .partition(|series| series.kind == SeriesKind::SlotSweep);
+        for series in &sweeps {
+            let points = series
+                .runs
+                .iter()
+                .map(|place| result.points[*place].clone());
+            let found = saturation(&points.collect::<Vec<CurvePoint>>());
+            let rate = found.and_then(|found| found.rate());
+            let name = named("saturation", &series.title, sweeps.len() == 1);
+            let mut of_sweep = of_curve(
+                &result.runs[series.runs[0]],
+                name,
+                (FigureKind::Saturation, rate),
+            );
+            // Each run of it has others.
+            (of_sweep.load.slots, of_sweep.load.swept) = (None, Vec::new());
+            knees.push(of_sweep);
+        }
         for series in &all {
             let load = |place: &usize| &result.outlines[*place].load;
             let is_point = |place: &usize| !matches!(load(place), Load::SearchBase { .. });
@@ -58,7 +78,11 @@ impl Side {
             if let Some(first) = places.first() {
                 let rate = knee(&points).map(|knee| points[knee.point].achieved_per_s);
                 let name = named("knee", &series.title, all.len() == 1);
-                knees.push(of_knee(&result.runs[*first], name, rate));
+                knees.push(of_curve(
+                    &result.runs[*first],
+                    name,
+                    (FigureKind::Knee, rate),
+                ));
             }
             for place in places {
                 let is_share = matches!(
@@ -85,12 +109,16 @@ fn named(what: &str, title: &str, is_only: bool) -> String {
     }
 }
 
-/// The knee of a curve as a run of its own, with one figure.
-fn of_knee(point: &ComparedRun, name: String, rate: Option<f64>) -> ComparedRun {
+/// What runs are together, as a run of its own with one figure.
+fn of_curve(
+    point: &ComparedRun,
+    name: String,
+    (kind, rate): (FigureKind, Option<f64>),
+) -> ComparedRun {
     let mut load = point.load.clone();
     (load.asked_per_s, load.is_knee) = (None, true);
     let mut values = [None; FigureKind::ALL.len()];
-    values[FigureKind::Knee.place()] = rate;
+    values[kind.place()] = rate;
     ComparedRun {
         name,
         loops: String::new(),

@@ -18,6 +18,7 @@ fn searched(base_per_s: f64, shares: &[f64], p99_ns: impl Fn(f64) -> f64) -> Com
         streams: Vec::new(),
         operations: 1_000_000,
         bytes_per_operation: 4096.0,
+        swept: Vec::new(),
         read_share: 0.7,
     };
     let values = [(FigureKind::Rate, base_per_s)];

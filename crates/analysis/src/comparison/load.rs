@@ -35,7 +35,7 @@ pub struct Loaded {
     pub random_pct: Option<f64>,
     /// How many may be in flight; `None` where nobody tells.
     pub slots: Option<u32>,
-    /// Whether this is no run but the knee of several.
+    /// Whether this is no run but what several are together: a knee, or where they saturate.
     pub is_knee: bool,
 }
 

@@ -4,9 +4,10 @@ use crate::words::{counted, latency};
 use std::fmt::Write;
 
 /// The figures that a sentence tells; the others are in tables.
-const TOLD: [FigureKind; 5] = [
+const TOLD: [FigureKind; 6] = [
     FigureKind::Rate,
     FigureKind::Knee,
+    FigureKind::Saturation,
     FigureKind::ResponseP50,
     FigureKind::ResponseP99,
     FigureKind::CpuPerOperation,
@@ -19,9 +20,9 @@ impl Comparison {
         if self.cells.is_empty() {
             return format!("`{other}` and `{base}` have no run in common.");
         }
-        let is_load = |cell: &&Cell| cell.figure(FigureKind::Knee).is_none();
+        let is_load = |cell: &&Cell| !cell.figures.iter().any(|one| one.kind.is_of_curve());
         let runs = match self.cells.iter().filter(is_load).count() {
-            0 => "the knee".to_owned(),
+            0 => "all of it".to_owned(),
             count => counted(count as u64, "load"),
         };
         let mut told: Vec<String> = TOLD.iter().filter_map(|kind| self.told(*kind)).collect();
@@ -229,6 +230,7 @@ impl FigureKind {
         match self {
             Self::Rate => "I/O/s",
             Self::Knee => "I/O/s at the knee",
+            Self::Saturation => "I/O/s before saturation",
             Self::Throughput => "MB/s",
             Self::ResponseP50 => "response p50",
             Self::ResponseP90 => "response p90",

@@ -14,9 +14,10 @@ const NOT_IN_TURN: &str = "The sides were not run in turn: what changed with the
 const IN_TURN: &str = "The sides were run in turn, in random order within each block: what the day brought fell on all of them.";
 
 /// The figures that have bars.
-const CHARTS: [FigureKind; 5] = [
+const CHARTS: [FigureKind; 6] = [
     FigureKind::Rate,
     FigureKind::Knee,
+    FigureKind::Saturation,
     FigureKind::ResponseP50,
     FigureKind::ResponseP99,
     FigureKind::CpuPerOperation,

@@ -1,6 +1,8 @@
 //! Which runs belong together in one picture: latency curves and sweeps of slots, as the analysis
 //! groups them. Judges nothing itself.
-use analysis::{CurvePoint, EndedRun, RunOutline, SeriesKind, knee, series};
+use analysis::{
+    Axis, CurvePoint, EndedRun, RunOutline, Series, SeriesKind, grids, knee, saturation, series,
+};
 use plan::Load;
 use serde::Serialize;
 
@@ -15,11 +17,43 @@ pub(super) struct Curve {
 }
 
 /// Runs that differ in their slots.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub(super) struct Sweep {
     pub name: String,
     /// Run and slots.
     pub points: Vec<(usize, u32)>,
+    /// Where more threads stop to bring more rate, in words and as a rate.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub saturation: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub saturated_at: Option<f64>,
+}
+
+/// Runs by what a sweep varied.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub(super) struct Grid {
+    pub name: String,
+    pub axes: Vec<GridAxis>,
+    /// A run and its place on each axis.
+    pub cells: Vec<(usize, Vec<usize>)>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub(super) struct GridAxis {
+    pub name: String,
+    pub values: Vec<f64>,
+    /// The same as a reader has them.
+    pub texts: Vec<String>,
+}
+
+impl GridAxis {
+    fn of(axis: &Axis) -> Self {
+        Self {
+            name: axis.title(),
+            values: axis.values.clone(),
+            texts: axis.values.iter().map(|value| axis.text(*value)).collect(),
+        }
+    }
 }
 
 /// Collects what the grouping needs of each run.
@@ -35,25 +69,46 @@ impl Curves {
         self.outlines.push(RunOutline::of(&run.totals));
     }
 
-    /// The curves and the sweeps among the runs so far.
-    pub fn pictures(&self) -> (Vec<Curve>, Vec<Sweep>) {
+    /// The curves and the sweeps among the runs so far, and grids of what else was varied.
+    pub fn pictures(&self) -> (Vec<Curve>, Vec<Sweep>, Vec<Grid>) {
         let (mut curves, mut sweeps) = (Vec::new(), Vec::new());
-        for series in series(&self.outlines) {
+        let all = series(&self.outlines);
+        for series in &all {
             match series.kind {
                 SeriesKind::Curve { .. } | SeriesKind::Rates => {
-                    curves.push(self.curve(series.title, &series.runs))
+                    curves.push(self.curve(series.title.clone(), &series.runs))
                 }
-                SeriesKind::SlotSweep => sweeps.push(Sweep {
-                    name: series.title,
-                    points: series
-                        .runs
-                        .into_iter()
-                        .map(|run| (run, self.points[run].slots))
-                        .collect(),
-                }),
+                SeriesKind::SlotSweep => sweeps.push(self.sweep(series)),
             }
         }
-        (curves, sweeps)
+        let all_grids = grids(&self.outlines).into_iter();
+        // What is a curve or a sweep of slots has its picture.
+        let is_new = |grid: &analysis::Grid| {
+            let is_in = |series: &Series| {
+                let mut cells = grid.cells.iter();
+                cells.all(|(run, _)| series.runs.contains(run))
+            };
+            grid.axes.len() > 1 || !all.iter().any(is_in)
+        };
+        let grid = |grid: analysis::Grid| Grid {
+            name: grid.title,
+            axes: grid.axes.iter().map(GridAxis::of).collect(),
+            cells: grid.cells,
+        };
+        let grids = all_grids.filter(is_new).map(grid).collect();
+        (curves, sweeps, grids)
+    }
+
+    fn sweep(&self, series: &Series) -> Sweep {
+        let runs = || series.runs.iter().copied();
+        let points: Vec<CurvePoint> = runs().map(|run| self.points[run].clone()).collect();
+        let found = saturation(&points);
+        Sweep {
+            name: series.title.clone(),
+            points: runs().map(|run| (run, self.points[run].slots)).collect(),
+            saturation: found.map(|found| found.words()),
+            saturated_at: found.and_then(|found| found.rate()),
+        }
     }
 
     fn curve(&self, name: String, runs: &[usize]) -> Curve {
@@ -112,7 +167,7 @@ mod tests {
         watch.end().unwrap()
     }
 
-    fn pictures(runs: &[EndedRun]) -> (Vec<Curve>, Vec<Sweep>) {
+    fn pictures(runs: &[EndedRun]) -> (Vec<Curve>, Vec<Sweep>, Vec<Grid>) {
         let mut curves = Curves::default();
         runs.iter().for_each(|run| curves.add(run));
         curves.pictures()
@@ -121,7 +176,7 @@ mod tests {
     #[test]
     fn a_list_of_rates_is_a_curve_without_base() {
         let rate = |per_second: f64| run("rd", Load::Rate { per_second }, Some(per_second));
-        let (curves, sweeps) = pictures(&[rate(300.0), rate(100.0), rate(200.0)]);
+        let (curves, sweeps, _) = pictures(&[rate(300.0), rate(100.0), rate(200.0)]);
         assert_eq!((curves.len(), sweeps.len()), (1, 0));
         assert_eq!(
             (curves[0].base, &curves[0].points[..]),
@@ -139,7 +194,7 @@ mod tests {
         let search = plan::SearchId(0);
         let point = |pct: f64| run("p", Load::SearchPoint { search, pct }, Some(pct));
         let base = run("base", Load::SearchBase { search }, None);
-        let (curves, _) = pictures(&[base, point(50.0), point(10.0)]);
+        let (curves, ..) = pictures(&[base, point(50.0), point(10.0)]);
         assert_eq!(curves[0].name, "base");
         assert_eq!(
             (curves[0].base, &curves[0].points[..]),

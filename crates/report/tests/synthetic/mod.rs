@@ -6,7 +6,9 @@ use measure::{
     HostSample, Interval, IntervalPhase, IoFailure, LatencyFigures, PoolInfo, PoolSample, Remark,
     RunFinished, RunStarted, StreamInfo, StreamSample, TargetIdentity, WorkerSample,
 };
-use plan::{ArrivalLaw, Label, Load, Operation, RunKind, SearchId, Severity, StreamId, TargetId};
+use plan::{
+    ArrivalLaw, Label, Load, Operation, RunKind, SearchId, Severity, StreamId, Swept, TargetId,
+};
 
 const SECOND: u64 = 1_000_000_000;
 const START_UNIX_NS: u64 = 1_790_000_000 * SECOND;
@@ -33,6 +35,8 @@ pub struct RunSpec {
     pub is_finished: bool,
     /// Makes targets and measures nothing.
     pub is_preparing: bool,
+    /// What a sweep gave it.
+    pub swept: Vec<Swept>,
 }
 
 /// Makes up executions and hands out their events.
@@ -121,6 +125,7 @@ impl Synthetic {
             errors: 0,
             is_finished: true,
             is_preparing: false,
+            swept: Vec::new(),
         });
     }
 
@@ -242,7 +247,7 @@ impl Synthetic {
             }],
             expected_bytes: None,
             labels: vec![Label::new("threads", run.slots.to_string())],
-            swept: Vec::new(),
+            swept: run.swept.clone(),
         }));
         let mut arrivals = (0, 0);
         for second in 0..run.seconds {
