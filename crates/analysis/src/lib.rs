@@ -3,6 +3,7 @@
 #![forbid(unsafe_code)]
 
 mod advice;
+mod axis;
 mod comparison;
 mod curve;
 mod decision;
@@ -27,6 +28,7 @@ mod verdict;
 mod watch;
 pub mod words;
 
+pub use axis::Axis;
 pub use comparison::{
     Answer, Bar, Beyond, Cell, ComparedFigure, ComparedResult, ComparedRun, Comparing, Comparison,
     Conditions, Difference, FigureKind, Interval, Loaded, OnCurve, Side, Unfit, Without, change,
@@ -39,7 +41,7 @@ pub use curve::{
 pub use decision::{Decision, History, Next, next, point_rate};
 pub use execution::Verdict;
 pub use gap::{GAP_SHARE, Gap, GapCause, Reach, response_gap, response_gap_beside};
-pub use grid::{Axis, Grid, grids};
+pub use grid::{Grid, grids};
 pub use hosts::{HostPoint, SLOWER_RATE, SLOWER_RESPONSE, SlowerBy, Slowest, host_points, slowest};
 pub use recovery::{Again, Cycle, Happened, Phase, Recovery, Step};
 pub use saturation::{Saturation, saturation};

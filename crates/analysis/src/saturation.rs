@@ -87,6 +87,7 @@ impl Saturation {
                 "{} I/O/s before saturation, which comes between {below} and {above} threads; from {from} on the rate is the highest",
                 rate(*per_second)
             ),
+            Self::Before { slots: 1 } => "one thread saturates it already".to_owned(),
             Self::Before { slots } => {
                 format!(
                     "{slots} threads saturate it already, and fewer would tell where that begins"

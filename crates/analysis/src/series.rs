@@ -3,7 +3,7 @@
 //!
 //! What a run was made of is known here only as far as its totals show it: streams, targets,
 //! shares, load, and the transfer size and read share that came out.
-use crate::grid::Axis;
+use crate::axis::Axis;
 use measure::{RunTotals, StreamInfo};
 use plan::{Label, Load, Operation, RunKind, SearchId, Swept, TargetId};
 use std::collections::{BTreeSet, HashMap};

@@ -1,4 +1,4 @@
-//! An array that rebuilds a disk, behind a real file: for a while each of its answers takes 1.48 times as long.
+//! An array that rebuilds a disk, under a real file: for a while each of its answers takes 1.48 times as long.
 use crate::lab::{Lab, skip};
 use crate::served::Served;
 use std::time::Duration;
