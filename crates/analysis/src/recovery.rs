@@ -305,7 +305,13 @@ pub enum Again {
     /// So long after zero.
     Normal { after_ns: u64 },
     /// Not until the end: its last seconds beside what was before, as factors.
-    Degraded { median: f64, rate: f64, p99: f64 },
+    Degraded {
+        median: f64,
+        rate: f64,
+        p99: f64,
+        /// Whether the rate is farther off than it was before by itself.
+        is_rate_off: bool,
+    },
     /// Why it is not known.
     Unknown(&'static str),
 }
@@ -507,9 +513,11 @@ fn again(before: &[Moment], after: &[Moment], zero_ns: u64) -> Again {
         .filter(|window| window.start_ns + HELD_NS >= end_ns)
         .collect();
     let of = |of: fn(&Window) -> f64| median(last.iter().map(|window| of(window)).collect());
+    let rate = of(|one| one.rate);
     Again::Degraded {
         median: of(|one| one.median_ns) / usual.median_ns.max(1.0),
-        rate: of(|one| one.rate) / usual.rate.max(f64::MIN_POSITIVE),
+        rate: rate / usual.rate.max(f64::MIN_POSITIVE),
+        is_rate_off: (rate - usual.rate).abs() > usual.rate_off,
         p99: last.iter().map(|one| one.p99_ns).fold(0.0, f64::max) / usual.p99_ns.max(1.0),
     }
 }
@@ -526,7 +534,15 @@ impl Recovery {
                 "rate and latency stayed as before".to_owned()
             }
             Again::Normal { after_ns } => format!("normal again {} {since}", span(after_ns)),
-            Again::Degraded { median, rate, .. } if (rate - 1.0).abs() > RATE_SHARE => format!(
+            Again::Degraded { rate, .. } if rate <= 0.0 => {
+                "nothing succeeded any more until the end".to_owned()
+            }
+            Again::Degraded {
+                median,
+                rate,
+                is_rate_off: true,
+                ..
+            } => format!(
                 "degraded until the end: the rate was {rate:.2} ×, the median response {median:.2} × what it had been"
             ),
             Again::Degraded { median, .. } if (median - 1.0).abs() > MEDIAN_SHARE => {

@@ -84,6 +84,37 @@ fn what_is_never_as_before_is_degraded() {
 }
 
 #[test]
+fn a_target_that_is_gone_is_not_called_degraded_and_chance_is_no_change() {
+    let gone = moments(
+        80,
+        SECOND,
+        |number| if number < 40 { 100 } else { 0 },
+        |_| MS,
+    );
+    let words = recovery(&gone, None, Some(40 * SECOND), true)
+        .unwrap()
+        .words();
+    assert!(
+        words.starts_with("nothing succeeded any more until the end;"),
+        "{words}"
+    );
+    // The rate came and went by a fifth before; at the end it is 1.1 ×, and what is not as before is the p99.
+    let rate = |number: u64| match number {
+        0..40 => 80 + 40 * (number % 2),
+        _ => 110,
+    };
+    let mut all = moments(80, SECOND, rate, |_| MS);
+    all[40..].iter_mut().for_each(|one| one.p99_ns = 10 * MS);
+    let words = recovery(&all, None, Some(40 * SECOND), true)
+        .unwrap()
+        .words();
+    assert!(
+        words.starts_with("not as before for 10 s in a row until the end, with a p99"),
+        "{words}"
+    );
+}
+
+#[test]
 fn too_little_before_or_after_tells_nothing() {
     let even = moments(70, SECOND, |_| 100, |_| MS);
     assert!(matches!(again_of(&even, 20), Again::Unknown(reason) if reason.contains("30 s")));

@@ -12,9 +12,13 @@ use std::ffi::CString;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 use sys::file::OpenFlags;
 use sys::file::at::Kind;
 use sys::file::names::Look;
+
+/// How long the kernel may take to close the files of a ring that is gone, on a machine that is busy.
+const RING_PATIENCE: Duration = Duration::from_secs(5);
 
 /// Permission for one target: to the object that was examined. Only the overwrite guard of `host` issues one
 /// (`cargo xtask tidy` holds that).
@@ -136,7 +140,14 @@ impl<C: Calls> Grants<C> {
                 Access::Read => Intent::Look,
                 Access::Write | Access::Create | Access::Share => Intent::Write,
             };
-            let approach = door.approach(path, intent).expect("it can be looked at");
+            let look = || door.approach(path, intent).expect("it can be looked at");
+            let mut approach = look();
+            let since = Instant::now();
+            // A ring that is gone gives up its files a moment later.
+            while approach.unclaimed.is_some() && since.elapsed() < RING_PATIENCE {
+                std::thread::sleep(Duration::from_millis(10));
+                approach = look();
+            }
             assert!(approach.unclaimed.is_none(), "{:?}", approach.unclaimed);
             let object = approach.object.expect("it can be a target");
             Grant::issue(target, access, object, approach.real_path)

@@ -583,8 +583,8 @@ pub struct CompareOptions {
     #[arg(short, long, value_name = "FOLDER")]
     pub output: Option<PathBuf>,
 
-    /// Exit with 6 if a figure has changed by more, such as 'p99>+10%' or 'rate<-5%'. Figures: rate, throughput, p50, p90,
-    /// p99, p99.9, mean, cpu, and service-p50 and so on. Repeatable.
+    /// Exit with 6 if a figure has changed by more, such as 'p99>+10%' or 'rate<-5%'. Figures: rate, knee, saturation,
+    /// throughput, p50, p90, p99, p99.9, mean, cpu, and service-p50 and so on. Repeatable.
     #[arg(long, value_name = "BAR", value_parser = bar)]
     pub fail_if: Vec<(String, Bar)>,
 

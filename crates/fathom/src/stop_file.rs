@@ -48,9 +48,10 @@ pub fn watch(
             }
         }
     });
-    started
-        .map(drop)
-        .map_err(|error| format!("the monitor file cannot be watched: {error}"))
+    started.map(drop).map_err(|error| {
+        let limit = sys::refused::limit_text();
+        format!("the monitor file cannot be watched: {error}; {limit}")
+    })
 }
 
 /// What the first line of a file asks for.

@@ -86,9 +86,10 @@ impl Trigger {
             has_fired.store(true, SeqCst);
             control.hurry();
         });
-        started
-            .map(|_| watched)
-            .map_err(|error| format!("the trigger cannot be waited for: {error}"))
+        started.map(|_| watched).map_err(|error| {
+            let limit = sys::refused::limit_text();
+            format!("the trigger cannot be waited for: {error}; {limit}")
+        })
     }
 
     /// As the mark of the moment has it.

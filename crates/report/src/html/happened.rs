@@ -167,6 +167,7 @@ fn write_cycles(cycles: &[Cycle], out: &mut dyn Write) -> io::Result<()> {
     for cycle in cycles {
         let again = match cycle.again {
             Again::Normal { after_ns } => span(after_ns),
+            Again::Degraded { rate, .. } if rate <= 0.0 => "never, nothing succeeded".to_owned(),
             Again::Degraded { median, .. } => format!("never, median × {median:.2}"),
             Again::Unknown(reason) => format!("- ({reason})"),
         };
