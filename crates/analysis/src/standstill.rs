@@ -16,6 +16,10 @@ const GAPS_MAX: usize = 500_000;
 /// Of more targets only the worst are told one by one.
 const TARGETS_TOLD: usize = 64;
 
+/// A target is hit by what happened where it stood still for this part of the longest time at least: shorter ones are those
+/// that a busy host has anyway.
+const HIT_PART: u64 = 10;
+
 /// So many that follow each other are a pace.
 const PACE_GAPS: usize = 8;
 
@@ -191,7 +195,10 @@ impl Standstills {
         let of_target = |gaps: &Vec<Gap>| gaps.iter().max_by_key(|gap| length_ns(gap)).copied();
         let all: Vec<Gap> = self.targets.values().filter_map(of_target).collect();
         let worst = all.iter().max_by_key(|gap| length_ns(gap))?;
-        let is_beside = |gap: &&Gap| gap.from_ns < worst.to_ns && worst.from_ns < gap.to_ns;
+        let is_beside = |gap: &&Gap| {
+            let is_long = length_ns(gap) >= length_ns(worst) / HIT_PART;
+            is_long && gap.from_ns < worst.to_ns && worst.from_ns < gap.to_ns
+        };
         let hit = self.targets.values();
         let hit = hit.filter(|gaps| gaps.iter().any(|gap| is_beside(&gap)));
         let reached = totals.figures.iter();
@@ -274,6 +281,24 @@ mod tests {
             from_ns,
             to_ns,
         }
+    }
+
+    #[test]
+    fn only_targets_that_stood_still_for_long_are_hit() {
+        const MS: u64 = 1_000_000;
+        let mut standstills = Standstills::default();
+        for gap in [
+            gap(0, 1_000 * MS, 4_000 * MS),
+            gap(1, 2_000 * MS, 2_015 * MS),
+            gap(2, 3_000 * MS, 3_400 * MS),
+        ] {
+            standstills.targets.insert(gap.target, vec![gap]);
+        }
+        let totals = crate::testing::closed(0, &[1_000; 10]);
+        let still = standstills
+            .longest(&totals, &|target| format!("t{}", target.0), &[])
+            .unwrap();
+        assert_eq!((&*still.name, still.hit, still.targets), ("t0", 2, 3));
     }
 
     #[test]

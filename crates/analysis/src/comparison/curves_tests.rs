@@ -1,26 +1,30 @@
 //! Known answers about curves.
 use super::*;
 use crate::comparison::tests::{load, run, side};
-use crate::comparison::{Comparing, Comparison, Unfit, compare};
+use crate::comparison::{Comparing, Comparison, Loaded, Unfit, compare};
 use crate::testing::open;
 use plan::{RunKind, SearchId};
 
-/// A search whose base reaches `base_per_s`, and at each share a p99 that `p99_ns` gives.
-fn searched(base_per_s: f64, shares: &[f64], p99_ns: impl Fn(f64) -> f64) -> ComparedResult {
-    let mut result = ComparedResult::default();
-    let search = SearchId::at(0);
-    let outline = |load| RunOutline {
+fn outline(load: Load, slots: u32) -> RunOutline {
+    RunOutline {
         name: "max".into(),
         kind: RunKind::Measure,
         load,
-        slots: 32,
+        slots,
         labels: Vec::new(),
         streams: Vec::new(),
         operations: 1_000_000,
         bytes_per_operation: 4096.0,
         swept: Vec::new(),
         read_share: 0.7,
-    };
+    }
+}
+
+/// A search whose base reaches `base_per_s`, and at each share a p99 that `p99_ns` gives.
+fn searched(base_per_s: f64, shares: &[f64], p99_ns: impl Fn(f64) -> f64) -> ComparedResult {
+    let mut result = ComparedResult::default();
+    let search = SearchId::at(0);
+    let outline = |load| outline(load, 32);
     let values = [(FigureKind::Rate, base_per_s)];
     result.runs.push(run("max", load(None), &values));
     result.outlines.push(outline(Load::SearchBase { search }));
@@ -117,4 +121,47 @@ fn knees_are_compared() {
     let without = super::tests::compared(of(1000.0), searched(1000.0, &shares, flat));
     assert!(without.cells.iter().all(|cell| cell.name != "knee"));
     assert_eq!(without.only_base, ["knee"]);
+}
+
+/// Threads on a storage that bears so much, with a response of 1 ms while it has room.
+fn swept(capacity_per_s: f64) -> ComparedResult {
+    let mut result = ComparedResult::default();
+    for slots in [1_u32, 2, 4, 8, 16] {
+        let rate = (1000.0 * f64::from(slots)).min(capacity_per_s);
+        let of_slots = Loaded {
+            slots: Some(slots),
+            ..load(None)
+        };
+        let values = [(FigureKind::Rate, rate)];
+        result
+            .runs
+            .push(run(&format!("{slots}"), of_slots, &values));
+        result.outlines.push(outline(Load::FlatOut, slots));
+        let mut point = point(rate, 1.0);
+        (point.asked_per_s, point.slots) = (None, slots);
+        point.service_ns_mean = f64::from(slots) / rate * 1e9;
+        result.points.push(point);
+    }
+    result
+}
+
+#[test]
+fn what_comes_before_saturation_is_compared() {
+    let compared = compared(swept(3000.0), swept(6000.0));
+    let mut cells = compared.cells.iter();
+    let cell = cells.find(|cell| cell.name == "saturation").unwrap();
+    let figure = cell.figure(FigureKind::Saturation).unwrap();
+    // The asymptotes cross at three and at six threads, between counts that were measured.
+    assert!((figure.base - 2500.0).abs() < 1e-6, "{}", figure.base);
+    assert!((figure.other - 5000.0).abs() < 1e-6, "{}", figure.other);
+    assert!(
+        compared
+            .sentence()
+            .contains("I/O/s before saturation +100 %"),
+        "{}",
+        compared.sentence()
+    );
+    // One that is not saturated has none.
+    let beyond = super::tests::compared(swept(3000.0), swept(1e9));
+    assert!(beyond.cells.iter().all(|cell| cell.name != "saturation"));
 }
