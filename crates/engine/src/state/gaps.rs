@@ -38,7 +38,7 @@ struct GapsOfTarget {
     ended: Mutex<Ended>,
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Ended {
     /// The longest.
     told: Vec<Gap>,
@@ -62,7 +62,11 @@ impl Gaps {
             failed_ns: AtomicU64::new(0),
             failed_due_ns: AtomicU64::new(0),
             failed_seen_ns: AtomicU64::new(0),
-            ended: Mutex::default(),
+            // Workers add to it, and they allocate nothing.
+            ended: Mutex::new(Ended {
+                told: Vec::with_capacity(TOLD),
+                times: StillTimes::default(),
+            }),
         };
         let targets = users.chunk_by(|one, other| one.0 == other.0);
         Self {
