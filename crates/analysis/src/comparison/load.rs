@@ -56,12 +56,13 @@ fn random_pct_of(totals: &RunTotals, globals: &[Label]) -> Option<f64> {
     let shares = streams.map(|stream| {
         let rw = Label::find(&stream.labels, "option.rw").or(global)?;
         let pct = if rw.starts_with("rand") { 100.0 } else { 0.0 };
-        Some(pct * stream.share_pct / 100.0)
+        Some((pct * stream.share_pct, stream.share_pct))
     });
-    let shares: Option<Vec<f64>> = shares.collect();
-    shares
-        .filter(|shares| !shares.is_empty())
-        .map(|shares| shares.iter().sum())
+    let shares: Option<Vec<(f64, f64)>> = shares.collect();
+    let shares = shares?;
+    let all: f64 = shares.iter().map(|(_, share)| share).sum();
+    // Jobs side by side may have all of their own rate each.
+    (all > 0.0).then(|| shares.iter().map(|(random, _)| random).sum::<f64>() / all)
 }
 
 impl Loaded {
