@@ -191,8 +191,7 @@ impl LocalHost {
             sink.end_run(run, lost());
             waits()
         };
-        let thread = std::thread::Builder::new().name("operations".to_owned());
-        let thread = thread.spawn(work);
+        let thread = sys::thread::start("operations", work);
         let thread = thread.map_err(|error| refused(&EngineError::Thread(error)))?;
         self.logging = Some(Logging { is_over, thread });
         Ok(())
@@ -266,9 +265,8 @@ impl LocalHost {
         };
         let flushes = open.flushes();
         let (sender, closed) = channel();
-        let closing = std::thread::Builder::new().name("closing".to_owned());
         // Without a thread, what it was to own is dropped here.
-        let started = closing.spawn(move || {
+        let started = sys::thread::start("closing", move || {
             let _ = sender.send(open.close());
         });
         if let Err(error) = started {

@@ -133,8 +133,7 @@ impl Sinks {
     pub fn add(&mut self, mut sink: Box<dyn Sink>) -> Result<(), String> {
         let (name, queue) = (sink.name().to_owned(), Arc::new(Queue::default()));
         let own = Arc::clone(&queue);
-        let thread = std::thread::Builder::new().name("sink".to_owned());
-        let thread = thread.spawn(move || {
+        let thread = sys::thread::start("sink", move || {
             let ending = Ending(&own);
             while let Some((event, is_news)) = own.next() {
                 if let Err(error) = sink.take(&event, is_news) {

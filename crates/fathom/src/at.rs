@@ -99,8 +99,8 @@ impl Timetable {
         for at in std::mem::take(&mut self.waiting) {
             let desk = self.desk.clone();
             let command = at.command.clone();
-            let thread = std::thread::Builder::new().name("at".to_owned());
-            match thread.spawn(move || desk.carry_out(&at, begun + at.after)) {
+            let work = move || desk.carry_out(&at, begun + at.after);
+            match sys::thread::start("at", work) {
                 Ok(thread) => self.threads.push(thread),
                 Err(error) => self.desk.fail(&command, &format!("cannot be run: {error}")),
             }

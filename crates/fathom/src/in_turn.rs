@@ -161,8 +161,7 @@ fn hand_on_signals(current: &Current) -> std::io::Result<()> {
             }
         }
     };
-    let thread = std::thread::Builder::new().name("signals".to_owned());
-    thread.spawn(watch).map(|_| ())
+    sys::thread::start("signals", watch).map(drop)
 }
 
 /// All numbers below `count`, in an order that nobody chose (Fisher and Yates, 1938).

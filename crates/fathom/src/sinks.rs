@@ -49,15 +49,11 @@ impl Sinks {
             all = all.kept_by(Box::new(Kept(writer)));
         }
         let (logs, dumps) = files.map(JobFiles::apart).unzip();
-        // What keeps a thread from being started is memory, as a rule.
-        let told = |error| format!("{error}; {}", sys::refused::limit_text());
         if let Some(logs) = logs {
-            all.add(Box::new(logs)).map_err(told)?;
+            all.add(Box::new(logs))?;
         }
-        all.add(Box::new(Reports(Arc::clone(&conclusion))))
-            .map_err(told)?;
-        all.add(Box::new(Console { listeners, dumps }))
-            .map_err(told)?;
+        all.add(Box::new(Reports(Arc::clone(&conclusion))))?;
+        all.add(Box::new(Console { listeners, dumps }))?;
         Ok(Self {
             all,
             conclusion,

@@ -118,6 +118,5 @@ fn name_slow_targets() {
 }
 
 fn start(name: &str, work: impl FnOnce() + Send + 'static) -> std::io::Result<()> {
-    let thread = std::thread::Builder::new().name(name.to_owned());
-    thread.spawn(work).map(drop)
+    sys::thread::start(name, work).map(drop)
 }

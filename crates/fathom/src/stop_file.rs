@@ -33,8 +33,7 @@ pub fn watch(
     let name = format!("vdbench.shutdown.{}", std::process::id());
     let for_process = std::env::temp_dir().join(name);
     let (control, outputs) = (control.clone(), outputs.clone());
-    let watching = std::thread::Builder::new().name("stop-file".into());
-    let started = watching.spawn(move || {
+    let started = sys::thread::start("stop-file", move || {
         loop {
             std::thread::sleep(LOOK);
             if let Some(marks) = &mut marks {
@@ -48,10 +47,9 @@ pub fn watch(
             }
         }
     });
-    started.map(drop).map_err(|error| {
-        let limit = sys::refused::limit_text();
-        format!("the monitor file cannot be watched: {error}; {limit}")
-    })
+    started
+        .map(drop)
+        .map_err(|error| format!("the monitor file cannot be watched: {error}"))
 }
 
 /// What the first line of a file asks for.

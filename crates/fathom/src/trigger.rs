@@ -74,8 +74,7 @@ impl Trigger {
         let (this, control) = (self.clone(), control.clone());
         let has_fired = Arc::clone(&watched.has_fired);
         let begun = Instant::now();
-        let watching = std::thread::Builder::new().name("trigger".into());
-        let started = watching.spawn(move || {
+        let started = sys::thread::start("trigger", move || {
             while !this.is_due(begun.elapsed()) {
                 let left = this
                     .after
@@ -86,10 +85,9 @@ impl Trigger {
             has_fired.store(true, SeqCst);
             control.hurry();
         });
-        started.map(|_| watched).map_err(|error| {
-            let limit = sys::refused::limit_text();
-            format!("the trigger cannot be waited for: {error}; {limit}")
-        })
+        started
+            .map(|_| watched)
+            .map_err(|error| format!("the trigger cannot be waited for: {error}"))
     }
 
     /// As the mark of the moment has it.

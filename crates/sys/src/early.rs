@@ -8,6 +8,12 @@ pub fn settle() {
     ignore_questions();
     // SAFETY: SIG_IGN runs no code of ours.
     unsafe { libc::signal(libc::SIGXFSZ, libc::SIG_IGN) };
+    #[cfg(target_env = "gnu")]
+    if crate::memory::address_limit().is_some() {
+        // Each thread has a heap of 64 MiB of addresses otherwise, of which it uses next to nothing.
+        // SAFETY: a number is set, before there is a second thread.
+        unsafe { libc::mallopt(libc::M_ARENA_MAX, 1) };
+    }
 }
 
 extern "C" fn ignore_questions() {

@@ -246,6 +246,21 @@ pub fn process_cpu_ns() -> u64 {
     crate::clock::nanoseconds(clock_gettime(ClockId::ProcessCPUTime))
 }
 
+/// Starts a thread.
+///
+/// # Errors
+/// When the system has none for us, with the limit of memory: a stack that is refused is the cause as a rule.
+pub fn start<T: Send + 'static>(
+    name: &str,
+    work: impl FnOnce() -> T + Send + 'static,
+) -> std::io::Result<std::thread::JoinHandle<T>> {
+    let thread = std::thread::Builder::new().name(name.to_owned());
+    thread.spawn(work).map_err(|error| {
+        let text = format!("{error}; {}", crate::refused::limit_text());
+        std::io::Error::new(error.kind(), text)
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

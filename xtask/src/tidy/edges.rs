@@ -21,7 +21,9 @@ pub const EDGES: &[(&str, &[&str])] = &[
     ("analysis", &["plan", "measure"]),
     (
         "conduct",
-        &["plan", "measure", "analysis", "engine", "host", "door"],
+        &[
+            "plan", "measure", "analysis", "sys", "engine", "host", "door",
+        ],
     ),
     ("fleet", &["plan", "measure", "conduct"]),
     ("store", &["plan", "measure"]),
