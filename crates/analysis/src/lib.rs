@@ -5,6 +5,7 @@
 mod advice;
 mod axis;
 mod comparison;
+mod course;
 mod curve;
 mod decision;
 mod execution;

@@ -1,5 +1,6 @@
 //! What something that happened during a run did to it: how it was before, and when it was so again. Judged at the resolution
 //! of the intervals.
+use crate::course::Course;
 use crate::standstill::{Mark, Standstill, Standstills};
 use crate::words::{counted, span};
 use measure::{Interval, LatencyFigures, RunTotals};
@@ -7,20 +8,21 @@ use plan::Load;
 use std::fmt::Write;
 
 /// So much has to be seen before, that it is known how it was.
-const BEFORE_NS_LEAST: u64 = 30_000_000_000;
+pub(crate) const BEFORE_NS_LEAST: u64 = 30_000_000_000;
 
 /// As before for so long is normal again.
 const HELD_NS: u64 = 10_000_000_000;
 
 /// Rates and percentiles are those of windows of so much at least.
-const WINDOW_NS: u64 = 1_000_000_000;
+pub(crate) const WINDOW_NS: u64 = 1_000_000_000;
 
 /// How far a window may lie from what was before: the rate by this share or so many standard deviations, the median by this
-/// share, and the p99 by this factor.
+/// share, and the p99 by this factor of what all but a few of the windows before had: of few I/Os it comes and goes by itself.
 const RATE_SHARE: f64 = 0.05;
 const RATE_DEVIATIONS: f64 = 3.0;
 const MEDIAN_SHARE: f64 = 0.2;
 const P99_FACTOR: f64 = 2.0;
+const P99_WINDOWS_SHARE: f64 = 0.95;
 
 /// An I/O is late beyond one of these, the first that is ten times the p99.9 before, or the last.
 const LATE_NS: [u64; 5] = [
@@ -39,10 +41,10 @@ const STEP_FACTOR: f64 = 1.2;
 /// An interval as recoveries see it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Moment {
-    start_ns: u64,
-    end_ns: u64,
+    pub(crate) start_ns: u64,
+    pub(crate) end_ns: u64,
     operations: u64,
-    errors: u64,
+    pub(crate) errors: u64,
     backlog: u64,
     /// Of responses; zero without any.
     p50_ns: u64,
@@ -80,26 +82,32 @@ impl Happened {
         let is_one_rate = !matches!(totals.started.load, Load::Steps { .. });
         let since_start = |mark: &Mark| (mark.unix_ns - begun_unix_ns, mark.text.clone());
         let of_run: Vec<(u64, String)> = marks.iter().map(since_start).collect();
-        let mark_ns = of_run.first().map(|(at_ns, _)| *at_ns);
         if let Some(last) = moments.last_mut() {
             // What was out at the end, with its age or when it came.
             let out = totals.unreturned.iter().chain(&totals.late);
             last.add(&out.map(|one| one.response_ns).collect::<Vec<u64>>());
         }
-        let recovery = recovery(&moments, standstill.as_ref(), mark_ns, is_one_rate);
-        let recovery = recovery.map(|recovery| Recovery {
+        let step = step(&moments).filter(|_| is_one_rate);
+        let stall = standstill.as_ref().filter(|still| still.is_stall);
+        let stall = stall.map(|still| still.gap);
+        let course = Course::of(&moments, (stall, standstills), &of_run, step);
+        let recovery = course.as_ref().map(|course| Recovery {
             unanswered: totals.unreturned.len() as u64,
             never_sent: totals
                 .finished
                 .as_ref()
                 .map_or(0, |finished| finished.unsent),
-            ..recovery
+            ..recovery(&moments, course, step)
         });
-        let phases = recovery.as_ref().map_or_else(Vec::new, |recovery| {
-            phases(&moments, recovery, standstill.as_ref())
+        let phases = course.iter().zip(&recovery);
+        let phases =
+            phases.flat_map(|(course, recovery)| phases_of(&moments, course, recovery.again));
+        let phases: Vec<Phase> = phases.collect();
+        let cycles = course.as_ref().map_or_else(Vec::new, |course| {
+            cycles(&moments, course, standstills, &of_run)
         });
         Self {
-            cycles: cycles(&moments, standstills, &of_run),
+            cycles,
             marks,
             standstill,
             recovery,
@@ -126,14 +134,16 @@ impl Happened {
 /// What came of it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Recovery {
-    /// What is counted from, since the start of the run: a mark, else the beginning of the longest standstill.
+    /// What is counted from, since the start of the run: the mark that led to what happened, else its beginning.
     pub zero_ns: u64,
     pub is_from_mark: bool,
+    /// For how long nothing succeeded then, where that was a stall.
+    pub still_ns: Option<u64>,
     /// Where latency alone tells that something happened.
     pub step: Option<Step>,
-    /// The longest response after it; of I/Os that never came back, their age.
+    /// The longest response since then; of I/Os that never came back, their age.
     pub longest_ns: u64,
-    /// Responses above [`Recovery::late_limit_ns`] after it, and failures.
+    /// Responses above [`Recovery::late_limit_ns`] since the first trouble of the run, and failures.
     pub late: u64,
     pub late_limit_ns: u64,
     pub failed: u64,
@@ -175,51 +185,71 @@ pub struct Cycle {
     pub failed: u64,
 }
 
-/// Of each mark of a run, where there are several; what is before the first is what all are compared with.
-fn cycles(moments: &[Moment], standstills: &Standstills, marks: &[(u64, String)]) -> Vec<Cycle> {
-    let (Some((first_ns, _)), 2..) = (marks.first(), marks.len()) else {
+/// Of each mark of a run, where there are several; all are compared with the same.
+fn cycles(
+    moments: &[Moment],
+    course: &Course,
+    standstills: &Standstills,
+    marks: &[(u64, String)],
+) -> Vec<Cycle> {
+    if marks.len() < 2 {
         return Vec::new();
-    };
+    }
     let end_ns = moments.last().map_or(0, |last| last.end_ns);
-    let before = &moments[..moments.partition_point(|moment| moment.end_ns <= *first_ns)];
-    let ends = marks
-        .iter()
-        .skip(1)
-        .map(|(at_ns, _)| *at_ns)
-        .chain([end_ns]);
-    let cycle = |((at_ns, text), to_ns): (&(u64, String), u64)| {
-        let from = moments.partition_point(|moment| moment.end_ns <= *at_ns);
-        let to = moments.partition_point(|moment| moment.end_ns <= to_ns);
-        let after = &moments[from..to.max(from)];
+    let cycle = |place: usize| {
+        let (at_ns, text) = &marks[place];
+        let next_ns = marks.get(place + 1).map_or(end_ns, |(at_ns, _)| *at_ns);
+        let gap = standstills.longest_in(*at_ns..next_ns);
+        let own = course.of_mark(marks, place, gap, end_ns);
         Cycle {
             text: text.clone(),
             at_ns: *at_ns,
-            still_ns: standstills.longest_ns(*at_ns..to_ns),
-            again: again(before, after, *at_ns),
-            failed: after.iter().map(|one| one.errors).sum(),
+            still_ns: gap.map(|gap| gap.to_ns - gap.from_ns),
+            again: again(moments, &own),
+            failed: between(moments, *at_ns, next_ns)
+                .iter()
+                .map(|one| one.errors)
+                .sum(),
         }
     };
-    marks.iter().zip(ends).map(cycle).collect()
+    (0..marks.len()).map(cycle).collect()
 }
 
-/// The phases of a run in which something happened: before, without a success, until it was normal again, and after.
-fn phases(moments: &[Moment], recovery: &Recovery, standstill: Option<&Standstill>) -> Vec<Phase> {
+/// Those that end in a span.
+fn between(moments: &[Moment], from_ns: u64, to_ns: u64) -> &[Moment] {
+    let place = |ns: u64| moments.partition_point(|moment| moment.end_ns <= ns);
+    let (from, to) = (place(from_ns), place(to_ns));
+    &moments[from..to.max(from)]
+}
+
+/// The phases of a run in which something happened: before, without a success, until it was normal again, and after. They
+/// follow each other without a hole.
+fn phases_of(moments: &[Moment], course: &Course, again: Again) -> Vec<Phase> {
     let end_ns = moments.last().map_or(0, |last| last.end_ns);
-    let zero_ns = recovery.zero_ns;
-    let gap = standstill
-        .map(|still| still.gap)
-        .filter(|gap| gap.to_ns > zero_ns);
-    let (still_from, still_to) = gap.map_or((zero_ns, zero_ns), |gap| (gap.from_ns, gap.to_ns));
-    let normal_ns = match recovery.again {
-        Again::Normal { after_ns } => Some((zero_ns + after_ns).max(still_to)),
-        _ => None,
+    let zero_ns = course.zero_ns;
+    let (still_from, still_to) = match course.stall {
+        Some(gap) => (gap.from_ns, gap.to_ns.min(end_ns)),
+        None => (zero_ns, zero_ns),
     };
-    let spans = [
-        ("before", 0, zero_ns.min(still_from)),
-        ("stood still", still_from, still_to),
-        ("until normal", still_to, normal_ns.unwrap_or(still_to)),
-        ("after", normal_ns.unwrap_or(still_to), end_ns),
+    let normal_ns = match again {
+        Again::Normal { after_ns } => (zero_ns + after_ns).max(still_to),
+        _ => still_to,
+    };
+    let borders = [
+        ("before", course.before_ns.min(still_from)),
+        ("earlier", zero_ns.min(still_from)),
+        ("until it stood still", still_from),
+        ("stood still", still_to),
+        ("until normal", normal_ns),
+        ("after", course.until_ns),
+        ("later", end_ns),
     ];
+    let mut from_ns = 0;
+    let spans = borders.map(|(name, to_ns)| {
+        let span = (name, from_ns, to_ns.max(from_ns));
+        from_ns = span.2;
+        span
+    });
     let phase = |(name, from_ns, to_ns): (&'static str, u64, u64)| {
         // What lies in both has most of it in one.
         let is_in = |one: &&Moment| (from_ns..to_ns).contains(&(one.start_ns / 2 + one.end_ns / 2));
@@ -409,12 +439,20 @@ fn median(mut values: Vec<f64>) -> f64 {
     values.get(values.len() / 2).copied().unwrap_or(0.0)
 }
 
+/// What all but a few do not exceed; zero without values.
+fn most_of(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    let place = (values.len() as f64 * P99_WINDOWS_SHARE) as usize;
+    values.get(place).copied().unwrap_or(0.0)
+}
+
 /// How it was before.
 struct Usual {
     rate: f64,
     rate_off: f64,
     median_ns: f64,
     p99_ns: f64,
+    p99_ns_most: f64,
 }
 
 impl Usual {
@@ -429,31 +467,20 @@ impl Usual {
             rate_off: (RATE_SHARE * mean).max(RATE_DEVIATIONS * deviation),
             median_ns: median(of(|one| one.median_ns)),
             p99_ns: median(of(|one| one.p99_ns)),
+            p99_ns_most: P99_FACTOR * most_of(of(|one| one.p99_ns)),
         }
     }
 
     fn is_like(&self, window: &Window) -> bool {
         (window.rate - self.rate).abs() <= self.rate_off
             && (window.median_ns - self.median_ns).abs() <= MEDIAN_SHARE * self.median_ns
-            && window.p99_ns <= P99_FACTOR * self.p99_ns
+            && window.p99_ns <= self.p99_ns_most
     }
 }
 
-/// What came after a mark `mark_ns` into the run, or where there is none after the longest standstill, or after a step;
-/// `None` where nothing happened.
-fn recovery(
-    moments: &[Moment],
-    standstill: Option<&Standstill>,
-    mark_ns: Option<u64>,
-    is_one_rate: bool,
-) -> Option<Recovery> {
-    let stall_ns = standstill
-        .filter(|still| still.is_stall)
-        .map(|still| still.gap.from_ns);
-    let step = step(moments).filter(|_| is_one_rate);
-    let zero_ns = mark_ns.or(stall_ns).or(step.map(|step| step.from_ns))?;
-    let place = moments.partition_point(|moment| moment.end_ns <= zero_ns);
-    let (before, after) = moments.split_at(place);
+fn recovery(moments: &[Moment], course: &Course, step: Option<Step>) -> Recovery {
+    let zero_ns = course.zero_ns;
+    let before = between(moments, 0, course.before_ns);
     let worst_ns = before.iter().map(|one| one.p999_ns).max().unwrap_or(0);
     let late = LATE_NS
         .iter()
@@ -461,31 +488,33 @@ fn recovery(
     let late = late.unwrap_or(LATE_NS.len() - 1);
     let usual_backlog = before.iter().map(|one| one.backlog).max().unwrap_or(0);
     let waits = |one: &Moment| one.backlog > usual_backlog;
+    let after = between(moments, zero_ns, course.until_ns);
     let last_waiting = after.iter().rposition(waits);
     let caught_up = last_waiting.map_or(Some(zero_ns), |last| {
         after.get(last + 1).map(|_| after[last].end_ns)
     });
-    Some(Recovery {
+    let all = between(moments, course.before_ns, u64::MAX);
+    Recovery {
         zero_ns,
-        is_from_mark: mark_ns.is_some(),
+        is_from_mark: course.is_from_mark,
+        still_ns: course.stall.map(|gap| gap.to_ns - gap.from_ns),
         step,
-        longest_ns: after
-            .iter()
-            .map(|one| one.response.max_ns)
-            .max()
-            .unwrap_or(0),
-        late: after.iter().map(|one| one.above[late]).sum(),
+        longest_ns: all.iter().map(|one| one.response.max_ns).max().unwrap_or(0),
+        late: all.iter().map(|one| one.above[late]).sum(),
         late_limit_ns: LATE_NS[late],
-        failed: after.iter().map(|one| one.errors).sum(),
+        failed: all.iter().map(|one| one.errors).sum(),
         unanswered: 0,
         never_sent: 0,
         caught_up_ns: caught_up.map(|at_ns| at_ns - zero_ns),
-        again: again(before, after, zero_ns),
-    })
+        again: again(moments, course),
+    }
 }
 
-fn again(before: &[Moment], after: &[Moment], zero_ns: u64) -> Again {
+/// Whether it was as before within a course: not before the end of its standstill.
+fn again(moments: &[Moment], course: &Course) -> Again {
     let length_ns = |all: &[Moment]| all.iter().map(Moment::length_ns).sum::<u64>();
+    let before = between(moments, 0, course.before_ns);
+    let after = between(moments, course.zero_ns, course.until_ns);
     let (usual, then) = (windows(before), windows(after));
     if length_ns(before) < BEFORE_NS_LEAST || usual.is_empty() {
         return Again::Unknown("less than 30 s were measured before");
@@ -499,9 +528,11 @@ fn again(before: &[Moment], after: &[Moment], zero_ns: u64) -> Again {
         held.last().is_some_and(|last| last.end_ns >= until_ns)
     };
     // An interval that holds the moment itself is of both times.
-    let first = (0..then.len()).find(|from| then[*from].start_ns >= zero_ns && is_held(*from));
+    let answered_ns = course.stall.map_or(0, |gap| gap.to_ns);
+    let least_ns = course.zero_ns.max(answered_ns);
+    let first = (0..then.len()).find(|from| then[*from].start_ns >= least_ns && is_held(*from));
     if let Some(from) = first {
-        let after_ns = then[from].start_ns - zero_ns;
+        let after_ns = then[from].start_ns - course.zero_ns;
         return Again::Normal { after_ns };
     }
     if length_ns(after) < HELD_NS {
@@ -530,7 +561,9 @@ impl Recovery {
             false => "after that began",
         };
         let again = match self.again {
-            Again::Normal { after_ns } if after_ns < WINDOW_NS && self.late == 0 => {
+            Again::Normal { after_ns }
+                if after_ns < WINDOW_NS && self.late == 0 && self.still_ns.is_none() =>
+            {
                 "rate and latency stayed as before".to_owned()
             }
             Again::Normal { after_ns } => format!("normal again {} {since}", span(after_ns)),

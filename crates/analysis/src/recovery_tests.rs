@@ -1,5 +1,7 @@
 //! Known answers of recoveries.
 use super::*;
+use measure::Gap;
+use plan::TargetId;
 
 const SECOND: u64 = 1_000_000_000;
 const MS: u64 = 1_000_000;
@@ -23,10 +25,41 @@ fn moments(
     (0..count).map(moment).collect()
 }
 
+fn marks(all: &[(u64, &str)]) -> Vec<(u64, String)> {
+    let mark = |(at_s, text): &(u64, &str)| (at_s * SECOND, (*text).to_owned());
+    all.iter().map(mark).collect()
+}
+
+fn gap(from_ns: u64, to_ns: u64) -> Gap {
+    Gap {
+        target: TargetId(0),
+        from_ns,
+        to_ns,
+    }
+}
+
+/// Of a run that stood still then, the longest first.
+fn course_of(moments: &[Moment], gaps: &[Gap], all: &[(u64, &str)]) -> Option<Course> {
+    let standstills = Standstills::of(gaps);
+    Course::of(
+        moments,
+        (gaps.first().copied(), &standstills),
+        &marks(all),
+        None,
+    )
+}
+
+fn marked(moments: &[Moment], mark_s: u64) -> Recovery {
+    let course = course_of(moments, &[], &[(mark_s, "it")]).unwrap();
+    recovery(moments, &course, None)
+}
+
 fn again_of(moments: &[Moment], mark_s: u64) -> Again {
-    recovery(moments, None, Some(mark_s * SECOND), true)
-        .unwrap()
-        .again
+    marked(moments, mark_s).again
+}
+
+fn after(ms: u64) -> Again {
+    Again::Normal { after_ns: ms * MS }
 }
 
 #[test]
@@ -74,9 +107,7 @@ fn what_is_never_as_before_is_degraded() {
         panic!("{:?}", again_of(&slower, 40))
     };
     assert!((median - 1.35).abs() < 1e-9 && (rate - 1.0).abs() < 1e-9);
-    let words = recovery(&slower, None, Some(40 * SECOND), true)
-        .unwrap()
-        .words();
+    let words = marked(&slower, 40).words();
     assert_eq!(
         words,
         "degraded at 1.35 × the median response until the end; no I/O was late, none failed"
@@ -91,9 +122,7 @@ fn a_target_that_is_gone_is_not_called_degraded_and_chance_is_no_change() {
         |number| if number < 40 { 100 } else { 0 },
         |_| MS,
     );
-    let words = recovery(&gone, None, Some(40 * SECOND), true)
-        .unwrap()
-        .words();
+    let words = marked(&gone, 40).words();
     assert!(
         words.starts_with("nothing succeeded any more until the end;"),
         "{words}"
@@ -105,9 +134,7 @@ fn a_target_that_is_gone_is_not_called_degraded_and_chance_is_no_change() {
     };
     let mut all = moments(80, SECOND, rate, |_| MS);
     all[40..].iter_mut().for_each(|one| one.p99_ns = 10 * MS);
-    let words = recovery(&all, None, Some(40 * SECOND), true)
-        .unwrap()
-        .words();
+    let words = marked(&all, 40).words();
     assert!(
         words.starts_with("not as before for 10 s in a row until the end, with a p99"),
         "{words}"
@@ -119,7 +146,7 @@ fn too_little_before_or_after_tells_nothing() {
     let even = moments(70, SECOND, |_| 100, |_| MS);
     assert!(matches!(again_of(&even, 20), Again::Unknown(reason) if reason.contains("30 s")));
     assert!(matches!(again_of(&even, 65), Again::Unknown(reason) if reason.contains("10 s")));
-    assert_eq!(recovery(&even, None, None, true), None, "nothing happened");
+    assert_eq!(course_of(&even, &[], &[]), None, "nothing happened");
 }
 
 #[test]
@@ -129,12 +156,12 @@ fn what_was_late_and_failed_is_counted_after_it() {
     all[41].errors = 2;
     all[41].above = [7, 3, 0, 0, 0];
     (all[41].backlog, all[42].backlog) = (50, 20);
-    let told = recovery(&all, None, Some(40 * SECOND), true).unwrap();
+    let told = marked(&all, 40);
     assert_eq!((told.failed, told.late, told.late_limit_ns), (2, 7, SECOND));
     assert_eq!(told.caught_up_ns, Some(3 * SECOND));
     // Where a tenth of a second and more was usual, a second is not late.
     all.iter_mut().for_each(|one| one.p999_ns = 300 * MS);
-    let told = recovery(&all, None, Some(40 * SECOND), true).unwrap();
+    let told = marked(&all, 40);
     assert_eq!((told.late, told.late_limit_ns), (3, 5 * SECOND));
 }
 
@@ -142,14 +169,15 @@ fn what_was_late_and_failed_is_counted_after_it() {
 fn phases_are_those_of_what_happened() {
     let rate = |number: u64| if (40..43).contains(&number) { 0 } else { 100 };
     let all = moments(70, SECOND, rate, |_| MS);
-    let told = recovery(&all, None, Some(40 * SECOND), true).unwrap();
+    let told = marked(&all, 40);
     assert_eq!(
         told.again,
         Again::Normal {
             after_ns: 3 * SECOND
         }
     );
-    let found = phases(&all, &told, None);
+    let course = course_of(&all, &[], &[(40, "it")]).unwrap();
+    let found = phases_of(&all, &course, told.again);
     let spans: Vec<(&str, u64, u64, f64)> = found
         .iter()
         .map(|one| (one.name, one.from_ns / SECOND, one.to_ns / SECOND, one.rate))
@@ -169,23 +197,122 @@ fn each_mark_has_a_row() {
     let rate = |number: u64| if (40..43).contains(&number) { 0 } else { 100 };
     let p50 = |number: u64| if number < 70 { MS } else { 2 * MS };
     let all = moments(100, SECOND, rate, p50);
-    let marks = [(40, "pull"), (55, "plug"), (70, "pull")];
-    let marks = marks.map(|(at_s, text)| (at_s * SECOND, text.to_owned()));
-    let found = cycles(&all, &Standstills::default(), &marks);
-    let after = |seconds: u64| Again::Normal {
-        after_ns: seconds * SECOND,
-    };
+    let texts = [(40, "pull"), (55, "plug"), (70, "pull")];
+    let course = course_of(&all, &[], &texts).unwrap();
+    let none = Standstills::default();
+    let found = cycles(&all, &course, &none, &marks(&texts));
     let seen: Vec<Again> = found.iter().map(|one| one.again).collect();
-    assert_eq!(seen[..2], [after(3), after(0)]);
+    assert_eq!(seen[..2], [after(3000), after(0)]);
     assert!(matches!(seen[2], Again::Degraded { median, .. } if (median - 2.0).abs() < 1e-9));
-    assert_eq!(cycles(&all, &Standstills::default(), &marks[..1]), []);
+    assert_eq!(cycles(&all, &course, &none, &marks(&texts[..1])), []);
+}
+
+#[test]
+fn it_is_not_normal_again_before_the_standstill_is_over() {
+    // I/Os fail at once from 40.0 s to 44.0 s, and those that succeed in the interval where it ends look as before.
+    let mut all = moments(800, SECOND / 10, |_| 1000, |_| MS);
+    let still = [gap(40 * SECOND, 44 * SECOND)];
+    let course = course_of(&all, &still, &[(40, "pull")]).unwrap();
+    assert_eq!(recovery(&all, &course, None).again, after(4000));
+    // From a mark that came while it stood still.
+    let course = course_of(&all, &still, &[(42, "pulled it")]).unwrap();
+    assert_eq!(
+        (course.zero_ns, course.before_ns),
+        (42 * SECOND, 40 * SECOND)
+    );
+    assert_eq!(recovery(&all, &course, None).again, after(2000));
+    // What did not last is not *as before all the time*, be it as short as it may.
+    let short = [gap(40 * SECOND, 40 * SECOND + 400 * MS)];
+    let course = course_of(&all, &short, &[(40, "pull")]).unwrap();
+    let words = recovery(&all, &course, None).words();
+    assert!(
+        words.starts_with("normal again 0.40 s after it;"),
+        "{words}"
+    );
+    all.truncate(0);
+    assert_eq!(course_of(&all, &[], &[]), None);
+}
+
+#[test]
+fn what_happened_is_counted_from_the_mark_that_led_to_it() {
+    let rate = |number: u64| if (60..63).contains(&number) { 0 } else { 100 };
+    let all = moments(120, SECOND, rate, |_| MS);
+    let still = [gap(60 * SECOND + 20 * MS, 63 * SECOND)];
+    let texts = [(5, "the job runs"), (60, "pull"), (70, "plug")];
+    let course = course_of(&all, &still, &texts).unwrap();
+    assert_eq!(
+        (course.zero_ns, course.before_ns),
+        (60 * SECOND, 60 * SECOND)
+    );
+    let told = recovery(&all, &course, None);
+    assert_eq!((told.again, told.caught_up_ns), (after(3000), Some(0)));
+    // Failures alone lead to the mark before them.
+    let mut failing = moments(120, SECOND, |_| 100, |_| MS);
+    failing[60].errors = 3;
+    assert_eq!(
+        course_of(&failing, &[], &texts).unwrap().zero_ns,
+        60 * SECOND
+    );
+    // Where nothing came of any, the first is told of.
+    let even = moments(120, SECOND, |_| 100, |_| MS);
+    assert_eq!(course_of(&even, &[], &texts).unwrap().zero_ns, 5 * SECOND);
+}
+
+#[test]
+fn what_repeats_is_compared_with_what_was_before_the_first_and_ends_with_the_next() {
+    // Three times, the second for longest, with a noisy end of the first.
+    let is_still = |number: u64| matches!(number, 40..43 | 60..64 | 80..82);
+    let all = moments(
+        100,
+        SECOND,
+        |number| if is_still(number) { 0 } else { 100 },
+        |_| MS,
+    );
+    let gaps = [(60, 64), (40, 43), (80, 82)].map(|(from, to)| gap(from * SECOND, to * SECOND));
+    let texts = [(40, "pull"), (60, "pull"), (80, "pull")];
+    let course = course_of(&all, &gaps, &texts).unwrap();
+    let times = (course.zero_ns, course.before_ns, course.until_ns);
+    assert_eq!(times, (60 * SECOND, 40 * SECOND, 80 * SECOND));
+    let told = recovery(&all, &course, None);
+    let spans = phases_of(&all, &course, told.again);
+    let spans: Vec<(&str, u64, u64)> = spans
+        .iter()
+        .map(|one| (one.name, one.from_ns / SECOND, one.to_ns / SECOND))
+        .collect();
+    let expected = [
+        ("before", 0, 40),
+        ("earlier", 40, 60),
+        ("stood still", 60, 64),
+        ("after", 64, 80),
+        ("later", 80, 100),
+    ];
+    assert_eq!(spans, expected);
+    let mut in_order = gaps;
+    in_order.sort_by_key(|gap| gap.from_ns);
+    let standstills = Standstills::of(&in_order);
+    let found = cycles(&all, &course, &standstills, &marks(&texts));
+    let seen: Vec<(Option<u64>, Again)> =
+        found.iter().map(|one| (one.still_ns, one.again)).collect();
+    let cycle = |seconds: u64| (Some(seconds * SECOND), after(seconds * 1000));
+    assert_eq!(seen, [cycle(3), cycle(4), cycle(2)]);
+}
+
+#[test]
+fn a_p99_that_comes_and_goes_by_itself_is_no_change() {
+    // One second of ten has four times the p99, before it as after it.
+    let mut all = moments(100, SECOND, |_| 20, |_| MS);
+    for (number, one) in all.iter_mut().enumerate() {
+        one.p99_ns = if number % 10 == 9 { 12 * MS } else { 3 * MS };
+    }
+    assert_eq!(again_of(&all, 40), after(0));
 }
 
 #[test]
 fn of_a_run_that_is_known_in_sums_nothing_is_said_to_be_normal_again() {
     let all = moments(70, SECOND, |_| 100, |_| MS);
-    let recovery = recovery(&all, None, Some(40 * SECOND), true).unwrap();
-    let phases = phases(&all, &recovery, None);
+    let recovery = marked(&all, 40);
+    let course = course_of(&all, &[], &[(40, "it")]).unwrap();
+    let phases = phases_of(&all, &course, recovery.again);
     assert_eq!(recovery.again, Again::Normal { after_ns: 0 });
     let happened = Happened {
         recovery: Some(recovery),

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 const RIGHT_AFTER_NS: u64 = 20_000_000;
 
 /// A time that begins so shortly before a mark belongs to it.
-const MARK_SLACK_NS: u64 = 50_000_000;
+pub(crate) const MARK_SLACK_NS: u64 = 50_000_000;
 
 /// Of a run, that many are kept, which is hours of a slow disk.
 const GAPS_MAX: usize = 500_000;
@@ -138,6 +138,15 @@ fn common(one: &[Gap], other: &[Gap]) -> Vec<Gap> {
 }
 
 impl Standstills {
+    #[cfg(test)]
+    pub(crate) fn of(gaps: &[Gap]) -> Self {
+        let mut all = Self::default();
+        for gap in gaps {
+            all.targets.entry(gap.target).or_default().push(*gap);
+        }
+        all
+    }
+
     pub(crate) fn add(&mut self, interval: &Interval) {
         for gap in interval.engine.hosts.iter().flat_map(|host| &host.gaps) {
             let known = self.targets.entry(gap.target).or_default();
@@ -179,10 +188,17 @@ impl Standstills {
     }
 
     /// The longest that began in a span, on any target.
-    pub(crate) fn longest_ns(&self, span: std::ops::Range<u64>) -> Option<u64> {
+    pub(crate) fn longest_in(&self, span: std::ops::Range<u64>) -> Option<Gap> {
         let all = self.targets.values().flatten();
         let inside = all.filter(|gap| span.contains(&(gap.from_ns + MARK_SLACK_NS)));
-        inside.map(length_ns).max()
+        inside.max_by_key(|gap| length_ns(gap)).copied()
+    }
+
+    /// When the first began, on any target, that is long beside another.
+    pub(crate) fn first_like(&self, worst: Gap) -> Option<u64> {
+        let all = self.targets.values().flatten();
+        let alike = all.filter(|gap| is_like(gap, &worst));
+        alike.map(|gap| gap.from_ns).min()
     }
 
     /// Of what was added; `None` where every target has answered all the time.
@@ -196,8 +212,7 @@ impl Standstills {
         let all: Vec<Gap> = self.targets.values().filter_map(of_target).collect();
         let worst = all.iter().max_by_key(|gap| length_ns(gap))?;
         let is_beside = |gap: &&Gap| {
-            let is_long = length_ns(gap) >= length_ns(worst) / HIT_PART;
-            is_long && gap.from_ns < worst.to_ns && worst.from_ns < gap.to_ns
+            is_like(gap, worst) && gap.from_ns < worst.to_ns && worst.from_ns < gap.to_ns
         };
         let hit = self.targets.values();
         let hit = hit.filter(|gaps| gaps.iter().any(|gap| is_beside(&gap)));
@@ -267,6 +282,11 @@ fn is_pace(gaps: &[Gap], longest_ns: u64) -> bool {
     alike().count() >= PACE_GAPS && 2 * sum_ns >= last.to_ns - first.from_ns
 }
 
+/// Whether one is long beside another.
+pub(crate) fn is_like(gap: &Gap, worst: &Gap) -> bool {
+    length_ns(gap) >= length_ns(worst) / HIT_PART
+}
+
 fn length_ns(gap: &Gap) -> u64 {
     gap.to_ns.saturating_sub(gap.from_ns)
 }
@@ -286,14 +306,11 @@ mod tests {
     #[test]
     fn only_targets_that_stood_still_for_long_are_hit() {
         const MS: u64 = 1_000_000;
-        let mut standstills = Standstills::default();
-        for gap in [
+        let standstills = Standstills::of(&[
             gap(0, 1_000 * MS, 4_000 * MS),
             gap(1, 2_000 * MS, 2_015 * MS),
             gap(2, 3_000 * MS, 3_400 * MS),
-        ] {
-            standstills.targets.insert(gap.target, vec![gap]);
-        }
+        ]);
         let totals = crate::testing::closed(0, &[1_000; 10]);
         let still = standstills
             .longest(&totals, &|target| format!("t{}", target.0), &[])
@@ -317,10 +334,7 @@ mod tests {
             ],
             vec![gap(2, 0, 9_000 * MS)],
         ];
-        let mut standstills = Standstills::default();
-        for list in lists {
-            standstills.targets.insert(list[0].target, list);
-        }
+        let mut standstills = Standstills::of(&lists.concat());
         // Shorter than 10 ms is none.
         let both = [
             gap(0, 1_000 * MS, 2_000 * MS),
@@ -329,7 +343,10 @@ mod tests {
         standstills.join(&[vec![TargetId(0), TargetId(1)]]);
         assert_eq!(standstills.targets[&TargetId(0)], both);
         assert_eq!(standstills.targets.len(), 2);
-        assert_eq!(standstills.longest_ns(0..5_000 * MS), Some(9_000 * MS));
+        assert_eq!(
+            standstills.longest_in(0..5_000 * MS),
+            Some(gap(2, 0, 9_000 * MS))
+        );
         // One that always answered leaves nothing of the others.
         standstills.join(&[vec![TargetId(2), TargetId(3)]]);
         assert_eq!(standstills.targets.len(), 1);
