@@ -47,8 +47,6 @@ pub(crate) struct Moment {
     pub(crate) errors: u64,
     backlog: u64,
     /// Of responses; zero without any.
-    p50_ns: u64,
-    p99_ns: u64,
     p999_ns: u64,
     response: LatencyFigures,
     /// Responses above each of [`LATE_NS`].
@@ -286,16 +284,13 @@ pub struct Step {
 
 /// Windows one after the other, as opposed to one beginning with each interval.
 fn windows_apart(moments: &[Moment]) -> Vec<Window> {
-    let mut until_ns = 0;
-    let mut all = windows(moments);
-    all.retain(|window| {
-        let is_apart = window.start_ns >= until_ns;
-        if is_apart {
-            until_ns = window.end_ns;
-        }
-        is_apart
-    });
-    all
+    let mut from = 0;
+    let next = || {
+        let (window, length) = window(moments, from)?;
+        from += length;
+        Some(window)
+    };
+    std::iter::from_fn(next).collect()
 }
 
 /// The windows of a step follow each other, and each lies above all others: in a queue that comes and goes, those at its
@@ -357,10 +352,6 @@ impl Moment {
             .iter()
             .filter(|one| !one.key.operation.is_sync());
         let response = interval.response();
-        let percentile = |pct: f64| match response.histogram.is_empty() {
-            true => 0,
-            false => response.percentile_ns(pct),
-        };
         let streams = interval.engine.streams.iter();
         Some(Self {
             start_ns: interval.start_ns,
@@ -368,9 +359,7 @@ impl Moment {
             operations: counted.clone().map(|one| one.operations).sum(),
             errors: counted.map(|one| one.errors).sum(),
             backlog: streams.map(|stream| stream.backlog).sum(),
-            p50_ns: percentile(50.0),
-            p99_ns: percentile(99.0),
-            p999_ns: percentile(99.9),
+            p999_ns: percentile_ns(&response, 99.9),
             above: above(&response),
             response,
         })
@@ -408,29 +397,38 @@ struct Window {
 
 /// Beginning with each interval, the shortest that is long enough.
 fn windows(moments: &[Moment]) -> Vec<Window> {
-    let beginning = |from: usize| {
-        let mut length_ns = 0;
-        let after = moments[from..].iter().position(|moment| {
-            length_ns += moment.length_ns();
-            length_ns >= WINDOW_NS
-        })?;
-        let all = &moments[from..=from + after];
-        let operations: u64 = all.iter().map(|one| one.operations).sum();
-        let percentiles = |of: fn(&Moment) -> u64| {
-            let told = all.iter().filter(|one| one.operations > 0);
-            told.map(|one| of(one) as f64).collect::<Vec<f64>>()
-        };
-        Some(Window {
-            start_ns: all[0].start_ns,
-            end_ns: all[after].end_ns,
-            rate: operations as f64 * 1e9 / length_ns as f64,
-            median_ns: median(percentiles(|one| one.p50_ns)),
-            p99_ns: percentiles(|one| one.p99_ns)
-                .into_iter()
-                .fold(0.0, f64::max),
-        })
-    };
+    let beginning = |from: usize| window(moments, from).map(|(window, _)| window);
     (0..moments.len()).map_while(beginning).collect()
+}
+
+/// With how many intervals it has.
+fn window(moments: &[Moment], from: usize) -> Option<(Window, usize)> {
+    let mut length_ns = 0;
+    let after = moments[from..].iter().position(|moment| {
+        length_ns += moment.length_ns();
+        length_ns >= WINDOW_NS
+    })?;
+    let all = &moments[from..=from + after];
+    let operations: u64 = all.iter().map(|one| one.operations).sum();
+    let response = match all {
+        [one] => &one.response,
+        _ => &LatencyFigures::sum(all.iter().map(|one| &one.response)),
+    };
+    let window = Window {
+        start_ns: all[0].start_ns,
+        end_ns: all[after].end_ns,
+        rate: operations as f64 * 1e9 / length_ns as f64,
+        median_ns: percentile_ns(response, 50.0) as f64,
+        p99_ns: percentile_ns(response, 99.0) as f64,
+    };
+    Some((window, all.len()))
+}
+
+fn percentile_ns(response: &LatencyFigures, pct: f64) -> u64 {
+    match response.histogram.is_empty() {
+        true => 0,
+        false => response.percentile_ns(pct),
+    }
 }
 
 /// Zero without values.
