@@ -1,5 +1,5 @@
 //! Which moment of a run in which something happened all is counted from, and what that is compared with.
-use crate::recovery::{BEFORE_NS_LEAST, Moment, Step, WINDOW_NS};
+use crate::moment::{BEFORE_NS_LEAST, Moment, Step, WINDOW_NS};
 use crate::standstill::{MARK_SLACK_NS, Standstills, is_like};
 use measure::Gap;
 
@@ -62,6 +62,13 @@ impl Course {
             until_ns: place.map_or(end_ns, |place| again_ns(marks, place, end_ns)),
             stall,
         })
+    }
+
+    /// What was marked when it begins.
+    pub fn lead(&self, marks: &[(u64, String)]) -> Option<String> {
+        let mut marks = marks.iter().filter(|_| self.is_from_mark);
+        let lead = marks.find(|(at_ns, _)| *at_ns == self.zero_ns);
+        lead.map(|(_, text)| text.clone())
     }
 
     /// That of one mark, which is compared with the same. `gap` is the longest until the next mark.

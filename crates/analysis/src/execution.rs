@@ -2,9 +2,9 @@
 use crate::advice::{Compared, next};
 use crate::curve::{CurvePoint, KNEE_POINTS_LEAST, SAMPLES_FOR_KNEE, knee};
 use crate::hints::OwnLimit;
+use crate::recovery::Happened;
 use crate::saturation::saturation;
 use crate::series::{RunOutline, SeriesKind, series};
-use crate::standstill::Mark;
 use crate::verdict::{Judged, Word};
 use crate::words::{bounded, latency, percent, rate};
 use plan::RunKind;
@@ -44,11 +44,11 @@ impl Verdict {
     /// All of it on one line.
     pub fn text(&self) -> String {
         let failure = self.failure.as_ref();
-        let failure = failure.map_or(String::new(), |failure| format!("{failure}. "));
-        failure + &self.text_of_word()
+        let failure = failure.map_or(String::new(), |failure| format!(" {failure}."));
+        self.text_of_word() + &failure
     }
 
-    /// Without what leads where something was marked.
+    /// Without what happened where something was marked.
     pub fn text_of_word(&self) -> String {
         let others = self.others.as_ref();
         let others = others.map_or(String::new(), |others| format!("{others}. "));
@@ -65,7 +65,7 @@ impl Verdict {
 
 /// The verdict on runs; `None` where none of them measures. The fastest run that can be believed leads, on a curve the
 /// fastest of its points; and of the words that make others doubtful the first.
-pub(crate) fn verdict(runs: &[Heard], marks: &[Mark]) -> Option<Verdict> {
+pub(crate) fn verdict(runs: &[Heard]) -> Option<Verdict> {
     let measures = |run: &&Heard| run.outline.kind == RunKind::Measure;
     let measured: Vec<&Heard> = runs.iter().filter(measures).collect();
     let points = measured.iter().filter(|run| run.asked().is_some()).count();
@@ -104,9 +104,10 @@ pub(crate) fn verdict(runs: &[Heard], marks: &[Mark]) -> Option<Verdict> {
         (_, Some(_)) => Compared::Slots,
         _ => Compared::Nothing,
     };
-    let failure = failure(&measured, marks);
-    if failure.is_some() && word == Word::Stalled {
-        text = "its averages hold that time".to_owned();
+    let failure = failure(&measured);
+    let is_meant = measured.iter().any(|run| run.is_marked()) && is_of_failure(word);
+    if is_meant && word == Word::Stalled {
+        text.clear();
     }
     let like = doubts.iter().filter(|run| run.judged.headline() == word);
     let curve = curve_text(&measured).or(saturated);
@@ -114,14 +115,48 @@ pub(crate) fn verdict(runs: &[Heard], marks: &[Mark]) -> Option<Verdict> {
     let hints = &worst.judged.hints;
     let others = hints.others.clone();
     let is_of_others = word == Word::GeneratorBound && hints.limit != Some(OwnLimit::NoStorage);
+    let told = belief(lead, worst, &text, (like.count(), measured.len()));
     Some(Verdict {
         word,
         others: others.filter(|_| is_of_others),
         failure,
         speed: lead.speed() + &curve,
-        belief: belief(lead, worst, &text, (like.count(), measured.len())),
-        next: next(word, hints, compared),
+        belief: if is_meant { held(&text) } else { told },
+        next: match is_meant {
+            true => after_failure(&measured).to_owned(),
+            false => next(word, hints, compared),
+        },
     })
+}
+
+/// Of figures of a run in which somebody made something fail.
+fn held(text: &str) -> String {
+    match text {
+        "" => "Its averages hold what happened".to_owned(),
+        text => format!("Its averages hold what happened: {text}"),
+    }
+}
+
+fn after_failure(measured: &[&Heard]) -> &'static str {
+    let mut all = measured.iter().map(|run| &run.judged.happened);
+    match all.any(|happened| happened.cycles.len() > 1) {
+        true => "see its phases in report.html, and how far its repetitions differ",
+        false => "see its phases in report.html, and do it again: one failure alone says little",
+    }
+}
+
+/// Whether a word tells what a failure does that somebody caused to see it.
+fn is_of_failure(word: Word) -> bool {
+    matches!(
+        word,
+        Word::Errors
+            | Word::Stalled
+            | Word::Unstable
+            | Word::RateMissed
+            | Word::Unserved
+            | Word::Changed
+            | Word::Unsteady
+    )
 }
 
 /// Of the runs whose word comes first, the one that it takes most of; of equal ones the one that leads, or the earliest.
@@ -135,26 +170,15 @@ fn worst<'a>(doubts: &[&'a Heard], lead: &Heard) -> Option<&'a Heard> {
     })
 }
 
-/// What a user who marked a moment wants to know: how long nothing came back.
-fn failure(measured: &[&Heard], marks: &[Mark]) -> Option<String> {
-    if marks.is_empty() {
-        return None;
-    }
-    let still = measured
-        .iter()
-        .filter_map(|run| run.judged.happened.standstill.as_ref());
-    let still = match still.max_by_key(|still| still.length_ns()) {
-        Some(still) => still.words(),
-        None => "I/O never stood still for 10 ms or more".to_owned(),
-    };
-    let marked = |run: &&&Heard| {
-        let recovery = run.judged.happened.recovery.as_ref();
-        recovery.is_some_and(|one| one.is_from_mark)
-    };
-    let then = measured.iter().find(marked);
-    let then = then.and_then(|run| run.judged.happened.recovery.as_ref());
-    let then = then.map_or(String::new(), |one| format!("; {}", one.words()));
-    Some(still + &then)
+/// What a user who marked a moment wants to know: how long nothing came back. Of several runs that which stood still for
+/// longest tells.
+fn failure(measured: &[&Heard]) -> Option<String> {
+    let all = measured.iter().map(|run| &run.judged.happened);
+    let told = all.filter(|happened| !happened.marks.is_empty());
+    // Of equal ones the first.
+    told.rev()
+        .max_by_key(|happened| happened.stall_ns())
+        .map(Happened::words)
 }
 
 /// Where latency begins to rise on a curve, or why that is not known; nothing of less than two rates.
@@ -255,6 +279,12 @@ fn belief(lead: &Heard, worst: &Heard, text: &str, (like, all): (usize, usize)) 
 }
 
 impl Heard {
+    /// Whether somebody named what happened in it.
+    fn is_marked(&self) -> bool {
+        let recovery = self.judged.happened.recovery.as_ref();
+        recovery.is_some_and(|one| one.is_from_mark)
+    }
+
     fn rate(&self) -> f64 {
         self.judged.point.achieved_per_s
     }

@@ -1,20 +1,17 @@
 //! What something that happened during a run did to it: how it was before, and when it was so again. Judged at the resolution
 //! of the intervals.
 use crate::course::Course;
+use crate::moment::{
+    BEFORE_NS_LEAST, LATE_NS, Moment, Step, WINDOW_NS, Window, median, step, windows,
+};
 use crate::standstill::{Mark, Standstill, Standstills};
-use crate::words::{counted, span};
-use measure::{Interval, LatencyFigures, RunTotals};
+use crate::words::{counted, lasted, span};
+use measure::{LatencyFigures, RunTotals};
 use plan::Load;
 use std::fmt::Write;
 
-/// So much has to be seen before, that it is known how it was.
-pub(crate) const BEFORE_NS_LEAST: u64 = 30_000_000_000;
-
 /// As before for so long is normal again.
 const HELD_NS: u64 = 10_000_000_000;
-
-/// Rates and percentiles are those of windows of so much at least.
-pub(crate) const WINDOW_NS: u64 = 1_000_000_000;
 
 /// How far a window may lie from what was before: the rate by this share or so many standard deviations, the median by this
 /// share, and the p99 by this factor of what all but a few of the windows before had: of few I/Os it comes and goes by itself.
@@ -24,40 +21,15 @@ const MEDIAN_SHARE: f64 = 0.2;
 const P99_FACTOR: f64 = 2.0;
 const P99_WINDOWS_SHARE: f64 = 0.95;
 
-/// An I/O is late beyond one of these, the first that is ten times the p99.9 before, or the last.
-const LATE_NS: [u64; 5] = [
-    1_000_000_000,
-    5_000_000_000,
-    10_000_000_000,
-    30_000_000_000,
-    60_000_000_000,
-];
 const LATE_FACTOR: u64 = 10;
-
-/// A step holds so many windows at least, each above all others by this factor.
-const STEP_WINDOWS: usize = 10;
-const STEP_FACTOR: f64 = 1.2;
-
-/// An interval as recoveries see it.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Moment {
-    pub(crate) start_ns: u64,
-    pub(crate) end_ns: u64,
-    operations: u64,
-    pub(crate) errors: u64,
-    backlog: u64,
-    /// Of responses; zero without any.
-    p999_ns: u64,
-    response: LatencyFigures,
-    /// Responses above each of [`LATE_NS`].
-    above: [u64; LATE_NS.len()],
-}
 
 /// What happened in a run beside its I/O, and what that did to it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Happened {
     /// What was marked while it was going.
     pub marks: Vec<Mark>,
+    /// The text of the one that led to what happened.
+    pub(crate) lead: Option<String>,
     /// The longest time without a success; `None` where all targets answered all the time, and where nobody told.
     pub standstill: Option<Standstill>,
     /// What came after a mark, a stall or a step; `None` without one.
@@ -106,6 +78,7 @@ impl Happened {
         });
         Self {
             cycles,
+            lead: course.and_then(|course| course.lead(&of_run)),
             marks,
             standstill,
             recovery,
@@ -115,6 +88,32 @@ impl Happened {
 }
 
 impl Happened {
+    /// How long nothing succeeded, where that was a stall.
+    pub(crate) fn stall_ns(&self) -> Option<u64> {
+        let stall = self.standstill.as_ref().filter(|still| still.is_stall);
+        stall.map(Standstill::length_ns)
+    }
+
+    /// How long nothing succeeded, and what came after it.
+    pub(crate) fn words(&self) -> String {
+        let still = self.standstill.as_ref();
+        let text = match still.filter(|still| still.is_stall) {
+            Some(still) => still.words(),
+            None => {
+                let after = self.lead.as_ref();
+                let after = after.map_or(String::new(), |text| format!(" after `{text}`"));
+                let most = still.map_or(String::new(), |still| {
+                    format!(" ({} without a success at most)", lasted(still.length_ns()))
+                });
+                format!("I/O did not stand still{after}{most}")
+            }
+        };
+        match &self.recovery {
+            Some(recovery) => format!("{text}; {}", recovery.words()),
+            None => text,
+        }
+    }
+
     /// Where the course of the run is not known in single intervals.
     pub(crate) fn of_sums(mut self) -> Self {
         let unknown = Again::Unknown("the run is too long to be followed in single intervals");
@@ -269,61 +268,6 @@ fn phases_of(moments: &[Moment], course: &Course, again: Again) -> Vec<Phase> {
     spans.into_iter().filter_map(phase).collect()
 }
 
-/// A span in which the median response was higher than at any other time of the run.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Step {
-    pub from_ns: u64,
-    pub to_ns: u64,
-    /// Medians of the median responses, outside and inside.
-    pub usual_ns: f64,
-    pub median_ns: f64,
-    /// Mean rates, outside and inside.
-    pub usual_rate: f64,
-    pub rate: f64,
-}
-
-/// Windows one after the other, as opposed to one beginning with each interval.
-fn windows_apart(moments: &[Moment]) -> Vec<Window> {
-    let mut from = 0;
-    let next = || {
-        let (window, length) = window(moments, from)?;
-        from += length;
-        Some(window)
-    };
-    std::iter::from_fn(next).collect()
-}
-
-/// The windows of a step follow each other, and each lies above all others: in a queue that comes and goes, those at its
-/// borders lie between.
-fn step(moments: &[Moment]) -> Option<Step> {
-    let all = windows_apart(moments);
-    let mut sorted: Vec<f64> = all.iter().map(|one| one.median_ns).collect();
-    sorted.sort_by(f64::total_cmp);
-    let places = STEP_WINDOWS..(sorted.len() + 1).saturating_sub(STEP_WINDOWS);
-    let factor = |place: &usize| sorted[*place] / sorted[place - 1].max(1.0);
-    let place = places.max_by(|one, other| factor(one).total_cmp(&factor(other)))?;
-    if factor(&place) < STEP_FACTOR {
-        return None;
-    }
-    let is_high = |window: &&Window| window.median_ns >= sorted[place];
-    let first = all.iter().position(|window| is_high(&window))?;
-    let high = all[first..].iter().take_while(is_high).count();
-    let inside = &all[first..first + high];
-    let is_whole = high == sorted.len() - place && all[first].start_ns >= BEFORE_NS_LEAST;
-    is_whole.then(|| {
-        let outside = || all.iter().filter(|window| !is_high(window));
-        let mean = |rates: Vec<f64>| rates.iter().sum::<f64>() / rates.len() as f64;
-        Step {
-            from_ns: inside[0].start_ns,
-            to_ns: inside[high - 1].end_ns,
-            usual_ns: median(outside().map(|one| one.median_ns).collect()),
-            median_ns: median(inside.iter().map(|one| one.median_ns).collect()),
-            usual_rate: mean(outside().map(|one| one.rate).collect()),
-            rate: mean(inside.iter().map(|one| one.rate).collect()),
-        }
-    })
-}
-
 /// Whether the run was as before in the end.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Again {
@@ -339,102 +283,6 @@ pub enum Again {
     },
     /// Why it is not known.
     Unknown(&'static str),
-}
-
-impl Moment {
-    /// `None` for the sum of several intervals, which tells no percentiles of each.
-    pub(crate) fn of(interval: &Interval) -> Option<Self> {
-        if interval.count() > 1 {
-            return None;
-        }
-        let counted = interval
-            .figures
-            .iter()
-            .filter(|one| !one.key.operation.is_sync());
-        let response = interval.response();
-        let streams = interval.engine.streams.iter();
-        Some(Self {
-            start_ns: interval.start_ns,
-            end_ns: interval.end_ns,
-            operations: counted.clone().map(|one| one.operations).sum(),
-            errors: counted.map(|one| one.errors).sum(),
-            backlog: streams.map(|stream| stream.backlog).sum(),
-            p999_ns: percentile_ns(&response, 99.9),
-            above: above(&response),
-            response,
-        })
-    }
-
-    fn add(&mut self, responses_ns: &[u64]) {
-        let out = LatencyFigures::of(responses_ns);
-        for (count, more) in self.above.iter_mut().zip(above(&out)) {
-            *count += more;
-        }
-        self.response.merge(&out);
-    }
-
-    fn length_ns(&self) -> u64 {
-        self.end_ns.saturating_sub(self.start_ns)
-    }
-}
-
-fn above(response: &LatencyFigures) -> [u64; LATE_NS.len()] {
-    LATE_NS.map(|limit_ns| match response.max_ns > limit_ns {
-        true => response.histogram.count() - response.histogram.count_below(limit_ns),
-        false => 0,
-    })
-}
-
-/// Some intervals that follow each other.
-#[derive(Clone, Copy, Debug)]
-struct Window {
-    start_ns: u64,
-    end_ns: u64,
-    rate: f64,
-    median_ns: f64,
-    p99_ns: f64,
-}
-
-/// Beginning with each interval, the shortest that is long enough.
-fn windows(moments: &[Moment]) -> Vec<Window> {
-    let beginning = |from: usize| window(moments, from).map(|(window, _)| window);
-    (0..moments.len()).map_while(beginning).collect()
-}
-
-/// With how many intervals it has.
-fn window(moments: &[Moment], from: usize) -> Option<(Window, usize)> {
-    let mut length_ns = 0;
-    let after = moments[from..].iter().position(|moment| {
-        length_ns += moment.length_ns();
-        length_ns >= WINDOW_NS
-    })?;
-    let all = &moments[from..=from + after];
-    let operations: u64 = all.iter().map(|one| one.operations).sum();
-    let response = match all {
-        [one] => &one.response,
-        _ => &LatencyFigures::sum(all.iter().map(|one| &one.response)),
-    };
-    let window = Window {
-        start_ns: all[0].start_ns,
-        end_ns: all[after].end_ns,
-        rate: operations as f64 * 1e9 / length_ns as f64,
-        median_ns: percentile_ns(response, 50.0) as f64,
-        p99_ns: percentile_ns(response, 99.0) as f64,
-    };
-    Some((window, all.len()))
-}
-
-fn percentile_ns(response: &LatencyFigures, pct: f64) -> u64 {
-    match response.histogram.is_empty() {
-        true => 0,
-        false => response.percentile_ns(pct),
-    }
-}
-
-/// Zero without values.
-fn median(mut values: Vec<f64>) -> f64 {
-    values.sort_by(f64::total_cmp);
-    values.get(values.len() / 2).copied().unwrap_or(0.0)
 }
 
 /// What all but a few do not exceed; zero without values.
@@ -503,9 +351,14 @@ fn recovery(moments: &[Moment], course: &Course, step: Option<Step>) -> Recovery
         failed: all.iter().map(|one| one.errors).sum(),
         unanswered: 0,
         never_sent: 0,
-        caught_up_ns: caught_up.map(|at_ns| at_ns - zero_ns),
+        // Slots may hold all that waits while nothing succeeds.
+        caught_up_ns: caught_up.map(|at_ns| at_ns.max(answered_ns(course)) - zero_ns),
         again: again(moments, course),
     }
+}
+
+fn answered_ns(course: &Course) -> u64 {
+    course.stall.map_or(0, |gap| gap.to_ns)
 }
 
 /// Whether it was as before within a course: not before the end of its standstill.
@@ -526,8 +379,7 @@ fn again(moments: &[Moment], course: &Course) -> Again {
         held.last().is_some_and(|last| last.end_ns >= until_ns)
     };
     // An interval that holds the moment itself is of both times.
-    let answered_ns = course.stall.map_or(0, |gap| gap.to_ns);
-    let least_ns = course.zero_ns.max(answered_ns);
+    let least_ns = course.zero_ns.max(answered_ns(course));
     let first = (0..then.len()).find(|from| then[*from].start_ns >= least_ns && is_held(*from));
     if let Some(from) = first {
         let after_ns = then[from].start_ns - course.zero_ns;
@@ -564,7 +416,7 @@ impl Recovery {
             {
                 "rate and latency stayed as before".to_owned()
             }
-            Again::Normal { after_ns } => format!("normal again {} {since}", span(after_ns)),
+            Again::Normal { after_ns } => format!("normal again {} {since}", lasted(after_ns)),
             Again::Degraded { rate, .. } if rate <= 0.0 => {
                 "nothing succeeded any more until the end".to_owned()
             }

@@ -1,5 +1,5 @@
 //! How long nothing succeeded on a target that something was asked of.
-use crate::words::span;
+use crate::words::{lasted, span};
 use measure::{Gap, Interval, RunTotals};
 use plan::TargetId;
 use std::collections::BTreeMap;
@@ -19,6 +19,9 @@ const TARGETS_TOLD: usize = 64;
 /// A target is hit by what happened where it stood still for this part of the longest time at least: shorter ones are those
 /// that a busy host has anyway.
 const HIT_PART: u64 = 10;
+
+/// A target that has not answered for so long at the end is gone.
+const GONE_NS: u64 = 10_000_000_000;
 
 /// So many that follow each other are a pace.
 const PACE_GAPS: usize = 8;
@@ -47,8 +50,10 @@ pub struct Standstill {
     pub gap: Gap,
     /// When it began, in words: since the start of the run, or since what was marked before it.
     since: String,
-    /// Targets that stood still at that time, and how many there are.
+    /// Targets that stood still at that time, those of them that did because Fathom sent nothing to them (to keep the
+    /// shares of a job, while others hung), and how many targets there are.
     pub hit: usize,
+    pub held_back: usize,
     pub targets: usize,
     /// Whether it is longer than the rate explains.
     pub is_stall: bool,
@@ -79,12 +84,17 @@ impl Standstill {
             "" => String::new(),
             name => format!(" to `{name}`"),
         };
+        let held_back = match self.held_back {
+            0 => String::new(),
+            1 => "; 1 other had nothing to do meanwhile".to_owned(),
+            held => format!("; {held} others had nothing to do meanwhile"),
+        };
         let of = match (self.targets, self.hit) {
             (0 | 1, _) => String::new(),
-            (all, 1) => format!(" (1 of {all} targets)"),
-            (all, hit) => format!(" (the longest of {hit} of {all} targets)"),
+            (all, 1) => format!(" (1 of {all} targets{held_back})"),
+            (all, hit) => format!(" (the longest of {hit} of {all} targets{held_back})"),
         };
-        let length = span(self.length_ns());
+        let length = lasted(self.length_ns());
         format!("I/O{name}{of} stood still for {length} {}", self.since)
     }
 }
@@ -102,7 +112,14 @@ fn since(gap: &Gap, start_unix_ns: u64, marks: &[Mark]) -> String {
                 false => format!("from {} after `{}` on", span(after_ns), mark.text),
             }
         }
-        None => format!("from {} on", span(gap.from_ns)),
+        None => {
+            let on = format!("from {} on", span(gap.from_ns));
+            let is_within = |mark: &&Mark| mark.unix_ns < start_unix_ns + gap.to_ns;
+            marks.iter().find(is_within).map_or(on.clone(), |mark| {
+                let later = lasted(mark.unix_ns - begun_ns);
+                format!("{on}, which `{}` marked {later} later", mark.text)
+            })
+        }
     }
 }
 
@@ -210,12 +227,18 @@ impl Standstills {
     ) -> Option<Standstill> {
         let of_target = |gaps: &Vec<Gap>| gaps.iter().max_by_key(|gap| length_ns(gap)).copied();
         let all: Vec<Gap> = self.targets.values().filter_map(of_target).collect();
-        let worst = all.iter().max_by_key(|gap| length_ns(gap))?;
+        let is_held = |gap: &Gap| self.is_held_back(totals, gap);
+        let worst = all
+            .iter()
+            .max_by_key(|gap| (!is_held(gap), length_ns(gap)))?;
         let is_beside = |gap: &&Gap| {
             is_like(gap, worst) && gap.from_ns < worst.to_ns && worst.from_ns < gap.to_ns
         };
-        let hit = self.targets.values();
-        let hit = hit.filter(|gaps| gaps.iter().any(|gap| is_beside(&gap)));
+        let hit = self.targets.values().filter_map(|gaps| {
+            let beside = gaps.iter().filter(is_beside);
+            beside.max_by_key(|gap| length_ns(gap))
+        });
+        let (held, hit): (Vec<&Gap>, Vec<&Gap>) = hit.partition(|gap| is_held(gap));
         let reached = totals.figures.iter();
         let mut targets: Vec<TargetId> = reached.map(|one| self.first_of(one.key.target)).collect();
         targets.extend(self.targets.keys());
@@ -226,11 +249,33 @@ impl Standstills {
             name: name(worst.target),
             gap: *worst,
             since: since(worst, totals.started.unix_ns, marks),
-            hit: hit.count(),
+            hit: hit.len(),
+            held_back: held.len(),
             targets: targets.len(),
             by_target: self.by_target(&all, totals, name),
             is_stall: is_long && !is_pace(&self.targets[&worst.target], length_ns(worst)),
         })
+    }
+
+    /// Nothing was out that long, and nothing failed: there was only nothing to do.
+    fn is_held_back(&self, totals: &RunTotals, gap: &Gap) -> bool {
+        let is_it = |target: TargetId| self.first_of(target) == gap.target;
+        let figures = || totals.figures.iter().filter(|one| is_it(one.key.target));
+        let mut unanswered = totals.unreturned.iter();
+        let is_short = |ns: u64| ns < length_ns(gap) / 2;
+        let is_known = figures().next().is_some();
+        is_known
+            && figures().all(|one| {
+                one.errors == 0 && one.service.max_ns > 0 && is_short(one.service.max_ns)
+            })
+            && !unanswered.any(|one| is_it(one.key.target))
+    }
+
+    /// Those of which nothing came any more from some time on until the end, which is long ago.
+    pub(crate) fn gone(&self, end_ns: u64) -> impl Iterator<Item = Gap> {
+        let last = self.targets.values().filter_map(|gaps| gaps.last());
+        let is_gone = move |gap: &&Gap| gap.to_ns >= end_ns && length_ns(gap) >= GONE_NS;
+        last.filter(is_gone).copied()
     }
 
     fn by_target(
@@ -311,7 +356,7 @@ mod tests {
             gap(1, 2_000 * MS, 2_015 * MS),
             gap(2, 3_000 * MS, 3_400 * MS),
         ]);
-        let totals = crate::testing::closed(0, &[1_000; 10]);
+        let totals = crate::testing::closed(0, &[3_000 * MS; 10]);
         let still = standstills
             .longest(&totals, &|target| format!("t{}", target.0), &[])
             .unwrap();

@@ -6,7 +6,8 @@ use crate::curve::{
 use crate::gap::{Gap, GapCause, Reach, response_gap};
 use crate::hints::{Hints, OwnLimit, argument, with_size};
 use crate::lost;
-use crate::recovery::{Happened, Step};
+use crate::moment::Step;
+use crate::recovery::Happened;
 use crate::standstill::Standstill;
 use crate::steady::{LatencyCourse, Steadiness};
 use crate::words::{counted, latency, percent, rate, span};
@@ -618,11 +619,8 @@ impl Scene<'_> {
     }
 
     fn stalled(&self) -> Option<String> {
-        let still = self.happened.standstill.as_ref();
-        if let Some(still) = still.filter(|still| still.is_stall) {
-            let then = self.happened.recovery.as_ref();
-            let then = then.map(|recovery| format!("; {}", recovery.words()));
-            return Some(still.words() + &then.unwrap_or_default());
+        if self.happened.stall_ns().is_some() {
+            return Some(self.happened.words());
         }
         // Of an older record.
         let stall = self.steady?.stall?;

@@ -1,7 +1,8 @@
 //! Follows the events of an execution and judges each run at its end: the one fold that every report speaks from.
 use crate::execution::{Heard, Verdict, verdict};
 use crate::gap::Reach;
-use crate::recovery::{Happened, Moment};
+use crate::moment::Moment;
+use crate::recovery::Happened;
 use crate::series::RunOutline;
 use crate::standstill::{Mark, Standstills};
 use crate::steady::{IntervalFacts, Steadiness, steadiness};
@@ -119,7 +120,7 @@ impl Watch {
 
     /// What the runs that are over come to; `None` where none of them measures.
     pub fn verdict(&self) -> Option<Verdict> {
-        verdict(&self.heard, &self.marks)
+        verdict(&self.heard)
     }
 
     /// The targets of a run, where it reached any.
@@ -240,7 +241,14 @@ impl Watch {
         let mut marks: Vec<Mark> = marks.cloned().collect();
         marks.sort_by_key(|mark| mark.unix_ns);
         let standstill = standstills.longest(totals, &|target| self.name_of(target), &marks);
-        let happened = Happened::of(moments, (standstill, &standstills), marks, totals);
+        let mut happened = Happened::of(moments, (standstill, &standstills), marks, totals);
+        for gap in standstills.gone(totals.length_ns) {
+            happened.marks.push(Mark {
+                unix_ns: begun_ns + gap.from_ns,
+                text: format!("nothing from `{}` any more", self.name_of(gap.target)),
+            });
+        }
+        happened.marks.sort_by_key(|mark| mark.unix_ns);
         match std::mem::take(&mut self.lacks_moments) {
             true => happened.of_sums(),
             false => happened,

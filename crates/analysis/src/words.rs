@@ -64,6 +64,14 @@ pub fn span(ns: u64) -> String {
     }
 }
 
+/// How long something lasted, in a sentence: a tenth of a second tells that it was measured.
+pub fn lasted(ns: u64) -> String {
+    match ns as f64 / 1e9 {
+        s if (1.0..120.0).contains(&s) => format!("{s:.1} s"),
+        _ => span(ns),
+    }
+}
+
 /// A share (0 to 1, or a change beyond it) in percent: neither nothing nor everything unless it is.
 pub fn percent(share: f64) -> String {
     let pct = share * 100.0;

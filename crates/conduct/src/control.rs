@@ -29,11 +29,16 @@ pub struct News {
 impl News {
     /// A moment that is named now.
     pub fn mark(message: String) -> Self {
+        Self::now(Severity::Note, Remark::MARK, message)
+    }
+
+    /// What happens now.
+    pub fn now(severity: Severity, code: &'static str, message: String) -> Self {
         let now = SystemTime::now().duration_since(UNIX_EPOCH);
         Self {
             unix_ns: now.unwrap_or_default().as_nanos() as u64,
-            severity: Severity::Note,
-            code: Remark::MARK,
+            severity,
+            code,
             message,
         }
     }

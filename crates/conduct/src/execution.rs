@@ -777,10 +777,12 @@ impl Conductor<'_> {
 
     /// What was said from outside meanwhile, at the time at which it happened.
     fn tell_news(&mut self, run: Option<u32>) -> Result<(), SinkError> {
+        // Simulated time is not that of who marks.
+        let now_ns = self.unix_now();
         for news in self.control.take_news() {
             self.tell(Event::Remark(Remark {
                 run,
-                unix_ns: news.unix_ns,
+                unix_ns: news.unix_ns.min(now_ns),
                 severity: news.severity,
                 code: news.code.to_owned(),
                 message: news.message,

@@ -182,13 +182,7 @@ impl Desk {
     }
 
     fn tell(&self, severity: Severity, code: &'static str, message: String) {
-        let now = SystemTime::now().duration_since(UNIX_EPOCH);
-        self.control.tell(News {
-            unix_ns: now.unwrap_or_default().as_nanos() as u64,
-            severity,
-            code,
-            message,
-        });
+        self.control.tell(News::now(severity, code, message));
     }
 }
 

@@ -112,8 +112,8 @@ pub fn tell_reason(outcome: &Outcome, exit: Exit) {
     let Some(reason) = reason(outcome) else {
         return;
     };
-    // Neither an end that the job itself has planned nor failures that it bears need a word.
-    if exit != Exit::Fine {
+    // Neither an end that the job itself has planned nor failures that it bears need a word; limits have theirs.
+    if !matches!(exit, Exit::Fine | Exit::Beyond) {
         errln!("error: {reason}");
     }
 }

@@ -432,6 +432,10 @@ fn settle(launch: &Launch, storage: &Storage) -> Result<Settled, Exit> {
     let labels = labels(&launch.common.label).map_err(|message| fail(Exit::Usage, &message))?;
     let choice = machine::backend(&plan, launch.common.backend.as_deref())
         .map_err(|message| fail(Exit::Usage, &message))?;
+    if choice.kind == BackendKind::Sim && !launch.common.at.is_empty() {
+        let message = "`--at` waits for a time, and simulated storage has a time of its own: name a real target";
+        return Err(fail(Exit::Usage, message));
+    }
     let selection = lints::selection(&launch.common.lints.words)
         .map_err(|message| fail(Exit::Usage, &message))?;
     let rule = machine::worker_rule(launch.common.workers);

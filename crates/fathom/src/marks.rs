@@ -5,7 +5,6 @@ use crate::exit::{Exit, fail};
 use crate::outputs::{MARKS_HEAD, Outputs, Own, hold_folder, is_held};
 use conduct::{Control, News};
 use host::text_file::read_whole;
-use measure::Remark;
 use plan::Severity;
 use report::Opening;
 use std::fs::File;
@@ -118,21 +117,13 @@ fn news(line: &str) -> News {
     match mark.filter(|(_, text)| !text.is_empty() && text.len() <= TEXT_BYTES_MAX) {
         Some((unix_ns, text)) => News {
             unix_ns,
-            severity: Severity::Note,
-            code: Remark::MARK,
-            message: text.to_owned(),
+            ..News::mark(text.to_owned())
         },
         None => {
-            let now = SystemTime::now().duration_since(UNIX_EPOCH);
             let start: String = line.chars().take(40).collect();
-            News {
-                unix_ns: now.unwrap_or_default().as_nanos() as u64,
-                severity: Severity::Warning,
-                code: "mark-unread",
-                message: format!(
-                    "`{start}` in `{NAME}` is no mark: a time in nanoseconds and a text"
-                ),
-            }
+            let message =
+                format!("`{start}` in `{NAME}` is no mark: a time in nanoseconds and a text");
+            News::now(Severity::Warning, "mark-unread", message)
         }
     }
 }

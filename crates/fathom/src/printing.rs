@@ -198,8 +198,11 @@ pub fn table(rows: &[Row]) {
 /// Prints the verdict, set apart: the last that is said.
 pub fn verdict(conclusion: &Conclusion) {
     if let Some(verdict) = conclusion.verdict() {
-        let text = report::summary::wrapped(&verdict.text(), columns());
-        out!("\n{text}");
+        let wrapped = |text: &str| report::summary::wrapped(text, columns());
+        out!("\n{}", wrapped(&verdict.text_of_word()));
+        if let Some(failure) = &verdict.failure {
+            out!("\n{}", wrapped(&format!("{failure}.")));
+        }
     }
 }
 

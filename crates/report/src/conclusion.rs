@@ -2,8 +2,8 @@
 //! table and the last line.
 use crate::html::Page;
 use crate::summary::Row;
-use analysis::{EndedRun, Verdict, Watch};
-use measure::{Event, RunTotals};
+use analysis::{EndedRun, Mark, Verdict, Watch};
+use measure::{Event, Remark, RunTotals};
 use plan::Label;
 use std::io::{self, Write};
 
@@ -17,6 +17,8 @@ pub struct Conclusion {
     labels: Vec<Label>,
     /// Where one is wanted.
     page: Option<Page>,
+    /// What was marked of a run that is not over.
+    marks: Vec<(Option<u32>, Mark)>,
     /// Of the runs that are over, in order.
     pub totals: Vec<RunTotals>,
     /// The same as lines of the summary.
@@ -38,6 +40,11 @@ impl Conclusion {
             let hosts = started.hosts.iter();
             self.hosts = hosts.map(|host| host.name.clone()).collect();
             self.labels.clone_from(&started.labels);
+        }
+        if let Event::Remark(remark) = event
+            && remark.is_mark()
+        {
+            self.add_mark(remark);
         }
         let ended = self.watch.on_event(event);
         // A run that lacks its end is over before the event that tells so.
@@ -76,6 +83,19 @@ impl Conclusion {
         }
     }
 
+    /// Commands around a run are marked before it begins and after it has ended.
+    fn add_mark(&mut self, remark: &Remark) {
+        let mark = Mark {
+            unix_ns: remark.unix_ns,
+            text: remark.message.clone(),
+        };
+        let mut over = self.rows.iter_mut().rev();
+        match over.find(|row| Some(row.number) == remark.run) {
+            Some(row) => row.add_event(mark),
+            None => self.marks.push((remark.run, mark)),
+        }
+    }
+
     fn add(&mut self, ended: Option<EndedRun>) {
         let Some(mut run) = ended else {
             return;
@@ -83,6 +103,9 @@ impl Conclusion {
         let mut row = Row::new(&run);
         row.name_hosts(&self.hosts);
         row.add_labels(&self.labels);
+        let is_own = |(run, _): &mut (Option<u32>, Mark)| *run == Some(row.number);
+        let own: Vec<(Option<u32>, Mark)> = self.marks.extract_if(.., is_own).collect();
+        own.into_iter().for_each(|(_, mark)| row.add_event(mark));
         self.rows.push(row);
         if let Some(page) = &mut self.page {
             page.add_run(&run);

@@ -69,8 +69,11 @@ pub struct Row {
     pub caught_up_ns: Option<u64>,
     /// How it was before something happened, meanwhile and after.
     pub phases: Vec<Phase>,
-    /// What was marked, with the second of the run.
-    pub events: Vec<String>,
+    /// What was marked, in order.
+    pub events: Vec<Mark>,
+    /// Its number in the execution, and when it began.
+    pub number: u32,
+    pub begun_unix_ns: u64,
     /// Of several hosts: each by itself, over the same time.
     pub hosts: Vec<HostRow>,
     /// Of jobs that went on side by side: each by itself, over the same time. Their `run` is the name of the job.
@@ -132,15 +135,6 @@ impl Row {
         let still = judged.happened.standstill.as_ref();
         let recovery = judged.happened.recovery.as_ref();
         let again = recovery.map(|recovery| recovery.again);
-        let begun_ns = totals.started.unix_ns;
-        let event = |mark: &Mark| {
-            let after_ns = mark.unix_ns.saturating_sub(begun_ns);
-            format!(
-                "{:.3} {}",
-                after_ns as f64 / 1e9,
-                mark.text.replace(';', ",")
-            )
-        };
         let measured = |value: f64| is_measured.then_some(value);
         Self {
             run: point.name,
@@ -171,13 +165,30 @@ impl Row {
             }),
             caught_up_ns: recovery.and_then(|one| one.caught_up_ns),
             phases: judged.happened.phases.clone(),
-            events: judged.happened.marks.iter().map(event).collect(),
+            events: judged.happened.marks.clone(),
+            number: totals.started.run,
+            begun_unix_ns: totals.started.unix_ns,
             parts: Vec::new(),
             hosts: Vec::new(),
             unreturned: totals.unreturned.len() as u64,
             marks: words.clone().map(|word| word.name().to_owned()).collect(),
             doubts: words.filter(|word| word.is_doubt()).count(),
         }
+    }
+
+    /// Adds what was marked before it began, or after it ended.
+    pub fn add_event(&mut self, mark: Mark) {
+        if !self.events.contains(&mark) {
+            self.events.push(mark);
+            self.events.sort_by_key(|mark| mark.unix_ns);
+        }
+    }
+
+    /// What was marked, with the second of the run; what was before it is at its beginning, as on the charts.
+    fn events(&self) -> impl Iterator<Item = (f64, &str)> {
+        let after_ns = |mark: &Mark| mark.unix_ns.saturating_sub(self.begun_unix_ns);
+        let event = move |mark| (after_ns(mark) as f64 / 1e9, &*mark.text);
+        self.events.iter().map(event)
     }
 
     /// Whether something was marked, or stood still.
@@ -461,7 +472,10 @@ fn record(row: &Row, job: &str) -> [String; CSV_HEADER.len()] {
             .as_ref()
             .map_or(String::new(), |(_, name)| name.clone()),
         row.normal_again_ns.map_or(String::new(), seconds),
-        row.events.join("; "),
+        row.events()
+            .map(|(at_s, text)| format!("{at_s:.3} {}", text.replace(';', ",")))
+            .collect::<Vec<String>>()
+            .join("; "),
         job.to_owned(),
     ]
 }

@@ -44,17 +44,17 @@ impl Face for Neutral {
 
     fn judged(&self, exit: Exit, conclusion: &Conclusion) -> Exit {
         let exit = self.strict.exit(exit, conclusion);
-        let mut beyond = self.limits.iter().flatten().flat_map(|limit| {
-            let rows = conclusion.rows.iter();
-            rows.filter_map(move |row| Some((limit, limit.beyond(row)?)))
-        });
-        match beyond.next() {
-            Some((limit, how)) if exit == Exit::Fine => {
-                errln!("error: `--limit {}`: {how}", limit.text);
-                Exit::Beyond
-            }
-            _ => exit,
+        if exit != Exit::Fine {
+            return exit;
         }
+        let rows = || conclusion.rows.iter();
+        let all = self.limits.iter().flatten();
+        let beyond =
+            all.flat_map(|limit| rows().filter_map(move |row| Some((limit, limit.beyond(row)?))));
+        beyond.fold(Exit::Fine, |_, (limit, how)| {
+            errln!("error: `--limit {}`: {how}", limit.text);
+            Exit::Beyond
+        })
     }
 
     fn has_failed(&self, outcome: &Outcome) -> bool {

@@ -14,7 +14,7 @@ const MARK: &str = "{\"fathom_summary\":";
 const WORDS: [&str; 4] = ["run", "loops", "longest_gap_target", "job"];
 
 /// Fields of several words.
-const LISTS: [&str; 3] = ["marks", "lower_bounds", "events"];
+const LISTS: [&str; 2] = ["marks", "lower_bounds"];
 
 #[derive(Serialize)]
 struct Document {
@@ -66,6 +66,8 @@ fn run(row: &Row, record: [String; CSV_HEADER.len()]) -> Map<String, Value> {
     let mut members: Map<String, Value> = fields
         .map(|(name, field)| (name.to_owned(), value(name, field)))
         .collect();
+    let event = |(at_s, text): (f64, &str)| serde_json::json!({"at_s": at_s, "text": text});
+    members.insert("events".into(), row.events().map(event).collect());
     members.insert("is_believed".into(), (row.doubts == 0).into());
     if !row.named.is_empty() {
         let named = row.named.iter();
