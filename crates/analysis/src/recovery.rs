@@ -13,8 +13,11 @@ use std::fmt::Write;
 /// As before for so long is normal again.
 const HELD_NS: u64 = 10_000_000_000;
 
-/// How far a window may lie from what was before: the rate by this share or so many standard deviations, the median by this
-/// share, and the p99 by this factor of what all but a few of the windows before had: of few I/Os it comes and goes by itself.
+/// How far nine in ten windows may lie from what was before, and the others at most twice as far, as chance moves some of many:
+/// the rate by this share or so many standard deviations, the median by this share, and the p99 by this factor of what all but
+/// a few of the windows before had.
+const LIKE_SHARE: f64 = 0.9;
+const TIMES_NEAR: f64 = 2.0;
 const RATE_SHARE: f64 = 0.05;
 const RATE_DEVIATIONS: f64 = 3.0;
 const MEDIAN_SHARE: f64 = 0.2;
@@ -317,10 +320,20 @@ impl Usual {
         }
     }
 
-    fn is_like(&self, window: &Window) -> bool {
-        (window.rate - self.rate).abs() <= self.rate_off
-            && (window.median_ns - self.median_ns).abs() <= MEDIAN_SHARE * self.median_ns
-            && window.p99_ns <= self.p99_ns_most
+    /// Whether a window lies within so many times what is allowed.
+    fn is_within(&self, times: f64, window: &Window) -> bool {
+        (window.rate - self.rate).abs() <= times * self.rate_off
+            && (window.median_ns - self.median_ns).abs() <= times * MEDIAN_SHARE * self.median_ns
+            && window.p99_ns <= times * self.p99_ns_most
+    }
+
+    /// Whether that is so from the first of these windows on until `until_ns`.
+    fn is_held(&self, windows: &[Window], until_ns: u64) -> bool {
+        let all = windows.partition_point(|window| window.end_ns <= until_ns);
+        let all = &windows[..all];
+        let like = all.iter().filter(|window| self.is_within(1.0, window));
+        all.iter().all(|window| self.is_within(TIMES_NEAR, window))
+            && like.count() as f64 >= LIKE_SHARE * all.len() as f64
     }
 }
 
@@ -371,12 +384,12 @@ fn again(moments: &[Moment], course: &Course) -> Again {
         return Again::Unknown("less than 30 s were measured before");
     }
     let usual = Usual::of(&usual);
+    let end_ns = then.last().map_or(0, |last| last.end_ns);
     let is_held = |from: usize| {
         let until_ns = then[from].start_ns + HELD_NS;
-        let held = then[from..]
-            .iter()
-            .take_while(|window| usual.is_like(window));
-        held.last().is_some_and(|last| last.end_ns >= until_ns)
+        until_ns <= end_ns
+            && usual.is_within(1.0, &then[from])
+            && usual.is_held(&then[from..], until_ns)
     };
     // An interval that holds the moment itself is of both times.
     let least_ns = course.zero_ns.max(answered_ns(course));
@@ -388,7 +401,6 @@ fn again(moments: &[Moment], course: &Course) -> Again {
     if length_ns(after) < HELD_NS {
         return Again::Unknown("less than 10 s were measured after it");
     }
-    let end_ns = then.last().map_or(0, |last| last.end_ns);
     let last: Vec<&Window> = then
         .iter()
         .filter(|window| window.start_ns + HELD_NS >= end_ns)

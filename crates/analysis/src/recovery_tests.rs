@@ -252,7 +252,10 @@ fn what_happened_is_counted_from_the_mark_that_led_to_it() {
         (60 * SECOND, 60 * SECOND)
     );
     let told = recovery(&all, &course, None);
-    assert_eq!((told.again, told.caught_up_ns), (after(3000), Some(3 * SECOND)));
+    assert_eq!(
+        (told.again, told.caught_up_ns),
+        (after(3000), Some(3 * SECOND))
+    );
     // Failures alone lead to the mark before them.
     let mut failing = moments(120, SECOND, |_| 100, |_| MS);
     failing[60].errors = 3;

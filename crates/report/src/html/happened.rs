@@ -158,6 +158,9 @@ fn write_figures(happened: &Happened, out: &mut dyn Write) -> io::Result<()> {
     end(out)
 }
 
+/// What is as before so soon has not been otherwise, unless it stood still.
+const SEEN_NS: u64 = 1_000_000_000;
+
 fn write_cycles(cycles: &[Cycle], out: &mut dyn Write) -> io::Result<()> {
     if cycles.is_empty() {
         return Ok(());
@@ -166,6 +169,9 @@ fn write_cycles(cycles: &[Cycle], out: &mut dyn Write) -> io::Result<()> {
     begin(&heads, out)?;
     for cycle in cycles {
         let again = match cycle.again {
+            Again::Normal { after_ns } if after_ns < SEEN_NS && cycle.still_ns.is_none() => {
+                "stayed as before".to_owned()
+            }
             Again::Normal { after_ns } => span(after_ns),
             Again::Degraded { rate, .. } if rate <= 0.0 => "never, nothing succeeded".to_owned(),
             Again::Degraded { median, .. } => format!("never, median × {median:.2}"),

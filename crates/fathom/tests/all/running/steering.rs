@@ -40,6 +40,19 @@ fn commands_are_called_at_their_time_and_their_words_go_where_they_belong() {
     for line in [say.as_str(), "Cmd: summed", "Cmd: logged"] {
         assert!(log.contains(line), "no {line} in the log");
     }
+    // Those around a run are its events.
+    lab.fathom(&["run", "job", "-o", "neutral"]).expect(0);
+    let json: serde_json::Value = serde_json::from_str(&lab.text("neutral/summary.json")).unwrap();
+    let events = json["runs"][0]["events"].as_array().unwrap();
+    let texts: Vec<&str> = events
+        .iter()
+        .map(|one| one["text"].as_str().unwrap())
+        .collect();
+    assert_eq!(
+        texts,
+        ["echo before >>order; echo logged", "echo after >>order"]
+    );
+    assert_eq!(events[0]["at_s"], 0.0);
 }
 
 #[test]
