@@ -364,6 +364,42 @@ mod tests {
     }
 
     #[test]
+    fn what_had_nothing_to_do_is_not_hit() {
+        const MS: u64 = 1_000_000;
+        let of_target = |target: u32, service_ns: u64| {
+            let mut figures = crate::testing::closed(0, &[service_ns; 10]).figures;
+            figures[0].key.target = TargetId(target);
+            figures
+        };
+        // Both stood still alike; only one had an I/O out meanwhile.
+        let gaps = [
+            gap(0, 1_000 * MS, 4_010 * MS),
+            gap(1, 1_000 * MS, 4_000 * MS),
+        ];
+        let mut totals = crate::testing::closed(0, &[MS; 10]);
+        totals.figures = [of_target(0, MS), of_target(1, 3_000 * MS)].concat();
+        let name = |target: TargetId| format!("t{}", target.0);
+        let still = Standstills::of(&gaps).longest(&totals, &name, &[]).unwrap();
+        assert_eq!((&*still.name, still.hit, still.held_back), ("t1", 1, 1));
+        let words = still.words();
+        let told = "I/O to `t1` (1 of 2 targets; 1 other had nothing to do meanwhile) stood still for 3.0 s";
+        assert!(words.starts_with(told), "{words}");
+        // What failed at once was reached.
+        totals.figures[0].errors = 1;
+        let still = Standstills::of(&gaps).longest(&totals, &name, &[]).unwrap();
+        assert_eq!((&*still.name, still.hit, still.held_back), ("t0", 2, 0));
+        // One from which nothing comes until the end, for long, is gone.
+        let gone = [
+            gap(0, 1_000 * MS, 4_000 * MS),
+            gap(1, 1_000 * MS, 12_000 * MS),
+        ];
+        let gone = Standstills::of(&gone)
+            .gone(12_000 * MS)
+            .collect::<Vec<Gap>>();
+        assert_eq!(gone, [gap(1, 1_000 * MS, 12_000 * MS)]);
+    }
+
+    #[test]
     fn storage_of_several_hosts_stands_still_where_none_of_them_has_a_success() {
         const MS: u64 = 1_000_000;
         let lists = [
