@@ -265,7 +265,7 @@ fn a_time_ends_the_jobs_and_runs_the_command() {
     fine(&lab, &[&SLOW[..], &how, &["--result=out"]].concat());
     assert_eq!(lab.text("said"), "told\n");
     let events = lab.text("out/summary.json");
-    assert!(events.contains(" trigger: echo told > said"), "{events}");
+    assert!(events.contains("\"trigger: echo told > said\""), "{events}");
 }
 
 #[test]
