@@ -1,21 +1,20 @@
 //! Two results beside each other: runs of the same load are matched, and each figure is compared. Begin with [`compare`].
-mod answer;
 mod bar;
 mod conditions;
 mod curves;
 mod load;
 mod sentence;
 
-pub use answer::{Answer, Interval};
+pub use crate::answer::{Answer, Interval};
 pub use bar::{Bar, Beyond};
 pub use conditions::{Conditions, Difference};
 pub use curves::{ComparedResult, OnCurve};
 pub use load::Loaded;
 pub use sentence::change;
 
+use crate::answer::{Estimate, Logs, Rule, differences, median};
 use crate::verdict::Word;
 use crate::watch::EndedRun;
-use answer::{Estimate, Logs, Rule};
 use measure::LatencyFigures;
 use plan::{Label, RunKind};
 
@@ -539,7 +538,7 @@ fn answers(all: &[Logs], rule: &Rule, floor: f64) -> Vec<Answer> {
     let estimates: Vec<Option<Estimate>> = estimates.collect();
     let chances = estimates.iter().flatten();
     let chances: Vec<f64> = chances.map(Estimate::chance).collect();
-    let mut differ = answer::differences(&chances).into_iter();
+    let mut differ = differences(&chances).into_iter();
     let answer = |estimate: Option<Estimate>| match estimate {
         Some(estimate) => estimate.answer(rule, differ.next() == Some(true)),
         None => Answer::TooFew,
@@ -591,15 +590,6 @@ fn unfit(cell: &Cell, base: &Group<'_>, other: &Group<'_>, kind: FigureKind) -> 
 impl Cell {
     pub fn figure(&self, kind: FigureKind) -> Option<&ComparedFigure> {
         self.figures.iter().find(|figure| figure.kind == kind)
-    }
-}
-
-/// Zero without values.
-fn median(mut values: Vec<f64>) -> f64 {
-    values.sort_by(f64::total_cmp);
-    match values.len() {
-        0 => 0.0,
-        count => (values[(count - 1) / 2] + values[count / 2]) / 2.0,
     }
 }
 

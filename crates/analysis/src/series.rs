@@ -15,6 +15,8 @@ pub struct RunOutline {
     pub kind: RunKind,
     pub load: Load,
     pub slots: u32,
+    /// Threads that sent I/Os.
+    pub workers: u32,
     pub labels: Vec<Label>,
     pub streams: Vec<StreamOutline>,
     pub operations: u64,
@@ -108,6 +110,7 @@ impl RunOutline {
             kind: started.kind,
             load: started.load.clone(),
             slots: totals.slots(),
+            workers: totals.workers.workers,
             labels: started.labels.clone(),
             streams: streams_of(&started.streams),
             operations,

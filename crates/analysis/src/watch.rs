@@ -3,6 +3,7 @@ use crate::execution::{Heard, Verdict, verdict};
 use crate::gap::Reach;
 use crate::moment::Moment;
 use crate::recovery::Happened;
+use crate::scaling::{Scaling, scalings};
 use crate::series::RunOutline;
 use crate::standstill::{Mark, Standstills};
 use crate::steady::{IntervalFacts, Steadiness, steadiness};
@@ -121,6 +122,12 @@ impl Watch {
     /// What the runs that are over come to; `None` where none of them measures.
     pub fn verdict(&self) -> Option<Verdict> {
         verdict(&self.heard)
+    }
+
+    /// What was varied in the runs that are over, and what made them scale.
+    pub fn scalings(&self) -> Vec<Scaling> {
+        let runs = self.heard.iter();
+        scalings(runs.map(|run| (&run.judged.point, &run.outline)))
     }
 
     /// The targets of a run, where it reached any.

@@ -14,7 +14,8 @@ use measure::{
     PoolInfo, Remark, RunFinished, RunFold, RunStarted, RunTotals, StreamInfo,
 };
 use plan::{
-    BoundPlan, BoundRun, DataLimit, Nanos, RunId, RunKind, Severity, StartAlign, StreamId, Window,
+    BoundPlan, BoundRun, DataLimit, Label, Nanos, RunId, RunKind, Severity, StartAlign, StreamId,
+    Window,
 };
 use std::fmt;
 
@@ -739,7 +740,7 @@ impl Conductor<'_> {
                 .collect(),
             streams: streams.collect(),
             expected_bytes: expected_bytes(run),
-            labels: run.run.labels.clone(),
+            labels: labels(run),
             swept: run.run.swept.clone(),
         }
     }
@@ -794,6 +795,16 @@ impl Conductor<'_> {
     fn unix_now(&self) -> u64 {
         self.host.unix_ns(self.host.now_ns())
     }
+}
+
+/// Those of the plan; of a job that is done with one quantity varied also what it works on.
+fn labels(run: &BoundRun) -> Vec<Label> {
+    let mut labels = run.run.labels.clone();
+    if Label::find(&labels, Label::SCALED).is_some() {
+        let bytes = run.worked_on_bytes().to_string();
+        labels.push(Label::new(Label::WORKED_ON, bytes));
+    }
+    labels
 }
 
 /// Whether some arrivals have the times of a record.

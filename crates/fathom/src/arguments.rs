@@ -4,6 +4,7 @@ use crate::exit::Exit;
 use crate::host_list::{self, HostList, Launcher};
 use crate::limits::{self, Limit};
 use crate::spans::{seconds, some_seconds, some_span, span};
+use crate::vary::{self, Hold, Vary};
 use analysis::{Bar, Word};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use engine::BackendKind;
@@ -39,6 +40,12 @@ Examples:
 const FAILOVER_EXAMPLE: &str = "Example:
   fathom failover /dev/sdX --rate 2000 --for 5m --at '2m=ssh array pull-cable 7' --limit 'stall<30s'";
 
+const SCALE_EXAMPLE: &str = "\
+Examples:
+  fathom scale job.parm --vary files=1..10 -o files            1 to 10 of the files of a job
+  fathom scale job.parm --vary files=1..10 --hold slots -o held  the same, with as many slots in all cases
+  fathom scale job.fio --vary threads=1,2,4,8 --repeat 3       intervals from three repeats";
+
 const COMPARE_EXAMPLE: &str = "\
 Examples:
   fathom compare old new                     two results, run by run
@@ -65,6 +72,9 @@ pub enum Verb {
     /// Measure how long a target stands still while its storage fails, and when it is normal again.
     #[command(after_help = FAILOVER_EXAMPLE)]
     Failover(FailoverOptions),
+    /// Run a job with one quantity varied, and say what made it scale.
+    #[command(after_help = SCALE_EXAMPLE)]
+    Scale(ScaleOptions),
     /// Fill a target, or all targets of a job, and verify that the data arrived.
     Prefill(PrefillOptions),
     /// Report every problem in a job file and list what would run, without any I/O.
@@ -353,6 +363,22 @@ fn word(name: &str) -> Result<Word, String> {
 }
 
 #[derive(Args, Debug)]
+pub struct ScaleOptions {
+    /// What to vary, and its values: the first files (`files=1..10`) or hosts (`hosts=1..4`) of the job, threads
+    /// (`threads=1,2,4,8`), or how much of each target is worked on (`range=10%,50%,100%`).
+    #[arg(long, value_name = "NAME=VALUES", value_parser = vary::parse)]
+    pub vary: Vary,
+
+    /// Keep the sum of slots, as many as with the largest value, or of the bytes that are worked on, as with the smallest.
+    /// Repeatable.
+    #[arg(long, value_delimiter = ',')]
+    pub hold: Vec<Hold>,
+
+    #[command(flatten)]
+    pub run: RunOptions,
+}
+
+#[derive(Args, Clone, Debug)]
 pub struct RunOptions {
     /// Job files, read as one; `-` reads standard input. `NAME=VALUE` sets a variable of the file.
     /// Not needed with --resume.

@@ -55,6 +55,7 @@ mod results;
 mod resume;
 mod room;
 mod run;
+mod scale;
 mod seed;
 mod self_tests;
 mod sinks;
@@ -65,6 +66,7 @@ mod stop;
 mod stop_file;
 mod trace;
 mod trigger;
+mod vary;
 mod vdbench_face;
 mod written_states;
 
@@ -162,6 +164,7 @@ fn neutral(arguments: &[String]) -> Exit {
         Err(error) => return mistakes::tell(error),
     };
     match parsed.verb {
+        Verb::Scale(options) => scale::main(&options, arguments),
         Verb::Run(options) => run::main(&options, arguments),
         Verb::Curve(options) => curve::main(&options, arguments),
         Verb::Failover(options) => failover::main(&options, arguments),

@@ -203,6 +203,9 @@ pub fn verdict(conclusion: &Conclusion) {
         if let Some(failure) = &verdict.failure {
             out!("\n{}", wrapped(&format!("{failure}.")));
         }
+        for scaling in conclusion.scalings() {
+            out!("\n{}", wrapped(&format!("{}.", scaling.words())));
+        }
     }
 }
 

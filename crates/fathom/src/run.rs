@@ -6,6 +6,7 @@ use crate::launch::{Findings, Launch, launch};
 use crate::resume::Earlier;
 use crate::seed::Seeds;
 use crate::{lints, plan_file, render};
+use plan::Plan;
 use report::shown;
 use std::path::Path;
 
@@ -16,6 +17,15 @@ pub fn main(options: &RunOptions, arguments: &[String]) -> Exit {
     if let (true, Some(result)) = (options.inputs.is_empty(), &options.common.resume) {
         return go_on(result, options, arguments);
     }
+    carry_out(options, arguments, &|plan| Ok(plan.clone()))
+}
+
+/// A job of files, changed first.
+pub fn carry_out(
+    options: &RunOptions,
+    arguments: &[String],
+    change: &dyn Fn(&Plan) -> Result<Plan, String>,
+) -> Exit {
     let seeds = Seeds::of_execution(&options.common);
     let reading = lints::selection(&options.common.lints.words).and_then(|lints| {
         let mut line = options.times.command_line(lints);
@@ -37,7 +47,11 @@ pub fn main(options: &RunOptions, arguments: &[String]) -> Exit {
     let Some(mut plan) = reading.plan.filter(|_| !blocked) else {
         return Exit::Usage;
     };
-    if let Err(message) = options.repetition.apply(&mut plan) {
+    let changed = change(&plan).and_then(|changed| {
+        plan = changed;
+        options.repetition.apply(&mut plan)
+    });
+    if let Err(message) = changed {
         errln!("error: {message}");
         return Exit::Usage;
     }

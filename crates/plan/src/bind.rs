@@ -118,6 +118,28 @@ pub struct BoundRegion {
     pub start: u64,
 }
 
+impl BoundRun {
+    /// Bytes of targets that its streams work on, each byte once.
+    #[must_use]
+    pub fn worked_on_bytes(&self) -> u64 {
+        let regions = self.streams.iter().flat_map(|stream| &stream.regions);
+        let mut spans: Vec<(TargetId, u64, u64)> = regions
+            .map(|one| (one.target, one.low, one.low + one.width))
+            .collect();
+        spans.sort_unstable();
+        let (mut sum, mut seen) = (0, None);
+        for (target, low, high) in spans {
+            let from = match seen {
+                Some((known, until)) if known == target => low.max(until),
+                _ => low,
+            };
+            sum += high.saturating_sub(from);
+            seen = Some((target, high.max(from)));
+        }
+        sum
+    }
+}
+
 /// Why a plan does not fit the machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]

@@ -16,6 +16,7 @@ mod origin;
 mod plan;
 mod requests;
 mod run;
+mod scale;
 mod source;
 mod space;
 mod spread;
@@ -54,6 +55,7 @@ pub use run::{
     Coupling, DataLimit, ErrorBudget, FirstInterval, Load, Pool, PoolAdmission, Run, RunKind,
     RunStop, StartAlign, Swept, Timing, Window, mean_of_steps,
 };
+pub use scale::{Held, Quantity, ScaleError, Scaling};
 pub use source::{Position, SourceFile, SourceId, SourceMap, Span};
 pub use space::SpaceCall;
 pub use steering::{

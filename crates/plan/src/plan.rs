@@ -317,7 +317,10 @@ impl Plan {
 
     /// A run in full, with the overrides applied in order.
     pub fn run(&self, id: RunId) -> Run {
-        let spec = self.spec(id);
+        self.run_of(self.spec(id))
+    }
+
+    pub(crate) fn run_of(&self, spec: &RunSpec) -> Run {
         let template = &self.templates[spec.template.index()];
         let mut run = Run {
             name: spec.name.clone(),
@@ -366,7 +369,7 @@ impl Plan {
     }
 }
 
-fn apply(change: &Override, run: &mut Run) {
+pub(crate) fn apply(change: &Override, run: &mut Run) {
     if let Override::Slots(slots) = change {
         run.pools.iter_mut().for_each(|pool| pool.slots = *slots);
         return;

@@ -234,6 +234,15 @@ impl Label {
     /// Of a run that is carried out several times: which of them it is, from 1.
     pub const REPETITION: &'static str = "repetition";
 
+    /// Of a run of a job that is done with one quantity varied: what that is called, as [`Swept::name`].
+    pub const SCALED: &'static str = "scale.quantity";
+
+    /// Of the same: what was to stay the same in sum.
+    pub const HELD: &'static str = "scale.held";
+
+    /// Of the same: how many bytes of its targets it works on.
+    pub const WORKED_ON: &'static str = "scale.bytes";
+
     pub fn new(key: impl Into<String>, value: impl Into<String>) -> Self {
         Self {
             key: key.into(),

@@ -2,7 +2,7 @@
 //! table and the last line.
 use crate::html::Page;
 use crate::summary::Row;
-use analysis::{EndedRun, Mark, Verdict, Watch};
+use analysis::{EndedRun, Mark, Scaling, Verdict, Watch};
 use measure::{Event, Remark, RunTotals};
 use plan::Label;
 use std::io::{self, Write};
@@ -63,6 +63,11 @@ impl Conclusion {
     /// The verdict on the runs that are over; `None` where none of them measures.
     pub fn verdict(&self) -> Option<Verdict> {
         self.watch.verdict()
+    }
+
+    /// What was varied in its runs, and what made them scale.
+    pub fn scalings(&self) -> Vec<Scaling> {
+        self.watch.scalings()
     }
 
     /// Says first on the page what of its result is lost.

@@ -11,6 +11,7 @@ mod headline;
 mod hosts;
 pub(crate) mod page;
 mod record;
+mod scaling;
 mod script;
 mod tables;
 pub(crate) mod text;

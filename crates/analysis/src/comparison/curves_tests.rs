@@ -11,6 +11,7 @@ fn outline(load: Load, slots: u32) -> RunOutline {
         kind: RunKind::Measure,
         load,
         slots,
+        workers: 1,
         labels: Vec::new(),
         streams: Vec::new(),
         operations: 1_000_000,

@@ -30,6 +30,7 @@ mod plans;
 mod real_faults;
 mod response;
 mod rules;
+mod scaling;
 mod shares;
 mod sinks;
 mod steering;

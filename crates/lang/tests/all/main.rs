@@ -18,3 +18,4 @@ mod oracle;
 mod pages;
 mod properties;
 mod render;
+mod scale;

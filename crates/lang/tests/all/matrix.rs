@@ -173,7 +173,7 @@ fn job(section: Section, assignment: &str) -> String {
     )
 }
 
-fn read(text: &str) -> Reading {
+pub(crate) fn read(text: &str) -> Reading {
     let mut files = MemoryFiles::default();
     files.0.insert("four".to_owned(), b"abcd".to_vec());
     let input = InputFile::Text {

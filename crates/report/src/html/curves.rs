@@ -1,7 +1,8 @@
 //! Which runs belong together in one picture: latency curves and sweeps of slots, as the analysis
 //! groups them. Judges nothing itself.
 use analysis::{
-    Axis, CurvePoint, EndedRun, RunOutline, Series, SeriesKind, grids, knee, saturation, series,
+    Axis, CurvePoint, EndedRun, RunOutline, Scaling, Series, SeriesKind, grids, knee, saturation,
+    scalings, series,
 };
 use plan::Load;
 use serde::Serialize;
@@ -67,6 +68,11 @@ impl Curves {
     pub fn add(&mut self, run: &EndedRun) {
         self.points.push(run.judged.point.clone());
         self.outlines.push(RunOutline::of(&run.totals));
+    }
+
+    /// What was varied in jobs, and what made them scale.
+    pub fn scalings(&self) -> Vec<Scaling> {
+        scalings(self.points.iter().zip(&self.outlines))
     }
 
     /// The curves and the sweeps among the runs so far, and grids of what else was varied.

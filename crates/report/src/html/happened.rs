@@ -48,7 +48,7 @@ fn write_timeouts(page: &Page, out: &mut dyn Write) -> io::Result<()> {
     Ok(())
 }
 
-fn begin(heads: &[&str], out: &mut dyn Write) -> io::Result<()> {
+pub(super) fn begin(heads: &[&str], out: &mut dyn Write) -> io::Result<()> {
     write!(
         out,
         "<div class=\"scroll\"><table class=\"facts happened\"><thead><tr>"
@@ -60,7 +60,7 @@ fn begin(heads: &[&str], out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "</tr></thead><tbody>")
 }
 
-fn row(name: &str, fields: &[String], out: &mut dyn Write) -> io::Result<()> {
+pub(super) fn row(name: &str, fields: &[String], out: &mut dyn Write) -> io::Result<()> {
     write!(out, "<tr><th scope=\"row\">{}</th>", Escaped(name))?;
     for field in fields {
         write!(out, "<td>{}</td>", Escaped(field))?;
@@ -68,7 +68,7 @@ fn row(name: &str, fields: &[String], out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "</tr>")
 }
 
-fn end(out: &mut dyn Write) -> io::Result<()> {
+pub(super) fn end(out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "</tbody></table></div>")
 }
 

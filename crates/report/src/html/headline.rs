@@ -2,6 +2,7 @@
 //! doubtful; and the tiles with the main figures.
 use super::happened;
 use super::record::{RunRecord, Told};
+use super::scaling;
 use super::text::{Escaped, Sentence, moment};
 use super::{Page, PageData};
 use analysis::words::{counted, latency, megabytes, rate, size, span};
@@ -33,6 +34,7 @@ pub(super) fn write(page: &Page, verdict: Option<&Verdict>, out: &mut dyn Write)
             Escaped(damage)
         )?;
     }
+    scaling::write(&page.curves.scalings(), out)?;
     if let Some(verdict) = verdict {
         write_verdict(verdict, out)?;
     }

@@ -1,5 +1,4 @@
 //! What repeated runs of two sides say about one figure. One value per run, and logs of it, so that an effect is a ratio.
-use super::median;
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
 /// How sure an interval is, two-sided, and how often chance alone may be called a difference.
@@ -37,7 +36,7 @@ pub struct Interval {
 
 /// How a figure is judged.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Rule {
+pub(crate) struct Rule {
     /// Within what share two values count as the same.
     pub margin: f64,
     pub is_more_better: bool,
@@ -47,7 +46,7 @@ pub(super) struct Rule {
 
 /// Values of both sides as logs.
 #[derive(Clone, Debug)]
-pub(super) struct Logs {
+pub(crate) struct Logs {
     base: Vec<f64>,
     other: Vec<f64>,
     /// Whether no run is without a value, so that those of one place are of one block.
@@ -56,7 +55,7 @@ pub(super) struct Logs {
 
 /// What they say.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Estimate {
+pub(crate) struct Estimate {
     /// Of the means of logs.
     difference: f64,
     standard_error: f64,
@@ -228,7 +227,7 @@ impl Estimate {
 }
 
 /// Which of several are differences, where 5 of 100 that are called so may be none (Benjamini and Hochberg, 1995).
-pub(super) fn differences(chances: &[f64]) -> Vec<bool> {
+pub(crate) fn differences(chances: &[f64]) -> Vec<bool> {
     let mut sorted = chances.to_vec();
     sorted.sort_by(f64::total_cmp);
     let bar = |place: usize| (1.0 - CONFIDENCE) * (place + 1) as f64 / sorted.len() as f64;
@@ -268,4 +267,26 @@ fn variance(values: &[f64]) -> Option<f64> {
     let mean = mean(values);
     let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
     (values.len() > 1).then(|| squares / (values.len() - 1) as f64)
+}
+
+/// Zero without values.
+pub(crate) fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    match values.len() {
+        0 => 0.0,
+        count => (values[(count - 1) / 2] + values[count / 2]) / 2.0,
+    }
+}
+
+/// The ratio of the geometric means of repeats, and between what it lies, where there are repeats enough. All above zero.
+pub(crate) fn ratio(base: &[f64], other: &[f64]) -> (f64, Option<Interval>) {
+    let some = |values: &[f64]| values.iter().copied().map(Some).collect::<Vec<_>>();
+    let logs = Logs::of(&some(base), &some(other)).expect("rates are above zero");
+    let rule = Rule {
+        margin: 0.0,
+        is_more_better: true,
+        is_paired: true,
+    };
+    let estimate = logs.estimate(&rule, 0.0);
+    (logs.ratio(), estimate.map(|estimate| estimate.interval()))
 }

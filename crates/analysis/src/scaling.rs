@@ -1,0 +1,368 @@
+//! What made a job scale: runs of one job with one quantity varied, what each step gained, and what grew along.
+use crate::answer::{Interval, ratio};
+use crate::curve::CurvePoint;
+use crate::series::RunOutline;
+use crate::words::rate;
+use plan::{Label, RunKind};
+use std::collections::BTreeMap;
+
+mod shape;
+
+pub use shape::{Level, Shape};
+
+/// A run of such a job.
+#[derive(Clone, Copy, Debug)]
+struct ScaledRun<'a> {
+    point: &'a CurvePoint,
+    outline: &'a RunOutline,
+}
+
+/// What the runs of a job say together.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Scaling {
+    /// The name of the run, where the job has several.
+    pub run: String,
+    /// What is varied, as [`plan::Swept::name`].
+    pub quantity: String,
+    pub steps: Vec<ScaledLevel>,
+    /// `None` where the levels do not tell.
+    pub shape: Option<Shape>,
+    /// What grew along, as words.
+    pub along: Vec<&'static str>,
+    /// What stayed the same.
+    pub held: Vec<&'static str>,
+    /// What was to stay the same, and did not.
+    pub not_held: Vec<String>,
+    /// How a run would tell what else grew along.
+    pub would_tell: Option<String>,
+}
+
+/// One value of the quantity.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ScaledLevel {
+    pub value: f64,
+    /// Repeats.
+    pub runs: usize,
+    /// I/Os per second, the geometric mean of the repeats.
+    pub rate: f64,
+    /// Means of the repeats, in nanoseconds and slots.
+    pub response_ns_p50: f64,
+    pub response_ns_p99: f64,
+    pub slots: f64,
+    pub slots_busy: f64,
+    pub workers: f64,
+    /// Of the targets, that are worked on; `None` where nobody told.
+    pub bytes: Option<f64>,
+    /// Beside the value before.
+    pub gain: Option<Gain>,
+}
+
+/// What a step brought.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Gain {
+    /// How much larger the quantity is.
+    pub step: f64,
+    pub ratio: f64,
+    /// `None` without three repeats.
+    pub interval: Option<Interval>,
+}
+
+/// Within what share two amounts are the same.
+const SAME_SHARE: f64 = 0.02;
+
+/// The name of its run, the quantity, and the values of its other loops as bits.
+type Job = (String, String, Vec<(String, u64)>);
+
+/// The jobs among runs that were varied, in the order of their names.
+pub fn scalings<'a>(runs: impl Iterator<Item = (&'a CurvePoint, &'a RunOutline)>) -> Vec<Scaling> {
+    let mut jobs: BTreeMap<Job, Vec<ScaledRun<'_>>> = BTreeMap::new();
+    for (point, outline) in runs.filter(|(_, outline)| outline.kind == RunKind::Measure) {
+        let run = ScaledRun { point, outline };
+        let Some(quantity) = Label::find(&run.outline.labels, Label::SCALED) else {
+            continue;
+        };
+        // Loops of the job itself make jobs of their own.
+        let others = run.outline.swept.iter().filter(|one| one.name != quantity);
+        let others = others
+            .map(|one| (one.name.clone(), one.value.to_bits()))
+            .collect();
+        let key = (run.outline.name.clone(), quantity.to_owned(), others);
+        jobs.entry(key).or_default().push(run);
+    }
+    let is_one = jobs.len() == 1;
+    let of_job = |((name, quantity, _), runs)| {
+        let name = if is_one { String::new() } else { name };
+        of_runs(name, quantity, runs)
+    };
+    jobs.into_iter().filter_map(of_job).collect()
+}
+
+fn of_runs(run: String, quantity: String, runs: Vec<ScaledRun<'_>>) -> Option<Scaling> {
+    let value = |run: &ScaledRun<'_>| {
+        let mut swept = run.outline.swept.iter();
+        swept.find(|one| one.name == quantity).map(|one| one.value)
+    };
+    let mut levels: Vec<(f64, Vec<ScaledRun<'_>>)> = Vec::new();
+    for one in runs.iter().copied() {
+        let value = value(&one).filter(|_| one.point.achieved_per_s > 0.0)?;
+        match levels.iter_mut().find(|(known, _)| *known == value) {
+            Some((_, level)) => level.push(one),
+            None => levels.push((value, vec![one])),
+        }
+    }
+    levels.sort_by(|one, other| one.0.total_cmp(&other.0));
+    let rates: Vec<Level> = levels
+        .iter()
+        .map(|(value, runs)| Level {
+            value: *value,
+            rates: runs.iter().map(|run| run.point.achieved_per_s).collect(),
+        })
+        .collect();
+    let mut steps: Vec<ScaledLevel> = levels.iter().map(level).collect();
+    for place in 1..steps.len() {
+        let [before, after] = [&rates[place - 1], &rates[place]];
+        let (ratio, interval) = ratio(&before.rates, &after.rates);
+        steps[place].gain = Some(Gain {
+            step: after.value / before.value,
+            ratio,
+            interval,
+        });
+    }
+    let asked = runs
+        .first()
+        .and_then(|run| Label::find(&run.outline.labels, Label::HELD));
+    Some(Scaling {
+        run,
+        shape: Shape::of(&rates),
+        ..Scaling::judged(quantity, steps, asked.unwrap_or_default())
+    })
+}
+
+fn level((value, runs): &(f64, Vec<ScaledRun<'_>>)) -> ScaledLevel {
+    let count = runs.len() as f64;
+    let mean = |of: &dyn Fn(&ScaledRun<'_>) -> f64| runs.iter().map(of).sum::<f64>() / count;
+    let bytes = |run: &ScaledRun<'_>| {
+        let told = Label::find(&run.outline.labels, Label::WORKED_ON);
+        told.and_then(|told| told.parse::<f64>().ok())
+    };
+    let bytes: Option<Vec<f64>> = runs.iter().map(bytes).collect();
+    ScaledLevel {
+        value: *value,
+        runs: runs.len(),
+        rate: mean(&|run| run.point.achieved_per_s.ln()).exp(),
+        response_ns_p50: mean(&|run| run.point.response.p50 as f64),
+        response_ns_p99: mean(&|run| run.point.response.p99 as f64),
+        slots: mean(&|run| f64::from(run.point.slots)),
+        slots_busy: mean(&|run| run.point.slots_busy.unwrap_or(0.0)),
+        workers: mean(&|run| f64::from(run.outline.workers)),
+        bytes: bytes.map(|bytes| bytes.iter().sum::<f64>() / count),
+        gain: None,
+    }
+}
+
+impl Scaling {
+    /// What grew along with the quantity, and what was to be held.
+    fn judged(quantity: String, steps: Vec<ScaledLevel>, asked: &str) -> Self {
+        let of = |of: &dyn Fn(&ScaledLevel) -> f64| steps.iter().map(of).collect::<Vec<f64>>();
+        let bytes: Option<Vec<f64>> = steps.iter().map(|one| one.bytes).collect();
+        let amounts = [
+            ("slots", Some(of(&|one| one.slots)), "threads"),
+            ("workers", Some(of(&|one| one.workers)), ""),
+            ("bytes", bytes, "range_pct"),
+        ];
+        let (mut along, mut held) = (Vec::new(), Vec::new());
+        let mut not_held = Vec::new();
+        for (name, amounts, own) in amounts {
+            let Some(amounts) = amounts.filter(|_| own != quantity) else {
+                continue;
+            };
+            let (least, most) = ends(&amounts);
+            let is_same = most <= least * (1.0 + SAME_SHARE);
+            if is_same {
+                held.push(name)
+            } else {
+                along.push(name)
+            }
+            if !is_same && asked.split(' ').any(|word| word == name) {
+                let text = |amount: f64| match name {
+                    "bytes" => crate::words::size(amount as u64),
+                    _ => rate(amount),
+                };
+                not_held.push(format!(
+                    "{name} were to be held, and went from {} to {}",
+                    text(least),
+                    text(most)
+                ));
+            }
+        }
+        let (least, most) = ends(&of(&|one| one.slots_busy));
+        if asked.contains("slots") && most > least * (1.0 + 10.0 * SAME_SHARE) {
+            not_held.push(format!(
+                "of the slots that were held, {} to {} were in use",
+                rate(least),
+                rate(most)
+            ));
+        }
+        let mut scaling = Self {
+            run: String::new(),
+            quantity,
+            steps,
+            shape: None,
+            along,
+            held,
+            not_held,
+            would_tell: None,
+        };
+        scaling.would_tell = scaling.missing();
+        scaling
+    }
+
+    /// The run in which only one of what grew along is at its end.
+    fn missing(&self) -> Option<String> {
+        let (first, last) = (self.steps.first()?, self.steps.last()?);
+        let axis = crate::axis::Axis {
+            name: self.quantity.clone(),
+            values: Vec::new(),
+        };
+        let at = format!("{} {}", axis.title(), axis.text(first.value));
+        let amounts: Vec<String> = self
+            .along
+            .iter()
+            .filter_map(|name| match *name {
+                "slots" => Some(format!("{} slots", rate(last.slots))),
+                "bytes" => Some(format!(
+                    "{} worked on",
+                    crate::words::size(last.bytes? as u64)
+                )),
+                _ => None,
+            })
+            .collect();
+        let options: Vec<String> = ["slots", "bytes"]
+            .into_iter()
+            .filter(|name| self.along.contains(name))
+            .map(|name| format!("--hold {name}"))
+            .collect();
+        (!amounts.is_empty() && last.value > first.value).then(|| {
+            format!(
+                "a run with {at} and {} would tell (`{}`)",
+                amounts.join(" and "),
+                options.join(" ")
+            )
+        })
+    }
+
+    /// Each doubling where values allow it, else each step.
+    fn gains(&self) -> Option<String> {
+        let gains: Vec<&Gain> = self
+            .steps
+            .iter()
+            .filter_map(|one| one.gain.as_ref())
+            .collect();
+        if gains.is_empty() {
+            return None;
+        }
+        let by_value = |value: f64| self.steps.iter().find(|one| one.value == value);
+        let mut doublings = Vec::new();
+        let mut at = self.steps.first();
+        while let Some((one, next)) = at.and_then(|one| Some((one, by_value(2.0 * one.value)?))) {
+            doublings.push(next.rate / one.rate);
+            at = Some(next);
+        }
+        let are_doublings = gains.iter().all(|gain| gain.step == 2.0);
+        let text = |all: Vec<String>| all.join(", ");
+        Some(match doublings.len() {
+            0 => format!(
+                "the steps gave {}",
+                text(gains.iter().map(|gain| gain.words()).collect())
+            ),
+            1 => format!("doubling gave {:.2}", doublings[0]),
+            _ if are_doublings => format!(
+                "each doubling gave {}",
+                text(gains.iter().map(|gain| gain.words()).collect())
+            ),
+            _ => format!(
+                "each doubling gave {}",
+                text(doublings.iter().map(|gain| format!("{gain:.2}")).collect())
+            ),
+        })
+    }
+
+    /// All of it in a sentence.
+    pub fn words(&self) -> String {
+        let name = crate::axis::Axis {
+            name: self.quantity.clone(),
+            values: Vec::new(),
+        };
+        let last = self.steps.last().map_or(0.0, |one| one.value);
+        let (what, last) = (name.title(), name.text(last));
+        let run = match &*self.run {
+            "" => String::new(),
+            run => format!("`{run}`, "),
+        };
+        let gains = self
+            .gains()
+            .map_or(String::new(), |gains| format!("{gains}; "));
+        let shape = match &self.shape {
+            Some(shape) => shape.words(&what, &last),
+            None => format!("its shape is not identifiable up to {what} = {last}"),
+        };
+        let along = match &*self.along {
+            [] => format!("varied alone: {what}; held: {}", self.held.join(", ")),
+            along => format!("confounded: {}", along.join(", ")),
+        };
+        let mut text = format!("{run}{what}: {gains}{shape}; {along}");
+        for more in self.would_tell.iter().chain(&self.not_held) {
+            text += "; ";
+            text += more;
+        }
+        text
+    }
+}
+
+impl Gain {
+    fn words(&self) -> String {
+        match self.interval {
+            Some(Interval { from, to }) => format!("{:.2} ({from:.2} to {to:.2})", self.ratio),
+            None => format!("{:.2}", self.ratio),
+        }
+    }
+}
+
+impl Shape {
+    /// Up to `last` of the quantity.
+    fn words(&self, what: &str, last: &str) -> String {
+        match *self {
+            Self::Flat { rate: all } => {
+                format!("flat at {} I/O/s: more {what} bring nothing", rate(all))
+            }
+            Self::Proportional { .. } => format!("proportional up to {what} = {last}"),
+            Self::ThenFlat {
+                rate_each,
+                rate: all,
+            } => format!(
+                "proportional up to {what} = {:.1}, then flat at {} I/O/s",
+                all / rate_each,
+                rate(all)
+            ),
+            Self::Universal {
+                contention,
+                coherency,
+                ..
+            } if coherency > 0.0 => format!(
+                "universal law: {} waits in turn (contention), and {} per pair makes it fall (coherency)",
+                crate::words::percent(contention),
+                crate::words::percent(coherency)
+            ),
+            Self::Universal { contention, .. } => format!(
+                "universal law: {} waits in turn (contention)",
+                crate::words::percent(contention)
+            ),
+        }
+    }
+}
+
+/// The smallest and the largest.
+fn ends(values: &[f64]) -> (f64, f64) {
+    let least = values.iter().copied().fold(f64::INFINITY, f64::min);
+    (least, values.iter().copied().fold(0.0, f64::max))
+}
