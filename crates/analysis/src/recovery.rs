@@ -98,7 +98,7 @@ impl Happened {
     }
 
     /// How long nothing succeeded, and what came after it.
-    pub(crate) fn words(&self) -> String {
+    pub fn words(&self) -> String {
         let still = self.standstill.as_ref();
         let text = match still.filter(|still| still.is_stall) {
             Some(still) => still.words(),

@@ -1,8 +1,9 @@
 //! What made a job scale: runs of one job with one quantity varied, what each step gained, and what grew along.
 use crate::answer::{Interval, ratio};
+use crate::axis::Axis;
 use crate::curve::CurvePoint;
 use crate::series::RunOutline;
-use crate::words::rate;
+use crate::words::{rate, size};
 use plan::{Label, RunKind};
 use std::collections::BTreeMap;
 
@@ -185,8 +186,8 @@ impl Scaling {
             }
             if !is_same && asked.split(' ').any(|word| word == name) {
                 let text = |amount: f64| match name {
-                    "bytes" => crate::words::size(amount as u64),
-                    _ => rate(amount),
+                    "bytes" => size(amount as u64),
+                    _ => counted(amount),
                 };
                 not_held.push(format!(
                     "{name} were to be held, and went from {} to {}",
@@ -217,36 +218,33 @@ impl Scaling {
         scaling
     }
 
-    /// The run in which only one of what grew along is at its end.
+    /// The runs in which one of what grew along is at its other end.
     fn missing(&self) -> Option<String> {
         let (first, last) = (self.steps.first()?, self.steps.last()?);
-        let axis = crate::axis::Axis {
+        let axis = Axis {
             name: self.quantity.clone(),
             values: Vec::new(),
         };
-        let at = format!("{} {}", axis.title(), axis.text(first.value));
-        let amounts: Vec<String> = self
-            .along
-            .iter()
-            .filter_map(|name| match *name {
-                "slots" => Some(format!("{} slots", rate(last.slots))),
-                "bytes" => Some(format!(
-                    "{} worked on",
-                    crate::words::size(last.bytes? as u64)
-                )),
-                _ => None,
-            })
-            .collect();
-        let options: Vec<String> = ["slots", "bytes"]
-            .into_iter()
-            .filter(|name| self.along.contains(name))
-            .map(|name| format!("--hold {name}"))
-            .collect();
-        (!amounts.is_empty() && last.value > first.value).then(|| {
+        let run = |level: &ScaledLevel, amount: String| {
+            format!("{} = {} and {amount}", axis.title(), axis.text(level.value))
+        };
+        let of = |name: &&str| match *name {
+            "slots" => Some(run(first, format!("{} slots", counted(last.slots)))),
+            "bytes" => Some(run(
+                last,
+                format!("{} worked on", size(first.bytes? as u64)),
+            )),
+            _ => None,
+        };
+        let runs: Vec<String> = self.along.iter().filter_map(of).collect();
+        let holds = ["slots", "bytes"].into_iter();
+        let holds = holds.filter(|name| self.along.contains(name));
+        let holds: Vec<String> = holds.map(|name| format!("`--hold {name}`")).collect();
+        (!runs.is_empty() && last.value > first.value).then(|| {
             format!(
-                "a run with {at} and {} would tell (`{}`)",
-                amounts.join(" and "),
-                options.join(" ")
+                "runs with {} would tell ({})",
+                runs.join(", or with "),
+                holds.join(", ")
             )
         })
     }
@@ -289,7 +287,7 @@ impl Scaling {
 
     /// All of it in a sentence.
     pub fn words(&self) -> String {
-        let name = crate::axis::Axis {
+        let name = Axis {
             name: self.quantity.clone(),
             values: Vec::new(),
         };
@@ -358,6 +356,14 @@ impl Shape {
                 crate::words::percent(contention)
             ),
         }
+    }
+}
+
+/// Whole numbers as such.
+fn counted(amount: f64) -> String {
+    match (amount * 10.0).round() / 10.0 {
+        whole if whole.fract() == 0.0 => format!("{whole}"),
+        tenths => format!("{tenths:.1}"),
     }
 }
 

@@ -408,11 +408,18 @@
 
   function drawOver() {
     const l = look();
-    const lines = data.grids.filter((grid) => grid.axes.length === 1);
+    const single = data.grids.filter((grid) => grid.axes.length === 1);
+    // Lines over different quantities have no axis in common.
+    const quantities = [...new Set(single.map((grid) => grid.axes[0].name))];
+    const quantity = quantities.includes(state.over) ? state.over : quantities[0];
+    if (quantities.length > 1) switches("over", [{ legend: "Over", options: quantities.map((name) => ({ label: name, on: name === quantity, press: () => { state.over = name; drawOver(); } })) }]);
+    const lines = single.filter((grid) => grid.axes[0].name === quantity);
     const traces = [];
     const rows = [];
-    const axis = lines.length ? lines[0].axes[0] : null;
-    const isWide = axis && axis.values[0] > 0 && axis.values[axis.values.length - 1] / axis.values[0] > 20;
+    const ticks = new Map(lines.flatMap((grid) => grid.axes[0].values.map((value, at) => [value, grid.axes[0].texts[at]])));
+    const values = [...ticks.keys()].sort((one, other) => one - other);
+    const axis = lines.length ? { name: quantity, values, texts: values.map((value) => ticks.get(value)) } : null;
+    const isWide = axis && values[0] > 0 && values[values.length - 1] / values[0] > 20;
     lines.forEach((grid, place) => {
       const cells = [...cellsOf(grid).values()].sort((one, other) => one.at[0] - other.at[0]);
       const own = grid.axes[0];

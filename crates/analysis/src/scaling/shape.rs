@@ -45,7 +45,7 @@ const LEVELS_OF_LAW: usize = 6;
 const REPEATS_OF_LAW: usize = 3;
 
 /// A shape foretells a level that it has not seen within this, as logs, or within so many times the scatter of repeats.
-const ERROR_MOST: f64 = 0.03;
+const ERROR_MOST: f64 = 0.05;
 const ERROR_SCATTERS: f64 = 3.0;
 
 /// A shape with more parameters has to foretell so much better.

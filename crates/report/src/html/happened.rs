@@ -1,6 +1,6 @@
 //! What happened in runs beside their I/O: phases, marks and targets that stood still, as tables.
 use super::Page;
-use super::text::Escaped;
+use super::text::{Escaped, Sentence};
 use analysis::words::{latency, rate, span};
 use analysis::{Again, Cycle, Happened, Phase};
 use std::io::{self, Write};
@@ -8,13 +8,19 @@ use std::io::{self, Write};
 /// After the sentence that leads, as it says more of the same.
 pub(super) fn write(page: &Page, out: &mut dyn Write) -> io::Result<()> {
     for (run, happened) in &page.happened {
-        if page.happened.len() > 1 {
-            writeln!(out, "<p>{}</p>", Escaped(run))?;
+        // Of several runs each is a line that unfolds: the charts are to be seen, too.
+        let are_several = page.happened.len() > 1;
+        if are_several {
+            let (run, words) = (Escaped(run), Sentence(&happened.words()));
+            writeln!(out, "<details><summary>{run}: {words}</summary>")?;
         }
         write_phases(&happened.phases, out)?;
         write_figures(happened, out)?;
         write_cycles(&happened.cycles, out)?;
         write_targets(happened, out)?;
+        if are_several {
+            writeln!(out, "</details>")?;
+        }
     }
     match page.happened.is_empty() {
         true => Ok(()),

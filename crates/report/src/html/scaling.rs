@@ -10,7 +10,7 @@ pub(super) fn write(all: &[Scaling], out: &mut dyn Write) -> io::Result<()> {
     for scaling in all {
         writeln!(
             out,
-            "<p class=\"note scaling\">{}.</p>",
+            "<p class=\"leading\">{}.</p>",
             Sentence(&scaling.words())
         )?;
         write_table(scaling, out)?;
