@@ -3,7 +3,7 @@ use crate::answer::{Interval, ratio};
 use crate::axis::Axis;
 use crate::curve::CurvePoint;
 use crate::series::RunOutline;
-use crate::words::{rate, size};
+use crate::words::{number, percent, rate, size};
 use plan::{Label, RunKind};
 use std::collections::BTreeMap;
 
@@ -26,6 +26,8 @@ pub struct Scaling {
     /// What is varied, as [`plan::Swept::name`].
     pub quantity: String,
     pub steps: Vec<ScaledLevel>,
+    /// From the smallest value on, as far as each has its double.
+    pub doublings: Vec<Gain>,
     /// `None` where the levels do not tell.
     pub shape: Option<Shape>,
     /// What grew along, as words.
@@ -120,21 +122,31 @@ fn of_runs(run: String, quantity: String, runs: Vec<ScaledRun<'_>>) -> Option<Sc
         })
         .collect();
     let mut steps: Vec<ScaledLevel> = levels.iter().map(level).collect();
-    for place in 1..steps.len() {
-        let [before, after] = [&rates[place - 1], &rates[place]];
+    let gain = |before: &Level, after: &Level| {
         let (ratio, interval) = ratio(&before.rates, &after.rates);
-        steps[place].gain = Some(Gain {
+        Gain {
             step: after.value / before.value,
             ratio,
             interval,
-        });
+        }
+    };
+    for place in 1..steps.len() {
+        steps[place].gain = Some(gain(&rates[place - 1], &rates[place]));
     }
+    let twice = |level: &Level| rates.iter().find(|other| other.value == 2.0 * level.value);
+    let pairs = std::iter::successors(rates.first(), |level| twice(level));
+    let pairs: Vec<&Level> = pairs.collect();
+    let doublings = pairs
+        .windows(2)
+        .map(|pair| gain(pair[0], pair[1]))
+        .collect();
     let asked = runs
         .first()
         .and_then(|run| Label::find(&run.outline.labels, Label::HELD));
     Some(Scaling {
         run,
         shape: Shape::of(&rates),
+        doublings,
         ..Scaling::judged(quantity, steps, asked.unwrap_or_default())
     })
 }
@@ -187,7 +199,7 @@ impl Scaling {
             if !is_same && asked.split(' ').any(|word| word == name) {
                 let text = |amount: f64| match name {
                     "bytes" => size(amount as u64),
-                    _ => counted(amount),
+                    _ => number(amount),
                 };
                 not_held.push(format!(
                     "{name} were to be held, and went from {} to {}",
@@ -209,6 +221,7 @@ impl Scaling {
             quantity,
             steps,
             shape: None,
+            doublings: Vec::new(),
             along,
             held,
             not_held,
@@ -229,7 +242,7 @@ impl Scaling {
             format!("{} = {} and {amount}", axis.title(), axis.text(level.value))
         };
         let of = |name: &&str| match *name {
-            "slots" => Some(run(first, format!("{} slots", counted(last.slots)))),
+            "slots" => Some(run(first, format!("{} slots", number(last.slots)))),
             "bytes" => Some(run(
                 last,
                 format!("{} worked on", size(first.bytes? as u64)),
@@ -251,38 +264,14 @@ impl Scaling {
 
     /// Each doubling where values allow it, else each step.
     fn gains(&self) -> Option<String> {
-        let gains: Vec<&Gain> = self
-            .steps
-            .iter()
-            .filter_map(|one| one.gain.as_ref())
-            .collect();
-        if gains.is_empty() {
-            return None;
-        }
-        let by_value = |value: f64| self.steps.iter().find(|one| one.value == value);
-        let mut doublings = Vec::new();
-        let mut at = self.steps.first();
-        while let Some((one, next)) = at.and_then(|one| Some((one, by_value(2.0 * one.value)?))) {
-            doublings.push(next.rate / one.rate);
-            at = Some(next);
-        }
-        let are_doublings = gains.iter().all(|gain| gain.step == 2.0);
-        let text = |all: Vec<String>| all.join(", ");
-        Some(match doublings.len() {
-            0 => format!(
-                "the steps gave {}",
-                text(gains.iter().map(|gain| gain.words()).collect())
-            ),
-            1 => format!("doubling gave {:.2}", doublings[0]),
-            _ if are_doublings => format!(
-                "each doubling gave {}",
-                text(gains.iter().map(|gain| gain.words()).collect())
-            ),
-            _ => format!(
-                "each doubling gave {}",
-                text(doublings.iter().map(|gain| format!("{gain:.2}")).collect())
-            ),
-        })
+        let steps: Vec<Gain> = self.steps.iter().filter_map(|one| one.gain).collect();
+        let (name, gains) = match self.doublings.len() {
+            0 => ("the steps gave", &steps),
+            1 => ("doubling gave", &self.doublings),
+            _ => ("each doubling gave", &self.doublings),
+        };
+        let gains: Vec<String> = gains.iter().map(Gain::words).collect();
+        (!gains.is_empty()).then(|| format!("{name} {}", gains.join(", ")))
     }
 
     /// All of it in a sentence.
@@ -348,22 +337,14 @@ impl Shape {
                 ..
             } if coherency > 0.0 => format!(
                 "universal law: {} waits in turn (contention), and {} per pair makes it fall (coherency)",
-                crate::words::percent(contention),
-                crate::words::percent(coherency)
+                percent(contention),
+                percent(coherency)
             ),
             Self::Universal { contention, .. } => format!(
                 "universal law: {} waits in turn (contention)",
-                crate::words::percent(contention)
+                percent(contention)
             ),
         }
-    }
-}
-
-/// Whole numbers as such.
-fn counted(amount: f64) -> String {
-    match (amount * 10.0).round() / 10.0 {
-        whole if whole.fract() == 0.0 => format!("{whole}"),
-        tenths => format!("{tenths:.1}"),
     }
 }
 

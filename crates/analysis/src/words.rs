@@ -64,6 +64,14 @@ pub fn span(ns: u64) -> String {
     }
 }
 
+/// An amount that is whole, or a mean of such: with a tenth where it has one.
+pub fn number(amount: f64) -> String {
+    match (amount * 10.0).round() / 10.0 {
+        whole if whole.fract() == 0.0 => format!("{whole}"),
+        tenths => format!("{tenths:.1}"),
+    }
+}
+
 /// How long something lasted, in a sentence: a tenth of a second tells that it was measured.
 pub fn lasted(ns: u64) -> String {
     match ns as f64 / 1e9 {

@@ -1,7 +1,7 @@
 //! What made a job scale: a sentence and a table for each job that was done with one quantity varied.
 use super::happened::{begin, end, row};
 use super::text::Sentence;
-use analysis::words::{latency, rate, size};
+use analysis::words::{latency, number, rate, size};
 use analysis::{Axis, ScaledLevel, Scaling};
 use std::io::{self, Write};
 
@@ -56,9 +56,9 @@ fn fields(scaling: &Scaling, level: &ScaledLevel) -> Vec<String> {
         or_none(scaling.shape.map(|shape| rate(shape.rate_at(level.value)))),
         latency(level.response_ns_p50),
         latency(level.response_ns_p99),
-        rate(level.slots),
-        rate(level.slots_busy),
-        rate(level.workers),
+        number(level.slots),
+        number(level.slots_busy),
+        number(level.workers),
         or_none(level.bytes.map(|bytes| size(bytes as u64))),
         level.runs.to_string(),
     ]

@@ -6,4 +6,5 @@ mod imports;
 mod known;
 mod report_again;
 mod run;
+mod scale;
 mod table;
