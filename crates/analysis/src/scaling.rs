@@ -353,3 +353,65 @@ fn ends(values: &[f64]) -> (f64, f64) {
     let least = values.iter().copied().fold(f64::INFINITY, f64::min);
     (least, values.iter().copied().fold(0.0, f64::max))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::curve::point;
+    use crate::testing::closed;
+    use plan::Swept;
+
+    /// A run of one second with so many of them, slots and workers.
+    fn run(files: u32, rate: usize, slots: u32, held: &str) -> (CurvePoint, RunOutline) {
+        let mut totals = closed(0, &vec![1_000_000; rate]);
+        totals.started.name = "rd1".to_owned();
+        totals.started.swept = vec![Swept::new("files", f64::from(files))];
+        totals.started.pools[0].slots = slots;
+        totals.pools[0].slots = slots;
+        totals.workers.workers = slots;
+        let mut labels = vec![Label::new(Label::SCALED, "files")];
+        if !held.is_empty() {
+            labels.push(Label::new(Label::HELD, held));
+        }
+        totals.started.labels = labels;
+        (point(&totals), RunOutline::of(&totals))
+    }
+
+    fn words(runs: &[(CurvePoint, RunOutline)]) -> String {
+        let found = scalings(runs.iter().map(|(point, outline)| (point, outline)));
+        assert_eq!(found.len(), 1);
+        found[0].words()
+    }
+
+    #[test]
+    fn each_doubling_and_what_grew_along_are_told() {
+        let rates = [(1, 1000), (2, 1940), (4, 3317), (8, 3384)];
+        let along = rates.map(|(files, rate)| run(files, rate, 64 * files, ""));
+        assert_eq!(
+            words(&along),
+            "files: each doubling gave 1.94, 1.71, 1.02; proportional up to files = 3.4, then flat at \
+             3\u{202f}350 I/O/s; confounded: slots, workers; runs with files = 1 and 512 slots would tell (`--hold slots`)"
+        );
+        let held = rates.map(|(files, rate)| run(files, rate, 512, "slots"));
+        assert!(words(&held).ends_with("; varied alone: files; held: slots, workers"));
+        let lost = rates.map(|(files, rate)| run(files, rate, 512 / files, "slots"));
+        assert!(words(&lost).contains("; slots were to be held, and went from 64 to 512"));
+    }
+
+    #[test]
+    fn repeats_give_intervals_and_other_runs_are_none_of_it() {
+        let mut runs = Vec::new();
+        for (files, rate) in [(1, 1000), (3, 3000)] {
+            runs.extend([0, 10, 20].map(|more| run(files, rate + more, 8, "")));
+        }
+        let found = words(&runs);
+        assert!(
+            found.starts_with("files: the steps gave 2.98 (2.9"),
+            "{found}"
+        );
+        let mut other = run(5, 100, 8, "");
+        other.1.labels.clear();
+        runs.push(other);
+        assert_eq!(words(&runs), found);
+    }
+}

@@ -134,12 +134,14 @@ impl Scaling {
         let is_measured = |spec: &&RunSpec| spec.kind == RunKind::Measure;
         let measured: Vec<&RunSpec> = plan.runs.iter().filter(is_measured).collect();
         self.check(plan, &measured)?;
-        let prepared = plan.runs.iter().filter(|spec| !is_measured(spec));
         let mut scaled = Plan {
-            runs: prepared.cloned().collect(),
+            runs: Vec::new(),
             draw_numbers: Vec::new(),
             ..plan.clone()
         };
+        for spec in plan.runs.iter().filter(|spec| !is_measured(spec)) {
+            self.add_prepared(plan, spec, &mut scaled);
+        }
         for value in &self.values {
             for spec in &measured {
                 self.add(plan, spec, *value, &mut scaled)?;
@@ -232,6 +234,30 @@ impl Scaling {
             ..spec.clone()
         });
         Ok(())
+    }
+
+    /// What no value reaches is not made.
+    fn add_prepared(&self, plan: &Plan, spec: &RunSpec, scaled: &mut Plan) {
+        let run = match self.quantity {
+            Quantity::Files | Quantity::Hosts => {
+                let most = self.values.iter().copied().fold(1.0, f64::max);
+                self.at(plan, spec, most)
+            }
+            Quantity::Threads | Quantity::Range => plan.run_of(spec),
+        };
+        if run.streams.is_empty() {
+            return;
+        }
+        scaled.templates.push(RunTemplate {
+            pools: run.pools,
+            streams: run.streams,
+            coupling: run.coupling,
+        });
+        scaled.runs.push(RunSpec {
+            template: TemplateId::at(scaled.templates.len() - 1),
+            overrides: Vec::new(),
+            ..spec.clone()
+        });
     }
 
     fn labels(&self, spec: &RunSpec, value: f64) -> Vec<Label> {

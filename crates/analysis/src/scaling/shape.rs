@@ -260,3 +260,69 @@ fn solved(mut rows: [[f64; 4]; 3], count: usize) -> Option<[f64; 3]> {
     }
     Some(values)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn levels(values: &[f64], repeats: usize, rate: impl Fn(f64) -> f64) -> Vec<Level> {
+        let level = |value: &f64| Level {
+            value: *value,
+            // A scatter of a thousandth.
+            rates: (0..repeats)
+                .map(|repeat| rate(*value) * (1.0 + 0.001 * repeat as f64))
+                .collect(),
+        };
+        values.iter().map(level).collect()
+    }
+
+    const SIX: [f64; 6] = [1.0, 2.0, 4.0, 8.0, 16.0, 32.0];
+
+    fn law(value: f64) -> f64 {
+        100.0 * value / (1.0 + 0.05 * (value - 1.0) + 0.002 * value * (value - 1.0))
+    }
+
+    #[test]
+    fn the_universal_law_is_found_where_there_is_enough_of_it() {
+        let falling = [&SIX[..], &[64.0]].concat();
+        let Some(Shape::Universal {
+            contention,
+            coherency,
+            ..
+        }) = Shape::of(&levels(&falling, 3, law))
+        else {
+            panic!("{:?}", Shape::of(&levels(&falling, 3, law)))
+        };
+        assert!((contention - 0.05).abs() < 0.002 && (coherency - 0.002).abs() < 0.0001);
+        // With one repeat, or with five levels, nobody says so.
+        assert_eq!(Shape::of(&levels(&falling, 1, law)), None);
+        assert_eq!(Shape::of(&levels(&SIX[..5], 3, law)), None);
+        // Without a fall there is contention alone.
+        let amdahl = |value: f64| 100.0 * value / (1.0 + 0.1 * (value - 1.0));
+        let found = Shape::of(&levels(&SIX, 3, amdahl));
+        let is_such = |shape: Shape| {
+            matches!(shape, Shape::Universal { contention, coherency, .. }
+                if coherency == 0.0 && (contention - 0.1).abs() < 0.002)
+        };
+        assert!(found.is_some_and(is_such), "{found:?}");
+    }
+
+    #[test]
+    fn simple_shapes_need_no_repeats() {
+        let named = |rate: &dyn Fn(f64) -> f64| Shape::of(&levels(&SIX, 1, rate));
+        assert!(
+            matches!(named(&|_| 100.0), Some(Shape::Flat { rate }) if (rate - 100.0).abs() < 1e-6)
+        );
+        assert!(matches!(
+            named(&|value| 7.0 * value),
+            Some(Shape::Proportional { .. })
+        ));
+        let full = named(&|value| (100.0 * value).min(800.0));
+        let is_such = |shape: Shape| {
+            matches!(shape, Shape::ThenFlat { rate_each, rate }
+                if (rate_each - 100.0).abs() < 1.0 && (rate - 800.0).abs() < 1.0)
+        };
+        assert!(full.is_some_and(is_such), "{full:?}");
+        assert_eq!(Shape::of(&levels(&SIX[..2], 3, |_| 100.0)), None);
+    }
+}

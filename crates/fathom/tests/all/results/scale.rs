@@ -88,6 +88,29 @@ fn what_is_held_stays_the_same_and_repeats_give_intervals() {
 }
 
 #[test]
+fn what_does_not_hold_is_said_and_what_no_value_reaches_is_not_made() {
+    let lab = Lab::new();
+    lab.write(
+        "job",
+        files().replace("lun=three,size=1m", "lun=three,size=3m"),
+    );
+    let words = [
+        "scale",
+        "job",
+        "--vary",
+        "files=1,2",
+        "--hold",
+        "bytes",
+        "-o",
+        "out",
+    ];
+    let told = last(&lab.fathom(&words).expect(0).out);
+    let words = "; bytes were to be held, and went from 1 MiB to 2 MiB";
+    assert!(told.contains(words), "{told}");
+    assert!(lab.path("three").exists() && !lab.path("four").exists());
+}
+
+#[test]
 fn threads_and_ranges_of_jobs_of_fio_are_varied() {
     let lab = Lab::new();
     lab.write(

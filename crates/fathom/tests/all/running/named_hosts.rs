@@ -73,6 +73,54 @@ fn named_hosts_do_the_same_on_targets_of_their_own() {
 }
 
 #[test]
+fn the_number_of_hosts_is_varied() {
+    let (lab, hosts) = match begin(2) {
+        Ok(begun) => begun,
+        Err(reason) => return skip(&reason),
+    };
+    let list = format!("{},{}", hosts.address(0), hosts.address(1));
+    let text = lab.text("job").replace("iorate=300", "iorate=max");
+    lab.write("job", text.replace("rdpct=70", "rdpct=100"));
+    let words = [
+        "scale",
+        "job",
+        "--vary",
+        "hosts=1,2",
+        "-o",
+        "out",
+        "--hosts",
+        &list,
+    ];
+    let ended = hosts.fathom(&lab, &words).expect(0);
+    let told = ended.out.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(told.contains("hosts: doubling gave "), "{told}");
+    let json: serde_json::Value = serde_json::from_str(&lab.text("out/summary.json")).unwrap();
+    let runs = json["runs"].as_array().unwrap().iter();
+    let of =
+        |run: &serde_json::Value| Some((run["named"]["hosts"].as_f64()?, run["slots"].as_f64()?));
+    let seen: Vec<(f64, f64)> = runs.filter_map(of).collect();
+    assert_eq!(seen, [(1.0, 2.0), (2.0, 4.0)], "{told}");
+    let three = [
+        "scale",
+        "job",
+        "--vary",
+        "hosts=1,3",
+        "-o",
+        "more",
+        "--hosts",
+        &list,
+    ];
+    let ended = hosts.fathom(&lab, &three).expect(2);
+    assert!(
+        ended
+            .err
+            .contains("3 hosts are asked for, and the job has 2"),
+        "{}",
+        ended.err
+    );
+}
+
+#[test]
 fn a_launcher_takes_the_place_of_ssh() {
     let (lab, hosts) = match begin(2) {
         Ok(begun) => begun,
