@@ -13,6 +13,14 @@ pub struct Axis {
 const UNITS: [&str; 3] = ["_bytes", "_pct", "_per_s"];
 
 impl Axis {
+    /// Without values.
+    pub fn of(name: &str) -> Self {
+        Self {
+            name: name.to_owned(),
+            values: Vec::new(),
+        }
+    }
+
     fn unit(&self) -> &str {
         let mut units = UNITS.into_iter();
         units.find(|unit| self.name.ends_with(unit)).unwrap_or("")

@@ -30,6 +30,8 @@ pub struct Scaling {
     pub doublings: Vec<Gain>,
     /// `None` where the levels do not tell.
     pub shape: Option<Shape>,
+    /// Whether all values held the rate that was asked for, which then says nothing of the storage.
+    pub is_paced: bool,
     /// What grew along, as words.
     pub along: Vec<&'static str>,
     /// What stayed the same.
@@ -54,6 +56,10 @@ pub struct ScaledLevel {
     pub slots: f64,
     pub slots_busy: f64,
     pub workers: f64,
+    /// Targets that were reached, bytes of an I/O on average, and the share of reads.
+    pub targets: f64,
+    pub transfer_bytes: f64,
+    pub read_share: f64,
     /// Of the targets, that are worked on; `None` where nobody told.
     pub bytes: Option<f64>,
     /// Beside the value before.
@@ -70,11 +76,15 @@ pub struct Gain {
     pub interval: Option<Interval>,
 }
 
-/// Within what share two amounts are the same.
+/// Within what share two amounts are the same; of what single I/Os decide, within more.
 const SAME_SHARE: f64 = 0.02;
+const SAME_MIX_SHARE: f64 = 0.1;
 
-/// The name of its run, the quantity, and the values of its other loops as bits.
-type Job = (String, String, Vec<(String, u64)>);
+/// With less of the highest rate it has fallen.
+const FALL_SHARE: f64 = 0.9;
+
+/// The name of its run with its other loops, and the quantity; and the load, as runs at other rates are no repeats.
+type Job = (String, String, String);
 
 /// The jobs among runs that were varied, in the order of their names.
 pub fn scalings<'a>(runs: impl Iterator<Item = (&'a CurvePoint, &'a RunOutline)>) -> Vec<Scaling> {
@@ -85,19 +95,30 @@ pub fn scalings<'a>(runs: impl Iterator<Item = (&'a CurvePoint, &'a RunOutline)>
             continue;
         };
         // Loops of the job itself make jobs of their own.
-        let others = run.outline.swept.iter().filter(|one| one.name != quantity);
-        let others = others
-            .map(|one| (one.name.clone(), one.value.to_bits()))
-            .collect();
-        let key = (run.outline.name.clone(), quantity.to_owned(), others);
+        let others = outline.swept.iter().filter(|one| one.name != quantity);
+        let others = others.map(|one| {
+            let axis = Axis::of(&one.name);
+            format!(", {} = {}", axis.title(), axis.text(one.value))
+        });
+        let name = outline.name.clone() + &others.collect::<String>();
+        let load = format!("{:?}", outline.load);
+        let key = (name, quantity.to_owned(), load);
         jobs.entry(key).or_default().push(run);
     }
     let is_one = jobs.len() == 1;
-    let of_job = |((name, quantity, _), runs)| {
-        let name = if is_one { String::new() } else { name };
+    let of_job = |((name, quantity, _), runs): (Job, Vec<ScaledRun<'_>>)| {
+        let asked = runs.first().and_then(|run| run.point.asked_per_s);
+        let name = match (is_one, asked) {
+            (true, _) => String::new(),
+            (_, Some(asked)) => format!("{name}, {}/s asked", rate(asked)),
+            (_, None) => name,
+        };
         of_runs(name, quantity, runs)
     };
-    jobs.into_iter().filter_map(of_job).collect()
+    let mut all: Vec<Scaling> = jobs.into_iter().filter_map(of_job).collect();
+    // A run that reaches one file of the job alone has nothing varied.
+    all.retain(|one| one.steps.len() > 1 && !one.is_idle());
+    all
 }
 
 fn of_runs(run: String, quantity: String, runs: Vec<ScaledRun<'_>>) -> Option<Scaling> {
@@ -140,12 +161,18 @@ fn of_runs(run: String, quantity: String, runs: Vec<ScaledRun<'_>>) -> Option<Sc
         .windows(2)
         .map(|pair| gain(pair[0], pair[1]))
         .collect();
+    let is_held = |level: &(f64, Vec<ScaledRun<'_>>)| {
+        let mut points = level.1.iter().map(|run| run.point);
+        points.all(|point| point.asked_per_s.is_some() && !point.is_missed())
+    };
+    let is_paced = levels.iter().all(is_held);
     let asked = runs
         .first()
         .and_then(|run| Label::find(&run.outline.labels, Label::HELD));
     Some(Scaling {
         run,
-        shape: Shape::of(&rates),
+        shape: Shape::of(&rates).filter(|_| !is_paced),
+        is_paced,
         doublings,
         ..Scaling::judged(quantity, steps, asked.unwrap_or_default())
     })
@@ -168,6 +195,9 @@ fn level((value, runs): &(f64, Vec<ScaledRun<'_>>)) -> ScaledLevel {
         slots: mean(&|run| f64::from(run.point.slots)),
         slots_busy: mean(&|run| run.point.slots_busy.unwrap_or(0.0)),
         workers: mean(&|run| f64::from(run.outline.workers)),
+        targets: mean(&|run| run.outline.targets() as f64),
+        transfer_bytes: mean(&|run| run.outline.bytes_per_operation),
+        read_share: mean(&|run| run.outline.read_share),
         bytes: bytes.map(|bytes| bytes.iter().sum::<f64>() / count),
         gain: None,
     }
@@ -183,38 +213,31 @@ impl Scaling {
             ("workers", Some(of(&|one| one.workers)), ""),
             ("bytes", bytes, "range_pct"),
         ];
-        let (mut along, mut held) = (Vec::new(), Vec::new());
-        let mut not_held = Vec::new();
+        let (mut along, mut held, mut not_held) = (Vec::new(), Vec::new(), Vec::new());
         for (name, amounts, own) in amounts {
             let Some(amounts) = amounts.filter(|_| own != quantity) else {
                 continue;
             };
-            let (least, most) = ends(&amounts);
-            let is_same = most <= least * (1.0 + SAME_SHARE);
-            if is_same {
-                held.push(name)
-            } else {
-                along.push(name)
+            match is_same(&amounts, SAME_SHARE) {
+                true => held.push(name),
+                false => along.push(name),
             }
-            if !is_same && asked.split(' ').any(|word| word == name) {
-                let text = |amount: f64| match name {
-                    "bytes" => size(amount as u64),
-                    _ => number(amount),
-                };
-                not_held.push(format!(
-                    "{name} were to be held, and went from {} to {}",
-                    text(least),
-                    text(most)
-                ));
+            let is_asked = asked.split(' ').any(|word| word == name);
+            if is_asked && !is_same(&amounts, SAME_SHARE) {
+                not_held.push(went(name, &amounts));
             }
         }
-        let (least, most) = ends(&of(&|one| one.slots_busy));
-        if asked.contains("slots") && most > least * (1.0 + 10.0 * SAME_SHARE) {
-            not_held.push(format!(
-                "of the slots that were held, {} to {} were in use",
-                rate(least),
-                rate(most)
-            ));
+        let mixes = [
+            ("transfer size", of(&|one| one.transfer_bytes)),
+            ("share of reads", of(&|one| one.read_share)),
+        ];
+        let mixes = mixes
+            .iter()
+            .filter(|(_, all)| !is_same(all, SAME_MIX_SHARE));
+        along.extend(mixes.map(|(name, _)| *name));
+        let busy = of(&|one| one.slots_busy);
+        if asked.contains("slots") && !is_same(&busy, SAME_MIX_SHARE) {
+            not_held.push(went("slots in use", &busy));
         }
         let mut scaling = Self {
             run: String::new(),
@@ -222,73 +245,103 @@ impl Scaling {
             steps,
             shape: None,
             doublings: Vec::new(),
+            is_paced: false,
             along,
             held,
             not_held,
             would_tell: None,
         };
-        scaling.would_tell = scaling.missing();
+        scaling.would_tell = scaling.missing(asked);
         scaling
     }
 
-    /// The runs in which one of what grew along is at its other end.
-    fn missing(&self) -> Option<String> {
+    /// The runs in which one of what grew along is at its other end; what was asked to be held and did not is no advice.
+    fn missing(&self, asked: &str) -> Option<String> {
         let (first, last) = (self.steps.first()?, self.steps.last()?);
-        let axis = Axis {
-            name: self.quantity.clone(),
-            values: Vec::new(),
-        };
+        let axis = Axis::of(&self.quantity);
         let run = |level: &ScaledLevel, amount: String| {
             format!("{} = {} and {amount}", axis.title(), axis.text(level.value))
         };
         let of = |name: &&str| match *name {
-            "slots" => Some(run(first, format!("{} slots", number(last.slots)))),
-            "bytes" => Some(run(
-                last,
-                format!("{} worked on", size(first.bytes? as u64)),
+            "slots" => Some((
+                run(first, format!("{} slots", number(last.slots))),
+                "`--hold slots`".to_owned(),
+            )),
+            "bytes" => Some((
+                run(last, format!("{} worked on", size(first.bytes? as u64))),
+                "`--hold bytes`".to_owned(),
+            )),
+            // Of several hosts each has workers of its own.
+            "workers" if self.quantity != "hosts" && !self.along.contains(&"slots") => Some((
+                run(first, format!("{} workers", number(last.workers))),
+                format!("`--workers {}`", number(last.workers)),
             )),
             _ => None,
         };
-        let runs: Vec<String> = self.along.iter().filter_map(of).collect();
-        let holds = ["slots", "bytes"].into_iter();
-        let holds = holds.filter(|name| self.along.contains(name));
-        let holds: Vec<String> = holds.map(|name| format!("`--hold {name}`")).collect();
-        (!runs.is_empty() && last.value > first.value).then(|| {
-            format!(
-                "runs with {} would tell ({})",
-                runs.join(", or with "),
-                holds.join(", ")
-            )
+        let is_new = |name: &&&str| !asked.split(' ').any(|word| word == **name);
+        let (runs, ways): (Vec<String>, Vec<String>) =
+            self.along.iter().filter(is_new).filter_map(of).unzip();
+        (!runs.is_empty()).then(|| {
+            let (runs, ways) = (runs.join(", or with "), ways.join(", "));
+            format!("runs with {runs} would tell ({ways})")
         })
     }
 
     /// Each doubling where values allow it, else each step.
     fn gains(&self) -> Option<String> {
         let steps: Vec<Gain> = self.steps.iter().filter_map(|one| one.gain).collect();
-        let (name, gains) = match self.doublings.len() {
-            0 => ("the steps gave", &steps),
-            1 => ("doubling gave", &self.doublings),
+        let (name, gains) = match (self.doublings.len(), steps.len()) {
+            (1, 1) => ("doubling gave", &self.doublings),
+            (0, 1) => ("the step gave", &steps),
+            (0 | 1, _) => ("the steps gave", &steps),
             _ => ("each doubling gave", &self.doublings),
         };
         let gains: Vec<String> = gains.iter().map(Gain::words).collect();
         (!gains.is_empty()).then(|| format!("{name} {}", gains.join(", ")))
     }
 
+    /// Whether files were varied that it does not reach.
+    fn is_idle(&self) -> bool {
+        let targets: Vec<f64> = self.steps.iter().map(|one| one.targets).collect();
+        self.quantity == "files" && is_same(&targets, 0.0)
+    }
+
+    /// Where the rate was the highest, if it has fallen since.
+    fn fall(&self) -> Option<String> {
+        let last = self.steps.last().filter(|_| !self.is_paced)?;
+        let rates = |one: &&ScaledLevel, other: &&ScaledLevel| one.rate.total_cmp(&other.rate);
+        let best = self.steps.iter().max_by(rates)?;
+        let axis = Axis::of(&self.quantity);
+        (last.rate < FALL_SHARE * best.rate).then(|| {
+            format!(
+                "the highest rate was with {} = {}, and {} of it was left in the end",
+                axis.title(),
+                axis.text(best.value),
+                percent(last.rate / best.rate)
+            )
+        })
+    }
+
     /// All of it in a sentence.
     pub fn words(&self) -> String {
-        let name = Axis {
-            name: self.quantity.clone(),
-            values: Vec::new(),
-        };
+        let name = Axis::of(&self.quantity);
         let last = self.steps.last().map_or(0.0, |one| one.value);
         let (what, last) = (name.title(), name.text(last));
         let run = match &*self.run {
             "" => String::new(),
             run => format!("`{run}`, "),
         };
-        let gains = self
-            .gains()
-            .map_or(String::new(), |gains| format!("{gains}; "));
+        if self.is_paced {
+            return format!(
+                "{run}{what}: the rate that was asked for was held up to {what} = {last}, which says nothing of what the storage can do; \
+                 ask for the maximum"
+            );
+        }
+        let gains = self.gains();
+        let gains = gains.map_or(String::new(), |gains| format!("{gains}; "));
+        let fall = self
+            .fall()
+            .map_or(String::new(), |fall| format!("; {fall}"));
         let shape = match &self.shape {
             Some(shape) => shape.words(&what, &last),
             None => format!("its shape is not identifiable up to {what} = {last}"),
@@ -297,7 +350,7 @@ impl Scaling {
             [] => format!("varied alone: {what}; held: {}", self.held.join(", ")),
             along => format!("confounded: {}", along.join(", ")),
         };
-        let mut text = format!("{run}{what}: {gains}{shape}; {along}");
+        let mut text = format!("{run}{what}: {gains}{shape}{fall}; {along}");
         for more in self.would_tell.iter().chain(&self.not_held) {
             text += "; ";
             text += more;
@@ -320,7 +373,7 @@ impl Shape {
     fn words(&self, what: &str, last: &str) -> String {
         match *self {
             Self::Flat { rate: all } => {
-                format!("flat at {} I/O/s: more {what} bring nothing", rate(all))
+                format!("flat at {} I/O/s: more of it brings nothing", rate(all))
             }
             Self::Proportional { .. } => format!("proportional up to {what} = {last}"),
             Self::ThenFlat {
@@ -348,10 +401,24 @@ impl Shape {
     }
 }
 
-/// The smallest and the largest.
-fn ends(values: &[f64]) -> (f64, f64) {
+/// Whether the largest is hardly above the smallest.
+fn is_same(values: &[f64], share: f64) -> bool {
     let least = values.iter().copied().fold(f64::INFINITY, f64::min);
-    (least, values.iter().copied().fold(0.0, f64::max))
+    let most = values.iter().copied().fold(0.0, f64::max);
+    most <= least * (1.0 + share)
+}
+
+/// Of what was to be held.
+fn went(name: &str, amounts: &[f64]) -> String {
+    let text = |amount: Option<&f64>| {
+        let amount = amount.copied().unwrap_or(0.0);
+        match name {
+            "bytes" => size(amount as u64),
+            _ => number(amount),
+        }
+    };
+    let (first, last) = (text(amounts.first()), text(amounts.last()));
+    format!("{name} were to be held, and went from {first} to {last}")
 }
 
 #[cfg(test)]
@@ -366,6 +433,7 @@ mod tests {
         let mut totals = closed(0, &vec![1_000_000; rate]);
         totals.started.name = "rd1".to_owned();
         totals.started.swept = vec![Swept::new("files", f64::from(files))];
+        totals.started.streams[0].targets = (0..files).map(plan::TargetId).collect();
         totals.started.pools[0].slots = slots;
         totals.pools[0].slots = slots;
         totals.workers.workers = slots;
@@ -395,7 +463,7 @@ mod tests {
         let held = rates.map(|(files, rate)| run(files, rate, 512, "slots"));
         assert!(words(&held).ends_with("; varied alone: files; held: slots, workers"));
         let lost = rates.map(|(files, rate)| run(files, rate, 512 / files, "slots"));
-        assert!(words(&lost).contains("; slots were to be held, and went from 64 to 512"));
+        assert!(words(&lost).contains("; slots were to be held, and went from 512 to 64"));
     }
 
     #[test]
@@ -406,7 +474,7 @@ mod tests {
         }
         let found = words(&runs);
         assert!(
-            found.starts_with("files: the steps gave 2.98 (2.9"),
+            found.starts_with("files: the step gave 2.98 (2.9"),
             "{found}"
         );
         let mut other = run(5, 100, 8, "");

@@ -120,6 +120,12 @@ impl RunOutline {
         }
     }
 
+    /// How many targets it reaches.
+    pub(crate) fn targets(&self) -> usize {
+        let all = self.streams.iter().flat_map(|stream| &stream.targets);
+        all.collect::<BTreeSet<_>>().len()
+    }
+
     /// Whether a search has decided its load.
     pub(crate) fn is_searched(&self) -> bool {
         self.search().is_some()

@@ -138,7 +138,9 @@ fn carry_out() -> ExitCode {
 
 /// Whether the program may reach storage for long: what only looks at files ends with a signal as any program does.
 fn carries_out(name: &str, verb: Option<&str>) -> bool {
-    let verbs = ["run", "curve", "prefill", "vdbench", "fio"];
+    let verbs = [
+        "run", "scale", "curve", "failover", "prefill", "vdbench", "fio",
+    ];
     let faces = ["vdbench", "fio"];
     faces.contains(&name) || verb.is_some_and(|verb| verbs.contains(&verb))
 }

@@ -3,6 +3,7 @@ use crate::ids::{PoolId, TargetId, TemplateId};
 use crate::plan::{Override, Plan, RunSpec, RunTemplate, apply};
 use crate::run::{Load, Run, RunKind, Swept};
 use crate::stream::{Bound, Label, OpSource, Region, Stream};
+use crate::target::SizeRule;
 use std::collections::BTreeSet;
 use std::fmt;
 
@@ -45,6 +46,11 @@ pub enum ScaleError {
         quantity: Quantity,
         value: f64,
         there: usize,
+    },
+    /// No run reaches any of the first so many.
+    Nothing {
+        quantity: Quantity,
+        value: f64,
     },
     /// The job has none.
     Without(Quantity),
@@ -92,8 +98,16 @@ impl fmt::Display for ScaleError {
                  is one; lines that are commented out are none"
             ),
             Self::Beyond { value, there, .. } => {
-                write!(f, "{value} hosts are asked for, and the job has {there}")
+                write!(
+                    f,
+                    "{value} hosts are asked for, and the job has {there}: name more of them, or ask for fewer"
+                )
             }
+            Self::Nothing { quantity, value } => write!(
+                f,
+                "no run of the job reaches the first {value} of its {}: put those that it uses first",
+                quantity.word()
+            ),
             Self::Without(_) => write!(
                 f,
                 "the job runs on this host alone: name hosts in the job, or with `--hosts`"
@@ -143,8 +157,15 @@ impl Scaling {
             self.add_prepared(plan, spec, &mut scaled);
         }
         for value in &self.values {
+            let before = scaled.runs.len();
             for spec in &measured {
                 self.add(plan, spec, *value, &mut scaled)?;
+            }
+            if scaled.runs.len() == before {
+                return Err(ScaleError::Nothing {
+                    quantity: self.quantity,
+                    value: *value,
+                });
             }
         }
         Ok(scaled)
@@ -194,13 +215,17 @@ impl Scaling {
         let most = self.values.iter().copied().fold(value, f64::max);
         let least = self.values.iter().copied().fold(value, f64::min);
         let mut run = self.at(plan, spec, value);
+        // Others of the job may reach what there is.
+        if run.streams.is_empty() {
+            return Ok(());
+        }
         if self.held.slots {
             let slots = |run: &Run| run.pools.iter().map(|pool| pool.slots).sum::<u32>();
             deal(slots(&self.at(plan, spec, most)), &mut run);
         }
         let part = match (self.quantity, self.held.bytes) {
             (Quantity::Range, _) => value / 100.0,
-            (_, true) => least_share(&self.at(plan, spec, least), &run),
+            (_, true) => least_share(plan, &self.at(plan, spec, least), &run),
             _ => 1.0,
         };
         for stream in run.streams.iter_mut().filter(|_| part < 1.0) {
@@ -268,7 +293,14 @@ impl Scaling {
         };
         let mut labels = spec.labels.clone();
         let others = Label::find(&labels, "loops").filter(|loops| *loops != "None");
-        let loops = others.map_or(text.clone(), |others| format!("{text} {others}"));
+        // A loop over what is varied is replaced.
+        let is_own = |text: &&str| text.starts_with(&format!("{word}="));
+        let others = others
+            .unwrap_or_default()
+            .split(' ')
+            .filter(|one| !is_own(one));
+        let loops: Vec<&str> = std::iter::once(&*text).chain(others).collect();
+        let loops = loops.join(" ").trim_end().to_owned();
         labels.retain(|label| label.key != "loops");
         labels.extend([
             Label::new("loops", loops),
@@ -363,13 +395,25 @@ fn deal(slots: u32, run: &mut Run) {
     }
 }
 
-/// Of so many targets' regions, the part that makes them as large in sum as those of fewer.
-fn least_share(least: &Run, run: &Run) -> f64 {
+/// Of so many targets' regions, the part that makes them as large in sum as those of fewer. Targets whose sizes the job does
+/// not tell count as equal.
+fn least_share(plan: &Plan, least: &Run, run: &Run) -> f64 {
     let targets = |run: &Run| {
         let all = run.streams.iter().flat_map(|stream| &stream.targets);
-        all.collect::<BTreeSet<_>>().len() as f64
+        all.copied().collect::<BTreeSet<TargetId>>()
     };
-    targets(least) / targets(run).max(1.0)
+    let sizes = |of: &BTreeSet<TargetId>| -> Option<f64> {
+        let size = |target: &TargetId| match plan.target(*target).size {
+            SizeRule::Bytes(bytes) => Some(bytes as f64),
+            _ => None,
+        };
+        of.iter().map(size).sum()
+    };
+    let (few, all) = (targets(least), targets(run));
+    match sizes(&few).zip(sizes(&all)) {
+        Some((few, all)) if all > 0.0 => few / all,
+        _ => few.len() as f64 / all.len().max(1) as f64,
+    }
 }
 
 /// Leaves the first part of what a stream works on.

@@ -166,3 +166,46 @@ fn what_looks_for_rates_or_has_no_hosts_is_not_varied() {
     // The loop of the job is replaced.
     assert_eq!(slots, [6, 48]);
 }
+
+#[test]
+fn a_run_that_reaches_none_of_the_files_is_left_out_and_none_at_all_is_refused() {
+    let job = |of: [&str; 2]| {
+        let second = format!("wd=wd2,sd={},rdpct=100,xfersize=4k\nrd=rd1", of[1]);
+        let text = VDBENCH.replace("sd=sd*", &format!("sd={}", of[0]));
+        let text = text
+            .replace(",forthreads=(4,8)", "")
+            .replace("rd=rd1", &second);
+        of_vdbench(&(text + "rd=rd2,wd=wd2,iorate=max,elapsed=5,interval=1\n"))
+    };
+    let two = scaling(Quantity::Files, &[1.0, 2.0]);
+    let names = |plan: &Plan| {
+        runs(plan)
+            .into_iter()
+            .map(|run| run.name)
+            .collect::<Vec<String>>()
+    };
+    assert_eq!(
+        names(&two.apply(&job(["sd1", "sd3"])).unwrap()),
+        ["rd1", "rd1", "rd2"]
+    );
+    let error = two.apply(&job(["sd3", "sd4"])).unwrap_err();
+    assert!(
+        error
+            .to_string()
+            .starts_with("no run of the job reaches the first 1 of its files"),
+        "{error}"
+    );
+}
+
+#[test]
+fn bytes_of_unequal_files_are_held_by_their_sizes() {
+    let plan = of_vdbench(&VDBENCH.replace("sd=sd3,lun=/a/3,size=8m", "sd=sd3,lun=/a/3,size=24m"));
+    let mut held = scaling(Quantity::Files, &[1.0, 2.0]);
+    held.held.bytes = true;
+    let all = runs(&held.apply(&plan).unwrap());
+    let plan::OpSource::Generator(generator) = &all[2].streams[1].source else {
+        panic!("{all:?}")
+    };
+    // A quarter of half of both is half of the first.
+    assert_eq!(generator.region.high, plan::Bound::Percent(12.5));
+}

@@ -19,10 +19,7 @@ pub(super) fn write(all: &[Scaling], out: &mut dyn Write) -> io::Result<()> {
 }
 
 fn write_table(scaling: &Scaling, out: &mut dyn Write) -> io::Result<()> {
-    let axis = Axis {
-        name: scaling.quantity.clone(),
-        values: Vec::new(),
-    };
+    let axis = Axis::of(&scaling.quantity);
     let title = axis.title();
     let heads = [
         &title,

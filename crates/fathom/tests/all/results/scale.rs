@@ -34,7 +34,7 @@ fn files_are_varied_and_what_grew_along_is_said() {
     let words = ["scale", "job", "--vary", "files=1..3", "-o", "out"];
     let ended = lab.fathom(&words).expect(0);
     let told = last(&ended.out);
-    assert!(told.starts_with("files: doubling gave "), "{told}");
+    assert!(told.starts_with("files: the steps gave "), "{told}");
     for words in [
         "; confounded: slots, workers, bytes; ",
         "runs with files = 1 and 6 slots, or with files = 3 and 1 MiB worked on would tell (`--hold slots`, `--hold bytes`).",
@@ -46,7 +46,7 @@ fn files_are_varied_and_what_grew_along_is_said() {
     assert_eq!(column(&all, "slots"), [2.0, 4.0, 6.0]);
     let page = lab.text("out/report.html");
     for words in [
-        "<p class=\"leading\">files: doubling gave",
+        "<p class=\"leading\">files: the steps gave",
         "<th>worked on</th>",
         "<td>3 MiB</td>",
     ] {
@@ -78,7 +78,7 @@ fn what_is_held_stays_the_same_and_repeats_give_intervals() {
         told.contains("; varied alone: files; held: slots, workers, bytes"),
         "{told}"
     );
-    assert!(told.starts_with("files: the steps gave "), "{told}");
+    assert!(told.starts_with("files: the step gave "), "{told}");
     assert!(told.contains(" to "), "no interval: {told}");
     let all = runs(&lab, "out");
     assert_eq!(column(&all, "files"), [1.0, 3.0, 1.0, 3.0, 1.0, 3.0]);
@@ -90,24 +90,36 @@ fn what_is_held_stays_the_same_and_repeats_give_intervals() {
 #[test]
 fn what_does_not_hold_is_said_and_what_no_value_reaches_is_not_made() {
     let lab = Lab::new();
-    lab.write(
-        "job",
-        files().replace("lun=three,size=1m", "lun=three,size=3m"),
+    // The second is larger than the job can know.
+    lab.write("job", files().replace("lun=three,size=1m", "lun=three"));
+    lab.write("three", vec![1; 3 << 20]);
+    let words = ["scale", "job", "--vary", "files=1,2", "--hold", "bytes"];
+    let told = last(
+        &lab.fathom(&[&words[..], &["-o", "out"]].concat())
+            .expect(0)
+            .out,
     );
-    let words = [
-        "scale",
-        "job",
-        "--vary",
-        "files=1,2",
-        "--hold",
-        "bytes",
-        "-o",
-        "out",
-    ];
-    let told = last(&lab.fathom(&words).expect(0).out);
     let words = "; bytes were to be held, and went from 1 MiB to 2 MiB";
-    assert!(told.contains(words), "{told}");
-    assert!(lab.path("three").exists() && !lab.path("four").exists());
+    assert!(
+        told.contains(words) && !told.contains("--hold bytes"),
+        "{told}"
+    );
+    assert!(!lab.path("four").exists());
+}
+
+#[test]
+fn a_rate_that_was_held_says_nothing_of_the_storage_and_is_no_repeat_of_another() {
+    let lab = Lab::new();
+    lab.write("job", files().replace("iorate=max", "iorate=(100,200)"));
+    let words = ["scale", "job", "--vary", "files=1,3", "-o", "out"];
+    let out = lab.fathom(&words).expect(0).out;
+    let told = out.split_whitespace().collect::<Vec<_>>().join(" ");
+    for asked in ["100", "200"] {
+        let words = format!(
+            "`rd1, {asked}/s asked`, files: the rate that was asked for was held up to files = 3"
+        );
+        assert!(told.contains(&words), "{told}");
+    }
 }
 
 #[test]
