@@ -50,7 +50,7 @@ pub use hosts::{HostPoint, SLOWER_RATE, SLOWER_RESPONSE, SlowerBy, Slowest, host
 pub use moment::Step;
 pub use recovery::{Again, Cycle, Happened, Phase, Recovery};
 pub use saturation::{Saturation, saturation};
-pub use scaling::{Gain, Level, ScaledLevel, Scaling, Shape, scalings};
+pub use scaling::{Gain, ScaledLevel, Scaling, Shape, scalings};
 pub use series::{RunOutline, Series, SeriesKind, StreamOutline, series};
 pub use settled::{SettleWatch, Settled};
 pub use shares::{Share, asked_shares, shares};

@@ -1,4 +1,5 @@
 //! The course of a run as what happened in it is judged by: its intervals, windows of them, and steps of the latency.
+use crate::answer::median;
 use measure::{Interval, LatencyFigures};
 
 /// So much has to be seen before, that it is known how it was.
@@ -177,10 +178,4 @@ fn percentile_ns(response: &LatencyFigures, pct: f64) -> u64 {
         true => 0,
         false => response.percentile_ns(pct),
     }
-}
-
-/// Zero without values.
-pub(crate) fn median(mut values: Vec<f64>) -> f64 {
-    values.sort_by(f64::total_cmp);
-    values.get(values.len() / 2).copied().unwrap_or(0.0)
 }

@@ -1,9 +1,8 @@
 //! What something that happened during a run did to it: how it was before, and when it was so again. Judged at the resolution
 //! of the intervals.
+use crate::answer::median;
 use crate::course::Course;
-use crate::moment::{
-    BEFORE_NS_LEAST, LATE_NS, Moment, Step, WINDOW_NS, Window, median, step, windows,
-};
+use crate::moment::{BEFORE_NS_LEAST, LATE_NS, Moment, Step, WINDOW_NS, Window, step, windows};
 use crate::standstill::{Mark, Standstill, Standstills};
 use crate::words::{counted, lasted, span};
 use measure::{LatencyFigures, RunTotals};

@@ -9,7 +9,8 @@ use std::collections::BTreeMap;
 
 mod shape;
 
-pub use shape::{Level, Shape};
+use shape::Level;
+pub use shape::Shape;
 
 /// A run of such a job.
 #[derive(Clone, Copy, Debug)]
@@ -69,8 +70,6 @@ pub struct ScaledLevel {
 /// What a step brought.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Gain {
-    /// How much larger the quantity is.
-    pub step: f64,
     pub ratio: f64,
     /// `None` without three repeats.
     pub interval: Option<Interval>,
@@ -145,11 +144,7 @@ fn of_runs(run: String, quantity: String, runs: Vec<ScaledRun<'_>>) -> Option<Sc
     let mut steps: Vec<ScaledLevel> = levels.iter().map(level).collect();
     let gain = |before: &Level, after: &Level| {
         let (ratio, interval) = ratio(&before.rates, &after.rates);
-        Gain {
-            step: after.value / before.value,
-            ratio,
-            interval,
-        }
+        Gain { ratio, interval }
     };
     for place in 1..steps.len() {
         steps[place].gain = Some(gain(&rates[place - 1], &rates[place]));
@@ -308,7 +303,7 @@ impl Scaling {
 
     /// Where the rate was the highest, if it has fallen since.
     fn fall(&self) -> Option<String> {
-        let last = self.steps.last().filter(|_| !self.is_paced)?;
+        let last = self.steps.last()?;
         let rates = |one: &&ScaledLevel, other: &&ScaledLevel| one.rate.total_cmp(&other.rate);
         let best = self.steps.iter().max_by(rates)?;
         let axis = Axis::of(&self.quantity);

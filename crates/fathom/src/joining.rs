@@ -473,9 +473,8 @@ fn listen(errors: ChildStderr) -> Receiver<String> {
             let _ = sender.send(line);
         }
     };
-    let thread = std::thread::Builder::new().name("errors of a host".to_owned());
     // Without a thread nothing is heard of them.
-    let _ = thread.spawn(work);
+    let _ = sys::thread::start("errors of a host", work);
     said
 }
 

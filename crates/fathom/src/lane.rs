@@ -46,8 +46,7 @@ impl Lane {
 
     /// From now on a thread writes. Without one, everybody writes for himself.
     pub fn serve(&'static self, open: fn() -> Box<dyn Write>) {
-        let thread = std::thread::Builder::new().name("printing".to_owned());
-        let started = thread.spawn(move || self.write_all(open));
+        let started = sys::thread::start("printing", move || self.write_all(open));
         self.lock().is_served = started.is_ok();
     }
 

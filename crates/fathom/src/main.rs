@@ -183,3 +183,25 @@ fn neutral(arguments: &[String]) -> Exit {
         Verb::Manual(options) => manual::main(&options, &mut Arguments::command()),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What may write to targets reaches them for long.
+    #[test]
+    fn every_verb_that_may_overwrite_is_drained_by_signals() {
+        let all = Arguments::command();
+        let may_overwrite = |verb: &&clap::Command| {
+            let mut arguments = verb.get_arguments();
+            arguments.any(|argument| argument.get_id() == "overwrite")
+        };
+        let verbs = all.get_subcommands().filter(may_overwrite);
+        let verbs: Vec<&str> = verbs.map(clap::Command::get_name).collect();
+        assert!(verbs.contains(&"failover"), "{verbs:?}");
+        // A check only looks.
+        for verb in verbs.into_iter().filter(|verb| *verb != "check") {
+            assert!(carries_out("fathom", Some(verb)), "{verb}");
+        }
+    }
+}

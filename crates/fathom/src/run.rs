@@ -17,14 +17,14 @@ pub fn main(options: &RunOptions, arguments: &[String]) -> Exit {
     if let (true, Some(result)) = (options.inputs.is_empty(), &options.common.resume) {
         return go_on(result, options, arguments);
     }
-    carry_out(options, arguments, &|plan| Ok(plan.clone()))
+    carry_out(options, arguments, Ok)
 }
 
 /// A job of files, changed first.
 pub fn carry_out(
     options: &RunOptions,
     arguments: &[String],
-    change: &dyn Fn(&Plan) -> Result<Plan, String>,
+    change: impl FnOnce(Plan) -> Result<Plan, String>,
 ) -> Exit {
     let seeds = Seeds::of_execution(&options.common);
     let reading = lints::selection(&options.common.lints.words).and_then(|lints| {
@@ -44,17 +44,20 @@ pub fn carry_out(
     render::print(&reading.run_blockers, &reading.sources);
     let language = reading.language();
     let repeated = repeated_addresses(&reading.repeating_jobs());
-    let Some(mut plan) = reading.plan.filter(|_| !blocked) else {
+    let Some(plan) = reading.plan.filter(|_| !blocked) else {
         return Exit::Usage;
     };
-    let changed = change(&plan).and_then(|changed| {
-        plan = changed;
-        options.repetition.apply(&mut plan)
+    let changed = change(plan).and_then(|mut plan| {
+        options.repetition.apply(&mut plan)?;
+        Ok(plan)
     });
-    if let Err(message) = changed {
-        errln!("error: {message}");
-        return Exit::Usage;
-    }
+    let plan = match changed {
+        Ok(plan) => plan,
+        Err(message) => {
+            errln!("error: {message}");
+            return Exit::Usage;
+        }
+    };
     if let Some(note) = repeated {
         errln!("{note}");
     }

@@ -4,7 +4,7 @@ use crate::exit::{Exit, fail};
 use crate::hosts;
 use crate::run;
 use crate::vary::Hold;
-use plan::{Held, Plan, Scaling};
+use plan::{Held, Scaling};
 
 pub fn main(options: &ScaleOptions, arguments: &[String]) -> Exit {
     let scaling = Scaling {
@@ -23,15 +23,10 @@ pub fn main(options: &ScaleOptions, arguments: &[String]) -> Exit {
     }
     let mut run_options = options.run.clone();
     // Once it is spread, the hosts are those of the plan.
-    let fleet = std::mem::take(&mut run_options.common.fleet.hosts);
-    run::carry_out(&run_options, arguments, &|plan| {
-        let fleet = crate::arguments::HostOptions {
-            hosts: fleet.clone(),
-            ..options.run.common.fleet.clone()
-        };
-        let spread = hosts::spread(plan, &fleet)?;
-        let plan: &Plan = spread.as_ref().unwrap_or(plan);
-        let scaled = scaling.apply(plan);
+    run_options.common.fleet.hosts = None;
+    run::carry_out(&run_options, arguments, |plan| {
+        let spread = hosts::spread(&plan, &options.run.common.fleet)?;
+        let scaled = scaling.apply(&spread.unwrap_or(plan));
         scaled.map_err(|error| format!("`--vary {}`: {error}", options.vary.text))
     })
 }

@@ -44,9 +44,7 @@ pub fn watch() {
         }
     };
     // Whoever sends the signal gets no answer without a thread for it, but ends nothing either.
-    let _ = std::thread::Builder::new()
-        .name("status".into())
-        .spawn(answer);
+    let _ = sys::thread::start("status", answer);
 }
 
 /// From now on a report answers, once a run is going.

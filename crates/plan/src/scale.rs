@@ -10,13 +10,13 @@ use std::fmt;
 /// What is varied.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Quantity {
-    /// The first so many targets of the job.
+    /// How many targets of the job are used, counted from the first.
     Files,
     /// Slots of each pool.
     Threads,
     /// The share in percent of what each target is worked on.
     Range,
-    /// The first so many hosts.
+    /// How many hosts, counted from the first.
     Hosts,
 }
 
@@ -52,8 +52,8 @@ pub enum ScaleError {
         quantity: Quantity,
         value: f64,
     },
-    /// The job has none.
-    Without(Quantity),
+    /// The job runs on one host.
+    WithoutHosts,
     /// Its name; it looks for rates by itself.
     Searches(String),
     /// What is varied is what was to be held.
@@ -108,7 +108,7 @@ impl fmt::Display for ScaleError {
                 "no run of the job reaches the first {value} of its {}: put those that it uses first",
                 quantity.word()
             ),
-            Self::Without(_) => write!(
+            Self::WithoutHosts => write!(
                 f,
                 "the job runs on this host alone: name hosts in the job, or with `--hosts`"
             ),
@@ -191,7 +191,7 @@ impl Scaling {
         }
         let there = match quantity {
             Quantity::Files => plan.targets.len(),
-            Quantity::Hosts if plan.hosts.is_empty() => return Err(ScaleError::Without(quantity)),
+            Quantity::Hosts if plan.hosts.is_empty() => return Err(ScaleError::WithoutHosts),
             Quantity::Hosts => plan.hosts.len(),
             Quantity::Threads | Quantity::Range => return Ok(()),
         };
@@ -235,29 +235,22 @@ impl Scaling {
         let mut swept = spec.swept.clone();
         swept.retain(|one| one.name != self.quantity.swept());
         swept.insert(0, Swept::new(self.quantity.swept(), value));
-        let template = RunTemplate {
-            pools: run.pools,
-            streams: run.streams,
-            coupling: run.coupling,
-        };
         let is_same = |other: &RunSpec| {
+            let template = &scaled.templates[other.template.index()];
             other.name == spec.name
                 && (&other.swept, &other.load) == (&swept, &spec.load)
-                && scaled.templates[other.template.index()] == template
+                && (&template.pools, &template.streams) == (&run.pools, &run.streams)
         };
         // A loop of the job over what is varied is replaced.
-        if scaled.runs.iter().any(is_same) {
+        if self.quantity == Quantity::Threads && scaled.runs.iter().any(is_same) {
             return Ok(());
         }
-        scaled.templates.push(template);
-        scaled.runs.push(RunSpec {
-            template: TemplateId::at(scaled.templates.len() - 1),
-            // What a run sets for all is in its template now.
-            overrides: Vec::new(),
+        let spec = RunSpec {
             labels,
             swept,
             ..spec.clone()
-        });
+        };
+        push(run, spec, scaled);
         Ok(())
     }
 
@@ -270,19 +263,9 @@ impl Scaling {
             }
             Quantity::Threads | Quantity::Range => plan.run_of(spec),
         };
-        if run.streams.is_empty() {
-            return;
+        if !run.streams.is_empty() {
+            push(run, spec.clone(), scaled);
         }
-        scaled.templates.push(RunTemplate {
-            pools: run.pools,
-            streams: run.streams,
-            coupling: run.coupling,
-        });
-        scaled.runs.push(RunSpec {
-            template: TemplateId::at(scaled.templates.len() - 1),
-            overrides: Vec::new(),
-            ..spec.clone()
-        });
     }
 
     fn labels(&self, spec: &RunSpec, value: f64) -> Vec<Label> {
@@ -335,6 +318,20 @@ impl Scaling {
         }
         run
     }
+}
+
+/// Adds a run with a template of its own; what a run sets for all is in it.
+fn push(run: Run, spec: RunSpec, scaled: &mut Plan) {
+    scaled.templates.push(RunTemplate {
+        pools: run.pools,
+        streams: run.streams,
+        coupling: run.coupling,
+    });
+    scaled.runs.push(RunSpec {
+        template: TemplateId::at(scaled.templates.len() - 1),
+        overrides: Vec::new(),
+        ..spec
+    });
 }
 
 /// Leaves some targets, and the streams and pools that reach them.

@@ -1,4 +1,4 @@
-//! How a rate grows with a quantity, as far as that can be told: the shape that best foretells each level from the others.
+//! How a rate grows with a quantity, as far as that can be told: the shape that predicts each level best from the others.
 
 /// A level: the quantity, and the rates that were measured with it.
 #[derive(Clone, Debug, PartialEq)]
@@ -44,14 +44,14 @@ const LEVELS_LEAST: usize = 3;
 const LEVELS_OF_LAW: usize = 6;
 const REPEATS_OF_LAW: usize = 3;
 
-/// A shape foretells a level that it has not seen within this, as logs, or within so many times the scatter of repeats.
+/// How far a prediction may be off, as a difference of logs; or this many times the scatter of repeats.
 const ERROR_MOST: f64 = 0.05;
 const ERROR_SCATTERS: f64 = 3.0;
 
-/// A shape with more parameters has to foretell so much better.
+/// A shape with more parameters is taken where its error is below this part of that of a simpler one.
 const ERROR_GAIN: f64 = 0.7;
 
-/// Below this part of the highest rate the last level is a fall, beyond so many times the scatter.
+/// A rate has fallen where the last level is below this part of the highest, and by more than scatter explains.
 const FALL_SHARE: f64 = 0.97;
 
 impl Shape {
@@ -157,11 +157,11 @@ fn error_left_out(levels: &[Level], fit: Fit) -> Option<f64> {
     for place in 0..levels.len() {
         let mut others = levels.to_vec();
         let left_out = others.remove(place);
-        let foretold = fit(&others)?.rate_at(left_out.value);
-        if foretold <= 0.0 {
+        let predicted = fit(&others)?.rate_at(left_out.value);
+        if predicted <= 0.0 {
             return None;
         }
-        squares += (foretold.ln() - left_out.log()).powi(2);
+        squares += (predicted.ln() - left_out.log()).powi(2);
     }
     Some((squares / levels.len() as f64).sqrt())
 }

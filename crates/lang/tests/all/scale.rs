@@ -158,7 +158,7 @@ fn what_looks_for_rates_or_has_no_hosts_is_not_varied() {
         .unwrap_err();
     assert!(matches!(error, ScaleError::Searches(_)), "{error}");
     let alone = scaling(Quantity::Hosts, &[1.0, 2.0]).apply(&of_vdbench(VDBENCH));
-    assert_eq!(alone, Err(ScaleError::Without(Quantity::Hosts)));
+    assert_eq!(alone, Err(ScaleError::WithoutHosts));
     let threads = scaling(Quantity::Threads, &[2.0, 16.0])
         .apply(&of_vdbench(VDBENCH))
         .unwrap();
