@@ -405,12 +405,13 @@ impl Collector {
             return;
         };
         let due = schedule.count_until(state.scheduled_until_ns(end_ns));
-        // Behind the end of a stream its schedule means nothing.
-        let most = match state.follows_schedule() {
-            true => state.source.operations_limit(),
-            false => reader.submitted_total,
+        let left_of = |most: u64| most.saturating_sub(reader.scheduled_total);
+        let scheduled = match state.follows_schedule() {
+            true => due.min(left_of(state.source.operations_limit())),
+            // Behind the end of a stream its schedule means nothing but what was submitted, of which
+            // the end may be read an interval before the count.
+            false => left_of(reader.submitted_total),
         };
-        let scheduled = due.min(most.saturating_sub(reader.scheduled_total));
         sample.scheduled += scheduled;
         reader.scheduled_total += scheduled;
         schedule.follow(reader.submitted_total);
