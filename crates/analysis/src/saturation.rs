@@ -84,7 +84,7 @@ impl Saturation {
                 from,
                 ..
             } => format!(
-                "{} I/O/s before saturation, which comes between {below} and {above} threads; from {from} on the rate is the highest",
+                "{} I/O/s before saturation, which comes between {below} and {above} threads; {from} reach the highest rate",
                 rate(*per_second)
             ),
             Self::Before { slots: 1 } => "one thread saturates it already".to_owned(),

@@ -37,7 +37,7 @@ pub fn parse(text: &str) -> Result<Vary, String> {
         values.extend(span(quantity, part.trim()).ok_or_else(|| {
             let most = match quantity {
                 Quantity::Range => "a percentage above 0 and at most 100",
-                _ => "a whole number above zero, or two with `..` between",
+                _ => "a whole number above zero, or two with `..` between, the smaller first",
             };
             format!("`{part}` is not {most}; {FORM}")
         })?);
