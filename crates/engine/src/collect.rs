@@ -408,8 +408,8 @@ impl Collector {
         let left_of = |most: u64| most.saturating_sub(reader.scheduled_total);
         let scheduled = match state.follows_schedule() {
             true => due.min(left_of(state.source.operations_limit())),
-            // Behind the end of a stream its schedule means nothing but what was submitted, of which
-            // the end may be read an interval before the count.
+            // Behind the end of a stream its schedule means nothing; what was submitted was due. The end
+            // may be seen an interval before the last of these counts.
             false => left_of(reader.submitted_total),
         };
         sample.scheduled += scheduled;
