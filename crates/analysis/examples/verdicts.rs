@@ -69,6 +69,7 @@ fn started(run: u32, runs: u32) -> RunStarted {
             labels: Vec::new(),
             law: Some(ArrivalLaw::Exponential),
             host: 0,
+            cache_mode: None,
         }],
         expected_bytes: None,
         labels: Vec::new(),

@@ -20,6 +20,7 @@ pub(crate) fn closed(run: u32, service_ns: &[u64]) -> RunTotals {
     RunTotals {
         lost: measure::LostTotals::default(),
         sampled: std::collections::BTreeMap::new(),
+        pauses: Vec::new(),
         started: RunStarted {
             run,
             runs: 1,
@@ -47,6 +48,7 @@ pub(crate) fn closed(run: u32, service_ns: &[u64]) -> RunTotals {
                 labels: Vec::new(),
                 law: None,
                 host: 0,
+                cache_mode: None,
             }],
             expected_bytes: None,
             labels: Vec::new(),

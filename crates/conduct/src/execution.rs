@@ -14,8 +14,8 @@ use measure::{
     PoolInfo, Remark, RunFinished, RunFold, RunStarted, RunTotals, StreamInfo,
 };
 use plan::{
-    BoundPlan, BoundRun, DataLimit, Label, Nanos, RunId, RunKind, Severity, StartAlign, StreamId,
-    Window,
+    BoundPlan, BoundRun, CacheMode, DataLimit, Label, Nanos, RunId, RunKind, Severity, StartAlign,
+    StreamId, Window,
 };
 use std::fmt;
 
@@ -710,6 +710,7 @@ impl Conductor<'_> {
                 labels: stream.labels.clone(),
                 law: pace.as_ref().map(|pace| pace.law),
                 host: self.plan.plan.host_of(stream).unwrap_or(0) as u32,
+                cache_mode: self.cache_mode(stream),
             });
         let timing = &run.run.timing;
         RunStarted {
@@ -743,6 +744,16 @@ impl Conductor<'_> {
             labels: labels(run),
             swept: run.run.swept.clone(),
         }
+    }
+
+    fn cache_mode(&self, stream: &plan::Stream) -> Option<CacheMode> {
+        let targets = stream
+            .targets
+            .iter()
+            .filter_map(|id| self.plan.plan.targets.get(id.index()));
+        let real = targets.filter(|target| target.is_real());
+        real.map(|target| stream.open_mode(target).cache_mode())
+            .max()
     }
 
     pub(crate) fn tell(&mut self, event: Event) -> Result<(), SinkError> {

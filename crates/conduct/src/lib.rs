@@ -8,6 +8,7 @@
 
 mod control;
 mod execution;
+mod heartbeat;
 mod judge;
 mod local;
 pub mod machine;

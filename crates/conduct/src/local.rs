@@ -1,4 +1,5 @@
 //! This machine as a [`Host`].
+use crate::heartbeat::Heartbeat;
 use crate::{
     Answer, Clock, CommandCall, CommandEnd, Commands, Control, Host, HostError, Prepared, SetPoint,
 };
@@ -7,7 +8,8 @@ use engine::{
     BackendKind, EngineConfig, EngineError, Generations, OpenTargets, Session, open_targets,
 };
 use measure::{
-    DataFigures, Ended, Failures, HostInterval, HostStart, LogWaits, OperationRecord, Outstanding,
+    Collected, DataFigures, Ended, Failures, HostInterval, HostStart, LogWaits, OperationRecord,
+    Outstanding,
 };
 use plan::{BoundPlan, BoundRun, RunId};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -45,6 +47,9 @@ pub struct LocalHost {
     grants: Arc<Grants>,
     sampler: host::Sampler,
     session: Option<Session>,
+    /// When the run started, by the clock, and what notes its pauses; absent where no run is set up, or no thread is left.
+    start_ns: u64,
+    heartbeat: Option<Heartbeat>,
     /// Why there is no session.
     refusal: Option<HostError>,
     open: Option<OpenTargets>,
@@ -149,6 +154,8 @@ impl LocalHost {
             grants,
             sampler,
             session: None,
+            start_ns: 0,
+            heartbeat: None,
             refusal: None,
             open: None,
             descriptors: usize::MAX,
@@ -231,6 +238,7 @@ impl LocalHost {
         self.session = Some(session.map_err(|error| refused(&error))?);
         self.open = Some(open);
         self.begin_logging(run.id)?;
+        self.heartbeat = Heartbeat::start(self.config.clock).ok();
         // What happened before the run does not belong to its first interval.
         let _ = self.sampler.sample();
         Ok(())
@@ -293,6 +301,14 @@ impl LocalHost {
             if is_limited && now_ns - begun_ns >= self.drain_ns {
                 return false;
             }
+        }
+    }
+
+    fn tell_pauses(&mut self, collected: &mut Collected) {
+        let pauses = self.heartbeat.as_ref();
+        let pauses = pauses.map(|heartbeat| heartbeat.take(self.start_ns));
+        if let (Some(host), Some(pauses)) = (collected.engine.hosts.first_mut(), pauses) {
+            host.pauses = pauses;
         }
     }
 
@@ -360,6 +376,7 @@ impl Host for LocalHost {
     }
 
     fn start(&mut self, start_ns: u64) {
+        self.start_ns = start_ns;
         self.session().start(start_ns);
     }
 
@@ -379,8 +396,10 @@ impl Host for LocalHost {
 
     fn collect(&mut self, number: u64, end_ns: u64) -> Answer<HostInterval> {
         std::thread::sleep(std::time::Duration::from_nanos(GRACE_NS));
+        let mut collected = self.session().collector().collect(number, end_ns);
+        self.tell_pauses(&mut collected);
         Answer::Told(HostInterval {
-            collected: self.session().collector().collect(number, end_ns),
+            collected,
             sample: Some(self.sampler.sample()),
             ..HostInterval::default()
         })
@@ -390,11 +409,13 @@ impl Host for LocalHost {
         let drain_ns = self.drain_ns;
         let session = self.session();
         let mut drained = session.drain(drain_ns, || control.is_urgent());
-        let collected = session.collector().collect_last(number, end_ns);
+        let mut collected = session.collector().collect_last(number, end_ns);
         let (scheduled, submitted) = session.collector().totals();
         let held_back_by = session.collector().held_back_by();
         let never_warm = session.collector().never_warm(end_ns);
         let begun_late_ns = session.begun_late_ns();
+        self.tell_pauses(&mut collected);
+        self.heartbeat = None;
         let log_waits = self.end_logging();
         let openings = self.open.as_ref().map_or(0, OpenTargets::openings);
         match drained.has_given_up() {

@@ -219,10 +219,10 @@ fn ready(
             (TargetId::at(number), target)
         })
         .collect();
-    let counted = |(_, target): &(TargetId, measure::ExecutionTarget)| {
-        target.identity.counted_devices.clone()
-    };
-    let devices: BTreeSet<String> = targets.iter().flat_map(counted).collect();
+    let devices = targets
+        .iter()
+        .flat_map(|(_, target)| target.identity.devices());
+    let devices: BTreeSet<String> = devices.cloned().collect();
     let devices: Vec<String> = devices.into_iter().collect();
     let (backend, backend_reason) = machine::backends_used(plan, choice);
     let facts = host::facts();

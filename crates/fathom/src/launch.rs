@@ -712,7 +712,7 @@ fn host<'a>(
     let devices: BTreeSet<&String> = started
         .targets
         .iter()
-        .flat_map(|target| &target.identity.counted_devices)
+        .flat_map(|target| target.identity.devices())
         .collect();
     let devices: Vec<String> = devices.into_iter().cloned().collect();
     if settled.choice.kind == BackendKind::Sim {

@@ -12,7 +12,7 @@ use crate::root::{DeviceNumber, existing_directory};
 use crate::storage::Storage;
 
 /// Devices are built on devices no deeper than this.
-const DEPTH_MAX: u32 = 16;
+pub(crate) const DEPTH_MAX: u32 = 16;
 
 /// Where the data of a path live.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

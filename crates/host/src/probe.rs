@@ -86,6 +86,7 @@ pub fn target_identity(storage: &Storage, path: &Path) -> TargetIdentity {
         if let Some(known) = storage.device(number) {
             identity.bytes = bytes_of_device(&real, Some(&known.device)).unwrap_or(0);
             describe_device(storage.root(), &known.device, &mut identity);
+            identity.cached_below = storage.cached_below(std::slice::from_ref(&known.device));
         }
         return identity;
     }

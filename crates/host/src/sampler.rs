@@ -39,9 +39,17 @@ struct Counters {
     cpu: Option<CpuTimes>,
     own_user_ns: u64,
     own_system_ns: u64,
+    own_io: Option<OwnIo>,
     throttle: Vec<Option<Throttle>>,
     devices: Vec<Option<DeviceCounters>>,
     more: More,
+}
+
+/// Bytes that this process had the storage layer read and write.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct OwnIo {
+    read_bytes: u64,
+    written_bytes: u64,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -73,6 +81,9 @@ impl Sampler {
         let now = self.read();
         let last = &self.last;
         let throttle = throttle_between(&last.throttle, &now.throttle);
+        let own_io = now.own_io.zip(last.own_io);
+        let own_bytes =
+            |of: fn(OwnIo) -> u64| own_io.map(|(now, earlier)| of(now).saturating_sub(of(earlier)));
         let devices = self.devices.iter().zip(&last.devices).zip(&now.devices);
         let sample = HostSample {
             cpu: now
@@ -82,6 +93,8 @@ impl Sampler {
             fathom_user_ns: now.own_user_ns.saturating_sub(last.own_user_ns),
             fathom_system_ns: now.own_system_ns.saturating_sub(last.own_system_ns),
             fathom_memory_bytes: sys::memory::process_rss_bytes().unwrap_or(0),
+            fathom_read_bytes: own_bytes(|io| io.read_bytes),
+            fathom_written_bytes: own_bytes(|io| io.written_bytes),
             throttled_ns: throttle.map(|one| one.time_ns),
             throttled_periods: throttle.map(|one| one.periods),
             devices: devices
@@ -108,6 +121,7 @@ impl Sampler {
                 .and_then(|text| parse_cpu(&text, nanoseconds_per_tick())),
             own_user_ns,
             own_system_ns,
+            own_io: read_text(&self.root.proc.join("self/io")).and_then(|text| parse_own_io(&text)),
             throttle: self
                 .throttle_files
                 .iter()
@@ -160,6 +174,18 @@ fn own_times(last: &Counters) -> (u64, u64) {
 fn parse_own_system_ticks(text: &str) -> Option<u64> {
     let (_, after_name) = text.rsplit_once(')')?;
     after_name.split_ascii_whitespace().nth(12)?.parse().ok()
+}
+
+/// proc_pid_io(5); all threads together, also those that have ended.
+fn parse_own_io(text: &str) -> Option<OwnIo> {
+    let value = |name: &str| {
+        let mut lines = text.lines().filter_map(|line| line.split_once(": "));
+        lines.find(|(key, _)| *key == name)?.1.trim().parse().ok()
+    };
+    Some(OwnIo {
+        read_bytes: value("read_bytes")?,
+        written_bytes: value("write_bytes")?,
+    })
 }
 
 /// proc_stat(5), first line. Guest time is part of user time already.
@@ -338,6 +364,10 @@ mod tests {
             "proc/diskstats",
             "   8       0 sdz 1 0 8 1 0 0 0 0 0 1 1\n",
         );
+        let io = |read: u64, written: u64| {
+            format!("rchar: 9\nwchar: 9\nread_bytes: {read}\nwrite_bytes: {written}\n")
+        };
+        write(directory, "proc/self/io", &io(4096, 100));
         let names = ["sda", "sdz", "gone"].map(str::to_owned);
         let mut sampler = Sampler::new(&SysRoot::under(directory), &names);
         machine(
@@ -351,7 +381,12 @@ mod tests {
             "proc/diskstats",
             "   8       0 sdz 4 0 32 1 0 0 0 0 0 1 1\n",
         );
+        write(directory, "proc/self/io", &io(12_288, 100));
         let sample = sampler.sample();
+        assert_eq!(
+            (sample.fathom_read_bytes, sample.fathom_written_bytes),
+            (Some(8192), Some(0))
+        );
         let tick = nanoseconds_per_tick();
         let cpu = sample.cpu.unwrap();
         assert_eq!(

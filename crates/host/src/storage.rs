@@ -12,9 +12,10 @@ use measure::TargetIdentity;
 use plan::{Alignment, TargetFacts};
 
 use crate::block::BlockDevice;
+use crate::loops::LoopView;
 use crate::missing::Missing;
 use crate::mounts::{Mount, mount_of, own_mounts};
-use crate::place::numbers_of;
+use crate::place::{DEPTH_MAX, numbers_of};
 use crate::probe::{alignment_of_device, btrfs_members, describe_device};
 use crate::root::{DeviceNumber, SysRoot};
 
@@ -167,6 +168,48 @@ impl Storage {
         members.unwrap_or_else(|| vec![device])
     }
 
+    /// The disks below a page cache that lies below one of these devices, as [`TargetIdentity::cached_below`] says.
+    pub(crate) fn cached_below(&self, devices: &[BlockDevice]) -> Option<Vec<String>> {
+        let found = devices.iter().map(|one| self.cached_below_one(one, 0));
+        let found: Vec<Vec<String>> = found.flatten().collect();
+        let mut disks = found.concat();
+        disks.sort();
+        disks.dedup();
+        (!found.is_empty()).then_some(disks)
+    }
+
+    fn cached_below_one(&self, device: &BlockDevice, depth: u32) -> Option<Vec<String>> {
+        let disk = device.disk();
+        if depth > DEPTH_MAX {
+            return None;
+        }
+        let Some(view) = LoopView::of(&self.root, &disk) else {
+            let parts = disk.slaves();
+            let parts = parts
+                .iter()
+                .filter_map(|name| BlockDevice::by_name(&self.root, name));
+            let mut found = parts.filter_map(|part| self.cached_below_one(&part, depth + 1));
+            return found.next();
+        };
+        let path = self.root.locate(&view.path);
+        let devices = match BlockDevice::by_node(&self.root, &path) {
+            Some(device) => vec![device],
+            None => self
+                .file_system(&path)
+                .map_or_else(Vec::new, |below| self.devices_below(&below)),
+        };
+        let is_direct = disk
+            .attribute("loop/dio")
+            .is_some_and(|word| word.trim() == "1");
+        if is_direct {
+            let mut found = devices
+                .iter()
+                .filter_map(|one| self.cached_below_one(one, depth + 1));
+            return found.next();
+        }
+        Some(devices.iter().map(|one| one.disk().name).collect())
+    }
+
     fn describe(&self, number: DeviceNumber, devices: Vec<BlockDevice>) -> Below {
         let root = &self.root;
         let mut described = TargetIdentity::default();
@@ -180,6 +223,7 @@ impl Storage {
         if devices.len() > 1 {
             described.members = devices.iter().map(|device| device.name.clone()).collect();
         }
+        described.cached_below = self.cached_below(&devices);
         let is_ram_backed =
             !devices.is_empty() && devices.iter().all(|device| device.is_ram_backed(root));
         Below {
@@ -247,6 +291,27 @@ mod tests {
         assert_eq!(facts_of_other.alignment, facts.alignment);
         let fresh = target_identity(&Storage::new(&root), &other);
         assert_eq!(fresh.counted_devices, Vec::<String>::new());
+    }
+
+    #[test]
+    fn below_a_loop_device_lies_a_page_cache_unless_it_reads_past_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = machine_around(folder.path());
+        let image = folder.path().join("image");
+        fs::write(&image, [1; 4096]).unwrap();
+        let looped = root.sys.join("devices/loop7");
+        write(&looped.join("dev"), "7:7");
+        write(&looped.join("loop/backing_file"), image.to_str().unwrap());
+        let below = |is_direct: &str| {
+            write(&looped.join("loop/dio"), is_direct);
+            let number = DeviceNumber::parse("7:7").unwrap();
+            let device = Storage::new(&root).device(number).unwrap();
+            Storage::new(&root).cached_below(std::slice::from_ref(&device.device))
+        };
+        let link = root.sys.join("dev/block/7:7");
+        std::os::unix::fs::symlink(&looped, link).unwrap();
+        assert_eq!(below("0"), Some(vec!["sdq".to_owned()]));
+        assert_eq!(below("1"), None);
     }
 
     /// A job may name a million files that it makes first.

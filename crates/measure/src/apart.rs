@@ -36,6 +36,7 @@ impl RunTotals {
             lost: self.lost,
             data: own.data(&self.data),
             sampled: self.sampled.clone(),
+            pauses: self.pauses.clone(),
             unreturned: own.unreturned(&self.unreturned),
             late: own.unreturned(&self.late),
         }
@@ -175,6 +176,7 @@ mod tests {
             labels: Vec::new(),
             law: None,
             host: 0,
+            cache_mode: None,
         };
         let pool = |number: u32| PoolInfo {
             name: format!("pool{number}"),

@@ -7,7 +7,9 @@
 use crate::evidence::{HostEvidence, HostId, IntervalBrief};
 use crate::facts::{HostFacts, HostSample, TargetIdentity};
 use crate::latencies::LatencyFigures;
-use plan::{ArrivalLaw, Label, Load, Operation, RunKind, Severity, StreamId, Swept, TargetId};
+use plan::{
+    ArrivalLaw, CacheMode, Label, Load, Operation, RunKind, Severity, StreamId, Swept, TargetId,
+};
 use serde::{Deserialize, Serialize};
 
 /// Something that happened.
@@ -144,6 +146,10 @@ pub struct StreamInfo {
     /// Where it runs.
     #[serde(default)]
     pub host: HostId,
+    /// Whether the page cache may answer for its targets; of targets that are opened in several ways the one that lets
+    /// it answer most. `None` without targets on storage, and where an old record does not tell.
+    #[serde(default)]
+    pub cache_mode: Option<CacheMode>,
 }
 
 /// Whether an interval enters the averages: those of which all hosts told do, once the load has settled.

@@ -18,6 +18,9 @@ pub struct HostEvidence {
     pub gaps: Vec<Gap>,
     /// Responses above [`SLOW_NS`], by when they were due.
     pub slow: Vec<SlowResponse>,
+    /// Times in which this process did not run at all.
+    #[serde(default)]
+    pub pauses: Vec<Pause>,
     /// What the host did meanwhile, where it is one of several; `None` where it does not tell. What a single host did is
     /// that of the interval.
     #[serde(default)]
@@ -100,6 +103,7 @@ impl HostEvidence {
         Self {
             host: self.host,
             targets: sampled.map(alone).collect(),
+            pauses: self.pauses.clone(),
             sample: self.sample.clone(),
             ..Self::default()
         }
@@ -126,6 +130,7 @@ impl HostEvidence {
             }
             _ => None,
         };
+        self.pauses.extend(&later.pauses);
         for theirs in later.for_span().targets {
             let place = self
                 .targets
@@ -148,6 +153,20 @@ pub struct Gap {
     pub target: TargetId,
     pub from_ns: u64,
     pub to_ns: u64,
+}
+
+/// A time in which no thread of a host's process ran, in nanoseconds since the start of the run: it was stopped or frozen, or
+/// its machine was paused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Pause {
+    pub from_ns: u64,
+    pub to_ns: u64,
+}
+
+impl Pause {
+    pub fn length_ns(&self) -> u64 {
+        self.to_ns.saturating_sub(self.from_ns)
+    }
 }
 
 /// A slow response by when it was due.

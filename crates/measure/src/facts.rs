@@ -65,6 +65,10 @@ pub struct TargetIdentity {
     pub members: Vec<String>,
     /// Never leaves memory.
     pub ram_backed: bool,
+    /// Devices below a page cache that lies below the target itself, as with a loop device over a file that it does not
+    /// open for direct I/O: empty if nothing below counts. `None` without such a cache.
+    #[serde(default)]
+    pub cached_below: Option<Vec<String>>,
 }
 
 /// File systems whose files several hosts see.
@@ -193,6 +197,13 @@ pub struct HostSample {
     pub fathom_user_ns: u64,
     pub fathom_system_ns: u64,
     pub fathom_memory_bytes: u64,
+    /// Bytes that this process had the storage layer read, past the page cache or into it (`read_bytes` of
+    /// /proc/self/io). `None` if the kernel does not account for I/O.
+    #[serde(default)]
+    pub fathom_read_bytes: Option<u64>,
+    /// Bytes that this process had written or made dirty (`write_bytes` of the same).
+    #[serde(default)]
+    pub fathom_written_bytes: Option<u64>,
     /// Time during which the control group was throttled.
     pub throttled_ns: Option<u64>,
     pub throttled_periods: Option<u64>,
@@ -294,12 +305,18 @@ impl DeviceCounters {
 }
 
 impl TargetIdentity {
+    /// Names of all devices whose counters tell of this target.
+    pub fn devices(&self) -> impl Iterator<Item = &String> {
+        let below = self.cached_below.iter().flatten();
+        self.counted_devices.iter().chain(below)
+    }
+
     /// With the names that its devices have among those of several hosts, as in [`HostSample::of_host`].
     #[must_use]
     pub fn of_host(mut self, host: &str) -> Self {
-        self.counted_devices
-            .iter_mut()
-            .for_each(|device| qualify(host, device));
+        let below = self.cached_below.iter_mut().flatten();
+        let devices = self.counted_devices.iter_mut().chain(below);
+        devices.for_each(|device| qualify(host, device));
         self
     }
 }
@@ -326,6 +343,8 @@ impl HostSample {
         self.fathom_memory_bytes = self.fathom_memory_bytes.max(other.fathom_memory_bytes);
         for (mine, theirs) in [
             (&mut self.throttled_ns, other.throttled_ns),
+            (&mut self.fathom_read_bytes, other.fathom_read_bytes),
+            (&mut self.fathom_written_bytes, other.fathom_written_bytes),
             (&mut self.throttled_periods, other.throttled_periods),
             (&mut self.busiest_softirq_ns, other.busiest_softirq_ns),
             (&mut self.tcp_sent, other.tcp_sent),

@@ -3,7 +3,7 @@ use crate::event::{
     DataFigures, Event, Figure, FigureKey, Interval, IntervalPhase, PoolSample, RunFinished,
     RunStarted, StreamSample, WorkerSample,
 };
-use crate::evidence::{HostId, SampledReads};
+use crate::evidence::{HostEvidence, HostId, Pause, SampledReads};
 use crate::facts::HostSample;
 use crate::histogram::bucket_bounds;
 use crate::latencies::{Latencies, LatencyFigures};
@@ -30,6 +30,7 @@ pub struct RunFold {
     lost: LostTotals,
     data: Vec<DataFigures>,
     sampled: BTreeMap<TargetId, SampledReads>,
+    pauses: Vec<(HostId, Pause)>,
 }
 
 /// The measured intervals whose parts are lost: of a part, the totals are of the other intervals.
@@ -85,6 +86,8 @@ pub struct RunTotals {
     pub data: Vec<DataFigures>,
     /// What a sample of the reads of targets brought.
     pub sampled: BTreeMap<TargetId, SampledReads>,
+    /// Times in which the process of a host did not run, in the order in which they were told.
+    pub pauses: Vec<(HostId, Pause)>,
     /// What never came back; it is in the latencies of the figures, and nowhere else.
     pub unreturned: Vec<Unreturned>,
     /// What came back well after the end of the window; the same.
@@ -182,6 +185,7 @@ impl RunFold {
             lost: self.lost,
             data: self.data.clone(),
             sampled: self.sampled.clone(),
+            pauses: self.pauses.clone(),
             unreturned,
             late,
         })
@@ -241,6 +245,7 @@ impl RunFold {
         (self.host, self.lost) = (HostSample::default(), LostTotals::default());
         self.hosts.clear();
         self.sampled.clear();
+        self.pauses.clear();
         Some(restart_ns)
     }
 
@@ -309,6 +314,12 @@ impl RunFold {
                 self.sampled.entry(one.target).or_default().add(one.sampled);
             }
         }
+        let pauses_of = |host: &HostEvidence| {
+            let host_id = host.host;
+            let pauses = host.pauses.clone().into_iter();
+            pauses.map(move |pause| (host_id, pause))
+        };
+        self.pauses.extend(engine.hosts.iter().flat_map(pauses_of));
         self.workers.add(&engine.workers);
         self.oldest_in_flight_ns = engine.oldest_in_flight_ns;
     }

@@ -27,7 +27,7 @@ pub use event::{
     spread_of_starts_ns,
 };
 pub use evidence::{
-    GAP_NS, Gap, HostEvidence, HostId, IntervalBrief, SLOW_NS, SampledReads, SlowResponse,
+    GAP_NS, Gap, HostEvidence, HostId, IntervalBrief, Pause, SLOW_NS, SampledReads, SlowResponse,
     StillTimes, TargetEvidence, WorkerEvidence,
 };
 pub use facts::{

@@ -70,8 +70,8 @@ pub use stream::{
     WarmupBytes, ZoneOrder,
 };
 pub use target::{
-    AccessAdvice, Ledger, OpenMode, Preparation, Reservation, SizeRule, SyncMode, Target,
-    TargetKind, target_text,
+    AccessAdvice, CacheMode, Ledger, OpenMode, Preparation, Reservation, SizeRule, SyncMode,
+    Target, TargetKind, target_text,
 };
 pub use tolerance::Tolerance;
 pub use units::{Bytes, Nanos, counted, noun};

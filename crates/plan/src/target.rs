@@ -112,6 +112,29 @@ pub enum AccessAdvice {
     Once,
 }
 
+/// Whether the page cache may answer for the storage.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CacheMode {
+    /// Past the page cache (O_DIRECT).
+    Direct,
+    /// Reads may come from the page cache; each write is on the storage before it completes (O_SYNC, O_DSYNC).
+    WriteThrough,
+    /// Reads may come from the page cache, and writes end there.
+    WriteBack,
+}
+
+impl OpenMode {
+    /// Whether the page cache may answer for a target that is opened so.
+    pub fn cache_mode(&self) -> CacheMode {
+        match (self.direct, self.sync) {
+            (true, _) => CacheMode::Direct,
+            (false, SyncMode::None) => CacheMode::WriteBack,
+            (false, SyncMode::Data | SyncMode::All) => CacheMode::WriteThrough,
+        }
+    }
+}
+
 /// Whether each write is made durable by itself.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

@@ -250,6 +250,7 @@ impl RunShape {
             labels: shape.labels(),
             law: None,
             host: shape.host,
+            cache_mode: None,
         };
         RunStarted {
             run: place as u32,

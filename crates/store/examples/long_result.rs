@@ -161,6 +161,7 @@ fn stream(number: u32, targets: u32) -> StreamInfo {
         labels: Vec::new(),
         law: Some(ArrivalLaw::Exponential),
         host: 0,
+        cache_mode: None,
     }
 }
 
@@ -256,6 +257,7 @@ fn evidence(random: &mut Random, targets: u32) -> HostEvidence {
             to_ns: 5 * SECOND + 20_000_000,
         }],
         slow: Vec::new(),
+        pauses: Vec::new(),
         sample: None,
     }
 }

@@ -478,6 +478,7 @@ fn stream_info(fields: &mut Fields) -> Outcome<StreamInfo> {
         labels: fields.json()?,
         law: fields.word_or_null(words::law_of)?,
         host: fields.get::<Option<u32>>()?.unwrap_or(0),
+        cache_mode: fields.word_or_null(words::cache_mode_of)?,
     })
 }
 
@@ -576,7 +577,7 @@ fn brief(fields: &mut Fields) -> Outcome<IntervalBrief> {
 fn packed(fields: &mut Fields) -> Outcome<Packed> {
     let mut packed = Packed {
         host: fields.get()?,
-        blobs: [const { None }; 9],
+        blobs: [const { None }; 10],
         texts: [const { None }; 4],
         histograms: 0,
     };
@@ -588,6 +589,7 @@ fn packed(fields: &mut Fields) -> Outcome<Packed> {
     (packed.texts[2], packed.blobs[7]) = (fields.get()?, fields.get()?);
     (packed.texts[3], packed.blobs[8]) = (fields.get()?, fields.get()?);
     packed.histograms = fields.amount()?;
+    packed.blobs[9] = fields.get()?;
     Ok(packed)
 }
 
@@ -602,7 +604,7 @@ fn one_histogram(fields: &mut Fields) -> Outcome<OneHistogram> {
 
 fn machine_sample(fields: &mut Fields) -> Outcome<(u32, HostSample)> {
     let host = fields.get()?;
-    let mut numbers = [None; 22];
+    let mut numbers = [None; 24];
     for number in &mut numbers[..19] {
         *number = fields.whole_or_null()?;
     }

@@ -307,6 +307,7 @@ fn stream_info(rows: &Rows, index: usize, stream: &StreamInfo) -> Outcome<()> {
         labels,
         law,
         host,
+        cache_mode,
     } = stream;
     rows.add(
         &schema::STREAMS,
@@ -321,6 +322,7 @@ fn stream_info(rows: &Rows, index: usize, stream: &StreamInfo) -> Outcome<()> {
             json(labels)?,
             law.map(words::law),
             host,
+            cache_mode.map(words::cache_mode),
         ],
     )
 }

@@ -5,8 +5,9 @@ use crate::error::{Outcome, Problem};
 use crate::latency;
 use measure::{
     CpuTimes, DeviceCounters, DeviceSample, Gap, Histogram, HostEvidence, HostSample, Interval,
-    LatencyFigures, LostParts, MountSample, NetworkSample, PoolSample, Pressure, SampledReads,
-    SlowResponse, StillTimes, StreamSample, StreamSpan, TargetEvidence, WorkerEvidence,
+    LatencyFigures, LostParts, MountSample, NetworkSample, Pause, PoolSample, Pressure,
+    SampledReads, SlowResponse, StillTimes, StreamSample, StreamSpan, TargetEvidence,
+    WorkerEvidence,
 };
 use plan::{StreamId, TargetId};
 use rusqlite::types::Value;
@@ -70,6 +71,10 @@ pub(crate) fn pack(interval: &Interval, host: u32) -> Outcome<(Vec<Value>, Packi
     })?);
     let histograms = histograms_of(streams, &evidence.workers)?;
     row.push(Value::from(histograms.len() as i64));
+    row.push(Value::from(columns::pack(&all(
+        &evidence.pauses,
+        pause_row,
+    ))));
     Ok((row, histograms))
 }
 
@@ -158,7 +163,7 @@ fn all<T, const N: usize>(things: &[T], row: fn(&T) -> Row<N>) -> Vec<Row<N>> {
 /// The columns of a row of `samples` after event and host, as they are read.
 pub(crate) struct Packed {
     pub(crate) host: u32,
-    pub(crate) blobs: [Option<Vec<u8>>; 9],
+    pub(crate) blobs: [Option<Vec<u8>>; 10],
     pub(crate) texts: [Option<String>; 4],
     pub(crate) histograms: u64,
 }
@@ -189,6 +194,7 @@ pub(crate) fn unpack(
         devices,
         networks,
         mounts,
+        pauses,
     ] = blobs;
     let [device_names, device_states, network_names, mount_names] = texts;
     let engine = &mut interval.engine;
@@ -210,6 +216,7 @@ pub(crate) fn unpack(
         targets: read_all(columns::unpack(targets)?, read_target)?,
         gaps: read_all(columns::unpack(gaps)?, read_gap)?,
         slow: read_all(columns::unpack(slow)?, read_slow)?,
+        pauses: read_all(columns::unpack(pauses)?, read_pause)?,
         sample: None,
     };
     engine.hosts.push(evidence);
@@ -521,6 +528,18 @@ fn read_slow([stream, target, due_ns, response_ns]: Row<4>) -> Outcome<SlowRespo
     })
 }
 
+fn pause_row(pause: &Pause) -> Row<2> {
+    let Pause { from_ns, to_ns } = pause;
+    [Some(*from_ns), Some(*to_ns)]
+}
+
+fn read_pause([from_ns, to_ns]: Row<2>) -> Outcome<Pause> {
+    Ok(Pause {
+        from_ns: told(from_ns)?,
+        to_ns: told(to_ns)?,
+    })
+}
+
 fn device_row(sample: &DeviceSample) -> Row<13> {
     let DeviceCounters {
         reads,
@@ -674,6 +693,8 @@ pub(crate) fn machine_row(sample: &HostSample) -> Vec<Value> {
         fathom_user_ns,
         fathom_system_ns,
         fathom_memory_bytes,
+        fathom_read_bytes,
+        fathom_written_bytes,
         throttled_ns,
         throttled_periods,
         devices: _,
@@ -711,12 +732,19 @@ pub(crate) fn machine_row(sample: &HostSample) -> Vec<Value> {
     let value = |number: Option<u64>| Value::from(number.map(u64::cast_signed));
     let mut row: Vec<Value> = numbers.into_iter().map(value).collect();
     row.push(Value::from(io_max.clone()));
-    row.extend([*temperature_mc, *tcp_sent, *tcp_retransmits].map(value));
+    let rest = [
+        *temperature_mc,
+        *tcp_sent,
+        *tcp_retransmits,
+        *fathom_read_bytes,
+        *fathom_written_bytes,
+    ];
+    row.extend(rest.map(value));
     row
 }
 
 /// The sample that [`machine_row`] made these of: numbers in their order, and the limit.
-pub(crate) fn machine(numbers: [Option<u64>; 22], io_max: Option<String>) -> Outcome<HostSample> {
+pub(crate) fn machine(numbers: [Option<u64>; 24], io_max: Option<String>) -> Outcome<HostSample> {
     for number in numbers {
         amount_or_none(number)?;
     }
@@ -749,6 +777,8 @@ pub(crate) fn machine(numbers: [Option<u64>; 22], io_max: Option<String>) -> Out
         temperature_mc: numbers[19],
         tcp_sent: numbers[20],
         tcp_retransmits: numbers[21],
+        fathom_read_bytes: numbers[22],
+        fathom_written_bytes: numbers[23],
         ..HostSample::default()
     })
 }

@@ -14,15 +14,24 @@ pub const APPLICATION_ID: u32 = 0x4654_484d;
 pub const OLDEST_VERSION: u32 = 10;
 
 /// The layout that is written.
-pub const SCHEMA_VERSION: u32 = 12;
+pub const SCHEMA_VERSION: u32 = 13;
 
 /// Columns that came after the oldest layout, by table, with their type and the layout that brought them. They read as NULL
 /// of older files.
-const LATER: [(&str, &str, &str, u32); 4] = [
+const LATER: [(&str, &str, &str, u32); 8] = [
     ("streams", "host", INTEGER_OR_NULL, 11),
     ("intervals", "told_by", INTEGER_OR_NULL, 11),
     ("spans", "told_by", INTEGER_OR_NULL, 11),
     ("run_ends", "starts_json", TEXT_OR_NULL, 12),
+    ("streams", "cache_mode", TEXT_OR_NULL, 13),
+    ("samples", "pauses", BLOB_OR_NULL, 13),
+    ("machine_samples", "fathom_read_bytes", INTEGER_OR_NULL, 13),
+    (
+        "machine_samples",
+        "fathom_written_bytes",
+        INTEGER_OR_NULL,
+        13,
+    ),
 ];
 
 /// One table.
@@ -163,6 +172,7 @@ pub(crate) const STREAMS: Table = Table {
         ("labels_json", TEXT),
         ("law", TEXT_OR_NULL),
         ("host", INTEGER_OR_NULL),
+        ("cache_mode", TEXT_OR_NULL),
     ],
     key: Key::EventAndPlace,
 };
@@ -313,6 +323,7 @@ pub(crate) const SAMPLES: Table = Table {
         ("mount_names_json", TEXT_OR_NULL),
         ("mounts", BLOB_OR_NULL),
         ("histograms", INTEGER),
+        ("pauses", BLOB_OR_NULL),
     ],
     key: Key::EventAndPlace,
 };
@@ -360,6 +371,8 @@ pub(crate) const MACHINE_SAMPLES: Table = Table {
         ("temperature_mc", INTEGER_OR_NULL),
         ("tcp_sent", INTEGER_OR_NULL),
         ("tcp_retransmits", INTEGER_OR_NULL),
+        ("fathom_read_bytes", INTEGER_OR_NULL),
+        ("fathom_written_bytes", INTEGER_OR_NULL),
     ],
     key: Key::EventAndPlace,
 };

@@ -173,6 +173,10 @@ fn lower(path: &Path) {
         ("intervals", "told_by"),
         ("spans", "told_by"),
         ("run_ends", "starts_json"),
+        ("streams", "cache_mode"),
+        ("samples", "pauses"),
+        ("machine_samples", "fathom_read_bytes"),
+        ("machine_samples", "fathom_written_bytes"),
     ] {
         let sql = format!("ALTER TABLE {table} DROP COLUMN {column}");
         connection.execute_batch(&sql).unwrap();
@@ -188,8 +192,16 @@ fn a_file_of_the_oldest_layout_is_read_and_gone_on_with() {
     let mut events = some_events(9, 60);
     for event in &mut events {
         match event {
-            Event::RunStarted(started) => started.streams.iter_mut().for_each(|one| one.host = 0),
-            Event::Interval(interval) => interval.engine.hosts.clear(),
+            Event::RunStarted(started) => {
+                for stream in &mut started.streams {
+                    (stream.host, stream.cache_mode) = (0, None);
+                }
+            }
+            Event::Interval(interval) => {
+                interval.engine.hosts.clear();
+                interval.host.fathom_read_bytes = None;
+                interval.host.fathom_written_bytes = None;
+            }
             Event::RunFinished(finished) => finished.starts.clear(),
             _ => {}
         }

@@ -1,6 +1,6 @@
 //! The words that stand for the cases of an enumeration in the tables.
 use measure::{FinishReason, IntervalPhase, SpanLevel};
-use plan::{ArrivalLaw, RunKind, Severity};
+use plan::{ArrivalLaw, CacheMode, RunKind, Severity};
 
 pub(crate) fn run_kind(kind: RunKind) -> &'static str {
     match kind {
@@ -32,6 +32,24 @@ pub(crate) fn law_of(word: &str) -> Option<ArrivalLaw> {
         ArrivalLaw::Spike,
     ];
     laws.into_iter().find(|one| law(*one) == word)
+}
+
+pub(crate) fn cache_mode(mode: CacheMode) -> &'static str {
+    match mode {
+        CacheMode::Direct => "direct",
+        CacheMode::WriteThrough => "write_through",
+        CacheMode::WriteBack => "write_back",
+    }
+}
+
+pub(crate) fn cache_mode_of(word: &str) -> Option<CacheMode> {
+    [
+        CacheMode::Direct,
+        CacheMode::WriteThrough,
+        CacheMode::WriteBack,
+    ]
+    .into_iter()
+    .find(|one| cache_mode(*one) == word)
 }
 
 pub(crate) fn phase(phase: IntervalPhase) -> &'static str {

@@ -636,6 +636,7 @@ impl<'a> Import<'a> {
             labels: job.labels.clone(),
             law: None,
             host: 0,
+            cache_mode: None,
         });
         let names: Vec<&str> = group.iter().map(|job| job.name.as_str()).collect();
         RunStarted {

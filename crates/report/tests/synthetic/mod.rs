@@ -244,6 +244,7 @@ impl Synthetic {
                 labels: Vec::new(),
                 law: None,
                 host: 0,
+                cache_mode: Some(plan::CacheMode::Direct),
             }],
             expected_bytes: None,
             labels: vec![Label::new("threads", run.slots.to_string())],

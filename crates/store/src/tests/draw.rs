@@ -310,6 +310,13 @@ impl Draw {
                 labels: draw.labels(),
                 law: draw.flag().then_some(ArrivalLaw::Uniform),
                 host: draw.number(),
+                cache_mode: draw.maybe(|draw| {
+                    [
+                        plan::CacheMode::Direct,
+                        plan::CacheMode::WriteThrough,
+                        plan::CacheMode::WriteBack,
+                    ][draw.below(3) as usize]
+                }),
             }),
             expected_bytes: self.maybe(Self::whole),
             labels: self.labels(),
@@ -474,6 +481,10 @@ impl Draw {
                 due_ns: draw.whole(),
                 response_ns: draw.whole(),
             }),
+            pauses: self.several(2, |draw| measure::Pause {
+                from_ns: draw.whole(),
+                to_ns: draw.whole(),
+            }),
         });
         hosts.collect()
     }
@@ -531,6 +542,8 @@ impl Draw {
             fathom_user_ns: self.amount(),
             fathom_system_ns: self.amount(),
             fathom_memory_bytes: self.amount(),
+            fathom_read_bytes: self.maybe(Self::amount),
+            fathom_written_bytes: self.maybe(Self::amount),
             throttled_ns: self.maybe(Self::amount),
             throttled_periods: self.maybe(Self::amount),
             busiest_softirq_ns: self.maybe(Self::amount),
