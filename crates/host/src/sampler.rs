@@ -8,6 +8,7 @@ use crate::mounts::{Mount, own_mounts};
 use crate::root::{SysRoot, read_text};
 use crate::sampler::more::More;
 
+mod io_limits;
 mod more;
 
 /// Reads counters and gives differences. Made for one call a second: a look reads a handful of small files.
@@ -22,6 +23,8 @@ pub struct Sampler {
     devices: Vec<String>,
     /// One cpu.stat per level of our control group, own level first.
     throttle_files: Vec<(PathBuf, ThrottleUnit)>,
+    /// The levels of our control group in the hierarchies that limit I/O.
+    io_groups: Vec<PathBuf>,
     last: Counters,
 }
 
@@ -69,6 +72,7 @@ impl Sampler {
             root: root.clone(),
             devices: distinct,
             throttle_files: throttle_files(root),
+            io_groups: io_limits::groups(root),
             last: Counters::default(),
         };
         sampler.last = sampler.read();
@@ -95,6 +99,7 @@ impl Sampler {
             fathom_memory_bytes: sys::memory::process_rss_bytes().unwrap_or(0),
             fathom_read_bytes: own_bytes(|io| io.read_bytes),
             fathom_written_bytes: own_bytes(|io| io.written_bytes),
+            io_max: io_limits::read(&self.root, &self.io_groups, &self.devices),
             throttled_ns: throttle.map(|one| one.time_ns),
             throttled_periods: throttle.map(|one| one.periods),
             devices: devices
@@ -288,11 +293,8 @@ fn throttle_files(root: &SysRoot) -> Vec<(PathBuf, ThrottleUnit)> {
             None
         };
         if let Some((mount, unit)) = found {
-            files.extend(
-                levels(root, mount, group)
-                    .into_iter()
-                    .map(|path| (path, unit)),
-            );
+            let levels = levels(root, mount, group).into_iter();
+            files.extend(levels.map(|level| (level.join("cpu.stat"), unit)));
         }
     }
     files.retain(|(path, unit)| {
@@ -317,7 +319,7 @@ fn levels(root: &SysRoot, mount: &Mount, group: &str) -> Vec<PathBuf> {
     group
         .ancestors()
         .take_while(|directory| directory.starts_with(&top))
-        .map(|directory| directory.join("cpu.stat"))
+        .map(Path::to_owned)
         .collect()
 }
 

@@ -180,6 +180,16 @@ pub struct MountSample {
     pub retransmits: Option<u64>,
 }
 
+/// What a control group may do on one device (`io.max`, `blkio.throttle.*`), the smallest limit of all its levels.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct IoLimit {
+    pub device: String,
+    pub reads_per_s: Option<u64>,
+    pub writes_per_s: Option<u64>,
+    pub read_bytes_per_s: Option<u64>,
+    pub written_bytes_per_s: Option<u64>,
+}
+
 /// Time in which tasks waited for something, as the kernel's pressure files count it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Pressure {
@@ -213,9 +223,9 @@ pub struct HostSample {
     pub busiest_softirq_ns: Option<u64>,
     #[serde(default)]
     pub pressure: Pressure,
-    /// Limits of the control group on I/O, as `io.max` says them; `None` where there are none, or they cannot be read.
+    /// Limits of the control group on I/O to the devices that count; empty where there are none, or they cannot be read.
     #[serde(default)]
-    pub io_max: Option<String>,
+    pub io_max: Vec<IoLimit>,
     /// The hottest sensor, in thousandths of a degree Celsius.
     #[serde(default)]
     pub temperature_mc: Option<u64>,
@@ -328,7 +338,8 @@ impl HostSample {
         let devices = self.devices.iter_mut().map(|one| &mut one.device);
         let networks = self.networks.iter_mut().map(|one| &mut one.interface);
         let mounts = self.mounts.iter_mut().map(|one| &mut one.point);
-        let names = devices.chain(networks).chain(mounts);
+        let limits = self.io_max.iter_mut().map(|one| &mut one.device);
+        let names = devices.chain(networks).chain(mounts).chain(limits);
         names.for_each(|name| qualify(host, name));
         self
     }
@@ -354,8 +365,9 @@ impl HostSample {
         }
         self.pressure.add(&other.pressure);
         self.temperature_mc = self.temperature_mc.max(other.temperature_mc);
-        if other.io_max.is_some() {
-            self.io_max.clone_from(&other.io_max);
+        for limit in &other.io_max {
+            self.io_max.retain(|known| known.device != limit.device);
+            self.io_max.push(limit.clone());
         }
         self.add_networks(&other.networks);
         self.add_mounts(&other.mounts);

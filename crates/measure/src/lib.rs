@@ -31,8 +31,8 @@ pub use evidence::{
     StillTimes, TargetEvidence, WorkerEvidence,
 };
 pub use facts::{
-    CpuTimes, DeviceCounters, DeviceFacts, DeviceSample, HostFacts, HostSample, MountFacts,
-    MountSample, NetworkSample, Pressure, TargetIdentity,
+    CpuTimes, DeviceCounters, DeviceFacts, DeviceSample, HostFacts, HostSample, IoLimit,
+    MountFacts, MountSample, NetworkSample, Pressure, TargetIdentity,
 };
 pub use fold::{HostTotals, LostTime, LostTotals, RunFold, RunTotals};
 pub use histogram::{

@@ -530,7 +530,7 @@ fn parts(rows: &Rows, interval: &Interval) -> Outcome<()> {
     }
     for (host, sample) in sample::machines(interval) {
         let place = [Value::from(rows.event), Value::from(host)];
-        let row = sample::machine_row(sample);
+        let row = sample::machine_row(sample)?;
         rows.add_values(&schema::MACHINE_SAMPLES, place.into_iter().chain(row))?;
     }
     Ok(())

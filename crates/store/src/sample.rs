@@ -687,7 +687,7 @@ fn read_mounts(names: Option<String>, rows: Vec<Row<6>>) -> Outcome<Vec<MountSam
 }
 
 /// The row of `machine_samples` after event and host.
-pub(crate) fn machine_row(sample: &HostSample) -> Vec<Value> {
+pub(crate) fn machine_row(sample: &HostSample) -> Outcome<Vec<Value>> {
     let HostSample {
         cpu,
         fathom_user_ns,
@@ -731,7 +731,8 @@ pub(crate) fn machine_row(sample: &HostSample) -> Vec<Value> {
     ];
     let value = |number: Option<u64>| Value::from(number.map(u64::cast_signed));
     let mut row: Vec<Value> = numbers.into_iter().map(value).collect();
-    row.push(Value::from(io_max.clone()));
+    let limits = (!io_max.is_empty()).then(|| text(io_max)).transpose()?;
+    row.push(Value::from(limits));
     let rest = [
         *temperature_mc,
         *tcp_sent,
@@ -740,7 +741,7 @@ pub(crate) fn machine_row(sample: &HostSample) -> Vec<Value> {
         *fathom_written_bytes,
     ];
     row.extend(rest.map(value));
-    row
+    Ok(row)
 }
 
 /// The sample that [`machine_row`] made these of: numbers in their order, and the limit.
@@ -773,7 +774,7 @@ pub(crate) fn machine(numbers: [Option<u64>; 24], io_max: Option<String>) -> Out
             memory_some_ns: numbers[17],
             memory_full_ns: numbers[18],
         },
-        io_max,
+        io_max: read_list(io_max)?,
         temperature_mc: numbers[19],
         tcp_sent: numbers[20],
         tcp_retransmits: numbers[21],
