@@ -41,6 +41,8 @@ impl Language {
 pub(crate) struct Words {
     pub same_device: &'static str,
     pub cached: &'static str,
+    /// Whether the lints of its text have judged targets whose sizes the job gives.
+    pub has_judged_given_sizes: bool,
     pub beyond_storage: &'static str,
     pub kernel_limits: &'static str,
     pub unwritten: &'static str,
@@ -337,9 +339,11 @@ fn cached(plan: &Plan, facts: &MachineFacts, words: &Words) -> Option<Diagnostic
             .collect();
         used.sort_unstable();
         used.dedup();
-        let is_given = |id: &TargetId| matches!(plan.target(*id).size, SizeRule::Bytes(_));
+        let is_judged = |id: &TargetId| {
+            words.has_judged_given_sizes && matches!(plan.target(*id).size, SizeRule::Bytes(_))
+        };
         let total: Option<u64> = used.iter().copied().map(bytes_of).sum();
-        let first = used.first().copied().filter(|_| !used.iter().all(is_given));
+        let first = used.first().copied().filter(|_| !used.iter().all(is_judged));
         buffered.push(first.zip(total));
     }
     let (run, first, total) = plan.runs.iter().find_map(|run| {

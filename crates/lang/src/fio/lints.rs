@@ -5,6 +5,7 @@ use crate::machine_lints::Words;
 pub(crate) const MACHINE_WORDS: Words = Words {
     same_device: codes::SAME_DEVICE,
     cached: codes::CACHED,
+    has_judged_given_sizes: false,
     beyond_storage: codes::BEYOND_STORAGE,
     kernel_limits: codes::KERNEL_LIMITS,
     unwritten: codes::UNWRITTEN,

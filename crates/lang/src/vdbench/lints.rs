@@ -21,6 +21,7 @@ const FAILURE_S: f64 = 60.0;
 pub(crate) const MACHINE_WORDS: Words = Words {
     same_device: codes::SAME_DEVICE,
     cached: codes::CACHED,
+    has_judged_given_sizes: true,
     beyond_storage: codes::BEYOND_STORAGE,
     kernel_limits: codes::KERNEL_LIMITS,
     unwritten: codes::UNWRITTEN,

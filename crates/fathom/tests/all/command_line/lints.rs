@@ -238,3 +238,17 @@ fn codes_and_names_are_explained() {
         .expect(2)
         .says(&["no diagnostic has the code"]);
 }
+
+/// `rw=randwrite` with a size and nothing else is how most begin, and it measures memory.
+#[test]
+fn the_usual_first_job_of_fio_is_told_of_the_page_cache() {
+    let lab = Lab::new();
+    let job = "[first]\nrw=randwrite\nsize=4m\nfilename=disk\n";
+    let warns = |more: &str| {
+        lab.write("job.fio", format!("{job}{more}\n"));
+        let ended = lab.fathom(&["check", "job.fio"]).expect(0);
+        ended.err.contains("fio-0311")
+    };
+    assert!(warns(""));
+    assert!(!warns("direct=1"));
+}
