@@ -3,7 +3,7 @@
 use measure::{Interval, IntervalBrief};
 
 /// Fewer intervals show no drift that could be told from chance.
-const DRIFT_INTERVALS_LEAST: usize = 10;
+pub(crate) const COURSE_INTERVALS_MIN: usize = 10;
 
 /// A slope beyond what chance makes once in 2000 runs, and a change of this share from the first
 /// third of the intervals to the last, make a drift.
@@ -24,6 +24,10 @@ const CHANGE_FACTOR_LEAST: f64 = 1.5;
 const JUMP_INTERVALS_LEAST: usize = 30;
 const JUMP_SHARE_LEAST: f64 = 0.2;
 const JUMP_FACTOR_LEAST: f64 = 2.0;
+
+/// Of fewer intervals only what is large is told from chance: this many at either level, and a factor between the levels.
+const FEW_AT_LEAST: usize = 3;
+const FEW_FACTOR_MIN: f64 = 6.0;
 
 /// Shorter spans without a success are no stall.
 const STALL_NS_LEAST: f64 = 1e8;
@@ -49,6 +53,8 @@ pub struct IntervalFacts {
 /// What was found.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Steadiness {
+    /// Intervals outside stalls.
+    pub intervals: usize,
     /// `None` for fewer than ten intervals outside stalls, or when nothing completed.
     pub drift: Option<Drift>,
     pub stall: Option<Stall>,
@@ -132,6 +138,7 @@ pub fn steadiness(intervals: &[IntervalFacts]) -> Steadiness {
     let thirds = [1, 2, 3].map(|third| (intervals.len() * third / 3).checked_sub(1));
     let backlogs = thirds.map(|last| last.map_or(0, |last| intervals[last].backlog));
     Steadiness {
+        intervals: between.clone().count(),
         drift: drift(between.clone()),
         variation: variation(between.clone()),
         latency: latency_course(between),
@@ -175,7 +182,7 @@ fn variation<'a>(intervals: impl Iterator<Item = &'a IntervalFacts>) -> Option<V
         })
         .unzip();
     let (count, rate) = (mean(&counts), mean(&rates));
-    if rates.len() < DRIFT_INTERVALS_LEAST || rate <= 0.0 {
+    if rates.len() < COURSE_INTERVALS_MIN || rate <= 0.0 {
         return None;
     }
     let squares: f64 = rates.iter().map(|one| (one - rate) * (one - rate)).sum();
@@ -193,7 +200,7 @@ fn drift<'a>(intervals: impl Iterator<Item = &'a IntervalFacts>) -> Option<Drift
         .map(|facts| facts.operations as f64 * 1e9 / facts.length_ns as f64)
         .collect();
     let mean = mean(&rates);
-    if rates.len() < DRIFT_INTERVALS_LEAST || mean <= 0.0 {
+    if rates.len() < COURSE_INTERVALS_MIN || mean <= 0.0 {
         return None;
     }
     let third = rates.len() / 3;
@@ -204,12 +211,13 @@ fn drift<'a>(intervals: impl Iterator<Item = &'a IntervalFacts>) -> Option<Drift
         (false, false) => 0.0,
     };
     let errors = slope_errors(&rates, mean);
+    let is_slope =
+        errors.abs() >= errors_least(rates.len()) && change_share.signum() == errors.signum();
+    let is_step = step_at(&rates).is_some();
     Some(Drift {
         change_share,
         errors,
-        is_drifting: errors.abs() >= errors_least(rates.len())
-            && change_share.abs() >= DRIFT_SHARE_LEAST
-            && change_share.signum() == errors.signum(),
+        is_drifting: (is_slope || is_step) && change_share.abs() >= DRIFT_SHARE_LEAST,
     })
 }
 
@@ -217,7 +225,44 @@ fn drift<'a>(intervals: impl Iterator<Item = &'a IntervalFacts>) -> Option<Drift
 /// tell, and follow one another.
 fn latency_course<'a>(intervals: impl Iterator<Item = &'a IntervalFacts>) -> Option<LatencyCourse> {
     let medians: Vec<u64> = intervals.filter_map(|facts| facts.service_ns_p50).collect();
-    changed(&medians).or_else(|| jumps(medians))
+    let step = || {
+        let values: Vec<f64> = medians.iter().map(|ns| *ns as f64).collect();
+        let place = step_at(&values)?;
+        Some(LatencyCourse::Changed {
+            first_ns: middle(&medians[..place]),
+            last_ns: middle(&medians[place..]),
+        })
+    };
+    changed(&medians)
+        .or_else(step)
+        .or_else(|| jumps(medians.clone()))
+}
+
+fn middle(values: &[u64]) -> u64 {
+    let mut values = values.to_vec();
+    values.sort_unstable();
+    values[values.len() / 2]
+}
+
+/// Where values step up or down: the place of the first behind the step. Few values tell a step only where it is large: all
+/// of one side lie above all of the other, by a factor. Queues that build up have values in between.
+fn step_at(values: &[f64]) -> Option<usize> {
+    let count = values.len();
+    if count < COURSE_INTERVALS_MIN {
+        return None;
+    }
+    let bounds = |values: &[f64]| {
+        let fold = |(low, high): (f64, f64), one: &f64| (low.min(*one), high.max(*one));
+        values.iter().fold((f64::INFINITY, 0.0), fold)
+    };
+    let factor = |place: &usize| {
+        let (before, after) = (bounds(&values[..*place]), bounds(&values[*place..]));
+        let ratio = |low: f64, high: f64| low / high.max(f64::MIN_POSITIVE);
+        ratio(after.0, before.1).max(ratio(before.0, after.1))
+    };
+    let places = FEW_AT_LEAST..=count - FEW_AT_LEAST;
+    let best = places.max_by(|one, other| factor(one).total_cmp(&factor(other)))?;
+    (factor(&best) >= FEW_FACTOR_MIN).then_some(best)
 }
 
 fn changed(medians: &[u64]) -> Option<LatencyCourse> {
@@ -239,13 +284,17 @@ fn changed(medians: &[u64]) -> Option<LatencyCourse> {
 
 fn jumps(mut medians: Vec<u64>) -> Option<LatencyCourse> {
     let count = medians.len();
-    if count < JUMP_INTERVALS_LEAST {
-        return None;
-    }
+    let (least, factor_min) = match count {
+        JUMP_INTERVALS_LEAST.. => (
+            (JUMP_SHARE_LEAST * count as f64).ceil() as usize,
+            JUMP_FACTOR_LEAST,
+        ),
+        COURSE_INTERVALS_MIN.. => (FEW_AT_LEAST, FEW_FACTOR_MIN),
+        _ => return None,
+    };
     medians.sort_unstable();
-    let least = (JUMP_SHARE_LEAST * count as f64).ceil() as usize;
     let factor = |place: &usize| medians[*place] as f64 / medians[place - 1].max(1) as f64;
-    let place = (least..=count - least).find(|place| factor(place) >= JUMP_FACTOR_LEAST)?;
+    let place = (least..=count - least).find(|place| factor(place) >= factor_min)?;
     Some(LatencyCourse::Jumps {
         low_ns: medians[place / 2],
         high_ns: medians[(place + count) / 2],
@@ -498,7 +547,13 @@ mod tests {
         let changed = Some(LatencyCourse::Changed { first_ns, last_ns });
         let step = |count: u64| move |n: u64| if n < count / 2 { first_ns } else { last_ns };
         assert_eq!(medians((0..18).map(step(18))), changed);
-        assert_eq!(medians((0..17).map(step(17))), None);
+        // Of fewer intervals a large step is told alone, and of fewer than ten none.
+        let of_few = |count: u64, factor: u64| {
+            let high = move |n: u64| if n < count / 2 { 1_000 } else { factor * 1_000 };
+            medians((0..count).map(high)).is_some()
+        };
+        assert!(of_few(10, 6) && of_few(17, 6));
+        assert!(!of_few(10, 5) && !of_few(17, 5) && !of_few(9, 10));
         let slight = |n: u64| if n < 30 { 1_000 } else { 1_400 };
         assert_eq!(medians((0..60).map(slight)), None);
         // One interval of the last third is as fast as the first ones.
@@ -516,6 +571,11 @@ mod tests {
         let often = |n: u64| if n % 4 == 1 { 5_000 } else { 1_000 };
         assert_eq!(medians((0..40).map(often)), Some(jumps));
         assert_eq!(medians((0..28).map(often)), None);
+        let further = |n: u64| if n % 4 == 1 { 6_000 } else { 1_000 };
+        assert!(medians((0..28).map(further)).is_some());
+        let turns = |n: u64| if n % 2 == 1 { 11_000 } else { 1_000 };
+        assert!(medians((0..16).map(turns)).is_some());
+        assert_eq!(medians((0..9).map(turns)), None);
         let seldom = |n: u64| if n % 10 == 1 { 5_000 } else { 1_000 };
         assert_eq!(medians((0..40).map(seldom)), None);
         let scattered = |n: u64| 1_000 + n * 7_919 % 10_000;
