@@ -23,8 +23,13 @@ pub(crate) fn next(word: Word, hints: &Hints, compared: Compared) -> String {
         Word::NotReturned => "look for the device in the system log at the time of the run",
         Word::ShortTransfers => "make sure that the target is as large as the job says",
         Word::CacheSuspect => "use more data than memory holds, or direct I/O",
-        Word::Sparse => return filling(hints),
+        Word::Sparse | Word::Zeros => return filling(hints),
         Word::GeneratorBound => unlimited(hints),
+        Word::SubmissionBlocks => {
+            "run it with `--backend sync`, which has a thread for each I/O in flight"
+        }
+        Word::Shared => "stop what else uses the storage, and run it again",
+        Word::Capped => "raise the limit of the control group, or compare with a run outside of it",
         Word::Stalled => "look at that time in report.html and in the system log",
         Word::DepthBound => "run it again with twice as many slots",
         Word::Unstable | Word::RateMissed | Word::Unserved => {
@@ -77,10 +82,13 @@ fn filling(hints: &Hints) -> String {
 
 fn unlimited(hints: &Hints) -> &'static str {
     match hints.limit {
-        Some(OwnLimit::NoStorage) => "name a target that stores data, without the backend `null`",
+        Some(OwnLimit::NoStorage) => {
+            "name a target that stores data, without the backends `null` and `sim`"
+        }
+        Some(OwnLimit::Paused) => "run it where nothing stops Fathom or its machine",
         Some(OwnLimit::Throttled) => "raise the CPU limit of the control group, and run it again",
         Some(OwnLimit::Stolen) => "run it where the hypervisor leaves the CPUs to this machine",
-        Some(OwnLimit::Cpu) if hints.others.is_none() => {
+        Some(OwnLimit::Cpu | OwnLimit::Late) if hints.others.is_none() => {
             "ask for a lower rate or fewer slots, or use a machine with more free CPUs"
         }
         _ => "stop other programs that use the CPUs, and run it again",

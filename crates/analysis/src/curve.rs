@@ -13,8 +13,8 @@ pub const EXHAUSTED_SHARE: f64 = 0.01;
 /// A submission up to this late is within what timers of an ordinary kernel do.
 pub const LATE_NS_LEAST: u64 = 100_000;
 
-/// A submission later than this share of the mean service time changes what is measured.
-pub const LATE_SERVICE_SHARE: f64 = 0.1;
+/// A submission later than this share of response p99, the percentile that is given, changes what is measured.
+pub const LATE_RESPONSE_SHARE: f64 = 0.1;
 
 /// Completions may fall short of the arrivals of the schedule by this share.
 pub const MISSED_SHARE: f64 = 0.005;
@@ -127,8 +127,7 @@ pub struct ScheduleCheck {
 /// Submissions after their intended time.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Late {
-    /// What counts as late: the larger of [`LATE_NS_LEAST`] and [`LATE_SERVICE_SHARE`] of the mean
-    /// service time.
+    /// What counts as late: the larger of [`LATE_NS_LEAST`] and [`LATE_RESPONSE_SHARE`] of response p99.
     pub limit_ns: u64,
     /// Share of submissions, 0 to 1.
     pub share: f64,
@@ -177,7 +176,7 @@ pub fn point(totals: &RunTotals) -> CurvePoint {
         slots_busy: totals.slots_busy(),
         exhausted,
         schedule,
-        late: late(scheduled, scheduled.completed_service_ns_mean()),
+        late: late(scheduled, response_ns_p99),
         is_generator_bound: is_machine_taken(totals) || is_sent_late,
         is_sent_late,
         is_stalled: false,
@@ -327,11 +326,15 @@ pub(crate) fn is_machine_taken(totals: &RunTotals) -> bool {
         || is_without_cpu(totals)
 }
 
+/// Whether the CPUs of the host were in use for nearly all of the time.
+pub(crate) fn is_host_busy(totals: &RunTotals) -> bool {
+    let cpu = totals.host.cpu.filter(|cpu| cpu.total_ns() > 0);
+    cpu.is_some_and(|cpu| cpu.busy_ns() as f64 > BUSY_SHARE * cpu.total_ns() as f64)
+}
+
 /// Whether workers waited for a CPU for too much of their time.
 pub(crate) fn is_without_cpu(totals: &RunTotals) -> bool {
-    let cpu = totals.host.cpu.filter(|cpu| cpu.total_ns() > 0);
-    let is_busy = cpu.is_some_and(|cpu| cpu.busy_ns() as f64 > BUSY_SHARE * cpu.total_ns() as f64);
-    let limit = if is_busy {
+    let limit = if is_host_busy(totals) {
         WAITED_BUSY_SHARE
     } else {
         WAITED_SHARE
@@ -356,13 +359,13 @@ fn is_own_lateness(totals: &RunTotals, response_ns_p99: u64) -> bool {
         && lateness_ns_p99 as f64 > response_ns_p99 as f64 * OWN_LATENESS_SHARE
 }
 
-fn late(totals: &RunTotals, service_ns_mean: f64) -> Option<Late> {
+fn late(totals: &RunTotals, response_ns_p99: u64) -> Option<Late> {
     let lateness = totals.lateness();
     let count = lateness.histogram.count();
     if !totals.started.is_open_loop || count == 0 {
         return None;
     }
-    let limit_ns = LATE_NS_LEAST.max((service_ns_mean * LATE_SERVICE_SHARE) as u64);
+    let limit_ns = LATE_NS_LEAST.max((response_ns_p99 as f64 * LATE_RESPONSE_SHARE) as u64);
     let in_time = lateness.histogram.count_below(limit_ns + 1);
     let free = totals.free_lateness().histogram;
     let free_late = free.count() - free.count_below(limit_ns + 1);

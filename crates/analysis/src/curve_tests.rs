@@ -171,7 +171,7 @@ fn failed_operations_did_come_back_and_missing_counts_follow_from_the_rate() {
 }
 
 #[test]
-fn lateness_counts_against_service_or_timer() {
+fn lateness_counts_against_the_percentile_that_is_given_or_the_timer() {
     let mut totals = open(0, 4.0, &[400_000; 4], &[400_000; 4]);
     totals.streams[0].lateness = latency(&[50_000, 90_000, 110_000, 300_000]);
     let late_share = |totals: &RunTotals| point(totals).late.unwrap();
@@ -183,7 +183,7 @@ fn lateness_counts_against_service_or_timer() {
             free_share: None,
         }
     );
-    totals.figures[0].service = latency(&[2_000_000; 4]);
+    totals.figures[0].response = latency(&[2_000_000; 4]);
     assert_eq!(
         late_share(&totals),
         Late {

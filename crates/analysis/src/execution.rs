@@ -2,6 +2,7 @@
 use crate::advice::{Compared, next};
 use crate::curve::{CurvePoint, KNEE_POINTS_LEAST, SAMPLES_FOR_KNEE, knee};
 use crate::hints::OwnLimit;
+use crate::jobs::JobFigures;
 use crate::recovery::Happened;
 use crate::saturation::saturation;
 use crate::series::{RunOutline, SeriesKind, series};
@@ -23,6 +24,8 @@ pub(crate) struct Heard {
     pub name: String,
     pub judged: Judged,
     pub outline: RunOutline,
+    /// Where its jobs have no common p99.
+    pub worst_job: Option<JobFigures>,
 }
 
 /// What an execution comes to: how fast, whether that can be believed, and what to do next.
@@ -271,8 +274,11 @@ fn belief(lead: &Heard, worst: &Heard, text: &str, (like, all): (usize, usize)) 
         true => String::new(),
         false => format!("in `{}`, ", worst.name),
     };
+    let is_unchecked = worst.judged.headline() == Word::NotChecked;
     match (lead.judged.is_believed(), worst.judged.is_believed()) {
         (true, true) => format!("It can be believed: {text}"),
+        // Nothing speaks against it, and not enough for it.
+        (_, false) if is_unchecked => format!("Not checked: {place}{text}{also}"),
         (true, false) => format!("Not all of it can be believed: {place}{text}{also}"),
         (false, _) => format!("It cannot be believed: {place}{text}{also}"),
     }
@@ -308,10 +314,27 @@ impl Heard {
         is_beyond && held.judged.is_believed() && limits.contains(&self.judged.headline())
     }
 
+    /// Jobs that differ have no p99 in common: the worst of them leads, by name.
+    fn speed_of_jobs(&self, worst: &JobFigures) -> String {
+        let p99_ns = worst.response.p99;
+        let is_bound = worst.response_bound_ns.is_some_and(|at| p99_ns >= at);
+        format!(
+            "slowest job `{}`: {} I/O/s with a response p99 of {}; {} I/O/s in all in `{}`",
+            worst.name,
+            rate(worst.rate_per_s),
+            bounded(is_bound, latency(p99_ns as f64)),
+            rate(self.judged.point.achieved_per_s),
+            self.name
+        )
+    }
+
     fn speed(&self) -> String {
         let point = &self.judged.point;
         if point.operations == 0 {
             return format!("no I/O succeeded in `{}`", self.name);
+        }
+        if let Some(job) = &self.worst_job {
+            return self.speed_of_jobs(job);
         }
         let p99_ns = point.response.p99;
         let is_bound = point.response_bound_ns.is_some_and(|at| p99_ns >= at);

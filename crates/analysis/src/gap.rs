@@ -33,6 +33,9 @@ const LONG_FACTOR: u64 = 10;
 /// The backend that reaches nothing, by its name in the record.
 const NOTHING: &str = "null";
 
+/// The one that asks a model, by its name in the record.
+const SIMULATED: &str = "sim";
+
 /// More than this many times what slots explain did not wait for slots alone.
 const UNEXPLAINED_FACTOR: f64 = 2.0;
 
@@ -69,6 +72,8 @@ pub enum Reach {
     Device,
     /// A backend that completes everything at once.
     Nothing,
+    /// Storage that a model stands for.
+    Simulated,
 }
 
 /// Response p99 is further above service p99 than [`GAP_SHARE`] and wake-ups explain.
@@ -90,8 +95,10 @@ pub struct Gap {
 impl Reach {
     /// Of the streams of a run that follow a schedule, or of all where none does.
     pub fn of(backend: &str, targets: &[ExecutionTarget], started: &RunStarted) -> Self {
-        if backend == NOTHING {
-            return Self::Nothing;
+        match backend {
+            NOTHING => return Self::Nothing,
+            SIMULATED => return Self::Simulated,
+            _ => {}
         }
         // Beside others, what is not to be reached has no path.
         let has_nothing = backend.split(" + ").any(|one| one == NOTHING);
@@ -138,7 +145,7 @@ pub fn response_gap_beside(columns: &RunTotals, totals: &RunTotals, reach: Reach
         unsent: backlog.sum(),
         cause: match reach {
             Reach::Nothing => GapCause::Overhead,
-            Reach::Device => cause(totals, gap_ns, &lateness),
+            Reach::Device | Reach::Simulated => cause(totals, gap_ns, &lateness),
         },
     })
 }
@@ -533,7 +540,7 @@ mod tests {
         }
         let mut totals = waiting(1_000, 0);
         assert_eq!(Reach::of("null", &[], &totals.started), Reach::Nothing);
-        assert_eq!(Reach::of("sim", &[], &totals.started), Reach::Device);
+        assert_eq!(Reach::of("sim", &[], &totals.started), Reach::Simulated);
         let target = |path: &str| ExecutionTarget {
             name: "target".into(),
             path: path.into(),

@@ -23,8 +23,12 @@ pub(crate) enum OwnLimit {
     Throttled,
     /// The hypervisor gave them to others.
     Stolen,
-    /// Threads waited for a CPU or came late.
+    /// Threads waited for a CPU.
     Cpu,
+    /// Threads came late.
+    Late,
+    /// The process did not run.
+    Paused,
 }
 
 /// The target with its size, as arguments of a command on this host.

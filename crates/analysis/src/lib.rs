@@ -9,12 +9,15 @@ mod comparison;
 mod course;
 mod curve;
 mod decision;
+mod evidence;
 mod execution;
 mod gap;
 mod grid;
 mod hints;
 mod hosts;
+mod jobs;
 mod lost;
+mod medium;
 mod moment;
 mod recovery;
 mod saturation;
@@ -39,10 +42,11 @@ pub use comparison::{
     compare,
 };
 pub use curve::{
-    CurvePoint, EXHAUSTED_SHARE, Exhausted, Knee, LATE_NS_LEAST, LATE_SERVICE_SHARE, Late,
+    CurvePoint, EXHAUSTED_SHARE, Exhausted, Knee, LATE_NS_LEAST, LATE_RESPONSE_SHARE, Late,
     MISSED_SHARE, Percentiles, ScheduleCheck, curve, highest_rate_under, knee, point,
 };
 pub use decision::{Decision, History, Next, next, point_rate};
+pub use evidence::{Check, Evidence, Seen};
 pub use execution::Verdict;
 pub use gap::{GAP_SHARE, Gap, GapCause, Reach, response_gap, response_gap_beside};
 pub use grid::{Grid, grids};

@@ -34,6 +34,8 @@ pub struct Happened {
     pub(crate) lead: Option<String>,
     /// The longest time without a success; `None` where all targets answered all the time, and where nobody told.
     pub standstill: Option<Standstill>,
+    /// For how long a target was without a success because this process did not run, in nanoseconds.
+    pub own_pause_ns: u64,
     /// What came after a mark, a stall or a step; `None` without one.
     pub recovery: Option<Recovery>,
     /// Of a run in which something happened, in order.
@@ -83,6 +85,7 @@ impl Happened {
             lead: course.and_then(|course| course.lead(&of_run)),
             marks,
             standstill,
+            own_pause_ns: 0,
             recovery,
             phases,
         }

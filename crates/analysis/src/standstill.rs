@@ -1,6 +1,6 @@
 //! How long nothing succeeded on a target that something was asked of.
 use crate::words::{lasted, span};
-use measure::{Gap, Interval, RunTotals};
+use measure::{Gap, HostId, Interval, Pause, RunTotals};
 use plan::TargetId;
 use std::collections::BTreeMap;
 
@@ -182,6 +182,27 @@ impl Standstills {
         }
     }
 
+    /// Cuts out when the process of a host did not run: nobody could see a success then. Gives for how long, at most, that
+    /// was all that a target was without.
+    pub(crate) fn cut(
+        &mut self,
+        pauses: &[(HostId, Pause)],
+        host_of: impl Fn(TargetId) -> HostId,
+    ) -> u64 {
+        let mut longest_ns = 0;
+        for (target, gaps) in &mut self.targets {
+            let host = host_of(*target);
+            for (_, pause) in pauses.iter().filter(|(of, _)| *of == host) {
+                let before_ns = sum_ns(gaps);
+                *gaps = gaps.iter().flat_map(|gap| outside(gap, pause)).collect();
+                longest_ns = longest_ns.max(before_ns - sum_ns(gaps));
+            }
+            gaps.retain(|gap| length_ns(gap) >= GAP_NS_LEAST);
+        }
+        self.targets.retain(|_, gaps| !gaps.is_empty());
+        longest_ns
+    }
+
     /// What several hosts reach stands still where none of them has a success. Each list is of one such target.
     pub(crate) fn join(&mut self, shared: &[Vec<TargetId>]) {
         for members in shared {
@@ -330,6 +351,28 @@ fn is_pace(gaps: &[Gap], longest_ns: u64) -> bool {
 /// Whether one is long beside another.
 pub(crate) fn is_like(gap: &Gap, worst: &Gap) -> bool {
     length_ns(gap) >= length_ns(worst) / HIT_PART
+}
+
+fn sum_ns(gaps: &[Gap]) -> u64 {
+    gaps.iter().map(length_ns).sum()
+}
+
+/// What is left of a gap without a pause.
+fn outside(gap: &Gap, pause: &Pause) -> impl Iterator<Item = Gap> {
+    let before = Gap {
+        to_ns: gap.to_ns.min(pause.from_ns),
+        ..*gap
+    };
+    let after = Gap {
+        from_ns: gap.from_ns.max(pause.to_ns),
+        ..*gap
+    };
+    let is_apart = pause.to_ns <= gap.from_ns || gap.to_ns <= pause.from_ns;
+    let parts = match is_apart {
+        true => vec![*gap],
+        false => vec![before, after],
+    };
+    parts.into_iter().filter(|gap| gap.to_ns > gap.from_ns)
 }
 
 fn length_ns(gap: &Gap) -> u64 {

@@ -1,21 +1,23 @@
 //! What a run says of itself, in words with their figures. Each word is explained in docs/concepts/verdict.md.
+mod generator;
+mod limits;
+
 use crate::curve::{
-    CurvePoint, MISSED_SHARE, STOLEN_SHARE, ScheduleCheck, THROTTLED_SHARE, is_machine_taken,
-    is_without_cpu, point, waited_share,
+    CurvePoint, MISSED_SHARE, ScheduleCheck, is_machine_taken, point, waited_share,
 };
+use crate::evidence::{Check, Evidence, Seen, not_checked};
 use crate::gap::{Gap, GapCause, Reach, response_gap};
-use crate::hints::{Hints, OwnLimit, argument, with_size};
+use crate::hints::{Hints, argument, with_size};
 use crate::lost;
+use crate::medium::{Medium, medium};
 use crate::moment::Step;
 use crate::recovery::Happened;
 use crate::standstill::Standstill;
-use crate::steady::{LatencyCourse, Steadiness};
+use crate::steady::{COURSE_INTERVALS_MIN, LatencyCourse, Steadiness};
 use crate::words::{counted, latency, percent, rate, span};
 use measure::{ExecutionTarget, FinishReason, RunTotals};
-use plan::{Operation, RunKind, TargetId};
-use std::collections::BTreeSet;
+use plan::{Load, Operation, RunKind, TargetId};
 
-/// Late submissions below this share do not move a p99.
 /// What waited is sent in a burst after a stall, and a little of that is late, too.
 const STALL_LATE_FACTOR: f64 = 1.5;
 
@@ -25,13 +27,8 @@ const STALL_NS_OF_STORAGE: u64 = 1_000_000_000;
 /// A rate that falls by less is held.
 const STEP_RATE_SHARE: f64 = 0.05;
 
-const LATE_SHARE: f64 = 0.01;
-
 /// Ten of them are beyond a p99.
 const SAMPLES_FOR_P99: u64 = 1000;
-
-/// Devices read no less than this share of what was asked of them, but for what was on its way at either end.
-const MOVED_SHARE: f64 = 0.95;
 
 /// From this share on, room that holds nothing answers for a target.
 const SPARSE_SHARE: f64 = 0.01;
@@ -41,9 +38,6 @@ const ZERO_READS_LEAST: u64 = 16;
 
 /// Targets that a sentence names at most.
 const NAMED: usize = 3;
-
-/// File systems whose devices move fewer bytes than programs do, as they may compress.
-const COMPRESSING: [&str; 4] = ["btrfs", "zfs", "bcachefs", "f2fs"];
 
 /// From this share on slots count as nearly all in use, on average over the whole window.
 const ALL_SLOTS_SHARE: f64 = 0.95;
@@ -66,16 +60,20 @@ pub enum Word {
     ShortTransfers,
     CacheSuspect,
     Sparse,
+    Zeros,
     GeneratorBound,
     Stalled,
+    SubmissionBlocks,
     DepthBound,
     Unstable,
     RateMissed,
     Unserved,
     Changed,
     Unsteady,
+    Shared,
     TooFewSamples,
     NotChecked,
+    Capped,
     StorageBound,
     ClosedLoop,
     Clean,
@@ -95,12 +93,12 @@ pub struct Finding {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Judged {
     pub point: CurvePoint,
-    /// Whether there were enough intervals, and not too many, to tell changes and stalls.
-    pub is_course_known: bool,
     /// What happened beside the I/O, and what that did.
     pub happened: Happened,
     /// The words that hold, the first of which leads.
     pub findings: Vec<Finding>,
+    /// What was seen of each check.
+    pub evidence: Vec<Evidence>,
     /// How much of the run the leading word takes, to compare runs with the same word.
     pub(crate) severity: f64,
     pub(crate) hints: Hints,
@@ -116,7 +114,7 @@ fn explains(still: &Standstill, totals: &RunTotals, point: &CurvePoint) -> bool 
 }
 
 impl Word {
-    pub const ALL: [Word; 27] = [
+    pub const ALL: [Word; 31] = [
         Word::Failed,
         Word::TooManyErrors,
         Word::NotReturned,
@@ -128,16 +126,20 @@ impl Word {
         Word::ShortTransfers,
         Word::CacheSuspect,
         Word::Sparse,
+        Word::Zeros,
         Word::GeneratorBound,
         Word::Stalled,
+        Word::SubmissionBlocks,
         Word::DepthBound,
         Word::Unstable,
         Word::RateMissed,
         Word::Unserved,
         Word::Changed,
         Word::Unsteady,
+        Word::Shared,
         Word::TooFewSamples,
         Word::NotChecked,
+        Word::Capped,
         Word::StorageBound,
         Word::ClosedLoop,
         Word::Clean,
@@ -160,6 +162,10 @@ impl Word {
             Word::ShortTransfers => "short transfers",
             Word::CacheSuspect => "cache-suspect",
             Word::Sparse => "sparse",
+            Word::Zeros => "zeros",
+            Word::SubmissionBlocks => "submission blocks",
+            Word::Shared => "shared",
+            Word::Capped => "capped",
             Word::GeneratorBound => "generator-bound",
             Word::Stalled => "stalled",
             Word::DepthBound => "depth-bound",
@@ -209,8 +215,22 @@ fn are_nearly_all(busy: f64, slots: u32) -> bool {
 /// Judges a run by its totals and, where its intervals were followed, by its course.
 pub fn judge(
     totals: &RunTotals,
-    (steady, happened): (Option<&Steadiness>, Happened),
+    course: (Option<&Steadiness>, Happened),
     reach: Reach,
+    targets: &[Ground<'_>],
+) -> Judged {
+    judge_as(totals, course, (reach, false), targets)
+}
+
+/// Judges one of several jobs of a run, of which machine and course are judged with the run.
+pub(crate) fn judge_job(totals: &RunTotals, reach: Reach, targets: &[Ground<'_>]) -> Judged {
+    judge_as(totals, (None, Happened::default()), (reach, true), targets)
+}
+
+fn judge_as(
+    totals: &RunTotals,
+    (steady, happened): (Option<&Steadiness>, Happened),
+    (reach, is_part): (Reach, bool),
     targets: &[Ground<'_>],
 ) -> Judged {
     let mut point = point(totals);
@@ -221,8 +241,7 @@ pub fn judge(
         point.is_generator_bound = is_machine_taken(totals);
     }
     point.is_stalled = is_still || steady.is_some_and(|steady| steady.stall.is_some());
-    point.is_generator_bound |= reach == Reach::Nothing;
-    let is_course_known = steady.is_some_and(|steady| steady.drift.is_some());
+    point.is_generator_bound |= reach != Reach::Device;
     let gap = totals
         .started
         .is_open_loop
@@ -235,16 +254,24 @@ pub fn judge(
         point: &point,
         gap: gap.flatten(),
         targets,
+        medium: medium(totals, targets),
+        is_part,
     };
     let mut findings: Vec<Finding> = scene.findings();
+    let evidence = scene.evidence(&findings);
+    let not_checked = not_checked(&evidence).map(|text| Finding {
+        word: Word::NotChecked,
+        text,
+    });
+    findings.extend(not_checked);
     findings.sort_by_key(|finding| finding.word);
     let (hints, leading) = (scene.hints(), findings.first());
     Judged {
         severity: leading.map_or(0.0, |one| scene.severity(one.word)),
         hints,
         point,
-        is_course_known,
         findings,
+        evidence,
         happened,
     }
 }
@@ -261,6 +288,8 @@ pub struct Ground<'a> {
 /// A target that holds nothing where it was read.
 struct Unwritten<'a> {
     ground: &'a Ground<'a>,
+    /// Its extents are missing or were never written; else only what reads returned tells it.
+    is_hole: bool,
     share: f64,
     text: String,
 }
@@ -274,6 +303,9 @@ struct Scene<'a> {
     point: &'a CurvePoint,
     gap: Option<Gap>,
     targets: &'a [Ground<'a>],
+    medium: Medium,
+    /// Whether it is one of several jobs of the run.
+    is_part: bool,
 }
 
 impl Scene<'_> {
@@ -286,18 +318,21 @@ impl Scene<'_> {
             (Word::ShortTransfers, self.short_transfers()),
             (Word::CacheSuspect, self.cache_suspect()),
             (Word::Sparse, self.sparse()),
+            (Word::Zeros, self.zeros()),
             (Word::GeneratorBound, self.generator_bound()),
             (Word::Stalled, self.stalled()),
+            (Word::SubmissionBlocks, self.submission_blocks()),
             (Word::DepthBound, self.depth_bound()),
             (Word::Unstable, self.unstable()),
             (Word::RateMissed, self.rate_missed()),
             (Word::Unserved, self.unserved()),
             (Word::Changed, self.changed()),
             (Word::Unsteady, self.unsteady()),
+            (Word::Shared, self.shared()),
             (Word::TooFewSamples, self.too_few_samples()),
-            (Word::NotChecked, self.not_checked()),
             (Word::Waited, self.waited()),
             (Word::Undercounted, self.undercounted()),
+            (Word::Capped, self.capped()),
             (Word::ClosedLoop, self.closed_loop()),
         ];
         let told = told.into_iter();
@@ -350,59 +385,111 @@ impl Scene<'_> {
     }
 
     fn cache_suspect(&self) -> Option<String> {
-        if let Some(ground) = self
-            .grounds_read()
-            .find(|one| one.target.identity.ram_backed)
-        {
-            return Some(format!("`{}` never leaves memory", ground.target.name));
-        }
         // Room that was never written is a cause of its own.
-        let (asked, moved) = self.moved().filter(|_| self.sparse().is_none())?;
-        (moved < MOVED_SHARE * asked).then(|| {
+        let is_empty = self.sparse().is_some() || self.zeros().is_some();
+        self.medium.memory_text(is_empty)
+    }
+
+    /// What was seen of each check, where the run measures.
+    fn evidence(&self, findings: &[Finding]) -> Vec<Evidence> {
+        if !self.measures() || self.totals.intervals == 0 {
+            return Vec::new();
+        }
+        let has = |words: &[Word]| findings.iter().any(|one| words.contains(&one.word));
+        let row = |check: Check| {
+            let (bad, missing) = match check {
+                Check::Medium => (
+                    has(&[Word::CacheSuspect, Word::Sparse, Word::Zeros]) || self.is_unreal(),
+                    self.medium_missing(),
+                ),
+                Check::OnTime => (has(&[Word::GeneratorBound]), self.timing_missing()),
+                Check::QueueDepth => (has(&[Word::DepthBound]), self.slots_missing()),
+                Check::Samples => (has(&[Word::TooFewSamples]), None),
+                Check::Steady => (
+                    has(&[Word::Changed, Word::Unsteady, Word::Unstable, Word::Stalled])
+                        || self.is_paused(),
+                    self.course_missing(),
+                ),
+            };
+            let seen = match (bad, missing) {
+                (true, _) => Seen::Bad,
+                (false, Some(why)) => Seen::NotSeen(why),
+                (false, None) => Seen::Good,
+            };
+            Evidence { check, seen }
+        };
+        let checks = Check::ALL.into_iter();
+        checks.filter(|check| self.is_of(*check)).map(row).collect()
+    }
+
+    /// What machine and time did is seen of the run as a whole, and belongs to none of its jobs.
+    fn is_of(&self, check: Check) -> bool {
+        match check {
+            Check::Medium | Check::QueueDepth | Check::Samples => true,
+            Check::OnTime | Check::Steady => !self.is_part,
+        }
+    }
+
+    /// Whether nothing that stores data was reached.
+    fn is_unreal(&self) -> bool {
+        self.no_storage().is_some()
+    }
+
+    fn medium_missing(&self) -> Option<String> {
+        let has_data = self.totals.bytes() > 0;
+        let without_data = || "no operation moved data, and nothing counts the others".to_owned();
+        match has_data || self.totals.operations() == 0 {
+            true => self.medium.not_seen_text(),
+            false => Some(without_data()),
+        }
+    }
+
+    fn timing_missing(&self) -> Option<String> {
+        // A closed loop has no intended arrivals, but its threads may have had no CPU.
+        let waited = self.totals.workers.usage.cpu_wait_ns;
+        let is_told = match self.totals.started.is_open_loop {
+            true => self.point.late.is_some() || self.totals.operations() == 0,
+            false => waited.is_some() && self.totals.lost.cpu.intervals == 0,
+        };
+        (!is_told).then(|| "nothing tells how long threads waited for a CPU".to_owned())
+    }
+
+    fn slots_missing(&self) -> Option<String> {
+        let is_told = self.point.slots_busy.is_some() || !self.totals.started.is_open_loop;
+        (!is_told).then(|| "the record does not tell".to_owned())
+    }
+
+    fn course_missing(&self) -> Option<String> {
+        if matches!(self.totals.started.load, Load::Steps { .. }) {
+            return Some("the rate was to change".to_owned());
+        }
+        let Some(steady) = self.steady else {
+            return Some("the run is too long to keep its intervals".to_owned());
+        };
+        let missing = steady.drift.is_none();
+        missing.then(|| {
             format!(
-                "the devices moved {} of the bytes that were read; memory answered for the rest",
-                percent(moved / asked)
+                "{} of the {COURSE_INTERVALS_MIN} that it takes",
+                counted(steady.intervals as u64, "interval")
             )
         })
     }
 
-    /// Bytes that were read, and those that came from devices or servers for it; `None` where not all of them tell.
-    fn moved(&self) -> Option<(f64, f64)> {
-        let (mut devices, mut points) = (BTreeSet::new(), BTreeSet::new());
-        for ground in self.grounds_read() {
-            let identity = &ground.target.identity;
-            match &identity.mount {
-                Some(mount) if COMPRESSING.contains(&mount.kind.as_str()) => return None,
-                Some(mount) if mount.kind.starts_with("nfs") => {
-                    points.insert(mount.point.as_str());
-                }
-                _ if identity.counted_devices.is_empty() => return None,
-                _ => devices.extend(identity.counted_devices.iter().map(String::as_str)),
-            }
-        }
-        let asked = self.read_bytes(|id| self.targets.iter().any(|ground| ground.id == id));
-        let host = &self.totals.host;
-        if asked == 0 || self.totals.lost.devices.intervals > 0 {
-            return None;
-        }
-        let counted = host
-            .devices
-            .iter()
-            .filter(|one| devices.contains(&*one.device));
-        let counted: Vec<u64> = counted.map(|one| one.counters.read_bytes).collect();
-        let served = host
-            .mounts
-            .iter()
-            .filter(|one| points.contains(&*one.point));
-        let served: Vec<u64> = served.filter_map(|one| one.server_read_bytes).collect();
-        let is_told = counted.len() == devices.len() && served.len() == points.len();
-        let moved = counted.iter().chain(&served).sum::<u64>() as f64;
-        is_told.then_some((asked as f64, moved))
-    }
-
     /// What was never written holds no data that a device has to fetch.
     fn sparse(&self) -> Option<String> {
-        let texts = self.unwritten();
+        self.unwritten_text(|one| one.is_hole)
+    }
+
+    /// Zeros that were written, or that a thin volume makes of what was never written.
+    fn zeros(&self) -> Option<String> {
+        let text = self.unwritten_text(|one| !one.is_hole)?;
+        Some(format!(
+            "{text}: compressing or thin storage may skip the medium"
+        ))
+    }
+
+    fn unwritten_text(&self, is_such: impl Fn(&Unwritten<'_>) -> bool) -> Option<String> {
+        let texts = self.unwritten().filter(is_such);
         let mut texts = texts
             .take(NAMED + 1)
             .map(|one| one.text)
@@ -423,15 +510,20 @@ impl Scene<'_> {
             let sampled = sampled.copied().unwrap_or_default();
             let zeros = sampled.zeros as f64 / sampled.reads.max(1) as f64;
             let is_zeros = sampled.reads >= ZERO_READS_LEAST && zeros >= ZERO_SHARE;
-            let (share, text) = match (holes > SPARSE_SHARE, is_zeros) {
+            let is_hole = holes > SPARSE_SHARE;
+            let (share, text) = match (is_hole, is_zeros) {
                 (true, _) => (
                     holes,
-                    format!("{} of `{}` is holes", percent(holes), target.name),
+                    format!(
+                        "{} of `{}` was never written (holes)",
+                        percent(holes),
+                        target.name
+                    ),
                 ),
                 (_, true) => (
                     zeros,
                     format!(
-                        "{} of a sample of {} of `{}` brought only zeros",
+                        "{} of a sample of {} of `{}` returned zeros",
                         percent(zeros),
                         counted(sampled.reads, "read"),
                         target.name
@@ -441,55 +533,11 @@ impl Scene<'_> {
             };
             Some(Unwritten {
                 ground,
+                is_hole,
                 share,
                 text,
             })
         })
-    }
-
-    /// Evidence that such targets can give and did not.
-    fn not_checked(&self) -> Option<String> {
-        let is_device = |ground: &&Ground<'_>| ground.target.identity.kind == "block device";
-        let unknown = self.grounds_read().filter(is_device);
-        let names: Vec<&str> = unknown
-            .map(|ground| &*ground.target.name)
-            .take(NAMED)
-            .collect();
-        let is_missing = !names.is_empty() && self.moved().is_none();
-        is_missing.then(|| {
-            format!(
-                "what the devices of `{}` moved is not known",
-                names.join("`, `")
-            )
-        })
-    }
-
-    /// What was measured is this machine: its CPUs were taken away, or I/Os were sent late while slots were free.
-    fn generator_bound(&self) -> Option<String> {
-        let taken = || {
-            let signs = [
-                self.stolen(),
-                self.throttled(),
-                self.without_cpu(),
-                self.late(),
-            ];
-            let signs: Vec<String> = signs.into_iter().flatten().collect();
-            (!signs.is_empty()).then(|| signs.join("; "))
-        };
-        // Whatever else took time, without storage there was nothing to measure.
-        self.no_storage().or_else(taken)
-    }
-
-    /// The first of them.
-    fn own_limit(&self) -> Option<OwnLimit> {
-        let limits = [
-            (OwnLimit::NoStorage, self.no_storage()),
-            (OwnLimit::Stolen, self.stolen()),
-            (OwnLimit::Throttled, self.throttled()),
-            (OwnLimit::Cpu, self.without_cpu().or_else(|| self.late())),
-        ];
-        let mut limits = limits.into_iter().filter(|(_, text)| text.is_some());
-        limits.next().map(|(limit, _)| limit)
     }
 
     fn hints(&self) -> Hints {
@@ -512,15 +560,11 @@ impl Scene<'_> {
         let totals = self.totals;
         let shares = match word {
             Word::Errors => vec![totals.errors() as f64 / totals.operations().max(1) as f64],
-            Word::CacheSuspect => {
-                vec![
-                    self.moved()
-                        .map_or(1.0, |(asked, moved)| 1.0 - moved / asked),
-                ]
-            }
-            Word::Sparse => self.unwritten().map(|one| one.share).collect(),
+            Word::CacheSuspect => vec![self.medium.memory_share()],
+            Word::Sparse | Word::Zeros => self.unwritten().map(|one| one.share).collect(),
             // Of all of it.
             Word::GeneratorBound if self.no_storage().is_some() => vec![1.0],
+            Word::SubmissionBlocks => vec![self.submission_blocked_share()],
             Word::GeneratorBound => {
                 let late = self.point.late;
                 let late = late.map(|late| late.free_share.unwrap_or(late.share));
@@ -554,66 +598,6 @@ impl Scene<'_> {
         shares.into_iter().max_by(f64::total_cmp).unwrap_or(0.0)
     }
 
-    /// Workers that wait for a CPU neither send nor see what is back.
-    fn without_cpu(&self) -> Option<String> {
-        let share = percent(waited_share(self.totals).filter(|_| is_without_cpu(self.totals))?);
-        Some(format!(
-            "threads that send I/Os were ready and without a CPU for {share} of the time"
-        ))
-    }
-
-    /// What other programs took of the CPUs, where that is more than our own part.
-    fn others(&self) -> Option<String> {
-        let host = &self.totals.host;
-        let cpu = host.cpu.filter(|cpu| cpu.total_ns() > 0)?;
-        let own_ns = host.fathom_user_ns + host.fathom_system_ns;
-        let others_ns = cpu.busy_ns().saturating_sub(own_ns);
-        let share = percent(others_ns as f64 / cpu.total_ns() as f64);
-        (others_ns > own_ns).then(|| format!("other programs used {share} of the CPUs"))
-    }
-
-    fn stolen(&self) -> Option<String> {
-        let share = self
-            .totals
-            .stolen_share()
-            .filter(|share| *share > STOLEN_SHARE)?;
-        let share = percent(share);
-        Some(format!("the hypervisor took {share} of the CPU time"))
-    }
-
-    fn throttled(&self) -> Option<String> {
-        self.totals
-            .throttled_share()
-            .filter(|share| *share > THROTTLED_SHARE)?;
-        let length = span(self.totals.host.throttled_ns?);
-        Some(format!("the control group was throttled for {length}"))
-    }
-
-    fn late(&self) -> Option<String> {
-        let is_cause = matches!(self.cause(), Some(GapCause::Lateness { .. }));
-        let late = self.point.late?;
-        let still = self.happened.standstill.as_ref();
-        if still.is_some_and(|still| explains(still, self.totals, self.point)) {
-            return None;
-        }
-        let (share, limit_ns) = (late.free_share.unwrap_or(late.share), late.limit_ns);
-        // Where nobody told which of them found a free slot, slots explain it.
-        let is_explained = late.free_share.is_none() && self.point.exhausted.is_exhausted;
-        let is_late = share > LATE_SHARE && !is_explained;
-        (is_late || is_cause || self.point.is_sent_late).then(|| {
-            format!(
-                "{} of the I/Os were sent more than {} late",
-                percent(share),
-                latency(limit_ns as f64)
-            )
-        })
-    }
-
-    fn no_storage(&self) -> Option<String> {
-        let told = "Fathom itself took the time, as nothing that stores data was reached";
-        (self.measures() && self.reach == Reach::Nothing).then(|| told.into())
-    }
-
     fn cause(&self) -> Option<GapCause> {
         self.gap.map(|gap| gap.cause)
     }
@@ -623,7 +607,7 @@ impl Scene<'_> {
             return Some(self.happened.words());
         }
         // Of an older record.
-        let stall = self.steady?.stall?;
+        let stall = self.steady.filter(|_| !self.is_paused())?.stall?;
         Some(format!(
             "no I/O succeeded for at least {} from interval {} on",
             span(stall.length_ns),
@@ -651,7 +635,7 @@ impl Scene<'_> {
             exhausted.slots
         );
         let has_set =
-            self.reach == Reach::Device && are_nearly_all(exhausted.busy, exhausted.slots);
+            self.reach != Reach::Nothing && are_nearly_all(exhausted.busy, exhausted.slots);
         Some(match has_set {
             true => {
                 used + ": depth or storage set the rate, and a run at another depth tells which"
@@ -695,7 +679,7 @@ impl Scene<'_> {
         if let Some(step) = recovery.and_then(|recovery| recovery.step) {
             return Some(self.stepped(&step));
         }
-        let steady = self.steady?;
+        let steady = self.steady.filter(|_| !self.is_paused())?;
         let Some(drift) = steady.drift.filter(|drift| drift.is_drifting) else {
             return latency_changed(steady.latency?);
         };
@@ -748,7 +732,10 @@ impl Scene<'_> {
     }
 
     fn unsteady(&self) -> Option<String> {
-        let steady = self.steady.filter(|_| self.changed().is_none())?;
+        let steady = self.steady.filter(|_| !self.is_paused())?;
+        if self.changed().is_some() {
+            return None;
+        }
         let Some(variation) = steady.variation.filter(|one| one.is_beyond_chance) else {
             return latency_jumps(steady.latency?);
         };
@@ -770,7 +757,7 @@ impl Scene<'_> {
     }
 
     fn waited(&self) -> Option<String> {
-        let gap = self.gap?;
+        let gap = self.gap.filter(|_| !self.is_paused())?;
         let why = match gap.cause {
             GapCause::Slots { .. } => "I/Os waited for a slot".into(),
             GapCause::Device { .. } => "the device held I/Os up".into(),

@@ -1,16 +1,18 @@
 //! Follows the events of an execution and judges each run at its end: the one fold that every report speaks from.
 use crate::execution::{Heard, Verdict, verdict};
 use crate::gap::Reach;
+use crate::jobs;
 use crate::moment::Moment;
 use crate::recovery::Happened;
 use crate::scaling::{Scaling, scalings};
 use crate::series::RunOutline;
 use crate::standstill::{Mark, Standstills};
 use crate::steady::{IntervalFacts, Steadiness, steadiness};
-use crate::verdict::{Ground, Judged, judge};
+use crate::verdict::{Ground, Judged, judge, judge_job};
 use measure::{Event, ExecutionTarget, Interval, IntervalPhase, RunFinished, RunFold, RunTotals};
 use plan::{Load, Operation, TargetId};
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 /// Longer runs are not looked at for changes and stalls, so that memory stays bounded: a week in
 /// intervals of five seconds.
@@ -27,15 +29,56 @@ const UNREAL: [&str; 2] = ["sim", "null"];
 pub struct EndedRun {
     pub totals: RunTotals,
     pub judged: Judged,
-    /// What its operations come to, for whoever judges a part of it.
-    pub reach: Reach,
+    reach: Reach,
+    /// All of the execution, and which of them the run reached, with whether they had been written before.
+    targets: Arc<[ExecutionTarget]>,
+    reached: Vec<(TargetId, bool)>,
+}
+
+impl EndedRun {
+    /// Of totals alone: of a record that tells no course, and no targets.
+    pub fn of_totals(totals: RunTotals) -> Self {
+        let judged = judge(&totals, (None, Happened::default()), Reach::Device, &[]);
+        Self {
+            totals,
+            judged,
+            reach: Reach::Device,
+            targets: Arc::default(),
+            reached: Vec::new(),
+        }
+    }
+
+    /// Each of its jobs by itself, where several went on side by side.
+    pub fn jobs(&self) -> impl Iterator<Item = (RunTotals, Judged)> {
+        jobs::of_jobs(&self.totals).map(|totals| {
+            let judged = judge_job(&totals, self.reach, &self.grounds());
+            (totals, judged)
+        })
+    }
+
+    fn grounds(&self) -> Vec<Ground<'_>> {
+        grounds(&self.targets, &self.reached)
+    }
+}
+
+fn grounds<'a>(targets: &'a [ExecutionTarget], reached: &[(TargetId, bool)]) -> Vec<Ground<'a>> {
+    let grounds = reached.iter().filter_map(|(id, is_written)| {
+        Some(Ground {
+            id: *id,
+            target: targets.get(id.index())?,
+            is_written: *is_written,
+        })
+    });
+    grounds
+        .filter(|ground| !ground.target.identity.kind.is_empty())
+        .collect()
 }
 
 /// Takes events in their order; gives each run when it is over.
 #[derive(Debug, Default)]
 pub struct Watch {
     backend: String,
-    targets: Vec<ExecutionTarget>,
+    targets: Arc<[ExecutionTarget]>,
     /// Names by their places, where there are several.
     hosts: Vec<String>,
     /// Targets that are one on several hosts.
@@ -85,7 +128,7 @@ impl Watch {
         match event {
             Event::ExecutionStarted(started) => {
                 self.backend.clone_from(&started.backend);
-                self.targets.clone_from(&started.targets);
+                self.targets = started.targets.clone().into();
                 self.shared = shared(&started.targets);
                 self.hosts = started.hosts.iter().map(|host| host.name.clone()).collect();
             }
@@ -130,23 +173,14 @@ impl Watch {
         scalings(runs.map(|run| (&run.judged.point, &run.outline)))
     }
 
-    /// The targets of a run, where it reached any.
-    fn grounds(&self, totals: &RunTotals) -> Vec<Ground<'_>> {
+    /// The targets that a run reached, and whether an earlier run has written to them; none without storage.
+    fn reached(&self, totals: &RunTotals) -> Vec<(TargetId, bool)> {
         if UNREAL.contains(&&*self.backend) {
             return Vec::new();
         }
         let ids = totals.figures.iter().map(|figure| figure.key.target);
         let ids = ids.collect::<BTreeSet<_>>().into_iter();
-        let grounds = ids.filter_map(|id| {
-            Some(Ground {
-                id,
-                target: self.targets.get(id.index())?,
-                is_written: self.written.contains(&id),
-            })
-        });
-        grounds
-            .filter(|ground| !ground.target.identity.kind.is_empty())
-            .collect()
+        ids.map(|id| (id, self.written.contains(&id))).collect()
     }
 
     /// A device whose state changes marks that by itself, at the beginning of the interval in which it did.
@@ -192,11 +226,12 @@ impl Watch {
         let happened = self.happened(&totals);
         self.is_too_long = false;
         let reach = Reach::of(&self.backend, &self.targets, &totals.started);
+        let reached = self.reached(&totals);
         let judged = judge(
             &totals,
             (steady.as_ref(), happened),
             reach,
-            &self.grounds(&totals),
+            &grounds(&self.targets, &reached),
         );
         let writes = totals
             .figures
@@ -207,11 +242,14 @@ impl Watch {
             name: totals.started.full_name(),
             judged: judged.clone(),
             outline: RunOutline::of(&totals),
+            worst_job: jobs::worst(&totals),
         });
         Some(EndedRun {
             totals,
             judged,
             reach,
+            targets: Arc::clone(&self.targets),
+            reached,
         })
     }
 
@@ -242,6 +280,9 @@ impl Watch {
     fn happened(&mut self, totals: &RunTotals) -> Happened {
         let begun_ns = totals.started.unix_ns;
         let mut standstills = std::mem::take(&mut self.standstills);
+        let targets = &self.targets;
+        let host_of = |id: TargetId| targets.get(id.index()).map_or(0, |target| target.host);
+        let own_pause_ns = standstills.cut(&totals.pauses, host_of);
         standstills.join(&self.shared(totals));
         let moments = std::mem::take(&mut self.moments);
         let marks = self.marks.iter().filter(|mark| mark.unix_ns >= begun_ns);
@@ -256,6 +297,7 @@ impl Watch {
             });
         }
         happened.marks.sort_by_key(|mark| mark.unix_ns);
+        happened.own_pause_ns = own_pause_ns;
         match std::mem::take(&mut self.lacks_moments) {
             true => happened.of_sums(),
             false => happened,

@@ -2,7 +2,6 @@
 //! same [`Row`]s. Leads with response; knows nothing of any job language but the labels that name
 //! a run and its loop values.
 mod json;
-mod parts;
 mod table;
 
 pub use json::{is_json, json};
@@ -11,8 +10,7 @@ pub use table::{WIDTH, table, wrapped};
 
 use crate::repetitions;
 use analysis::{
-    Again, EndedRun, Happened, HostPoint, Judged, Late, Mark, Percentiles, Phase, Word,
-    host_points, judge, slowest,
+    Again, EndedRun, HostPoint, Judged, Late, Mark, Percentiles, Phase, Word, host_points, slowest,
 };
 use measure::{DataFigures, FinishReason, Interval, LatencyFigures, RunTotals};
 use plan::{Label, Nanos};
@@ -104,15 +102,11 @@ impl HostRow {
 
 impl Row {
     pub fn new(run: &EndedRun) -> Self {
-        let parts = parts::of_jobs(&run.totals);
-        let of_part = |part: RunTotals| {
-            Self::of_part(
-                &part,
-                &judge(&part, (None, Happened::default()), run.reach, &[]),
-            )
-        };
+        let jobs = run.jobs();
         Self {
-            parts: parts.map(of_part).collect(),
+            parts: jobs
+                .map(|(totals, judged)| Self::of_part(&totals, &judged))
+                .collect(),
             hosts: HostRow::all_of(&run.totals),
             ..Self::of_whole(&run.totals, &run.judged)
         }

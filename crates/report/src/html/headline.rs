@@ -6,7 +6,7 @@ use super::scaling;
 use super::text::{Escaped, Sentence, moment};
 use super::{Page, PageData};
 use analysis::words::{counted, latency, megabytes, rate, size, span};
-use analysis::{Verdict, Word};
+use analysis::{Check, Seen, Verdict, Word};
 use measure::{ExecutionStarted, FinishReason};
 use plan::Severity;
 use std::io::{self, Write};
@@ -294,20 +294,10 @@ fn card(out: &mut dyn Write, title: &str, value: &str, unit: &str, note: &str) -
 fn write_signs(page: &Page, verdict: Option<&Verdict>, out: &mut dyn Write) -> io::Result<()> {
     let mut signs = execution_signs(page);
     signs.extend(run_signs(page));
-    let has_figures = page
-        .runs
-        .iter()
-        .any(|run| run.measures && run.operations > 0);
-    if signs.iter().all(|sign| sign.class == "note") && has_figures {
-        signs.insert(
-            0,
-            Sign {
-                class: "calm",
-                word: "No warning sign recorded".into(),
-                text: looked_for(page),
-            },
-        );
-    }
+    signs.extend(seen_good(
+        page,
+        signs.iter().all(|sign| sign.class == "note"),
+    ));
     signs.extend(limits_of_evidence(page));
     // Where no sentence leads, this does.
     let open = if verdict.is_none() { " open" } else { "" };
@@ -330,23 +320,32 @@ fn write_signs(page: &Page, verdict: Option<&Verdict>, out: &mut dyn Write) -> i
     writeln!(out, "</ul></details>")
 }
 
-/// The signs that were looked for in every run, and were in none.
-fn looked_for(page: &Page) -> String {
-    let mut runs = page.runs.iter().filter(|run| run.measures);
-    let all = |is: fn(&RunRecord) -> bool| runs.clone().all(is);
-    let signs = [
-        (true, "failed or short I/O"),
-        (all(|run| run.late.is_some()), "late submission"),
-        (all(|run| run.is_steal_known), "stolen CPU"),
-        (all(|run| run.is_throttling_known), "throttled CPU"),
-        (all(|run| run.is_drift_known), "stall"),
-        (all(|run| run.open), "lack of slots"),
-        (all(|run| run.open), "missed rate"),
-        (runs.all(|run| run.is_drift_known), "change"),
-    ];
-    let known = signs.into_iter().filter(|(is_known, _)| *is_known);
-    let known: Vec<&str> = known.map(|(_, sign)| sign).collect();
-    format!("no {}", known.join(", "))
+/// The checks that were made of all runs and found good; nothing without one.
+fn seen_good(page: &Page, has_no_doubt: bool) -> Option<Sign> {
+    let judged = page.runs.iter().filter(|run| !run.evidence.is_empty());
+    let judged: Vec<&RunRecord> = judged.collect();
+    let is_good = |check: &Check| {
+        let mut rows = judged.iter().flat_map(|run| &run.evidence);
+        rows.all(|one| one.check != *check || one.seen == Seen::Good)
+    };
+    let good: Vec<Check> = Check::ALL.into_iter().filter(is_good).collect();
+    let is_all = has_no_doubt && good.len() == Check::ALL.len();
+    // Of a closed loop another sign tells how the slots are to be read.
+    let is_open = judged.iter().all(|run| run.open);
+    let told = good.into_iter();
+    let told = told.filter(|check| is_open || *check != Check::QueueDepth);
+    let texts: Vec<&str> = told.map(Check::statement).collect();
+    let is_told = !judged.is_empty() && !texts.is_empty();
+    is_told.then(|| Sign {
+        class: if is_all { "calm" } else { "note" },
+        word: if is_all {
+            "All checks passed"
+        } else {
+            "Seen good"
+        }
+        .into(),
+        text: texts.join(", "),
+    })
 }
 
 fn execution_signs(page: &Page) -> Vec<Sign> {
@@ -442,16 +441,6 @@ fn limits_of_evidence(page: &Page) -> Vec<Sign> {
         });
     };
     let measured: Vec<&RunRecord> = page.runs.iter().filter(|run| run.measures).collect();
-    let unjudged = measured.iter().filter(|run| !run.is_drift_known).count() as u64;
-    if unjudged > 0 {
-        sign(
-            "Course not judged",
-            format!(
-                "{} had fewer than ten measured intervals outside stalls, too many of them, rates that were to change, or no completion",
-                counted(unjudged, "run")
-            ),
-        );
-    }
     if !measured.is_empty() && measured.iter().all(|run| !run.is_steal_known) {
         sign(
             "CPU not known",

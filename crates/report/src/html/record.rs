@@ -5,7 +5,7 @@ use super::text::Short;
 use crate::fio::holds_back;
 use crate::summary;
 use analysis::words::{bounded, latency};
-use analysis::{EndedRun, Finding, HostPoint, Slowest, Word, host_points, slowest};
+use analysis::{EndedRun, Evidence, Finding, HostPoint, Slowest, Word, host_points, slowest};
 use measure::{DataFigures, Figure, HostId, LatencyFigures, RunStarted, RunTotals, StreamInfo};
 use plan::{Label, Load, Operation, RunKind};
 use serde::Serialize;
@@ -91,10 +91,9 @@ pub(super) struct RunRecord {
     /// Whether the host told its CPU times; per I/O they are known only where I/Os succeeded.
     #[serde(skip)]
     pub is_steal_known: bool,
+    /// What was seen of each check.
     #[serde(skip)]
-    pub is_drift_known: bool,
-    #[serde(skip)]
-    pub is_throttling_known: bool,
+    pub evidence: Vec<Evidence>,
     /// A rate was asked of it, or pauses: what it reached is not the most that it can reach.
     #[serde(skip)]
     pub is_throttled: bool,
@@ -286,9 +285,8 @@ impl RunRecord {
                 Distribution::default()
             },
             is_steal_known: totals.host.cpu.is_some_and(|cpu| cpu.total_ns() > 0),
-            is_drift_known: judged.is_course_known,
+            evidence: judged.evidence.clone(),
             is_throttled: is_throttled(started),
-            is_throttling_known: totals.host.throttled_ns.is_some(),
             is_whole: summary::is_whole(totals),
             data: data(totals),
             devices: device_rows(totals),

@@ -1,6 +1,7 @@
 //! The table of a summary, as wide as a terminal is. What does not fit is left out column by column, the least telling
 //! first, and a line says which; the CSV has all of them.
 use super::{Row, rate_text};
+use analysis::Word;
 use analysis::words::bounded;
 use comfy_table::{
     CellAlignment, ColumnConstraint, ContentArrangement, LineStyle, Table, Width, presets,
@@ -117,9 +118,16 @@ const PLACE_OF_MARK: char = '\u{E000}';
 fn marked(mut name: String, row: &Row, marks: &mut Vec<String>) -> String {
     if row.doubts > 0 {
         name.push_str(&format!("\n{PLACE_OF_MARK}{}", marks.len()));
-        marks.push(format!("! {}", row.marks[..row.doubts].join(", ")));
+        marks.push(format!("! {}", doubts(row).join(", ")));
     }
     name
+}
+
+/// What was not checked is no news beside what was seen.
+fn doubts(row: &Row) -> Vec<&str> {
+    let doubts = row.marks[..row.doubts].iter().map(String::as_str);
+    let is_told = |word: &&str| row.doubts == 1 || *word != Word::NotChecked.name();
+    doubts.filter(is_told).collect()
 }
 
 /// The table with the marks at the end of their rows, or below where they do not fit there.

@@ -108,6 +108,21 @@ const CACHED: &str = "reads that memory answers";
 const FETCHED: &str = "reads that a disk answers";
 const BLIND: &str = "a raw device that tells no counters";
 const HOLES: &str = "a file with holes";
+const NINE: &str = "flat out for nine seconds";
+const TEN: &str = "flat out for ten seconds";
+const NO_CPU: &str = "flat out where nothing tells of CPUs";
+const MODEL: &str = "a rate held by a model of storage";
+const STEP_SHORT: &str = "a latency that steps in ten seconds";
+const RATE_STEP_SHORT: &str = "a rate that steps in ten seconds";
+const IN_TURN: &str = "a latency in turn for sixteen seconds";
+const PAUSED: &str = "Fathom stopped for five seconds";
+const BEAT: &str = "a heartbeat that was late for a moment";
+const BLOCKS: &str = "submitting calls that wait";
+const RETURNS: &str = "submitting calls that return";
+const NEIGHBOUR: &str = "a disk that another program reads as much";
+const NEIGHBOUR_LITTLE: &str = "a disk that another program reads a little";
+const LIMITED: &str = "a control group with a limit that was reached";
+const UNLIMITED: &str = "a control group with a limit that was not reached";
 const THIN: &str = "a thin volume that was never written";
 const HEAD: &str = "1 to 16 threads on one head";
 const ARRAY: &str = "1 to 16 threads on an array";
@@ -171,40 +186,42 @@ pub const ANSWERS: &[Answer] = &[
     never("CPU per I/O", HELD, Top, "CPU per I/O"),
     // Signs.
     says(
-        "no warning sign",
+        "all checks passed",
         HELD,
         Top,
-        "No warning sign recorded: no failed or short I/O, late submission, stall, lack of slots, missed rate, change CPU",
+        "All checks passed: the I/O reached the medium, I/Os were sent on time, the queue depth sufficed, the samples suffice for p99, rate and latency were steady CPU",
     ),
     says(
-        "no warning sign",
+        "all checks passed",
         BUSY,
         Top,
-        "No warning sign recorded: no failed or short I/O, late submission, ",
+        "All checks passed: the I/O reached the medium, ",
     ),
     says(
-        "no warning sign",
+        "all checks passed",
         FLAT,
         Top,
-        "No warning sign recorded: no failed or short I/O, stall, change Closed",
+        "All checks passed: the I/O reached the medium, I/Os were sent on time, the samples suffice for p99, rate and latency were steady CPU",
     ),
     says(
-        "no warning sign",
+        "too few samples",
         FEW,
         Top,
         "Too few samples: run 1, few: p99 rests on 38 I/Os; it takes 1000 for ten beyond it",
     ),
-    never("no warning sign", FEW, Top, "missed rate, change"),
     says(
-        "no warning sign",
-        NEIGHBOURS,
+        "seen good",
+        FEW,
         Top,
-        "late submission, stolen CPU, ",
+        "Seen good: the I/O reached the medium, I/Os were sent on time, the queue depth sufficed CPU",
     ),
-    never("no warning sign", SLOTS, Top, "No warning sign"),
-    never("no warning sign", STALL, Top, "No warning sign"),
-    never("no warning sign", GONE, Top, "No warning sign"),
-    never("no warning sign", BAD, Top, "No warning sign"),
+    never("seen good", HELD, Top, "Seen good"),
+    never("all checks passed", FEW, Top, "All checks"),
+    never("all checks passed", NINE, Top, "All checks"),
+    never("all checks passed", SLOTS, Top, "All checks"),
+    never("all checks passed", STALL, Top, "All checks"),
+    never("all checks passed", GONE, Top, "All checks"),
+    never("all checks passed", BAD, Top, "All checks"),
     says(
         "unfinished",
         KILLED,
@@ -457,7 +474,7 @@ pub const ANSWERS: &[Answer] = &[
         "late submissions",
         LATE,
         Top,
-        "of the I/Os were sent more than 100 µs late",
+        "of the I/Os were sent more than 6",
     ),
     never("late submissions", HELD, Top, "Generator-bound"),
     never("late submissions", LITTLE_LATE, Top, "Generator-bound"),
@@ -484,19 +501,6 @@ pub const ANSWERS: &[Answer] = &[
     never("changed", TURNS, Top, "Changed:"),
     never("changed", STALL, Top, "Changed:"),
     never("changed", GOES, Top, "Changed:"),
-    says(
-        "course not judged",
-        GOES,
-        Top,
-        "Course not judged: 1 run had fewer than ten",
-    ),
-    says(
-        "course not judged",
-        FEW,
-        Top,
-        "Course not judged: 1 run had fewer than ten",
-    ),
-    never("course not judged", HELD, Top, "Course not judged"),
     says(
         "stall",
         STALL,
@@ -705,23 +709,18 @@ pub const ANSWERS: &[Answer] = &[
         "; no knee: it needs 4 points that show the storage, and this curve has 2",
     ),
     never("knee", HELD, Console, "knee"),
+    never("other programs", STOLEN, Console, "other programs"),
     says(
         "other programs",
-        STOLEN,
+        TAKEN_FLAT,
         Console,
-        "generator-bound: other programs used 73 % of the CPUs. 996 I/O/s",
+        "generator-bound: other programs used 90 % of the CPUs. 4\u{202f}000 I/O/s",
     ),
     says(
         "other programs",
         TAKEN_FLAT,
         Console,
-        "generator-bound: other programs used 85 % of the CPUs. 4\u{202f}000 I/O/s",
-    ),
-    says(
-        "other programs",
-        TAKEN_FLAT,
-        Console,
-        "It cannot be believed: threads that send I/Os were ready and without a CPU for 80 % of the time. Next: stop other programs that use the CPUs",
+        "It cannot be believed: worker threads were ready and waited for a CPU for 80 % of the time. Next: stop other programs that use the CPUs",
     ),
     says("without a CPU", TAKEN_FLAT, Table, "! generator-bound"),
     says("without a CPU", TAKEN_HALF, Console, "generator-bound: "),
@@ -730,13 +729,13 @@ pub const ANSWERS: &[Answer] = &[
         "without a CPU",
         TAKEN_CURVE,
         Console,
-        "generator-bound: other programs used 85 % of the CPUs. ",
+        "generator-bound: other programs used 90 % of the CPUs. ",
     ),
     says("without a CPU", WAKE_UPS, Console, "closed loop: "),
-    never("without a CPU", BUSY_FLAT, Whole, "without a CPU"),
-    never("without a CPU", FLAT, Whole, "without a CPU"),
-    never("without a CPU", NEIGHBOURS, Whole, "without a CPU"),
-    never("without a CPU", STALL_BUSY, Whole, "ready and without"),
+    never("without a CPU", BUSY_FLAT, Whole, "waited for a CPU"),
+    never("without a CPU", FLAT, Whole, "waited for a CPU"),
+    never("without a CPU", NEIGHBOURS, Whole, "waited for a CPU"),
+    never("without a CPU", STALL_BUSY, Whole, "ready and waited"),
     says(
         "no storage",
         NULL_FLAT,
@@ -792,7 +791,6 @@ pub const ANSWERS: &[Answer] = &[
     ),
     never("next", CURVE, Console, "fathom curve"),
     never("next", HEAD, Console, "fathom curve"),
-    never("next", HELD, Console, "fathom curve"),
     never("other programs", NULL_FLAT, Console, "other programs"),
     never("other programs", OWN, Console, "other programs"),
     never("other programs", NEIGHBOURS, Console, "other programs"),
@@ -809,16 +807,95 @@ pub const ANSWERS: &[Answer] = &[
     never("cache-suspect", HELD, Whole, "ache-suspect"),
     never("cache-suspect", HOLES, Whole, "ache-suspect"),
     says("sparse", HOLES, Console, "sparse: "),
-    says("sparse", HOLES, Console, "50 % of `sd1` is holes"),
     says(
         "sparse",
+        HOLES,
+        Console,
+        "50 % of `sd1` was never written (holes)",
+    ),
+    says(
+        "zeros",
         THIN,
         Console,
-        " reads of `sd1` brought only zeros",
+        "zeros: 996 I/O/s with a response p99 of 2 ms in `thin`. It cannot be believed: 94 % of a sample of 2\u{202f}000 reads of `sd1` returned zeros: compressing or thin storage may skip the medium",
     ),
+    never("sparse", THIN, Whole, "parse:"),
+    never("zeros", HOLES, Whole, "returned zeros"),
     never("sparse", CACHED, Whole, "parse:"),
     never("sparse", FETCHED, Whole, "parse:"),
     says("not checked", BLIND, Console, "not checked: "),
+    says(
+        "not checked",
+        BLIND,
+        Console,
+        "Not checked: whether the I/O reached the medium (nothing tells what `sda` moved)",
+    ),
+    never("not checked", BLIND, Console, "elieved"),
+    says(
+        "not checked",
+        NINE,
+        Console,
+        "Not checked: whether rate and latency were steady (9 intervals of the 10 that it takes)",
+    ),
+    never("not checked", TEN, Whole, "ot checked"),
+    says(
+        "not checked",
+        NO_CPU,
+        Console,
+        "Not checked: whether I/Os were sent on time (nothing tells how long threads waited for a CPU)",
+    ),
+    says(
+        "no storage",
+        MODEL,
+        Console,
+        "generator-bound: 996 I/O/s with a response p99 of 2 ms in `model`. It cannot be believed: the storage was simulated",
+    ),
+    says(
+        "changed",
+        STEP_SHORT,
+        Console,
+        "changed: 99.00 I/O/s with a response p99 of 10",
+    ),
+    says("changed", RATE_STEP_SHORT, Console, "changed: "),
+    says("unsteady", IN_TURN, Console, "unsteady: "),
+    never("changed", TEN, Whole, "hanged:"),
+    says(
+        "paused",
+        PAUSED,
+        Console,
+        "generator-bound: 996 I/O/s with a response p99 of 4",
+    ),
+    says(
+        "paused",
+        PAUSED,
+        Console,
+        "It cannot be believed: Fathom itself stood still for 5.01 s from 4.99 s on (stopped, frozen, or a paused machine)",
+    ),
+    never("paused", PAUSED, Whole, "talled"),
+    never("paused", PAUSED, Whole, "the device held"),
+    never("paused", BEAT, Whole, "stood still"),
+    never("paused", STALL, Whole, "Fathom itself stood"),
+    says(
+        "submission blocks",
+        BLOCKS,
+        Console,
+        "submitting calls waited for 12 % of the time instead of returning at once, and delayed other I/Os. Next: run it with `--backend sync`",
+    ),
+    never("submission blocks", RETURNS, Whole, "ubmission blocks"),
+    says(
+        "shared",
+        NEIGHBOUR,
+        Console,
+        "shared: 996 I/O/s with a response p99 of 2 ms in `neighbour`. It cannot be believed: others moved 52 % of the bytes on `sda`: something else uses the storage",
+    ),
+    never("shared", NEIGHBOUR_LITTLE, Whole, "hared:"),
+    says(
+        "capped",
+        LIMITED,
+        Console,
+        "capped: 4\u{202f}000 I/O/s with a response p99 of 2 ms in `flat`. It can be believed: the control group limits `sda` to 4\u{202f}100 I/O/s (read), and that was reached",
+    ),
+    never("capped", UNLIMITED, Whole, "apped:"),
     never("not checked", FETCHED, Whole, "ot checked"),
     never("not checked", HELD, Whole, "ot checked"),
     says("clean", FETCHED, Console, "clean: "),

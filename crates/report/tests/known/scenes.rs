@@ -3,7 +3,8 @@ use conduct::{Control, SimulatedHost, execute};
 use engine::sim::Script;
 use measure::{
     CpuTimes, DeviceCounters, DeviceSample, Event, ExecutionStarted, ExecutionTarget, FinishReason,
-    HostEvidence, HostFacts, HostSample, LatencyFigures, StreamInfo, TargetIdentity,
+    HostEvidence, HostFacts, HostSample, IoLimit, LatencyFigures, Pause, StreamInfo,
+    TargetIdentity,
 };
 use plan::*;
 use std::path::Path;
@@ -361,9 +362,99 @@ pub const SCENES: &[Named] = &[
     ("512 slots flat out on a storage of 486 channels", || {
         Scene {
             slots: 512,
-            seconds: 5,
+            seconds: 10,
             script: served_by(486, 5 * MS),
             ..scene("array", Load::FlatOut)
+        }
+    }),
+    ("flat out for nine seconds", || Scene {
+        seconds: 9,
+        ..flat_out()
+    }),
+    ("flat out for ten seconds", || Scene {
+        seconds: 10,
+        ..flat_out()
+    }),
+    ("flat out where nothing tells of CPUs", || Scene {
+        tell: |event| {
+            if let Event::Interval(interval) = event {
+                interval.engine.workers.usage.cpu_wait_ns = None;
+            }
+            true
+        },
+        ..flat_out()
+    }),
+    ("a rate held by a model of storage", || Scene {
+        backend: "sim",
+        ..scene("model", rate(1_000.0))
+    }),
+    ("a latency that steps in ten seconds", || Scene {
+        seconds: 10,
+        ..changing_beneath(rate(100.0), |second| if second < 5 { MS } else { 10 * MS })
+    }),
+    ("a rate that steps in ten seconds", || Scene {
+        seconds: 10,
+        ..changing(|second| if second < 5 { MS } else { 10 * MS })
+    }),
+    ("a latency in turn for sixteen seconds", || Scene {
+        seconds: 16,
+        ..changing_beneath(rate(100.0), |second| (1 + second % 2 * 10) * MS)
+    }),
+    ("Fathom stopped for five seconds", || Scene {
+        script: stalled(5 * SECOND, 10 * SECOND),
+        tell: |event| {
+            if let Event::Interval(interval) = event
+                && interval.number == 10
+            {
+                let pause = Pause {
+                    from_ns: 4_990 * MS,
+                    to_ns: 10 * SECOND,
+                };
+                interval.engine.hosts[0].pauses = vec![pause];
+            }
+            true
+        },
+        ..scene("stopped", rate(1_000.0))
+    }),
+    ("a heartbeat that was late for a moment", || Scene {
+        tell: |event| {
+            if let Event::Interval(interval) = event
+                && interval.number == 10
+            {
+                let pause = Pause {
+                    from_ns: 9_000 * MS,
+                    to_ns: 9_300 * MS,
+                };
+                interval.engine.hosts[0].pauses = vec![pause];
+            }
+            true
+        },
+        ..scene("beat", rate(1_000.0))
+    }),
+    ("submitting calls that wait", || Scene {
+        tell: |event| submitting(event, 120 * MS),
+        ..flat_out()
+    }),
+    ("submitting calls that return", || Scene {
+        tell: |event| submitting(event, 90 * MS),
+        ..flat_out()
+    }),
+    ("a disk that another program reads as much", || Scene {
+        tell: |event| with_neighbour(event, 1.1),
+        ..scene("neighbour", rate(1_000.0))
+    }),
+    ("a disk that another program reads a little", || Scene {
+        tell: |event| with_neighbour(event, 0.9),
+        ..scene("neighbour", rate(1_000.0))
+    }),
+    ("a control group with a limit that was reached", || Scene {
+        tell: |event| limited(event, 4_100),
+        ..flat_out()
+    }),
+    ("a control group with a limit that was not reached", || {
+        Scene {
+            tell: |event| limited(event, 4_400),
+            ..flat_out()
         }
     }),
     ("80 jobs with 32 I/Os each", || Scene {
@@ -420,15 +511,13 @@ pub const SCENES: &[Named] = &[
     }),
     ("flat out while other programs have the processors", || {
         Scene {
-            tell: |event| with_cpu(event, 100 * MS, 0) && waiting_for_cpus(event, 800 * MS),
+            tell: |event| taken_by_others(event),
             ..flat_out()
         }
     }),
     ("flat out, and other programs begin half-way", || Scene {
         tell: |event| match event {
-            Event::Interval(interval) if interval.number > 10 => {
-                with_cpu(event, 100 * MS, 0) && waiting_for_cpus(event, 800 * MS)
-            }
+            Event::Interval(interval) if interval.number > 10 => taken_by_others(event),
             _ => with_host(event, |host| host.fathom_user_ns = 500 * MS),
         },
         ..changing(|second| if second < 10 { 2 * MS } else { 30 * MS })
@@ -448,7 +537,7 @@ pub const SCENES: &[Named] = &[
     }),
     ("a curve while other programs have the processors", || {
         Scene {
-            tell: |event| with_cpu(event, 100 * MS, 0) && waiting_for_cpus(event, 800 * MS),
+            tell: |event| taken_by_others(event),
             ..curve(&[10.0, 30.0, 50.0, 70.0, 80.0, 90.0])
         }
     }),
@@ -519,10 +608,18 @@ fn scene(name: &'static str, load: Load) -> Scene {
         times: 1,
         stop_above_ns: None,
         stopped_after: None,
-        backend: "sim",
+        backend: "uring",
         tell: |_| true,
         seed: 7,
     }
+}
+
+/// The same for ten seconds, in which only what is large is told from chance.
+pub fn clean_and_short(seed: u64) -> [Scene; 2] {
+    clean(seed).map(|scene| Scene {
+        seconds: 10,
+        ..scene
+    })
 }
 
 /// Nothing is wrong with these: a minute at 100 a second with slots for all, on a storage that is idle as a rule, and on one
@@ -564,11 +661,7 @@ fn goes_offline(event: &mut Event) -> bool {
             true => "offline",
             false => "running",
         };
-        interval.host.devices = vec![DeviceSample {
-            device: "sda".into(),
-            state: Some(state.to_owned()),
-            ..DeviceSample::default()
-        }];
+        interval.host.devices[0].state = Some(state.to_owned());
     }
     true
 }
@@ -768,25 +861,57 @@ fn sweep(script: Script) -> Scene {
     }
 }
 
-/// A file on a disk that reads so many bytes in each second, or does not tell.
-fn on_disk(event: &mut Event, change: fn(&mut ExecutionTarget), read_bytes: Option<u64>) -> bool {
+/// A file on a disk, opened past the page cache; the disk and the kernel count what was asked for.
+fn on_storage(event: &mut Event) {
     match event {
         Event::ExecutionStarted(started) => {
             let target = &mut started.targets[0];
             target.identity.kind = "file".into();
             target.identity.counted_devices = vec!["sda".into()];
-            change(target);
+        }
+        Event::RunStarted(started) => {
+            let streams = started.streams.iter_mut();
+            streams.for_each(|stream| stream.cache_mode = Some(CacheMode::Direct));
         }
         Event::Interval(interval) => {
-            let device = read_bytes.map(|read_bytes| DeviceSample {
+            let bytes = |operation: Operation| {
+                let figures = interval.figures.iter();
+                let such = figures.filter(|one| one.key.operation == operation);
+                such.map(|one| one.bytes).sum::<u64>()
+            };
+            let (read_bytes, written_bytes) = (bytes(Operation::Read), bytes(Operation::Write));
+            interval.host.fathom_read_bytes = Some(read_bytes);
+            interval.host.fathom_written_bytes = Some(written_bytes);
+            interval.engine.workers.usage.cpu_wait_ns = Some(0);
+            interval.host.devices = vec![DeviceSample {
                 device: "sda".into(),
                 counters: DeviceCounters {
                     read_bytes,
+                    written_bytes,
                     ..DeviceCounters::default()
                 },
                 ..DeviceSample::default()
-            });
-            interval.host.devices.extend(device);
+            }];
+        }
+        _ => {}
+    }
+}
+
+/// A file on a disk that is read through the page cache, which has the disk read so many bytes in each second, or does not
+/// tell.
+fn on_disk(event: &mut Event, change: fn(&mut ExecutionTarget), read_bytes: Option<u64>) -> bool {
+    match event {
+        Event::ExecutionStarted(started) => change(&mut started.targets[0]),
+        Event::RunStarted(started) => {
+            let streams = started.streams.iter_mut();
+            streams.for_each(|stream| stream.cache_mode = Some(CacheMode::WriteBack));
+        }
+        Event::Interval(interval) => {
+            interval.host.fathom_read_bytes = read_bytes;
+            match read_bytes {
+                Some(read_bytes) => interval.host.devices[0].counters.read_bytes = read_bytes,
+                None => interval.host.devices.clear(),
+            }
         }
         _ => {}
     }
@@ -853,11 +978,55 @@ fn on_hosts(event: &mut Event, slower: u64) -> bool {
     true
 }
 
+/// Submitting calls take so long in each second without using a CPU.
+fn submitting(event: &mut Event, submit_ns: u64) -> bool {
+    if let Event::Interval(interval) = event {
+        interval.engine.workers.submit_ns = submit_ns;
+    }
+    true
+}
+
+/// Another program has the disk read so many times what Fathom does.
+fn with_neighbour(event: &mut Event, times: f64) -> bool {
+    if let Event::Interval(interval) = event {
+        let counters = &mut interval.host.devices[0].counters;
+        counters.read_bytes += (counters.read_bytes as f64 * times) as u64;
+    }
+    true
+}
+
+/// The control group may read so often in a second.
+fn limited(event: &mut Event, reads_per_s: u64) -> bool {
+    if let Event::Interval(interval) = event {
+        let figures = interval.figures.iter();
+        interval.host.devices[0].counters.reads = figures.map(|one| one.operations).sum();
+        interval.host.io_max = vec![IoLimit {
+            device: "sda".into(),
+            reads_per_s: Some(reads_per_s),
+            ..IoLimit::default()
+        }];
+    }
+    true
+}
+
 fn with_host(event: &mut Event, change: fn(&mut HostSample)) -> bool {
     if let Event::Interval(interval) = event {
         change(&mut interval.host);
     }
     true
+}
+
+/// A second of two processors, nearly all of which other programs use while a thread is ready.
+fn taken_by_others(event: &mut Event) -> bool {
+    with_cpu(event, 100 * MS, 0);
+    with_host(event, |host| {
+        host.cpu = Some(CpuTimes {
+            user_ns: 1_900 * MS,
+            idle_ns: 100 * MS,
+            ..CpuTimes::default()
+        });
+    });
+    waiting_for_cpus(event, 800 * MS)
 }
 
 /// A second of two processors that are in use for nine tenths: by Fathom, by other machines, and by
@@ -996,6 +1165,7 @@ impl Scene {
 
 impl Story {
     fn take(&mut self, mut event: Event, tell: fn(&mut Event) -> bool) {
+        on_storage(&mut event);
         if tell(&mut event) {
             self.events.push(event);
         }

@@ -388,6 +388,8 @@ impl Synthetic {
             fathom_user_ns: busy_ns / 8 + (rate * self.unseen_ns) as u64,
             fathom_system_ns: busy_ns / 4,
             fathom_memory_bytes: 64 << 20,
+            fathom_read_bytes: Some((rate * 0.7 * 4096.0) as u64),
+            fathom_written_bytes: Some((rate * 0.3 * 4096.0) as u64),
             ..HostSample::default()
         }
     }
@@ -445,6 +447,10 @@ fn engine_sample(run: &RunSpec, second: u32, figures: &[Figure], missing: f64) -
         }],
         workers: WorkerSample {
             workers: 4,
+            usage: measure::ThreadUsage {
+                cpu_wait_ns: Some(0),
+                ..measure::ThreadUsage::default()
+            },
             cpu_ns: SECOND / 2,
             submit_calls: operations / 8,
             submit_ns: operations * 700,

@@ -188,7 +188,7 @@ fn threads_that_are_too_few_are_the_cause() {
     has_all(&field(&lab, "out", "marks"), &["unstable"]);
     let page = top(&lab, "out");
     has_all(&page, &["depth or storage set the rate", "<b>Unstable</b>"]);
-    has_none(&page, &["limited the rate", "Highest", "No warning sign"]);
+    has_none(&page, &["limited the rate", "Highest", "All checks passed"]);
     drop(slow);
 }
 
@@ -233,7 +233,7 @@ fn a_device_that_stalls_is_the_cause() {
             "set the rate",
             "limited the rate",
             "Changed</b>",
-            "No warning sign",
+            "All checks passed",
         ],
     );
 }

@@ -1,0 +1,87 @@
+//! Jobs that went on side by side in one run: the totals of each by itself, and which of them fared worst.
+use crate::curve::Percentiles;
+use measure::RunTotals;
+use plan::{Label, RunKind, StreamId};
+use std::collections::BTreeMap;
+
+/// The job that a stream belongs to, by the language that it comes from.
+const JOB: &str = "job";
+
+/// What else names streams that do the same: a workload on several targets.
+const WORKLOAD: &str = "wd";
+
+/// Jobs whose p99 differ by this factor have no common one.
+const APART_FACTOR: f64 = 2.0;
+
+/// Fewer I/Os of a job do not tell its p99.
+const SAMPLES_MIN: u64 = 100;
+
+/// Of more jobs none is told by name.
+const JOBS_MAX: usize = 64;
+
+/// One of several jobs, as the sentence on the run tells it.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct JobFigures {
+    pub name: String,
+    pub rate_per_s: f64,
+    pub response: Percentiles,
+    pub response_bound_ns: Option<u64>,
+}
+
+/// The totals of each job of a run, over the time of the run; none where there is one job or none. One after another,
+/// as there may be thousands.
+pub(crate) fn of_jobs(totals: &RunTotals) -> impl Iterator<Item = RunTotals> {
+    groups(totals, &[JOB]).into_iter().map(|(name, streams)| {
+        let mut of_job = totals.apart(&streams);
+        of_job.started.name = name;
+        of_job
+    })
+}
+
+/// The streams of each job or workload; none where there is one or none.
+fn groups(totals: &RunTotals, keys: &[&str]) -> Vec<(String, Vec<StreamId>)> {
+    let streams = totals.started.streams.iter().enumerate();
+    let mut groups: Vec<(String, Vec<StreamId>)> = Vec::new();
+    let mut places: BTreeMap<&str, usize> = BTreeMap::new();
+    for (place, stream) in streams {
+        let mut names = keys.iter().map(|key| Label::find(&stream.labels, key));
+        let Some(name) = names.find_map(|name| name) else {
+            continue;
+        };
+        let known = *places.entry(name).or_insert(groups.len());
+        if known == groups.len() {
+            groups.push((name.to_owned(), Vec::new()));
+        }
+        groups[known].1.push(StreamId::at(place));
+    }
+    if groups.len() < 2 || totals.started.kind != RunKind::Measure {
+        groups.clear();
+    }
+    groups
+}
+
+/// The job with the highest response p99 where the jobs of a run have no common one; `None` where they are alike.
+pub(crate) fn worst(totals: &RunTotals) -> Option<JobFigures> {
+    let groups = groups(totals, &[JOB, WORKLOAD]);
+    if groups.len() > JOBS_MAX {
+        return None;
+    }
+    let of_group = |(name, streams): (String, Vec<StreamId>)| {
+        let of_job = totals.apart(&streams);
+        JobFigures {
+            name,
+            rate_per_s: of_job.rate(),
+            response: Percentiles::of(&of_job.response(None)),
+            response_bound_ns: of_job.response_bound_ns(),
+        }
+    };
+    let jobs: Vec<JobFigures> = groups.into_iter().map(of_group).collect();
+    let told = jobs
+        .into_iter()
+        .filter(|job| job.response.samples >= SAMPLES_MIN);
+    let mut told: Vec<JobFigures> = told.collect();
+    told.sort_by_key(|job| job.response.p99);
+    let (best, worst) = (told.first()?.response.p99, told.last()?.response.p99);
+    let is_apart = worst as f64 >= APART_FACTOR * best as f64;
+    told.pop().filter(|_| is_apart)
+}
