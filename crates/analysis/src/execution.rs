@@ -9,7 +9,7 @@ use crate::series::{RunOutline, SeriesKind, series};
 use crate::verdict::{Judged, Word};
 use crate::words::{bounded, latency, percent, rate};
 use plan::RunKind;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Of twice the slots: less is no gain.
 const FLAT_GAIN: f64 = 0.03;
@@ -32,6 +32,8 @@ pub(crate) struct Heard {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Verdict {
     pub word: Word,
+    /// All words that make measured runs doubtful, the one that leads among them; each once, in their order.
+    pub doubts: Vec<Word>,
     /// What took the CPUs, where the generator was bound by that.
     pub others: Option<String>,
     /// How long I/O stood still and when it was normal again, where somebody marked what happened.
@@ -83,6 +85,9 @@ pub(crate) fn verdict(runs: &[Heard]) -> Option<Verdict> {
     // That more was asked than can be had is what the end of a curve is for.
     let is_doubt = |run: &&&Heard| !is_believed(run) && !run.is_end_of_curve(lead);
     let doubts: Vec<&Heard> = measured.iter().filter(is_doubt).copied().collect();
+    let findings = doubts.iter().flat_map(|run| &run.judged.findings);
+    let words = findings.map(|one| one.word).filter(|word| word.is_doubt());
+    let words: BTreeSet<Word> = words.collect();
     let worst = worst(&doubts, lead).unwrap_or(lead);
     let mut word = worst.judged.headline();
     let leading = worst.judged.leading();
@@ -121,6 +126,7 @@ pub(crate) fn verdict(runs: &[Heard]) -> Option<Verdict> {
     let told = belief(lead, worst, &text, (like.count(), measured.len()));
     Some(Verdict {
         word,
+        doubts: words.into_iter().collect(),
         others: others.filter(|_| is_of_others),
         failure,
         speed: lead.speed() + &curve,

@@ -343,10 +343,10 @@ pub struct StrictOptions {
 impl StrictOptions {
     /// The code that takes the place of one where all is fine otherwise.
     pub fn exit(&self, exit: Exit, conclusion: &Conclusion) -> Exit {
-        let word = conclusion.verdict().map(|verdict| verdict.word);
-        let is_doubtful = |passed: &Vec<Word>| {
-            word.is_some_and(|word| word.is_doubt() && !passed.contains(&word))
-        };
+        let doubts = conclusion
+            .verdict()
+            .map_or_else(Vec::new, |verdict| verdict.doubts);
+        let is_doubtful = |passed: &Vec<Word>| doubts.iter().any(|word| !passed.contains(word));
         match self.strict.as_ref().is_some_and(is_doubtful) {
             true if exit == Exit::Fine => Exit::Doubtful,
             _ => exit,
