@@ -11,6 +11,7 @@ mod curve;
 mod decision;
 mod evidence;
 mod execution;
+mod failed;
 mod gap;
 mod grid;
 mod hints;

@@ -36,6 +36,9 @@ pub struct Happened {
     pub standstill: Option<Standstill>,
     /// For how long a target was without a success because this process did not run, in nanoseconds.
     pub own_pause_ns: u64,
+    /// I/Os that failed in the whole run, its warm-up among it, and in words where, why and when first.
+    pub failed: u64,
+    pub(crate) failed_text: String,
     /// What came after a mark, a stall or a step; `None` without one.
     pub recovery: Option<Recovery>,
     /// Of a run in which something happened, in order.
@@ -86,6 +89,8 @@ impl Happened {
             marks,
             standstill,
             own_pause_ns: 0,
+            failed: 0,
+            failed_text: String::new(),
             recovery,
             phases,
         }

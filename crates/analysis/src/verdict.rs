@@ -355,11 +355,23 @@ impl Scene<'_> {
         (!lost.is_empty()).then(told)
     }
 
+    /// I/Os that failed in the whole run, or, of a job, in its measured part.
+    fn failed(&self) -> u64 {
+        self.happened.failed.max(self.totals.errors())
+    }
+
     fn errors(&self) -> Option<String> {
-        let errors = self.totals.errors();
-        let share = errors as f64 / (errors + self.totals.operations()) as f64;
-        let told = || format!("{} failed ({})", counted(errors, "I/O"), percent(share));
-        (errors > 0).then(told)
+        let failed = self.failed();
+        let share = failed as f64 / (failed + self.totals.operations()) as f64;
+        let told = || {
+            let count = counted(failed, "I/O");
+            let kinds = match &*self.happened.failed_text {
+                "" => String::new(),
+                text => format!(": {text}"),
+            };
+            format!("{count} failed ({}){kinds}", percent(share))
+        };
+        (failed > 0).then(told)
     }
 
     fn short_transfers(&self) -> Option<String> {
@@ -559,7 +571,7 @@ impl Scene<'_> {
     fn severity(&self, word: Word) -> f64 {
         let totals = self.totals;
         let shares = match word {
-            Word::Errors => vec![totals.errors() as f64 / totals.operations().max(1) as f64],
+            Word::Errors => vec![self.failed() as f64 / totals.operations().max(1) as f64],
             Word::CacheSuspect => vec![self.medium.memory_share()],
             Word::Sparse | Word::Zeros => self.unwritten().map(|one| one.share).collect(),
             // Of all of it.

@@ -1,5 +1,6 @@
 //! Follows the events of an execution and judges each run at its end: the one fold that every report speaks from.
 use crate::execution::{Heard, Verdict, verdict};
+use crate::failed::FailedIos;
 use crate::gap::Reach;
 use crate::jobs;
 use crate::moment::Moment;
@@ -90,6 +91,7 @@ pub struct Watch {
     is_going: bool,
     /// Whether the run lost a host, without which the others went on.
     lacks_host: bool,
+    failed: FailedIos,
     /// Of the run that is going.
     standstills: Standstills,
     moments: Vec<Moment>,
@@ -136,11 +138,14 @@ impl Watch {
                 let unfinished = self.end();
                 self.begun_unix_ns = started.unix_ns;
                 self.states.clear();
+                self.failed = FailedIos::default();
                 self.fold.fold(event);
                 (self.is_going, self.lacks_host) = (true, false);
                 return unfinished;
             }
+            Event::IoFailure(failure) if self.is_going => self.failed.add(failure),
             Event::Interval(interval) => {
+                self.failed.count(interval);
                 self.fold.fold(event);
                 self.add_interval(interval);
             }
@@ -298,6 +303,9 @@ impl Watch {
         }
         happened.marks.sort_by_key(|mark| mark.unix_ns);
         happened.own_pause_ns = own_pause_ns;
+        let failed = std::mem::take(&mut self.failed);
+        happened.failed_text = failed.text(begun_ns, &|target| self.name_of(target));
+        happened.failed = failed.count;
         match std::mem::take(&mut self.lacks_moments) {
             true => happened.of_sums(),
             false => happened,

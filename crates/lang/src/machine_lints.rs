@@ -343,7 +343,10 @@ fn cached(plan: &Plan, facts: &MachineFacts, words: &Words) -> Option<Diagnostic
             words.has_judged_given_sizes && matches!(plan.target(*id).size, SizeRule::Bytes(_))
         };
         let total: Option<u64> = used.iter().copied().map(bytes_of).sum();
-        let first = used.first().copied().filter(|_| !used.iter().all(is_judged));
+        let first = used
+            .first()
+            .copied()
+            .filter(|_| !used.iter().all(is_judged));
         buffered.push(first.zip(total));
     }
     let (run, first, total) = plan.runs.iter().find_map(|run| {

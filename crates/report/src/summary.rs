@@ -149,7 +149,7 @@ impl Row {
             late: point.late,
             host_cpu_ns: point.host_cpu_ns_per_operation,
             own_cpu_ns: point.fathom_cpu_ns_per_operation,
-            errors: totals.errors(),
+            errors: judged.happened.failed.max(totals.errors()),
             unserved: totals.unserved(),
             data: totals.data.clone(),
             still: still.map(|still| (still.length_ns(), still.name.clone())),

@@ -599,7 +599,6 @@ fn doubts_stand_at_the_top_in_words() {
         "<b>Depth-bound</b>: run 1, sd_slow: no slot was free for 90 % of the time",
         "<b>Response above service</b>: run 1, sd_slow: response p99 is ",
         "<b>Errors</b>: run 2, sd_fine: 4 I/Os failed",
-        "<b>Failed I/Os</b>: 2 failures recorded",
     ] {
         assert!(top.contains(words), "{words}\n{top}");
     }

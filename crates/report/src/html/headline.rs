@@ -372,13 +372,6 @@ fn execution_signs(page: &Page) -> Vec<Sign> {
         }
         Some(FinishReason::Complete | FinishReason::ReachedTotal | FinishReason::SearchEnded { .. }) => {}
     }
-    let failed = page.failures.values().map(|one| one.count).sum::<u64>() + page.failures_left_out;
-    if let Some(first) = page.failures.values().min_by_key(|one| one.first.unix_ns) {
-        let count = counted(failed, "failure");
-        let message = &first.first.message;
-        let text = format!("{count} recorded one by one, warm-up included; the first: {message}");
-        sign("bad", "Failed I/Os", text);
-    }
     let loud = |severity| {
         page.remarks
             .iter()

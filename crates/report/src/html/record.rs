@@ -253,7 +253,7 @@ impl RunRecord {
             rate: over_time(totals, totals.rate()),
             bytes: over_time(totals, totals.bytes_per_second()),
             operations,
-            errors: totals.errors(),
+            errors: judged.happened.failed.max(totals.errors()),
             open: started.is_open_loop,
             length_s: Short(totals.length_ns as f64 / 1e9),
             intervals: totals.intervals,

@@ -247,7 +247,12 @@ pub const ANSWERS: &[Answer] = &[
     never("stopped", HELD, Top, "stopped"),
     says("errors", BAD, Top, "Errors: run 1, bad: "),
     says("errors", BAD, Top, "failed (10 %)"),
-    says("errors", BAD, Top, "Failed I/Os: "),
+    says(
+        "errors",
+        BAD,
+        Console,
+        " failed (10 %): `sd1`: EIO (Input/output error), first after 0.0",
+    ),
     says(
         "errors",
         BAD,
