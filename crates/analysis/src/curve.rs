@@ -59,6 +59,9 @@ pub struct CurvePoint {
     pub response: Percentiles,
     pub service_ns_mean: f64,
     pub service_ns_p99: u64,
+    /// Service times of syncs (fsync and its like), and how many of them ended per second.
+    pub syncs: Percentiles,
+    pub syncs_per_s: f64,
     /// Whether any service time is known, if only as an age.
     pub has_service: bool,
     /// From which value on response and service times are lower bounds, where some are.
@@ -159,6 +162,7 @@ pub fn point(totals: &RunTotals) -> CurvePoint {
     let response_ns_p99 = scheduled.response(None).percentile_ns(99.0);
     let is_sent_late = !exhausted.is_exhausted && is_own_lateness(scheduled, response_ns_p99);
     let response = Percentiles::of(&totals.response(None));
+    let syncs = Percentiles::of(&totals.syncs());
     CurvePoint {
         run: started.run,
         name: started.name.clone(),
@@ -169,6 +173,11 @@ pub fn point(totals: &RunTotals) -> CurvePoint {
         response,
         service_ns_mean: service.mean_ns(),
         service_ns_p99: service.percentile_ns(99.0),
+        syncs_per_s: match totals.length_ns {
+            0 => 0.0,
+            length_ns => syncs.samples as f64 * 1e9 / length_ns as f64,
+        },
+        syncs,
         has_service: !service.histogram.is_empty(),
         response_bound_ns: totals.response_bound_ns(),
         service_bound_ns: totals.service_bound_ns(),

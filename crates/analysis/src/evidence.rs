@@ -43,6 +43,17 @@ impl Check {
         Check::Steady,
     ];
 
+    /// What programs call it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Check::Medium => "medium_reached",
+            Check::OnTime => "sent_on_time",
+            Check::QueueDepth => "queue_depth",
+            Check::Samples => "samples",
+            Check::Steady => "steady",
+        }
+    }
+
     /// What holds where it was seen good.
     pub fn statement(self) -> &'static str {
         match self {

@@ -340,7 +340,7 @@ impl Heard {
             return format!("no I/O succeeded in `{}`", self.name);
         }
         if let Some(job) = &self.worst_job {
-            return self.speed_of_jobs(job);
+            return self.speed_of_jobs(job) + &self.syncs();
         }
         let p99_ns = point.response.p99;
         let is_bound = point.response_bound_ns.is_some_and(|at| p99_ns >= at);
@@ -349,6 +349,21 @@ impl Heard {
             rate(point.achieved_per_s),
             bounded(is_bound, latency(p99_ns as f64)),
             self.name
-        )
+        ) + &self.syncs()
+    }
+
+    /// What syncs cost, where there were any.
+    fn syncs(&self) -> String {
+        let point = &self.judged.point;
+        let syncs = point.syncs;
+        match syncs.samples {
+            0 => String::new(),
+            _ => format!(
+                ", and {} syncs/s with p50 {} and p99 {}",
+                rate(point.syncs_per_s),
+                latency(syncs.p50 as f64),
+                latency(syncs.p99 as f64)
+            ),
+        }
     }
 }

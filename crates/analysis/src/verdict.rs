@@ -809,8 +809,10 @@ impl Scene<'_> {
         let are_full = are_nearly_all(self.point.slots_busy.unwrap_or(0.0), self.point.slots);
         is_closed.then(|| match are_full {
             true => format!(
-                "{} or the storage limited it, and twice as many tell which; the next I/O was sent only after an answer, so that latency is slots ÷ rate and hides waiting before the I/O",
-                counted(self.point.slots.into(), "slot")
+                "{} or the storage limited it, and twice as many tell which; the next I/O was sent only after an answer, so that latency is slots ÷ {} and hides waiting before the I/O",
+                counted(self.point.slots.into(), "slot"),
+                // Syncs take slots, too.
+                if self.point.syncs.samples > 0 { "(rate of I/Os and syncs)" } else { "rate" }
             ),
             false => "the next I/O was sent only after an answer, so that latency hides waiting before the I/O".into(),
         })

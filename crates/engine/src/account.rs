@@ -37,7 +37,9 @@ impl SharedRun {
                     self.resolve(number, back.now_ns);
                 }
             }
-            Cause::Rule | Cause::FileSystemRule => self.sync_is_back(number, back.now_ns),
+            Cause::Rule | Cause::AtEnd | Cause::FileSystemRule => {
+                self.sync_is_back(number, back.now_ns)
+            }
             Cause::ReadBack => self.read_back_is_over(number, back.now_ns),
         }
     }

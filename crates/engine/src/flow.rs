@@ -354,7 +354,7 @@ impl SharedFlow {
             Some(other) => self.last_syncs[other as usize],
             None => DueSync {
                 kind: Operation::Sync,
-                cause: Cause::Rule,
+                cause: Cause::AtEnd,
                 place: sent,
             },
         })

@@ -29,8 +29,10 @@ pub(crate) enum Cause {
     Drawn,
     /// It is the next one of a record.
     Recorded,
-    /// A rule of its stream wants it: a sync after writes, or at the end.
+    /// A rule of its stream wants it: a sync after writes.
     Rule,
+    /// The sync at the end of its stream. It lasts as long as it takes to write what is dirty, which is no stall.
+    AtEnd,
     /// The same, of the file system that holds the object in place of the object.
     FileSystemRule,
     /// What its stream has just written is read back, or discarded.
@@ -83,10 +85,11 @@ pub(crate) const COUNTED: &[Operation] = &[
     Operation::RangeSync,
 ];
 
-const CAUSES: [Cause; 5] = [
+const CAUSES: [Cause; 6] = [
     Cause::Drawn,
     Cause::Recorded,
     Cause::Rule,
+    Cause::AtEnd,
     Cause::FileSystemRule,
     Cause::ReadBack,
 ];
@@ -290,7 +293,7 @@ mod tests {
     #[test]
     fn what_is_drawn_may_arrive_and_what_rules_make_does_not() {
         let drawn = CAUSES.map(|cause| op(Operation::Sync, cause).is_drawn());
-        assert_eq!(drawn, [true, true, false, false, false]);
+        assert_eq!(drawn, [true, true, false, false, false, false]);
         assert!(!op(Operation::Sync, Cause::Recorded).is_ruled());
         assert!(op(Operation::Trim, Cause::Recorded).is_ruled());
         assert!(!op(Operation::Trim, Cause::ReadBack).is_ruled());

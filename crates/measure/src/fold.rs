@@ -424,6 +424,13 @@ impl RunTotals {
         response
     }
 
+    /// Service times of syncs of all kinds; empty without any.
+    pub fn syncs(&self) -> LatencyFigures {
+        let syncs = self.figures.iter();
+        let syncs = syncs.filter(|figure| figure.key.operation.is_sync());
+        LatencyFigures::sum(syncs.map(|figure| &figure.service))
+    }
+
     /// Arrivals that were due and not submitted at the end. What was in flight then is none of them.
     pub fn unserved(&self) -> u64 {
         self.streams.iter().map(|stream| stream.backlog).sum()

@@ -10,7 +10,8 @@ pub use table::{WIDTH, table, wrapped};
 
 use crate::repetitions;
 use analysis::{
-    Again, EndedRun, HostPoint, Judged, Late, Mark, Percentiles, Phase, Word, host_points, slowest,
+    Again, EndedRun, Evidence, HostPoint, Judged, Late, Mark, Percentiles, Phase, Word,
+    host_points, slowest,
 };
 use measure::{DataFigures, FinishReason, Interval, LatencyFigures, RunTotals};
 use plan::{Label, Nanos};
@@ -36,6 +37,8 @@ pub struct Row {
     /// From the intended arrival; what was not served or never came back enters with its age.
     pub response_ns: Percentiles,
     pub service_mean_ns: Option<f64>,
+    /// Syncs per second, and their service times; `None` without any.
+    pub syncs: Option<(f64, Percentiles)>,
     /// From which value on response and service times are lower bounds, as something never came back.
     pub response_bound_ns: Option<u64>,
     pub service_bound_ns: Option<u64>,
@@ -59,6 +62,8 @@ pub struct Row {
     pub marks: Vec<String>,
     /// How many of these, from the first on, make its figures doubtful.
     pub doubts: usize,
+    /// What was seen of each check.
+    pub evidence: Vec<Evidence>,
     /// The longest time without a success, in nanoseconds, and its target; `None` where there was none of 10 ms.
     pub still: Option<(u64, String)>,
     /// How long after what happened it was normal again, in nanoseconds.
@@ -140,6 +145,7 @@ impl Row {
             rate: measured(point.achieved_per_s),
             bytes_per_second: measured(point.bytes_per_s),
             response_ns: point.response,
+            syncs: (point.syncs.samples > 0).then_some((point.syncs_per_s, point.syncs)),
             service_mean_ns: point.has_service.then_some(point.service_ns_mean),
             response_bound_ns: point.response_bound_ns,
             service_bound_ns: point.service_bound_ns,
@@ -166,6 +172,7 @@ impl Row {
             hosts: Vec::new(),
             unreturned: totals.unreturned.len() as u64,
             marks: words.clone().map(|word| word.name().to_owned()).collect(),
+            evidence: judged.evidence.clone(),
             doubts: words.filter(|word| word.is_doubt()).count(),
         }
     }
@@ -383,7 +390,7 @@ const RESPONSE_FIELDS: [&str; 5] = [
 
 const SERVICE_FIELD: &str = "service_mean_ms";
 
-const CSV_HEADER: [&str; 32] = [
+const CSV_HEADER: [&str; 35] = [
     "run",
     "loops",
     "asked_rate_per_s",
@@ -416,6 +423,9 @@ const CSV_HEADER: [&str; 32] = [
     "normal_again_s",
     "events",
     "job",
+    "sync_rate_per_s",
+    "sync_p50_ms",
+    "sync_p99_ms",
 ];
 
 fn record(row: &Row, job: &str) -> [String; CSV_HEADER.len()] {
@@ -471,6 +481,9 @@ fn record(row: &Row, job: &str) -> [String; CSV_HEADER.len()] {
             .collect::<Vec<String>>()
             .join("; "),
         job.to_owned(),
+        three(row.syncs.map(|(rate, _)| rate)),
+        row.syncs.map_or(String::new(), |(_, syncs)| ms(syncs.p50)),
+        row.syncs.map_or(String::new(), |(_, syncs)| ms(syncs.p99)),
     ]
 }
 

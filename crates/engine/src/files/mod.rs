@@ -351,7 +351,7 @@ fn of_file_systems(
         })?;
         let cause = match metadata.is_file() {
             true if known.insert(metadata.dev()) => Cause::FileSystemRule,
-            false if !stream.flow.syncs.at_end => Cause::Rule,
+            false if !stream.flow.syncs.at_end => Cause::AtEnd,
             _ => continue,
         };
         syncs.push(DueSync {

@@ -1,7 +1,7 @@
 //! Times without a success on a target while something was due or in flight. Each success compares with the last one that its
 //! own cell has seen; only where that is long ago, it is looked who else had one.
 use super::SharedRun;
-use crate::op::Op;
+use crate::op::{Cause, Op};
 use measure::{FigureCell, GAP_NS, Gap, StillTimes};
 use plan::TargetId;
 use std::sync::Mutex;
@@ -194,7 +194,10 @@ impl SharedRun {
             let started_ns = view.started_ns.load(Relaxed);
             let op = view.op.load();
             let stream = self.streams.get(op.object.stream as usize)?;
+            // What is dirty at the end of a job takes as long to write as it is much.
+            let is_last_sync = matches!(op.cause, Cause::AtEnd | Cause::FileSystemRule);
             let is_it = started_ns > 0
+                && !is_last_sync
                 && started_ns <= now_ns
                 && stream.target_counted(op.object.place as usize) == target;
             let arrival_ns = view.arrival_ns.load(Relaxed);

@@ -250,12 +250,14 @@ fn syncs(job: &Job, operations: &OperationMix, times: Times, sink: &mut Sink) ->
         is_asked && !times.is_time_based
     };
     let (is_full, is_whole) = (at_end(on!("end_fsync")), at_end(on!("end_syncfs")));
+    // What is written to files until they are closed belongs to the time of the job, too.
+    let is_closing = at_end(on!("fsync_on_close"));
     Syncs {
         full_every: every("fsync"),
         data_every: every("fdatasync"),
         range_every,
         range,
-        at_end: is_full,
+        at_end: is_full || is_closing,
         file_systems_at_end: is_whole,
         file_systems_on_close: times.runtime.is_some()
             && job.is_on(on!("end_syncfs"))

@@ -1,6 +1,6 @@
 //! The summary for programs: what an execution comes to, and its runs.
 use super::{CSV_HEADER, HostRow, Row, records};
-use analysis::{Phase, Verdict};
+use analysis::{Evidence, Phase, Seen, Verdict};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
@@ -32,6 +32,7 @@ struct Told {
     speed: String,
     belief: String,
     next: String,
+    doubts: Vec<&'static str>,
 }
 
 /// The same as [`super::csv`], with the verdict in front.
@@ -44,6 +45,7 @@ pub fn json(rows: &[Row], verdict: Option<&Verdict>) -> String {
         speed: verdict.speed.clone(),
         belief: verdict.belief.clone(),
         next: verdict.next.clone(),
+        doubts: verdict.doubts.iter().map(|word| word.name()).collect(),
     };
     let document = Document {
         fathom_summary: FORM,
@@ -69,6 +71,8 @@ fn run(row: &Row, record: [String; CSV_HEADER.len()]) -> Map<String, Value> {
     let event = |(at_s, text): (f64, &str)| serde_json::json!({"at_s": at_s, "text": text});
     members.insert("events".into(), row.events().map(event).collect());
     members.insert("is_believed".into(), (row.doubts == 0).into());
+    let evidence = row.evidence.iter().map(seen);
+    members.insert("evidence".into(), Value::Object(evidence.collect()));
     if !row.named.is_empty() {
         let named = row.named.iter();
         let value = |(name, field): &(String, String)| {
@@ -90,6 +94,16 @@ fn run(row: &Row, record: [String; CSV_HEADER.len()]) -> Map<String, Value> {
         members.insert("hosts".into(), row.hosts.iter().map(host).collect());
     }
     members
+}
+
+/// A check by its name, with `good`, `bad`, or why it was not seen.
+fn seen(one: &Evidence) -> (String, Value) {
+    let text = match &one.seen {
+        Seen::Good => "good".to_owned(),
+        Seen::Bad => "bad".to_owned(),
+        Seen::NotSeen(why) => format!("not seen: {why}"),
+    };
+    (one.check.name().to_owned(), text.into())
 }
 
 fn phase(phase: &Phase) -> Value {

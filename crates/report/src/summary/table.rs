@@ -90,8 +90,31 @@ pub fn table(rows: &[Row], width: u16) -> String {
     }
     let mut text = with_marks(&table.trim_fmt(), &marks, width);
     text += &left_out(&shown, width);
+    text += &sync_lines(rows, width);
     text += &data_lines(rows);
     text
+}
+
+/// What syncs cost, of each run and job that made any.
+fn sync_lines(rows: &[Row], width: u16) -> String {
+    let all = rows.iter().flat_map(|row| {
+        let jobs = row
+            .parts
+            .iter()
+            .map(|job| format!("{}, {}", row.run, job.run));
+        let names = std::iter::once(row.run.clone()).chain(jobs);
+        names.zip(std::iter::once(row).chain(&row.parts))
+    });
+    let line = |(name, row): (String, &Row)| {
+        let (rate, syncs) = row.syncs?;
+        let [p50, p99] = [syncs.p50, syncs.p99].map(|ns| millis_text(ns as f64));
+        let text = format!(
+            "syncs of {name}: {}/s, p50 {p50} ms, p99 {p99} ms",
+            rate_text(rate)
+        );
+        Some(wrapped(&text, width))
+    };
+    all.filter_map(line).collect()
 }
 
 /// Names and cells, jobs that went on side by side below their run. The marks of those that are doubtful go to `marks`.
