@@ -132,8 +132,7 @@ fn carry_out() -> ExitCode {
         (_, Some("help")) if word(2) == Some("fio") => fio_face::help(),
         _ => neutral(&arguments),
     };
-    printing::end(exit);
-    exit.into()
+    printing::end(exit).into()
 }
 
 /// Whether the program may reach storage for long: what only looks at files ends with a signal as any program does.
