@@ -107,7 +107,7 @@ pub enum Verb {
     /// Do a part of a job that another host leads; started by it, over `ssh`.
     #[command(hide = true)]
     Agent(AgentOptions),
-    /// Print the manual page, shell completions or a reference.
+    /// Print a manual page, shell completions or a reference.
     Manual(ManualOptions),
 }
 
@@ -661,11 +661,15 @@ pub struct ExplainOptions {
 #[derive(Args, Debug)]
 pub struct ManualOptions {
     pub what: ManualPart,
+
+    /// With `man`: print the page of this verb.
+    #[arg(value_name = "VERB")]
+    pub verb: Option<String>,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub enum ManualPart {
-    /// The manual page, in roff.
+    /// The manual page, in roff, with the options of every verb; with VERB, its own page.
     Man,
     /// The reference of Vdbench parameters, in Markdown.
     Vdbench,
