@@ -908,7 +908,7 @@ impl fmt::Display for BindError {
                 ..
             } => {
                 let (name, what) = (target_text(target, Path::new(path)), found.unusable_text());
-                write!(f, "{name} is {what}")
+                write!(f, "{name} is {what}; name a regular file or a block device")
             }
             BindError::RegionTooSmall {
                 target,

@@ -122,6 +122,39 @@ fn command_lines_that_cannot_be_meant() {
     refuse_all(&lab(), cases);
 }
 
+/// What newcomers type who know other tools: one line with what to type instead.
+#[test]
+fn verbs_and_options_in_the_wrong_place_are_one_line_with_the_way_out() {
+    let lab = lab();
+    let cases: &[Case<'_>] = &[
+        (&["man"], "`fathom manual man` prints"),
+        (&["completions"], "`fathom manual bash`, `zsh` or `fish`"),
+        (&["completion", "bash"], "`fathom manual bash`"),
+        (&["version"], "use `fathom --version`"),
+        (&["validate", "job"], "use `fathom check FILE`"),
+        (
+            &["run", "job", "--threads", "4"],
+            "`fathom run` has no option `--threads`; the job file sets `threads=`",
+        ),
+        (&["run", "--iodepth=4", "job"], "curve TARGET --threads N`"),
+        (&["run", "job", "--bs", "4k"], "curve TARGET --bs BYTES`"),
+        (&["run", "job", "--runtime", "9"], "use `--elapsed TIME`"),
+        (
+            &["curve", "--write", "disk"],
+            "`fathom curve` has no option `--write`; use `--read PERCENT`: `--read 0`",
+        ),
+        (&["curve", "disk", "--rw=write"], "`--read 0` only writes"),
+        (&["curve", "disk", "--iodepth", "4"], "use `--threads N`"),
+        (&["curve", "folder"], "a directory; name a regular file or"),
+        (&["curve", "nowhere/disk", "--size", "1m"], "`mkdir -p`"),
+    ];
+    refuse_all(&lab, cases);
+    for (words, _) in cases {
+        let ended = lab.fathom(words);
+        assert_eq!(ended.err.lines().count(), 1, "{words:?}: {}", ended.err);
+    }
+}
+
 #[test]
 fn curves_that_cannot_be_drawn() {
     let cases: &[Case<'_>] = &[

@@ -94,12 +94,12 @@ fn a_folder_without_the_right_is_named_before_anything_starts() {
         (
             "closed/disk",
             "closed",
-            "no write permission (`w`) for the folder",
+            "no write permission (`w`) for the directory",
         ),
         (
             "dark/disk",
             "dark",
-            "no search permission (`x`) for the folder",
+            "no search permission (`x`) for the directory",
         ),
         ("closed/none/disk", "closed/none", "does not exist"),
     ] {
