@@ -26,6 +26,7 @@ mod fio_clients;
 mod fio_face;
 mod fio_operations;
 mod fio_report;
+mod foreign_text;
 mod host_list;
 mod hosts;
 mod import;
