@@ -163,7 +163,7 @@ fn check_owners(plan: &Plan) -> Result<(), String> {
     match owners.into_iter().find_map(refused) {
         None => Ok(()),
         Some((owner, error)) => Err(format!(
-            "a job is to work as {owner}, which this process may not: {error} (that takes the rights of root)"
+            "the job works as {owner}, which this process may not: {error} (requires root)"
         )),
     }
 }

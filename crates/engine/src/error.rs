@@ -49,7 +49,7 @@ impl fmt::Display for EngineError {
             EngineError::Submit(error) => write!(f, "the kernel no longer takes requests: {error}"),
             EngineError::Placement { what, error } => {
                 let right = match error.raw_os_error() {
-                    Some(1 | 13) => " (that takes the rights of root)",
+                    Some(1 | 13) => " (requires root)",
                     _ => "",
                 };
                 write!(f, "a worker cannot have {what}: {error}{right}")
@@ -59,7 +59,7 @@ impl fmt::Display for EngineError {
                 match sys::memory::memlock_limit() {
                     Some(limit) if limit < *bytes => write!(
                         f,
-                        " (`ulimit -l` lets a user without the rights of root lock {} KiB)",
+                        " (`ulimit -l` lets a user without `CAP_IPC_LOCK` lock {} KiB)",
                         limit >> 10
                     ),
                     _ => write!(f, " (no such memory is free)"),

@@ -88,7 +88,7 @@ pub enum Verb {
     Mark(MarkOptions),
     /// Convert JSON output of any fio version into a result file and reports.
     Import(ImportOptions),
-    /// Show every value that a job uses and where it comes from, or explain a code or word.
+    /// Show every value that a job uses and where it comes from, or explain an option, code or word.
     Explain(ExplainOptions),
     /// Accept the options of Vdbench, and write its output and files.
     #[command(disable_help_flag = true)]
@@ -107,7 +107,7 @@ pub enum Verb {
     /// Do a part of a job that another host leads; started by it, over `ssh`.
     #[command(hide = true)]
     Agent(AgentOptions),
-    /// Print the manual page, shell completions or a reference.
+    /// Print a manual page, shell completions or a reference.
     Manual(ManualOptions),
 }
 
@@ -652,20 +652,24 @@ pub struct ImportOptions {
 
 #[derive(Args, Debug)]
 pub struct ExplainOptions {
-    /// Job files, read as one; `NAME=VALUE` sets a variable of the file. Or a diagnostic code such as
-    /// vdb-0013, the name of a lint, or a word of a verdict.
-    #[arg(required = true, value_name = "FILE|NAME=VALUE|CODE")]
+    /// Job files, read as one; `NAME=VALUE` sets a variable of the file. Or a word: an option of Vdbench or fio such as
+    /// bssplit, a diagnostic code such as vdb-0013, the name of a lint, or a word of a verdict.
+    #[arg(required = true, value_name = "FILE|NAME=VALUE|WORD")]
     pub inputs: Vec<String>,
 }
 
 #[derive(Args, Debug)]
 pub struct ManualOptions {
     pub what: ManualPart,
+
+    /// With `man`: print the page of this verb.
+    #[arg(value_name = "VERB")]
+    pub verb: Option<String>,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub enum ManualPart {
-    /// The manual page, in roff.
+    /// The manual page, in roff, with the options of every verb; with VERB, its own page.
     Man,
     /// The reference of Vdbench parameters, in Markdown.
     Vdbench,

@@ -1,8 +1,26 @@
-//! What the codes of diagnostics mean, from the pages of the reference, which are built in.
+//! What a word means that is no file: the code of a diagnostic, a lint, a word of a verdict, an option of a job. The
+//! texts are the pages of the reference, which are built in, and the declarations of the readers.
 
 const LINTS: &str = include_str!("../../../docs/reference/lints.md");
 const VERDICT: &str = include_str!("../../../docs/concepts/verdict.md");
 const DIAGNOSTICS: &str = include_str!("../../../docs/reference/diagnostics.md");
+
+/// What the reference says of a word; `None` if nothing has this name. The case of letters does not matter.
+pub fn meaning(word: &str) -> Option<String> {
+    let lower = word.to_ascii_lowercase();
+    explanation(&lower).or_else(|| option(&lower))
+}
+
+/// An option or engine of the job languages; in both, if both have one of this name.
+fn option(word: &str) -> Option<String> {
+    let vdbench = lang::vdbench::help_of(word);
+    let vdbench = vdbench.map(|text| format!("Vdbench parameter\n\n{text}"));
+    let fio = lang::fio::help(Some(word)).map(|text| format!("fio option\n\n{text}"));
+    let engine = crate::fio_face::engine_help(Some(word)).ok();
+    let engine = engine.map(|text| format!("fio engine\n\n{text}"));
+    let found: Vec<String> = [vdbench, fio, engine].into_iter().flatten().collect();
+    (!found.is_empty()).then(|| found.join("\n").trim_end().to_owned())
+}
 
 /// What the reference says of a code, or of the name of a lint.
 pub fn explanation(word: &str) -> Option<String> {
@@ -23,13 +41,18 @@ pub fn explanation(word: &str) -> Option<String> {
         .map(|text| format!("{word}\n\n{text}"))
 }
 
-/// The lint or word of a verdict that is meant.
+/// The word with a meaning that is nearest to one without.
 pub fn near(word: &str) -> Option<&'static str> {
     let lints = lang::lints().iter().map(|lint| lint.name);
-    lang::nearest(
-        word,
-        lints.chain(analysis::Word::ALL.map(analysis::Word::name)),
-    )
+    let codes = DIAGNOSTICS
+        .lines()
+        .filter_map(|line| line.strip_prefix("### "));
+    let known = lints
+        .chain(analysis::Word::ALL.map(analysis::Word::name))
+        .chain(lang::vdbench::names())
+        .chain(lang::fio::names())
+        .chain(codes);
+    lang::nearest(word, known)
 }
 
 /// Whether a word has the form of a code: letters, a hyphen, four digits.
@@ -54,7 +77,7 @@ fn section(page: &str, heading: &str) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::explanation;
+    use super::{explanation, meaning, near};
 
     #[test]
     fn every_lint_is_explained_by_its_name_and_by_its_code() {
@@ -73,6 +96,19 @@ mod tests {
             let text = explanation(word.name()).unwrap_or_else(|| panic!("{word:?}"));
             assert!(text.len() > 60, "{text}");
         }
+    }
+
+    #[test]
+    fn every_option_of_both_languages_is_explained() {
+        for name in lang::vdbench::names().chain(lang::fio::names()) {
+            let text = meaning(name).unwrap_or_else(|| panic!("{name}"));
+            assert!(text.contains(name), "{name}: {text}");
+        }
+        let both = meaning("Threads").unwrap();
+        assert!(both.contains("Vdbench parameter") && both.contains("fio option"));
+        assert!(meaning("libaio").unwrap().starts_with("fio engine"));
+        assert_eq!(near("bsplit"), Some("bssplit"));
+        assert_eq!(near("vdb-013"), Some("vdb-0013"));
     }
 
     #[test]

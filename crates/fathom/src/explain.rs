@@ -1,7 +1,7 @@
-//! `fathom explain`: each value that is used and where it comes from, or what a code means.
+//! `fathom explain`: each value that is used and where it comes from, or what a word means.
 use crate::arguments::{Common, ExplainOptions};
 use crate::check::{StandIn, with_stand_ins};
-use crate::exit::Exit;
+use crate::exit::{Exit, fail};
 use crate::seed::Seeds;
 use crate::{codes, machine, plan_file, render};
 use host::Storage;
@@ -9,23 +9,11 @@ use lang::fio::JobsOfPlan;
 use lang::{CommandLine, Explained};
 use plan::{Origin, SourceMap, TargetId};
 use report::shown;
+use std::path::Path;
 
 pub fn main(options: &ExplainOptions) -> Exit {
-    if let [word] = options.inputs.as_slice()
-        && !std::path::Path::new(word).exists()
-    {
-        if let Some(text) = codes::explanation(word) {
-            out!("{text}\n");
-            return Exit::Fine;
-        }
-        if codes::is_code(word) {
-            errln!("error: no diagnostic has the code `{word}`");
-            return Exit::Usage;
-        }
-        if let Some(near) = codes::near(word) {
-            errln!("error: `{word}` is neither a file nor a known word; did you mean `{near}`?");
-            return Exit::Usage;
-        }
+    if let Some(exit) = explain_words(&options.inputs) {
+        return exit;
     }
     let reading = match plan_file::read(
         &options.inputs,
@@ -62,6 +50,33 @@ pub fn main(options: &ExplainOptions) -> Exit {
     };
     print(&lines, &reading.sources);
     Exit::Fine
+}
+
+/// Explains words that are no files; `None` if they name files.
+fn explain_words(words: &[String]) -> Option<Exit> {
+    let is_file = |word: &String| Path::new(word).exists();
+    if words.iter().any(is_file) {
+        return None;
+    }
+    let meanings: Option<Vec<String>> = words.iter().map(|word| codes::meaning(word)).collect();
+    if let Some(meanings) = meanings {
+        out!("{}\n", meanings.join("\n\n"));
+        return Some(Exit::Fine);
+    }
+    let unknown = words.iter().find(|word| codes::meaning(word).is_none())?;
+    let is_path = unknown.contains(['/', '.', '=']) || ["-", "stdin"].contains(&unknown.as_str());
+    if is_path {
+        return None;
+    }
+    let way_out = match codes::near(unknown) {
+        Some(near) => format!("did you mean `{near}`?"),
+        None => "`fathom manual vdbench` and `fathom manual fio` list all options".to_owned(),
+    };
+    let what = match codes::is_code(unknown) {
+        true => format!("no diagnostic has the code `{unknown}`"),
+        false => format!("`{unknown}`: no such file, and no option, code or verdict has this name"),
+    };
+    Some(fail(Exit::Usage, &format!("{what}; {way_out}")))
 }
 
 fn print(lines: &[Explained], sources: &SourceMap) {

@@ -1,5 +1,6 @@
 //! Real files for the readers of job languages.
 use host::SysRoot;
+use host::rights::{Wanted, denial};
 use host::text_file::{Unreadable, read_standard_input, read_whole};
 use lang::vdbench::InputFile;
 use lang::{CommandLine, Environment, Files, Variable};
@@ -12,11 +13,11 @@ pub struct RealFiles;
 
 impl Files for RealFiles {
     fn read(&self, path: &str) -> Result<Vec<u8>, String> {
-        read_whole(Path::new(path), TEXT_BYTES_MAX).map_err(|error| reason(&error))
+        read_whole(Path::new(path), TEXT_BYTES_MAX).map_err(|error| reason(path, &error))
     }
 
     fn read_data(&self, path: &str) -> Result<Vec<u8>, String> {
-        read_whole(Path::new(path), DATA_BYTES_MAX).map_err(|error| reason(&error))
+        read_whole(Path::new(path), DATA_BYTES_MAX).map_err(|error| reason(path, &error))
     }
 
     fn below(&self, folder: &str) -> Result<Vec<(String, u64)>, String> {
@@ -42,8 +43,12 @@ impl Files for RealFiles {
     }
 }
 
-fn reason(error: &Unreadable) -> String {
+fn reason(path: &str, error: &Unreadable) -> String {
     match error {
+        Unreadable::Denied => {
+            let denied = std::io::Error::from(rustix::io::Errno::ACCESS);
+            denial(Path::new(path), Wanted::Read, &denied)
+        }
         Unreadable::Missing => NO_SUCH_FILE.to_owned(),
         error => error.to_string(),
     }
@@ -78,8 +83,8 @@ pub fn input_files(names: &[String]) -> Vec<InputFile> {
         match read {
             Ok(bytes) => InputFile::Text { name, bytes },
             Err(error) => InputFile::Unreadable {
+                reason: reason(&name, &error),
                 name,
-                reason: reason(&error),
             },
         }
     };

@@ -800,12 +800,16 @@ fn time(name: &str, text: &str) -> Result<u64, String> {
 
 fn option_help(name: Option<&str>) -> Result<String, String> {
     let name = name.filter(|name| *name != "all");
-    lang::fio::help(name)
-        .ok_or_else(|| format!("no option is named `{}`", name.unwrap_or_default()))
+    lang::fio::help(name).ok_or_else(|| {
+        let name = name.unwrap_or_default();
+        let help = lang::meant(name, lang::fio::names().collect::<Vec<_>>());
+        let help = help.unwrap_or_else(|| "`--cmdhelp` lists all".to_owned());
+        format!("no option is named `{name}`; {help}")
+    })
 }
 
 /// All engines; one with the options that belong to it; or one of these.
-fn engine_help(name: Option<&str>) -> Result<String, String> {
+pub fn engine_help(name: Option<&str>) -> Result<String, String> {
     let all = lang::fio::engine_help();
     let Some(name) = name else { return Ok(all) };
     let (engine, option) = match name.split_once(',') {

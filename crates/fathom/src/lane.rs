@@ -27,6 +27,8 @@ struct State {
     taken: u64,
     is_stuck: bool,
     dropped: u64,
+    /// The first error of a write that was not the reader's own wish.
+    failure: Option<io::Error>,
 }
 
 impl Lane {
@@ -39,6 +41,7 @@ impl Lane {
                 taken: 0,
                 is_stuck: false,
                 dropped: 0,
+                failure: None,
             }),
             changed: Condvar::new(),
         }
@@ -72,6 +75,20 @@ impl Lane {
     /// Whether anything of it was ever taken.
     pub fn was_read(&self) -> bool {
         self.lock().taken > 0
+    }
+
+    /// Keeps the first error of the stream. A reader that has left, as `head` does, wants no more text, and that is no error.
+    pub fn note(&self, written: io::Result<()>) {
+        if let Err(error) = written
+            && error.kind() != io::ErrorKind::BrokenPipe
+        {
+            self.lock().failure.get_or_insert(error);
+        }
+    }
+
+    /// Why text of the stream is lost, in words; `None` if no write failed.
+    pub fn failure(&self) -> Option<String> {
+        self.lock().failure.as_ref().map(io::Error::to_string)
     }
 
     /// Waits until all was written, or the reader has taken nothing for so long.
@@ -111,8 +128,8 @@ impl Lane {
             };
             drop(state);
             for piece in text.as_bytes().chunks(PIECE_BYTES) {
-                // What cannot be written is lost, as everywhere.
-                let _: io::Result<()> = stream.write_all(piece).and_then(|()| stream.flush());
+                // What cannot be written is lost, as everywhere; the end of the program says so.
+                self.note(stream.write_all(piece).and_then(|()| stream.flush()));
                 let mut state = self.lock();
                 state.taken += piece.len() as u64;
                 state.waiting_bytes -= piece.len();

@@ -161,6 +161,7 @@ fn carry_out(launch: &Launch, begun: Begun, storage: &Storage) -> Exit {
         Ok(watched) => watched,
         Err(exit) => return exit,
     };
+    print_warnings(launch, &settled.found);
     let opening = earlier.as_ref().map(|earlier| earlier.remark(&started));
     let opening = opening.unwrap_or_else(|| Event::ExecutionStarted(started.clone()));
     let done = earlier.map(|earlier| earlier.done).unwrap_or_default();
@@ -448,17 +449,10 @@ fn settle(launch: &Launch, storage: &Storage) -> Result<Settled, Exit> {
         (launch.findings.language, &selection),
         storage,
     );
-    let unprinted = launch.findings.unprinted;
-    let is_unprinted = |one: &Diagnostic| {
-        let mut lints = lang::lints().iter();
-        !launch.face.tells_findings()
-            || lints.any(|lint| lint.is_called(&one.code) && unprinted.contains(&lint.name))
-    };
-    let is_printed = |one: &&Diagnostic| one.severity == Severity::Error || !is_unprinted(one);
-    let printed: Vec<Diagnostic> = found.iter().filter(is_printed).cloned().collect();
-    render::print(&printed, &launch.sources);
-    if found.iter().any(|one| one.severity == Severity::Error) {
-        return Err(Exit::Usage);
+    let is_error = |one: &&Diagnostic| one.severity == Severity::Error;
+    let errors: Vec<Diagnostic> = found.iter().filter(is_error).cloned().collect();
+    if !errors.is_empty() {
+        return Err(refuse(&errors));
     }
     conduct::machine::check_demands(&plan, choice.kind, storage.root())
         .map_err(|message| fail(Exit::Usage, &message))?;
@@ -480,6 +474,21 @@ fn settle(launch: &Launch, storage: &Storage) -> Result<Settled, Exit> {
         found,
         passed,
     })
+}
+
+/// Prints the warnings of lints, except those for which the report is enough. A run that is refused says why, and nothing
+/// else, so this comes after everything that may refuse.
+fn print_warnings(launch: &Launch, found: &[Diagnostic]) {
+    if !launch.face.tells_findings() {
+        return;
+    }
+    let unprinted = launch.findings.unprinted;
+    let is_printed = |one: &&Diagnostic| {
+        let mut lints = lang::lints().iter();
+        !lints.any(|lint| lint.is_called(&one.code) && unprinted.contains(&lint.name))
+    };
+    let printed: Vec<Diagnostic> = found.iter().filter(is_printed).cloned().collect();
+    render::print(&printed, &launch.sources);
 }
 
 /// The same where other hosts do the work: what is here is not touched.

@@ -37,6 +37,9 @@ pub fn misfit(error: &BindError) -> Diagnostic {
         BindError::SizeUnknown { .. } => {
             diagnostic.with_help("give a size, so that the file can be made")
         }
+        BindError::DeviceTooSmall { .. } => {
+            diagnostic.with_help("lower the size, or leave it out to use all of the target")
+        }
         BindError::DeviceMissing { .. } => {
             diagnostic.with_help("check the path and the permissions")
         }

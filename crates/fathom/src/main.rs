@@ -26,6 +26,7 @@ mod fio_clients;
 mod fio_face;
 mod fio_operations;
 mod fio_report;
+mod foreign_text;
 mod host_list;
 mod hosts;
 mod import;
@@ -132,8 +133,7 @@ fn carry_out() -> ExitCode {
         (_, Some("help")) if word(2) == Some("fio") => fio_face::help(),
         _ => neutral(&arguments),
     };
-    printing::end(exit);
-    exit.into()
+    printing::end(exit).into()
 }
 
 /// Whether the program may reach storage for long: what only looks at files ends with a signal as any program does.

@@ -1,27 +1,122 @@
-//! Generated documents: manual page, completions, the reference of the parameters.
+//! Generated documents: manual pages, completions, the reference of the parameters. Begin with [`main`].
 use crate::arguments::{ManualOptions, ManualPart};
-use crate::exit::Exit;
+use crate::exit::{Exit, fail};
 use clap_complete::Shell;
+use clap_mangen::Man;
 
 pub fn main(options: &ManualOptions, command: &mut clap::Command) -> Exit {
-    let text = match options.what {
-        ManualPart::Man => page(command),
-        ManualPart::Vdbench => lang::vdbench::reference_markdown(),
-        ManualPart::Fio => lang::fio::reference_markdown(),
-        ManualPart::Commands => commands(command),
-        ManualPart::Bash => completions(command, Shell::Bash),
-        ManualPart::Zsh => completions(command, Shell::Zsh),
-        ManualPart::Fish => completions(command, Shell::Fish),
+    if options.verb.is_some() && !matches!(options.what, ManualPart::Man) {
+        return fail(
+            Exit::Usage,
+            "only `fathom manual man` takes a verb; leave it out",
+        );
+    }
+    let text = match (options.what, &options.verb) {
+        (ManualPart::Man, None) => page(command),
+        (ManualPart::Man, Some(verb)) => match page_of_verb(command, verb) {
+            Ok(text) => text,
+            Err(message) => return fail(Exit::Usage, &message),
+        },
+        (ManualPart::Vdbench, _) => lang::vdbench::reference_markdown(),
+        (ManualPart::Fio, _) => lang::fio::reference_markdown(),
+        (ManualPart::Commands, _) => commands(command),
+        (ManualPart::Bash, _) => completions(command, Shell::Bash),
+        (ManualPart::Zsh, _) => completions(command, Shell::Zsh),
+        (ManualPart::Fish, _) => completions(command, Shell::Fish),
     };
     out!("{text}");
     Exit::Fine
 }
 
-fn page(command: &clap::Command) -> String {
+/// The page of the program, with the options of every verb.
+fn page(command: &mut clap::Command) -> String {
+    let verbs = verbs(command);
+    let man = Man::new(command.clone());
+    let mut text = rendered(|out| man.render_title(out))
+        + &rendered(|out| man.render_name_section(out))
+        + &rendered(|out| man.render_synopsis_section(out))
+        + &rendered(|out| man.render_description_section(out))
+        + &rendered(|out| man.render_options_section(out))
+        + &rendered(|out| man.render_subcommands_section(out));
+    for verb in &verbs {
+        let name = verb.get_name();
+        let options = options(verb).replace("\n.SH ", "\n.SS ");
+        text += &format!(
+            ".SH \"FATHOM {}\"\n{}",
+            name.to_uppercase(),
+            // The heading of the section says it already.
+            options.trim_start_matches(".SH OPTIONS\n")
+        );
+    }
+    text + &rendered(|out| man.render_version_section(out))
+}
+
+/// The page of one verb, for `man fathom-run` and the others.
+///
+/// # Errors
+/// In words, if there is no such verb.
+fn page_of_verb(command: &mut clap::Command, name: &str) -> Result<String, String> {
+    let name = name.trim_start_matches("fathom-");
+    let verbs = verbs(command);
+    let Some(verb) = verbs.iter().find(|verb| verb.get_name() == name) else {
+        let known = verbs.iter().map(clap::Command::get_name);
+        let help = lang::instead_of(name, known.collect::<Vec<_>>());
+        return Err(format!("there is no verb `{name}`; {help}"));
+    };
+    let man = Man::new(verb.clone());
+    let extra = match verb.get_after_help() {
+        Some(_) => rendered(|out| man.render_extra_section(out)),
+        None => String::new(),
+    };
+    Ok(rendered(|out| man.render_title(out))
+        + &rendered(|out| man.render_name_section(out))
+        + &rendered(|out| man.render_synopsis_section(out))
+        + &rendered(|out| man.render_description_section(out))
+        + &options(verb)
+        + &extra.replace(".SH EXTRA", ".SH EXAMPLES")
+        + ".SH \"SEE ALSO\"\n.BR fathom (1)\n")
+}
+
+/// The options of a verb in sections. Those of the faces are the text of their help, as clap does not read them.
+fn options(verb: &clap::Command) -> String {
+    match usage_of_face(verb.get_name()) {
+        Some(usage) => format!(".SH OPTIONS\n.nf\n{}.fi\n", as_it_stands(usage)),
+        None => {
+            let man = Man::new(verb.clone());
+            rendered(|out| man.render_options_section(out))
+        }
+    }
+}
+
+fn usage_of_face(verb: &str) -> Option<&'static str> {
+    match verb {
+        "vdbench" => Some(crate::vdbench_face::USAGE),
+        "fio" => Some(crate::fio_face::USAGE),
+        _ => None,
+    }
+}
+
+/// Text in which roff sees no requests.
+fn as_it_stands(text: &str) -> String {
+    let line = |line: &str| {
+        let line = line.replace('\\', "\\e").replace('-', "\\-");
+        format!("\\&{line}\n")
+    };
+    text.trim_end().lines().map(line).collect()
+}
+
+fn rendered(render: impl FnOnce(&mut dyn std::io::Write) -> std::io::Result<()>) -> String {
     let mut text = Vec::new();
-    let man = clap_mangen::Man::new(command.clone());
-    man.render(&mut text).expect("memory takes every byte");
+    render(&mut text).expect("memory takes every byte");
     String::from_utf8(text).expect("the page is made of strings")
+}
+
+/// What a user calls: neither `help` nor what Fathom starts on other hosts.
+fn verbs(command: &mut clap::Command) -> Vec<clap::Command> {
+    command.build();
+    let verbs = command.get_subcommands();
+    let verbs = verbs.filter(|verb| !verb.is_hide_set() && verb.get_name() != "help");
+    verbs.cloned().collect()
 }
 
 /// A section per verb with the help that the verb itself prints.
@@ -36,10 +131,9 @@ fn commands(command: &mut clap::Command) -> String {
         .filter(|name| name != "help")
         .collect();
     for verb in verbs {
-        let help = match verb.as_str() {
-            "vdbench" => crate::vdbench_face::USAGE.to_owned(),
-            "fio" => crate::fio_face::USAGE.to_owned(),
-            _ => {
+        let help = match usage_of_face(&verb) {
+            Some(usage) => usage.to_owned(),
+            None => {
                 let found = command.find_subcommand_mut(&verb);
                 let found = found.expect("the names are those of this command");
                 found.clone().term_width(100).render_help().to_string()
@@ -57,4 +151,41 @@ fn completions(command: &mut clap::Command, shell: Shell) -> String {
     let mut text = Vec::new();
     clap_complete::generate(shell, command, "fathom", &mut text);
     String::from_utf8(text).expect("completions are made of strings")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{page, page_of_verb, verbs};
+    use crate::arguments::Arguments;
+    use clap::CommandFactory;
+
+    fn has_options_of(text: &str, verb: &clap::Command) {
+        let shown = verb.get_arguments().filter(|one| !one.is_hide_set());
+        for long in shown.filter_map(clap::Arg::get_long) {
+            let option = format!("\\-\\-{}", long.replace('-', "\\-"));
+            assert!(text.contains(&option), "{option} of {}", verb.get_name());
+        }
+    }
+
+    #[test]
+    fn the_page_has_every_option_and_each_verb_has_a_page() {
+        let mut command = Arguments::command();
+        let whole = page(&mut command);
+        let verbs = verbs(&mut command);
+        assert!(verbs.len() > 10);
+        for verb in &verbs {
+            let name = verb.get_name();
+            let own = page_of_verb(&mut command, name).unwrap();
+            assert!(own.contains(&format!("\n.TH fathom-{name} 1")), "{own}");
+            let heading = format!(".SH \"FATHOM {}\"", name.to_uppercase());
+            let section = whole.split(&heading).last().unwrap();
+            has_options_of(section.split("\n.SH ").next().unwrap(), verb);
+            has_options_of(&own, verb);
+        }
+        for text in [whole, page_of_verb(&mut command, "vdbench").unwrap()] {
+            assert!(text.contains("\\-\\-overwrite") && text.contains("\\&\n"));
+        }
+        let unknown = page_of_verb(&mut command, "fathom-rn").unwrap_err();
+        assert_eq!(unknown, "there is no verb `rn`; did you mean `run`?");
+    }
 }

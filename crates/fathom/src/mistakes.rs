@@ -14,11 +14,119 @@ pub fn tell(mut error: clap::Error) -> Exit {
         return Exit::Fine;
     }
     let Mistake { usage, line } = Mistake::of(&text);
+    if let Some(line) = misplaced(&error, usage.as_deref()) {
+        errln!("error: {line}");
+        return Exit::Usage;
+    }
     if let Some(usage) = usage {
         errln!("usage: {usage}");
     }
     errln!("error: {line}");
     Exit::Usage
+}
+
+/// Verbs of other tools, and ours.
+const OTHER_VERBS: &[(&[&str], &str)] = &[
+    (&["man"], "`fathom manual man` prints the manual page"),
+    (
+        &["completion", "completions"],
+        "`fathom manual bash`, `zsh` or `fish` prints the completions",
+    ),
+    (&["version"], "use `fathom --version`"),
+    (&["validate", "lint", "parse"], "use `fathom check FILE`"),
+    (&["diff"], "use `fathom compare`"),
+    (&["sweep"], "use `fathom scale` or `fathom curve`"),
+    (&["plot", "graph"], "use `fathom report RESULT`"),
+    (
+        &["fill", "format", "precondition"],
+        "use `fathom prefill TARGET`",
+    ),
+];
+
+/// Options of other verbs and tools for `run`, which the job file decides.
+const OPTIONS_OF_JOBS: &[(&[&str], &str)] = &[
+    (
+        &["threads", "depth", "iodepth", "numjobs", "queue-depth"],
+        "the job file sets `threads=` (Vdbench) or `iodepth=` and `numjobs=` (fio); \
+         without a job file, use `fathom curve TARGET --threads N`",
+    ),
+    (
+        &["bs", "blocksize", "block-size", "xfersize"],
+        "the job file sets `xfersize=` (Vdbench) or `bs=` (fio); \
+         without a job file, use `fathom curve TARGET --bs BYTES`",
+    ),
+    (
+        &["rw", "readwrite", "read", "write", "rdpct", "rwmixread"],
+        "the job file sets `rdpct=` (Vdbench) or `rw=` (fio); \
+         without a job file, use `fathom curve TARGET --read PERCENT`",
+    ),
+    (
+        &["size"],
+        "the job file sets `size=`; without a job file, use `fathom curve TARGET --size BYTES`",
+    ),
+    (
+        &["filename", "directory", "lun", "target"],
+        "the job file names its targets; without a job file, use `fathom curve TARGET`",
+    ),
+    (
+        &["iorate", "rate", "rate-iops", "iops"],
+        "the job file sets `iorate=` (Vdbench) or `rate_iops=` (fio)",
+    ),
+    (&["runtime", "time", "duration"], "use `--elapsed TIME`"),
+];
+
+/// The same for `curve`.
+const OPTIONS_OF_CURVES: &[(&[&str], &str)] = &[
+    (
+        &[
+            "write",
+            "rw",
+            "readwrite",
+            "rdpct",
+            "rwmixread",
+            "rwmixwrite",
+        ],
+        "use `--read PERCENT`: `--read 0` only writes, `--read 70` reads 70 % and writes 30 %",
+    ),
+    (
+        &["depth", "iodepth", "queue-depth", "numjobs"],
+        "use `--threads N`, the most I/Os in flight",
+    ),
+    (&["blocksize", "block-size", "xfersize"], "use `--bs BYTES`"),
+    (&["runtime", "time", "duration"], "use `--elapsed TIME`"),
+    (
+        &["iorate", "rate", "rate-iops", "iops"],
+        "use `--points PERCENT,…`, in percent of the maximum rate",
+    ),
+];
+
+/// One line for a verb or option that newcomers look for in the wrong place; `None` for other mistakes.
+fn misplaced(error: &clap::Error, usage: Option<&str>) -> Option<String> {
+    let text = |kind| match error.get(kind) {
+        Some(ContextValue::String(word)) => Some(word.as_str()),
+        _ => None,
+    };
+    let find = |table: &'static [(&[&str], &'static str)], word: &str| {
+        let mut rows = table.iter();
+        rows.find(|(names, _)| names.contains(&word))
+            .map(|(_, way_out)| *way_out)
+    };
+    if let Some(word) = text(ContextKind::InvalidSubcommand) {
+        let way_out = find(OTHER_VERBS, word)?;
+        return Some(format!("`{word}` is not a command of Fathom; {way_out}"));
+    }
+    if error.kind() != ErrorKind::UnknownArgument {
+        return None;
+    }
+    let word = text(ContextKind::InvalidArg)?;
+    let verb = usage?.split_whitespace().nth(1)?;
+    let table = match verb {
+        "run" => OPTIONS_OF_JOBS,
+        "curve" => OPTIONS_OF_CURVES,
+        _ => return None,
+    };
+    let way_out = find(table, word.strip_prefix("--")?)?;
+    Some(format!("`fathom {verb}` has no option `{word}`; {way_out}"))
 }
 
 /// clap offers no verb for one of two letters.

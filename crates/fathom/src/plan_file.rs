@@ -1,6 +1,6 @@
 //! From the words of a command line to a plan: which language, what it says.
-use crate::files;
 use crate::seed::Seeds;
+use crate::{files, foreign_text};
 use lang::vdbench::{InputFile, ListedRun, ListedTree};
 use lang::{CommandLine, Language, fio, vdbench};
 use plan::{Diagnostic, Plan, SourceMap};
@@ -31,6 +31,7 @@ pub fn read(
         return Err("no job file is named".to_owned());
     }
     let inputs = files::input_files(&names);
+    foreign_text::refuse(&inputs)?;
     let sections: Vec<bool> = inputs.iter().map(has_sections).collect();
     let has_sections = sections.contains(&true);
     let is_other = |(at, input): (usize, &InputFile)| {

@@ -1,11 +1,11 @@
 //! The one way out for everything that is printed. A stream that is closed, full or broken loses
-//! its text and nothing else: neither a panic nor an error comes of it, so that a run goes on and
-//! keeps its results. Where runs are carried out, a reader that takes nothing delays nothing either
-//! (`lane`). Names of others are shown without characters that would steer a terminal.
+//! its text and nothing else: no panic comes of it, so that a run goes on and keeps its results.
+//! Standard output that could not be written, as on a full disk, is exit code 1 in the end. Where
+//! runs are carried out, a reader that takes nothing delays nothing either (`lane`). Names of others are shown without characters that would steer a terminal.
 //!
 //! `outln!` and `errln!` print one message, in which only an indented line goes on; `out!` and
 //! `err!` print text that is laid out. Read [`Channel`] first.
-use crate::exit::Exit;
+use crate::exit::{Exit, fail};
 use crate::lane::Lane;
 use crate::reasons::Reasons;
 use indicatif::{ProgressDrawTarget, TermLike};
@@ -87,8 +87,7 @@ impl Channel {
         self.write(&format!("{:<width$}{end}", shown::name(line)));
     }
 
-    /// What cannot be written is lost: whoever closed the stream does not want it, and nobody else
-    /// can be told.
+    /// What cannot be written is lost: whoever closed the stream does not want it, and of a full disk [`end`] tells.
     fn write(self, text: &str) {
         if self == Self::Err {
             reasons().note(text);
@@ -96,10 +95,10 @@ impl Channel {
         if self.lane().print(text) {
             return;
         }
-        let _ = match self {
+        self.lane().note(match self {
             Self::Out => all(&mut io::stdout().lock(), text),
             Self::Err => all(&mut io::stderr().lock(), text),
-        };
+        });
     }
 
     fn lane(self) -> &'static Lane {
@@ -135,8 +134,9 @@ const ANY_PATIENCE: Duration = Duration::from_secs(u32::MAX as u64);
 /// Set once nothing but text is left.
 static ENDING: OnceLock<Exit> = OnceLock::new();
 
-/// Says last what an exit code means, where the reason stands further up.
-pub fn end(exit: Exit) {
+/// Says last what an exit code means, where the reason stands further up. Returns the code to end with: standard output
+/// that could not be written fails what was fine otherwise.
+pub fn end(exit: Exit) -> Exit {
     tell_meaning(exit);
     let _ = ENDING.set(exit);
     let (out, err) = (Channel::Out.lane(), Channel::Err.lane());
@@ -153,6 +153,17 @@ pub fn end(exit: Exit) {
     // Both may be one pipe, and who does not read the one does not read the other.
     let least = of_out.min(LAST_PATIENCE_STOPPED);
     out.drain(of_out.saturating_sub(since.elapsed()).max(least));
+    match out.failure() {
+        Some(reason) if exit == Exit::Fine => {
+            let failed = fail(
+                Exit::Failed,
+                &format!("cannot write standard output: {reason}"),
+            );
+            err.drain(of_err);
+            failed
+        }
+        _ => exit,
+    }
 }
 
 /// How the program ends, where it only waits for who reads its last text: a signal ends it at once.

@@ -1,7 +1,7 @@
 //! What the guard refuses, in words of the user.
 use crate::render;
 use host::guard::{Finding, Refusal, Refused};
-use plan::BoundPlan;
+use plan::{BoundPlan, Bytes};
 
 /// Says for each refused target what was found and what to do.
 pub fn print_refusal(refused: &Refused, plan: &BoundPlan) {
@@ -29,6 +29,9 @@ pub fn print_refusal(refused: &Refused, plan: &BoundPlan) {
 
 pub fn refusal_text(refusal: &Refusal, plan: &BoundPlan) -> String {
     let name = plan::target_text(&plan.plan.target(refusal.target).name, &refusal.path);
+    if let Some(short) = short_file_text(refusal, plan) {
+        return report::shown::message(&format!("error: {name} {short}")).into_owned() + "\n";
+    }
     let verdict = if is_unusable(refusal) {
         "cannot be used"
     } else {
@@ -51,6 +54,28 @@ pub fn refusal_text(refusal: &Refusal, plan: &BoundPlan) -> String {
     };
     let shown = lines.iter().map(|line| report::shown::message(line) + "\n");
     shown.collect()
+}
+
+/// The rest of the message if runs only read a file that is too short for them; `None` otherwise. Only a preparation
+/// would write to it, so the way out is the size: who reads a file does not want it overwritten.
+fn short_file_text(refusal: &Refusal, plan: &BoundPlan) -> Option<String> {
+    let bound = &plan.targets[refusal.target.index()];
+    let (bytes_found, bytes_read) = (bound.facts.bytes, bound.bytes);
+    let is_short = bound.is_prepared && bytes_found > 0 && bytes_found < bytes_read;
+    let is_overridable = refusal.word.is_some();
+    if !(is_short && is_overridable && bound.is_read)
+        || plan.is_changed_by_measurement(refusal.target)
+    {
+        return None;
+    }
+    let findings: Vec<String> = refusal.findings.iter().map(Finding::to_string).collect();
+    Some(format!(
+        "has {}, but the job reads {}; Fathom does not extend a file with data that it did not write ({}); \
+         lower the size to {bytes_found} bytes, or name a new file, which Fathom writes before it reads",
+        Bytes(bytes_found),
+        Bytes(bytes_read),
+        findings.join("; "),
+    ))
 }
 
 /// Whether the target is wrong, and not protected.

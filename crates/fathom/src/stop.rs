@@ -42,7 +42,7 @@ pub fn steer(control: &Control) {
 
 /// Ends the program where it stands: a device that hangs would keep who closes a file of it.
 pub fn leave(exit: Exit) -> ! {
-    printing::end(exit);
+    let exit = printing::end(exit);
     // Without a keeper everything is said and written as well, and only the end of the process comes late.
     let _ = sys::keeper::keep_after_exit();
     std::process::exit(exit.code().into())

@@ -8,7 +8,7 @@ use crate::host_list;
 use crate::launch::{Findings, Launch, launch};
 use crate::resume::Earlier;
 use crate::seed::Seeds;
-use crate::{files, lints, mistakes, render, spans};
+use crate::{files, foreign_text, lints, mistakes, render, spans};
 use lang::vdbench::{InputFile, Preparations, Reading};
 use lang::{CommandLine, FormatOverride, LintSelection, Variable};
 use plan::{Plan, SourceMap};
@@ -380,6 +380,7 @@ fn read(options: &Options, lints: LintSelection) -> Result<Reading, String> {
         Some(kind) => vec![self_test(kind)?],
         None => files::input_files(&options.files),
     };
+    foreign_text::refuse(&inputs)?;
     Ok(lang::vdbench::read(&inputs, &environment))
 }
 

@@ -41,7 +41,7 @@ mod usage;
 pub mod written;
 
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use door::{Grant, ObjectId};
 use plan::{Access, FoundKind, TargetId, TargetKind};
@@ -385,24 +385,7 @@ impl fmt::Display for Finding {
             } => write!(f, "`{top}` is built on `{layer}`: {finding}"),
             Finding::NotUsable { what } => write!(f, "it is {what}"),
             Finding::Missing => write!(f, "it does not exist"),
-            Finding::FolderLacks { folder, lack } => {
-                let folder = folder.display();
-                match lack {
-                    Lack::Folder => write!(f, "the folder `{folder}` does not exist"),
-                    Lack::Write => write!(
-                        f,
-                        "it does not exist, and you have no write permission (`w`) for the folder `{folder}`"
-                    ),
-                    Lack::Search => write!(
-                        f,
-                        "you have no search permission (`x`) for the folder `{folder}`"
-                    ),
-                    Lack::WritableFileSystem => write!(
-                        f,
-                        "it does not exist, and the folder `{folder}` is on a read-only file system"
-                    ),
-                }
-            }
+            Finding::FolderLacks { folder, lack } => lack.write(folder, f),
             Finding::PseudoFileSystem { name } => {
                 write!(f, "it lies on {name}, where no data is stored")
             }
@@ -431,6 +414,31 @@ impl fmt::Display for Finding {
             Finding::Unreadable { offset, error } => {
                 write!(f, "byte {offset} cannot be read: {error}")
             }
+        }
+    }
+}
+
+impl Lack {
+    /// Says what is missing at a directory.
+    fn write(self, directory: &Path, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let directory = directory.display();
+        match self {
+            Lack::Folder => write!(
+                f,
+                "the directory `{directory}` does not exist; create it first, with `mkdir -p`"
+            ),
+            Lack::Write => write!(
+                f,
+                "it does not exist, and you have no write permission (`w`) for the directory `{directory}`"
+            ),
+            Lack::Search => write!(
+                f,
+                "you have no search permission (`x`) for the directory `{directory}`"
+            ),
+            Lack::WritableFileSystem => write!(
+                f,
+                "it does not exist, and the directory `{directory}` is on a read-only file system"
+            ),
         }
     }
 }

@@ -20,6 +20,7 @@ mod mounts;
 mod named;
 mod place;
 mod probe;
+pub mod rights;
 mod root;
 mod sampler;
 mod space;

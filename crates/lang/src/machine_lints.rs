@@ -478,18 +478,13 @@ fn results_on_storage(plan: &Plan, facts: &MachineFacts, words: &Words) -> Optio
             .any(|device| results.devices.contains(device))
     })?;
     let message = format!(
-        "results go to `{}`, which is on the storage under test",
-        results.path
-    );
-    let warning = Diagnostic::warning(words.results_on_storage, message).with_help(format!(
-        "write the results to another disk, {}",
+        "results go to `{}`, which is on the storage under test (`{}`); write them to another disk, {}",
+        results.path,
+        target.path.display(),
         words.move_results
-    ));
-    Some(at_target(
-        warning,
-        target,
-        "shares its device with the results",
-    ))
+    );
+    // One line without its place in the file: nothing there is wrong.
+    Some(Diagnostic::warning(words.results_on_storage, message))
 }
 
 #[cfg(test)]

@@ -247,6 +247,19 @@ impl Parameter {
         status + &inert + &part_of
     }
 
+    /// What it takes, its default and how far it is supported, each on a line, as plain text.
+    pub(crate) fn details(&self) -> String {
+        let mut out = format!("  takes:   {}\n", self.kind.text());
+        let default = self.default_text();
+        if !default.is_empty() {
+            out += &format!("  default: {default}\n");
+        }
+        if !self.engines.is_empty() {
+            out += &format!("  engines: {}\n", self.engines.join(", "));
+        }
+        out + &format!("  support: {}\n", self.support_text())
+    }
+
     /// Its row on a page of reference; `names` may say more than the names.
     pub(crate) fn reference_row(&self, names: &str) -> String {
         format!(

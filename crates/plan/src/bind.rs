@@ -313,6 +313,18 @@ impl BoundPlan {
         self.targets[target.index()].write_extent
     }
 
+    /// Whether a run that measures may change the target; a preparation does not count.
+    pub fn is_changed_by_measurement(&self, target: TargetId) -> bool {
+        let measures = |id: &RunId| self.plan.spec(*id).kind == RunKind::Measure;
+        self.distinct_runs().into_iter().filter(measures).any(|id| {
+            let run = self.plan.run(id);
+            let mut streams = run.streams.iter();
+            streams.any(|stream| {
+                stream.targets.contains(&target) && self.may_change(&run, stream, target)
+            })
+        })
+    }
+
     /// How large a target becomes, in bytes; `None` where only its file system decides.
     pub fn expected_bytes(&self, target: TargetId) -> Option<u64> {
         let is_limited = self.plan.target(target).size != SizeRule::Unlimited;
@@ -896,7 +908,7 @@ impl fmt::Display for BindError {
                 ..
             } => {
                 let (name, what) = (target_text(target, Path::new(path)), found.unusable_text());
-                write!(f, "{name} is {what}")
+                write!(f, "{name} is {what}; name a regular file or a block device")
             }
             BindError::RegionTooSmall {
                 target,

@@ -505,7 +505,7 @@ impl fmt::Display for OpenError {
             OpenError::Door(error) => error.fmt(f),
             OpenError::Owner { owner, error } => write!(
                 f,
-                "targets cannot be opened as {owner}: {error} (that takes the rights of root)"
+                "targets cannot be opened as {owner}: {error} (requires root)"
             ),
             OpenError::NotWhole {
                 path,

@@ -1,6 +1,7 @@
 //! Paths that the user names for files: where they lead, and how they are opened without touching what they must not.
 use super::identity::Identity;
 use crate::printing::Channel;
+use host::rights::{Wanted, denial};
 use report::Opening;
 use rustix::fs::{
     Access, AtFlags, CWD, Mode, OFlags, RenameFlags, accessat, fcntl_setfl, renameat_with,
@@ -42,7 +43,8 @@ pub fn check(path: &Path, opening: Opening) -> Result<(), String> {
         Place::Name(place) => place,
     };
     let may_write = |path: &Path| {
-        accessat(CWD, path, Access::WRITE_OK, AtFlags::EACCESS).map_err(|errno| words(errno.into()))
+        accessat(CWD, path, Access::WRITE_OK, AtFlags::EACCESS)
+            .map_err(|errno| denial(path, Wanted::Write, &errno.into()))
     };
     match std::fs::symlink_metadata(&place) {
         Ok(found) => {
@@ -87,7 +89,8 @@ pub fn check_folder(folder: &Path) -> Result<(), String> {
         }
         let access = Access::WRITE_OK | Access::EXEC_OK;
         return accessat(CWD, part, access, AtFlags::EACCESS)
-            .map_err(|errno| format!("{whose} cannot be written: {}", words(errno.into())));
+            .map_err(|errno| denial(part, Wanted::Write, &errno.into()))
+            .map_err(|reason| format!("{whose} cannot be written: {reason}"));
     }
     Ok(())
 }

@@ -26,6 +26,7 @@ use super::usage::Tables;
 use super::written::{Known, Storage};
 use super::{Examination, Finding, Lack, Request};
 use crate::block::{BlockDevice, DiskIdentity};
+use crate::rights::{self, Wanted};
 use crate::root::{DeviceNumber, SysRoot, existing_directory};
 
 /// File systems whose files stand for something else than stored data.
@@ -175,6 +176,10 @@ fn begin_one(tables: &Tables, door: &Door, request: &Request) -> Begun {
         Access::Read | Access::Share => Intent::Look,
         Access::Write | Access::Create => Intent::Write,
     };
+    let wanted = match intent {
+        Intent::Look => Wanted::Read,
+        Intent::Write => Wanted::Write,
+    };
     let approach = match door.approach(&request.path, intent) {
         Ok(approach) => approach,
         Err(error) => {
@@ -188,7 +193,7 @@ fn begin_one(tables: &Tables, door: &Door, request: &Request) -> Begun {
                     lack: Lack::Search,
                 },
                 None => Finding::CannotExamine {
-                    error: error.to_string(),
+                    error: rights::denial(&examination.real_path, wanted, &error),
                 },
             });
             return Begun {
@@ -213,7 +218,7 @@ fn begin_one(tables: &Tables, door: &Door, request: &Request) -> Begun {
     let (mut examination, inside) = begin_subject(tables, request, subject, file);
     examination.object = approach.object;
     if let Some(error) = approach.unclaimed {
-        unclaimed(error, &mut examination.findings);
+        unclaimed(error, &mut examination);
     }
     Begun {
         examination,
@@ -239,13 +244,14 @@ fn what(approach: &Approach) -> What {
 }
 
 /// That a device is held says nothing new where its user was found.
-fn unclaimed(error: ClaimError, findings: &mut Vec<Finding>) {
+fn unclaimed(error: ClaimError, examination: &mut Examination) {
+    let findings = &mut examination.findings;
     let has_user = findings.iter().any(Finding::names_user);
     match error {
         ClaimError::InUse if has_user => {}
         ClaimError::Refused(_) if findings.contains(&Finding::ReadOnly) => {}
         ClaimError::Refused(error) => findings.push(Finding::NotWritable {
-            error: error.to_string(),
+            error: rights::denial(&examination.real_path, Wanted::Write, &error),
         }),
         error => findings.push(Finding::Claimed {
             by: error.to_string(),

@@ -119,17 +119,16 @@ pub fn help(name: Option<&str>) -> Option<String> {
             continue;
         }
         out += &format!("{}: {}\n", parameter.names.join(", "), parameter.doc);
-        out += &format!("  takes:   {}\n", parameter.kind.text());
-        let default = parameter.default_text();
-        if !default.is_empty() {
-            out += &format!("  default: {default}\n");
-        }
-        if !parameter.engines.is_empty() {
-            out += &format!("  engines: {}\n", parameter.engines.join(", "));
-        }
-        out += &format!("  support: {}\n", parameter.support_text());
+        out += &parameter.details();
     }
     Some(out)
+}
+
+/// The names of all options, those of single engines and the engines themselves included.
+pub fn names() -> impl Iterator<Item = &'static str> {
+    let options = common().chain(engines::PRIVATE);
+    let options = options.flat_map(|parameter| parameter.names.iter().copied());
+    options.chain(engines::ENGINES.iter().map(|engine| engine.name))
 }
 
 /// The engines as plain text.

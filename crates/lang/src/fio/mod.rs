@@ -48,7 +48,7 @@ pub use command_line::{
     Argument, CommandWord, GeneralOption, WordError, show_command, split as split_words,
 };
 pub use declare::{
-    Chapter, Kind, Parameter, engine_help, help, options_of_engine, reference_markdown,
+    Chapter, Kind, Parameter, engine_help, help, names, options_of_engine, reference_markdown,
 };
 pub use engines::Engine;
 pub use explain::{JobPlace, JobsOfPlan, explain};

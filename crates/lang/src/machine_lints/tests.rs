@@ -19,8 +19,11 @@ fn messages(plan: &Plan, facts: &MachineFacts) -> Vec<String> {
     machine_lints(plan, facts, Language::Vdbench, &LintSelection::default())
         .into_iter()
         .map(|found| {
-            assert!(crate::is_lint(&found) && found.help.is_some());
-            assert!(found.span.is_some(), "{}", found.message);
+            // One is a line without a place, with its way out at the end.
+            let is_drawn = found.help.is_some() && found.span.is_some();
+            let is_line = found.code == "vdb-0023";
+            assert!(crate::is_lint(&found));
+            assert!(is_drawn || is_line, "{}", found.message);
             format!("{}: {}", found.code, found.message)
         })
         .collect()
@@ -127,7 +130,10 @@ fn results_beside_the_storage_are_found_and_can_be_allowed() {
     };
     assert_eq!(
         messages(&plan, &facts(5)),
-        ["vdb-0023: results go to `output`, which is on the storage under test"]
+        [
+            "vdb-0023: results go to `output`, which is on the storage under test (`/data/b`); \
+             write them to another disk, with `-o FOLDER`"
+        ]
     );
     assert!(messages(&plan, &facts(4)).is_empty());
     let mut selection = LintSelection::default();

@@ -116,6 +116,28 @@ pub fn help(section: Section) -> String {
     out
 }
 
+/// What the parameters of this name take, in each section that has one, as plain text.
+pub fn help_of(name: &str) -> Option<String> {
+    let mut out = String::new();
+    for section in Section::ALL {
+        let mut parameters = section.parameters().iter();
+        let Some(parameter) = parameters.find(|one| one.names.contains(&name)) else {
+            continue;
+        };
+        let names = parameter.names.join(", ");
+        out += &format!("{names}, in {}: {}\n", section.phrase(), parameter.doc);
+        out += &parameter.details();
+    }
+    (!out.is_empty()).then_some(out)
+}
+
+/// The names of all parameters; one of several sections comes several times.
+pub fn names() -> impl Iterator<Item = &'static str> {
+    let sections = Section::ALL.into_iter();
+    let parameters = sections.flat_map(|section| section.parameters());
+    parameters.flat_map(|parameter| parameter.names.iter().copied())
+}
+
 /// The reference page: every parameter with what it takes and how far it is supported.
 pub fn reference_markdown() -> String {
     let mut out = String::from(

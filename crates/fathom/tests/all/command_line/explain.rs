@@ -1,4 +1,4 @@
-//! `fathom explain` prints what is used, as the bound plan holds it, and where it comes from.
+//! `fathom explain` prints what is used, as the bound plan holds it, and where it comes from; and what words mean.
 use crate::lab::Lab;
 
 /// The value and the origin of a parameter, as words; `None` where it has no line.
@@ -213,4 +213,36 @@ fn a_number_that_another_parameter_replaces_is_not_the_origin() {
     has(&told, "threads", threads);
     let skews = told.lines().filter(|line| line.trim().starts_with("skew"));
     assert_eq!(skews.count(), 1, "{told}");
+}
+
+#[test]
+fn words_are_explained_and_mistyped_ones_get_the_nearest() {
+    let lab = Lab::new();
+    let says = |words: &[&str], text: &str| {
+        let words = [&["explain"], words].concat();
+        let out = lab.fathom(&words).expect(0).out;
+        assert!(out.contains(text), "{words:?}: {out}");
+    };
+    says(&["bssplit"], "fio option");
+    says(&["BSSPLIT"], "fio option");
+    says(&["xfersize"], "Vdbench parameter");
+    says(&["generator-bound"], "generator-bound");
+    says(&["vdb-0013", "libaio"], "fio engine");
+    let refuses = |word: &str, text: &str| {
+        let err = lab.fathom(&["explain", word]).expect(2).err;
+        assert!(err.contains(text) && err.lines().count() == 1, "{err}");
+    };
+    refuses("bsplit", "did you mean `bssplit`?");
+    refuses("xfersise", "did you mean `xfersize`?");
+    refuses("generator-bond", "did you mean `generator-bound`?");
+    refuses("vdb-013", "did you mean `vdb-0013`?");
+    refuses(
+        "kubernetes",
+        "`fathom manual vdbench` and `fathom manual fio` list",
+    );
+    let err = lab
+        .fathom(&["fio", "--cmdhelp=bsplit"])
+        .expect_failure()
+        .err;
+    assert!(err.contains("did you mean `bssplit`?"), "{err}");
 }

@@ -224,6 +224,52 @@ fn a_run_says_what_it_found_and_goes_on() {
 }
 
 #[test]
+fn where_results_go_is_one_line_and_nothing_of_a_refused_run() {
+    let lab = Lab::new();
+    let said = |ended: &crate::lab::Ended| {
+        let lines = ended.err.lines().map(str::to_owned);
+        lines.collect::<Vec<_>>()
+    };
+    lab.write("theirs", "a letter\n".repeat(9000));
+    lab.write(
+        "job",
+        job("lun=disk,size=1m", "iorate=50,elapsed=2,interval=1"),
+    );
+    lab.write("job.fio", "[j]\nfilename=disk\nsize=64k\nrw=write\n");
+    let only = ["--lint", "all=off", "--lint", "results-on-storage=on"];
+    for job in ["job", "job.fio"] {
+        let ended = lab.fathom(&[&["run", job], &only[..]].concat()).expect(0);
+        let lines = said(&ended);
+        let warned = lines.iter().filter(|line| line.starts_with("warning["));
+        let warned: Vec<&String> = warned.collect();
+        assert_eq!(warned.len(), 1, "{lines:?}");
+        assert!(warned[0].contains(
+            "which is on the storage under test (`disk`); write them to another disk, with `-o FOLDER`"
+        ));
+        assert!(!ended.err.contains(" --> "), "{lines:?}");
+    }
+    lab.write(
+        "refused",
+        job("lun=theirs", "iorate=50,elapsed=2,interval=1"),
+    );
+    lab.write(
+        "missing",
+        job("lun=nowhere/disk,size=1m", "iorate=50,elapsed=2,interval=1"),
+    );
+    std::fs::create_dir(lab.path("out")).unwrap();
+    lab.write("out/report.html", "theirs");
+    for (words, code) in [
+        (&["run", "refused"][..], 3),
+        (&["run", "missing"], 2),
+        (&["run", "job", "-o", "out"], 2),
+        (&["run", "job", "--overwrite", "other"], 2),
+    ] {
+        let ended = lab.fathom(&[words, &only[..]].concat()).expect(code);
+        assert_eq!(said(&ended).len(), 1, "{words:?}: {}", ended.err);
+    }
+}
+
+#[test]
 fn codes_and_names_are_explained() {
     let lab = Lab::new();
     let by_name = lab.fathom(&["explain", "results-on-storage"]).expect(0);

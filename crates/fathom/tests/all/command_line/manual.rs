@@ -49,3 +49,28 @@ fn completions_and_the_manual_page_are_printed() {
         assert!(out.contains(text), "{part}");
     }
 }
+
+/// The loop of the install guide, as a shell runs it.
+#[test]
+fn each_verb_has_a_page_and_the_guide_installs_it() {
+    let lab = Lab::new();
+    let guide =
+        std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/guide/install.md");
+    let guide = std::fs::read_to_string(guide).unwrap();
+    let verbs = guide.split("for verb in ").nth(1).unwrap();
+    let verbs: Vec<&str> = verbs.split(';').next().unwrap().split(' ').collect();
+    for verb in &verbs {
+        let page = lab.fathom(&["manual", "man", verb]).expect(0).out;
+        assert!(page.contains(&format!("\n.TH fathom-{verb} 1")), "{page}");
+    }
+    let whole = lab.fathom(&["manual", "man"]).expect(0).out;
+    let sections = whole.matches(".SH \"FATHOM ").count();
+    assert_eq!(verbs.len(), sections, "the guide lists other verbs");
+    let refused = lab.fathom(&["manual", "man", "rnu"]).expect(2);
+    assert_eq!(
+        refused.err,
+        "error: there is no verb `rnu`; did you mean `run`?\n"
+    );
+    let refused = lab.fathom(&["manual", "bash", "run"]).expect(2);
+    assert_eq!(refused.err.lines().count(), 1, "{}", refused.err);
+}

@@ -51,7 +51,7 @@ fn inputs_that_are_no_jobs() {
     let inputs = [
         ("missing", "`missing`: no such file"),
         ("folder", "`folder`: "),
-        ("empty", "no run is defined"),
+        ("empty", "`empty` is empty; a Vdbench file has"),
         ("garbage", "cannot read parameter file `garbage` as text"),
         ("latin", "cannot read parameter file `latin` as text"),
         ("nul", "cannot read parameter file `nul` as text"),
@@ -120,6 +120,69 @@ fn command_lines_that_cannot_be_meant() {
         (&["vdbench", "-f", "job", "other=1"], "`other`"),
     ];
     refuse_all(&lab(), cases);
+}
+
+#[test]
+fn a_text_that_is_no_job_is_one_line() {
+    let lab = lab();
+    lab.write(
+        "passwd",
+        "daemon:x:1:1:daemon:/sbin:/bin/false\n".repeat(58),
+    );
+    lab.write("options", "rw=read\nioengine=libaio\n");
+    let neither = "`passwd` is neither a Vdbench nor a fio file; a Vdbench file has";
+    let cases: &[Case<'_>] = &[
+        (&["run", "passwd"], neither),
+        (&["check", "passwd"], neither),
+        (&["explain", "passwd"], neither),
+        (&["scale", "--vary", "threads=1,2", "passwd"], neither),
+        (&["prefill", "passwd"], neither),
+        (&["vdbench", "-f", "passwd"], neither),
+        (&["run", "empty"], "`empty` is empty"),
+        (
+            &["run", "options"],
+            "no section; put a line such as `[job]`",
+        ),
+        (&["run", "folder"], "a directory; name a regular file"),
+    ];
+    refuse_all(&lab, cases);
+    for (words, _) in cases {
+        let ended = lab.fathom(words);
+        assert_eq!(ended.err.lines().count(), 1, "{words:?}: {}", ended.err);
+    }
+}
+
+/// What newcomers type who know other tools: one line with what to type instead.
+#[test]
+fn verbs_and_options_in_the_wrong_place_are_one_line_with_the_way_out() {
+    let lab = lab();
+    let cases: &[Case<'_>] = &[
+        (&["man"], "`fathom manual man` prints"),
+        (&["completions"], "`fathom manual bash`, `zsh` or `fish`"),
+        (&["completion", "bash"], "`fathom manual bash`"),
+        (&["version"], "use `fathom --version`"),
+        (&["validate", "job"], "use `fathom check FILE`"),
+        (
+            &["run", "job", "--threads", "4"],
+            "`fathom run` has no option `--threads`; the job file sets `threads=`",
+        ),
+        (&["run", "--iodepth=4", "job"], "curve TARGET --threads N`"),
+        (&["run", "job", "--bs", "4k"], "curve TARGET --bs BYTES`"),
+        (&["run", "job", "--runtime", "9"], "use `--elapsed TIME`"),
+        (
+            &["curve", "--write", "disk"],
+            "`fathom curve` has no option `--write`; use `--read PERCENT`: `--read 0`",
+        ),
+        (&["curve", "disk", "--rw=write"], "`--read 0` only writes"),
+        (&["curve", "disk", "--iodepth", "4"], "use `--threads N`"),
+        (&["curve", "folder"], "a directory; name a regular file or"),
+        (&["curve", "nowhere/disk", "--size", "1m"], "`mkdir -p`"),
+    ];
+    refuse_all(&lab, cases);
+    for (words, _) in cases {
+        let ended = lab.fathom(words);
+        assert_eq!(ended.err.lines().count(), 1, "{words:?}: {}", ended.err);
+    }
 }
 
 #[test]

@@ -96,7 +96,7 @@ fn a_word_that_fio_does_not_know_is_refused() {
 #[test]
 fn a_message_shows_its_line_and_no_more() {
     let lab = Lab::new();
-    let mut text = "* first\n".to_owned();
+    let mut text = "messagescan=no\n".to_owned();
     text.extend((0..1000).map(|n| format!("zz{n}=1\n")));
     lab.write("job", text);
     let told = lab.fathom(&["check", "job"]).expect(2);

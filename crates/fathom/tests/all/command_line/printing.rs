@@ -1,5 +1,5 @@
 //! Where text goes that nobody can read: a closed, full or broken stream ends no run and no verb
-//! with a panic. And what names of others may do on a terminal: nothing.
+//! with a panic, and a full one is exit code 1. And what names of others may do on a terminal: nothing.
 use crate::lab::{Ended, FATHOM, Lab, ended, interval_label, job, must};
 use measure::Event;
 use std::io::{BufRead, BufReader, Write};
@@ -15,6 +15,11 @@ const BROKEN: [&str; 7] = [
     "<&- >&- 2>&-",
     "2>&1 | true",
 ];
+
+/// What a verb that is fine otherwise ends with: who closes a stream does not want it, who names a full one is told.
+fn code_with(how: &str) -> i32 {
+    i32::from(how.starts_with(">/dev/full"))
+}
 
 /// The words of each door that measures, for the lab of [`doors`].
 const DOORS: [(&str, &str); 5] = [
@@ -60,7 +65,12 @@ fn a_broken_stream_ends_no_measurement() {
     let one = |door: &str, words: &str, number: usize, how: &str| {
         let out = format!("{door}{number}");
         let ended = broken(&lab, &words.replace("OUT", &out), how);
-        assert_eq!(ended.code, Some(0), "{door} {how}: {ended:?}");
+        assert_eq!(ended.code, Some(code_with(how)), "{door} {how}: {ended:?}");
+        if how == ">/dev/full" {
+            let last = ended.err.lines().next_back().unwrap_or_default();
+            let reason = "error: cannot write standard output: No space left";
+            assert!(last.starts_with(reason), "{door}: {ended:?}");
+        }
         let again = format!("{out}-again");
         let report = lab.fathom(&["report", &out, "-o", &again]).expect(0);
         assert!(!report.err.contains("its end"), "{door} {how}: {report:?}");
@@ -120,6 +130,7 @@ fn verbs_that_only_print_end_quietly() {
     for (words, code) in verbs {
         for how in BROKEN.iter().chain(&["| head -1 >/dev/null"]) {
             let ended = broken(&lab, words, how);
+            let code = if code == 0 { code_with(how) } else { code };
             assert_eq!(ended.code, Some(code), "{words} {how}: {ended:?}");
             assert!(!ended.err.contains("panicked"), "{words} {how}: {ended:?}");
         }

@@ -59,11 +59,10 @@ fn what_an_ordinary_user_may_not_touch_stays() {
     );
     let before = lab.everything();
     let refused = as_nobody(&lab, &["run", "job", "-o", "out"]).expect(2);
-    assert!(
-        refused.err.to_lowercase().contains("permission denied"),
-        "{}",
-        refused.err
-    );
+    refused.says(&[
+        "`sd1` (disk) cannot be used: it cannot be opened for writing: permission denied (user `",
+        "has no write permission (`w`); owner `root:root`, mode 644)",
+    ]);
     assert_eq!(lab.everything(), before);
     std::fs::set_permissions(lab.path("disk"), std::fs::Permissions::from_mode(0o600)).unwrap();
     let refused = as_nobody(&lab, &["run", "job", "-o", "out"]).expect(2);
@@ -94,12 +93,12 @@ fn a_folder_without_the_right_is_named_before_anything_starts() {
         (
             "closed/disk",
             "closed",
-            "no write permission (`w`) for the folder",
+            "no write permission (`w`) for the directory",
         ),
         (
             "dark/disk",
             "dark",
-            "no search permission (`x`) for the folder",
+            "no search permission (`x`) for the directory",
         ),
         ("closed/none/disk", "closed/none", "does not exist"),
     ] {
@@ -154,4 +153,41 @@ fn a_read_only_file_system_is_named_before_anything_starts() {
         refused.err
     );
     assert!(!lab.path("out").exists());
+}
+
+#[test]
+fn a_denial_says_whose_right_is_missing_for_what() {
+    let lab = match open_lab() {
+        Ok(lab) => lab,
+        Err(reason) => return skip(reason),
+    };
+    let closed = |name: &str| {
+        let mode = PermissionsExt::from_mode(0o600);
+        std::fs::set_permissions(lab.path(name), mode).unwrap();
+    };
+    lab.write("disk", vec![0; 1 << 20]);
+    lab.write(
+        "secret.job",
+        job("lun=disk", "iorate=50,elapsed=2,interval=1"),
+    );
+    ["disk", "secret.job"].into_iter().for_each(closed);
+    std::fs::create_dir(lab.path("theirs")).unwrap();
+    std::fs::set_permissions(lab.path("theirs"), PermissionsExt::from_mode(0o755)).unwrap();
+    lab.write(
+        "job",
+        job("lun=new,size=1m", "iorate=50,elapsed=2,interval=1"),
+    );
+    for (words, right, mode) in [
+        (&["curve", "disk"][..], "read permission (`r`)", "600"),
+        (&["run", "secret.job"], "read permission (`r`)", "600"),
+        (
+            &["run", "job", "-o", "theirs"],
+            "write permission (`w`)",
+            "755",
+        ),
+    ] {
+        let refused = as_nobody(&lab, words).expect(2);
+        let says = format!("has no {right}; owner `root:root`, mode {mode})");
+        assert!(last(&refused).contains(&says), "{words:?}: {}", refused.err);
+    }
 }

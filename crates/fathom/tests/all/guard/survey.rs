@@ -17,6 +17,44 @@ fn is_same(lab: &Lab, name: &str, before: &[u8]) -> bool {
     lab.bytes(name) == before
 }
 
+/// Whoever reads a file does not want it overwritten.
+#[test]
+fn a_read_job_larger_than_its_file_offers_another_size_and_no_overwriting() {
+    let lab = Lab::new();
+    let before = b"letter\n".repeat(1 << 18);
+    lab.write("disk", &before);
+    lab.write("job.fio", "[j]\nfilename=disk\nsize=10g\nrw=read\n");
+    let storage = "sd=sd1,lun=disk,size=10g\nwd=wd1,sd=sd1,rdpct=100\n";
+    lab.write(
+        "job.vdb",
+        format!("{storage}rd=rd1,wd=wd1,iorate=10,elapsed=2,interval=1\n"),
+    );
+    let off = "all=off";
+    for words in [
+        &["run", "job.fio", "--lint", off][..],
+        &["run", "job.vdb", "--lint", off],
+        &["fio", "job.fio"],
+        &["fio", "--name=j", "--filename=disk", "--size=10g"],
+        &["vdbench", "-f", "job.vdb", "-o", "out"],
+        &["curve", "disk", "--size", "10g"],
+    ] {
+        let refused = lab.fathom(words).expect(3).says(&[
+            "has 1.75 MiB, but the job reads 10 GiB; Fathom does not extend",
+            "(data of unknown kind",
+            "lower the size to 1835008 bytes, or name a new file",
+        ]);
+        assert!(!refused.err.contains("overwrite"), "{words:?}: {refused:?}");
+        assert!(is_same(&lab, "disk", &before), "{words:?}");
+    }
+    let writes = ["--filename=disk", "--size=10g", "--rw=randrw"];
+    fio(&lab, &writes).expect(3).says(&["--overwrite disk"]);
+    let exists = ["--filename=disk", "--size=10g", "--allow_file_create=0"];
+    fio(&lab, &exists).expect(2).says(&[
+        "`disk` asks for 10 GiB, and there are 1.75 MiB",
+        "lower the size, or leave it out",
+    ]);
+}
+
 #[test]
 fn a_foreign_file_is_not_made_longer_without_being_named() {
     let lab = Lab::new();
@@ -43,9 +81,11 @@ fn a_foreign_file_is_not_made_longer_without_being_named() {
         let (file, size) = (format!("--filename={name}"), format!("--size={size}"));
         for rw in ["--rw=read", "--rw=randread", "--rw=write"] {
             for more in ["--fallocate=none", "--fallocate=keep", "--fallocate=posix"] {
-                fio(&lab, &[rw, &size, &file, more])
-                    .expect(3)
-                    .says(&[&format!("--overwrite {name}")]);
+                let refused = fio(&lab, &[rw, &size, &file, more]).expect(3);
+                match rw {
+                    "--rw=write" => refused.says(&[&format!("--overwrite {name}")]),
+                    _ => refused.says(&["Fathom does not extend a file with data"]),
+                };
                 assert!(is_same(&lab, name, &before), "{name} {rw} {more}");
             }
         }

@@ -1,0 +1,132 @@
+//! Why the kernel denies an access, in words: which user lacks which right, and who has it. Begin with [`denial`].
+use std::fs;
+use std::io;
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::path::Path;
+
+use rustix::io::Errno;
+use rustix::process::geteuid;
+
+use crate::text_file::read_whole;
+
+/// What a program wants to do with a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wanted {
+    Read,
+    Write,
+}
+
+/// Names of users or groups in a system file, up to this many bytes.
+const NAMES_BYTES_MAX: u64 = 1 << 20;
+
+/// Who owns a file, and what its mode lets them do.
+struct Owners {
+    user: String,
+    group: String,
+    mode: u32,
+    is_device: bool,
+}
+
+/// The text of an error of an access to `path`: for a denial with the right that is missing, otherwise as the system says
+/// it.
+#[must_use]
+pub fn denial(path: &Path, wanted: Wanted, error: &io::Error) -> String {
+    match Errno::from_io_error(error) {
+        Some(Errno::ACCESS) => {
+            let Ok(found) = fs::metadata(path) else {
+                return "permission denied".to_owned();
+            };
+            let owners = Owners {
+                user: name_of("/etc/passwd", found.uid()),
+                group: name_of("/etc/group", found.gid()),
+                mode: found.mode() & 0o777,
+                is_device: found.file_type().is_block_device(),
+            };
+            owners.denial(wanted, &name_of("/etc/passwd", geteuid().as_raw()))
+        }
+        Some(Errno::PERM) => {
+            "operation not permitted (the file may be immutable or append-only, as `lsattr` shows; \
+             `O_NOATIME` requires its owner or root)"
+                .to_owned()
+        }
+        _ => error.to_string(),
+    }
+}
+
+impl Owners {
+    fn denial(&self, wanted: Wanted, me: &str) -> String {
+        let (verb, right, bit) = match wanted {
+            Wanted::Read => ("reading", "read permission (`r`)", 0o040),
+            Wanted::Write => ("writing", "write permission (`w`)", 0o020),
+        };
+        let Self {
+            user,
+            group,
+            mode,
+            is_device,
+        } = self;
+        let group_too = match mode & bit {
+            0 => String::new(),
+            _ => format!(" or group `{group}`"),
+        };
+        match is_device {
+            true => {
+                format!("permission denied ({verb} raw devices requires user `{user}`{group_too})")
+            }
+            false => format!(
+                "permission denied (user `{me}` has no {right}; owner `{user}:{group}`, mode {mode:03o})"
+            ),
+        }
+    }
+}
+
+/// The name of a user or group; its number if the file has no line for it.
+fn name_of(file: &str, id: u32) -> String {
+    let bytes = read_whole(Path::new(file), NAMES_BYTES_MAX).unwrap_or_default();
+    let text = String::from_utf8_lossy(&bytes);
+    let id = id.to_string();
+    let mut lines = text.lines();
+    let name = lines.find_map(|line| {
+        let mut fields = line.split(':');
+        let name = fields.next()?;
+        (fields.nth(1)? == id).then(|| name.to_owned())
+    });
+    name.unwrap_or(id)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_denial_says_whose_right_is_missing() {
+        let owners = |mode, is_device| Owners {
+            user: "root".to_owned(),
+            group: "disk".to_owned(),
+            mode,
+            is_device,
+        };
+        assert_eq!(
+            owners(0o660, true).denial(Wanted::Read, "me"),
+            "permission denied (reading raw devices requires user `root` or group `disk`)"
+        );
+        assert_eq!(
+            owners(0o600, true).denial(Wanted::Write, "me"),
+            "permission denied (writing raw devices requires user `root`)"
+        );
+        assert_eq!(
+            owners(0o644, false).denial(Wanted::Write, "me"),
+            "permission denied (user `me` has no write permission (`w`); owner `root:disk`, mode 644)"
+        );
+    }
+
+    #[test]
+    fn an_operation_that_is_not_permitted_names_the_causes_and_the_rest_is_kept() {
+        let of = |errno: Errno| denial(Path::new("/"), Wanted::Write, &errno.into());
+        assert!(of(Errno::PERM).contains("`O_NOATIME` requires its owner or root"));
+        assert!(of(Errno::ACCESS).contains("owner `root:root`"));
+        assert!(of(Errno::ROFS).starts_with("Read-only file system"));
+        assert_eq!(name_of("/etc/passwd", 0), "root");
+        assert_eq!(name_of("/nowhere", 7), "7");
+    }
+}
