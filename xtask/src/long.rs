@@ -22,6 +22,7 @@ const TESTS: &[&str] = &[
 /// Verdicts and times on real targets, which are asked exactly where nothing else runs.
 const VERDICTS: &[&str] = &[
     "results::known::",
+    "results::situations::",
     "running::at::",
     "running::rebuild::",
     "--include-ignored",

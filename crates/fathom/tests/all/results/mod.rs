@@ -7,4 +7,5 @@ mod known;
 mod report_again;
 mod run;
 mod scale;
+mod situations;
 mod table;
