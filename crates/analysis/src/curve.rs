@@ -335,10 +335,13 @@ pub(crate) fn is_machine_taken(totals: &RunTotals) -> bool {
         || is_without_cpu(totals)
 }
 
-/// Whether the CPUs of the host were in use for nearly all of the time.
+/// Whether the CPUs of the host were in use for nearly all of the time that a hypervisor left them.
 pub(crate) fn is_host_busy(totals: &RunTotals) -> bool {
     let cpu = totals.host.cpu.filter(|cpu| cpu.total_ns() > 0);
-    cpu.is_some_and(|cpu| cpu.busy_ns() as f64 > BUSY_SHARE * cpu.total_ns() as f64)
+    cpu.is_some_and(|cpu| {
+        let left_ns = cpu.total_ns() - cpu.steal_ns;
+        cpu.busy_ns() as f64 > BUSY_SHARE * left_ns as f64
+    })
 }
 
 /// Whether workers waited for a CPU for too much of their time.

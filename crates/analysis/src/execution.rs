@@ -24,8 +24,6 @@ pub(crate) struct Heard {
     pub name: String,
     pub judged: Judged,
     pub outline: RunOutline,
-    /// Where its jobs have no common p99.
-    pub worst_job: Option<JobFigures>,
 }
 
 /// What an execution comes to: how fast, whether that can be believed, and what to do next.
@@ -339,7 +337,7 @@ impl Heard {
         if point.operations == 0 {
             return format!("no I/O succeeded in `{}`", self.name);
         }
-        if let Some(job) = &self.worst_job {
+        if let Some(job) = &self.judged.worst_job {
             return self.speed_of_jobs(job) + &self.syncs();
         }
         let p99_ns = point.response.p99;

@@ -85,3 +85,55 @@ pub(crate) fn worst(totals: &RunTotals) -> Option<JobFigures> {
     let is_apart = worst as f64 >= APART_FACTOR * best as f64;
     told.pop().filter(|_| is_apart)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{closed, figure};
+    use plan::Operation;
+
+    /// Two jobs side by side, with so many I/Os of so long each.
+    fn two(keys: [&str; 2], [one, other]: [(usize, u64); 2]) -> RunTotals {
+        let mut totals = closed(0, &[]);
+        let stream = totals.started.streams.remove(0);
+        totals.figures.clear();
+        totals.streams.push(totals.streams[0].clone());
+        for (place, (count, service_ns)) in [one, other].into_iter().enumerate() {
+            let mut stream = stream.clone();
+            stream.labels = vec![Label::new(keys[place], format!("job{place}"))];
+            totals.started.streams.push(stream);
+            let values = vec![service_ns; count];
+            totals
+                .figures
+                .push(figure(place as u32, Operation::Read, &values, &values));
+        }
+        totals
+    }
+
+    #[test]
+    fn jobs_that_differ_have_a_worst_and_alike_ones_have_none() {
+        let name = |totals: &RunTotals| worst(totals).map(|job| job.name);
+        let jobs = |slow_ns| two(["job"; 2], [(1_000, 1_000_000), (1_000, slow_ns)]);
+        assert_eq!(name(&jobs(2_100_000)).as_deref(), Some("job1"));
+        assert_eq!(name(&jobs(1_900_000)), None);
+        let workloads = two(["wd"; 2], [(1_000, 5_000_000), (1_000, 1_000_000)]);
+        assert_eq!(name(&workloads).as_deref(), Some("job0"));
+        // Too few I/Os tell no p99, and streams that nothing names are no jobs.
+        assert_eq!(
+            name(&two(["job"; 2], [(1_000, 1_000_000), (99, 9_000_000)])),
+            None
+        );
+        assert_eq!(
+            name(&two(["other"; 2], [(1_000, 1_000_000), (1_000, 9_000_000)])),
+            None
+        );
+    }
+
+    #[test]
+    fn each_job_is_apart() {
+        let totals = two(["job"; 2], [(1_000, 1_000), (500, 1_000)]);
+        let jobs: Vec<u64> = of_jobs(&totals).map(|job| job.operations()).collect();
+        assert_eq!(jobs, [1_000, 500]);
+        assert_eq!(of_jobs(&closed(0, &[1_000])).count(), 0);
+    }
+}

@@ -39,6 +39,8 @@ pub struct Happened {
     /// I/Os that failed in the whole run, its warm-up among it, and in words where, why and when first.
     pub failed: u64,
     pub(crate) failed_text: String,
+    /// Whether I/Os were queued by calls that return before they are done (io_uring, native AIO).
+    pub is_queued: bool,
     /// What came after a mark, a stall or a step; `None` without one.
     pub recovery: Option<Recovery>,
     /// Of a run in which something happened, in order.
@@ -90,6 +92,7 @@ impl Happened {
             standstill,
             own_pause_ns: 0,
             failed: 0,
+            is_queued: false,
             failed_text: String::new(),
             recovery,
             phases,

@@ -8,6 +8,7 @@ use crate::curve::{
 use crate::evidence::{Check, Evidence, Seen, not_checked};
 use crate::gap::{Gap, GapCause, Reach, response_gap};
 use crate::hints::{Hints, argument, with_size};
+use crate::jobs::{self, JobFigures};
 use crate::lost;
 use crate::medium::{Medium, medium};
 use crate::moment::Step;
@@ -101,6 +102,8 @@ pub struct Judged {
     pub evidence: Vec<Evidence>,
     /// How much of the run the leading word takes, to compare runs with the same word.
     pub(crate) severity: f64,
+    /// The slowest of its jobs, where these have no common p99.
+    pub(crate) worst_job: Option<JobFigures>,
     pub(crate) hints: Hints,
 }
 
@@ -256,6 +259,7 @@ fn judge_as(
         targets,
         medium: medium(totals, targets),
         is_part,
+        worst_job: jobs::worst(totals).filter(|_| !is_part),
     };
     let mut findings: Vec<Finding> = scene.findings();
     let evidence = scene.evidence(&findings);
@@ -269,6 +273,7 @@ fn judge_as(
     Judged {
         severity: leading.map_or(0.0, |one| scene.severity(one.word)),
         hints,
+        worst_job: scene.worst_job,
         point,
         findings,
         evidence,
@@ -306,6 +311,7 @@ struct Scene<'a> {
     medium: Medium,
     /// Whether it is one of several jobs of the run.
     is_part: bool,
+    worst_job: Option<JobFigures>,
 }
 
 impl Scene<'_> {
@@ -757,12 +763,16 @@ impl Scene<'_> {
         ))
     }
 
+    /// For the percentile that is given: that of all, or of the job that leads by name.
     fn too_few_samples(&self) -> Option<String> {
-        let samples = self.point.response.samples;
+        let (samples, of) = match &self.worst_job {
+            Some(job) => (job.response.samples, format!(" of `{}`", job.name)),
+            None => (self.point.response.samples, String::new()),
+        };
         let is_few = self.measures() && samples > 0 && samples < SAMPLES_FOR_P99;
         is_few.then(|| {
             format!(
-                "p99 rests on {}; it takes {SAMPLES_FOR_P99} for ten beyond it",
+                "p99{of} rests on {}; it takes {SAMPLES_FOR_P99} for ten beyond it",
                 counted(samples, "I/O")
             )
         })

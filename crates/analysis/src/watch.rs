@@ -22,6 +22,9 @@ const MAX_INTERVALS: usize = 120_000;
 /// The same of those whose latencies are kept: an hour and a half of tenths of seconds.
 const MAX_MOMENTS: usize = 54_000;
 
+/// Backends whose submitting calls return before an I/O is done, by their names in the record.
+const QUEUED: [&str; 2] = ["uring", "aio"];
+
 /// Backends that reach no target, by their names in the record.
 const UNREAL: [&str; 2] = ["sim", "null"];
 
@@ -247,7 +250,6 @@ impl Watch {
             name: totals.started.full_name(),
             judged: judged.clone(),
             outline: RunOutline::of(&totals),
-            worst_job: jobs::worst(&totals),
         });
         Some(EndedRun {
             totals,
@@ -306,6 +308,7 @@ impl Watch {
         let failed = std::mem::take(&mut self.failed);
         happened.failed_text = failed.text(begun_ns, &|target| self.name_of(target));
         happened.failed = failed.count;
+        happened.is_queued = QUEUED.contains(&&*self.backend);
         match std::mem::take(&mut self.lacks_moments) {
             true => happened.of_sums(),
             false => happened,

@@ -162,9 +162,7 @@ fn check_owners(plan: &Plan) -> Result<(), String> {
     let refused = |owner| Some((owner, engine::as_owner(owner, || ()).err()?));
     match owners.into_iter().find_map(refused) {
         None => Ok(()),
-        Some((owner, error)) => Err(format!(
-            "the job works as {owner}, which this process may not: {error} (requires root)"
-        )),
+        Some((owner, error)) => Err(format!("cannot run as {owner}: {error} (requires root)")),
     }
 }
 

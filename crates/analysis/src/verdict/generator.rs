@@ -152,8 +152,14 @@ impl Scene<'_> {
 
     /// Threads that sat in submitting calls without using a CPU, as a share of their time.
     pub(super) fn submission_blocked_share(&self) -> f64 {
+        if !self.happened.is_queued {
+            return 0.0;
+        }
         let workers = &self.totals.workers;
-        let blocked_ns = workers.submit_ns.saturating_sub(workers.usage.system_ns);
+        let usage = &workers.usage;
+        // Some calls are timed for all, and a thread may lose its CPU within one: twice the wait leaves room for that.
+        let own_ns = usage.user_ns + usage.system_ns + 2 * usage.cpu_wait_ns.unwrap_or(0);
+        let blocked_ns = workers.submit_ns.saturating_sub(own_ns);
         let time_ns = f64::from(workers.workers.max(1)) * self.totals.length_ns.max(1) as f64;
         blocked_ns as f64 / time_ns
     }

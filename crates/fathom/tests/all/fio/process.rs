@@ -138,6 +138,6 @@ fn who_may_not_be_another_user_is_told_before_anything_is_made() {
         Ok(output) => output.expect(2),
         Err(error) => return skip(&format!("others cannot run the program: {error}")),
     };
-    output.tells(&["work as user 1"]);
+    output.tells(&["cannot run as user 1"]);
     assert!(made(&lab).is_empty());
 }

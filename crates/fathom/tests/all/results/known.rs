@@ -115,12 +115,14 @@ fn jobs_side_by_side_are_not_judged_by_each_other() {
         .lines()
         .filter_map(|line| line.find("! ").map(|at| &line[at..]))
         .collect();
-    // One slot of 100 µs carries half of it: the whole has both marks, and the job that missed its rate.
+    // One slot of 100 µs carries half of it: the whole has both marks, and the job that missed its rate. A model of storage
+    // is never believed.
     assert_eq!(
         marks,
         [
-            "! depth-bound, unstable",
-            "! depth-bound, rate missed, unserved arrivals"
+            "! generator-bound, depth-bound, unstable",
+            "! generator-bound",
+            "! generator-bound, depth-bound, rate missed, unserved arrivals"
         ],
         "{}",
         ended.out
@@ -337,14 +339,17 @@ fn a_page_cache_that_answers_is_suspected() {
         &strict.err,
         &["error: --strict: the figures cannot be believed"],
     );
-    let passed = [
-        "report",
-        "out",
-        "-o",
-        "again",
-        "--strict=cache-suspect,too few samples",
-    ];
-    lab.fathom(&passed).expect(0);
+    // Whatever else a busy machine makes doubtful has to be named as well.
+    let json: serde_json::Value = serde_json::from_str(&lab.text("out/summary.json")).unwrap();
+    let doubts = json["verdict"]["doubts"].as_array().unwrap();
+    let doubts: Vec<&str> = doubts.iter().map(|word| word.as_str().unwrap()).collect();
+    assert_eq!(doubts[0], "cache-suspect");
+    let pass = |words: &[&str]| {
+        let strict = format!("--strict={}", words.join(","));
+        lab.fathom(&["report", "out", "-o", "again", &strict])
+    };
+    pass(&doubts).expect(0);
+    pass(&doubts[..1]).expect(5);
 }
 
 #[test]
@@ -362,7 +367,7 @@ fn a_file_with_holes_is_sparse() {
 
 /// What is there and was never filled with data, as a thin volume or a trimmed device is.
 #[test]
-fn a_file_of_zeros_is_sparse() {
+fn a_file_of_zeros_is_told() {
     let lab = Lab::new();
     lab.write("zeros", vec![0; 4 << 20]);
     for backend in ["sync", "uring", "aio"] {
@@ -373,16 +378,16 @@ fn a_file_of_zeros_is_sparse() {
             _ if ended.code == Some(0) => ended,
             _ => continue,
         };
-        has_word(&lab, "sparse");
+        has_word(&lab, "zeros");
         let json: serde_json::Value = serde_json::from_str(&lab.text("out/summary.json")).unwrap();
         let told = json["verdict"]["text"].as_str().unwrap();
         let told = told.split_whitespace().collect::<Vec<_>>().join(" ");
         assert_eq!(told, verdict(&ended), "{backend}");
         has_all(
             &lab.text("out/summary.json"),
-            &["read", "`zeros` brought only zeros"],
+            &["read", "`zeros` returned zeros"],
         );
-        has_all(&lab.text("out/report.html"), &["brought only zeros"]);
+        has_all(&lab.text("out/report.html"), &["returned zeros"]);
         assert_eq!(json["runs"][0]["is_believed"], false);
         assert!(json["runs"][0]["achieved_rate_per_s"].is_number());
     }

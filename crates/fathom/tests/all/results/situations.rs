@@ -499,8 +499,9 @@ struct Told {
 
 /// Runs a script in the folder of the lab.
 fn script(lab: &Lab, text: &str) {
-    let status = lab.command("sh").args(["-c", text]).stdin(Stdio::null());
-    let status = status.stdout(Stdio::null()).stderr(Stdio::null()).status();
+    let mut command = lab.command("sh");
+    let command = command.args(["-c", text]).stdin(Stdio::null());
+    let status = command.stdout(Stdio::null()).stderr(Stdio::null()).status();
     status.expect("`sh` is there");
 }
 

@@ -61,9 +61,9 @@ fn a_short_foreign_file_is_refused_and_intact() {
     lab.write("disk", "three words here\n");
     lab.write("job", reading("1m"));
     let before = lab.everything();
-    lab.fathom(&["vdbench", "-f", "job"])
-        .expect(3)
-        .says(&["`sd1` (disk) may not be overwritten", "--overwrite "]);
+    let refused = lab.fathom(&["vdbench", "-f", "job"]).expect(3);
+    assert!(!refused.all().contains("--overwrite"), "{refused}");
+    refused.says(&["`sd1` (disk) has 17 B, but the job reads 1 MiB"]);
     assert_eq!(lab.everything(), before);
 }
 
