@@ -3,12 +3,12 @@
 use super::happened;
 use super::record::{RunRecord, Told};
 use super::scaling;
-use super::text::{Escaped, Sentence, moment};
+use super::text::{Escaped, Sentence, has_value, moment};
 use super::{Page, PageData};
 use analysis::words::{counted, latency, megabytes, rate, size, span};
 use analysis::{Check, Seen, Verdict, Word};
 use measure::{ExecutionStarted, FinishReason};
-use plan::Severity;
+use plan::{Label, Severity};
 use std::io::{self, Write};
 
 /// Runs that are named under one reason; further ones are counted.
@@ -144,6 +144,7 @@ fn or_unknown<'a>(text: &'a str, otherwise: &'a str) -> &'a str {
 
 fn write_labels(page: &Page, out: &mut dyn Write) -> io::Result<()> {
     let labels = page.execution.as_ref().map_or(&[][..], |one| &one.labels);
+    let labels: Vec<&Label> = labels.iter().filter(|one| has_value(&one.value)).collect();
     if labels.is_empty() {
         return Ok(());
     }
@@ -302,7 +303,7 @@ fn write_signs(page: &Page, verdict: Option<&Verdict>, out: &mut dyn Write) -> i
     // Where no sentence leads, this does.
     let open = if verdict.is_none() { " open" } else { "" };
     let loud = signs.iter().filter(|sign| sign.class != "note");
-    let loud: Vec<String> = loud.map(|sign| sign.word.to_lowercase()).collect();
+    let loud: Vec<String> = loud.map(|sign| uncapitalized(&sign.word)).collect();
     writeln!(
         out,
         "<details class=\"signs\"{open}><summary>What the sentence rests on: {}</summary><ul>",
@@ -318,6 +319,17 @@ fn write_signs(page: &Page, verdict: Option<&Verdict>, out: &mut dyn Write) -> i
         )?;
     }
     writeln!(out, "</ul></details>")
+}
+
+/// A word of a sign within a line. Abbreviations such as *CPU* and *I/Os* keep their capitals.
+fn uncapitalized(word: &str) -> String {
+    let mut characters = word.chars();
+    match (characters.next(), characters.next()) {
+        (Some(first), Some(second)) if second.is_lowercase() => {
+            first.to_lowercase().to_string() + &word[first.len_utf8()..]
+        }
+        _ => word.to_owned(),
+    }
 }
 
 /// The checks that were made of all runs and found good; nothing without one.
@@ -467,4 +479,17 @@ fn limits_of_evidence(page: &Page) -> Vec<Sign> {
         );
     }
     signs
+}
+
+#[cfg(test)]
+mod tests {
+    use super::uncapitalized;
+
+    #[test]
+    fn abbreviations_keep_their_capitals_within_a_line() {
+        assert_eq!(uncapitalized("Failed I/Os"), "failed I/Os");
+        assert_eq!(uncapitalized("CPU undercounted"), "CPU undercounted");
+        assert_eq!(uncapitalized("I/O errors"), "I/O errors");
+        assert_eq!(uncapitalized(""), "");
+    }
 }

@@ -14,6 +14,11 @@ pub(crate) struct Sentence<T>(pub T);
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Short(pub f64);
 
+/// Whether the value of a label says anything: a job without loops has the loop value `None`.
+pub(super) fn has_value(value: &str) -> bool {
+    !matches!(value.trim(), "" | "None")
+}
+
 /// A date and time of day in the zone of the execution.
 pub(super) fn moment(unix_ns: u64, utc_offset_s: i32) -> String {
     let offset = jiff::tz::Offset::from_seconds(utc_offset_s).unwrap_or(jiff::tz::Offset::UTC);
