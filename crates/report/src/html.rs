@@ -15,6 +15,7 @@ mod scaling;
 mod script;
 mod tables;
 pub(crate) mod text;
+mod tiles;
 
 use self::text::Short;
 use crate::fio::holds_back;
@@ -332,7 +333,7 @@ impl Page {
         for (place, picture) in pictures.into_iter().enumerate() {
             out.write_all(picture.as_bytes())?;
             if place == 0 {
-                headline::write_cards(self, data, out)?;
+                tiles::write(self, data, out)?;
             }
         }
         if has_runs {

@@ -1,11 +1,11 @@
 //! The top of the page: what was tested and on what, and in words whatever makes its figures
-//! doubtful; and the tiles with the main figures.
+//! doubtful.
+use super::Page;
 use super::happened;
 use super::record::{RunRecord, Told};
 use super::scaling;
 use super::text::{Escaped, Sentence, has_value, moment};
-use super::{Page, PageData};
-use analysis::words::{counted, latency, megabytes, rate, size, span};
+use analysis::words::{counted, size, span};
 use analysis::{Check, Seen, Verdict, Word};
 use measure::{ExecutionStarted, FinishReason};
 use plan::{Label, Severity};
@@ -158,138 +158,6 @@ fn write_labels(page: &Page, out: &mut dyn Write) -> io::Result<()> {
         )?;
     }
     writeln!(out, "</p>")
-}
-
-/// The main figures, as tiles.
-pub(super) fn write_cards(page: &Page, data: &PageData<'_>, out: &mut dyn Write) -> io::Result<()> {
-    let measured: Vec<&RunRecord> = page
-        .runs
-        .iter()
-        .filter(|run| run.measures && run.operations > 0)
-        .collect();
-    let believed: Vec<&RunRecord> = measured
-        .iter()
-        .copied()
-        .filter(|run| run.is_believed())
-        .collect();
-    // Nothing is praised that cannot be believed.
-    let is_believed = !believed.is_empty();
-    let measured = if is_believed { believed } else { measured };
-    let flat_out: Vec<&RunRecord> = measured
-        .iter()
-        .copied()
-        .filter(|run| !run.is_throttled)
-        .collect();
-    // What is asked to do no more has no highest rate.
-    let (titles, runs) = match is_believed && !flat_out.is_empty() {
-        false => (["Rate reached", "Throughput reached"], &measured),
-        true => (
-            ["Highest rate, flat out", "Highest throughput, flat out"],
-            &flat_out,
-        ),
-    };
-    let (Some(fastest), Some(widest), Some(quickest)) = (
-        most(runs, |run| run.rate),
-        most(runs, |run| run.bytes),
-        most(&measured, |run| -run.response.p50.0),
-    ) else {
-        return Ok(());
-    };
-    writeln!(out, "<div class=\"cards\">")?;
-    write_rate_cards(titles, fastest, widest, out)?;
-    let quick = format!(
-        "{} at {} I/O/s, p99 {}",
-        quickest.name,
-        rate(quickest.rate),
-        quickest.response.words("p99")
-    );
-    let (value, unit) = value_and_unit(&quickest.response.words("p50"));
-    let title = match is_believed {
-        true => "Lowest median response",
-        false => "Median response",
-    };
-    card(out, title, &value, &unit, &quick)?;
-    let knees = data.curves.iter().filter_map(|curve| curve.knee);
-    let knees = knees.filter_map(|knee| page.runs.get(knee));
-    let knees = knees.filter(|run| run.is_believed());
-    if let Some(knee) = knees.max_by(|one, other| one.rate.total_cmp(&other.rate)) {
-        let title = match data.curves.len() {
-            1 => "Knee of the curve",
-            _ => "Highest knee",
-        };
-        let at = format!("{}, p99 {}", knee.name, knee.response.words("p99"));
-        card(out, title, &rate(knee.rate), "I/O/s", &at)?;
-    }
-    if let (Some(host), Some(own)) = (fastest.cpu, fastest.own_cpu) {
-        write_cpu_card(&fastest.name, host.0, own.0, out)?;
-    }
-    writeln!(out, "</div>")
-}
-
-fn most<'a>(runs: &[&'a RunRecord], of: fn(&RunRecord) -> f64) -> Option<&'a RunRecord> {
-    let runs = runs.iter().copied();
-    runs.max_by(|one, other| of(one).total_cmp(&of(other)))
-}
-
-fn write_rate_cards(
-    titles: [&str; 2],
-    fastest: &RunRecord,
-    widest: &RunRecord,
-    out: &mut dyn Write,
-) -> io::Result<()> {
-    let asked = fastest
-        .asked
-        .map_or(String::new(), |asked| format!("{} asked, ", rate(asked)));
-    let busy = match fastest.busy.0.is_finite() {
-        true => format!(", {:.1} of {} slots busy", fastest.busy.0, fastest.slots),
-        false => String::new(),
-    };
-    let depth = format!(
-        "{}, {asked}p99 {}{busy}",
-        fastest.name,
-        fastest.response.words("p99"),
-    );
-    card(out, titles[0], &rate(fastest.rate), "I/O/s", &depth)?;
-    match widest.bytes > 0.0 {
-        true => card(
-            out,
-            titles[1],
-            &megabytes(widest.bytes),
-            "MB/s",
-            &widest.name,
-        ),
-        false => Ok(()),
-    }
-}
-
-/// CPU time of the host and of Fathom itself, in nanoseconds per I/O.
-fn write_cpu_card(run: &str, host: f64, own: f64, out: &mut dyn Write) -> io::Result<()> {
-    // The whole is no less than its part: counters that show less have not seen all of it.
-    let (larger, whose) = if own > host {
-        let whose = format!(
-            "of Fathom itself in {run}; the counters of the host saw {}",
-            latency(host)
-        );
-        (own, whose)
-    } else {
-        let whose = format!("of the host in {run}; Fathom itself {}", latency(own));
-        (host, whose)
-    };
-    let (value, unit) = value_and_unit(&latency(larger));
-    card(out, "CPU per I/O", &value, &unit, &whose)
-}
-
-fn value_and_unit(text: &str) -> (String, String) {
-    let (value, unit) = text.split_once(' ').unwrap_or((text, ""));
-    (value.into(), unit.into())
-}
-
-fn card(out: &mut dyn Write, title: &str, value: &str, unit: &str, note: &str) -> io::Result<()> {
-    writeln!(
-        out,
-        "<div class=\"card\"><h2>{title}</h2><p class=\"value\">{value} <span>{unit}</span></p><p>{}</p></div>",
-        Escaped(note)
-    )
 }
 
 fn write_signs(page: &Page, verdict: Option<&Verdict>, out: &mut dyn Write) -> io::Result<()> {

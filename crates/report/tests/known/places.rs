@@ -54,6 +54,16 @@ fn conclusion(story: &Story) -> Conclusion {
     conclusion
 }
 
+/// What the verdict states, and the tiles of the page, where it has both.
+pub fn lead_and_tiles(story: &Story) -> Option<(String, Vec<String>)> {
+    let speed = conclusion(story).verdict()?.speed;
+    let page = page(story);
+    let (_, tiles) = page.split_once("<div class=\"cards\">")?;
+    let tiles = tiles.split("<section").next()?;
+    let tiles = tiles.split("<h2>").skip(1).map(plain);
+    Some((speed, tiles.collect()))
+}
+
 fn page(story: &Story) -> String {
     let mut html = Vec::new();
     conclusion(story).write_page(&mut html).unwrap();
