@@ -1,10 +1,10 @@
 //! The top of the page: what was tested and on what, and in words whatever makes its figures
 //! doubtful.
 use super::Page;
-use super::happened;
 use super::record::{RunRecord, Told};
 use super::scaling;
 use super::text::{Escaped, Sentence, has_value, moment};
+use super::{happened, jobs};
 use analysis::words::{counted, size, span};
 use analysis::{Check, Seen, Verdict, Word};
 use measure::{ExecutionStarted, FinishReason};
@@ -39,6 +39,7 @@ pub(super) fn write(page: &Page, verdict: Option<&Verdict>, out: &mut dyn Write)
         write_verdict(verdict, out)?;
     }
     happened::write(page, out)?;
+    jobs::write(page, out)?;
     write_signs(page, verdict, out)?;
     writeln!(
         out,

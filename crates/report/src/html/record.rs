@@ -1,6 +1,7 @@
 //! What the page keeps of a run once it is over: its figures, its series and the words of its verdict. Everything comes
 //! from [`EndedRun`]; nothing is measured or judged here.
 use super::columns::{Distribution, TimeSeries};
+use super::jobs::JobRecord;
 use super::text::Short;
 use crate::fio::holds_back;
 use crate::summary;
@@ -107,6 +108,9 @@ pub(super) struct RunRecord {
     pub hosts: Vec<HostRow>,
     #[serde(skip)]
     pub slowest: Option<Slowest>,
+    /// Where several went on side by side.
+    #[serde(skip)]
+    pub jobs: Vec<JobRecord>,
     /// What was sent where compression or duplicates were asked, of each kind of data, behind the names of
     /// the streams that sent it.
     #[serde(skip)]
@@ -292,6 +296,7 @@ impl RunRecord {
             devices: device_rows(totals),
             hosts: hosts.iter().map(HostRow::of).collect(),
             slowest: slowest(&hosts),
+            jobs: Vec::new(),
         }
     }
 }
