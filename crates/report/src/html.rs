@@ -6,6 +6,7 @@
 //! the series, and the `MAX_` constants for the rest.
 mod columns;
 mod curves;
+mod evidence;
 mod happened;
 mod headline;
 mod hosts;

@@ -4,7 +4,7 @@ use super::Page;
 use super::record::{RunRecord, Told};
 use super::scaling;
 use super::text::{Escaped, Sentence, has_value, moment};
-use super::{happened, jobs};
+use super::{evidence, happened, jobs};
 use analysis::words::{counted, size, span};
 use analysis::{Check, Seen, Verdict, Word};
 use measure::{ExecutionStarted, FinishReason};
@@ -173,11 +173,17 @@ fn write_signs(page: &Page, verdict: Option<&Verdict>, out: &mut dyn Write) -> i
     let open = if verdict.is_none() { " open" } else { "" };
     let loud = signs.iter().filter(|sign| sign.class != "note");
     let loud: Vec<String> = loud.map(|sign| uncapitalized(&sign.word)).collect();
+    let loud = match loud.is_empty() {
+        true => String::new(),
+        false => format!(": {}", loud.join(", ")),
+    };
     writeln!(
         out,
-        "<details class=\"signs\"{open}><summary>What the sentence rests on: {}</summary><ul>",
-        Escaped(loud.join(", "))
+        "<details class=\"signs\"{open}><summary>Evidence for the verdict{}</summary>",
+        Escaped(loud)
     )?;
+    evidence::write(page, out)?;
+    writeln!(out, "<ul>")?;
     for sign in signs {
         writeln!(
             out,

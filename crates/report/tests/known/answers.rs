@@ -186,6 +186,26 @@ pub const ANSWERS: &[Answer] = &[
     never("median response", RATES, Top, "slow, p99 "),
     says("table of devices", FETCHED, Whole, "Table of 1 row "),
     never("table of devices", FETCHED, Whole, "Table of 1 rows"),
+    // Evidence.
+    says("queue depth seen", HELD, Top, "the queue depth sufficed ✓"),
+    says("queue depth seen", SLOTS, Top, "the queue depth sufficed ✗"),
+    says(
+        "queue depth seen",
+        FLAT,
+        Top,
+        "the queue depth sufficed closed loop",
+    ),
+    never("queue depth seen", FLAT, Top, "the queue depth sufficed ✓"),
+    never("queue depth seen", SLOTS, Top, "the queue depth sufficed ✓"),
+    says(
+        "evidence of few runs",
+        FEW,
+        Top,
+        "rate and latency were steady not checked: ",
+    ),
+    never("evidence of few runs", FEW, Top, " of 1 run"),
+    says("evidence of many runs", CURVE, Top, " of 7 runs"),
+    never("evidence of many runs", RATES, Top, " of 2 runs "),
     // Signs.
     says(
         "all checks passed",
