@@ -838,18 +838,28 @@
     });
   }
 
+  const counted = (count, singular) => `${number(count)} ${singular}${count === 1 ? "" : "s"}`;
+  // Clauses of a text end with a semicolon; names between backticks are never split.
+  const clauses = (text) => text.split(/; (?=(?:[^`]*`[^`]*`)*[^`]*$)/);
+
+  // What is to be known of a run, a fact a line. What adds to the fact before is marked so.
+  function runFacts(run) {
+    const facts = [
+      `${run.measures ? run.load : "prepares targets"}${run.asked === null ? "" : `, ${number(run.asked)} I/O/s asked`}: ${number(run.rate)} I/O/s, ${mega(run.bytes)} MB/s`,
+      `response p50 ${told(run.response, "p50")}, p99 ${told(run.response, "p99")}, max ${told(run.response, "max")}`,
+      `${counted(run.operations, "I/O")} in ${number(run.length_s)} s over ${counted(run.intervals, "measured interval")}`,
+    ].map((text) => [text, false]);
+    if (run.lateness_p99 !== null) facts.push([`lateness of submission p99 ${latency(run.lateness_p99)}, ${number(run.late)} % late`, false]);
+    run.findings.forEach((told) => clauses(told.text).forEach((clause, at) => facts.push([plain(at ? clause : `${told.word}: ${clause}`), at > 0])));
+    if (!run.series.start.length) facts.push(["no interval of this run was recorded", false]);
+    if (run.series.group > 1) facts.push([`a point of the series stands for ${run.series.group} intervals`, false]);
+    return facts;
+  }
+
   function drawRun() {
     const run = runs[state.run];
     const frame = timeFrame(run);
-    const resolution = !run.series.start.length ? " No interval of this run was recorded."
-      : run.series.group > 1 ? ` A point of the series stands for ${run.series.group} intervals.` : "";
-    byId("run-words").textContent = [
-      `${run.measures ? run.load : "prepares targets"}${run.asked === null ? "" : `, ${number(run.asked)} I/O/s asked`}: ${number(run.rate)} I/O/s, ${mega(run.bytes)} MB/s,`,
-      `response p50 ${told(run.response, "p50")}, p99 ${told(run.response, "p99")}, max ${told(run.response, "max")};`,
-      `${number(run.operations)} I/Os in ${number(run.length_s)} s over ${number(run.intervals)} measured intervals.`,
-      run.lateness_p99 === null ? "" : `Lateness of submission p99 ${latency(run.lateness_p99)}, ${number(run.late)} % late.`,
-      run.findings.map((told) => `${told.word}: ${plain(told.text)}.`).join(" ") + resolution,
-    ].join(" ");
+    byId("run-words").replaceChildren(...runFacts(run).map(([text, isMore]) => element("li", { textContent: text, className: isMore ? "more" : "" })));
     document.querySelectorAll("#table-runs tr[data-run]").forEach((row) => row.classList.toggle("chosen", Number(row.dataset.run) === state.run));
     byId("run-select").value = String(state.run);
     byId("run-previous").disabled = state.run === 0;

@@ -276,6 +276,7 @@ addEventListener("load", () => setTimeout(async () => {
   await settle();
   const root = document.documentElement.dataset;
   root.chosen = document.getElementById("run-select").value;
+  root.facts = document.querySelectorAll("#run-words > li").length;
   root.wordsChange = String(words !== document.getElementById("run-words").textContent);
   const plot = document.querySelector("#chart-curve .plot");
   plot.emit("plotly_click", { points: [{ customdata: 3 }] });
@@ -312,6 +313,8 @@ fn every_control_works_without_an_error() {
         assert!(root.contains(expected), "{expected}: {root}");
     }
     let width = |name: &str| -> u32 { opened.mark(name).parse().unwrap() };
+    // Load and rate, response, count, and at least one finding.
+    assert!(width("facts") >= 4, "{root}");
     assert!(width("paper-width") < 960, "{root}");
     assert!(width("screen-width") > 1_000, "{root}");
 }
@@ -603,6 +606,30 @@ fn doubts_stand_at_the_top_in_words() {
         assert!(top.contains(words), "{words}\n{top}");
     }
     assert!(!top.contains("Unfinished") && !top.contains("All checks passed"));
+}
+
+#[test]
+fn the_verdict_and_the_runs_of_a_sign_have_a_line_for_each_fact() {
+    let mut execution = Synthetic::new(1, 60, "sd");
+    for name in ["one", "two", "three", "four", "five"] {
+        execution.runs.push(RunSpec {
+            name: name.into(),
+            errors: 1,
+            ..one_run()
+        });
+    }
+    let html = page_of(execution);
+    let top = html.split("</header>").next().unwrap();
+    let verdict = top.split("id=\"verdict\">").nth(1).unwrap();
+    let verdict = verdict.split("</ul>").next().unwrap();
+    assert!(verdict.contains("<li><b>errors</b>: "), "{verdict}");
+    assert!(verdict.contains("<li>Next: "), "{verdict}");
+    assert!(verdict.matches("<li").count() >= 3, "{verdict}");
+    let errors = top.split("<b>Errors</b>:<ul>").nth(1).unwrap();
+    let errors = errors.split("</ul>").next().unwrap();
+    assert!(errors.contains("<li>run 2, two: "), "{errors}");
+    assert!(errors.contains("<li>2 more runs</li>"), "{errors}");
+    assert_eq!(errors.matches("<li>").count(), 4, "{errors}");
 }
 
 #[test]

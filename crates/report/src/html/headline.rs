@@ -3,7 +3,7 @@
 use super::Page;
 use super::record::{RunRecord, Told};
 use super::scaling;
-use super::text::{Escaped, Sentence, has_value, moment};
+use super::text::{Escaped, Fact, Sentence, facts, has_value, moment};
 use super::{evidence, happened, jobs};
 use analysis::words::{counted, size, span};
 use analysis::{Check, Seen, Verdict, Word};
@@ -18,7 +18,8 @@ const NAMED_RUNS: usize = 3;
 struct Sign {
     class: &'static str,
     word: String,
-    text: String,
+    /// Facts, a line each where there are several.
+    texts: Vec<String>,
 }
 
 pub(super) fn write(page: &Page, verdict: Option<&Verdict>, out: &mut dyn Write) -> io::Result<()> {
@@ -50,18 +51,32 @@ pub(super) fn write(page: &Page, verdict: Option<&Verdict>, out: &mut dyn Write)
     writeln!(out, "</header>")
 }
 
-/// The sentence, with what the user has named as code.
+/// The verdict as a list with a fact a line, and what the user has named as code.
 fn write_verdict(verdict: &Verdict, out: &mut dyn Write) -> io::Result<()> {
     let class = class(verdict.word);
     let (word, text) = (verdict.word.name(), verdict.text_of_word());
-    write!(out, "<p class=\"{class}\" id=\"verdict\">")?;
+    writeln!(out, "<ul class=\"{class}\" id=\"verdict\">")?;
     if let Some(failure) = &verdict.failure {
-        write!(out, "{}. ", Sentence(failure))?;
+        write_facts(failure, out)?;
     }
-    write!(out, "<b>{word}</b>")?;
-    let text = text.strip_prefix(word).unwrap_or(&text);
-    write!(out, "{}", Sentence(text))?;
-    writeln!(out, "</p>")
+    for (place, fact) in facts(&text).into_iter().enumerate() {
+        match fact.text.strip_prefix(word).filter(|_| place == 0) {
+            Some(rest) => writeln!(out, "<li><b>{word}</b>{}</li>", Sentence(rest))?,
+            None => write_fact(fact, out)?,
+        }
+    }
+    writeln!(out, "</ul>")
+}
+
+fn write_facts(text: &str, out: &mut dyn Write) -> io::Result<()> {
+    facts(text)
+        .into_iter()
+        .try_for_each(|fact| write_fact(fact, out))
+}
+
+fn write_fact(fact: Fact<'_>, out: &mut dyn Write) -> io::Result<()> {
+    let class = if fact.is_first { "" } else { " class=\"more\"" };
+    writeln!(out, "<li{class}>{}</li>", Sentence(fact.text))
 }
 
 /// How loud a word is shown.
@@ -185,13 +200,21 @@ fn write_signs(page: &Page, verdict: Option<&Verdict>, out: &mut dyn Write) -> i
     evidence::write(page, out)?;
     writeln!(out, "<ul>")?;
     for sign in signs {
-        writeln!(
-            out,
-            "<li class=\"{}\"><b>{}</b>: {}</li>",
-            sign.class,
-            Escaped(sign.word),
-            Sentence(&sign.text)
-        )?;
+        let (class, word) = (sign.class, Escaped(sign.word));
+        match sign.texts.as_slice() {
+            [text] => writeln!(
+                out,
+                "<li class=\"{class}\"><b>{word}</b>: {}</li>",
+                Sentence(text)
+            )?,
+            texts => {
+                writeln!(out, "<li class=\"{class}\"><b>{word}</b>:<ul>")?;
+                for text in texts {
+                    writeln!(out, "<li>{}</li>", Sentence(text))?;
+                }
+                writeln!(out, "</ul></li>")?;
+            }
+        }
     }
     writeln!(out, "</ul></details>")
 }
@@ -231,7 +254,8 @@ fn seen_good(page: &Page, has_no_doubt: bool) -> Option<Sign> {
             "Seen good"
         }
         .into(),
-        text: texts.join(", "),
+        // The table has them in lines.
+        texts: vec![texts.join(", ")],
     })
 }
 
@@ -241,7 +265,7 @@ fn execution_signs(page: &Page) -> Vec<Sign> {
         signs.push(Sign {
             class,
             word: word.into(),
-            text,
+            texts: vec![text],
         });
     };
     match page.finished.as_ref().map(|finished| &finished.reason) {
@@ -292,11 +316,12 @@ fn run_signs(page: &Page) -> Vec<Sign> {
         }
     }
     words.sort_by_key(|(told, _)| !told.is_doubt);
-    let sign = |(told, runs): (&Told, Vec<String>)| {
-        let more = match runs.len().saturating_sub(NAMED_RUNS) {
-            0 => String::new(),
-            count => format!("; and {} more", counted(count as u64, "run")),
-        };
+    let sign = |(told, mut runs): (&Told, Vec<String>)| {
+        let more = runs.len().saturating_sub(NAMED_RUNS) as u64;
+        if more > 0 {
+            runs.truncate(NAMED_RUNS);
+            runs.push(counted(more, "more run"));
+        }
         let (first, rest) = told.word.split_at(1);
         Sign {
             class: match class(told.finding) {
@@ -304,7 +329,7 @@ fn run_signs(page: &Page) -> Vec<Sign> {
                 class => class,
             },
             word: first.to_ascii_uppercase() + rest,
-            text: runs[..runs.len().min(NAMED_RUNS)].join("; ") + &more,
+            texts: runs,
         }
     };
     words.into_iter().map(sign).collect()
@@ -317,7 +342,7 @@ fn limits_of_evidence(page: &Page) -> Vec<Sign> {
         signs.push(Sign {
             class: "note",
             word: word.into(),
-            text,
+            texts: vec![text],
         });
     };
     let measured: Vec<&RunRecord> = page.runs.iter().filter(|run| run.measures).collect();

@@ -73,10 +73,16 @@ fn page(story: &Story) -> String {
 }
 
 fn top(page: &str) -> String {
-    let header = page.split("</header>").next().unwrap();
+    let header = in_lines(page.split("</header>").next().unwrap());
     let tiles = page.split("<div class=\"cards\">").nth(1);
     let tiles = tiles.and_then(|rest| rest.split("<section").next());
     format!("{header}<div>{}", tiles.unwrap_or_default())
+}
+
+/// Facts that stand in lines of their own, as the sentences that they come from.
+fn in_lines(html: &str) -> String {
+    html.replace("</li>\n<li class=\"more\">", "; ")
+        .replace("</li>\n<li>", ". ")
 }
 
 /// Text without markup, with one blank for any white space.
