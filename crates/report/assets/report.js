@@ -259,15 +259,16 @@
       const style = lineStyle(at, series.length, percentile);
       const title = series.length === 1 ? label : chart.shown.size === 1 ? serie.name : `${serie.name}, ${label}`;
       const last = percentile === 3 || !PERCENTILES.slice(percentile + 1).some(([later]) => chart.shown.has(later));
-      // The latency of a point that missed its rate grows for as long as the run lasts: no line leads there.
-      [false, true].forEach((missed) => {
-        const places = serie.points.filter((one) => runs[one.run].missed === missed);
-        if (missed && !places.length) return;
+      // The latency of a point that missed its rate grows for as long as the run lasts: the line ends before the first.
+      const first = serie.points.findIndex((one) => runs[one.run].missed);
+      const end = first < 0 ? serie.points.length : first;
+      [serie.points.slice(0, end), serie.points.slice(end)].forEach((places, part) => {
+        if (!places.length) return;
         const points = places.map((one) => runs[one.run]);
         const texts = places.map((one) => plan.text(one, runs[one.run], last));
         traces.push({
-          type: "scatter", mode: (missed ? "markers" : "lines+markers") + (texts.some((text) => text) ? "+text" : ""),
-          name: esc(short(title, 48)), legendgroup: title, showlegend: !missed,
+          type: "scatter", mode: (part ? "markers" : "lines+markers") + (texts.some((text) => text) ? "+text" : ""),
+          name: esc(short(title, 48)), legendgroup: title, showlegend: !part || !end,
           x: points.map((run) => run.rate), y: points.map((run) => run.response[key] === null ? null : run.response[key] / 1e6),
           line: { color: style.color, dash: style.dash, width: 2 },
           marker: { symbol: points.map(symbol), size: 10, color: style.color, line: { width: 2, color: style.color } },
@@ -424,12 +425,20 @@
       const cells = [...cellsOf(grid).values()].sort((one, other) => one.at[0] - other.at[0]);
       const own = grid.axes[0];
       const color = l.series[place % l.series.length];
-      const line = (label, figure, yaxis, dash) => traces.push({
-        type: "scatter", mode: "lines+markers", name: esc(lines.length > 1 ? `${short(grid.name, 30)}, ${label}` : label), yaxis,
-        x: cells.map((cell) => own.values[cell.at[0]]), y: cells.map((cell) => meanOf(cell.runs, figure)),
-        line: { color: lines.length > 1 ? color : l.percentile[dash === "solid" ? 1 : dash === "dash" ? 2 : 0], dash, width: 2 }, marker: { size: 9 },
-        customdata: cells.map((cell) => cell.runs[0]), hovertext: cells.map((cell) => words(runs[cell.runs[0]])), hoverinfo: "text",
-      });
+      const missed = (cell) => cell.runs.some((run) => runs[run].missed);
+      const line = (label, figure, yaxis, dash) => {
+        const stroke = lines.length > 1 ? color : l.percentile[dash === "solid" ? 1 : dash === "dash" ? 2 : 0];
+        const trace = (isMissed) => ({
+          type: "scatter", mode: isMissed ? "markers" : "lines+markers", name: esc(lines.length > 1 ? `${short(grid.name, 30)}, ${label}` : label), yaxis,
+          legendgroup: `${place} ${label}`, showlegend: isMissed === cells.every(missed),
+          x: cells.map((cell) => own.values[cell.at[0]]), y: cells.map((cell) => (missed(cell) === isMissed ? meanOf(cell.runs, figure) : null)),
+          line: { color: stroke, dash, width: 2 }, marker: { size: 9, color: stroke, symbol: isMissed ? "x" : "circle" },
+          customdata: cells.map((cell) => cell.runs[0]), hovertext: cells.map((cell) => words(runs[cell.runs[0]])), hoverinfo: "text",
+        });
+        // No line leads to a point that missed its rate.
+        if (!cells.every(missed)) traces.push(trace(false));
+        if (cells.some(missed)) traces.push(trace(true));
+      };
       line("rate", FIGURES.rate, "y", "solid");
       [["p50", "dot"], ["p99", "dash"]].forEach(([key, dash]) =>
         line(`response ${key}`, { of: (run) => (run.response[key] === null ? null : run.response[key] / 1e6) }, "y2", dash));

@@ -319,6 +319,74 @@ fn every_control_works_without_an_error() {
     assert!(width("screen-width") > 1_000, "{root}");
 }
 
+/// How far the lines of the curve go, and how many points stand alone.
+const LOOK_AT_LINES: &str = r##"<script>
+addEventListener("load", () => setTimeout(() => {
+  const root = document.documentElement.dataset;
+  const traces = (name) => document.querySelector(`#chart-${name} .plot`).data.filter((trace) => trace.x.some((x) => x !== null));
+  const isLine = (trace) => trace.mode.includes("lines");
+  if (document.querySelector("#chart-curve")) {
+    const all = traces("curve");
+    root.lineEnd = Math.max(...all.filter(isLine).flatMap((trace) => trace.x));
+    root.alone = all.filter((trace) => !isLine(trace) && trace.legendgroup === "p99" && trace.name === "p99").flatMap((trace) => trace.x).length;
+  }
+  if (document.querySelector("#chart-over")) {
+    const all = traces("over");
+    root.gaps = all.filter(isLine).map((trace) => trace.y.map((y) => (y === null ? "-" : "o")).join("")).join();
+    root.crosses = all.filter((trace) => !isLine(trace)).map((trace) => trace.y.map((y) => (y === null ? "-" : "x")).join("")).join();
+  }
+}, 500));
+</script></body>"##;
+
+#[test]
+fn no_line_of_a_curve_goes_past_a_point_that_missed_its_rate() {
+    let mut execution = Synthetic::new(1, 20, "sd");
+    let search = plan::SearchId(0);
+    for (pct, reached) in [
+        (10.0, 1_000.0),
+        (30.0, 3_000.0),
+        (50.0, 4_000.0),
+        (70.0, 7_000.0),
+        (90.0, 9_000.0),
+    ] {
+        execution.push(
+            &format!("{pct}%"),
+            Load::SearchPoint { search, pct },
+            Some(pct * 100.0),
+            reached,
+            64,
+            20,
+        );
+    }
+    let Some(opened) = open(&page_of(execution).replace("</body>", LOOK_AT_LINES)) else {
+        return;
+    };
+    assert_eq!(opened.console(), [""; 0]);
+    assert_eq!(
+        (opened.mark("line-end"), opened.mark("alone")),
+        ("3000", "3")
+    );
+}
+
+#[test]
+fn no_line_over_what_was_varied_leads_to_a_point_that_missed_its_rate() {
+    let mut execution = swept(&[("working_set_bytes", &[1e6, 1e7, 1e8, 1e9])]);
+    for (place, run) in execution.runs.iter_mut().enumerate() {
+        run.load = Load::Rate {
+            per_second: 1_000.0,
+        };
+        run.asked = Some(1_000.0);
+        run.rate = if place == 1 { 700.0 } else { 1_000.0 };
+        run.seconds = 20;
+    }
+    let Some(opened) = open(&page_of(execution).replace("</body>", LOOK_AT_LINES)) else {
+        return;
+    };
+    assert_eq!(opened.console(), [""; 0]);
+    assert_eq!(opened.mark("gaps"), "o-oo,o-oo,o-oo");
+    assert_eq!(opened.mark("crosses"), "-x--,-x--,-x--");
+}
+
 /// The page in a frame that becomes narrower, and what is wrong there at each width.
 const FRAMED: &str = r##"<!DOCTYPE html><html><head></head>
 <body style="margin: 0"><iframe src="report.html" style="border: 0; width: 1300px; height: 1000px"></iframe>
