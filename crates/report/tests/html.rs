@@ -387,6 +387,26 @@ fn no_line_over_what_was_varied_leads_to_a_point_that_missed_its_rate() {
     assert_eq!(opened.mark("crosses"), "-x--,-x--,-x--");
 }
 
+#[test]
+fn columns_of_a_grid_are_as_wide_as_their_words() {
+    let execution = swept(&[
+        (
+            "transfer_size_bytes",
+            &[4096.0, 8192.0, 1048576.0, 16777216.0],
+        ),
+        ("a_quantity_with_a_long_name", &[1.0, 1234567.0]),
+        (
+            "threads",
+            &[1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 1024.0],
+        ),
+    ]);
+    let Some(opened) = open_framed(&page_of(execution)) else {
+        return;
+    };
+    assert_ne!(opened.mark("cells"), "0");
+    assert_eq!(opened.mark("faults"), "");
+}
+
 /// The page in a frame that becomes narrower, and what is wrong there at each width.
 const FRAMED: &str = r##"<!DOCTYPE html><html><head></head>
 <body style="margin: 0"><iframe src="report.html" style="border: 0; width: 1300px; height: 1000px"></iframe>
@@ -416,15 +436,22 @@ function faultsOf(plot) {
 
 function look(page) {
   const all = (selector) => [...page.querySelectorAll(selector)].filter((one) => box(one).width > 0);
-  const figures = all("figure.chart");
+  const figures = all("figure.chart").filter((one) => one.querySelector(".plot"));
   const faults = figures.flatMap((one) => faultsOf(one.querySelector(".plot")).map((fault) => `${one.id}: ${fault}`));
   const rows = all(".pair > .chart").map((one) => [one, box(one).top, box(one.querySelector(".plot"))]);
   rows.forEach(([one, top, plot]) => rows.filter((other) => other[1] === top && (other[2].top !== plot.top || other[2].height !== plot.height))
     .forEach((other) => faults.push(`${one.id} is not in line with ${other[0].id}`)));
   all("html, header, section, .card").filter((one) => one.scrollWidth > one.clientWidth).forEach((one) => faults.push(`${one.id || one.className || one.tagName} is cut off`));
+  // What stands in a cell of a grid stands within it.
+  const words = (one) => { const range = page.createRange(); range.selectNodeContents(one); return range.getBoundingClientRect(); };
+  const isIn = (one, cell) => one.left >= cell.left - 1 && one.right <= cell.right + 1;
+  const cells = all(".heat th, .heat td");
+  cells.filter((one) => !isIn(words(one), box(one)) || one.scrollWidth > one.clientWidth + 1).forEach((one) => faults.push(`wider than its column: ${one.textContent}`));
+  const buttons = all(".heat button");
+  buttons.filter((one) => !isIn(words(one), box(one)) || !isIn(box(one), box(one.parentElement))).forEach((one) => faults.push(`wider than its cell: ${one.textContent}`));
   const scrolled = all(".scroll, pre").filter((one) => one.scrollWidth > one.clientWidth);
   if (scrolled.some((one) => !getComputedStyle(one).backgroundAttachment.includes("local"))) faults.push("a table hides that it scrolls");
-  return { faults, scrolled: scrolled.length, figures: figures.length };
+  return { faults, cells: cells.length, scrolled: scrolled.length, figures: figures.length };
 }
 
 addEventListener("load", async () => {
@@ -452,7 +479,7 @@ addEventListener("load", async () => {
     await settle(300);
     const found = look(page);
     faults.push(...found.faults.map((fault) => `at ${width}: ${fault}`));
-    [root.scrolled, root.figures] = [found.scrolled, found.figures];
+    [root.scrolled, root.figures, root.cells] = [found.scrolled, found.figures, found.cells];
   }
   root.faults = faults.join("; ");
 });
