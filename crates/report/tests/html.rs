@@ -735,13 +735,13 @@ fn a_host_that_saw_less_than_this_program_took_is_not_believed() {
     let html = page_of(execution);
     let top = html.split("</header>").next().unwrap();
     assert!(
-        top.contains("<b>CPU undercounted</b>") && html.contains("of Fathom itself in only"),
+        top.contains("<b>CPU undercounted</b>") && html.contains("of Fathom itself in run only"),
         "{top}"
     );
     let mut execution = Synthetic::new(1, 60, "sd");
     execution.runs.push(one_run());
     let html = page_of(execution);
-    assert!(!html.contains("CPU undercounted") && html.contains("of the host in only"));
+    assert!(!html.contains("CPU undercounted") && html.contains("of the host in run only"));
 }
 
 #[test]

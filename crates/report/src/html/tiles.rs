@@ -33,7 +33,7 @@ pub(super) fn write(page: &Page, data: &PageData<'_>, out: &mut dyn Write) -> io
     if run.operations == 0 {
         return Ok(());
     }
-    let name = name_of(page, index);
+    let name = run_words(page, index);
     writeln!(out, "<div class=\"cards\">")?;
     write_rate(run, &name, out)?;
     if run.bytes > 0.0 {
@@ -52,11 +52,24 @@ pub(super) fn write(page: &Page, data: &PageData<'_>, out: &mut dyn Write) -> io
 /// The name of a run, with its number in the table of all runs where the name is not unique.
 pub(super) fn name_of(page: &Page, index: usize) -> String {
     let name = &page.runs[index].name;
-    let same = page.runs.iter().filter(|run| run.name == *name);
-    match same.count() {
-        0 | 1 => name.clone(),
-        _ => format!("{name} (run {})", index + 1),
+    match has_unique_name(page, index) {
+        true => name.clone(),
+        false => format!("{name} (run {})", index + 1),
     }
+}
+
+/// The same within a line of figures, where a name such as `80 %` alone would read as one of them.
+fn run_words(page: &Page, index: usize) -> String {
+    let name = &page.runs[index].name;
+    match has_unique_name(page, index) {
+        true => format!("run {name}"),
+        false => format!("run {}, {name}", index + 1),
+    }
+}
+
+fn has_unique_name(page: &Page, index: usize) -> bool {
+    let name = &page.runs[index].name;
+    page.runs.iter().filter(|run| run.name == *name).count() == 1
 }
 
 fn write_rate(run: &RunRecord, name: &str, out: &mut dyn Write) -> io::Result<()> {
@@ -91,7 +104,7 @@ fn write_knee(page: &Page, data: &PageData<'_>, out: &mut dyn Write) -> io::Resu
         _ => "Highest knee",
     };
     let p99 = page.runs[knee].response.words("p99");
-    let note = format!("{}, p99 {p99}", name_of(page, knee));
+    let note = format!("{}, p99 {p99}", run_words(page, knee));
     card(out, title, &rate(rate_of(knee)), "I/O/s", &note)
 }
 
