@@ -1,64 +1,11 @@
 //! The figures of each job, for runs in which several jobs ran side by side: a line per job, on the first screen.
 use super::happened::{begin, end, row};
+use super::record::JobRecord;
 use super::text::Sentence;
 use super::tiles::{leading_run, name_of};
 use super::{MAX_JOB_ROWS, Page};
-use crate::summary::Row;
 use analysis::words::{bounded, counted, latency, megabytes, rate};
 use std::io::{self, Write};
-
-/// One of several jobs of a run.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) struct JobRecord {
-    pub name: String,
-    /// Per second; not a number without a measured interval.
-    pub rate: f64,
-    pub bytes: f64,
-    /// In nanoseconds, and whether it is a lower bound; `None` without a sample.
-    pub response_p50: Option<(u64, bool)>,
-    pub response_p99: Option<(u64, bool)>,
-    pub errors: u64,
-    /// Syncs per second, and the p50 and p99 of their service times in nanoseconds.
-    pub syncs: Option<(f64, u64, u64)>,
-}
-
-impl JobRecord {
-    pub fn of(part: &Row) -> Self {
-        let [p50, _, p99, ..] = part.responses_ns();
-        let with_bound = |value: Option<u64>| value.map(|ns| (ns, part.is_response_bound(ns)));
-        Self {
-            name: part.run.clone(),
-            rate: part.rate.unwrap_or(f64::NAN),
-            bytes: part.bytes_per_second.unwrap_or(f64::NAN),
-            response_p50: with_bound(p50),
-            response_p99: with_bound(p99),
-            errors: part.errors,
-            syncs: part.syncs.map(|(rate, times)| (rate, times.p50, times.p99)),
-        }
-    }
-
-    fn fields(&self, has_syncs: bool) -> Vec<String> {
-        let response = |value: Option<(u64, bool)>| match value {
-            Some((ns, is_bound)) => bounded(is_bound, latency(ns as f64)),
-            None => "–".into(),
-        };
-        let mut fields = vec![
-            rate(self.rate),
-            megabytes(self.bytes),
-            response(self.response_p50),
-            response(self.response_p99),
-            self.errors.to_string(),
-        ];
-        match self.syncs {
-            _ if !has_syncs => {}
-            Some((per_second, p50, p99)) => {
-                fields.extend([rate(per_second), latency(p50 as f64), latency(p99 as f64)])
-            }
-            None => fields.extend(["–".into(), "–".into(), "–".into()]),
-        }
-        fields
-    }
-}
 
 const HEADS: [&str; 9] = [
     "Job",
@@ -108,9 +55,31 @@ fn write_run(page: &Page, run: usize, out: &mut dyn Write) -> io::Result<()> {
     )?;
     begin(if has_syncs { &HEADS } else { &HEADS[..6] }, out)?;
     for job in jobs {
-        row(&job.name, &job.fields(has_syncs), out)?;
+        row(&job.name, &fields(job, has_syncs), out)?;
     }
     end(out)
+}
+
+fn fields(job: &JobRecord, has_syncs: bool) -> Vec<String> {
+    let response = |value: Option<(u64, bool)>| match value {
+        Some((ns, is_bound)) => bounded(is_bound, latency(ns as f64)),
+        None => "–".into(),
+    };
+    let mut fields = vec![
+        rate(job.rate),
+        megabytes(job.bytes),
+        response(job.response_p50),
+        response(job.response_p99),
+        job.errors.to_string(),
+    ];
+    match job.syncs {
+        _ if !has_syncs => {}
+        Some((per_second, p50, p99)) => {
+            fields.extend([rate(per_second), latency(p50 as f64), latency(p99 as f64)])
+        }
+        None => fields.extend(["–".into(), "–".into(), "–".into()]),
+    }
+    fields
 }
 
 #[cfg(test)]
