@@ -894,8 +894,7 @@
     document.querySelectorAll("#table-runs a[data-run]").forEach((anchor) => {
       anchor.onclick = () => choose(Number(anchor.dataset.run));
     });
-    const fastest = runs.reduce((best, run, at) => (run.measures && run.rate > (runs[best].measures ? runs[best].rate : -1) ? at : best), 0);
-    state.run = fastest;
+    state.run = data.leading ?? 0;
   }
 
   function drawAll() {

@@ -121,6 +121,8 @@ struct Failures {
 #[derive(Serialize)]
 struct PageData<'a> {
     runs: &'a [RunRecord],
+    /// The run that leads the verdict, which is shown first.
+    leading: Option<usize>,
     curves: &'a [curves::Curve],
     sweeps: &'a [curves::Sweep],
     grids: &'a [curves::Grid],
@@ -192,6 +194,7 @@ impl Page {
         let (curves, sweeps, grids) = self.curves.pictures();
         let data = PageData {
             runs: &self.runs,
+            leading: tiles::leading_run(&self.runs),
             curves: &curves,
             sweeps: &sweeps,
             grids: &grids,

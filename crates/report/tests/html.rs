@@ -328,6 +328,7 @@ addEventListener("load", () => setTimeout(() => {
   if (document.querySelector("#chart-curve")) {
     const all = traces("curve");
     root.lineEnd = Math.max(...all.filter(isLine).flatMap((trace) => trace.x));
+    root.shown = document.getElementById("run-select").value;
     root.alone = all.filter((trace) => !isLine(trace) && trace.legendgroup === "p99" && trace.name === "p99").flatMap((trace) => trace.x).length;
   }
   if (document.querySelector("#chart-over")) {
@@ -342,6 +343,7 @@ addEventListener("load", () => setTimeout(() => {
 fn no_line_of_a_curve_goes_past_a_point_that_missed_its_rate() {
     let mut execution = Synthetic::new(1, 20, "sd");
     let search = plan::SearchId(0);
+    execution.push("flat", Load::FlatOut, None, 20_000.0, 64, 20);
     for (pct, reached) in [
         (10.0, 1_000.0),
         (30.0, 3_000.0),
@@ -366,6 +368,8 @@ fn no_line_of_a_curve_goes_past_a_point_that_missed_its_rate() {
         (opened.mark("line-end"), opened.mark("alone")),
         ("3000", "3")
     );
+    // The run that leads the verdict is shown, not the flat-out one.
+    assert_ne!(opened.mark("shown"), "0");
 }
 
 #[test]
