@@ -396,13 +396,13 @@ fn columns_of_a_grid_are_as_wide_as_their_words() {
     let execution = swept(&[
         (
             "transfer_size_bytes",
-            &[4096.0, 8192.0, 1048576.0, 16777216.0],
+            &[
+                512.0, 1024.0, 2048.0, 4096.0, 8192.0, 16384.0, 32768.0, 65536.0, 131072.0,
+                16777216.0,
+            ],
         ),
         ("a_quantity_with_a_long_name", &[1.0, 1234567.0]),
-        (
-            "threads",
-            &[1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 1024.0],
-        ),
+        ("threads", &[1.0, 1024.0]),
     ]);
     let Some(opened) = open_framed(&page_of(execution)) else {
         return;
@@ -453,6 +453,9 @@ function look(page) {
   cells.filter((one) => !isIn(words(one), box(one)) || one.scrollWidth > one.clientWidth + 1).forEach((one) => faults.push(`wider than its column: ${one.textContent}`));
   const buttons = all(".heat button");
   buttons.filter((one) => !isIn(words(one), box(one)) || !isIn(box(one), box(one.parentElement))).forEach((one) => faults.push(`wider than its cell: ${one.textContent}`));
+  // A figure and its unit stand in one line.
+  const lines = (one) => { const range = page.createRange(); range.selectNodeContents(one); return new Set([...range.getClientRects()].map((part) => Math.round(part.top))).size; };
+  all(".heat th, .heat button").filter((one) => lines(one) > 1).forEach((one) => faults.push(`in several lines: ${one.textContent}`));
   const scrolled = all(".scroll, pre").filter((one) => one.scrollWidth > one.clientWidth);
   if (scrolled.some((one) => !getComputedStyle(one).backgroundAttachment.includes("local"))) faults.push("a table hides that it scrolls");
   return { faults, cells: cells.length, scrolled: scrolled.length, figures: figures.length };
