@@ -61,13 +61,16 @@
 
   function curves() {
     const l = look();
-    const of = (curve, number) => ({
-      type: "scatter", mode: "lines+markers", name: esc(short(curve.name, 40)), line: { color: l.series[number % l.series.length] },
-      x: curve.rate, y: curve.p99_s, customdata: curve.loads.map(esc),
+    // The line ends before the first point that missed its rate.
+    const part = (curve, number, isBeyond, from, to) => ({
+      type: "scatter", mode: isBeyond ? "markers" : "lines+markers", name: esc(short(curve.name, 40)), legendgroup: String(number), showlegend: !isBeyond || !curve.held,
+      line: { color: l.series[number % l.series.length] }, marker: { color: l.series[number % l.series.length], symbol: isBeyond ? "circle-open" : "circle" },
+      x: curve.rate.slice(from, to), y: curve.p99_s.slice(from, to), customdata: curve.loads.slice(from, to).map(esc),
       hovertemplate: "%{customdata}<br>%{x:.4~s} I/O/s, p99 %{y:.3~s}s<extra></extra>",
     });
+    const of = (curve, number) => [part(curve, number, false, 0, curve.held), part(curve, number, true, curve.held)].filter((trace) => trace.x.length);
     const y = { title: { text: "response p99" }, type: "log", tickformat: "~s", ticksuffix: "s" };
-    return [data.curves.map(of), layout({ title: { text: "I/O/s" }, rangemode: "tozero" }, y)];
+    return [data.curves.flatMap(of), layout({ title: { text: "I/O/s" }, rangemode: "tozero" }, y)];
   }
 
   function draw() {

@@ -259,15 +259,16 @@
       const style = lineStyle(at, series.length, percentile);
       const title = series.length === 1 ? label : chart.shown.size === 1 ? serie.name : `${serie.name}, ${label}`;
       const last = percentile === 3 || !PERCENTILES.slice(percentile + 1).some(([later]) => chart.shown.has(later));
-      // The latency of a point that missed its rate grows for as long as the run lasts: no line leads there.
-      [false, true].forEach((missed) => {
-        const places = serie.points.filter((one) => runs[one.run].missed === missed);
-        if (missed && !places.length) return;
+      // The latency of a point that missed its rate grows for as long as the run lasts: the line ends before the first.
+      const first = serie.points.findIndex((one) => runs[one.run].missed);
+      const end = first < 0 ? serie.points.length : first;
+      [serie.points.slice(0, end), serie.points.slice(end)].forEach((places, part) => {
+        if (!places.length) return;
         const points = places.map((one) => runs[one.run]);
         const texts = places.map((one) => plan.text(one, runs[one.run], last));
         traces.push({
-          type: "scatter", mode: (missed ? "markers" : "lines+markers") + (texts.some((text) => text) ? "+text" : ""),
-          name: esc(short(title, 48)), legendgroup: title, showlegend: !missed,
+          type: "scatter", mode: (part ? "markers" : "lines+markers") + (texts.some((text) => text) ? "+text" : ""),
+          name: esc(short(title, 48)), legendgroup: title, showlegend: !part || !end,
           x: points.map((run) => run.rate), y: points.map((run) => run.response[key] === null ? null : run.response[key] / 1e6),
           line: { color: style.color, dash: style.dash, width: 2 },
           marker: { symbol: points.map(symbol), size: 10, color: style.color, line: { width: 2, color: style.color } },
@@ -424,12 +425,20 @@
       const cells = [...cellsOf(grid).values()].sort((one, other) => one.at[0] - other.at[0]);
       const own = grid.axes[0];
       const color = l.series[place % l.series.length];
-      const line = (label, figure, yaxis, dash) => traces.push({
-        type: "scatter", mode: "lines+markers", name: esc(lines.length > 1 ? `${short(grid.name, 30)}, ${label}` : label), yaxis,
-        x: cells.map((cell) => own.values[cell.at[0]]), y: cells.map((cell) => meanOf(cell.runs, figure)),
-        line: { color: lines.length > 1 ? color : l.percentile[dash === "solid" ? 1 : dash === "dash" ? 2 : 0], dash, width: 2 }, marker: { size: 9 },
-        customdata: cells.map((cell) => cell.runs[0]), hovertext: cells.map((cell) => words(runs[cell.runs[0]])), hoverinfo: "text",
-      });
+      const missed = (cell) => cell.runs.some((run) => runs[run].missed);
+      const line = (label, figure, yaxis, dash) => {
+        const stroke = lines.length > 1 ? color : l.percentile[dash === "solid" ? 1 : dash === "dash" ? 2 : 0];
+        const trace = (isMissed) => ({
+          type: "scatter", mode: isMissed ? "markers" : "lines+markers", name: esc(lines.length > 1 ? `${short(grid.name, 30)}, ${label}` : label), yaxis,
+          legendgroup: `${place} ${label}`, showlegend: isMissed === cells.every(missed),
+          x: cells.map((cell) => own.values[cell.at[0]]), y: cells.map((cell) => (missed(cell) === isMissed ? meanOf(cell.runs, figure) : null)),
+          line: { color: stroke, dash, width: 2 }, marker: { size: 9, color: stroke, symbol: isMissed ? "x" : "circle" },
+          customdata: cells.map((cell) => cell.runs[0]), hovertext: cells.map((cell) => words(runs[cell.runs[0]])), hoverinfo: "text",
+        });
+        // No line leads to a point that missed its rate.
+        if (!cells.every(missed)) traces.push(trace(false));
+        if (cells.some(missed)) traces.push(trace(true));
+      };
       line("rate", FIGURES.rate, "y", "solid");
       [["p50", "dot"], ["p99", "dash"]].forEach(([key, dash]) =>
         line(`response ${key}`, { of: (run) => (run.response[key] === null ? null : run.response[key] / 1e6) }, "y2", dash));
@@ -838,18 +847,28 @@
     });
   }
 
+  const counted = (count, singular) => `${number(count)} ${singular}${count === 1 ? "" : "s"}`;
+  // Clauses of a text end with a semicolon; names between backticks are never split.
+  const clauses = (text) => text.split(/; (?=(?:[^`]*`[^`]*`)*[^`]*$)/);
+
+  // What is to be known of a run, a fact a line. What adds to the fact before is marked so.
+  function runFacts(run) {
+    const facts = [
+      `${run.measures ? run.load : "prepares targets"}${run.asked === null ? "" : `, ${number(run.asked)} I/O/s asked`}: ${number(run.rate)} I/O/s, ${mega(run.bytes)} MB/s`,
+      `response p50 ${told(run.response, "p50")}, p99 ${told(run.response, "p99")}, max ${told(run.response, "max")}`,
+      `${counted(run.operations, "I/O")} in ${number(run.length_s)} s over ${counted(run.intervals, "measured interval")}`,
+    ].map((text) => [text, false]);
+    if (run.lateness_p99 !== null) facts.push([`lateness of submission p99 ${latency(run.lateness_p99)}, ${number(run.late)} % late`, false]);
+    run.findings.forEach((told) => clauses(told.text).forEach((clause, at) => facts.push([plain(at ? clause : `${told.word}: ${clause}`), at > 0])));
+    if (!run.series.start.length) facts.push(["no interval of this run was recorded", false]);
+    if (run.series.group > 1) facts.push([`a point of the series stands for ${run.series.group} intervals`, false]);
+    return facts;
+  }
+
   function drawRun() {
     const run = runs[state.run];
     const frame = timeFrame(run);
-    const resolution = !run.series.start.length ? " No interval of this run was recorded."
-      : run.series.group > 1 ? ` A point of the series stands for ${run.series.group} intervals.` : "";
-    byId("run-words").textContent = [
-      `${run.measures ? run.load : "prepares targets"}${run.asked === null ? "" : `, ${number(run.asked)} I/O/s asked`}: ${number(run.rate)} I/O/s, ${mega(run.bytes)} MB/s,`,
-      `response p50 ${told(run.response, "p50")}, p99 ${told(run.response, "p99")}, max ${told(run.response, "max")};`,
-      `${number(run.operations)} I/Os in ${number(run.length_s)} s over ${number(run.intervals)} measured intervals.`,
-      run.lateness_p99 === null ? "" : `Lateness of submission p99 ${latency(run.lateness_p99)}, ${number(run.late)} % late.`,
-      run.findings.map((told) => `${told.word}: ${plain(told.text)}.`).join(" ") + resolution,
-    ].join(" ");
+    byId("run-words").replaceChildren(...runFacts(run).map(([text, isMore]) => element("li", { textContent: text, className: isMore ? "more" : "" })));
     document.querySelectorAll("#table-runs tr[data-run]").forEach((row) => row.classList.toggle("chosen", Number(row.dataset.run) === state.run));
     byId("run-select").value = String(state.run);
     byId("run-previous").disabled = state.run === 0;
@@ -875,8 +894,7 @@
     document.querySelectorAll("#table-runs a[data-run]").forEach((anchor) => {
       anchor.onclick = () => choose(Number(anchor.dataset.run));
     });
-    const fastest = runs.reduce((best, run, at) => (run.measures && run.rate > (runs[best].measures ? runs[best].rate : -1) ? at : best), 0);
-    state.run = fastest;
+    state.run = data.leading ?? 0;
   }
 
   function drawAll() {

@@ -111,10 +111,10 @@ impl Conclusion {
         let is_own = |(run, _): &mut (Option<u32>, Mark)| *run == Some(row.number);
         let own: Vec<(Option<u32>, Mark)> = self.marks.extract_if(.., is_own).collect();
         own.into_iter().for_each(|(_, mark)| row.add_event(mark));
-        self.rows.push(row);
         if let Some(page) = &mut self.page {
-            page.add_run(&run);
+            page.add_run(&run, &row);
         }
+        self.rows.push(row);
         // No plan text is needed further on; many runs would keep many copies.
         let is_needed = |label: &Label| label.key == "loops" || label.key == Label::REPETITION;
         run.totals.started.labels.retain(is_needed);

@@ -6,24 +6,28 @@
 //! the series, and the `MAX_` constants for the rest.
 mod columns;
 mod curves;
+mod evidence;
 mod happened;
 mod headline;
 mod hosts;
+mod jobs;
 pub(crate) mod page;
 mod record;
 mod scaling;
 mod script;
 mod tables;
 pub(crate) mod text;
+mod tiles;
 
 use self::text::Short;
 use crate::fio::holds_back;
+use crate::summary::Row;
 use analysis::{EndedRun, Happened, Mark, Verdict};
 use columns::Columns;
 use curves::Curves;
 use measure::{Event, ExecutionFinished, ExecutionStarted, IoFailure, Outstanding, Remark};
 use plan::{BoundPlan, Flow, Operation, TargetId};
-use record::RunRecord;
+use record::{JobRecord, RunRecord};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::io::{self, Write};
@@ -40,6 +44,9 @@ const MIN_COLUMNS: usize = 24;
 
 /// Rows per target of all runs together.
 const MAX_TARGET_ROWS: usize = 12_000;
+
+/// Jobs of all runs together.
+const MAX_JOB_ROWS: usize = 3_000;
 
 /// Remarks and kinds of failures that are kept in full; the others are counted.
 const MAX_REMARKS: usize = 500;
@@ -80,6 +87,7 @@ pub struct Page {
     begun_unix_ns: BTreeMap<u32, u64>,
     curves: Curves,
     target_rows: usize,
+    job_rows: usize,
     remarks: Vec<Remark>,
     remarks_left_out: u64,
     failures: BTreeMap<FailureKey, Failures>,
@@ -113,6 +121,8 @@ struct Failures {
 #[derive(Serialize)]
 struct PageData<'a> {
     runs: &'a [RunRecord],
+    /// The run that leads the verdict, which is shown first.
+    leading: Option<usize>,
     curves: &'a [curves::Curve],
     sweeps: &'a [curves::Sweep],
     grids: &'a [curves::Grid],
@@ -184,6 +194,7 @@ impl Page {
         let (curves, sweeps, grids) = self.curves.pictures();
         let data = PageData {
             runs: &self.runs,
+            leading: tiles::leading_run(&self.runs),
             curves: &curves,
             sweeps: &sweeps,
             grids: &grids,
@@ -228,8 +239,8 @@ impl Page {
         self.damage = Some(text);
     }
 
-    /// Takes a run that is over, before the event after which it is so.
-    pub fn add_run(&mut self, run: &EndedRun) {
+    /// Takes a run that is over, and its line of the summary, before the event after which it is so.
+    pub fn add_run(&mut self, run: &EndedRun, row: &Row) {
         let series = self.columns.take().map(|columns| columns.series());
         let (totals, series) = (&run.totals, series.unwrap_or_default());
         self.curves.add(run);
@@ -256,6 +267,10 @@ impl Page {
         self.target_rows += record.parts.targets.len();
         if self.target_rows > MAX_TARGET_ROWS {
             record.parts.targets.clear();
+        }
+        self.job_rows += row.parts.len();
+        if self.job_rows <= MAX_JOB_ROWS {
+            record.jobs = row.parts.iter().map(JobRecord::of).collect();
         }
         self.runs.push(record);
     }
@@ -332,7 +347,7 @@ impl Page {
         for (place, picture) in pictures.into_iter().enumerate() {
             out.write_all(picture.as_bytes())?;
             if place == 0 {
-                headline::write_cards(self, data, out)?;
+                tiles::write(self, data, out)?;
             }
         }
         if has_runs {

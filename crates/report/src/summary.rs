@@ -245,7 +245,7 @@ impl Row {
     }
 
     /// The response times that are shown: percentiles and the maximum; none without a sample.
-    fn responses_ns(&self) -> [Option<u64>; 5] {
+    pub(crate) fn responses_ns(&self) -> [Option<u64>; 5] {
         let Percentiles {
             samples,
             p50,
@@ -257,7 +257,7 @@ impl Row {
         [p50, p90, p99, p99_9, max].map(|value| (samples > 0).then_some(value))
     }
 
-    fn is_response_bound(&self, value_ns: u64) -> bool {
+    pub(crate) fn is_response_bound(&self, value_ns: u64) -> bool {
         self.response_bound_ns.is_some_and(|from| value_ns >= from)
     }
 

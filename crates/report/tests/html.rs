@@ -276,6 +276,7 @@ addEventListener("load", () => setTimeout(async () => {
   await settle();
   const root = document.documentElement.dataset;
   root.chosen = document.getElementById("run-select").value;
+  root.facts = document.querySelectorAll("#run-words > li").length;
   root.wordsChange = String(words !== document.getElementById("run-words").textContent);
   const plot = document.querySelector("#chart-curve .plot");
   plot.emit("plotly_click", { points: [{ customdata: 3 }] });
@@ -312,8 +313,102 @@ fn every_control_works_without_an_error() {
         assert!(root.contains(expected), "{expected}: {root}");
     }
     let width = |name: &str| -> u32 { opened.mark(name).parse().unwrap() };
+    // Load and rate, response, count, and at least one finding.
+    assert!(width("facts") >= 4, "{root}");
     assert!(width("paper-width") < 960, "{root}");
     assert!(width("screen-width") > 1_000, "{root}");
+}
+
+/// How far the lines of the curve go, and how many points stand alone.
+const LOOK_AT_LINES: &str = r##"<script>
+addEventListener("load", () => setTimeout(() => {
+  const root = document.documentElement.dataset;
+  const traces = (name) => document.querySelector(`#chart-${name} .plot`).data.filter((trace) => trace.x.some((x) => x !== null));
+  const isLine = (trace) => trace.mode.includes("lines");
+  if (document.querySelector("#chart-curve")) {
+    const all = traces("curve");
+    root.lineEnd = Math.max(...all.filter(isLine).flatMap((trace) => trace.x));
+    root.shown = document.getElementById("run-select").value;
+    root.alone = all.filter((trace) => !isLine(trace) && trace.legendgroup === "p99" && trace.name === "p99").flatMap((trace) => trace.x).length;
+  }
+  if (document.querySelector("#chart-over")) {
+    const all = traces("over");
+    root.gaps = all.filter(isLine).map((trace) => trace.y.map((y) => (y === null ? "-" : "o")).join("")).join();
+    root.crosses = all.filter((trace) => !isLine(trace)).map((trace) => trace.y.map((y) => (y === null ? "-" : "x")).join("")).join();
+  }
+}, 500));
+</script></body>"##;
+
+#[test]
+fn no_line_of_a_curve_goes_past_a_point_that_missed_its_rate() {
+    let mut execution = Synthetic::new(1, 20, "sd");
+    let search = plan::SearchId(0);
+    execution.push("flat", Load::FlatOut, None, 20_000.0, 64, 20);
+    for (pct, reached) in [
+        (10.0, 1_000.0),
+        (30.0, 3_000.0),
+        (50.0, 4_000.0),
+        (70.0, 7_000.0),
+        (90.0, 9_000.0),
+    ] {
+        execution.push(
+            &format!("{pct}%"),
+            Load::SearchPoint { search, pct },
+            Some(pct * 100.0),
+            reached,
+            64,
+            20,
+        );
+    }
+    let Some(opened) = open(&page_of(execution).replace("</body>", LOOK_AT_LINES)) else {
+        return;
+    };
+    assert_eq!(opened.console(), [""; 0]);
+    assert_eq!(
+        (opened.mark("line-end"), opened.mark("alone")),
+        ("3000", "3")
+    );
+    // The run that leads the verdict is shown, not the flat-out one.
+    assert_ne!(opened.mark("shown"), "0");
+}
+
+#[test]
+fn no_line_over_what_was_varied_leads_to_a_point_that_missed_its_rate() {
+    let mut execution = swept(&[("working_set_bytes", &[1e6, 1e7, 1e8, 1e9])]);
+    for (place, run) in execution.runs.iter_mut().enumerate() {
+        run.load = Load::Rate {
+            per_second: 1_000.0,
+        };
+        run.asked = Some(1_000.0);
+        run.rate = if place == 1 { 700.0 } else { 1_000.0 };
+        run.seconds = 20;
+    }
+    let Some(opened) = open(&page_of(execution).replace("</body>", LOOK_AT_LINES)) else {
+        return;
+    };
+    assert_eq!(opened.console(), [""; 0]);
+    assert_eq!(opened.mark("gaps"), "o-oo,o-oo,o-oo");
+    assert_eq!(opened.mark("crosses"), "-x--,-x--,-x--");
+}
+
+#[test]
+fn columns_of_a_grid_are_as_wide_as_their_words() {
+    let execution = swept(&[
+        (
+            "transfer_size_bytes",
+            &[
+                512.0, 1024.0, 2048.0, 4096.0, 8192.0, 16384.0, 32768.0, 65536.0, 131072.0,
+                16777216.0,
+            ],
+        ),
+        ("a_quantity_with_a_long_name", &[1.0, 1234567.0]),
+        ("threads", &[1.0, 1024.0]),
+    ]);
+    let Some(opened) = open_framed(&page_of(execution)) else {
+        return;
+    };
+    assert_ne!(opened.mark("cells"), "0");
+    assert_eq!(opened.mark("faults"), "");
 }
 
 /// The page in a frame that becomes narrower, and what is wrong there at each width.
@@ -345,15 +440,25 @@ function faultsOf(plot) {
 
 function look(page) {
   const all = (selector) => [...page.querySelectorAll(selector)].filter((one) => box(one).width > 0);
-  const figures = all("figure.chart");
+  const figures = all("figure.chart").filter((one) => one.querySelector(".plot"));
   const faults = figures.flatMap((one) => faultsOf(one.querySelector(".plot")).map((fault) => `${one.id}: ${fault}`));
   const rows = all(".pair > .chart").map((one) => [one, box(one).top, box(one.querySelector(".plot"))]);
   rows.forEach(([one, top, plot]) => rows.filter((other) => other[1] === top && (other[2].top !== plot.top || other[2].height !== plot.height))
     .forEach((other) => faults.push(`${one.id} is not in line with ${other[0].id}`)));
   all("html, header, section, .card").filter((one) => one.scrollWidth > one.clientWidth).forEach((one) => faults.push(`${one.id || one.className || one.tagName} is cut off`));
+  // What stands in a cell of a grid stands within it.
+  const words = (one) => { const range = page.createRange(); range.selectNodeContents(one); return range.getBoundingClientRect(); };
+  const isIn = (one, cell) => one.left >= cell.left - 1 && one.right <= cell.right + 1;
+  const cells = all(".heat th, .heat td");
+  cells.filter((one) => !isIn(words(one), box(one)) || one.scrollWidth > one.clientWidth + 1).forEach((one) => faults.push(`wider than its column: ${one.textContent}`));
+  const buttons = all(".heat button");
+  buttons.filter((one) => !isIn(words(one), box(one)) || !isIn(box(one), box(one.parentElement))).forEach((one) => faults.push(`wider than its cell: ${one.textContent}`));
+  // A figure and its unit stand in one line.
+  const lines = (one) => { const range = page.createRange(); range.selectNodeContents(one); return new Set([...range.getClientRects()].map((part) => Math.round(part.top))).size; };
+  all(".heat th, .heat button").filter((one) => lines(one) > 1).forEach((one) => faults.push(`in several lines: ${one.textContent}`));
   const scrolled = all(".scroll, pre").filter((one) => one.scrollWidth > one.clientWidth);
   if (scrolled.some((one) => !getComputedStyle(one).backgroundAttachment.includes("local"))) faults.push("a table hides that it scrolls");
-  return { faults, scrolled: scrolled.length, figures: figures.length };
+  return { faults, cells: cells.length, scrolled: scrolled.length, figures: figures.length };
 }
 
 addEventListener("load", async () => {
@@ -381,7 +486,7 @@ addEventListener("load", async () => {
     await settle(300);
     const found = look(page);
     faults.push(...found.faults.map((fault) => `at ${width}: ${fault}`));
-    [root.scrolled, root.figures] = [found.scrolled, found.figures];
+    [root.scrolled, root.figures, root.cells] = [found.scrolled, found.figures, found.cells];
   }
   root.faults = faults.join("; ");
 });
@@ -606,6 +711,30 @@ fn doubts_stand_at_the_top_in_words() {
 }
 
 #[test]
+fn the_verdict_and_the_runs_of_a_sign_have_a_line_for_each_fact() {
+    let mut execution = Synthetic::new(1, 60, "sd");
+    for name in ["one", "two", "three", "four", "five"] {
+        execution.runs.push(RunSpec {
+            name: name.into(),
+            errors: 1,
+            ..one_run()
+        });
+    }
+    let html = page_of(execution);
+    let top = html.split("</header>").next().unwrap();
+    let verdict = top.split("id=\"verdict\">").nth(1).unwrap();
+    let verdict = verdict.split("</ul>").next().unwrap();
+    assert!(verdict.contains("<li><b>errors</b>: "), "{verdict}");
+    assert!(verdict.contains("<li>Next: "), "{verdict}");
+    assert!(verdict.matches("<li").count() >= 3, "{verdict}");
+    let errors = top.split("<b>Errors</b>:<ul>").nth(1).unwrap();
+    let errors = errors.split("</ul>").next().unwrap();
+    assert!(errors.contains("<li>run 2, two: "), "{errors}");
+    assert!(errors.contains("<li>2 more runs</li>"), "{errors}");
+    assert_eq!(errors.matches("<li>").count(), 4, "{errors}");
+}
+
+#[test]
 fn a_host_that_saw_less_than_this_program_took_is_not_believed() {
     let mut execution = Synthetic::new(1, 60, "sd");
     execution.runs.push(one_run());
@@ -613,13 +742,13 @@ fn a_host_that_saw_less_than_this_program_took_is_not_believed() {
     let html = page_of(execution);
     let top = html.split("</header>").next().unwrap();
     assert!(
-        top.contains("<b>CPU undercounted</b>") && html.contains("of Fathom itself in only"),
+        top.contains("<b>CPU undercounted</b>") && html.contains("of Fathom itself in run only"),
         "{top}"
     );
     let mut execution = Synthetic::new(1, 60, "sd");
     execution.runs.push(one_run());
     let html = page_of(execution);
-    assert!(!html.contains("CPU undercounted") && html.contains("of the host in only"));
+    assert!(!html.contains("CPU undercounted") && html.contains("of the host in run only"));
 }
 
 #[test]

@@ -60,6 +60,25 @@ fn every_statement_is_made_where_it_is_true_and_nowhere_else() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
+/// The tiles are about the run whose figures the verdict states.
+#[test]
+fn tiles_are_about_the_run_that_leads_the_verdict() {
+    let mut compared = 0;
+    for (name, scene) in SCENES {
+        let story = scene().story();
+        let Some((speed, tiles)) = places::lead_and_tiles(&story) else {
+            continue;
+        };
+        compared += 1;
+        let (_, run) = speed.split_once(" in `").unwrap();
+        let run = run.split('`').next().unwrap();
+        for tile in tiles.iter().filter(|tile| !tile.contains("Knee")) {
+            assert!(tile.contains(run), "{name}: `{tile}` is not of `{run}`");
+        }
+    }
+    assert!(compared > 20, "{compared}");
+}
+
 /// The word of a clean scene.
 fn word_of(scene: &scenes::Scene) -> analysis::Word {
     let mut watch = analysis::Watch::default();

@@ -3,7 +3,7 @@
 use super::{unfit_name, unit, value_text};
 use crate::html::page;
 use crate::html::text::{Escaped, Sentence, Short, json_for_script};
-use analysis::{Cell, ComparedFigure, Comparison, FigureKind, change};
+use analysis::{Cell, ComparedFigure, Comparison, FigureKind, Word, change};
 use serde::Serialize;
 use std::io::{self, Write};
 
@@ -55,6 +55,8 @@ struct Curve<'a> {
     rate: Vec<Short>,
     p99_s: Vec<Short>,
     loads: Vec<&'a str>,
+    /// How many points come before the first that missed its rate: the line ends there.
+    held: usize,
 }
 
 /// Writes the page of comparisons with one base.
@@ -153,6 +155,11 @@ fn of_side<'a>(
     }
 }
 
+/// Whether a word says that arrivals were not served at the rate that was asked for.
+fn is_of_missed_rate(word: Word) -> bool {
+    matches!(word, Word::RateMissed | Word::Unstable | Word::Unserved)
+}
+
 /// The base and the others, where loads differ in the rate that was asked for.
 fn curves(comparisons: &[Comparison]) -> Vec<Curve<'_>> {
     let point = |cell: &Cell, of: &dyn Fn(&ComparedFigure) -> f64| {
@@ -165,7 +172,9 @@ fn curves(comparisons: &[Comparison]) -> Vec<Curve<'_>> {
         let points = comparison.cells.iter().enumerate();
         let points = points.filter_map(|(place, cell)| Some((place, point(cell, &of)?)));
         let mut points: Vec<(usize, (f64, f64))> = points.collect();
-        points.sort_by(|one, other| one.1.0.total_cmp(&other.1.0));
+        // By what was asked: a point that missed its rate does not change places with its neighbour.
+        let asked = |place: usize| comparison.cells[place].asked_per_s.unwrap_or_default();
+        points.sort_by(|one, other| asked(one.0).total_cmp(&asked(other.0)));
         points
     };
     let mut all = Vec::new();
@@ -181,7 +190,12 @@ fn curves(comparisons: &[Comparison]) -> Vec<Curve<'_>> {
         if asked.len() < 2 {
             return Vec::new();
         }
+        let missed = |(place, _): &(usize, (f64, f64))| {
+            let doubts = &comparison.cells[*place].doubts[usize::from(!is_base)];
+            doubts.iter().any(|word| is_of_missed_rate(*word))
+        };
         all.push(Curve {
+            held: points.iter().take_while(|point| !missed(point)).count(),
             name: if is_base {
                 &comparison.base
             } else {
@@ -212,7 +226,7 @@ fn write_charts(data: &Data<'_>, out: &mut dyn Write) -> io::Result<()> {
         chart(&number.to_string(), bars.title, text)?;
     }
     if !data.curves.is_empty() {
-        let text = "Loads with a rate that was asked for, in the order of what was reached.";
+        let text = "Loads with a rate that was asked for, in the order of these rates. A line ends before the first point that missed its rate; points from there on are hollow.";
         chart("curves", "Latency over rate", text)?;
     }
     Ok(())

@@ -1,14 +1,14 @@
 //! The top of the page: what was tested and on what, and in words whatever makes its figures
-//! doubtful; and the tiles with the main figures.
-use super::happened;
+//! doubtful.
+use super::Page;
 use super::record::{RunRecord, Told};
 use super::scaling;
-use super::text::{Escaped, Sentence, moment};
-use super::{Page, PageData};
-use analysis::words::{counted, latency, megabytes, rate, size, span};
+use super::text::{Escaped, Fact, Sentence, facts, has_value, moment};
+use super::{evidence, happened, jobs};
+use analysis::words::{counted, size, span};
 use analysis::{Check, Seen, Verdict, Word};
 use measure::{ExecutionStarted, FinishReason};
-use plan::Severity;
+use plan::{Label, Severity};
 use std::io::{self, Write};
 
 /// Runs that are named under one reason; further ones are counted.
@@ -18,7 +18,8 @@ const NAMED_RUNS: usize = 3;
 struct Sign {
     class: &'static str,
     word: String,
-    text: String,
+    /// Facts, a line each where there are several.
+    texts: Vec<String>,
 }
 
 pub(super) fn write(page: &Page, verdict: Option<&Verdict>, out: &mut dyn Write) -> io::Result<()> {
@@ -39,6 +40,7 @@ pub(super) fn write(page: &Page, verdict: Option<&Verdict>, out: &mut dyn Write)
         write_verdict(verdict, out)?;
     }
     happened::write(page, out)?;
+    jobs::write(page, out)?;
     write_signs(page, verdict, out)?;
     writeln!(
         out,
@@ -49,18 +51,32 @@ pub(super) fn write(page: &Page, verdict: Option<&Verdict>, out: &mut dyn Write)
     writeln!(out, "</header>")
 }
 
-/// The sentence, with what the user has named as code.
+/// The verdict as a list with a fact a line, and what the user has named as code.
 fn write_verdict(verdict: &Verdict, out: &mut dyn Write) -> io::Result<()> {
     let class = class(verdict.word);
     let (word, text) = (verdict.word.name(), verdict.text_of_word());
-    write!(out, "<p class=\"{class}\" id=\"verdict\">")?;
+    writeln!(out, "<ul class=\"{class}\" id=\"verdict\">")?;
     if let Some(failure) = &verdict.failure {
-        write!(out, "{}. ", Sentence(failure))?;
+        write_facts(failure, out)?;
     }
-    write!(out, "<b>{word}</b>")?;
-    let text = text.strip_prefix(word).unwrap_or(&text);
-    write!(out, "{}", Sentence(text))?;
-    writeln!(out, "</p>")
+    for (place, fact) in facts(&text).into_iter().enumerate() {
+        match fact.text.strip_prefix(word).filter(|_| place == 0) {
+            Some(rest) => writeln!(out, "<li><b>{word}</b>{}</li>", Sentence(rest))?,
+            None => write_fact(fact, out)?,
+        }
+    }
+    writeln!(out, "</ul>")
+}
+
+fn write_facts(text: &str, out: &mut dyn Write) -> io::Result<()> {
+    facts(text)
+        .into_iter()
+        .try_for_each(|fact| write_fact(fact, out))
+}
+
+fn write_fact(fact: Fact<'_>, out: &mut dyn Write) -> io::Result<()> {
+    let class = if fact.is_first { "" } else { " class=\"more\"" };
+    writeln!(out, "<li{class}>{}</li>", Sentence(fact.text))
 }
 
 /// How loud a word is shown.
@@ -144,6 +160,7 @@ fn or_unknown<'a>(text: &'a str, otherwise: &'a str) -> &'a str {
 
 fn write_labels(page: &Page, out: &mut dyn Write) -> io::Result<()> {
     let labels = page.execution.as_ref().map_or(&[][..], |one| &one.labels);
+    let labels: Vec<&Label> = labels.iter().filter(|one| has_value(&one.value)).collect();
     if labels.is_empty() {
         return Ok(());
     }
@@ -159,138 +176,6 @@ fn write_labels(page: &Page, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "</p>")
 }
 
-/// The main figures, as tiles.
-pub(super) fn write_cards(page: &Page, data: &PageData<'_>, out: &mut dyn Write) -> io::Result<()> {
-    let measured: Vec<&RunRecord> = page
-        .runs
-        .iter()
-        .filter(|run| run.measures && run.operations > 0)
-        .collect();
-    let believed: Vec<&RunRecord> = measured
-        .iter()
-        .copied()
-        .filter(|run| run.is_believed())
-        .collect();
-    // Nothing is praised that cannot be believed.
-    let is_believed = !believed.is_empty();
-    let measured = if is_believed { believed } else { measured };
-    let flat_out: Vec<&RunRecord> = measured
-        .iter()
-        .copied()
-        .filter(|run| !run.is_throttled)
-        .collect();
-    // What is asked to do no more has no highest rate.
-    let (titles, runs) = match is_believed && !flat_out.is_empty() {
-        false => (["Rate reached", "Throughput reached"], &measured),
-        true => (
-            ["Highest rate, flat out", "Highest throughput, flat out"],
-            &flat_out,
-        ),
-    };
-    let (Some(fastest), Some(widest), Some(quickest)) = (
-        most(runs, |run| run.rate),
-        most(runs, |run| run.bytes),
-        most(&measured, |run| -run.response.p50.0),
-    ) else {
-        return Ok(());
-    };
-    writeln!(out, "<div class=\"cards\">")?;
-    write_rate_cards(titles, fastest, widest, out)?;
-    let quick = format!(
-        "{} at {} I/O/s, p99 {}",
-        quickest.name,
-        rate(quickest.rate),
-        quickest.response.words("p99")
-    );
-    let (value, unit) = value_and_unit(&quickest.response.words("p50"));
-    let title = match is_believed {
-        true => "Lowest median response",
-        false => "Median response",
-    };
-    card(out, title, &value, &unit, &quick)?;
-    let knees = data.curves.iter().filter_map(|curve| curve.knee);
-    let knees = knees.filter_map(|knee| page.runs.get(knee));
-    let knees = knees.filter(|run| run.is_believed());
-    if let Some(knee) = knees.max_by(|one, other| one.rate.total_cmp(&other.rate)) {
-        let title = match data.curves.len() {
-            1 => "Knee of the curve",
-            _ => "Highest knee",
-        };
-        let at = format!("{}, p99 {}", knee.name, knee.response.words("p99"));
-        card(out, title, &rate(knee.rate), "I/O/s", &at)?;
-    }
-    if let (Some(host), Some(own)) = (fastest.cpu, fastest.own_cpu) {
-        write_cpu_card(&fastest.name, host.0, own.0, out)?;
-    }
-    writeln!(out, "</div>")
-}
-
-fn most<'a>(runs: &[&'a RunRecord], of: fn(&RunRecord) -> f64) -> Option<&'a RunRecord> {
-    let runs = runs.iter().copied();
-    runs.max_by(|one, other| of(one).total_cmp(&of(other)))
-}
-
-fn write_rate_cards(
-    titles: [&str; 2],
-    fastest: &RunRecord,
-    widest: &RunRecord,
-    out: &mut dyn Write,
-) -> io::Result<()> {
-    let asked = fastest
-        .asked
-        .map_or(String::new(), |asked| format!("{} asked, ", rate(asked)));
-    let busy = match fastest.busy.0.is_finite() {
-        true => format!(", {:.1} of {} slots busy", fastest.busy.0, fastest.slots),
-        false => String::new(),
-    };
-    let depth = format!(
-        "{}, {asked}p99 {}{busy}",
-        fastest.name,
-        fastest.response.words("p99"),
-    );
-    card(out, titles[0], &rate(fastest.rate), "I/O/s", &depth)?;
-    match widest.bytes > 0.0 {
-        true => card(
-            out,
-            titles[1],
-            &megabytes(widest.bytes),
-            "MB/s",
-            &widest.name,
-        ),
-        false => Ok(()),
-    }
-}
-
-/// CPU time of the host and of Fathom itself, in nanoseconds per I/O.
-fn write_cpu_card(run: &str, host: f64, own: f64, out: &mut dyn Write) -> io::Result<()> {
-    // The whole is no less than its part: counters that show less have not seen all of it.
-    let (larger, whose) = if own > host {
-        let whose = format!(
-            "of Fathom itself in {run}; the counters of the host saw {}",
-            latency(host)
-        );
-        (own, whose)
-    } else {
-        let whose = format!("of the host in {run}; Fathom itself {}", latency(own));
-        (host, whose)
-    };
-    let (value, unit) = value_and_unit(&latency(larger));
-    card(out, "CPU per I/O", &value, &unit, &whose)
-}
-
-fn value_and_unit(text: &str) -> (String, String) {
-    let (value, unit) = text.split_once(' ').unwrap_or((text, ""));
-    (value.into(), unit.into())
-}
-
-fn card(out: &mut dyn Write, title: &str, value: &str, unit: &str, note: &str) -> io::Result<()> {
-    writeln!(
-        out,
-        "<div class=\"card\"><h2>{title}</h2><p class=\"value\">{value} <span>{unit}</span></p><p>{}</p></div>",
-        Escaped(note)
-    )
-}
-
 fn write_signs(page: &Page, verdict: Option<&Verdict>, out: &mut dyn Write) -> io::Result<()> {
     let mut signs = execution_signs(page);
     signs.extend(run_signs(page));
@@ -302,22 +187,47 @@ fn write_signs(page: &Page, verdict: Option<&Verdict>, out: &mut dyn Write) -> i
     // Where no sentence leads, this does.
     let open = if verdict.is_none() { " open" } else { "" };
     let loud = signs.iter().filter(|sign| sign.class != "note");
-    let loud: Vec<String> = loud.map(|sign| sign.word.to_lowercase()).collect();
+    let loud: Vec<String> = loud.map(|sign| uncapitalized(&sign.word)).collect();
+    let loud = match loud.is_empty() {
+        true => String::new(),
+        false => format!(": {}", loud.join(", ")),
+    };
     writeln!(
         out,
-        "<details class=\"signs\"{open}><summary>What the sentence rests on: {}</summary><ul>",
-        Escaped(loud.join(", "))
+        "<details class=\"signs\"{open}><summary>Evidence for the verdict{}</summary>",
+        Escaped(loud)
     )?;
+    evidence::write(page, out)?;
+    writeln!(out, "<ul>")?;
     for sign in signs {
-        writeln!(
-            out,
-            "<li class=\"{}\"><b>{}</b>: {}</li>",
-            sign.class,
-            Escaped(sign.word),
-            Sentence(&sign.text)
-        )?;
+        let (class, word) = (sign.class, Escaped(sign.word));
+        match sign.texts.as_slice() {
+            [text] => writeln!(
+                out,
+                "<li class=\"{class}\"><b>{word}</b>: {}</li>",
+                Sentence(text)
+            )?,
+            texts => {
+                writeln!(out, "<li class=\"{class}\"><b>{word}</b>:<ul>")?;
+                for text in texts {
+                    writeln!(out, "<li>{}</li>", Sentence(text))?;
+                }
+                writeln!(out, "</ul></li>")?;
+            }
+        }
     }
     writeln!(out, "</ul></details>")
+}
+
+/// A word of a sign within a line. Abbreviations such as *CPU* and *I/Os* keep their capitals.
+fn uncapitalized(word: &str) -> String {
+    let mut characters = word.chars();
+    match (characters.next(), characters.next()) {
+        (Some(first), Some(second)) if second.is_lowercase() => {
+            first.to_lowercase().to_string() + &word[first.len_utf8()..]
+        }
+        _ => word.to_owned(),
+    }
 }
 
 /// The checks that were made of all runs and found good; nothing without one.
@@ -344,7 +254,8 @@ fn seen_good(page: &Page, has_no_doubt: bool) -> Option<Sign> {
             "Seen good"
         }
         .into(),
-        text: texts.join(", "),
+        // The table has them in lines.
+        texts: vec![texts.join(", ")],
     })
 }
 
@@ -354,7 +265,7 @@ fn execution_signs(page: &Page) -> Vec<Sign> {
         signs.push(Sign {
             class,
             word: word.into(),
-            text,
+            texts: vec![text],
         });
     };
     match page.finished.as_ref().map(|finished| &finished.reason) {
@@ -405,11 +316,12 @@ fn run_signs(page: &Page) -> Vec<Sign> {
         }
     }
     words.sort_by_key(|(told, _)| !told.is_doubt);
-    let sign = |(told, runs): (&Told, Vec<String>)| {
-        let more = match runs.len().saturating_sub(NAMED_RUNS) {
-            0 => String::new(),
-            count => format!("; and {} more", counted(count as u64, "run")),
-        };
+    let sign = |(told, mut runs): (&Told, Vec<String>)| {
+        let more = runs.len().saturating_sub(NAMED_RUNS) as u64;
+        if more > 0 {
+            runs.truncate(NAMED_RUNS);
+            runs.push(counted(more, "more run"));
+        }
         let (first, rest) = told.word.split_at(1);
         Sign {
             class: match class(told.finding) {
@@ -417,7 +329,7 @@ fn run_signs(page: &Page) -> Vec<Sign> {
                 class => class,
             },
             word: first.to_ascii_uppercase() + rest,
-            text: runs[..runs.len().min(NAMED_RUNS)].join("; ") + &more,
+            texts: runs,
         }
     };
     words.into_iter().map(sign).collect()
@@ -430,7 +342,7 @@ fn limits_of_evidence(page: &Page) -> Vec<Sign> {
         signs.push(Sign {
             class: "note",
             word: word.into(),
-            text,
+            texts: vec![text],
         });
     };
     let measured: Vec<&RunRecord> = page.runs.iter().filter(|run| run.measures).collect();
@@ -467,4 +379,17 @@ fn limits_of_evidence(page: &Page) -> Vec<Sign> {
         );
     }
     signs
+}
+
+#[cfg(test)]
+mod tests {
+    use super::uncapitalized;
+
+    #[test]
+    fn abbreviations_keep_their_capitals_within_a_line() {
+        assert_eq!(uncapitalized("Failed I/Os"), "failed I/Os");
+        assert_eq!(uncapitalized("CPU undercounted"), "CPU undercounted");
+        assert_eq!(uncapitalized("I/O errors"), "I/O errors");
+        assert_eq!(uncapitalized(""), "");
+    }
 }

@@ -3,7 +3,7 @@
 use super::columns::{Distribution, TimeSeries};
 use super::text::Short;
 use crate::fio::holds_back;
-use crate::summary;
+use crate::summary::{self, Row};
 use analysis::words::{bounded, latency};
 use analysis::{EndedRun, Evidence, Finding, HostPoint, Slowest, Word, host_points, slowest};
 use measure::{DataFigures, Figure, HostId, LatencyFigures, RunStarted, RunTotals, StreamInfo};
@@ -107,6 +107,9 @@ pub(super) struct RunRecord {
     pub hosts: Vec<HostRow>,
     #[serde(skip)]
     pub slowest: Option<Slowest>,
+    /// Where several went on side by side.
+    #[serde(skip)]
+    pub jobs: Vec<JobRecord>,
     /// What was sent where compression or duplicates were asked, of each kind of data, behind the names of
     /// the streams that sent it.
     #[serde(skip)]
@@ -155,6 +158,37 @@ impl HostRow {
             response: Percentiles::of(&point.response).bounded_from(point.response_bound_ns),
             cpu_busy: point.cpu_busy,
             cpu: point.cpu_ns_per_operation,
+        }
+    }
+}
+
+/// One of several jobs of a run.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct JobRecord {
+    pub name: String,
+    /// Per second; not a number without a measured interval.
+    pub rate: f64,
+    pub bytes: f64,
+    /// In nanoseconds, and whether it is a lower bound; `None` without a sample.
+    pub response_p50: Option<(u64, bool)>,
+    pub response_p99: Option<(u64, bool)>,
+    pub errors: u64,
+    /// Syncs per second, and the p50 and p99 of their service times in nanoseconds.
+    pub syncs: Option<(f64, u64, u64)>,
+}
+
+impl JobRecord {
+    pub fn of(part: &Row) -> Self {
+        let [p50, _, p99, ..] = part.responses_ns();
+        let with_bound = |value: Option<u64>| value.map(|ns| (ns, part.is_response_bound(ns)));
+        Self {
+            name: part.run.clone(),
+            rate: part.rate.unwrap_or(f64::NAN),
+            bytes: part.bytes_per_second.unwrap_or(f64::NAN),
+            response_p50: with_bound(p50),
+            response_p99: with_bound(p99),
+            errors: part.errors,
+            syncs: part.syncs.map(|(rate, times)| (rate, times.p50, times.p99)),
         }
     }
 }
@@ -292,6 +326,7 @@ impl RunRecord {
             devices: device_rows(totals),
             hosts: hosts.iter().map(HostRow::of).collect(),
             slowest: slowest(&hosts),
+            jobs: Vec::new(),
         }
     }
 }

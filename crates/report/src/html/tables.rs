@@ -1,7 +1,7 @@
 //! The tables of the page: runs, targets, host, plan, remarks and failures.
 use super::hosts;
 use super::record::RunRecord;
-use super::text::{Escaped, Sentence, moment};
+use super::text::{Escaped, Sentence, has_value, moment};
 use super::{MAX_TARGET_ROWS, Page};
 use crate::repetitions;
 use analysis::Spread;
@@ -73,9 +73,9 @@ pub(super) fn write_runs(page: &Page, out: &mut dyn Write) -> io::Result<()> {
 /// What tells a run from others of its name. What a language keeps of a run for pages of its own says
 /// nothing that the other columns do not.
 fn labels_shown(labels: &[(String, String)]) -> Vec<String> {
-    let is_shown = |(key, _): &&(String, String)| {
+    let is_shown = |(key, value): &&(String, String)| {
         // The values of loops are in the name.
-        !(Label::is_private_key(key) || key == "loops")
+        !(Label::is_private_key(key) || key == "loops") && has_value(value)
     };
     let text = |(key, value): &(String, String)| format!("{key}={value}");
     labels.iter().filter(is_shown).map(text).collect()
@@ -237,7 +237,8 @@ fn write_devices(page: &Page, out: &mut dyn Write) -> io::Result<()> {
     let mut left = MAX_DEVICE_ROWS;
     writeln!(
         out,
-        "<section id=\"devices\"><h2>What the block devices counted</h2><p>The kernel's own counters of the devices below the targets. Where a device moved far fewer bytes than the run asked for, a cache answered.</p><details><summary>Table of {rows} rows</summary><div class=\"scroll\"><table><thead><tr><th scope=\"col\" class=\"text\">Run</th><th scope=\"col\">Asked of all targets<small>MB/s</small></th><th scope=\"col\" class=\"text\">Device</th><th scope=\"col\">Reads<small>/s</small></th><th scope=\"col\">Read<small>MB/s</small></th><th scope=\"col\">Writes<small>/s</small></th><th scope=\"col\">Written<small>MB/s</small></th><th scope=\"col\">Busy</th><th scope=\"col\">In flight<small>mean</small></th></tr></thead><tbody>"
+        "<section id=\"devices\"><h2>What the block devices counted</h2><p>The kernel's own counters of the devices below the targets. Where a device moved far fewer bytes than the run asked for, a cache answered.</p><details><summary>Table of {}</summary><div class=\"scroll\"><table><thead><tr><th scope=\"col\" class=\"text\">Run</th><th scope=\"col\">Asked of all targets<small>MB/s</small></th><th scope=\"col\" class=\"text\">Device</th><th scope=\"col\">Reads<small>/s</small></th><th scope=\"col\">Read<small>MB/s</small></th><th scope=\"col\">Writes<small>/s</small></th><th scope=\"col\">Written<small>MB/s</small></th><th scope=\"col\">Busy</th><th scope=\"col\">In flight<small>mean</small></th></tr></thead><tbody>",
+        counted(rows as u64, "row")
     )?;
     for run in &page.runs {
         for device in run.devices.iter().take(left) {
@@ -261,8 +262,8 @@ fn write_devices(page: &Page, out: &mut dyn Write) -> io::Result<()> {
     if rows > MAX_DEVICE_ROWS {
         writeln!(
             out,
-            "<p>{} more rows are in the result file.</p>",
-            rows - MAX_DEVICE_ROWS
+            "<p>The result file has {} more.</p>",
+            counted((rows - MAX_DEVICE_ROWS) as u64, "row")
         )?;
     }
     writeln!(out, "</details></section>")
@@ -317,7 +318,7 @@ fn write_conditions(execution: &ExecutionStarted, out: &mut dyn Write) -> io::Re
         out,
         "<section id=\"conditions\"><h2>Host and versions</h2><table class=\"facts\"><tbody>"
     )?;
-    for (name, value) in rows.into_iter().filter(|(_, value)| !value.is_empty()) {
+    for (name, value) in rows.into_iter().filter(|(_, value)| has_value(value)) {
         writeln!(
             out,
             "<tr><th scope=\"row\">{}</th><td class=\"text\">{}</td></tr>",
@@ -369,7 +370,7 @@ fn write_targets(execution: &ExecutionStarted, out: &mut dyn Write) -> io::Resul
     if targets.len() > MAX_TARGETS {
         writeln!(
             out,
-            "<p>{} more are in the result file.</p>",
+            "<p>The result file has {} more.</p>",
             targets.len() - MAX_TARGETS
         )?;
     }
@@ -450,7 +451,7 @@ fn write_remarks(page: &Page, out: &mut dyn Write) -> io::Result<()> {
     if page.remarks_left_out > 0 {
         writeln!(
             out,
-            "<p>{} more are in the result file.</p>",
+            "<p>The result file has {} more.</p>",
             page.remarks_left_out
         )?;
     }
@@ -485,7 +486,7 @@ fn write_failures(page: &Page, out: &mut dyn Write) -> io::Result<()> {
     if page.failures_left_out > 0 {
         writeln!(
             out,
-            "<p>{} more are in the result file.</p>",
+            "<p>The result file has {} more.</p>",
             page.failures_left_out
         )?;
     }
@@ -535,7 +536,7 @@ fn write_out_at_end(
     }
     writeln!(out, "</tbody></table></div>")?;
     if left_out > 0 {
-        writeln!(out, "<p>{left_out} more are in the result file.</p>")?;
+        writeln!(out, "<p>The result file has {left_out} more.</p>")?;
     }
     writeln!(out, "</section>")
 }
@@ -603,5 +604,6 @@ mod tests {
         ];
         assert_eq!(labels_shown(&labels.map(pair)), ["mtu=9000"]);
         assert_eq!(labels_shown(&[pair(("loops", "None"))]), [""; 0]);
+        assert_eq!(labels_shown(&[pair(("threads", "None"))]), [""; 0]);
     }
 }

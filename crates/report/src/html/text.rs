@@ -14,6 +14,44 @@ pub(crate) struct Sentence<T>(pub T);
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Short(pub f64);
 
+/// Whether the value of a label says anything: a job without loops has the loop value `None`.
+pub(super) fn has_value(value: &str) -> bool {
+    !matches!(value.trim(), "" | "None")
+}
+
+/// A fact of a longer text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Fact<'a> {
+    /// Without the full stop or the semicolon after it.
+    pub text: &'a str,
+    /// Whether a sentence begins with it; else it adds to the fact before.
+    pub is_first: bool,
+}
+
+/// The facts of a text, one for each part that ends with a full stop or a semicolon. Names, which stand between
+/// backticks, are never split.
+pub(super) fn facts(text: &str) -> Vec<Fact<'_>> {
+    let mut facts = Vec::new();
+    let (mut start, mut is_first, mut is_name) = (0, true, false);
+    for (at, character) in text.char_indices() {
+        let is_end = matches!(character, '.' | ';') && text[at + 1..].starts_with(' ');
+        match character {
+            '`' => is_name = !is_name,
+            _ if is_end && !is_name => {
+                let text = &text[start..at];
+                facts.push(Fact { text, is_first });
+                (start, is_first) = (at + 2, character == '.');
+            }
+            _ => {}
+        }
+    }
+    let text = &text[start..];
+    let text = text.strip_suffix('.').unwrap_or(text);
+    facts.push(Fact { text, is_first });
+    facts.retain(|fact| !fact.text.is_empty());
+    facts
+}
+
 /// A date and time of day in the zone of the execution.
 pub(super) fn moment(unix_ns: u64, utc_offset_s: i32) -> String {
     let offset = jiff::tz::Offset::from_seconds(utc_offset_s).unwrap_or(jiff::tz::Offset::UTC);
@@ -145,6 +183,22 @@ mod tests {
             text("no name, `and a `lone tick`"),
             "no name, <code>and a </code>lone tick`"
         );
+    }
+
+    #[test]
+    fn a_text_is_split_into_its_facts_and_names_stay_whole() {
+        let all = facts("slow: 1.5 ms in `a. b; c`; the knee is at 2. Credible: so. Next: go on.");
+        let all: Vec<_> = all.iter().map(|fact| (fact.text, fact.is_first)).collect();
+        assert_eq!(
+            all,
+            [
+                ("slow: 1.5 ms in `a. b; c`", true),
+                ("the knee is at 2", false),
+                ("Credible: so", true),
+                ("Next: go on", true),
+            ]
+        );
+        assert_eq!(facts(""), []);
     }
 
     #[test]

@@ -1,6 +1,8 @@
 //! Transports compared as a paper has them: four of them, four mixes of reads and writes, three repeats each.
 use super::open;
-use analysis::{Answer, ComparedRun, Comparing, Comparison, FigureKind, Loaded, Side, compare};
+use analysis::{
+    Answer, ComparedRun, Comparing, Comparison, FigureKind, Loaded, Side, Word, compare,
+};
 use report::comparison;
 
 const TRANSPORTS: [(&str, f64, f64); 4] = [
@@ -114,4 +116,57 @@ fn the_page_draws_its_bars_and_takes_no_name_for_markup() {
         opened.log
     );
     assert!(opened.dom.contains("iwarp") && opened.dom.contains("tcp (100 %)"));
+}
+
+/// Three rates, of which the second was missed.
+fn rates(name: &str, missed: Option<f64>) -> Side {
+    let run = |asked: f64| {
+        let is_missed = missed == Some(asked);
+        let mut values = [None; FigureKind::ALL.len()];
+        values[FigureKind::Rate as usize] = Some(if is_missed { asked * 0.4 } else { asked });
+        values[FigureKind::ResponseP99 as usize] = Some(1e6);
+        ComparedRun {
+            name: "rate".to_owned(),
+            loops: format!("iorate={asked}"),
+            load: Loaded {
+                asked_per_s: Some(asked),
+                operation_bytes: 4096.0,
+                read_share: 1.0,
+                slots: Some(32),
+                ..Loaded::default()
+            },
+            values,
+            samples: 100_000,
+            doubts: if is_missed {
+                vec![Word::RateMissed]
+            } else {
+                Vec::new()
+            },
+            is_closed_loop: false,
+            curve: None,
+        }
+    };
+    Side {
+        name: name.to_owned(),
+        runs: [1_000.0, 2_000.0, 3_000.0].map(run).into(),
+        ..Side::default()
+    }
+}
+
+#[test]
+fn the_line_of_a_curve_ends_before_a_point_that_missed_its_rate() {
+    let (base, other) = (rates("base", None), rates("other", Some(2_000.0)));
+    let comparison = compare(&base, &other, &Comparing::default());
+    let mut page = Vec::new();
+    comparison::page(&[comparison], &mut page).unwrap();
+    let page = String::from_utf8(page).unwrap();
+    let json = page.split("id=\"data\">").nth(1).unwrap();
+    let data: serde_json::Value =
+        serde_json::from_str(json.split("</script>").next().unwrap()).unwrap();
+    let held = |curve: usize| data["curves"][curve]["held"].as_u64();
+    assert_eq!((held(0), held(1)), (Some(3), Some(1)), "{data}");
+    let rates: Vec<f64> = serde_json::from_value(data["curves"][1]["rate"].clone()).unwrap();
+    assert_eq!(rates, [1_000.0, 800.0, 3_000.0]);
+    let Some(opened) = open(&page) else { return };
+    assert_eq!(opened.console(), [""; 0]);
 }

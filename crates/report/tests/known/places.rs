@@ -54,6 +54,16 @@ fn conclusion(story: &Story) -> Conclusion {
     conclusion
 }
 
+/// What the verdict states, and the tiles of the page, where it has both.
+pub fn lead_and_tiles(story: &Story) -> Option<(String, Vec<String>)> {
+    let speed = conclusion(story).verdict()?.speed;
+    let page = page(story);
+    let (_, tiles) = page.split_once("<div class=\"cards\">")?;
+    let tiles = tiles.split("<section").next()?;
+    let tiles = tiles.split("<h2>").skip(1).map(plain);
+    Some((speed, tiles.collect()))
+}
+
 fn page(story: &Story) -> String {
     let mut html = Vec::new();
     conclusion(story).write_page(&mut html).unwrap();
@@ -63,10 +73,16 @@ fn page(story: &Story) -> String {
 }
 
 fn top(page: &str) -> String {
-    let header = page.split("</header>").next().unwrap();
+    let header = in_lines(page.split("</header>").next().unwrap());
     let tiles = page.split("<div class=\"cards\">").nth(1);
     let tiles = tiles.and_then(|rest| rest.split("<section").next());
     format!("{header}<div>{}", tiles.unwrap_or_default())
+}
+
+/// Facts that stand in lines of their own, as the sentences that they come from.
+fn in_lines(html: &str) -> String {
+    html.replace("</li>\n<li class=\"more\">", "; ")
+        .replace("</li>\n<li>", ". ")
 }
 
 /// Text without markup, with one blank for any white space.

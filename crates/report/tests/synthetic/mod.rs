@@ -213,7 +213,6 @@ impl Synthetic {
     }
 
     fn run(&mut self, number: u32, run: &RunSpec, unix_ns: u64, take: &mut impl FnMut(Event)) {
-        let is_open_loop = run.asked.is_some();
         take(Event::RunStarted(RunStarted {
             run: number,
             runs: self.runs.len() as u32,
@@ -230,7 +229,7 @@ impl Synthetic {
             load: run.load.clone(),
             asked_rate: run.asked,
             law: run.asked.map(|_| ArrivalLaw::Exponential),
-            is_open_loop,
+            is_open_loop: run.asked.is_some(),
             pools: vec![PoolInfo {
                 name: "pool".into(),
                 slots: run.slots,
