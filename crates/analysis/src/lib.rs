@@ -30,6 +30,7 @@ mod shares;
 mod spread;
 mod standstill;
 mod steady;
+mod target_view;
 #[cfg(test)]
 mod testing;
 mod verdict;
@@ -62,5 +63,6 @@ pub use shares::{Share, asked_shares, shares};
 pub use spread::Spread;
 pub use standstill::{Mark, Standstill, StillTarget};
 pub use steady::{Drift, IntervalFacts, Stall, Steadiness, Variation, steadiness};
-pub use verdict::{Finding, Ground, Judged, Word, judge};
+pub use target_view::TargetView;
+pub use verdict::{Finding, Judged, Word, judge};
 pub use watch::{EndedRun, Watch};

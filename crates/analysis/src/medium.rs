@@ -1,6 +1,6 @@
 //! Whether the bytes of a run reached the medium, or memory answered for it: by stream, target and direction, from what
 //! devices, servers and the kernel's account of this process say. What nobody counted is not seen. Begin with [`medium`].
-use crate::verdict::Ground;
+use crate::target_view::TargetView;
 use crate::words::percent;
 use measure::RunTotals;
 use plan::{CacheMode, Operation, TargetId};
@@ -49,7 +49,7 @@ pub(crate) enum Reached {
 #[derive(Clone, Debug)]
 struct Flow<'a> {
     stream: usize,
-    ground: &'a Ground<'a>,
+    ground: &'a TargetView<'a>,
     is_read: bool,
     bytes: u64,
     cache: CacheMode,
@@ -125,7 +125,7 @@ impl Medium {
 }
 
 /// What is known of the bytes of a run. `grounds` are the targets that the record tells of.
-pub(crate) fn medium(totals: &RunTotals, grounds: &[Ground<'_>]) -> Medium {
+pub(crate) fn medium(totals: &RunTotals, grounds: &[TargetView<'_>]) -> Medium {
     let mut found = Vec::new();
     for is_read in [true, false] {
         let flows = flows(totals, grounds, is_read);
@@ -154,7 +154,7 @@ fn operation(is_read: bool) -> Operation {
     }
 }
 
-fn flows<'a>(totals: &RunTotals, grounds: &'a [Ground<'a>], is_read: bool) -> Vec<Flow<'a>> {
+fn flows<'a>(totals: &RunTotals, grounds: &'a [TargetView<'a>], is_read: bool) -> Vec<Flow<'a>> {
     let figures = totals.figures.iter();
     let figures = figures.filter(|one| one.key.operation == operation(is_read) && one.bytes > 0);
     let flow = |figure: &measure::Figure| {
@@ -176,7 +176,7 @@ fn flows<'a>(totals: &RunTotals, grounds: &'a [Ground<'a>], is_read: bool) -> Ve
 }
 
 /// Bytes of targets of which nothing is known.
-fn unknown_bytes(totals: &RunTotals, grounds: &[Ground<'_>], is_read: bool) -> u64 {
+fn unknown_bytes(totals: &RunTotals, grounds: &[TargetView<'_>], is_read: bool) -> u64 {
     let figures = totals.figures.iter();
     let figures = figures.filter(|one| one.key.operation == operation(is_read));
     let is_known = |id: TargetId| {

@@ -81,11 +81,14 @@ fn found(shapes: &[Shape], moved: &[(&str, f64)], own: Option<f64>) -> Medium {
         server_read_bytes: own.map(bytes),
         ..MountSample::default()
     }];
-    let grounds = targets.iter().enumerate().map(|(place, target)| Ground {
-        id: TargetId::at(place),
-        target,
-        is_written: false,
-    });
+    let grounds = targets
+        .iter()
+        .enumerate()
+        .map(|(place, target)| TargetView {
+            id: TargetId::at(place),
+            target,
+            is_written: false,
+        });
     medium(&totals, &grounds.collect::<Vec<_>>())
 }
 
@@ -243,7 +246,7 @@ fn syncs_tell_that_writes_are_out_where_nothing_counts() {
         totals.figures = vec![write, figure(0, Operation::Sync, &values, &values)];
         totals.host.fathom_written_bytes = Some(BYTES);
         let target = on("overlay", &[]);
-        let ground = Ground {
+        let ground = TargetView {
             id: TargetId(0),
             target: &target,
             is_written: true,

@@ -244,7 +244,7 @@ fn middle(values: &[u64]) -> u64 {
     values[values.len() / 2]
 }
 
-/// Where values step up or down: the place of the first behind the step. Few values tell a step only where it is large: all
+/// Where values step up or down: the index of the first value after the step. Few values tell a step only where it is large: all
 /// of one side lie above all of the other, by a factor. Queues that build up have values in between.
 fn step_at(values: &[f64]) -> Option<usize> {
     let count = values.len();

@@ -15,8 +15,9 @@ use crate::moment::Step;
 use crate::recovery::Happened;
 use crate::standstill::Standstill;
 use crate::steady::{COURSE_INTERVALS_MIN, LatencyCourse, Steadiness};
+use crate::target_view::TargetView;
 use crate::words::{counted, latency, percent, rate, span};
-use measure::{ExecutionTarget, FinishReason, RunTotals};
+use measure::{FinishReason, RunTotals};
 use plan::{Load, Operation, RunKind, TargetId};
 
 /// What waited is sent in a burst after a stall, and a little of that is late, too.
@@ -220,13 +221,13 @@ pub fn judge(
     totals: &RunTotals,
     course: (Option<&Steadiness>, Happened),
     reach: Reach,
-    targets: &[Ground<'_>],
+    targets: &[TargetView<'_>],
 ) -> Judged {
     judge_as(totals, course, (reach, false), targets)
 }
 
 /// Judges one of several jobs of a run, of which machine and course are judged with the run.
-pub(crate) fn judge_job(totals: &RunTotals, reach: Reach, targets: &[Ground<'_>]) -> Judged {
+pub(crate) fn judge_job(totals: &RunTotals, reach: Reach, targets: &[TargetView<'_>]) -> Judged {
     judge_as(totals, (None, Happened::default()), (reach, true), targets)
 }
 
@@ -234,7 +235,7 @@ fn judge_as(
     totals: &RunTotals,
     (steady, happened): (Option<&Steadiness>, Happened),
     (reach, is_part): (Reach, bool),
-    targets: &[Ground<'_>],
+    targets: &[TargetView<'_>],
 ) -> Judged {
     let mut point = point(totals);
     let standstill = happened.standstill.as_ref();
@@ -281,18 +282,9 @@ fn judge_as(
     }
 }
 
-/// A target that data are read from or written to, as far as anything is known of what lies below it.
-#[derive(Clone, Copy, Debug)]
-pub struct Ground<'a> {
-    pub id: TargetId,
-    pub target: &'a ExecutionTarget,
-    /// Whether a run has written to it since the execution began.
-    pub is_written: bool,
-}
-
 /// A target that holds nothing where it was read.
 struct Unwritten<'a> {
-    ground: &'a Ground<'a>,
+    ground: &'a TargetView<'a>,
     /// Its extents are missing or were never written; else only what reads returned tells it.
     is_hole: bool,
     share: f64,
@@ -307,7 +299,7 @@ struct Scene<'a> {
     reach: Reach,
     point: &'a CurvePoint,
     gap: Option<Gap>,
-    targets: &'a [Ground<'a>],
+    targets: &'a [TargetView<'a>],
     medium: Medium,
     /// Whether it is one of several jobs of the run.
     is_part: bool,
@@ -328,9 +320,9 @@ impl Scene<'_> {
             (Word::GeneratorBound, self.generator_bound()),
             (Word::Stalled, self.stalled()),
             (Word::SubmissionBlocks, self.submission_blocks()),
-            (Word::DepthBound, self.depth_bound()),
-            (Word::Unstable, self.unstable()),
-            (Word::RateMissed, self.rate_missed()),
+            (Word::DepthBound, self.with_limit(self.depth_bound())),
+            (Word::Unstable, self.with_limit(self.unstable())),
+            (Word::RateMissed, self.with_limit(self.rate_missed())),
             (Word::Unserved, self.unserved()),
             (Word::Changed, self.changed()),
             (Word::Unsteady, self.unsteady()),
@@ -397,7 +389,7 @@ impl Scene<'_> {
     }
 
     /// The targets that were read, with what is known of them.
-    fn grounds_read(&self) -> impl Iterator<Item = &Ground<'_>> {
+    fn grounds_read(&self) -> impl Iterator<Item = &TargetView<'_>> {
         let grounds = self.targets.iter();
         grounds.filter(|ground| self.read_bytes(|id| id == ground.id) > 0)
     }

@@ -9,7 +9,8 @@ use crate::scaling::{Scaling, scalings};
 use crate::series::RunOutline;
 use crate::standstill::{Mark, Standstills};
 use crate::steady::{IntervalFacts, Steadiness, steadiness};
-use crate::verdict::{Ground, Judged, judge, judge_job};
+use crate::target_view::TargetView;
+use crate::verdict::{Judged, judge, judge_job};
 use measure::{Event, ExecutionTarget, Interval, IntervalPhase, RunFinished, RunFold, RunTotals};
 use plan::{Load, Operation, TargetId};
 use std::collections::{BTreeMap, BTreeSet};
@@ -60,14 +61,17 @@ impl EndedRun {
         })
     }
 
-    fn grounds(&self) -> Vec<Ground<'_>> {
+    fn grounds(&self) -> Vec<TargetView<'_>> {
         grounds(&self.targets, &self.reached)
     }
 }
 
-fn grounds<'a>(targets: &'a [ExecutionTarget], reached: &[(TargetId, bool)]) -> Vec<Ground<'a>> {
+fn grounds<'a>(
+    targets: &'a [ExecutionTarget],
+    reached: &[(TargetId, bool)],
+) -> Vec<TargetView<'a>> {
     let grounds = reached.iter().filter_map(|(id, is_written)| {
-        Some(Ground {
+        Some(TargetView {
             id: *id,
             target: targets.get(id.index())?,
             is_written: *is_written,

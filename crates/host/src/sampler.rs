@@ -366,10 +366,6 @@ mod tests {
             "proc/diskstats",
             "   8       0 sdz 1 0 8 1 0 0 0 0 0 1 1\n",
         );
-        let io = |read: u64, written: u64| {
-            format!("rchar: 9\nwchar: 9\nread_bytes: {read}\nwrite_bytes: {written}\n")
-        };
-        write(directory, "proc/self/io", &io(4096, 100));
         let names = ["sda", "sdz", "gone"].map(str::to_owned);
         let mut sampler = Sampler::new(&SysRoot::under(directory), &names);
         machine(
@@ -383,12 +379,7 @@ mod tests {
             "proc/diskstats",
             "   8       0 sdz 4 0 32 1 0 0 0 0 0 1 1\n",
         );
-        write(directory, "proc/self/io", &io(12_288, 100));
         let sample = sampler.sample();
-        assert_eq!(
-            (sample.fathom_read_bytes, sample.fathom_written_bytes),
-            (Some(8192), Some(0))
-        );
         let tick = nanoseconds_per_tick();
         let cpu = sample.cpu.unwrap();
         assert_eq!(
@@ -423,6 +414,27 @@ mod tests {
         assert_eq!(sample.devices[0].counters, expected);
         assert_eq!(sample.devices[1].counters.reads, 3);
         assert_eq!(sampler.sample().cpu.unwrap().total_ns(), 0);
+    }
+
+    #[test]
+    fn what_the_kernel_accounts_to_this_process_is_told() {
+        let directory = tempfile::tempdir().unwrap();
+        let directory = directory.path();
+        let io = |read: u64, written: u64| {
+            let text = format!("rchar: 9\nread_bytes: {read}\nwrite_bytes: {written}\n");
+            write(directory, "proc/self/io", &text);
+        };
+        io(4096, 100);
+        let mut sampler = Sampler::new(&SysRoot::under(directory), &[]);
+        io(12_288, 100);
+        let sample = sampler.sample();
+        assert_eq!(
+            (sample.fathom_read_bytes, sample.fathom_written_bytes),
+            (Some(8192), Some(0))
+        );
+        let empty = tempfile::tempdir().unwrap();
+        let mut silent = Sampler::new(&SysRoot::under(empty.path()), &[]);
+        assert_eq!(silent.sample().fathom_read_bytes, None);
     }
 
     #[test]

@@ -29,6 +29,15 @@ impl Scene<'_> {
         (!reached.is_empty()).then(|| reached.join("; "))
     }
 
+    /// A symptom with the limit that causes it, where one was reached.
+    pub(super) fn with_limit(&self, symptom: Option<String>) -> Option<String> {
+        let symptom = symptom?;
+        Some(match self.capped() {
+            Some(limit) => format!("{symptom}; {limit}"),
+            None => symptom,
+        })
+    }
+
     /// Devices that moved at least twice what this process asked of them.
     pub(super) fn shared(&self) -> Option<String> {
         if self.totals.lost.devices.intervals > 0 || !self.measures() {

@@ -527,6 +527,16 @@ impl Draw {
         }
     }
 
+    fn io_limit(&mut self) -> measure::IoLimit {
+        measure::IoLimit {
+            device: self.text(),
+            reads_per_s: self.maybe(Self::amount),
+            writes_per_s: self.maybe(Self::amount),
+            read_bytes_per_s: self.maybe(Self::amount),
+            written_bytes_per_s: self.maybe(Self::amount),
+        }
+    }
+
     fn host_sample(&mut self) -> HostSample {
         HostSample {
             cpu: self.maybe(|draw| CpuTimes {
@@ -554,13 +564,7 @@ impl Draw {
                 memory_some_ns: self.maybe(Self::amount),
                 memory_full_ns: self.maybe(Self::amount),
             },
-            io_max: self.several(2, |draw| measure::IoLimit {
-                device: draw.text(),
-                reads_per_s: draw.maybe(Self::amount),
-                writes_per_s: draw.maybe(Self::amount),
-                read_bytes_per_s: draw.maybe(Self::amount),
-                written_bytes_per_s: draw.maybe(Self::amount),
-            }),
+            io_max: self.several(2, Self::io_limit),
             temperature_mc: self.maybe(Self::amount),
             tcp_sent: self.maybe(Self::amount),
             tcp_retransmits: self.maybe(Self::amount),

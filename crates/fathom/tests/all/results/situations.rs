@@ -108,7 +108,8 @@ const SITUATIONS: &[Situation] = &[
     },
     Situation {
         truth: "buffered writes, as most jobs begin",
-        job: job!("rw=randwrite\n"),
+        setup: "echo disk > target",
+        job: "[first]\nfilename=@T\nrw=randwrite\nsize=256m\n",
         words: &["cache-suspect"],
         says: &["memory took the rest"],
         never: &["can be believed: all"],
@@ -494,6 +495,9 @@ const SITUATIONS: &[Situation] = &[
 struct Told {
     word: String,
     text: String,
+    /// All words of the run, and all texts of the page.
+    marks: Vec<String>,
+    page: String,
     ended: Ended,
 }
 
@@ -538,10 +542,45 @@ fn told(lab: &Lab, situation: &Situation) -> Told {
     let json = lab.text_if_there("out/summary.json");
     let json: serde_json::Value = serde_json::from_str(&json).unwrap_or_default();
     let of = |key: &str| json["verdict"][key].as_str().unwrap_or_default().to_owned();
+    let marks = json["runs"][0]["marks"].as_array();
+    let marks = marks.into_iter().flatten().filter_map(|mark| mark.as_str());
+    let page = lab.text_if_there("out/report.html");
     Told {
         word: of("word"),
         text: of("text"),
+        marks: marks.map(str::to_owned).collect(),
+        page: plain(page.split("<script").next().unwrap_or_default()),
         ended,
+    }
+}
+
+/// Text without markup.
+fn plain(html: &str) -> String {
+    let parts = html
+        .split('<')
+        .map(|part| part.split_once('>').map_or(part, |(_, text)| text));
+    let text: String = parts.collect();
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+impl Situation {
+    /// What a hypervisor takes is as true as what the situation is about, and leads: the rest is looked for behind it.
+    fn is_false(&self, told: &Told) -> bool {
+        let is_word = |word: &str| self.words.contains(&word);
+        let is_taken = told.text.contains("the hypervisor took");
+        let has_word = told.marks.iter().any(|mark| is_word(mark));
+        let is_right = is_word(&told.word)
+            || (is_taken && (has_word || self.words.iter().any(|word| STEADY.contains(word))));
+        !is_right || self.never.iter().any(|text| told.text.contains(text))
+    }
+
+    fn is_missed(&self, told: &Told) -> bool {
+        let is_taken = told.text.contains("the hypervisor took");
+        let plain = |text: &str| text.replace('`', "");
+        let is_said = |text: &&str| {
+            told.text.contains(*text) || (is_taken && told.page.contains(&plain(text)))
+        };
+        !self.says.iter().all(|text| is_said(text))
     }
 }
 
@@ -565,9 +604,7 @@ fn each_situation_is_told_as_it_is() {
         let lab = Lab::new();
         let told = told(&lab, situation);
         let truth = situation.truth;
-        let is_false = !situation.words.contains(&&*told.word)
-            || situation.never.iter().any(|text| told.text.contains(text));
-        let is_missed = situation.says.iter().any(|text| !told.text.contains(text));
+        let (is_false, is_missed) = (situation.is_false(&told), situation.is_missed(&told));
         let verdict = match (is_false, is_missed) {
             (true, _) => "WRONG",
             (false, true) => "MISSED",
