@@ -10,7 +10,7 @@ struct Situation {
     job: &'static str,
     /// What goes on beside it; `$P` is the process of Fathom.
     meanwhile: &'static str,
-    /// What it is started behind.
+    /// A shell command that runs first, in the process that becomes Fathom.
     within: &'static str,
     /// Undoes what `setup` did outside of the folder.
     after: &'static str,
@@ -327,7 +327,7 @@ const SITUATIONS: &[Situation] = &[
         ..PLAIN
     },
     Situation {
-        truth: "a server behind FUSE that answers after a millisecond",
+        truth: "a FUSE server that answers after a millisecond",
         setup: concat!(
             "mkdir f; touch f/disk; nbdfuse f/disk --command nbdkit -s random 16M rdelay=1ms --filter=delay > /dev/null 2>&1 & ",
             "echo $! > server; sleep 1; echo f/disk > target"
@@ -340,7 +340,7 @@ const SITUATIONS: &[Situation] = &[
         ..PLAIN
     },
     Situation {
-        truth: "a server behind FUSE that fails one read in ten",
+        truth: "a FUSE server that fails one read in ten",
         setup: concat!(
             "mkdir f; touch f/disk; nbdfuse f/disk --command nbdkit -s random 16M --filter=error error-pread=EIO error-pread-rate=10% > /dev/null 2>&1 & ",
             "echo $! > server; sleep 1; echo f/disk > target"
@@ -564,7 +564,7 @@ fn plain(html: &str) -> String {
 }
 
 impl Situation {
-    /// What a hypervisor takes is as true as what the situation is about, and leads: the rest is looked for behind it.
+    /// What a hypervisor takes is as true as what the situation is about, and leads: the rest is looked for in the page.
     fn is_false(&self, told: &Told) -> bool {
         let is_word = |word: &str| self.words.contains(&word);
         let is_taken = told.text.contains("the hypervisor took");
