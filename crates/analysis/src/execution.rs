@@ -228,6 +228,7 @@ fn not_shown(judged: &Judged) -> Option<&'static str> {
     match judged.headline() {
         Word::CacheSuspect => Some("are cache-suspect"),
         Word::Sparse => Some("are sparse"),
+        Word::Zeros => Some("read zeros"),
         Word::GeneratorBound => Some("are generator-bound"),
         Word::Stalled => Some("are stalled"),
         _ if point.is_generator_bound => Some("are generator-bound"),

@@ -580,7 +580,7 @@ impl Situation {
         let is_said = |text: &&str| {
             told.text.contains(*text) || (is_taken && told.page.contains(&plain(text)))
         };
-        !self.says.iter().all(|text| is_said(text))
+        !self.says.iter().all(is_said)
     }
 }
 
