@@ -9,6 +9,9 @@ use std::collections::BTreeMap;
 /// Storage moved at least this share of what was asked of it, but for what was on its way at either end.
 const MOVED_SHARE: f64 = 0.95;
 
+/// Where devices moved more than this many times what can have come through a page cache, others hide whether it did.
+const HIDDEN_FACTOR: f64 = 1.5;
+
 /// At least one write in this many was followed by a sync, where nothing else tells that dirty pages were written.
 const WRITES_PER_SYNC_MAX: u64 = 20;
 
@@ -393,12 +396,23 @@ impl<'a> Judge<'a> {
             return Reached::NotSeen(format!("nothing tells what `{}` moved", names()));
         };
         match flow.is_cached() {
-            true => self.of_share((moved - layer.past).max(0.0) / layer.cached),
+            true if !self.is_read && self.is_synced(flow) => Reached::Medium,
+            true => self.through_cache((moved - layer.past).max(0.0) / layer.cached, names()),
             false if moved == 0.0 => Reached::NotSeen(format!(
                 "the counters of `{}` stood still while direct I/O succeeded",
                 names()
             )),
             false => self.of_share(moved / layer.past),
+        }
+    }
+
+    /// Of dirty pages no process is told, only what all of them had written.
+    fn through_cache(&self, share: f64, names: String) -> Reached {
+        match share > HIDDEN_FACTOR {
+            true => Reached::NotSeen(format!(
+                "others use `{names}` as well, which hides what came through the page cache"
+            )),
+            false => self.of_share(share),
         }
     }
 
@@ -433,6 +447,11 @@ impl<'a> Judge<'a> {
             )));
         };
         let share = moved / (layer.past + layer.cached);
+        if share > HIDDEN_FACTOR {
+            return Some(Reached::NotSeen(format!(
+                "others use the devices below `{name}` as well, which hides what its page cache answered"
+            )));
+        }
         (share < MOVED_SHARE).then(|| Reached::Memory {
             share: 1.0 - share,
             is_of_counters: true,

@@ -150,8 +150,8 @@ fn a_neighbour_does_not_hide_the_page_cache() {
         "the devices moved 20 % of the bytes that were read",
     );
     is_reached(&one(Some(0.96)));
-    // Where the kernel does not account, devices are all that there is.
-    is_reached(&one(None));
+    // Where the kernel does not account, devices are all that there is, and others hide it.
+    is_not_seen(&one(None), "others use `sda` as well");
 }
 
 #[test]
@@ -184,6 +184,28 @@ fn buffered_writes_count_once_their_dirty_pages_are_out() {
     is_reached(&one(WriteBack, 0.96));
     is_reached(&one(WriteThrough, 1.0));
     is_reached(&one(Direct, 1.0));
+}
+
+/// Unlike reads, dirty pages are written for nobody: who else writes hides whether these got out.
+#[test]
+fn a_neighbour_hides_buffered_writes_and_that_is_said() {
+    let one = |moved: f64| {
+        found(
+            &[write(WriteBack, on("ext4", &["sda"]))],
+            &[("sda", moved)],
+            Some(1.0),
+        )
+    };
+    is_reached(&one(1.49));
+    is_not_seen(&one(1.51), "others use `sda` as well");
+    let mut looped = on("", &["loop0"]);
+    looped.identity.cached_below = Some(vec!["sda".into()]);
+    let below = |moved: f64| {
+        let moved = [("loop0", 1.0), ("sda", moved)];
+        found(&[read(Direct, looped.clone())], &moved, Some(1.0))
+    };
+    is_reached(&below(1.49));
+    is_not_seen(&below(1.51), "others use the devices below `t0` as well");
 }
 
 #[test]

@@ -269,7 +269,7 @@ fn judge_as(
         text,
     });
     findings.extend(not_checked);
-    findings.sort_by_key(|finding| finding.word);
+    findings.sort_by_key(|finding| scene.rank(finding.word));
     let (hints, leading) = (scene.hints(), findings.first());
     Judged {
         severity: leading.map_or(0.0, |one| scene.severity(one.word)),
@@ -336,6 +336,16 @@ impl Scene<'_> {
         let told = told.into_iter();
         findings.extend(told.filter_map(|(word, text)| text.map(|text| Finding { word, text })));
         findings
+    }
+
+    /// Causes lead, and where nothing answered for long, that does: neither late threads nor lost CPUs explain it.
+    fn rank(&self, word: Word) -> (Word, bool) {
+        let stall_ns = self.happened.stall_ns().unwrap_or(0);
+        let is_long = stall_ns >= STALL_NS_OF_STORAGE && !self.is_paused() && !self.is_unreal();
+        match word == Word::Stalled && is_long {
+            true => (Word::GeneratorBound, false),
+            false => (word, true),
+        }
     }
 
     fn measures(&self) -> bool {

@@ -61,7 +61,10 @@ impl Scene<'_> {
         let longest = pauses().max_by_key(|pause| pause.length_ns())?;
         let sum_ns: u64 = pauses().map(measure::Pause::length_ns).sum();
         let share = sum_ns as f64 / self.totals.length_ns.max(1) as f64;
-        let is_told = share > PAUSED_SHARE || longest.length_ns() >= PAUSED_NS_MIN;
+        // A control group that is throttled, and CPUs that others use, stop a process for moments, and have words of their own.
+        let is_taken =
+            self.totals.throttled_share() > Some(THROTTLED_SHARE) || is_without_cpu(self.totals);
+        let is_told = (share > PAUSED_SHARE && !is_taken) || longest.length_ns() >= PAUSED_NS_MIN;
         // A heartbeat alone may come late while workers run.
         let has_stood = self.happened.own_pause_ns >= PAUSED_NS_MIN.min(sum_ns / 2).max(1);
         (is_told && has_stood).then(|| {
