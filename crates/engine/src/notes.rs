@@ -104,7 +104,12 @@ impl HandoverNotes {
 
     /// Whether a submitting call that is back at `now_ns` says enough of when its operations went out.
     pub(crate) fn was_quick(&self, now_ns: u64) -> bool {
-        now_ns.saturating_sub(self.stamped_ns) <= QUICK_NS
+        self.since_stamped_ns(now_ns) <= QUICK_NS
+    }
+
+    /// How long ago the submitting call began.
+    pub(crate) fn since_stamped_ns(&self, now_ns: u64) -> u64 {
+        now_ns.saturating_sub(self.stamped_ns)
     }
 
     /// Whether the thread has waited since the submitting call before this one, and was never made to: then it did so

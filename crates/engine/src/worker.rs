@@ -284,6 +284,9 @@ impl<B: Backend, T: Time, S: Deref<Target = SharedRun> + Clone> Worker<B, T, S> 
         let Some(mut notes) = self.handover.take() else {
             return Ok(now_ns);
         };
+        // `enter` times the calls of runs without notes, and finds nothing queued here.
+        let spent_ns = notes.since_stamped_ns(now_ns);
+        bump(&self.shared.workers[self.number].submit_ns, spent_ns);
         let went_out_then = notes.was_quick(now_ns)
             || (notes.has_only_waited(self.time.stops()) && is_single && !self.is_back(&notes));
         notes.handed_over(&self.shared, place, now_ns, went_out_then);
