@@ -2,7 +2,7 @@
 //! meanwhile and nobody sees it, so without these notes such a time looks like a stall of the storage.
 use measure::Pause;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 use sys::clock::Clock;
@@ -51,11 +51,7 @@ impl Heartbeat {
 
     /// The pauses since the last call, in nanoseconds since `start_ns`; what was before that is left out.
     pub(crate) fn take(&self, start_ns: u64) -> Vec<Pause> {
-        let mut pauses = self.shared.pauses.lock();
-        let pauses = pauses
-            .as_deref_mut()
-            .map(std::mem::take)
-            .unwrap_or_default();
+        let pauses = std::mem::take(&mut *self.shared.lock());
         let in_run = pauses.into_iter().filter(|pause| pause.to_ns > start_ns);
         in_run
             .map(|pause| Pause {
@@ -69,12 +65,15 @@ impl Heartbeat {
 impl Shared {
     fn note(&self, last_ns: u64, now_ns: u64) {
         if now_ns.saturating_sub(last_ns) >= PAUSE_NS_MIN {
-            let mut pauses = self.pauses.lock().unwrap_or_else(PoisonError::into_inner);
-            pauses.push(Pause {
+            self.lock().push(Pause {
                 from_ns: last_ns,
                 to_ns: now_ns,
             });
         }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Vec<Pause>> {
+        self.pauses.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
