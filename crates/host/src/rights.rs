@@ -45,8 +45,7 @@ pub fn denial(path: &Path, wanted: Wanted, error: &io::Error) -> String {
             owners.denial(wanted, &name_of("/etc/passwd", geteuid().as_raw()))
         }
         Some(Errno::PERM) => {
-            "operation not permitted (the file may be immutable or append-only, as `lsattr` shows; \
-             `O_NOATIME` requires its owner or root)"
+            "operation not permitted (the file may be immutable or append-only, as `lsattr` shows)"
                 .to_owned()
         }
         _ => error.to_string(),
@@ -123,7 +122,7 @@ mod tests {
     #[test]
     fn an_operation_that_is_not_permitted_names_the_causes_and_the_rest_is_kept() {
         let of = |errno: Errno| denial(Path::new("/"), Wanted::Write, &errno.into());
-        assert!(of(Errno::PERM).contains("`O_NOATIME` requires its owner or root"));
+        assert!(of(Errno::PERM).contains("may be immutable or append-only"));
         assert!(of(Errno::ACCESS).contains("owner `root:root`"));
         assert!(of(Errno::ROFS).starts_with("Read-only file system"));
         assert_eq!(name_of("/etc/passwd", 0), "root");
