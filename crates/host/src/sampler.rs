@@ -6,6 +6,7 @@ use measure::{CpuTimes, DeviceCounters, DeviceSample, HostSample};
 
 use crate::mounts::{Mount, own_mounts};
 use crate::root::{SysRoot, read_text};
+use crate::sampler::io_limits::IoLimits;
 use crate::sampler::more::More;
 
 mod io_limits;
@@ -23,8 +24,7 @@ pub struct Sampler {
     devices: Vec<String>,
     /// One cpu.stat per level of our control group, own level first.
     throttle_files: Vec<(PathBuf, ThrottleUnit)>,
-    /// The levels of our control group in the hierarchies that limit I/O.
-    io_groups: Vec<PathBuf>,
+    io_limits: IoLimits,
     last: Counters,
 }
 
@@ -70,9 +70,9 @@ impl Sampler {
         distinct.dedup();
         let mut sampler = Self {
             root: root.clone(),
-            devices: distinct,
             throttle_files: throttle_files(root),
-            io_groups: io_limits::groups(root),
+            io_limits: IoLimits::new(root, &distinct),
+            devices: distinct,
             last: Counters::default(),
         };
         sampler.last = sampler.read();
@@ -99,7 +99,7 @@ impl Sampler {
             fathom_memory_bytes: sys::memory::process_rss_bytes().unwrap_or(0),
             fathom_read_bytes: own_bytes(|io| io.read_bytes),
             fathom_written_bytes: own_bytes(|io| io.written_bytes),
-            io_max: io_limits::read(&self.root, &self.io_groups, &self.devices),
+            io_max: self.io_limits.read(),
             throttled_ns: throttle.map(|one| one.time_ns),
             throttled_periods: throttle.map(|one| one.periods),
             devices: devices
@@ -273,30 +273,49 @@ fn throttle_between(earlier: &[Option<Throttle>], now: &[Option<Throttle>]) -> O
         .max_by_key(|one| (one.time_ns, one.periods))
 }
 
-/// cgroups(7): /proc/self/cgroup names our group in each hierarchy, the mount table where a hierarchy is seen.
-fn throttle_files(root: &SysRoot) -> Vec<(PathBuf, ThrottleUnit)> {
+/// Which interface a hierarchy of control groups has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum GroupVersion {
+    One,
+    Two,
+}
+
+/// The levels of our own control group, own level first, in each hierarchy that has this controller of version 1, and in that
+/// of version 2. cgroups(7): /proc/self/cgroup names our group in each hierarchy, the mount table where a hierarchy is seen.
+fn own_levels(root: &SysRoot, controller: &str) -> Vec<(PathBuf, GroupVersion)> {
     let groups = read_text(&root.proc.join("self/cgroup")).unwrap_or_default();
     let mounts = own_mounts(root);
-    let mut files = Vec::new();
+    let mut found = Vec::new();
     for line in groups.lines() {
         let mut parts = line.splitn(3, ':').skip(1);
         let (Some(controllers), Some(group)) = (parts.next(), parts.next()) else {
             continue;
         };
-        let is_cpu = controllers.split(',').any(|name| name == "cpu");
-        let found = if controllers.is_empty() {
-            hierarchy(&mounts, "cgroup2", None).map(|mount| (mount, ThrottleUnit::Microseconds))
-        } else if is_cpu {
-            hierarchy(&mounts, "cgroup", Some("cpu"))
-                .map(|mount| (mount, ThrottleUnit::Nanoseconds))
-        } else {
-            None
+        let (version, mount) = match controllers.split(',').any(|name| name == controller) {
+            true => (
+                GroupVersion::One,
+                hierarchy(&mounts, "cgroup", Some(controller)),
+            ),
+            false if controllers.is_empty() => {
+                (GroupVersion::Two, hierarchy(&mounts, "cgroup2", None))
+            }
+            false => continue,
         };
-        if let Some((mount, unit)) = found {
-            let levels = levels(root, mount, group).into_iter();
-            files.extend(levels.map(|level| (level.join("cpu.stat"), unit)));
-        }
+        let levels = mount.map_or_else(Vec::new, |mount| levels(root, mount, group));
+        found.extend(levels.into_iter().map(|level| (level, version)));
     }
+    found
+}
+
+fn throttle_files(root: &SysRoot) -> Vec<(PathBuf, ThrottleUnit)> {
+    let file = |(level, version): (PathBuf, GroupVersion)| {
+        let unit = match version {
+            GroupVersion::One => ThrottleUnit::Nanoseconds,
+            GroupVersion::Two => ThrottleUnit::Microseconds,
+        };
+        (level.join("cpu.stat"), unit)
+    };
+    let mut files: Vec<_> = own_levels(root, "cpu").into_iter().map(file).collect();
     files.retain(|(path, unit)| {
         read_text(path).is_some_and(|text| parse_throttle(&text, *unit).is_some())
     });
@@ -328,7 +347,7 @@ mod tests {
     use super::*;
     use std::fs;
 
-    fn write(directory: &Path, name: &str, text: &str) {
+    pub(super) fn write(directory: &Path, name: &str, text: &str) {
         let path = directory.join(name);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(path, text).unwrap();

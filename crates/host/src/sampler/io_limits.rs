@@ -1,119 +1,104 @@
 //! What control groups may do on a device: `io.max` of version 2, `blkio.throttle.*` of version 1. The smallest limit of all
 //! levels holds.
-use super::{hierarchy, levels};
-use crate::mounts::own_mounts;
+use super::{GroupVersion, own_levels};
+use crate::block::BlockDevice;
 use crate::root::{SysRoot, read_text};
 use measure::IoLimit;
-use std::path::{Path, PathBuf};
+use std::collections::BTreeMap;
+use std::path::PathBuf;
 
-/// cgroups(7): the levels of our own group, in whichever hierarchy limits I/O.
-pub(super) fn groups(root: &SysRoot) -> Vec<PathBuf> {
-    let groups = read_text(&root.proc.join("self/cgroup")).unwrap_or_default();
-    let mounts = own_mounts(root);
-    let mut found = Vec::new();
-    for line in groups.lines() {
-        let mut parts = line.splitn(3, ':').skip(1);
-        let (Some(controllers), Some(group)) = (parts.next(), parts.next()) else {
-            continue;
+/// The file of version 2, and those of version 1 with the words that it has for them.
+const MAX: &str = "io.max";
+const THROTTLES: [(&str, &str); 4] = [
+    ("blkio.throttle.read_iops_device", "riops"),
+    ("blkio.throttle.write_iops_device", "wiops"),
+    ("blkio.throttle.read_bps_device", "rbps"),
+    ("blkio.throttle.write_bps_device", "wbps"),
+];
+
+/// Where limits are read, and of which devices they count. A look reads each file once, however many devices there are.
+#[derive(Debug)]
+pub(super) struct IoLimits {
+    groups: Vec<(PathBuf, GroupVersion)>,
+    /// Names by the numbers that the files have.
+    devices: BTreeMap<String, String>,
+}
+
+impl IoLimits {
+    pub(super) fn new(root: &SysRoot, devices: &[String]) -> Self {
+        let is_there = |(level, version): &(PathBuf, GroupVersion)| match version {
+            GroupVersion::One => level.join(THROTTLES[0].0).exists(),
+            GroupVersion::Two => level.join(MAX).exists(),
         };
-        let mount = match controllers.split(',').any(|name| name == "blkio") {
-            true => hierarchy(&mounts, "cgroup", Some("blkio")),
-            false if controllers.is_empty() => hierarchy(&mounts, "cgroup2", None),
-            false => None,
+        let groups = own_levels(root, "blkio").into_iter().filter(is_there);
+        let number = |name: &String| {
+            let device = BlockDevice::by_name(root, name)?;
+            Some((device.number.to_string(), name.clone()))
         };
-        if let Some(mount) = mount {
-            found.extend(levels(root, mount, group));
+        Self {
+            groups: groups.collect(),
+            devices: devices.iter().filter_map(number).collect(),
         }
     }
-    found.retain(|level| {
-        let is_there = |name: &str| level.join(name).exists();
-        is_there("io.max") || is_there("blkio.throttle.read_iops_device")
-    });
-    found
-}
 
-/// The limits on these devices; a device without any is left out.
-pub(super) fn read(root: &SysRoot, groups: &[PathBuf], devices: &[String]) -> Vec<IoLimit> {
-    if groups.is_empty() {
-        return Vec::new();
-    }
-    let of_device = |device: &String| {
-        let number = read_text(&root.sys.join("class/block").join(device).join("dev"));
-        let number = number.or_else(|| read_text(&root.sys.join("block").join(device).join("dev")));
-        let number = number?.trim().to_owned();
-        let mut limit = IoLimit {
-            device: device.clone(),
+    /// The limits as they are now; a device without any is left out.
+    pub(super) fn read(&self) -> Vec<IoLimit> {
+        let mut limits = BTreeMap::new();
+        for (level, version) in &self.groups {
+            let files: &[(&str, &str)] = match version {
+                GroupVersion::One => &THROTTLES,
+                GroupVersion::Two => &[(MAX, "")],
+            };
+            for (file, word) in files {
+                let text = read_text(&level.join(file)).unwrap_or_default();
+                self.take(&text, word, &mut limits);
+            }
+        }
+        let unlimited = |limit: &IoLimit| IoLimit {
+            device: limit.device.clone(),
             ..IoLimit::default()
         };
-        groups
-            .iter()
-            .for_each(|group| add(&mut limit, group, &number));
-        let is_limited = limit
-            != IoLimit {
-                device: device.clone(),
-                ..IoLimit::default()
+        let limits = limits.into_values();
+        limits.filter(|limit| *limit != unlimited(limit)).collect()
+    }
+
+    /// Takes the lines of a file in: of one limit, which `word` names, or of several with their words.
+    fn take<'a>(&'a self, text: &str, word: &str, limits: &mut BTreeMap<&'a str, IoLimit>) {
+        for (number, value) in text.lines().filter_map(|line| line.split_once(' ')) {
+            let Some(name) = self.devices.get(number) else {
+                continue;
             };
-        is_limited.then_some(limit)
-    };
-    devices.iter().filter_map(of_device).collect()
+            let known = limits.entry(name).or_insert_with(|| IoLimit {
+                device: name.clone(),
+                ..IoLimit::default()
+            });
+            match word {
+                "" => value
+                    .split(' ')
+                    .filter_map(|pair| pair.split_once('='))
+                    .for_each(|(word, value)| lower(known, word, value)),
+                word => lower(known, word, value.trim()),
+            }
+        }
+    }
 }
 
-fn add(limit: &mut IoLimit, group: &Path, number: &str) {
-    let line = |name: &str| {
-        let text = read_text(&group.join(name))?;
-        let mut lines = text.lines().filter_map(|line| line.split_once(' '));
-        lines
-            .find(|(of, _)| *of == number)
-            .map(|(_, rest)| rest.trim().to_owned())
+/// Takes a limit in where it is smaller; `max` is none.
+fn lower(limit: &mut IoLimit, word: &str, value: &str) {
+    let known = match word {
+        "riops" => &mut limit.reads_per_s,
+        "wiops" => &mut limit.writes_per_s,
+        "rbps" => &mut limit.read_bytes_per_s,
+        "wbps" => &mut limit.written_bytes_per_s,
+        _ => return,
     };
-    let all = line("io.max").unwrap_or_default();
-    let value = |key: &str| {
-        let mut words = all.split(' ').filter_map(|word| word.split_once('='));
-        words
-            .find(|(known, _)| *known == key)?
-            .1
-            .parse::<u64>()
-            .ok()
-    };
-    let of_file = |name: &str| line(name)?.parse::<u64>().ok();
-    let limits = [
-        (
-            &mut limit.reads_per_s,
-            "riops",
-            "blkio.throttle.read_iops_device",
-        ),
-        (
-            &mut limit.writes_per_s,
-            "wiops",
-            "blkio.throttle.write_iops_device",
-        ),
-        (
-            &mut limit.read_bytes_per_s,
-            "rbps",
-            "blkio.throttle.read_bps_device",
-        ),
-        (
-            &mut limit.written_bytes_per_s,
-            "wbps",
-            "blkio.throttle.write_bps_device",
-        ),
-    ];
-    for (known, key, file) in limits {
-        let own = value(key).or_else(|| of_file(file));
-        *known = [*known, own].into_iter().flatten().min();
-    }
+    *known = [*known, value.parse().ok()].into_iter().flatten().min();
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::fs;
-
-    fn write(directory: &Path, name: &str, text: &str) {
-        let path = directory.join(name);
-        fs::create_dir_all(path.parent().unwrap()).unwrap();
-        fs::write(path, text).unwrap();
-    }
+    use crate::sampler::tests::write;
 
     #[test]
     fn the_smallest_limit_of_all_levels_holds() {
@@ -126,7 +111,7 @@ mod tests {
         write(
             directory,
             max,
-            "8:0 rbps=max wbps=1000 riops=500 wiops=max\n8:16 rbps=1 wbps=1 riops=1 wiops=1\n",
+            "8:0 rbps=max wbps=1000 riops=500 wiops=max\n8:32 rbps=max wbps=max riops=max wiops=max\n",
         );
         let own = "sys/fs/cgroup/pod/own/io.max";
         write(
@@ -144,7 +129,7 @@ mod tests {
             written_bytes_per_s: Some(1000),
             ..IoLimit::default()
         };
-        assert_eq!(read(&root, &groups(&root), &devices), [limit]);
+        assert_eq!(IoLimits::new(&root, &devices).read(), [limit]);
     }
 
     #[test]
@@ -158,8 +143,11 @@ mod tests {
         write(directory, file, "8:0 1000\n");
         write(directory, "sys/class/block/sda/dev", "8:0\n");
         let root = SysRoot::under(directory);
-        let limits = read(&root, &groups(&root), &["sda".to_owned()]);
-        assert_eq!(limits[0].reads_per_s, Some(1000));
-        assert_eq!(read(&root, &groups(&root), &[]), []);
+        let of = |names: &[&str]| {
+            let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
+            IoLimits::new(&root, &names).read()
+        };
+        assert_eq!(of(&["sda"])[0].reads_per_s, Some(1000));
+        assert_eq!(of(&[]), []);
     }
 }

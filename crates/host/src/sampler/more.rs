@@ -242,13 +242,7 @@ pub(super) fn state(root: &SysRoot, device: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::fs;
-
-    fn write(directory: &Path, name: &str, text: &str) {
-        let path = directory.join(name);
-        fs::create_dir_all(path.parent().unwrap()).unwrap();
-        fs::write(path, text).unwrap();
-    }
+    use crate::sampler::tests::write;
 
     fn mountstats(bytes: &str, read: &str) -> String {
         format!(
