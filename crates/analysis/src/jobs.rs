@@ -28,13 +28,13 @@ pub(crate) struct JobFigures {
     pub response_bound_ns: Option<u64>,
 }
 
-/// The totals of each job of a run, over the time of the run; none where there is one job or none. One after another,
-/// as there may be thousands.
-pub(crate) fn of_jobs(totals: &RunTotals) -> impl Iterator<Item = RunTotals> {
+/// The streams of each job of a run, and its totals over the time of the run; none where there is one job or none. One after
+/// another, as there may be thousands.
+pub(crate) fn of_jobs(totals: &RunTotals) -> impl Iterator<Item = (Vec<StreamId>, RunTotals)> {
     groups(totals, &[JOB]).into_iter().map(|(name, streams)| {
         let mut of_job = totals.apart(&streams);
         of_job.started.name = name;
-        of_job
+        (streams, of_job)
     })
 }
 
@@ -132,7 +132,7 @@ mod tests {
     #[test]
     fn each_job_is_apart() {
         let totals = two(["job"; 2], [(1_000, 1_000), (500, 1_000)]);
-        let jobs: Vec<u64> = of_jobs(&totals).map(|job| job.operations()).collect();
+        let jobs: Vec<u64> = of_jobs(&totals).map(|(_, job)| job.operations()).collect();
         assert_eq!(jobs, [1_000, 500]);
         assert_eq!(of_jobs(&closed(0, &[1_000])).count(), 0);
     }

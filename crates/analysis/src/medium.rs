@@ -2,8 +2,8 @@
 //! devices, servers and the kernel's account of this process say. What nobody counted is not seen. Begin with [`medium`].
 use crate::target_view::TargetView;
 use crate::words::percent;
-use measure::RunTotals;
-use plan::{CacheMode, Operation, TargetId};
+use measure::{Figure, RunTotals, StreamInfo};
+use plan::{CacheMode, Operation, StreamId};
 use std::collections::BTreeMap;
 
 /// Storage moved at least this share of what was asked of it, but for what was on its way at either end.
@@ -18,19 +18,10 @@ const WRITES_PER_SYNC_MAX: u64 = 20;
 /// File systems whose devices move fewer bytes than programs do, as they may compress.
 const COMPRESSING: [&str; 4] = ["btrfs", "zfs", "bcachefs", "f2fs"];
 
-/// File systems for which the kernel does not account I/O to the process that asked for it (fs/fuse, fs/9p, fs/ceph,
-/// fs/smb of Linux 6.18, tried).
-const UNACCOUNTED: [&str; 9] = [
-    "fuse",
-    "virtiofs",
-    "9p",
-    "cifs",
-    "smb3",
-    "ceph",
-    "lustre",
-    "gpfs",
-    "glusterfs",
-];
+/// File systems for which the kernel does not account I/O to the process that asked for it: FUSE on Linux 6.18, tried. The
+/// others, and those of the network but NFS, pass I/O on in the same way and were not tried; to say *not seen* of one that is
+/// accounted claims nothing.
+const UNACCOUNTED: [&str; 3] = ["fuse", "virtiofs", "9p"];
 
 /// Names that a sentence tells at most.
 const NAMED: usize = 3;
@@ -51,8 +42,8 @@ pub(crate) enum Reached {
 /// What one stream asked of one target.
 #[derive(Clone, Debug)]
 struct Flow<'a> {
-    stream: usize,
-    ground: &'a TargetView<'a>,
+    stream: StreamId,
+    view: &'a TargetView<'a>,
     is_read: bool,
     bytes: u64,
     cache: CacheMode,
@@ -61,11 +52,28 @@ struct Flow<'a> {
 /// What is known of all flows of a run.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Medium {
-    /// Each with its subject.
-    flows: Vec<(String, Reached)>,
+    flows: Vec<Seen>,
+}
+
+/// What is known of a flow.
+#[derive(Clone, Debug)]
+struct Seen {
+    stream: StreamId,
+    /// The stream by its name; empty where there is one.
+    subject: String,
+    reached: Reached,
 }
 
 impl Medium {
+    /// The flows of some streams: what the kernel accounts to a process tells of a job only beside the others.
+    pub(crate) fn of_streams(&self, streams: &[StreamId]) -> Self {
+        let flows = self.flows.iter();
+        let own = flows.filter(|one| streams.contains(&one.stream));
+        Self {
+            flows: own.cloned().collect(),
+        }
+    }
+
     /// Who was answered by memory, and why; `None` where nothing says that anybody was. Of targets that hold nothing, no
     /// device moves what is read.
     pub(crate) fn memory_text(&self, is_empty: bool) -> Option<String> {
@@ -91,7 +99,7 @@ impl Medium {
 
     /// The largest share that memory answered for.
     pub(crate) fn memory_share(&self) -> f64 {
-        let shares = self.flows.iter().filter_map(|(_, reached)| match reached {
+        let shares = self.flows.iter().filter_map(|one| match &one.reached {
             Reached::Memory { share, .. } => Some(*share),
             _ => None,
         });
@@ -101,11 +109,13 @@ impl Medium {
     /// Each reason once, with those that it holds for, where not all flows are alike.
     fn grouped(&self, of: impl Fn(&Reached) -> Option<String>) -> Option<String> {
         let mut reasons: Vec<(String, Vec<&str>)> = Vec::new();
-        for (subject, reached) in &self.flows {
-            let Some(why) = of(reached) else { continue };
+        for one in &self.flows {
+            let Some(why) = of(&one.reached) else {
+                continue;
+            };
             match reasons.iter_mut().find(|(known, _)| *known == why) {
-                Some((_, subjects)) => subjects.push(subject),
-                None => reasons.push((why, vec![subject])),
+                Some((_, subjects)) => subjects.push(&one.subject),
+                None => reasons.push((why, vec![&one.subject])),
             }
         }
         let text = |(why, mut subjects): (String, Vec<&str>)| {
@@ -127,68 +137,58 @@ impl Medium {
     }
 }
 
-/// What is known of the bytes of a run. `grounds` are the targets that the record tells of.
-pub(crate) fn medium(totals: &RunTotals, grounds: &[TargetView<'_>]) -> Medium {
+/// What is known of the bytes of a run. `targets` are those that the record tells of, in the order of their ids.
+pub(crate) fn medium(totals: &RunTotals, targets: &[TargetView<'_>]) -> Medium {
+    let streams = &totals.started.streams;
     let mut found = Vec::new();
-    for is_read in [true, false] {
-        let flows = flows(totals, grounds, is_read);
-        let judge = Judge::new(totals, &flows, is_read);
-        let has_streams = totals.started.streams.len() > 1;
-        for flow in &flows {
-            let stream = &totals.started.streams[flow.stream].name;
-            let subject = match has_streams {
-                true => format!("`{stream}`"),
-                false => String::new(),
-            };
-            found.push((subject, judge.reached(flow)));
-        }
-        if unknown_bytes(totals, grounds, is_read) > 0 {
-            let why = "the record does not say where its targets are stored".to_owned();
-            found.push((String::new(), Reached::NotSeen(why)));
-        }
+    for operation in [Operation::Read, Operation::Write] {
+        let figures = totals.figures.iter();
+        let figures = figures.filter(|one| one.key.operation == operation && one.bytes > 0);
+        let (flows, unknown) = flows(streams, figures, targets);
+        let judge = Judge::new(totals, &flows, operation == Operation::Read);
+        let seen = |stream: StreamId, reached: Reached| Seen {
+            stream,
+            subject: match streams.get(stream.index()) {
+                Some(info) if streams.len() > 1 => format!("`{}`", info.name),
+                _ => String::new(),
+            },
+            reached,
+        };
+        found.extend(
+            flows
+                .iter()
+                .map(|flow| seen(flow.stream, judge.reached(flow))),
+        );
+        let why = || "the record does not say where its targets are stored".to_owned();
+        let unknown = unknown.into_iter();
+        found.extend(unknown.map(|stream| seen(stream, Reached::NotSeen(why()))));
     }
     Medium { flows: found }
 }
 
-fn operation(is_read: bool) -> Operation {
-    match is_read {
-        true => Operation::Read,
-        false => Operation::Write,
+/// What streams asked of targets, and the streams of those of which nothing is known.
+fn flows<'a>(
+    streams: &[StreamInfo],
+    figures: impl Iterator<Item = &'a Figure>,
+    targets: &'a [TargetView<'a>],
+) -> (Vec<Flow<'a>>, Vec<StreamId>) {
+    let (mut flows, mut unknown) = (Vec::new(), Vec::new());
+    for figure in figures {
+        let stream = figure.key.stream;
+        let place = targets.binary_search_by_key(&figure.key.target, |one| one.id);
+        match (place, streams.get(stream.index())) {
+            (Ok(place), Some(info)) => flows.push(Flow {
+                stream,
+                view: &targets[place],
+                is_read: figure.key.operation == Operation::Read,
+                bytes: figure.bytes,
+                // What an old record does not tell may have been answered by memory.
+                cache: info.cache_mode.unwrap_or(CacheMode::WriteBack),
+            }),
+            _ => unknown.push(stream),
+        }
     }
-}
-
-fn flows<'a>(totals: &RunTotals, grounds: &'a [TargetView<'a>], is_read: bool) -> Vec<Flow<'a>> {
-    let figures = totals.figures.iter();
-    let figures = figures.filter(|one| one.key.operation == operation(is_read) && one.bytes > 0);
-    let flow = |figure: &measure::Figure| {
-        let place = grounds
-            .binary_search_by_key(&figure.key.target, |one| one.id)
-            .ok()?;
-        let stream = figure.key.stream.index();
-        let info = totals.started.streams.get(stream)?;
-        Some(Flow {
-            stream,
-            ground: &grounds[place],
-            is_read,
-            bytes: figure.bytes,
-            // What an old record does not tell may have been answered by memory.
-            cache: info.cache_mode.unwrap_or(CacheMode::WriteBack),
-        })
-    };
-    figures.filter_map(flow).collect()
-}
-
-/// Bytes of targets of which nothing is known.
-fn unknown_bytes(totals: &RunTotals, grounds: &[TargetView<'_>], is_read: bool) -> u64 {
-    let figures = totals.figures.iter();
-    let figures = figures.filter(|one| one.key.operation == operation(is_read));
-    let is_known = |id: TargetId| {
-        grounds
-            .binary_search_by_key(&id, |ground| ground.id)
-            .is_ok()
-    };
-    let unknown = figures.filter(|one| !is_known(one.key.target));
-    unknown.map(|one| one.bytes).sum()
+    (flows, unknown)
 }
 
 /// Judges the flows of one direction.
@@ -229,7 +229,7 @@ impl<'a> Layers<'a> {
     ) -> Self {
         let mut layers = Self::default();
         for flow in flows {
-            let names = devices(&flow.ground.target.identity);
+            let names = devices(&flow.view.target.identity);
             let Some(first) = names.first() else { continue };
             let fresh = layers.all.len();
             let place = *layers.by_device.entry(first).or_insert(fresh);
@@ -285,12 +285,12 @@ fn below(identity: &measure::TargetIdentity) -> &[String] {
 }
 
 fn mount_point<'a>(flow: &Flow<'a>) -> &'a str {
-    let mount = flow.ground.target.identity.mount.as_ref();
+    let mount = flow.view.target.identity.mount.as_ref();
     mount.map_or("", |mount| &*mount.point)
 }
 
 fn mount_kind<'a>(flow: &Flow<'a>) -> &'a str {
-    let mount = flow.ground.target.identity.mount.as_ref();
+    let mount = flow.view.target.identity.mount.as_ref();
     mount.map_or("", |mount| &*mount.kind)
 }
 
@@ -306,7 +306,7 @@ impl Flow<'_> {
 
     /// Whether the kernel accounts what it moves to this process.
     fn is_accounted(&self) -> bool {
-        let identity = &self.ground.target.identity;
+        let identity = &self.view.target.identity;
         !identity.ram_backed && !is_unaccounted(identity)
     }
 }
@@ -341,11 +341,11 @@ impl<'a> Judge<'a> {
     }
 
     fn reached(&self, flow: &Flow<'_>) -> Reached {
-        let identity = &flow.ground.target.identity;
+        let identity = &flow.view.target.identity;
         if identity.ram_backed {
             return Reached::Memory {
                 share: 1.0,
-                why: format!("`{}` is in memory", flow.ground.target.name),
+                why: format!("`{}` is in memory", flow.view.target.name),
                 is_of_counters: false,
             };
         }
@@ -389,7 +389,7 @@ impl<'a> Judge<'a> {
 
     /// By the counters of the devices that hold the target.
     fn by_devices(&self, flow: &Flow<'_>) -> Reached {
-        let names = &flow.ground.target.identity.counted_devices;
+        let names = &flow.view.target.identity.counted_devices;
         let layer = self.devices.holding(names).unwrap_or_default();
         let names = || names.join("`, `");
         let Some(moved) = layer.moved else {
@@ -437,9 +437,9 @@ impl<'a> Judge<'a> {
 
     /// Where a page cache lies below the target, what the devices below that moved; `None` where they moved enough.
     fn below_cache(&self, flow: &Flow<'_>) -> Option<Reached> {
-        let identity = &flow.ground.target.identity;
+        let identity = &flow.view.target.identity;
         let names = identity.cached_below.as_ref()?;
-        let name = &flow.ground.target.name;
+        let name = &flow.view.target.name;
         let layer = self.below.holding(names);
         let Some((layer, moved)) = layer.and_then(|layer| Some((layer, layer.moved?))) else {
             return Some(Reached::NotSeen(format!(
@@ -479,7 +479,7 @@ impl<'a> Judge<'a> {
 
     /// Of a file system whose devices nobody counts: overlays in containers, FUSE, network.
     fn without_counters(&self, flow: &Flow<'_>) -> Reached {
-        let name = &flow.ground.target.name;
+        let name = &flow.view.target.name;
         let blind = || {
             let kind = match mount_kind(flow) {
                 "" => "its file system",
@@ -508,8 +508,8 @@ impl<'a> Judge<'a> {
         let count = |is_such: fn(Operation) -> bool| {
             let figures = self.totals.figures.iter();
             let own = figures.filter(|one| {
-                one.key.stream.index() == flow.stream
-                    && one.key.target == flow.ground.id
+                one.key.stream == flow.stream
+                    && one.key.target == flow.view.id
                     && is_such(one.key.operation)
             });
             own.map(|one| one.operations).sum::<u64>()
@@ -522,12 +522,13 @@ impl<'a> Judge<'a> {
 fn is_unaccounted(identity: &measure::TargetIdentity) -> bool {
     let kind = identity.mount.as_ref().map_or("", |mount| &*mount.kind);
     let is_such = |one: &str| kind == one || kind.starts_with(&format!("{one}."));
-    identity.counted_devices.is_empty() && UNACCOUNTED.into_iter().any(is_such)
+    let is_remote = identity.is_on_network() && !kind.starts_with("nfs");
+    identity.counted_devices.is_empty() && (is_remote || UNACCOUNTED.into_iter().any(is_such))
 }
 
 /// Whether its file system may store fewer bytes than are written.
 fn may_compress(flow: &Flow<'_>) -> bool {
-    let mount = flow.ground.target.identity.mount.as_ref();
+    let mount = flow.view.target.identity.mount.as_ref();
     mount.is_some_and(|mount| {
         let is_told_not_to = mount.kind == "btrfs" && !mount.options.contains("compress");
         COMPRESSING.contains(&mount.kind.as_str()) && !is_told_not_to

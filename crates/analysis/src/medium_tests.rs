@@ -1,6 +1,7 @@
 use super::*;
 use crate::testing::{closed, figure};
 use measure::{DeviceCounters, DeviceSample, ExecutionTarget, MountFacts, MountSample};
+use plan::TargetId;
 
 const OPERATIONS: usize = 1_000;
 const BYTES: u64 = OPERATIONS as u64 * 4096;
@@ -166,6 +167,10 @@ fn a_cached_stream_beside_a_direct_one_is_named() {
     is_memory(&both(1.0), "`s1`: the devices moved 0 % of the bytes");
     is_memory(&both(1.9), "`s1`: the devices moved 90 % of the bytes");
     is_reached(&both(1.96));
+    // By itself, too: the bytes of the process are those of all streams.
+    let of = |stream| both(1.0).of_streams(&[StreamId(stream)]);
+    is_reached(&of(0));
+    is_memory(&of(1), "the devices moved 0 % of the bytes");
 }
 
 #[test]

@@ -223,19 +223,27 @@ pub fn judge(
     reach: Reach,
     targets: &[TargetView<'_>],
 ) -> Judged {
-    judge_as(totals, course, (reach, false), targets)
+    let medium = medium(totals, targets);
+    judge_as(totals, course, (reach, false), (targets, medium))
 }
 
-/// Judges one of several jobs of a run, of which machine and course are judged with the run.
-pub(crate) fn judge_job(totals: &RunTotals, reach: Reach, targets: &[TargetView<'_>]) -> Judged {
-    judge_as(totals, (None, Happened::default()), (reach, true), targets)
+/// Judges one of several jobs of a run, of which machine and course are judged with the run. `medium` is what the run saw
+/// of its streams.
+pub(crate) fn judge_job(
+    totals: &RunTotals,
+    reach: Reach,
+    targets: &[TargetView<'_>],
+    medium: Medium,
+) -> Judged {
+    let course = (None, Happened::default());
+    judge_as(totals, course, (reach, true), (targets, medium))
 }
 
 fn judge_as(
     totals: &RunTotals,
     (steady, happened): (Option<&Steadiness>, Happened),
     (reach, is_part): (Reach, bool),
-    targets: &[TargetView<'_>],
+    (targets, medium): (&[TargetView<'_>], Medium),
 ) -> Judged {
     let mut point = point(totals);
     let standstill = happened.standstill.as_ref();
@@ -258,7 +266,7 @@ fn judge_as(
         point: &point,
         gap: gap.flatten(),
         targets,
-        medium: medium(totals, targets),
+        medium,
         is_part,
         worst_job: jobs::worst(totals).filter(|_| !is_part),
     };
@@ -270,6 +278,7 @@ fn judge_as(
     });
     findings.extend(not_checked);
     findings.sort_by_key(|finding| scene.rank(finding.word));
+    tell_limit(&mut findings);
     let (hints, leading) = (scene.hints(), findings.first());
     Judged {
         severity: leading.map_or(0.0, |one| scene.severity(one.word)),
@@ -279,6 +288,17 @@ fn judge_as(
         findings,
         evidence,
         happened,
+    }
+}
+
+/// A limit that was reached is told with what leads, as it may well be the reason.
+fn tell_limit(findings: &mut [Finding]) {
+    let limit = findings.iter().find(|one| one.word == Word::Capped);
+    let limit = limit.map(|one| format!("; {}", one.text));
+    if let (Some(limit), Some(first)) = (limit, findings.first_mut())
+        && first.word != Word::Capped
+    {
+        first.text += &limit;
     }
 }
 
@@ -320,9 +340,9 @@ impl Scene<'_> {
             (Word::GeneratorBound, self.generator_bound()),
             (Word::Stalled, self.stalled()),
             (Word::SubmissionBlocks, self.submission_blocks()),
-            (Word::DepthBound, self.with_limit(self.depth_bound())),
-            (Word::Unstable, self.with_limit(self.unstable())),
-            (Word::RateMissed, self.with_limit(self.rate_missed())),
+            (Word::DepthBound, self.depth_bound()),
+            (Word::Unstable, self.unstable()),
+            (Word::RateMissed, self.rate_missed()),
             (Word::Unserved, self.unserved()),
             (Word::Changed, self.changed()),
             (Word::Unsteady, self.unsteady()),
@@ -645,7 +665,8 @@ impl Scene<'_> {
             Some(_) => false,
             None => !self.point.is_stalled,
         };
-        if !exhausted.is_exhausted || !is_of_slots {
+        // They fill while the process does not run, too.
+        if !exhausted.is_exhausted || !is_of_slots || self.is_paused() {
             return None;
         }
         let used = format!(

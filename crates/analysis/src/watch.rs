@@ -3,6 +3,7 @@ use crate::execution::{Heard, Verdict, verdict};
 use crate::failed::FailedIos;
 use crate::gap::Reach;
 use crate::jobs;
+use crate::medium::medium;
 use crate::moment::Moment;
 use crate::recovery::Happened;
 use crate::scaling::{Scaling, scalings};
@@ -55,30 +56,26 @@ impl EndedRun {
 
     /// Each of its jobs by itself, where several went on side by side.
     pub fn jobs(&self) -> impl Iterator<Item = (RunTotals, Judged)> {
-        jobs::of_jobs(&self.totals).map(|totals| {
-            let judged = judge_job(&totals, self.reach, &self.grounds());
+        let targets = views(&self.targets, &self.reached);
+        let medium = medium(&self.totals, &targets);
+        jobs::of_jobs(&self.totals).map(move |(streams, totals)| {
+            let own = medium.of_streams(&streams);
+            let judged = judge_job(&totals, self.reach, &targets, own);
             (totals, judged)
         })
     }
-
-    fn grounds(&self) -> Vec<TargetView<'_>> {
-        grounds(&self.targets, &self.reached)
-    }
 }
 
-fn grounds<'a>(
-    targets: &'a [ExecutionTarget],
-    reached: &[(TargetId, bool)],
-) -> Vec<TargetView<'a>> {
-    let grounds = reached.iter().filter_map(|(id, is_written)| {
+fn views<'a>(targets: &'a [ExecutionTarget], reached: &[(TargetId, bool)]) -> Vec<TargetView<'a>> {
+    let views = reached.iter().filter_map(|(id, is_written)| {
         Some(TargetView {
             id: *id,
             target: targets.get(id.index())?,
             is_written: *is_written,
         })
     });
-    grounds
-        .filter(|ground| !ground.target.identity.kind.is_empty())
+    views
+        .filter(|view| !view.target.identity.kind.is_empty())
         .collect()
 }
 
@@ -243,7 +240,7 @@ impl Watch {
             &totals,
             (steady.as_ref(), happened),
             reach,
-            &grounds(&self.targets, &reached),
+            &views(&self.targets, &reached),
         );
         let writes = totals
             .figures

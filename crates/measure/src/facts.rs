@@ -84,13 +84,19 @@ const NETWORK_MOUNTS: [&str; 8] = [
 ];
 
 impl TargetIdentity {
+    /// Whether its file system is one of the network.
+    pub fn is_on_network(&self) -> bool {
+        let mount = self.mount.as_ref();
+        mount.is_some_and(|mount| NETWORK_MOUNTS.iter().any(|kind| mount.kind.ends_with(kind)))
+    }
+
     /// What it is called on every host that reaches it: a number of the device, or a file of a server. `None` where nothing
     /// says that another host could.
     pub fn shared_name(&self) -> Option<String> {
         if let Some(mount) = self.mount.as_ref().filter(|_| self.kind != "block device") {
-            let is_shared = NETWORK_MOUNTS.iter().any(|kind| mount.kind.ends_with(kind));
             let below = self.real_path.strip_prefix(&*mount.point)?;
-            return is_shared
+            return self
+                .is_on_network()
                 .then(|| format!("{} {}", mount.source, below.trim_start_matches('/')));
         }
         let is_named = self.kind == "block device" && !self.wwn.is_empty();

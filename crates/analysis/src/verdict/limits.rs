@@ -1,6 +1,6 @@
 //! Limits and neighbours that the kernel tells of: what a control group may do, and devices that others use as well.
 use super::Scene;
-use crate::words::{percent, rate};
+use crate::words::{megabytes, percent, rate};
 use measure::{DeviceCounters, IoLimit};
 use plan::{CacheMode, Operation};
 
@@ -11,7 +11,7 @@ impl Scene<'_> {
     /// A limit of the control group that a device has reached.
     pub(super) fn capped(&self) -> Option<String> {
         let seconds = self.totals.length_ns as f64 / 1e9;
-        if seconds <= 0.0 || self.totals.lost.devices.intervals > 0 {
+        if seconds <= 0.0 || self.is_part || self.totals.lost.devices.intervals > 0 {
             return None;
         }
         let of_device = |limit: &IoLimit| {
@@ -29,18 +29,9 @@ impl Scene<'_> {
         (!reached.is_empty()).then(|| reached.join("; "))
     }
 
-    /// A symptom with the limit that causes it, where one was reached.
-    pub(super) fn with_limit(&self, symptom: Option<String>) -> Option<String> {
-        let symptom = symptom?;
-        Some(match self.capped() {
-            Some(limit) => format!("{symptom}; {limit}"),
-            None => symptom,
-        })
-    }
-
     /// Devices that moved at least twice what this process asked of them.
     pub(super) fn shared(&self) -> Option<String> {
-        if self.totals.lost.devices.intervals > 0 || !self.measures() {
+        if self.totals.lost.devices.intervals > 0 || self.is_part || !self.measures() {
             return None;
         }
         let bytes = |operation: Operation| {
@@ -52,8 +43,8 @@ impl Scene<'_> {
         let read = bytes(Operation::Read).max(host.fathom_read_bytes?);
         let written = bytes(Operation::Write).max(host.fathom_written_bytes?);
         let mut names: Vec<&str> = Vec::new();
-        for ground in self.targets {
-            let devices = ground.target.identity.counted_devices.iter();
+        for view in self.targets {
+            let devices = view.target.identity.counted_devices.iter();
             names.extend(devices.map(String::as_str));
         }
         names.sort_unstable();
@@ -84,7 +75,7 @@ impl Scene<'_> {
     fn are_raw_and_direct(&self) -> bool {
         let mut targets = self.targets.iter();
         let mut streams = self.totals.started.streams.iter();
-        targets.all(|ground| ground.target.identity.kind == "block device")
+        targets.all(|view| view.target.identity.kind == "block device")
             && streams.all(|stream| stream.cache_mode == Some(CacheMode::Direct))
     }
 }
@@ -110,7 +101,7 @@ fn limit_reached(limit: &IoLimit, counters: &DeviceCounters, seconds: f64) -> Op
         let limit_per_s = limit_per_s?;
         let is_reached = count as f64 / seconds >= REACHED_SHARE * limit_per_s as f64;
         let text = match unit {
-            "bytes/s" => format!("{} MB/s", rate(limit_per_s as f64 / 1e6)),
+            "bytes/s" => format!("{} MB/s", megabytes(limit_per_s as f64)),
             unit => format!("{} {unit}", rate(limit_per_s as f64)),
         };
         is_reached.then(|| {
