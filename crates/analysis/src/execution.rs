@@ -1,7 +1,6 @@
 //! What an execution comes to: one sentence from the words of its runs. Begin with [`Verdict`].
 use crate::advice::{Compared, next};
 use crate::curve::{CurvePoint, KNEE_POINTS_LEAST, SAMPLES_FOR_KNEE, knee};
-use crate::hints::OwnLimit;
 use crate::jobs::JobFigures;
 use crate::recovery::Happened;
 use crate::saturation::saturation;
@@ -29,6 +28,8 @@ pub(crate) struct Heard {
 /// What an execution comes to: how fast, whether that can be believed, and what to do next.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Verdict {
+    /// The run whose figures it gives: its place among the runs that are over.
+    pub lead: usize,
     pub word: Word,
     /// All words that make measured runs doubtful, the one that leads among them; each once, in their order.
     pub doubts: Vec<Word>,
@@ -119,13 +120,15 @@ pub(crate) fn verdict(runs: &[Heard]) -> Option<Verdict> {
     let curve = curve_text(&measured).or(saturated);
     let curve = curve.map_or(String::new(), |text| format!("; {text}"));
     let hints = &worst.judged.hints;
-    let others = hints.others.clone();
-    let is_of_others = word == Word::GeneratorBound && hints.limit != Some(OwnLimit::NoStorage);
+    let others = hints.others_to_blame();
+    let others = others.filter(|_| word == Word::GeneratorBound);
     let told = belief(lead, worst, &text, (like.count(), measured.len()));
+    let place = runs.iter().position(|run| std::ptr::eq(run, lead));
     Some(Verdict {
+        lead: place.expect("the run that leads is one of them"),
         word,
         doubts: words.into_iter().collect(),
-        others: others.filter(|_| is_of_others),
+        others: others.cloned(),
         failure,
         speed: lead.speed() + &curve,
         belief: if is_meant { held(&text) } else { told },

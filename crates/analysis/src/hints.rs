@@ -14,6 +14,18 @@ pub(crate) struct Hints {
     pub limit: Option<OwnLimit>,
 }
 
+impl Hints {
+    /// What other programs took of the CPUs, where that may have kept Fathom from its work: neither a process that was
+    /// stopped nor a throttled control group is the fault of others.
+    pub(crate) fn others_to_blame(&self) -> Option<&String> {
+        let is_theirs = matches!(
+            self.limit,
+            Some(OwnLimit::Stolen | OwnLimit::Cpu | OwnLimit::Late)
+        );
+        self.others.as_ref().filter(|_| is_theirs)
+    }
+}
+
 /// What kept Fathom from measuring storage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum OwnLimit {

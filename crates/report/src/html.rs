@@ -194,7 +194,7 @@ impl Page {
         let (curves, sweeps, grids) = self.curves.pictures();
         let data = PageData {
             runs: &self.runs,
-            leading: tiles::leading_run(&self.runs),
+            leading: verdict.map(|verdict| verdict.lead),
             curves: &curves,
             sweeps: &sweeps,
             grids: &grids,

@@ -40,7 +40,7 @@ pub(super) fn write(page: &Page, verdict: Option<&Verdict>, out: &mut dyn Write)
         write_verdict(verdict, out)?;
     }
     happened::write(page, out)?;
-    jobs::write(page, out)?;
+    jobs::write(page, verdict.map(|verdict| verdict.lead), out)?;
     write_signs(page, verdict, out)?;
     writeln!(
         out,

@@ -2,7 +2,7 @@
 use super::happened::{begin, end, row};
 use super::record::JobRecord;
 use super::text::Sentence;
-use super::tiles::{leading_run, name_of};
+use super::tiles::name_of;
 use super::{MAX_JOB_ROWS, Page};
 use analysis::words::{bounded, counted, latency, megabytes, rate};
 use std::io::{self, Write};
@@ -20,14 +20,14 @@ const HEADS: [&str; 9] = [
 ];
 
 /// Writes the jobs of the run that leads the verdict, and those of other runs folded.
-pub(super) fn write(page: &Page, out: &mut dyn Write) -> io::Result<()> {
+pub(super) fn write(page: &Page, leading: Option<usize>, out: &mut dyn Write) -> io::Result<()> {
     let with_jobs = (0..page.runs.len()).filter(|run| !page.runs[*run].jobs.is_empty());
     let with_jobs: Vec<usize> = with_jobs.collect();
     if with_jobs.is_empty() {
         return Ok(());
     }
     writeln!(out, "<div id=\"jobs\">")?;
-    let leading = leading_run(&page.runs).filter(|run| with_jobs.contains(run));
+    let leading = leading.filter(|run| with_jobs.contains(run));
     let first = leading.unwrap_or(with_jobs[0]);
     write_run(page, first, out)?;
     if with_jobs.len() > 1 {

@@ -5,34 +5,12 @@ use super::{Page, PageData};
 use analysis::words::{latency, megabytes, rate};
 use std::io::{self, Write};
 
-/// The measured run whose figures the verdict states, by the rule of `analysis`: the fastest credible run, of several
-/// runs with a target rate the fastest of those.
-pub(super) fn leading_run(runs: &[RunRecord]) -> Option<usize> {
-    let measured = || (0..runs.len()).filter(|index| runs[*index].measures);
-    let points = measured().filter(|index| runs[*index].asked.is_some());
-    let is_curve = points.count() > 1;
-    let rate_of = |index: usize| match runs[index].rate.is_nan() {
-        true => 0.0,
-        false => runs[index].rate,
-    };
-    let fastest = |is_candidate: &dyn Fn(&RunRecord) -> bool| {
-        let candidates = measured().filter(|index| is_candidate(&runs[*index]));
-        candidates.max_by(|one, other| rate_of(*one).total_cmp(&rate_of(*other)))
-    };
-    fastest(&|run| run.is_believed() && (!is_curve || run.asked.is_some()))
-        .or_else(|| fastest(&RunRecord::is_believed))
-        .or_else(|| fastest(&|_| true))
-}
-
 /// Writes the tiles; none where no I/O succeeded.
 pub(super) fn write(page: &Page, data: &PageData<'_>, out: &mut dyn Write) -> io::Result<()> {
-    let Some(index) = leading_run(&page.runs) else {
+    let run = data.leading.and_then(|index| page.runs.get(index));
+    let Some((index, run)) = data.leading.zip(run).filter(|(_, run)| run.operations > 0) else {
         return Ok(());
     };
-    let run = &page.runs[index];
-    if run.operations == 0 {
-        return Ok(());
-    }
     let name = run_words(page, index);
     writeln!(out, "<div class=\"cards\">")?;
     write_rate(run, &name, out)?;

@@ -116,6 +116,7 @@ const STEP_SHORT: &str = "a latency that steps in ten seconds";
 const RATE_STEP_SHORT: &str = "a rate that steps in ten seconds";
 const IN_TURN: &str = "a latency in turn for sixteen seconds";
 const PAUSED: &str = "Fathom stopped for five seconds";
+const PAUSED_BUSY: &str = "Fathom stopped on a busy host";
 const BEAT: &str = "a heartbeat that was late for a moment";
 const BLOCKS: &str = "submitting calls that wait";
 const RETURNS: &str = "submitting calls that return";
@@ -905,6 +906,14 @@ pub const ANSWERS: &[Answer] = &[
     ),
     never("paused", PAUSED, Whole, "talled"),
     never("paused", PAUSED, Whole, "the device held"),
+    says(
+        "paused",
+        PAUSED_BUSY,
+        Console,
+        "It cannot be believed: Fathom itself stood still for 5.01 s",
+    ),
+    never("other programs", PAUSED_BUSY, Console, "other programs"),
+    never("depth-bound", PAUSED_BUSY, Whole, "epth-bound:"),
     never("paused", BEAT, Whole, "stood still"),
     never("paused", STALL, Whole, "Fathom itself stood"),
     says(

@@ -402,33 +402,20 @@ pub const SCENES: &[Named] = &[
     }),
     ("Fathom stopped for five seconds", || Scene {
         script: stalled(5 * SECOND, 10 * SECOND),
-        tell: |event| {
-            if let Event::Interval(interval) = event
-                && interval.number == 10
-            {
-                let pause = Pause {
-                    from_ns: 4_990 * MS,
-                    to_ns: 10 * SECOND,
-                };
-                interval.engine.hosts[0].pauses = vec![pause];
-            }
-            true
+        tell: |event| paused(event, 4_990, 10_000),
+        ..scene("stopped", rate(1_000.0))
+    }),
+    ("Fathom stopped on a busy host", || Scene {
+        slots: 1,
+        script: Script {
+            stalls: vec![(5 * SECOND, 10 * SECOND)],
+            ..served_by(1, MS / 10)
         },
+        tell: |event| taken_by_others(event) && paused(event, 4_990, 10_000),
         ..scene("stopped", rate(1_000.0))
     }),
     ("a heartbeat that was late for a moment", || Scene {
-        tell: |event| {
-            if let Event::Interval(interval) = event
-                && interval.number == 10
-            {
-                let pause = Pause {
-                    from_ns: 9_000 * MS,
-                    to_ns: 9_300 * MS,
-                };
-                interval.engine.hosts[0].pauses = vec![pause];
-            }
-            true
-        },
+        tell: |event| paused(event, 9_000, 9_300),
         ..scene("beat", rate(1_000.0))
     }),
     ("submitting calls that wait", || Scene {
@@ -897,8 +884,7 @@ fn on_storage(event: &mut Event) {
     }
 }
 
-/// A file on a disk that is read through the page cache, which has the disk read so many bytes in each second, or does not
-/// tell.
+/// A file on a disk, read through the page cache. The disk reads this many bytes per second; `None` if nothing counts them.
 fn on_disk(event: &mut Event, change: fn(&mut ExecutionTarget), read_bytes: Option<u64>) -> bool {
     match event {
         Event::ExecutionStarted(started) => change(&mut started.targets[0]),
@@ -978,6 +964,19 @@ fn on_hosts(event: &mut Event, slower: u64) -> bool {
     true
 }
 
+/// In the tenth second it is told when the process did not run, in milliseconds.
+fn paused(event: &mut Event, from_ms: u64, to_ms: u64) -> bool {
+    if let Event::Interval(interval) = event
+        && interval.number == 10
+    {
+        interval.engine.hosts[0].pauses = vec![Pause {
+            from_ns: from_ms * MS,
+            to_ns: to_ms * MS,
+        }];
+    }
+    true
+}
+
 /// Submitting calls take so long in each second without using a CPU.
 fn submitting(event: &mut Event, submit_ns: u64) -> bool {
     if let Event::Interval(interval) = event {
@@ -986,7 +985,7 @@ fn submitting(event: &mut Event, submit_ns: u64) -> bool {
     true
 }
 
-/// Another program has the disk read so many times what Fathom does.
+/// Another program reads from the same disk, this many times the bytes that Fathom reads.
 fn with_neighbour(event: &mut Event, times: f64) -> bool {
     if let Event::Interval(interval) = event {
         let counters = &mut interval.host.devices[0].counters;
