@@ -95,18 +95,17 @@ fn write_counts(shown: &[Option<Shown>], out: &mut dyn Write) -> io::Result<()> 
             count => format!("{count} of {}", counted(shown.len() as u64, "run")),
         }
     };
-    let good = of(&|one| *one == Shown::Good);
+    // Of a closed loop it is said how its latency is to be read.
+    let good = of(&|one| matches!(one, Shown::Good | Shown::ClosedLoop));
     let bad = of(&|one| *one == Shown::Bad);
-    let mut not_checked = of(&|one| !matches!(one, Shown::Good | Shown::Bad));
+    let mut not_checked = of(&|one| matches!(one, Shown::NotChecked(_)));
     let mut reasons: Vec<&str> = Vec::new();
     for one in shown.iter().flatten() {
-        let reason = match *one {
-            Shown::NotChecked(why) => why,
-            Shown::ClosedLoop => "closed loop",
-            Shown::Good | Shown::Bad => continue,
-        };
-        if !reasons.contains(&reason) && reasons.len() < MAX_REASONS {
-            reasons.push(reason);
+        if let Shown::NotChecked(why) = *one
+            && !reasons.contains(&why)
+            && reasons.len() < MAX_REASONS
+        {
+            reasons.push(why);
         }
     }
     if !reasons.is_empty() {
