@@ -21,9 +21,61 @@ struct Situation {
     never: &'static [&'static str],
 }
 
+/// A file of 64 MiB of data that are on the storage, and what `setup` does beside.
+macro_rules! filled {
+    ($more:literal) => {
+        concat!("dd if=/dev/urandom of=disk bs=1M count=64 conv=fsync status=none; echo disk > target; ", $more)
+    };
+}
+
+/// A file on a file system in memory.
+macro_rules! in_memory {
+    ($kind:literal) => {
+        concat!(
+            "mkdir m; mount -t ",
+            $kind,
+            " fathom-test m; dd if=/dev/urandom of=m/disk bs=1M count=64 status=none; echo m/disk > target"
+        )
+    };
+}
+
+/// A file that a server of nbdkit answers for, through FUSE.
+macro_rules! served {
+    ($plugin:literal) => {
+        concat!(
+            "mkdir f; touch f/disk; nbdfuse f/disk --command nbdkit -s ",
+            $plugin,
+            " > /dev/null 2>&1 & echo $! > server; sleep 1; echo f/disk > target"
+        )
+    };
+}
+
+/// A control group with a limit on the disk below the folder.
+macro_rules! limited {
+    ($limit:literal, $file:literal) => {
+        concat!(
+            filled!("mkdir -p /sys/fs/cgroup/blkio/fathom-test; "),
+            "echo $(stat -c %Hd:%Ld disk) ",
+            $limit,
+            " > /sys/fs/cgroup/blkio/fathom-test/",
+            $file
+        )
+    };
+}
+
+/// A job of twelve seconds on the target.
+macro_rules! job {
+    ($more:literal) => {
+        concat!(
+            "[a]\nfilename=@T\nsize=64m\nbs=4k\nioengine=io_uring\niodepth=4\nruntime=12\ntime_based\n",
+            $more
+        )
+    };
+}
+
 const PLAIN: Situation = Situation {
     truth: "",
-    setup: FILLED,
+    setup: filled!(""),
     job: "",
     meanwhile: "",
     within: "",
@@ -47,27 +99,13 @@ const STEADY: &[&str] = &[
     "clean",
 ];
 
-const FILLED: &str =
-    "dd if=/dev/urandom of=disk bs=1M count=64 conv=fsync status=none; echo disk > target";
-const MOUNT: &str = "mkdir -p m l u w; dd if=/dev/urandom of=l/disk bs=1M count=64 conv=fsync status=none; \
-    mount -t overlay fathom-test -o lowerdir=l,upperdir=u,workdir=w m; echo m/disk > target";
+const MOUNT: &str = "mkdir -p m l u w; dd if=/dev/urandom of=l/disk bs=1M count=64 conv=fsync status=none; mount -t overlay fathom-test -o lowerdir=l,upperdir=u,workdir=w m; echo m/disk > target";
 const UNMOUNT: &str = "umount -l m";
-const LOOPED: &str = "dd if=/dev/urandom of=image bs=1M count=64 conv=fsync status=none; cat image > /dev/null; \
-    losetup -f --show image > target";
+const LOOPED: &str = "dd if=/dev/urandom of=image bs=1M count=64 conv=fsync status=none; cat image > /dev/null; losetup -f --show image > target";
 const UNLOOP: &str = "losetup -d $(cat target)";
 const UNFUSE: &str = "pkill -CONT -P $(cat server) ; kill -CONT $(cat server); fusermount3 -uz f/disk; kill $(cat server)";
 const UNGROUP: &str = "sleep 0.2; rmdir /sys/fs/cgroup/blkio/fathom-test";
 const IN_GROUP: &str = "echo $$ > /sys/fs/cgroup/blkio/fathom-test/cgroup.procs;";
-
-/// A job of twelve seconds on the target.
-macro_rules! job {
-    ($more:literal) => {
-        concat!(
-            "[a]\nfilename=@T\nsize=64m\nbs=4k\nioengine=io_uring\niodepth=4\nruntime=12\ntime_based\n",
-            $more
-        )
-    };
-}
 
 const SITUATIONS: &[Situation] = &[
     Situation {
@@ -88,7 +126,7 @@ const SITUATIONS: &[Situation] = &[
     },
     Situation {
         truth: "reads that the page cache answers",
-        setup: "dd if=/dev/urandom of=disk bs=1M count=64 conv=fsync status=none; echo disk > target; cat disk > /dev/null",
+        setup: filled!("cat disk > /dev/null"),
         job: job!("rw=randread\ninvalidate=0\n"),
         words: &["cache-suspect"],
         says: &["memory answered for the rest"],
@@ -97,8 +135,9 @@ const SITUATIONS: &[Situation] = &[
     },
     Situation {
         truth: "the same beside a program that reads the disk",
-        setup: "dd if=/dev/urandom of=disk bs=1M count=64 conv=fsync status=none; echo disk > target; \
-            dd if=/dev/urandom of=other bs=1M count=256 conv=fsync status=none; cat disk > /dev/null",
+        setup: filled!(
+            "dd if=/dev/urandom of=other bs=1M count=256 conv=fsync status=none; cat disk > /dev/null"
+        ),
         job: job!("rw=randread\ninvalidate=0\nrate_iops=2000\n"),
         meanwhile: "while kill -0 $P; do dd if=other of=/dev/null bs=1M iflag=direct; done",
         words: &["cache-suspect"],
@@ -113,6 +152,22 @@ const SITUATIONS: &[Situation] = &[
         words: &["cache-suspect"],
         says: &["memory took the rest"],
         never: &["can be believed: all"],
+        ..PLAIN
+    },
+    Situation {
+        truth: "buffered writes beside a program that writes the disk",
+        job: job!("rw=randwrite\nrate_iops=1500\n"),
+        meanwhile: "while kill -0 $P; do dd if=/dev/zero of=other bs=1M count=64 oflag=direct; done",
+        words: &[
+            "not checked",
+            "generator-bound",
+            "shared",
+            "unsteady",
+            "changed",
+            "stalled",
+        ],
+        says: &[],
+        never: &["It can be believed", "Credible"],
         ..PLAIN
     },
     Situation {
@@ -155,7 +210,7 @@ const SITUATIONS: &[Situation] = &[
     },
     Situation {
         truth: "a file in memory, opened for direct I/O",
-        setup: "mkdir m; mount -t tmpfs fathom-test m; dd if=/dev/urandom of=m/disk bs=1M count=64 status=none; echo m/disk > target",
+        setup: in_memory!("tmpfs"),
         after: UNMOUNT,
         job: job!("rw=randread\ndirect=1\n"),
         words: &["cache-suspect"],
@@ -165,7 +220,7 @@ const SITUATIONS: &[Situation] = &[
     },
     Situation {
         truth: "writes of a file in memory with O_SYNC",
-        setup: "mkdir m; mount -t tmpfs fathom-test m; dd if=/dev/urandom of=m/disk bs=1M count=64 status=none; echo m/disk > target",
+        setup: in_memory!("tmpfs"),
         after: UNMOUNT,
         job: job!("rw=randwrite\nsync=1\n"),
         words: &["cache-suspect"],
@@ -175,7 +230,7 @@ const SITUATIONS: &[Situation] = &[
     },
     Situation {
         truth: "a file on ramfs",
-        setup: "mkdir m; mount -t ramfs fathom-test m; dd if=/dev/urandom of=m/disk bs=1M count=64 status=none; echo m/disk > target",
+        setup: in_memory!("ramfs"),
         after: UNMOUNT,
         job: job!("rw=randread\n"),
         words: &["cache-suspect"],
@@ -231,8 +286,7 @@ const SITUATIONS: &[Situation] = &[
     },
     Situation {
         truth: "a loop device over memory",
-        setup: "mkdir m; mount -t tmpfs fathom-test m; dd if=/dev/urandom of=m/image bs=1M count=64 status=none; \
-            losetup -f --show m/image > target",
+        setup: "mkdir m; mount -t tmpfs fathom-test m; dd if=/dev/urandom of=m/image bs=1M count=64 status=none; losetup -f --show m/image > target",
         after: "losetup -d $(cat target); umount -l m",
         job: job!("rw=randread\ndirect=1\n"),
         words: &["cache-suspect"],
@@ -314,10 +368,7 @@ const SITUATIONS: &[Situation] = &[
     },
     Situation {
         truth: "a server that stands still for three seconds",
-        setup: concat!(
-            "mkdir f; touch f/disk; nbdfuse f/disk --command nbdkit -s random 16M rdelay=1ms --filter=delay > /dev/null 2>&1 & ",
-            "echo $! > server; sleep 1; echo f/disk > target"
-        ),
+        setup: served!("random 16M rdelay=1ms --filter=delay"),
         after: UNFUSE,
         job: "[a]\nfilename=@T\nsize=16m\nbs=4k\nioengine=psync\nrw=randread\ndirect=1\nrate_iops=50\nruntime=12\ntime_based\n",
         meanwhile: "sleep 4; kill -STOP $(cat server); sleep 3; kill -CONT $(cat server)",
@@ -328,10 +379,7 @@ const SITUATIONS: &[Situation] = &[
     },
     Situation {
         truth: "a FUSE server that answers after a millisecond",
-        setup: concat!(
-            "mkdir f; touch f/disk; nbdfuse f/disk --command nbdkit -s random 16M rdelay=1ms --filter=delay > /dev/null 2>&1 & ",
-            "echo $! > server; sleep 1; echo f/disk > target"
-        ),
+        setup: served!("random 16M rdelay=1ms --filter=delay"),
         after: UNFUSE,
         job: "[a]\nfilename=@T\nsize=16m\nbs=4k\nioengine=psync\nrw=randread\ndirect=1\nruntime=12\ntime_based\n",
         words: &["not checked", "unsteady", "changed"],
@@ -341,10 +389,7 @@ const SITUATIONS: &[Situation] = &[
     },
     Situation {
         truth: "a FUSE server that fails one read in ten",
-        setup: concat!(
-            "mkdir f; touch f/disk; nbdfuse f/disk --command nbdkit -s random 16M --filter=error error-pread=EIO error-pread-rate=10% > /dev/null 2>&1 & ",
-            "echo $! > server; sleep 1; echo f/disk > target"
-        ),
+        setup: served!("random 16M --filter=error error-pread=EIO error-pread-rate=10%"),
         after: UNFUSE,
         job: "[a]\nfilename=@T\nsize=16m\nbs=4k\nioengine=psync\nrw=randread\ndirect=1\nruntime=12\ntime_based\ncontinue_on_error=all\nrate_iops=200\n",
         words: &["errors"],
@@ -353,11 +398,18 @@ const SITUATIONS: &[Situation] = &[
         ..PLAIN
     },
     Situation {
+        truth: "native AIO through the page cache of a server that takes eight milliseconds",
+        setup: served!("random 16M rdelay=8ms --filter=delay"),
+        after: UNFUSE,
+        job: "[a]\nfilename=@T\nsize=16m\nbs=4k\nioengine=libaio\niodepth=16\nrw=randread\ninvalidate=0\nrandom_distribution=random\nruntime=12\ntime_based\nrate_iops=60\n",
+        words: &["submission blocks"],
+        says: &["submitting calls waited for "],
+        never: &["other programs"],
+        ..PLAIN
+    },
+    Situation {
         truth: "two threads for a rate that takes eight",
-        setup: concat!(
-            "mkdir f; touch f/disk; nbdfuse f/disk --command nbdkit -s random 16M rdelay=20ms --filter=delay > /dev/null 2>&1 & ",
-            "echo $! > server; sleep 1; echo f/disk > target"
-        ),
+        setup: served!("random 16M rdelay=20ms --filter=delay"),
         after: UNFUSE,
         job: "[a]\nfilename=@T\nsize=16m\nbs=4k\nioengine=psync\nnumjobs=2\nrw=randread\ndirect=1\nrate_iops=200\nruntime=12\ntime_based\n",
         words: &["depth-bound"],
@@ -383,8 +435,9 @@ const SITUATIONS: &[Situation] = &[
     },
     Situation {
         truth: "a control group that may use a tenth of a CPU",
-        setup: "G=/sys/fs/cgroup/cpu/fathom-test; mkdir -p $G; echo 100000 > $G/cpu.cfs_period_us; echo 10000 > $G/cpu.cfs_quota_us; \
-            dd if=/dev/urandom of=disk bs=1M count=64 conv=fsync status=none; echo disk > target",
+        setup: filled!(
+            "G=/sys/fs/cgroup/cpu/fathom-test; mkdir -p $G; echo 100000 > $G/cpu.cfs_period_us; echo 10000 > $G/cpu.cfs_quota_us"
+        ),
         within: "echo $$ > /sys/fs/cgroup/cpu/fathom-test/cgroup.procs;",
         after: "sleep 0.2; rmdir /sys/fs/cgroup/cpu/fathom-test",
         job: job!("rw=randread\ndirect=1\n"),
@@ -395,8 +448,7 @@ const SITUATIONS: &[Situation] = &[
     },
     Situation {
         truth: "a control group that may read 500 times a second",
-        setup: "G=/sys/fs/cgroup/blkio/fathom-test; mkdir -p $G; dd if=/dev/urandom of=disk bs=1M count=64 conv=fsync status=none; \
-            echo disk > target; echo $(stat -c %Hd:%Ld disk) 500 > $G/blkio.throttle.read_iops_device",
+        setup: limited!("500", "blkio.throttle.read_iops_device"),
         within: IN_GROUP,
         after: UNGROUP,
         job: job!("rw=randread\ndirect=1\n"),
@@ -407,8 +459,7 @@ const SITUATIONS: &[Situation] = &[
     },
     Situation {
         truth: "a control group that may write 4 MB a second",
-        setup: "G=/sys/fs/cgroup/blkio/fathom-test; mkdir -p $G; dd if=/dev/urandom of=disk bs=1M count=64 conv=fsync status=none; \
-            echo disk > target; echo $(stat -c %Hd:%Ld disk) 4000000 > $G/blkio.throttle.write_bps_device",
+        setup: limited!("4000000", "blkio.throttle.write_bps_device"),
         within: IN_GROUP,
         after: UNGROUP,
         job: job!("rw=randwrite\ndirect=1\n"),
@@ -419,8 +470,7 @@ const SITUATIONS: &[Situation] = &[
     },
     Situation {
         truth: "a limit that falls from 3000 to 300 reads a second after six seconds",
-        setup: "G=/sys/fs/cgroup/blkio/fathom-test; mkdir -p $G; dd if=/dev/urandom of=disk bs=1M count=64 conv=fsync status=none; \
-            echo disk > target; echo $(stat -c %Hd:%Ld disk) 3000 > $G/blkio.throttle.read_iops_device",
+        setup: limited!("3000", "blkio.throttle.read_iops_device"),
         within: IN_GROUP,
         after: UNGROUP,
         meanwhile: "sleep 6; echo $(stat -c %Hd:%Ld disk) 300 > /sys/fs/cgroup/blkio/fathom-test/blkio.throttle.read_iops_device",
@@ -432,8 +482,7 @@ const SITUATIONS: &[Situation] = &[
     },
     Situation {
         truth: "a rate above the limit of the control group",
-        setup: "G=/sys/fs/cgroup/blkio/fathom-test; mkdir -p $G; dd if=/dev/urandom of=disk bs=1M count=64 conv=fsync status=none; \
-            echo disk > target; echo $(stat -c %Hd:%Ld disk) 300 > $G/blkio.throttle.read_iops_device",
+        setup: limited!("300", "blkio.throttle.read_iops_device"),
         within: IN_GROUP,
         after: UNGROUP,
         job: job!("rw=randread\ndirect=1\nrate_iops=600\n"),
@@ -444,8 +493,7 @@ const SITUATIONS: &[Situation] = &[
     },
     Situation {
         truth: "a second user of the disk",
-        setup: "dd if=/dev/urandom of=disk bs=1M count=64 conv=fsync status=none; echo disk > target; \
-            dd if=/dev/urandom of=other bs=1M count=256 conv=fsync status=none",
+        setup: filled!("dd if=/dev/urandom of=other bs=1M count=256 conv=fsync status=none"),
         job: job!("rw=randread\ndirect=1\nrate_iops=100\n"),
         meanwhile: "while kill -0 $P; do dd if=other of=/dev/null bs=1M iflag=direct; done",
         words: &["shared", "generator-bound", "unsteady", "changed"],
@@ -471,10 +519,10 @@ const SITUATIONS: &[Situation] = &[
     },
     Situation {
         truth: "a cached job beside a direct one",
-        setup: "dd if=/dev/urandom of=disk bs=1M count=64 conv=fsync status=none; echo disk > target; \
-            dd if=/dev/urandom of=other bs=1M count=64 conv=fsync status=none; cat other > /dev/null",
-        job: "[global]\nsize=64m\nbs=4k\nioengine=io_uring\niodepth=2\nrw=randread\nruntime=12\ntime_based\n\
-            [point]\nfilename=disk\ndirect=1\n[scan]\nfilename=other\ninvalidate=0\n",
+        setup: filled!(
+            "dd if=/dev/urandom of=other bs=1M count=64 conv=fsync status=none; cat other > /dev/null"
+        ),
+        job: "[global]\nsize=64m\nbs=4k\nioengine=io_uring\niodepth=2\nrw=randread\nruntime=12\ntime_based\n[point]\nfilename=disk\ndirect=1\n[scan]\nfilename=other\ninvalidate=0\n",
         words: &["cache-suspect"],
         says: &["`scan`: the devices moved"],
         never: &["`point`: the devices"],
@@ -482,9 +530,7 @@ const SITUATIONS: &[Situation] = &[
     },
     Situation {
         truth: "jobs that differ: a log with syncs and a scan",
-        setup: "dd if=/dev/urandom of=disk bs=1M count=64 conv=fsync status=none; echo disk > target",
-        job: "[global]\nbs=4k\nruntime=12\ntime_based\n[log]\nfilename=log\nsize=16m\nrw=write\nsync=1\n\
-            [scan]\nfilename=disk\nsize=64m\nrw=randread\ndirect=1\n",
+        job: "[global]\nbs=4k\nruntime=12\ntime_based\n[log]\nfilename=log\nsize=16m\nrw=write\nsync=1\n[scan]\nfilename=disk\nsize=64m\nrw=randread\ndirect=1\n",
         says: &["slowest job `log`: "],
         never: &["memory"],
         ..PLAIN
