@@ -502,10 +502,10 @@ const SITUATIONS: &[Situation] = &[
         ..PLAIN
     },
     Situation {
-        truth: "five seconds, too few to tell a change",
-        job: "[a]\nfilename=@T\nsize=64m\nbs=4k\nioengine=io_uring\niodepth=4\nrw=randread\ndirect=1\nruntime=5\ntime_based\n",
+        truth: "four seconds in intervals of half a second, too few to tell a change",
+        job: "[a]\nfilename=@T\nsize=64m\nbs=4k\nioengine=io_uring\niodepth=4\nrw=randread\ndirect=1\nruntime=4\ntime_based\n",
         words: &["not checked"],
-        says: &["whether rate and latency were steady (5 intervals of the 10 that it takes)"],
+        says: &["whether rate and latency were steady (8 intervals of the 10 that it takes)"],
         never: &["can be believed"],
         ..PLAIN
     },
@@ -620,11 +620,13 @@ impl Situation {
         !is_right || self.never.iter().any(|text| told.text.contains(text))
     }
 
+    /// What a machine does that is not quiet leads, and the page has the rest.
     fn is_missed(&self, told: &Told) -> bool {
-        let is_taken = told.text.contains("the hypervisor took");
+        let of_machine = ["the hypervisor took", "wake-ups of this machine are late"];
+        let is_of_machine = of_machine.iter().any(|text| told.text.contains(text));
         let plain = |text: &str| text.replace('`', "");
         let is_said = |text: &&str| {
-            told.text.contains(*text) || (is_taken && told.page.contains(&plain(text)))
+            told.text.contains(*text) || (is_of_machine && told.page.contains(&plain(text)))
         };
         !self.says.iter().all(is_said)
     }
