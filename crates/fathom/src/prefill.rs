@@ -138,6 +138,9 @@ fn job(options: &PrefillOptions) -> Result<Job, Exit> {
         _ if options.buffered => Err(refuse(
             "`--buffered` is for one target; a job says so itself",
         )),
+        ([path], None) if Path::new(path).is_dir() => Err(refuse(&format!(
+            "`{path}` is a directory; name a file in it with its `--size`"
+        ))),
         ([path], None) if is_data(path) => Err(refuse(&format!(
             "`{path}` is not a job file; to overwrite it, add its `--size`"
         ))),

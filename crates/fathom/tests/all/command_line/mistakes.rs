@@ -177,11 +177,30 @@ fn verbs_and_options_in_the_wrong_place_are_one_line_with_the_way_out() {
         (&["curve", "disk", "--iodepth", "4"], "use `--threads N`"),
         (&["curve", "folder"], "a directory; name a regular file or"),
         (&["curve", "nowhere/disk", "--size", "1m"], "`mkdir -p`"),
+        (&["prefill", "folder"], "a directory; name a file in it"),
     ];
     refuse_all(&lab, cases);
     for (words, _) in cases {
         let ended = lab.fathom(words);
         assert_eq!(ended.err.lines().count(), 1, "{words:?}: {}", ended.err);
+    }
+}
+
+/// Only its name is looked at; the devices of this machine are not opened.
+#[test]
+fn a_device_in_place_of_a_job_names_the_verb_for_devices() {
+    let devices = std::fs::read_dir("/sys/block").into_iter().flatten();
+    let nodes = devices.flatten().map(|entry| entry.file_name());
+    let mut nodes = nodes.map(|name| format!("/dev/{}", name.to_string_lossy()));
+    let Some(device) = nodes.find(|node| std::path::Path::new(node).exists()) else {
+        eprintln!("skipped: no block device here");
+        return;
+    };
+    let way_out = format!("`{device}` is a block device, not a job file; to measure it");
+    for words in [["run", device.as_str()], ["check", device.as_str()]] {
+        let ended = lab().fathom(&words);
+        assert_eq!(ended.err.lines().count(), 1, "{words:?}: {}", ended.err);
+        ended.expect(2).says(&[way_out.as_str()]);
     }
 }
 
