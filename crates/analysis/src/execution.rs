@@ -360,6 +360,7 @@ impl Heard {
         let syncs = point.syncs;
         match syncs.samples {
             0 => String::new(),
+            1 => format!(", and one sync of {}", latency(syncs.p50 as f64)),
             _ => format!(
                 ", and {} syncs/s with p50 {} and p99 {}",
                 rate(point.syncs_per_s),

@@ -459,7 +459,7 @@ impl Recovery {
             Again::Unknown(reason) => format!("whether it was normal again is not known: {reason}"),
         };
         let late = match self.late {
-            0 => "no I/O was late".to_owned(),
+            0 => format!("no I/O took more than {}", span(self.late_limit_ns)),
             1 => format!("1 I/O took more than {}", span(self.late_limit_ns)),
             late => format!(
                 "{} took more than {}",

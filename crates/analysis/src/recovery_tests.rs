@@ -115,7 +115,7 @@ fn what_is_never_as_before_is_degraded() {
     let words = marked(&slower, 40).words();
     assert_eq!(
         words,
-        "degraded at 1.35 × the median response until the end; no I/O was late, none failed"
+        "degraded at 1.35 × the median response until the end; no I/O took more than 1 s, none failed"
     );
 }
 
