@@ -1,7 +1,7 @@
 //! Real files for the readers of job languages.
 use host::SysRoot;
 use host::rights::{Wanted, denial};
-use host::text_file::{Unreadable, read_standard_input, read_whole};
+use host::text_file::{BLOCK_DEVICE, Unreadable, read_standard_input, read_whole};
 use lang::vdbench::InputFile;
 use lang::{CommandLine, Environment, Files, Variable};
 use lang::{DATA_BYTES_MAX, NO_SUCH_FILE, TEXT_BYTES_MAX};
@@ -50,6 +50,9 @@ fn reason(path: &str, error: &Unreadable) -> String {
             denial(Path::new(path), Wanted::Read, &denied)
         }
         Unreadable::Missing => NO_SUCH_FILE.to_owned(),
+        Unreadable::Kind(BLOCK_DEVICE) => {
+            format!("it is {BLOCK_DEVICE}; to measure it, use `fathom curve {path}`")
+        }
         error => error.to_string(),
     }
 }

@@ -21,13 +21,6 @@ pub fn is_device(path: &Path) -> bool {
     }
 }
 
-/// Whether it is there and a block device.
-pub fn is_present_device(path: &str) -> bool {
-    let path = Path::new(path);
-    let facts = door::waiting::on(path, || std::fs::metadata(path));
-    facts.is_ok_and(|facts| facts.file_type().is_block_device())
-}
-
 /// Binds a plan; misfits become diagnostics at the words that caused them.
 pub fn bind_to(plan: Plan, facts: &Facts) -> Result<BoundPlan, Vec<Diagnostic>> {
     bind(plan, facts).map_err(|errors| errors.iter().map(misfit).collect())

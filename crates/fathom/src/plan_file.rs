@@ -1,6 +1,6 @@
 //! From the words of a command line to a plan: which language, what it says.
 use crate::seed::Seeds;
-use crate::{files, foreign_text, machine};
+use crate::{files, foreign_text};
 use lang::vdbench::{InputFile, ListedRun, ListedTree};
 use lang::{CommandLine, Language, fio, vdbench};
 use plan::{Diagnostic, Plan, SourceMap};
@@ -29,11 +29,6 @@ pub fn read(
     let (names, variables) = files::split_inputs(words);
     if names.is_empty() {
         return Err("no job file is named".to_owned());
-    }
-    if let Some(name) = names.iter().find(|name| machine::is_present_device(name)) {
-        return Err(format!(
-            "`{name}` is a block device, not a job file; to measure it, use `fathom curve {name}`"
-        ));
     }
     let inputs = files::input_files(&names);
     foreign_text::refuse(&inputs)?;

@@ -17,6 +17,9 @@ const PIPE_PATIENCE: Duration = Duration::from_millis(1500);
 /// Major and minor number of `/dev/null`, which is an empty file by agreement.
 const NULL_DEVICE: (u32, u32) = (1, 3);
 
+/// What [`Unreadable::Kind`] holds of a block device.
+pub const BLOCK_DEVICE: &str = "a block device";
+
 /// Why a file was not read.
 #[derive(Debug)]
 #[non_exhaustive]
@@ -111,7 +114,7 @@ fn check_kind(found: &Metadata) -> Result<(), Unreadable> {
 fn kind_of(kind: FileType) -> &'static str {
     match kind {
         kind if kind.is_dir() => "a directory",
-        kind if kind.is_block_device() => "a block device",
+        kind if kind.is_block_device() => BLOCK_DEVICE,
         kind if kind.is_char_device() => "a character device",
         kind if kind.is_socket() => "a socket",
         kind if kind.is_fifo() => "a pipe",

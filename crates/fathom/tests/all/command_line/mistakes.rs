@@ -196,8 +196,10 @@ fn a_device_in_place_of_a_job_names_the_verb_for_devices() {
         eprintln!("skipped: no block device here");
         return;
     };
-    let way_out = format!("`{device}` is a block device, not a job file; to measure it");
-    for words in [["run", device.as_str()], ["check", device.as_str()]] {
+    let way_out = format!("it is a block device; to measure it, use `fathom curve {device}`");
+    let calls: [&[&str]; 4] = [&["run"], &["check"], &["fio"], &["vdbench", "-f"]];
+    for words in calls {
+        let words: Vec<&str> = words.iter().copied().chain([device.as_str()]).collect();
         let ended = lab().fathom(&words);
         assert_eq!(ended.err.lines().count(), 1, "{words:?}: {}", ended.err);
         ended.expect(2).says(&[way_out.as_str()]);
