@@ -459,19 +459,15 @@ impl Recovery {
             Again::Unknown(reason) => format!("whether it was normal again is not known: {reason}"),
         };
         let late = match self.late {
-            0 => format!("no I/O took more than {}", span(self.late_limit_ns)),
-            1 => format!("1 I/O took more than {}", span(self.late_limit_ns)),
-            late => format!(
-                "{} took more than {}",
-                counted(late, "I/O"),
-                span(self.late_limit_ns)
-            ),
+            0 => "no I/O".to_owned(),
+            late => counted(late, "I/O"),
         };
+        let late_limit = span(self.late_limit_ns);
         let failed = match self.failed {
             0 => "none failed".to_owned(),
             failed => format!("{failed} failed"),
         };
-        let mut text = format!("{again}; {late}, {failed}");
+        let mut text = format!("{again}; {late} took more than {late_limit}, {failed}");
         // What was due at the end of a run that is as before has nothing to do with it.
         let is_over = matches!(self.again, Again::Normal { .. });
         let never_sent = if is_over { 0 } else { self.never_sent };
