@@ -19,7 +19,7 @@ use plan::{
 };
 use std::fmt;
 
-/// A run that ends with a size is looked at this often.
+/// A run that ends with a size, or with the first failure of a stream, is looked at this often.
 const DONE_LOOK_NS: u64 = 20_000_000;
 
 /// In an interval that takes longer, failures are looked at this often.
@@ -475,8 +475,7 @@ impl Conductor<'_> {
     /// Waits for the end of an interval, or for what ends the run in the middle of it.
     fn wait_for(&mut self, going: &mut Going<'_>, end_ns: u64) -> Result<Waited, SinkError> {
         let until_ns = going.start_ns + end_ns;
-        let ends_by_itself = matches!(going.run.run.timing.window, Window::UntilDone { .. });
-        let look_after_ns = if ends_by_itself {
+        let look_after_ns = if may_end_early(&going.run.run) {
             DONE_LOOK_NS
         } else {
             FAILURE_LOOK_NS
@@ -816,6 +815,13 @@ fn labels(run: &BoundRun) -> Vec<Label> {
         labels.push(Label::new(Label::WORKED_ON, bytes));
     }
     labels
+}
+
+/// Whether streams can end before the run does: its time is then theirs.
+fn may_end_early(run: &plan::Run) -> bool {
+    let ends_with_size = matches!(run.timing.window, Window::UntilDone { .. });
+    let ends_with_failure = |stream: &plan::Stream| stream.flow.tolerance.is_some();
+    ends_with_size || run.streams.iter().any(ends_with_failure)
 }
 
 /// Whether some arrivals have the times of a record.

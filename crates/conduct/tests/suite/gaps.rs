@@ -1,6 +1,7 @@
 //! Times without a success, in simulated time: what storage did not do, to the millisecond.
 use crate::plans::*;
-use crate::story::{Story, simulate};
+use crate::story::{Story, carry_out, simulate};
+use conduct::{Control, SimulatedHost};
 use engine::sim::Script;
 use measure::{Event, Gap};
 use plan::*;
@@ -187,4 +188,36 @@ fn two_failures_in_a_row_are_two_gaps() {
     assert_eq!(long.len(), 2, "{long:?}");
     assert_near(long[0], 400 * MS, 700 * MS);
     assert_near(long[1], 720 * MS, 1_500 * MS);
+}
+
+#[test]
+fn a_job_that_a_failure_ended_leaves_no_gap_and_no_time() {
+    let script = Script {
+        fast_failures: vec![(600 * MS, 605 * MS, 5)],
+        ..Script::default()
+    };
+    let job = |number: usize, errors: &[i32]| {
+        let mut job = stream(number, number, |_| {});
+        job.lifetime = Some(Lifetime {
+            window: Some(Nanos(2 * SECOND)),
+            ..Lifetime::default()
+        });
+        job.flow.tolerance = Some(Tolerance {
+            reads: errors.to_vec(),
+            ..Tolerance::default()
+        });
+        job
+    };
+    let story = |streams: Vec<Stream>| {
+        let targets = streams.iter().map(|_| simulated(MIB)).collect();
+        let pools = vec![8; streams.len()];
+        let plan = plan(targets, &pools, streams, vec![flat_out(2 * SECOND, SECOND)]);
+        let mut host = SimulatedHost::new(script.clone(), 1);
+        carry_out(&bind_unreal(plan), &mut host, &Control::default())
+    };
+    let beside = story(vec![job(0, &[]), job(1, &[5])]);
+    assert_eq!(gaps(&beside, 0), []);
+    assert_eq!(beside.totals[0].length_ns, 2 * SECOND);
+    let alone = story(vec![job(0, &[])]).totals[0].length_ns;
+    assert!((600 * MS..=630 * MS).contains(&alone), "{alone}");
 }

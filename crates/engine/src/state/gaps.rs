@@ -94,6 +94,16 @@ impl GapsOfTarget {
         seen.max().unwrap_or(0).max(run.start_ns.load(Relaxed))
     }
 
+    /// When the last of the streams that reach it was over, since the start of the run; `None` while one may go on.
+    fn over_ns(&self, run: &SharedRun) -> Option<u64> {
+        let mut over_ns = 0;
+        for (stream, _) in &self.users {
+            let own = run.streams[*stream].lifetime.as_ref()?;
+            over_ns = over_ns.max(own.over_since_start_ns()?);
+        }
+        Some(over_ns)
+    }
+
     fn add(&self, gap: Gap) {
         let Ok(mut ended) = self.ended.lock() else {
             return;
@@ -220,11 +230,15 @@ impl SharedRun {
                     times.push((own.target, std::mem::take(&mut ended.times)));
                 }
             }
-            let last_ns = own.last_success_ns(self, now_ns);
-            if last_ns + GAP_NS > now_ns {
+            // What failed last leaves nothing due where its job has ended.
+            let over_ns = own.over_ns(self);
+            let start_ns = self.start_ns.load(Relaxed);
+            let to_ns = over_ns.map_or(now_ns, |over_ns| now_ns.min(start_ns + over_ns));
+            let last_ns = own.last_success_ns(self, to_ns);
+            if last_ns + GAP_NS > to_ns {
                 continue;
             }
-            all.extend(self.gap(own, last_ns, now_ns));
+            all.extend(self.gap(own, last_ns, to_ns));
         }
         all.sort_unstable_by_key(|gap| (gap.target, gap.from_ns));
         (all, times)
