@@ -15,6 +15,8 @@ pub struct FailedIos {
     pub count: u64,
     /// Of those that are known one by one, by target and error, in the order of their first.
     kinds: Vec<FailedKind>,
+    /// Streams that a failure ended.
+    streams_ended: u64,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -49,8 +51,18 @@ impl FailedIos {
         self.count += errors.sum::<u64>();
     }
 
-    /// Where, with which error and when first; empty where no failure is known by itself.
-    pub(crate) fn text(&self, begun_unix_ns: u64, name: &dyn Fn(TargetId) -> String) -> String {
+    pub(crate) fn end_stream(&mut self) {
+        self.streams_ended += 1;
+    }
+
+    /// Where, with which error and when first, and which of so many streams ended early; empty where no failure is known by
+    /// itself.
+    pub(crate) fn text(
+        &self,
+        begun_unix_ns: u64,
+        streams: usize,
+        name: &dyn Fn(TargetId) -> String,
+    ) -> String {
         let mut kinds: Vec<&FailedKind> = self.kinds.iter().collect();
         kinds.sort_by_key(|kind| std::cmp::Reverse(kind.count));
         let text = |kind: &&FailedKind| {
@@ -67,7 +79,12 @@ impl FailedIos {
             0 => String::new(),
             more => format!("; and {}", counted(more as u64, "other kind")),
         };
-        told.join("; ") + &more
+        let early = match (self.streams_ended, streams) {
+            (0, _) => String::new(),
+            (_, 1) => "; the job ended early".to_owned(),
+            (ended, all) => format!("; {ended} of {all} jobs ended early"),
+        };
+        told.join("; ") + &more + &early
     }
 }
 
@@ -139,16 +156,27 @@ mod tests {
         };
         let mut failed = FailedIos::default();
         let name = |target: TargetId| format!("t{}", target.0);
-        assert_eq!(failed.text(0, &name), "");
+        assert_eq!(failed.text(0, 1, &name), "");
         failed.add(&failure(0, 999, 13));
         for second in [12, 11, 14] {
             failed.add(&failure(1, 5, second));
         }
         assert_eq!(
-            failed.text(10_000_000_000, &name),
+            failed.text(10_000_000_000, 1, &name),
             "`t1`: EIO (text of 5), first after 1 s; `t0`: text of 999, first after 3 s"
         );
         failed.add(&failure(2, 28, 15));
-        assert!(failed.text(0, &name).ends_with("; and 1 other kind"));
+        assert!(failed.text(0, 1, &name).ends_with("; and 1 other kind"));
+        failed.end_stream();
+        assert!(
+            failed
+                .text(0, 1, &name)
+                .ends_with("kind; the job ended early")
+        );
+        assert!(
+            failed
+                .text(0, 3, &name)
+                .ends_with("kind; 1 of 3 jobs ended early")
+        );
     }
 }

@@ -154,6 +154,7 @@ impl Watch {
                 self.add_interval(interval);
             }
             Event::Remark(remark) if remark.code == "host-lost" => self.lacks_host = true,
+            Event::Remark(remark) if remark.code == "stream-failed" => self.failed.end_stream(),
             Event::Remark(remark) if remark.is_mark() && self.is_going => self.marks.push(Mark {
                 unix_ns: remark.unix_ns,
                 text: remark.message.clone(),
@@ -307,7 +308,8 @@ impl Watch {
         happened.marks.sort_by_key(|mark| mark.unix_ns);
         happened.own_pause_ns = own_pause_ns;
         let failed = std::mem::take(&mut self.failed);
-        happened.failed_text = failed.text(begun_ns, &|target| self.name_of(target));
+        let streams = totals.started.streams.len();
+        happened.failed_text = failed.text(begun_ns, streams, &|target| self.name_of(target));
         happened.failed = failed.count;
         happened.is_queued = QUEUED.contains(&&*self.backend);
         match std::mem::take(&mut self.lacks_moments) {
