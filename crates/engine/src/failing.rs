@@ -33,6 +33,7 @@ impl SharedRun {
         if !tolerance.ends_after(failure.operation, failure.errno) {
             return false;
         }
+        stream.cut_off_ns.store(failure.at_ns, Relaxed);
         stream.ended.store(true, Release);
         let has_failed = !tolerance.covers(failure.operation, failure.errno);
         if has_failed {
@@ -55,6 +56,7 @@ impl SharedRun {
     pub(crate) fn retire(&self, streams: &[usize], have_failed: bool, now_ns: u64) {
         for number in streams {
             let stream = &self.streams[*number];
+            stream.cut_off_ns.store(now_ns, Relaxed);
             stream.ended.store(true, Release);
             if let Some(tolerance) = stream.tolerance.as_ref().filter(|_| have_failed) {
                 self.end_with(tolerance, now_ns);
@@ -65,6 +67,8 @@ impl SharedRun {
 
     fn end_with(&self, tolerance: &Tolerance, now_ns: u64) {
         for other in &tolerance.ends {
+            let stream = &self.streams[*other as usize];
+            stream.cut_off_ns.store(now_ns, Relaxed);
             self.end_stream(*other as usize, now_ns);
         }
     }

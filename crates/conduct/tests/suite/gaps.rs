@@ -196,28 +196,41 @@ fn a_job_that_a_failure_ended_leaves_no_gap_and_no_time() {
         fast_failures: vec![(600 * MS, 605 * MS, 5)],
         ..Script::default()
     };
-    let job = |number: usize, errors: &[i32]| {
+    let own = Lifetime {
+        window: Some(Nanos(2 * SECOND)),
+        ..Lifetime::default()
+    };
+    let job = |number: usize, errors: &[i32], lifetime: &Option<Lifetime>| {
         let mut job = stream(number, number, |_| {});
-        job.lifetime = Some(Lifetime {
-            window: Some(Nanos(2 * SECOND)),
-            ..Lifetime::default()
-        });
+        job.lifetime = lifetime.clone();
+        job.pacing = Pacing::TotalRate {
+            per_second: 1_000.0,
+            law: ArrivalLaw::Deterministic,
+        };
         job.flow.tolerance = Some(Tolerance {
             reads: errors.to_vec(),
             ..Tolerance::default()
         });
         job
     };
-    let story = |streams: Vec<Stream>| {
+    let story = |streams: Vec<Stream>, slots: u32| {
         let targets = streams.iter().map(|_| simulated(MIB)).collect();
-        let pools = vec![8; streams.len()];
-        let plan = plan(targets, &pools, streams, vec![flat_out(2 * SECOND, SECOND)]);
+        let pools = vec![slots; streams.len()];
+        let mut spec = flat_out(2 * SECOND, SECOND);
+        spec.load = Load::PerStream;
+        let plan = plan(targets, &pools, streams, vec![spec]);
         let mut host = SimulatedHost::new(script.clone(), 1);
         carry_out(&bind_unreal(plan), &mut host, &Control::default())
     };
-    let beside = story(vec![job(0, &[]), job(1, &[5])]);
-    assert_eq!(gaps(&beside, 0), []);
-    assert_eq!(beside.totals[0].length_ns, 2 * SECOND);
-    let alone = story(vec![job(0, &[])]).totals[0].length_ns;
-    assert!((600 * MS..=630 * MS).contains(&alone), "{alone}");
+    for slots in [1, 8] {
+        for lifetime in [None, Some(own.clone())] {
+            let beside = [job(0, &[], &lifetime), job(1, &[5], &lifetime)];
+            let beside = story(beside.into(), slots);
+            assert_eq!(gaps(&beside, 0), []);
+            assert_eq!(beside.totals[0].length_ns, 2 * SECOND);
+        }
+        let alone = story(vec![job(0, &[], &Some(own.clone()))], slots);
+        let alone_ns = alone.totals[0].length_ns;
+        assert!((600 * MS..=630 * MS).contains(&alone_ns), "{alone_ns}");
+    }
 }

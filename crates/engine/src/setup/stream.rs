@@ -90,6 +90,7 @@ pub(super) fn shared_stream(
         balance: Balance::of(setup.run, number),
         fills: pace::fills(stream),
         tolerance: stream.flow.tolerance.clone().map(Box::new),
+        cut_off_ns: AtomicU64::new(0),
         lifetime: Lifetime::of(setup.run, number),
         recorders: recorders(setup, stream, (shard_count, kinds.len()), memory),
         samples: (0..counted(setup, stream))

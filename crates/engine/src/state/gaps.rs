@@ -94,14 +94,13 @@ impl GapsOfTarget {
         seen.max().unwrap_or(0).max(run.start_ns.load(Relaxed))
     }
 
-    /// When the last of the streams that reach it was over, since the start of the run; `None` while one may go on.
-    fn over_ns(&self, run: &SharedRun) -> Option<u64> {
-        let mut over_ns = 0;
-        for (stream, _) in &self.users {
-            let own = run.streams[*stream].lifetime.as_ref()?;
-            over_ns = over_ns.max(own.over_since_start_ns()?);
-        }
-        Some(over_ns)
+    /// When the last of the streams that reach it was ended by a failure; `None` while one may go on.
+    fn abandoned_ns(&self, run: &SharedRun) -> Option<u64> {
+        let streams = self.users.iter().map(|(stream, _)| &run.streams[*stream]);
+        let times = streams.map(|stream| stream.cut_off_ns.load(Relaxed));
+        times
+            .map(|ns| Some(ns).filter(|ns| *ns > 0))
+            .try_fold(0, |last, ns| Some(last.max(ns?)))
     }
 
     fn add(&self, gap: Gap) {
@@ -189,6 +188,9 @@ impl SharedRun {
         let has_failed = own.failed_ns.load(Relaxed) > last_ns;
         let failed_ns = has_failed.then(|| own.failed_due_ns.load(Relaxed));
         let due_ns = self.due_since_ns(target, to_ns);
+        // Where a failure has ended all streams, nothing is due any more.
+        let abandoned_ns = own.abandoned_ns(self).filter(|_| due_ns.is_none());
+        let to_ns = abandoned_ns.map_or(to_ns, |ns| ns.min(to_ns));
         let from_ns = due_ns.into_iter().chain(failed_ns).min()?.max(last_ns);
         (to_ns.saturating_sub(from_ns) >= GAP_NS).then(|| Gap {
             target,
@@ -230,15 +232,11 @@ impl SharedRun {
                     times.push((own.target, std::mem::take(&mut ended.times)));
                 }
             }
-            // What failed last leaves nothing due where its job has ended.
-            let over_ns = own.over_ns(self);
-            let start_ns = self.start_ns.load(Relaxed);
-            let to_ns = over_ns.map_or(now_ns, |over_ns| now_ns.min(start_ns + over_ns));
-            let last_ns = own.last_success_ns(self, to_ns);
-            if last_ns + GAP_NS > to_ns {
+            let last_ns = own.last_success_ns(self, now_ns);
+            if last_ns + GAP_NS > now_ns {
                 continue;
             }
-            all.extend(self.gap(own, last_ns, to_ns));
+            all.extend(self.gap(own, last_ns, now_ns));
         }
         all.sort_unstable_by_key(|gap| (gap.target, gap.from_ns));
         (all, times)

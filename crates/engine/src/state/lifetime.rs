@@ -66,10 +66,6 @@ impl Filling {
     }
 }
 
-fn known(at_ns: u64) -> Option<u64> {
-    Some(at_ns).filter(|at_ns| *at_ns != NEVER)
-}
-
 impl Lifetime {
     /// Of stream `number` of a run, where it has one.
     pub(crate) fn of(run: &BoundRun, number: usize) -> Option<Box<Self>> {
@@ -105,15 +101,10 @@ impl Lifetime {
 
     /// Its measured time up to `end_ns`, from and to, once it has begun; the latter once it is over.
     pub(crate) fn measured(&self, end_ns: u64) -> (Option<u64>, Option<u64>) {
+        let known = |at_ns: u64| Some(at_ns).filter(|at_ns| *at_ns != NEVER);
         let from_ns = known(self.measured_from_ns(end_ns));
-        let to_ns = self.over_since_start_ns();
-        let to_ns = to_ns.map(|over_ns| over_ns.min(self.closing_ns()));
+        let to_ns = known(self.over_ns.load(Acquire)).map(|over_ns| over_ns.min(self.closing_ns()));
         (from_ns, to_ns.filter(|_| from_ns.is_some()))
-    }
-
-    /// When nothing of it was left, since the start of the run.
-    pub(crate) fn over_since_start_ns(&self) -> Option<u64> {
-        known(self.over_ns.load(Acquire))
     }
 
     /// When it begins, or when it is worth looking again.

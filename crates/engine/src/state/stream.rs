@@ -64,6 +64,8 @@ pub(crate) struct SharedStream {
     pub fills: Option<Operation>,
     /// Looked at when something fails.
     pub tolerance: Option<Box<plan::Tolerance>>,
+    /// When a failure, its own or another's, or whoever leads the run ended it, by the clock; zero before.
+    pub cut_off_ns: AtomicU64,
     /// Only for streams whose time is not that of the run.
     pub lifetime: Option<Box<Lifetime>>,
     pub recorders: Vec<Recorder>,
