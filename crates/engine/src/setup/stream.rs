@@ -58,6 +58,7 @@ pub(super) fn shared_stream(
     let arrivals = arrivals(stream, pace, &source, (phase, seed));
     let sharing = pool_sharing(workers, pool);
     let (kinds, flow) = flow_of(setup, number, sharing, locks);
+    let counted = counted(setup, stream);
     let is_free_running =
         is_free_running(setup, stream) && arrivals.is_none() && !source.ends() && flow.is_none();
     SharedStream {
@@ -93,10 +94,8 @@ pub(super) fn shared_stream(
         cut_off_ns: AtomicU64::new(0),
         lifetime: Lifetime::of(setup.run, number),
         recorders: recorders(setup, stream, (shard_count, kinds.len()), memory),
-        samples: (0..counted(setup, stream))
-            .map(|_| ReadSample::default())
-            .collect(),
-        counted: counted(setup, stream),
+        samples: (0..counted).map(|_| ReadSample::default()).collect(),
+        counted,
         targets: stream.targets.clone(),
     }
 }
