@@ -7,6 +7,31 @@ use plan::{Load, Operation, RunKind, StreamId, TargetId};
 
 pub(crate) const SECOND: u64 = 1_000_000_000;
 
+/// Numbers that look random.
+pub(crate) struct Draw(pub u64);
+
+impl Draw {
+    /// Above 0, at most 1 (Steele, Lea and Flood, 2014).
+    pub fn share(&mut self) -> f64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        ((z ^ (z >> 31)) >> 11) as f64 / (1_u64 << 53) as f64 + f64::MIN_POSITIVE
+    }
+
+    /// Of the normal law (Box and Muller, 1958).
+    pub fn normal(&mut self) -> f64 {
+        let (one, other) = (self.share(), self.share());
+        (-2.0 * one.ln()).sqrt() * (std::f64::consts::TAU * other).cos()
+    }
+
+    /// Of the exponential law with mean one.
+    pub fn exponential(&mut self) -> f64 {
+        -self.share().ln()
+    }
+}
+
 pub(crate) fn latency(values: &[u64]) -> LatencyFigures {
     LatencyFigures {
         sum_ns: values.iter().sum(),

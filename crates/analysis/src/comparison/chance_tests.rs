@@ -1,25 +1,9 @@
 //! How often comparisons are wrong, in simulation with fixed seeds.
 use super::tests::{load, run, side};
 use super::*;
-
-/// Numbers that look random, and normal ones from them (Box and Muller, 1958).
-struct Draw(u64);
+use crate::testing::Draw;
 
 impl Draw {
-    /// Above 0, at most 1 (Steele, Lea and Flood, 2014).
-    fn share(&mut self) -> f64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        ((z ^ (z >> 31)) >> 11) as f64 / (1_u64 << 53) as f64 + f64::MIN_POSITIVE
-    }
-
-    fn normal(&mut self) -> f64 {
-        let (one, other) = (self.share(), self.share());
-        (-2.0 * one.ln()).sqrt() * (std::f64::consts::TAU * other).cos()
-    }
-
     fn noise(&mut self, noise: Noise) -> f64 {
         match noise {
             Noise::LogNormal { deviation } => (deviation * self.normal()).exp(),
