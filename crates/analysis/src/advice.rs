@@ -43,6 +43,7 @@ pub(crate) fn next(word: Word, hints: &Hints, compared: Compared) -> String {
         Word::Changed | Word::Unsteady => {
             "warm up and measure for longer, until rate and latency are steady"
         }
+        Word::Uneven => "look at that target and the way to it, and measure it by itself",
         Word::TooFewSamples => "run it for longer",
         Word::NotChecked => "read in docs/concepts/verdict.md what such a target can show",
         Word::StorageBound => {

@@ -164,6 +164,7 @@ fn is_of_failure(word: Word) -> bool {
             | Word::Unstable
             | Word::RateMissed
             | Word::Unserved
+            | Word::Uneven
             | Word::Changed
             | Word::Unsteady
     )

@@ -1,6 +1,6 @@
 //! Jobs that went on side by side in one run: the totals of each by itself, and which of them fared worst.
 use crate::curve::Percentiles;
-use measure::RunTotals;
+use measure::{RunStarted, RunTotals, StreamInfo};
 use plan::{Label, RunKind, StreamId};
 use std::collections::BTreeMap;
 
@@ -31,16 +31,31 @@ pub(crate) struct JobFigures {
 /// The streams of each job of a run, and its totals over the time of the run; none where there is one job or none. One after
 /// another, as there may be thousands.
 pub(crate) fn of_jobs(totals: &RunTotals) -> impl Iterator<Item = (Vec<StreamId>, RunTotals)> {
-    groups(totals, &[JOB]).into_iter().map(|(name, streams)| {
-        let mut of_job = totals.apart(&streams);
-        of_job.started.name = name;
-        (streams, of_job)
-    })
+    groups(&totals.started, &[JOB])
+        .into_iter()
+        .map(|(name, streams)| {
+            let mut of_job = totals.apart(&streams);
+            of_job.started.name = name;
+            (streams, of_job)
+        })
+}
+
+/// The streams of each job, in the order of [`of_jobs`]; none where there is one job or none.
+pub(crate) fn jobs_of(started: &RunStarted) -> Vec<(String, Vec<StreamId>)> {
+    groups(started, &[JOB])
+}
+
+/// By what a stream is asked to do: its job or its workload.
+pub(crate) fn work_of(stream: &StreamInfo) -> Option<&str> {
+    let mut names = [JOB, WORKLOAD]
+        .iter()
+        .map(|key| Label::find(&stream.labels, key));
+    names.find_map(|name| name)
 }
 
 /// The streams of each job or workload; none where there is one or none.
-fn groups(totals: &RunTotals, keys: &[&str]) -> Vec<(String, Vec<StreamId>)> {
-    let streams = totals.started.streams.iter().enumerate();
+fn groups(started: &RunStarted, keys: &[&str]) -> Vec<(String, Vec<StreamId>)> {
+    let streams = started.streams.iter().enumerate();
     let mut groups: Vec<(String, Vec<StreamId>)> = Vec::new();
     let mut places: BTreeMap<&str, usize> = BTreeMap::new();
     for (place, stream) in streams {
@@ -54,7 +69,7 @@ fn groups(totals: &RunTotals, keys: &[&str]) -> Vec<(String, Vec<StreamId>)> {
         }
         groups[known].1.push(StreamId::at(place));
     }
-    if groups.len() < 2 || totals.started.kind != RunKind::Measure {
+    if groups.len() < 2 || started.kind != RunKind::Measure {
         groups.clear();
     }
     groups
@@ -62,7 +77,7 @@ fn groups(totals: &RunTotals, keys: &[&str]) -> Vec<(String, Vec<StreamId>)> {
 
 /// The job with the highest response p99 where the jobs of a run have no common one; `None` where they are alike.
 pub(crate) fn worst(totals: &RunTotals) -> Option<JobFigures> {
-    let groups = groups(totals, &[JOB, WORKLOAD]);
+    let groups = groups(&totals.started, &[JOB, WORKLOAD]);
     if groups.len() > JOBS_MAX {
         return None;
     }

@@ -7,6 +7,7 @@ mod answer;
 mod axis;
 mod comparison;
 mod course;
+mod courses;
 mod curve;
 mod decision;
 mod evidence;

@@ -2,6 +2,7 @@
 //! of the intervals.
 use crate::answer::median;
 use crate::course::Course;
+use crate::courses::PartCourses;
 use crate::moment::{BEFORE_NS_LEAST, LATE_NS, Moment, Step, WINDOW_NS, Window, step, windows};
 use crate::standstill::{Mark, Standstill, Standstills};
 use crate::words::{counted, lasted, span};
@@ -39,6 +40,8 @@ pub struct Happened {
     /// I/Os that failed in the whole run, its warm-up among it, and in words where, why and when first.
     pub failed: u64,
     pub(crate) failed_text: String,
+    /// What each job and each target did by itself.
+    pub(crate) parts: PartCourses,
     /// Whether I/Os were queued by calls that return before they are done (io_uring, native AIO).
     pub is_queued: bool,
     /// What came after a mark, a stall or a step; `None` without one.
@@ -92,6 +95,7 @@ impl Happened {
             standstill,
             own_pause_ns: 0,
             failed: 0,
+            parts: PartCourses::default(),
             is_queued: false,
             failed_text: String::new(),
             recovery,

@@ -141,7 +141,7 @@ pub fn steadiness(intervals: &[IntervalFacts]) -> Steadiness {
         intervals: between.clone().count(),
         drift: drift(between.clone()),
         variation: variation(between.clone()),
-        latency: latency_course(between),
+        latency: latency_course(between.filter_map(|facts| facts.service_ns_p50).collect()),
         backlogs: (intervals.len() >= 3).then_some(backlogs),
         stall: stalls
             .map(|span| Stall {
@@ -223,8 +223,7 @@ fn drift<'a>(intervals: impl Iterator<Item = &'a IntervalFacts>) -> Option<Drift
 
 /// Looks at how the medians are ordered, not at how much they scatter: where I/Os queue they scatter by far more than counts
 /// tell, and follow one another.
-fn latency_course<'a>(intervals: impl Iterator<Item = &'a IntervalFacts>) -> Option<LatencyCourse> {
-    let medians: Vec<u64> = intervals.filter_map(|facts| facts.service_ns_p50).collect();
+pub(crate) fn latency_course(medians: Vec<u64>) -> Option<LatencyCourse> {
     let step = || {
         let values: Vec<f64> = medians.iter().map(|ns| *ns as f64).collect();
         let place = step_at(&values)?;
@@ -238,31 +237,41 @@ fn latency_course<'a>(intervals: impl Iterator<Item = &'a IntervalFacts>) -> Opt
         .or_else(|| jumps(medians.clone()))
 }
 
-fn middle(values: &[u64]) -> u64 {
+pub(crate) fn middle(values: &[u64]) -> u64 {
     let mut values = values.to_vec();
     values.sort_unstable();
     values[values.len() / 2]
 }
 
-/// Where values step up or down: the index of the first value after the step. Few values tell a step only where it is large: all
-/// of one side lie above all of the other, by a factor. Queues that build up have values in between.
-fn step_at(values: &[f64]) -> Option<usize> {
-    let count = values.len();
-    if count < COURSE_INTERVALS_MIN {
-        return None;
-    }
-    let bounds = |values: &[f64]| {
-        let fold = |(low, high): (f64, f64), one: &f64| (low.min(*one), high.max(*one));
-        values.iter().fold((f64::INFINITY, 0.0), fold)
+/// Where values step up or down, and by which factor all of one side lie above all of the other; below one where they do not.
+/// Either side has so many values at least.
+pub(crate) fn separated(values: &[f64], side_min: usize) -> Option<(usize, f64)> {
+    let bounds = |(low, high): &mut (f64, f64), one: &f64| {
+        (*low, *high) = (low.min(*one), high.max(*one));
+        Some((*low, *high))
     };
+    let none = (f64::INFINITY, 0.0);
+    let before: Vec<(f64, f64)> = values.iter().scan(none, bounds).collect();
+    let mut after: Vec<(f64, f64)> = values.iter().rev().scan(none, bounds).collect();
+    after.reverse();
     let factor = |place: &usize| {
-        let (before, after) = (bounds(&values[..*place]), bounds(&values[*place..]));
+        let (before, after) = (before[*place - 1], after[*place]);
         let ratio = |low: f64, high: f64| low / high.max(f64::MIN_POSITIVE);
         ratio(after.0, before.1).max(ratio(before.0, after.1))
     };
-    let places = FEW_AT_LEAST..=count - FEW_AT_LEAST;
+    let places = side_min.max(1)..(values.len() + 1).saturating_sub(side_min.max(1));
     let best = places.max_by(|one, other| factor(one).total_cmp(&factor(other)))?;
-    (factor(&best) >= FEW_FACTOR_MIN).then_some(best)
+    Some((best, factor(&best)))
+}
+
+/// The index of the first value after a step. Few values tell a step only where it is large: queues that build up have values
+/// in between.
+fn step_at(values: &[f64]) -> Option<usize> {
+    if values.len() < COURSE_INTERVALS_MIN {
+        return None;
+    }
+    let (place, factor) = separated(values, FEW_AT_LEAST)?;
+    (factor >= FEW_FACTOR_MIN).then_some(place)
 }
 
 fn changed(medians: &[u64]) -> Option<LatencyCourse> {

@@ -2,6 +2,7 @@
 mod generator;
 mod limits;
 
+use crate::courses::JobCourse;
 use crate::curve::{
     CurvePoint, MISSED_SHARE, ScheduleCheck, is_machine_taken, point, waited_share,
 };
@@ -44,6 +45,15 @@ const NAMED: usize = 3;
 /// From this share on slots count as nearly all in use, on average over the whole window.
 const ALL_SLOTS_SHARE: f64 = 0.95;
 
+/// What a run that was not steady is called.
+const OF_COURSE: [Word; 5] = [
+    Word::Uneven,
+    Word::Changed,
+    Word::Unsteady,
+    Word::Unstable,
+    Word::Stalled,
+];
+
 /// A part beyond this many times the whole shows that the whole was not seen; less is noise of the counters.
 const UNDERCOUNTED: f64 = 1.05;
 
@@ -66,6 +76,7 @@ pub enum Word {
     GeneratorBound,
     Stalled,
     SubmissionBlocks,
+    Uneven,
     DepthBound,
     Unstable,
     RateMissed,
@@ -118,7 +129,7 @@ fn explains(still: &Standstill, totals: &RunTotals, point: &CurvePoint) -> bool 
 }
 
 impl Word {
-    pub const ALL: [Word; 31] = [
+    pub const ALL: [Word; 32] = [
         Word::Failed,
         Word::TooManyErrors,
         Word::NotReturned,
@@ -134,6 +145,7 @@ impl Word {
         Word::GeneratorBound,
         Word::Stalled,
         Word::SubmissionBlocks,
+        Word::Uneven,
         Word::DepthBound,
         Word::Unstable,
         Word::RateMissed,
@@ -178,6 +190,7 @@ impl Word {
             Word::Unserved => "unserved arrivals",
             Word::Changed => "changed",
             Word::Waited => "response above service",
+            Word::Uneven => "uneven",
             Word::Unsteady => "unsteady",
             Word::TooFewSamples => "too few samples",
             Word::NotChecked => "not checked",
@@ -227,15 +240,16 @@ pub fn judge(
     judge_as(totals, course, (reach, false), (targets, medium))
 }
 
-/// Judges one of several jobs of a run, of which machine and course are judged with the run. `medium` is what the run saw
+/// Judges one of several jobs of a run, of which machine and rate are judged with the run. `medium` is what the run saw
 /// of its streams.
 pub(crate) fn judge_job(
     totals: &RunTotals,
+    course: Option<&JobCourse>,
     reach: Reach,
-    targets: &[TargetView<'_>],
-    medium: Medium,
+    (targets, medium): (&[TargetView<'_>], Medium),
 ) -> Judged {
-    let course = (None, Happened::default());
+    let steady = course.map(JobCourse::steadiness);
+    let course = (steady.as_ref(), Happened::default());
     judge_as(totals, course, (reach, true), (targets, medium))
 }
 
@@ -340,6 +354,7 @@ impl Scene<'_> {
             (Word::GeneratorBound, self.generator_bound()),
             (Word::Stalled, self.stalled()),
             (Word::SubmissionBlocks, self.submission_blocks()),
+            (Word::Uneven, self.uneven()),
             (Word::DepthBound, self.depth_bound()),
             (Word::Unstable, self.unstable()),
             (Word::RateMissed, self.rate_missed()),
@@ -445,11 +460,7 @@ impl Scene<'_> {
                 Check::OnTime => (has(&[Word::GeneratorBound]), self.timing_missing()),
                 Check::QueueDepth => (has(&[Word::DepthBound]), self.slots_missing()),
                 Check::Samples => (has(&[Word::TooFewSamples]), None),
-                Check::Steady => (
-                    has(&[Word::Changed, Word::Unsteady, Word::Unstable, Word::Stalled])
-                        || self.is_paused(),
-                    self.course_missing(),
-                ),
+                Check::Steady => (has(&OF_COURSE) || self.is_paused(), self.course_missing()),
             };
             let seen = match (bad, missing) {
                 (true, _) => Seen::Bad,
@@ -462,11 +473,11 @@ impl Scene<'_> {
         checks.filter(|check| self.is_of(*check)).map(row).collect()
     }
 
-    /// What machine and time did is seen of the run as a whole, and belongs to none of its jobs.
+    /// What the machine did is seen of the run as a whole, and belongs to none of its jobs.
     fn is_of(&self, check: Check) -> bool {
         match check {
-            Check::Medium | Check::QueueDepth | Check::Samples => true,
-            Check::OnTime | Check::Steady => !self.is_part,
+            Check::Medium | Check::QueueDepth | Check::Samples | Check::Steady => true,
+            Check::OnTime => !self.is_part,
         }
     }
 
@@ -506,13 +517,21 @@ impl Scene<'_> {
         let Some(steady) = self.steady else {
             return Some("the run is too long to keep its intervals".to_owned());
         };
-        let missing = steady.drift.is_none();
-        missing.then(|| {
-            format!(
-                "{} of the {COURSE_INTERVALS_MIN} that it takes",
-                counted(steady.intervals as u64, "interval")
-            )
-        })
+        let count = counted(steady.intervals as u64, "interval");
+        let takes = format!("of the {COURSE_INTERVALS_MIN} that it takes");
+        if self.is_part {
+            let is_few = steady.intervals < COURSE_INTERVALS_MIN;
+            return is_few.then(|| format!("{count} with enough I/Os {takes}"));
+        }
+        if steady.drift.is_none() {
+            return Some(format!("{count} {takes}"));
+        }
+        let parts = &self.happened.parts;
+        if parts.is_cut {
+            return Some("too long, or too many jobs and targets, to follow each".to_owned());
+        }
+        let text = |(few, of)| format!("{few} of {of} targets had too few I/Os to tell");
+        parts.untold.map(text)
     }
 
     /// What was never written holds no data that a device has to fetch.
@@ -722,7 +741,7 @@ impl Scene<'_> {
         }
         let steady = self.steady.filter(|_| !self.is_paused())?;
         let Some(drift) = steady.drift.filter(|drift| drift.is_drifting) else {
-            return latency_changed(steady.latency?);
+            return self.latency_told(steady.latency, latency_changed);
         };
         let change = drift.change_share;
         if !change.is_finite() {
@@ -733,6 +752,24 @@ impl Scene<'_> {
         Some(format!(
             "the rate {direction} by {share} from the first third to the last"
         ))
+    }
+
+    /// What the latency did, of all or else of a job.
+    fn latency_told(
+        &self,
+        of_all: Option<LatencyCourse>,
+        text: fn(LatencyCourse) -> Option<String>,
+    ) -> Option<String> {
+        let of_job = |job: &JobCourse| Some(format!("`{}`: {}", job.name, text(job.latency?)?));
+        of_all
+            .and_then(text)
+            .or_else(|| self.happened.parts.jobs.iter().find_map(of_job))
+    }
+
+    /// Targets that were not like the others all the time.
+    fn uneven(&self) -> Option<String> {
+        let uneven = self.happened.parts.uneven.clone();
+        uneven.filter(|_| !self.is_paused())
     }
 
     /// Without a rate, latency sets the rate; a rate that is held shows latency alone.
@@ -778,7 +815,7 @@ impl Scene<'_> {
             return None;
         }
         let Some(variation) = steady.variation.filter(|one| one.is_beyond_chance) else {
-            return latency_jumps(steady.latency?);
+            return self.latency_told(steady.latency, latency_jumps);
         };
         Some(format!(
             "the rate of single intervals varies by {} around its mean",

@@ -1,4 +1,5 @@
 //! Follows the events of an execution and judges each run at its end: the one fold that every report speaks from.
+use crate::courses::Courses;
 use crate::execution::{Heard, Verdict, verdict};
 use crate::failed::FailedIos;
 use crate::gap::Reach;
@@ -58,9 +59,11 @@ impl EndedRun {
     pub fn jobs(&self) -> impl Iterator<Item = (RunTotals, Judged)> {
         let targets = views(&self.targets, &self.reached);
         let medium = medium(&self.totals, &targets);
-        jobs::of_jobs(&self.totals).map(move |(streams, totals)| {
+        let courses = &self.judged.happened.parts.jobs;
+        let jobs = jobs::of_jobs(&self.totals).enumerate();
+        jobs.map(move |(place, (streams, totals))| {
             let own = medium.of_streams(&streams);
-            let judged = judge_job(&totals, self.reach, &targets, own);
+            let judged = judge_job(&totals, courses.get(place), self.reach, (&targets, own));
             (totals, judged)
         })
     }
@@ -99,6 +102,7 @@ pub struct Watch {
     /// Of the run that is going.
     standstills: Standstills,
     moments: Vec<Moment>,
+    courses: Courses,
     /// Whether some are missing: a record of a long run is read as sums of its intervals.
     lacks_moments: bool,
     /// Moments that were marked during a run.
@@ -143,6 +147,7 @@ impl Watch {
                 self.begun_unix_ns = started.unix_ns;
                 self.states.clear();
                 self.failed = FailedIos::default();
+                self.courses = Courses::of(started);
                 self.fold.fold(event);
                 (self.is_going, self.lacks_host) = (true, false);
                 return unfinished;
@@ -214,6 +219,7 @@ impl Watch {
             return;
         }
         self.standstills.add(interval);
+        self.courses.add(interval);
         let moment = Moment::of(interval).filter(|_| self.moments.len() < MAX_MOMENTS);
         self.lacks_moments |= moment.is_none();
         self.moments.extend(moment);
@@ -307,6 +313,10 @@ impl Watch {
         }
         happened.marks.sort_by_key(|mark| mark.unix_ns);
         happened.own_pause_ns = own_pause_ns;
+        let courses = std::mem::take(&mut self.courses);
+        if !matches!(totals.started.load, Load::Steps { .. }) {
+            happened.parts = courses.end(&|target| self.name_of(target));
+        }
         let failed = std::mem::take(&mut self.failed);
         let streams = totals.started.streams.len();
         happened.failed_text = failed.text(begun_ns, streams, &|target| self.name_of(target));
