@@ -8,6 +8,8 @@ mod axis;
 mod comparison;
 mod course;
 mod courses;
+#[cfg(test)]
+mod courses_tests;
 mod curve;
 mod decision;
 mod evidence;
