@@ -23,17 +23,19 @@ const HIT_PART: u64 = 10;
 /// A target that has not answered for so long at the end is gone.
 const GONE_NS: u64 = 10_000_000_000;
 
-/// So many that follow each other are a pace.
+/// So many that follow each other are a pace, and fewer where they are most of the run.
 const PACE_GAPS: usize = 8;
+const FEW_PACE_GAPS: usize = 3;
 
 /// Shorter ones are not told, and so are none of several hosts together.
 const GAP_NS_LEAST: u64 = 10_000_000;
 
-/// Shorter ones are no stall, whatever the rate.
-const STALL_NS_LEAST: f64 = 1e8;
+/// Shorter ones are no stall.
+const STALL_NS_LEAST: u64 = 100_000_000;
 
-/// As many times longer than the longest gap that the rate explains a stall is at least.
-const STALL_GAPS: f64 = 10.0;
+/// As many times longer than the p99.9 of the others of its target a stall is at least. Those that are half as long as the
+/// longest are no others: a cable is pulled twice.
+const STALL_GAPS: u64 = 10;
 
 /// A moment that somebody marked.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -55,7 +57,7 @@ pub struct Standstill {
     pub hit: usize,
     pub held_back: usize,
     pub targets: usize,
-    /// Whether it is longer than the rate explains.
+    /// Whether it is far longer than the others of its target.
     pub is_stall: bool,
     /// The worst first, and no more than a page has room for.
     pub by_target: Vec<StillTarget>,
@@ -251,7 +253,7 @@ impl Standstills {
         let is_held = |gap: &Gap| self.is_held_back(totals, gap);
         let worst = all
             .iter()
-            .max_by_key(|gap| (!is_held(gap), length_ns(gap)))?;
+            .max_by_key(|gap| (self.is_stall(totals, gap), !is_held(gap), length_ns(gap)))?;
         let is_beside = |gap: &&Gap| {
             is_like(gap, worst) && gap.from_ns < worst.to_ns && worst.from_ns < gap.to_ns
         };
@@ -265,7 +267,6 @@ impl Standstills {
         targets.extend(self.targets.keys());
         targets.sort_unstable();
         targets.dedup();
-        let is_long = length_ns(worst) as f64 > self.least_ns(totals, worst.target);
         Some(Standstill {
             name: name(worst.target),
             gap: *worst,
@@ -274,7 +275,7 @@ impl Standstills {
             held_back: held.len(),
             targets: targets.len(),
             by_target: self.by_target(&all, totals, name),
-            is_stall: is_long && !is_pace(&self.targets[&worst.target], length_ns(worst)),
+            is_stall: self.is_stall(totals, worst),
         })
     }
 
@@ -323,29 +324,43 @@ impl Standstills {
         told.map(target).collect()
     }
 
-    /// What a time without a success has to last to be a stall. At a rate of `r` the longest of `n` gaps is about ln n ÷ r.
-    fn least_ns(&self, totals: &RunTotals, target: TargetId) -> f64 {
+    /// Whether it is far longer than what a target takes now and then, and not what it takes all the time.
+    fn is_stall(&self, totals: &RunTotals, gap: &Gap) -> bool {
+        let gaps = &self.targets[&gap.target];
+        let (alike, others): (Vec<&Gap>, Vec<&Gap>) = gaps
+            .iter()
+            .partition(|one| 2 * length_ns(one) >= length_ns(gap));
         let figures = totals.figures.iter();
-        let of_target = figures.filter(|one| self.first_of(one.key.target) == target);
+        let of_target = figures.filter(|one| self.first_of(one.key.target) == gap.target);
         let operations: u64 = of_target.map(|one| one.operations).sum();
-        let operations = operations as f64;
-        let explained_ns = match operations > 1.0 {
-            true => operations.ln() * totals.length_ns as f64 / operations,
-            false => 0.0,
-        };
-        STALL_NS_LEAST.max(STALL_GAPS * explained_ns)
+        // Each success ends a time without one, most of which are too short to be told.
+        let count = operations.saturating_sub(alike.len() as u64);
+        let is_rare = alike.len() < 2 || count >= alike.len() as u64;
+        let least_ns = STALL_NS_LEAST.max(STALL_GAPS * p999_ns(&others, count));
+        is_rare && length_ns(gap) > least_ns && !is_pace(&alike, totals.length_ns)
     }
 }
 
-/// Whether a target takes that long all the time, and not now and then: those that are about as long take most of the time
-/// from the first to the last of them.
-fn is_pace(gaps: &[Gap], longest_ns: u64) -> bool {
-    let alike = || gaps.iter().filter(|gap| 2 * length_ns(gap) >= longest_ns);
-    let (Some(first), Some(last)) = (alike().next(), alike().next_back()) else {
+/// Of so many times without a success, of which the longest are known.
+fn p999_ns(longest: &[&Gap], count: u64) -> u64 {
+    let mut lengths: Vec<u64> = longest.iter().map(|gap| length_ns(gap)).collect();
+    lengths.sort_unstable_by_key(|ns| std::cmp::Reverse(*ns));
+    let beyond = (count / 1000) as usize;
+    lengths.get(beyond).copied().unwrap_or(GAP_NS_LEAST)
+}
+
+/// Whether times that are alike are most of the time from the first to the last of many, or most of the run.
+fn is_pace(alike: &[&Gap], run_ns: u64) -> bool {
+    let (Some(first), Some(last)) = (alike.first(), alike.last()) else {
         return false;
     };
-    let sum_ns: u64 = alike().map(length_ns).sum();
-    alike().count() >= PACE_GAPS && 2 * sum_ns >= last.to_ns - first.from_ns
+    let sum_ns: u64 = alike.iter().map(|gap| length_ns(gap)).sum();
+    let is_most_of = |span_ns: u64| 2 * sum_ns >= span_ns;
+    match alike.len() {
+        PACE_GAPS.. => is_most_of(last.to_ns - first.from_ns),
+        FEW_PACE_GAPS.. => is_most_of(run_ns),
+        _ => false,
+    }
 }
 
 /// Whether one is long beside another.

@@ -94,10 +94,10 @@ fn word_of(scene: &scenes::Scene) -> analysis::Word {
     }
 }
 
-/// The words but *clean* of a hundred seeds of both families, with their seeds.
+/// The words but *clean* of two hundred seeds of both families, with their seeds.
 fn unwarranted(family: fn(u64) -> [scenes::Scene; 2]) -> Vec<(u64, analysis::Word)> {
     let of = |place: usize| -> Vec<(u64, analysis::Word)> {
-        let words = (0..100).map(|seed| (seed, word_of(&family(seed)[place])));
+        let words = (0..200).map(|seed| (seed, word_of(&family(seed)[place])));
         words
             .filter(|(_, word)| *word != analysis::Word::Clean)
             .collect()
@@ -122,6 +122,32 @@ fn short_clean_runs_have_no_unwarranted_headline_either() {
     let mut wrong = unwarranted(scenes::clean_and_short);
     wrong.retain(|(_, word)| *word != analysis::Word::TooFewSamples);
     assert!(wrong.len() <= 2, "{wrong:?}");
+}
+
+/// Whatever the rate is, and however many others answer.
+#[test]
+fn a_stall_is_told_at_any_rate_and_on_any_number_of_targets() {
+    for targets in [1, 8, 32] {
+        for per_second in [5, 20, 100, 1_000] {
+            let of = |is_hung: bool| {
+                let mut watch = analysis::Watch::default();
+                let story = scenes::hung(targets, per_second, is_hung).story();
+                let ended = story
+                    .events
+                    .iter()
+                    .filter_map(|event| watch.on_event(event));
+                assert_eq!(ended.count(), 1);
+                watch.verdict().unwrap()
+            };
+            let hung = of(true);
+            let name = format!("I/O to `sd{targets}`");
+            assert_eq!(hung.word, analysis::Word::Stalled, "{}", hung.text());
+            assert!(hung.text().contains(&name), "{}", hung.text());
+            let word = of(false).word;
+            // Few I/Os are all that is to be said of the others.
+            assert!(word >= analysis::Word::TooFewSamples, "{word:?}");
+        }
+    }
 }
 
 #[test]

@@ -14,12 +14,13 @@ const SECOND: u64 = 1000 * MS;
 const TARGET_BYTES: u64 = 16 << 20;
 const SEARCH: SearchId = SearchId(0);
 
-/// An execution of one stream on one target.
+/// An execution of one stream.
 #[derive(Clone)]
 pub struct Scene {
     pub runs: Vec<(&'static str, Load)>,
     pub seconds: u64,
     pub warmup_seconds: u64,
+    pub targets: u32,
     pub slots: u32,
     /// Of each run, where they differ.
     pub slots_of_runs: &'static [u32],
@@ -587,6 +588,7 @@ fn scene(name: &'static str, load: Load) -> Scene {
         runs: vec![(name, load)],
         seconds: 20,
         warmup_seconds: 0,
+        targets: 1,
         slots: 32,
         slots_of_runs: &[],
         law: ArrivalLaw::Exponential,
@@ -624,6 +626,21 @@ pub fn clean(seed: u64) -> [Scene; 2] {
         ..served_by(1, 9 * MS)
     };
     [of(served_by(8, MS)), of(busy)]
+}
+
+/// The last of so many targets, of which each has such a rate, answers nothing for 2.5 s.
+pub fn hung(targets: u32, per_second: u32, is_hung: bool) -> Scene {
+    let hang = (targets - 1, 5 * SECOND, 7 * SECOND + 500 * MS);
+    Scene {
+        targets,
+        seconds: 12,
+        slots: 4096,
+        script: Script {
+            hangs: if is_hung { vec![hang] } else { Vec::new() },
+            ..served_by(8, MS)
+        },
+        ..scene("hung", rate(f64::from(targets * per_second)))
+    }
 }
 
 fn served_by(servers: u32, service_ns: u64) -> Script {
@@ -852,9 +869,10 @@ fn sweep(script: Script) -> Scene {
 fn on_storage(event: &mut Event) {
     match event {
         Event::ExecutionStarted(started) => {
-            let target = &mut started.targets[0];
-            target.identity.kind = "file".into();
-            target.identity.counted_devices = vec!["sda".into()];
+            for target in &mut started.targets {
+                target.identity.kind = "file".into();
+                target.identity.counted_devices = vec!["sda".into()];
+            }
         }
         Event::RunStarted(started) => {
             let streams = started.streams.iter_mut();
@@ -1052,7 +1070,7 @@ impl Scene {
             }),
         };
         let mut plan = Plan {
-            targets: vec![target()],
+            targets: (1..=self.targets).map(target).collect(),
             templates: vec![self.template()],
             runs: (0..self.runs.len()).map(|place| self.spec(place)).collect(),
             searches: vec![search],
@@ -1075,7 +1093,7 @@ impl Scene {
         };
         let stream = Stream {
             name: "stream".into(),
-            targets: vec![TargetId(0)],
+            targets: (0..self.targets).map(TargetId).collect(),
             target_order: TargetOrder::RoundRobin,
             pool: PoolId(0),
             source: OpSource::Generator(generator),
@@ -1171,9 +1189,9 @@ impl Story {
     }
 }
 
-fn target() -> Target {
+fn target(number: u32) -> Target {
     Target {
-        name: "sd1".into(),
+        name: format!("sd{number}"),
         host: "localhost".into(),
         shared_from: None,
         path: Path::new("nowhere").into(),
@@ -1186,17 +1204,21 @@ fn target() -> Target {
     }
 }
 
+fn examined(target: &Target) -> ExecutionTarget {
+    ExecutionTarget {
+        name: target.name.clone(),
+        path: "nowhere".into(),
+        bytes: TARGET_BYTES,
+        is_written: false,
+        identity: TargetIdentity::default(),
+        ..ExecutionTarget::default()
+    }
+}
+
 fn started(bound: &BoundPlan, backend: &str) -> Event {
     Event::ExecutionStarted(ExecutionStarted {
         plan_json: serde_json::to_string(bound).unwrap(),
-        targets: vec![ExecutionTarget {
-            name: "sd1".into(),
-            path: "nowhere".into(),
-            bytes: TARGET_BYTES,
-            is_written: false,
-            identity: TargetIdentity::default(),
-            ..ExecutionTarget::default()
-        }],
+        targets: bound.plan.targets.iter().map(examined).collect(),
         time_zone: "UTC".into(),
         backend: backend.into(),
         ..ExecutionStarted::default()
