@@ -11,8 +11,13 @@ pub(crate) enum Compared {
 }
 
 /// What is to be done about a word.
-pub(crate) fn next(word: Word, hints: &Hints, compared: Compared) -> String {
+pub(crate) fn next(word: Word, hints: &Hints, (compared, is_failover): (Compared, bool)) -> String {
     let text = match word {
+        Word::DepthBound if is_failover => "ask for more slots with a longer `--stall`",
+        Word::Errors | Word::Changed | Word::Unsteady | Word::Uneven if is_failover => {
+            "look at that time in report.html and in the system log"
+        }
+        Word::Clean if is_failover => "make its storage fail meanwhile, as with `--at`",
         Word::Failed => "fix what the message names, and run it again",
         Word::TooManyErrors | Word::Errors => {
             "see in report.html which I/Os failed, fix the cause, and run it again"

@@ -13,7 +13,7 @@ pub(crate) struct Course {
     pub before_ns: u64,
     /// The same is marked again then, or the run ends.
     pub until_ns: u64,
-    /// The longest time without a success that began or went on then; only what the rate does not explain.
+    /// The longest time without a success that began or went on then; only one that is a stall.
     pub stall: Option<Gap>,
 }
 

@@ -7,7 +7,7 @@ use crate::saturation::saturation;
 use crate::series::{RunOutline, SeriesKind, series};
 use crate::verdict::{Judged, Word};
 use crate::words::{bounded, latency, percent, rate};
-use plan::RunKind;
+use plan::{Label, RunKind};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Of twice the slots: less is no gain.
@@ -112,7 +112,8 @@ pub(crate) fn verdict(runs: &[Heard]) -> Option<Verdict> {
         _ => Compared::Nothing,
     };
     let failure = failure(&measured);
-    let is_meant = measured.iter().any(|run| run.is_marked()) && is_of_failure(word);
+    let may_fail = measured.iter().any(|run| run.is_meant_to_fail());
+    let is_meant = may_fail && is_of_failure(word);
     if is_meant && word == Word::Stalled {
         text.clear();
     }
@@ -132,9 +133,9 @@ pub(crate) fn verdict(runs: &[Heard]) -> Option<Verdict> {
         failure,
         speed: lead.speed() + &curve,
         belief: if is_meant { held(&text) } else { told },
-        next: match is_meant {
+        next: match is_meant || (may_fail && word == Word::Clean) {
             true => after_failure(&measured).to_owned(),
-            false => next(word, hints, compared),
+            false => next(word, hints, (compared, worst.is_failover())),
         },
     })
 }
@@ -181,11 +182,14 @@ fn worst<'a>(doubts: &[&'a Heard], lead: &Heard) -> Option<&'a Heard> {
     })
 }
 
-/// What a user who marked a moment wants to know: how long nothing came back. Of several runs that which stood still for
-/// longest tells.
+/// What a user who marked a moment, or asked for what a failure costs, wants to know: how long nothing came back. Of several
+/// runs that which stood still for longest tells.
 fn failure(measured: &[&Heard]) -> Option<String> {
-    let all = measured.iter().map(|run| &run.judged.happened);
-    let told = all.filter(|happened| !happened.marks.is_empty());
+    let is_told = |run: &&&Heard| run.is_failover() || !run.judged.happened.marks.is_empty();
+    let told = measured
+        .iter()
+        .filter(is_told)
+        .map(|run| &run.judged.happened);
     // Of equal ones the first.
     told.rev()
         .max_by_key(|happened| happened.stall_ns())
@@ -294,10 +298,15 @@ fn belief(lead: &Heard, worst: &Heard, text: &str, (like, all): (usize, usize)) 
 }
 
 impl Heard {
-    /// Whether somebody named what happened in it.
-    fn is_marked(&self) -> bool {
+    /// Whether somebody named what happened in it, or waited for it.
+    fn is_meant_to_fail(&self) -> bool {
         let recovery = self.judged.happened.recovery.as_ref();
-        recovery.is_some_and(|one| one.is_from_mark)
+        recovery.is_some_and(|one| one.is_from_mark || self.is_failover())
+    }
+
+    /// Whether it is done to see what a failure costs.
+    fn is_failover(&self) -> bool {
+        Label::find(&self.outline.labels, Label::FAILOVER).is_some()
     }
 
     fn rate(&self) -> f64 {

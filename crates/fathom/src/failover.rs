@@ -6,7 +6,7 @@ use crate::face::Neutral;
 use crate::launch::{Launch, launch};
 use crate::one_target::{OneTarget, fill_run, spec, timing};
 use crate::seed::Seeds;
-use plan::{ErrorBudget, Load, Nanos, Plan, RunKind, SourceMap, Window};
+use plan::{ErrorBudget, Label, Load, Nanos, Plan, RunKind, SourceMap, Window};
 use std::time::Duration;
 
 /// Of an I/O stack, so many are in flight at most.
@@ -109,6 +109,7 @@ fn plan(options: &FailoverOptions, on: &OneTarget, slots: u32, length: Duration)
     let mut run = spec("failover".to_owned(), RunKind::Measure, 1, load, timing);
     // What fails is what is looked at.
     run.stop.errors = ErrorBudget::Unlimited;
+    run.labels.push(Label::new(Label::FAILOVER, "yes"));
     Plan {
         seed: Seeds::of_execution(&options.common).draws,
         ..on.plan(slots, vec![fill_run(), run])

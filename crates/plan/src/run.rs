@@ -243,6 +243,9 @@ impl Label {
     /// Of the same: how many bytes of its targets it works on.
     pub const WORKED_ON: &'static str = "scale.bytes";
 
+    /// Of a run that is done to see what a failure of its storage costs.
+    pub const FAILOVER: &'static str = "run.failover";
+
     pub fn new(key: impl Into<String>, value: impl Into<String>) -> Self {
         Self {
             key: key.into(),

@@ -74,6 +74,10 @@ const QUICKER: &str = "a device that becomes quicker";
 const CREDITS: &str = "a device whose credits are spent";
 const TURNS: &str = "a device that takes turns";
 const BAD: &str = "bad blocks";
+const FAILOVER_ERRORS: &str = "a failover in which I/Os fail";
+const FAILOVER_LATE: &str = "a failover on a host that wakes up late";
+const FAILOVER_SLOTS: &str = "a failover with few slots";
+const FAILOVER_IDLE: &str = "a failover in which nothing happens";
 const SHORT: &str = "short transfers";
 const KILLED: &str = "killed";
 const STOPPED: &str = "stopped";
@@ -1000,6 +1004,41 @@ pub const ANSWERS: &[Answer] = &[
         "degraded at 1.35 × the median response until the end",
     ),
     never("degraded", FAILED, Top, "degraded"),
+    says(
+        "failover",
+        FAILOVER_ERRORS,
+        Console,
+        "Its averages hold what happened: 190 I/Os failed (3.8 %): `sd1`: EIO (Input/output error), first after 40 s",
+    ),
+    says(
+        "failover",
+        FAILOVER_ERRORS,
+        Console,
+        " I/O to `sd1` stood still for 4.0 s from 40 s on; normal again 5.0 s after that began; ",
+    ),
+    says("failover", FAILOVER_LATE, Console, "generator-bound: "),
+    says(
+        "failover",
+        FAILOVER_LATE,
+        Console,
+        " I/O to `sd1` stood still for 0.79 s from 40 s on; ",
+    ),
+    says("failover", FAILOVER_SLOTS, Console, "depth-bound: "),
+    says(
+        "failover",
+        FAILOVER_SLOTS,
+        Console,
+        "Next: ask for more slots with a longer `--stall`. I/O did not stand still",
+    ),
+    says(
+        "failover",
+        FAILOVER_IDLE,
+        Console,
+        "Next: make its storage fail meanwhile, as with `--at`. I/O did not stand still",
+    ),
+    never("failover", FAILOVER_ERRORS, Console, "run it again"),
+    never("failover", FAILOVER_ERRORS, Console, "warm up"),
+    never("failover", HELD, Console, "did not stand still"),
     says(
         "device gone",
         OFFLINE,

@@ -22,6 +22,8 @@ pub struct Scene {
     pub warmup_seconds: u64,
     pub targets: u32,
     pub slots: u32,
+    /// Done to see what a failure costs.
+    pub is_failover: bool,
     /// Of each run, where they differ.
     pub slots_of_runs: &'static [u32],
     pub law: ArrivalLaw,
@@ -231,6 +233,28 @@ pub const SCENES: &[Named] = &[
             ..served_by(8, 2 * MS)
         },
         ..scene("bad", rate(1_000.0))
+    }),
+    ("a failover in which I/Os fail", || {
+        failover(Script {
+            fast_failures: vec![(40 * SECOND, 44 * SECOND, 5)],
+            ..served_by(8, MS)
+        })
+    }),
+    ("a failover on a host that wakes up late", || {
+        failover(Script {
+            wakes_late_ns: 5 * MS,
+            ..stalled(40 * SECOND, 40 * SECOND + 800 * MS)
+        })
+    }),
+    ("a failover with few slots", || Scene {
+        slots: 2,
+        ..failover(Script {
+            service_changes_ns: vec![(40 * SECOND, 100 * MS), (60 * SECOND, MS)],
+            ..served_by(8, MS)
+        })
+    }),
+    ("a failover in which nothing happens", || {
+        failover(served_by(8, MS))
     }),
     ("short transfers", || Scene {
         script: Script {
@@ -590,6 +614,7 @@ fn scene(name: &'static str, load: Load) -> Scene {
         warmup_seconds: 0,
         targets: 1,
         slots: 32,
+        is_failover: false,
         slots_of_runs: &[],
         law: ArrivalLaw::Exponential,
         flow: Flow::default(),
@@ -626,6 +651,15 @@ pub fn clean(seed: u64) -> [Scene; 2] {
         ..served_by(1, 9 * MS)
     };
     [of(served_by(8, MS)), of(busy)]
+}
+
+fn failover(script: Script) -> Scene {
+    Scene {
+        is_failover: true,
+        seconds: 100,
+        script,
+        ..scene("failover", rate(50.0))
+    }
 }
 
 /// The last of so many targets, of which each has such a rate, answers nothing for 2.5 s.
@@ -1147,7 +1181,10 @@ impl Scene {
                 errors: ErrorBudget::Unlimited,
                 ..RunStop::default()
             },
-            labels: Vec::new(),
+            labels: match self.is_failover {
+                true => vec![Label::new(Label::FAILOVER, "yes")],
+                false => Vec::new(),
+            },
             swept: Vec::new(),
             origin: Origin::Default("test".into()),
         }
