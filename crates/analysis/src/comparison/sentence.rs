@@ -59,7 +59,8 @@ impl Comparison {
         let rate = cell.figure(FigureKind::Rate)?;
         // Slots ÷ rate is the latency, so the one follows from the other; else something else changed.
         let product = mean.ratio * rate.ratio;
-        if (product - 1.0).abs() > FOLLOWED_SHARE {
+        let is_opposed = (mean.ratio - 1.0) * (rate.ratio - 1.0) <= 0.0;
+        if (product - 1.0).abs() > FOLLOWED_SHARE || !is_opposed {
             return None;
         }
         let rate = Some(rate).filter(|rate| rate.interval.is_some());
