@@ -21,6 +21,9 @@ use plan::{Label, RunKind};
 /// CPU per I/O is compared at rates that are no farther apart.
 const SAME_RATE_SHARE: f64 = 0.05;
 
+/// A rate that was asked for is fixed where both sides held so much of it.
+const HELD_SHARE: f64 = 0.98;
+
 /// Of fewer values beyond it, a percentile is a guess.
 const SAMPLES_BEYOND: f64 = 10.0;
 
@@ -149,7 +152,7 @@ pub struct Without {
 /// Why a figure is shown and not compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unfit {
-    /// The load has it fixed.
+    /// The load has it fixed, and both sides held it.
     RateAsked,
     /// Without a rate, latency follows from rate and slots.
     FlatOut,
@@ -573,7 +576,14 @@ fn unfit(cell: &Cell, base: &Group<'_>, other: &Group<'_>, kind: FigureKind) -> 
     };
     let is_few = |percentile: f64| runs().any(|run| beyond(run, percentile));
     match (kind, cell.asked_per_s) {
-        (FigureKind::Rate | FigureKind::Throughput, Some(_)) => Some(Unfit::RateAsked),
+        (FigureKind::Rate | FigureKind::Throughput, Some(asked)) => {
+            let is_missed = |run: &&ComparedRun| {
+                let rate = run.value(FigureKind::Rate);
+                rate.is_some_and(|rate| rate < HELD_SHARE * asked)
+            };
+            let is_held = !runs().any(|run| is_missed(&run));
+            is_held.then_some(Unfit::RateAsked)
+        }
         (FigureKind::CpuPerOperation, _) => {
             let rate = cell.figure(FigureKind::Rate)?;
             let is_near = (rate.ratio - 1.0).abs() <= SAME_RATE_SHARE;

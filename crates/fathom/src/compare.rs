@@ -155,7 +155,7 @@ fn judge_bars(options: &CompareOptions, comparisons: &[Comparison]) -> Exit {
             };
             let other = &comparison.other;
             if beyond.judged == 0 {
-                errln!("warning: no load can be judged by `{text}`: the table has it in brackets");
+                errln!("error: no load can be judged by `{text}`: the table has it in brackets");
             }
             if !beyond.cells.is_empty() {
                 errln!(
@@ -170,7 +170,9 @@ fn judge_bars(options: &CompareOptions, comparisons: &[Comparison]) -> Exit {
                         names(&beyond.unsure)
                     );
                 }
-                if options.fail_if_unsure && exit == Exit::Fine {
+                // A bar that judges nothing would pass for ever.
+                let is_unsure = options.fail_if_unsure || beyond.judged == 0;
+                if is_unsure && exit == Exit::Fine {
                     exit = Exit::Unsure;
                 }
             }

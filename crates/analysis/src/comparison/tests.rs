@@ -225,6 +225,28 @@ fn what_the_load_fixes_is_shown_and_not_compared() {
     assert_eq!(unfit(&fixed, &few)[1], Some(Unfit::FewSamples));
 }
 
+#[test]
+fn a_rate_that_a_side_missed_is_compared_and_leads() {
+    let of = |rate: f64| {
+        let values = [(FigureKind::Rate, rate), (FigureKind::ResponseP99, 1e6)];
+        side("a", vec![run("r", load(Some(5_000.0)), &values)])
+    };
+    let [held, nearly, missed] = [5_010.0, 4_905.0, 2_995.0].map(of);
+    let rate_of = |base: &Side, other: &Side| {
+        let compared = compare(base, other, &Comparing::default());
+        let unfit = compared.cells[0].figure(FigureKind::Rate).unwrap().unfit;
+        (unfit, compared.sentence())
+    };
+    assert_eq!(rate_of(&held, &nearly).0, Some(Unfit::RateAsked));
+    for (base, other) in [(&held, &missed), (&missed, &held), (&missed, &missed)] {
+        assert_eq!(rate_of(base, other).0, None);
+    }
+    let (_, sentence) = rate_of(&held, &missed);
+    assert!(sentence.contains(": I/O/s -40.2 %; "), "{sentence}");
+    assert_eq!(bar("rate<-5%", &held, &missed), (1, 0));
+    assert_eq!(bar("rate<-5%", &held, &nearly), (0, 0));
+}
+
 fn bar(text: &str, base: &Side, other: &Side) -> (usize, usize) {
     let compared = compare(base, other, &Comparing::default());
     let beyond = compared.beyond(Bar::parse(text).unwrap());
@@ -344,6 +366,7 @@ fn what_did_not_follow_is_not_said_to() {
     let sentence =
         |other: Side| compare(&of(1000.0, 1e6), &other, &Comparing::default()).sentence();
     assert!(sentence(of(800.0, 1.25e6)).contains("the rate followed"));
+    assert!(!sentence(of(1030.0, 1.03e6)).contains("the rate followed"));
     // Twice the slots: more of both.
     let both = sentence(of(1690.0, 1.19e6));
     assert!(
