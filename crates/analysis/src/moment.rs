@@ -28,8 +28,6 @@ pub(crate) struct Moment {
     pub(crate) operations: u64,
     pub(crate) errors: u64,
     pub(crate) backlog: u64,
-    /// Of responses; zero without any.
-    pub(crate) p999_ns: u64,
     pub(crate) response: LatencyFigures,
     /// Responses above each of [`LATE_NS`].
     pub(crate) above: [u64; LATE_NS.len()],
@@ -108,7 +106,6 @@ impl Moment {
             operations: counted.clone().map(|one| one.operations).sum(),
             errors: counted.map(|one| one.errors).sum(),
             backlog: streams.map(|stream| stream.backlog).sum(),
-            p999_ns: percentile_ns(&response, 99.9),
             above: above(&response),
             response,
         })
@@ -173,7 +170,7 @@ fn window(moments: &[Moment], from: usize) -> Option<(Window, usize)> {
     Some((window, all.len()))
 }
 
-fn percentile_ns(response: &LatencyFigures, pct: f64) -> u64 {
+pub(crate) fn percentile_ns(response: &LatencyFigures, pct: f64) -> u64 {
     match response.histogram.is_empty() {
         true => 0,
         false => response.percentile_ns(pct),

@@ -3,7 +3,9 @@
 use crate::answer::median;
 use crate::course::Course;
 use crate::courses::PartCourses;
-use crate::moment::{BEFORE_NS_LEAST, LATE_NS, Moment, Step, WINDOW_NS, Window, step, windows};
+use crate::moment::{
+    BEFORE_NS_LEAST, LATE_NS, Moment, Step, WINDOW_NS, Window, percentile_ns, step, windows,
+};
 use crate::standstill::{Mark, Standstill, Standstills};
 use crate::words::{counted, lasted, span};
 use measure::{LatencyFigures, RunTotals};
@@ -354,10 +356,10 @@ impl Usual {
 fn recovery(moments: &[Moment], course: &Course, step: Option<Step>) -> Recovery {
     let zero_ns = course.zero_ns;
     let before = between(moments, 0, course.before_ns);
-    let worst_ns = before.iter().map(|one| one.p999_ns).max().unwrap_or(0);
+    let usual = LatencyFigures::sum(before.iter().map(|one| &one.response));
     let late = LATE_NS
         .iter()
-        .position(|limit_ns| *limit_ns >= LATE_FACTOR * worst_ns);
+        .position(|limit_ns| *limit_ns >= LATE_FACTOR * percentile_ns(&usual, 99.9));
     let late = late.unwrap_or(LATE_NS.len() - 1);
     let usual_backlog = before.iter().map(|one| one.backlog).max().unwrap_or(0);
     let waits = |one: &Moment| one.backlog > usual_backlog;
@@ -452,8 +454,16 @@ impl Recovery {
                 is_rate_off: true,
                 ..
             } => format!(
-                "degraded until the end: the rate was {rate:.2} ×, the median response {median:.2} × what it had been"
+                "{} until the end: the rate was {rate:.2} ×, the median response {median:.2} × what it had been",
+                if rate < 1.0 {
+                    "degraded"
+                } else {
+                    "not as before"
+                }
             ),
+            Again::Degraded { median, .. } if median < 1.0 - MEDIAN_SHARE => {
+                format!("faster until the end: {median:.2} × the median response that it had been")
+            }
             Again::Degraded { median, .. } if (median - 1.0).abs() > MEDIAN_SHARE => {
                 format!("degraded at {median:.2} × the median response until the end")
             }

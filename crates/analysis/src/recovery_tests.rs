@@ -18,7 +18,6 @@ fn moments(
         end_ns: (number + 1) * length_ns,
         operations: rate(number) * length_ns / SECOND,
         response: responses(p50_ns(number), 3 * p50_ns(number)),
-        p999_ns: 4 * p50_ns(number),
         ..Moment::default()
     };
     (0..count).map(moment).collect()
@@ -120,6 +119,18 @@ fn what_is_never_as_before_is_degraded() {
 }
 
 #[test]
+fn what_is_faster_is_not_degraded() {
+    let p50 = |number| if number < 40 { MS } else { 650_000 };
+    let words = marked(&moments(80, SECOND, |_| 100, p50), 40).words();
+    let told = "faster until the end: 0.65 × the median response that it had been; ";
+    assert!(words.starts_with(told), "{words}");
+    let rate = |number| if number < 40 { 100 } else { 150 };
+    let words = marked(&moments(80, SECOND, rate, p50), 40).words();
+    let told = "not as before until the end: the rate was 1.50 ×, the median response 0.65 ×";
+    assert!(words.starts_with(told), "{words}");
+}
+
+#[test]
 fn a_target_that_is_gone_is_not_called_degraded_and_chance_is_no_change() {
     let gone = moments(
         80,
@@ -167,9 +178,16 @@ fn what_was_late_and_failed_is_counted_after_it() {
     assert_eq!((told.failed, told.late, told.late_limit_ns), (2, 7, SECOND));
     assert_eq!(told.caught_up_ns, Some(3 * SECOND));
     // Where a tenth of a second and more was usual, a second is not late.
-    all.iter_mut().for_each(|one| one.p999_ns = 300 * MS);
+    all.iter_mut()
+        .for_each(|one| one.response = responses(MS, 300 * MS));
     let told = marked(&all, 40);
     assert_eq!((told.late, told.late_limit_ns), (3, 5 * SECOND));
+    // One interval of many does not make it usual.
+    all.iter_mut()
+        .for_each(|one| one.response = responses(MS, 3 * MS));
+    all[5].response = LatencyFigures::of(&[3 * SECOND]);
+    let told = marked(&all, 40);
+    assert_eq!((told.late, told.late_limit_ns), (7, SECOND));
 }
 
 #[test]
