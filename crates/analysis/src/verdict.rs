@@ -343,6 +343,13 @@ struct Scene<'a> {
 impl Scene<'_> {
     fn findings(&self) -> Vec<Finding> {
         let mut findings = ending(self.totals);
+        // What ended it is told with that it did.
+        let too_many = findings
+            .iter_mut()
+            .find(|one| one.word == Word::TooManyErrors);
+        if let Some((finding, errors)) = too_many.zip(self.errors()) {
+            finding.text = format!("{}: {errors}", finding.text);
+        }
         let told = [
             (Word::NothingMeasured, self.nothing_measured()),
             (Word::LostFigures, self.lost_figures()),

@@ -78,6 +78,7 @@ const FAILOVER_ERRORS: &str = "a failover in which I/Os fail";
 const FAILOVER_LATE: &str = "a failover on a host that wakes up late";
 const FAILOVER_SLOTS: &str = "a failover with few slots";
 const FAILOVER_IDLE: &str = "a failover in which nothing happens";
+const TOO_BAD: &str = "bad blocks beyond what is allowed";
 const SHORT: &str = "short transfers";
 const KILLED: &str = "killed";
 const STOPPED: &str = "stopped";
@@ -285,6 +286,13 @@ pub const ANSWERS: &[Answer] = &[
         Console,
         " failed (10 %): `sd1`: EIO (Input/output error), first after 0.0",
     ),
+    says(
+        "errors",
+        TOO_BAD,
+        Console,
+        "It cannot be believed: it ended early: 98 I/Os failed (9.9 %): `sd1`: EIO (Input/output error), first after 0.0",
+    ),
+    never("errors", BAD, Console, "it ended early"),
     says(
         "errors",
         BAD,

@@ -22,6 +22,7 @@ pub struct Scene {
     pub warmup_seconds: u64,
     pub targets: u32,
     pub slots: u32,
+    pub errors: ErrorBudget,
     /// Done to see what a failure costs.
     pub is_failover: bool,
     /// Of each run, where they differ.
@@ -228,6 +229,14 @@ pub const SCENES: &[Named] = &[
         changing(|second| (2 + second % 2) * MS)
     }),
     ("bad blocks", || Scene {
+        script: Script {
+            bad: vec![(0, TARGET_BYTES / 10, 5)],
+            ..served_by(8, 2 * MS)
+        },
+        ..scene("bad", rate(1_000.0))
+    }),
+    ("bad blocks beyond what is allowed", || Scene {
+        errors: ErrorBudget::Count(50),
         script: Script {
             bad: vec![(0, TARGET_BYTES / 10, 5)],
             ..served_by(8, 2 * MS)
@@ -614,6 +623,7 @@ fn scene(name: &'static str, load: Load) -> Scene {
         warmup_seconds: 0,
         targets: 1,
         slots: 32,
+        errors: ErrorBudget::Unlimited,
         is_failover: false,
         slots_of_runs: &[],
         law: ArrivalLaw::Exponential,
@@ -1178,7 +1188,7 @@ impl Scene {
                 pause_after: Nanos(0),
             },
             stop: RunStop {
-                errors: ErrorBudget::Unlimited,
+                errors: self.errors,
                 ..RunStop::default()
             },
             labels: match self.is_failover {
